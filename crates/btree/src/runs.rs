@@ -1,9 +1,12 @@
-//! The runs of a packed leaf that were taken apart for a [view](crate::view): each once, as long as the visitor may refer to them. Their memory is
-//! kept for those that come, on this leaf and on others, so a scan allocates nothing.
+//! The runs of a packed leaf that were taken apart for a [view](crate::view), as long as the visitor may refer to them. Their memory is kept for those
+//! that come, on this leaf and on others, so a scan allocates nothing.
+//!
+//! Who looks a key up reads an entry or two. So of the run that is asked for first, one by one, only the beginning is taken apart, up to these; all of
+//! it if that was not enough.
 
 use std::cell::{Cell, OnceCell, RefCell};
 
-use crate::node::{LeafCell, MISCOUNTED, Node, NodeFault, NodeResult, Unpacked};
+use crate::node::{LeafCell, MISCOUNTED, Node, NodeFault, NodeResult, RUN, Unpacked};
 
 /// Runs that are kept when the others are [forgotten](Runs::forget).
 const FEW: usize = 4;
@@ -12,6 +15,8 @@ const FEW: usize = 4;
 #[derive(Default)]
 #[expect(clippy::vec_box, reason = "runs move from the one to the other")]
 pub(crate) struct Runs {
+    /// The beginning of the one that was asked for first.
+    beginning: OnceCell<Box<Unpacked>>,
     /// By slot.
     by_slot: Vec<OnceCell<Box<Unpacked>>>,
     /// The slots of those that there are.
@@ -20,18 +25,21 @@ pub(crate) struct Runs {
     last: Cell<Last>,
 }
 
-/// The slot that was asked for last, and its positions.
+/// The slot that was asked for last, its positions, and how many of them can be read.
 #[derive(Clone, Copy, Default)]
 struct Last {
     slot: usize,
     first: usize,
     count: usize,
+    read: usize,
+    is_beginning: bool,
 }
 
 impl Runs {
     /// Those of a leaf with that many slots, of which none is taken apart.
     pub(crate) fn begin(&mut self, slots: usize) {
         self.give_back(|_| false);
+        self.spare.get_mut().extend(self.beginning.take());
         self.last.set(Last::default());
         if self.by_slot.len() < slots {
             self.by_slot.resize_with(slots, OnceCell::new);
@@ -61,7 +69,10 @@ impl Runs {
     /// The entry at a position.
     #[inline]
     pub(crate) fn cell<'v>(&'v self, node: &Node<'v>, position: usize) -> NodeResult<LeafCell<'v>> {
-        let (first, run) = self.at(node, position)?;
+        let (first, run) = match self.read(position) {
+            Some(read) => read,
+            None => self.other(node, position, true)?,
+        };
         let index = position - first;
         Ok(LeafCell { suffix: run.suffix(index)?, entry: run.entry(node.bytes(), index)? })
     }
@@ -69,36 +80,60 @@ impl Runs {
     /// The run of the entry at a position, and the position of its first one.
     #[inline]
     pub(crate) fn at(&self, node: &Node<'_>, position: usize) -> NodeResult<(usize, &Unpacked)> {
-        let last = self.last.get();
-        if position.wrapping_sub(last.first) < last.count
-            && let Some(run) = self.by_slot.get(last.slot).and_then(OnceCell::get)
-        {
-            return Ok((last.first, run));
+        match self.read(position) {
+            Some(read) if !self.last.get().is_beginning => Ok(read),
+            _ => self.other(node, position, false),
         }
-        self.other(node, position)
     }
 
-    fn other(&self, node: &Node<'_>, position: usize) -> NodeResult<(usize, &Unpacked)> {
+    /// What was asked for last, if that is of the position.
+    #[inline]
+    fn read(&self, position: usize) -> Option<(usize, &Unpacked)> {
+        let Last { slot, first, read, is_beginning, .. } = self.last.get();
+        if position.wrapping_sub(first) >= read {
+            return None;
+        }
+        let place = if is_beginning { &self.beginning } else { self.by_slot.get(slot)? };
+        Some((first, place.get()?))
+    }
+
+    /// Takes the run of a position apart, if it is not; its beginning, if that is enough.
+    fn other(&self, node: &Node<'_>, position: usize, beginning: bool) -> NodeResult<(usize, &Unpacked)> {
+        let before = self.last.get();
         let slot = self.slot_of(node, position)?;
         let positions = node.positions(slot);
-        self.last.set(Last { slot, first: positions.start, count: positions.len() });
-        let place = self.by_slot.get(slot).ok_or(NodeFault("no such slot"))?;
+        let (first, count) = (positions.start, positions.len());
+        let is_beginning = beginning && self.beginning.get().is_none() && self.taken.borrow().is_empty();
+        let (place, most) = match is_beginning {
+            // With the next one: mostly that ends what was looked for.
+            true => (&self.beginning, position - first + 2),
+            false => (self.by_slot.get(slot).ok_or(NodeFault("no such slot"))?, RUN),
+        };
+        self.last.set(Last { slot, first, count, read: count.min(most), is_beginning });
         if let Some(run) = place.get() {
-            return Ok((positions.start, run));
+            return Ok((first, run));
+        }
+        if slot.abs_diff(before.slot) == 1 && before.count > 0 {
+            node.prefetch_run(before.slot, slot);
         }
         let mut run = self.spare.borrow_mut().pop().unwrap_or_default();
-        node.unpack(slot, &mut run)?;
-        if run.len() != positions.len() {
+        if node.unpack(slot, most, &mut run)? != count {
             return Err(MISCOUNTED);
         }
-        self.taken.borrow_mut().push(slot);
-        Ok((positions.start, place.get_or_init(|| run)))
+        if !is_beginning {
+            self.taken.borrow_mut().push(slot);
+        }
+        Ok((first, place.get_or_init(|| run)))
     }
 
-    /// The slot of a position: mostly that beside the last one.
+    /// The slot of a position: mostly the last one, or that beside it.
+    #[inline]
     fn slot_of(&self, node: &Node<'_>, position: usize) -> NodeResult<usize> {
-        let last = self.last.get().slot;
-        let mut near = [last + 1, last.wrapping_sub(1)].into_iter();
+        let last = self.last.get();
+        if position.wrapping_sub(last.first) < last.count {
+            return Ok(last.slot);
+        }
+        let mut near = [last.slot + 1, last.slot.wrapping_sub(1)].into_iter();
         match near.find(|slot| *slot < node.slots() && node.positions(*slot).contains(&position)) {
             Some(slot) => Ok(slot),
             None => Ok(node.search().slot_of(position)?.0),

@@ -6,11 +6,15 @@ use leafline_storage::PageNo;
 
 use super::Source;
 use super::layout::{CHILD, Node, NodeFault, NodeResult, PAYLOAD_LEN, TIMESTAMP};
+use super::packed::RUN;
 use super::unpacked::Unpacked;
 use crate::entry::{CommitTs, EntryFlags, EntryView};
 
 /// Bytes of a cache line.
 const LINE: usize = 64;
+
+/// Bytes of a run that are fetched ahead.
+const MOST_AHEAD: usize = 1024;
 
 /// A leaf cell, decoded.
 #[derive(Debug, Clone, Copy)]
@@ -78,7 +82,7 @@ impl<'a> Node<'a> {
                 f(cell.suffix, cell.entry)?;
                 continue;
             }
-            unpacked.read(self.bytes(), &self.search().run(slot)?)?;
+            self.unpack(slot, RUN, &mut unpacked)?;
             for index in 0..unpacked.len() {
                 f(unpacked.suffix(index)?, unpacked.entry(self.bytes(), index)?)?;
             }
@@ -93,6 +97,20 @@ impl<'a> Node<'a> {
             // Its beginning, and what follows of a row of usual length.
             self.bytes().prefetch(offset);
             self.bytes().prefetch(offset + LINE);
+        }
+    }
+
+    /// Says that behind the runs of slots `before` and `slot`, neighbours, the next one in that direction, if there is one, will be read soon. They
+    /// may lie on the page in either direction.
+    #[inline]
+    pub fn prefetch_run(&self, before: usize, slot: usize) {
+        let next = (2 * slot).wrapping_sub(before);
+        if let (Ok(last), Ok(this), Ok(next)) =
+            (self.cell_offset(before), self.cell_offset(slot), self.cell_offset(next))
+        {
+            // As long as the last one, if they lie side by side.
+            let len = last.abs_diff(this).min(MOST_AHEAD);
+            (0..=len).step_by(LINE).for_each(|at| self.bytes().prefetch(next + at));
         }
     }
 

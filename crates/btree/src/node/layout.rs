@@ -54,6 +54,7 @@
 
 use leafline_storage::PAGE_HEADER;
 
+use super::packed::RUN;
 use super::search::Search;
 use super::unpacked::Unpacked;
 use crate::entry::{CommitTs, EntryFlags};
@@ -448,13 +449,15 @@ impl<'a> Node<'a> {
     /// The run of a slot of a packed leaf, taken apart.
     fn unpacked(&self, slot: usize) -> NodeResult<Unpacked> {
         let mut unpacked = Unpacked::default();
-        self.unpack(slot, &mut unpacked)?;
+        self.unpack(slot, RUN, &mut unpacked)?;
         Ok(unpacked)
     }
 
-    /// Takes the run of a slot of a packed leaf apart.
-    pub(crate) fn unpack(&self, slot: usize, unpacked: &mut Unpacked) -> NodeResult<()> {
-        unpacked.read(self.page, &self.search.run(slot)?)
+    /// Takes the run of a slot of a packed leaf apart, the first entries up to `most`; says how many it has.
+    pub(crate) fn unpack(&self, slot: usize, most: usize, unpacked: &mut Unpacked) -> NodeResult<usize> {
+        let run = self.search.run(slot)?;
+        unpacked.read(self.page, &run, most)?;
+        Ok(run.count)
     }
 
     /// Replaces `key` by the whole key of the entry at `position` of a leaf.

@@ -41,8 +41,8 @@ pub use layout::{
     head_of,
 };
 pub use merge_entries::{BufferedEntry, merge_entries};
-pub(crate) use packed::MISCOUNTED;
 pub use packed::PackedSize;
+pub(crate) use packed::{MISCOUNTED, RUN};
 pub use record::{RECORD_OVERHEAD, Record, TreeRedo, format_version};
 pub use room::{has_room, room_needed};
 pub use search::{EntryAt, Search};

@@ -35,7 +35,7 @@ pub const RUN: usize = 16;
 /// Longest tail that is looked for.
 const MAX_TAIL: usize = 8;
 /// What a nibble says where the rest follows as a number.
-const MORE: usize = 15;
+pub(super) const MORE: usize = 15;
 
 pub(super) const OUTSIDE: NodeFault = NodeFault("run outside the page");
 /// Slots and runs do not say the same.
@@ -83,16 +83,12 @@ pub(super) struct Difference {
     pub next: usize,
 }
 
-fn byte<S: Source>(source: S, at: usize) -> usize {
-    source.u64(at) as usize & 0xff
-}
-
 /// The number at `at`, and where it ends.
+#[inline]
 fn number<S: Source>(source: S, at: usize) -> (usize, usize) {
-    let word = source.u64(at) as usize;
-    match word & 0xff {
+    match source.byte(at) {
         one @ 0..128 => (one, at + 1),
-        first => (((first & 0x7f) << 8 | word >> 8 & 0xff) + 128, at + 2),
+        first => (((first & 0x7f) << 8 | source.byte(at + 1)) + 128, at + 2),
     }
 }
 
@@ -115,7 +111,7 @@ impl Run {
         if offset + 1 > size || offset < PAGE_HEADER {
             return Err(OUTSIDE);
         }
-        let first = byte(source, offset);
+        let first = source.byte(offset);
         let (count, flags) = ((first & 15) + 1, (first >> 4) as u8);
         let mut at = offset + 1;
         let mut commit_ts = CommitTs::NONE;
@@ -126,10 +122,10 @@ impl Run {
         let (suffix_len, mut at) = number(source, at);
         let (mut tail, mut kept, mut shared) = (0, 0, 0);
         if count > 1 {
-            let nibbles = byte(source, at);
+            let nibbles = source.byte(at);
             (kept, tail) = (nibbles & 15, nibbles >> 4);
             (shared, at) = number(source, at + 1);
-            if kept > tail || tail > suffix_len || shared > suffix_len {
+            if kept > tail || tail > MAX_TAIL || tail > suffix_len || shared > suffix_len {
                 return Err(NodeFault("tail of a run longer than its key"));
             }
         }
@@ -151,7 +147,7 @@ impl Run {
     }
 
     /// Where the payload is whose length is at `at`, if there is one, how long, and where it ends.
-    #[inline]
+    #[inline(always)]
     fn payload<S: Source>(&self, source: S, at: usize) -> (usize, usize, usize) {
         match self.flags & HAS_PAYLOAD {
             0 => (at, 0, at),
@@ -163,9 +159,16 @@ impl Run {
     }
 
     /// The difference at `at`, of an entry behind one with a suffix of `before` bytes.
-    #[inline]
+    #[inline(always)]
     pub fn difference<S: Source>(&self, source: S, at: usize, before: usize) -> NodeResult<Difference> {
-        let nibbles = byte(source, at);
+        let it = self.unchecked(source, at);
+        if it.from > before || it.next > source.size() { Err(OUTSIDE) } else { Ok(it) }
+    }
+
+    /// The difference at `at`; what it says need not be possible.
+    #[inline(always)]
+    fn unchecked<S: Source>(&self, source: S, at: usize) -> Difference {
+        let nibbles = source.byte(at);
         let (mut own, mut from) = (nibbles & 15, nibbles >> 4);
         let mut at = at + 1;
         if from == MORE {
@@ -176,13 +179,9 @@ impl Run {
             let (rest, next) = number(source, at);
             (own, at) = (own + rest, next);
         }
-        from += self.shared;
         let tail_end = at + own + self.tail - self.kept;
         let (payload_at, payload_len, next) = self.payload(source, tail_end);
-        if from > before || next > source.size() {
-            return Err(OUTSIDE);
-        }
-        Ok(Difference { from, own, own_at: at, payload_at, payload_len, next })
+        Difference { from: from + self.shared, own, own_at: at, payload_at, payload_len, next }
     }
 
     /// What the tails begin with, in the first suffix.
@@ -203,13 +202,18 @@ impl Run {
     /// nothing but the headers of differences is read.
     pub fn find<S: Source>(&self, source: S, suffix: &[u8]) -> NodeResult<(usize, bool)> {
         let mut matched = source.common(self.suffix_at, self.suffix_len, suffix);
-        let (mut at, mut len) = (self.rest, self.suffix_len);
+        if matched < self.shared {
+            return Ok((self.count, false));
+        }
+        let mut at = self.rest;
         'entries: for index in 1..self.count {
-            let it = self.difference(source, at, len)?;
+            let it = self.unchecked(source, at);
             at = it.next;
-            len = it.from + it.own + self.tail;
             if it.from > matched {
                 continue;
+            }
+            if it.own_at + it.own + self.tail - self.kept > source.size() {
+                return Err(OUTSIDE);
             }
             matched = it.from;
             let tail_at = it.own_at + it.own;
@@ -219,7 +223,7 @@ impl Run {
                 matched += same;
                 if same < bytes {
                     match suffix.get(matched) {
-                        Some(wanted) if byte(source, piece + same) < usize::from(*wanted) => {
+                        Some(wanted) if source.byte(piece + same) < usize::from(*wanted) => {
                             continue 'entries;
                         }
                         _ => return Ok((index, false)),

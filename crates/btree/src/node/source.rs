@@ -27,6 +27,12 @@ pub trait Source: Copy {
         low | high
     }
 
+    /// The byte at `at`; anything beyond the page.
+    #[inline]
+    fn byte(self, at: usize) -> usize {
+        (self.word(at - at % 8) >> (at % 8 * 8)) as usize & 0xff
+    }
+
     /// Compares the `len` bytes at `at`, all of the page, with `key`.
     #[inline]
     fn compare(self, at: usize, len: usize, key: &[u8]) -> Ordering {
@@ -107,6 +113,11 @@ impl Source for &[u8] {
     }
 
     #[inline]
+    fn byte(self, at: usize) -> usize {
+        self.get(at).map_or(0, |byte| usize::from(*byte))
+    }
+
+    #[inline]
     fn compare(self, at: usize, len: usize, key: &[u8]) -> Ordering {
         self.get(at..at + len).unwrap_or_default().cmp(key)
     }
@@ -158,6 +169,7 @@ mod tests {
         let (slice, words) = (page.as_slice(), Words(&page));
         for at in (0..64).chain(4060..4089) {
             assert_eq!(slice.u64(at), words.u64(at), "at {at}");
+            assert_eq!((slice.byte(at), words.byte(at)), (usize::from(page[at]), usize::from(page[at])));
             for len in 0..(4096 - at).min(30) {
                 let (mut a, mut b) = (vec![0; len], vec![0; len]);
                 slice.copy(at, &mut a);

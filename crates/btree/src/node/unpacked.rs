@@ -1,14 +1,19 @@
 //! A run taken apart: its keys whole again, one behind the other.
 //!
 //! What a key keeps of the one before beyond what all keep is mostly not copied from that one, which would have to wait for its bytes to
-//! arrive in memory, but held in a word of 16 bytes, the *window*. So bytes are written 16 at a time, those behind a key over by the next.
+//! arrive in memory, but held in a word, the *window*. Bytes are written some at a time; what comes too much behind a key, the next one is written over.
 
-use super::layout::{NodeFault, NodeResult};
-use super::packed::{MISCOUNTED, OUTSIDE, RUN, Run};
+use super::Source;
+use super::layout::{HAS_PAYLOAD, NodeFault, NodeResult};
+use super::packed::{MISCOUNTED, MORE, OUTSIDE, RUN, Run};
 use crate::entry::{CommitTs, EntryFlags, EntryView};
 
 /// Bytes of the window.
-const WINDOW: usize = 16;
+const WINDOW: usize = 8;
+/// Bytes that are copied at a time.
+const STEP: usize = 16;
+/// Longest key of which no bounds are checked but once.
+const SHORT: usize = 48;
 
 /// The entries of a run.
 #[derive(Debug, Default)]
@@ -17,6 +22,7 @@ pub(crate) struct Unpacked {
     keys: Vec<u8>,
     /// Where each begins, and where the last one ends.
     starts: [u32; RUN + 1],
+    has_payloads: bool,
     /// Where each payload is on the page, and how long.
     payloads: [(u16, u16); RUN],
     count: usize,
@@ -24,9 +30,9 @@ pub(crate) struct Unpacked {
     commit_ts: CommitTs,
 }
 
-/// The first bytes of a word; all if there are no more.
-const FIRST: [u128; WINDOW + 1] = {
-    let mut masks = [u128::MAX; WINDOW + 1];
+/// The first bytes of a word, as many as a nibble says; all if there are no more.
+const FIRST: [u64; 16] = {
+    let mut masks = [u64::MAX; 16];
     let mut bytes = 0;
     while bytes < WINDOW {
         masks[bytes] = (1 << (8 * bytes)) - 1;
@@ -35,94 +41,158 @@ const FIRST: [u128; WINDOW + 1] = {
     masks
 };
 
-#[inline]
-fn first(word: u128, bytes: usize) -> u128 {
-    word & FIRST[bytes.min(WINDOW)]
+#[inline(always)]
+fn first(word: u64, bytes: usize) -> u64 {
+    word & FIRST[bytes & 15]
 }
 
-/// The bytes of a word that many places further back.
-#[inline]
-fn behind(word: u128, bytes: usize) -> u128 {
-    if bytes < WINDOW { word << (8 * bytes) } else { 0 }
+/// The bytes of a word a nibble further back.
+#[inline(always)]
+fn behind(word: u64, bytes: usize) -> u64 {
+    // In two steps: a shift by 64 is none.
+    word << (4 * (bytes & 15)) << (4 * (bytes & 15))
 }
 
-/// The 16 bytes at `at`; zero beyond the page.
-#[inline]
-fn word(page: &[u8], at: usize) -> u128 {
-    match page.get(at..).and_then(<[u8]>::first_chunk) {
-        Some(bytes) => u128::from_le_bytes(*bytes),
-        None => last_word(page, at),
-    }
+/// A word of what is long enough.
+#[inline(always)]
+fn word(bytes: &[u8; 2 * STEP], at: usize) -> u64 {
+    bytes[at & 15..].first_chunk().map_or(0, |word| u64::from_le_bytes(*word))
 }
 
-#[cold]
-fn last_word(page: &[u8], at: usize) -> u128 {
-    let rest = page.get(at..).unwrap_or_default();
-    rest.iter().rev().fold(0, |word, byte| word << 8 | u128::from(*byte))
-}
-
-#[inline]
-fn put(keys: &mut [u8], at: usize, word: u128) {
+#[inline(always)]
+fn put(keys: &mut [u8], at: usize, word: u64) {
     keys[at..at + WINDOW].copy_from_slice(&word.to_le_bytes());
 }
 
+/// Copies `len` bytes of the page, and perhaps some more.
+#[inline]
+fn copy(page: &[u8], from: usize, len: usize, keys: &mut [u8], to: usize) {
+    let mut copied = 0;
+    while copied < len {
+        match page.get(from + copied..).and_then(<[u8]>::first_chunk::<STEP>) {
+            Some(step) => keys[to + copied..to + copied + STEP].copy_from_slice(step),
+            None => {
+                let rest = page.get(from + copied..from + len).unwrap_or_default();
+                keys[to + copied..to + copied + rest.len()].copy_from_slice(rest);
+            }
+        }
+        copied += STEP;
+    }
+}
+
+/// Where one is in a run.
+struct Place {
+    /// The next difference.
+    at: usize,
+    /// The suffix before it.
+    start: usize,
+    end: usize,
+    /// Its bytes behind the shared ones.
+    window: u64,
+}
+
 impl Unpacked {
-    /// Takes a run apart in place of what was here.
-    pub(super) fn read(&mut self, page: &[u8], run: &Run) -> NodeResult<()> {
-        let suffix = page.get(run.suffix_at..run.suffix_at + run.suffix_len).ok_or(OUTSIDE)?;
-        self.room(suffix.len());
-        self.keys[..suffix.len()].copy_from_slice(suffix);
-        self.starts[1] = suffix.len() as u32;
+    /// Takes the first entries of a run apart, up to `most`, in place of what was here.
+    pub(super) fn read(&mut self, page: &[u8], run: &Run, most: usize) -> NodeResult<()> {
+        let count = run.count.min(most);
+        if run.suffix_at + run.suffix_len > page.len() {
+            return Err(OUTSIDE);
+        }
+        self.room(run.suffix_len);
+        copy(page, run.suffix_at, run.suffix_len, &mut self.keys, 0);
+        self.starts[1] = run.suffix_len as u32;
         self.payloads[0] = (run.payload_at as u16, run.payload_len as u16);
-        (self.count, self.flags, self.commit_ts) = (run.count, run.entry_flags(), run.commit_ts);
-        let kept = first(word(page, run.kept_at()), run.kept);
-        let mut window = word(page, run.suffix_at + run.shared);
-        let (mut at, mut start, mut end) = (run.rest, 0, suffix.len());
-        for index in 1..run.count {
-            let it = run.difference(page, at, end - start)?;
-            // Where nothing of the tail is kept, it is as own bytes.
-            let tail = run.tail - run.kept;
-            let (own, tail) = if run.kept == 0 { (it.own + tail, 0) } else { (it.own, tail) };
-            let beyond = it.from - run.shared;
-            let len = it.from + own + run.kept + tail;
-            self.room(end + len);
-            let mut copied = 0;
-            while copied < run.shared {
-                self.keys.copy_within(copied..copied + WINDOW, end + copied);
-                copied += WINDOW;
+        (self.count, self.flags, self.commit_ts) = (count, run.entry_flags(), run.commit_ts);
+        self.has_payloads = run.flags & HAS_PAYLOAD != 0;
+        let window = page.u64(run.suffix_at + run.shared);
+        let mut place = Place { at: run.rest, start: 0, end: run.suffix_len, window };
+        let mut index = 1;
+        while index < count {
+            if !self.has_payloads && run.shared < STEP {
+                index = self.short(page, run, index, &mut place);
             }
-            window = first(window, beyond) | behind(first(word(page, it.own_at), own), beyond);
-            let tails = first(word(page, it.own_at + own), tail);
-            if run.kept > 0 {
-                window |= behind(kept, beyond + own);
-                window |= behind(tails, beyond + own + run.kept);
+            if index < count {
+                self.any(page, run, index, &mut place)?;
+                index += 1;
             }
-            put(&mut self.keys, end + run.shared, window);
-            if len - run.shared > WINDOW {
-                if beyond > WINDOW {
-                    let seen = run.shared + WINDOW;
-                    self.keys.copy_within(start + seen..start + it.from, end + seen);
-                }
-                let mut copied = 0;
-                while copied < own {
-                    put(&mut self.keys, end + it.from + copied, word(page, it.own_at + copied));
-                    copied += WINDOW;
-                }
-                put(&mut self.keys, end + it.from + own, kept);
-                put(&mut self.keys, end + it.from + own + run.kept, tails);
-            }
-            (at, start, end) = (it.next, end, end + len);
-            self.starts[index + 1] = end as u32;
-            self.payloads[index] = (it.payload_at as u16, it.payload_len as u16);
         }
         Ok(())
     }
 
-    /// Has room for that many bytes, and for words that begin there.
+    /// Takes short suffixes apart, up to one that is not; returns which that is.
+    #[inline]
+    fn short(&mut self, page: &[u8], run: &Run, index: usize, place: &mut Place) -> usize {
+        let (shared, kept, own_tail) = (run.shared, run.kept, run.tail - run.kept);
+        let kept_word = first(page.u64(run.kept_at()), kept);
+        let Some(shared_bytes) = self.keys.first_chunk::<STEP>().copied() else { return index };
+        let Place { mut at, mut start, mut end, mut window } = *place;
+        let mut next = index;
+        for to in self.starts.get_mut(index + 1..=self.count).unwrap_or_default() {
+            let Some(difference) = page.get(at..).and_then(<[u8]>::first_chunk::<{ 2 * STEP }>) else {
+                break;
+            };
+            let Some(key) = self.keys.get_mut(end..).and_then(<[u8]>::first_chunk_mut::<{ SHORT + STEP }>)
+            else {
+                break;
+            };
+            let nibbles = usize::from(difference[0]);
+            let (own, beyond) = (nibbles & 15, nibbles >> 4);
+            let own_end = shared + beyond + own;
+            let len = own_end + run.tail;
+            if own == MORE || beyond > WINDOW || shared + beyond > end - start || len > SHORT {
+                break;
+            }
+            let tail = kept_word | behind(first(word(difference, 1 + own), own_tail), kept);
+            let rest = first(word(difference, 1), own) | behind(tail, own);
+            window = first(window, beyond) | behind(rest, beyond);
+            key[..STEP].copy_from_slice(&shared_bytes);
+            key[shared & 15..][..WINDOW].copy_from_slice(&window.to_le_bytes());
+            if len > shared + WINDOW {
+                key[(shared + beyond) & 31..][..STEP].copy_from_slice(&difference[1..=STEP]);
+                key[own_end & 63..][..WINDOW].copy_from_slice(&tail.to_le_bytes());
+            }
+            at += 1 + own + own_tail;
+            (start, end) = (end, end + len);
+            *to = end as u32;
+            next += 1;
+        }
+        *place = Place { at, start, end, window };
+        next
+    }
+
+    /// Takes the suffix of an entry apart.
+    #[inline]
+    fn any(&mut self, page: &[u8], run: &Run, index: usize, place: &mut Place) -> NodeResult<()> {
+        let Place { at, start, end, .. } = *place;
+        let it = run.difference(page, at, end - start)?;
+        let own_end = end + it.from + it.own;
+        let len = it.from + it.own + run.tail;
+        self.room(end + len);
+        copy(page, run.suffix_at, run.shared, &mut self.keys, end);
+        let beyond = it.from - run.shared;
+        match beyond <= WINDOW {
+            true => put(&mut self.keys, end + run.shared, place.window),
+            false => self.keys.copy_within(start + run.shared..start + it.from, end + run.shared),
+        }
+        copy(page, it.own_at, it.own, &mut self.keys, end + it.from);
+        let kept = first(page.u64(run.kept_at()), run.kept);
+        let tail = kept | behind(page.u64(it.own_at + it.own), run.kept);
+        put(&mut self.keys, own_end, tail);
+        let window = match beyond < WINDOW {
+            true if it.own >= WINDOW => first(place.window, beyond) | behind(page.u64(it.own_at), beyond),
+            _ => self.keys.as_slice().u64(end + run.shared),
+        };
+        *place = Place { at: it.next, start: end, end: end + len, window };
+        self.starts[index + 1] = place.end as u32;
+        self.payloads[index] = (it.payload_at as u16, it.payload_len as u16);
+        Ok(())
+    }
+
+    /// Has room for that many bytes, and for what is written over their end.
     #[inline]
     fn room(&mut self, bytes: usize) {
-        if self.keys.len() < bytes + 2 * WINDOW {
-            self.keys.resize(2 * bytes + 16 * WINDOW, 0);
+        if self.keys.len() < bytes + SHORT + STEP {
+            self.keys.resize(2 * bytes + 16 * STEP, 0);
         }
     }
 
@@ -153,6 +223,9 @@ impl Unpacked {
     /// The payload of an entry; `page` is the one it was read from.
     #[inline]
     pub(crate) fn payload<'p>(&self, page: &'p [u8], index: usize) -> NodeResult<&'p [u8]> {
+        if !self.has_payloads {
+            return Ok(&[]);
+        }
         let (at, len) = *self.payloads.get(index).ok_or(MISCOUNTED)?;
         page.get(usize::from(at)..usize::from(at) + usize::from(len))
             .ok_or(NodeFault("payload outside the page"))
