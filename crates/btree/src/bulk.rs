@@ -137,7 +137,7 @@ impl BulkBuilder {
 
     /// Adds an item to a level, closing its page first if it is full.
     fn add(&mut self, level: usize, key: &[u8], payload: &[u8]) -> Result<()> {
-        while let Some((held, upper)) = self.levels[level].make_room(self.shape, key, payload.len()) {
+        while let Some((held, upper)) = self.levels[level].make_room(self.shape, key, payload) {
             if let Some(held) = held {
                 self.emit(level, held, &upper)?;
             }
@@ -187,19 +187,14 @@ impl Level {
 
     /// If an item would exceed the fill: closes the page, holds it back, and returns the page held back before (with
     /// its upper fence), if any.
-    fn make_room(
-        &mut self,
-        shape: Shape,
-        key: &[u8],
-        payload_len: usize,
-    ) -> Option<(Option<Closed>, Vec<u8>)> {
+    fn make_room(&mut self, shape: Shape, key: &[u8], payload: &[u8]) -> Option<(Option<Closed>, Vec<u8>)> {
         let count = self.items.len();
         if count == 0 {
             return None;
         }
         // No separator gives a longer prefix than the key itself.
         let prefix = common_prefix(&self.lower, key);
-        let with = self.sum.with(key, payload_len);
+        let with = self.sum.with(key, payload);
         if with.without_prefix(prefix) + self.lower.len() <= shape.target {
             return None;
         }
@@ -345,18 +340,18 @@ impl Sum {
                 let (bytes, slots) = packed.get();
                 Size { bytes, slots }
             }
-            None => self.with(key, payload.len()),
+            None => self.with(key, payload),
         };
     }
 
     /// The size with another item.
-    fn with(&self, key: &[u8], payload_len: usize) -> Size {
+    fn with(&self, key: &[u8], payload: &[u8]) -> Size {
         if let Some(packed) = &self.packed {
-            let (bytes, slots) = packed.with(key, payload_len);
+            let (bytes, slots) = packed.with(key, payload);
             return Size { bytes, slots };
         }
         let cell = match self.level {
-            0 => leaf_cell_len(false, key.len(), payload_len),
+            0 => leaf_cell_len(false, key.len(), payload.len()),
             _ => branch_cell_len(key.len()),
         };
         Size { bytes: self.total.bytes + cell + SLOT, slots: self.total.slots + 1 }

@@ -73,8 +73,8 @@ impl Tree {
 }
 
 fn purgeable(leaf: &Node<'_>, slot: usize, before: CommitTs) -> NodeResult<bool> {
-    let entry = leaf.entry(slot)?;
-    Ok(entry.is_ghost() && entry.commit_ts < before)
+    let (flags, commit_ts) = leaf.stamp_at(slot)?;
+    Ok(flags.contains(EntryFlags::GHOST) && commit_ts < before)
 }
 
 /// How many ghosts of the leaf can go.

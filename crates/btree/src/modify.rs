@@ -101,7 +101,8 @@ impl Tree {
         }
         let leaf = Node::open(mini.page(latched)).on(page)?;
         let (slot, found) = leaf.lower_bound(key).on(page)?;
-        let old = if found { Some(leaf.entry(slot).on(page)?) } else { None };
+        let mut unpacked = Vec::new();
+        let old = if found { Some(leaf.entry(slot, &mut unpacked).on(page)?) } else { None };
         let (flags, commit_ts, payload) = match (decide(old), old) {
             (Change::Keep, _) | (Change::Remove, None) => return Ok(Attempt::Done(false)),
             (Change::Remove, Some(_)) => {
@@ -170,7 +171,8 @@ impl ChangeRecords {
             return Ok(None);
         }
         if found {
-            let old = leaf.entry(slot)?.payload;
+            let mut unpacked = Vec::new();
+            let old = leaf.entry(slot, &mut unpacked)?.payload;
             return Ok(Some(ChangeRecords { prefix: None, entry: Record::leaf_replace(slot, old, entry) }));
         }
         Ok(Some(ChangeRecords {

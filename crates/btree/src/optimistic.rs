@@ -15,7 +15,7 @@ use leafline_storage::{Optimistic, OptimisticPage, PageNo};
 use crate::descend::Target;
 use crate::entry::{CommitTs, EntryFlags, EntryView};
 use crate::merge::freed_pages;
-use crate::node::{NodeResult, Search, Source};
+use crate::node::{LeafFormat, NodeResult, Search, Source};
 use crate::tree::Tree;
 
 /// Attempts to descend without latches before latches are taken.
@@ -80,7 +80,9 @@ impl Reference<'_> {
 pub(crate) struct Copied {
     flags: EntryFlags,
     commit_ts: CommitTs,
+    /// Of a payload in `short`.
     len: usize,
+    is_long: bool,
     short: [u8; SHORT],
     long: Vec<u8>,
 }
@@ -90,13 +92,13 @@ impl Copied {
     #[inline]
     pub fn new() -> Copied {
         let (flags, commit_ts) = (EntryFlags(0), CommitTs::NONE);
-        Copied { flags, commit_ts, len: 0, short: [0; SHORT], long: Vec::new() }
+        Copied { flags, commit_ts, len: 0, is_long: false, short: [0; SHORT], long: Vec::new() }
     }
 
     /// The entry.
     #[inline]
     pub fn entry(&self) -> EntryView<'_> {
-        let payload = self.short.get(..self.len).unwrap_or(&self.long);
+        let payload = if self.is_long { &self.long } else { self.short.get(..self.len).unwrap_or_default() };
         EntryView { flags: self.flags, commit_ts: self.commit_ts, payload }
     }
 }
@@ -354,10 +356,15 @@ fn look_up<'p>(
     out: &mut Copied,
 ) -> NodeResult<bool> {
     let (slot, found) = node.find_within(0, key)?;
-    if found {
+    if found && node.format() == LeafFormat::Packed {
+        (out.flags, out.commit_ts) = node.packed_entry(slot, &mut out.long)?;
+        out.is_long = true;
+    } else if found {
         let cell = node.entry(slot)?;
         (out.flags, out.commit_ts, out.len) = (cell.flags, cell.commit_ts, cell.payload_len);
-        let payload = match out.short.get_mut(..cell.payload_len) {
+        let short = out.short.get_mut(..cell.payload_len);
+        out.is_long = short.is_none();
+        let payload = match short {
             Some(payload) => payload,
             None => {
                 out.long.resize(cell.payload_len, 0);

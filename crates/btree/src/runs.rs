@@ -68,13 +68,13 @@ impl Runs {
 
     /// The entry at a position.
     #[inline]
-    pub(crate) fn cell<'v>(&'v self, node: &Node<'v>, position: usize) -> NodeResult<LeafCell<'v>> {
+    pub(crate) fn cell(&self, node: &Node<'_>, position: usize) -> NodeResult<LeafCell<'_>> {
         let (first, run) = match self.read(position) {
             Some(read) => read,
             None => self.other(node, position, true)?,
         };
         let index = position - first;
-        Ok(LeafCell { suffix: run.suffix(index)?, entry: run.entry(node.bytes(), index)? })
+        Ok(LeafCell { suffix: run.suffix(index)?, entry: run.entry(index)? })
     }
 
     /// The run of the entry at a position, and the position of its first one.

@@ -141,7 +141,8 @@ impl Tree {
         let page = guard.page_no();
         let leaf = Node::open(&guard).on(page)?;
         let (slot, found) = leaf.lower_bound(key).on(page)?;
-        let entry = if found { Some(leaf.entry(slot).on(page)?) } else { None };
+        let mut unpacked = Vec::new();
+        let entry = if found { Some(leaf.entry(slot, &mut unpacked).on(page)?) } else { None };
         Ok(f(entry))
     }
 

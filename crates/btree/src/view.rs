@@ -34,7 +34,6 @@ const NO_ENTRY: LeafCell<'static> = LeafCell {
 pub struct PackedTogether<'v> {
     first: usize,
     run: &'v Unpacked,
-    page: &'v [u8],
 }
 
 impl<'v> PackedTogether<'v> {
@@ -60,8 +59,8 @@ impl<'v> PackedTogether<'v> {
     #[inline]
     pub fn get(&self, slot: usize) -> (&'v [u8], &'v [u8]) {
         let index = slot.wrapping_sub(self.first);
-        let payload = self.run.payload(self.page, index);
-        (self.run.suffix(index).unwrap_or_default(), payload.unwrap_or_default())
+        let (suffix, payload) = (self.run.suffix(index), self.run.payload(index));
+        (suffix.unwrap_or_default(), payload.unwrap_or_default())
     }
 }
 
@@ -139,7 +138,7 @@ impl<'a> LeafView<'a> {
             return None;
         }
         match self.runs.at(&self.node, slot) {
-            Ok((first, run)) => Some(PackedTogether { first, run, page: self.node.bytes() }),
+            Ok((first, run)) => Some(PackedTogether { first, run }),
             Err(fault) => {
                 self.damaged(fault);
                 None

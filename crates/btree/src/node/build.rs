@@ -9,12 +9,13 @@
 use leafline_storage::PageNo;
 
 use super::cell::{branch_cell_len, leaf_cell_len};
+use super::gathered::Gathered;
 use super::layout::{
     CHILD, HAS_PAYLOAD, InsertHistory, LeafFormat, Node, NodeFault, NodeResult, PACKED, PAGE_SIZES,
     PAYLOAD_LEN, SLOT, SLOTS, Slot, TIMESTAMP, UPPER_INFINITE, common_prefix, field, head_of, put_u16,
     u48_bytes,
 };
-use super::packed::{Gathered, Run};
+use super::packed::Run;
 use crate::entry::{CommitTs, EntryFlags, EntryView};
 
 /// A node under construction.
@@ -222,7 +223,7 @@ impl NodeBuilder {
         let start = self.take(cell.len(), 1)?;
         self.page[start..start + cell.len()].copy_from_slice(cell);
         let run = Run::read(self.page.as_slice(), start)?;
-        let head = head_of(&self.page[run.suffix_at..run.suffix_at + run.suffix_len]);
+        let head = head_of(&self.page[run.keys.at..run.keys.at + run.keys.len]);
         self.put_slot(packed_slot(head, start, self.entries));
         self.entries += run.count;
         self.ghosts += if run.entry_flags().contains(EntryFlags::GHOST) { run.count } else { 0 };

@@ -49,19 +49,27 @@ impl<'a> Node<'a> {
         Ok(LeafCell { suffix, entry })
     }
 
-    /// The entry at `position` of a leaf.
+    /// The entry at `position` of a leaf; of a packed one the payload is made in `unpacked`.
     #[inline]
-    pub fn entry(&self, position: usize) -> NodeResult<EntryView<'a>> {
-        let at = self.search().entry(position)?;
-        let payload = self.bytes().get(at.payload_at..at.payload_at + at.payload_len);
-        let payload = payload.ok_or(NodeFault("entry outside the page"))?;
-        Ok(EntryView { flags: at.flags, commit_ts: at.commit_ts, payload })
+    pub fn entry<'p>(&self, position: usize, unpacked: &'p mut Vec<u8>) -> NodeResult<EntryView<'p>>
+    where
+        'a: 'p,
+    {
+        if self.is_packed() {
+            let (flags, commit_ts) = self.search().packed_entry(position, unpacked)?;
+            return Ok(EntryView { flags, commit_ts, payload: unpacked });
+        }
+        Ok(self.leaf_cell(position)?.entry)
+    }
+
+    /// Flags and timestamp of the entry at `position` of a leaf.
+    pub fn stamp_at(&self, position: usize) -> NodeResult<(EntryFlags, CommitTs)> {
+        self.stamp(self.search().slot_of(position)?.0)
     }
 
     /// Flags and timestamp of the entries of a slot of a leaf.
     pub fn stamp(&self, slot: usize) -> NodeResult<(EntryFlags, CommitTs)> {
-        let at = self.search().entry(self.positions(slot).start)?;
-        Ok((at.flags, at.commit_ts))
+        self.search().stamp(slot)
     }
 
     /// The positions of the entries of a slot.
@@ -84,7 +92,7 @@ impl<'a> Node<'a> {
             }
             self.unpack(slot, RUN, &mut unpacked)?;
             for index in 0..unpacked.len() {
-                f(unpacked.suffix(index)?, unpacked.entry(self.bytes(), index)?)?;
+                f(unpacked.suffix(index)?, unpacked.entry(index)?)?;
             }
         }
         Ok(())

@@ -61,7 +61,8 @@ pub fn leaf_replace(
 ) -> NodeResult<()> {
     let node = leaf(page)?;
     let (head, tail) = keep;
-    let old_payload = node.entry(slot)?.payload;
+    let mut unpacked = Vec::new();
+    let old_payload = node.entry(slot, &mut unpacked)?.payload;
     if head + tail > old_payload.len() {
         return Err(NodeFault("more of the old payload kept than there is"));
     }

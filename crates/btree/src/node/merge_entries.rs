@@ -66,7 +66,7 @@ fn merge_one(page: &mut [u8], key: &[u8], ts: CommitTs, new: EntryView<'_>) -> N
     let (slot, found) = leaf.lower_bound(key)?;
     if found {
         // A commit that is finished after a crash was there before.
-        if leaf.entry(slot)?.commit_ts > ts {
+        if leaf.stamp_at(slot)?.1 > ts {
             return Ok(true);
         }
         if new.is_ghost() && !new.commit_ts.is_some() {

@@ -8,7 +8,7 @@
 //! | `cell` | what slots lead to: leaf entries, child references |
 //! | `build` | laying a node out anew |
 //! | `packed` | the runs of packed leaves |
-//! | `unpacked` | a run taken apart |
+//! | `gathered`, `unpacked` | entries that become a run, a run taken apart |
 //! | `edit`, `packed_edit` | changing a node in place |
 //! | `room` | whether a change fits |
 //! | `merge_entries` | changes that were kept elsewhere, into a leaf |
@@ -22,6 +22,7 @@ mod build;
 mod cell;
 mod check;
 mod edit;
+mod gathered;
 mod layout;
 mod merge_entries;
 mod packed;
@@ -36,12 +37,12 @@ pub use build::{NodeBuilder, prefix_len};
 pub use cell::{LeafCell, branch_cell_len, leaf_cell_len};
 pub use check::check;
 pub use edit::{Side, leaf_settle as settle, merged_prefix, part, settle_gain};
+pub use gathered::PackedSize;
 pub use layout::{
     CHILD, InsertHistory, LeafFormat, Node, NodeFault, NodeResult, PAGE_SIZES, SLOT, SLOTS, common_prefix,
     head_of,
 };
 pub use merge_entries::{BufferedEntry, merge_entries};
-pub use packed::PackedSize;
 pub(crate) use packed::{MISCOUNTED, RUN};
 pub use record::{RECORD_OVERHEAD, Record, TreeRedo, format_version};
 pub use room::{has_room, room_needed};
@@ -49,5 +50,7 @@ pub use search::{EntryAt, Search};
 pub use source::Source;
 pub(crate) use unpacked::Unpacked;
 
+#[cfg(test)]
+mod run_tests;
 #[cfg(test)]
 mod tests;

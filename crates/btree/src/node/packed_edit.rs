@@ -9,8 +9,9 @@ use std::ops::Range;
 
 use super::build::{NodeBuilder, packed_slot};
 use super::edit::{count_flags, raise_max_commit_ts};
+use super::gathered::Gathered;
 use super::layout::{Node, NodeFault, NodeResult, SLOT, SLOTS, field, head_of, put_u16};
-use super::packed::{Gathered, MISCOUNTED, RUN, Run, packable_len};
+use super::packed::{MISCOUNTED, RUN, Run, packable_len};
 use crate::entry::{CommitTs, EntryFlags, EntryView};
 
 /// The runs that come in the place of others.
@@ -185,7 +186,7 @@ impl Splice {
             heap -= cell.len();
             page[heap..heap + cell.len()].copy_from_slice(cell);
             let run = Run::read(&*page, heap)?;
-            let head = head_of(&page[run.suffix_at..run.suffix_at + run.suffix_len]);
+            let head = head_of(&page[run.keys.at..run.keys.at + run.keys.len]);
             page[at + index * SLOT..][..SLOT].copy_from_slice(&packed_slot(head, heap, before));
             count_flags(page, (EntryFlags::default(), 0), (run.entry_flags(), run.count));
             before += run.count;

@@ -40,7 +40,7 @@ use crate::entry::{CommitTs, EntryFlags, EntryView};
 pub const fn format_version(format: LeafFormat) -> u8 {
     match format {
         LeafFormat::Plain => 2,
-        LeafFormat::Packed => 3,
+        LeafFormat::Packed => 4,
     }
 }
 

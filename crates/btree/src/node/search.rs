@@ -45,14 +45,14 @@ pub struct Search<S> {
     upper_head: u32,
 }
 
-/// Where the parts of an entry of a leaf are; all within the page.
+/// Where the parts of an entry of a plain leaf are; all within the page.
 #[derive(Debug, Clone, Copy)]
 pub struct EntryAt {
     /// The public flags of the entry.
     pub flags: EntryFlags,
     /// Its timestamp.
     pub commit_ts: CommitTs,
-    /// Offset of the payload. On a plain leaf the key suffix is before it.
+    /// Offset of the payload; the key suffix is before it.
     pub payload_at: usize,
     /// Its length.
     pub payload_len: usize,
@@ -290,7 +290,7 @@ impl<S: Source> Search<S> {
     pub(super) fn suffix(&self, slot: usize) -> NodeResult<(usize, usize)> {
         let slot_word = self.slot(slot)?;
         match self.is_packed() {
-            true => self.run(slot).map(|run| (run.suffix_at, run.suffix_len)),
+            true => self.run(slot).map(|run| (run.keys.at, run.keys.len)),
             false => Ok((slot_word.offset + self.cell_header(slot_word), slot_word.suffix_len)),
         }
     }
@@ -528,20 +528,25 @@ impl<S: Source> Search<S> {
         }
     }
 
-    /// Where the parts of the entry at `position` of a leaf are.
+    /// Flags and timestamp of the entry at `position` of a packed leaf, whose payload replaces `payload`.
+    pub fn packed_entry(&self, position: usize, payload: &mut Vec<u8>) -> NodeResult<(EntryFlags, CommitTs)> {
+        let (slot, index) = self.slot_of(position)?;
+        let run = self.run(slot)?;
+        run.payload_into(self.source, index, payload)?;
+        Ok((run.entry_flags(), run.commit_ts))
+    }
+
+    /// Flags and timestamp of the entries of a slot of a leaf.
+    pub fn stamp(&self, slot: usize) -> NodeResult<(EntryFlags, CommitTs)> {
+        match self.is_packed() {
+            true => self.run(slot).map(|run| (run.entry_flags(), run.commit_ts)),
+            false => self.entry(slot).map(|entry| (entry.flags, entry.commit_ts)),
+        }
+    }
+
+    /// Where the parts of the entry at `position` of a plain leaf are.
     #[inline]
     pub fn entry(&self, position: usize) -> NodeResult<EntryAt> {
-        if self.is_packed() {
-            let (slot, index) = self.slot_of(position)?;
-            let run = self.run(slot)?;
-            let (payload_at, payload_len) = run.payload_of(self.source, index)?;
-            return Ok(EntryAt {
-                flags: run.entry_flags(),
-                commit_ts: run.commit_ts,
-                payload_at,
-                payload_len,
-            });
-        }
         let slot = self.slot(position)?;
         let mut at = slot.offset;
         let mut commit_ts = CommitTs::NONE;

@@ -11,7 +11,7 @@ use super::*;
 use crate::entry::{CommitTs, EntryFlags, EntryView};
 use crate::policy;
 
-fn seeds(default: u64) -> Vec<u64> {
+pub(super) fn seeds(default: u64) -> Vec<u64> {
     if let Ok(seed) = std::env::var("LEAFLINE_SEED") {
         return vec![seed.parse().expect("LEAFLINE_SEED is a number")];
     }
@@ -84,7 +84,7 @@ fn compare(page: &[u8], model: &Model) {
         let mut found = Vec::new();
         node.key_into(slot, &mut found).unwrap();
         assert_eq!(&found, key);
-        assert_eq!(node.entry(slot).unwrap(), entry.view());
+        assert_eq!(node.entry(slot, &mut Vec::new()).unwrap(), entry.view());
         assert_eq!(node.lower_bound(key).unwrap(), (slot, true));
         // Neighbours in key space that do not exist.
         let mut after = key.clone();
@@ -151,7 +151,11 @@ fn leaf_under_random_changes_equals_a_sorted_map() {
                 let (needed, there) = room(&node, (slot, found), suffix, entry.view());
                 let fits = needed <= there;
                 let record = if found {
-                    Record::leaf_replace(slot, node.entry(slot).unwrap().payload, entry.view())
+                    Record::leaf_replace(
+                        slot,
+                        node.entry(slot, &mut Vec::new()).unwrap().payload,
+                        entry.view(),
+                    )
                 } else {
                     Record::leaf_insert(slot, suffix, entry.view())
                 };
@@ -389,7 +393,12 @@ fn garbage_is_a_fault_and_never_a_panic() {
         let _ = policy::split_leaf(&node, &key, 20);
         let _ = policy::merged_size(&node, &node);
         for slot in [0, 1, node.count() / 2, node.count()] {
-            let _ = (node.entry(slot), node.key(slot), node.child(slot), node.search().flags(slot));
+            let _ = (
+                node.entry(slot, &mut Vec::new()),
+                node.key(slot),
+                node.child(slot),
+                node.search().flags(slot),
+            );
             let _ = (node.key_into(slot, &mut Vec::new()), node.search().live(slot..slot + 3));
         }
         if !node.is_leaf() {

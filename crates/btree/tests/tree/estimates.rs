@@ -4,7 +4,7 @@ use leafline_btree::{Change, CommitTs, Direction, SampledLeaves};
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
 
-use super::fixture::{Fixture, bulk, scan, seeds};
+use super::fixture::{Fixture, bulk, mixed, scan, seeds};
 
 fn key(n: u32) -> [u8; 4] {
     n.to_be_bytes()
@@ -13,8 +13,8 @@ fn key(n: u32) -> [u8; 4] {
 /// A tree of `number` entries, keys 0, 2, 4...; the fixture's own tree stays empty.
 fn build(number: u32, page_size: usize, pool_pages: usize) -> Fixture {
     let Fixture { env, store, .. } = Fixture::new(page_size, pool_pages);
-    let keys: Vec<[u8; 4]> = (0..number).map(|n| key(n * 2)).collect();
-    let tree = bulk(&store, 100, keys.iter().map(|key| (&key[..], &b"payload of twenty byt"[..])));
+    let entries: Vec<_> = (0..number).map(|n| (key(n * 2), mixed(n.into(), 21))).collect();
+    let tree = bulk(&store, 100, entries.iter().map(|(key, payload)| (&key[..], &payload[..])));
     Fixture { env, store, tree }
 }
 

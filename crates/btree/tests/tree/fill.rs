@@ -5,10 +5,11 @@ use rand::rngs::SmallRng;
 use rand::seq::SliceRandom;
 use rand::{Rng, SeedableRng};
 
-use super::fixture::Fixture;
+use super::fixture::{Fixture, mixed};
 
 const ENTRIES: u32 = 20_000;
-const PAYLOAD: [u8; 60] = [7; 60];
+/// Bytes of the payload of an entry.
+const PAYLOAD: usize = 60;
 
 fn fill(fixture: &Fixture) -> f64 {
     fixture.tree.verify().expect("a sound tree").fill
@@ -25,7 +26,11 @@ fn runs_that_go_on_in_the_middle_of_a_composite_key_leave_full_pages_behind() {
         let at = rng.random_range(0..open.len());
         let user = open[at];
         let seq = &mut next[user as usize];
-        fixture.put(&[user.to_be_bytes(), seq.to_be_bytes()].concat(), &PAYLOAD, 1);
+        fixture.put(
+            &[user.to_be_bytes(), seq.to_be_bytes()].concat(),
+            &mixed((user * rows + *seq).into(), PAYLOAD),
+            1,
+        );
         *seq += 1;
         if *seq == rows {
             open.swap_remove(at);
@@ -44,7 +49,7 @@ fn fill_after_deletes(deleted: impl Fn(&mut SmallRng, u32) -> bool, in_order: bo
     let mut rng = SmallRng::seed_from_u64(2);
     let mut keys: Vec<u32> = (0..ENTRIES).collect();
     keys.shuffle(&mut rng);
-    keys.iter().for_each(|n| fixture.put(&n.to_be_bytes(), &PAYLOAD, 1));
+    keys.iter().for_each(|n| fixture.put(&n.to_be_bytes(), &mixed((*n).into(), PAYLOAD), 1));
     if in_order {
         keys.sort_unstable();
     }

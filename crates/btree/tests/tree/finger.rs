@@ -6,7 +6,7 @@ use leafline_btree::{Change, Cursor, Direction, LeafStep, Tree};
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
 
-use super::fixture::{Fixture, bulk, seeds};
+use super::fixture::{Fixture, bulk, mixed, seeds};
 
 /// Keys that differ late, mostly: with long separators few of them make many levels.
 fn key(n: u32) -> Vec<u8> {
@@ -77,8 +77,8 @@ fn a_leap_is_right_after_splits_merges_and_another_root() {
 #[test]
 fn a_leap_behind_the_same_branch_reads_it_and_the_leaf() {
     let fixture = Fixture::new(4096, 4000);
-    let keys: Vec<[u8; 4]> = (0..60_000_u32).map(u32::to_be_bytes).collect();
-    let tree = bulk(&fixture.store, 100, keys.iter().map(|key| (&key[..], &[7; 30][..])));
+    let entries: Vec<_> = (0..60_000_u32).map(|n| (n.to_be_bytes(), mixed(n.into(), 30))).collect();
+    let tree = bulk(&fixture.store, 100, entries.iter().map(|(key, payload)| (&key[..], &payload[..])));
     assert_eq!(tree.depth().expect("a depth"), 3);
     let mut cursor = tree.cursor();
     while cursor.visit_leaf(Direction::Forward, |_, _| LeafStep::NextLeaf).expect("a visit") {}

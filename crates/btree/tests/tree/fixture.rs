@@ -6,6 +6,8 @@ use std::sync::atomic::Ordering;
 use leafline_btree::{BulkBuilder, Change, CommitTs, Direction, LeafStep, Tree, TreeRedo};
 use leafline_storage::device::SimulatedEnv;
 use leafline_storage::{Env, HandlerId, NoReplay, Reservation, SegmentState, Store, StoreOptions};
+use rand::rngs::SmallRng;
+use rand::{Rng, SeedableRng};
 
 /// Seeds of a random test: `LEAFLINE_SEED` alone, or the first few times `LEAFLINE_TEST_SCALE`.
 pub fn seeds(default: u64) -> impl Iterator<Item = u64> {
@@ -21,6 +23,12 @@ pub fn seeds(default: u64) -> impl Iterator<Item = u64> {
 
 pub fn scale() -> u64 {
     std::env::var("LEAFLINE_TEST_SCALE").ok().and_then(|scale| scale.parse().ok()).unwrap_or(1)
+}
+
+/// Bytes that have nothing in common with those of another number, so that packed leaves have no fewer entries for it.
+pub fn mixed(n: u64, len: usize) -> Vec<u8> {
+    let mut rng = SmallRng::seed_from_u64(n);
+    (0..len).map(|_| rng.random()).collect()
 }
 
 pub fn open(env: &SimulatedEnv, options: StoreOptions) -> leafline_storage::Result<Store> {

@@ -7,7 +7,7 @@ use leafline_storage::{Reservation, StorageError};
 use rand::SeedableRng;
 use rand::rngs::SmallRng;
 
-use super::fixture::Fixture;
+use super::fixture::{Fixture, mixed};
 use super::shape::Keys;
 
 /// Inserts `number` keys and returns how full the leaves are.
@@ -16,7 +16,7 @@ fn fill(keys: Keys, number: u64, payload_len: usize, ts: u64) -> f64 {
     let mut rng = SmallRng::seed_from_u64(1);
     for n in 0..number {
         let key = keys.make(&mut rng, n, 500);
-        fixture.put(&key, &vec![7; payload_len], ts);
+        fixture.put(&key, &mixed(n, payload_len), ts);
     }
     fixture.assert_reservations_sufficed();
     fixture.tree.verify().expect("a sound tree").fill

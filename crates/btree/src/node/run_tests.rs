@@ -1,0 +1,143 @@
+//! Runs of packed leaves: what was gathered is read, found and taken apart again, and damage is a fault.
+
+use rand::rngs::SmallRng;
+use rand::{Rng, SeedableRng};
+
+use super::tests::seeds;
+use super::{LeafFormat, Node, NodeBuilder, RUN, Unpacked};
+use crate::entry::{CommitTs, EntryFlags, EntryView};
+use crate::runs::Runs;
+use crate::view::LeafView;
+use leafline_storage::{Lsn, PageNo};
+
+const PAGE: usize = 4096;
+
+/// A value like those beside it: with `base` at its front or not, some bytes of its own, and an end that others have too.
+fn value(rng: &mut SmallRng, base: &[u8], most: usize) -> Vec<u8> {
+    let mut value = base[..rng.random_range(0..=base.len())].to_vec();
+    let own = rng.random_range(0..=most);
+    value.extend((0..own).map(|_| rng.random_range(0..4u8)));
+    value.extend(&[9, 9, 9, 9, 9, 9, 9, 9][..rng.random_range(0..=8)]);
+    if rng.random() {
+        value.extend(&rng.random_range(0..600u64).to_be_bytes()[2..]);
+    }
+    value
+}
+
+/// Entries for a leaf, in the order of their keys.
+fn entries(rng: &mut SmallRng) -> Vec<(Vec<u8>, Vec<u8>)> {
+    let most = [2, 6, 20, 60][rng.random_range(0..4)];
+    let base: Vec<u8> = (0..rng.random_range(0..40)).map(|_| rng.random_range(0..3)).collect();
+    let payloads = rng.random_range(0..3);
+    let mut entries: Vec<_> = (0..rng.random_range(1..40))
+        .map(|_| {
+            let key = value(rng, &base, most);
+            let payload = match payloads {
+                0 => Vec::new(),
+                1 => key.clone(),
+                _ => value(rng, &base, most),
+            };
+            (key, payload)
+        })
+        .collect();
+    entries.sort();
+    entries.dedup_by(|a, b| a.0 == b.0);
+    entries
+}
+
+fn leaf(entries: &[(Vec<u8>, Vec<u8>)]) -> Option<Vec<u8>> {
+    let mut builder = NodeBuilder::new(PAGE, 0, &[], None).unwrap().in_format(LeafFormat::Packed);
+    for (key, payload) in entries {
+        let entry = EntryView { flags: EntryFlags::default(), commit_ts: CommitTs::NONE, payload };
+        builder.push_leaf(&[], key, entry).ok()?;
+    }
+    builder.finish().ok()
+}
+
+#[test]
+fn a_run_gives_back_what_was_gathered() {
+    for seed in seeds(1) {
+        println!("LEAFLINE_SEED={seed}");
+        let mut rng = SmallRng::seed_from_u64(seed);
+        let (mut leaves, mut unpacked, mut payload) = (0, Unpacked::default(), Vec::new());
+        for _ in 0..3000 {
+            let entries = entries(&mut rng);
+            let Some(page) = leaf(&entries) else { continue };
+            leaves += 1;
+            let node = Node::open(&page).unwrap();
+            assert_eq!(node.count(), entries.len());
+            for slot in 0..node.slots() {
+                let of_slot = &entries[node.positions(slot)];
+                // The memory is that of the run before; whole, and in part.
+                for most in [RUN, rng.random_range(1..=RUN)] {
+                    assert_eq!(node.unpack(slot, most, &mut unpacked), Ok(of_slot.len()));
+                    assert_eq!(unpacked.len(), of_slot.len().min(most));
+                    for (index, (key, payload)) in of_slot.iter().enumerate().take(most) {
+                        assert_eq!(unpacked.suffix(index), Ok(&key[..]), "{of_slot:?}");
+                        assert_eq!(unpacked.payload(index), Ok(&payload[..]), "{of_slot:?}");
+                    }
+                    assert!(unpacked.suffix(unpacked.len()).is_err());
+                }
+            }
+            for (at, (key, expected)) in entries.iter().enumerate() {
+                assert_eq!(node.lower_bound(key), Ok((at, true)), "{key:?} of {entries:?}");
+                assert_eq!(node.entry(at, &mut payload).unwrap().payload, expected);
+                let behind = [key.as_slice(), &[0]].concat();
+                let there = entries.get(at + 1).is_some_and(|(next, _)| *next == behind);
+                assert_eq!(node.lower_bound(&behind), Ok((at + 1, there)));
+            }
+        }
+        assert!(leaves > 1000, "{leaves}");
+    }
+}
+
+/// Reads all entries of a leaf, one by one in an order, or together; whether there was a fault.
+fn read(page: &[u8], runs: &mut Runs, rng: &mut SmallRng) -> bool {
+    let Ok(node) = Node::open(page) else { return true };
+    let mut view = LeafView::new(node, PageNo(1), Lsn(1), runs);
+    let (together, reverse) = (rng.random(), rng.random());
+    let count = view.len().min(3000);
+    let mut read = 0;
+    while read < count {
+        let slot = if reverse { count - 1 - read } else { read };
+        match view.packed_with(slot) {
+            Some(packed) if together => {
+                read += packed.slots().len();
+                for slot in packed.slots() {
+                    let _ = (packed.get(slot), packed.flags(), packed.commit_ts());
+                }
+            }
+            _ => {
+                let _ = view.cell(slot);
+                read += 1;
+            }
+        }
+        view.forget();
+    }
+    view.checked().is_err()
+}
+
+#[test]
+fn damage_in_a_run_is_a_fault_and_never_a_panic() {
+    for seed in seeds(1) {
+        println!("LEAFLINE_SEED={seed}");
+        let mut rng = SmallRng::seed_from_u64(seed);
+        let (mut runs, mut faults) = (Runs::default(), 0);
+        for _ in 0..4000 {
+            let entries = entries(&mut rng);
+            let Some(page) = leaf(&entries) else { continue };
+            assert!(!read(&page, &mut runs, &mut rng), "{entries:?}");
+            for _ in 0..4 {
+                let mut page = page.clone();
+                let heap = Node::open(&page).unwrap().heap_start();
+                let changes = rng.random_range(1..4);
+                (0..changes).for_each(|_| page[rng.random_range(heap..PAGE)] = rng.random());
+                faults += usize::from(read(&page, &mut runs, &mut rng));
+                let Ok(node) = Node::open(&page) else { continue };
+                let _ = (super::check(&node), node.lower_bound(&entries[entries.len() / 2].0));
+                let _ = node.entry(entries.len() / 2, &mut Vec::new());
+            }
+        }
+        assert!(faults > 500, "{faults}");
+    }
+}
