@@ -30,7 +30,7 @@ fn read(node: &Node<'_>, key: &[u8], sound: bool) {
             failed |= node.key(slot).is_err() || node.last_key(slot).is_err() || node.stamp(slot).is_err();
         }
         for position in 0..node.count() {
-            failed |= node.entry(position).is_err();
+            failed |= node.entry(position, &mut Vec::new()).is_err();
         }
         failed |= node.for_each_entry(0..node.slots(), |_, _| Ok(())).is_err();
     } else {

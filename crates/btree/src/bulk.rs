@@ -85,6 +85,13 @@ impl BulkBuilder {
         })
     }
 
+    /// Lays leaves out in `format`; before there is an entry.
+    pub fn lay_out(&mut self, format: LeafFormat) {
+        debug_assert!(self.last_key.is_none());
+        self.shape.format = format;
+        self.levels = vec![Level::new(self.shape, 0, Vec::new())];
+    }
+
     /// Adds an entry without a timestamp.
     ///
     /// # Errors
@@ -174,6 +181,35 @@ impl BulkBuilder {
     }
 }
 
+/// How many leaves entries take that are not written, laid out as [`BulkBuilder`] would.
+pub struct LeafCount {
+    shape: Shape,
+    level: Level,
+    leaves: u64,
+}
+
+impl LeafCount {
+    /// Of no entries; for the rest see [`BulkBuilder::new`].
+    pub fn new(page_size: usize, fill_percent: u32, format: LeafFormat) -> LeafCount {
+        let target = policy::capacity(page_size) * fill_percent.clamp(10, 100) as usize / 100;
+        let shape = Shape { page_size, target, format };
+        LeafCount { shape, level: Level::new(shape, 0, Vec::new()), leaves: 0 }
+    }
+
+    /// Adds an entry behind the others.
+    pub fn push(&mut self, key: &[u8], payload: &[u8]) {
+        while self.level.make_room(self.shape, key, payload).is_some() {
+            self.leaves += 1;
+        }
+        self.level.push(key, payload);
+    }
+
+    /// Leaves that are full.
+    pub fn leaves(&self) -> u64 {
+        self.leaves
+    }
+}
+
 impl Level {
     fn new(shape: Shape, level: u8, lower: Vec<u8>) -> Level {
         let sum = Sum::new(shape, level);
@@ -212,7 +248,8 @@ impl Level {
         (self.held.replace(Closed { lower, items }), upper)
     }
 
-    /// Where to end the page: how many items it gets, and the separator behind them. `next` follows the items.
+    /// Where to end the page: how many items it gets, and the separator behind them. `next` follows the items. Pages are as full as they can be, but for
+    /// what a shorter separator is worth: it is on the page, on the next one, and above them.
     fn boundary(&self, shape: Shape, next: &[u8]) -> (usize, Vec<u8>) {
         let count = self.items.len();
         let window = (count / 16).max(1);
@@ -220,9 +257,10 @@ impl Level {
         let mut best: Option<(usize, usize)> = None;
         for at in (1..=count).rev() {
             let separator = self.separator(at, next);
-            let fits = size(&self.lower, separator, sums[at]) <= shape.target;
-            if fits && best.is_none_or(|(len, _)| separator.len() < len) {
-                best = Some((separator.len(), at));
+            let size = size(&self.lower, separator, sums[at]);
+            let cost = shape.target.saturating_sub(size) + 3 * separator.len();
+            if size <= shape.target && best.is_none_or(|(least, _)| cost < least) {
+                best = Some((cost, at));
             }
             if best.is_some() && count - at >= window {
                 break;

@@ -49,7 +49,7 @@ mod verify;
 mod view;
 
 pub use buffered::{HeldLeaf, Modified, RawLeaf};
-pub use bulk::BulkBuilder;
+pub use bulk::{BulkBuilder, LeafCount};
 pub use cursor::{Cursor, Direction, LeafStep};
 pub use entry::{Change, CommitTs, EntryFlags, EntryView};
 pub use enumerate::{LeafList, LeafRef, LeafWalk, LeafWalker, LeavesByPage};

@@ -41,7 +41,7 @@ pub(crate) fn build_indexes(
         build_secondaries(engine, table, &indexes, (sorters.finish()?, &clustered.tree), control, new)?;
     let built = indexes.into_iter().zip(trees).map(|(index, tree)| {
         let mut index = Arc::unwrap_or_clone(index);
-        (index.tree, index.root) = (tree.id(), tree.root());
+        index.set_tree(&tree);
         index
     });
     Ok(built.collect())

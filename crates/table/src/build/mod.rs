@@ -9,6 +9,7 @@
 //! | `control` | memory, threads, who stops it and who watches |
 //! | `source` | reads the rows of a tree that nobody changes |
 //! | `entry_sorters` | entries of several indexes, sorted by threads |
+//! | `format` | whether a tree is packed, where nobody says it |
 //! | `secondary` | trees from sorted entries, by threads |
 //! | `indexes` | new indexes of a table with rows |
 //! | `online` | the same, while others go on changing the table |
@@ -18,6 +19,7 @@
 
 mod control;
 mod entry_sorters;
+mod format;
 mod indexes;
 mod loader;
 mod online;

@@ -1,9 +1,10 @@
 //! Trees of secondary indexes from their sorted entries: several at once, by threads.
 
 use super::control::BuildControl;
+use super::format::TreeWriter;
 use super::indexes::STEP;
-use super::{finish_builder, new_builder};
-use crate::catalog::{IndexDef, TableDef};
+use super::new_builder;
+use crate::catalog::{IndexDef, LaidOut, TableDef};
 use crate::ddl::NewTrees;
 use crate::engine::Engine;
 use crate::error::{Result, TableError};
@@ -33,10 +34,10 @@ struct Jobs<'a> {
     waiting: Mutex<Vec<Job<'a>>>,
     /// The first job that has failed: those behind it need not be finished.
     failed: AtomicUsize,
-    built: Mutex<Vec<(usize, Result<Tree>)>>,
+    built: Mutex<Vec<(usize, Result<LaidOut>)>>,
 }
 
-/// Builds the trees of `indexes`, whose entries, of the rows of a tree, were sorted in parts.
+/// Builds the trees of `indexes`, whose entries, of the rows of a tree, were sorted in parts; says how they are laid out.
 ///
 /// # Errors
 /// `DuplicateEntry` of the first index that has duplicates; what the store returns.
@@ -47,7 +48,7 @@ pub(crate) fn build_secondaries(
     (parts, rows): (Vec<Vec<Sorter>>, &Tree),
     control: &BuildControl,
     new: &mut NewTrees,
-) -> Result<Vec<Tree>> {
+) -> Result<Vec<LaidOut>> {
     let mut waiting = Vec::with_capacity(indexes.len());
     for (number, (index, parts)) in indexes.iter().zip(parts).enumerate() {
         let (_, builder) = new_builder(engine, index.leaf_format(), new)?;
@@ -94,8 +95,10 @@ impl Jobs<'_> {
         }
     }
 
-    fn build(&self, job: Job<'_>) -> Result<Tree> {
-        let Job { number, index, parts, mut builder } = job;
+    fn build(&self, job: Job<'_>) -> Result<LaidOut> {
+        let Job { number, index, parts, builder } = job;
+        let page_size = self.engine.store.page_size();
+        let mut tree = TreeWriter::new(builder, self.table.packing_of(index), page_size);
         let mut entries = Sorter::merge(parts)?;
         let mut last: Vec<u8> = Vec::new();
         let mut count = 0u64;
@@ -118,9 +121,9 @@ impl Jobs<'_> {
                 last.clear();
                 last.extend_from_slice(prefix);
             }
-            builder.push(key, payload)?;
+            tree.push(key, payload)?;
         }
-        finish_builder(self.engine, builder)
+        tree.finish(self.engine)
     }
 }
 

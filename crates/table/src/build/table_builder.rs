@@ -243,9 +243,10 @@ impl TableBuilder {
         let sorted = (parts, &clustered);
         let secondary =
             build_secondaries(engine, table, table.secondary(), sorted, &self.control, &mut self.new)?;
+        let clustered = (clustered, table.clustered().leaf_format());
         for (index, tree) in table.indexes.iter_mut().zip([clustered].iter().chain(&secondary)) {
             let index: &mut IndexDef = Arc::make_mut(index);
-            (index.tree, index.root) = (tree.id(), tree.root());
+            index.set_tree(tree);
         }
         Ok(())
     }

@@ -33,6 +33,7 @@ pub use foreign_key::{ForeignKeyDef, ForeignKeySpec, ReferentialAction};
 pub(crate) use foreign_key::{Side, check_as_parent, keys_of, resolve_foreign_keys};
 pub use histogram::{HistogramBucket, HistogramDef};
 pub use organisation::Organisation;
+pub(crate) use packing::LaidOut;
 pub use packing::Packing;
 pub use published::{Catalog, DatabaseDef};
 pub(crate) use remains::decode_remains;

@@ -2,7 +2,8 @@
 //!
 //! An index says PACKED or NOT PACKED, or leaves it to its table's PACK_KEYS, which concerns all indexes but the clustered one. With PACK_KEYS=DEFAULT
 //! a heap packs the indexes that have strings, as MyISAM does. The format of
-//! a tree is settled when it is made, and all its leaves have it; so the two differ only where nothing is declared.
+//! a tree is settled when it is made, and all its leaves have it. Where nothing is declared a tree is plain that is made empty, and packed if that saves half of
+//! its leaves when it is built from rows (`table::build::format`).
 //!
 //! In the catalog the row of an index ends with one byte (bits 0-1: 0 nothing declared, 1 NOT PACKED, 2 PACKED; bit 2: the tree is packed), that
 //! of a table with PACK_KEYS (0 DEFAULT, 1 0, 2 1).
@@ -12,7 +13,7 @@ use super::organisation::Organisation;
 use super::spec::IndexDraft;
 use crate::bytes::ByteReader;
 use crate::error::Result;
-use leafline_btree::LeafFormat;
+use leafline_btree::{LeafFormat, Tree};
 use std::sync::Arc;
 
 /// The tree is packed.
@@ -53,6 +54,9 @@ impl Packing {
     }
 }
 
+/// A tree, and how its leaves are laid out.
+pub(crate) type LaidOut = (Tree, LeafFormat);
+
 /// What is declared for an index, by itself or by its table.
 fn wanted(
     (kind, parts): (IndexKind, &[IndexPart]),
@@ -75,9 +79,20 @@ impl IndexDef {
     pub fn leaf_format(&self) -> LeafFormat {
         self.packing.leaf_format()
     }
+
+    /// It has that tree, whose leaves are laid out like that.
+    pub(crate) fn set_tree(&mut self, (tree, format): &LaidOut) {
+        (self.tree, self.root) = (tree.id(), tree.root());
+        self.packing.packed = *format == LeafFormat::Packed;
+    }
 }
 
 impl TableDef {
+    /// Whether the tree of one of its indexes is to be packed; `None` if that depends on what it saves.
+    pub(crate) fn packing_of(&self, index: &IndexDef) -> Option<bool> {
+        wanted((index.kind, &index.parts), &self.columns, index.packing.declared, &self.options)
+    }
+
     /// Whether the trees of its index at `position`, those of all partitions, are what it says under `declared`, and its table under `options`.
     pub fn is_packed_as(&self, position: usize, declared: Option<bool>, options: &TableOptions) -> bool {
         self.stored_at(position).all(|index| {

@@ -195,9 +195,10 @@ impl<'a, 'e> Building<'a, 'e> {
             let sorted = (self.sorters.finish()?, &clustered);
             let (table, of) = (self.table, self.table.secondary());
             let secondary = build_secondaries(self.engine, table, of, sorted, &self.control, self.new)?;
+            let clustered = (clustered, table.clustered().leaf_format());
             for (index, tree) in indexes.iter_mut().zip([clustered].iter().chain(&secondary)) {
                 let index: &mut IndexDef = Arc::make_mut(index);
-                (index.tree, index.root) = (tree.id(), tree.root());
+                index.set_tree(tree);
             }
         }
         Ok(Salvaged { report: self.report, indexes })

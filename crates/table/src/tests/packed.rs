@@ -1,9 +1,12 @@
 //! Packed indexes: what a table declares, what its trees are, and that one becomes the other.
 
 use crate::Engine;
-use crate::catalog::{TableDef, TableSpec};
+use crate::catalog::{IndexSpecKind, TableDef, TableSpec};
 use crate::testing::*;
 use leafline_storage::device::SimulatedEnv;
+use leafline_types::{Collation, SqlType, Value};
+use rand::rngs::SmallRng;
+use rand::{Rng, SeedableRng};
 use std::sync::Arc;
 
 /// For each index of the table, leaves and packed leaves.
@@ -95,5 +98,54 @@ fn a_tree_of_another_format_than_its_definition_says_is_a_fault() {
     assert_eq!(
         faults,
         ["index a: 1 of 1 leaves are packed, 0 should be", "index c: 0 of 1 leaves are packed, 1 should be"]
+    );
+}
+
+#[test]
+fn an_index_that_says_nothing_is_packed_if_that_saves_half() {
+    let env = SimulatedEnv::new();
+    let engine = open(&env);
+    let mut columns = vec![
+        column("id", int(), false),
+        column("few", int(), false),
+        column("mixed", SqlType::Varbinary { len: 20 }, false),
+        column("path", varchar(), false),
+    ];
+    // Of which keys give the values back.
+    columns[3].collation = Collation::Utf8mb4_0900Bin;
+    let table = create(&engine, &spec("t", columns, vec![index(IndexSpecKind::Primary, "", &["id"])]));
+    let mut random = SmallRng::seed_from_u64(seed());
+    let mut insert = |ids: std::ops::Range<i64>| {
+        transact(&engine, |transaction| {
+            ids.into_iter().try_for_each(|id| {
+                let mixed: [u8; 16] = random.random();
+                let path = format!("/a/long/path/to/file {id:08}");
+                let row = [Value::Int(id), Value::Int(id % 9), Value::bytes(mixed), Value::string(path)];
+                transaction.insert(&table, &row).map(drop)
+            })
+        })
+        .unwrap();
+    };
+    let indexes = ["few", "mixed", "path"].map(|name| index(IndexSpecKind::Plain, name, &[name]));
+    // Of 64 leaves none is full.
+    insert(0..2000);
+    engine.add_indexes("d", "t", &indexes).unwrap();
+    let packed = || {
+        let table = engine.table("d", "t").unwrap();
+        assert_eq!(engine.check_table(&table).unwrap(), Vec::<String>::new());
+        table.indexes.iter().map(|index| index.packing.packed).collect::<Vec<_>>()
+    };
+    assert_eq!(packed(), [false; 4]);
+    insert(2000..40_000);
+    indexes.iter().for_each(|index| engine.drop_index("d", "t", index.name.as_deref().unwrap()).unwrap());
+    engine.add_indexes("d", "t", &indexes).unwrap();
+    // In the order of their names.
+    assert_eq!(packed(), [false, true, false, true]);
+    engine.close().unwrap();
+    drop(engine);
+    let table = open(&env).table("d", "t").unwrap();
+    assert_eq!(
+        table.indexes.iter().map(|index| index.packing.packed).collect::<Vec<_>>(),
+        [false, true, false, true]
     );
 }
