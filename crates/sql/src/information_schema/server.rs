@@ -48,8 +48,8 @@ pub(super) fn engine_columns() -> Columns {
     ]
 }
 
-pub(super) fn engine_rows(_: &Session) -> Result<Rows, MysqlError> {
-    Ok(crate::show::engines().rows)
+pub(super) fn engine_rows(session: &Session) -> Result<Rows, MysqlError> {
+    Ok(crate::show::engines(session.settings.organisation).rows)
 }
 
 pub(super) fn plugin_columns() -> Columns {

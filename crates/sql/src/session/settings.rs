@@ -4,7 +4,7 @@ use super::tracing::TraceSettings;
 use crate::optimizer::{OptimizerSwitches, Parallelism};
 use crate::parser::LexMode;
 use leafline_access::cost::Device;
-use leafline_table::{ChangeBuffering, Isolation, ReadAheadSettings};
+use leafline_table::{ChangeBuffering, Isolation, Organisation, ReadAheadSettings};
 use leafline_types::functions::BlockEncryption;
 use leafline_types::temporal::{DateRules, Zone};
 use leafline_types::{Charset, Collation, MysqlError};
@@ -53,6 +53,8 @@ pub struct Settings {
     pub digests_persistent: bool,
     /// `leafline_punch_holes`: free space within the file becomes holes.
     pub punch_holes: bool,
+    /// `default_storage_engine`: how the rows of a new table lie, if it does not say so.
+    pub organisation: Organisation,
     /// `change_buffering`: which changes of indexes are kept where their pages are not in memory.
     pub change_buffering: ChangeBuffering,
     /// `change_buffering_debug`: the pages leave memory before each change.
@@ -114,6 +116,7 @@ impl Default for Settings {
             device: Device::default(),
             digests_persistent: true,
             punch_holes: true,
+            organisation: Organisation::default(),
             change_buffering: ChangeBuffering::None,
             change_buffering_forced: false,
             change_buffer_percent: 100,

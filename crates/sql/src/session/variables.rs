@@ -6,7 +6,7 @@
 use super::settings::{Modes, Settings, TimeZone};
 use crate::optimizer::OptimizerSwitches;
 use leafline_access::cost::DeviceChoice;
-use leafline_table::{ChangeBuffering, Isolation, ReadAheadKind};
+use leafline_table::{ChangeBuffering, Isolation, Organisation, ReadAheadKind};
 use leafline_types::functions::BlockEncryption;
 use leafline_types::temporal::Zone;
 use leafline_types::{Charset, Collation, MysqlError, Value};
@@ -418,7 +418,15 @@ pub const VARIABLES: &[Variable] = &[
         |s, n| s.cte_max_recursion_depth = n,
     ),
     shown("datadir", |_, f| text(&f.data_directory)),
-    shown("default_storage_engine", |_, _| text("Leafline")),
+    settable(
+        "default_storage_engine",
+        |s, _| text(s.organisation.engine()),
+        |s, v| {
+            let known = Organisation::of_engine(&word(&v));
+            s.organisation = known.ok_or_else(|| MysqlError::unknown_storage_engine(word(&v)))?;
+            Ok(())
+        },
+    ),
     shown("div_precision_increment", |_, _| Value::Int(4)),
     switch(
         "foreign_key_checks",

@@ -53,7 +53,7 @@ pub(crate) fn show(session: &mut Session, show: &Show, sql: &str) -> Result<RowS
         ShowKind::WarningCount => server::diagnostics_count(session, false),
         ShowKind::ErrorCount => server::diagnostics_count(session, true),
         ShowKind::DeviceProfile => server::device_profile(session),
-        ShowKind::Engines => engines(),
+        ShowKind::Engines => engines(session.settings.organisation),
         ShowKind::EngineStatus { name } => engine_status::engine_status(session, &name.value)?,
         ShowKind::ProcessList { full } => server::process_list(session, *full),
         ShowKind::Triggers { database } => {

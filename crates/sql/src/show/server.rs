@@ -165,12 +165,19 @@ pub(super) fn device_profile(session: &Session) -> RowSet {
     rows
 }
 
-pub(crate) fn engines() -> RowSet {
+/// The organisations that tables can have, under the names of engines; `default` is that of tables that do not say.
+pub(crate) fn engines(default: Organisation) -> RowSet {
     let mut rows = RowSet::text(["Engine", "Support", "Comment", "Transactions", "XA", "Savepoints"]);
-    let comment = "Clustered B+trees, transactions, recovery";
-    rows.push([Organisation::Clustered.engine(), "DEFAULT", comment, "YES", "NO", "YES"].map(text).to_vec());
-    let comment = "Heaps of Leafline: rows in the order in which they came, all indexes beside them";
-    rows.push([Organisation::Heap.engine(), "YES", comment, "YES", "NO", "YES"].map(text).to_vec());
+    for (organisation, comment) in [
+        (Organisation::Clustered, "Clustered B+trees, transactions, recovery"),
+        (
+            Organisation::Heap,
+            "Heaps of Leafline: rows in the order in which they came, all indexes beside them",
+        ),
+    ] {
+        let support = if organisation == default { "DEFAULT" } else { "YES" };
+        rows.push([organisation.engine(), support, comment, "YES", "NO", "YES"].map(text).to_vec());
+    }
     rows
 }
 

@@ -163,6 +163,9 @@ fn specification(
     let default = session.instance.engine().catalog().database(database).map(|database| database.collation);
     let (mut spec, warnings) = table_spec(create, database, default.unwrap_or(DEFAULT_COLLATION), times)?;
     note_options(session, warnings);
+    if create.options.engine.is_none() {
+        spec.options.organisation = session.settings.organisation;
+    }
     spec.unchecked_references = !session.settings.foreign_key_checks;
     let is_called = |column: &ColumnDef, other: &ColumnDef| column.name.eq_ignore_ascii_case(&other.name);
     let written = std::mem::take(&mut spec.columns);

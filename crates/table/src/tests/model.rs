@@ -134,6 +134,14 @@ fn fetch(view: &ReadView, table: &Arc<TableDef>, rows: &Rows, random: &mut Small
     assert_eq!(next, locators.len());
 }
 
+/// The primary key of a row of a heap, as bytes.
+fn heap_key(def: &TableDef, row: &Row) -> Option<Vec<u8>> {
+    let primary = def.primary().filter(|index| !index.is_clustered())?;
+    let mut key = Vec::new();
+    primary.format.encode_key(row, &[Value::UInt(0)], &mut key).unwrap();
+    Some(key)
+}
+
 struct Session {
     transaction: Transaction,
     snapshot: u64,
@@ -175,6 +183,8 @@ struct Model {
     commits: u64,
     /// Number of the commit that changed a row last.
     changed: Vec<BTreeMap<Vec<u8>, u64>>,
+    /// Number of the commit by which a row of a heap has lost a primary key last.
+    lost: BTreeMap<Vec<u8>, u64>,
     random: SmallRng,
     seed: u64,
     /// Writes refused and done.
@@ -210,6 +220,7 @@ impl Model {
             committed: Arc::new(vec![Rows::new(); count]),
             commits: 0,
             changed: vec![BTreeMap::new(); count],
+            lost: BTreeMap::new(),
             random: SmallRng::seed_from_u64(seed),
             seed,
             outcomes: [0; 2],
@@ -325,6 +336,10 @@ impl Model {
             });
             if !kept && self.taken(session, table, position, row, own.map(|(own, _)| own)) {
                 return duplicate(&index.name);
+            }
+            let lost = heap_key(def, row).and_then(|key| self.lost.get(&key));
+            if !kept && index.is_primary() && lost.is_some_and(|at| *at > session.snapshot) {
+                return Outcome::Conflict;
             }
         }
         Outcome::Done
@@ -453,7 +468,7 @@ impl Model {
 
     fn commit(&mut self, session: Session) {
         let mut next = (*self.committed).clone();
-        let mut changed = Vec::new();
+        let (mut changed, mut lost) = (Vec::new(), Vec::new());
         for (table, def) in self.tables.iter().enumerate() {
             let net: Vec<(&Vec<u8>, &Option<Row>)> = session.writes[table]
                 .iter()
@@ -465,6 +480,11 @@ impl Model {
                     None => next[table].remove(key),
                 };
                 changed.push((table, key.clone()));
+                let before = session.first[table][key].as_ref().and_then(|row| heap_key(def, row));
+                lost.extend(
+                    before
+                        .filter(|key| row.as_ref().and_then(|row| heap_key(def, row)).as_ref() != Some(key)),
+                );
             }
             // Nobody else can have committed one of its unique keys meanwhile.
             for index in def.indexes.iter().filter(|index| index.kind == IndexKind::Unique) {
@@ -484,6 +504,7 @@ impl Model {
         assert!(committed.is_ok(), "seed {}: {committed:?} for {:?}", self.seed, session.writes);
         self.commits += 1;
         self.committed = Arc::new(next);
+        self.lost.extend(lost.into_iter().map(|key| (key, self.commits)));
         for (table, key) in changed {
             self.changed[table].insert(key, self.commits);
         }

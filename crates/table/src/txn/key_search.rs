@@ -29,6 +29,8 @@ pub struct KeySearch {
     next: Option<Vec<u8>>,
     /// Sees nothing but what was applied before the search began.
     applied: Option<RegisteredSnapshot>,
+    /// A ghost was met that the transaction's snapshot shows as a row, or has never seen.
+    met_unseen: bool,
 }
 
 /// Committed entries between two keys.
@@ -65,7 +67,14 @@ impl KeySearch {
     /// A search for the rows whose entries begin with `prefix`.
     pub(super) fn of_prefix(table: &Arc<TableDef>, index: &Arc<IndexDef>, prefix: Vec<u8>) -> KeySearch {
         let next = Some(prefix.clone());
-        KeySearch { table: table.clone(), index: index.clone(), prefix, next, applied: None }
+        KeySearch {
+            table: table.clone(),
+            index: index.clone(),
+            prefix,
+            next,
+            applied: None,
+            met_unseen: false,
+        }
     }
 
     /// Whether a row of the table has the key that is searched for.
@@ -91,6 +100,11 @@ impl KeySearch {
         &self.index
     }
 
+    /// Whether a row has lost the key by a commit that the transaction's snapshot does not see.
+    pub(super) fn met_unseen(&self) -> bool {
+        self.met_unseen
+    }
+
     /// Begins again.
     pub(super) fn restart(&mut self) {
         self.next = Some(self.prefix.clone());
@@ -111,6 +125,8 @@ impl Transaction {
                 search.next = found.next;
                 return Ok(Some(Batch { keys: found.live, from, until }));
             }
+            // The first look is by the transaction's own snapshot.
+            search.met_unseen |= !found.ghosts.is_empty();
             search.applied = Some(self.wait_until_applied(search, &found.ghosts)?);
             search.restart();
         }

@@ -8,6 +8,7 @@
 use super::Transaction;
 use super::clock::RegisteredSnapshot;
 use super::key_search::KeySearch;
+use super::locking::conflict;
 use super::write_set::NOW;
 use crate::catalog::{IndexDef, TableDef};
 use crate::engine::Engine;
@@ -55,6 +56,10 @@ pub(crate) fn check_clustered(
 impl Transaction {
     /// The row, if any, that has the unique parts of `key` in `index` and that the transaction has not itself deleted
     /// or moved away. The caller has locked these.
+    ///
+    /// # Errors
+    /// `WriteConflict` if the snapshot shows a row with that primary key, which is there no more, to a transaction that does not follow
+    /// what it does not see: it would see two. Other unique keys are not looked at so, as in InnoDB.
     pub(super) fn check_secondary(
         &mut self,
         table: &Arc<TableDef>,
@@ -84,6 +89,9 @@ impl Transaction {
                     return Ok(Some(locator));
                 }
             }
+        }
+        if index.is_primary() && search.met_unseen() && !self.follows() {
+            return Err(conflict(&self.engine));
         }
         Ok(None)
     }
