@@ -1,15 +1,16 @@
 #!/usr/bin/env bash
 # Heaps beside clustered tables: the same rows under primary keys of several lengths, in memory.
 #
-# usage: bench/heap.sh [rows] [rounds]        (200000 and 7 unless given)
+# usage: bench/heap.sh [rows] [rounds]        (200000 and 5 unless given)
 # env:   WORK  where the database goes
 #
 # Needs the mariadb client. For each kind of primary key a table (id ..., k INT, s VARCHAR(40), pad CHAR(100), KEY k (k), KEY s (s)), clustered and as a heap,
 # each with packed secondary indexes and without; rows come in an order that has nothing to do with that of the key, but for `ascending`. Answers must be equal. Printed:
-# pages of 16 KiB of rows and indexes, least milliseconds of three runs in each round, and the ratio of the heap to the clustered table.
+# pages of 16 KiB of rows and indexes, processor time of the server per query (of the rounds, the least),
+# and the ratio of the heap to the clustered table.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-rows=${1:-200000} rounds=${2:-7} runs=3
+rows=${1:-200000} rounds=${2:-5}
 work=${WORK:-$PWD/target/bench-heap} scale=heap pool=2048
 . bench/common.sh
 rm -rf "$ours"
@@ -32,19 +33,22 @@ options() { # variant
   echo "ENGINE = $engine PACK_KEYS = $pack"
 }
 
-# What is asked, as label and query.
+# What is asked, as label, repetitions in a round, and query.
 questions() {
   cat <<'Q'
-rows by k, a lookup each|SELECT COUNT(*), SUM(LENGTH(b.pad)) FROM probes p JOIN {t} b FORCE INDEX (k) ON b.k = p.k
-rows by s, a lookup each|SELECT COUNT(*), SUM(LENGTH(b.pad)) FROM probes p JOIN {t} b FORCE INDEX (s) ON b.s = p.s
-rows of a range of k|SELECT COUNT(*), SUM(LENGTH(pad)) FROM {t} FORCE INDEX (k) WHERE k BETWEEN 100000 AND 300000
-k alone|SELECT COUNT(*), SUM(k) FROM {t} FORCE INDEX (k) WHERE k >= 0
-id and k|SELECT COUNT(*), MAX(id) FROM {t} FORCE INDEX (k) WHERE k BETWEEN 100000 AND 300000
-rows by primary key|SELECT COUNT(*), SUM(LENGTH(b.pad)) FROM probes p JOIN {t} b FORCE INDEX (PRIMARY) ON b.id = p.id
-rows in the order of the primary key|SELECT SUM(LENGTH(pad)) FROM (SELECT pad FROM {t} FORCE INDEX (PRIMARY) ORDER BY id LIMIT 50000) x
-all rows|SELECT COUNT(*), SUM(LENGTH(pad)) FROM {t} IGNORE INDEX (PRIMARY, k, s)
+rows by k, a lookup each|5|SELECT COUNT(*), SUM(LENGTH(b.pad)) FROM probes p JOIN {t} b FORCE INDEX (k) ON b.k = p.k
+rows by s, a lookup each|5|SELECT COUNT(*), SUM(LENGTH(b.pad)) FROM probes p JOIN {t} b FORCE INDEX (s) ON b.s = p.s
+rows of a range of k|40|SELECT COUNT(*), SUM(LENGTH(pad)) FROM {t} FORCE INDEX (k) WHERE k BETWEEN 100000 AND 300000
+k alone|100|SELECT COUNT(*), SUM(k) FROM {t} FORCE INDEX (k) WHERE k >= 0
+id and k|100|SELECT COUNT(*), MAX(id) FROM {t} FORCE INDEX (k) WHERE k BETWEEN 100000 AND 300000
+rows by primary key|5|SELECT COUNT(*), SUM(LENGTH(b.pad)) FROM probes p JOIN {t} b FORCE INDEX (PRIMARY) ON b.id = p.id
+rows in the order of the primary key|40|SELECT SUM(LENGTH(pad)) FROM (SELECT pad FROM {t} FORCE INDEX (PRIMARY) ORDER BY id LIMIT 50000) x
+all rows|40|SELECT COUNT(*), SUM(LENGTH(pad)) FROM {t} IGNORE INDEX (PRIMARY, k, s)
 Q
 }
+
+# Processor time of the server, in hundredths of a second.
+used() { awk '{print $14 + $15}' "/proc/$leafline_pid/stat"; }
 
 leafline_start
 {
@@ -62,15 +66,18 @@ leafline_start
 batch="SET optimizer_switch = 'mrr=off,batched_key_access=off';"
 for kind in "${kinds[@]}"; do
   name=${kind%%|*}
-  while IFS='|' read -r label query; do
+  while IFS='|' read -r label runs query; do
     file=${label//[ ,]/_}
     query=${query//probes/${name}_probes}
     # One after the other in each round, so that what else the machine does meets all.
-    for round in $(seq "$rounds"); do
+    for round in $(seq 0 "$rounds"); do
       for variant in "${variants[@]}"; do
-        ask "$variant-$name-$file" other heap "$batch" "${query//'{t}'/${name}_$variant}"
-        [ "$round" != 1 ] || rm -f "$work/$variant-$name-$file.times"
-        cat "$work/times" >>"$work/$variant-$name-$file.times"
+        asked=${query//'{t}'/${name}_$variant}
+        before=$(used)
+        { echo "$batch"; for _ in $(seq "$runs"); do echo "$asked;"; done; } | client heap | sort -u >"$work/$variant-$name-$file.answer"
+        # Round 0 warms up.
+        [ "$round" != 0 ] || { rm -f "$work/$variant-$name-$file.times" && continue; }
+        echo "$(used) $before $runs" | awk '{print ($1 - $2) * 10 / $3}' >>"$work/$variant-$name-$file.times"
       done
     done
     for variant in "${variants[@]}"; do
@@ -102,6 +109,6 @@ for kind in "${kinds[@]}"; do
   while IFS='|' read -r label _; do
     times=$(for variant in "${variants[@]}"; do cat "$work/$variant-$name-${label//[ ,]/_}.time"; done | paste -s -d ' ')
     echo "$times" | awk -v name="$name" -v label="$label" \
-      '{printf "| %s | %s | %.1f | %.1f | %.1f | %.1f | %.2f | %.2f |\n", name, label, $1 / 1000, $2 / 1000, $3 / 1000, $4 / 1000, $2 / $1, $4 / $3}'
+      '{printf "| %s | %s | %.1f | %.1f | %.1f | %.1f | %.2f | %.2f |\n", name, label, $1, $2, $3, $4, $2 / $1, $4 / $3}'
   done < <(questions)
 done
