@@ -100,6 +100,9 @@ impl Parser<'_> {
         if self.at_end() || self.at_symbol(Symbol::Semicolon) {
             return Ok(StatementKind::AlterTable(Box::new(alter)));
         }
+        if let Some(maintenance) = self.partition_maintenance(&alter.table)? {
+            return Ok(maintenance);
+        }
         loop {
             if !self.algorithm_or_lock(&mut alter)? {
                 self.alter_action(&mut alter.actions)?;

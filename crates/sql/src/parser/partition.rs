@@ -2,7 +2,7 @@
 
 use super::ast::{
     Ident, PartitionAction, PartitionBound, PartitionBy, PartitionDefinition, PartitionItem, PartitionKey,
-    PartitionMethod, PartitionValues,
+    PartitionMaintenance, PartitionMethod, PartitionOperation, PartitionValues, StatementKind, TableName,
 };
 use super::cursor::{Parsed, Parser};
 use super::lexer::Symbol;
@@ -66,6 +66,36 @@ impl Parser<'_> {
                 PartitionAction::Reorganize { names, into }
             }
         }))
+    }
+
+    /// What of ALTER TABLE follows the table, if it is done for partitions as for tables; `None` if it is something else.
+    pub(super) fn partition_maintenance(&mut self, table: &TableName) -> Parsed<Option<StatementKind>> {
+        const VERBS: &[&str] = &["ANALYZE", "CHECK", "OPTIMIZE", "REPAIR"];
+        if !(self.at_any_word(VERBS) && self.is_word_at(1, "PARTITION")) {
+            return Ok(None);
+        }
+        let verb = self.any_word()?.value.to_ascii_uppercase();
+        self.advance();
+        if verb != "CHECK" {
+            // There is no binary log to keep it from.
+            self.accept_any_word(&["NO_WRITE_TO_BINLOG", "LOCAL"]);
+        }
+        let names = self.partition_names()?;
+        let operation = match verb.as_str() {
+            "ANALYZE" => PartitionOperation::Analyze,
+            "CHECK" => PartitionOperation::Check(self.check_depth()?),
+            "OPTIMIZE" => PartitionOperation::Optimize,
+            _ => {
+                while self.accept_any_word(&["QUICK", "EXTENDED", "USE_FRM"]) {}
+                PartitionOperation::Repair
+            }
+        };
+        let table = table.clone();
+        Ok(Some(StatementKind::MaintainPartitions(Box::new(PartitionMaintenance {
+            table,
+            operation,
+            names,
+        }))))
     }
 
     /// Names of partitions, or ALL.

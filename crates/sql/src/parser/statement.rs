@@ -212,12 +212,16 @@ impl Parser<'_> {
         Ok(StatementKind::ChecksumTable { tables, quick })
     }
 
-    /// CHECK TABLE. Of several options the most thorough counts; FAST and CHANGED are for engines that note whether a
-    /// table was closed properly, and check nothing less here.
     fn check_table(&mut self) -> Parsed<StatementKind> {
         self.advance();
         self.expect_any_word(&["TABLE", "TABLES"])?;
         let tables = self.table_names()?;
+        Ok(StatementKind::CheckTable(tables, self.check_depth()?))
+    }
+
+    /// The options of CHECK. Of several the most thorough counts; FAST and CHANGED are for engines that note whether a
+    /// table was closed properly, and check nothing less here.
+    pub(super) fn check_depth(&mut self) -> Parsed<CheckDepth> {
         let mut depth = None;
         loop {
             if self.at_word("FOR") {
@@ -234,7 +238,7 @@ impl Parser<'_> {
             };
             depth = depth.max(Some(option));
         }
-        Ok(StatementKind::CheckTable(tables, depth.unwrap_or_default()))
+        Ok(depth.unwrap_or_default())
     }
 
     fn repair_table(&mut self) -> Parsed<StatementKind> {

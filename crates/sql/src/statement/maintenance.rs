@@ -11,7 +11,7 @@ use crate::session::{Outcome, Session};
 use crate::show;
 use crate::show::statement_text::quoted;
 use crate::text_format::TextColumns;
-use leafline_table::{CheckDepth, CheckOptions, TableDef, ViewDef};
+use leafline_table::{CheckDepth, CheckOptions, TableCheck, TableDef, ViewDef};
 use leafline_types::statement::CancelReason;
 use leafline_types::{MysqlError, SqlType, Value, WarningLevel};
 
@@ -72,22 +72,27 @@ pub(super) fn check(
             Ok(engine.check_table_with(&table, options, &|_| (), &session.cancel)?)
         });
         session.cancel.check()?;
-        match check {
-            Ok(check) if check.is_sound() => message(&mut rows, &name, "check", "status", "OK"),
-            Ok(check) => {
-                for fault in check.faults {
-                    message(&mut rows, &name, "check", "error", &fault.to_string());
-                }
-                if check.unlisted > 0 {
-                    let more = format!("{} more faults", check.unlisted);
-                    message(&mut rows, &name, "check", "warning", &more);
-                }
-                message(&mut rows, &name, "check", "error", "Corrupt");
-            }
-            Err(error) => failed(&mut rows, &name, "check", &error),
-        }
+        checked(&mut rows, &name, check);
     }
     Ok(rows)
+}
+
+/// Says what a check has found.
+pub(super) fn checked(rows: &mut RowSet, name: &str, check: Result<TableCheck, MysqlError>) {
+    match check {
+        Ok(check) if check.is_sound() => message(rows, name, "check", "status", "OK"),
+        Ok(check) => {
+            for fault in check.faults {
+                message(rows, name, "check", "error", &fault.to_string());
+            }
+            if check.unlisted > 0 {
+                let more = format!("{} more faults", check.unlisted);
+                message(rows, name, "check", "warning", &more);
+            }
+            message(rows, name, "check", "error", "Corrupt");
+        }
+        Err(error) => failed(rows, name, "check", &error),
+    }
 }
 
 /// CHECK TABLE of a view: whether what it is made of is there.
@@ -187,16 +192,16 @@ pub(super) fn load_index(session: &mut Session, tables: &[LoadIndex]) -> Result<
     Ok(rows)
 }
 
+/// What MySQL says of engines that cannot repair tables that are in use.
+pub(super) const NO_REPAIR: &str = "The storage engine for the table doesn't support repair";
+
 /// REPAIR TABLE: not while others use the table. What MySQL says of engines that cannot.
 pub(super) fn repair(session: &mut Session, tables: &[TableName]) -> RowSet {
     let mut rows = messages();
     for table in tables {
         let name = full_name(session, table);
         match show::base_table(session, table) {
-            Ok(_) => {
-                let text = "The storage engine for the table doesn't support repair";
-                message(&mut rows, &name, "repair", "note", text);
-            }
+            Ok(_) => message(&mut rows, &name, "repair", "note", NO_REPAIR),
             Err(error) => failed(&mut rows, &name, "repair", &error),
         }
     }
@@ -205,32 +210,43 @@ pub(super) fn repair(session: &mut Session, tables: &[TableName]) -> RowSet {
 
 /// OPTIMIZE TABLE: the trees are built anew, dense and in the order of their keys, as by ALTER TABLE .. FORCE. The answer is InnoDB's.
 pub(super) fn optimize(session: &mut Session, tables: &[TableName]) -> Result<RowSet, MysqlError> {
-    const OPERATION: &str = "optimize";
     let mut rows = messages();
     for table in tables {
-        let name = full_name(session, table);
-        let rebuild = StatementKind::AlterTable(Box::new(AlterTable {
-            table: table.clone(),
-            actions: vec![AlterAction::Force],
-            algorithm: AlterAlgorithm::Default,
-            lock: AlterLock::Default,
-        }));
-        let done = show::base_table(session, table).and_then(|_| {
-            let _excluding = metadata::excluded_by(session, &rebuild)?;
-            let StatementKind::AlterTable(alter) = &rebuild else { return Ok(()) };
-            alter::alter_table(session, alter).map(drop)
-        });
-        session.cancel.check()?;
-        match done {
-            Ok(()) => {
-                let text = "Table does not support optimize, doing recreate + analyze instead";
-                message(&mut rows, &name, OPERATION, "note", text);
-                message(&mut rows, &name, OPERATION, "status", "OK");
-            }
-            Err(error) => failed(&mut rows, &name, OPERATION, &error),
-        }
+        optimize_by(session, table, AlterAction::Force, &mut rows)?;
     }
     Ok(rows)
+}
+
+/// Optimizes what `action` builds anew.
+pub(super) fn optimize_by(
+    session: &mut Session,
+    table: &TableName,
+    action: AlterAction,
+    rows: &mut RowSet,
+) -> Result<(), MysqlError> {
+    const OPERATION: &str = "optimize";
+    let name = full_name(session, table);
+    let rebuild = StatementKind::AlterTable(Box::new(AlterTable {
+        table: table.clone(),
+        actions: vec![action],
+        algorithm: AlterAlgorithm::Default,
+        lock: AlterLock::Default,
+    }));
+    let done = show::base_table(session, table).and_then(|_| {
+        let _excluding = metadata::excluded_by(session, &rebuild)?;
+        let StatementKind::AlterTable(alter) = &rebuild else { return Ok(()) };
+        alter::alter_table(session, alter).map(drop)
+    });
+    session.cancel.check()?;
+    match done {
+        Ok(()) => {
+            let text = "Table does not support optimize, doing recreate + analyze instead";
+            message(rows, &name, OPERATION, "note", text);
+            message(rows, &name, OPERATION, "status", "OK");
+        }
+        Err(error) => failed(rows, &name, OPERATION, &error),
+    }
+    Ok(())
 }
 
 pub(super) fn failed(rows: &mut RowSet, table: &str, operation: &str, error: &MysqlError) {

@@ -31,6 +31,7 @@ mod hypothetical;
 mod load_local;
 mod maintenance;
 mod metadata;
+mod partition_maintenance;
 mod partitions;
 pub(crate) mod planned;
 mod resource_groups;
@@ -93,6 +94,7 @@ impl Session {
             StatementKind::CheckTable(tables, depth) => maintenance::check(self, tables, *depth)?,
             StatementKind::RepairTable(tables) => maintenance::repair(self, tables),
             StatementKind::OptimizeTable(tables) => maintenance::optimize(self, tables)?,
+            StatementKind::MaintainPartitions(wanted) => partition_maintenance::run(self, wanted)?,
             StatementKind::LoadIndex(tables) => maintenance::load_index(self, tables)?,
             StatementKind::Advise { workload, verify } => {
                 let text = workload.as_ref().map(|source| self.text_of(source));
@@ -181,6 +183,7 @@ impl Session {
             | StatementKind::LoadIndex(_)
             | StatementKind::RepairTable(_)
             | StatementKind::OptimizeTable(_)
+            | StatementKind::MaintainPartitions(_)
             | StatementKind::Advise { .. }
             | StatementKind::Execute { .. } => {
                 return Err(MysqlError::unknown_error(
@@ -276,6 +279,7 @@ fn commits_first(kind: &StatementKind) -> bool {
             | StatementKind::LoadIndex(_)
             | StatementKind::RepairTable(_)
             | StatementKind::OptimizeTable(_)
+            | StatementKind::MaintainPartitions(_)
             | StatementKind::ResourceGroup(
                 ResourceGroupStatement::Create { .. }
                     | ResourceGroupStatement::Alter { .. }

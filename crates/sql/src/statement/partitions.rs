@@ -239,7 +239,7 @@ fn without(mut all: Vec<Option<usize>>, replaced: &BTreeSet<usize>) -> Vec<Optio
 }
 
 /// The partitions of these names; error 1735 if one is not there.
-fn known(
+pub(super) fn known(
     table: &TableDef,
     partitioning: &Partitioning,
     names: &[Ident],

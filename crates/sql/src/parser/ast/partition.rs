@@ -1,6 +1,7 @@
 //! PARTITION BY: how a table is divided, as it is written.
 
 use super::{Ident, TableName};
+use leafline_table::CheckDepth;
 
 /// `PARTITION BY method [PARTITIONS n] [(partition, ..)]`.
 #[derive(Debug, Clone, PartialEq)]
@@ -122,4 +123,28 @@ pub enum PartitionAction {
         /// Without WITHOUT VALIDATION.
         validates: bool,
     },
+}
+
+/// `ALTER TABLE .. {ANALYZE | CHECK | OPTIMIZE | REPAIR} PARTITION`: what is done for tables, for some partitions of one. It gives rows.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PartitionMaintenance {
+    /// The table.
+    pub table: TableName,
+    /// What is done.
+    pub operation: PartitionOperation,
+    /// The partitions; `None`: ALL.
+    pub names: Option<Vec<Ident>>,
+}
+
+/// What can be done for partitions as for tables.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PartitionOperation {
+    /// ANALYZE.
+    Analyze,
+    /// CHECK, and how thoroughly.
+    Check(CheckDepth),
+    /// OPTIMIZE.
+    Optimize,
+    /// REPAIR.
+    Repair,
 }

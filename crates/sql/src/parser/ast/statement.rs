@@ -2,8 +2,8 @@
 
 use super::{
     AlterDatabase, AlterTable, CreateDatabase, CreateTable, CreateTableLike, CreateView, Delete,
-    DropDatabase, DropTable, DropView, Expr, Ident, Insert, Into, KeyDefinition, Load, Query, RenameTable,
-    ResourceGroupStatement, Span, StatementHints, TableName, Update, VariableScope,
+    DropDatabase, DropTable, DropView, Expr, Ident, Insert, Into, KeyDefinition, Load, PartitionMaintenance,
+    Query, RenameTable, ResourceGroupStatement, Span, StatementHints, TableName, Update, VariableScope,
 };
 use leafline_table::CheckDepth;
 
@@ -55,6 +55,8 @@ pub enum StatementKind {
     DropIndex(Box<AlterTable>),
     /// ALTER TABLE.
     AlterTable(Box<AlterTable>),
+    /// ALTER TABLE about partitions that gives rows.
+    MaintainPartitions(Box<PartitionMaintenance>),
     /// RENAME TABLE.
     RenameTable(RenameTable),
     /// `TRUNCATE [TABLE]`.
