@@ -37,6 +37,7 @@ mod show;
 mod statement;
 pub mod status;
 mod system_table;
+mod table_file;
 #[cfg(test)]
 mod testing;
 mod text_file;

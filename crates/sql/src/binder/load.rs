@@ -74,8 +74,16 @@ impl Binder<'_> {
         let (path, format) = (load.path.clone(), load.format.clone());
         let rules = self.row_rules(&table)?;
         let foreign = self.foreign_keys([&table])?;
-        let lines =
-            BoundLoad { path, local: load.local, charset, format, skip: load.skip, fields, assignments };
+        let lines = BoundLoad {
+            path,
+            local: load.local,
+            of_table: load.of_table,
+            charset,
+            format,
+            skip: load.skip,
+            fields,
+            assignments,
+        };
         Ok(BoundInsert {
             // The client's file cannot be stopped in the middle.
             ignore: load.ignore || (load.local && !load.replace),

@@ -54,6 +54,8 @@ pub struct BoundLoad {
     pub path: String,
     /// It is the client's.
     pub local: bool,
+    /// It is one of a table.
+    pub of_table: bool,
     /// Its character set.
     pub charset: Charset,
     /// What it looks like.

@@ -115,6 +115,8 @@ impl Parser<'_> {
                 Ok(StatementKind::Do(self.expressions()?))
             }
             "LOCK" | "UNLOCK" => self.lock_tables(),
+            "EXPORT" if self.is_word_at(1, "TABLE") => self.export_table(),
+            "IMPORT" if self.is_word_at(1, "TABLE") => self.import_table(),
             _ => Err(self.known_statement(&word)),
         }
     }
@@ -145,6 +147,24 @@ impl Parser<'_> {
             _ => return self.syntax_error(),
         };
         unsupported(&known)
+    }
+
+    /// EXPORT TABLE, which is our own.
+    fn export_table(&mut self) -> Parsed<StatementKind> {
+        self.advance();
+        self.advance();
+        let table = self.table_name()?;
+        self.expect_word("INTO")?;
+        Ok(StatementKind::ExportTable { table, path: self.string()? })
+    }
+
+    /// IMPORT TABLE. The name is our own, MySQL's takes several files.
+    fn import_table(&mut self) -> Parsed<StatementKind> {
+        self.advance();
+        self.advance();
+        let table = if self.at_word("FROM") { None } else { Some(self.table_name()?) };
+        self.expect_word("FROM")?;
+        Ok(StatementKind::ImportTable { table, path: self.string()? })
     }
 
     fn optimize_table(&mut self) -> Parsed<StatementKind> {

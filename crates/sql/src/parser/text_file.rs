@@ -41,6 +41,7 @@ impl Parser<'_> {
         let load = Load {
             local,
             path,
+            of_table: false,
             replace,
             ignore,
             table,

@@ -23,6 +23,8 @@ pub enum Outcome {
 pub struct RowStream {
     columns: Arc<[ColumnMeta]>,
     source: Source,
+    /// Values come as they are kept.
+    is_kept: bool,
 }
 
 /// Some rows.
@@ -96,6 +98,18 @@ struct Running {
 }
 
 impl RowStream {
+    /// The same rows with values as they are kept, of the types of the columns they are from: for who stores them.
+    pub(crate) fn kept(self) -> RowStream {
+        RowStream { is_kept: true, ..self }
+    }
+
+    fn delivered(&self, batch: Batch, session: &Session) -> Result<Batch, MysqlError> {
+        match self.is_kept {
+            true => Ok(batch),
+            false => shown(&self.columns, batch, session.settings.time_zone.zone()),
+        }
+    }
+
     pub(crate) fn running(
         columns: Arc<[ColumnMeta]>,
         root: BoxedOperator,
@@ -104,7 +118,7 @@ impl RowStream {
         uses: Option<StatementUses>,
     ) -> RowStream {
         let running = Running { root, execution, rows: 0, window, _uses: uses };
-        RowStream { columns, source: Source::Running(Box::new(running)) }
+        RowStream { columns, source: Source::Running(Box::new(running)), is_kept: false }
     }
 
     pub(crate) fn ready(rows: RowSet) -> Result<RowStream, MysqlError> {
@@ -123,12 +137,12 @@ impl RowStream {
         if let Some(mut window) = window {
             batches = batches.into_iter().filter_map(|batch| window.cut(batch)).collect();
         }
-        RowStream { columns, source: Source::Ready(batches.into(), rows) }
+        RowStream { columns, source: Source::Ready(batches.into(), rows), is_kept: false }
     }
 
     /// All rows, as clients get them.
     pub(crate) fn whole(rows: Arc<Chunk>) -> RowStream {
-        RowStream { columns: rows.columns.clone(), source: Source::Whole(rows) }
+        RowStream { columns: rows.columns.clone(), source: Source::Whole(rows), is_kept: false }
     }
 
     /// How many rows there are, if all are there and the statement has ended.
@@ -163,7 +177,7 @@ impl RowStream {
             Source::Running(running) => self.next_running(running, session),
             Source::Ready(mut batches, rows) => match batches.pop_front() {
                 Some(batch) => {
-                    let batch = shown(&self.columns, batch, session.settings.time_zone.zone())?;
+                    let batch = self.delivered(batch, session)?;
                     session.counters.rows_sent += batch.rows as u64;
                     self.source = Source::Ready(batches, rows);
                     Ok(Some(batch))
@@ -216,7 +230,7 @@ impl RowStream {
                         None => Some(batch),
                     };
                     let Some(batch) = batch else { continue };
-                    let batch = shown(&self.columns, batch, session.settings.time_zone.zone())?;
+                    let batch = self.delivered(batch, session)?;
                     session.counters.rows_sent += batch.rows as u64;
                     self.source = Source::Running(running);
                     return Ok(Some(batch));

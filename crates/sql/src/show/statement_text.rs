@@ -146,7 +146,7 @@ fn is_plain(name: &str) -> bool {
         && name.chars().any(|one| !one.is_ascii_digit())
 }
 
-fn column(column: &ColumnDef, zone: &Zone) -> String {
+pub(crate) fn column(column: &ColumnDef, zone: &Zone) -> String {
     let mut text = format!("{} {}", quoted(&column.name), column.ty);
     if column.ty.is_character() || column.ty.has_members() {
         write!(

@@ -17,12 +17,13 @@ use crate::parser::ast::{
 use crate::result::Done;
 use crate::session::{Outcome, Session};
 use crate::show;
-use leafline_table::{ColumnDef, TableSpec};
+use leafline_table::{ColumnDef, TableDef, TableSpec};
 use leafline_types::error::errno;
 use leafline_types::{ExprType, MysqlError, Value};
+use std::sync::Arc;
 
 /// What CREATE TABLE .. SELECT inserts into: no other table can be called so.
-const BEING_FILLED: &str = "\0";
+pub(super) const BEING_FILLED: &str = "\0";
 
 /// A statement and its text.
 #[derive(Clone, Copy)]
@@ -78,21 +79,26 @@ pub(super) fn create_table(
         session.replace_own_table(&table, engine.private_table(table.id)?);
         return filled;
     }
-    let engine = session.instance.engine().clone();
-    let published = filled.and_then(|done| {
-        session.commit()?;
-        engine.publish_table(&table, spec.unchecked_references)?;
-        Ok(done)
-    });
-    if published.is_ok() {
-        session.forget_own_table(&table);
-        return published;
+    let published = filled.and_then(|done| publish(session, &table, &spec).map(|()| done));
+    if published.is_err() {
+        if !create.temporary {
+            session.rollback();
+        }
+        session.drop_own_tables(&[table])?;
     }
-    if !create.temporary {
-        session.rollback();
-    }
-    session.drop_own_tables(&[table])?;
     published
+}
+
+/// Gives a table that is the session's own, and filled, to all.
+pub(super) fn publish(
+    session: &mut Session,
+    table: &Arc<TableDef>,
+    spec: &TableSpec,
+) -> Result<(), MysqlError> {
+    session.commit()?;
+    session.instance.engine().clone().publish_table(table, spec.unchecked_references)?;
+    session.forget_own_table(table);
+    Ok(())
 }
 
 /// CREATE TABLE .. LIKE: the columns, keys and constraints of another table, and none of its rows.
@@ -127,7 +133,7 @@ pub(super) fn create_table_like(session: &mut Session, create: &CreateTableLike)
 }
 
 /// Whether the table is there already, which is noted; error 1050 if that is not to be. A temporary table hides others.
-fn is_there(
+pub(super) fn is_there(
     session: &mut Session,
     name: &TableName,
     temporary: bool,
@@ -153,7 +159,7 @@ fn is_there(
 }
 
 /// The table that is asked for: columns that are only written first, then those of the query, as they are written if they are.
-fn specification(
+pub(super) fn specification(
     session: &mut Session,
     create: &CreateTable,
     database: &str,

@@ -31,6 +31,8 @@ mod hypothetical;
 mod load_local;
 mod maintenance;
 mod metadata;
+#[cfg(test)]
+mod partition_cuts;
 mod partition_maintenance;
 mod partitions;
 pub(crate) mod planned;
@@ -38,6 +40,9 @@ mod resource_groups;
 mod select_into;
 pub(crate) mod set;
 mod short_read;
+mod transport;
+#[cfg(test)]
+mod transport_tests;
 mod views;
 
 use crate::advice::advise;
@@ -127,6 +132,10 @@ impl Session {
             StatementKind::DropDatabase(drop) => return definitions::drop_database(self, drop),
             StatementKind::CreateTable(create) => return create::create_table(self, create, text),
             StatementKind::CreateTableLike(create) => return create::create_table_like(self, create),
+            StatementKind::ExportTable { table, path } => return transport::export_table(self, table, path),
+            StatementKind::ImportTable { table, path } => {
+                return transport::import_table(self, table.as_ref(), path);
+            }
             StatementKind::DropTable(drop) => return definitions::drop_table(self, drop),
             StatementKind::CreateView(create) => return views::create_view(self, create, sql),
             StatementKind::DropView(drop) => return views::drop_view(self, drop),
@@ -271,6 +280,8 @@ fn commits_first(kind: &StatementKind) -> bool {
             | StatementKind::CreateIndex(_)
             | StatementKind::DropIndex(_)
             | StatementKind::AlterTable(_)
+            | StatementKind::ExportTable { .. }
+            | StatementKind::ImportTable { .. }
             | StatementKind::RenameTable(_)
             | StatementKind::Truncate(_)
             | StatementKind::AnalyzeTable(_)

@@ -49,6 +49,7 @@ catalogue! {
     1026 "HY000" ER_ERROR_ON_WRITE error_on_write(path, os_code, os_text) "Error writing file '{path}' (errno: {os_code} - {os_text})";
     1030 "HY000" ER_GET_ERRNO storage_engine_error(os_code, text) "Got error {os_code} - '{text}' from storage engine";
     1031 "HY000" ER_ILLEGAL_HA no_such_table_option(table) "Table storage engine for '{table}' doesn't have this option";
+    1033 "HY000" ER_NOT_FORM_FILE incorrect_file(path, what) "Incorrect information in file: '{path}' ({what})";
     1037 "HY001" ER_OUTOFMEMORY out_of_memory(bytes) "Out of memory; restart server and try again (needed {bytes} bytes)";
     1038 "HY001" ER_OUT_OF_SORTMEMORY out_of_sort_memory() "Out of sort memory, consider increasing server sort buffer size";
     1040 "08004" ER_CON_COUNT_ERROR too_many_connections() "Too many connections";
@@ -296,6 +297,7 @@ catalogue! {
     1792 "25006" ER_CANT_EXECUTE_IN_READ_ONLY_TRANSACTION read_only_transaction() "Cannot execute statement in a READ ONLY transaction.";
     1800 "HY000" ER_UNKNOWN_ALTER_ALGORITHM unknown_alter_algorithm(name) "Unknown ALGORITHM '{name}'";
     1801 "HY000" ER_UNKNOWN_ALTER_LOCK unknown_alter_lock(name) "Unknown LOCK type '{name}'";
+    1808 "HY000" ER_TABLE_SCHEMA_MISMATCH schema_mismatch(what) "Schema mismatch ({what})";
     1815 "HY000" ER_INTERNAL_ERROR internal(detail) "Internal error: {detail}";
     1818 "HY000" ER_INVALID_YEAR_COLUMN_LENGTH invalid_year_length() "Supports only YEAR or YEAR(4) column.";
     1819 "HY000" ER_NOT_VALID_PASSWORD not_valid_password() "Your password does not satisfy the current policy requirements";

@@ -34,6 +34,8 @@ pub struct Load {
     pub local: bool,
     /// The name of the file.
     pub path: String,
+    /// The file is one of a table, as EXPORT TABLE makes it; never so by LOAD DATA itself.
+    pub of_table: bool,
     /// REPLACE: rows in the way are deleted.
     pub replace: bool,
     /// IGNORE.

@@ -57,6 +57,20 @@ pub enum StatementKind {
     AlterTable(Box<AlterTable>),
     /// ALTER TABLE about partitions that gives rows.
     MaintainPartitions(Box<PartitionMaintenance>),
+    /// `EXPORT TABLE table INTO 'file'`.
+    ExportTable {
+        /// The table.
+        table: TableName,
+        /// The file.
+        path: String,
+    },
+    /// `IMPORT TABLE [table] FROM 'file'`.
+    ImportTable {
+        /// What it is to be called; `None`: as the file says, in the current database.
+        table: Option<TableName>,
+        /// The file.
+        path: String,
+    },
     /// RENAME TABLE.
     RenameTable(RenameTable),
     /// `TRUNCATE [TABLE]`.

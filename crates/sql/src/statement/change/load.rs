@@ -5,6 +5,7 @@ use super::{computed, default_of};
 use crate::bound::{BoundLoad, LoadTarget, NewValue};
 use crate::session::Session;
 use crate::statement::execution::{Execution, implicit_default};
+use crate::table_file::{RowCodec, TableReader, damaged};
 use crate::text_file::{self, Field, LineReader};
 use leafline_table::Transaction;
 use leafline_types::{Charset, MysqlError, Progress, SqlType, Value};
@@ -19,7 +20,10 @@ pub(super) fn load(
     transaction: &mut Transaction,
 ) -> Result<(), MysqlError> {
     let most_bytes = session.settings.evaluation_mode().max_result;
-    let file = Counted { file, progress: session.entry.progress.clone() };
+    let mut file = Counted { file, progress: session.entry.progress.clone() };
+    if load.of_table {
+        return load_table(run, (load, &mut file), execution, session, transaction);
+    }
     let mut lines = LineReader::new(file, &load.format, most_bytes);
     let failed = |e: io::Error| text_file::read_error(&load.path, &e);
     for _ in 0..load.skip {
@@ -70,6 +74,44 @@ pub(super) fn load(
             told(MysqlError::too_many_records(run.counts.records), strict, session)?;
         }
     }
+}
+
+/// Gives `run` the rows of a file of a table.
+fn load_table(
+    run: &mut Run<'_>,
+    (load, file): (&BoundLoad, &mut dyn Read),
+    execution: &mut Execution,
+    session: &mut Session,
+    transaction: &mut Transaction,
+) -> Result<(), MysqlError> {
+    let columns: Vec<usize> = load
+        .fields
+        .iter()
+        .filter_map(|field| match field {
+            LoadTarget::Column(column) => Some(*column),
+            LoadTarget::Variable(_) => None,
+        })
+        .collect();
+    let definitions = columns.iter().map(|at| run.column(*at)).collect::<Result<Vec<_>, _>>()?;
+    let codec = RowCodec::new(definitions.into_iter());
+    let mut rows = TableReader::new(io::BufReader::with_capacity(1 << 20, file), &load.path)?;
+    while let Some(bytes) = rows.next_row()? {
+        let row = codec.decode(bytes).filter(|row| row.len() == columns.len());
+        let row = row.ok_or_else(|| damaged(&load.path, "a row is malformed"))?;
+        run.begin_row(execution, session)?;
+        for (at, value) in columns.iter().zip(row) {
+            let column = run.column(*at)?;
+            let number = run.counts.records + 1;
+            let stored = match value {
+                Value::Null if column.nullable => Value::Null,
+                Value::Null => return Err(MysqlError::null_to_not_null(&column.name, number)),
+                value => execution.store(session, &value, &column.ty, column, number)?,
+            };
+            run.set(*at, stored);
+        }
+        run.finish_row(execution, session, transaction)?;
+    }
+    Ok(())
 }
 
 /// Tells how much of a file was read.

@@ -1,0 +1,235 @@
+//! EXPORT TABLE and IMPORT TABLE: a table to a file, and from one into this database or another.
+//!
+//! What is exported is what the statement sees: the rows, whatever pages, buffered changes and old versions they are made of. What is imported is
+//! created under no name, filled as by a load, and made known by one commit when the whole file has been read and found
+//! undamaged, once before anything is made and once while it is. Foreign keys are not exported: they are about other tables.
+
+use super::create::{BEING_FILLED, is_there, publish, specification};
+use super::definitions::database_of;
+use super::metadata;
+use super::partitions::partitioning;
+use crate::parser::ast::{CreateTable, Ident, Load, LoadField, Span, Statement, StatementKind, TableName};
+use crate::result::Done;
+use crate::session::settings::{Modes, TimeZone};
+use crate::session::{Outcome, Session};
+use crate::show::base_table;
+use crate::show::statement_text::{self, quoted};
+use crate::table_file::{Definition, RowCodec, TableReader, TableWriter, damaged};
+use crate::text_file::{self, TextFormat};
+use leafline_table::{ColumnDef, TableDef, TableSpec};
+use leafline_types::{MysqlError, SqlType, value_at};
+use std::fs::File;
+use std::io::{BufReader, BufWriter};
+use std::sync::Arc;
+
+/// Bytes of the file that are read or written at once.
+const BUFFER: usize = 1 << 20;
+
+/// Columns whose values the file has.
+fn exported(table: &TableDef) -> impl Iterator<Item = &ColumnDef> {
+    table.named_columns().map(|(_, column)| column).filter(|column| column.generated.is_none())
+}
+
+/// How columns are written in a definition: the same for tables that rows can go between.
+fn lines(table: &TableDef) -> Vec<String> {
+    let zone = leafline_types::temporal::Zone::UTC;
+    exported(table).map(|column| statement_text::column(column, &zone)).collect()
+}
+
+/// Runs `f` under settings that texts and values do not depend on.
+fn in_plain_settings<T>(
+    session: &mut Session,
+    f: impl FnOnce(&mut Session) -> Result<T, MysqlError>,
+) -> Result<T, MysqlError> {
+    let mode = Modes::parse("STRICT_ALL_TABLES,NO_AUTO_VALUE_ON_ZERO,ALLOW_INVALID_DATES")?;
+    let zone = TimeZone::parse("+00:00")?;
+    let before = std::mem::replace(&mut session.settings.sql_mode, mode);
+    let zone_before = std::mem::replace(&mut session.settings.time_zone, zone);
+    let done = f(session);
+    session.settings.sql_mode = before;
+    session.settings.time_zone = zone_before;
+    done
+}
+
+/// EXPORT TABLE.
+///
+/// # Errors
+/// 1290, 1086 and 1026 for the file; what reading the table returns. No file is left then.
+pub(super) fn export_table(session: &mut Session, name: &TableName, path: &str) -> Result<Done, MysqlError> {
+    let table = base_table(session, name)?;
+    let allowed = session.instance.facts().secure_file_priv.clone();
+    let (file, place) = text_file::create(path, allowed.as_deref())?;
+    let written = in_plain_settings(session, |session| write_table(session, &table, file, path));
+    if written.is_err() {
+        // What there is of it is of no use, and in the way of another try.
+        let _ = std::fs::remove_file(place);
+    }
+    written.map(|affected| Done { affected, ..Done::default() })
+}
+
+/// Writes the file and makes it durable; how many rows it has.
+fn write_table(
+    session: &mut Session,
+    table: &Arc<TableDef>,
+    file: File,
+    path: &str,
+) -> Result<u64, MysqlError> {
+    let alone = TableDef { foreign_keys: Vec::new(), is_private: false, ..TableDef::clone(table) };
+    let next = session.instance.engine().next_auto_increment(table.id);
+    let zone = leafline_types::temporal::Zone::UTC;
+    let definition = Definition {
+        name: table.name.clone(),
+        create: statement_text::create_table(&alone, next, &zone),
+        columns: lines(table),
+    };
+    let codec = RowCodec::new(exported(table));
+    let names: Vec<String> = exported(table).map(|column| quoted(&column.name)).collect();
+    let (database, name) = (quoted(&table.database), quoted(&table.name));
+    let sql = format!("SELECT {} FROM {database}.{name}", names.join(","));
+    let statement = session.parse(&sql)?;
+    let planned = session.plan_statement(&statement, &sql, Some(&[]))?;
+    let planned = planned.ok_or_else(|| MysqlError::internal("a SELECT that is not planned"))?;
+    let Outcome::Rows(stream) = session.run_part(&planned, &[])? else {
+        return Err(MysqlError::internal("a SELECT without rows"));
+    };
+    let mut stream = stream.kept();
+    let types: Vec<SqlType> = exported(table).map(|column| column.ty.clone()).collect();
+    let mut writer = TableWriter::new(BufWriter::with_capacity(BUFFER, file), path, &definition)?;
+    let (mut rows, mut row, mut bytes) = (0, Vec::new(), Vec::new());
+    while let Some(batch) = stream.next_batch(session)? {
+        for at in 0..batch.rows {
+            row.clear();
+            row.extend(batch.columns.iter().zip(&types).map(|(column, ty)| value_at(column, at, ty)));
+            let encoded = codec.encode(&row, &mut bytes);
+            encoded.ok_or_else(|| MysqlError::internal("a row that is not of its columns' types"))?;
+            writer.row(&bytes)?;
+            rows += 1;
+        }
+    }
+    let failed = |error: std::io::Error| text_file::write_error(path, &error);
+    let file = writer.finish()?.into_inner().map_err(|error| failed(error.into_error()))?;
+    file.sync_all().map_err(failed)?;
+    Ok(rows)
+}
+
+/// IMPORT TABLE.
+///
+/// # Errors
+/// 1050 if there is a table of that name, 1033 for a file that is damaged or none, 1808 if its rows are not of its definition; what loading returns.
+/// There is no such table then.
+pub(super) fn import_table(
+    session: &mut Session,
+    name: Option<&TableName>,
+    path: &str,
+) -> Result<Done, MysqlError> {
+    let definition = checked(session, path)?;
+    let ident = |value: &str| Ident { value: value.to_owned(), span: Span::default() };
+    let as_exported = TableName { database: None, name: ident(&definition.name) };
+    let name = name.unwrap_or(&as_exported);
+    let database = database_of(session, name)?;
+    is_there(session, name, false, false)?;
+    in_plain_settings(session, |session| {
+        let create = statement(session, &definition, (&database, &name.name.value), path)?;
+        let _excluding = metadata::excluded_by(session, &create)?;
+        let StatementKind::CreateTable(create) = create else { return Ok(Done::default()) };
+        let (table, spec) = created(session, &create, &database, &definition)?;
+        let filled = filled(session, &table, &definition, path);
+        let published = filled.and_then(|done| publish(session, &table, &spec).map(|()| done));
+        if published.is_err() {
+            session.rollback();
+            session.drop_own_tables(&[table])?;
+        }
+        published
+    })
+}
+
+/// Reads the whole file.
+fn checked(session: &Session, path: &str) -> Result<Definition, MysqlError> {
+    let allowed = session.instance.facts().secure_file_priv.clone();
+    let file = text_file::open(path, allowed.as_deref())?;
+    let mut reader = TableReader::new(BufReader::with_capacity(BUFFER, file), path)?;
+    while reader.next_row()?.is_some() {
+        session.cancel.check()?;
+    }
+    Ok(reader.definition().clone())
+}
+
+/// The CREATE TABLE of the file, for a table of this name.
+fn statement(
+    session: &Session,
+    definition: &Definition,
+    (database, name): (&str, &str),
+    path: &str,
+) -> Result<StatementKind, MysqlError> {
+    let Ok(Statement { kind: StatementKind::CreateTable(mut create), .. }) =
+        session.parse(&definition.create)
+    else {
+        return Err(damaged(path, "its definition is none of a table"));
+    };
+    if create.source.is_some() || create.temporary || !create.foreign_keys.is_empty() {
+        return Err(damaged(path, "its definition is none of a table alone"));
+    }
+    let ident = |value: &str| Ident { value: value.to_owned(), span: Span::default() };
+    create.name = TableName { database: Some(ident(database)), name: ident(name) };
+    create.if_not_exists = false;
+    if name != definition.name {
+        // Names of constraints are unique in a database; these are those of the table it was exported from.
+        (1..).zip(&mut create.checks).for_each(|(number, check)| {
+            check.name = Some(ident(&format!("{name}_chk_{number}")));
+        });
+    }
+    Ok(StatementKind::CreateTable(create))
+}
+
+/// An empty table that is defined as the file says, and known to the session alone.
+fn created(
+    session: &mut Session,
+    create: &CreateTable,
+    database: &str,
+    definition: &Definition,
+) -> Result<(Arc<TableDef>, TableSpec), MysqlError> {
+    let mut spec = specification(session, create, database, Vec::new())?;
+    if let Some(by) = &create.partition_by {
+        spec.partitioning = Some(partitioning(session, by, &spec)?);
+    }
+    let table = session.create_own_table(&spec, Some(BEING_FILLED))?;
+    match lines(&table) == definition.columns {
+        true => Ok((table, spec)),
+        false => {
+            session.drop_own_tables(&[table])?;
+            Err(MysqlError::schema_mismatch("the rows of the file are of other columns than its definition"))
+        }
+    }
+}
+
+/// Puts the rows of the file in the new table.
+fn filled(
+    session: &mut Session,
+    table: &TableDef,
+    definition: &Definition,
+    path: &str,
+) -> Result<Done, MysqlError> {
+    let ident = |value: &str| Ident { value: value.to_owned(), span: Span::default() };
+    let load = Load {
+        local: false,
+        path: path.to_owned(),
+        of_table: true,
+        replace: false,
+        ignore: false,
+        table: TableName { database: Some(ident(&table.database)), name: ident(BEING_FILLED) },
+        partitions: Vec::new(),
+        charset: None,
+        format: TextFormat::default(),
+        skip: 0,
+        fields: Some(exported(table).map(|column| LoadField::Column(ident(&column.name))).collect()),
+        assignments: Vec::new(),
+    };
+    let mut statement = session.parse(&definition.create)?;
+    statement.kind = StatementKind::Load(Box::new(load));
+    let planned = session.plan_statement(&statement, &definition.create, Some(&[]))?;
+    let planned = planned.ok_or_else(|| MysqlError::internal("a load that is not planned"))?;
+    match session.run_part(&planned, &[])? {
+        Outcome::Done(done) => Ok(done),
+        Outcome::Rows(_) => Err(MysqlError::internal("a load that gives rows")),
+    }
+}
