@@ -42,10 +42,38 @@ pub enum Modified {
 pub enum HeldLeaf {
     /// It cannot come into memory before this is dropped.
     Held(HeldPage),
+    /// It is in memory, as the file has it or softly changed, and nobody sees it before this is dropped.
+    Taken(TakenLeaf),
     /// It is in memory.
     InMemory,
     /// The tree is one leaf, of which nothing is kept elsewhere.
     IsRoot,
+}
+
+/// A leaf that was in memory and lacks nothing, taken away from all so that a change of it can be kept elsewhere.
+pub struct TakenLeaf(RawPage);
+
+impl TakenLeaf {
+    /// Its page.
+    pub fn page_no(&self) -> PageNo {
+        self.0.page_no()
+    }
+
+    /// Opens it to all as it is.
+    pub fn give_back(self) {
+        self.0.publish();
+    }
+
+    /// Makes the change that is kept elsewhere now, in memory alone, and opens the leaf to all; where there is no room it is evicted. `now` is
+    /// the end of the log after that.
+    ///
+    /// # Errors
+    /// `Corrupt`.
+    pub fn merge_softly(self, entry: &BufferedEntry, purge_before: CommitTs, now: Lsn) -> Result<()> {
+        let number = self.0.page_no();
+        let merge = |page: &mut [u8]| merge_entries(page, std::slice::from_ref(entry), purge_before);
+        self.0.change_softly(now, merge).on(number)
+    }
 }
 
 /// A leaf as the file has it, which nobody sees.
@@ -142,18 +170,26 @@ impl Tree {
         self.modify_leaf(reservation, key, purge_before, decide, false)
     }
 
-    /// The leaf of `key`, kept out of memory if it is there not. The caller holds no latch.
+    /// The leaf of `key`, kept out of memory if it is there not, and taken away from all if it is there unchanged and `take` says so. The
+    /// caller holds no latch.
     ///
     /// # Errors
     /// `Corrupt`, what the store returns.
-    pub fn hold_leaf(&self, key: &[u8]) -> Result<HeldLeaf> {
+    pub fn hold_leaf(&self, key: &[u8], take: bool) -> Result<HeldLeaf> {
         let mut faults = Faults::default();
         loop {
             match self.find_reference(Target::Key(key), 0) {
                 Walk::There(reference) if reference.parent.is_none() => return Ok(HeldLeaf::IsRoot),
                 Walk::There(reference) => {
-                    let Some(held) = self.store().hold(reference.page) else { return Ok(HeldLeaf::InMemory) };
                     // From here on the leaf is neither split nor merged: both need it in memory.
+                    if take && let Some(page) = self.store().take_clean(reference.page) {
+                        if reference.stands() {
+                            return Ok(HeldLeaf::Taken(TakenLeaf(page)));
+                        }
+                        page.publish();
+                        continue;
+                    }
+                    let Some(held) = self.store().hold(reference.page) else { return Ok(HeldLeaf::InMemory) };
                     if reference.stands() {
                         return Ok(HeldLeaf::Held(held));
                     }

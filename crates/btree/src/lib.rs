@@ -48,7 +48,7 @@ mod tree;
 mod verify;
 mod view;
 
-pub use buffered::{HeldLeaf, Modified, RawLeaf};
+pub use buffered::{HeldLeaf, Modified, RawLeaf, TakenLeaf};
 pub use bulk::{BulkBuilder, LeafCount};
 pub use cursor::{Cursor, Direction, LeafStep};
 pub use entry::{Change, CommitTs, EntryFlags, EntryView};

@@ -200,6 +200,7 @@ impl Gauges<'_> {
             ("Leafline_change_buffer_bytes", self.change_buffer.l0_bytes + self.change_buffer.run_bytes),
             ("Leafline_change_buffer_bytes_most", self.change_buffer.most_bytes),
             ("Leafline_change_buffer_buffered", self.change_buffer.buffered),
+            ("Leafline_change_buffer_changed_softly", self.change_buffer.changed_softly),
             ("Leafline_change_buffer_leaves_merged", self.change_buffer.leaves_merged),
             ("Leafline_change_buffer_leaves_merged_softly", self.change_buffer.leaves_merged_softly),
             ("Leafline_change_buffer_merged", self.change_buffer.merged),

@@ -257,6 +257,13 @@ impl Store {
         self.inner.cache.pool.hold(page)
     }
 
+    /// Takes a page that is in memory unchanged away from all, to keep a change of it elsewhere and make it softly; `None` if it is
+    /// changed, pinned, or not in memory. The caller holds no latch.
+    pub fn take_clean(&self, page: PageNo) -> Option<RawPage> {
+        crate::pool::held::assert_none("taking a page");
+        self.inner.cache.pool.take_clean(page)
+    }
+
     /// The page as the file has it, to be changed before anybody sees it; `None` if it is in memory and lacks nothing. What was made
     /// softly is dropped. The caller holds no latch.
     ///
@@ -284,6 +291,14 @@ impl Store {
     pub fn force_out(&self, page: PageNo) -> Result<bool> {
         self.inner.cache.write_back(vec![page], crate::pool::Latching::Try)?;
         Ok(self.inner.cache.pool.evict_clean(page) || !self.is_resident(page))
+    }
+
+    /// Writes the page if it is changed, unless it is latched exclusively. For tests.
+    ///
+    /// # Errors
+    /// As [`force_out`](Self::force_out).
+    pub fn force_clean(&self, page: PageNo) -> Result<()> {
+        self.inner.cache.write_back(vec![page], crate::pool::Latching::Try)
     }
 
     /// Root page of a segment, if there is such a segment; 0 before it has one.
@@ -345,6 +360,15 @@ impl Store {
     /// # Errors
     /// `Poisoned`, or an I/O error met while making room.
     pub fn prefetch(&self, pages: &[PageNo]) -> Result<()> {
+        self.inner.cache.prefetch(pages)
+    }
+
+    /// As [`prefetch`](Self::prefetch), for who wants them as the file has them: what was changed softly is dropped before.
+    ///
+    /// # Errors
+    /// As `prefetch`.
+    pub fn prefetch_from_file(&self, pages: &[PageNo]) -> Result<()> {
+        self.inner.cache.drop_soft(pages);
         self.inner.cache.prefetch(pages)
     }
 
@@ -545,6 +569,13 @@ impl Store {
     /// `Io`.
     pub fn allocated_bytes(&self) -> Result<u64> {
         self.inner.cache.data.allocated().map_err(|source| StorageError::io("stat", "data", source))
+    }
+
+    /// Whether more pages are in use than fit in memory.
+    pub fn exceeds_memory(&self) -> bool {
+        let usage = self.space_usage();
+        let used = usage.file_pages.saturating_sub(usage.free_pages + usage.shared_free_pages);
+        used > self.inner.stats.pool_frames.load(Ordering::Relaxed)
     }
 
     /// How the pages of the file are used.

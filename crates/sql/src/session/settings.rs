@@ -117,7 +117,7 @@ impl Default for Settings {
             digests_persistent: true,
             punch_holes: true,
             organisation: Organisation::default(),
-            change_buffering: ChangeBuffering::None,
+            change_buffering: ChangeBuffering::All,
             change_buffering_forced: false,
             change_buffer_percent: 100,
             read_ahead: ReadAheadSettings::default(),

@@ -47,13 +47,14 @@ impl BufferPool {
         swept
     }
 
-    /// Up to `count` changed pages that the clock comes to next: they can be written along with its victims.
+    /// Up to `count` changed pages that the clock comes to next: they can be written along with its victims. Only those that are marked: what was
+    /// used since would be changed, and written, again before it leaves memory.
     pub(crate) fn dirty_ahead(&self, count: usize) -> Vec<PageNo> {
         let hand = self.hand.load(Ordering::Relaxed);
         let dirty = |index: usize| {
             let (page, _, word) = self.evictable(index)?;
             let changed = self.frames[index].rec_lsn.load(Ordering::SeqCst) != CLEAN;
-            (changed && word.admits_exclusive()).then_some(page)
+            (changed && word.state() == MARKED).then_some(page)
         };
         self.dirty.from(hand % self.frames.len()).filter_map(dirty).take(count).collect()
     }
@@ -115,9 +116,7 @@ impl BufferPool {
             return false;
         }
         let Some(guard) = self.try_exclusive_from(page, word, current) else { return false };
-        let frame = &self.frames[guard.frame().0 as usize];
-        let evictable =
-            frame.rec_lsn.load(Ordering::SeqCst) == CLEAN && !frame.pinned.load(Ordering::Relaxed);
+        let evictable = self.is_evictable(guard.frame());
         if evictable {
             guard.evict();
             self.stats.evictions.fetch_add(1, Ordering::Relaxed);

@@ -261,6 +261,12 @@ impl BufferPool {
         }
     }
 
+    /// Whether the page in the frame, whose latch the caller holds exclusively, may leave memory as it is.
+    pub(super) fn is_evictable(&self, frame: FrameId) -> bool {
+        let meta = self.frame(frame);
+        meta.rec_lsn.load(Ordering::SeqCst) == CLEAN && !meta.pinned.load(Ordering::Relaxed)
+    }
+
     /// First LSN of the latched page's changes that `data` lacks, if there are any.
     pub(crate) fn dirty_since(&self, guard: &SharedGuard<'_>) -> Option<Lsn> {
         let lsn = self.frame(guard.frame()).rec_lsn.load(Ordering::SeqCst);

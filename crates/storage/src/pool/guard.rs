@@ -13,7 +13,7 @@
 
 use super::arena::FrameId;
 use super::frames::BufferPool;
-use super::word::{EXCLUSIVE, UNLATCHED, Word};
+use super::word::{EXCLUSIVE, FAULTING, UNLATCHED, Word};
 use crate::device::ReadTarget;
 use crate::sync::AtomicU64;
 use crate::{Lsn, PageKind, PageNo, Result, SegmentId, StorageError, page};
@@ -151,6 +151,20 @@ impl<'a> ExclusiveGuard<'a> {
         pool.push_free(frame);
     }
 
+    /// The page in state faulting, which nobody sees until it is published, as one that is cooling if it is; `None` if it is changed or
+    /// pinned.
+    pub(super) fn take_clean(self, pool: &Arc<BufferPool>, is_cooling: bool) -> Option<PageFault> {
+        if !std::ptr::eq(self.pool, Arc::as_ptr(pool)) || !pool.is_evictable(self.frame) {
+            return None;
+        }
+        let (page, frame) = (self.page, self.frame);
+        pool.forget_page(frame);
+        self.finish(|word| word.with_state(FAULTING).next_version());
+        let mut taken = PageFault::new(Arc::clone(pool), page, frame);
+        taken.is_cooling = is_cooling;
+        Some(taken)
+    }
+
     /// Ends the latch by storing the next word. Only waiters change a word in state exclusive, and they set the
     /// waiting bit, which may be lost: all of them are woken.
     fn finish(self, next: impl FnOnce(Word) -> Word) {
@@ -234,12 +248,14 @@ pub(crate) struct PageFault {
     on_probation: bool,
     /// About to be made anew: zeros will do if the file holds no page.
     blank: bool,
+    /// It was cooling when it was taken, which is no use.
+    is_cooling: bool,
 }
 
 impl PageFault {
     /// Wraps a word that was just put in state faulting with `frame`.
     pub(super) fn new(pool: Arc<BufferPool>, page: PageNo, frame: FrameId) -> PageFault {
-        PageFault { pool, page, frame, done: false, on_probation: false, blank: false }
+        PageFault { pool, page, frame, done: false, on_probation: false, blank: false, is_cooling: false }
     }
 
     /// Puts the page on probation when it has come.
@@ -321,6 +337,9 @@ impl PageFault {
         self.pool.end_fault(self.page, Some(self.frame));
         if self.on_probation {
             self.pool.put_on_probation(self.page, self.frame);
+        }
+        if self.is_cooling {
+            self.pool.mark(self.frame.0 as usize);
         }
     }
 }

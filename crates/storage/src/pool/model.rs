@@ -340,6 +340,35 @@ fn a_descent_finds_what_a_merge_moves_though_the_page_is_used_anew() {
 }
 
 #[test]
+fn a_page_that_is_taken_is_not_seen_before_it_is_given_back() {
+    check(|| {
+        let world = World::new(1);
+        world.fault_in(1, 7);
+        let taker = spawn(&world, |world| {
+            let Some(taken) = world.pool.take_clean(PageNo(1)) else { return };
+            let frame = taken.frame_number();
+            world.contents.write(frame, 8, 7);
+            world.contents.write(frame, 8, 8);
+            taken.publish();
+        });
+        let writer = spawn(&world, |world| {
+            let Some(guard) = world.exclusive(1) else { return };
+            let (first, second) = world.contents.read(guard.frame().0 as usize);
+            assert_eq!(first, second, "taken under an exclusive latch");
+        });
+        if let Some((first, second)) = world.optimistic(1) {
+            assert_eq!(first, second, "a page was read that somebody had taken");
+        }
+        if let Some((first, second)) = world.shared(1) {
+            assert_eq!(first, second, "a page was latched that somebody had taken");
+        }
+        taker.join().expect("who took it");
+        writer.join().expect("a writer");
+        assert_eq!(world.shared(1), Some((8, 8)));
+    });
+}
+
+#[test]
 fn a_change_that_is_kept_for_an_evicted_page_is_made_by_who_reads_it_in() {
     check(|| {
         let world = World::new(1);

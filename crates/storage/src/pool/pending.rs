@@ -2,12 +2,14 @@
 //!
 //! The crate above may keep changes of a page that is not in memory somewhere else, and have them made when the page comes in
 //! ([`PageMerger`]). Everything turns on one rule: **a page that is in memory lacks nothing.** The word's state *faulting*
-//! keeps it, in three uses:
+//! keeps it, in four uses:
 //!
 //! - *held*: whoever is about to keep a change of an evicted page puts the word in state faulting first ([`HeldPage`]), so that
 //!   nobody reads the page in meanwhile and misses it;
 //! - *raw*: a page that was read and may lack something stays in state faulting until its changes have been made
 //!   ([`RawPage`]), by who wanted the page, without any latch, so that he may read other pages for it;
+//! - *taken*: a page that is in memory unchanged is taken from all ([`BufferPool::take_clean`]), so that a change of it can be kept
+//!   elsewhere and made softly before anybody sees it again;
 //! - *parked*: a page that came in by a batch, on a thread that must not wait, is left in state faulting with the mark *waiting*;
 //!   the first who wants it takes it over and makes the changes. Parked pages have no use yet and go, oldest first, when there are
 //!   too many of them or frames are lacking.
@@ -22,7 +24,7 @@ use super::cache::PageCache;
 use super::frames::BufferPool;
 use super::guard::{ExclusiveGuard, PageFault};
 use super::latch::Latch;
-use super::word::{EVICTED, FAULTING, Word};
+use super::word::{EVICTED, FAULTING, MARKED, Word};
 use super::write_back::Latching;
 use crate::sync::Mutex;
 use crate::{Lsn, PageKind, PageNo, Result, SegmentId, page};
@@ -65,7 +67,7 @@ impl Drop for HeldPage {
     }
 }
 
-/// A page as the file has it, which nobody else can see. Dropping it evicts it.
+/// A page that nobody else can see, as the file has it unless it was [taken](BufferPool::take_clean). Dropping it evicts it.
 pub struct RawPage(PageFault);
 
 impl RawPage {
@@ -76,6 +78,12 @@ impl RawPage {
     /// The page's number.
     pub fn page_no(&self) -> PageNo {
         self.0.page_no()
+    }
+
+    /// Number of the frame.
+    #[cfg(loom)]
+    pub(super) fn frame_number(&self) -> usize {
+        self.0.frame_number()
     }
 
     /// The whole page.
@@ -97,11 +105,32 @@ impl RawPage {
         );
         if bytes.len() == merged.len() {
             bytes.copy_from_slice(merged);
-            let flags = page::flags(bytes) | page::SOFT;
-            page::set_flags(bytes, flags);
-            page::set_lsn(bytes, now);
-            self.0.publish();
+            self.publish_as_soft(now);
         }
+    }
+
+    /// Changes the page in memory alone and opens it to all; evicts it where `change` fails or says that it cannot be done. `now` is the
+    /// end of the log.
+    ///
+    /// # Errors
+    /// Those of `change`.
+    pub fn change_softly<E>(
+        mut self,
+        now: Lsn,
+        change: impl FnOnce(&mut [u8]) -> std::result::Result<bool, E>,
+    ) -> std::result::Result<(), E> {
+        if change(self.0.frame_mut())? {
+            self.publish_as_soft(now);
+        }
+        Ok(())
+    }
+
+    fn publish_as_soft(mut self, now: Lsn) {
+        let bytes = self.0.frame_mut();
+        let flags = page::flags(bytes) | page::SOFT;
+        page::set_flags(bytes, flags);
+        page::set_lsn(bytes, now);
+        self.0.publish();
     }
 
     /// The page latched exclusively. It must not be unlatched before it lacks nothing.
@@ -220,6 +249,16 @@ impl BufferPool {
             }
         }
     }
+
+    /// Takes a page away from all that is in memory as the file has it, or softly changed; `None` if it is changed, pinned or not in
+    /// memory. Waits for its latch. It is no use of the page: one that nobody reads gets cold.
+    pub(crate) fn take_clean(self: &Arc<Self>, page: PageNo) -> Option<RawPage> {
+        let is_cooling = Word(self.words.get(page)?.load(Ordering::Relaxed)).state() == MARKED;
+        match self.exclusive(page) {
+            Latch::Held(guard) => guard.take_clean(self, is_cooling).map(RawPage::new),
+            Latch::NotResident => None,
+        }
+    }
 }
 
 impl PageCache {
@@ -250,6 +289,17 @@ impl PageCache {
                 Latch::Held(guard) if page::is_soft(&guard) => guard.evict(),
                 Latch::Held(_) => return Ok(None),
                 Latch::NotResident => {}
+            }
+        }
+    }
+
+    /// Evicts those of `pages` that were changed softly.
+    pub(crate) fn drop_soft(&self, pages: &[PageNo]) {
+        for page in pages {
+            if let Latch::Held(guard) = self.pool.exclusive(*page)
+                && page::is_soft(&guard)
+            {
+                guard.evict();
             }
         }
     }

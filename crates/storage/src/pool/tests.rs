@@ -48,6 +48,42 @@ fn exclusive(pool: &BufferPool, page: PageNo) -> super::ExclusiveGuard<'_> {
 }
 
 #[test]
+fn only_unchanged_pages_are_taken_and_that_is_no_use_of_them() {
+    let pool = pool(100);
+    let page = PageNo(3);
+    fill(&pool, page, 1);
+    pool.set_dirty(&exclusive(&pool, page), Lsn(5));
+    assert!(pool.take_clean(page).is_none(), "a changed page was taken");
+    pool.set_written(&shared(&pool, page), Lsn(0));
+    let taken = pool.take_clean(page).expect("an unchanged page");
+    assert!(!pool.is_resident(page) && pool.take_clean(page).is_none());
+    taken
+        .change_softly(Lsn(9), |bytes| -> Result<bool, ()> {
+            Ok(bytes[100..].iter_mut().all(|byte| {
+                *byte = 2;
+                true
+            }))
+        })
+        .unwrap();
+    let seen = shared(&pool, page);
+    assert!(page::is_soft(&seen) && seen.lsn() == Lsn(9) && seen[100] == 2);
+    drop(seen);
+    // Taken again while it is cooling, it goes with the next round of the clock.
+    let frame = shared(&pool, page).frame();
+    pool.mark(frame.0 as usize);
+    let taken = pool.take_clean(page).expect("a softly changed page");
+    taken.change_softly(Lsn(10), |_| -> Result<bool, ()> { Ok(true) }).unwrap();
+    let mut swept = super::clock::Swept { evicted: 0, dirty: Vec::new() };
+    pool.try_evict(frame.0 as usize, &mut swept);
+    assert!(swept.evicted == 1 && !pool.is_resident(page));
+    // What cannot be changed is evicted.
+    fill(&pool, page, 1);
+    let taken = pool.take_clean(page).expect("an unchanged page");
+    taken.change_softly(Lsn(11), |_| Err(())).unwrap_err();
+    assert!(!pool.is_resident(page));
+}
+
+#[test]
 fn writers_exclude_each_other_and_readers_see_whole_changes() {
     let pool = pool(100);
     let pages = [PageNo(3), PageNo(4)];

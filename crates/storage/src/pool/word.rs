@@ -13,7 +13,7 @@
 //! |      0 | evicted   | faulting (fetched, or held by [`super::pending`]), exclusive (allocated anew)  |
 //! |      1 | faulting  | unlatched (read and verified), evicted (the read failed), exclusive (read, and |
 //! |        |           | to be changed before anybody sees it); held without a frame: evicted           |
-//! |      2 | exclusive | unlatched, evicted (freed, or dropped to make room)                            |
+//! |      2 | exclusive | unlatched, evicted (freed, or dropped to make room), faulting (taken from all)  |
 //! |      3 | marked    | unlatched but cooling: shared, exclusive (used again, or evicted)              |
 //! |      4 | unlatched | shared, exclusive, marked                                                      |
 //! | 4 + n  | shared    | n shared latches; one more, one less                                           |

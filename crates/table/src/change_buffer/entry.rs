@@ -36,12 +36,23 @@ pub(super) fn split_key(key: &[u8]) -> Result<(SegmentId, &[u8])> {
     }
 }
 
-/// Payload of a change that is buffered in `generation`.
-pub(super) fn encode(op: &Op, ts: CommitTs, generation: u64) -> Vec<u8> {
-    let (ghost, payload): (_, &[u8]) = match op {
+/// Whether a change deletes, and the payload it leaves.
+fn outcome(op: &Op) -> (bool, &[u8]) {
+    match op {
         Op::PutRow { payload, .. } | Op::PutEntry { payload, .. } => (false, payload),
         Op::DeleteRow { .. } | Op::DropEntry { .. } => (true, &[]),
-    };
+    }
+}
+
+/// What is to be under the key of a change of the commit at `ts`.
+pub(super) fn entry_of(op: &Op, ts: CommitTs) -> BufferedEntry {
+    let (ghost, payload) = outcome(op);
+    BufferedEntry { key: op.key().to_vec(), ghost, ts, payload: payload.to_vec() }
+}
+
+/// Payload of a change that is buffered in `generation`.
+pub(super) fn encode(op: &Op, ts: CommitTs, generation: u64) -> Vec<u8> {
+    let (ghost, payload) = outcome(op);
     let mut out = ByteWriter::with_capacity(PAYLOAD_HEAD + payload.len());
     out.bool(ghost).u16((ts.0 >> 32) as u16).u32(ts.0 as u32).u64(generation);
     let mut out = out.finish();

@@ -25,8 +25,9 @@
 //! each change that is buffered and each merge, and because both happen with the leaf *held* (`storage::pool::pending`).
 //!
 //! # Invariants
-//! - A leaf in memory lacks nothing: changes are buffered only while the leaf is held out of memory, and whoever reads a leaf in merges it first.
-//! - No leaf is changed that was merged in memory alone; it is merged by log before.
+//! - A leaf in memory lacks nothing: changes are buffered only while the leaf is held out of memory, and whoever reads a leaf in merges it first;
+//!   or while it is taken from all, unchanged, and the change is made in memory alone before it is given back.
+//! - No leaf is changed directly that was merged or changed in memory alone; it is merged by log before.
 //! - The root of a tree that is one leaf has nothing pending.
 //! - Removals are not buffered: a purge leaves a leaf alone that is not merged by log. A deletion that no snapshot needs removes
 //!   the entry when it comes to the leaf.
@@ -87,8 +88,10 @@ pub(crate) struct ChangeBuffer {
     /// What was deleted before this is needed by nobody.
     purge_before: AtomicU64,
     mode: AtomicU8,
-    /// Leaves are driven out of memory so that all changes are buffered: a mode for tests.
+    /// Leaves are written, or driven out of memory, so that all changes are buffered: a mode for tests.
     force: AtomicBool,
+    /// There are more pages than fit in memory.
+    is_tight: AtomicBool,
     most_bytes: AtomicU64,
     freeze_bytes: AtomicU64,
     counts: Counts,
@@ -175,6 +178,7 @@ impl ChangeBuffer {
             purge_before: AtomicU64::new(0),
             mode: AtomicU8::new(ChangeBuffering::None as u8),
             force: AtomicBool::new(false),
+            is_tight: AtomicBool::new(false),
             most_bytes: AtomicU64::new(0),
             freeze_bytes: AtomicU64::new(u64::MAX),
             counts,

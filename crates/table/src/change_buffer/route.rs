@@ -1,15 +1,20 @@
-//! Where a change goes: to its leaf, if that is in memory, else to the buffer.
+//! Where a change goes: to its leaf, or to the buffer.
 //!
 //! | leaf | change |
 //! |---|---|
-//! | in memory, lacks nothing | is made there |
-//! | in memory, merged in memory alone | the leaf is merged by log first |
-//! | not in memory | is buffered; of a leaf with much pending, or a change that is not to be buffered, the leaf is merged by log first |
+//! | in memory, changed since it was written | is made there |
+//! | in memory, unchanged | is made there if all pages fit in memory; else it is buffered, and made in memory alone |
+//! | in memory, changed there alone | is buffered, and made in memory alone |
+//! | not in memory | is buffered |
 //!
-//! Much pending: half a page. More would not fit the leaf anyhow; and where inserts ascend, all go to one leaf, which had
-//! better be in memory.
+//! An unchanged leaf that takes a change directly has to be written for it, which is dear where leaves change seldom between two times that
+//! they are written; a change that is buffered costs what it takes in the log and in a run, and readers find it made all the same.
+//!
+//! Of a leaf with much pending, or for a change that is not to be buffered, the leaf is merged by log first. Much: half a page. More would not fit the
+//! leaf anyhow; and where inserts ascend, all go to one leaf, which had better be changed directly.
 
 use super::ChangeBuffer;
+use super::entry::entry_of;
 use crate::error::Result;
 use crate::txn::op::Op;
 use leafline_btree::{
@@ -91,7 +96,7 @@ impl ChangeBuffer {
         }
     }
 
-    /// Drives leaves out of memory so that all changes are buffered: for tests.
+    /// Has leaves written, or driven out of memory, before each change, so that all changes are buffered: for tests.
     pub(crate) fn set_forced(&self, forced: bool) {
         self.force.store(forced, Ordering::Relaxed);
     }
@@ -123,46 +128,75 @@ impl ChangeBuffer {
         decide: Decide<'_, '_>,
     ) -> Result<bool> {
         let purge_before = self.purge_before();
-        if self.force.load(Ordering::Relaxed) && self.takes(op) {
-            self.store.force_out(tree.leaf_of(op.key())?)?;
-        }
         let mut cannot_merge = false;
+        // Whether it is buffered although its leaf is in memory, if that is unchanged.
+        let mut take = self.is_tight.load(Ordering::Relaxed) && self.is_to_be_buffered(op);
+        if self.force.load(Ordering::Relaxed) && self.takes(op) {
+            let leaf = tree.leaf_of(op.key())?;
+            take = ts.0.is_multiple_of(2) && self.is_to_be_buffered(op);
+            if take { self.store.force_clean(leaf) } else { self.store.force_out(leaf).map(drop) }?;
+        }
         loop {
-            match tree.modify_in_memory(reservation, op.key(), purge_before, decide)? {
-                Modified::Done => return Ok(false),
-                Modified::Softly => {
-                    cannot_merge |= !self.merge_for_commit(tree, op)?;
-                    continue;
+            if !take {
+                match tree.modify_in_memory(reservation, op.key(), purge_before, decide)? {
+                    Modified::Done => return Ok(false),
+                    Modified::Softly if cannot_merge || self.is_to_be_buffered(op) => take = true,
+                    Modified::Softly => {
+                        cannot_merge = !self.merge_for_commit(tree, op)?;
+                        continue;
+                    }
+                    Modified::NotInMemory => {}
                 }
-                Modified::NotInMemory => {}
             }
-            let to_buffer = cannot_merge || (self.takes(op) && self.l0().is_some());
-            if !to_buffer {
+            if !cannot_merge && !self.is_to_be_buffered(op) {
                 if self.is_pending(tree.id()) {
                     cannot_merge = !self.merge_for_commit(tree, op)?;
                 } else {
                     // What is buffered from here on is none of this leaf: its rows' commits are this one's.
                     tree.get(op.key(), |_| ())?;
                 }
+                take = false;
                 continue;
             }
-            match tree.hold_leaf(op.key())? {
-                HeldLeaf::InMemory => {}
-                HeldLeaf::IsRoot => tree.get(op.key(), |_| ())?,
-                HeldLeaf::Held(held) => {
-                    let leaf = held.page_no();
-                    let (key, payload) = ChangeBuffer::entry_lens(op);
-                    if !cannot_merge && self.heavy.lock().bytes(leaf) > self.store.page_size() / 2 {
-                        drop(held);
-                        cannot_merge = !self.merge_for_commit(tree, op)?;
-                        continue;
-                    }
-                    self.buffer(op, ts, reservation)?;
-                    self.heavy.lock().add(leaf, key + payload);
-                    return Ok(true);
+            let held = tree.hold_leaf(op.key(), take)?;
+            let leaf = match &held {
+                HeldLeaf::Held(held) => held.page_no(),
+                HeldLeaf::Taken(taken) => taken.page_no(),
+                HeldLeaf::InMemory => {
+                    take = false;
+                    continue;
                 }
+                HeldLeaf::IsRoot => {
+                    tree.get(op.key(), |_| ())?;
+                    take = false;
+                    continue;
+                }
+            };
+            if !cannot_merge && self.heavy.lock().bytes(leaf) > self.store.page_size() / 2 {
+                drop(held);
+                cannot_merge = !self.merge_for_commit(tree, op)?;
+                take = false;
+                continue;
             }
+            self.buffer(op, ts, reservation)?;
+            let (key, payload) = ChangeBuffer::entry_lens(op);
+            self.heavy.lock().add(leaf, key + payload);
+            if let HeldLeaf::Taken(leaf) = held {
+                self.counts.softly_changed();
+                leaf.merge_softly(&entry_of(op, ts), purge_before, self.store.log_end())?;
+            }
+            return Ok(true);
         }
+    }
+
+    /// Whether a change would be buffered now.
+    fn is_to_be_buffered(&self, op: &Op) -> bool {
+        self.takes(op) && self.l0().is_some()
+    }
+
+    /// Looks whether all pages fit in memory.
+    pub(crate) fn look_at_memory(&self) {
+        self.is_tight.store(self.store.exceeds_memory(), Ordering::Relaxed);
     }
 
     /// Merges the leaf of a change by log, at the cost of the margin if need be. False: that cannot be done, and the leaf is not in memory;

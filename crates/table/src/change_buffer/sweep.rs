@@ -48,6 +48,8 @@ pub struct ChangeBufferStats {
     pub leaves_merged: u64,
     /// Leaves merged in memory alone, by who read them.
     pub leaves_merged_softly: u64,
+    /// Buffered changes of leaves in memory, which were changed in memory alone.
+    pub changed_softly: u64,
     /// Bytes of changes in L0.
     pub l0_bytes: u64,
     /// Bytes of changes in runs that have not been swept.
@@ -73,6 +75,7 @@ pub(super) struct Counts {
     merged: AtomicU64,
     leaves: AtomicU64,
     softly: AtomicU64,
+    softly_changed: AtomicU64,
     l0_bytes: AtomicU64,
     frozen_bytes: AtomicU64,
     run_bytes: AtomicU64,
@@ -99,6 +102,10 @@ impl Counts {
 
     pub(super) fn softly_merged(&self) {
         self.softly.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(super) fn softly_changed(&self) {
+        self.softly_changed.fetch_add(1, Ordering::Relaxed);
     }
 
     pub(super) fn merged(&self, entries: &[BufferedEntry]) {
@@ -231,6 +238,7 @@ impl ChangeBuffer {
             merged: load(&counts.merged),
             leaves_merged: load(&counts.leaves),
             leaves_merged_softly: load(&counts.softly),
+            changed_softly: load(&counts.softly_changed),
             l0_bytes: load(&counts.l0_bytes),
             run_bytes: load(&counts.frozen_bytes) + load(&counts.run_bytes),
             most_bytes: load(&self.most_bytes),
@@ -438,7 +446,7 @@ impl Engine {
                 if error.is_damage() { break } else { return Err(error) }
             }
         }
-        Ok(self.store.prefetch(&pages)?)
+        Ok(self.store.prefetch_from_file(&pages)?)
     }
 
     /// A sweep has gone over all of the run: frees it, but for what could not be merged. How many bytes that is.

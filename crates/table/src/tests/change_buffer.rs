@@ -139,6 +139,7 @@ fn readers_beside_writers_and_sweeps_see_the_same_by_every_index() {
     });
     let stats = engine.change_buffer_stats();
     assert!(stats.buffered > 100 && stats.leaves_merged_softly > 10, "seed {seed}: {stats:?}");
+    assert!(stats.changed_softly > 100, "seed {seed}: {stats:?}");
     engine.merge_changes().unwrap();
     assert_eq!(engine.change_buffer_stats().run_bytes, 0, "seed {seed}");
     assert_eq!(engine.check_table(&table).unwrap(), Vec::<String>::new(), "seed {seed}");
@@ -215,8 +216,11 @@ fn damage(seed: u64, while_open: bool) {
     let mut random = SmallRng::seed_from_u64(seed);
     let (env, options) = (SimulatedEnv::new(), small_pool(false));
     let (mut engine, mut table) = filled(&env, &options, &mut random);
-    for _ in 0..200 {
+    let holds = |stats: crate::ChangeBufferStats| stats.l0_bytes + stats.run_bytes;
+    let mut changes = 0;
+    while changes < 200 || holds(engine.change_buffer_stats()) < 2000 {
         assert!(change(&engine, &table, random.random_range(0..ROWS), random.random_range(0..1_000_000)));
+        changes += 1;
     }
     let expected = by_index(&engine, &table, 0, Direction::Forward);
     let sources: Vec<SegmentId> = engine.change_buffer.segments().into_iter().collect();

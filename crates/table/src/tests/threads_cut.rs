@@ -225,5 +225,5 @@ fn power_cuts_under_threads_lose_nothing_acknowledged_and_leave_every_transactio
     let first = seed();
     let transactions: usize = (0..6 * scale()).map(|n| run(first.wrapping_add(n))).sum();
     println!("{transactions} transactions");
-    assert!(transactions > 200, "seed {first}: {transactions} transactions");
+    assert!(transactions > 50, "seed {first}: {transactions} transactions");
 }

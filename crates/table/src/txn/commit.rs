@@ -121,6 +121,7 @@ pub(crate) fn commit_plan(
 ) -> Result<(CommitTs, Lsn)> {
     if plan.buffered_bytes > 0 && engine.change_buffer.mode() != ChangeBuffering::None {
         engine.change_buffer.prepare()?;
+        engine.change_buffer.look_at_memory();
         engine.change_buffer.admit(plan.buffered_bytes);
     }
     let size = plan.ops.iter().map(Op::encoded_len).sum::<usize>();
