@@ -90,6 +90,7 @@ pub(crate) fn commit(transaction: &Transaction) -> Result<CommitOutcome> {
     writes.finish(engine)?;
     let writes = RwLockWriteGuard::downgrade(writes);
     let tables: Vec<TableId> = writes.tables().map(|table| table.id).collect();
+    engine.changes.pace(&tables);
     let inside = engine.gates.enter(tables);
     let plan = transaction_plan(engine, &writes)?;
     if plan.is_empty() {

@@ -11,13 +11,17 @@ use crate::run::EntrySource;
 use leafline_btree::CommitTs;
 use leafline_types::CancelToken;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// Rows that are looked up together.
 const BATCH: usize = 1024;
 /// A round of so few rows is short enough for the last one.
 const FEW_ROWS: u64 = 512;
-/// Rounds that are not shorter than those before them after which writers have to wait for the last one, whatever it takes: they are
-/// faster than the rounds are, and each would be longer than the one before.
+/// How long each commit waits at first where rounds do not get shorter, and at most.
+const FIRST_PAUSE: Duration = Duration::from_millis(1);
+const LONGEST_PAUSE: Duration = Duration::from_millis(50);
+/// Rounds that are not shorter than those before them, with commits as slow as they may be made, after which writers have to wait for the last
+/// one, whatever it takes: there are so many that they are faster than the rounds are.
 const MOST_LONGER_ROUNDS: usize = 2;
 
 /// Trees that are those of the rows of a snapshot.
@@ -43,22 +47,34 @@ impl<'a> CatchUp<'a> {
         CatchUp { engine, sources, trees, derivation, view, cancel }
     }
 
-    /// Rounds until little is left for the last one, or until they do not get shorter.
+    /// Rounds until little is left for the last one, or until they do not get shorter. Where a round is not half as long as the one before it, commits
+    /// to the tables are paced, twice as slow each time, until this is dropped or [`verify`](Self::verify) begins.
     ///
     /// # Errors
     /// 1071 if a new key is too long; what the derivation returns for a row; `DuplicateEntry` (1062) of rows with one clustered key; 1412 if an
     /// old version is gone; what the store returns; 1317.
     pub(crate) fn run(&mut self) -> Result<()> {
-        let (mut shortest, mut longer) = (u64::MAX, 0);
+        let (mut before, mut shortest, mut longer) = (u64::MAX, u64::MAX, 0);
+        let mut pause = Duration::ZERO;
         while longer < MOST_LONGER_ROUNDS {
             let rows = self.round()?;
             if rows <= FEW_ROWS {
                 break;
             }
-            longer += usize::from(rows >= shortest);
+            longer += usize::from(rows >= shortest && pause == LONGEST_PAUSE);
             shortest = shortest.min(rows);
+            if rows > before / 2 {
+                pause = (2 * pause).clamp(FIRST_PAUSE, LONGEST_PAUSE);
+                self.pace(pause);
+            }
+            before = rows;
         }
         Ok(())
+    }
+
+    /// Has each commit to the tables wait so long.
+    fn pace(&self, pause: Duration) {
+        self.sources.iter().for_each(|source| source.watch.pace(pause));
     }
 
     /// Compares the trees with the rows.
@@ -66,6 +82,7 @@ impl<'a> CatchUp<'a> {
     /// # Errors
     /// `Internal` if they do not agree; what the store returns; 1317.
     pub(crate) fn verify(&mut self) -> Result<()> {
+        self.pace(Duration::ZERO);
         self.derivation.verify(self.sources, &self.view, &self.trees, self.cancel)
     }
 
