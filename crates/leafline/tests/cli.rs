@@ -245,18 +245,18 @@ fn what_recovery_cannot_bring_up_to_date_is_set_aside_and_repaired() {
     let (_holder, dir) = directory();
     let rows: Vec<String> = (0..3000).map(|n| format!("({n}, {})", n * 7 % 1000)).collect();
     let sql = format!(
-        "CREATE DATABASE d; USE d; CREATE TABLE other (id INT PRIMARY KEY); \
+        "SET GLOBAL change_buffering = 'none'; CREATE DATABASE d; USE d; CREATE TABLE other (id INT PRIMARY KEY); \
          CREATE TABLE t (id INT PRIMARY KEY, k INT, KEY (k)); INSERT INTO t VALUES {}",
         rows.join(",")
     );
     assert_eq!(script(&dir, &[], &sql).0, 0);
     let (index, table) = (dir.with_extension("index"), dir.with_extension("table"));
     let database = leafline::Database::open(&dir).expect("a database");
-    database
-        .connect()
-        .expect("a connection")
-        .execute("UPDATE d.t SET k = k + 1 WHERE id < 1000", ())
-        .expect("updated");
+    let mut connection = database.connect().expect("a connection");
+    for sql in ["SET GLOBAL change_buffering = 'none'", "UPDATE d.t SET k = k + 1 WHERE id < 1000"] {
+        connection.execute(sql, ()).expect("done");
+    }
+    drop(connection);
     copy(&dir, &index);
     copy(&dir, &table);
     drop(database);
@@ -348,7 +348,8 @@ fn damage_is_found_and_an_index_is_built_anew() {
     let at = dir.to_str().expect("UTF-8");
     let rows: Vec<String> = (0..3000).map(|n| format!("({n}, {})", n * 7 % 1000)).collect();
     let sql = format!(
-        "CREATE DATABASE d; USE d; CREATE TABLE t (id INT PRIMARY KEY, k INT, KEY (k)); INSERT INTO t VALUES {}",
+        "SET GLOBAL change_buffering = 'none'; CREATE DATABASE d; USE d; CREATE TABLE t (id INT PRIMARY KEY, k INT, \
+         KEY (k)); INSERT INTO t VALUES {}",
         rows.join(",")
     );
     assert_eq!(script(&dir, &[], &sql).0, 0);
