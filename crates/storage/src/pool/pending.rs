@@ -67,7 +67,7 @@ impl Drop for HeldPage {
     }
 }
 
-/// A page that nobody else can see, as the file has it unless it was [taken](BufferPool::take_clean). Dropping it evicts it.
+/// A page that nobody else can see, as the file has it unless it was taken while it was in memory. Dropping it evicts it.
 pub struct RawPage(PageFault);
 
 impl RawPage {
