@@ -93,11 +93,16 @@ impl Planner<'_> {
             None => self.candidates_over(question, eval),
             Some(table) => {
                 let request = PathRequest { table: &table, ..question.request.clone() };
-                if table.partitioning.as_ref().is_some_and(|left| left.partitions.is_empty()) {
+                let none_left = table.partitioning.as_ref().is_some_and(|left| left.partitions.is_empty());
+                match none_left {
                     // No row can pass, and there is no tree to look into.
-                    return Ok(vec![Candidate::nothing(request.build_scan())]);
+                    true if question.request.is_pruned_by_literals() => {
+                        Ok(vec![Candidate::nothing(request.build_scan())])
+                    }
+                    // The plan is kept for other values of its parameters, which will find some.
+                    true => self.candidates_over(question, eval),
+                    false => self.candidates_over(&Question { request, ..question.clone() }, eval),
                 }
-                self.candidates_over(&Question { request, ..question.clone() }, eval)
             }
         }
     }

@@ -92,6 +92,12 @@ impl PathRequest<'_> {
         };
         Ok(Some(Arc::new(self.table.with_partitions(|number| possible.has(number)))))
     }
+
+    /// Whether the partitions that are left depend on no parameter.
+    pub(crate) fn is_pruned_by_literals(&self) -> bool {
+        let literal = |value: &leafline_types::expr::Expr| value.as_literal().is_some();
+        Pruning::of(self).is_some_and(|pruning| pruning.constraint.values().iter().all(literal))
+    }
 }
 
 impl AccessPath {
