@@ -395,8 +395,15 @@ impl Engine {
         change.follow_partitions(&before);
         change.follow_overflow(&before);
         if change.is_private() {
-            self.counters.merge(&change.counters);
-            return self.publish(&before, &change, CommitTs::NONE);
+            if change.counters.iter().all(|counters| counters.rows == 0) {
+                self.counters.merge(&change.counters);
+                return self.publish(&before, &change, CommitTs::NONE);
+            }
+            // Rows that no commit has counted: the log is to, as the table may be made public.
+            let mut plan = CommitPlan::default();
+            plan.counters.clone_from(&change.counters);
+            return commit_plan(self, plan, &mut |_| self.publish(&before, &change, CommitTs::NONE))
+                .map(drop);
         }
         let mut plan = CommitPlan::default();
         plan.counters.clone_from(&change.counters);

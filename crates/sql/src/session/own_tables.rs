@@ -141,6 +141,28 @@ mod tests {
     use std::sync::Arc;
 
     #[test]
+    fn rows_of_a_table_that_was_filled_before_it_was_public_are_counted_after_a_crash() {
+        let env = SimulatedEnv::new();
+        let open = || Instance::open(Arc::new(env.clone()), InstanceOptions::default()).unwrap();
+        let instance = open();
+        let mut session = instance.connect().unwrap();
+        for sql in [
+            "CREATE DATABASE d",
+            "SET cte_max_recursion_depth = 10000",
+            "CREATE TABLE d.t SELECT * FROM (WITH RECURSIVE n AS (SELECT 1 i UNION ALL SELECT i + 1 FROM n WHERE i < 5000) \
+             SELECT i FROM n) q",
+        ] {
+            session.execute(sql).unwrap();
+        }
+        env.power_cut_after(0);
+        drop((session, instance));
+        env.reboot(1);
+        let instance = open();
+        let table = instance.engine().table("d", "t").unwrap();
+        assert_eq!(instance.engine().row_count(table.id), 5000);
+    }
+
+    #[test]
     fn the_tables_of_a_session_go_with_it() {
         let instance = Instance::open(Arc::new(SimulatedEnv::new()), InstanceOptions::default()).unwrap();
         let mut session = instance.connect().unwrap();

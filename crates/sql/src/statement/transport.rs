@@ -146,7 +146,7 @@ pub(super) fn import_table(
 /// Reads the whole file.
 fn checked(session: &Session, path: &str) -> Result<Definition, MysqlError> {
     let allowed = session.instance.facts().secure_file_priv.clone();
-    let file = text_file::open(path, allowed.as_deref())?;
+    let file = text_file::open_regular(path, allowed.as_deref())?;
     let mut reader = TableReader::new(BufReader::with_capacity(BUFFER, file), path)?;
     while reader.next_row()?.is_some() {
         session.cancel.check()?;

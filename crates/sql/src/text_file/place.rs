@@ -10,10 +10,27 @@ use std::path::{Path, PathBuf};
 /// # Errors
 /// 1290 if it is not there that files may be read, 29 if it cannot be opened.
 pub(crate) fn open(path: &str, allowed: Option<&str>) -> Result<File, MysqlError> {
+    File::open(readable(path, allowed)?).map_err(|e| not_found(path, &e))
+}
+
+/// As [`open`], of regular files: opening a pipe would wait for who writes to it.
+///
+/// # Errors
+/// As [`open`]; 29 for what is no regular file.
+pub(crate) fn open_regular(path: &str, allowed: Option<&str>) -> Result<File, MysqlError> {
+    let real = readable(path, allowed)?;
+    if !real.is_file() {
+        return Err(not_found(path, &io::Error::new(io::ErrorKind::InvalidInput, "it is no regular file")));
+    }
+    File::open(real).map_err(|e| not_found(path, &e))
+}
+
+/// Where a file is that may be read.
+fn readable(path: &str, allowed: Option<&str>) -> Result<PathBuf, MysqlError> {
     let (directory, path_there) = place(path, allowed)?;
     let real = path_there.canonicalize().map_err(|e| not_found(path, &e))?;
     within(&directory, &real)?;
-    File::open(real).map_err(|e| not_found(path, &e))
+    Ok(real)
 }
 
 /// Makes a file, and says where it is. `allowed` is `secure_file_priv`.
