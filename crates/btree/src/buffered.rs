@@ -2,7 +2,8 @@
 //! merge into it what was kept.
 //!
 //! A leaf that is in memory lacks nothing (see `storage::pool::pending`): it was merged when it came in, *softly*, in memory alone,
-//! if somebody wanted to read it, or by a logged record. A softly merged leaf is not changed by anybody: [`Tree::modify_in_memory`]
+//! if somebody wanted to read it, or by a logged record. A softly merged leaf is changed by nobody but who keeps the change elsewhere
+//! and makes it softly, with the leaf taken from all ([`TakenLeaf`]): [`Tree::modify_in_memory`]
 //! says so, a purge or a merge with a neighbour leaves it alone, and whoever has to change it merges it by log first.
 //!
 //! # Splits
@@ -57,11 +58,6 @@ impl TakenLeaf {
     /// Its page.
     pub fn page_no(&self) -> PageNo {
         self.0.page_no()
-    }
-
-    /// Opens it to all as it is.
-    pub fn give_back(self) {
-        self.0.publish();
     }
 
     /// Makes the change that is kept elsewhere now, in memory alone, and opens the leaf to all; where there is no room it is evicted. `now` is
