@@ -90,7 +90,8 @@ impl Generator {
         let mut statements = Vec::new();
         for (name, definition, columns) in TABLES {
             statements.push(format!("DROP TABLE IF EXISTS {name}"));
-            statements.push(format!("CREATE TABLE {name} ({definition})"));
+            let partitions = if self.chance(40) { self.partitions(name) } else { "" };
+            statements.push(format!("CREATE TABLE {name} ({definition}){partitions}"));
             let count = self.rng.random_range(0..15);
             let mut unique: Vec<i32> = Vec::new();
             let rows: Vec<String> = (0..count)
@@ -105,6 +106,27 @@ impl Generator {
             }
         }
         statements
+    }
+
+    /// How a table is divided: every row has a partition, and every unique key has the column that decides about it.
+    fn partitions(&mut self, table: &str) -> &'static str {
+        match table {
+            "t1" | "t3" => self.of(&[
+                " PARTITION BY RANGE (id) (PARTITION p0 VALUES LESS THAN (4), PARTITION p1 VALUES LESS THAN (9), PARTITION p2 VALUES LESS THAN MAXVALUE)",
+                " PARTITION BY RANGE COLUMNS (id) (PARTITION p0 VALUES LESS THAN (2), PARTITION p1 VALUES LESS THAN (MAXVALUE))",
+                " PARTITION BY LIST (id MOD 3) (PARTITION p0 VALUES IN (0), PARTITION p1 VALUES IN (2, 1))",
+                " PARTITION BY HASH (id) PARTITIONS 3",
+                " PARTITION BY KEY () PARTITIONS 4",
+            ]),
+            "t4" => self.of(&[
+                " PARTITION BY RANGE (a) (PARTITION p0 VALUES LESS THAN (0), PARTITION p1 VALUES LESS THAN (2), PARTITION p2 VALUES LESS THAN MAXVALUE)",
+                " PARTITION BY RANGE COLUMNS (b, a) (PARTITION p0 VALUES LESS THAN (1, 2), PARTITION p1 VALUES LESS THAN (3, 0), PARTITION p2 VALUES LESS THAN (MAXVALUE, MAXVALUE))",
+                " PARTITION BY LIST (a) (PARTITION p0 VALUES IN (0, NULL, 7), PARTITION p1 VALUES IN (-1, 3), PARTITION p2 VALUES IN (1, 2))",
+                " PARTITION BY LINEAR HASH (a + b) PARTITIONS 5",
+                " PARTITION BY KEY (b) PARTITIONS 3",
+            ]),
+            _ => "",
+        }
     }
 
     fn value(&mut self, table: &str, column: &str, row: usize, unique: &mut Vec<i32>) -> String {
