@@ -12,6 +12,7 @@ use crate::protocol::reply::{self, put_error};
 use crate::protocol::{command, status};
 use crate::watcher::Activity;
 use leafline_sql::accounts::Login;
+use leafline_sql::accounts::password::{CHALLENGE_BYTES, Verdict};
 use leafline_sql::parser::split_statements;
 use leafline_sql::session::settings::Modes;
 use leafline_sql::session::{Outcome, RowStream, Session};
@@ -148,7 +149,7 @@ fn authenticate<S: Stream>(
     packets: &mut PacketStream<S>,
     instance: &Arc<Instance>,
     answer: &Answer,
-    challenge: &[u8; auth::CHALLENGE_BYTES],
+    challenge: &[u8; CHALLENGE_BYTES],
     peer: &Peer,
 ) -> Result<Result<(), MysqlError>, WireError> {
     let mut given = answer.authentication.clone();
@@ -167,8 +168,8 @@ fn authenticate<S: Stream>(
         Some(Login::Locked(_)) => {
             return Ok(Err(MysqlError::account_locked(&answer.user, &peer.host)));
         }
-        Some(Login::WithoutPassword) => peer.local && auth::is_right(&given, challenge, None),
-        Some(Login::Password(stored)) => auth::is_right(&given, challenge, Some(&stored)),
+        Some(Login::Password(password)) if password.is_none() && !peer.local => false,
+        Some(Login::Password(password)) => password.check_answer(challenge, &given) == Verdict::Right,
     };
     Ok(if is_right { Ok(()) } else { Err(denied()) })
 }

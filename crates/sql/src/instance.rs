@@ -1,5 +1,6 @@
 //! An open database with its sessions: what they share.
 
+use crate::accounts::password::AuthPlugin;
 use crate::accounts::{Accounts, ROOT};
 use crate::digest::Digests;
 use crate::index_uses::IndexUses;
@@ -97,9 +98,15 @@ impl Instance {
         let device = Device { choice: options.device, known: known.clone(), ..Device::default() };
         let mut globals = Settings { device, ..Settings::default() };
         let mut secure_file_priv = None;
+        let mut default_plugin = AuthPlugin::default();
         for (name, text) in &options.variables {
             if name.eq_ignore_ascii_case("secure_file_priv") {
                 secure_file_priv = (!text.eq_ignore_ascii_case("NULL")).then(|| text.clone());
+                continue;
+            }
+            if name.eq_ignore_ascii_case("default_authentication_plugin") {
+                default_plugin = AuthPlugin::from_name(text)
+                    .ok_or_else(|| MysqlError::wrong_value_for_variable("default_authentication_plugin", text))?;
                 continue;
             }
             let value = match (text.parse::<i64>(), text.parse::<u64>()) {
@@ -132,8 +139,9 @@ impl Instance {
             max_connections: options.max_connections,
             native_aio: options.engine.store.native_aio,
             secure_file_priv,
+            default_plugin,
         };
-        let accounts = Accounts::open(&engine)?;
+        let accounts = Accounts::open(&engine, default_plugin)?;
         let resource_groups = ResourceGroups::open(&engine);
         let has_threads = options.engine.store.background;
         let instance = Arc::new(Instance {

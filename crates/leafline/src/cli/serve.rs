@@ -5,7 +5,7 @@ use super::failure::Failure;
 use super::open::{self, SOCKET_NAME};
 use super::size::default_server_pool;
 use leafline_server::{Listeners, Server, ServerError};
-use leafline_sql::accounts::{Login, ROOT};
+use leafline_sql::accounts::ROOT;
 use std::path::PathBuf;
 use std::sync::mpsc;
 
@@ -49,7 +49,7 @@ pub fn run(options: &ServeOptions) -> Result<(), Failure> {
     if let Some(address) = server.address() {
         eprintln!("  mariadb --host={} --port={} --user={ROOT}", address.ip(), address.port());
     }
-    if database.instance().accounts().login(ROOT) == Some(Login::WithoutPassword) {
+    if database.instance().accounts().login(ROOT).is_some_and(|login| login.is_without_password()) {
         eprintln!(
             "Warning: the account {ROOT} has no password, so it is let in from this machine only. To set one:\n  \
              ALTER USER {ROOT} IDENTIFIED BY '...';"

@@ -45,6 +45,7 @@ mod transport;
 mod transport_tests;
 mod views;
 
+use crate::accounts::password::AuthPlugin;
 use crate::advice::advise;
 use crate::parser::ast::{PrepareSource, Statement, StatementKind, UserSpec};
 use crate::result::{Done, RowSet};
@@ -206,15 +207,10 @@ impl Session {
 
 fn alter_users(session: &mut Session, if_exists: bool, users: &[UserSpec]) -> Result<(), MysqlError> {
     for user in users {
-        if user
-            .plugin
-            .as_ref()
-            .is_some_and(|plugin| !plugin.value.eq_ignore_ascii_case("mysql_native_password"))
-        {
-            return Err(MysqlError::not_supported(
-                "IDENTIFIED WITH another plugin than mysql_native_password",
-            ));
-        }
+        let plugin = user.plugin.as_ref().map(|plugin| {
+            AuthPlugin::from_name(&plugin.value).ok_or_else(|| MysqlError::plugin_not_loaded(&plugin.value))
+        });
+        let plugin = plugin.transpose()?;
         let name = if user.account.current { session.entry.user.clone() } else { user.account.user.clone() };
         let accounts = session.instance.accounts();
         if if_exists && accounts.login(&name).is_none() {
@@ -223,7 +219,7 @@ fn alter_users(session: &mut Session, if_exists: bool, users: &[UserSpec]) -> Re
             continue;
         }
         match &user.password {
-            Some(password) => accounts.set_password(&name, password)?,
+            Some(password) => accounts.set_password(&name, plugin, password)?,
             None => return Err(MysqlError::not_supported("ALTER USER without IDENTIFIED BY")),
         }
     }

@@ -65,7 +65,7 @@ pub(crate) fn set(
                     Some(account) if !account.current => account.user.clone(),
                     _ => session.entry.user.clone(),
                 };
-                session.instance.accounts().set_password(&user, password)?;
+                session.instance.accounts().set_password(&user, None, password)?;
             }
         }
     }

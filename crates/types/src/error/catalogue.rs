@@ -255,6 +255,7 @@ catalogue! {
     1517 "HY000" ER_SAME_NAME_PARTITION same_name_partition(name) "Duplicate partition name {name}";
     1519 "HY000" ER_CONSECUTIVE_REORG_PARTITIONS consecutive_reorganize() "When reorganizing a set of partitions they must be in consecutive order";
     1520 "HY000" ER_REORG_OUTSIDE_RANGE reorganize_outside_range() "Reorganize of range partitions cannot change total ranges except for last partition where it can extend the range";
+    1524 "HY000" ER_PLUGIN_IS_NOT_LOADED plugin_not_loaded(name) "Plugin '{name}' is not loaded";
     1525 "HY000" ER_WRONG_VALUE wrong_value(kind, value) "Incorrect {kind} value: '{value}'";
     1526 "HY000" ER_NO_PARTITION_FOR_GIVEN_VALUE no_partition_for_value(value) "Table has no partition for value {value}";
     1553 "HY000" ER_DROP_INDEX_FK drop_index_of_foreign_key(index) "Cannot drop index '{index}': needed in a foreign key constraint";

@@ -2,53 +2,57 @@
 //!
 //! The account is a row of the table `mysql.user`, as in MySQL, so that it is as durable as anything else. Without a
 //! password it may be used from this machine only (a Unix socket, a loopback address); with one, from wherever the server
-//! listens. The password is kept as `mysql_native_password` keeps it: `*` and the hexadecimal SHA-1 of its SHA-1. The
-//! server never needs more than that to check an answer to its challenge.
+//! listens. How a password is kept, and checked, is said in [`password`].
 //!
 //! Only a database that was just made gets an account without a password. Where the row cannot be read, because a page is damaged, or
 //! a repair has lost it, the account is *locked*: the server turns everybody away, until the password is set by a program that has the
 //! database's files.
 
+pub mod password;
+
 use crate::system_table::{self, SYSTEM_DATABASE};
 use leafline_table::{ColumnDef, Engine, IndexSpec, IndexSpecKind, IndexSpecPart, TableSpec};
 use leafline_types::{Collation, MysqlError, SqlType, Value};
 use parking_lot::RwLock;
-use sha1::{Digest, Sha1};
+use password::{AuthPlugin, StoredPassword};
 use std::sync::Arc;
 
 const USER_TABLE: &str = "user";
 /// The one account.
 pub const ROOT: &str = "root";
-const PLUGIN: &str = "mysql_native_password";
 
 /// What unlocks the account.
 const SET_PASSWORD: &str = "To set a password, open the database in the shell (`leafline DIR`) while no server has it open, and say: \
                             ALTER USER root IDENTIFIED BY '...'";
 
-/// Bytes of a password hash.
-pub const HASH_BYTES: usize = 20;
-
 /// How an account is let in by the server. A program that embeds the database needs no account.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Login {
-    /// Without a password, from this machine.
-    WithoutPassword,
-    /// By the password of which this is the double SHA-1.
-    Password([u8; HASH_BYTES]),
+    /// By this password. Where there is none, from this machine.
+    Password(StoredPassword),
     /// Not at all, until it gets a password: what is on disk does not say which one it has. Why, and what to do about it.
     Locked(String),
+}
+
+impl Login {
+    /// Whether everybody on this machine is let in.
+    pub fn is_without_password(&self) -> bool {
+        matches!(self, Login::Password(password) if password.is_none())
+    }
 }
 
 /// The accounts, in memory as on disk.
 pub struct Accounts {
     engine: Arc<Engine>,
+    /// `default_authentication_plugin`.
+    default_plugin: AuthPlugin,
     root: RwLock<Login>,
 }
 
 impl Accounts {
     /// Reads the accounts, making the account `root`, without a password, in a database that was just made. Where it cannot be read it is
     /// locked, so that no damage opens a server to anybody.
-    pub(crate) fn open(engine: &Arc<Engine>) -> Result<Accounts, MysqlError> {
+    pub(crate) fn open(engine: &Arc<Engine>, default_plugin: AuthPlugin) -> Result<Accounts, MysqlError> {
         let root = if engine.catalog().table(SYSTEM_DATABASE, USER_TABLE).is_some() {
             read_login(engine).unwrap_or_else(|error| {
                 Login::Locked(format!(
@@ -56,12 +60,13 @@ impl Accounts {
                 ))
             })
         } else if is_new(engine) {
-            system_table::make(engine, &user_table(), &user_row(""))?;
-            Login::WithoutPassword
+            let none = StoredPassword::none(default_plugin);
+            system_table::make(engine, &user_table(), &user_row(&none))?;
+            Login::Password(none)
         } else {
             Login::Locked(format!("there is no table mysql.user. {SET_PASSWORD}"))
         };
-        Ok(Accounts { engine: engine.clone(), root: RwLock::new(root) })
+        Ok(Accounts { engine: engine.clone(), default_plugin, root: RwLock::new(root) })
     }
 
     /// How `user` is let in: `None` if there is no such account.
@@ -69,19 +74,28 @@ impl Accounts {
         (user == ROOT).then(|| self.root.read().clone())
     }
 
-    /// Changes the password of `user`; an empty one is none. This unlocks the account, and makes what is missing of it on disk.
+    /// Changes the password of `user`; an empty one is none. It is kept for `plugin`, or else for the one of the password before. This
+    /// unlocks the account, and makes what is missing of it on disk.
     ///
     /// # Errors
-    /// 1396 if there is no such account; what the engine returns.
-    pub fn set_password(&self, user: &str, password: &str) -> Result<(), MysqlError> {
+    /// 1396 if there is no such account; 1819 for a password that is too long; what the engine returns.
+    pub fn set_password(
+        &self,
+        user: &str,
+        plugin: Option<AuthPlugin>,
+        password: &str,
+    ) -> Result<(), MysqlError> {
         if user != ROOT {
             return Err(MysqlError::cannot_user("ALTER USER", format_args!("'{user}'@'%'")));
         }
-        let hash = (!password.is_empty()).then(|| double_sha1(password.as_bytes()));
-        let text = hash.map_or(String::new(), |hash| format_hash(&hash));
         let mut root = self.root.write();
-        system_table::put(&self.engine, &user_table(), is_root, Some(&user_row(&text)))?;
-        *root = hash.map_or(Login::WithoutPassword, Login::Password);
+        let plugin = plugin.unwrap_or(match &*root {
+            Login::Password(before) => before.plugin(),
+            Login::Locked(_) => self.default_plugin,
+        });
+        let password = StoredPassword::new(plugin, password)?;
+        system_table::put(&self.engine, &user_table(), is_root, Some(&user_row(&password)))?;
+        *root = Login::Password(password);
         Ok(())
     }
 }
@@ -100,40 +114,16 @@ fn read_login(engine: &Arc<Engine>) -> Result<Login, MysqlError> {
     let Some((_, row)) = rows.into_iter().find(|(_, row)| is_root(row)) else {
         return Ok(Login::Locked(format!("mysql.user has lost the row of {ROOT}. {SET_PASSWORD}")));
     };
-    let stored = row.get(3).and_then(Value::as_str);
-    if stored == Some("") {
-        return Ok(Login::WithoutPassword);
-    }
-    Ok(stored.and_then(parse_hash).map_or_else(
+    let text = |column: usize| row.get(column).and_then(Value::as_str);
+    let stored = text(2).and_then(AuthPlugin::from_name).zip(text(3));
+    Ok(stored.and_then(|(plugin, text)| StoredPassword::parse(plugin, text)).map_or_else(
         || Login::Locked(format!("mysql.user holds no password hash for {ROOT}. {SET_PASSWORD}")),
         Login::Password,
     ))
 }
 
-/// SHA-1 of the SHA-1 of a password.
-pub fn double_sha1(password: &[u8]) -> [u8; HASH_BYTES] {
-    Sha1::digest(Sha1::digest(password)).into()
-}
-
-fn format_hash(hash: &[u8; HASH_BYTES]) -> String {
-    let digits: String = hash.iter().map(|byte| format!("{byte:02X}")).collect();
-    format!("*{digits}")
-}
-
-fn parse_hash(text: &str) -> Option<[u8; HASH_BYTES]> {
-    let digits = text.strip_prefix('*')?.as_bytes();
-    let mut hash = [0; HASH_BYTES];
-    if digits.len() != 2 * HASH_BYTES {
-        return None;
-    }
-    for (byte, pair) in hash.iter_mut().zip(digits.chunks_exact(2)) {
-        *byte = u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok()?;
-    }
-    Some(hash)
-}
-
-fn user_row(authentication: &str) -> [Value; 4] {
-    ["%", ROOT, PLUGIN, authentication].map(Value::string)
+fn user_row(password: &StoredPassword) -> [Value; 4] {
+    ["%", ROOT, password.plugin().name(), &password.authentication_string()].map(Value::string)
 }
 
 fn user_table() -> TableSpec {
@@ -162,20 +152,4 @@ fn user_table() -> TableSpec {
 
 fn is_root(row: &[Value]) -> bool {
     row.get(1).and_then(Value::as_str) == Some(ROOT)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_hash_reads_back_as_written_and_is_mysqls() {
-        let hash = double_sha1(b"secret");
-        let text = format_hash(&hash);
-        assert_eq!(text, "*14E65567ABDB5135D0CFD9A70B3032C179A49EE7");
-        assert_eq!(parse_hash(&text), Some(hash));
-        for wrong in ["", "*", "14E65567ABDB5135D0CFD9A70B3032C179A49EE7", "*14E6é", &text[..40]] {
-            assert_eq!(parse_hash(wrong), None, "{wrong}");
-        }
-    }
 }

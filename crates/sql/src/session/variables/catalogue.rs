@@ -1,0 +1,411 @@
+//! Every system variable: what it is, how it is read and set.
+
+use super::{Scope, Setter, Variable, always_off, always_on, flag, number, on_off, settable, shown, stays, switch, text, word};
+use crate::optimizer::OptimizerSwitches;
+use crate::session::settings::{Modes, Settings, TimeZone};
+use leafline_access::cost::DeviceChoice;
+use leafline_table::{ChangeBuffering, Isolation, Organisation, ReadAheadKind};
+use leafline_types::functions::BlockEncryption;
+use leafline_types::temporal::Zone;
+use leafline_types::{Charset, Collation, MysqlError, Value};
+use std::time::Duration;
+
+/// Every system variable, ordered by name.
+pub const VARIABLES: &[Variable] = &[
+    shown("auto_increment_increment", |_, _| Value::Int(1)),
+    shown("auto_increment_offset", |_, _| Value::Int(1)),
+    switch(
+        "autocommit",
+        |s, _| on_off(s.autocommit),
+        |s, v| flag("autocommit", &v).map(|on| s.autocommit = on),
+    ),
+    settable(
+        "block_encryption_mode",
+        |s, _| text(s.block_encryption),
+        |s, v| {
+            let name = word(&v);
+            let mode = BlockEncryption::from_name(&name);
+            let wrong = || MysqlError::wrong_value_for_variable("block_encryption_mode", &name);
+            s.block_encryption = mode.ok_or_else(wrong)?;
+            Ok(())
+        },
+    ),
+    Variable {
+        name: "change_buffer_max_size",
+        scope: Scope::Shared,
+        is_switch: false,
+        get: |s, _| Value::UInt(s.change_buffer_percent),
+        setter: Setter::Number { least: 0, most: 1000, step: 1, set: |s, n| s.change_buffer_percent = n },
+    },
+    Variable {
+        scope: Scope::Shared,
+        ..settable("change_buffering", |s, _| change_buffering(s), set_change_buffering)
+    },
+    Variable {
+        name: "change_buffering_debug",
+        scope: Scope::Shared,
+        is_switch: false,
+        get: |s, _| Value::UInt(u64::from(s.change_buffering_forced)),
+        setter: Setter::Number { least: 0, most: 1, step: 1, set: |s, n| s.change_buffering_forced = n != 0 },
+    },
+    settable(
+        "character_set_client",
+        |s, _| text(s.client_charset.name()),
+        |s, v| charset(&v).map(|charset| s.client_charset = charset),
+    ),
+    settable(
+        "character_set_connection",
+        |s, _| text(s.collation.charset().name()),
+        |s, v| charset(&v).map(|charset| s.collation = charset.default_collation()),
+    ),
+    shown("character_set_database", |s, _| text(s.database_collation.charset().name())),
+    settable(
+        "character_set_results",
+        |s, _| s.results_charset.map_or(Value::Null, |charset| text(charset.name())),
+        |s, v| {
+            s.results_charset = if v.is_null() { None } else { Some(charset(&v)?) };
+            Ok(())
+        },
+    ),
+    shown("character_set_server", |_, _| text("utf8mb4")),
+    shown("character_set_system", |_, _| text("utf8mb3")),
+    settable("collation_connection", |s, _| text(s.collation.name()), set_collation),
+    shown("collation_database", |s, _| text(s.database_collation.name())),
+    shown("collation_server", |_, _| text(Collation::DEFAULT.name())),
+    number(
+        "cte_max_recursion_depth",
+        (0, u32::MAX as u64),
+        |s, _| Value::UInt(s.cte_max_recursion_depth),
+        |s, n| s.cte_max_recursion_depth = n,
+    ),
+    shown("default_authentication_plugin", |_, f| text(f.default_plugin.name())),
+    shown("datadir", |_, f| text(&f.data_directory)),
+    settable(
+        "default_storage_engine",
+        |s, _| text(s.organisation.engine()),
+        |s, v| {
+            let known = Organisation::of_engine(&word(&v));
+            s.organisation = known.ok_or_else(|| MysqlError::unknown_storage_engine(word(&v)))?;
+            Ok(())
+        },
+    ),
+    shown("div_precision_increment", |_, _| Value::Int(4)),
+    switch(
+        "foreign_key_checks",
+        |s, _| on_off(s.foreign_key_checks),
+        |s, v| flag("foreign_key_checks", &v).map(|on| s.foreign_key_checks = on),
+    ),
+    number(
+        "group_concat_max_len",
+        (4, u64::MAX),
+        |s, _| Value::UInt(s.group_concat_max_len),
+        |s, n| s.group_concat_max_len = n,
+    ),
+    shown("have_ssl", |_, _| text("NO")),
+    shown("init_connect", |_, _| text("")),
+    shown("innodb_buffer_pool_size", |_, f| Value::UInt(f.buffer_pool_bytes)),
+    number(
+        "innodb_ddl_buffer_size",
+        (1 << 16, u32::MAX as u64),
+        |s, _| Value::UInt(s.build_memory),
+        |s, n| s.build_memory = n,
+    ),
+    number("innodb_ddl_threads", (1, 64), |s, _| Value::UInt(s.build_threads), |s, n| s.build_threads = n),
+    shown("innodb_flush_log_at_trx_commit", |_, f| Value::UInt(f.flush_log_at_commit.into())),
+    number(
+        "innodb_lock_wait_timeout",
+        (1, 1 << 30),
+        |s, _| Value::UInt(s.lock_wait_timeout),
+        |s, n| s.lock_wait_timeout = n,
+    ),
+    shown("innodb_log_file_size", |_, f| Value::UInt(f.log_bytes)),
+    shown("innodb_page_size", |_, f| Value::UInt(f.page_bytes)),
+    number(
+        "innodb_parallel_read_threads",
+        (1, 256),
+        |s, _| Value::UInt(s.parallel_degree.max(1)),
+        |s, n| s.parallel_degree = n,
+    ),
+    switch(
+        "innodb_snapshot_isolation",
+        |s, _| on_off(s.snapshot_isolation),
+        |s, v| flag("innodb_snapshot_isolation", &v).map(|on| s.snapshot_isolation = on),
+    ),
+    Variable { is_switch: true, ..shown("innodb_use_native_aio", |_, f| on_off(f.native_aio)) },
+    shown("interactive_timeout", |s, _| Value::UInt(s.wait_timeout)),
+    number(
+        "leafline_bulk_load_rows",
+        (0, u64::MAX),
+        |s, _| Value::UInt(s.bulk_load_rows),
+        |s, n| s.bulk_load_rows = n,
+    ),
+    settable(
+        "leafline_cpu_factor",
+        |s, _| Value::Double(s.device.cpu.unwrap_or(0.0)),
+        |s, v| figure("leafline_cpu_factor", &v).map(|factor| s.device.cpu = factor),
+    ),
+    settable("leafline_device", |s, _| text(s.device.choice.name()), set_device),
+    Variable {
+        scope: Scope::Global,
+        ..switch(
+            "leafline_digests_persistent",
+            |s, _| on_off(s.digests_persistent),
+            |s, v| flag("leafline_digests_persistent", &v).map(|on| s.digests_persistent = on),
+        )
+    },
+    settable(
+        "leafline_parallel_reads",
+        |s, _| Value::Double(s.device.parallel_reads.unwrap_or(0.0)),
+        |s, v| figure("leafline_parallel_reads", &v).map(|reads| s.device.parallel_reads = reads),
+    ),
+    Variable {
+        scope: Scope::Shared,
+        ..switch(
+            "leafline_punch_holes",
+            |s, _| on_off(s.punch_holes),
+            |s, v| flag("leafline_punch_holes", &v).map(|on| s.punch_holes = on),
+        )
+    },
+    number(
+        "leafline_query_memory",
+        (1 << 16, 1 << 40),
+        |s, _| Value::UInt(s.query_memory),
+        |s, n| s.query_memory = n,
+    ),
+    settable(
+        "leafline_random_read_time",
+        |s, _| Value::Double(s.device.random_read_us.unwrap_or(0.0)),
+        |s, v| figure("leafline_random_read_time", &v).map(|time| s.device.random_read_us = time),
+    ),
+    settable(
+        "leafline_sequential_read_rate",
+        |s, _| Value::Double(s.device.bytes_per_us.unwrap_or(0.0)),
+        |s, v| figure("leafline_sequential_read_rate", &v).map(|rate| s.device.bytes_per_us = rate),
+    ),
+    shown("license", |_, _| text("Apache-2.0")),
+    Variable {
+        scope: Scope::Shared,
+        ..switch(
+            "local_infile",
+            |s, _| on_off(s.local_infile),
+            |s, v| flag("local_infile", &v).map(|on| s.local_infile = on),
+        )
+    },
+    number(
+        "lock_wait_timeout",
+        (1, 31_536_000),
+        |s, _| Value::UInt(s.metadata_lock_wait_timeout),
+        |s, n| s.metadata_lock_wait_timeout = n,
+    ),
+    number(
+        "logical_read_ahead_size",
+        (1 << 14, 1 << 40),
+        |s, _| Value::UInt(s.read_ahead.window_bytes),
+        |s, n| s.read_ahead.window_bytes = n,
+    ),
+    shown("lower_case_table_names", |_, _| Value::Int(0)),
+    Variable {
+        name: "max_allowed_packet",
+        scope: Scope::Global,
+        is_switch: false,
+        get: |s, _| Value::UInt(s.max_allowed_packet),
+        setter: Setter::Number {
+            least: 1024,
+            most: 1 << 30,
+            step: 1024,
+            set: |s, n| s.max_allowed_packet = n,
+        },
+    },
+    shown("max_connections", |_, f| Value::UInt(f.max_connections)),
+    number(
+        "max_execution_time",
+        (0, u32::MAX as u64),
+        |s, _| Value::UInt(s.max_execution_time),
+        |s, n| s.max_execution_time = n,
+    ),
+    number(
+        "max_parallel_degree",
+        (0, 256),
+        |s, _| Value::UInt(s.parallel_degree),
+        |s, n| s.parallel_degree = n,
+    ),
+    number(
+        "net_write_timeout",
+        (1, 31_536_000),
+        |s, _| Value::UInt(s.net_write_timeout),
+        |s, n| s.net_write_timeout = n,
+    ),
+    settable(
+        "optimizer_switch",
+        |s, _| text(s.optimizer_switch),
+        |s, v| {
+            let default = OptimizerSwitches::default().to_string();
+            let given = word(&v);
+            s.optimizer_switch = if given == default {
+                OptimizerSwitches::default()
+            } else {
+                s.optimizer_switch.apply(&given)?
+            };
+            Ok(())
+        },
+    ),
+    settable(
+        "optimizer_trace",
+        |s, _| text(s.optimizer_trace),
+        |s, v| {
+            s.optimizer_trace = s.optimizer_trace.apply(&word(&v))?;
+            Ok(())
+        },
+    ),
+    number(
+        "optimizer_trace_max_mem_size",
+        (0, u32::MAX as u64),
+        |s, _| Value::UInt(s.optimizer_trace.max_bytes),
+        |s, n| s.optimizer_trace.max_bytes = n,
+    ),
+    number(
+        "parser_max_mem_size",
+        (10_000_000, u64::MAX),
+        |s, _| Value::UInt(s.parser_memory),
+        |s, n| s.parser_memory = n,
+    ),
+    Variable { is_switch: true, ..shown("performance_schema", |_, _| on_off(false)) },
+    shown("port", |_, f| Value::UInt(f.port.into())),
+    shown("protocol_version", |_, _| Value::Int(10)),
+    shown("query_cache_size", |_, _| Value::Int(0)),
+    shown("query_cache_type", |_, _| text("OFF")),
+    settable("read_ahead", |s, _| text(read_ahead_name(s.read_ahead.kind)), set_read_ahead),
+    number(
+        "read_ahead_pause",
+        (0, 1_000_000),
+        |s, _| Value::UInt(s.read_ahead.pause.as_micros() as u64),
+        |s, n| s.read_ahead.pause = Duration::from_micros(n),
+    ),
+    shown("secure_file_priv", |_, f| f.secure_file_priv.as_deref().map_or(Value::Null, text)),
+    shown("socket", |_, f| text(&f.socket)),
+    always_off("sql_auto_is_null", |_, v| stays(false, "sql_auto_is_null", &v)),
+    always_off("sql_log_bin", |_, v| stays(false, "sql_log_bin", &v)),
+    settable(
+        "sql_mode",
+        |s, _| text(s.sql_mode),
+        |s, v| {
+            s.sql_mode = Modes::parse(&word(&v))?;
+            Ok(())
+        },
+    ),
+    switch("sql_notes", |s, _| on_off(s.sql_notes), |s, v| flag("sql_notes", &v).map(|on| s.sql_notes = on)),
+    always_on("sql_quote_show_create", |_, v| stays(true, "sql_quote_show_create", &v)),
+    shown("system_time_zone", |_, _| text(Zone::system().name())),
+    settable(
+        "time_zone",
+        |s, _| text(&s.time_zone),
+        |s, v| {
+            s.time_zone = TimeZone::parse(&word(&v))?;
+            Ok(())
+        },
+    ),
+    settable("transaction_isolation", |s, _| text(isolation_name(s.isolation)), set_isolation),
+    switch(
+        "transaction_read_only",
+        |s, _| on_off(s.read_only),
+        |s, v| flag("transaction_read_only", &v).map(|on| s.read_only = on),
+    ),
+    switch(
+        "unique_checks",
+        |s, _| on_off(s.unique_checks),
+        |s, v| flag("unique_checks", &v).map(|on| s.unique_checks = on),
+    ),
+    shown("version", |_, f| text(&f.version)),
+    shown("version_comment", |_, _| text("Leafline")),
+    shown("version_compile_machine", |_, _| text(std::env::consts::ARCH)),
+    shown("version_compile_os", |_, _| text(std::env::consts::OS)),
+    number("wait_timeout", (1, 31_536_000), |s, _| Value::UInt(s.wait_timeout), |s, n| s.wait_timeout = n),
+];
+
+fn charset(value: &Value) -> Result<Charset, MysqlError> {
+    Charset::from_name(&word(value))
+}
+
+fn isolation_name(isolation: Isolation) -> &'static str {
+    match isolation {
+        Isolation::ReadCommitted => "READ-COMMITTED",
+        Isolation::RepeatableRead => "REPEATABLE-READ",
+    }
+}
+
+fn set_isolation(settings: &mut Settings, value: Value) -> Result<(), MysqlError> {
+    let name = word(&value);
+    settings.isolation = match name.to_ascii_uppercase().as_str() {
+        "READ-COMMITTED" => Isolation::ReadCommitted,
+        "REPEATABLE-READ" => Isolation::RepeatableRead,
+        "READ-UNCOMMITTED" | "SERIALIZABLE" => {
+            return Err(MysqlError::not_supported(format_args!("transaction_isolation={name}")));
+        }
+        _ => return Err(MysqlError::wrong_value_for_variable("transaction_isolation", name)),
+    };
+    Ok(())
+}
+
+fn set_collation(settings: &mut Settings, value: Value) -> Result<(), MysqlError> {
+    settings.collation = Collation::from_name(&word(&value))?;
+    Ok(())
+}
+
+fn set_device(settings: &mut Settings, value: Value) -> Result<(), MysqlError> {
+    let name = word(&value);
+    settings.device.choice = DeviceChoice::from_name(&name)
+        .ok_or_else(|| MysqlError::wrong_value_for_variable("leafline_device", name))?;
+    Ok(())
+}
+
+/// A figure of the device: a number that is not negative; 0 is that of the profile.
+fn figure(name: &'static str, value: &Value) -> Result<Option<f64>, MysqlError> {
+    let number = match value {
+        Value::Int(number) => *number as f64,
+        Value::UInt(number) => *number as f64,
+        Value::Double(number) => *number,
+        Value::Decimal(number) => number.to_f64(),
+        _ => return Err(MysqlError::wrong_type_for_variable(name)),
+    };
+    if !(0.0..=1e12).contains(&number) {
+        return Err(MysqlError::wrong_value_for_variable(name, number));
+    }
+    Ok((number > 0.0).then_some(number))
+}
+
+const READ_AHEAD: [(&str, ReadAheadKind); 5] = [
+    ("auto", ReadAheadKind::Automatic),
+    ("logical", ReadAheadKind::Logical),
+    ("linear", ReadAheadKind::Linear),
+    ("physical", ReadAheadKind::Physical),
+    ("none", ReadAheadKind::None),
+];
+
+fn read_ahead_name(kind: ReadAheadKind) -> &'static str {
+    READ_AHEAD.iter().find(|(_, known)| *known == kind).map_or("", |(name, _)| *name)
+}
+
+fn set_read_ahead(settings: &mut Settings, value: Value) -> Result<(), MysqlError> {
+    let name = word(&value);
+    let known = READ_AHEAD.iter().find(|(known, _)| known.eq_ignore_ascii_case(&name));
+    settings.read_ahead.kind =
+        known.ok_or_else(|| MysqlError::wrong_value_for_variable("read_ahead", &name))?.1;
+    Ok(())
+}
+
+/// What `change_buffering` can be.
+const CHANGE_BUFFERING: [(&str, ChangeBuffering); 3] =
+    [("none", ChangeBuffering::None), ("inserts", ChangeBuffering::Inserts), ("all", ChangeBuffering::All)];
+
+fn change_buffering(settings: &Settings) -> Value {
+    let known = CHANGE_BUFFERING.iter().find(|(_, mode)| *mode == settings.change_buffering);
+    text(known.map_or("", |(name, _)| name))
+}
+
+fn set_change_buffering(settings: &mut Settings, value: Value) -> Result<(), MysqlError> {
+    let name = word(&value);
+    let known = CHANGE_BUFFERING.iter().find(|(known, _)| known.eq_ignore_ascii_case(&name));
+    settings.change_buffering =
+        known.ok_or_else(|| MysqlError::wrong_value_for_variable("change_buffering", &name))?.1;
+    Ok(())
+}
