@@ -1,13 +1,24 @@
 //! A small client of the protocol: text statements, rows as text, errors by number.
 
-use leafline_server::protocol::bytes::{NULL, Reader};
-use leafline_server::protocol::capability as cap;
+#[path = "login.rs"]
+mod login;
+
+use leafline_server::protocol::bytes::{NULL, Reader, put_terminated};
 use leafline_server::protocol::command;
 use leafline_server::protocol::packet::PacketStream;
-use sha1::{Digest, Sha1};
-use std::io;
+pub use login::Login;
+use login::{converse, log_in};
+use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
+
+/// A connection's bytes.
+pub trait Stream: Read + Write + Send {}
+
+impl<S: Read + Write + Send> Stream for S {}
+
+/// Packets over them.
+pub type Packets = PacketStream<Box<dyn Stream>>;
 
 /// What the server answered.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -24,57 +35,54 @@ pub enum Answer {
 
 /// A connection.
 pub struct Client {
-    packets: PacketStream<TcpStream>,
+    packets: Packets,
+    welcome: Vec<u8>,
 }
 
-const CAPABILITIES: u32 = cap::PROTOCOL_41
-    | cap::SECURE_CONNECTION
-    | cap::PLUGIN_AUTH
-    | cap::DEPRECATE_EOF
-    | cap::TRANSACTIONS
-    | cap::LOCAL_FILES
-    | cap::MULTI_STATEMENTS
-    | cap::MULTI_RESULTS;
-
-fn broken(what: impl std::fmt::Display) -> io::Error {
+pub(super) fn broken(what: impl std::fmt::Display) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, what.to_string())
 }
 
 impl Client {
     /// Connects and logs in.
     pub fn connect(address: SocketAddr, user: &str, password: &str) -> io::Result<Client> {
+        Client::log_in(address, &Login { user, password, ..Login::default() })
+    }
+
+    /// Connects and logs in by all that a login can be.
+    pub fn log_in(address: SocketAddr, login: &Login<'_>) -> io::Result<Client> {
         let stream = TcpStream::connect(address)?;
         stream.set_nodelay(true)?;
         stream.set_read_timeout(Some(Duration::from_secs(120)))?;
-        let mut client = Client { packets: PacketStream::new(stream, 64 << 20) };
-        let greeting = client.read()?;
-        let mut reader = Reader::new(&greeting);
-        let mut challenge = Vec::new();
-        let mut read = || -> Result<(), leafline_types::MysqlError> {
-            reader.u8()?;
-            reader.terminated()?;
-            reader.u32()?;
-            challenge.extend_from_slice(reader.take(8)?);
-            reader.take(1 + 2 + 1 + 2 + 2 + 1 + 10)?;
-            challenge.extend_from_slice(reader.take(12)?);
-            Ok(())
-        };
-        read().map_err(broken)?;
-        let answer = if password.is_empty() { Vec::new() } else { scramble(password, &challenge) };
-        client
-            .packets
-            .write(|out| {
-                out.extend_from_slice(&CAPABILITIES.to_le_bytes());
-                out.extend_from_slice(&[0; 28]);
-                out.extend_from_slice(user.as_bytes());
-                out.extend_from_slice(&[0, answer.len() as u8]);
-                out.extend_from_slice(&answer);
-                out.extend_from_slice(b"mysql_native_password\0");
-            })
-            .map_err(broken)?;
-        match client.answer()? {
-            Answer::Done(_) => Ok(client),
-            other => Err(broken(format!("{other:?}"))),
+        Client::over(Box::new(stream), login)
+    }
+
+    /// Logs in over a stream.
+    pub fn over(stream: Box<dyn Stream>, login: &Login<'_>) -> io::Result<Client> {
+        let (packets, verdict) = log_in(stream, login)?;
+        match verdict.first() {
+            Some(0x00) => Ok(Client { packets, welcome: verdict }),
+            Some(0xff) => Err(broken(format!("{:?}", error(&verdict)?))),
+            _ => Err(broken("neither let in nor turned away")),
+        }
+    }
+
+    /// The packet that the client was let in by.
+    pub fn welcome(&self) -> &[u8] {
+        &self.welcome
+    }
+
+    /// Becomes another user: COM_CHANGE_USER.
+    pub fn change_user(&mut self, login: &Login<'_>) -> io::Result<()> {
+        let mut body = Vec::new();
+        put_terminated(&mut body, login.user);
+        body.extend_from_slice(&[0, 0, 45, 0]);
+        put_terminated(&mut body, login.plugin);
+        self.send(command::CHANGE_USER, &body)?;
+        let verdict = converse(&mut self.packets, login, Vec::new())?;
+        match verdict.first() {
+            Some(0x00) => Ok(()),
+            _ => Err(broken(format!("{:?}", error(&verdict)?))),
         }
     }
 
@@ -184,13 +192,9 @@ fn error(packet: &[u8]) -> io::Result<Answer> {
     let mut reader = Reader::new(packet);
     reader.u8().map_err(broken)?;
     let code = reader.u16().map_err(broken)?;
-    reader.take(6).map_err(broken)?;
+    // Before the greeting there is no SQLSTATE.
+    if packet.get(3) == Some(&b'#') {
+        reader.take(6).map_err(broken)?;
+    }
     Ok(Answer::Error(code, String::from_utf8_lossy(reader.rest()).into_owned()))
-}
-
-fn scramble(password: &str, challenge: &[u8]) -> Vec<u8> {
-    let once = Sha1::digest(password);
-    let twice = Sha1::digest(once);
-    let mask = Sha1::new().chain_update(challenge).chain_update(twice).finalize();
-    once.iter().zip(mask).map(|(byte, mask)| byte ^ mask).collect()
 }

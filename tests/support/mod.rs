@@ -10,10 +10,13 @@ use std::io::{BufRead, BufReader};
 use std::net::SocketAddr;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
 
 /// `leafline serve` in a process of its own, killed when dropped.
 pub struct Served {
     child: Child,
+    lines: Arc<Mutex<Vec<String>>>,
     /// Where it listens.
     pub address: SocketAddr,
 }
@@ -43,8 +46,29 @@ impl Served {
             }
         };
         // What it says later must not block it.
-        std::thread::spawn(move || lines.map_while(Result::ok).for_each(|line| eprintln!("{line}")));
-        Served { child, address }
+        let said = Arc::<Mutex<Vec<String>>>::default();
+        let heard = said.clone();
+        std::thread::spawn(move || {
+            for line in lines.map_while(Result::ok) {
+                eprintln!("{line}");
+                said.lock().expect("nobody panics with it").push(line);
+            }
+        });
+        Served { child, lines: heard, address }
+    }
+
+    /// Waits until the server has said a line that contains `text`.
+    pub fn wait_for_line(&self, text: &str) -> String {
+        let begun = Instant::now();
+        loop {
+            if let Some(line) =
+                self.lines.lock().expect("nobody panics with it").iter().find(|line| line.contains(text))
+            {
+                return line.clone();
+            }
+            assert!(begun.elapsed() < Duration::from_secs(60), "the server never said {text:?}");
+            std::thread::sleep(Duration::from_millis(10));
+        }
     }
 
     /// A connection as root without a password.

@@ -3,17 +3,23 @@
 //! | module | is |
 //! |---|---|
 //! | [`protocol`] | packets and what is in them |
-//! | `auth` | `mysql_native_password` |
+//! | [`tls`], `login` | certificates; how a client is let in, and slowed down |
+//! | `transport` | a client's bytes, in clear or under TLS |
 //! | `client_file` | LOAD DATA LOCAL: the client sends a file |
-//! | `connection` | one client: handshake, commands, results |
+//! | `connection` | one client: commands, results |
 //! | [`listener`] | TCP and the Unix socket; a thread per connection; stopping |
 //! | `watcher` | statements whose client has gone are ended |
 
-mod auth;
 mod client_file;
 mod connection;
 pub mod listener;
+mod login;
+mod private_file;
 pub mod protocol;
+pub mod tls;
+mod transport;
 mod watcher;
 
-pub use listener::{Listeners, Server, ServerError};
+pub use listener::{Listeners, Server, ServerError, ServerOptions};
+pub use login::Log;
+pub use tls::{Tls, TlsError};

@@ -2,10 +2,19 @@
 //!
 //! Stopping takes no new connections, tells every session to end, waits for the connections' threads and removes the
 //! socket. A client that is idle is cut off; a statement that runs ends with error 1317.
+//!
+//! There are as many connections at a time as `max_connections` says, logged in or not, and one more in which `root` can see to it. Who comes
+//! then is told so, 1040, and no thread is made.
 
-use crate::connection::{Peer, Stream, serve};
+use crate::connection::serve;
+use crate::login::{Gate, Log, Peer};
+use crate::protocol::packet::PacketStream;
+use crate::protocol::reply::put_early_error;
+use crate::tls::Tls;
+use crate::transport::{Socket, Transport};
 use crate::watcher::{TICK, Watched, deserted};
 use leafline_sql::Instance;
+use leafline_types::MysqlError;
 use leafline_types::statement::CancelReason;
 use parking_lot::{Condvar, Mutex};
 use std::collections::HashMap;
@@ -81,6 +90,16 @@ impl Listeners {
     }
 }
 
+/// How clients are served.
+pub struct ServerOptions {
+    /// What TLS is offered with; without it, it is not.
+    pub tls: Option<Tls>,
+    /// The database's directory, where keys are kept.
+    pub directory: PathBuf,
+    /// Where the lines of the log go.
+    pub log: Log,
+}
+
 /// A running server.
 pub struct Server {
     shared: Arc<Shared>,
@@ -99,6 +118,7 @@ struct OpenConnection {
 
 struct Shared {
     instance: Arc<Instance>,
+    gate: Gate,
     stopping: AtomicBool,
     connections: Mutex<HashMap<u64, OpenConnection>>,
     /// Wakes the watcher: there is a connection again, or the server stops.
@@ -116,9 +136,14 @@ impl Server {
     ///
     /// # Errors
     /// `Thread`.
-    pub fn start(instance: Arc<Instance>, listeners: Listeners) -> Result<Server, ServerError> {
+    pub fn start(
+        instance: Arc<Instance>,
+        listeners: Listeners,
+        options: ServerOptions,
+    ) -> Result<Server, ServerError> {
         let shared = Arc::new(Shared {
             instance,
+            gate: Gate::new(options.tls, options.directory, options.log),
             stopping: AtomicBool::new(false),
             connections: Mutex::default(),
             connected: Condvar::new(),
@@ -133,9 +158,11 @@ impl Server {
                 shared.accept_all(|| {
                     let (stream, address) = listener.accept()?;
                     stream.set_nodelay(true)?;
-                    let local = address.ip().to_canonical().is_loopback();
-                    let host = if local { "localhost".into() } else { address.ip().to_string() };
-                    Ok((Cutter::Tcp(stream.try_clone()?), stream, Peer { host, local }))
+                    let address = address.ip().to_canonical();
+                    let local = address.is_loopback();
+                    let host = if local { "localhost".into() } else { address.to_string() };
+                    let peer = Peer { host, local, address: Some(address) };
+                    Ok((Cutter::Tcp(stream.try_clone()?), stream.into(), peer))
                 });
             })?;
         }
@@ -145,8 +172,8 @@ impl Server {
             server.help("accept socket", move || {
                 shared.accept_all(|| {
                     let (stream, _) = listener.accept()?;
-                    let peer = Peer { host: "localhost".into(), local: true };
-                    Ok((Cutter::Unix(stream.try_clone()?), stream, peer))
+                    let peer = Peer { host: "localhost".into(), local: true, address: None };
+                    Ok((Cutter::Unix(stream.try_clone()?), stream.into(), peer))
                 });
             })?;
         }
@@ -203,25 +230,27 @@ impl Server {
 }
 
 impl Shared {
-    fn accept_all<S: Stream + Send + 'static>(
-        self: &Arc<Self>,
-        accept: impl Fn() -> io::Result<(Cutter, S, Peer)>,
-    ) {
+    fn accept_all(self: &Arc<Self>, accept: impl Fn() -> io::Result<(Cutter, Socket, Peer)>) {
         while !self.stopping.load(Ordering::SeqCst) {
             match accept() {
                 Ok(_) if self.stopping.load(Ordering::SeqCst) => return,
-                Ok((cutter, stream, peer)) => self.start_connection(cutter, stream, peer),
+                Ok((cutter, socket, peer)) => self.start_connection(cutter, socket.into(), peer),
                 // Out of descriptors, or the client is gone already: others may still come.
                 Err(_) => std::thread::sleep(Duration::from_millis(10)),
             }
         }
     }
 
-    fn start_connection<S: Stream + Send + 'static>(self: &Arc<Self>, cutter: Cutter, stream: S, peer: Peer) {
+    fn start_connection(self: &Arc<Self>, cutter: Cutter, transport: Transport, peer: Peer) {
         let number = self.instance.new_connection_id();
         let shared = self.clone();
         // Held until the thread is noted, so that it cannot end before.
         let mut connections = self.connections.lock();
+        if connections.len() as u64 > self.instance.max_connections() {
+            drop(connections);
+            turn_away(transport);
+            return;
+        }
         let watched = Watched::default();
         let activity = watched.activity.clone();
         connections.insert(number, OpenConnection { cutter, watched, thread: None });
@@ -229,7 +258,7 @@ impl Shared {
             self.connected.notify_all();
         }
         let run = move || {
-            let _ = serve(stream, &shared.instance, number, &peer, &activity);
+            let _ = serve(transport, &shared.gate, &shared.instance, number, &peer, &activity);
             shared.connections.lock().remove(&number);
         };
         match std::thread::Builder::new()
@@ -288,20 +317,10 @@ impl Cutter {
     }
 }
 
-impl Stream for TcpStream {
-    fn set_read_timeout(&self, seconds: Option<u64>) -> io::Result<()> {
-        TcpStream::set_read_timeout(self, seconds.map(Duration::from_secs))
-    }
-    fn set_write_timeout(&self, seconds: u64) -> io::Result<()> {
-        TcpStream::set_write_timeout(self, Some(Duration::from_secs(seconds)))
-    }
-}
-
-impl Stream for UnixStream {
-    fn set_read_timeout(&self, seconds: Option<u64>) -> io::Result<()> {
-        UnixStream::set_read_timeout(self, seconds.map(Duration::from_secs))
-    }
-    fn set_write_timeout(&self, seconds: u64) -> io::Result<()> {
-        UnixStream::set_write_timeout(self, Some(Duration::from_secs(seconds)))
-    }
+/// Tells a client that there is no place for it. What it cannot be told at once it is not told.
+fn turn_away(transport: Transport) {
+    let mut packets = PacketStream::new(transport, 0);
+    let _ = packets.stream().set_write_timeout(1);
+    let said = packets.write(|out| put_early_error(out, &MysqlError::too_many_connections()));
+    let _ = said.and_then(|()| packets.flush());
 }

@@ -36,8 +36,8 @@ pub struct InstanceOptions {
     pub port: u16,
     /// `socket`; empty when there is none.
     pub socket: String,
-    /// Most sessions at one time.
-    pub max_connections: u64,
+    /// Files of the certificate and of its key, where TLS is offered.
+    pub tls_files: Option<(String, String)>,
     /// What device holds the database: the first value of `leafline_device`, for which plans are priced.
     pub device: DeviceChoice,
     /// What `VERSION()` says, if not our own version.
@@ -52,7 +52,7 @@ impl Default for InstanceOptions {
             data_directory: String::new(),
             port: 0,
             socket: String::new(),
-            max_connections: 512,
+            tls_files: None,
             device: DeviceChoice::Auto,
             version: None,
         }
@@ -105,8 +105,9 @@ impl Instance {
                 continue;
             }
             if name.eq_ignore_ascii_case("default_authentication_plugin") {
-                default_plugin = AuthPlugin::from_name(text)
-                    .ok_or_else(|| MysqlError::wrong_value_for_variable("default_authentication_plugin", text))?;
+                default_plugin = AuthPlugin::from_name(text).ok_or_else(|| {
+                    MysqlError::wrong_value_for_variable("default_authentication_plugin", text)
+                })?;
                 continue;
             }
             let value = match (text.parse::<i64>(), text.parse::<u64>()) {
@@ -123,6 +124,7 @@ impl Instance {
             }
             false => (Digests::default(), None),
         };
+        let (tls_certificate, tls_key) = options.tls_files.unwrap_or_default();
         let facts = Facts {
             version: options.version.unwrap_or_else(|| VERSION.into()),
             data_directory: options.data_directory,
@@ -136,7 +138,8 @@ impl Instance {
                 FlushPolicy::WriteEachCommit => 2,
                 FlushPolicy::EverySecond => 0,
             },
-            max_connections: options.max_connections,
+            tls_certificate,
+            tls_key,
             native_aio: options.engine.store.native_aio,
             secure_file_priv,
             default_plugin,
@@ -187,16 +190,24 @@ impl Instance {
     /// Begins the session of connection `id` for `user` at `host`, both already let in.
     ///
     /// # Errors
-    /// 1040 if there are too many.
+    /// 1040 if there are as many as `max_connections`; `root` may have one more, to see to it.
     pub fn new_session(self: &Arc<Self>, id: u64, user: &str, host: &str) -> Result<Session, MysqlError> {
+        let most = self.globals.read().max_connections + u64::from(user == ROOT);
         let mut sessions = self.sessions.lock();
-        if sessions.len() as u64 >= self.facts.max_connections {
+        if sessions.len() as u64 >= most {
             return Err(MysqlError::too_many_connections());
         }
         let entry = Arc::new(SessionEntry::new(id, user, host));
         sessions.insert(id, entry.clone());
         drop(sessions);
         Ok(Session::new(self.clone(), entry, self.globals.read().clone()))
+    }
+
+    /// Puts the public side of a session for `user` in the place of the one that it has.
+    pub(crate) fn replace_session(&self, id: u64, user: &str, host: &str) -> Arc<SessionEntry> {
+        let entry = Arc::new(SessionEntry::new(id, user, host));
+        self.sessions.lock().insert(id, entry.clone());
+        entry
     }
 
     /// Begins a session for the embedding program, which may do everything.
@@ -332,6 +343,21 @@ impl Instance {
     /// What does not change while the instance is open.
     pub fn facts(&self) -> &Facts {
         &self.facts
+    }
+
+    /// `require_secure_transport`.
+    pub fn requires_secure_transport(&self) -> bool {
+        self.globals.read().require_secure_transport
+    }
+
+    /// `connect_timeout`: seconds that a client may take to log in.
+    pub fn connect_timeout(&self) -> u64 {
+        self.globals.read().connect_timeout
+    }
+
+    /// `max_connections`.
+    pub fn max_connections(&self) -> u64 {
+        self.globals.read().max_connections
     }
 
     /// The global values of system variables.

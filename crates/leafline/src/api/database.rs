@@ -217,6 +217,13 @@ impl OpenOptions {
         self
     }
 
+    /// What the system variables `ssl_cert` and `ssl_key` say of a database that is served over TLS.
+    pub fn served_with_tls(mut self, certificate: &Path, key: &Path) -> OpenOptions {
+        let text = |path: &Path| path.display().to_string();
+        self.instance.tls_files = Some((text(certificate), text(key)));
+        self
+    }
+
     /// Opens the database in `path`.
     ///
     /// # Errors

@@ -133,6 +133,16 @@ pub struct ServeOptions {
     /// Unix socket [default: leafline.sock in the database's directory]
     #[arg(long, value_name = "PATH")]
     pub socket: Option<PathBuf>,
+    /// The server's certificate, in PEM form, with those that signed it behind it [default: server-cert.pem in the database's
+    /// directory, which is made with its key on the first start]
+    #[arg(long, value_name = "FILE", requires = "tls_key")]
+    pub tls_cert: Option<PathBuf>,
+    /// The certificate's private key, in PEM form
+    #[arg(long, value_name = "FILE", requires = "tls_cert")]
+    pub tls_key: Option<PathBuf>,
+    /// Do not offer TLS
+    #[arg(long, conflicts_with_all = ["tls_cert", "tls_key"])]
+    pub no_tls: bool,
     /// Memory for pages [default: a quarter of the machine's memory, from 128M to 64G]
     #[arg(long, value_name = "SIZE")]
     pub buffer_pool_size: Option<Size>,

@@ -4,10 +4,14 @@ use super::args::{Disk, ServeOptions};
 use super::failure::Failure;
 use super::open::{self, SOCKET_NAME};
 use super::size::default_server_pool;
-use leafline_server::{Listeners, Server, ServerError};
+use leafline_server::tls::{CERTIFICATE_NAME, KEY_NAME};
+use leafline_server::{Listeners, Server, ServerError, ServerOptions, Tls};
 use leafline_sql::accounts::ROOT;
-use std::path::PathBuf;
-use std::sync::mpsc;
+use leafline_types::convert::to_text;
+use leafline_types::{DateTime, SqlType, Value};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, mpsc};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Runs the verb.
 pub fn run(options: &ServeOptions) -> Result<(), Failure> {
@@ -20,13 +24,16 @@ pub fn run(options: &ServeOptions) -> Result<(), Failure> {
     .map_err(|error| Failure::Message(format!("cannot handle signals: {error}")))?;
 
     let directory = options.open.dir.clone();
-    let database_options = open::options(&options.open, pool, Disk::None)
+    let mut database_options = open::options(&options.open, pool, Disk::None)
         .native_aio(!options.skip_innodb_use_native_aio)
         .warm_up(!options.skip_warm_up);
+    let tls_files = tls_files(options);
+    if let Some((certificate, key)) = &tls_files {
+        database_options = database_options.served_with_tls(certificate, key);
+    }
     // The socket comes last: that of a database that is served must not be taken over.
     let socket = options.socket.clone();
-    let socket_of =
-        |directory: &std::path::Path| socket.clone().unwrap_or_else(|| directory.join(SOCKET_NAME));
+    let socket_of = |directory: &Path| socket.clone().unwrap_or_else(|| directory.join(SOCKET_NAME));
     let expected = absolute(socket_of(&directory));
     let mut listeners = Listeners::new();
     let port = if options.skip_networking {
@@ -37,8 +44,16 @@ pub fn run(options: &ServeOptions) -> Result<(), Failure> {
     let database =
         open::database(&database_options.served_at(port, expected.display().to_string()), &directory)?;
     listeners.unix(&expected).map_err(|error| listen_failure(&error))?;
-    let server =
-        Server::start(database.instance().clone(), listeners).map_err(|error| listen_failure(&error))?;
+    let tls = match &tls_files {
+        None => None,
+        Some((certificate, key)) if options.tls_cert.is_some() => Some(Tls::from_files(certificate, key)),
+        Some(_) => Some(Tls::own(&directory)),
+    };
+    let tls = tls.transpose().map_err(|error| Failure::Message(error.to_string()))?;
+    let log = Arc::new(|line: &str| eprintln!("{} {line}", now()));
+    let server_options = ServerOptions { tls, directory, log };
+    let server = Server::start(database.instance().clone(), listeners, server_options)
+        .map_err(|error| listen_failure(&error))?;
 
     eprintln!(
         "Leafline {} serves {} (buffer pool {pool})",
@@ -60,6 +75,21 @@ pub fn run(options: &ServeOptions) -> Result<(), Failure> {
     }
     server.stop();
     Ok(database.close()?)
+}
+
+/// The files of the certificate and of its key, unless there is to be no TLS.
+fn tls_files(options: &ServeOptions) -> Option<(PathBuf, PathBuf)> {
+    let own = |name: &str| absolute(options.open.dir.join(name));
+    let given = options.tls_cert.clone().zip(options.tls_key.clone());
+    (!options.no_tls).then(|| given.unwrap_or_else(|| (own(CERTIFICATE_NAME), own(KEY_NAME))))
+}
+
+/// The time of a line of the log, in UTC.
+fn now() -> String {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let time = i64::try_from(since.as_micros()).ok().and_then(DateTime::from_epoch_micros);
+    let text = time.and_then(|time| to_text(&Value::DateTime(time), &SqlType::DateTime { fsp: 0 }));
+    text.map_or_else(String::new, |text| text.to_string())
 }
 
 fn absolute(path: PathBuf) -> PathBuf {

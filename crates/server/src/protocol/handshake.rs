@@ -4,6 +4,8 @@
 //! u16 | collation u8 | status u16 | capabilities, high u16 | length of the challenge + 1 | 10 zeros | challenge, 12 bytes,
 //! zero | plugin, zero.
 //!
+//! A client that wants TLS sends the first 32 bytes of its answer, begins TLS, and then sends all of it.
+//!
 //! Answer: capabilities u32 | largest packet u32 | collation u8 | 23 zeros | user, zero | answer to the challenge |
 //! database, zero, if CONNECT_WITH_DB | plugin, zero, if PLUGIN_AUTH | attributes, if CONNECT_ATTRS.
 
@@ -22,6 +24,8 @@ pub struct Greeting<'a> {
     pub connection_id: u64,
     /// 20 bytes, none of them zero.
     pub challenge: &'a [u8],
+    /// What the server can do.
+    pub capabilities: u32,
     /// Server status.
     pub status: u16,
     /// The authentication plugin.
@@ -37,10 +41,10 @@ impl Greeting<'_> {
         out.extend_from_slice(&(self.connection_id as u32).to_le_bytes());
         out.extend_from_slice(first);
         out.push(0);
-        out.extend_from_slice(&(cap::OFFERED as u16).to_le_bytes());
+        out.extend_from_slice(&(self.capabilities as u16).to_le_bytes());
         out.push(GREETING_COLLATION);
         out.extend_from_slice(&self.status.to_le_bytes());
-        out.extend_from_slice(&((cap::OFFERED >> 16) as u16).to_le_bytes());
+        out.extend_from_slice(&((self.capabilities >> 16) as u16).to_le_bytes());
         out.push(self.challenge.len() as u8 + 1);
         out.extend_from_slice(&[0; 10]);
         out.extend_from_slice(second);
@@ -66,18 +70,26 @@ pub struct Answer {
     pub plugin: Option<String>,
 }
 
+/// Bytes of the answer that come before TLS.
+const BEFORE_TLS: usize = 32;
+
+/// Whether the client wants TLS before it says more.
+pub fn is_tls_request(packet: &[u8]) -> bool {
+    packet.len() == BEFORE_TLS && Reader::new(packet).u32().is_ok_and(|bits| bits & cap::SSL != 0)
+}
+
 impl Answer {
-    /// Reads the client's answer.
+    /// Reads the client's answer to what was `offered`.
     ///
     /// # Errors
     /// 1043 if it cannot be understood, or the client is older than the protocol of MySQL 4.1.
-    pub fn read(packet: &[u8]) -> Result<Answer, MysqlError> {
-        Self::parse(packet).map_err(|_| MysqlError::bad_handshake())
+    pub fn read(packet: &[u8], offered: u32) -> Result<Answer, MysqlError> {
+        Self::parse(packet, offered).map_err(|_| MysqlError::bad_handshake())
     }
 
-    fn parse(packet: &[u8]) -> Result<Answer, MysqlError> {
+    fn parse(packet: &[u8], offered: u32) -> Result<Answer, MysqlError> {
         let mut reader = Reader::new(packet);
-        let capabilities = reader.u32()? & cap::OFFERED;
+        let capabilities = reader.u32()? & offered;
         if capabilities & cap::PROTOCOL_41 == 0 {
             return Err(MysqlError::bad_handshake());
         }
@@ -131,6 +143,12 @@ pub fn read_change_user(packet: &[u8], capabilities: u32) -> Result<Answer, Mysq
     parse().map_err(|_| MysqlError::bad_handshake())
 }
 
+/// Appends what a plugin tells the client while it logs in.
+pub fn put_more_data(out: &mut Vec<u8>, data: &[u8]) {
+    out.push(0x01);
+    out.extend_from_slice(data);
+}
+
 /// Appends the request to authenticate by another plugin.
 pub fn put_switch(out: &mut Vec<u8>, plugin: &str, challenge: &[u8]) {
     out.push(0xfe);
@@ -165,7 +183,7 @@ mod tests {
 
     #[test]
     fn an_answer_is_understood() {
-        let answer = Answer::read(&answer_packet(Some("test"))).expect("an answer");
+        let answer = Answer::read(&answer_packet(Some("test")), cap::OFFERED).expect("an answer");
         assert_eq!((answer.user.as_str(), answer.database.as_deref()), ("root", Some("test")));
         assert_eq!(answer.authentication, vec![7, 8, 9]);
         assert_eq!(answer.plugin.as_deref(), Some("mysql_native_password"));
@@ -173,14 +191,21 @@ mod tests {
     }
 
     #[test]
+    fn a_wish_for_tls_is_the_beginning_of_an_answer() {
+        let packet = answer_packet(None);
+        assert!(is_tls_request(&packet[..32]));
+        assert!(!is_tls_request(&packet) && !is_tls_request(&packet[..31]) && !is_tls_request(&[0; 32]));
+    }
+
+    #[test]
     fn an_answer_cut_anywhere_does_not_panic() {
         let packet = answer_packet(None);
         for end in 0..packet.len() {
-            if let Err(error) = Answer::read(&packet[..end]) {
+            if let Err(error) = Answer::read(&packet[..end], cap::OFFERED) {
                 assert_eq!(error.code, 1043, "cut at {end}");
             }
         }
-        assert!(Answer::read(&[]).is_err());
-        assert!(Answer::read(&[0; 64]).is_err(), "before the protocol of 4.1");
+        assert!(Answer::read(&[], cap::OFFERED).is_err());
+        assert!(Answer::read(&[0; 64], cap::OFFERED).is_err(), "before the protocol of 4.1");
     }
 }

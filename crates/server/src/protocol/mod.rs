@@ -44,6 +44,9 @@ pub mod command {
 
 /// Bits of the server status.
 pub mod status {
+    use leafline_sql::Session;
+    use leafline_sql::session::settings::Modes;
+
     /// A transaction is open.
     pub const IN_TRANSACTION: u16 = 0x0001;
     /// `autocommit=1`.
@@ -52,4 +55,19 @@ pub mod status {
     pub const MORE_RESULTS: u16 = 0x0008;
     /// `NO_BACKSLASH_ESCAPES`.
     pub const NO_BACKSLASH_ESCAPES: u16 = 0x0200;
+
+    /// Those of a session between two statements.
+    pub fn of(session: &Session) -> u16 {
+        let mut bits = 0;
+        if session.in_transaction() {
+            bits |= IN_TRANSACTION;
+        }
+        if session.autocommit() {
+            bits |= AUTOCOMMIT;
+        }
+        if session.settings().sql_mode.has(Modes::NO_BACKSLASH_ESCAPES) {
+            bits |= NO_BACKSLASH_ESCAPES;
+        }
+        bits
+    }
 }

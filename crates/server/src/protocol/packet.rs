@@ -10,7 +10,7 @@
 
 use leafline_types::MysqlError;
 use leafline_types::statement::CancelToken;
-use std::io::{self, BufReader, Read, Write};
+use std::io::{self, BufRead, BufReader, Read, Write};
 
 /// Longest payload of one piece.
 const PIECE: usize = 0xff_ffff;
@@ -72,6 +72,18 @@ impl<S: Read + Write> PacketStream<S> {
     /// The stream.
     pub fn stream(&self) -> &S {
         self.stream.get_ref()
+    }
+
+    /// The stream, to be told something.
+    pub fn stream_mut(&mut self) -> &mut S {
+        self.stream.get_mut()
+    }
+
+    /// Takes what was read and not used: another layer goes over the stream.
+    pub fn take_unread(&mut self) -> Vec<u8> {
+        let unread = self.stream.buffer().to_vec();
+        self.stream.consume(unread.len());
+        unread
     }
 
     /// Reads the next packet into `packet`, writing what is buffered first. False at the end of the stream.
@@ -171,44 +183,49 @@ impl<S: Read + Write> PacketStream<S> {
     }
 
     fn write_out(&mut self) -> Result<(), WireError> {
-        let mut rest = self.out.as_slice();
+        let mut done = 0;
         let mut timeouts = 0;
-        while !rest.is_empty() {
+        while let Some(rest) = self.out.get(done..).filter(|rest| !rest.is_empty()) {
             match self.stream.get_mut().write(rest) {
                 Ok(0) => return Err(io::Error::from(io::ErrorKind::WriteZero).into()),
                 Ok(written) => {
-                    rest = rest.get(written..).unwrap_or_default();
+                    done += written;
                     timeouts = 0;
                 }
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                // The client reads nothing: unless the statement is to end, it is waited for.
-                Err(error)
-                    if is_timeout(&error)
-                        && self.cancel.reason().is_none()
-                        && timeouts + 1 < self.patience =>
-                {
-                    timeouts += 1;
-                }
-                Err(error) => return Err(error.into()),
+                Err(error) => self.bear(error, &mut timeouts)?,
             }
         }
         self.out.clear();
         Ok(())
     }
 
-    /// Writes what is buffered.
+    /// Nothing could be written. Returns if it is to be tried again.
+    fn bear(&self, error: io::Error, timeouts: &mut u64) -> Result<(), WireError> {
+        match error.kind() {
+            io::ErrorKind::Interrupted => Ok(()),
+            // The client reads nothing: unless the statement is to end, it is waited for.
+            io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut
+                if self.cancel.reason().is_none() && *timeouts + 1 < self.patience =>
+            {
+                *timeouts += 1;
+                Ok(())
+            }
+            _ => Err(error.into()),
+        }
+    }
+
+    /// Writes what is buffered, here and in the stream.
     ///
     /// # Errors
     /// `Io`.
     pub fn flush(&mut self) -> Result<(), WireError> {
         self.write_out()?;
-        self.stream.get_mut().flush()?;
+        let mut timeouts = 0;
+        while let Err(error) = self.stream.get_mut().flush() {
+            self.bear(error, &mut timeouts)?;
+        }
         Ok(())
     }
-}
-
-fn is_timeout(error: &io::Error) -> bool {
-    matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut)
 }
 
 #[cfg(test)]

@@ -59,6 +59,17 @@ pub fn put_error(out: &mut Vec<u8>, error: &MysqlError) {
     out.extend_from_slice(&error.code.to_le_bytes());
     out.push(b'#');
     out.extend_from_slice(&error.sqlstate);
+    put_message(out, error);
+}
+
+/// Appends the error packet that comes in place of the greeting: it has no SQLSTATE, which the client does not expect yet.
+pub fn put_early_error(out: &mut Vec<u8>, error: &MysqlError) {
+    out.push(0xff);
+    out.extend_from_slice(&error.code.to_le_bytes());
+    put_message(out, error);
+}
+
+fn put_message(out: &mut Vec<u8>, error: &MysqlError) {
     let mut end = error.message.len().min(512);
     while !error.message.is_char_boundary(end) {
         end -= 1;

@@ -235,14 +235,9 @@ impl Sha2Password {
 }
 
 /// The client answers `SHA1(password) XOR SHA1(challenge + SHA1(SHA1(password)))`.
-fn is_native_answer(
-    answer: &[u8],
-    challenge: &[u8; CHALLENGE_BYTES],
-    stored: &[u8; NATIVE_BYTES],
-) -> bool {
+fn is_native_answer(answer: &[u8], challenge: &[u8; CHALLENGE_BYTES], stored: &[u8; NATIVE_BYTES]) -> bool {
     let Ok(answer) = <&[u8; NATIVE_BYTES]>::try_from(answer) else { return false };
-    let mask: [u8; NATIVE_BYTES] =
-        Sha1::new().chain_update(challenge).chain_update(stored).finalize().into();
+    let mask: [u8; NATIVE_BYTES] = Sha1::new().chain_update(challenge).chain_update(stored).finalize().into();
     let twice: [u8; NATIVE_BYTES] = Sha1::digest(xor(*answer, mask)).into();
     are_equal(&twice, stored)
 }

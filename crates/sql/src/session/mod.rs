@@ -5,6 +5,7 @@
 //! dropped.
 
 mod client_file;
+mod connection;
 mod controlled;
 mod entry;
 mod hypothetical;
@@ -21,6 +22,7 @@ pub mod variables;
 
 use client_file::ClientFileState;
 pub(crate) use client_file::WaitingLoad;
+pub use connection::{ConnectionFacts, TlsFacts};
 use controlled::StatementGroups;
 use entry::StatementText;
 pub use entry::{Activity, SessionEntry};
@@ -39,6 +41,7 @@ use crate::statement::execution::Now;
 use crate::status::{SessionCounters, StorageCounters};
 use leafline_table::{BuildControl, Isolation, SessionLocks};
 use leafline_types::expr::SessionFacts;
+use leafline_types::statement::CancelReason;
 use leafline_types::{CancelToken, Collation, DateTime, MysqlError, Progress, UserVariables, Warnings};
 use own_tables::OwnTables;
 use prepared::PreparedStatements;
@@ -58,6 +61,7 @@ pub struct Session {
     /// What the optimizer compared for the last statement it was asked to.
     pub(crate) optimizer_trace: Option<OptimizerTrace>,
     pub(crate) facts: SessionFacts,
+    pub(crate) connection: ConnectionFacts,
     pub(crate) user_variables: UserVariables,
     /// What `LAST_INSERT_ID(value)` was told by the statement at hand.
     pub(crate) told_insert_id: Option<u64>,
@@ -115,6 +119,7 @@ impl Session {
             settings,
             optimizer_trace: None,
             facts,
+            connection: ConnectionFacts::default(),
             user_variables: UserVariables::default(),
             told_insert_id: None,
             warnings: Warnings::new(),
@@ -346,6 +351,11 @@ impl Session {
         self.facts.last_insert_id
     }
 
+    /// Tells what connection it is served over.
+    pub fn connected(&mut self, facts: ConnectionFacts) {
+        self.connection = facts;
+    }
+
     /// Takes the collation of UTF-8 that a client named when it came. Others are ignored: what many clients name by default is
     /// not what they send.
     pub fn greet(&mut self, collation: u16) {
@@ -385,6 +395,21 @@ impl Session {
         self.facts.found_rows = 0;
         self.transaction.next_isolation = None;
         self.transaction.next_read_only = None;
+    }
+
+    /// Becomes the session of `user` at `host`, already let in, as if it had just begun: with another cancel token, too.
+    pub fn change_user(&mut self, user: &str, host: &str) {
+        self.reset();
+        self.forget_database();
+        self.flush_status();
+        let entry = self.instance.replace_session(self.entry.id, user, host);
+        let before = std::mem::replace(&mut self.cancel, entry.cancel.clone());
+        self.entry = entry;
+        if let Some(reason @ CancelReason::ConnectionKilled) = before.reason() {
+            self.cancel.cancel(reason);
+        }
+        self.facts.user = format!("{user}@{host}");
+        self.facts.current_user = format!("{user}@%");
     }
 
     /// SET TRANSACTION without a scope.

@@ -65,6 +65,12 @@ pub struct Settings {
     pub read_ahead: ReadAheadSettings,
     /// `wait_timeout`: seconds that a connection may be idle.
     pub wait_timeout: u64,
+    /// `connect_timeout`: seconds that a client may take to log in. That of all is the global one, as are the next two.
+    pub connect_timeout: u64,
+    /// `max_connections`: most sessions at one time; `root` may have one more.
+    pub max_connections: u64,
+    /// `require_secure_transport`: only TLS and Unix sockets are let in.
+    pub require_secure_transport: bool,
     /// `net_write_timeout`: seconds that a client may take nothing of what it is sent.
     pub net_write_timeout: u64,
     /// `block_encryption_mode`.
@@ -122,6 +128,9 @@ impl Default for Settings {
             change_buffer_percent: 100,
             read_ahead: ReadAheadSettings::default(),
             wait_timeout: 28_800,
+            connect_timeout: 10,
+            max_connections: 512,
+            require_secure_transport: false,
             net_write_timeout: 60,
             block_encryption: BlockEncryption::default(),
             group_concat_max_len: 1024,

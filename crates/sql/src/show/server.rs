@@ -5,7 +5,7 @@ use crate::accounts::ROOT;
 use crate::parser::ast::AccountName;
 use crate::result::RowSet;
 use crate::session::variables::{CONDITION_COUNTS, Scope, VARIABLES};
-use crate::session::{Activity, Session};
+use crate::session::{Activity, ConnectionFacts, Session};
 use crate::status::{StorageCounters, listing};
 use leafline_access::CpuCosts;
 use leafline_access::cost::DeviceProfile;
@@ -21,6 +21,11 @@ pub(super) fn status(session: &Session, global: bool) -> RowSet {
     let mut rows = RowSet::text(["Variable_name", "Value"]);
     for (name, value) in listing(&counters, &storage, &instance.gauges()) {
         rows.push(vec![text(name), text(value.to_string())]);
+    }
+    let connection = if global { ConnectionFacts::default() } else { session.connection.clone() };
+    for (name, value) in connection.status() {
+        let place = rows.rows.partition_point(|row| row.first().and_then(Value::as_str) < Some(name));
+        rows.rows.insert(place, vec![text(name), text(value)]);
     }
     rows
 }

@@ -109,6 +109,7 @@ catalogue! {
     1116 "HY000" ER_TOO_MANY_TABLES too_many_tables(max) "Too many tables; MySQL can only use {max} tables in a join";
     1117 "HY000" ER_TOO_MANY_FIELDS too_many_columns() "Too many columns";
     1118 "42000" ER_TOO_BIG_ROWSIZE too_big_row_size(max) "Row size too large. The maximum row size for the used table type, not counting BLOBs, is {max}. This includes storage overhead, check the manual. You have to change some columns to TEXT or BLOBs";
+    1129 "HY000" ER_HOST_IS_BLOCKED host_is_blocked(host) "Host '{host}' is blocked because of many failed logins; try again in some seconds";
     1130 "HY000" ER_HOST_NOT_PRIVILEGED host_not_privileged(host) "Host '{host}' is not allowed to connect to this MySQL server";
     1136 "21S01" ER_WRONG_VALUE_COUNT_ON_ROW wrong_value_count(row) "Column count doesn't match value count at row {row}";
     1138 "22004" ER_INVALID_USE_OF_NULL invalid_use_of_null() "Invalid use of NULL value";
@@ -158,6 +159,7 @@ catalogue! {
     1247 "42S22" ER_ILLEGAL_REFERENCE illegal_reference(name, reason) "Reference '{name}' not supported ({reason})";
     1248 "42000" ER_DERIVED_MUST_HAVE_ALIAS derived_without_alias() "Every derived table must have its own alias";
     1250 "42000" ER_TABLENAME_NOT_ALLOWED_HERE table_name_not_allowed(table, clause) "Table '{table}' from one of the SELECTs cannot be used in {clause}";
+    1251 "08004" ER_NOT_SUPPORTED_AUTH_MODE unsupported_authentication() "Client does not support authentication protocol requested by server; consider upgrading MySQL client";
     1253 "42000" ER_COLLATION_CHARSET_MISMATCH collation_charset_mismatch(collation, charset) "COLLATION '{collation}' is not valid for CHARACTER SET '{charset}'";
     1256 "HY000" ER_TOO_BIG_FOR_UNCOMPRESS uncompressed_data_too_large(max) "Uncompressed data size too large; the maximum size is {max} (probably, length of uncompressed data was corrupted)";
     1259 "HY000" ER_ZLIB_Z_DATA_ERROR corrupted_compressed_data() "ZLIB: Input data corrupted";
@@ -353,6 +355,7 @@ catalogue! {
     3156 "22018" ER_INVALID_JSON_VALUE_FOR_CAST json_value_for_cast(target, column, row) "Invalid JSON value for CAST to {target} from column {column} at row {row}";
     3157 "22032" ER_JSON_DOCUMENT_TOO_DEEP json_document_too_deep() "The JSON document exceeds the maximum depth.";
     3158 "22032" ER_JSON_DOCUMENT_NULL_KEY json_null_key() "JSON documents may not contain NULL member names.";
+    3159 "HY000" ER_SECURE_TRANSPORT_REQUIRED secure_transport_required() "Connections using insecure transport are prohibited while --require_secure_transport=ON.";
     3165 "42000" ER_INVALID_JSON_PATH_ARRAY_CELL json_path_no_cell() "A path expression is not a path to a cell in an array.";
     3170 "HY000" ER_CAPACITY_EXCEEDED capacity_exceeded(bytes, variable, consequence) "Memory capacity of {bytes} bytes for '{variable}' exceeded. {consequence}";
     3502 "HY000" ER_UNSUPPORTED_INDEX_ALGORITHM index_algorithm_not_supported(algorithm) "This storage engine does not support the {algorithm} index algorithm, storage engine default was used instead.";

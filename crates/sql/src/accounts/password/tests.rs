@@ -51,16 +51,33 @@ fn hashes_that_mysql_made_are_understood() {
 
 #[test]
 fn what_is_no_hash_is_not_read() {
-    let sha2 = StoredPassword::new(AuthPlugin::CachingSha2, "secret").expect("a password").authentication_string();
+    let sha2 =
+        StoredPassword::new(AuthPlugin::CachingSha2, "secret").expect("a password").authentication_string();
     let native = "*14E65567ABDB5135D0CFD9A70B3032C179A49EE7";
-    for wrong in ["*", "14E65567ABDB5135D0CFD9A70B3032C179A49EE7", "*14E6é", &native[..40], &sha2, "*+4E65567ABDB5135D0CFD9A70B3032C179A49EE7"] {
+    for wrong in [
+        "*",
+        "14E65567ABDB5135D0CFD9A70B3032C179A49EE7",
+        "*14E6é",
+        &native[..40],
+        &sha2,
+        "*+4E65567ABDB5135D0CFD9A70B3032C179A49EE7",
+    ] {
         assert_eq!(StoredPassword::parse(AuthPlugin::Native, wrong), None, "{wrong}");
     }
     for end in 1..sha2.len() {
         assert_eq!(StoredPassword::parse(AuthPlugin::CachingSha2, &sha2[..end]), None, "cut at {end}");
     }
     let with = |at: usize, text: &str| format!("{}{text}{}", &sha2[..at], &sha2[at + text.len()..]);
-    for wrong in [with(1, "B"), with(3, "000"), with(3, "+05"), with(6, "x"), with(10, "é"), with(40, "$"), format!("{sha2}x"), native.into()] {
+    for wrong in [
+        with(1, "B"),
+        with(3, "000"),
+        with(3, "+05"),
+        with(6, "x"),
+        with(10, "é"),
+        with(40, "$"),
+        format!("{sha2}x"),
+        native.into(),
+    ] {
         assert_eq!(StoredPassword::parse(AuthPlugin::CachingSha2, &wrong), None, "{wrong}");
     }
     let too_long = StoredPassword::new(AuthPlugin::CachingSha2, &"x".repeat(MAX_SHA2_PASSWORD + 1));
@@ -72,7 +89,13 @@ fn a_native_answer_is_right_or_wrong() {
     let stored = StoredPassword::new(AuthPlugin::Native, "secret").expect("a password");
     let check = |answer: &[u8]| stored.check_answer(&CHALLENGE, answer);
     assert_eq!(check(&native_answer(b"secret", &CHALLENGE)), Verdict::Right);
-    for wrong in [&b""[..], &[0; 20], &native_answer(b"Secret", &CHALLENGE), &native_answer(b"secret", &[1; 20]), b"secret"] {
+    for wrong in [
+        &b""[..],
+        &[0; 20],
+        &native_answer(b"Secret", &CHALLENGE),
+        &native_answer(b"secret", &[1; 20]),
+        b"secret",
+    ] {
         assert_eq!(check(wrong), Verdict::Wrong);
     }
 }
@@ -104,5 +127,8 @@ fn no_password_takes_an_empty_answer_only_and_what_nobody_knows_takes_none() {
     let unknowable = StoredPassword::unknowable().expect("random bytes");
     assert!(!unknowable.verify(b"secret") && !unknowable.verify(b""));
     assert_eq!(unknowable.check_answer(&CHALLENGE, b""), Verdict::Wrong);
-    assert_eq!(format!("{none:?}, {unknowable:?}"), "no password (mysql_native_password), a password (caching_sha2_password)");
+    assert_eq!(
+        format!("{none:?}, {unknowable:?}"),
+        "no password (mysql_native_password), a password (caching_sha2_password)"
+    );
 }

@@ -1,6 +1,9 @@
 //! Every system variable: what it is, how it is read and set.
 
-use super::{Scope, Setter, Variable, always_off, always_on, flag, number, on_off, settable, shown, stays, switch, text, word};
+use super::{
+    Scope, Setter, Variable, always_off, always_on, flag, number, on_off, settable, shared, shown, stays,
+    switch, text, word,
+};
 use crate::optimizer::OptimizerSwitches;
 use crate::session::settings::{Modes, Settings, TimeZone};
 use leafline_access::cost::DeviceChoice;
@@ -72,6 +75,12 @@ pub const VARIABLES: &[Variable] = &[
     settable("collation_connection", |s, _| text(s.collation.name()), set_collation),
     shown("collation_database", |s, _| text(s.database_collation.name())),
     shown("collation_server", |_, _| text(Collation::DEFAULT.name())),
+    shared(number(
+        "connect_timeout",
+        (2, 31_536_000),
+        |s, _| Value::UInt(s.connect_timeout),
+        |s, n| s.connect_timeout = n,
+    )),
     number(
         "cte_max_recursion_depth",
         (0, u32::MAX as u64),
@@ -101,7 +110,8 @@ pub const VARIABLES: &[Variable] = &[
         |s, _| Value::UInt(s.group_concat_max_len),
         |s, n| s.group_concat_max_len = n,
     ),
-    shown("have_ssl", |_, _| text("NO")),
+    shown("have_openssl", |_, f| text(if f.tls_certificate.is_empty() { "DISABLED" } else { "YES" })),
+    shown("have_ssl", |_, f| text(if f.tls_certificate.is_empty() { "DISABLED" } else { "YES" })),
     shown("init_connect", |_, _| text("")),
     shown("innodb_buffer_pool_size", |_, f| Value::UInt(f.buffer_pool_bytes)),
     number(
@@ -216,7 +226,12 @@ pub const VARIABLES: &[Variable] = &[
             set: |s, n| s.max_allowed_packet = n,
         },
     },
-    shown("max_connections", |_, f| Value::UInt(f.max_connections)),
+    shared(number(
+        "max_connections",
+        (1, 100_000),
+        |s, _| Value::UInt(s.max_connections),
+        |s, n| s.max_connections = n,
+    )),
     number(
         "max_execution_time",
         (0, u32::MAX as u64),
@@ -281,6 +296,11 @@ pub const VARIABLES: &[Variable] = &[
         |s, _| Value::UInt(s.read_ahead.pause.as_micros() as u64),
         |s, n| s.read_ahead.pause = Duration::from_micros(n),
     ),
+    shared(switch(
+        "require_secure_transport",
+        |s, _| on_off(s.require_secure_transport),
+        |s, v| flag("require_secure_transport", &v).map(|on| s.require_secure_transport = on),
+    )),
     shown("secure_file_priv", |_, f| f.secure_file_priv.as_deref().map_or(Value::Null, text)),
     shown("socket", |_, f| text(&f.socket)),
     always_off("sql_auto_is_null", |_, v| stays(false, "sql_auto_is_null", &v)),
@@ -295,6 +315,8 @@ pub const VARIABLES: &[Variable] = &[
     ),
     switch("sql_notes", |s, _| on_off(s.sql_notes), |s, v| flag("sql_notes", &v).map(|on| s.sql_notes = on)),
     always_on("sql_quote_show_create", |_, v| stays(true, "sql_quote_show_create", &v)),
+    shown("ssl_cert", |_, f| text(&f.tls_certificate)),
+    shown("ssl_key", |_, f| text(&f.tls_key)),
     shown("system_time_zone", |_, _| text(Zone::system().name())),
     settable(
         "time_zone",
@@ -304,6 +326,7 @@ pub const VARIABLES: &[Variable] = &[
             Ok(())
         },
     ),
+    shown("tls_version", |_, f| text(if f.tls_certificate.is_empty() { "" } else { "TLSv1.2,TLSv1.3" })),
     settable("transaction_isolation", |s, _| text(isolation_name(s.isolation)), set_isolation),
     switch(
         "transaction_read_only",

@@ -32,8 +32,10 @@ pub struct Facts {
     pub log_bytes: u64,
     /// `innodb_flush_log_at_trx_commit`.
     pub flush_log_at_commit: u8,
-    /// `max_connections`.
-    pub max_connections: u64,
+    /// `ssl_cert`: the file of the certificate; empty where TLS is not offered.
+    pub tls_certificate: String,
+    /// `ssl_key`: that of its key.
+    pub tls_key: String,
     /// `innodb_use_native_aio`: reads in batches may go through io_uring.
     pub native_aio: bool,
     /// `secure_file_priv`: the directory whose files statements read and write; everywhere if it is empty, nowhere without one.
@@ -197,6 +199,11 @@ const fn settable(
     Variable { name, scope: Scope::Both, is_switch: false, get, setter: Setter::Any(set) }
 }
 
+/// One that is set for all sessions at once.
+const fn shared(variable: Variable) -> Variable {
+    Variable { scope: Scope::Shared, ..variable }
+}
+
 const fn switch(
     name: &'static str,
     get: fn(&Settings, &Facts) -> Value,
@@ -260,7 +267,6 @@ const HINTABLE: &[&str] = &[
     "time_zone",
     "unique_checks",
 ];
-
 
 #[cfg(test)]
 mod tests {

@@ -1,0 +1,256 @@
+//! One client: it is let in, then its commands are run one after the other until it leaves.
+
+mod prepared;
+mod results;
+
+use crate::client_file::FilesOfClient;
+use crate::login::{Admitted, Gate, Peer, challenge};
+use crate::protocol::bytes::Reader;
+use crate::protocol::capability as cap;
+use crate::protocol::handshake::read_change_user;
+use crate::protocol::packet::{PacketStream, WireError};
+use crate::protocol::reply::{self, put_error};
+use crate::protocol::{command, status};
+use crate::transport::Transport;
+use crate::watcher::Activity;
+use leafline_sql::parser::split_statements;
+use leafline_sql::session::{Outcome, Session};
+use leafline_sql::{Done, Instance};
+use leafline_types::statement::CancelReason;
+use leafline_types::{Charset, MysqlError};
+use prepared::Parameters;
+use std::borrow::Cow;
+use std::sync::Arc;
+
+/// Longest packet of the handshake, in bytes: nobody has been let in yet.
+const HANDSHAKE_PACKET: usize = 64 << 10;
+/// How often a wait for a client that reads nothing looks whether it is to end, in seconds.
+const WRITE_SECONDS: u64 = 1;
+
+/// Serves one client until it leaves. Errors of the connection end it and are not reported anywhere: the client is gone.
+pub(crate) fn serve(
+    transport: Transport,
+    gate: &Gate,
+    instance: &Arc<Instance>,
+    number: u64,
+    peer: &Peer,
+    activity: &Activity,
+) -> Result<(), WireError> {
+    transport.set_write_timeout(WRITE_SECONDS)?;
+    let mut packets = PacketStream::new(transport, HANDSHAKE_PACKET);
+    let result = match gate.admit(&mut packets, instance, number, peer) {
+        Ok(Some(Admitted { session, capabilities })) => {
+            packets.let_in(session.cancel_token());
+            let parameters = Parameters::new();
+            let mut connection = Connection { packets, session, capabilities, parameters, gate, peer };
+            let result = connection.run(activity);
+            packets = connection.packets;
+            result
+        }
+        Ok(None) => Ok(()),
+        Err(error) => Err(error),
+    };
+    if let Err(WireError::Protocol(error)) = &result {
+        packets.write(|out| put_error(out, error))?;
+        packets.flush()?;
+    }
+    result
+}
+
+struct Connection<'c> {
+    packets: PacketStream<Transport>,
+    session: Session,
+    capabilities: u32,
+    parameters: Parameters,
+    gate: &'c Gate,
+    peer: &'c Peer,
+}
+
+impl Connection<'_> {
+    fn run(&mut self, activity: &Activity) -> Result<(), WireError> {
+        let mut packet = Vec::new();
+        loop {
+            self.packets.begin_command();
+            let settings = self.session.settings();
+            self.packets.set_patience(settings.net_write_timeout.div_ceil(WRITE_SECONDS));
+            self.packets.set_max_packet(settings.max_packet_bytes());
+            self.packets.stream_mut().set_read_timeout(settings.wait_timeout);
+            if !self.packets.read(&mut packet)? || packet.first() == Some(&command::QUIT) {
+                return Ok(());
+            }
+            activity.change();
+            let result = self.run_command(&packet).and_then(|()| self.packets.flush());
+            activity.change();
+            result?;
+            if self.session.cancel_token().reason() == Some(CancelReason::ConnectionKilled) {
+                return Ok(());
+            }
+        }
+    }
+
+    /// A statement, or several.
+    fn statement_text<'b>(&self, body: &'b [u8]) -> Result<Cow<'b, str>, MysqlError> {
+        let settings = self.session.settings();
+        match settings.client_charset {
+            Charset::Latin1 => text(body, Charset::Latin1),
+            _ => leafline_sql::parser::statement_text(body, settings.lex_mode()),
+        }
+    }
+
+    /// Runs one command. What goes wrong with it is told to the client; only a broken connection is an error.
+    fn run_command(&mut self, packet: &[u8]) -> Result<(), WireError> {
+        let (&code, body) =
+            packet.split_first().ok_or_else(|| WireError::Protocol(MysqlError::malformed_packet()))?;
+        let result = match code {
+            command::QUERY => return self.query(body),
+            command::INIT_DB => text(body, self.session.settings().client_charset)
+                .and_then(|name| self.session.set_database(&name)),
+            command::PING | command::SET_OPTION => Ok(()),
+            command::STATISTICS => {
+                let seconds = self.session.instance().uptime_seconds();
+                return self
+                    .packets
+                    .write(|out| out.extend_from_slice(format!("Uptime: {seconds}").as_bytes()));
+            }
+            command::RESET_CONNECTION => {
+                self.session.reset();
+                self.parameters.clear();
+                Ok(())
+            }
+            command::CHANGE_USER => return self.change_user(body),
+            command::STMT_PREPARE => return self.prepare(body),
+            command::STMT_EXECUTE => return self.execute(body),
+            command::STMT_SEND_LONG_DATA => {
+                // This command has no answer, not even an error: it comes with the execution.
+                self.add_long_data(body);
+                return Ok(());
+            }
+            command::STMT_CLOSE => {
+                if let Ok(id) = Reader::new(body).u32() {
+                    self.session.close_prepared(id);
+                    self.parameters.remove(&id);
+                }
+                return Ok(());
+            }
+            command::STMT_RESET => {
+                Reader::new(body).u32().and_then(|id| match self.parameters.get_mut(&id) {
+                    Some(parameters) => {
+                        parameters.long_data.clear();
+                        parameters.is_too_long = false;
+                        Ok(())
+                    }
+                    None => Err(MysqlError::unknown_statement_handler(id, "mysqld_stmt_reset")),
+                })
+            }
+            command::FIELD_LIST => Err(MysqlError::not_supported("COM_FIELD_LIST")),
+            _ => Err(MysqlError::unknown_command()),
+        };
+        match result {
+            Ok(()) => self.send_done(&Done::default(), false),
+            Err(error) => self.send_error(&error),
+        }
+    }
+
+    fn send_error(&mut self, error: &MysqlError) -> Result<(), WireError> {
+        self.packets.write(|out| put_error(out, error))
+    }
+
+    fn send_done(&mut self, done: &Done, more: bool) -> Result<(), WireError> {
+        let found = self.capabilities & cap::FOUND_ROWS != 0;
+        let ok = reply::Ok {
+            affected: if found { done.matched } else { done.affected },
+            last_insert_id: done.insert_id,
+            status: self.status(more),
+            warnings: self.warning_count(),
+            info: &done.info,
+        };
+        self.packets.write(|out| ok.put(out))
+    }
+
+    fn warning_count(&self) -> u16 {
+        u16::try_from(self.session.warnings().count()).unwrap_or(u16::MAX)
+    }
+
+    /// COM_QUERY: one statement, or several if the client may send them.
+    fn query(&mut self, body: &[u8]) -> Result<(), WireError> {
+        let text = match self.statement_text(body) {
+            Ok(text) => text,
+            Err(error) => return self.send_error(&error),
+        };
+        let sql = &*text;
+        let statements = match self.capabilities & cap::MULTI_STATEMENTS {
+            0 => vec![sql],
+            _ => split_statements(sql, self.session.settings().lex_mode()),
+        };
+        let statements = if statements.is_empty() { vec![sql] } else { statements };
+        let last = statements.len() - 1;
+        for (at, statement) in statements.into_iter().enumerate() {
+            let more = at < last;
+            let sent = match self.run_statement(statement)? {
+                Ok(Outcome::Done(done)) => {
+                    self.send_done(&done, more)?;
+                    true
+                }
+                Ok(Outcome::Rows(rows)) => self.send_rows(rows, more, false)?,
+                Err(error) => {
+                    self.send_error(&error)?;
+                    false
+                }
+            };
+            if !sent {
+                return Ok(());
+            }
+        }
+        Ok(())
+    }
+
+    /// Runs a statement, which may ask the client for a file if it gives files.
+    fn run_statement(&mut self, statement: &str) -> Result<Result<Outcome, MysqlError>, WireError> {
+        if self.capabilities & cap::LOCAL_FILES == 0 {
+            return Ok(self.session.execute(statement));
+        }
+        let mut files = FilesOfClient::new(&mut self.packets);
+        let outcome = self.session.execute_with_files(statement, &mut files);
+        files.finish()?;
+        Ok(outcome)
+    }
+
+    /// The status that goes out with an answer.
+    fn status(&self, more_results: bool) -> u16 {
+        status::of(&self.session) | if more_results { status::MORE_RESULTS } else { 0 }
+    }
+
+    fn change_user(&mut self, body: &[u8]) -> Result<(), WireError> {
+        let mut answer = match read_change_user(body, self.capabilities) {
+            Ok(answer) => answer,
+            Err(error) => return Err(WireError::Protocol(error)),
+        };
+        // The challenge of the greeting is used up: a new one goes out with the request to switch to the account's plugin.
+        answer.plugin = Some(String::new());
+        let instance = self.session.instance().clone();
+        let authenticated =
+            self.gate.authenticate(&mut self.packets, &instance, &answer, &challenge()?, self.peer)?;
+        self.packets.stream_mut().set_deadline(None);
+        let proof = authenticated.map_err(WireError::Protocol)?;
+        self.session.change_user(&answer.user, &self.peer.host);
+        self.packets.let_in(self.session.cancel_token());
+        self.session.greet(answer.collation);
+        self.parameters.clear();
+        match answer.database.map(|database| self.session.set_database(&database)) {
+            Some(Err(error)) => Err(WireError::Protocol(error)),
+            _ => self.send_done(&Done { info: proof, ..Done::default() }, false),
+        }
+    }
+}
+
+/// What the client has sent, as UTF-8.
+fn text(bytes: &[u8], charset: Charset) -> Result<Cow<'_, str>, MysqlError> {
+    if charset == Charset::Latin1 {
+        return Ok(Charset::decode_latin1(bytes).into());
+    }
+    std::str::from_utf8(bytes).map(Cow::Borrowed).map_err(|error| {
+        let at = error.valid_up_to();
+        let wrong: String = bytes.iter().skip(at).take(6).map(|byte| format!("\\x{byte:02X}")).collect();
+        MysqlError::invalid_character_string("utf8mb4", wrong)
+    })
+}

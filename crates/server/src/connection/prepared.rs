@@ -1,0 +1,107 @@
+//! The commands of prepared statements.
+
+use super::Connection;
+use crate::protocol::binary::{ParameterType, read_parameters};
+use crate::protocol::bytes::Reader;
+use crate::protocol::packet::WireError;
+use leafline_sql::session::Outcome;
+use leafline_types::{MysqlError, SqlType};
+use std::collections::HashMap;
+
+/// The prepared statements that have parameters or may have.
+pub(super) type Parameters = HashMap<u32, PreparedParameters>;
+
+/// What is kept of a prepared statement's parameters between packets.
+#[derive(Default)]
+pub(super) struct PreparedParameters {
+    count: usize,
+    types: Vec<ParameterType>,
+    pub(super) long_data: Vec<Option<Vec<u8>>>,
+    /// A parameter got more than `max_allowed_packet`: the execution is refused.
+    pub(super) is_too_long: bool,
+}
+
+impl Connection<'_> {
+    pub(super) fn prepare(&mut self, body: &[u8]) -> Result<(), WireError> {
+        let sql = self.statement_text(body);
+        let prepared = match sql.and_then(|sql| self.session.prepare(&sql)) {
+            Ok(prepared) => prepared,
+            Err(error) => return self.send_error(&error),
+        };
+        let warnings = self.warning_count();
+        let (columns, parameters) = (prepared.columns.len() as u16, prepared.parameters as u16);
+        self.packets.write(|out| {
+            out.push(0);
+            out.extend_from_slice(&prepared.id.to_le_bytes());
+            out.extend_from_slice(&columns.to_le_bytes());
+            out.extend_from_slice(&parameters.to_le_bytes());
+            out.push(0);
+            out.extend_from_slice(&warnings.to_le_bytes());
+        })?;
+        if prepared.parameters > 0 {
+            let parameter = leafline_sql::result::column("?", SqlType::Varchar { len: 16_383 });
+            self.send_columns(&vec![parameter; prepared.parameters], false)?;
+        }
+        if !prepared.columns.is_empty() {
+            self.send_columns(&prepared.columns, false)?;
+        }
+        let kept = PreparedParameters { count: prepared.parameters, ..PreparedParameters::default() };
+        self.parameters.insert(prepared.id, kept);
+        Ok(())
+    }
+
+    pub(super) fn execute(&mut self, body: &[u8]) -> Result<(), WireError> {
+        let mut reader = Reader::new(body);
+        let charset = self.session.settings().client_charset;
+        let read = || -> Result<_, MysqlError> {
+            let (id, cursor) = (reader.u32()?, reader.u8()?);
+            reader.u32()?;
+            if cursor != 0 {
+                return Err(MysqlError::not_supported("cursors of prepared statements"));
+            }
+            let kept = self.parameters.get_mut(&id);
+            let kept =
+                kept.ok_or_else(|| MysqlError::unknown_statement_handler(id, "mysqld_stmt_execute"))?;
+            if std::mem::take(&mut kept.is_too_long) {
+                kept.long_data.clear();
+                return Err(MysqlError::unknown_error(
+                    "Parameter of prepared statement which is set through mysql_send_long_data() is longer than \
+                     'max_allowed_packet' bytes",
+                ));
+            }
+            let (types, long_data) = (&mut kept.types, &kept.long_data);
+            let values = read_parameters(&mut reader, kept.count, types, long_data, charset)?;
+            kept.long_data.clear();
+            Ok((id, values))
+        };
+        let mut read = read;
+        let outcome = read().and_then(|(id, values)| self.session.execute_prepared(id, &values));
+        match outcome {
+            Ok(Outcome::Done(done)) => self.send_done(&done, false),
+            Ok(Outcome::Rows(rows)) => self.send_rows(rows, false, true).map(|_| ()),
+            Err(error) => self.send_error(&error),
+        }
+    }
+
+    pub(super) fn add_long_data(&mut self, body: &[u8]) {
+        let mut reader = Reader::new(body);
+        let (Ok(id), Ok(parameter)) = (reader.u32(), reader.u16()) else { return };
+        let Some(kept) = self.parameters.get_mut(&id) else { return };
+        let parameter = usize::from(parameter);
+        if parameter >= kept.count {
+            return;
+        }
+        if kept.long_data.len() <= parameter {
+            kept.long_data.resize(parameter + 1, None);
+        }
+        if let Some(slot) = kept.long_data.get_mut(parameter) {
+            let data = slot.get_or_insert_default();
+            let part = reader.rest();
+            if data.len() + part.len() <= self.session.settings().max_packet_bytes() {
+                data.extend_from_slice(part);
+            } else {
+                kept.is_too_long = true;
+            }
+        }
+    }
+}

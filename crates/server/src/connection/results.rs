@@ -1,0 +1,118 @@
+//! Results on their way to the client: column definitions and rows.
+
+use super::Connection;
+use crate::protocol::binary::{put_block_row, put_row};
+use crate::protocol::bytes::{NULL, put_length, put_string};
+use crate::protocol::capability as cap;
+use crate::protocol::column::put_column;
+use crate::protocol::packet::WireError;
+use crate::protocol::reply;
+use leafline_sql::session::RowStream;
+use leafline_sql::text_format::{TextColumns, append_text};
+use leafline_sql::{Chunk, ChunkValues, ColumnMeta};
+use leafline_types::{Batch, Charset, SqlType};
+use std::sync::Arc;
+
+impl Connection<'_> {
+    /// Sends rows as they come. False if they ended with an error, which the client has been told.
+    pub(super) fn send_rows(
+        &mut self,
+        mut rows: RowStream,
+        more: bool,
+        binary: bool,
+    ) -> Result<bool, WireError> {
+        self.send_columns(rows.columns(), true)?;
+        let mut types = rows.types();
+        let charset = self.session.settings().results_charset;
+        let charset = charset.filter(|charset| !matches!(charset, Charset::Binary | Charset::Utf8mb4));
+        if charset.is_some() {
+            let text = types.iter_mut().filter(|ty| ty.is_character());
+            text.for_each(|ty| *ty = SqlType::Varbinary { len: u32::MAX });
+        }
+        loop {
+            let chunk = match charset {
+                Some(charset) => rows.next_batch(&mut self.session).map(|batch| {
+                    let columns = rows.columns().clone();
+                    let values = |batch: Batch| ChunkValues::Columns(batch.in_charset(charset));
+                    batch.map(|batch| Arc::new(Chunk { columns, values: values(batch) }))
+                }),
+                None => rows.next_chunk(&mut self.session),
+            };
+            match chunk {
+                Ok(Some(chunk)) => self.send_values(&chunk.values, &types, binary)?,
+                Ok(None) => break,
+                Err(error) => {
+                    self.send_error(&error)?;
+                    return Ok(false);
+                }
+            }
+        }
+        let end =
+            reply::Ok { status: self.status(more), warnings: self.warning_count(), ..reply::Ok::default() };
+        let capabilities = self.capabilities;
+        self.packets.write(|out| end.put_end_of_rows(capabilities, out))?;
+        Ok(true)
+    }
+
+    fn send_values(
+        &mut self,
+        values: &ChunkValues,
+        types: &[SqlType],
+        binary: bool,
+    ) -> Result<(), WireError> {
+        match values {
+            ChunkValues::Columns(batch) if binary => {
+                (0..batch.rows).try_for_each(|row| self.packets.write(|out| put_row(out, batch, row, types)))
+            }
+            ChunkValues::Rows(rows) if binary => (0..rows.rows())
+                .try_for_each(|row| self.packets.write(|out| put_block_row(out, rows, row, types))),
+            ChunkValues::Columns(batch) => {
+                let columns = TextColumns::new(batch, types);
+                self.send_text(batch.rows, types.len(), |row, column, out| columns.append(row, column, out))
+            }
+            ChunkValues::Rows(rows) => self.send_text(rows.rows(), types.len(), |row, column, out| {
+                types.get(column).is_some_and(|ty| append_text(rows.get(row, column), ty, out))
+            }),
+        }
+    }
+
+    /// Sends rows of the text protocol, whose values `append` gives: false for NULL.
+    fn send_text(
+        &mut self,
+        rows: usize,
+        columns: usize,
+        append: impl Fn(usize, usize, &mut Vec<u8>) -> bool,
+    ) -> Result<(), WireError> {
+        let mut value = Vec::new();
+        for row in 0..rows {
+            self.packets.write(|out| {
+                for column in 0..columns {
+                    value.clear();
+                    if append(row, column, &mut value) {
+                        put_string(out, &value);
+                    } else {
+                        out.push(NULL);
+                    }
+                }
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Sends column definitions, with their number first where rows follow, and the EOF that older clients expect.
+    pub(super) fn send_columns(&mut self, columns: &[ColumnMeta], with_count: bool) -> Result<(), WireError> {
+        if with_count {
+            let count = columns.len() as u64;
+            self.packets.write(|out| put_length(out, count))?;
+        }
+        let results = self.session.settings().results_collation();
+        for column in columns {
+            self.packets.write(|out| put_column(out, column, results))?;
+        }
+        if self.capabilities & cap::DEPRECATE_EOF == 0 {
+            let eof = reply::Ok { status: self.status(false), ..reply::Ok::default() };
+            self.packets.write(|out| eof.put_eof(out))?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,343 @@
+//! How a client is let in: greeting, TLS, proof of its password.
+//!
+//! | from | packet |
+//! |---|---|
+//! | server | the greeting with a challenge |
+//! | client | if it wants TLS: the beginning of its answer; then TLS begins |
+//! | client | its answer: who it is, and what its plugin makes of the challenge |
+//! | server | if the account has another plugin: the request to switch to that, with another challenge |
+//! | client | what the other plugin makes of it |
+//! | server | OK, or an error |
+//!
+//! An answer of `caching_sha2_password` cannot be checked before the password was seen once. Then comes, before the last of these:
+//!
+//! | from | packet |
+//! |---|---|
+//! | server | 01 04: the password, please (01 03: it was seen, and the answer is right) |
+//! | client | the password and a zero byte, over TLS or a Unix socket; else 02: the public key, please, if it does not have it |
+//! | server | 01 and the public key |
+//! | client | the password, encrypted: see `key_pair` |
+//!
+//! Where there is no account, or it cannot be used from where the client is, all is as for one with another password.
+
+mod failures;
+mod key_pair;
+
+use crate::protocol::capability as cap;
+use crate::protocol::handshake::{Answer, Greeting, is_tls_request, put_more_data, put_switch};
+use crate::protocol::packet::{PacketStream, WireError};
+use crate::protocol::reply::{self, put_error};
+use crate::protocol::status;
+use crate::tls::{Tls, cipher_name, version_name};
+use crate::transport::Transport;
+use failures::Failures;
+use key_pair::KeyPair;
+use leafline_sql::accounts::Login;
+use leafline_sql::accounts::password::{AuthPlugin, CHALLENGE_BYTES, StoredPassword, Verdict};
+use leafline_sql::session::{ConnectionFacts, TlsFacts};
+use leafline_sql::{Instance, Session};
+use leafline_types::MysqlError;
+use rand::TryRngCore;
+use rand::rngs::OsRng;
+use std::fmt::Write as _;
+use std::io;
+use std::net::IpAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// Takes the lines of the server's log.
+pub type Log = Arc<dyn Fn(&str) + Send + Sync>;
+
+/// `caching_sha2_password` to its client: the answer is right.
+const FAST_OK: u8 = 0x03;
+/// To its client: the password itself is needed.
+const SEND_PASSWORD: u8 = 0x04;
+/// From its client: the public key is needed.
+const PUBLIC_KEY: u8 = 0x02;
+/// Bytes of an answer of `caching_sha2_password`.
+const SHA2_ANSWER: usize = 32;
+
+/// Where a client is.
+#[derive(Clone, Debug)]
+pub(crate) struct Peer {
+    /// For messages: `localhost` or an address.
+    pub(crate) host: String,
+    /// On this machine: a Unix socket or a loopback address.
+    pub(crate) local: bool,
+    /// Its address; none of a Unix socket.
+    pub(crate) address: Option<IpAddr>,
+}
+
+/// What clients are let in by.
+pub(crate) struct Gate {
+    tls: Option<Tls>,
+    keys: KeyPair,
+    failures: Failures,
+    log: Log,
+}
+
+/// A client that was let in.
+pub(crate) struct Admitted {
+    pub(crate) session: Session,
+    pub(crate) capabilities: u32,
+}
+
+/// What a login came to: for the client.
+type Outcome<T> = Result<T, MysqlError>;
+
+impl Gate {
+    /// With a key pair in `directory`.
+    pub(crate) fn new(tls: Option<Tls>, directory: PathBuf, log: Log) -> Gate {
+        Gate { tls, keys: KeyPair::of(directory), failures: Failures::default(), log }
+    }
+
+    /// Lets a client in, or turns it away: `None`.
+    ///
+    /// # Errors
+    /// The connection broke; the client broke the protocol.
+    pub(crate) fn admit(
+        &self,
+        packets: &mut PacketStream<Transport>,
+        instance: &Arc<Instance>,
+        number: u64,
+        peer: &Peer,
+    ) -> Result<Option<Admitted>, WireError> {
+        extend_deadline(packets, instance);
+        let challenge = challenge()?;
+        let offered = cap::OFFERED | if self.tls.is_some() { cap::SSL } else { 0 };
+        let greeting = Greeting {
+            version: &instance.facts().version,
+            connection_id: number,
+            challenge: &challenge,
+            capabilities: offered,
+            status: status::AUTOCOMMIT,
+            plugin: instance.facts().default_plugin.name(),
+        };
+        packets.write(|out| greeting.put(out))?;
+        let mut packet = Vec::new();
+        if !packets.read(&mut packet)? {
+            return Ok(None);
+        }
+        if let Some(tls) = self.tls.as_ref().filter(|_| is_tls_request(&packet)) {
+            let begun = tls.accept().map_err(io::Error::other)?;
+            let unread = packets.take_unread();
+            packets.stream_mut().start_tls(begun, unread);
+            if !packets.read(&mut packet)? {
+                return Ok(None);
+            }
+        }
+        let answer = Answer::read(&packet, offered).map_err(WireError::Protocol)?;
+        let admitted = self.authenticate(packets, instance, &answer, &challenge, peer)?.and_then(|proof| {
+            let mut session = instance.new_session(number, &answer.user, &peer.host)?;
+            session.connected(facts(packets.stream()));
+            session.greet(answer.collation);
+            if let Some(database) = &answer.database {
+                session.set_database(database)?;
+            }
+            Ok((session, proof))
+        });
+        let session = match admitted {
+            Ok((session, proof)) => {
+                let ok = reply::Ok { status: status::of(&session), info: &proof, ..reply::Ok::default() };
+                packets.write(|out| ok.put(out))?;
+                Some(session)
+            }
+            Err(error) => {
+                packets.write(|out| put_error(out, &error))?;
+                None
+            }
+        };
+        packets.flush()?;
+        packets.stream_mut().set_deadline(None);
+        Ok(session.map(|session| Admitted { session, capabilities: answer.capabilities }))
+    }
+
+    /// Checks who a client is by its answer to `challenge`. What comes out is for the client: an error, or what proves to it who the server
+    /// is, if it can ask for that.
+    ///
+    /// # Errors
+    /// The connection broke.
+    pub(crate) fn authenticate(
+        &self,
+        packets: &mut PacketStream<Transport>,
+        instance: &Arc<Instance>,
+        answer: &Answer,
+        challenge: &[u8; CHALLENGE_BYTES],
+        peer: &Peer,
+    ) -> Result<Outcome<String>, WireError> {
+        extend_deadline(packets, instance);
+        if instance.requires_secure_transport() && !packets.stream().is_secure() {
+            return Ok(Err(MysqlError::secure_transport_required()));
+        }
+        let wait = match self.failures.begin(peer.address, Instant::now()) {
+            Ok(wait) => wait,
+            Err(()) => return Ok(Err(MysqlError::host_is_blocked(&peer.host))),
+        };
+        if let Some(wait) = wait {
+            packets.stream().rest(wait.time);
+            extend_deadline(packets, instance);
+        }
+        let password = match instance.accounts().login(&answer.user) {
+            Some(Login::Password(password)) => password,
+            Some(Login::Locked(_)) => {
+                let error = MysqlError::account_locked(&answer.user, &peer.host);
+                return Ok(Err(self.refuse(error, answer, peer)));
+            }
+            None => StoredPassword::unknowable().map_err(WireError::Protocol)?,
+        };
+        let mut exchange =
+            Exchange { packets, answer, challenge: *challenge, given: Vec::new(), keys: &self.keys };
+        let is_right = match exchange.proves(&password)? {
+            Ok(is_right) => is_right && (peer.local || !password.is_none()),
+            Err(Unable::Client(error)) => return Ok(Err(self.refuse(error, answer, peer))),
+            Err(Unable::Server(error)) => {
+                (self.log)(&error);
+                return Ok(Err(MysqlError::unknown_error(
+                    "the server cannot check the password; see its log",
+                )));
+            }
+        };
+        if !is_right {
+            let using = if exchange.given.is_empty() { "NO" } else { "YES" };
+            let error = MysqlError::access_denied(&answer.user, &peer.host, using);
+            return Ok(Err(self.refuse(error, answer, peer)));
+        }
+        self.failures.succeeded(peer.address);
+        let proof = match (&self.tls, password.native_hash()) {
+            (Some(tls), Some(hash)) if exchange.packets.stream().tls().is_some() => {
+                tls.proof(hash, &exchange.challenge)
+            }
+            _ => None,
+        };
+        Ok(Ok(proof.unwrap_or_default()))
+    }
+
+    /// Notes a failure.
+    fn refuse(&self, error: MysqlError, answer: &Answer, peer: &Peer) -> MysqlError {
+        self.failures.failed(peer.address, Instant::now());
+        // Names are the client's: what is not text does not get into the log as it is.
+        let mut line = format!("login refused: user '{}' from ", answer.user.escape_debug());
+        let _ = match peer.address {
+            Some(address) => write!(line, "{address}"),
+            None => write!(line, "the socket"),
+        };
+        let _ = write!(line, ", error {}", error.code);
+        (self.log)(&line);
+        error
+    }
+}
+
+/// Why a password cannot be checked.
+enum Unable {
+    /// The client cannot take part: what it is told.
+    Client(MysqlError),
+    /// The server cannot: why.
+    Server(String),
+}
+
+/// What goes to and fro about one password.
+struct Exchange<'e> {
+    packets: &'e mut PacketStream<Transport>,
+    answer: &'e Answer,
+    challenge: [u8; CHALLENGE_BYTES],
+    /// What the client has last said of its password; empty if it has none.
+    given: Vec<u8>,
+    keys: &'e KeyPair,
+}
+
+impl Exchange<'_> {
+    /// Whether the client knows the password.
+    fn proves(&mut self, password: &StoredPassword) -> Result<Result<bool, Unable>, WireError> {
+        self.take(self.answer.authentication.clone());
+        let plugin = password.plugin();
+        let used = self.answer.plugin.as_deref().unwrap_or(AuthPlugin::Native.name());
+        let is_no_password = password.is_none() && self.given.is_empty();
+        if used != plugin.name() && !is_no_password {
+            if self.answer.capabilities & cap::PLUGIN_AUTH == 0 {
+                return Ok(Err(Unable::Client(MysqlError::unsupported_authentication())));
+            }
+            self.challenge = challenge()?;
+            let challenge = self.challenge;
+            self.packets.write(|out| put_switch(out, plugin.name(), &challenge))?;
+            let given = self.read()?;
+            self.take(given);
+        }
+        let is_right = match password.check_answer(&self.challenge, &self.given) {
+            Verdict::Right => {
+                if plugin == AuthPlugin::CachingSha2 && !self.given.is_empty() {
+                    self.packets.write(|out| put_more_data(out, &[FAST_OK]))?;
+                }
+                true
+            }
+            Verdict::Wrong => false,
+            Verdict::Unknown => return self.ask(password),
+        };
+        Ok(Ok(is_right))
+    }
+
+    /// Clients of `caching_sha2_password` say by one zero byte that they have no password.
+    fn take(&mut self, given: Vec<u8>) {
+        self.given = if given == [0] { Vec::new() } else { given };
+    }
+
+    /// Asks for the password itself, and checks that.
+    fn ask(&mut self, password: &StoredPassword) -> Result<Result<bool, Unable>, WireError> {
+        let is_secure = self.packets.stream().is_secure();
+        // MariaDB's library sends it over TLS in place of an answer. Of 31 characters it is as long as one.
+        if is_secure && let Some((0, plain)) = self.given.split_last() {
+            let is_right = password.verify(plain);
+            if is_right || self.given.len() != SHA2_ANSWER {
+                return Ok(Ok(is_right));
+            }
+        }
+        self.packets.write(|out| put_more_data(out, &[SEND_PASSWORD]))?;
+        let mut sent = self.read()?;
+        if is_secure {
+            return Ok(Ok(sent.pop() == Some(0) && password.verify(&sent)));
+        }
+        if sent == [PUBLIC_KEY] {
+            let key = match self.keys.public() {
+                Ok(key) => key,
+                Err(error) => return Ok(Err(Unable::Server(error))),
+            };
+            self.packets.write(|out| put_more_data(out, key.as_bytes()))?;
+            sent = self.read()?;
+        }
+        Ok(match self.keys.decrypt(&sent, &self.challenge) {
+            Ok(plain) => Ok(plain.is_some_and(|plain| password.verify(&plain))),
+            Err(error) => Err(Unable::Server(error)),
+        })
+    }
+
+    fn read(&mut self) -> Result<Vec<u8>, WireError> {
+        let mut packet = Vec::new();
+        match self.packets.read(&mut packet)? {
+            true => Ok(packet),
+            false => Err(io::Error::from(io::ErrorKind::UnexpectedEof).into()),
+        }
+    }
+}
+
+/// A new challenge; no byte of it is zero, as clients read it as text.
+pub(crate) fn challenge() -> io::Result<[u8; CHALLENGE_BYTES]> {
+    let mut bytes = [0; CHALLENGE_BYTES];
+    OsRng.try_fill_bytes(&mut bytes).map_err(io::Error::other)?;
+    Ok(bytes.map(|byte| (byte & 0x7f).max(1)))
+}
+
+/// What the client has to say must come within `connect_timeout` from now on.
+fn extend_deadline(packets: &mut PacketStream<Transport>, instance: &Instance) {
+    let deadline = Instant::now().checked_add(Duration::from_secs(instance.connect_timeout()));
+    packets.stream_mut().set_deadline(deadline);
+}
+
+/// What the session is told of its connection.
+fn facts(transport: &Transport) -> ConnectionFacts {
+    let tls = transport.tls().and_then(|tls| {
+        let suite = tls.negotiated_cipher_suite()?;
+        let cipher = cipher_name(suite.suite());
+        Some(TlsFacts { version: version_name(tls.protocol_version()?), cipher })
+    });
+    ConnectionFacts { tls }
+}

@@ -1,0 +1,208 @@
+//! TLS: the server's certificate, its own or one that it is given.
+//!
+//! A server without a certificate makes one on its first start and keeps it in the database's directory, under the names that MySQL gives
+//! it: `server-cert.pem` and, readable by its owner only, `server-key.pem`. Nobody has signed it but itself: clients that check either are
+//! given the file as their authority, or know it by its fingerprint, or prove by the password that both know the same one (see
+//! [`Tls::proof`]).
+
+use crate::private_file;
+use rcgen::{CertificateParams, DnType, KeyPair};
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::{CipherSuite, ProtocolVersion, ServerConfig, ServerConnection};
+use sha2::{Digest, Sha256};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Name of the certificate in the database's directory.
+pub const CERTIFICATE_NAME: &str = "server-cert.pem";
+/// Name of its key.
+pub const KEY_NAME: &str = "server-key.pem";
+
+/// What keeps a certificate from being used.
+#[derive(Debug, thiserror::Error)]
+pub enum TlsError {
+    /// A file cannot be read or written.
+    #[error("{path}: {source}")]
+    File {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// A file holds no certificate, or no key.
+    #[error("{path} holds no {what} in PEM form")]
+    NotPem {
+        /// Which.
+        path: PathBuf,
+        /// What it should hold.
+        what: &'static str,
+    },
+    /// No certificate can be made.
+    #[error("cannot make a certificate: {0}")]
+    Make(#[from] rcgen::Error),
+    /// Certificate and key are no pair, or of a kind that is not known.
+    #[error("{certificate} cannot be used with {key}: {source}")]
+    Unusable {
+        /// The certificate's file.
+        certificate: PathBuf,
+        /// The key's.
+        key: PathBuf,
+        /// Why.
+        source: rustls::Error,
+    },
+}
+
+/// A certificate with its key, and how it is used.
+#[derive(Clone, Debug)]
+pub struct Tls {
+    config: Arc<ServerConfig>,
+    /// SHA-256 of the certificate.
+    fingerprint: [u8; 32],
+    /// The server made it itself.
+    is_own: bool,
+}
+
+impl Tls {
+    /// The certificate of `directory`, made if there is none.
+    ///
+    /// # Errors
+    /// All.
+    pub fn own(directory: &Path) -> Result<Tls, TlsError> {
+        let (certificate, key) = (directory.join(CERTIFICATE_NAME), directory.join(KEY_NAME));
+        if !key.exists() {
+            make(&certificate, &key)?;
+        }
+        Ok(Tls { is_own: true, ..Tls::from_files(&certificate, &key)? })
+    }
+
+    /// The certificate in one file, with those that signed it behind it, and its key in another.
+    ///
+    /// # Errors
+    /// `File`, `NotPem`, `Unusable`.
+    pub fn from_files(certificate: &Path, key: &Path) -> Result<Tls, TlsError> {
+        let read = |path: &Path| {
+            std::fs::read(path).map_err(|source| TlsError::File { path: path.to_owned(), source })
+        };
+        let not_pem = |path: &Path, what| TlsError::NotPem { path: path.to_owned(), what };
+        let chain: Result<Vec<CertificateDer<'static>>, _> =
+            CertificateDer::pem_slice_iter(&read(certificate)?).collect();
+        let chain = chain.map_err(|_| not_pem(certificate, "certificate"))?;
+        let first = chain.first().ok_or_else(|| not_pem(certificate, "certificate"))?;
+        let fingerprint = Sha256::digest(first).into();
+        let private = PrivateKeyDer::from_pem_slice(&read(key)?).map_err(|_| not_pem(key, "private key"))?;
+        let unusable =
+            |source| TlsError::Unusable { certificate: certificate.to_owned(), key: key.to_owned(), source };
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let config = ServerConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()
+            .map_err(unusable)?
+            .with_no_client_auth()
+            .with_single_cert(chain, private)
+            .map_err(unusable)?;
+        Ok(Tls { config: Arc::new(config), fingerprint, is_own: false })
+    }
+
+    /// Begins TLS with a client.
+    ///
+    /// # Errors
+    /// None that a client could cause.
+    pub(crate) fn accept(&self) -> Result<ServerConnection, rustls::Error> {
+        ServerConnection::new(self.config.clone())
+    }
+
+    /// What proves to a client of MariaDB, from 11.4 on, that there is nobody in between although nobody it knows has signed the
+    /// certificate: `01` and the hexadecimal SHA-256 of what both know of the password, the challenge and the certificate's SHA-256.
+    pub(crate) fn proof(&self, password: &[u8], challenge: &[u8]) -> Option<String> {
+        self.is_own.then(|| {
+            let hash =
+                Sha256::new().chain_update(password).chain_update(challenge).chain_update(self.fingerprint);
+            let digits: String = hash.finalize().iter().map(|byte| format!("{byte:02X}")).collect();
+            format!("\u{1}{digits}")
+        })
+    }
+}
+
+/// Makes a certificate that says it is this machine's, and is valid for longer than anybody will want it.
+fn make(certificate: &Path, key: &Path) -> Result<(), TlsError> {
+    let mut names = vec!["localhost".to_owned(), "127.0.0.1".to_owned(), "::1".to_owned()];
+    let node = rustix::system::uname().nodename().to_string_lossy().into_owned();
+    if !node.is_empty() && node.bytes().all(|byte| byte.is_ascii_alphanumeric() || b".-".contains(&byte)) {
+        names.push(node);
+    }
+    let mut params = CertificateParams::new(names)?;
+    params.distinguished_name.push(DnType::CommonName, "Leafline, self-signed");
+    let pair = KeyPair::generate()?;
+    let made = params.self_signed(&pair)?;
+    let failed = |path: &Path| {
+        let path = path.to_owned();
+        move |source| TlsError::File { path, source }
+    };
+    // The key last: where there is one, the certificate is its own, or somebody has put it there.
+    private_file::write_public(certificate, made.pem().as_bytes()).map_err(failed(certificate))?;
+    private_file::write(key, pair.serialize_pem().as_bytes()).map_err(failed(key))
+}
+
+/// The cipher of a connection, as OpenSSL and so MySQL calls it.
+pub(crate) fn cipher_name(suite: CipherSuite) -> &'static str {
+    match suite {
+        CipherSuite::TLS13_AES_256_GCM_SHA384 => "TLS_AES_256_GCM_SHA384",
+        CipherSuite::TLS13_AES_128_GCM_SHA256 => "TLS_AES_128_GCM_SHA256",
+        CipherSuite::TLS13_CHACHA20_POLY1305_SHA256 => "TLS_CHACHA20_POLY1305_SHA256",
+        CipherSuite::TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384 => "ECDHE-ECDSA-AES256-GCM-SHA384",
+        CipherSuite::TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256 => "ECDHE-ECDSA-AES128-GCM-SHA256",
+        CipherSuite::TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256 => "ECDHE-ECDSA-CHACHA20-POLY1305",
+        CipherSuite::TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384 => "ECDHE-RSA-AES256-GCM-SHA384",
+        CipherSuite::TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256 => "ECDHE-RSA-AES128-GCM-SHA256",
+        CipherSuite::TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256 => "ECDHE-RSA-CHACHA20-POLY1305",
+        _ => "unknown",
+    }
+}
+
+/// The version of TLS, as MySQL calls it.
+pub(crate) fn version_name(version: ProtocolVersion) -> &'static str {
+    match version {
+        ProtocolVersion::TLSv1_3 => "TLSv1.3",
+        ProtocolVersion::TLSv1_2 => "TLSv1.2",
+        _ => "unknown",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_certificate_is_made_once_and_its_key_is_private() {
+        use std::os::unix::fs::PermissionsExt;
+        let directory = tempfile::tempdir().expect("a directory");
+        let made = Tls::own(directory.path()).expect("a certificate");
+        let again = Tls::own(directory.path()).expect("the same");
+        assert_eq!(made.fingerprint, again.fingerprint);
+        let mode =
+            |name| std::fs::metadata(directory.path().join(name)).expect("a file").permissions().mode();
+        assert_eq!(mode(KEY_NAME) & 0o777, 0o600);
+        let other = tempfile::tempdir().expect("a directory");
+        assert_ne!(Tls::own(other.path()).expect("another").fingerprint, made.fingerprint);
+    }
+
+    #[test]
+    fn what_cannot_be_used_is_said() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let path = |name: &str| directory.path().join(name);
+        Tls::own(directory.path()).expect("a certificate");
+        let (certificate, key) = (path(CERTIFICATE_NAME), path(KEY_NAME));
+        let error = |certificate: &Path, key: &Path| {
+            Tls::from_files(certificate, key).map(drop).expect_err("refused").to_string()
+        };
+        assert!(error(&path("missing"), &key).contains("missing"));
+        assert!(error(&key, &key).contains("holds no certificate"), "{}", error(&key, &key));
+        assert!(error(&certificate, &certificate).contains("holds no private key"));
+        let other = tempfile::tempdir().expect("a directory");
+        Tls::own(other.path()).expect("another");
+        assert!(error(&certificate, &other.path().join(KEY_NAME)).contains("cannot be used with"));
+        std::fs::remove_file(&certificate).expect("removed");
+        assert!(Tls::own(directory.path()).is_err(), "a key without its certificate is somebody's fault");
+    }
+}

@@ -1,0 +1,190 @@
+//! The bytes of a client: a socket, in clear or under TLS.
+//!
+//! Until the client is let in, the socket has a deadline for all its reads together: one that sends a byte now and then is not waited for
+//! longer than one that sends none.
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustls::{ServerConnection, Stream};
+use std::io::{self, Read, Write};
+use std::net::TcpStream;
+use std::os::unix::net::UnixStream;
+use std::time::{Duration, Instant};
+
+/// A socket.
+#[derive(Debug)]
+enum Kind {
+    Tcp(TcpStream),
+    Unix(UnixStream),
+}
+
+/// A client's socket.
+#[derive(Debug)]
+pub(crate) struct Socket {
+    kind: Kind,
+    /// When reads fail, whatever comes.
+    deadline: Option<Instant>,
+    /// How long reads wait for a byte, where there is no deadline.
+    patience: Duration,
+    /// What the system was told of that.
+    told: Duration,
+    /// What was read already, and is to be read again.
+    unread: Vec<u8>,
+}
+
+impl From<TcpStream> for Socket {
+    fn from(stream: TcpStream) -> Socket {
+        Socket::over(Kind::Tcp(stream))
+    }
+}
+
+impl From<UnixStream> for Socket {
+    fn from(stream: UnixStream) -> Socket {
+        Socket::over(Kind::Unix(stream))
+    }
+}
+
+impl Socket {
+    fn over(kind: Kind) -> Socket {
+        // Zero is no timeout, in the system's words too.
+        Socket { kind, deadline: None, patience: Duration::ZERO, told: Duration::ZERO, unread: Vec::new() }
+    }
+
+    /// Tells the system how long the next read may wait.
+    fn limit_wait(&mut self) -> io::Result<()> {
+        let mut wait = self.patience;
+        if let Some(deadline) = self.deadline {
+            wait = deadline.saturating_duration_since(Instant::now());
+            if wait.is_zero() {
+                return Err(io::ErrorKind::TimedOut.into());
+            }
+        }
+        if wait != self.told {
+            let timeout = Some(wait).filter(|wait| !wait.is_zero());
+            match &self.kind {
+                Kind::Tcp(stream) => stream.set_read_timeout(timeout)?,
+                Kind::Unix(stream) => stream.set_read_timeout(timeout)?,
+            }
+            self.told = wait;
+        }
+        Ok(())
+    }
+}
+
+impl Read for Socket {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if !self.unread.is_empty() {
+            let bytes = buffer.len().min(self.unread.len());
+            for (place, byte) in buffer.iter_mut().zip(self.unread.drain(..bytes)) {
+                *place = byte;
+            }
+            return Ok(bytes);
+        }
+        self.limit_wait()?;
+        match &mut self.kind {
+            Kind::Tcp(stream) => stream.read(buffer),
+            Kind::Unix(stream) => stream.read(buffer),
+        }
+    }
+}
+
+impl Write for Socket {
+    fn write(&mut self, buffer: &[u8]) -> io::Result<usize> {
+        match &mut self.kind {
+            Kind::Tcp(stream) => stream.write(buffer),
+            Kind::Unix(stream) => stream.write(buffer),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        match &mut self.kind {
+            Kind::Tcp(stream) => stream.flush(),
+            Kind::Unix(stream) => stream.flush(),
+        }
+    }
+}
+
+/// A socket, and what is laid over it.
+#[derive(Debug)]
+pub(crate) struct Transport {
+    socket: Socket,
+    tls: Option<Box<ServerConnection>>,
+}
+
+impl From<Socket> for Transport {
+    fn from(socket: Socket) -> Transport {
+        Transport { socket, tls: None }
+    }
+}
+
+impl Transport {
+    /// Puts TLS over the socket. `unread` of what the client sent was read already. The handshake is made by the next read.
+    pub(crate) fn start_tls(&mut self, tls: ServerConnection, unread: Vec<u8>) {
+        self.socket.unread = unread;
+        self.tls = Some(Box::new(tls));
+    }
+
+    /// The state of TLS, if it is there.
+    pub(crate) fn tls(&self) -> Option<&ServerConnection> {
+        self.tls.as_deref()
+    }
+
+    /// Whether what goes over it can be read by nobody else.
+    pub(crate) fn is_secure(&self) -> bool {
+        self.tls.is_some() || matches!(self.socket.kind, Kind::Unix(_))
+    }
+
+    /// Reads fail from then on; `None`: only after a time without a byte.
+    pub(crate) fn set_deadline(&mut self, deadline: Option<Instant>) {
+        self.socket.deadline = deadline;
+    }
+
+    /// Reads fail after `seconds` without a byte.
+    pub(crate) fn set_read_timeout(&mut self, seconds: u64) {
+        self.socket.patience = Duration::from_secs(seconds);
+    }
+
+    /// Writes fail after `seconds` in which the client took nothing.
+    pub(crate) fn set_write_timeout(&self, seconds: u64) -> io::Result<()> {
+        let timeout = Some(Duration::from_secs(seconds));
+        match &self.socket.kind {
+            Kind::Tcp(stream) => stream.set_write_timeout(timeout),
+            Kind::Unix(stream) => stream.set_write_timeout(timeout),
+        }
+    }
+
+    /// Waits for so long, or until the client has gone.
+    pub(crate) fn rest(&self, time: Duration) {
+        let Ok(time) = Timespec::try_from(time) else { return };
+        let mut polled = match &self.socket.kind {
+            Kind::Tcp(stream) => [PollFd::new(stream, PollFlags::RDHUP)],
+            Kind::Unix(stream) => [PollFd::new(stream, PollFlags::RDHUP)],
+        };
+        // Interrupted, it was shorter.
+        let _ = poll(&mut polled, Some(&time));
+    }
+}
+
+impl Read for Transport {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        match &mut self.tls {
+            None => self.socket.read(buffer),
+            Some(tls) => Stream::new(&mut **tls, &mut self.socket).read(buffer),
+        }
+    }
+}
+
+impl Write for Transport {
+    fn write(&mut self, buffer: &[u8]) -> io::Result<usize> {
+        match &mut self.tls {
+            None => self.socket.write(buffer),
+            Some(tls) => Stream::new(&mut **tls, &mut self.socket).write(buffer),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        match &mut self.tls {
+            None => self.socket.flush(),
+            Some(tls) => Stream::new(&mut **tls, &mut self.socket).flush(),
+        }
+    }
+}

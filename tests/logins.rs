@@ -1,0 +1,268 @@
+//! Who is let in, how, and what of it is said: both plugins over TLS, TCP and the socket.
+
+mod support;
+
+use leafline_server::tls::{CERTIFICATE_NAME, KEY_NAME};
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::time::{Duration, Instant};
+use support::Served;
+use support::client::{Client, Login};
+
+const NATIVE: &str = "mysql_native_password";
+const SHA2: &str = "caching_sha2_password";
+
+fn over_socket(directory: &Path, login: &Login<'_>) -> std::io::Result<Client> {
+    let stream = UnixStream::connect(directory.join("leafline.sock"))?;
+    Client::over(Box::new(stream), &Login { is_unix: true, ..*login })
+}
+
+fn refusal(result: std::io::Result<Client>) -> String {
+    result.err().expect("turned away").to_string()
+}
+
+#[test]
+fn either_plugin_lets_in_over_every_transport_whatever_the_client_begins_with() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let certificate = directory.path().join(CERTIFICATE_NAME);
+    let options = ["--socket", &directory.path().join("leafline.sock").display().to_string()];
+    let server = Served::start(directory.path(), &options);
+    for account in [SHA2, NATIVE] {
+        let sql = format!("ALTER USER root IDENTIFIED WITH {account} BY 'secret of 31 characters, exactly'");
+        let mut root = over_socket(
+            directory.path(),
+            &Login {
+                password: if account == SHA2 { "" } else { "secret of 31 characters, exactly" },
+                ..Login::default()
+            },
+        )
+        .expect("let in");
+        root.run(&sql);
+        let right = "secret of 31 characters, exactly";
+        // The first of each is not in the cache of the server, which was just started or the password just set.
+        for plugin in [SHA2, NATIVE] {
+            for tls in [None, Some(certificate.as_path())] {
+                let login = Login { password: right, plugin, tls, ..Login::default() };
+                for _ in 0..2 {
+                    let mut client = Client::log_in(server.address, &login)
+                        .unwrap_or_else(|error| panic!("{account} {plugin} {tls:?}: {error}"));
+                    let shown = client.rows("SHOW STATUS LIKE 'Ssl_version'");
+                    assert_eq!(shown[0][1].as_deref(), Some(if tls.is_some() { "TLSv1.3" } else { "" }));
+                }
+                for wrong in ["", "wrong"] {
+                    let error = refusal(Client::log_in(server.address, &Login { password: wrong, ..login }));
+                    assert!(error.contains("1045"), "{error}");
+                    // So that nobody has to wait.
+                    Client::log_in(server.address, &login).expect("let in");
+                }
+            }
+            let login = Login { password: right, plugin, ..Login::default() };
+            over_socket(directory.path(), &login).expect("let in").run("SELECT 1");
+            assert!(
+                refusal(over_socket(directory.path(), &Login { password: "wrong", ..login }))
+                    .contains("1045")
+            );
+            over_socket(directory.path(), &login).expect("let in").run("SELECT 1");
+        }
+    }
+    assert!(server.terminate());
+}
+
+#[test]
+fn a_password_is_asked_for_in_full_after_each_start() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let server = Served::start(directory.path(), &[]);
+    server.connect().run("ALTER USER root IDENTIFIED BY 'secret'");
+    let key = directory.path().join("private_key.pem");
+    assert!(!key.exists(), "nobody has needed it");
+    Client::connect(server.address, "root", "secret").expect("let in");
+    let made = std::fs::read(&key).expect("a key");
+    let mut client = Client::connect(server.address, "root", "secret").expect("let in");
+    assert_eq!(
+        client.rows("SELECT plugin, authentication_string LIKE '$A$005$%' FROM mysql.user")[0],
+        [Some(SHA2.to_owned()), Some("1".to_owned())]
+    );
+    server.kill();
+    let server = Served::start(directory.path(), &[]);
+    Client::connect(server.address, "root", "secret").expect("let in");
+    assert_eq!(std::fs::read(&key).expect("a key"), made, "the key is kept");
+    assert!(refusal(Client::connect(server.address, "root", "Secret")).contains("1045"));
+}
+
+#[test]
+fn the_certificate_is_made_once_and_can_be_ones_own_or_none() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let file = |name: &str| directory.path().join(name);
+    let show = |client: &mut Client, name: &str| {
+        client.rows(&format!("SHOW VARIABLES LIKE '{name}'"))[0][1].clone().unwrap_or_default()
+    };
+    let server = Served::start(directory.path(), &[]);
+    let mut client = server.connect();
+    assert_eq!(show(&mut client, "have_ssl"), "YES");
+    assert_eq!(show(&mut client, "ssl_cert"), file(CERTIFICATE_NAME).display().to_string());
+    let made = std::fs::read(file(CERTIFICATE_NAME)).expect("a certificate");
+    assert!(server.terminate());
+    let server = Served::start(directory.path(), &["--no-tls"]);
+    let mut client = server.connect();
+    assert_eq!(show(&mut client, "have_ssl"), "DISABLED");
+    let certificate = file(CERTIFICATE_NAME);
+    let with_tls = Login { tls: Some(&certificate), ..Login::default() };
+    assert!(Client::log_in(server.address, &with_tls).is_err(), "a wish for TLS is no answer here");
+    assert!(server.terminate());
+    let elsewhere = tempfile::tempdir().expect("a directory");
+    let other = Served::start(elsewhere.path(), &[]);
+    assert!(other.terminate());
+    let other = |name: &str| elsewhere.path().join(name).display().to_string();
+    let own = ["--tls-cert", &other(CERTIFICATE_NAME), "--tls-key", &other(KEY_NAME)];
+    let server = Served::start(directory.path(), &own);
+    assert!(Client::log_in(server.address, &with_tls).is_err(), "another certificate");
+    let trusted = elsewhere.path().join(CERTIFICATE_NAME);
+    let mut client =
+        Client::log_in(server.address, &Login { tls: Some(&trusted), ..Login::default() }).expect("let in");
+    assert_eq!(client.rows("SHOW STATUS LIKE 'Ssl_cipher'")[0][1].as_deref(), Some("TLS_AES_256_GCM_SHA384"));
+    assert_eq!(std::fs::read(file(CERTIFICATE_NAME)).expect("a certificate"), made);
+    assert!(server.terminate());
+}
+
+#[test]
+fn transport_that_others_can_read_can_be_forbidden() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let socket = directory.path().join("leafline.sock").display().to_string();
+    let server =
+        Served::start(directory.path(), &["--set", "require_secure_transport=ON", "--socket", &socket]);
+    assert!(refusal(Client::connect(server.address, "root", "")).contains("3159"));
+    let certificate = directory.path().join(CERTIFICATE_NAME);
+    let mut client = Client::log_in(server.address, &Login { tls: Some(&certificate), ..Login::default() })
+        .expect("let in");
+    over_socket(directory.path(), &Login::default()).expect("let in").run("SELECT 1");
+    client.run("SET GLOBAL require_secure_transport = OFF");
+    server.connect().run("SELECT 1");
+}
+
+/// What MariaDB's clients, from 11.4 on, know a certificate by that nobody they trust has signed.
+#[test]
+fn the_certificate_is_vouched_for_by_the_password() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let server = Served::start(directory.path(), &[]);
+    server.connect().run("ALTER USER root IDENTIFIED WITH mysql_native_password BY 'secret'");
+    let certificate = directory.path().join(CERTIFICATE_NAME);
+    let over_tls = Login { password: "secret", plugin: NATIVE, tls: Some(&certificate), ..Login::default() };
+    // Header, rows, number, status, warnings; then the length of the proof, and the byte that it begins with.
+    let client = Client::log_in(server.address, &over_tls).expect("let in");
+    let proof = &client.welcome()[7..];
+    assert!(
+        proof.len() == 66 && proof[..2] == [65, 1] && proof[2..].iter().all(u8::is_ascii_hexdigit),
+        "{proof:?}"
+    );
+    let clear = Client::log_in(server.address, &Login { tls: None, ..over_tls }).expect("let in");
+    assert_eq!(clear.welcome().len(), 7);
+}
+
+#[test]
+fn failures_are_logged_and_slow_their_address_down() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let socket = directory.path().join("leafline.sock").display().to_string();
+    let server = Served::start(directory.path(), &["--socket", &socket]);
+    server.connect().run("ALTER USER root IDENTIFIED BY 'secret'");
+    for _ in 0..4 {
+        assert!(refusal(Client::connect(server.address, "root", "wrong")).contains("1045"));
+    }
+    assert!(refusal(Client::connect(server.address, "no\nbody", "wrong")).contains("1045"));
+    assert!(server.wait_for_line("'root'").contains("login refused: user 'root' from 127.0.0.1, error 1045"));
+    server.wait_for_line("user 'no\\nbody' from 127.0.0.1");
+    // At least as long as it has to be; more than that only a slow machine takes.
+    let begun = Instant::now();
+    assert!(refusal(Client::connect(server.address, "root", "wrong")).contains("1045"));
+    assert!(begun.elapsed() >= Duration::from_millis(1000));
+    let others: Vec<_> = (0..20)
+        .map(|_| {
+            let address = server.address;
+            std::thread::spawn(move || {
+                Client::connect(address, "root", "wrong").err().map(|error| error.to_string())
+            })
+        })
+        .collect();
+    let refused: Vec<String> =
+        others.into_iter().map(|thread| thread.join().expect("no panic").expect("turned away")).collect();
+    assert!(refused.iter().filter(|error| error.contains("1129")).count() >= 12, "{refused:?}");
+    over_socket(directory.path(), &Login { password: "secret", ..Login::default() })
+        .expect("another address")
+        .run("SELECT 1");
+    Client::connect(server.address, "root", "secret").expect("let in after a wait");
+    let begun = Instant::now();
+    Client::connect(server.address, "root", "secret").expect("let in");
+    assert!(begun.elapsed() < Duration::from_secs(4), "the count has ended");
+}
+
+#[test]
+fn users_change_within_a_connection() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let server = Served::start(directory.path(), &[]);
+    let mut client = server.connect();
+    for (plugin, begins_with) in [(SHA2, NATIVE), (NATIVE, SHA2), (SHA2, SHA2)] {
+        client.run("CREATE DATABASE IF NOT EXISTS d");
+        client.run("USE d");
+        client.run("SET @a = 1");
+        client.run(&format!("ALTER USER root IDENTIFIED WITH {plugin} BY 'secret'"));
+        let login = Login { password: "secret", plugin: begins_with, ..Login::default() };
+        for _ in 0..2 {
+            client.change_user(&login).expect("let in");
+            assert_eq!(client.rows("SELECT @a, DATABASE()"), vec![vec![None, None]]);
+        }
+    }
+    let id = client.rows("SELECT CONNECTION_ID()")[0][0].clone().expect("a number");
+    assert!(client.change_user(&Login { password: "wrong", ..Login::default() }).is_err());
+    assert!(client.query("SELECT 1").is_err(), "the connection has ended");
+    let mut other = Client::connect(server.address, "root", "secret").expect("let in");
+    let begun = Instant::now();
+    while other.rows("SHOW PROCESSLIST").iter().any(|row| row[0].as_deref() == Some(&id)) {
+        assert!(begun.elapsed() < Duration::from_secs(60), "the session is still there");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+/// A client that sends a byte now and then is not waited for longer than one that sends none.
+#[test]
+fn slow_bytes_do_not_keep_a_handshake_up() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let server = Served::start(directory.path(), &["--set", "connect_timeout=2"]);
+    let mut slow = TcpStream::connect(server.address).expect("a connection");
+    slow.set_read_timeout(Some(Duration::from_millis(100))).expect("a timeout");
+    slow.write_all(&[0xff, 0xff, 0, 1]).expect("sent");
+    let begun = Instant::now();
+    let mut answer = [0; 512];
+    loop {
+        assert!(begun.elapsed() < Duration::from_secs(60), "the server waits on");
+        match slow.read(&mut answer) {
+            Ok(0) => break,
+            Err(error) if error.kind() == std::io::ErrorKind::ConnectionReset => break,
+            _ => {}
+        }
+        if slow.write_all(&[0]).is_err() {
+            break;
+        }
+    }
+    server.connect().run("SELECT 1");
+}
+
+#[test]
+fn connections_are_bounded_and_root_has_one_more() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let server = Served::start(directory.path(), &["--set", "max_connections=3"]);
+    let mut clients: Vec<Client> = (0..3).map(|_| server.connect()).collect();
+    assert_eq!(clients[0].rows("SELECT @@max_connections"), vec![vec![Some("3".to_owned())]]);
+    clients.push(server.connect());
+    assert!(refusal(Client::connect(server.address, "root", "")).contains("1040"));
+    clients[0].run("SET GLOBAL max_connections = 4");
+    clients.push(server.connect());
+    assert!(refusal(Client::connect(server.address, "root", "")).contains("1040"));
+    clients.clear();
+    let begun = Instant::now();
+    while let Err(error) = Client::connect(server.address, "root", "") {
+        assert!(begun.elapsed() < Duration::from_secs(60), "{error}");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    assert!(server.terminate());
+}
