@@ -86,12 +86,15 @@ fn encode(bytes: &[u8; 32]) -> [u8; CHARACTERS] {
 mod tests {
     use super::*;
 
+    /// Password, salt, rounds and digest.
+    type Example<'e> = (&'e [u8], &'e [u8], u32, &'e [u8; CHARACTERS]);
+
     /// The salt of 20 bytes is of hashcat's published example of MySQL's hashes (mode 7401); the others are what crypt(3) of the GNU C
     /// library gives.
     #[test]
     fn digests_are_those_of_the_c_library_and_of_mysql() {
         let mysql = *b"\xF9\xCC\x98\xCE\x08\x89\x29\x24\xF5\x0A\x21\x3B\x6B\xC5\x71\xA2\xC1\x17\x78\xC5";
-        let examples: [(&[u8], &[u8], u32, &[u8; CHARACTERS]); 4] = [
+        let examples: [Example<'_>; 4] = [
             (b"hashcat", &mysql, 5000, b"bTy95Y99eAME1dwEkHOA1ndHGBWz.1bxSSRkuTXFGV/"),
             (b"Hello world!", b"saltstring", 5000, b"5B8vYYiY.CVt1RlTTf8KbXBH3hsxY/GNooZaBBGWEc5"),
             (b"Hello world!", b"saltstringsaltst", 10_000, b"3xv.VbSHBb41AL9AvLeujZkZRBAwqFMz2.opqey6IcA"),
