@@ -87,8 +87,8 @@ pub const VARIABLES: &[Variable] = &[
         |s, _| Value::UInt(s.cte_max_recursion_depth),
         |s, n| s.cte_max_recursion_depth = n,
     ),
-    shown("default_authentication_plugin", |_, f| text(f.default_plugin.name())),
     shown("datadir", |_, f| text(&f.data_directory)),
+    shown("default_authentication_plugin", |_, f| text(f.default_plugin.name())),
     settable(
         "default_storage_engine",
         |s, _| text(s.organisation.engine()),
