@@ -3,7 +3,7 @@
 //! A server without a certificate makes one on its first start and keeps it in the database's directory, under the names that MySQL gives
 //! it: `server-cert.pem` and, readable by its owner only, `server-key.pem`. Nobody has signed it but itself: clients that check either are
 //! given the file as their authority, or know it by its fingerprint, or prove by the password that both know the same one (see
-//! [`Tls::proof`]).
+//! `Tls::proof`).
 
 use crate::private_file;
 use rcgen::{CertificateParams, DnType, KeyPair};
