@@ -32,7 +32,7 @@
 //! | `statement` | [`Statement`]: prepared once, run often |
 //! | `table` | [`Table`], [`Snapshot`], [`Writer`]: rows by key, without SQL |
 //! | `rows` | [`Rows`], [`Row`] |
-//! | `arrow` | [`ArrowBatches`]: the same rows as Arrow record batches |
+//! | `arrow` | [`ArrowBatches`], [`ArrowLayout`]: the same rows as Arrow record batches |
 //! | `value` | [`ToValue`], [`FromValue`], [`Params`]: Rust's types and SQL's |
 //! | `error` | [`Error`] |
 
@@ -43,7 +43,7 @@ mod api;
 #[doc = include_str!("../../../README.md")]
 struct Readme;
 
-pub use api::arrow::ArrowBatches;
+pub use api::arrow::{ArrowBatches, ArrowLayout};
 pub use api::connection::{Connection, ExecuteResult, InterruptHandle, Transaction};
 pub use api::database::{Database, OpenOptions};
 pub use api::error::{Error, Result};
@@ -55,4 +55,5 @@ pub use leafline_access::cost::DeviceClass;
 pub use leafline_sql::{ColumnFlags, ColumnMeta};
 pub use leafline_storage::device::DiskModel;
 pub use leafline_storage::{FlushPolicy, RecoveryStep};
+pub use leafline_types::statement::Watch;
 pub use leafline_types::{Date, DateTime, Decimal, MysqlError, SqlType, Time, Value, ValueRef};

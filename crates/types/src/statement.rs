@@ -1,8 +1,10 @@
 //! What one statement carries through evaluation and conversion: its warnings and its cancellation.
 
+use std::fmt;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
-use std::sync::{Arc, OnceLock};
-use std::time::Instant;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::thread::ThreadId;
+use std::time::{Duration, Instant};
 
 use crate::error::MysqlError;
 
@@ -155,12 +157,38 @@ struct Cancellation {
     reason: AtomicU32,
     /// When the statement's time is over, in microseconds since `epoch()`; 0 if it may take as long as it likes.
     deadline: AtomicU64,
+    /// When the watch is to be called next, likewise; 0 if there is none.
+    turn: AtomicU64,
+    watching: Mutex<Option<Watching>>,
+}
+
+/// Asked at intervals, by the thread that runs statements, whether they are to stop: for programs whose signals are handled
+/// where the statement runs.
+pub type Watch = Arc<dyn Fn() -> bool + Send + Sync>;
+
+#[derive(Clone)]
+struct Watching {
+    /// Nobody else asks.
+    thread: ThreadId,
+    every: Duration,
+    watch: Watch,
+}
+
+impl fmt::Debug for Watching {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Watching").field("thread", &self.thread).field("every", &self.every).finish_non_exhaustive()
+    }
 }
 
 /// What deadlines count from.
 fn epoch() -> Instant {
     static EPOCH: OnceLock<Instant> = OnceLock::new();
     *EPOCH.get_or_init(Instant::now)
+}
+
+/// A moment in microseconds since `epoch()`, never 0.
+fn micros(at: Instant) -> u64 {
+    u64::try_from(at.saturating_duration_since(epoch()).as_micros()).unwrap_or(u64::MAX).max(1)
 }
 
 impl CancelToken {
@@ -176,10 +204,21 @@ impl CancelToken {
 
     /// Lets the statement at hand go on until then, and no longer; or as long as it likes.
     pub fn set_deadline(&self, deadline: Option<Instant>) {
-        let micros = deadline.map_or(0, |deadline| {
-            u64::try_from(deadline.saturating_duration_since(epoch()).as_micros()).unwrap_or(u64::MAX).max(1)
-        });
-        self.0.deadline.store(micros, Ordering::Relaxed);
+        self.0.deadline.store(deadline.map_or(0, micros), Ordering::Relaxed);
+    }
+
+    /// Runs `work`. When statements in it ask this token, on this thread, they ask `watch` too, about once in so much time.
+    pub fn watched<R>(&self, every: Duration, watch: &Watch, work: impl FnOnce() -> R) -> R {
+        let thread = std::thread::current().id();
+        self.set_watching(Some(Watching { thread, every, watch: watch.clone() }));
+        let _unwatched = Unwatched(self);
+        work()
+    }
+
+    fn set_watching(&self, watching: Option<Watching>) {
+        let turn = watching.as_ref().and_then(|watching| Instant::now().checked_add(watching.every));
+        *self.0.watching.lock().unwrap_or_else(PoisonError::into_inner) = watching;
+        self.0.turn.store(turn.map_or(0, micros), Ordering::Relaxed);
     }
 
     /// Makes the token ready for the next statement, unless the connection was killed.
@@ -199,14 +238,37 @@ impl CancelToken {
             1 => Some(CancelReason::QueryKilled),
             2 => Some(CancelReason::Timeout),
             3 => Some(CancelReason::ConnectionKilled),
-            _ => self.is_overdue().then_some(CancelReason::Timeout),
+            _ => self.due(),
         }
     }
 
+    /// Why to stop now, if that is a matter of time.
     #[inline]
-    fn is_overdue(&self) -> bool {
+    fn due(&self) -> Option<CancelReason> {
         let deadline = self.0.deadline.load(Ordering::Relaxed);
-        deadline != 0 && epoch().elapsed().as_micros() >= u128::from(deadline)
+        let turn = self.0.turn.load(Ordering::Relaxed);
+        if deadline == 0 && turn == 0 {
+            return None;
+        }
+        let now = micros(Instant::now());
+        if deadline != 0 && now >= deadline {
+            return Some(CancelReason::Timeout);
+        }
+        if turn != 0 && now >= turn { self.ask_watch() } else { None }
+    }
+
+    #[cold]
+    fn ask_watch(&self) -> Option<CancelReason> {
+        let watching = self.0.watching.lock().unwrap_or_else(PoisonError::into_inner).clone()?;
+        if watching.thread != std::thread::current().id() {
+            return None;
+        }
+        let next = Instant::now().checked_add(watching.every);
+        self.0.turn.store(next.map_or(0, micros), Ordering::Relaxed);
+        (watching.watch)().then(|| {
+            self.cancel(CancelReason::QueryKilled);
+            CancelReason::QueryKilled
+        })
     }
 
     /// Ok to go on, or the error to end the statement with (1317 or 3024).
@@ -217,6 +279,15 @@ impl CancelToken {
             Some(CancelReason::Timeout) => Err(MysqlError::query_timeout()),
             Some(_) => Err(MysqlError::query_interrupted()),
         }
+    }
+}
+
+/// Ends the watch, also where the work panics.
+struct Unwatched<'t>(&'t CancelToken);
+
+impl Drop for Unwatched<'_> {
+    fn drop(&mut self) {
+        self.0.set_watching(None);
     }
 }
 
@@ -252,7 +323,7 @@ impl<'c> Steps<'c> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::time::Duration;
+    use std::sync::atomic::AtomicBool;
 
     #[test]
     fn warnings_beyond_the_cap_are_counted_not_kept() {
@@ -278,6 +349,23 @@ mod tests {
         assert_eq!(t.check().unwrap_err().code, 1317);
         t.rearm();
         assert!(t.check().is_ok());
+    }
+
+    #[test]
+    fn a_watch_stops_statements_on_its_thread() {
+        let (t, stop) = (CancelToken::new(), Arc::new(AtomicBool::new(false)));
+        let seen = stop.clone();
+        let watch: Watch = Arc::new(move || seen.load(Ordering::Relaxed));
+        t.watched(Duration::ZERO, &watch, || {
+            t.rearm();
+            assert!(t.check().is_ok());
+            stop.store(true, Ordering::Relaxed);
+            std::thread::sleep(Duration::from_micros(2));
+            std::thread::scope(|scope| scope.spawn(|| assert!(t.check().is_ok())).join().unwrap());
+            assert_eq!(t.check().unwrap_err().code, 1317);
+        });
+        t.rearm();
+        assert!(t.check().is_ok(), "nobody watches any more");
     }
 
     #[test]

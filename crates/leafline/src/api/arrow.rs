@@ -6,20 +6,17 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::{Date32Type, TimestampMicrosecondType};
 use arrow_array::{ArrayRef, Date32Array, RecordBatch, RecordBatchOptions, TimestampMicrosecondArray};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
-use leafline_sql::{ColumnFlags, ColumnMeta, Outcome, RowStream};
+use leafline_sql::{Chunk, ChunkValues, ColumnFlags, ColumnMeta, Outcome, RowStream};
 use leafline_types::column::{Batch, arrow_type};
-use leafline_types::{Date, DateTime, MysqlError};
+use leafline_types::{Date, DateTime, MysqlError, SqlType};
 use std::fmt;
 use std::sync::Arc;
 
-/// The rows of a statement as record batches, computed as they are read. After an error there are no more.
-///
-/// Integers are Int64 or UInt64 whatever their width, DECIMAL is Decimal128 up to 38 digits and Decimal256 beyond,
-/// DATE is Date32, DATETIME a Timestamp in microseconds without a time zone, TIME a Duration in microseconds. Dates that are no
-/// days (`0000-00-00`) are NULL.
+/// The rows of a statement as record batches, computed as they are read. After an error there are no more. [`ArrowLayout`] says
+/// of which types.
 pub struct ArrowBatches<'c> {
     connection: &'c mut Connection,
-    schema: SchemaRef,
+    layout: ArrowLayout,
     stream: Option<RowStream>,
 }
 
@@ -29,9 +26,42 @@ impl<'c> ArrowBatches<'c> {
             Outcome::Rows(stream) => Some(stream),
             Outcome::Done(_) => None,
         };
-        let columns = stream.as_ref().map_or(&[][..], |stream| stream.columns());
-        let schema = Arc::new(Schema::new(columns.iter().map(field).collect::<Vec<_>>()));
-        ArrowBatches { connection, schema, stream }
+        let layout = ArrowLayout::new(stream.as_ref().map_or(&[][..], |stream| stream.columns()));
+        ArrowBatches { connection, layout, stream }
+    }
+
+    /// Names and types of the columns.
+    pub fn schema(&self) -> SchemaRef {
+        self.layout.schema()
+    }
+
+    fn next_batch(&mut self) -> Result<Option<RecordBatch>> {
+        let Some(stream) = &mut self.stream else { return Ok(None) };
+        match stream.next_batch(&mut self.connection.session)? {
+            Some(batch) => Ok(Some(self.layout.batch(batch)?)),
+            None => Ok(None),
+        }
+    }
+}
+
+/// Columns of a result as Arrow has them: for bindings to other languages, which read rows from [`Connection::session`] themselves.
+///
+/// Integers are Int64 or UInt64 whatever their width, DECIMAL is Decimal128 up to 38 digits and Decimal256 beyond,
+/// DATE is Date32, DATETIME a Timestamp in microseconds without a time zone, TIME a Duration in microseconds. Dates that are no
+/// days (`0000-00-00`) are NULL.
+#[derive(Clone, Debug)]
+pub struct ArrowLayout {
+    schema: SchemaRef,
+    types: Arc<[SqlType]>,
+}
+
+impl ArrowLayout {
+    /// That of these columns.
+    pub fn new(columns: &[ColumnMeta]) -> ArrowLayout {
+        ArrowLayout {
+            schema: Arc::new(Schema::new(columns.iter().map(field).collect::<Vec<_>>())),
+            types: columns.iter().map(ColumnMeta::value_type).collect(),
+        }
     }
 
     /// Names and types of the columns.
@@ -39,15 +69,19 @@ impl<'c> ArrowBatches<'c> {
         self.schema.clone()
     }
 
-    fn next_batch(&mut self) -> Result<Option<RecordBatch>> {
-        let Some(stream) = &mut self.stream else { return Ok(None) };
-        match stream.next_batch(&mut self.connection.session)? {
-            Some(batch) => Ok(Some(self.record_batch(batch)?)),
-            None => Ok(None),
-        }
+    /// Some rows as a record batch.
+    ///
+    /// # Errors
+    /// If they have other columns: a bug.
+    pub fn record_batch(&self, chunk: &Chunk) -> Result<RecordBatch> {
+        let batch = match &chunk.values {
+            ChunkValues::Columns(batch) => batch.clone(),
+            ChunkValues::Rows(rows) => rows.to_batch(&self.types).map_err(MysqlError::unknown_error)?,
+        };
+        Ok(self.batch(batch)?)
     }
 
-    fn record_batch(&self, mut batch: Batch) -> Result<RecordBatch, MysqlError> {
+    fn batch(&self, mut batch: Batch) -> Result<RecordBatch, MysqlError> {
         batch.columns.iter_mut().for_each(|column| *column = since_epoch(column));
         let options = RecordBatchOptions::new().with_row_count(Some(batch.rows));
         RecordBatch::try_new_with_options(self.schema.clone(), batch.columns, &options)
@@ -93,6 +127,6 @@ impl Iterator for ArrowBatches<'_> {
 
 impl fmt::Debug for ArrowBatches<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ArrowBatches").field("schema", &self.schema).finish_non_exhaustive()
+        f.debug_struct("ArrowBatches").field("layout", &self.layout).finish_non_exhaustive()
     }
 }

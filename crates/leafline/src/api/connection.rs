@@ -7,11 +7,12 @@ use super::rows::Rows;
 use super::statement::{Discarded, Statement};
 use super::value::{Params, parameters};
 use leafline_sql::{Outcome, OwnFiles, Session};
-use leafline_types::statement::{CancelReason, CancelToken};
+use leafline_types::statement::{CancelReason, CancelToken, Watch};
 use leafline_types::{MysqlError, Value};
 use std::fmt;
 use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
+use std::time::Duration;
 
 /// What a statement without rows did.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -225,5 +226,25 @@ impl InterruptHandle {
     /// Ends the running statement with error 1317. Does nothing if none runs.
     pub fn interrupt(&self) {
         self.0.cancel(CancelReason::QueryKilled);
+    }
+
+    /// Runs `work`. About once in so much time a statement that runs in it, on this thread, asks `watch`, and ends with error 1317
+    /// when that says true: for programs whose signals are handled by the thread that runs statements.
+    ///
+    /// ```
+    /// # use std::{sync::Arc, time::Duration};
+    /// # fn main() -> leafline::Result<()> {
+    /// # let directory = tempfile::tempdir().unwrap();
+    /// # let database = leafline::Database::open(directory.path().join("db"))?;
+    /// # let mut connection = database.connect()?;
+    /// let watch: leafline::Watch = Arc::new(|| true);
+    /// let handle = connection.interrupt_handle();
+    /// let stopped = handle.watched(Duration::from_millis(1), &watch, || connection.execute("DO SLEEP(1000)", ()));
+    /// assert_eq!(stopped.unwrap_err().code(), 1317);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn watched<R>(&self, every: Duration, watch: &Watch, work: impl FnOnce() -> R) -> R {
+        self.0.watched(every, watch, work)
     }
 }

@@ -1,0 +1,30 @@
+"""DB-API's type objects: a type code of ``Cursor.description`` equals that of its kind.
+
+Type codes are MySQL's numbers of types. Strings of bytes all have BLOB's, which strings of characters never have.
+"""
+
+
+class TypeObject(frozenset):
+    """Types of a kind: equal to the code of each of them."""
+
+    def __eq__(self, other):
+        if isinstance(other, int):
+            return other in self
+        return frozenset.__eq__(self, other)
+
+    def __ne__(self, other):
+        return not self == other
+
+    __hash__ = frozenset.__hash__
+
+
+# VARCHAR and TEXT, CHAR with ENUM and SET, JSON.
+STRING = TypeObject([253, 254, 245])
+# BINARY, VARBINARY and BLOB; BIT.
+BINARY = TypeObject([252, 16])
+# TINYINT, SMALLINT, INT, FLOAT, DOUBLE, BIGINT, MEDIUMINT, YEAR, DECIMAL.
+NUMBER = TypeObject([1, 2, 3, 4, 5, 8, 9, 13, 246])
+# TIMESTAMP, DATE, TIME, DATETIME.
+DATETIME = TypeObject([7, 10, 11, 12])
+# Rows have no numbers of their own.
+ROWID = TypeObject()

@@ -1,0 +1,426 @@
+//! `Cursor`: statements and their rows.
+//!
+//! Rows are read as they are asked for. A statement runs until it has its first rows, so that what fails at once fails in `execute`; cursors
+//! of one connection may be read by turns, whatever else it runs.
+
+use crate::append;
+use crate::arrow::{ArrowStream, Batches, capsule};
+use crate::connection::{Bracket, Connection};
+use crate::error::{InterfaceError, NotSupportedError, ProgrammingError};
+use crate::handle::{Handle, Many, Started};
+use crate::parameters::Parameters;
+use crate::values::RowReader;
+use arrow_array::RecordBatchReader;
+use leafline::{ArrowLayout, ColumnFlags, ColumnMeta, SqlType};
+use leafline_sql::Chunk;
+use leafline_server::protocol::column::{field_type, type_byte};
+use parking_lot::Mutex;
+use pyo3::prelude::*;
+use pyo3::types::{PyCapsule, PyList, PyTuple};
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+/// Parameters that are converted before the statement is run with them.
+const MANY: usize = 1000;
+
+/// A cursor of a connection. Its rows are read as they are asked for.
+#[pyclass(frozen, weakref, module = "leafline")]
+pub(crate) struct Cursor {
+    connection: Py<Connection>,
+    handle: Arc<Handle>,
+    /// Of its rows, in the session.
+    number: u64,
+    state: Mutex<State>,
+}
+
+struct State {
+    closed: bool,
+    arraysize: usize,
+    rowcount: i64,
+    lastrowid: Option<u64>,
+    /// Of the last statement, if it gave rows.
+    columns: Option<Arc<[ColumnMeta]>>,
+    reader: Option<RowReader>,
+    /// Rows that came before they were asked for.
+    ready: VecDeque<Arc<Chunk>>,
+    /// The session has no more of them.
+    ended: bool,
+}
+
+impl Cursor {
+    pub(crate) fn new(connection: Py<Connection>, handle: Arc<Handle>) -> Cursor {
+        let state = State {
+            closed: false,
+            arraysize: 1,
+            rowcount: -1,
+            lastrowid: None,
+            columns: None,
+            reader: None,
+            ready: VecDeque::new(),
+            ended: true,
+        };
+        Cursor { connection, number: handle.number(), handle, state: Mutex::new(state) }
+    }
+
+    /// Forgets the last statement, and its rows.
+    fn begin(&self) -> PyResult<()> {
+        let mut state = self.open_state()?;
+        (state.rowcount, state.lastrowid, state.columns) = (-1, None, None);
+        (state.reader, state.ended) = (None, true);
+        state.ready.clear();
+        Ok(())
+    }
+
+    /// No other thread's business can be between: nobody waits for the interpreter with the state in hand.
+    fn open_state(&self) -> PyResult<parking_lot::MutexGuard<'_, State>> {
+        let state = self.state.try_lock();
+        let state = state.ok_or_else(|| InterfaceError::new_err("another thread reads rows of this cursor"))?;
+        if state.closed { Err(ProgrammingError::new_err("the cursor is closed")) } else { Ok(state) }
+    }
+
+    pub(crate) fn run(&self, py: Python<'_>, operation: &str, parameters: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
+        self.begin()?;
+        let parameters = Parameters::of(parameters)?;
+        let started = self.handle.run(py, |open| open.start(self.number, operation, parameters))?;
+        let mut state = self.open_state()?;
+        match started {
+            Started::Done(done) => {
+                state.rowcount = i64::try_from(done.matched).unwrap_or(i64::MAX);
+                state.lastrowid = Some(done.insert_id).filter(|id| *id != 0);
+            }
+            Started::Rows { columns, chunks, ended } => {
+                if ended {
+                    let rows: usize = chunks.iter().map(|chunk| chunk.rows()).sum();
+                    state.rowcount = i64::try_from(rows).unwrap_or(i64::MAX);
+                }
+                (state.columns, state.ready, state.ended) = (Some(columns), chunks.into(), ended);
+            }
+        }
+        Ok(())
+    }
+
+    pub(crate) fn run_many(&self, py: Python<'_>, operation: &str, all: &Bound<'_, PyAny>) -> PyResult<()> {
+        self.begin()?;
+        let mut all = all.try_iter()?;
+        let bracket = self.handle.run(py, Bracket::begin)?;
+        let done = self.run_chunks(py, operation, || {
+            let some = all.by_ref().take(MANY).map(|one| Parameters::of(Some(&one?)));
+            some.collect::<PyResult<Vec<_>>>()
+        });
+        let ended = self.handle.run(py, |open| bracket.end(open, done.is_ok()));
+        let many = done?;
+        ended?;
+        let mut state = self.open_state()?;
+        state.rowcount = i64::try_from(many.rows).unwrap_or(i64::MAX);
+        state.lastrowid = many.last_row;
+        Ok(())
+    }
+
+    /// Runs a statement with all parameters that `next` gives, until it gives none.
+    fn run_chunks(
+        &self,
+        py: Python<'_>,
+        operation: &str,
+        mut next: impl FnMut() -> PyResult<Vec<Parameters>>,
+    ) -> PyResult<Many> {
+        let mut many = Many::default();
+        loop {
+            let some = next()?;
+            if some.is_empty() {
+                return Ok(many);
+            }
+            let more = self.handle.run(py, |open| open.run_all(operation, some))?;
+            if more.gave_rows {
+                return Err(ProgrammingError::new_err("executemany runs statements that give no rows"));
+            }
+            many.rows += more.rows;
+            many.last_row = more.last_row.or(many.last_row);
+            py.check_signals()?;
+        }
+    }
+
+    /// Up to `most` rows.
+    fn fetch<'py>(&self, py: Python<'py>, most: usize) -> PyResult<Vec<Bound<'py, PyTuple>>> {
+        let mut rows = Vec::new();
+        while rows.len() < most {
+            let mut state = self.open_state()?;
+            if state.columns.is_none() {
+                return Err(ProgrammingError::new_err("the last statement gave no rows"));
+            }
+            if let Some(reader) = state.reader.as_mut().filter(|reader| reader.left() > 0) {
+                let wanted = most - rows.len();
+                rows.reserve(reader.left().min(wanted));
+                for _ in 0..reader.left().min(wanted) {
+                    rows.extend(reader.next(py)?);
+                }
+                continue;
+            }
+            // Whose memory the session may use again.
+            state.reader = None;
+            if let Some(chunk) = state.ready.pop_front() {
+                state.reader = Some(RowReader::new(chunk));
+                continue;
+            }
+            if state.ended {
+                break;
+            }
+            drop(state);
+            let chunk = self.handle.run(py, |open| open.next_chunk(self.number))?;
+            let mut state = self.open_state()?;
+            state.ended |= chunk.is_none();
+            state.ready.extend(chunk);
+        }
+        let mut state = self.open_state()?;
+        if state.reader.as_ref().is_some_and(|reader| reader.left() == 0) {
+            state.reader = None;
+        }
+        Ok(rows)
+    }
+
+    /// What is left of the rows, which the cursor has no longer.
+    fn batches(&self, py: Python<'_>) -> PyResult<Batches> {
+        let (columns, chunks, skip, ended) = {
+            let mut state = self.open_state()?;
+            let Some(columns) = state.columns.clone() else {
+                return Err(ProgrammingError::new_err("the last statement gave no rows"));
+            };
+            let mut chunks = std::mem::take(&mut state.ready);
+            let mut skip = 0;
+            if let Some(reader) = state.reader.take() {
+                let (chunk, read) = reader.rest();
+                chunks.push_front(chunk.clone());
+                skip = read;
+            }
+            (columns, chunks, skip, std::mem::replace(&mut state.ended, true))
+        };
+        let number = self.handle.number();
+        if !ended {
+            self.handle.run(py, |open| {
+                open.hand_over(self.number, number);
+                Ok(())
+            })?;
+        }
+        Ok(Batches::new(self.handle.clone(), number, ArrowLayout::new(&columns), chunks, skip))
+    }
+}
+
+#[pymethods]
+impl Cursor {
+    /// Runs a statement. Its parameters are `?`. Returns the cursor.
+    #[pyo3(signature = (operation, parameters=None, /))]
+    fn execute<'py>(
+        slf: Bound<'py, Self>,
+        operation: &str,
+        parameters: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, Self>> {
+        slf.get().run(slf.py(), operation, parameters)?;
+        Ok(slf)
+    }
+
+    /// Runs a statement, prepared once, with each of many parameters. With autocommit they are one transaction. Returns the cursor.
+    #[pyo3(signature = (operation, seq_of_parameters, /))]
+    fn executemany<'py>(
+        slf: Bound<'py, Self>,
+        operation: &str,
+        seq_of_parameters: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, Self>> {
+        slf.get().run_many(slf.py(), operation, seq_of_parameters)?;
+        Ok(slf)
+    }
+
+    /// There are no stored procedures: raises NotSupportedError.
+    #[pyo3(signature = (procname, parameters=None, /))]
+    fn callproc(&self, procname: &str, parameters: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
+        let _ = parameters;
+        Err(NotSupportedError::new_err(format!("there are no stored procedures, and so no {procname}")))
+    }
+
+    /// The next row, or None.
+    fn fetchone<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyTuple>>> {
+        Ok(self.fetch(py, 1)?.pop())
+    }
+
+    /// The next rows, `size` or `arraysize` of them, or those that are left.
+    #[pyo3(signature = (size=None))]
+    fn fetchmany<'py>(&self, py: Python<'py>, size: Option<usize>) -> PyResult<Bound<'py, PyList>> {
+        let size = match size {
+            Some(size) => size,
+            None => self.open_state()?.arraysize,
+        };
+        PyList::new(py, self.fetch(py, size)?)
+    }
+
+    /// All rows that are left.
+    fn fetchall<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        PyList::new(py, self.fetch(py, usize::MAX)?)
+    }
+
+    /// A statement has one result: returns None.
+    fn nextset(&self) -> PyResult<Option<bool>> {
+        self.begin()?;
+        self.handle.discard(self.number);
+        Ok(None)
+    }
+
+    /// Does nothing.
+    #[pyo3(signature = (sizes, /))]
+    fn setinputsizes(&self, sizes: &Bound<'_, PyAny>) {
+        let _ = sizes;
+    }
+
+    /// Does nothing.
+    #[pyo3(signature = (size, column=None, /))]
+    fn setoutputsize(&self, size: &Bound<'_, PyAny>, column: Option<&Bound<'_, PyAny>>) {
+        let _ = (size, column);
+    }
+
+    /// Ends the cursor and its statement.
+    fn close(&self) {
+        if let Some(mut state) = self.state.try_lock() {
+            state.closed = true;
+            (state.reader, state.columns) = (None, None);
+            state.ready.clear();
+        }
+        self.handle.discard(self.number);
+    }
+
+    /// What is left of the rows as a capsule with an `ArrowArrayStream`, which reads them as it is read.
+    #[pyo3(signature = (requested_schema=None))]
+    fn __arrow_c_stream__<'py>(
+        &self,
+        py: Python<'py>,
+        requested_schema: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyCapsule>> {
+        // As the interface lets a producer that cannot cast.
+        let _ = requested_schema;
+        capsule(py, Box::new(self.batches(py)?))
+    }
+
+    /// What is left of the rows as a `pyarrow.RecordBatchReader`, which reads them as it is read.
+    fn fetch_record_batch_reader<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        let py = slf.py();
+        py.import("pyarrow")?.getattr("RecordBatchReader")?.call_method1("from_stream", (slf,))
+    }
+
+    /// What is left of the rows as a `pyarrow.Table`.
+    fn fetch_arrow_table<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let pyarrow = py.import("pyarrow")?;
+        let mut left = self.batches(py)?;
+        let mut batches = Vec::new();
+        while let Some(batch) = left.next_batch(py)? {
+            batches.push(batch);
+            py.check_signals()?;
+        }
+        pyarrow.call_method1("table", (ArrowStream::new(left.schema(), batches),))
+    }
+
+    /// What is left of the rows as a `pandas.DataFrame`.
+    fn df<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        self.fetch_arrow_table(py)?.call_method0("to_pandas")
+    }
+
+    /// What is left of the rows as a `polars.DataFrame`.
+    fn pl<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        slf.py().import("polars")?.call_method1("DataFrame", (slf,))
+    }
+
+    /// Appends rows to a table: those of anything with `__arrow_c_stream__`, such as a `pyarrow.Table` or a DataFrame of pandas or polars, column by
+    /// column of the same name. With autocommit they are one transaction. Returns how many there were.
+    #[pyo3(signature = (table, data, /, *, schema=None))]
+    fn append(&self, py: Python<'_>, table: &str, data: &Bound<'_, PyAny>, schema: Option<&str>) -> PyResult<u64> {
+        self.begin()?;
+        let mut rows = append::Rows::of(data)?;
+        let statement = rows.statement(table, schema)?;
+        let bracket = self.handle.run(py, Bracket::begin)?;
+        let done = self.run_chunks(py, &statement, || rows.next_some(py, MANY));
+        let ended = self.handle.run(py, |open| bracket.end(open, done.is_ok()));
+        let many = done?;
+        ended?;
+        self.open_state()?.rowcount = i64::try_from(many.rows).unwrap_or(i64::MAX);
+        Ok(many.rows)
+    }
+
+    /// Name, type code, None, internal size, precision, scale and whether it may be NULL, of each column; None if the last statement gave no rows.
+    #[getter]
+    fn description<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyTuple>>> {
+        let Some(columns) = self.open_state()?.columns.clone() else { return Ok(None) };
+        let columns = columns.iter().map(|column| described(py, column)).collect::<PyResult<Vec<_>>>()?;
+        PyTuple::new(py, columns).map(Some)
+    }
+
+    /// How many rows the last statement inserted, deleted, or found to update; of a query how many it gave, -1 if that is not known yet.
+    #[getter]
+    fn rowcount(&self) -> PyResult<i64> {
+        Ok(self.open_state()?.rowcount)
+    }
+
+    /// The AUTO_INCREMENT value that the last statement stored, the first if it generated many, or None.
+    #[getter]
+    fn lastrowid(&self) -> PyResult<Option<u64>> {
+        Ok(self.open_state()?.lastrowid)
+    }
+
+    /// How many rows `fetchmany` reads unless told.
+    #[getter]
+    fn arraysize(&self) -> PyResult<usize> {
+        Ok(self.open_state()?.arraysize)
+    }
+
+    #[setter]
+    fn set_arraysize(&self, size: usize) -> PyResult<()> {
+        self.open_state()?.arraysize = size;
+        Ok(())
+    }
+
+    /// The connection.
+    #[getter]
+    fn connection(&self, py: Python<'_>) -> Py<Connection> {
+        self.connection.clone_ref(py)
+    }
+
+    fn __iter__(slf: Py<Self>) -> Py<Self> {
+        slf
+    }
+
+    fn __next__<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyTuple>>> {
+        self.fetchone(py)
+    }
+
+    fn __enter__(slf: Py<Self>) -> Py<Self> {
+        slf
+    }
+
+    #[pyo3(signature = (*exception))]
+    fn __exit__(&self, exception: &Bound<'_, PyTuple>) -> bool {
+        let _ = exception;
+        self.close();
+        false
+    }
+}
+
+impl Drop for Cursor {
+    fn drop(&mut self) {
+        self.handle.discard(self.number);
+    }
+}
+
+/// A column as `description` has it.
+fn described<'py>(py: Python<'py>, column: &ColumnMeta) -> PyResult<Bound<'py, PyTuple>> {
+    let digits = match &column.ty {
+        SqlType::Decimal { precision, scale, .. } => Some((*precision, *scale)),
+        _ => None,
+    };
+    let bytes = column.display_bytes(column.collation.charset().max_bytes());
+    let nullable = !column.flags.has(ColumnFlags::NOT_NULL);
+    let (precision, scale) = digits.unzip();
+    (&column.name, type_code(&column.ty), py.None(), bytes, precision, scale, nullable).into_pyobject(py)
+}
+
+/// MySQL's number of a type, but of strings of bytes always BLOB's, and never of others.
+fn type_code(ty: &SqlType) -> u8 {
+    match ty {
+        SqlType::Text { .. } => field_type::VAR_STRING,
+        ty if ty.is_bytes() => field_type::BLOB,
+        ty => type_byte(ty),
+    }
+}

@@ -1,0 +1,22 @@
+"""What the tests share: a database of their own."""
+
+import pytest
+
+import leafline
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "db"
+
+
+@pytest.fixture
+def connection(path):
+    connection = leafline.connect(path, database="test", buffer_pool_size=32 << 20)
+    yield connection
+    connection.close()
+
+
+@pytest.fixture
+def cursor(connection):
+    return connection.cursor()
