@@ -14,7 +14,7 @@ use arrow_array::RecordBatchReader;
 use leafline::{ArrowLayout, ColumnFlags, ColumnMeta, SqlType};
 use leafline_sql::Chunk;
 use leafline_server::protocol::column::{field_type, type_byte};
-use parking_lot::Mutex;
+use parking_lot::{Mutex, MutexGuard};
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyList, PyTuple};
 use std::collections::VecDeque;
@@ -72,9 +72,12 @@ impl Cursor {
     }
 
     /// No other thread's business can be between: nobody waits for the interpreter with the state in hand.
-    fn open_state(&self) -> PyResult<parking_lot::MutexGuard<'_, State>> {
-        let state = self.state.try_lock();
-        let state = state.ok_or_else(|| InterfaceError::new_err("another thread reads rows of this cursor"))?;
+    fn state(&self) -> PyResult<MutexGuard<'_, State>> {
+        self.state.try_lock().ok_or_else(|| InterfaceError::new_err("another thread reads rows of this cursor"))
+    }
+
+    fn open_state(&self) -> PyResult<MutexGuard<'_, State>> {
+        let state = self.state()?;
         if state.closed { Err(ProgrammingError::new_err("the cursor is closed")) } else { Ok(state) }
     }
 
@@ -278,7 +281,7 @@ impl Cursor {
     fn close(&self) {
         if let Some(mut state) = self.state.try_lock() {
             state.closed = true;
-            (state.reader, state.columns) = (None, None);
+            state.reader = None;
             state.ready.clear();
         }
         self.handle.discard(self.number);
@@ -343,7 +346,7 @@ impl Cursor {
     /// Name, type code, None, internal size, precision, scale and whether it may be NULL, of each column; None if the last statement gave no rows.
     #[getter]
     fn description<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyTuple>>> {
-        let Some(columns) = self.open_state()?.columns.clone() else { return Ok(None) };
+        let Some(columns) = self.state()?.columns.clone() else { return Ok(None) };
         let columns = columns.iter().map(|column| described(py, column)).collect::<PyResult<Vec<_>>>()?;
         PyTuple::new(py, columns).map(Some)
     }
@@ -351,24 +354,24 @@ impl Cursor {
     /// How many rows the last statement inserted, deleted, or found to update; of a query how many it gave, -1 if that is not known yet.
     #[getter]
     fn rowcount(&self) -> PyResult<i64> {
-        Ok(self.open_state()?.rowcount)
+        Ok(self.state()?.rowcount)
     }
 
     /// The AUTO_INCREMENT value that the last statement stored, the first if it generated many, or None.
     #[getter]
     fn lastrowid(&self) -> PyResult<Option<u64>> {
-        Ok(self.open_state()?.lastrowid)
+        Ok(self.state()?.lastrowid)
     }
 
     /// How many rows `fetchmany` reads unless told.
     #[getter]
     fn arraysize(&self) -> PyResult<usize> {
-        Ok(self.open_state()?.arraysize)
+        Ok(self.state()?.arraysize)
     }
 
     #[setter]
     fn set_arraysize(&self, size: usize) -> PyResult<()> {
-        self.open_state()?.arraysize = size;
+        self.state()?.arraysize = size;
         Ok(())
     }
 

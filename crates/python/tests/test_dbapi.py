@@ -200,7 +200,7 @@ def test_executemany_is_all_or_nothing_with_autocommit(path):
         connection.executemany("INSERT INTO t VALUES (?)", [(n % 3000,) for n in range(5000)])
     assert connection.execute("SELECT COUNT(*) FROM t").fetchone() == (0,)
     with pytest.raises(ZeroDivisionError):
-        connection.executemany("INSERT INTO t VALUES (?)", ((1 // (1999 - n),) for n in range(5000)))
+        connection.executemany("INSERT INTO t VALUES (?)", ((n + 0 // (1999 - n),) for n in range(5000)))
     assert connection.execute("SELECT COUNT(*) FROM t").fetchone() == (0,) and not connection.in_transaction
     with pytest.raises(leafline.ProgrammingError):
         connection.executemany("SELECT ?", [(1,)])
@@ -241,6 +241,8 @@ def test_what_is_closed_says_so(path):
     cursor.close()
     with pytest.raises(leafline.ProgrammingError, match="closed"):
         cursor.fetchone()
+    # What it was can still be asked.
+    assert cursor.rowcount == -1 and cursor.description is None and cursor.lastrowid is None and cursor.arraysize == 1
 
 
 def test_what_is_public_is_documented():

@@ -150,7 +150,7 @@ INTERRUPTED = """
     "statement",
     [
         "DO SLEEP(600)",
-        "WITH RECURSIVE c AS (SELECT 1 n UNION ALL SELECT n + 1 FROM c WHERE n < 1000) SELECT COUNT(*) FROM c a, c b, c d WHERE a.n + b.n = d.n * 7",
+        "WITH RECURSIVE c AS (SELECT 1 n UNION ALL SELECT n + 1 FROM c WHERE n < 1000) SELECT COUNT(*) FROM c a, c b, c d WHERE a.n + b.n * d.n < 0",
         "wait for a thread",
     ],
 )

@@ -3,8 +3,6 @@
 from sqlalchemy.testing import exclusions
 from sqlalchemy.testing.requirements import SuiteRequirements
 
-yes, no = exclusions.open(), exclusions.closed()
-
 
 class Requirements(SuiteRequirements):
     pass
@@ -46,7 +44,7 @@ HAS = """
 """.split()
 for _name in HAS:
     if hasattr(SuiteRequirements, _name) and isinstance(getattr(SuiteRequirements, _name), property):
-        setattr(Requirements, _name, property(lambda self: yes))
+        setattr(Requirements, _name, property(lambda self: exclusions.open()))
 
 # What MySQL has not either, and what Leafline has not.
 HAS_NOT = {
@@ -75,7 +73,7 @@ HAS_NOT = {
 }
 for _name in HAS_NOT:
     assert hasattr(SuiteRequirements, _name), _name
-    setattr(Requirements, _name, property(lambda self: no))
+    setattr(Requirements, _name, property(lambda self: exclusions.closed()))
 
 
 def _isolation_levels(self, config):

@@ -4,7 +4,7 @@
 //! little on the stack lets it be taller.
 
 use leafline_types::expr::{self, ArithmeticOp, Expr, build};
-use leafline_types::{ExprType, IntervalUnit, MysqlError, SqlType, Value};
+use leafline_types::{Collation, ExprType, IntervalUnit, MysqlError, SqlType, Value};
 
 use super::scope::{Block, Clause, Scope, qualified};
 use super::{Binder, cast, literal};
@@ -171,7 +171,7 @@ impl ExpressionBinder<'_, '_, '_> {
         let value = self.binder.context.variables.system(scope, name)?;
         let mut bound = self.value(value);
         if bound.ty.sql.is_string() {
-            bound.ty.collation = leafline_types::Collation::Utf8mb3GeneralCi;
+            bound.ty.collation = Collation::Utf8mb3GeneralCi;
             bound.ty.coercibility = leafline_types::Coercibility::SystemConstant;
         }
         Ok(bound)
@@ -427,6 +427,8 @@ impl ExpressionBinder<'_, '_, '_> {
         // A literal of digits or bits is a number beside one branch, and bytes beside the next.
         let literal = operand.filter(|e| literal::is_bytes(e));
         let operand = operand.filter(|_| literal.is_none()).map(|e| self.bind(e)).transpose()?;
+        // As in MySQL, CASE compares documents as the text that they are shown as.
+        let operand = operand.map(document_as_text).transpose()?;
         let number = operand.as_ref().is_some_and(|operand| operand.ty.sql.is_numeric());
         let branches = branches
             .iter()
@@ -434,6 +436,7 @@ impl ExpressionBinder<'_, '_, '_> {
                 let when = match literal {
                     Some(literal) => self.compare(CompareOp::Eq, literal, when)?,
                     None if number => self.number(when)?,
+                    None if operand.is_some() => document_as_text(self.bind(when)?)?,
                     None => self.bind(when)?,
                 };
                 Ok((when, self.bind(then)?))
@@ -468,7 +471,7 @@ impl ExpressionBinder<'_, '_, '_> {
 
     fn collate(&mut self, operand: &ast::Expr, name: &str) -> Bound {
         let operand = self.bind(operand)?;
-        build::collate(operand, leafline_types::Collation::from_name(name)?)
+        build::collate(operand, Collation::from_name(name)?)
     }
 
     // --- functions ---
@@ -503,5 +506,13 @@ fn truth_value(e: &ast::Expr, bound: Expr) -> Expr {
     match &e.kind {
         ExprKind::Literal(Literal::Boolean(_)) => build::json_truth(bound),
         _ => bound,
+    }
+}
+
+/// A document as text; anything else as it is.
+fn document_as_text(bound: Expr) -> Bound {
+    match bound.ty.sql {
+        SqlType::Json => build::cast(bound, build::CastTarget::Char(None), Collation::Utf8mb4Bin),
+        _ => Ok(bound),
     }
 }

@@ -25,8 +25,10 @@ pub(crate) fn literal(text: &str) -> String {
 pub(crate) fn create_table(table: &TableDef, next_auto_increment: u64, zone: &Zone) -> String {
     let mut lines: Vec<String> = table.named_columns().map(|(_, one)| column(one, zone)).collect();
     lines.extend(table.indexes.iter().filter(|index| !index.parts.is_empty()).map(|index| key(table, index)));
-    let foreign = table.foreign_keys.iter();
-    lines.extend(foreign.map(|key| key.definition(&table.database, &table.columns)));
+    let mut foreign: Vec<_> = table.foreign_keys.iter().collect();
+    // As MySQL keeps them.
+    foreign.sort_by_cached_key(|key| key.name.to_lowercase());
+    lines.extend(foreign.into_iter().map(|key| key.definition(&table.database, &table.columns)));
     for check in &table.checks {
         let enforced = if check.enforced { "" } else { " /*!80016 NOT ENFORCED */" };
         lines.push(format!("CONSTRAINT {} CHECK (({})){enforced}", quoted(&check.name), check.expression));
