@@ -5,13 +5,13 @@
 use crate::error::{DataError, NotSupportedError, ProgrammingError};
 use crate::parameters::Parameters;
 use arrow_array::cast::AsArray;
-use arrow_array::ffi_stream::{RecordBatchStreamReader, FFI_ArrowArrayStream};
+use arrow_array::ffi_stream::{FFI_ArrowArrayStream, RecordBatchStreamReader};
 use arrow_array::types::{
     ArrowPrimitiveType, Date32Type, Date64Type, Decimal128Type, Decimal256Type, DurationMicrosecondType,
-    DurationMillisecondType, DurationNanosecondType, DurationSecondType, Float16Type, Float32Type, Float64Type,
-    Int8Type, Int16Type, Int32Type, Int64Type, Time32MillisecondType, Time32SecondType, Time64MicrosecondType,
-    Time64NanosecondType, TimestampMicrosecondType, TimestampMillisecondType, TimestampNanosecondType,
-    TimestampSecondType, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
+    DurationMillisecondType, DurationNanosecondType, DurationSecondType, Float16Type, Float32Type,
+    Float64Type, Int8Type, Int16Type, Int32Type, Int64Type, Time32MillisecondType, Time32SecondType,
+    Time64MicrosecondType, Time64NanosecondType, TimestampMicrosecondType, TimestampMillisecondType,
+    TimestampNanosecondType, TimestampSecondType, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
 };
 use arrow_array::{Array, ArrayRef, RecordBatch, RecordBatchReader};
 use arrow_schema::{DataType, SchemaRef, TimeUnit};
@@ -113,12 +113,16 @@ fn check_type(name: &str, ty: &DataType) -> PyResult<()> {
         DataType::Dictionary(_, values) => check_type(name, values),
         DataType::Null | DataType::Boolean => Ok(()),
         DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => Ok(()),
-        DataType::Binary | DataType::LargeBinary | DataType::BinaryView | DataType::FixedSizeBinary(_) => Ok(()),
+        DataType::Binary | DataType::LargeBinary | DataType::BinaryView | DataType::FixedSizeBinary(_) => {
+            Ok(())
+        }
         DataType::Decimal128(..) | DataType::Decimal256(..) => Ok(()),
         DataType::Date32 | DataType::Date64 | DataType::Time32(_) | DataType::Time64(_) => Ok(()),
         DataType::Timestamp(..) | DataType::Duration(_) => Ok(()),
         ty if ty.is_integer() || ty.is_floating() => Ok(()),
-        ty => Err(NotSupportedError::new_err(format!("column {name} is of type {ty}, which no column of a table has"))),
+        ty => Err(NotSupportedError::new_err(format!(
+            "column {name} is of type {ty}, which no column of a table has"
+        ))),
     }
 }
 
@@ -180,7 +184,9 @@ fn value(column: &ArrayRef, row: usize) -> Option<Value> {
         DataType::Time32(TimeUnit::Second) => {
             time(number::<Time32SecondType>(column, row).into(), TimeUnit::Second)?
         }
-        DataType::Time32(_) => time(number::<Time32MillisecondType>(column, row).into(), TimeUnit::Millisecond)?,
+        DataType::Time32(_) => {
+            time(number::<Time32MillisecondType>(column, row).into(), TimeUnit::Millisecond)?
+        }
         DataType::Time64(TimeUnit::Nanosecond) => {
             time(number::<Time64NanosecondType>(column, row), TimeUnit::Nanosecond)?
         }

@@ -61,7 +61,11 @@ fn run(session: &mut Session, sql: &str) -> Result<(), Failure> {
 }
 
 fn set_autocommit(session: &mut Session, on: bool) -> Result<(), Failure> {
-    if session.autocommit() == on { Ok(()) } else { run(session, &format!("SET autocommit = {}", u8::from(on))) }
+    if session.autocommit() == on {
+        Ok(())
+    } else {
+        run(session, &format!("SET autocommit = {}", u8::from(on)))
+    }
 }
 
 /// A connection: a session with its transaction. Threads may share it; one uses it at a time.

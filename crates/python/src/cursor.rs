@@ -12,8 +12,8 @@ use crate::parameters::Parameters;
 use crate::values::RowReader;
 use arrow_array::RecordBatchReader;
 use leafline::{ArrowLayout, ColumnFlags, ColumnMeta, SqlType};
-use leafline_sql::Chunk;
 use leafline_server::protocol::column::{field_type, type_byte};
+use leafline_sql::Chunk;
 use parking_lot::{Mutex, MutexGuard};
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyList, PyTuple};
@@ -73,7 +73,9 @@ impl Cursor {
 
     /// No other thread's business can be between: nobody waits for the interpreter with the state in hand.
     fn state(&self) -> PyResult<MutexGuard<'_, State>> {
-        self.state.try_lock().ok_or_else(|| InterfaceError::new_err("another thread reads rows of this cursor"))
+        self.state
+            .try_lock()
+            .ok_or_else(|| InterfaceError::new_err("another thread reads rows of this cursor"))
     }
 
     fn open_state(&self) -> PyResult<MutexGuard<'_, State>> {
@@ -81,7 +83,12 @@ impl Cursor {
         if state.closed { Err(ProgrammingError::new_err("the cursor is closed")) } else { Ok(state) }
     }
 
-    pub(crate) fn run(&self, py: Python<'_>, operation: &str, parameters: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
+    pub(crate) fn run(
+        &self,
+        py: Python<'_>,
+        operation: &str,
+        parameters: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<()> {
         self.begin()?;
         let parameters = Parameters::of(parameters)?;
         let started = self.handle.run(py, |open| open.start(self.number, operation, parameters))?;
@@ -330,7 +337,13 @@ impl Cursor {
     /// Appends rows to a table: those of anything with `__arrow_c_stream__`, such as a `pyarrow.Table` or a DataFrame of pandas or polars, column by
     /// column of the same name. With autocommit they are one transaction. Returns how many there were.
     #[pyo3(signature = (table, data, /, *, schema=None))]
-    fn append(&self, py: Python<'_>, table: &str, data: &Bound<'_, PyAny>, schema: Option<&str>) -> PyResult<u64> {
+    fn append(
+        &self,
+        py: Python<'_>,
+        table: &str,
+        data: &Bound<'_, PyAny>,
+        schema: Option<&str>,
+    ) -> PyResult<u64> {
         self.begin()?;
         let mut rows = append::Rows::of(data)?;
         let statement = rows.statement(table, schema)?;

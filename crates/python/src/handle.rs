@@ -266,7 +266,12 @@ impl Open {
     }
 
     /// Runs a statement whose rows, if it gives any, are those of `number`.
-    pub(crate) fn start(&mut self, number: u64, sql: &str, parameters: Parameters) -> Result<Started, Failure> {
+    pub(crate) fn start(
+        &mut self,
+        number: u64,
+        sql: &str,
+        parameters: Parameters,
+    ) -> Result<Started, Failure> {
         self.rows.remove(&number);
         let mut stream = match self.outcome(sql, parameters)? {
             Outcome::Done(done) => return Ok(Started::Done(done)),

@@ -20,8 +20,8 @@ use leafline_types::{Date, DateTime, Decimal, MysqlError, Time, Value};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{
-    PyBool, PyByteArray, PyBytes, PyDate, PyDateAccess, PyDateTime, PyDelta, PyDeltaAccess, PyDict, PyFloat, PyInt,
-    PyMemoryView, PyString, PyTime, PyTimeAccess, PyType, PyTzInfo, PyTzInfoAccess,
+    PyBool, PyByteArray, PyBytes, PyDate, PyDateAccess, PyDateTime, PyDelta, PyDeltaAccess, PyDict, PyFloat,
+    PyInt, PyMemoryView, PyString, PyTime, PyTimeAccess, PyType, PyTzInfo, PyTzInfoAccess,
 };
 
 /// The parameters of one run of a statement.
@@ -37,12 +37,15 @@ impl Parameters {
     pub(crate) fn of(given: Option<&Bound<'_, PyAny>>) -> PyResult<Parameters> {
         let mut parameters = Parameters::default();
         let Some(given) = given.filter(|given| !given.is_none()) else { return Ok(parameters) };
-        if given.is_instance_of::<PyString>() || given.is_instance_of::<PyBytes>() || given.is_instance_of::<PyDict>() {
+        if given.is_instance_of::<PyString>()
+            || given.is_instance_of::<PyBytes>()
+            || given.is_instance_of::<PyDict>()
+        {
             return Err(ProgrammingError::new_err("parameters are a sequence: one value for each '?'"));
         }
-        let items = given.try_iter().map_err(|_| {
-            ProgrammingError::new_err("parameters are a sequence: one value for each '?'")
-        })?;
+        let items = given
+            .try_iter()
+            .map_err(|_| ProgrammingError::new_err("parameters are a sequence: one value for each '?'"))?;
         for item in items {
             parameters.push(&item?)?;
         }

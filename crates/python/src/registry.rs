@@ -143,8 +143,12 @@ impl Settings {
 
     /// Whatever is asked for must be what the open database has.
     fn check_against(&self, open: &Settings) -> Result<(), OpenError> {
-        let differs = |name, differs: bool| if differs { Err(OpenError::OtherSettings(name)) } else { Ok(()) };
-        differs("buffer_pool_size", self.buffer_pool_size.is_some() && self.buffer_pool_size != open.buffer_pool_size)?;
+        let differs =
+            |name, differs: bool| if differs { Err(OpenError::OtherSettings(name)) } else { Ok(()) };
+        differs(
+            "buffer_pool_size",
+            self.buffer_pool_size.is_some() && self.buffer_pool_size != open.buffer_pool_size,
+        )?;
         differs("page_size", self.page_size.is_some() && self.page_size != open.page_size)?;
         differs("variables", !self.variables.is_empty() && self.variables != open.variables)
     }

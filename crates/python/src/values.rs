@@ -42,9 +42,12 @@ impl RowReader {
     /// Of a result's rows.
     pub(crate) fn new(chunk: Arc<Chunk>) -> RowReader {
         let columns = match &chunk.values {
-            ChunkValues::Columns(batch) => {
-                chunk.columns.iter().zip(&batch.columns).map(|(meta, array)| Column::new(meta, array)).collect()
-            }
+            ChunkValues::Columns(batch) => chunk
+                .columns
+                .iter()
+                .zip(&batch.columns)
+                .map(|(meta, array)| Column::new(meta, array))
+                .collect(),
             ChunkValues::Rows(_) => Vec::new(),
         };
         RowReader { chunk, columns, next: 0 }
@@ -68,12 +71,14 @@ impl RowReader {
         let row = self.next;
         let metas = self.chunk.columns.iter();
         let values: Vec<Bound<'py, PyAny>> = match &self.chunk.values {
-            ChunkValues::Rows(rows) => {
-                metas.enumerate().map(|(at, meta)| value(py, rows.get(row, at), &meta.ty)).collect::<PyResult<_>>()?
-            }
-            ChunkValues::Columns(_) => {
-                metas.zip(&self.columns).map(|(meta, column)| column.value(py, row, meta)).collect::<PyResult<_>>()?
-            }
+            ChunkValues::Rows(rows) => metas
+                .enumerate()
+                .map(|(at, meta)| value(py, rows.get(row, at), &meta.ty))
+                .collect::<PyResult<_>>()?,
+            ChunkValues::Columns(_) => metas
+                .zip(&self.columns)
+                .map(|(meta, column)| column.value(py, row, meta))
+                .collect::<PyResult<_>>()?,
         };
         self.next += 1;
         PyTuple::new(py, values).map(Some)
@@ -167,7 +172,17 @@ fn datetime(py: Python<'_>, time: DateTime, digits: u8) -> PyResult<Bound<'_, Py
         return Ok(PyString::new(py, &time.display(digits).to_string()).into_any());
     }
     let (year, month, day) = (civil.date.year.into(), civil.date.month, civil.date.day);
-    let time = PyDateTime::new(py, year, month, day, civil.hour, civil.minute, civil.second, civil.microsecond, None)?;
+    let time = PyDateTime::new(
+        py,
+        year,
+        month,
+        day,
+        civil.hour,
+        civil.minute,
+        civil.second,
+        civil.microsecond,
+        None,
+    )?;
     Ok(time.into_any())
 }
 

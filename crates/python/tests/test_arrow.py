@@ -181,3 +181,34 @@ def test_duckdb(table):
     duckdb = pytest.importorskip("duckdb")
     rows = table.execute("SELECT id, name FROM t").fetch_record_batch_reader()
     assert duckdb.connect().execute("SELECT COUNT(*), SUM(id) FROM rows").fetchall() == [(30_000, 30_000 * 30_001 // 2)]
+
+
+def test_who_keeps_the_interpreter_does_not_wait_forever(tmp_path):
+    """Polars keeps it while it reads a stream, and the main thread's statement wants it for signals."""
+    pytest.importorskip("polars")
+    import subprocess
+    import sys
+    import textwrap
+
+    source = """
+        import leafline, polars, sys, threading, time
+        connection = leafline.connect(sys.argv[1], "test", autocommit=True)
+        connection.execute("CREATE TABLE t (id INT PRIMARY KEY)")
+        connection.executemany("INSERT INTO t VALUES (?)", [(n,) for n in range(20_000)])
+        cursor = connection.execute("SELECT id FROM t")
+        ended = []
+        def read():
+            try:
+                ended.append(polars.DataFrame(cursor).height)
+            except Exception as error:
+                ended.append(str(error))
+        reading = threading.Thread(target=read)
+        threading.Timer(0.3, reading.start).start()
+        connection.execute("SELECT SLEEP(5)").fetchone()
+        while not ended:
+            time.sleep(0.01)
+        print(ended[0], connection.execute("SELECT COUNT(*) FROM t").fetchone())
+    """
+    command = [sys.executable, "-c", textwrap.dedent(source), str(tmp_path / "db")]
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert "(20000,)" in ended.stdout and ("another thread" in ended.stdout or "20000 (" in ended.stdout), ended

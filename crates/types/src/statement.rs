@@ -176,7 +176,10 @@ struct Watching {
 
 impl fmt::Debug for Watching {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Watching").field("thread", &self.thread).field("every", &self.every).finish_non_exhaustive()
+        f.debug_struct("Watching")
+            .field("thread", &self.thread)
+            .field("every", &self.every)
+            .finish_non_exhaustive()
     }
 }
 

@@ -1,5 +1,7 @@
 """DB-API's exceptions. Those of the database have MySQL's error number and SQLSTATE."""
 
+from typing import Optional
+
 
 class Warning(Exception):
     """Something was changed or ignored."""
@@ -15,19 +17,19 @@ class Error(Exception):
     """
 
     __module__ = "leafline"
-    sqlstate = None
+    sqlstate: Optional[str] = None
 
     @property
-    def errno(self):
+    def errno(self) -> Optional[int]:
         return self.args[0] if len(self.args) == 2 else None
 
     @property
-    def message(self):
-        return self.args[-1] if self.args else ""
+    def message(self) -> str:
+        return str(self.args[-1]) if self.args else ""
 
-    def __str__(self):
+    def __str__(self) -> str:
         if self.errno is None:
-            return str(self.message)
+            return self.message
         return f"{self.errno} ({self.sqlstate}): {self.message}"
 
 

@@ -3,16 +3,18 @@
 Type codes are MySQL's numbers of types. Strings of bytes all have BLOB's, which strings of characters never have.
 """
 
+from typing import FrozenSet
 
-class TypeObject(frozenset):
+
+class TypeObject(FrozenSet[int]):
     """Types of a kind: equal to the code of each of them."""
 
-    def __eq__(self, other):
+    def __eq__(self, other: object) -> bool:
         if isinstance(other, int):
             return other in self
         return frozenset.__eq__(self, other)
 
-    def __ne__(self, other):
+    def __ne__(self, other: object) -> bool:
         return not self == other
 
     __hash__ = frozenset.__hash__
