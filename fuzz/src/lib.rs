@@ -7,6 +7,7 @@
 //! | `tree` | operations on a small tree | it is a sorted map, and the verifier finds nothing |
 //! | `key` | parts of a key, and values | bytes sort as values do; what is decoded encodes to the same |
 //! | `log` | commits, and damage to what they left | opening the store gives a store or an error |
+//! | `protocol` | what a client sends | it is decoded or refused; the server answers or ends the connection |
 //! | `statement` | SQL | it is parsed, bound, planned and run, or refused, within the limits of the session |
 //!
 //! They run under libFuzzer (`fuzz/run`) and, over the corpus that it leaves, as tests.
@@ -15,6 +16,7 @@ mod input;
 mod key;
 mod log;
 mod page;
+mod protocol;
 mod record;
 mod statement;
 mod tree;
@@ -29,5 +31,6 @@ pub const TARGETS: &[(&str, Target)] = &[
     ("tree", tree::target),
     ("key", key::target),
     ("log", log::target),
+    ("protocol", protocol::target),
     ("statement", statement::target),
 ];

@@ -1,10 +1,12 @@
 """Everyday work of Python programs, through the packages that they use, against a server that runs.
 
-Usage: python_clients.py PORT. Makes the database `clients` anew. Ends with 1 and says what failed.
+Usage: python_clients.py PORT, as root without a password: makes the database `clients` anew. With LEAFLINE_PASSWORD, logins alone: over TCP,
+TLS (LEAFLINE_CA is the server's certificate) and the socket (LEAFLINE_SOCKET). Ends with 1 and says what failed.
 """
 
 import datetime
 import decimal
+import os
 import sys
 import traceback
 
@@ -209,10 +211,85 @@ def pandas():
     engine.dispose()
 
 
+def logins():
+    """Each driver by each transport: who is let in, prepared statements, many rows, errors, transactions."""
+    import mysql.connector
+    import pymysql
+
+    account = dict(user="root", password=os.environ["LEAFLINE_PASSWORD"])
+    tcp = dict(host=HOST, port=PORT)
+    ca, socket = os.environ["LEAFLINE_CA"], dict(unix_socket=os.environ["LEAFLINE_SOCKET"])
+    ways = {
+        "pymysql, tcp": lambda: pymysql.connect(**account, **tcp, ssl_disabled=True),
+        "pymysql, tls": lambda: pymysql.connect(**account, **tcp, ssl={"ca": ca}),
+        "pymysql, socket": lambda: pymysql.connect(**account, **socket, ssl_disabled=True),
+    }
+    for pure in (True, False) if mysql.connector.HAVE_CEXT else (True,):
+        for compress in (False, True):
+            more = dict(use_pure=pure, compress=compress)
+            name = f"connector{'' if pure else ' in C'}{', compressed' if compress else ''}"
+            join = mysql.connector.connect
+            ways |= {
+                f"{name}, tcp": lambda more=more: join(**account, **tcp, **more, ssl_disabled=True),
+                f"{name}, tls": lambda more=more: join(**account, **tcp, **more, ssl_ca=ca, ssl_verify_cert=True),
+                f"{name}, socket": lambda more=more: join(**account, **socket, **more),
+            }
+    try:
+        import MySQLdb
+
+        ways |= {
+            "mysqlclient, tls": lambda: MySQLdb.connect(**account, **tcp, ssl={"ca": ca}),
+            "mysqlclient, compressed": lambda: MySQLdb.connect(**account, **tcp, compress=True),
+            "mysqlclient, socket": lambda: MySQLdb.connect(**account, **socket),
+        }
+    except ImportError:
+        print("mysqlclient: not here")
+    for name, connect in ways.items():
+        connection = connect()
+        cursor = connection.cursor()
+        cursor.execute("SHOW STATUS LIKE 'Ssl_cipher'")
+        encrypted = bool(cursor.fetchall()[0][1])
+        assert encrypted == ("tls" in name) or "mysqlclient" in name, name
+        cursor.execute("CREATE DATABASE IF NOT EXISTS clients")
+        cursor.execute("DROP TABLE IF EXISTS clients.l")
+        cursor.execute("CREATE TABLE clients.l (id INT PRIMARY KEY, t VARCHAR(90))")
+        cursor.executemany("INSERT INTO clients.l VALUES (%s, %s)", [(id, f"é🦀 {id}" * 5) for id in range(500)])
+        connection.commit()
+        cursor.execute("DELETE FROM clients.l")
+        connection.rollback()
+        cursor.execute("SELECT a.id, b.t FROM clients.l a, clients.l b")
+        assert len(cursor.fetchall()) == 250_000, name
+        try:
+            cursor.execute("INSERT INTO clients.l (id) VALUES (1)")
+            raise AssertionError(f"{name}: a key twice")
+        except Exception as error:
+            assert error.args[0] == 1062, (name, error)
+        if "connector" in name:
+            prepared = connection.cursor(prepared=True)
+            for id in (1, 499):
+                prepared.execute("SELECT t FROM clients.l WHERE id = ?", (id,))
+                assert prepared.fetchall() == [(f"é🦀 {id}" * 5,)], name
+            attributes = connection.cursor()
+            attributes.add_attribute("trace", "7-1")
+            attributes.execute("SELECT mysql_query_attribute_string('trace')")
+            assert attributes.fetchall() == [("7-1",)], name
+        connection.close()
+    wrong = account | {"password": "wrong"}
+    for connect in (pymysql.connect, mysql.connector.connect):
+        try:
+            connect(**wrong, **tcp)
+            raise AssertionError("let in by a wrong password")
+        except (pymysql.OperationalError, mysql.connector.Error) as error:
+            assert error.args[0] == 1045, error
+
+
 def main():
-    make_database()
     failed = 0
-    for part in (drivers, sqlalchemy, django, pandas):
+    parts = (logins,)
+    if "LEAFLINE_PASSWORD" not in os.environ:
+        make_database()
+        parts = (drivers, sqlalchemy, django, pandas)
+    for part in parts:
         try:
             part()
             print(f"{part.__name__}: ok")

@@ -37,6 +37,8 @@ pub enum Answer {
 pub struct Client {
     packets: Packets,
     welcome: Vec<u8>,
+    /// Of a connection over TCP.
+    socket: Option<TcpStream>,
 }
 
 pub(super) fn broken(what: impl std::fmt::Display) -> io::Error {
@@ -54,14 +56,15 @@ impl Client {
         let stream = TcpStream::connect(address)?;
         stream.set_nodelay(true)?;
         stream.set_read_timeout(Some(Duration::from_secs(120)))?;
-        Client::over(Box::new(stream), login)
+        let socket = Some(stream.try_clone()?);
+        Ok(Client { socket, ..Client::over(Box::new(stream), login)? })
     }
 
     /// Logs in over a stream.
     pub fn over(stream: Box<dyn Stream>, login: &Login<'_>) -> io::Result<Client> {
         let (packets, verdict) = log_in(stream, login)?;
         match verdict.first() {
-            Some(0x00) => Ok(Client { packets, welcome: verdict }),
+            Some(0x00) => Ok(Client { packets, welcome: verdict, socket: None }),
             Some(0xff) => Err(broken(format!("{:?}", error(&verdict)?))),
             _ => Err(broken("neither let in nor turned away")),
         }
@@ -127,6 +130,19 @@ impl Client {
             self.packets.write(|out| out.extend_from_slice(piece)).map_err(broken)?;
         }
         self.packets.flush().map_err(broken)
+    }
+
+    /// Sends bytes that are no packet.
+    pub fn send_raw(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.packets.stream_mut().write_all(bytes)?;
+        self.packets.stream_mut().flush()
+    }
+
+    /// Sends nothing any more.
+    pub fn end_sending(&mut self) {
+        if let Some(socket) = &self.socket {
+            let _ = socket.shutdown(std::net::Shutdown::Write);
+        }
     }
 
     /// Reads a packet.

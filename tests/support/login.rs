@@ -3,6 +3,7 @@
 use super::{Packets, Stream, broken};
 use leafline_server::protocol::bytes::{Reader, put_string, put_terminated};
 use leafline_server::protocol::capability as cap;
+use leafline_server::protocol::compression::Algorithm;
 use leafline_server::protocol::packet::PacketStream;
 use rsa::pkcs8::DecodePublicKey;
 use rsa::rand_core::OsRng;
@@ -72,8 +73,17 @@ pub(super) fn log_in(stream: Box<dyn Stream>, login: &Login<'_>) -> io::Result<(
     put_terminated(&mut answer, login.user);
     put_string(&mut answer, &scramble(login.plugin, login.password, &challenge));
     put_terminated(&mut answer, login.plugin);
+    let algorithm = match capabilities {
+        bits if bits & cap::COMPRESS != 0 => Some(Algorithm::Zlib),
+        bits if bits & cap::ZSTD != 0 => Some(Algorithm::Zstd(7)),
+        _ => None,
+    };
+    answer.extend(algorithm.iter().filter(|&&a| a != Algorithm::Zlib).map(|algorithm| algorithm.level()));
     write(&mut packets, &answer)?;
     let verdict = converse(&mut packets, login, challenge)?;
+    if let Some(algorithm) = algorithm {
+        packets.compress(algorithm);
+    }
     Ok((packets, verdict))
 }
 

@@ -76,6 +76,13 @@ impl Served {
         Client::connect(self.address, "root", "").expect("a connection")
     }
 
+    /// Bytes of memory that the process has.
+    pub fn resident_bytes(&self) -> u64 {
+        let statm = std::fs::read_to_string(format!("/proc/{}/statm", self.child.id())).expect("a process");
+        let pages = statm.split_whitespace().nth(1).and_then(|pages| pages.parse::<u64>().ok());
+        pages.expect("a number of pages") * 4096
+    }
+
     /// Ends the process as a power failure of its machine's software would: at once.
     pub fn kill(mut self) {
         self.child.kill().expect("a process");

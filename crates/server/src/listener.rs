@@ -17,6 +17,7 @@ use leafline_sql::Instance;
 use leafline_types::MysqlError;
 use leafline_types::statement::CancelReason;
 use parking_lot::{Condvar, Mutex};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::collections::HashMap;
 use std::io;
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
@@ -141,6 +142,7 @@ impl Server {
         listeners: Listeners,
         options: ServerOptions,
     ) -> Result<Server, ServerError> {
+        raise_descriptor_limit();
         let shared = Arc::new(Shared {
             instance,
             gate: Gate::new(options.tls, options.directory, options.log),
@@ -315,6 +317,13 @@ impl Cutter {
             Cutter::Unix(stream) => stream.shutdown(Shutdown::Read),
         };
     }
+}
+
+/// As many open files as the system lets the process have: each connection takes two.
+fn raise_descriptor_limit() {
+    let limit = getrlimit(Resource::Nofile);
+    // With fewer there are fewer connections.
+    let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit });
 }
 
 /// Tells a client that there is no place for it. What it cannot be told at once it is not told.

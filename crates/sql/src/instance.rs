@@ -7,7 +7,7 @@ use crate::index_uses::IndexUses;
 use crate::resource_group::ResourceGroups;
 use crate::session::settings::Settings;
 use crate::session::variables::{self, Facts, VERSION};
-use crate::session::{Session, SessionEntry};
+use crate::session::{CompressionAlgorithms, Session, SessionEntry};
 use crate::status::{Gauges, SessionCounters, StorageCounters};
 use crate::upkeep::{Keeper, Upkeep};
 use leafline_access::Statistics;
@@ -353,6 +353,11 @@ impl Instance {
     /// `connect_timeout`: seconds that a client may take to log in.
     pub fn connect_timeout(&self) -> u64 {
         self.globals.read().connect_timeout
+    }
+
+    /// `protocol_compression_algorithms`.
+    pub fn compression_algorithms(&self) -> CompressionAlgorithms {
+        self.globals.read().compression
     }
 
     /// `max_connections`.

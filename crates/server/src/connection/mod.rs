@@ -1,10 +1,13 @@
 //! One client: it is let in, then its commands are run one after the other until it leaves.
 
+mod cursor;
+mod fields;
 mod prepared;
 mod results;
 
 use crate::client_file::FilesOfClient;
 use crate::login::{Admitted, Gate, Peer, challenge};
+use crate::protocol::binary::read_attributes;
 use crate::protocol::bytes::Reader;
 use crate::protocol::capability as cap;
 use crate::protocol::handshake::read_change_user;
@@ -24,6 +27,8 @@ use std::sync::Arc;
 
 /// Longest packet of the handshake, in bytes: nobody has been let in yet.
 const HANDSHAKE_PACKET: usize = 64 << 10;
+/// What is kept for the next packet while nothing comes, in bytes.
+const KEPT_PACKET: usize = 64 << 10;
 /// How often a wait for a client that reads nothing looks whether it is to end, in seconds.
 const WRITE_SECONDS: u64 = 1;
 
@@ -82,6 +87,9 @@ impl Connection<'_> {
             let result = self.run_command(&packet).and_then(|()| self.packets.flush());
             activity.change();
             result?;
+            if packet.capacity() > KEPT_PACKET {
+                packet = Vec::new();
+            }
             if self.session.cancel_token().reason() == Some(CancelReason::ConnectionKilled) {
                 return Ok(());
             }
@@ -137,12 +145,14 @@ impl Connection<'_> {
                     Some(parameters) => {
                         parameters.long_data.clear();
                         parameters.is_too_long = false;
+                        parameters.cursor = None;
                         Ok(())
                     }
                     None => Err(MysqlError::unknown_statement_handler(id, "mysqld_stmt_reset")),
                 })
             }
-            command::FIELD_LIST => Err(MysqlError::not_supported("COM_FIELD_LIST")),
+            command::STMT_FETCH => return self.fetch(body),
+            command::FIELD_LIST => return self.list_fields(body),
             _ => Err(MysqlError::unknown_command()),
         };
         match result {
@@ -157,12 +167,14 @@ impl Connection<'_> {
 
     fn send_done(&mut self, done: &Done, more: bool) -> Result<(), WireError> {
         let found = self.capabilities & cap::FOUND_ROWS != 0;
+        let changes = self.session.take_state_changes();
         let ok = reply::Ok {
             affected: if found { done.matched } else { done.affected },
             last_insert_id: done.insert_id,
             status: self.status(more),
             warnings: self.warning_count(),
             info: &done.info,
+            changes: &changes,
         };
         self.packets.write(|out| ok.put(out))
     }
@@ -173,7 +185,14 @@ impl Connection<'_> {
 
     /// COM_QUERY: one statement, or several if the client may send them.
     fn query(&mut self, body: &[u8]) -> Result<(), WireError> {
-        let text = match self.statement_text(body) {
+        let mut reader = Reader::new(body);
+        if self.capabilities & cap::QUERY_ATTRIBUTES != 0 {
+            match read_attributes(&mut reader, self.session.settings().client_charset) {
+                Ok(attributes) => self.session.set_query_attributes(attributes),
+                Err(error) => return self.send_error(&error),
+            }
+        }
+        let text = match self.statement_text(reader.rest()) {
             Ok(text) => text,
             Err(error) => return self.send_error(&error),
         };

@@ -1,11 +1,13 @@
 //! The commands of prepared statements.
 
 use super::Connection;
-use crate::protocol::binary::{ParameterType, read_parameters};
+use super::cursor::Cursor;
+use crate::protocol::binary::{ParameterType, attributes, read_count, read_parameters};
 use crate::protocol::bytes::Reader;
+use crate::protocol::capability as cap;
 use crate::protocol::packet::WireError;
 use leafline_sql::session::Outcome;
-use leafline_types::{MysqlError, SqlType};
+use leafline_types::{MysqlError, SqlType, Value};
 use std::collections::HashMap;
 
 /// The prepared statements that have parameters or may have.
@@ -19,7 +21,14 @@ pub(super) struct PreparedParameters {
     pub(super) long_data: Vec<Option<Vec<u8>>>,
     /// A parameter got more than `max_allowed_packet`: the execution is refused.
     pub(super) is_too_long: bool,
+    /// What is still to be fetched of the last execution.
+    pub(super) cursor: Option<Cursor>,
 }
+
+/// Rows are to be fetched.
+const CURSOR: u8 = 0x01;
+/// There is a count of parameters, also if the statement has none.
+const HAS_COUNT: u8 = 0x08;
 
 impl Connection<'_> {
     pub(super) fn prepare(&mut self, body: &[u8]) -> Result<(), WireError> {
@@ -51,36 +60,52 @@ impl Connection<'_> {
     }
 
     pub(super) fn execute(&mut self, body: &[u8]) -> Result<(), WireError> {
-        let mut reader = Reader::new(body);
-        let charset = self.session.settings().client_charset;
-        let read = || -> Result<_, MysqlError> {
-            let (id, cursor) = (reader.u32()?, reader.u8()?);
-            reader.u32()?;
-            if cursor != 0 {
-                return Err(MysqlError::not_supported("cursors of prepared statements"));
-            }
-            let kept = self.parameters.get_mut(&id);
-            let kept =
-                kept.ok_or_else(|| MysqlError::unknown_statement_handler(id, "mysqld_stmt_execute"))?;
-            if std::mem::take(&mut kept.is_too_long) {
-                kept.long_data.clear();
-                return Err(MysqlError::unknown_error(
-                    "Parameter of prepared statement which is set through mysql_send_long_data() is longer than \
-                     'max_allowed_packet' bytes",
-                ));
-            }
-            let (types, long_data) = (&mut kept.types, &kept.long_data);
-            let values = read_parameters(&mut reader, kept.count, types, long_data, charset)?;
-            kept.long_data.clear();
-            Ok((id, values))
-        };
-        let mut read = read;
-        let outcome = read().and_then(|(id, values)| self.session.execute_prepared(id, &values));
+        let outcome = self.read_execution(body).and_then(|(id, has_cursor, values)| {
+            Ok((id, has_cursor, self.session.execute_prepared(id, &values)?))
+        });
         match outcome {
-            Ok(Outcome::Done(done)) => self.send_done(&done, false),
-            Ok(Outcome::Rows(rows)) => self.send_rows(rows, false, true).map(|_| ()),
+            Ok((_, _, Outcome::Done(done))) => self.send_done(&done, false),
+            Ok((id, true, Outcome::Rows(rows))) => self.open_cursor(id, rows),
+            Ok((_, false, Outcome::Rows(rows))) => self.send_rows(rows, false, true).map(|_| ()),
             Err(error) => self.send_error(&error),
         }
+    }
+
+    /// Which statement is to be executed, whether its rows are to be fetched, and its parameters.
+    fn read_execution(&mut self, body: &[u8]) -> Result<(u32, bool, Vec<Value>), MysqlError> {
+        let mut reader = Reader::new(body);
+        let charset = self.session.settings().client_charset;
+        let (id, flags) = (reader.u32()?, reader.u8()?);
+        reader.u32()?;
+        if flags & !(CURSOR | HAS_COUNT) != 0 {
+            return Err(MysqlError::not_supported("cursors that scroll or write"));
+        }
+        let kept = self.parameters.get_mut(&id);
+        let kept = kept.ok_or_else(|| MysqlError::unknown_statement_handler(id, "mysqld_stmt_execute"))?;
+        kept.cursor = None;
+        if std::mem::take(&mut kept.is_too_long) {
+            kept.long_data.clear();
+            return Err(MysqlError::unknown_error(
+                "Parameter of prepared statement which is set through mysql_send_long_data() is longer than \
+                 'max_allowed_packet' bytes",
+            ));
+        }
+        let named = self.capabilities & cap::QUERY_ATTRIBUTES != 0;
+        let mut count = kept.count;
+        if named && (count > 0 || flags & HAS_COUNT != 0) {
+            count = read_count(&mut reader)?;
+            if count < kept.count {
+                return Err(MysqlError::malformed_packet());
+            }
+        }
+        let (types, long_data) = (&mut kept.types, &kept.long_data);
+        let mut values = read_parameters(&mut reader, count, named, types, long_data, charset)?;
+        kept.long_data.clear();
+        if named {
+            self.session.set_query_attributes(attributes(types, &values));
+        }
+        values.truncate(kept.count);
+        Ok((id, flags & CURSOR != 0, values))
     }
 
     pub(super) fn add_long_data(&mut self, body: &[u8]) {

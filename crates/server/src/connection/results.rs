@@ -7,39 +7,55 @@ use crate::protocol::capability as cap;
 use crate::protocol::column::put_column;
 use crate::protocol::packet::WireError;
 use crate::protocol::reply;
-use leafline_sql::session::RowStream;
+use leafline_sql::session::{RowStream, Session};
 use leafline_sql::text_format::{TextColumns, append_text};
 use leafline_sql::{Chunk, ChunkValues, ColumnMeta};
-use leafline_types::{Batch, Charset, SqlType};
+use leafline_types::{Batch, Charset, MysqlError, SqlType};
 use std::sync::Arc;
 
-impl Connection<'_> {
-    /// Sends rows as they come. False if they ended with an error, which the client has been told.
-    pub(super) fn send_rows(
-        &mut self,
-        mut rows: RowStream,
-        more: bool,
-        binary: bool,
-    ) -> Result<bool, WireError> {
-        self.send_columns(rows.columns(), true)?;
+/// Rows in the client's character set.
+pub(super) struct Delivery {
+    rows: RowStream,
+    types: Vec<SqlType>,
+    /// What text is converted to.
+    charset: Option<Charset>,
+}
+
+impl Delivery {
+    pub(super) fn of(rows: RowStream, session: &Session) -> Delivery {
         let mut types = rows.types();
-        let charset = self.session.settings().results_charset;
+        let charset = session.settings().results_charset;
         let charset = charset.filter(|charset| !matches!(charset, Charset::Binary | Charset::Utf8mb4));
         if charset.is_some() {
             let text = types.iter_mut().filter(|ty| ty.is_character());
             text.for_each(|ty| *ty = SqlType::Varbinary { len: u32::MAX });
         }
+        Delivery { rows, types, charset }
+    }
+
+    /// The types of the values.
+    pub(super) fn types(&self) -> &[SqlType] {
+        &self.types
+    }
+
+    /// The next rows.
+    pub(super) fn next(&mut self, session: &mut Session) -> Result<Option<Arc<Chunk>>, MysqlError> {
+        let Some(charset) = self.charset else { return self.rows.next_chunk(session) };
+        let batch = self.rows.next_batch(session)?;
+        let columns = self.rows.columns().clone();
+        let values = |batch: Batch| ChunkValues::Columns(batch.in_charset(charset));
+        Ok(batch.map(|batch| Arc::new(Chunk { columns, values: values(batch) })))
+    }
+}
+
+impl Connection<'_> {
+    /// Sends rows as they come. False if they ended with an error, which the client has been told.
+    pub(super) fn send_rows(&mut self, rows: RowStream, more: bool, binary: bool) -> Result<bool, WireError> {
+        self.send_columns(rows.columns(), true)?;
+        let mut rows = Delivery::of(rows, &self.session);
         loop {
-            let chunk = match charset {
-                Some(charset) => rows.next_batch(&mut self.session).map(|batch| {
-                    let columns = rows.columns().clone();
-                    let values = |batch: Batch| ChunkValues::Columns(batch.in_charset(charset));
-                    batch.map(|batch| Arc::new(Chunk { columns, values: values(batch) }))
-                }),
-                None => rows.next_chunk(&mut self.session),
-            };
-            match chunk {
-                Ok(Some(chunk)) => self.send_values(&chunk.values, &types, binary)?,
+            match rows.next(&mut self.session) {
+                Ok(Some(chunk)) => self.send_values(&chunk.values, rows.types(), binary)?,
                 Ok(None) => break,
                 Err(error) => {
                     self.send_error(&error)?;
@@ -47,8 +63,13 @@ impl Connection<'_> {
                 }
             }
         }
-        let end =
-            reply::Ok { status: self.status(more), warnings: self.warning_count(), ..reply::Ok::default() };
+        let changes = self.session.take_state_changes();
+        let end = reply::Ok {
+            status: self.status(more),
+            warnings: self.warning_count(),
+            changes: &changes,
+            ..reply::Ok::default()
+        };
         let capabilities = self.capabilities;
         self.packets.write(|out| end.put_end_of_rows(capabilities, out))?;
         Ok(true)
@@ -101,18 +122,25 @@ impl Connection<'_> {
 
     /// Sends column definitions, with their number first where rows follow, and the EOF that older clients expect.
     pub(super) fn send_columns(&mut self, columns: &[ColumnMeta], with_count: bool) -> Result<(), WireError> {
-        if with_count {
-            let count = columns.len() as u64;
-            self.packets.write(|out| put_length(out, count))?;
-        }
-        let results = self.session.settings().results_collation();
-        for column in columns {
-            self.packets.write(|out| put_column(out, column, results))?;
-        }
+        self.send_definitions(columns, with_count)?;
         if self.capabilities & cap::DEPRECATE_EOF == 0 {
             let eof = reply::Ok { status: self.status(false), ..reply::Ok::default() };
             self.packets.write(|out| eof.put_eof(out))?;
         }
         Ok(())
+    }
+
+    /// Sends column definitions alone.
+    pub(super) fn send_definitions(
+        &mut self,
+        columns: &[ColumnMeta],
+        with_count: bool,
+    ) -> Result<(), WireError> {
+        if with_count {
+            let count = columns.len() as u64;
+            self.packets.write(|out| put_length(out, count))?;
+        }
+        let results = self.session.settings().results_collation();
+        columns.iter().try_for_each(|column| self.packets.write(|out| put_column(out, column, results)))
     }
 }

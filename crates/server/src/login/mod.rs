@@ -105,7 +105,7 @@ impl Gate {
     ) -> Result<Option<Admitted>, WireError> {
         extend_deadline(packets, instance);
         let challenge = challenge()?;
-        let offered = cap::OFFERED | if self.tls.is_some() { cap::SSL } else { 0 };
+        let offered = self.offered(instance);
         let greeting = Greeting {
             version: &instance.facts().version,
             connection_id: number,
@@ -130,7 +130,10 @@ impl Gate {
         let answer = Answer::read(&packet, offered).map_err(WireError::Protocol)?;
         let admitted = self.authenticate(packets, instance, &answer, &challenge, peer)?.and_then(|proof| {
             let mut session = instance.new_session(number, &answer.user, &peer.host)?;
-            session.connected(facts(packets.stream()));
+            session.connected(facts(packets.stream(), &answer));
+            if answer.capabilities & cap::SESSION_TRACK != 0 {
+                session.track_state();
+            }
             session.greet(answer.collation);
             if let Some(database) = &answer.database {
                 session.set_database(database)?;
@@ -150,7 +153,18 @@ impl Gate {
         };
         packets.flush()?;
         packets.stream_mut().set_deadline(None);
+        if let Some(algorithm) = answer.compression {
+            packets.compress(algorithm);
+        }
         Ok(session.map(|session| Admitted { session, capabilities: answer.capabilities }))
+    }
+
+    /// What the greeting says that the server can do.
+    fn offered(&self, instance: &Instance) -> u32 {
+        let algorithms = instance.compression_algorithms();
+        let by_setting =
+            [(self.tls.is_some(), cap::SSL), (algorithms.zlib, cap::COMPRESS), (algorithms.zstd, cap::ZSTD)];
+        by_setting.iter().filter(|(on, _)| *on).fold(cap::OFFERED, |all, (_, flag)| all | flag)
     }
 
     /// Checks who a client is by its answer to `challenge`. What comes out is for the client: an error, or what proves to it who the server
@@ -333,11 +347,12 @@ fn extend_deadline(packets: &mut PacketStream<Transport>, instance: &Instance) {
 }
 
 /// What the session is told of its connection.
-fn facts(transport: &Transport) -> ConnectionFacts {
+fn facts(transport: &Transport, answer: &Answer) -> ConnectionFacts {
     let tls = transport.tls().and_then(|tls| {
         let suite = tls.negotiated_cipher_suite()?;
         let cipher = cipher_name(suite.suite());
         Some(TlsFacts { version: version_name(tls.protocol_version()?), cipher })
     });
-    ConnectionFacts { tls }
+    let compression = answer.compression.map(|algorithm| (algorithm.name(), algorithm.level()));
+    ConnectionFacts { tls, compression }
 }

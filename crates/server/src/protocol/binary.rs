@@ -115,21 +115,40 @@ fn put_time(out: &mut Vec<u8>, time: Time) {
     }
 }
 
-/// The type of a parameter, as the client said with the statement or before.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// What the client said of a parameter, with the statement or before.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ParameterType {
     field: u8,
     unsigned: bool,
+    /// Its name, where parameters have names.
+    name: String,
 }
 
-/// Reads the parameters of COM_STMT_EXECUTE: what follows its iteration count. `types` are those of the last execution
-/// and are replaced if the client sends new ones; `long_data` are parameters sent before, in parts. Strings are in `charset`.
+/// Most parameters and attributes of a statement.
+const MAX_PARAMETERS: u64 = 65_535;
+
+/// Reads how many parameters follow, where the client says that.
+///
+/// # Errors
+/// 1835 if it is more than a statement can have.
+pub fn read_count(reader: &mut Reader<'_>) -> Result<usize, MysqlError> {
+    let count = reader.length()?;
+    if count > MAX_PARAMETERS {
+        return Err(MysqlError::malformed_packet());
+    }
+    Ok(count as usize)
+}
+
+/// Reads parameters as COM_STMT_EXECUTE and COM_QUERY have them: NULLs, types, values. `types` are those of the last execution
+/// and are replaced if the client sends new ones, with names if they are `named`; `long_data` are parameters sent before, in parts. Strings
+/// are in `charset`.
 ///
 /// # Errors
 /// 1835 if the packet ends early, 1210 for a type that no parameter can have, 1366 for a string that is not UTF-8.
 pub fn read_parameters(
     reader: &mut Reader<'_>,
     count: usize,
+    named: bool,
     types: &mut Vec<ParameterType>,
     long_data: &[Option<Vec<u8>>],
     charset: Charset,
@@ -139,10 +158,12 @@ pub fn read_parameters(
     }
     let nulls = reader.take(count.div_ceil(8))?;
     if reader.u8()? == 1 {
-        let mut sent = Vec::with_capacity(count);
+        let mut sent = Vec::new();
         for _ in 0..count {
             let (field, flags) = (reader.u8()?, reader.u8()?);
-            sent.push(ParameterType { field, unsigned: flags & 0x80 != 0 });
+            let name =
+                if named { String::from_utf8_lossy(reader.string()?).into_owned() } else { String::new() };
+            sent.push(ParameterType { field, unsigned: flags & 0x80 != 0, name });
         }
         *types = sent;
     }
@@ -155,13 +176,36 @@ pub fn read_parameters(
         values.push(match long_data.get(at) {
             Some(Some(bytes)) => string_value(bytes, charset),
             _ if null => Value::Null,
-            _ => read_value(reader, *ty, charset)?,
+            _ => read_value(reader, ty, charset)?,
         });
     }
     Ok(values)
 }
 
-fn read_value(reader: &mut Reader<'_>, ty: ParameterType, charset: Charset) -> Result<Value, MysqlError> {
+/// Those of the parameters that have names.
+pub fn attributes(types: &[ParameterType], values: &[Value]) -> Vec<(String, Value)> {
+    let named = types.iter().zip(values).filter(|(ty, _)| !ty.name.is_empty());
+    named.map(|(ty, value)| (ty.name.clone(), value.clone())).collect()
+}
+
+/// Reads the attributes that a statement has in front of it in COM_QUERY.
+///
+/// # Errors
+/// Those of [`read_parameters`]; 1835 for more than one set of them.
+pub fn read_attributes(
+    reader: &mut Reader<'_>,
+    charset: Charset,
+) -> Result<Vec<(String, Value)>, MysqlError> {
+    let count = read_count(reader)?;
+    if reader.length()? != 1 {
+        return Err(MysqlError::malformed_packet());
+    }
+    let mut types = Vec::new();
+    let values = read_parameters(reader, count, true, &mut types, &[], charset)?;
+    Ok(attributes(&types, &values))
+}
+
+fn read_value(reader: &mut Reader<'_>, ty: &ParameterType, charset: Charset) -> Result<Value, MysqlError> {
     let integer =
         |signed: i64, unsigned: u64| if ty.unsigned { Value::UInt(unsigned) } else { Value::Int(signed) };
     Ok(match ty.field {
@@ -279,9 +323,36 @@ mod tests {
         }
         let mut types = Vec::new();
         let values =
-            read_parameters(&mut Reader::new(&packet), 4, &mut types, &[], Charset::Utf8mb4).unwrap();
+            read_parameters(&mut Reader::new(&packet), 4, false, &mut types, &[], Charset::Utf8mb4).unwrap();
         let decimal = |text| Value::Decimal(Decimal::parse(text).unwrap());
         let expected = [decimal("36.50"), decimal("-7"), Value::string("no number"), Value::string("36.5")];
         assert_eq!(values, expected);
+    }
+
+    #[test]
+    fn attributes_are_the_parameters_with_names() {
+        let mut packet = vec![3, 1, 0b010, 1];
+        for (field, name) in [(f::VAR_STRING, "trace"), (f::LONG, "none"), (f::LONG, "")] {
+            packet.extend_from_slice(&[field, 0]);
+            put_string(&mut packet, name.as_bytes());
+        }
+        put_string(&mut packet, b"7-1");
+        packet.extend_from_slice(&[9, 0, 0, 0]);
+        packet.extend_from_slice(b"SELECT 1");
+        let mut reader = Reader::new(&packet);
+        let read = read_attributes(&mut reader, Charset::Utf8mb4);
+        let expected = vec![("trace".to_owned(), Value::string("7-1")), ("none".to_owned(), Value::Null)];
+        assert_eq!(read, Ok(expected));
+        assert_eq!(reader.rest(), b"SELECT 1");
+        for end in 0..packet.len() - 8 {
+            assert!(
+                read_attributes(&mut Reader::new(&packet[..end]), Charset::Utf8mb4).is_err(),
+                "cut at {end}"
+            );
+        }
+        for wrong in [&[3, 2, 0, 1][..], &[0xfe, 255, 255, 255, 255, 255, 255, 255, 255, 1]] {
+            let refused = read_attributes(&mut Reader::new(wrong), Charset::Utf8mb4);
+            assert_eq!(refused.map_err(|error| error.code), Err(1835));
+        }
     }
 }

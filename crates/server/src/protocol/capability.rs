@@ -8,6 +8,8 @@ pub const FOUND_ROWS: u32 = 1 << 1;
 pub const LONG_FLAG: u32 = 1 << 2;
 /// The handshake names a database.
 pub const CONNECT_WITH_DB: u32 = 1 << 3;
+/// Packets are compressed by zlib.
+pub const COMPRESS: u32 = 1 << 5;
 /// The client sends files that the server asks for.
 pub const LOCAL_FILES: u32 = 1 << 7;
 /// The protocol of MySQL 4.1; required.
@@ -32,10 +34,16 @@ pub const PLUGIN_AUTH: u32 = 1 << 19;
 pub const CONNECT_ATTRS: u32 = 1 << 20;
 /// The authentication answer has a length of any size.
 pub const PLUGIN_AUTH_LENENC: u32 = 1 << 21;
+/// The client is told what changes of its session.
+pub const SESSION_TRACK: u32 = 1 << 23;
 /// Rows end with an OK packet, and there is no EOF packet behind columns.
 pub const DEPRECATE_EOF: u32 = 1 << 24;
+/// Packets are compressed by Zstandard.
+pub const ZSTD: u32 = 1 << 26;
+/// Statements may come with attributes.
+pub const QUERY_ATTRIBUTES: u32 = 1 << 27;
 
-/// What this server offers.
+/// What this server offers in any case.
 pub const OFFERED: u32 = LONG_PASSWORD
     | FOUND_ROWS
     | LONG_FLAG
@@ -51,4 +59,6 @@ pub const OFFERED: u32 = LONG_PASSWORD
     | PLUGIN_AUTH
     | CONNECT_ATTRS
     | PLUGIN_AUTH_LENENC
-    | DEPRECATE_EOF;
+    | SESSION_TRACK
+    | DEPRECATE_EOF
+    | QUERY_ATTRIBUTES;

@@ -7,10 +7,11 @@
 //! A client that wants TLS sends the first 32 bytes of its answer, begins TLS, and then sends all of it.
 //!
 //! Answer: capabilities u32 | largest packet u32 | collation u8 | 23 zeros | user, zero | answer to the challenge |
-//! database, zero, if CONNECT_WITH_DB | plugin, zero, if PLUGIN_AUTH | attributes, if CONNECT_ATTRS.
+//! database, zero, if CONNECT_WITH_DB | plugin, zero, if PLUGIN_AUTH | attributes with their length, if CONNECT_ATTRS | level u8, if ZSTD.
 
 use super::bytes::{Reader, put_terminated};
 use super::capability as cap;
+use super::compression::Algorithm;
 use leafline_types::MysqlError;
 
 /// The collation that the greeting names: utf8mb4_bin, a number that every client knows.
@@ -68,7 +69,12 @@ pub struct Answer {
     pub database: Option<String>,
     /// The plugin that the client used.
     pub plugin: Option<String>,
+    /// How packets are compressed once the client is let in.
+    pub compression: Option<Algorithm>,
 }
+
+/// The level of Zstandard of a client that does not say one it could have.
+const ZSTD_LEVEL: u8 = 3;
 
 /// Bytes of the answer that come before TLS.
 const BEFORE_TLS: usize = 32;
@@ -116,7 +122,18 @@ impl Answer {
             let name = reader.terminated().unwrap_or_else(|_| reader.rest());
             plugin = Some(text(name)?);
         }
-        Ok(Answer { capabilities, collation, user, authentication, database, plugin })
+        if capabilities & cap::CONNECT_ATTRS != 0 && !reader.is_empty() {
+            reader.string()?;
+        }
+        let compression = match capabilities {
+            bits if bits & cap::COMPRESS != 0 => Some(Algorithm::Zlib),
+            bits if bits & cap::ZSTD != 0 => {
+                let level = reader.u8().ok().filter(|level| (1..=22).contains(level));
+                Some(Algorithm::Zstd(level.unwrap_or(ZSTD_LEVEL)))
+            }
+            _ => None,
+        };
+        Ok(Answer { capabilities, collation, user, authentication, database, plugin, compression })
     }
 }
 
@@ -138,7 +155,7 @@ pub fn read_change_user(packet: &[u8], capabilities: u32) -> Result<Answer, Mysq
                 plugin = Some(text(reader.terminated()?)?);
             }
         }
-        Ok(Answer { capabilities, collation, user, authentication, database, plugin })
+        Ok(Answer { capabilities, collation, user, authentication, database, plugin, compression: None })
     };
     parse().map_err(|_| MysqlError::bad_handshake())
 }
@@ -188,6 +205,22 @@ mod tests {
         assert_eq!(answer.authentication, vec![7, 8, 9]);
         assert_eq!(answer.plugin.as_deref(), Some("mysql_native_password"));
         assert_eq!(answer.capabilities & cap::SSL, 0, "only what is offered");
+    }
+
+    #[test]
+    fn compression_is_that_of_the_flags_zlib_first() {
+        let answer = |flags: u32, behind: &[u8]| {
+            let mut packet = answer_packet(None);
+            let capabilities = u32::from_le_bytes(packet[..4].try_into().expect("four bytes")) | flags;
+            packet[..4].copy_from_slice(&capabilities.to_le_bytes());
+            packet.extend_from_slice(behind);
+            Answer::read(&packet, cap::OFFERED | cap::COMPRESS | cap::ZSTD).map(|answer| answer.compression)
+        };
+        assert_eq!(answer(0, &[]), Ok(None));
+        assert_eq!(answer(cap::COMPRESS | cap::ZSTD, &[9]), Ok(Some(Algorithm::Zlib)));
+        assert_eq!(answer(cap::ZSTD, &[9]), Ok(Some(Algorithm::Zstd(9))));
+        assert_eq!(answer(cap::ZSTD | cap::CONNECT_ATTRS, &[2, 7, 7, 22]), Ok(Some(Algorithm::Zstd(22))));
+        assert_eq!(answer(cap::ZSTD, &[99]), Ok(Some(Algorithm::Zstd(3))));
     }
 
     #[test]

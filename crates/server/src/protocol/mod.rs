@@ -6,6 +6,7 @@ pub mod binary;
 pub mod bytes;
 pub mod capability;
 pub mod column;
+pub mod compression;
 pub mod handshake;
 pub mod packet;
 pub mod reply;
@@ -36,6 +37,8 @@ pub mod command {
     pub const STMT_CLOSE: u8 = 0x19;
     /// Forget the parts of parameters.
     pub const STMT_RESET: u8 = 0x1a;
+    /// The next rows of a cursor.
+    pub const STMT_FETCH: u8 = 0x1c;
     /// Multi-statements on or off.
     pub const SET_OPTION: u8 = 0x1b;
     /// Back to how the session began.
@@ -53,6 +56,12 @@ pub mod status {
     pub const AUTOCOMMIT: u16 = 0x0002;
     /// Another result follows.
     pub const MORE_RESULTS: u16 = 0x0008;
+    /// The statement's rows are fetched by COM_STMT_FETCH.
+    pub const CURSOR_EXISTS: u16 = 0x0040;
+    /// There are no more of them.
+    pub const LAST_ROW_SENT: u16 = 0x0080;
+    /// The answer tells what has changed of the session.
+    pub const STATE_CHANGED: u16 = 0x4000;
     /// `NO_BACKSLASH_ESCAPES`.
     pub const NO_BACKSLASH_ESCAPES: u16 = 0x0200;
 

@@ -8,6 +8,7 @@
 //!
 //! A payload of 2^24 - 1 bytes or more goes in pieces; a piece shorter than that is the last.
 
+use super::compression::{Algorithm, Compression};
 use leafline_types::MysqlError;
 use leafline_types::statement::CancelToken;
 use std::io::{self, BufRead, BufReader, Read, Write};
@@ -16,6 +17,8 @@ use std::io::{self, BufRead, BufReader, Read, Write};
 const PIECE: usize = 0xff_ffff;
 /// What is read at once: most commands are shorter, and take one call.
 const READ_BUFFER: usize = 4 << 10;
+/// What is read at once of a packet that was compressed.
+const READ_PIECE: usize = 64 << 10;
 /// What is buffered before it is written.
 const WRITE_BUFFER: usize = 64 << 10;
 
@@ -33,6 +36,8 @@ pub enum WireError {
 /// Packets both ways over one stream.
 pub struct PacketStream<S> {
     stream: BufReader<S>,
+    /// Under the packets, once it is agreed on.
+    compression: Option<Compression>,
     sequence: u8,
     /// Packets to be written, framed.
     out: Vec<u8>,
@@ -51,12 +56,26 @@ impl<S: Read + Write> PacketStream<S> {
         let cancel = CancelToken::new();
         let stream = BufReader::with_capacity(READ_BUFFER, stream);
         let out = Vec::with_capacity(4096);
-        PacketStream { stream, sequence: 0, out, open: 0, max_packet, cancel, patience: u64::MAX }
+        PacketStream {
+            stream,
+            compression: None,
+            sequence: 0,
+            out,
+            open: 0,
+            max_packet,
+            cancel,
+            patience: u64::MAX,
+        }
     }
 
     /// Of the client that was let in: what ends a wait for it.
     pub fn let_in(&mut self, cancel: CancelToken) {
         self.cancel = cancel;
+    }
+
+    /// From now on packets go compressed, both ways.
+    pub fn compress(&mut self, algorithm: Algorithm) {
+        self.compression = Some(Compression::new(algorithm));
     }
 
     /// Refuses larger packets than these from now on.
@@ -98,21 +117,18 @@ impl<S: Read + Write> PacketStream<S> {
             match self.read_some(&mut header)? {
                 0 if packet.is_empty() => return Ok(false),
                 0 => return Err(io::Error::from(io::ErrorKind::UnexpectedEof).into()),
-                n => self.stream.read_exact(header.get_mut(n..).unwrap_or_default())?,
+                n => self.read_all(header.get_mut(n..).unwrap_or_default())?,
             }
             let [a, b, c, sequence] = header;
             let length = u32::from_le_bytes([a, b, c, 0]) as usize;
-            if sequence != self.sequence {
+            if sequence != self.sequence && self.compression.is_none() {
                 return Err(WireError::Protocol(MysqlError::packets_out_of_order()));
             }
             self.sequence = self.sequence.wrapping_add(1);
             if packet.len() + length > self.max_packet {
                 return Err(WireError::Protocol(MysqlError::packet_too_large()));
             }
-            // Memory is taken as bytes arrive: a length is but a claim.
-            if Read::take(&mut self.stream, length as u64).read_to_end(packet)? < length {
-                return Err(io::Error::from(io::ErrorKind::UnexpectedEof).into());
-            }
+            self.read_payload(length, packet)?;
             if length < PIECE {
                 return Ok(true);
             }
@@ -121,18 +137,59 @@ impl<S: Read + Write> PacketStream<S> {
 
     /// Reads some bytes; none at the end of the stream. With a timeout, a process that is stopped and continued, or traced, is
     /// interrupted in waiting for them.
-    fn read_some(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+    fn read_some(&mut self, buffer: &mut [u8]) -> Result<usize, WireError> {
         loop {
-            match self.stream.read(buffer) {
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            let read = match &mut self.compression {
+                None => self.stream.read(buffer).map_err(WireError::Io),
+                Some(compression) => {
+                    let read = compression.read(&mut self.stream, buffer);
+                    self.sequence = compression.sequence();
+                    read
+                }
+            };
+            match read {
+                Err(WireError::Io(error)) if error.kind() == io::ErrorKind::Interrupted => {}
                 read => return read,
             }
         }
     }
 
+    /// Fills `buffer`.
+    fn read_all(&mut self, mut buffer: &mut [u8]) -> Result<(), WireError> {
+        while !buffer.is_empty() {
+            match self.read_some(buffer)? {
+                0 => return Err(io::Error::from(io::ErrorKind::UnexpectedEof).into()),
+                n => buffer = buffer.get_mut(n..).unwrap_or_default(),
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads `length` bytes behind what `packet` has. Memory is taken as they arrive: a length is but a claim.
+    fn read_payload(&mut self, length: usize, packet: &mut Vec<u8>) -> Result<(), WireError> {
+        if self.compression.is_none() {
+            let read = Read::take(&mut self.stream, length as u64).read_to_end(packet)?;
+            return if read < length {
+                Err(io::Error::from(io::ErrorKind::UnexpectedEof).into())
+            } else {
+                Ok(())
+            };
+        }
+        let end = packet.len() + length;
+        while packet.len() < end {
+            let begin = packet.len();
+            packet.resize(end.min(begin + READ_PIECE), 0);
+            self.read_all(packet.get_mut(begin..).unwrap_or_default())?;
+        }
+        Ok(())
+    }
+
     /// The next packet read or written is the first of a command.
     pub fn begin_command(&mut self) {
         self.sequence = 0;
+        if let Some(compression) = &mut self.compression {
+            compression.begin_command();
+        }
     }
 
     /// Writes one packet whose payload `build` appends.
@@ -183,6 +240,13 @@ impl<S: Read + Write> PacketStream<S> {
     }
 
     fn write_out(&mut self) -> Result<(), WireError> {
+        if let Some(compression) = &mut self.compression
+            && !self.out.is_empty()
+        {
+            let mut compressed = Vec::with_capacity(self.out.len() / 2);
+            compression.put(&self.out, &mut compressed)?;
+            self.out = compressed;
+        }
         let mut done = 0;
         let mut timeouts = 0;
         while let Some(rest) = self.out.get(done..).filter(|rest| !rest.is_empty()) {
@@ -220,9 +284,17 @@ impl<S: Read + Write> PacketStream<S> {
     /// `Io`.
     pub fn flush(&mut self) -> Result<(), WireError> {
         self.write_out()?;
+        if let Some(compression) = &self.compression {
+            // As MySQL and its clients count them.
+            self.sequence = compression.sequence();
+        }
         let mut timeouts = 0;
         while let Err(error) = self.stream.get_mut().flush() {
             self.bear(error, &mut timeouts)?;
+        }
+        // Most connections wait most of the time: what a long packet took is not theirs meanwhile.
+        if self.out.capacity() > 2 * WRITE_BUFFER {
+            self.out = Vec::with_capacity(4096);
         }
         Ok(())
     }
@@ -275,6 +347,31 @@ mod tests {
             assert!(read == payload, "length {length}");
         }
         assert!(!stream.read(&mut Vec::new()).expect("the end"));
+    }
+
+    #[test]
+    fn packets_of_any_length_go_through_compression() {
+        for algorithm in [Algorithm::Zlib, Algorithm::Zstd(1)] {
+            let (mut near, mut far) =
+                (PacketStream::new(Loop::default(), 64 << 20), PacketStream::new(Loop::default(), 64 << 20));
+            near.compress(algorithm);
+            far.compress(algorithm);
+            for length in [0, 1, 70_000, PIECE, 2 * PIECE + 5] {
+                let payload: Vec<u8> = (0..length).map(|i| (i / 7) as u8).collect();
+                near.begin_command();
+                near.write(|out| out.extend_from_slice(b"before")).expect("a loop");
+                near.write(|out| out.extend_from_slice(&payload)).expect("a loop");
+                near.flush().expect("a loop");
+                std::mem::swap(near.stream_mut(), far.stream_mut());
+                far.begin_command();
+                let mut read = Vec::new();
+                assert!(far.read(&mut read).expect("a packet"));
+                assert_eq!(read, b"before");
+                assert!(far.read(&mut read).expect("a packet"));
+                assert!(read == payload, "{algorithm:?} {length}");
+                std::mem::swap(near.stream_mut(), far.stream_mut());
+            }
+        }
     }
 
     #[test]

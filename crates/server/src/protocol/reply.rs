@@ -2,6 +2,8 @@
 
 use super::bytes::{put_length, put_string};
 use super::capability as cap;
+use super::status;
+use leafline_sql::session::StateChange;
 use leafline_types::MysqlError;
 
 /// What an OK packet tells.
@@ -17,6 +19,8 @@ pub struct Ok<'a> {
     pub warnings: u16,
     /// The information string.
     pub info: &'a str,
+    /// What has changed of the session, for a client that is told.
+    pub changes: &'a [StateChange],
 }
 
 impl Ok<'_> {
@@ -29,10 +33,16 @@ impl Ok<'_> {
         out.push(header);
         put_length(out, self.affected);
         put_length(out, self.last_insert_id);
-        out.extend_from_slice(&self.status.to_le_bytes());
+        let changed = if self.changes.is_empty() { 0 } else { status::STATE_CHANGED };
+        out.extend_from_slice(&(self.status | changed).to_le_bytes());
         out.extend_from_slice(&self.warnings.to_le_bytes());
-        if !self.info.is_empty() {
+        if changed != 0 || !self.info.is_empty() {
             put_string(out, self.info.as_bytes());
+        }
+        if changed != 0 {
+            let mut told = Vec::new();
+            self.changes.iter().for_each(|change| put_change(&mut told, change));
+            put_string(out, &told);
         }
     }
 
@@ -51,6 +61,20 @@ impl Ok<'_> {
         out.extend_from_slice(&self.warnings.to_le_bytes());
         out.extend_from_slice(&self.status.to_le_bytes());
     }
+}
+
+/// Appends what has changed: its kind, and with their length the strings that tell it.
+fn put_change(out: &mut Vec<u8>, change: &StateChange) {
+    let (kind, strings) = match change {
+        StateChange::Variable(name, value) => (0, vec![*name, value]),
+        StateChange::Schema(name) => (1, vec![name.as_str()]),
+        StateChange::State => (2, vec!["1"]),
+        StateChange::Transaction(state) => (5, vec![state.as_str()]),
+    };
+    out.push(kind);
+    let mut told = Vec::new();
+    strings.into_iter().for_each(|text| put_string(&mut told, text.as_bytes()));
+    put_string(out, &told);
 }
 
 /// Appends an error packet.

@@ -1,10 +1,15 @@
 //! What is known of the connection that a session is served over.
 
+use leafline_types::MysqlError;
+use std::fmt;
+
 /// Of the connection; nothing is known of a session that is not served.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ConnectionFacts {
     /// How it is encrypted.
     pub tls: Option<TlsFacts>,
+    /// How packets are compressed: the algorithm's name and level.
+    pub compression: Option<(&'static str, u8)>,
 }
 
 /// How a connection is encrypted, as OpenSSL and so MySQL names it.
@@ -18,8 +23,66 @@ pub struct TlsFacts {
 
 impl ConnectionFacts {
     /// What SHOW STATUS says of it.
-    pub(crate) fn status(&self) -> [(&'static str, String); 2] {
+    pub(crate) fn status(&self) -> [(&'static str, String); 5] {
         let of_tls = |f: fn(&TlsFacts) -> &'static str| self.tls.as_ref().map_or("", f).to_owned();
-        [("Ssl_cipher", of_tls(|tls| tls.cipher)), ("Ssl_version", of_tls(|tls| tls.version))]
+        let (algorithm, level) = self.compression.unwrap_or_default();
+        [
+            ("Compression", if self.compression.is_some() { "ON" } else { "OFF" }.into()),
+            ("Compression_algorithm", algorithm.into()),
+            ("Compression_level", level.to_string()),
+            ("Ssl_cipher", of_tls(|tls| tls.cipher)),
+            ("Ssl_version", of_tls(|tls| tls.version)),
+        ]
+    }
+}
+
+/// `protocol_compression_algorithms`: what clients may choose. They may always do without.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CompressionAlgorithms {
+    /// zlib.
+    pub zlib: bool,
+    /// Zstandard.
+    pub zstd: bool,
+}
+
+impl Default for CompressionAlgorithms {
+    fn default() -> CompressionAlgorithms {
+        CompressionAlgorithms { zlib: true, zstd: true }
+    }
+}
+
+impl CompressionAlgorithms {
+    /// Reads what is written.
+    ///
+    /// # Errors
+    /// 1231 if a name is none; 1235 without `uncompressed`.
+    pub(crate) fn parse(text: &str) -> Result<CompressionAlgorithms, MysqlError> {
+        let mut algorithms = CompressionAlgorithms { zlib: false, zstd: false };
+        let mut uncompressed = false;
+        for name in text.split(',') {
+            match name.trim().to_ascii_lowercase().as_str() {
+                "zlib" => algorithms.zlib = true,
+                "zstd" => algorithms.zstd = true,
+                "uncompressed" => uncompressed = true,
+                _ => {
+                    return Err(MysqlError::wrong_value_for_variable(
+                        "protocol_compression_algorithms",
+                        text,
+                    ));
+                }
+            }
+        }
+        match uncompressed {
+            true => Ok(algorithms),
+            false => Err(MysqlError::not_supported("protocol_compression_algorithms without uncompressed")),
+        }
+    }
+}
+
+impl fmt::Display for CompressionAlgorithms {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names = [(self.zlib, "zlib,"), (self.zstd, "zstd,")];
+        names.iter().filter(|(on, _)| *on).try_for_each(|(_, name)| f.write_str(name))?;
+        f.write_str("uncompressed")
     }
 }

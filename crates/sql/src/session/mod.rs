@@ -14,6 +14,7 @@ mod own_tables;
 mod prepared;
 mod running;
 pub mod settings;
+mod state_changes;
 mod statement_cache;
 mod tables;
 mod tracing;
@@ -22,7 +23,7 @@ pub mod variables;
 
 use client_file::ClientFileState;
 pub(crate) use client_file::WaitingLoad;
-pub use connection::{ConnectionFacts, TlsFacts};
+pub use connection::{CompressionAlgorithms, ConnectionFacts, TlsFacts};
 use controlled::StatementGroups;
 use entry::StatementText;
 pub use entry::{Activity, SessionEntry};
@@ -30,6 +31,8 @@ pub(crate) use hypothetical::{HypotheticalIndexes, Supposed};
 pub(crate) use outcome::shown_value;
 pub use outcome::{Chunk, ChunkValues, Outcome, RowStream};
 pub use prepared::Prepared;
+pub use state_changes::StateChange;
+use state_changes::StateTracker;
 pub(crate) use tables::{StatementUses, TableUse};
 pub(crate) use tracing::OptimizerTrace;
 
@@ -89,6 +92,7 @@ pub struct Session {
     /// Plans of statements that came as text.
     statements: StatementCache,
     client_files: ClientFileState,
+    pub(crate) tracker: StateTracker,
 }
 
 impl Session {
@@ -104,6 +108,7 @@ impl Session {
             found_rows: 0,
             warning_count: 0,
             error_count: 0,
+            query_attributes: Vec::new(),
             locks: instance.user_locks().clone(),
         };
         let storage_baseline = instance.storage_counters();
@@ -133,6 +138,7 @@ impl Session {
             kept_rows: None,
             statements: StatementCache::default(),
             client_files: ClientFileState::default(),
+            tracker: StateTracker::default(),
         }
     }
 
@@ -219,6 +225,7 @@ impl Session {
     /// What every statement ends with, once its outcome is known.
     fn finish(&mut self, mut outcome: Result<Outcome, MysqlError>) -> Result<Outcome, MysqlError> {
         self.leave_thread();
+        self.transaction.used.has_sent |= matches!(outcome, Ok(Outcome::Rows(_)));
         match &mut outcome {
             Ok(Outcome::Rows(rows)) if rows.is_whole() => self.end_statement(true),
             // Its rows are still to be computed, and may ask for the count of the statement before.
@@ -332,6 +339,7 @@ impl Session {
         self.settings.database_collation = collation;
         self.facts.database = Some(name.into());
         self.entry.set_database(Some(name));
+        self.tracker.schema();
         Ok(())
     }
 

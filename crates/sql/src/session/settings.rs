@@ -1,5 +1,7 @@
 //! The values of system variables: one typed set per session, copied from the global one when it begins.
 
+use super::connection::CompressionAlgorithms;
+use super::state_changes::TrackSettings;
 use super::tracing::TraceSettings;
 use crate::optimizer::{OptimizerSwitches, Parallelism};
 use crate::parser::LexMode;
@@ -71,6 +73,10 @@ pub struct Settings {
     pub max_connections: u64,
     /// `require_secure_transport`: only TLS and Unix sockets are let in.
     pub require_secure_transport: bool,
+    /// `protocol_compression_algorithms`, for all sessions to come.
+    pub compression: CompressionAlgorithms,
+    /// `session_track_*`: what the client is told of the session's changes.
+    pub track: TrackSettings,
     /// `net_write_timeout`: seconds that a client may take nothing of what it is sent.
     pub net_write_timeout: u64,
     /// `block_encryption_mode`.
@@ -131,6 +137,8 @@ impl Default for Settings {
             connect_timeout: 10,
             max_connections: 512,
             require_secure_transport: false,
+            compression: CompressionAlgorithms::default(),
+            track: TrackSettings::default(),
             net_write_timeout: 60,
             block_encryption: BlockEncryption::default(),
             group_concat_max_len: 1024,

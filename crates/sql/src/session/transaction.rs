@@ -5,6 +5,7 @@
 
 use super::Session;
 use super::settings::Modes;
+use super::state_changes::TransactionUse;
 use crate::parser::ast::Completion;
 use leafline_table::{Isolation, LockLimits, Mark, ReadView, Transaction, TxnMode};
 use leafline_types::MysqlError;
@@ -19,6 +20,8 @@ const RETRIES: usize = 64;
 pub(super) struct TransactionState {
     /// The transaction that outlives statements.
     pub(super) open: Option<Transaction>,
+    /// What it has done, for clients that keep track of it.
+    pub(super) used: TransactionUse,
     /// It was begun by BEGIN or START TRANSACTION, or by a statement under `autocommit=0`.
     savepoints: Vec<(String, Mark)>,
     /// SET TRANSACTION without a scope: for the next transaction only.
@@ -47,6 +50,7 @@ impl Session {
 
     fn new_transaction(&mut self, read_only: Option<bool>) -> Transaction {
         let (isolation, mode) = self.next_characteristics(read_only);
+        self.transaction.used = TransactionUse::default();
         self.instance.engine().begin_in(&self.locks, isolation, mode)
     }
 
@@ -64,12 +68,14 @@ impl Session {
             transaction.set_shown();
         }
         self.transaction.open = Some(transaction);
+        self.transaction.used = TransactionUse { is_explicit: true, ..TransactionUse::default() };
         Ok(())
     }
 
     /// COMMIT. Without a transaction it does nothing.
     pub(crate) fn commit(&mut self) -> Result<(), MysqlError> {
         self.transaction.savepoints.clear();
+        self.transaction.used = TransactionUse::default();
         let Some(transaction) = self.transaction.open.take() else { return Ok(()) };
         self.counters.access.handler_commit += 1;
         let committed = transaction.commit();
@@ -82,6 +88,7 @@ impl Session {
     /// ROLLBACK. Without a transaction it does nothing.
     pub(crate) fn rollback(&mut self) {
         self.transaction.savepoints.clear();
+        self.transaction.used = TransactionUse::default();
         if let Some(transaction) = self.transaction.open.take() {
             self.counters.access.handler_rollback += 1;
             transaction.rollback();
@@ -167,6 +174,7 @@ impl Session {
         if let Some(transaction) = &mut self.transaction.open {
             transaction.set_shown();
         }
+        self.transaction.used.has_read = true;
         view
     }
 
@@ -225,6 +233,7 @@ impl Session {
                 Ok(value) => {
                     transaction.set_shown();
                     let durable = transaction.make_seen_durable();
+                    self.transaction.used.has_read |= !transaction.has_writes();
                     self.transaction.open = Some(transaction);
                     return durable.map(|()| value).map_err(MysqlError::from);
                 }
@@ -242,6 +251,7 @@ impl Session {
             let again = own || (transaction.can_restart() && !transaction.is_deadlock_victim());
             if !again || attempt == RETRIES || self.cancel.check().is_err() {
                 self.transaction.savepoints.clear();
+                self.transaction.used = TransactionUse::default();
                 transaction.rollback();
                 return self.cancel.check().and(Err(error));
             }

@@ -29,6 +29,7 @@ pub(crate) fn set(
             SetItem::User { name, value } => {
                 let (value, ty) = evaluate::constant(session, value, text)?;
                 session.user_variables.set(name, value, ty);
+                session.tracker.state();
             }
             SetItem::Names { charset, collation } => {
                 let charset =
@@ -47,6 +48,7 @@ pub(crate) fn set(
                     None => charset.default_collation(),
                 };
                 (settings.client_charset, settings.results_charset) = (charset, Some(charset));
+                note_character_sets(session);
             }
             SetItem::CharacterSet(charset) => {
                 let charset =
@@ -55,6 +57,7 @@ pub(crate) fn set(
                 let settings = &mut session.settings;
                 settings.collation = settings.database_collation;
                 (settings.client_charset, settings.results_charset) = (charset, Some(charset));
+                note_character_sets(session);
             }
             SetItem::Transaction { scope, isolation, read_only } => {
                 let isolation = isolation.map(supported_isolation).transpose()?;
@@ -70,6 +73,12 @@ pub(crate) fn set(
         }
     }
     Ok(())
+}
+
+fn note_character_sets(session: &mut Session) {
+    for name in ["character_set_client", "character_set_connection", "character_set_results"] {
+        session.tracker.variable(name);
+    }
 }
 
 /// The value of an assignment to a system variable, where a bare word stands for itself.
@@ -98,6 +107,7 @@ fn set_system(
     if matches!(variable.scope, Scope::Global | Scope::Shared) {
         return Err(MysqlError::variable_is_readonly("SESSION", variable.name, "GLOBAL"));
     }
+    session.tracker.variable(variable.name);
     if variable.name == "autocommit" && variable.scope == Scope::Both {
         let before = session.settings.autocommit;
         let set = variable.set(&mut session.settings, value);

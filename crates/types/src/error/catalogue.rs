@@ -120,6 +120,7 @@ catalogue! {
     1149 "42000" ER_SYNTAX_ERROR syntax_error() "You have an error in your SQL syntax; check the manual that corresponds to your MySQL server version for the right syntax to use";
     1153 "08S01" ER_NET_PACKET_TOO_LARGE packet_too_large() "Got a packet bigger than 'max_allowed_packet' bytes";
     1156 "08S01" ER_NET_PACKETS_OUT_OF_ORDER packets_out_of_order() "Got packets out of order";
+    1157 "08S01" ER_NET_UNCOMPRESS_ERROR cannot_uncompress_packet() "Couldn't uncompress communication packet";
     1158 "08S01" ER_NET_READ_ERROR net_read_error() "Got an error reading communication packets";
     1163 "42000" ER_TABLE_CANT_HANDLE_BLOB cannot_handle_blob() "The used table type doesn't support BLOB/TEXT columns";
     1164 "42000" ER_TABLE_CANT_HANDLE_AUTO_INCREMENT cannot_handle_auto_increment() "The used table type doesn't support AUTO_INCREMENT columns";
@@ -213,6 +214,7 @@ catalogue! {
     1406 "22001" ER_DATA_TOO_LONG data_too_long(column, row) "Data too long for column '{column}' at row {row}";
     1411 "HY000" ER_WRONG_VALUE_FOR_TYPE wrong_value_for_function(kind, value, function) "Incorrect {kind} value: '{value}' for function {function}";
     1412 "HY000" ER_TABLE_DEF_CHANGED table_definition_changed() "Table definition has changed, please retry transaction";
+    1421 "HY000" ER_STMT_HAS_NO_OPEN_CURSOR no_open_cursor(statement) "The statement ({statement}) has no open cursor.";
     1423 "HY000" ER_NO_DEFAULT_FOR_VIEW_FIELD no_default_for_view_field(database, view) "Field of view '{database}.{view}' underlying table doesn't have a default value";
     1425 "42000" ER_TOO_BIG_SCALE too_big_scale(scale, column, max) "Too big scale {scale} specified for column '{column}'. Maximum is {max}.";
     1426 "42000" ER_TOO_BIG_PRECISION too_big_precision(precision, column, max) "Too-big precision {precision} specified for '{column}'. Maximum is {max}.";

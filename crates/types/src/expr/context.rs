@@ -62,6 +62,8 @@ pub struct SessionFacts {
     pub warning_count: u64,
     /// `@@error_count`: its errors.
     pub error_count: u64,
+    /// What the client has sent along with the statement, by name: `mysql_query_attribute_string()`.
+    pub query_attributes: Vec<(String, Option<String>)>,
     /// The server's `GET_LOCK`s.
     pub locks: Arc<UserLocks>,
 }

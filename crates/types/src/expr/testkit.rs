@@ -35,6 +35,7 @@ impl Session {
             found_rows: 3,
             warning_count: 2,
             error_count: 1,
+            query_attributes: vec![("trace".into(), Some("7".into())), ("none".into(), None)],
             locks: Default::default(),
         };
         Session { warnings: Warnings::new(), cancel: CancelToken::new(), facts }

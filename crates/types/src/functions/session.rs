@@ -45,6 +45,8 @@ pub(super) static FUNCTIONS: &[Function] = &[
     Function::new("@@ERROR_COUNT", (0, 0), unsigned, |cx, _, _| Ok(Value::UInt(cx.session.error_count)))
         .volatility(Volatility::Statement)
         .special(),
+    Function::new("MYSQL_QUERY_ATTRIBUTE_STRING", (1, 1), |_| Ok(system_string(16_383, true)), attribute)
+        .volatility(Volatility::Statement),
     Function::new("SLEEP", (1, 1), |_| Ok(ExprType::numeric(SqlType::BIGINT, false)), sleep)
         .numbers(&[0])
         .volatility(Volatility::Volatile),
@@ -54,6 +56,13 @@ pub(super) static FUNCTIONS: &[Function] = &[
     Function::new("CURRENT_ROLE", (0, 0), text::<8>, |_, _, _| Ok(Value::from("NONE")))
         .volatility(Volatility::Statement),
 ];
+
+/// The attribute of that name; NULL if the client has sent none.
+fn attribute(cx: &mut EvalContext<'_>, _: Call<'_>, args: &[Value]) -> Result<Value, MysqlError> {
+    let name = args.first().and_then(Value::as_str);
+    let found = cx.session.query_attributes.iter().find(|(known, _)| Some(known.as_str()) == name);
+    Ok(found.and_then(|(_, value)| value.as_deref()).map_or(Value::Null, Value::from))
+}
 
 fn text<const LENGTH: u32>(_: &[Expr]) -> Result<ExprType, MysqlError> {
     Ok(system_string(LENGTH, false))

@@ -262,6 +262,9 @@ fn session_functions_tell_the_sessions_facts() {
         (call("LAST_INSERT_ID", vec![]), "11"),
         (call("ROW_COUNT", vec![]), "-1"),
         (call("FOUND_ROWS", vec![]), "3"),
+        (call("MYSQL_QUERY_ATTRIBUTE_STRING", vec![txt("trace")]), "7"),
+        (call("MYSQL_QUERY_ATTRIBUTE_STRING", vec![txt("none")]), "NULL"),
+        (call("MYSQL_QUERY_ATTRIBUTE_STRING", vec![txt("other")]), "NULL"),
     ]);
     let mut session = Session::new();
     session.facts.database = None;

@@ -5,7 +5,9 @@ use super::{
     switch, text, word,
 };
 use crate::optimizer::OptimizerSwitches;
+use crate::session::connection::CompressionAlgorithms;
 use crate::session::settings::{Modes, Settings, TimeZone};
+use crate::session::state_changes::{TrackSettings, TransactionInfo};
 use leafline_access::cost::DeviceChoice;
 use leafline_table::{ChangeBuffering, Isolation, Organisation, ReadAheadKind};
 use leafline_types::functions::BlockEncryption;
@@ -286,6 +288,11 @@ pub const VARIABLES: &[Variable] = &[
     ),
     Variable { is_switch: true, ..shown("performance_schema", |_, _| on_off(false)) },
     shown("port", |_, f| Value::UInt(f.port.into())),
+    shared(settable(
+        "protocol_compression_algorithms",
+        |s, _| text(s.compression),
+        |s, v| CompressionAlgorithms::parse(&word(&v)).map(|set| s.compression = set),
+    )),
     shown("protocol_version", |_, _| Value::Int(10)),
     shown("query_cache_size", |_, _| Value::Int(0)),
     shown("query_cache_type", |_, _| text("OFF")),
@@ -302,6 +309,26 @@ pub const VARIABLES: &[Variable] = &[
         |s, v| flag("require_secure_transport", &v).map(|on| s.require_secure_transport = on),
     )),
     shown("secure_file_priv", |_, f| f.secure_file_priv.as_deref().map_or(Value::Null, text)),
+    switch(
+        "session_track_schema",
+        |s, _| on_off(s.track.schema),
+        |s, v| flag("session_track_schema", &v).map(|on| s.track.schema = on),
+    ),
+    switch(
+        "session_track_state_change",
+        |s, _| on_off(s.track.state),
+        |s, v| flag("session_track_state_change", &v).map(|on| s.track.state = on),
+    ),
+    settable(
+        "session_track_system_variables",
+        |s, _| text(&s.track.variables),
+        |s, v| TrackSettings::names(&word(&v)).map(|names| s.track.variables = names),
+    ),
+    settable(
+        "session_track_transaction_info",
+        |s, _| text(if s.track.transaction == TransactionInfo::Off { "OFF" } else { "STATE" }),
+        set_transaction_info,
+    ),
     shown("socket", |_, f| text(&f.socket)),
     always_off("sql_auto_is_null", |_, v| stays(false, "sql_auto_is_null", &v)),
     always_off("sql_log_bin", |_, v| stays(false, "sql_log_bin", &v)),
@@ -430,5 +457,18 @@ fn set_change_buffering(settings: &mut Settings, value: Value) -> Result<(), Mys
     let known = CHANGE_BUFFERING.iter().find(|(known, _)| known.eq_ignore_ascii_case(&name));
     settings.change_buffering =
         known.ok_or_else(|| MysqlError::wrong_value_for_variable("change_buffering", &name))?.1;
+    Ok(())
+}
+
+fn set_transaction_info(settings: &mut Settings, value: Value) -> Result<(), MysqlError> {
+    let name = word(&value);
+    settings.track.transaction = match name.to_ascii_uppercase().as_str() {
+        "OFF" | "0" => TransactionInfo::Off,
+        "STATE" | "1" => TransactionInfo::State,
+        "CHARACTERISTICS" | "2" => {
+            return Err(MysqlError::not_supported("session_track_transaction_info = CHARACTERISTICS"));
+        }
+        _ => return Err(MysqlError::wrong_value_for_variable("session_track_transaction_info", name)),
+    };
     Ok(())
 }

@@ -1,0 +1,199 @@
+//! The protocol: what decodes packets, and a server that is sent any.
+//!
+//! The first byte says which of the two, and how packets are compressed. To the server goes a login that is sound but for its flags, so that
+//! what follows is looked at: commands, in packets that are framed as they should be, or bytes as they are.
+
+use crate::input::Input;
+use leafline_server::protocol::binary::{read_attributes, read_parameters};
+use leafline_server::protocol::bytes::Reader;
+use leafline_server::protocol::capability as cap;
+use leafline_server::protocol::command;
+use leafline_server::protocol::compression::Algorithm;
+use leafline_server::protocol::handshake::{Answer, is_tls_request, read_change_user};
+use leafline_server::protocol::packet::PacketStream;
+use leafline_server::{Listeners, Server, ServerOptions};
+use leafline_sql::{Instance, InstanceOptions};
+use leafline_storage::StoreOptions;
+use leafline_storage::device::SimulatedEnv;
+use leafline_table::EngineOptions;
+use leafline_types::Charset;
+use std::io::{self, Cursor, Read, Write};
+use std::net::Shutdown;
+use std::os::unix::net::UnixStream;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, LazyLock};
+use std::time::Duration;
+
+/// Longest packet that is taken.
+const MAX_PACKET: usize = 1 << 20;
+
+/// They bound what a statement may take.
+const LIMITS: &[(&str, &str)] = &[
+    ("max_allowed_packet", "1048576"),
+    ("leafline_query_memory", "33554432"),
+    ("parser_max_mem_size", "67108864"),
+    ("max_execution_time", "200"),
+    ("innodb_parallel_read_threads", "1"),
+    ("wait_timeout", "10"),
+];
+
+/// A thread of the server has panicked.
+static PANICKED: AtomicBool = AtomicBool::new(false);
+
+struct Served {
+    socket: PathBuf,
+    _directory: tempfile::TempDir,
+    _server: Server,
+}
+
+static SERVED: LazyLock<Served> = LazyLock::new(|| {
+    let before = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |info| {
+        PANICKED.store(true, Ordering::SeqCst);
+        before(info);
+    }));
+    let store = StoreOptions {
+        page_size: 4096,
+        buffer_pool_bytes: 1024 * 4096,
+        log_capacity_bytes: 1 << 20,
+        io_threads: 1,
+        background: false,
+        ..StoreOptions::default()
+    };
+    let options = InstanceOptions {
+        engine: EngineOptions { store, ..EngineOptions::default() },
+        variables: LIMITS.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect(),
+        ..InstanceOptions::default()
+    };
+    let env = SimulatedEnv::new();
+    env.set_space_limit(Some(64 << 20));
+    let instance = Instance::open(Arc::new(env), options).expect("a database");
+    let directory = tempfile::tempdir().expect("a directory");
+    let socket = directory.path().join("socket");
+    let mut listeners = Listeners::new();
+    listeners.unix(&socket).expect("a socket");
+    let options = ServerOptions { tls: None, directory: directory.path().to_owned(), log: Arc::new(|_| {}) };
+    let server = Server::start(instance, listeners, options).expect("a server");
+    Served { socket, _directory: directory, _server: server }
+});
+
+pub(crate) fn target(data: &[u8]) {
+    let mut input = Input::new(data);
+    let mode = input.u8();
+    let algorithm = match mode >> 6 {
+        1 => Some(Algorithm::Zlib),
+        2 => Some(Algorithm::Zstd(1)),
+        _ => None,
+    };
+    match mode & 7 {
+        0 => drop(Answer::read(input.rest(), u32::MAX)),
+        1 => {
+            let flags = u32::from(input.u16()) << 16;
+            let _ = read_change_user(input.rest(), flags);
+        }
+        2 => parameters(&mut input),
+        3 => packets(input.rest(), algorithm),
+        _ => converse(&mut input, mode & 8 != 0, algorithm),
+    }
+}
+
+fn parameters(input: &mut Input<'_>) {
+    let (count, named) = (usize::from(input.u8()), input.u8() % 2 == 1);
+    let mut reader = Reader::new(input.rest());
+    let mut types = Vec::new();
+    for _ in 0..3 {
+        let _ = read_parameters(&mut reader, count, named, &mut types, &[], Charset::Utf8mb4);
+    }
+    let _ = read_attributes(&mut reader, Charset::Latin1);
+}
+
+/// Bytes to be read as packets.
+struct Bytes<'b>(Cursor<&'b [u8]>);
+
+impl Read for Bytes<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.0.read(buffer)
+    }
+}
+
+impl Write for Bytes<'_> {
+    fn write(&mut self, buffer: &[u8]) -> io::Result<usize> {
+        Ok(buffer.len())
+    }
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+fn packets(bytes: &[u8], algorithm: Option<Algorithm>) {
+    let mut stream = PacketStream::new(Bytes(Cursor::new(bytes)), MAX_PACKET);
+    if let Some(algorithm) = algorithm {
+        stream.compress(algorithm);
+    }
+    let mut packet = Vec::new();
+    while let Ok(true) = stream.read(&mut packet) {
+        assert!(packet.len() <= MAX_PACKET);
+        let _ = is_tls_request(&packet);
+        stream.begin_command();
+    }
+}
+
+/// A login, and what comes behind it; then the server answers until it has had enough.
+fn converse(input: &mut Input<'_>, raw: bool, algorithm: Option<Algorithm>) {
+    let stream = UnixStream::connect(&SERVED.socket).expect("the server listens");
+    stream.set_read_timeout(Some(Duration::from_secs(60))).expect("a timeout");
+    stream.set_write_timeout(Some(Duration::from_secs(60))).expect("a timeout");
+    let mut far = stream.try_clone().expect("a socket");
+    let answers = std::thread::spawn(move || io::copy(&mut far, &mut io::sink()));
+    let mut packets = PacketStream::new(stream, MAX_PACKET);
+    let flags = input.u16();
+    let mut capabilities = cap::PROTOCOL_41 | cap::SECURE_CONNECTION | cap::PLUGIN_AUTH;
+    let optional = [
+        cap::DEPRECATE_EOF,
+        cap::QUERY_ATTRIBUTES,
+        cap::SESSION_TRACK,
+        cap::MULTI_STATEMENTS,
+        cap::FOUND_ROWS,
+        cap::LOCAL_FILES,
+    ];
+    for (bit, flag) in optional.into_iter().enumerate() {
+        capabilities |= if flags & (1 << bit) != 0 { flag } else { 0 };
+    }
+    capabilities |= match algorithm {
+        Some(Algorithm::Zlib) => cap::COMPRESS,
+        Some(Algorithm::Zstd(_)) => cap::ZSTD,
+        None => 0,
+    };
+    let login = [&capabilities.to_le_bytes()[..], &[0; 28], b"root\0\0caching_sha2_password\0\x01"].concat();
+    // The greeting has the number before.
+    let mut sent = packets.stream_mut().write_all(&framed(&login, 1));
+    if let Some(algorithm) = algorithm {
+        packets.compress(algorithm);
+    }
+    if raw {
+        sent = sent.and_then(|()| packets.stream_mut().write_all(input.rest()));
+    }
+    while sent.is_ok() && !input.is_empty() {
+        let length = usize::from(input.u8()) + usize::from(input.u8() % 4) * 256;
+        let body = input.bytes(length);
+        // Failed logins are slow on purpose.
+        if body.first() == Some(&command::CHANGE_USER) {
+            continue;
+        }
+        packets.begin_command();
+        let written = packets.write(|out| out.extend_from_slice(body)).and_then(|()| packets.flush());
+        sent = written.map_err(io::Error::other);
+    }
+    // The server may be done with it already.
+    let _ = packets.stream_mut().shutdown(Shutdown::Write);
+    let answered = answers.join().expect("no panic");
+    let came_back = answered.map_or_else(|error| error.kind() == io::ErrorKind::ConnectionReset, |_| true);
+    assert!(came_back, "the server neither answers nor ends the connection");
+    assert!(!PANICKED.load(Ordering::SeqCst), "a connection has panicked");
+}
+
+fn framed(payload: &[u8], sequence: u8) -> Vec<u8> {
+    let [a, b, c, _] = (payload.len() as u32).to_le_bytes();
+    [&[a, b, c, sequence], payload].concat()
+}

@@ -1,0 +1,391 @@
+//! What clients can agree on with the server: compression, cursors, attributes of statements, news of the session; packets of any length, and
+//! many connections.
+
+mod support;
+
+use leafline_server::protocol::bytes::{Reader, put_length, put_string};
+use leafline_server::protocol::{capability as cap, command, status};
+use leafline_server::tls::CERTIFICATE_NAME;
+use std::time::{Duration, Instant};
+use support::Served;
+use support::client::{Answer, Client, Login};
+
+fn text(value: &str) -> Option<String> {
+    Some(value.into())
+}
+
+fn with(server: &Served, capabilities: u32) -> Client {
+    Client::log_in(server.address, &Login { capabilities, ..Login::default() }).expect("let in")
+}
+
+/// Prepares a statement whose columns and parameters are known by number; gives its own.
+fn prepare(client: &mut Client, sql: &str, parameters: usize, columns: usize) -> [u8; 4] {
+    client.send(command::STMT_PREPARE, sql.as_bytes()).expect("sent");
+    let prepared = client.read().expect("an answer");
+    assert_eq!(prepared[0], 0, "{sql}");
+    (0..parameters + columns).for_each(|_| drop(client.read().expect("a definition")));
+    prepared[1..5].try_into().expect("a number")
+}
+
+/// The status in a packet that ends rows.
+fn end_status(packet: &[u8]) -> u16 {
+    assert_eq!(packet[0], 0xfe, "{packet:?}");
+    u16::from_le_bytes([packet[3], packet[4]])
+}
+
+#[test]
+fn packets_go_compressed_by_either_algorithm() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let server = Served::start(directory.path(), &[]);
+    let certificate = directory.path().join(CERTIFICATE_NAME);
+    for (flag, algorithm, level) in
+        [(cap::COMPRESS, "zlib", "6"), (cap::ZSTD, "zstd", "7"), (cap::COMPRESS | cap::ZSTD, "zlib", "6")]
+    {
+        for tls in [None, Some(certificate.as_path())] {
+            let login = Login { capabilities: flag, tls, ..Login::default() };
+            let mut client = Client::log_in(server.address, &login).expect("let in");
+            let shown = client.rows("SHOW STATUS LIKE 'Compression%'");
+            let values: Vec<_> = shown.iter().map(|row| row[1].as_deref().unwrap_or_default()).collect();
+            assert_eq!(values, ["ON", algorithm, level]);
+            // Long both ways, and hardly to be compressed.
+            let long: String =
+                (0..3_000_000u64).map(|n| char::from(b'!' + (n.wrapping_mul(n) >> 7) as u8 % 90)).collect();
+            let long = long.replace(['\'', '\\'], "_");
+            assert_eq!(client.rows(&format!("SELECT '{long}'")), vec![vec![Some(long)]]);
+            let many = "WITH RECURSIVE r AS (SELECT 1 AS n UNION ALL SELECT n + 1 FROM r WHERE n < 300) SELECT a.n FROM r a, r b";
+            assert_eq!(client.rows(many).len(), 90_000);
+            client.change_user(&login).expect("let in");
+            assert_eq!(client.rows("SELECT 1; "), vec![vec![text("1")]]);
+        }
+    }
+    let mut client = server.connect();
+    client.run("SET GLOBAL protocol_compression_algorithms = 'zstd,uncompressed'");
+    assert_eq!(client.rows("SHOW VARIABLES LIKE 'protocol_compression%'")[0][1], text("zstd,uncompressed"));
+    for wrong in ["'lz4,uncompressed'", "'zstd'", "''"] {
+        let answer = client.query(&format!("SET GLOBAL protocol_compression_algorithms = {wrong}"));
+        assert!(matches!(answer, Ok(Answer::Error(1231 | 1235, _))), "{wrong}: {answer:?}");
+    }
+    assert!(server.terminate());
+}
+
+#[test]
+fn what_is_not_compressed_as_it_should_be_ends_its_connection_only() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let server = Served::start(directory.path(), &[]);
+    for flag in [cap::COMPRESS, cap::ZSTD] {
+        for bytes in [
+            &[9, 0, 0, 0, 0xff, 0xff, 0xff, 1, 2, 3, 4, 5, 6, 7, 8, 9][..],
+            &[0; 7],
+            &[1, 0, 0, 7, 0, 0, 0, 1],
+            &[0xff; 40],
+        ] {
+            let mut client = with(&server, flag);
+            client.send_raw(bytes).expect("sent");
+            client.end_sending();
+            while client.read().is_ok() {}
+        }
+    }
+    server.connect().run("SELECT 1");
+    assert!(server.terminate());
+}
+
+#[test]
+fn rows_of_a_cursor_are_fetched_some_at_a_time_whatever_comes_between() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let server = Served::start(directory.path(), &[]);
+    let mut client = server.connect();
+    client.run("CREATE DATABASE d");
+    client.run("CREATE TABLE d.t (a INT PRIMARY KEY, b VARCHAR(400))");
+    let rows: Vec<String> = (0..2000).map(|n| format!("({n}, REPEAT('x', 300))")).collect();
+    client.run(&format!("INSERT INTO d.t VALUES {}", rows.join(", ")));
+    let id = prepare(&mut client, "SELECT a, b FROM d.t WHERE a >= ? ORDER BY a", 1, 2);
+    let other = prepare(&mut client, "SELECT 7", 0, 1);
+    let execute = |client: &mut Client, from: u32| {
+        let parameter = [&id[..], &[1, 1, 0, 0, 0, 0, 1, 3, 0], &from.to_le_bytes()].concat();
+        client.send(command::STMT_EXECUTE, &parameter).expect("sent");
+        assert_eq!(client.read().expect("a count"), [2]);
+        (0..2).for_each(|_| drop(client.read().expect("a definition")));
+        assert_ne!(end_status(&client.read().expect("the end")) & status::CURSOR_EXISTS, 0);
+    };
+    let fetch = |client: &mut Client, count: u32| {
+        client.send(command::STMT_FETCH, &[&id[..], &count.to_le_bytes()].concat()).expect("sent");
+        let mut keys = Vec::new();
+        loop {
+            let packet = client.read().expect("a row");
+            if packet[0] == 0 {
+                // Header, a byte of NULLs, the key.
+                keys.push(u32::from_le_bytes(packet[2..6].try_into().expect("a key")));
+                continue;
+            }
+            return (keys, end_status(&packet));
+        }
+    };
+    execute(&mut client, 100);
+    client.run("DELETE FROM d.t WHERE a > 500");
+    let mut expected = 100;
+    for count in [1, 10, 500, 0, 1000] {
+        let (keys, end) = fetch(&mut client, count);
+        assert_eq!(keys, (expected..expected + count).collect::<Vec<_>>());
+        assert_ne!(end & status::CURSOR_EXISTS, 0);
+        expected += count;
+        assert_eq!(client.rows("SELECT COUNT(*) FROM d.t"), vec![vec![text("501")]]);
+    }
+    assert!(
+        std::fs::read_dir(directory.path().join("temp")).expect("a directory").count() > 0,
+        "few are in memory"
+    );
+    let (keys, end) = fetch(&mut client, 1000);
+    assert_eq!(keys, (expected..2000).collect::<Vec<_>>());
+    assert_eq!(end & (status::LAST_ROW_SENT | status::CURSOR_EXISTS), status::LAST_ROW_SENT);
+    let error = |client: &mut Client, id: &[u8]| {
+        client.send(command::STMT_FETCH, &[id, &[1, 0, 0, 0]].concat()).expect("sent");
+        match client.answer().expect("an answer") {
+            Answer::Error(code, _) => code,
+            other => panic!("{other:?}"),
+        }
+    };
+    assert_eq!(error(&mut client, &id), 1421, "all was fetched");
+    assert_eq!(error(&mut client, &other), 1421);
+    assert_eq!(error(&mut client, &[9; 4]), 1243);
+    assert_eq!(error(&mut client, &[]), 1835);
+    // What is given up leaves no file.
+    execute(&mut client, 0);
+    fetch(&mut client, 3);
+    client.send(command::STMT_RESET, &id).expect("sent");
+    assert_eq!(client.answer().expect("an answer"), Answer::Done(0));
+    assert_eq!(error(&mut client, &id), 1421);
+    execute(&mut client, 0);
+    execute(&mut client, 499);
+    assert_eq!(fetch(&mut client, 9).0, [499, 500]);
+    client.send(command::STMT_CLOSE, &id).expect("sent");
+    client.run("SELECT 1");
+    assert_eq!(std::fs::read_dir(directory.path().join("temp")).expect("a directory").count(), 0);
+    client.send(command::STMT_EXECUTE, &[&other[..], &[2, 1, 0, 0, 0]].concat()).expect("sent");
+    assert!(matches!(client.answer(), Ok(Answer::Error(1235, _))), "a cursor to write by");
+    assert!(server.terminate());
+}
+
+#[test]
+fn statements_come_with_attributes() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let server = Served::start(directory.path(), &[]);
+    let mut client = with(&server, cap::QUERY_ATTRIBUTES);
+    let query = |attributes: &[(&str, &str)], sql: &str| {
+        let mut body = Vec::new();
+        put_length(&mut body, attributes.len() as u64);
+        body.push(1);
+        if !attributes.is_empty() {
+            body.resize(body.len() + attributes.len().div_ceil(8), 0);
+            body.push(1);
+            for (name, _) in attributes {
+                body.extend_from_slice(&[254, 0]);
+                put_string(&mut body, name.as_bytes());
+            }
+            attributes.iter().for_each(|(_, value)| put_string(&mut body, value.as_bytes()));
+        }
+        body.extend_from_slice(sql.as_bytes());
+        body
+    };
+    let sql = "SELECT mysql_query_attribute_string('trace'), mysql_query_attribute_string('n')";
+    let mut rows = |attributes: &[(&str, &str)]| {
+        client.send(command::QUERY, &query(attributes, sql)).expect("sent");
+        client.answer().expect("an answer")
+    };
+    assert_eq!(rows(&[("trace", "é 7"), ("other", "x")]), Answer::Rows(vec![vec![text("é 7"), None]]));
+    assert_eq!(rows(&[("n", "1"), ("trace", "8")]), Answer::Rows(vec![vec![text("8"), text("1")]]));
+    assert_eq!(rows(&[]), Answer::Rows(vec![vec![None, None]]), "they are of one statement");
+    // A parameter without a name, and an attribute behind it.
+    let id = prepare(&mut client, "SELECT CONCAT(?, '-', mysql_query_attribute_string('trace'))", 1, 1);
+    let mut body = [&id[..], &[8, 1, 0, 0, 0, 2, 0, 1, 254, 0, 0, 254, 0]].concat();
+    [&b"trace"[..], b"p", b"9"].iter().for_each(|text| put_string(&mut body, text));
+    client.send(command::STMT_EXECUTE, &body).expect("sent");
+    (0..2).for_each(|_| drop(client.read().expect("columns")));
+    assert_eq!(client.read().expect("a row")[2..], *b"\x03p-9");
+    client.read().expect("the end");
+    for wrong in [&b""[..], &[1], &[2, 2], &[1, 1, 0, 1, 254, 0, 9]] {
+        client.send(command::QUERY, wrong).expect("sent");
+        assert!(matches!(client.answer(), Ok(Answer::Error(1835, _))), "{wrong:?}");
+    }
+    assert_eq!(server.connect().rows(sql), vec![vec![None, None]], "a client that sends none");
+}
+
+/// What an OK says has changed: kind, and what follows it.
+fn changes(packet: &[u8]) -> Vec<(u8, String)> {
+    let mut reader = Reader::new(&packet[1..]);
+    let mut read = || -> Result<Vec<(u8, String)>, leafline_types::MysqlError> {
+        reader.length()?;
+        reader.length()?;
+        let status = reader.u16()?;
+        reader.u16()?;
+        if status & status::STATE_CHANGED == 0 {
+            return Ok(Vec::new());
+        }
+        reader.string()?;
+        let mut told = Reader::new(reader.string()?);
+        let mut changes = Vec::new();
+        while !told.is_empty() {
+            let kind = told.u8()?;
+            let mut data = Reader::new(told.string()?);
+            let mut words = Vec::new();
+            while !data.is_empty() {
+                words.push(String::from_utf8_lossy(data.string()?).into_owned());
+            }
+            changes.push((kind, words.join("=")));
+        }
+        Ok(changes)
+    };
+    read().expect("an OK")
+}
+
+#[test]
+fn clients_are_told_what_changes_of_their_session() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let server = Served::start(directory.path(), &[]);
+    let mut client = with(&server, cap::SESSION_TRACK);
+    let mut told = |code: u8, body: &str| {
+        client.send(code, body.as_bytes()).expect("sent");
+        let mut packet = client.read().expect("an answer");
+        // Rows: what ends them.
+        while packet[0] != 0 && packet[0] != 0xfe {
+            assert_ne!(packet[0], 0xff, "{body}: {}", String::from_utf8_lossy(&packet));
+            packet = client.read().expect("a packet");
+        }
+        changes(&packet).into_iter().map(|(kind, text)| format!("{kind} {text}")).collect::<Vec<_>>()
+    };
+    let nothing: [&str; 0] = [];
+    assert_eq!(told(command::QUERY, "CREATE DATABASE d"), nothing);
+    assert_eq!(told(command::QUERY, "USE d"), ["1 d"]);
+    assert_eq!(told(command::INIT_DB, "mysql"), ["1 mysql"]);
+    assert_eq!(told(command::QUERY, "SET time_zone = '+02:00', sql_mode = ''"), ["0 time_zone=+02:00"]);
+    assert_eq!(
+        told(command::QUERY, "SET NAMES utf8mb4"),
+        [
+            "0 character_set_client=utf8mb4",
+            "0 character_set_connection=utf8mb4",
+            "0 character_set_results=utf8mb4"
+        ]
+    );
+    assert_eq!(
+        told(
+            command::QUERY,
+            "SET session_track_schema = OFF, session_track_system_variables = 'sql_mode', session_track_state_change = ON"
+        ),
+        ["2 1"]
+    );
+    assert_eq!(told(command::QUERY, "USE d"), ["2 1"]);
+    assert_eq!(told(command::QUERY, "SET sql_mode = 'ANSI_QUOTES'"), ["0 sql_mode=ANSI_QUOTES", "2 1"]);
+    assert_eq!(told(command::QUERY, "SET @a = 1"), ["2 1"]);
+    assert_eq!(told(command::QUERY, "CREATE TABLE t (a INT PRIMARY KEY)"), nothing);
+    assert_eq!(
+        told(
+            command::QUERY,
+            "SET session_track_state_change = OFF, session_track_transaction_info = 'STATE'"
+        ),
+        ["5 ________"]
+    );
+    assert_eq!(told(command::QUERY, "BEGIN"), ["5 T_______"]);
+    assert_eq!(told(command::QUERY, "INSERT INTO t VALUES (1)"), ["5 T___W___"]);
+    assert_eq!(told(command::QUERY, "SELECT * FROM t"), ["5 T_R_W_S_"]);
+    assert_eq!(told(command::QUERY, "INSERT INTO t VALUES (2)"), nothing);
+    assert_eq!(told(command::QUERY, "COMMIT"), ["5 ________"]);
+    assert_eq!(told(command::QUERY, "SET autocommit = 0"), nothing);
+    assert_eq!(told(command::QUERY, "DELETE FROM t"), ["5 I___W___"]);
+    assert_eq!(told(command::QUERY, "ROLLBACK"), ["5 ________"]);
+    assert_eq!(told(command::QUERY, "LOCK TABLES t READ"), ["5 _______L"]);
+    assert_eq!(told(command::QUERY, "UNLOCK TABLES"), ["5 ________"]);
+    let mut plain = server.connect();
+    plain.send(command::QUERY, b"USE d").expect("sent");
+    assert_eq!(plain.read().expect("an answer").len(), 7, "a client that does not ask");
+    let refused = plain.query("SET session_track_system_variables = 'no_such'");
+    assert!(matches!(refused, Ok(Answer::Error(1193, _))), "{refused:?}");
+}
+
+#[test]
+fn the_columns_of_a_table_are_listed() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let server = Served::start(directory.path(), &[]);
+    let mut client = server.connect();
+    client.run("CREATE DATABASE d");
+    client.run("USE d");
+    client.run("CREATE TABLE `a``b` (id INT, name VARCHAR(9), nation INT)");
+    let mut names = |body: &[u8]| {
+        client.send(command::FIELD_LIST, body).expect("sent");
+        let mut names = Vec::new();
+        loop {
+            let packet = client.read().expect("a definition");
+            match packet[0] {
+                0xfe => return Ok(names),
+                0xff => return Err(u16::from_le_bytes([packet[1], packet[2]])),
+                _ => {}
+            }
+            let mut reader = Reader::new(&packet);
+            for _ in 0..4 {
+                reader.string().expect("a name");
+            }
+            names.push(String::from_utf8_lossy(reader.string().expect("a name")).into_owned());
+        }
+    };
+    assert_eq!(names(b"a`b\0"), Ok(vec!["id".into(), "name".into(), "nation".into()]));
+    assert_eq!(names(b"a`b\0NA%"), Ok(vec!["name".into(), "nation".into()]));
+    assert_eq!(names(b"missing\0"), Err(1146));
+    assert_eq!(names(b"no end"), Err(1835));
+}
+
+/// Packets of exactly the length at which another must follow, and longer ones.
+#[test]
+fn packets_beyond_sixteen_mebibytes_go_both_ways() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let server = Served::start(directory.path(), &[]);
+    for flag in [0, cap::COMPRESS] {
+        let mut client = with(&server, flag);
+        let around = "SELECT LENGTH(''), ''".len();
+        for length in [0xff_ffff - 1 - around - 1, 0xff_ffff - 1 - around, 0xff_ffff - around, 20 << 20] {
+            let long = "x".repeat(length);
+            let rows = client.rows(&format!("SELECT LENGTH('{long}'), ''"));
+            assert_eq!(rows, vec![vec![Some(length.to_string()), text("")]]);
+        }
+        for length in [0xff_ffff - 4, 0xff_ffff - 3, 40 << 20] {
+            let rows = client.rows(&format!("SELECT REPEAT('x', {length})"));
+            assert_eq!(rows[0][0].as_ref().map(String::len), Some(length));
+        }
+    }
+    assert!(server.terminate());
+}
+
+#[test]
+fn a_thousand_connections_that_are_idle_do_not_disturb_the_others() {
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+    let limit = getrlimit(Resource::Nofile);
+    setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit })
+        .expect("as many files as there may be");
+    let directory = tempfile::tempdir().expect("a directory");
+    let server = Served::start(directory.path(), &["--set", "max_connections=1100"]);
+    let mut client = server.connect();
+    client.run("CREATE DATABASE d");
+    client.run("CREATE TABLE d.t (a INT PRIMARY KEY AUTO_INCREMENT, b INT)");
+    let before = server.resident_bytes();
+    let mut idle: Vec<Client> = (0..1000)
+        .map(|n| {
+            let mut client = server.connect();
+            client.run(&format!("INSERT INTO d.t (b) VALUES ({n})"));
+            client
+        })
+        .collect();
+    let each = server.resident_bytes().saturating_sub(before) / 1000;
+    println!("{each} bytes a connection");
+    assert!(each < 256 << 10, "{each} bytes a connection");
+    assert_eq!(client.rows("SELECT COUNT(*) FROM information_schema.PROCESSLIST"), vec![vec![text("1001")]]);
+    let begun = Instant::now();
+    (0..200).for_each(|_| drop(client.rows("SELECT * FROM d.t WHERE a = 7")));
+    println!("200 reads in {:?}", begun.elapsed());
+    idle.iter_mut()
+        .step_by(100)
+        .for_each(|idle| assert_eq!(idle.rows("SELECT COUNT(*) FROM d.t"), vec![vec![text("1000")]]));
+    drop(idle);
+    let begun = Instant::now();
+    while client.rows("SELECT COUNT(*) FROM information_schema.PROCESSLIST") != vec![vec![text("1")]] {
+        assert!(begun.elapsed() < Duration::from_secs(60), "they are still there");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    assert!(server.terminate());
+}
