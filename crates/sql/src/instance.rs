@@ -234,18 +234,21 @@ impl Instance {
         self.sessions.lock().values().cloned().collect()
     }
 
+    /// The session of that number.
+    ///
+    /// # Errors
+    /// 1094 if there is none.
+    pub(crate) fn session(&self, id: u64) -> Result<Arc<SessionEntry>, MysqlError> {
+        self.sessions.lock().get(&id).cloned().ok_or_else(|| MysqlError::no_such_thread(id))
+    }
+
     /// Tells a session's statement, or the session itself, to stop.
     ///
     /// # Errors
     /// 1094 if there is no such session.
     pub fn kill(&self, id: u64, reason: CancelReason) -> Result<(), MysqlError> {
-        match self.sessions.lock().get(&id) {
-            Some(entry) => {
-                entry.cancel.cancel(reason);
-                Ok(())
-            }
-            None => Err(MysqlError::no_such_thread(id)),
-        }
+        self.session(id)?.cancel.cancel(reason);
+        Ok(())
     }
 
     /// Tells every session the same.

@@ -49,4 +49,5 @@ pub use instance::{Instance, InstanceOptions};
 pub use result::{ColumnFlags, ColumnMeta, Done};
 pub use session::{Chunk, ChunkValues, Outcome, Prepared, RowStream, Session};
 pub use statement::evaluate::type_of;
+pub use statement::load_values::RowSource;
 pub use text_file::{ClientFiles, OwnFiles};

@@ -3,6 +3,8 @@
 //! `leafline DIR` is short for `leafline shell DIR`, where DIR has a slash, is `.` or `..`, or exists, and is not
 //! the name of a verb.
 
+use super::dump::DumpOptions;
+use super::import::ImportOptions;
 use super::size::Size;
 use clap::{Args, CommandFactory as _, Parser, Subcommand, ValueEnum};
 use std::ffi::{OsStr, OsString};
@@ -44,6 +46,10 @@ pub enum Verb {
     /// Says which indexes would make the statements faster that were run so far, or those of a file, what they would cost, and which there
     /// are that nothing needs, as a script that makes and drops them
     Advise(AdviseOptions),
+    /// Writes databases as SQL, CSV or Parquet, at one moment of theirs, while others use them
+    Dump(DumpOptions),
+    /// Takes in SQL dumps, CSV, Parquet, SQLite databases, or what a MySQL or MariaDB server has
+    Import(ImportOptions),
     /// Repairs damaged tables: indexes from the rows, rows from what can be read; first says what that comes to. With --into,
     /// writes what can be read of a database that cannot be opened to a new one
     Repair(RepairOptions),
@@ -282,7 +288,7 @@ fn parse_setting(text: &str) -> Result<(String, String), String> {
     }
 }
 
-fn parse_threads(text: &str) -> Result<usize, String> {
+pub fn parse_threads(text: &str) -> Result<usize, String> {
     match text.parse() {
         Ok(threads) if (1..=1024).contains(&threads) => Ok(threads),
         _ => Err("a number from 1 to 1024".into()),

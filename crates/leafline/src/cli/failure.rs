@@ -18,6 +18,16 @@ pub enum Failure {
     /// A statement of the program's own.
     #[error(transparent)]
     Sql(#[from] MysqlError),
+    /// A server that was asked.
+    #[error("the server at {address} says: {text} ({code})")]
+    Server {
+        /// Where it is.
+        address: String,
+        /// MySQL's error number.
+        code: u16,
+        /// What it says.
+        text: String,
+    },
     /// A file, or the terminal.
     #[error("{what}: {source}")]
     Io {

@@ -11,9 +11,13 @@
 //! | `repair` | new trees for damaged ones |
 //! | `advise` | which indexes would gain? |
 //! | `calibrate` | how fast are disk and processor? |
+//! | `dump` | tables as SQL, CSV, Parquet |
 //! | `demo` | index condition pushdown, shown |
 //! | `open` | opening a database for a verb |
 //! | `failure` | what ends a verb early |
+//! | `import` | dumps, files and servers in |
+//! | `link`, `wire` | statements run in a database, or on a server |
+//! | `snapshot` | connections that see one moment |
 //! | `script` | lines in, statements and commands out |
 //! | `output` | rows as tables, CSV, JSON |
 //! | `progress` | bars for what takes long |
@@ -24,8 +28,11 @@ mod args;
 mod calibrate;
 mod check;
 mod demo;
+mod dump;
 mod failure;
+mod import;
 mod inspect;
+mod link;
 mod open;
 mod output;
 mod progress;
@@ -34,7 +41,9 @@ mod script;
 mod serve;
 mod shell;
 mod size;
+mod snapshot;
 mod tpch;
+mod wire;
 
 use args::{Arguments, Verb};
 use std::ffi::OsString;
@@ -59,6 +68,8 @@ pub fn run(words: Vec<OsString>) -> ExitCode {
         Verb::Check(options) => check::run(options),
         Verb::Inspect(options) => inspect::run(options),
         Verb::Repair(options) => repair::run(options),
+        Verb::Dump(options) => dump::run(options),
+        Verb::Import(options) => import::run(options),
         Verb::Demo(options) => demo::run(options),
     };
     match result {

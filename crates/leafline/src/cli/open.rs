@@ -18,15 +18,7 @@ pub const SOCKET_NAME: &str = "leafline.sock";
 
 /// The options that every verb shares.
 pub fn options(open: &OpenArguments, pool: Size, disk: Disk) -> OpenOptions {
-    let told = Mutex::new(None);
-    let mut options = OpenOptions::new().buffer_pool_size(pool.0).recovery_progress(move |step| {
-        let Ok(mut told) = told.lock() else { return };
-        let since = told.get_or_insert_with(Instant::now);
-        if since.elapsed() >= NEWS {
-            *since = Instant::now();
-            eprintln!("{}", progress_line(step));
-        }
-    });
+    let mut options = with_progress(OpenOptions::new()).buffer_pool_size(pool.0);
     for (name, value) in &open.set {
         options = options.set(name, value);
     }
@@ -35,6 +27,19 @@ pub fn options(open: &OpenArguments, pool: Size, disk: Disk) -> OpenOptions {
         Disk::Hdd => options.emulated_disk(DiskModel::HDD),
         Disk::Ssd => options.emulated_disk(DiskModel::SSD),
     }
+}
+
+/// The options, with which recovery says how it gets on.
+pub fn with_progress(options: OpenOptions) -> OpenOptions {
+    let told = Mutex::new(None);
+    options.recovery_progress(move |step| {
+        let Ok(mut told) = told.lock() else { return };
+        let since = told.get_or_insert_with(Instant::now);
+        if since.elapsed() >= NEWS {
+            *since = Instant::now();
+            eprintln!("{}", progress_line(step));
+        }
+    })
 }
 
 /// Opens the database in `dir`; one that is served says where to connect to.

@@ -93,7 +93,19 @@ impl Progress {
         Progress::new(label, ProgressBar::new(expected), style)
     }
 
-    /// So many more pages.
+    /// Of a file of so many bytes.
+    pub fn bytes(label: &str, length: u64) -> Progress {
+        let style =
+            ProgressStyle::with_template("{prefix:<24} [{bar:30}] {bytes} of {total_bytes}  {elapsed}");
+        Progress::new(label, ProgressBar::new(length), style)
+    }
+
+    /// Takes the bar away.
+    pub fn hide(&self) {
+        self.bar.finish_and_clear();
+    }
+
+    /// So many more pages, rows or bytes.
     pub fn add(&self, pages: u64) {
         self.bar.inc(pages);
     }
@@ -143,6 +155,12 @@ impl Progress {
     fn rate(&self) -> String {
         let seconds = self.begun.elapsed().as_secs_f64().max(0.001);
         format!("{:.1} MB/s", self.bytes as f64 / 1e6 / seconds)
+    }
+
+    /// Done, with so many rows, of which others have told.
+    pub fn finish_as(mut self, rows: u64, bytes: u64) {
+        (self.rows, self.bytes) = (rows, bytes);
+        self.finish();
     }
 
     /// Done: writes the line that stays.

@@ -77,7 +77,7 @@ impl Binder<'_> {
         let lines = BoundLoad {
             path,
             local: load.local,
-            of_table: load.of_table,
+            source: load.source,
             charset,
             format,
             skip: load.skip,

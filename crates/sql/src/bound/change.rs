@@ -1,6 +1,7 @@
 //! Bound INSERT, REPLACE, UPDATE and DELETE: the rows, what becomes of them, and what they are checked by.
 
 use super::BoundSelect;
+use crate::parser::ast::LoadSource;
 use crate::text_file::TextFormat;
 use leafline_table::{IndexDef, ReferentialAction, TableDef, TableId};
 use leafline_types::Charset;
@@ -54,8 +55,8 @@ pub struct BoundLoad {
     pub path: String,
     /// It is the client's.
     pub local: bool,
-    /// It is one of a table.
-    pub of_table: bool,
+    /// What is read.
+    pub source: LoadSource,
     /// Its character set.
     pub charset: Charset,
     /// What it looks like.

@@ -1,6 +1,6 @@
 //! LOAD DATA, and INTO behind a query: variables, or a text file with its FIELDS and LINES.
 
-use super::ast::{Into, Load, LoadField, StatementKind};
+use super::ast::{Into, Load, LoadField, LoadSource, StatementKind};
 use super::cursor::{Parsed, Parser};
 use super::lexer::Symbol;
 use crate::text_file::TextFormat;
@@ -41,7 +41,7 @@ impl Parser<'_> {
         let load = Load {
             local,
             path,
-            of_table: false,
+            source: LoadSource::Lines,
             replace,
             ignore,
             table,

@@ -10,7 +10,7 @@ impl Parser<'_> {
         match word {
             "BEGIN" => {
                 self.accept_word("WORK");
-                Ok(StatementKind::Begin { read_only: None, consistent_snapshot: false })
+                Ok(StatementKind::Begin { read_only: None, consistent_snapshot: false, from_session: None })
             }
             "START" => self.start_transaction(),
             "COMMIT" => Ok(StatementKind::Commit(self.completion()?)),
@@ -38,11 +38,15 @@ impl Parser<'_> {
         self.expect_word("TRANSACTION")?;
         let mut read_only = None;
         let mut consistent_snapshot = false;
+        let mut from_session = None;
         if self.at_any_word(&["READ", "WITH"]) {
             self.comma_list(|p| {
                 if p.accept_word("WITH") {
                     p.expect_words(&["CONSISTENT", "SNAPSHOT"])?;
                     consistent_snapshot = true;
+                    if p.accept_words(&["FROM", "SESSION"]) {
+                        from_session = Some(p.integer()?);
+                    }
                     return Ok(());
                 }
                 p.expect_word("READ")?;
@@ -53,7 +57,7 @@ impl Parser<'_> {
                 p.expect_any_word(&["ONLY", "WRITE"])
             })?;
         }
-        Ok(StatementKind::Begin { read_only, consistent_snapshot })
+        Ok(StatementKind::Begin { read_only, consistent_snapshot, from_session })
     }
 
     /// `[WORK] [AND [NO] CHAIN] [[NO] RELEASE]`.

@@ -1,4 +1,4 @@
-//! Statements that read a file of the client's.
+//! Statements that read what the client gives: a file, or rows.
 //!
 //! Such a statement is bound and planned like others. When it is to run, it waits: whoever has called gives it the file, and it runs
 //! then. Who cannot give files calls [`Session::execute`], where it is error 3948.
@@ -6,6 +6,9 @@
 use super::entry::StatementText;
 use super::{Outcome, Session};
 use crate::plan::PlanParts;
+use crate::result::Done;
+use crate::show::statement_text::quoted;
+use crate::statement::load_values::RowSource;
 use crate::statement::planned::Work;
 use crate::text_file::ClientFiles;
 use leafline_types::{MysqlError, Value};
@@ -49,6 +52,26 @@ impl Session {
             (outcome, _) => outcome,
         };
         self.finish(outcome)
+    }
+
+    /// Adds rows to a table, given as values for the columns named: as LOAD DATA does, which of `sql_mode`, keys and constraints
+    /// applies, but never IGNORE.
+    ///
+    /// # Errors
+    /// MySQL's, and those of `rows`. No row was added then.
+    pub fn load_values(
+        &mut self,
+        (database, table): (&str, &str),
+        columns: &[String],
+        rows: &mut dyn RowSource,
+    ) -> Result<Done, MysqlError> {
+        let sql = format!("LOAD DATA INFILE '' INTO TABLE {}.{}", quoted(database), quoted(table));
+        self.begin_statement(StatementText::Of(&sql));
+        let outcome = self.run_values(&sql, columns, rows);
+        match self.finish(outcome)? {
+            Outcome::Done(done) => Ok(done),
+            Outcome::Rows(_) => Err(MysqlError::internal("a load that gives rows")),
+        }
     }
 
     /// Has a statement wait for a file of the client's.

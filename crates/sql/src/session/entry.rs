@@ -3,6 +3,7 @@
 use crate::resource_group::ResourceGroup;
 use crate::statement::planned::RunningPlan;
 use crate::status::SessionCounters;
+use leafline_table::RegisteredSnapshot;
 use leafline_types::{CancelToken, Progress};
 use parking_lot::Mutex;
 use std::sync::Arc;
@@ -36,6 +37,8 @@ struct State {
     counters: SessionCounters,
     /// Whose controls its threads are under; none: nobody's.
     resource_group: Option<Arc<ResourceGroup>>,
+    /// That of its transaction, if it was begun WITH CONSISTENT SNAPSHOT.
+    snapshot: Option<RegisteredSnapshot>,
 }
 
 /// What is running.
@@ -94,6 +97,7 @@ impl SessionEntry {
                 plan: None,
                 counters: SessionCounters::default(),
                 resource_group: None,
+                snapshot: None,
             }),
         }
     }
@@ -163,6 +167,15 @@ impl SessionEntry {
     /// Puts it into a resource group from its next statement on, or into none.
     pub(crate) fn set_resource_group(&self, group: Option<Arc<ResourceGroup>>) {
         self.state.lock().resource_group = group;
+    }
+
+    /// The snapshot that other sessions may read at, too.
+    pub(super) fn snapshot(&self) -> Option<RegisteredSnapshot> {
+        self.state.lock().snapshot.clone()
+    }
+
+    pub(super) fn set_snapshot(&self, snapshot: Option<RegisteredSnapshot>) {
+        self.state.lock().snapshot = snapshot;
     }
 
     pub(crate) fn set_database(&self, database: Option<&str>) {

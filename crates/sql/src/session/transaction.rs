@@ -27,6 +27,8 @@ pub(super) struct TransactionState {
     /// SET TRANSACTION without a scope: for the next transaction only.
     pub(super) next_isolation: Option<Isolation>,
     pub(super) next_read_only: Option<bool>,
+    /// Other sessions may read at the snapshot of the open transaction.
+    is_shared: bool,
 }
 
 impl Session {
@@ -54,17 +56,27 @@ impl Session {
         self.instance.engine().begin_in(&self.locks, isolation, mode)
     }
 
-    /// BEGIN, START TRANSACTION: commits what is open.
+    /// BEGIN, START TRANSACTION: commits what is open. A snapshot that is taken at once can be that of another connection.
+    ///
+    /// # Errors
+    /// Those of COMMIT; 1094 if there is no such connection; 1210 if that has no snapshot, or this transaction could not keep to it.
     pub(crate) fn begin(
         &mut self,
         read_only: Option<bool>,
         consistent_snapshot: bool,
+        from_session: Option<u64>,
     ) -> Result<(), MysqlError> {
         self.commit()?;
         self.begin_unlocks();
         let mut transaction = self.new_transaction(read_only);
-        if consistent_snapshot && transaction.isolation() == Isolation::RepeatableRead {
-            transaction.snapshot();
+        let repeatable = transaction.isolation() == Isolation::RepeatableRead;
+        if let Some(of) = from_session {
+            let snapshot = self.instance.session(of)?.snapshot().filter(|_| repeatable);
+            transaction.set_snapshot(snapshot.ok_or_else(|| MysqlError::wrong_arguments("FROM SESSION"))?);
+        }
+        if consistent_snapshot && repeatable {
+            self.entry.set_snapshot(Some(transaction.snapshot()));
+            self.transaction.is_shared = true;
             transaction.set_shown();
         }
         self.transaction.open = Some(transaction);
@@ -72,11 +84,19 @@ impl Session {
         Ok(())
     }
 
+    /// The open transaction ends: nobody else begins to read at its snapshot.
+    fn end_sharing(&mut self) {
+        if std::mem::take(&mut self.transaction.is_shared) {
+            self.entry.set_snapshot(None);
+        }
+    }
+
     /// COMMIT. Without a transaction it does nothing.
     pub(crate) fn commit(&mut self) -> Result<(), MysqlError> {
         self.transaction.savepoints.clear();
         self.transaction.used = TransactionUse::default();
         let Some(transaction) = self.transaction.open.take() else { return Ok(()) };
+        self.end_sharing();
         self.counters.access.handler_commit += 1;
         let committed = transaction.commit();
         self.locks.end_uses();
@@ -90,6 +110,7 @@ impl Session {
         self.transaction.savepoints.clear();
         self.transaction.used = TransactionUse::default();
         if let Some(transaction) = self.transaction.open.take() {
+            self.end_sharing();
             self.counters.access.handler_rollback += 1;
             transaction.rollback();
             self.locks.end_uses();
@@ -111,7 +132,7 @@ impl Session {
         }
         if then.chain {
             self.transaction.next_isolation = kind.map(|(isolation, _)| isolation);
-            self.begin(kind.map(|(_, mode)| mode == TxnMode::ReadOnly), false)?;
+            self.begin(kind.map(|(_, mode)| mode == TxnMode::ReadOnly), false, None)?;
         }
         if then.release {
             self.cancel.cancel(CancelReason::ConnectionKilled);
@@ -252,6 +273,7 @@ impl Session {
             if !again || attempt == RETRIES || self.cancel.check().is_err() {
                 self.transaction.savepoints.clear();
                 self.transaction.used = TransactionUse::default();
+                self.end_sharing();
                 transaction.rollback();
                 return self.cancel.check().and(Err(error));
             }

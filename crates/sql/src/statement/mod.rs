@@ -29,6 +29,7 @@ mod explained;
 mod histograms;
 mod hypothetical;
 mod load_local;
+pub(crate) mod load_values;
 mod maintenance;
 mod metadata;
 #[cfg(test)]
@@ -148,8 +149,8 @@ impl Session {
             StatementKind::Truncate(table) => return definitions::truncate(self, table),
             StatementKind::Use(name) => self.set_database(&name.value)?,
             StatementKind::Set(items) => set::set(self, items, with_parameters)?,
-            StatementKind::Begin { read_only, consistent_snapshot } => {
-                self.begin(*read_only, *consistent_snapshot)?;
+            StatementKind::Begin { read_only, consistent_snapshot, from_session } => {
+                self.begin(*read_only, *consistent_snapshot, *from_session)?;
             }
             StatementKind::Commit(completion) => self.end_transaction(true, *completion)?,
             StatementKind::Rollback(completion) => self.end_transaction(false, *completion)?,

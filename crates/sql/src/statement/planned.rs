@@ -33,8 +33,8 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
 
 /// A statement that is ready to run, and what must not have changed meanwhile.
 pub(crate) struct Planned {
-    work: Arc<Work>,
-    parts: Arc<PlanParts>,
+    pub(super) work: Arc<Work>,
+    pub(super) parts: Arc<PlanParts>,
     /// Warnings that binding gave, raised again at each execution.
     warnings: Vec<MysqlError>,
     /// The types that the parameters were taken to have.
@@ -57,7 +57,7 @@ pub(crate) struct Planned {
     /// The time that a hint gives it, milliseconds.
     max_execution_time: Option<u64>,
     short_way: Mutex<ShortWay>,
-    digest: Arc<Digest>,
+    pub(super) digest: Arc<Digest>,
     /// It has told which indexes it uses.
     has_told: AtomicBool,
 }

@@ -8,7 +8,9 @@ use super::create::{BEING_FILLED, is_there, publish, specification};
 use super::definitions::database_of;
 use super::metadata;
 use super::partitions::partitioning;
-use crate::parser::ast::{CreateTable, Ident, Load, LoadField, Span, Statement, StatementKind, TableName};
+use crate::parser::ast::{
+    CreateTable, Ident, Load, LoadField, LoadSource, Span, Statement, StatementKind, TableName,
+};
 use crate::result::Done;
 use crate::session::settings::{Modes, TimeZone};
 use crate::session::{Outcome, Session};
@@ -213,7 +215,7 @@ fn filled(
     let load = Load {
         local: false,
         path: path.to_owned(),
-        of_table: true,
+        source: LoadSource::Table,
         replace: false,
         ignore: false,
         table: TableName { database: Some(ident(&table.database)), name: ident(BEING_FILLED) },

@@ -142,6 +142,11 @@ impl Transaction {
         self.snapshot.get_or_insert_with(|| self.engine.snapshot()).clone()
     }
 
+    /// Has it read at the snapshot of another transaction. Only right while it has read and written nothing.
+    pub fn set_snapshot(&mut self, snapshot: RegisteredSnapshot) {
+        self.snapshot = Some(snapshot);
+    }
+
     /// Begins a statement: at READ COMMITTED it gets a new snapshot, and it sees the writes made until now, not its
     /// own. The mark undoes it.
     pub fn begin_statement(&mut self) -> StatementMark {

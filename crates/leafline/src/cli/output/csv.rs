@@ -35,7 +35,7 @@ impl RowWriter for CsvWriter {
         for (at, (cell, kind)) in cells.iter().zip(&self.kinds).enumerate() {
             separator(at, out)?;
             match cell {
-                Some(value) if *kind == Kind::Binary => out.write_all(hexadecimal(value).as_bytes())?,
+                Some(value) if *kind == Kind::Binary => bytes(value, out)?,
                 Some(value) => field(value, out)?,
                 None => {}
             }
@@ -48,11 +48,18 @@ impl RowWriter for CsvWriter {
     }
 }
 
-fn separator(at: usize, out: &mut dyn Write) -> io::Result<()> {
+/// What stands before the field in that position.
+pub fn separator(at: usize, out: &mut dyn Write) -> io::Result<()> {
     if at > 0 { out.write_all(b",") } else { Ok(()) }
 }
 
-fn field(value: &[u8], out: &mut dyn Write) -> io::Result<()> {
+/// A binary value.
+pub fn bytes(value: &[u8], out: &mut dyn Write) -> io::Result<()> {
+    out.write_all(hexadecimal(value).as_bytes())
+}
+
+/// A value that is not NULL.
+pub fn field(value: &[u8], out: &mut dyn Write) -> io::Result<()> {
     if !value.is_empty() && !value.iter().any(|byte| matches!(byte, b',' | b'"' | b'\r' | b'\n')) {
         return out.write_all(value);
     }

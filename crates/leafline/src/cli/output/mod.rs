@@ -3,7 +3,7 @@
 //! A [`RowWriter`] gets the columns, then the rows one by one, then the end, and writes as it goes: no format holds
 //! a whole result. Tables take the widths of the first [`table::MEASURED_ROWS`] rows.
 
-mod csv;
+pub mod csv;
 mod json;
 mod tab;
 mod table;

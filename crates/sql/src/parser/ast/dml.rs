@@ -34,8 +34,8 @@ pub struct Load {
     pub local: bool,
     /// The name of the file.
     pub path: String,
-    /// The file is one of a table, as EXPORT TABLE makes it; never so by LOAD DATA itself.
-    pub of_table: bool,
+    /// What the rows are read from.
+    pub source: LoadSource,
     /// REPLACE: rows in the way are deleted.
     pub replace: bool,
     /// IGNORE.
@@ -54,6 +54,17 @@ pub struct Load {
     pub fields: Option<Vec<LoadField>>,
     /// SET.
     pub assignments: Vec<Assignment>,
+}
+
+/// What a load reads rows from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LoadSource {
+    /// Lines of a file: LOAD DATA.
+    Lines,
+    /// A file of a table, as EXPORT TABLE makes it.
+    Table,
+    /// A program that gives values.
+    Values,
 }
 
 /// What a field of a line is for.

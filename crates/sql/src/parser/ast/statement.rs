@@ -138,6 +138,8 @@ pub enum StatementKind {
         read_only: Option<bool>,
         /// WITH CONSISTENT SNAPSHOT.
         consistent_snapshot: bool,
+        /// FROM SESSION: the connection whose snapshot it is.
+        from_session: Option<u64>,
     },
     /// COMMIT.
     Commit(Completion),

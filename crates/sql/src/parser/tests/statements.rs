@@ -95,7 +95,7 @@ fn set_takes_several_assignments_of_every_kind() {
 fn transactions_keep_their_characteristics() {
     assert_eq!(
         kind("START TRANSACTION READ ONLY, WITH CONSISTENT SNAPSHOT"),
-        StatementKind::Begin { read_only: Some(true), consistent_snapshot: true }
+        StatementKind::Begin { read_only: Some(true), consistent_snapshot: true, from_session: None }
     );
     let StatementKind::Set(items) = kind("SET SESSION TRANSACTION READ WRITE, ISOLATION LEVEL SERIALIZABLE")
     else {

@@ -2,25 +2,43 @@
 
 use super::bulk::{Bulk, begin_progress};
 use super::foreign::{Changes, ignoring};
-use super::load::load;
+use super::load::{load, load_values};
 use super::{computed, default_of, generate, has_no_partition, meets_checks, of_table, stays_in_view, touch};
 use crate::bound::{BoundAssignment, BoundInsert, InsertRows, NewValue, OnDuplicate};
 use crate::plan::{Plan, PlanParts};
 use crate::result::Done;
 use crate::session::Session;
 use crate::statement::execution::{Execution, StoreRules, implicit_default};
+use crate::statement::load_values::RowSource;
 use crate::text_file::{self, ClientInput};
 use leafline_table::{DefaultValue, TableDef, TableError, Transaction};
 use leafline_types::column::value_at;
 use leafline_types::{MysqlError, Value};
 use std::sync::Arc;
 
-/// Runs an INSERT, REPLACE or LOAD DATA. `plan` is the plan of its SELECT, `input` the client's file, if it has one.
+/// What a load is given by its client.
+pub(in crate::statement) enum Given<'g, 'f> {
+    /// A file.
+    File(&'g mut ClientInput<'f>),
+    /// Rows. They are given once: a load of them allows no duplicates.
+    Rows(&'g mut dyn RowSource),
+}
+
+impl<'f> Given<'_, 'f> {
+    fn again(&mut self) -> Given<'_, 'f> {
+        match self {
+            Given::File(file) => Given::File(file),
+            Given::Rows(rows) => Given::Rows(*rows),
+        }
+    }
+}
+
+/// Runs an INSERT, REPLACE or LOAD DATA. `plan` is the plan of its SELECT, `input` what the client gives, if it does.
 pub(in crate::statement) fn insert(
     session: &mut Session,
     transaction: &mut Transaction,
     insert: &BoundInsert,
-    (plan, mut input): (Option<&Arc<Plan>>, Option<&mut ClientInput<'_>>),
+    (plan, mut input): (Option<&Arc<Plan>>, Option<Given<'_, '_>>),
     parts: &Arc<PlanParts>,
     parameters: &[Value],
 ) -> Result<Done, MysqlError> {
@@ -34,18 +52,18 @@ pub(in crate::statement) fn insert(
         return Ok(run.counts.done(insert, session));
     }
     let engine = session.instance.engine().clone();
-    if let Some(input) = &mut input {
+    if let Some(Given::File(input)) = &mut input {
         input.keep(engine.temporary_run()?);
     }
     let (warnings, mark) = (session.warnings.clone(), transaction.savepoint());
-    run.give_rows((plan, input.as_deref_mut()), &mut execution, session, transaction)?;
+    run.give_rows((plan, input.as_mut().map(Given::again)), &mut execution, session, transaction)?;
     if run.bulk.finish(insert, session)? {
         return Ok(run.counts.done(insert, session));
     }
     // Once more, row by row.
     session.warnings.clone_from(&warnings);
     transaction.rollback_to(mark);
-    if let Some(input) = &mut input {
+    if let Some(Given::File(input)) = &mut input {
         input.rewind()?;
     }
     let mut execution = execution_of(session, transaction, insert, parts, parameters);
@@ -143,7 +161,7 @@ impl<'a> Run<'a> {
     /// Gives it all rows of the statement.
     fn give_rows(
         &mut self,
-        (plan, input): (Option<&Arc<Plan>>, Option<&mut ClientInput<'_>>),
+        (plan, input): (Option<&Arc<Plan>>, Option<Given<'_, '_>>),
         execution: &mut Execution,
         session: &mut Session,
         transaction: &mut Transaction,
@@ -161,7 +179,11 @@ impl<'a> Run<'a> {
                 Ok(())
             }
             (InsertRows::Select(_), Some(plan), _) => self.give_query(plan, execution, session, transaction),
-            (InsertRows::File(lines), _, Some(input)) => {
+            (InsertRows::File(lines), _, Some(Given::Rows(rows))) => {
+                begin_progress(session, 0);
+                load_values(self, (lines, rows), execution, session, transaction)
+            }
+            (InsertRows::File(lines), _, Some(Given::File(input))) => {
                 begin_progress(session, 0);
                 load(self, (lines, input), execution, session, transaction)
             }

@@ -1,10 +1,13 @@
-//! The rows of LOAD DATA: the lines of a file, one at a time.
+//! The rows of LOAD DATA: the lines of a file, one at a time; and those that a program gives.
 
 use super::insert::Run;
 use super::{computed, default_of};
 use crate::bound::{BoundLoad, LoadTarget, NewValue};
+use crate::parser::ast::LoadSource;
 use crate::session::Session;
+use crate::statement::evaluate::type_of;
 use crate::statement::execution::{Execution, implicit_default};
+use crate::statement::load_values::RowSource;
 use crate::table_file::{RowCodec, TableReader, damaged};
 use crate::text_file::{self, Field, LineReader};
 use leafline_table::Transaction;
@@ -21,7 +24,7 @@ pub(super) fn load(
 ) -> Result<(), MysqlError> {
     let most_bytes = session.settings.evaluation_mode().max_result;
     let mut file = Counted { file, progress: session.entry.progress.clone() };
-    if load.of_table {
+    if load.source == LoadSource::Table {
         return load_table(run, (load, &mut file), execution, session, transaction);
     }
     let mut lines = LineReader::new(file, &load.format, most_bytes);
@@ -112,6 +115,36 @@ fn load_table(
         run.finish_row(execution, session, transaction)?;
     }
     Ok(())
+}
+
+/// Gives `run` the rows of a program.
+pub(super) fn load_values(
+    run: &mut Run<'_>,
+    (load, rows): (&BoundLoad, &mut dyn RowSource),
+    execution: &mut Execution,
+    session: &mut Session,
+    transaction: &mut Transaction,
+) -> Result<(), MysqlError> {
+    let mut values = Vec::new();
+    loop {
+        session.cancel.check()?;
+        values.clear();
+        if !rows.next_row(&mut values)? {
+            return Ok(());
+        }
+        if values.len() != load.fields.len() {
+            return Err(MysqlError::wrong_value_count(run.counts.records + 1));
+        }
+        run.begin_row(execution, session)?;
+        for (target, value) in load.fields.iter().zip(&values) {
+            let LoadTarget::Column(at) = target else { continue };
+            let column = run.column(*at)?;
+            let number = run.counts.records + 1;
+            let stored = execution.store(session, value, &type_of(value), column, number)?;
+            run.set(*at, stored);
+        }
+        run.finish_row(execution, session, transaction)?;
+    }
 }
 
 /// Tells how much of a file was read.

@@ -21,7 +21,7 @@ mod load;
 mod update;
 
 pub(super) use delete::delete;
-pub(super) use insert::insert;
+pub(super) use insert::{Given, insert};
 pub(super) use update::update;
 
 use super::execution::Execution;

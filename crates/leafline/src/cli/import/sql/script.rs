@@ -1,0 +1,346 @@
+//! A script of SQL, read in a stream: it may be larger than memory, and so may an INSERT of it.
+//!
+//! Statements end at the delimiter outside of quotes and comments; `DELIMITER` changes it, as in MySQL's clients.
+
+use leafline_sql::parser::LexMode;
+use memchr::{memchr_iter, memchr3};
+use std::io::{self, Read};
+
+/// Bytes that are read at once.
+const CHUNK: usize = 256 << 10;
+/// Most bytes of one statement that is kept as a whole, or of one value.
+pub const LONGEST: usize = 1 << 30;
+
+/// The script.
+pub struct Script<R> {
+    input: R,
+    buffer: Vec<u8>,
+    at: usize,
+    is_at_end: bool,
+    /// The line of the next byte, from 1.
+    pub line: u64,
+    delimiter: Vec<u8>,
+}
+
+impl<R: Read> Script<R> {
+    pub fn new(input: R) -> Script<R> {
+        let delimiter = b";".to_vec();
+        Script { input, buffer: Vec::new(), at: 0, is_at_end: false, line: 1, delimiter }
+    }
+
+    /// What is there of the next so many bytes: all of them, unless the script ends.
+    ///
+    /// # Errors
+    /// Those of reading.
+    pub fn peek(&mut self, bytes: usize) -> io::Result<&[u8]> {
+        while self.buffer.len() - self.at < bytes && !self.is_at_end {
+            if self.at > 0 {
+                self.buffer.drain(..self.at);
+                self.at = 0;
+            }
+            let before = self.buffer.len();
+            self.buffer.resize(before + bytes.max(CHUNK), 0);
+            let space = self.buffer.get_mut(before..).unwrap_or_default();
+            let read = self.input.read(space);
+            self.buffer.truncate(before + read.as_ref().map_or(0, |read| *read));
+            match read {
+                Ok(0) => self.is_at_end = true,
+                Ok(_) => {}
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        let rest = self.rest();
+        Ok(rest.get(..bytes).unwrap_or(rest))
+    }
+
+    /// The next byte, which stays.
+    ///
+    /// # Errors
+    /// Those of reading.
+    pub fn next(&mut self) -> io::Result<Option<u8>> {
+        match self.buffer.get(self.at) {
+            Some(byte) => Ok(Some(*byte)),
+            None => Ok(self.peek(1)?.first().copied()),
+        }
+    }
+
+    /// The bytes at hand.
+    fn rest(&self) -> &[u8] {
+        self.buffer.get(self.at..).unwrap_or_default()
+    }
+
+    /// Passes over so many bytes, which are at hand.
+    pub fn skip(&mut self, bytes: usize) {
+        let end = (self.at + bytes).min(self.buffer.len());
+        let passed = self.buffer.get(self.at..end).unwrap_or_default();
+        self.line += match passed {
+            [byte] => u64::from(*byte == b'\n'),
+            many => memchr_iter(b'\n', many).count() as u64,
+        };
+        self.at = end;
+    }
+
+    /// Passes over so many bytes, and appends them.
+    fn take(&mut self, bytes: usize, into: &mut Vec<u8>) {
+        let end = (self.at + bytes).min(self.buffer.len());
+        into.extend_from_slice(self.buffer.get(self.at..end).unwrap_or_default());
+        self.skip(bytes);
+    }
+
+    /// Passes over blanks.
+    ///
+    /// # Errors
+    /// Those of reading.
+    pub fn skip_blanks(&mut self) -> io::Result<()> {
+        while self.next()?.is_some_and(|byte| byte.is_ascii_whitespace()) {
+            self.skip(1);
+        }
+        Ok(())
+    }
+
+    /// Passes over what stands between statements: blanks, comments that mean nothing, empty statements, commands of MySQL's clients.
+    ///
+    /// # Errors
+    /// Those of reading.
+    pub fn skip_to_statement(&mut self) -> io::Result<()> {
+        loop {
+            self.skip_blanks()?;
+            let delimiter = self.delimiter.clone();
+            let start = self.peek(delimiter.len().max(16))?;
+            if start.starts_with(&delimiter) {
+                self.skip(delimiter.len());
+            } else if start.starts_with(b"#") || is_dashes(start) {
+                self.skip_line()?;
+            } else if start.starts_with(b"/*M!999999\\-") || (start.starts_with(b"/*") && !is_executed(start))
+            {
+                self.skip_comment()?;
+            } else if start.get(..10).is_some_and(|word| word.eq_ignore_ascii_case(b"DELIMITER ")) {
+                let mut line = Vec::new();
+                self.take_line(&mut line)?;
+                let delimiter = line.get(10..).unwrap_or_default().trim_ascii();
+                if !delimiter.is_empty() {
+                    self.delimiter = delimiter.to_vec();
+                }
+            } else {
+                return Ok(());
+            }
+        }
+    }
+
+    fn skip_line(&mut self) -> io::Result<()> {
+        self.take_line(&mut Vec::new())
+    }
+
+    /// The rest of the line, without its end, which is passed over.
+    fn take_line(&mut self, into: &mut Vec<u8>) -> io::Result<()> {
+        while self.next()?.is_some() {
+            let end = memchr::memchr(b'\n', self.rest());
+            let length = end.unwrap_or(self.rest().len());
+            self.take(length, into);
+            if end.is_some() {
+                self.skip(1);
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn skip_comment(&mut self) -> io::Result<()> {
+        self.skip(2);
+        while !self.peek(2)?.is_empty() {
+            if self.rest().starts_with(b"*/") {
+                self.skip(2);
+                return Ok(());
+            }
+            self.skip(1);
+        }
+        Ok(())
+    }
+
+    /// Reads a statement as a whole, without its end. What is there when the script ends is the last one; `None` if that is nothing.
+    ///
+    /// # Errors
+    /// Those of reading; `FileTooLarge`; `UnexpectedEof` if the script ends within a quoted text.
+    pub fn statement(&mut self, mode: LexMode) -> io::Result<Option<Vec<u8>>> {
+        let mut statement = Vec::new();
+        let delimiter = self.delimiter.clone();
+        let first = delimiter.first().copied().unwrap_or(b';');
+        while let Some(byte) = self.next()? {
+            if statement.len() > LONGEST {
+                return Err(io::ErrorKind::FileTooLarge.into());
+            }
+            match byte {
+                b'\'' | b'"' | b'`' => self.take_quoted(byte, mode, &mut statement)?,
+                byte if byte == first && self.peek(delimiter.len())?.starts_with(&delimiter) => {
+                    self.skip(delimiter.len());
+                    return Ok(Some(statement));
+                }
+                b'#' => self.skip_line()?,
+                b'-' if is_dashes(self.peek(3)?) => {
+                    self.skip_line()?;
+                    statement.push(b'\n');
+                }
+                b'/' if self.peek(4)?.starts_with(b"/*") && !is_executed(self.peek(4)?) => {
+                    self.skip_comment()?;
+                    statement.push(b' ');
+                }
+                byte => {
+                    statement.push(byte);
+                    self.skip(1);
+                }
+            }
+        }
+        let is_empty = statement.iter().all(u8::is_ascii_whitespace);
+        Ok((!is_empty).then_some(statement))
+    }
+
+    /// Takes a quoted text as it stands.
+    fn take_quoted(&mut self, quote: u8, mode: LexMode, into: &mut Vec<u8>) -> io::Result<()> {
+        let escape = if quote == b'`' || mode.no_backslash_escapes { quote } else { b'\\' };
+        self.take(1, into);
+        loop {
+            if self.next()?.is_none() {
+                return Err(io::ErrorKind::UnexpectedEof.into());
+            }
+            if into.len() > LONGEST {
+                return Err(io::ErrorKind::FileTooLarge.into());
+            }
+            let found = memchr3(quote, escape, quote, self.rest());
+            self.take(found.unwrap_or(self.rest().len()), into);
+            match found.map(|_| self.rest().first().copied()) {
+                Some(Some(byte)) if byte == quote => {
+                    self.take(1, into);
+                    return Ok(());
+                }
+                Some(Some(_)) => {
+                    self.peek(2)?;
+                    self.take(2, into);
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// The value of a quoted text, whose quote is passed over. A doubled quote stands for one; a backslash takes the meaning from what follows, or
+    /// gives it another, unless the mode says that it is a character like others.
+    ///
+    /// # Errors
+    /// As [`statement`](Self::statement).
+    pub fn text(&mut self, mode: LexMode, into: &mut Vec<u8>) -> io::Result<()> {
+        into.clear();
+        let Some(quote) = self.next()? else { return Err(io::ErrorKind::UnexpectedEof.into()) };
+        let escape = if mode.no_backslash_escapes { quote } else { b'\\' };
+        self.skip(1);
+        loop {
+            if self.next()?.is_none() {
+                return Err(io::ErrorKind::UnexpectedEof.into());
+            }
+            if into.len() > LONGEST {
+                return Err(io::ErrorKind::FileTooLarge.into());
+            }
+            let found = memchr3(quote, escape, quote, self.rest());
+            self.take(found.unwrap_or(self.rest().len()), into);
+            if found.is_none() {
+                continue;
+            }
+            let two = self.peek(2)?;
+            match (two.first().copied(), two.get(1).copied()) {
+                (Some(byte), Some(next)) if byte == quote && next == quote => {
+                    into.push(quote);
+                    self.skip(2);
+                }
+                (Some(byte), _) if byte == quote => {
+                    self.skip(1);
+                    return Ok(());
+                }
+                (_, Some(next)) => {
+                    match next {
+                        b'0' => into.push(0),
+                        b'b' => into.push(8),
+                        b'n' => into.push(b'\n'),
+                        b'r' => into.push(b'\r'),
+                        b't' => into.push(b'\t'),
+                        b'Z' => into.push(0x1a),
+                        // For LIKE, where they are not yet undone.
+                        b'%' | b'_' => into.extend_from_slice(&[b'\\', next]),
+                        other => into.push(other),
+                    }
+                    self.skip(2);
+                }
+                _ => return Err(io::ErrorKind::UnexpectedEof.into()),
+            }
+        }
+    }
+}
+
+/// Whether it is the beginning of a comment to the end of the line.
+fn is_dashes(start: &[u8]) -> bool {
+    start.starts_with(b"--")
+        && start.get(2).is_none_or(|byte| byte.is_ascii_whitespace() || byte.is_ascii_control())
+}
+
+/// Whether a comment is part of what is run.
+fn is_executed(start: &[u8]) -> bool {
+    [&b"/*!"[..], b"/*M!", b"/*+"].iter().any(|mark| start.starts_with(mark))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Gives one byte at a time.
+    struct Slow<'s>(&'s [u8]);
+
+    impl Read for Slow<'_> {
+        fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+            self.0.read(&mut buffer[..1])
+        }
+    }
+
+    fn statements(script: &str) -> io::Result<Vec<(u64, String)>> {
+        let mut script = Script::new(Slow(script.as_bytes()));
+        let mut found = Vec::new();
+        loop {
+            script.skip_to_statement()?;
+            let line = script.line;
+            match script.statement(LexMode::default())? {
+                Some(text) => found.push((line, String::from_utf8(text).unwrap())),
+                None => return Ok(found),
+            }
+        }
+    }
+
+    #[test]
+    fn statements_end_at_the_delimiter() {
+        let script = "/*M!999999\\- enable the sandbox mode */\n-- a; b\n;\nSELECT ';\\'', \";\", `;` /* ; */ -- ;\n ;\n/*!40101 SET a=1 */;\nDELIMITER ;;\nCREATE TRIGGER t BEGIN a; END;;\ndelimiter ;\nlast";
+        let expected = [
+            (4, "SELECT ';\\'', \";\", `;`   \n "),
+            (6, "/*!40101 SET a=1 */"),
+            (8, "CREATE TRIGGER t BEGIN a; END"),
+            (10, "last"),
+        ];
+        assert_eq!(statements(script).unwrap(), expected.map(|(line, text)| (line, text.to_owned())));
+        assert_eq!(statements("SELECT 'a").unwrap_err().kind(), io::ErrorKind::UnexpectedEof);
+        assert_eq!(statements(" -- only\n/* comments").unwrap(), []);
+    }
+
+    #[test]
+    fn texts_are_unescaped() {
+        for (written, value) in [
+            (r"'a\'b''c\\\n\0\Z\q\%'", &b"a'b'c\\\n\0\x1aq\\%"[..]),
+            (r#""a""b'c""#, br#"a"b'c"#),
+            ("''", b""),
+        ] {
+            let mut script = Script::new(Slow(written.as_bytes()));
+            let mut text = Vec::new();
+            script.text(LexMode::default(), &mut text).unwrap();
+            assert_eq!(text, value, "{written}");
+        }
+        let mut script = Script::new(&b"'a\\'"[..]);
+        let mut text = Vec::new();
+        let mode = LexMode { no_backslash_escapes: true, ..LexMode::default() };
+        script.text(mode, &mut text).unwrap();
+        assert_eq!(text, b"a\\");
+    }
+}

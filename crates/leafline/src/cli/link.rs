@@ -1,0 +1,169 @@
+//! Statements run in a database of this process, or on a server: what reads does not care which.
+
+use super::failure::Failure;
+use super::open::{self, SOCKET_NAME};
+use super::size::Size;
+use super::wire::{Address, Client};
+use leafline::{Connection, Database, Error};
+use leafline_sql::text_format::TextColumns;
+use leafline_sql::{Outcome, OwnFiles};
+use std::ops::Range;
+use std::path::Path;
+
+/// Where statements are run.
+pub enum Place {
+    /// In a database that this process has opened.
+    Own(Database),
+    /// On a server.
+    Server(Address),
+}
+
+/// The values of a row, as text. None is NULL.
+#[derive(Clone, Copy)]
+pub struct Cells<'r> {
+    bytes: &'r [u8],
+    places: &'r [Option<Range<usize>>],
+}
+
+impl<'r> Cells<'r> {
+    /// The value in that position; `None` for NULL.
+    pub fn get(&self, at: usize) -> Option<&'r [u8]> {
+        self.places.get(at).cloned().flatten().and_then(|place| self.bytes.get(place))
+    }
+
+    /// The same as a string: names and texts of definitions are UTF-8. NULL is empty.
+    pub fn text(&self, at: usize) -> String {
+        String::from_utf8_lossy(self.get(at).unwrap_or_default()).into_owned()
+    }
+}
+
+/// A connection to either.
+pub enum Link {
+    Own(Box<Connection>),
+    Server(Client),
+}
+
+impl Place {
+    /// The database in `dir`, or the server that has it open.
+    ///
+    /// # Errors
+    /// There is none; another process has it open, and serves nobody.
+    pub fn of_directory(dir: &Path, pool: Size) -> Result<Place, Failure> {
+        let set = leafline::OpenOptions::new().create(false);
+        let options = open::with_progress(set).buffer_pool_size(pool.0);
+        let socket = dir.join(SOCKET_NAME);
+        match options.open(dir) {
+            Ok(database) => {
+                open::tell(database.instance().engine().store().recovery_report());
+                Ok(Place::Own(database))
+            }
+            Err(Error::AlreadyOpen { .. }) if socket.exists() => {
+                Ok(Place::Server(Address::of_socket(socket)))
+            }
+            Err(Error::AlreadyOpen { path }) => Err(Failure::Message(open::already_open(&path))),
+            Err(other) => Err(other.into()),
+        }
+    }
+
+    /// Begins a connection.
+    ///
+    /// # Errors
+    /// 1040, or those of the server.
+    pub fn connect(&self) -> Result<Link, Failure> {
+        match self {
+            Place::Own(database) => Ok(Link::Own(Box::new(database.connect()?))),
+            Place::Server(address) => Client::connect(address).map(Link::Server),
+        }
+    }
+}
+
+impl Link {
+    /// The number of the connection.
+    pub fn id(&mut self) -> u64 {
+        match self {
+            Link::Own(connection) => connection.session().connection_id(),
+            Link::Server(client) => client.id,
+        }
+    }
+
+    /// Whether it leads to Leafline.
+    pub fn is_leafline(&self) -> bool {
+        match self {
+            Link::Own(_) => true,
+            Link::Server(client) => client.version.contains("leafline"),
+        }
+    }
+
+    /// Runs a statement, and gives each of its rows to `row`.
+    ///
+    /// # Errors
+    /// Those of the statement, of the connection, and of `row`; the connection is of no use after the latter.
+    pub fn query(
+        &mut self,
+        sql: &str,
+        row: &mut dyn FnMut(Cells<'_>) -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
+        let mut places = Vec::new();
+        match self {
+            Link::Own(connection) => {
+                let session = connection.session();
+                let Outcome::Rows(mut stream) = session.execute_with_files(sql, &mut OwnFiles)? else {
+                    return Ok(());
+                };
+                let types = stream.types();
+                let mut bytes = Vec::new();
+                while let Some(batch) = stream.next_batch(session)? {
+                    let values = TextColumns::new(&batch, &types);
+                    for at in 0..batch.rows {
+                        bytes.clear();
+                        places.clear();
+                        for column in 0..types.len() {
+                            let start = bytes.len();
+                            let there = values.append(at, column, &mut bytes);
+                            places.push(there.then_some(start..bytes.len()));
+                        }
+                        row(Cells { bytes: &bytes, places: &places })?;
+                    }
+                }
+            }
+            Link::Server(client) => {
+                let mut answer = client.query(sql)?;
+                while answer.next(&mut places)? {
+                    row(Cells { bytes: answer.bytes(), places: &places })?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Runs a statement whose rows, if it has any, do not matter.
+    ///
+    /// # Errors
+    /// As [`query`](Self::query).
+    pub fn execute(&mut self, sql: &str) -> Result<(), Failure> {
+        self.query(sql, &mut |_| Ok(()))
+    }
+
+    /// A column of the only row of a statement.
+    ///
+    /// # Errors
+    /// As [`query`](Self::query); there is no row.
+    pub fn value(&mut self, sql: &str, at: usize) -> Result<String, Failure> {
+        let mut value = None;
+        self.query(sql, &mut |cells| {
+            value = Some(cells.text(at));
+            Ok(())
+        })?;
+        value.ok_or_else(|| Failure::Message(format!("no answer to {sql}")))
+    }
+}
+
+/// A name in backquotes.
+pub fn quoted(name: &str) -> String {
+    format!("`{}`", name.replace('`', "``"))
+}
+
+/// A string literal, for any `sql_mode` without NO_BACKSLASH_ESCAPES.
+pub fn literal(text: &str) -> String {
+    format!("'{}'", text.replace('\\', "\\\\").replace('\'', "''"))
+}

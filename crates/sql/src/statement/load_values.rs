@@ -1,0 +1,51 @@
+//! A load of rows that a program gives as values: what imports use.
+//!
+//! It is LOAD DATA without a file: rows fill columns, fit them as the `sql_mode` says, get defaults and generated values, and meet keys, CHECKs and
+//! foreign keys. Where it fills an empty table it builds trees, like any other load. All rows are there when it has succeeded, or none.
+
+use super::change::{self, Given};
+use super::planned::Work;
+use crate::parser::ast::{Ident, LoadField, LoadSource, Span, StatementKind};
+use crate::session::{Outcome, Session};
+use leafline_types::{MysqlError, Value};
+
+/// Gives the rows of a load.
+pub trait RowSource {
+    /// Puts the values of the next row, one for each column that was named, into `row`, which is empty; false if there are no more.
+    ///
+    /// # Errors
+    /// What ends the load: nothing of it stays.
+    fn next_row(&mut self, row: &mut Vec<Value>) -> Result<bool, MysqlError>;
+}
+
+impl Session {
+    /// Runs `sql`, a LOAD DATA, with the rows of `rows` in the place of its file's.
+    pub(crate) fn run_values(
+        &mut self,
+        sql: &str,
+        columns: &[String],
+        rows: &mut dyn RowSource,
+    ) -> Result<Outcome, MysqlError> {
+        let mut statement = self.parse(sql)?;
+        let StatementKind::Load(load) = &mut statement.kind else {
+            return Err(MysqlError::internal("a load of values that is none"));
+        };
+        let ident = |name: &String| Ident { value: name.clone(), span: Span::default() };
+        load.source = LoadSource::Values;
+        load.fields = Some(columns.iter().map(|name| LoadField::Column(ident(name))).collect());
+        self.warnings.clear();
+        let planned = self.plan_statement(&statement, sql, Some(&[]))?;
+        let planned = planned.ok_or_else(|| MysqlError::internal("a load that is not planned"))?;
+        let Work::Insert { insert, .. } = &*planned.work else {
+            return Err(MysqlError::internal("a load that inserts nothing"));
+        };
+        self.count_towards(&planned.digest, None);
+        let (insert, mut rows) = (&**insert, Some(rows));
+        self.write(|session, transaction| {
+            // They are not given again.
+            let rows = rows.take().ok_or_else(MysqlError::deadlock)?;
+            change::insert(session, transaction, insert, (None, Some(Given::Rows(rows))), &planned.parts, &[])
+        })
+        .map(Outcome::Done)
+    }
+}
