@@ -228,20 +228,25 @@ fn users_change_within_a_connection() {
 fn slow_bytes_do_not_keep_a_handshake_up() {
     let directory = tempfile::tempdir().expect("a directory");
     let server = Served::start(directory.path(), &["--set", "connect_timeout=2"]);
-    let mut slow = TcpStream::connect(server.address).expect("a connection");
-    slow.set_read_timeout(Some(Duration::from_millis(100))).expect("a timeout");
-    slow.write_all(&[0xff, 0xff, 0, 1]).expect("sent");
-    let begun = Instant::now();
-    let mut answer = [0; 512];
-    loop {
-        assert!(begun.elapsed() < Duration::from_secs(60), "the server waits on");
-        match slow.read(&mut answer) {
-            Ok(0) => break,
-            Err(error) if error.kind() == std::io::ErrorKind::ConnectionReset => break,
-            _ => {}
-        }
-        if slow.write_all(&[0]).is_err() {
-            break;
+    let tls = [&[32, 0, 0, 1, 0, 0x0a, 0, 0][..], &[0; 28]].concat();
+    let half = [&tls[..], &[0x16, 3, 1, 2, 0, 1]].concat();
+    // A packet that never ends, and TLS that is asked for and begins slowly, not at all, or stops in the middle.
+    for (first, each) in [(&[0xff, 0xff, 0, 1][..], &[0][..]), (&tls, &[0x16]), (&tls, &[]), (&half, &[])] {
+        let mut slow = TcpStream::connect(server.address).expect("a connection");
+        slow.set_read_timeout(Some(Duration::from_millis(100))).expect("a timeout");
+        slow.write_all(first).expect("sent");
+        let begun = Instant::now();
+        let mut answer = [0; 512];
+        loop {
+            assert!(begun.elapsed() < Duration::from_secs(60), "the server waits on: {first:?} {each:?}");
+            match slow.read(&mut answer) {
+                Ok(0) => break,
+                Err(error) if error.kind() == std::io::ErrorKind::ConnectionReset => break,
+                _ => {}
+            }
+            if slow.write_all(each).is_err() {
+                break;
+            }
         }
     }
     server.connect().run("SELECT 1");

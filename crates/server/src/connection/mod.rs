@@ -27,6 +27,8 @@ use std::sync::Arc;
 
 /// Longest packet of the handshake, in bytes: nobody has been let in yet.
 const HANDSHAKE_PACKET: usize = 64 << 10;
+/// How many timeouts of writes in a row a client is waited for that has not been let in.
+const HANDSHAKE_PATIENCE: u64 = 10;
 /// What is kept for the next packet while nothing comes, in bytes.
 const KEPT_PACKET: usize = 64 << 10;
 /// How often a wait for a client that reads nothing looks whether it is to end, in seconds.
@@ -43,6 +45,7 @@ pub(crate) fn serve(
 ) -> Result<(), WireError> {
     transport.set_write_timeout(WRITE_SECONDS)?;
     let mut packets = PacketStream::new(transport, HANDSHAKE_PACKET);
+    packets.set_patience(HANDSHAKE_PATIENCE);
     let result = match gate.admit(&mut packets, instance, number, peer) {
         Ok(Some(Admitted { session, capabilities })) => {
             packets.let_in(session.cancel_token());

@@ -267,10 +267,9 @@ impl<S: Read + Write> PacketStream<S> {
     fn bear(&self, error: io::Error, timeouts: &mut u64) -> Result<(), WireError> {
         match error.kind() {
             io::ErrorKind::Interrupted => Ok(()),
-            // The client reads nothing: unless the statement is to end, it is waited for.
-            io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut
-                if self.cancel.reason().is_none() && *timeouts + 1 < self.patience =>
-            {
+            // The client reads nothing: unless the statement is to end, it is waited for. (`TimedOut` is the end of a deadline, which TLS may
+            // meet here while it has still to shake hands.)
+            io::ErrorKind::WouldBlock if self.cancel.reason().is_none() && *timeouts + 1 < self.patience => {
                 *timeouts += 1;
                 Ok(())
             }
