@@ -3,7 +3,8 @@
 //!
 //! Each client has rows of its own, which it inserts, changes, moves and deletes, in transactions of one or several statements, and remembers
 //! what was acknowledged. What else is in a row follows from that. Half of the tables are partitioned; some rows have values
-//! that are stored outside them.
+//! that are stored outside them. Clients also come and go in a table that foreign keys refer to; what a constraint asks holds for all rows
+//! whenever it is there.
 
 #[path = "support/rows.rs"]
 mod rows;
@@ -23,13 +24,14 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 const WRITERS: u64 = 8;
 /// Rows of a writer, at most.
 const ROWS: u64 = 60;
-/// What is said of a transaction that is to be tried again: deadlock, a wait that was too long, another definition.
-const AGAIN: [u16; 4] = [1205, 1213, 1412, 1020];
-/// What is said of an alteration that was killed, that has been done, that others were in the way of, or that keeps writers from a heap where it is
-/// not to (`LOCK=NONE`).
-const NOT_DONE: [u16; 9] = [1317, 1060, 1061, 1068, 1091, 1205, 1213, 1412, 1845];
+/// What is said of a transaction that is to be tried again: deadlock, a wait that was too long, another definition; or that a constraint refuses.
+const AGAIN: [u16; 7] = [1205, 1213, 1412, 1020, 1451, 1452, 3819];
+/// What is said of an alteration that was killed, that has been done, that others were in the way of, that rows do not allow, or that a foreign key
+/// is in the way of, or partitions are.
+const NOT_DONE: [u16; 15] =
+    [1317, 1060, 1061, 1068, 1091, 1205, 1213, 1412, 1452, 1506, 1553, 1826, 3819, 3821, 3822];
 
-const ALTERATIONS: [&str; 22] = [
+const ALTERATIONS: [&str; 38] = [
     "ALTER TABLE d.t ADD KEY v (v)",
     "ALTER TABLE d.t DROP KEY v",
     "ALTER TABLE d.t ADD UNIQUE nw (n, w), ADD KEY b (big(20), v)",
@@ -52,6 +54,29 @@ const ALTERATIONS: [&str; 22] = [
     "ALTER TABLE d.t ENGINE = InnoDB",
     "ALTER TABLE d.t ENGINE = InnoDB, LOCK=NONE",
     "ALTER TABLE d.t ENGINE = MyISAM, ADD KEY v (v), PACK_KEYS = 1",
+    "ALTER TABLE d.t ENGINE = MyISAM, LOCK=NONE",
+    "ALTER TABLE d.t ENGINE = MyISAM, LOCK=SHARED",
+    "ALTER TABLE d.t DROP PRIMARY KEY",
+    "ALTER TABLE d.t DROP PRIMARY KEY, LOCK=NONE",
+    "ALTER TABLE d.t ADD PRIMARY KEY (w, n)",
+    "ALTER TABLE d.t ADD PRIMARY KEY (n, w), LOCK=NONE",
+    "ALTER TABLE d.t LOCK=NONE, ORDER BY v DESC",
+    "ALTER TABLE d.t ADD number BIGINT AUTO_INCREMENT, ADD KEY number (number), LOCK=NONE",
+    "ALTER TABLE d.t DROP number",
+    "ALTER TABLE d.t ADD CONSTRAINT low CHECK (v < 99990), LOCK=NONE",
+    "ALTER TABLE d.t ADD CONSTRAINT fits CHECK (LENGTH(s) < 30 AND LENGTH(big) <= 5000), LOCK=NONE",
+    "ALTER TABLE d.t DROP CHECK low",
+    "ALTER TABLE d.t DROP CHECK fits, ADD KEY v (v)",
+    "ALTER TABLE d.t ADD CONSTRAINT known FOREIGN KEY (w) REFERENCES d.p (w), LOCK=NONE",
+    "ALTER TABLE d.t ADD KEY w (w, v), ADD CONSTRAINT known FOREIGN KEY (w) REFERENCES d.p (w)",
+    "ALTER TABLE d.t DROP FOREIGN KEY known",
+];
+
+/// Asks for rows that a constraint does not allow, by the name that the constraint has in the definition.
+const VIOLATIONS: [(&str, &str); 3] = [
+    ("`low`", "SELECT COUNT(*) FROM d.t WHERE v >= 99990"),
+    ("`fits`", "SELECT COUNT(*) FROM d.t WHERE LENGTH(s) >= 30 OR LENGTH(big) > 5000"),
+    ("`known`", "SELECT COUNT(*) FROM d.t WHERE w NOT IN (SELECT w FROM d.p)"),
 ];
 
 /// By number, what the rows of a writer hold.
@@ -123,10 +148,25 @@ impl Writer {
         (rows, statements)
     }
 
+    /// Leaves the table that foreign keys refer to, or, more often, is there.
+    fn come_or_go(&mut self, session: &mut Session, env: &SimulatedEnv, what: &str) {
+        let sql = match self.random.random_range(0..4) {
+            0 => format!("DELETE FROM d.p WHERE w = {}", self.number),
+            _ => format!("INSERT IGNORE INTO d.p VALUES ({})", self.number),
+        };
+        match run(session, &sql) {
+            Err(error) if !AGAIN.contains(&error.code) && !env.is_off() => panic!("{what}: {sql}: {error}"),
+            _ => {}
+        }
+    }
+
     /// Writes until it is over or the power is off.
     fn write(&mut self, instance: &Arc<Instance>, env: &SimulatedEnv, over: &AtomicBool, what: &str) {
         let Ok(mut session) = instance.connect() else { return assert!(env.is_off(), "{what}") };
         while !over.load(Ordering::Relaxed) {
+            if self.random.random_range(0..4) == 0 {
+                self.come_or_go(&mut session, env, what);
+            }
             let (rows, statements) = self.transaction();
             self.pending = Some(rows);
             let done = statements.iter().try_for_each(|sql| run(&mut session, sql).map(drop));
@@ -189,6 +229,10 @@ fn check(instance: &Arc<Instance>, writers: &mut [Writer], what: &str) {
     let mut must =
         |sql: &str| run(&mut session, sql).unwrap_or_else(|error| panic!("{what}: {sql}: {error}"));
     assert_eq!(must("CHECK TABLE d.t EXTENDED"), ["d.t check status OK"], "{what}");
+    let definition = must("SHOW CREATE TABLE d.t").concat();
+    for (_, violations) in VIOLATIONS.iter().filter(|(name, _)| definition.contains(name)) {
+        assert_eq!(must(violations), ["0"], "{what}: {violations}");
+    }
     let mut found: BTreeMap<u64, Rows> = BTreeMap::new();
     for row in must("SELECT w, n, v, s, big FROM d.t") {
         let fields: Vec<&str> = row.split(' ').collect();
@@ -219,6 +263,8 @@ fn rounds(seed: u64, count: u64) -> u64 {
     let divided = if seed.is_multiple_of(2) { " PARTITION BY HASH (n) PARTITIONS 3" } else { "" };
     for sql in [
         "CREATE DATABASE d",
+        "CREATE TABLE d.p (w INT PRIMARY KEY)",
+        "INSERT INTO d.p VALUES (0), (1), (2), (3), (4), (5), (6), (7)",
         &format!(
             "CREATE TABLE d.t (w INT, n INT, v INT NOT NULL, s CHAR(40), big LONGTEXT, PRIMARY KEY (w, n)){divided}"
         ),

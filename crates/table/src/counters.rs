@@ -108,11 +108,28 @@ pub(crate) struct Counters {
     state: Mutex<CounterState>,
     /// Rows written per table since the engine was opened; in no checkpoint.
     written: RwLock<HashMap<TableId, AtomicU64>>,
+    /// Of those who make tables: numbers from which on are theirs.
+    new: Mutex<Vec<u64>>,
+}
+
+/// Keeps what is counted of tables that are new since, until it is dropped.
+pub(crate) struct KeepsNew<'c> {
+    counters: &'c Counters,
+    from: u64,
+}
+
+impl Drop for KeepsNew<'_> {
+    fn drop(&mut self) {
+        let mut new = self.counters.new.lock();
+        if let Some(at) = new.iter().position(|from| *from == self.from) {
+            new.swap_remove(at);
+        }
+    }
 }
 
 impl Counters {
     pub(crate) fn new(state: CounterState) -> Counters {
-        Counters { state: Mutex::new(state), written: RwLock::default() }
+        Counters { state: Mutex::new(state), written: RwLock::default(), new: Mutex::default() }
     }
 
     /// Runs `append`, which takes a timestamp, appends a commit's record to the log and returns the timestamp and the
@@ -157,10 +174,19 @@ impl Counters {
         self.state.lock().encode()
     }
 
-    /// Forgets the tables that `exists` does not know.
+    /// Forgets the tables that `exists` does not know, but for those that are [new](Self::keep_new).
     pub(crate) fn retain(&self, exists: impl Fn(TableId) -> bool) {
-        self.state.lock().tables.retain(|&table, _| exists(table));
-        self.written.write().retain(|&table, _| exists(table));
+        let new = self.new.lock().iter().min().copied().unwrap_or(u64::MAX);
+        let stays = |table: TableId| table.0 >= new || exists(table);
+        self.state.lock().tables.retain(|&table, _| stays(table));
+        self.written.write().retain(|&table, _| stays(table));
+    }
+
+    /// For those who make tables, and count in them, before the catalog knows them.
+    pub(crate) fn keep_new(&self) -> KeepsNew<'_> {
+        let from = self.next_object();
+        self.new.lock().push(from);
+        KeepsNew { counters: self, from }
     }
 
     /// A number for a new database, table or index.

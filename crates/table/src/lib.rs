@@ -53,7 +53,7 @@ mod testing;
 #[cfg(test)]
 mod tests;
 
-pub use alter::{Alteration, QualifiedName, Rebuild, RowConverter, Switch};
+pub use alter::{Alteration, QualifiedName, Rebuild, RowCheck, RowConverter, Switch};
 pub use build::{BuildControl, LoadOutcome, TableLoader};
 pub use catalog::{
     Catalog, CheckDef, CheckOption, ColumnDef, DatabaseDef, DefaultValue, ForeignKeyChanges, ForeignKeyDef,

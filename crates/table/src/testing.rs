@@ -240,6 +240,7 @@ pub(crate) fn unchanged<'a>(engine: &Engine, table: &TableDef, spec: TableSpec) 
         older: Vec::new(),
         next_auto_increment: None,
         foreign_keys: Default::default(),
+        check: None,
         rebuild: None,
         switch: None,
         control: BuildControl::of(engine),

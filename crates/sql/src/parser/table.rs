@@ -207,8 +207,13 @@ impl Parser<'_> {
             } else if self.at_any_word(&["VISIBLE", "INVISIBLE"]) {
                 options.invisible = self.at_word("INVISIBLE");
                 self.advance();
-            } else if let Some(packed) = self.packing()? {
-                options.packed = Some(packed);
+            } else if self.at_any_word(&["PACKED", "NOT"]) {
+                let start = self.span();
+                let packed = self.packing()?;
+                if options.packed.is_some() {
+                    return Err(self.syntax_error_at(start));
+                }
+                options.packed = packed;
             } else if self.accept_word("KEY_BLOCK_SIZE") {
                 self.accept_symbol(Symbol::Eq);
                 options.block_size = self.integer()? > 0;
@@ -421,7 +426,6 @@ impl Parser<'_> {
         match self.integer()? {
             0 => Ok(PackKeys::Off),
             1 => Ok(PackKeys::On),
-            2 => Ok(PackKeys::Default),
             _ => Err(self.syntax_error_at(start)),
         }
     }

@@ -401,8 +401,7 @@ impl Session {
         self.facts.last_insert_id = 0;
         self.facts.row_count = -1;
         self.facts.found_rows = 0;
-        self.transaction.next_isolation = None;
-        self.transaction.next_read_only = None;
+        self.forget_next_characteristics();
     }
 
     /// Becomes the session of `user` at `host`, already let in, as if it had just begun: with another cancel token, too.

@@ -57,6 +57,8 @@ pub struct Settings {
     pub punch_holes: bool,
     /// `default_storage_engine`: how the rows of a new table lie, if it does not say so.
     pub organisation: Organisation,
+    /// `default_tmp_storage_engine`: the same of temporary tables.
+    pub temporary_organisation: Organisation,
     /// `change_buffering`: which changes of indexes are kept where their pages are not in memory.
     pub change_buffering: ChangeBuffering,
     /// `change_buffering_debug`: the pages leave memory before each change.
@@ -129,6 +131,7 @@ impl Default for Settings {
             digests_persistent: true,
             punch_holes: true,
             organisation: Organisation::default(),
+            temporary_organisation: Organisation::default(),
             change_buffering: ChangeBuffering::All,
             change_buffering_forced: false,
             change_buffer_percent: 100,

@@ -8,7 +8,8 @@ use crate::binder::view_sources;
 use crate::bound::tables_of_query;
 use crate::parser::ast::{TableLock, TableName};
 use leafline_table::{
-    Excluding, LockLimits, LockStrength, MetadataKey, MetadataMode, SessionLocks, TableDef, TableError,
+    Excluding, LockLimits, LockStrength, MetadataKey, MetadataMode, QualifiedName, SessionLocks, TableDef,
+    TableError,
 };
 use leafline_types::MysqlError;
 use leafline_types::error::errno;
@@ -137,15 +138,16 @@ impl Session {
         Ok(self.locks.exclude(&wanted, &limits)?)
     }
 
-    /// What keeps others away, in that way, from a table whose change the session has announced, and waits for those there are.
+    /// What keeps others away, in that way, from tables whose change the session has announced, and waits for those there are.
     pub(crate) fn keep_away(
         &self,
-        table: &TableDef,
+        tables: &[QualifiedName<'_>],
         mode: MetadataMode,
     ) -> impl Fn() -> Result<Excluding, TableError> + use<> {
         let (locks, limits) = (self.locks.clone(), self.metadata_limits());
-        let key = locks.table_key(&table.database, &table.name);
-        move || locks.exclude(&[(key, mode)], &limits)
+        let key = |(database, name): &QualifiedName<'_>| (locks.table_key(database, name), mode);
+        let wanted: Vec<_> = tables.iter().map(key).collect();
+        move || locks.exclude(&wanted, &limits)
     }
 
     /// Whether LOCK TABLES, or FLUSH TABLES WITH READ LOCK, is in effect.

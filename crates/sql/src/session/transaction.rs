@@ -50,6 +50,19 @@ impl Session {
         (isolation, if read_only { TxnMode::ReadOnly } else { TxnMode::ReadWrite })
     }
 
+    /// Whether the open transaction reads alone, or the next one will.
+    pub(crate) fn is_read_only(&self) -> bool {
+        match &self.transaction.open {
+            Some(open) => open.mode() == TxnMode::ReadOnly,
+            None => self.transaction.next_read_only.unwrap_or(self.settings.read_only),
+        }
+    }
+
+    /// What SET TRANSACTION said of the next transaction is used up.
+    pub(crate) fn forget_next_characteristics(&mut self) {
+        (self.transaction.next_isolation, self.transaction.next_read_only) = (None, None);
+    }
+
     fn new_transaction(&mut self, read_only: Option<bool>) -> Transaction {
         let (isolation, mode) = self.next_characteristics(read_only);
         self.transaction.used = TransactionUse::default();
@@ -187,8 +200,7 @@ impl Session {
     pub(crate) fn read_view(&mut self) -> ReadView {
         let own = self.transaction.open.is_none() && self.settings.autocommit;
         if own {
-            // What SET TRANSACTION said of it is used up.
-            (self.transaction.next_isolation, self.transaction.next_read_only) = (None, None);
+            self.forget_next_characteristics();
             return self.instance.engine().read_view();
         }
         let view = self.open_view();

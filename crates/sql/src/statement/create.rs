@@ -170,7 +170,10 @@ pub(super) fn specification(
     let (mut spec, warnings) = table_spec(create, database, default.unwrap_or(DEFAULT_COLLATION), times)?;
     note_options(session, warnings);
     if create.options.engine.is_none() {
-        spec.options.organisation = session.settings.organisation;
+        spec.options.organisation = match create.temporary {
+            true => session.settings.temporary_organisation,
+            false => session.settings.organisation,
+        };
     }
     spec.unchecked_references = !session.settings.foreign_key_checks;
     let is_called = |column: &ColumnDef, other: &ColumnDef| column.name.eq_ignore_ascii_case(&other.name);

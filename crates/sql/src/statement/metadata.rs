@@ -24,10 +24,10 @@ impl Changed {
     }
 
     /// What a foreign key refers to: in the database of the table that has it, unless it says otherwise.
-    fn parent(&mut self, parent: &TableName, child: &TableName) {
+    fn parent(&mut self, parent: &TableName, child: &TableName, mode: Option<MetadataMode>) {
         let mut parent = parent.clone();
         parent.database = parent.database.or_else(|| child.database.clone());
-        self.table(&parent);
+        self.tables.push((parent, mode));
     }
 
     /// The database of a table that gets constraints, whose names are unique in it.
@@ -36,12 +36,15 @@ impl Changed {
     }
 
     fn alter(&mut self, session: &Session, alter: &AlterTable) {
-        // Indexes are dropped beside who reads, and made, as whole tables are, beside who writes.
+        // Indexes are dropped beside who reads.
         let only_indexes = alter.algorithm != AlterAlgorithm::Copy && alter.actions.iter().all(is_of_index);
-        let mode = match only_indexes {
-            _ if may_build_beside_writers(session, alter) => None,
-            true => Some(MetadataMode::NoWrite),
-            false => Some(MetadataMode::Exclusive),
+        let (mode, of_parents) = match others(session, alter) {
+            Others::Write => (None, None),
+            Others::Read => (Some(MetadataMode::NoWrite), None),
+            Others::Wait if only_indexes && alter.lock != AlterLock::Exclusive => {
+                (Some(MetadataMode::NoWrite), None)
+            }
+            Others::Wait => (Some(MetadataMode::Exclusive), Some(MetadataMode::Exclusive)),
         };
         self.tables.push((alter.table.clone(), mode));
         for action in &alter.actions {
@@ -55,7 +58,7 @@ impl Changed {
                     self.renamed.push(alter.table.clone());
                 }
                 AlterAction::AddForeignKey(key) => {
-                    self.parent(&key.parent, &alter.table);
+                    self.parent(&key.parent, &alter.table, of_parents);
                     self.constraints(session, &alter.table);
                 }
                 AlterAction::AddCheck(_) => self.constraints(session, &alter.table),
@@ -78,28 +81,54 @@ impl Changed {
     }
 }
 
-/// Whether a statement that makes indexes, or builds a table anew, may leave writers alone while it does, as far as can be seen before its
-/// names are looked up.
-pub(super) fn may_build_beside_writers(session: &Session, alter: &AlterTable) -> bool {
-    matches!(alter.lock, AlterLock::Default | AlterLock::None)
-        && alter.algorithm != AlterAlgorithm::Copy
-        && !session.has_locked_tables()
+/// What others do with a table while a statement builds from its rows, or looks at them.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Others {
+    /// They read and write it.
+    Write,
+    /// They read it.
+    Read,
+    /// They wait.
+    Wait,
+}
+
+/// What others do meanwhile, as far as can be seen before names are looked up; until what is built or looked at comes into force.
+pub(super) fn others(session: &Session, alter: &AlterTable) -> Others {
+    let may_go_on = !session.has_locked_tables()
         && !alter.actions.is_empty()
-        && alter.actions.iter().all(|action| match action {
-            AlterAction::AddKey(_)
-            | AlterAction::DropKey(_)
-            | AlterAction::AddColumn(..)
-            | AlterAction::DropColumn(_)
-            | AlterAction::Options(_)
-            | AlterAction::Convert { .. }
-            | AlterAction::Force => true,
-            AlterAction::ChangeColumn { name, column, .. } => name.value == column.name.value,
-            other => is_of_index(other),
-        })
+        && alter.actions.iter().all(may_be_beside_others)
         && alter.actions.iter().any(|action| match action {
             AlterAction::DropKey(name) => name.value.eq_ignore_ascii_case(PRIMARY),
             _ => true,
-        })
+        });
+    match (alter.lock, alter.algorithm) {
+        (AlterLock::Exclusive, _) => Others::Wait,
+        _ if !may_go_on => Others::Wait,
+        (AlterLock::Shared, _) | (_, AlterAlgorithm::Copy) => Others::Read,
+        _ => Others::Write,
+    }
+}
+
+fn may_be_beside_others(action: &AlterAction) -> bool {
+    match action {
+        AlterAction::AddKey(_)
+        | AlterAction::DropKey(_)
+        | AlterAction::AddColumn(..)
+        | AlterAction::DropColumn(_)
+        | AlterAction::AddCheck(_)
+        | AlterAction::DropCheck(_)
+        | AlterAction::EnforceCheck(..)
+        | AlterAction::EnforceConstraint(..)
+        | AlterAction::AddForeignKey(_)
+        | AlterAction::DropForeignKey(_)
+        | AlterAction::DropConstraint(_)
+        | AlterAction::OrderBy(_)
+        | AlterAction::Options(_)
+        | AlterAction::Convert { .. }
+        | AlterAction::Force => true,
+        AlterAction::ChangeColumn { name, column, .. } => name.value == column.name.value,
+        other => is_of_index(other),
+    }
 }
 
 /// Whether an action is about secondary indexes alone.
@@ -138,7 +167,9 @@ pub(super) fn excluded_by(
         StatementKind::CreateTable(create) => {
             changed.constraints(session, &create.name);
             changed.table(&create.name);
-            create.foreign_keys.iter().for_each(|key| changed.parent(&key.parent, &create.name));
+            let exclusive = Some(MetadataMode::Exclusive);
+            let parents = create.foreign_keys.iter().map(|key| &key.parent);
+            parents.for_each(|parent| changed.parent(parent, &create.name, exclusive));
         }
         StatementKind::CreateTableLike(create) => {
             changed.constraints(session, &create.name);

@@ -73,6 +73,10 @@ impl Session {
         }
         if commits_first(kind) {
             self.commit()?;
+            self.forget_next_characteristics();
+        }
+        if changes_definitions(kind) && self.is_read_only() {
+            return Err(MysqlError::read_only_transaction());
         }
         self.apply_hints(&statement.hints);
         if let Some(planned) = self.plan_statement(statement, sql, Some(parameters))? {
@@ -256,6 +260,34 @@ pub(crate) fn keeps_diagnostics(kind: &StatementKind) -> bool {
                 show.kind,
                 ShowKind::Warnings { .. } | ShowKind::Errors { .. } | ShowKind::WarningCount | ShowKind::ErrorCount
             )
+    )
+}
+
+/// Whether the statement cannot be in a transaction that reads alone: error 1792 if the one that is open does, or those of the session do. As in MySQL,
+/// that goes for temporary tables, too.
+fn changes_definitions(kind: &StatementKind) -> bool {
+    matches!(
+        kind,
+        StatementKind::CreateDatabase(_)
+            | StatementKind::AlterDatabase(_)
+            | StatementKind::DropDatabase(_)
+            | StatementKind::CreateTable(_)
+            | StatementKind::CreateTableLike(_)
+            | StatementKind::ImportTable { .. }
+            | StatementKind::AlterTable(_)
+            | StatementKind::DropTable(_)
+            | StatementKind::RenameTable(_)
+            | StatementKind::Truncate(_)
+            | StatementKind::CreateIndex(_)
+            | StatementKind::DropIndex(_)
+            | StatementKind::CreateView(_)
+            | StatementKind::DropView(_)
+            | StatementKind::OptimizeTable(_)
+            | StatementKind::RepairTable(_)
+            | StatementKind::MaintainPartitions(_)
+            | StatementKind::AlterUser { .. }
+            | StatementKind::CreateUser { .. }
+            | StatementKind::DropUser { .. }
     )
 }
 

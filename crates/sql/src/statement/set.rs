@@ -104,8 +104,10 @@ fn set_system(
         session.instance.apply_globals();
         return warned(session, set);
     }
-    if matches!(variable.scope, Scope::Global | Scope::Shared) {
-        return Err(MysqlError::variable_is_readonly("SESSION", variable.name, "GLOBAL"));
+    match variable.scope {
+        Scope::Shared => return Err(MysqlError::global_variable(variable.name)),
+        Scope::Global => return Err(MysqlError::variable_is_readonly("SESSION", variable.name, "GLOBAL")),
+        Scope::Both | Scope::ReadOnly => {}
     }
     session.tracker.variable(variable.name);
     if variable.name == "autocommit" && variable.scope == Scope::Both {

@@ -20,25 +20,25 @@ pub(super) struct Held<'e> {
 }
 
 impl Engine {
-    /// Watches the tables that the rows of `table` are in, from the moment of a view on.
-    pub(super) fn watch(self: &Arc<Self>, table: &Arc<TableDef>) -> (Vec<Watched<'_>>, ReadView) {
+    /// Watches what the rows of some tables are in, from the moment of a view on.
+    pub(super) fn watch(self: &Arc<Self>, tables: &[Arc<TableDef>]) -> (Vec<Watched<'_>>, ReadView) {
         let _ddl = self.ddl.lock();
-        let _closed = self.close_gates(std::slice::from_ref(table));
-        let watched = table.stored().map(|stored| {
+        let _closed = self.close_gates(tables);
+        let watched = tables.iter().flat_map(TableDef::stored).map(|stored| {
             let watch = self.changes.watch(&self.env, stored.id);
             Watched { table: stored.clone(), watch }
         });
         (watched.collect(), self.applied_view())
     }
 
-    /// Brings what was built of `table` in its place: rounds beside those who write, then the last one, while they wait. Returns how many
+    /// Brings what was built of the tables that are watched in its place: rounds beside those who write, then the last one, while they wait. Returns how many
     /// more entries each tree has than were built, and what keeps others away.
     ///
     /// # Errors
     /// `DefinitionChanged`; `DuplicateEntry` (1062); what the derivation returns for a row; what the store returns; 1317.
     pub(super) fn catch_up<'e>(
         self: &'e Arc<Self>,
-        table: &Arc<TableDef>,
+        tables: &[Arc<TableDef>],
         (sources, view): (&[Watched<'_>], ReadView),
         (trees, derivation): (Vec<BuiltTree>, &mut dyn Derivation),
         (switch, cancel): (Switch<'_>, &CancelToken),
@@ -49,8 +49,8 @@ impl Engine {
         catch_up.run()?;
         let excluding = switch()?;
         let ddl = self.ddl.lock();
-        self.check_in_force(table)?;
-        let closed = self.close_gates(std::slice::from_ref(table));
+        tables.iter().try_for_each(|table| self.check_in_force(table))?;
+        let closed = self.close_gates(tables);
         let added = catch_up.finish()?;
         Ok((added, Held { _ddl: ddl, _closed: closed, _excluding: excluding }))
     }

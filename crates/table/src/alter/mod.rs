@@ -1,36 +1,40 @@
 //! Changing a table: its definition, its indexes, or all of it.
 //!
 //! What concerns the catalog alone is one commit of the catalog: also columns that come and go, if older rows need not be changed for
-//! it (`catalog::stored`). New indexes are built from the rows, old ones retired. Where rows have to be others, they are read, converted and written to new trees: that is a new table, with a number of its own, in the
+//! it (`catalog::stored`). New indexes are built from the rows, old ones retired, and new constraints held against them. Where rows have to be others, they are read, converted and written to new trees: that is a new table, with a number of its own, in the
 //! place of the old one, so that old versions of rows, kept by number, are never taken for rows of the new form. Reads go on meanwhile,
-//! and so do commits, where it is asked for (`crate::build::online`) and nothing else than indexes and rows is concerned; else they wait.
+//! and so do commits, where it is asked for (`crate::build::online`) and nothing else than indexes, constraints and rows is concerned; else they
+//! wait.
 //!
 //! | module | does |
 //! |---|---|
+//! | `redefine` | changing definitions and indexes |
+//! | `proven` | what rows are held against |
 //! | `rebuild` | building a table anew |
+//! | `convert` | its rows |
+//! | `given` | the numbers that these are given |
 //! | `renewed` | what changes of the old table are to the new one |
 //! | `beside` | watching a table, and the moment when others wait |
 
 mod beside;
+mod convert;
+mod given;
+mod proven;
 mod rebuild;
+mod redefine;
 mod renewed;
 
-use crate::build::{
-    BuildControl, BuiltTree, IndexEntries, SnapshotSource, TreeSource, build_indexes, check_references,
-};
+use crate::build::BuildControl;
 use crate::catalog::{
-    Catalog, CheckDef, ForeignKeyChanges, ForeignKeyDef, IndexDef, IndexDraft, IndexPart, IndexSpecPart,
-    KeyAlteration, TableDef, TableDraft, TableId, TableSpec, ViewDef, check_name, rename_in,
+    Catalog, CheckDef, ForeignKeyChanges, ForeignKeyDef, IndexSpecPart, KeyAlteration, TableDef, TableDraft,
+    TableId, TableSpec, ViewDef, check_name, rename_in,
 };
-use crate::ddl::{CatalogChange, NewTrees};
+use crate::ddl::CatalogChange;
 use crate::engine::Engine;
 use crate::error::{Result, TableError};
 use crate::lock::Excluding;
-use crate::partition::{Partition, Partitioning};
-use crate::txn::op::CounterChange;
-use leafline_btree::CommitTs;
-use leafline_storage::{PageNo, SegmentId};
 use leafline_types::{MysqlError, Value};
+pub use proven::RowCheck;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -49,10 +53,13 @@ pub struct Alteration<'a> {
     pub next_auto_increment: Option<u64>,
     /// Foreign keys that come and go.
     pub foreign_keys: ForeignKeyChanges,
+    /// What its rows have to be, if they stay as they are.
+    pub check: Option<&'a mut dyn RowCheck>,
     /// How its rows are made, if they do not stay as they are.
     pub rebuild: Option<Rebuild<'a>>,
-    /// New indexes, or the whole table, are built beside those who write, where nothing else is asked for: this is called before they come
-    /// into force, to keep away who must not be surprised by that. Nobody else changes the table's definition meanwhile.
+    /// New indexes, or the whole table, are built, and rows held against new constraints, beside those who write, where nothing else is
+    /// asked for: this is called before it comes into force, to keep away who must not be surprised by that, also from the tables that
+    /// new foreign keys refer to. Nobody else changes the definitions of all these meanwhile.
     pub switch: Option<Switch<'a>>,
     /// What building may use, and who stops it.
     pub control: BuildControl,
@@ -97,38 +104,32 @@ struct Target<'a> {
     foreign_keys: Vec<ForeignKeyDef>,
     /// How many of the last of them its rows are to be checked against.
     unproven: usize,
+    /// Other tables that new ones refer to.
+    parents: Vec<Arc<TableDef>>,
+    check: Option<&'a mut dyn RowCheck>,
     /// Other tables, whose foreign keys refer to a name that changes.
     children: Vec<TableDef>,
     is_private: bool,
     control: BuildControl,
 }
 
-/// Builds indexes of a table or partition that is stored, as it is to be defined.
-type BuildIndexes<'b> =
-    dyn FnMut(&Arc<TableDef>, &TableDef, Vec<IndexDef>, &mut NewTrees) -> Result<Vec<IndexDef>> + 'b;
-
 impl Target<'_> {
-    /// Whether nothing is concerned but the table's own rows and indexes: these can be built beside those who write.
+    /// Whether nothing is concerned but the table's rows, indexes and constraints: these can be built, and looked at, beside those who write.
     fn concerns_rows_alone(
         &self,
         table: &TableDef,
         sources: &[Option<usize>],
-        rebuild: Option<&Rebuild<'_>>,
+        (foreign_keys, rebuild): (&ForeignKeyChanges, Option<&Rebuild<'_>>),
     ) -> bool {
         let added = self.draft.indexes.iter().skip(1).any(|index| index.existing.is_none());
+        let asks = self.check.is_some() || !foreign_keys.added.is_empty();
         let same_columns = sources.iter().copied().eq((0..table.columns.len()).map(Some));
         let same_name = (&self.spec.database, &self.spec.name) == (&table.database, &table.name);
-        let has_hidden_row_id = self.draft.clustered_key().is_none();
-        let is_divided = table.is_partitioned() || self.spec.partitioning.is_some();
         let can_be_built = match rebuild {
-            None => added && same_columns && self.spec.columns == table.columns,
-            // Rows that have no clustered key keep their numbers.
-            Some(rebuild) => {
-                let keeps_numbers = table.has_hidden_row_id() && !is_divided && rebuild.order.is_empty();
-                !rebuild.numbers && (!has_hidden_row_id || keeps_numbers)
-            }
+            None => (added || asks) && same_columns && self.spec.columns == table.columns,
+            Some(_) => foreign_keys.added.is_empty(),
         };
-        can_be_built && same_name && self.unproven == 0 && self.children.is_empty() && !self.is_private
+        can_be_built && same_name && self.children.is_empty() && !self.is_private
     }
 
     /// The foreign keys that its rows are to be checked against.
@@ -197,20 +198,26 @@ impl Engine {
         }
         let parents = changes.added.iter().filter_map(|key| {
             let parent = catalog.table(&key.parent_database, &key.parent_table)?;
-            Some(parent.id)
+            (parent.id != table.id).then(|| (parent.id, parent.clone()))
         });
-        let mut closed: Vec<TableId> = parents.chain(altered.children.iter().map(|child| child.id)).collect();
-        closed.sort_unstable();
-        closed.dedup();
-        closed.retain(|other| *other != table.id);
+        let parents: BTreeMap<TableId, Arc<TableDef>> = parents.collect();
+        let children = altered.children.iter().map(|child| child.id).filter(|child| *child != table.id);
+        let closed: BTreeSet<TableId> = parents.keys().copied().chain(children).collect();
         let unproven = if spec.unchecked_references { 0 } else { altered.added };
         let (foreign_keys, children) = (altered.own, altered.children);
         let (is_private, control) = (table.is_private, alteration.control);
-        let target = Target { spec, draft, foreign_keys, unproven, children, is_private, control };
+        let parents = parents.into_values().collect();
+        let check: Option<&mut dyn RowCheck> = match &mut alteration.check {
+            Some(check) => Some(&mut **check),
+            None => None,
+        };
+        let target =
+            Target { spec, draft, foreign_keys, unproven, parents, check, children, is_private, control };
         let next = alteration.next_auto_increment;
         let sources = &alteration.sources;
         let switch = alteration.switch;
-        if switch.is_some() && !target.concerns_rows_alone(table, sources, alteration.rebuild.as_ref()) {
+        let changes = (&alteration.foreign_keys, alteration.rebuild.as_ref());
+        if switch.is_some() && !target.concerns_rows_alone(table, sources, changes) {
             return Err(TableError::Internal("nobody is kept away from a table that changes".into()));
         }
         let waiting = match switch {
@@ -301,145 +308,6 @@ impl Engine {
             true => Ok(()),
             false => Err(TableError::DefinitionChanged),
         }
-    }
-
-    /// Changes definitions and indexes; the rows stay as they are. `older` is what they hold in new columns. With `switch` no gate is closed
-    /// and `ddl` not held yet.
-    fn redefine_table(
-        self: &Arc<Self>,
-        table: &Arc<TableDef>,
-        target: Target<'_>,
-        (sources, older): (&[Option<usize>], Vec<Value>),
-        (next_auto_increment, switch): (Option<u64>, Option<Switch<'_>>),
-    ) -> Result<()> {
-        let clustered_key = target.draft.clustered_key().map(<[_]>::to_vec);
-        let source = |part: &IndexPart| {
-            let column = sources.get(part.column).copied().flatten()?;
-            Some(IndexPart { column, ..*part })
-        };
-        let made_from = clustered_key.iter().flatten().map(source);
-        let same_key = made_from.eq(table.clustered_key().unwrap_or_default().iter().copied().map(Some));
-        if !same_key || !table.can_keep_rows(&target.draft.columns, sources, &self.limits) {
-            return Err(TableError::Internal("a table whose rows change is not built anew".into()));
-        }
-        let mut shell = target.shell(table.id);
-        shell.keep_rows(table, sources, older);
-        let unproven = target.unproven();
-        let mut new = NewTrees::new(self);
-        let clustered_key = clustered_key.as_deref();
-        let control = &target.control;
-        let watched = switch.map(|switch| (switch, self.watch(table)));
-        let view = watched.as_ref().map(|(_, (_, view))| view);
-        let (mut beside, mut trees) = (Vec::new(), Vec::new());
-        let mut build =
-            |stored: &Arc<TableDef>, changed: &TableDef, drafts: Vec<IndexDef>, new: &mut NewTrees| {
-                let Some(view) = view else {
-                    let clustered = self.trees.current(stored.clustered().tree)?;
-                    let mut rows = TreeSource::in_any_order(&clustered.tree)?;
-                    return build_indexes(self, changed, drafts, &mut rows, control, new);
-                };
-                let mut rows = SnapshotSource::new(view, stored)?;
-                let built = build_indexes(self, changed, drafts, &mut rows, control, new)?;
-                let indexes: Vec<Arc<IndexDef>> = built.iter().cloned().map(Arc::new).collect();
-                for index in &indexes {
-                    trees.push(BuiltTree::new(self, stored, index)?);
-                }
-                beside.push((stored.clone(), indexes));
-                Ok(built)
-            };
-        let (draft, of) = (&target.draft, table);
-        let mut changed = self.redefined((table, of), (shell, clustered_key), draft, &mut new, &mut build)?;
-        changed.keep_histograms(table);
-        let mut outside = Vec::new();
-        if let Some(partitioning) = &table.partitioning {
-            let model = changed.as_partition();
-            let redefined = partitioning.partitions.iter().map(|Partition { table: part, .. }| {
-                let shell = TableDef { id: part.id, ..model.clone() };
-                let redefined =
-                    self.redefined((part, of), (shell, clustered_key), draft, &mut new, &mut build)?;
-                self.with_outside(part, redefined, &mut outside, &mut new)
-            });
-            let redefined = redefined.collect::<Result<Vec<_>>>()?;
-            let scheme = target.spec.partitioning.clone().unwrap_or_else(|| partitioning.scheme.clone());
-            changed.partitioning = Some(Partitioning::new(scheme, redefined));
-        } else {
-            let tree = self.trees.current(changed.clustered().tree)?;
-            check_references(self, &changed, &tree.tree, &unproven)?;
-            changed = self.with_outside(table, changed, &mut outside, &mut new)?;
-        }
-        let mut held = None;
-        if let Some((switch, (sources, view))) = watched {
-            let mut entries = IndexEntries::new(beside);
-            let terms = (switch, &control.cancel);
-            let (_, last) = self.catch_up(table, (&sources, view), (trees, &mut entries), terms)?;
-            held = Some(last);
-        }
-        let of_outside = |outside: &TableDef| CounterChange { table: outside.id, ..CounterChange::default() };
-        let mut counters: Vec<CounterChange> = outside.iter().map(of_outside).collect();
-        if let Some(next_auto_increment) = next_auto_increment {
-            counters.push(CounterChange { table: table.id, next_auto_increment, ..CounterChange::default() });
-        }
-        let put_tables = [changed].into_iter().chain(outside).chain(target.children).collect();
-        self.change_catalog(CatalogChange { put_tables, counters, ..CatalogChange::default() })?;
-        new.keep();
-        drop(held);
-        Ok(())
-    }
-
-    /// `changed`, what `stored` becomes, with a table of overflow values: that of `stored`, or one that is added to `outside`.
-    fn with_outside(
-        &self,
-        stored: &TableDef,
-        mut changed: TableDef,
-        outside: &mut Vec<TableDef>,
-        new: &mut NewTrees,
-    ) -> Result<TableDef> {
-        changed.overflow = stored.overflow;
-        if changed.overflow.is_none() {
-            outside.extend(self.new_overflow_table(&mut changed, new)?);
-        }
-        Ok(changed)
-    }
-
-    /// `changed`, the definition of a table or of a partition of it, which is `stored`, with the indexes of `draft`: those that the table
-    /// `of` has already, and others, which are built.
-    fn redefined(
-        &self,
-        (stored, of): (&Arc<TableDef>, &TableDef),
-        (mut changed, clustered_key): (TableDef, Option<&[IndexPart]>),
-        draft: &TableDraft,
-        new: &mut NewTrees,
-        build: &mut BuildIndexes<'_>,
-    ) -> Result<TableDef> {
-        let (mut kept, mut added) = (Vec::new(), Vec::new());
-        for (position, index) in draft.indexes.iter().cloned().enumerate() {
-            let known = |id| of.indexes.iter().position(|index| index.id == id);
-            let old = if position == 0 { Some(0) } else { index.existing.and_then(known) };
-            let Some(old) = old.and_then(|old| stored.indexes.get(old)) else {
-                let shape = self.index_shape(index, &changed, clustered_key);
-                // Root and tree are not known yet; the build fills them in.
-                added.push((position, shape.build(SegmentId::NONE, PageNo::NONE, CommitTs::NONE)));
-                continue;
-            };
-            let name = if position == 0 { old.name.clone() } else { index.name.clone() };
-            let draft = IndexDraft { name, ..index };
-            let mut shape = self.index_shape(draft, &changed, clustered_key);
-            shape.id = old.id;
-            shape.packing.packed = old.packing.packed;
-            kept.push((position, shape.build(old.tree, old.root, old.valid_from)));
-        }
-        changed.indexes = kept.iter().map(|(_, index)| Arc::new(index.clone())).collect();
-        if !added.is_empty() {
-            let (positions, drafts): (Vec<usize>, Vec<_>) = added.into_iter().unzip();
-            let built = match stored.is_partitioned() {
-                true => drafts,
-                false => build(stored, &changed, drafts, new)?,
-            };
-            kept.extend(positions.into_iter().zip(built));
-            kept.sort_by_key(|(position, _)| *position);
-            changed.indexes = kept.into_iter().map(|(_, index)| Arc::new(index)).collect();
-        }
-        Ok(changed)
     }
 }
 

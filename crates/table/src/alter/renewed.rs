@@ -1,11 +1,12 @@
 //! A table that is built anew while others change the old one: what their changes are to its trees.
 //!
-//! A row that has gone is converted once more, which gives its key; what is in the new trees under that key says which entries go. So only
-//! the key has to be the same whenever a row is converted.
+//! A row that has gone is converted once more, which gives its key, with the numbers that it was given (`super::given`); what is in the new
+//! trees under that key says which entries go. So only the key has to be the same whenever a row is converted.
 
 use super::RowConverter;
+use super::given::{Given, GivenNumbers, Numbering};
 use crate::build::{BuiltTree, Derivation, STEP, SeenRow, SnapshotSource, TreeChanges, TreeSource, Watched};
-use crate::build::{disagreement, note_number, sum_of_tree};
+use crate::build::{disagreement, sum_of_tree};
 use crate::catalog::TableDef;
 use crate::check::Sum;
 use crate::engine::Engine;
@@ -22,11 +23,20 @@ use std::sync::Arc;
 /// Rows of a new table, or of its partitions, made of those of an old one.
 pub(super) struct Renewed<'a> {
     engine: &'a Engine,
-    /// The table with the name, which counts AUTO_INCREMENT numbers.
-    named: &'a TableDef,
+    numbering: Numbering<'a>,
     converter: &'a mut dyn RowConverter,
     scheme: Option<Arc<PartitionScheme>>,
     tables: Vec<NewTable>,
+    /// The number of the tree with what the rows of the first old table were given; `None` if they were given nothing. The trees of others
+    /// follow.
+    given: Option<usize>,
+}
+
+/// Where a new row is.
+struct Place {
+    /// Which of the new tables.
+    home: usize,
+    given: Given,
 }
 
 /// A table that rows are in.
@@ -46,12 +56,13 @@ impl NewTable {
 impl<'a> Renewed<'a> {
     /// Of tables that were built, and their trees.
     pub(super) fn new(
-        engine: &'a Engine,
-        named: &'a TableDef,
+        numbering: Numbering<'a>,
         converter: &'a mut dyn RowConverter,
         scheme: Option<Arc<PartitionScheme>>,
         finished: &[Finished],
+        (old, given): (&Arc<TableDef>, Option<&GivenNumbers<'_>>),
     ) -> Result<(Renewed<'a>, Vec<BuiltTree>)> {
+        let engine = numbering.engine;
         let (mut tables, mut trees) = (Vec::with_capacity(finished.len()), Vec::new());
         for Finished { table, values, .. } in finished {
             let new = NewTable {
@@ -66,7 +77,9 @@ impl<'a> Renewed<'a> {
             }
             tables.push(new);
         }
-        Ok((Renewed { engine, named, converter, scheme, tables }, trees))
+        let first = given.map(|_| trees.len());
+        trees.extend(given.into_iter().flat_map(|given| given.built(old)));
+        Ok((Renewed { engine, numbering, converter, scheme, tables, given: first }, trees))
     }
 
     /// How many more rows each table has than were built at first, and values outside them: of how many more entries each tree has.
@@ -76,27 +89,41 @@ impl<'a> Renewed<'a> {
         self.tables.iter().map(more).collect()
     }
 
-    fn home(&self, row: &[Value]) -> Result<&NewTable> {
-        let number = self.scheme.as_ref().map_or(Ok(0), |scheme| scheme.partition_of(row))?;
-        let new = self.tables.get(number);
+    fn home(&self, row: &[Value]) -> Result<usize> {
+        self.scheme.as_ref().map_or(Ok(0), |scheme| scheme.partition_of(row))
+    }
+
+    fn table(&self, home: usize) -> Result<&NewTable> {
+        let new = self.tables.get(home);
         new.ok_or_else(|| TableError::Internal("a row for a partition that is not there".into()))
+    }
+
+    /// What the row of an old table with that key was given.
+    fn given_to(&self, source: usize, key: &[u8], trees: &[BuiltTree]) -> Result<Given> {
+        let Some(first) = self.given else {
+            return Ok(Given { row_id: kept_row_id(&self.tables, key)?, number: 0 });
+        };
+        let missing = || TableError::Internal("a row that was given no numbers".into());
+        let built = trees.get(first + source).ok_or_else(missing)?;
+        built.tree.get(key, |entry| entry.map(|entry| Given::of(entry.payload)))?.ok_or_else(missing)?
     }
 
     /// Takes out what was made of a row.
     fn remove(
         &mut self,
-        table: &TableDef,
+        (source, table): (usize, &TableDef),
         row: SeenRow<'_>,
         trees: &[BuiltTree],
         changes: &mut TreeChanges,
-    ) -> Result<()> {
-        let values = self.converter.convert_again(row.values(table)?)?;
-        let new = self.home(&values)?;
+    ) -> Result<Place> {
+        let given = self.given_to(source, row.key, trees)?;
+        let mut values = self.converter.convert_again(row.values(table)?)?;
+        self.numbering.fill(&mut values, given.number);
+        let home = self.home(&values)?;
+        let new = self.table(home)?;
         let format = &new.table.clustered().format;
-        let hidden = hidden_of(&new.table, row.key)?;
-        let hidden = hidden.map(Value::UInt);
         let mut key = Vec::new();
-        format.encode_key(&values, hidden.as_slice(), &mut key)?;
+        format.encode_key(&values, hidden(&new.table, given).as_slice(), &mut key)?;
         let missing = || TableError::Internal("a row that was not built anew".into());
         let built = trees.get(new.first).ok_or_else(missing)?;
         let payload = built.tree.get(&key, |entry| entry.map(|entry| entry.payload.to_vec()))?;
@@ -112,15 +139,32 @@ impl<'a> Renewed<'a> {
                 }
             }
         }
-        Ok(())
+        Ok(Place { home, given })
     }
 
-    /// Puts in what is made of a row.
-    fn put(&mut self, table: &TableDef, row: SeenRow<'_>, changes: &mut TreeChanges) -> Result<()> {
-        let values = self.converter.convert(row.values(table)?)?;
-        note_number(self.engine, self.named, &values);
-        let new = self.home(&values)?;
-        let row_id = hidden_of(&new.table, row.key)?.unwrap_or(0);
+    /// Puts in what is made of a row, which was at `before`: where it stays, it keeps its hidden number.
+    fn put(
+        &mut self,
+        (source, table): (usize, &TableDef),
+        row: SeenRow<'_>,
+        before: Option<&Place>,
+        changes: &mut TreeChanges,
+    ) -> Result<()> {
+        let mut values = self.converter.convert(row.values(table)?)?;
+        let number = self.numbering.number(&mut values, before.map_or(0, |before| before.given.number));
+        let home = self.home(&values)?;
+        let new = self.table(home)?;
+        let row_id = match (self.given, before) {
+            (None, _) => kept_row_id(&self.tables, row.key)?,
+            (Some(_), Some(before)) if before.home == home => before.given.row_id,
+            (Some(_), _) if new.table.has_hidden_row_id() => {
+                self.engine.counters.new_row_id(new.table.id, &new.table.name)?
+            }
+            (Some(_), _) => 0,
+        };
+        if let Some(first) = self.given {
+            changes.put(first + source, row.key, &Given { row_id, number }.payload())?;
+        }
         let made = self.engine.new_row(&new.table, &values, row_id, None)?;
         let (entry, limits) = (made.entry, &self.engine.limits);
         if entry.key.len() + entry.payload.len() > limits.max_entry {
@@ -196,16 +240,17 @@ impl<'a> Renewed<'a> {
 impl Derivation for Renewed<'_> {
     fn changes(
         &mut self,
-        (_, table): (usize, &Arc<TableDef>),
+        (source, table): (usize, &Arc<TableDef>),
         old: Option<SeenRow<'_>>,
         new: Option<SeenRow<'_>>,
         trees: &[BuiltTree],
         changes: &mut TreeChanges,
     ) -> Result<()> {
-        if let Some(old) = old {
-            self.remove(table, old, trees, changes)?;
+        let before = old.map(|old| self.remove((source, table), old, trees, changes)).transpose()?;
+        if let (Some(first), Some(old)) = (self.given, old) {
+            changes.remove(first + source, old.key)?;
         }
-        new.map_or(Ok(()), |new| self.put(table, new, changes))
+        new.map_or(Ok(()), |new| self.put((source, table), new, before.as_ref(), changes))
     }
 
     fn row_of(&self, tree: usize, locator: &[u8], _: &ReadView, trees: &[BuiltTree]) -> Result<Vec<u8>> {
@@ -224,20 +269,34 @@ impl Derivation for Renewed<'_> {
         cancel: &CancelToken,
     ) -> Result<()> {
         let mut derived = vec![Sum::default(); self.tables.len()];
-        for Watched { table, .. } in sources {
+        for (source, Watched { table, .. }) in sources.iter().enumerate() {
+            let built = self.given.and_then(|first| trees.get(first + source));
+            let mut given = built.map(|built| TreeSource::new(&built.tree));
             let mut rows = SnapshotSource::new(view, table)?;
             while let Some((key, payload)) = rows.next()? {
                 cancel.check()?;
-                let row = SeenRow { view, key, payload };
-                let values = self.converter.convert_again(row.values(table)?)?;
-                let number = self.scheme.as_ref().map_or(Ok(0), |scheme| scheme.partition_of(&values))?;
-                let (Some(new), Some(sum)) = (self.tables.get(number), derived.get_mut(number)) else {
-                    return Err(TableError::Internal("a row for a partition that is not there".into()));
+                let given = match &mut given {
+                    None => Given { row_id: kept_row_id(&self.tables, key)?, number: 0 },
+                    Some(given) => match given.next()? {
+                        Some((of, given)) if of == key => Given::of(given)?,
+                        _ => return Err(not_numbered()),
+                    },
                 };
+                let row = SeenRow { view, key, payload };
+                let mut values = self.converter.convert_again(row.values(table)?)?;
+                self.numbering.fill(&mut values, given.number);
+                let home = self.home(&values)?;
+                let new = self.table(home)?;
                 let mut new_key = Vec::new();
-                let hidden = hidden_of(&new.table, key)?.map(Value::UInt);
+                let hidden = hidden(&new.table, given);
                 new.table.clustered().format.encode_key(&values, hidden.as_slice(), &mut new_key)?;
-                sum.add(&new_key, &content_of(&new.table, &values, &self.engine.limits)?);
+                let content = content_of(&new.table, &values, &self.engine.limits)?;
+                if let Some(sum) = derived.get_mut(home) {
+                    sum.add(&new_key, &content);
+                }
+            }
+            if given.map_or(Ok(None), |mut given| given.next().map(|more| more.map(drop)))?.is_some() {
+                return Err(not_numbered());
             }
         }
         for (new, derived) in self.tables.iter().zip(derived) {
@@ -263,7 +322,19 @@ fn content_of(table: &TableDef, row: &[Value], limits: &Limits) -> Result<Vec<u8
     Ok(content)
 }
 
-/// The hidden number that a row of `table` keeps, if it has one: that in its key, old or new.
-fn hidden_of(table: &TableDef, key: &[u8]) -> Result<Option<u64>> {
-    table.has_hidden_row_id().then(|| row_id_of(key)).transpose()
+/// The hidden number that the row with that key keeps in the new table, if it has one there; else 0.
+fn kept_row_id(tables: &[NewTable], key: &[u8]) -> Result<u64> {
+    match tables {
+        [new] if new.table.has_hidden_row_id() => row_id_of(key),
+        _ => Ok(0),
+    }
+}
+
+/// The hidden part of the key of a row of `table`, if it has one.
+fn hidden(table: &TableDef, given: Given) -> Option<Value> {
+    table.has_hidden_row_id().then_some(Value::UInt(given.row_id))
+}
+
+fn not_numbered() -> TableError {
+    TableError::Internal("rows that a table is built from have other numbers than they were given".into())
 }

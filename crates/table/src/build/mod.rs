@@ -37,7 +37,7 @@ pub(crate) use online::{
     BuiltTree, CatchUp, ChangeLogs, Derivation, IndexEntries, SeenRow, SnapshotSource, TreeChanges, Watched,
     disagreement, sum_of_tree,
 };
-pub(crate) use references::check_references;
+pub(crate) use references::References;
 pub(crate) use secondary::build_secondaries;
 use secondary::duplicate;
 pub(crate) use source::TreeSource;

@@ -111,17 +111,17 @@ impl TableBuilder {
 
     /// Adds a row: one value per column, of the columns' types.
     pub(crate) fn push(&mut self, engine: &Engine, table: &TableDef, row: &[Value]) -> Result<()> {
-        self.push_with(engine, table, row, None)
+        self.push_with(engine, table, row, None).map(drop)
     }
 
-    /// As [`push`](Self::push), of a row that has a hidden number already.
+    /// As [`push`](Self::push), of a row that may have a hidden number already. Returns its hidden number; 0 if it has none.
     pub(crate) fn push_with(
         &mut self,
         engine: &Engine,
         table: &TableDef,
         row: &[Value],
         row_id: Option<u64>,
-    ) -> Result<()> {
+    ) -> Result<u64> {
         if self.rows.is_multiple_of(STEP) {
             self.control.cancel.check()?;
         }
@@ -152,7 +152,7 @@ impl TableBuilder {
             }
             None => self.unsorted.push(&entry.key, &entry.payload)?,
         }
-        Ok(())
+        Ok(row_id)
     }
 
     /// Adds the values that are stored outside a row.

@@ -29,7 +29,7 @@ mod writes;
 
 pub use define::PartitionChange;
 pub use possible::Possible;
-pub(crate) use rebuild::{Finished, StoredRows, Targets, built};
+pub(crate) use rebuild::{Finished, Targets, built};
 pub use scheme::{BoundValue, PartitionKey, PartitionMethod, PartitionScheme, PartitionSpec};
 pub(crate) use stored::{PartitionRows, StoredScheme, decode_partition, decode_scheme, partition_rows};
 pub(crate) use writes::Home;

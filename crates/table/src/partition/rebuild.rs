@@ -49,8 +49,8 @@ impl<'e> Target<'e> {
         Ok(Target { table, outside, engine, builder, new, keeps_empty: false })
     }
 
-    /// Adds a row; with `row_id` one that has that hidden number.
-    pub(crate) fn push(&mut self, row: &[Value], row_id: Option<u64>) -> Result<()> {
+    /// Adds a row; with `row_id` one that has that hidden number. Returns its hidden number; 0 if it has none.
+    pub(crate) fn push(&mut self, row: &[Value], row_id: Option<u64>) -> Result<u64> {
         self.builder.push_with(self.engine, &self.table, row, row_id)
     }
 
@@ -114,8 +114,8 @@ impl<'e> Targets<'e> {
         Ok(Targets { scheme, tables, rows: 0 })
     }
 
-    /// Adds a row; with `row_id` one that has that hidden number.
-    pub(crate) fn push(&mut self, row: &[Value], row_id: Option<u64>) -> Result<()> {
+    /// As [`Target::push`].
+    pub(crate) fn push(&mut self, row: &[Value], row_id: Option<u64>) -> Result<u64> {
         let number = self.scheme.as_ref().map_or(Ok(0), |scheme| scheme.partition_of(row))?;
         let target = self.tables.get_mut(number);
         self.rows += 1;

@@ -41,6 +41,7 @@ fn doubled(engine: &Arc<crate::Engine>, refused: Option<i64>, order: &[&str]) ->
         older: Vec::new(),
         next_auto_increment: None,
         foreign_keys,
+        check: None,
         rebuild,
         switch: None,
         control: BuildControl::of(engine),

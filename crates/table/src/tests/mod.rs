@@ -21,6 +21,7 @@ mod overflow;
 mod packed;
 mod power_cuts;
 mod private;
+mod proven;
 mod quarantine;
 mod random_faults;
 mod reapply;

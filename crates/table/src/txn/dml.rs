@@ -427,7 +427,7 @@ impl Transaction {
 }
 
 /// Whether this, in an AUTO_INCREMENT column, asks for the next number.
-fn asks_for_number(value: &Value, zero_is_number: bool) -> bool {
+pub(crate) fn asks_for_number(value: &Value, zero_is_number: bool) -> bool {
     value.is_null() || (!zero_is_number && matches!(value, Value::Int(0) | Value::UInt(0)))
 }
 
@@ -436,6 +436,10 @@ pub(crate) fn new_auto_increment(engine: &Engine, table: &TableDef, column: usiz
     let ty = table.columns.get(column).map_or(SqlType::BIGINT, |column| column.ty.clone());
     let max = ty.integer_range().map_or(i64::MAX as u64, |(_, max)| max as u64);
     let number = engine.counters.new_auto_increment(table.id, max);
-    let value = if ty.is_unsigned() { Value::UInt(number) } else { Value::Int(number as i64) };
-    (value, number)
+    (auto_increment_value(&ty, number), number)
+}
+
+/// A number as a value of an AUTO_INCREMENT column.
+pub(crate) fn auto_increment_value(ty: &SqlType, number: u64) -> Value {
+    if ty.is_unsigned() { Value::UInt(number) } else { Value::Int(number as i64) }
 }

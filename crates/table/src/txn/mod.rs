@@ -32,7 +32,7 @@ pub use clock::RegisteredSnapshot;
 pub use commit::CommitOutcome;
 pub(crate) use commit::{CommitPlan, commit_plan};
 pub use dml::InsertOutcome;
-pub(crate) use dml::new_auto_increment;
+pub(crate) use dml::{asks_for_number, auto_increment_value, new_auto_increment};
 pub use key_search::KeySearch;
 pub use locking::{Locked, LockedRow, RowLocker};
 pub use snapshot::Snapshot;

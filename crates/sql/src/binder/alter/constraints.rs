@@ -66,9 +66,6 @@ impl<'a> Alter<'a> {
                     AlterAction::EnforceCheck(_, enforced) | AlterAction::EnforceConstraint(_, enforced),
                     Some((check, _)),
                 ) => {
-                    if *enforced && !check.enforced {
-                        self.work = self.work.max(AlterWork::Rows);
-                    }
                     check.enforced = *enforced;
                 }
                 _ => return Err(missing),
@@ -117,9 +114,6 @@ impl<'a> Alter<'a> {
         };
         if self.checks.iter().any(|(other, _)| other.name.eq_ignore_ascii_case(&name)) {
             return Err(MysqlError::check_duplicate_name(name));
-        }
-        if check.enforced {
-            self.work = self.work.max(AlterWork::Rows);
         }
         let def = CheckDef { name, expression: check.expression.clone(), enforced: check.enforced };
         self.checks.push((def, owner.map(str::to_owned)));

@@ -23,7 +23,7 @@ use leafline_types::{Collation, MysqlError};
 pub(crate) enum AlterWork {
     /// The definition is changed.
     Definition,
-    /// Indexes are built or dropped.
+    /// Indexes are built or dropped, rows looked at.
     Indexes,
     /// The table is built anew, its values as they are.
     Rows,
@@ -43,6 +43,8 @@ pub(crate) struct AlteredTable {
     pub(crate) old_checks: usize,
     /// What that takes.
     pub(crate) work: AlterWork,
+    /// Those of its constraints that its rows need not meet so far.
+    pub(crate) unproven_checks: Vec<CheckDef>,
     /// Its foreign keys that come and go.
     pub(crate) foreign_keys: ForeignKeyChanges,
     /// ORDER BY.
@@ -242,12 +244,22 @@ impl<'a> Alter<'a> {
         spec.columns = columns;
         spec.indexes = self.indexes;
         spec.checks = self.checks.into_iter().map(|(check, _)| check).collect();
+        let was_met = |check: &CheckDef| {
+            let same = |old: &CheckDef| old.name == check.name && old.expression == check.expression;
+            self.old.checks.iter().any(|old| old.enforced && same(old))
+        };
+        let unproven = spec.checks.iter().filter(|check| check.enforced && !was_met(check));
+        let unproven_checks: Vec<CheckDef> = unproven.cloned().collect();
+        if !unproven_checks.is_empty() {
+            self.work = self.work.max(AlterWork::Indexes);
+        }
         Ok(AlteredTable {
             spec,
             sources,
             owners,
             old_checks: self.old_checks,
             foreign_keys: self.foreign_keys,
+            unproven_checks,
             work: self.work,
             order,
             next_auto_increment,

@@ -94,11 +94,12 @@ pub const VARIABLES: &[Variable] = &[
     settable(
         "default_storage_engine",
         |s, _| text(s.organisation.engine()),
-        |s, v| {
-            let known = Organisation::of_engine(&word(&v));
-            s.organisation = known.ok_or_else(|| MysqlError::unknown_storage_engine(word(&v)))?;
-            Ok(())
-        },
+        |s, v| engine(&v).map(|engine| s.organisation = engine),
+    ),
+    settable(
+        "default_tmp_storage_engine",
+        |s, _| text(s.temporary_organisation.engine()),
+        |s, v| engine(&v).map(|engine| s.temporary_organisation = engine),
     ),
     shown("div_precision_increment", |_, _| Value::Int(4)),
     switch(
@@ -399,6 +400,10 @@ fn set_isolation(settings: &mut Settings, value: Value) -> Result<(), MysqlError
 fn set_collation(settings: &mut Settings, value: Value) -> Result<(), MysqlError> {
     settings.collation = Collation::from_name(&word(&value))?;
     Ok(())
+}
+
+fn engine(value: &Value) -> Result<Organisation, MysqlError> {
+    Organisation::of_engine(&word(value)).ok_or_else(|| MysqlError::unknown_storage_engine(word(value)))
 }
 
 fn set_device(settings: &mut Settings, value: Value) -> Result<(), MysqlError> {

@@ -127,7 +127,7 @@ pub(super) fn of_functional_index(error: MysqlError, index: &str, row: u64) -> M
 
 /// Whether a row meets the CHECK constraints of its table: a condition may be NULL. Error 3819 if it does not; with IGNORE a
 /// warning.
-fn meets_checks(
+pub(super) fn meets_checks(
     rules: &RowRules,
     row: &[Value],
     ignore: bool,

@@ -179,13 +179,21 @@ impl BuiltTree {
     /// The tree of an index, which was built.
     pub(crate) fn new(engine: &Engine, table: &Arc<TableDef>, index: &Arc<IndexDef>) -> Result<BuiltTree> {
         Ok(BuiltTree {
-            tree: Tree::open(&engine.store, index.tree, index.root)?,
-            table: table.clone(),
             index: index.clone(),
+            ..BuiltTree::of_rows(Tree::open(&engine.store, index.tree, index.root)?, table)
+        })
+    }
+
+    /// A tree with the keys of the rows of a table.
+    pub(crate) fn of_rows(tree: Tree, table: &Arc<TableDef>) -> BuiltTree {
+        BuiltTree {
+            tree,
+            table: table.clone(),
+            index: table.clustered().clone(),
             added: 0,
             suspects: BTreeSet::new(),
             changed: BTreeSet::new(),
-        })
+        }
     }
 
     /// Whether rows are in it.

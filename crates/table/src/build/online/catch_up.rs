@@ -99,6 +99,7 @@ impl<'a> CatchUp<'a> {
                 return Err(self.duplicate_of(number, prefix)?);
             }
         }
+        self.derivation.conclude()?;
         Ok(self.trees.iter().map(|built| built.added).collect())
     }
 
@@ -115,6 +116,7 @@ impl<'a> CatchUp<'a> {
         if let Some((tree, key)) = taken {
             return Err(self.duplicate(tree, key)?);
         }
+        self.derivation.settle(&self.view, self.cancel)?;
         for built in &mut self.trees {
             built.look_again()?;
         }

@@ -59,6 +59,22 @@ pub(crate) trait Derivation {
         changes: &mut TreeChanges,
     ) -> Result<()>;
 
+    /// The changes that were asked for are done: the trees are those of `view`.
+    ///
+    /// # Errors
+    /// What cannot become right any more; what the store returns; 1317.
+    fn settle(&mut self, _view: &ReadView, _cancel: &CancelToken) -> Result<()> {
+        Ok(())
+    }
+
+    /// Nobody changes rows any more, and all that was changed is settled.
+    ///
+    /// # Errors
+    /// What is not right.
+    fn conclude(&self) -> Result<()> {
+        Ok(())
+    }
+
     /// The row that an entry of a tree is of, as it is in `view` and was built: its payload.
     ///
     /// # Errors

@@ -1,0 +1,347 @@
+//! ALTER TABLE, CREATE INDEX, DROP INDEX and RENAME TABLE. Each commits the open transaction first, and is done as a whole or not at
+//! all.
+
+mod rows;
+
+use super::change::of_table;
+use super::definitions::{DEFAULT_COLLATION, database_of, note_options, refuse_system, refuse_taken_names};
+use super::execution::{Execution, StoreRules, implicit_default};
+use super::metadata::{Others, others};
+use super::partitions::{change_partitions, divide};
+use crate::binder::{AlterWork, AlteredTable, altered_table, check_expressions, row_rules};
+use crate::parser::ast::{AlterAction, AlterAlgorithm, AlterLock, AlterTable, RenameTable};
+use crate::result::Done;
+use crate::session::Session;
+use crate::session::settings::Modes;
+use crate::show::base_table;
+use leafline_table::{
+    Alteration, ColumnDef, DefaultValue, IndexSpecKind, IndexSpecPart, Limits, MetadataMode, Organisation,
+    QualifiedName, Rebuild, RowCheck, Switch, TableDef, TableId, TableSpec,
+};
+use leafline_types::error::errno;
+use leafline_types::{MysqlError, Value};
+use rows::{Checks, Converter, Source, added};
+use std::sync::Arc;
+
+/// How often a statement begins anew because another has changed the table meanwhile.
+const ATTEMPTS: usize = 16;
+
+/// Most bytes of a string that rows older than a column hold in it. Of a longer one rows are made that have it.
+const MAX_OLDER_BYTES: usize = 512;
+
+/// ALTER TABLE.
+pub(super) fn alter_table(session: &mut Session, alter: &AlterTable) -> Result<Done, MysqlError> {
+    let given = session.warnings.clone();
+    for _ in 1..ATTEMPTS {
+        match attempt(session, alter) {
+            Err(error) if error.code == errno::ER_TABLE_DEF_CHANGED => {
+                session.warnings.clone_from(&given);
+            }
+            done => return done,
+        }
+    }
+    attempt(session, alter)
+}
+
+fn attempt(session: &mut Session, alter: &AlterTable) -> Result<Done, MysqlError> {
+    let database = database_of(session, &alter.table)?;
+    let table = base_table(session, &alter.table)?;
+    if let [AlterAction::Partitions(action)] = alter.actions.as_slice()
+        && let Some(done) = change_partitions(session, &table, action)?
+    {
+        return Ok(done);
+    }
+    let times = session.settings.time_settings();
+    let catalog = session.instance.engine().catalog();
+    let collation = catalog.database(&database).map_or(DEFAULT_COLLATION, |database| database.collation);
+    let current = session.database().unwrap_or(&database).to_owned();
+    let mut altered = altered_table(&table, alter, (&current, collation), times, &session.bind_context(&[]))?;
+    refuse_system(session, &altered.spec.database)?;
+    altered.spec.unchecked_references = !session.settings.foreign_key_checks;
+    check_expressions(&altered.spec, &altered.owners, &session.bind_context(&[]))?;
+    if divide(session, alter, &table, &mut altered.spec)? {
+        altered.work = altered.work.max(AlterWork::Rows);
+    }
+    if altered.spec.partitioning.is_some() && !altered.foreign_keys.added.is_empty() {
+        return Err(MysqlError::foreign_key_on_partitioned());
+    }
+    check_names(session, &table, &altered)?;
+    let warnings_before = session.warnings.count();
+    note_options(session, std::mem::take(&mut altered.warnings));
+    let engine = session.instance.engine().clone();
+    let lowers_number = altered.next_auto_increment.is_some_and(|next| {
+        altered.spec.columns.iter().any(|column| column.auto_increment)
+            && next < engine.next_auto_increment(table.id)
+    });
+    let older = in_older_rows(session, &table, &altered, engine.limits());
+    if alter.algorithm == AlterAlgorithm::Copy
+        || lowers_number
+        || older.is_none()
+        || keeps_more(&altered, &table, engine.limits())
+    {
+        if alter.algorithm == AlterAlgorithm::Instant
+            && altered.work == AlterWork::Definition
+            && table.is_last_version(&altered.spec.columns, &altered.sources)
+        {
+            return Err(MysqlError::too_many_row_versions(format!("{database}/{}", table.name)));
+        }
+        altered.work = altered.work.max(AlterWork::Rows);
+    }
+    let same_columns = has_columns_of(&altered, &table);
+    if !altered.unproven_checks.is_empty() && !same_columns {
+        altered.work = altered.work.max(AlterWork::Rows);
+    }
+    let others = others(session, alter);
+    let beside_others = others != Others::Wait
+        && !table.is_private
+        && match altered.work {
+            AlterWork::Definition => false,
+            AlterWork::Indexes => same_columns && asks_rows(&altered),
+            AlterWork::Rows | AlterWork::Conversion => renews_rows_alone(&altered, &table),
+        };
+    check_concurrency(alter, &altered, beside_others && others == Others::Write)?;
+    // Indexes and constraints alone are nothing to those who read.
+    let mode = match altered.work == AlterWork::Indexes && same_columns {
+        true => MetadataMode::NoWrite,
+        false => MetadataMode::Exclusive,
+    };
+    let keep_away = session.keep_away(&concerned(&table, &altered), mode);
+    let waits = others != Others::Wait && !table.is_private && !beside_others;
+    let _away = waits.then(&keep_away).transpose()?;
+    let switch = || keep_away().map(Some);
+    let switch: Option<Switch<'_>> = if beside_others { Some(&switch) } else { None };
+    let (copied, id) = match altered.work < AlterWork::Rows {
+        true => redefine(session, &table, altered, older.unwrap_or_default(), switch)?,
+        false => {
+            if !altered.order.is_empty() && has_clustered_key(&altered.spec) {
+                let text = format!(
+                    "ORDER BY ignored as there is a user-defined clustered index in the table '{}'",
+                    table.name
+                );
+                session.warnings.warn(MysqlError::unknown_error(text));
+            }
+            rebuild(session, &table, altered, switch)?
+        }
+    };
+    if table.is_private {
+        session.replace_own_table(&table, engine.private_table(id)?);
+    }
+    let warnings = session.warnings.count() - warnings_before;
+    Ok(Done {
+        affected: copied,
+        info: format!("Records: {copied}  Duplicates: 0  Warnings: {warnings}"),
+        ..Done::default()
+    })
+}
+
+/// Whether the table can have its name and its constraints theirs.
+fn check_names(session: &Session, table: &TableDef, altered: &AlteredTable) -> Result<(), MysqlError> {
+    let (database, name) = (&altered.spec.database, &altered.spec.name);
+    if !table.is_private {
+        let added = altered.spec.checks.get(altered.old_checks..).unwrap_or_default();
+        return refuse_taken_names(session, database, Some(table.id), added);
+    }
+    match session.own_table(database, name).is_some_and(|other| other.id != table.id) {
+        true => Err(MysqlError::table_exists(name)),
+        false => Ok(()),
+    }
+}
+
+/// Whether a new index has the beginnings of values that may be stored outside their rows: the rows have to keep these then.
+fn keeps_more(altered: &AlteredTable, old: &Arc<TableDef>, limits: &Limits) -> bool {
+    let may_be_outside = |part: &IndexSpecPart| {
+        let is_named = |column: &ColumnDef| column.name.eq_ignore_ascii_case(&part.column);
+        let at = altered.spec.columns.iter().position(is_named);
+        let source = at.and_then(|at| altered.sources.get(at).copied().flatten());
+        part.prefix.is_some() && source.is_some_and(|source| old.may_overflow(source, limits))
+    };
+    let new = altered.spec.indexes.iter().filter(|index| index.existing.is_none());
+    old.stored().any(|stored| stored.overflow.is_some())
+        && new.flat_map(|index| &index.parts).any(may_be_outside)
+}
+
+/// What rows that there are hold in the new columns, in their order, if they can stay as they are.
+fn in_older_rows(
+    session: &mut Session,
+    table: &TableDef,
+    altered: &AlteredTable,
+    limits: &Limits,
+) -> Option<Vec<Value>> {
+    let AlteredTable { spec, sources, .. } = altered;
+    if !table.can_keep_rows(&spec.columns, sources, limits) {
+        return None;
+    }
+    let view = session.passing_view();
+    let execution = Execution::new(session, view, &[], true);
+    let new = spec.columns.iter().zip(sources).filter(|(_, source)| source.is_none());
+    let value = |(column, _): (&ColumnDef, _)| match added(&execution, column) {
+        Source::Constant(value) => Some(value),
+        Source::Missing => implicit_default(column).ok(),
+        _ => None,
+    };
+    new.map(value).map(|value| value.filter(|value| !is_long(value))).collect()
+}
+
+/// Whether a value is too long to be kept with the definition.
+fn is_long(value: &Value) -> bool {
+    value.as_bytes().is_some_and(|bytes| bytes.len() > MAX_OLDER_BYTES)
+}
+
+/// Whether the columns stay as they are.
+fn has_columns_of(altered: &AlteredTable, old: &TableDef) -> bool {
+    altered.sources.iter().copied().eq((0..old.columns.len()).map(Some))
+        && altered.spec.columns == old.columns
+}
+
+/// Whether anything is built of the rows, or they are looked at.
+fn asks_rows(altered: &AlteredTable) -> bool {
+    altered.spec.indexes.iter().any(|index| index.existing.is_none())
+        || !altered.unproven_checks.is_empty()
+        || !altered.foreign_keys.added.is_empty()
+}
+
+/// Whether a table is built anew, and nothing else becomes of it, in such a way that what a row becomes follows from the row and the numbers that it
+/// is given: that can be done beside those who write.
+fn renews_rows_alone(altered: &AlteredTable, old: &TableDef) -> bool {
+    let AlteredTable { spec, sources, foreign_keys, .. } = altered;
+    let follows = |(column, source): (&ColumnDef, &Option<usize>)| match source {
+        Some(source) => old.columns.get(*source).is_some_and(|old| old.name == column.name),
+        None => !matches!(column.default, Some(DefaultValue::Expression(_))),
+    };
+    spec.columns.iter().zip(sources).all(follows)
+        && foreign_keys.added.is_empty()
+        && (&spec.database, &spec.name) == (&old.database, &old.name)
+}
+
+/// The tables whose users an alteration is not to surprise: the table, and those that new foreign keys refer to.
+fn concerned<'a>(table: &'a TableDef, altered: &'a AlteredTable) -> Vec<QualifiedName<'a>> {
+    let parents = altered.foreign_keys.added.iter();
+    let parents = parents.map(|key| (key.parent_database.as_str(), key.parent_table.as_str()));
+    [(table.database.as_str(), table.name.as_str())].into_iter().chain(parents).collect()
+}
+
+/// Whether the rows of a table are to lie in the order of its primary key.
+fn has_clustered_key(spec: &TableSpec) -> bool {
+    spec.options.organisation == Organisation::Clustered
+        && spec.indexes.iter().any(|index| index.kind == IndexSpecKind::Primary)
+}
+
+/// Errors 1845 and 1846 if the alteration cannot be done the way it is asked for: building takes a lock against writers.
+fn check_concurrency(
+    alter: &AlterTable,
+    altered: &AlteredTable,
+    beside_writers: bool,
+) -> Result<(), MysqlError> {
+    let work = altered.work;
+    let only_definition = work == AlterWork::Definition;
+    let keeps_writers = work >= AlterWork::Rows || asks_rows(altered);
+    match (alter.algorithm, alter.lock) {
+        (AlterAlgorithm::Instant, AlterLock::None | AlterLock::Shared | AlterLock::Exclusive) => {
+            Err(MysqlError::wrong_usage("ALGORITHM=INSTANT", "LOCK=NONE/SHARED/EXCLUSIVE"))
+        }
+        (AlterAlgorithm::Instant, _) if !only_definition => {
+            Err(MysqlError::alter_operation_not_supported("ALGORITHM=INSTANT", "ALGORITHM=COPY/INPLACE"))
+        }
+        (AlterAlgorithm::Inplace, _) if work == AlterWork::Conversion => {
+            Err(MysqlError::alter_not_supported(
+                "ALGORITHM=INPLACE",
+                "Cannot change column type INPLACE",
+                "ALGORITHM=COPY",
+            ))
+        }
+        (AlterAlgorithm::Copy, AlterLock::None) => {
+            Err(MysqlError::alter_not_supported("LOCK=NONE", "COPY algorithm requires a lock", "LOCK=SHARED"))
+        }
+        (_, AlterLock::None) if keeps_writers && !beside_writers => {
+            Err(MysqlError::alter_operation_not_supported("LOCK=NONE", "LOCK=SHARED"))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Changes the definition, and indexes. Returns that no rows were copied, and the number of the table. `older` is what rows hold in new
+/// columns.
+fn redefine(
+    session: &mut Session,
+    table: &Arc<TableDef>,
+    altered: AlteredTable,
+    older: Vec<Value>,
+    switch: Option<Switch<'_>>,
+) -> Result<(u64, TableId), MysqlError> {
+    let AlteredTable { spec, sources, foreign_keys, next_auto_increment, unproven_checks, .. } = altered;
+    let (control, engine) = (session.build_control(), session.instance.engine().clone());
+    let rules = row_rules(&spec.columns, &unproven_checks, &session.bind_context(&[]))?;
+    let view = session.passing_view();
+    let execution = Execution::new(session, view, &[], true);
+    let mut checks = Checks { session, execution, rules };
+    let check: Option<&mut dyn RowCheck> = if unproven_checks.is_empty() { None } else { Some(&mut checks) };
+    let alteration = Alteration {
+        spec,
+        sources,
+        older,
+        next_auto_increment,
+        foreign_keys,
+        check,
+        rebuild: None,
+        switch,
+        control,
+    };
+    let altered = engine.alter_table(table, alteration);
+    let altered = altered.map_err(|error| of_table(error, session))?;
+    session.instance.statistics().forget(table);
+    Ok(altered)
+}
+
+/// Builds the table anew. Returns the number of its rows, and its own.
+fn rebuild(
+    session: &mut Session,
+    table: &Arc<TableDef>,
+    altered: AlteredTable,
+    switch: Option<Switch<'_>>,
+) -> Result<(u64, TableId), MysqlError> {
+    let AlteredTable { spec, sources, foreign_keys, order, next_auto_increment, .. } = altered;
+    let rules = row_rules(&spec.columns, &spec.checks, &session.bind_context(&[]))?;
+    let view = session.passing_view();
+    let execution = Execution::new(session, view, &[], true).storing(StoreRules::default());
+    let engine = session.instance.engine().clone();
+    let numbers = gives_numbers(&spec, &sources, table);
+    let zero_is_number = session.settings.sql_mode.has(Modes::NO_AUTO_VALUE_ON_ZERO);
+    let control = session.build_control();
+    let mut converter = Converter::new(session, execution, rules, table, &spec, &sources);
+    let rebuild = Rebuild { converter: &mut converter, order, numbers, zero_is_number };
+    let alteration = Alteration {
+        spec: spec.clone(),
+        sources: sources.clone(),
+        older: Vec::new(),
+        next_auto_increment,
+        foreign_keys,
+        check: None,
+        rebuild: Some(rebuild),
+        switch,
+        control,
+    };
+    let altered = engine.alter_table(table, alteration);
+    altered.map_err(|error| of_table(error, session))
+}
+
+/// Whether rows get numbers in an AUTO_INCREMENT column. One that had them already may have a zero among them.
+fn gives_numbers(spec: &TableSpec, sources: &[Option<usize>], old: &TableDef) -> bool {
+    spec.columns.iter().zip(sources).any(|(column, source)| {
+        let old = source.and_then(|source| old.columns.get(source));
+        column.auto_increment && !old.is_some_and(|old| old.auto_increment)
+    })
+}
+
+/// RENAME TABLE.
+pub(super) fn rename_tables(session: &mut Session, rename: &RenameTable) -> Result<Done, MysqlError> {
+    let mut names = Vec::with_capacity(rename.tables.len());
+    for (from, to) in &rename.tables {
+        let from = (database_of(session, from)?, from.name.value.as_str());
+        names.push((from, (database_of(session, to)?, to.name.value.as_str())));
+    }
+    let names: Vec<(QualifiedName<'_>, QualifiedName<'_>)> =
+        names.iter().map(|((d, t), (e, u))| ((d.as_str(), *t), (e.as_str(), *u))).collect();
+    let unchecked = !session.settings.foreign_key_checks;
+    session.instance.engine().rename_tables(&names, unchecked)?;
+    Ok(Done::default())
+}

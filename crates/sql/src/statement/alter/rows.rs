@@ -1,0 +1,201 @@
+//! The rows of ALTER TABLE: those of the new table from those of the old one, and whether those that stay meet new CHECKs.
+
+use crate::bound::RowRules;
+use crate::session::Session;
+use crate::statement::change::{meets_checks, of_functional_index};
+use crate::statement::execution::{Execution, implicit_default};
+use leafline_table::{ColumnDef, DefaultValue, IndexSpec, RowCheck, RowConverter, TableDef, TableSpec};
+use leafline_types::error::errno;
+use leafline_types::expr::evaluate_row;
+use leafline_types::{MysqlError, SqlType, Value};
+use std::collections::BTreeMap;
+
+/// Where the value of a column comes from.
+pub(super) enum Source {
+    /// A column of the old row, as it is.
+    Same(usize),
+    /// A column of the old row, converted from its type.
+    Converted(usize),
+    /// The same value in every row.
+    Constant(Value),
+    /// It is computed from the others.
+    Computed,
+    /// The column is new and has no default.
+    Missing,
+}
+
+/// Makes rows of the new table.
+pub(super) struct Converter<'a> {
+    session: &'a mut Session,
+    execution: Execution,
+    rules: RowRules,
+    old: &'a TableDef,
+    columns: &'a [ColumnDef],
+    /// The names of the indexes that columns of functional key parts are for.
+    indexes: BTreeMap<usize, String>,
+    sources: Vec<Source>,
+    /// Number of the row at hand, from 1.
+    row: u64,
+}
+
+impl<'a> Converter<'a> {
+    pub(super) fn new(
+        session: &'a mut Session,
+        execution: Execution,
+        rules: RowRules,
+        old: &'a TableDef,
+        spec: &'a TableSpec,
+        from: &[Option<usize>],
+    ) -> Converter<'a> {
+        let index_of = |column: &ColumnDef| {
+            let is_part = |index: &&IndexSpec| index.parts.iter().any(|part| part.column == column.name);
+            spec.indexes.iter().find(is_part).and_then(|index| index.name.clone())
+        };
+        let hidden = spec.columns.iter().enumerate().filter(|(_, column)| column.is_hidden());
+        let indexes = hidden.filter_map(|(at, column)| Some((at, index_of(column)?))).collect();
+        let mut sources = Vec::with_capacity(spec.columns.len());
+        for (column, source) in spec.columns.iter().zip(from) {
+            let known = source.and_then(|at| Some((at, old.columns.get(at)?)));
+            sources.push(match known {
+                _ if column.generated.is_some() => Source::Computed,
+                Some((at, was)) if unchanged(was, column) => Source::Same(at),
+                Some((at, _)) => Source::Converted(at),
+                None => added(&execution, column),
+            });
+        }
+        Converter { session, execution, rules, old, columns: &spec.columns, indexes, sources, row: 0 }
+    }
+
+    /// A value of an old column for a new one.
+    fn converted(&mut self, value: &Value, from: &ColumnDef, to: &ColumnDef) -> Result<Value, MysqlError> {
+        if value.is_null() && !to.nullable && !to.auto_increment {
+            let truncated = MysqlError::data_truncated(&to.name, self.row);
+            if self.session.settings.evaluation_mode().strict {
+                let same_type = (&from.ty, from.collation) == (&to.ty, to.collation);
+                return Err(if same_type { MysqlError::invalid_use_of_null() } else { truncated });
+            }
+            self.session.warnings.warn(truncated);
+            return implicit_default(to);
+        }
+        let stored = self.execution.store(self.session, value, &from.ty, to, self.row);
+        stored.map_err(|error| match error.code {
+            errno::ER_DATA_TOO_LONG if cuts_field(from, to) => MysqlError::data_truncated(&to.name, self.row),
+            _ => error,
+        })
+    }
+
+    /// Computes what depends on the other columns of a row.
+    fn compute(&mut self, row: &mut [Value]) -> Result<(), MysqlError> {
+        let rules = std::mem::take(&mut self.rules);
+        for (at, expr) in rules.defaults.iter().chain(&rules.generated) {
+            let (Some(column), Some(Source::Computed)) = (self.columns.get(*at), self.sources.get(*at))
+            else {
+                continue;
+            };
+            let value = self.execution.with(self.session, |cx| evaluate_row(expr, row, &mut cx.eval));
+            let value = value
+                .and_then(|value| self.execution.store(self.session, &value, &expr.ty.sql, column, self.row));
+            let value = value.map_err(|error| match self.indexes.get(at) {
+                Some(index) => of_functional_index(error, index, self.row),
+                None => error,
+            })?;
+            if let Some(slot) = row.get_mut(*at) {
+                *slot = value;
+            }
+        }
+        meets_checks(&rules, row, false, &mut self.execution, self.session)?;
+        self.rules = rules;
+        Ok(())
+    }
+}
+
+impl RowConverter for Converter<'_> {
+    fn convert_again(&mut self, old: Vec<Value>) -> Result<Vec<Value>, MysqlError> {
+        let others = self.session.warnings.another();
+        let given = std::mem::replace(&mut self.session.warnings, others);
+        let row = self.convert(old);
+        self.session.warnings = given;
+        row
+    }
+
+    fn convert(&mut self, mut old: Vec<Value>) -> Result<Vec<Value>, MysqlError> {
+        self.session.cancel.check()?;
+        self.row += 1;
+        let mut row = Vec::with_capacity(self.columns.len());
+        for at in 0..self.columns.len() {
+            let value = match self.sources.get(at) {
+                Some(Source::Same(from)) => old.get_mut(*from).map_or(Value::Null, std::mem::take),
+                Some(Source::Constant(value)) => value.clone(),
+                Some(&Source::Converted(from)) => {
+                    let value = old.get_mut(from).map_or(Value::Null, std::mem::take);
+                    match (self.old.columns.get(from), self.columns.get(at)) {
+                        (Some(was), Some(column)) => self.converted(&value, was, column)?,
+                        _ => value,
+                    }
+                }
+                Some(Source::Missing) => self.columns.get(at).map_or(Ok(Value::Null), implicit_default)?,
+                Some(Source::Computed) | None => Value::Null,
+            };
+            row.push(value);
+        }
+        self.compute(&mut row)?;
+        Ok(row)
+    }
+}
+
+/// Whether MySQL copies the bytes of such a column, and then says of what is too long that it was truncated (1265), where it
+/// otherwise says that it is too long (1406): text of the same kind, whose length takes as many bytes.
+fn cuts_field(from: &ColumnDef, to: &ColumnDef) -> bool {
+    let bytes = |len: u32, column: &ColumnDef| len * column.collation.charset().max_bytes();
+    from.collation.charset() == to.collation.charset()
+        && match (&from.ty, &to.ty) {
+            (SqlType::Varchar { len: old }, SqlType::Varchar { len: new }) => {
+                (bytes(*old, from) > 255) == (bytes(*new, to) > 255)
+            }
+            (SqlType::Varbinary { len: old }, SqlType::Varbinary { len: new }) => {
+                (*old > 255) == (*new > 255)
+            }
+            (SqlType::Char { .. }, SqlType::Char { .. }) => true,
+            _ => false,
+        }
+}
+
+/// Whether values of a column can stay as they are.
+fn unchanged(old: &ColumnDef, new: &ColumnDef) -> bool {
+    let charset = |column: &ColumnDef| column.collation.charset();
+    let same_type = match (&old.ty, &new.ty) {
+        // Their texts may have changed places.
+        (SqlType::Enum(_) | SqlType::Set(_), _) => old.ty == new.ty,
+        (old, new) => old == new,
+    };
+    same_type && charset(old) == charset(new) && (new.nullable || !old.nullable)
+}
+
+/// Where the values of a column that is new come from.
+pub(super) fn added(execution: &Execution, column: &ColumnDef) -> Source {
+    match &column.default {
+        Some(DefaultValue::Constant(value)) => Source::Constant(value.clone()),
+        Some(DefaultValue::Expression(_)) => Source::Computed,
+        Some(DefaultValue::CurrentTimestamp) => {
+            Source::Constant(Value::DateTime(execution.now().of(&column.ty)))
+        }
+        None | Some(DefaultValue::Dropped) if column.nullable || column.auto_increment => {
+            Source::Constant(Value::Null)
+        }
+        None | Some(DefaultValue::Dropped) => Source::Missing,
+    }
+}
+
+/// Holds rows against CHECKs.
+pub(super) struct Checks<'a> {
+    pub(super) session: &'a mut Session,
+    pub(super) execution: Execution,
+    pub(super) rules: RowRules,
+}
+
+impl RowCheck for Checks<'_> {
+    fn check(&mut self, row: &[Value]) -> Result<(), MysqlError> {
+        self.session.cancel.check()?;
+        meets_checks(&self.rules, row, false, &mut self.execution, self.session).map(drop)
+    }
+}
