@@ -72,11 +72,11 @@ const ALTERATIONS: [&str; 38] = [
     "ALTER TABLE d.t DROP FOREIGN KEY known",
 ];
 
-/// Asks for rows that a constraint does not allow, by the name that the constraint has in the definition.
+/// Asks for rows that a constraint does not allow, by what the definition has of the constraint.
 const VIOLATIONS: [(&str, &str); 3] = [
-    ("`low`", "SELECT COUNT(*) FROM d.t WHERE v >= 99990"),
-    ("`fits`", "SELECT COUNT(*) FROM d.t WHERE LENGTH(s) >= 30 OR LENGTH(big) > 5000"),
-    ("`known`", "SELECT COUNT(*) FROM d.t WHERE w NOT IN (SELECT w FROM d.p)"),
+    ("CONSTRAINT `low`", "SELECT COUNT(*) FROM d.t WHERE v >= 99990"),
+    ("CONSTRAINT `fits`", "SELECT COUNT(*) FROM d.t WHERE LENGTH(s) >= 30 OR LENGTH(big) > 5000"),
+    ("CONSTRAINT `known`", "SELECT COUNT(*) FROM d.t WHERE w NOT IN (SELECT w FROM d.p)"),
 ];
 
 /// By number, what the rows of a writer hold.
