@@ -293,6 +293,27 @@ mod tests {
     }
 
     #[test]
+    fn what_is_counted_of_new_tables_is_forgotten_only_when_nobody_makes_them_any_more() {
+        let counters = Counters::new(CounterState::default());
+        let known = TableId(counters.new_object());
+        let keeps = [(); 2].map(|()| counters.keep_new());
+        let new = TableId(counters.new_object());
+        for table in [known, new] {
+            counters.use_auto_increment(table, 7);
+        }
+        let left = |exists: bool| {
+            counters.retain(|_| exists);
+            [known, new].map(|table| counters.next_auto_increment(table))
+        };
+        assert_eq!(left(true), [8, 8]);
+        assert_eq!(left(false), [1, 8]);
+        for (keeps, left_over) in keeps.into_iter().zip([8, 1]) {
+            drop(keeps);
+            assert_eq!(left(false), [1, left_over]);
+        }
+    }
+
+    #[test]
     fn auto_increment_stays_at_the_largest_value() {
         let counters = Counters::new(CounterState::default());
         counters.use_auto_increment(TableId(1), 125);

@@ -41,15 +41,9 @@ impl Engine {
         if switch.is_none() || rebuild.numbers {
             self.go_on_counting(old, &table, &rebuild, next_auto_increment);
         }
-        let is_divided = old.is_partitioned() || scheme.is_some();
-        let has_row_ids = table.has_hidden_row_id();
-        let keeps_row_ids = has_row_ids
-            && switch.is_some()
-            && old.has_hidden_row_id()
-            && !is_divided
-            && !rebuild.numbers
-            && rebuild.order.is_empty();
-        let gives = switch.is_some() && (rebuild.numbers || (has_row_ids && !keeps_row_ids));
+        let keeps_row_ids = switch.is_some() && keeps_row_ids(old, &table, &target, &rebuild);
+        let gives_row_ids = table.has_hidden_row_id() && !keeps_row_ids;
+        let gives = switch.is_some() && (rebuild.numbers || gives_row_ids);
         let mut given = gives.then(|| GivenNumbers::new(self));
         let mut targets = Targets::new(self, &table, scheme.clone(), control)?;
         control.progress.begin(Stage::CopyingTable, (1, 2), self.row_count(old.id));
@@ -171,4 +165,11 @@ impl Engine {
             change.next_auto_increment = self.counters.next_auto_increment(change.table);
         }
     }
+}
+
+/// Whether rows that are built beside writers have the hidden numbers that they had: each table is one tree, and nothing else is given to them.
+fn keeps_row_ids(old: &TableDef, table: &TableDef, target: &Target<'_>, rebuild: &Rebuild<'_>) -> bool {
+    let is_divided = old.is_partitioned() || target.spec.partitioning.is_some();
+    let have_row_ids = old.has_hidden_row_id() && table.has_hidden_row_id();
+    have_row_ids && !is_divided && !rebuild.numbers && rebuild.order.is_empty()
 }

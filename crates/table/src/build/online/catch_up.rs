@@ -92,6 +92,8 @@ impl<'a> CatchUp<'a> {
     /// `DuplicateEntry` (1062), and as [`run`](Self::run).
     pub(crate) fn finish(mut self) -> Result<Vec<i64>> {
         while self.sources.iter().any(|source| source.watch.noted() > 0) {
+            // What a commit has changed that has failed half through nobody will ever see.
+            self.engine.store.check_running()?;
             self.round()?;
         }
         for (number, built) in self.trees.iter().enumerate() {
