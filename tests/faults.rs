@@ -6,7 +6,7 @@ mod rows;
 #[path = "support/settings.rs"]
 mod settings;
 
-use leafline_sql::accounts::{Login, ROOT};
+use leafline_sql::accounts::{LOCALHOST, Login, ROOT};
 use leafline_sql::session::Session;
 use leafline_sql::{Instance, InstanceOptions};
 use leafline_storage::Env;
@@ -227,7 +227,7 @@ fn a_failed_sync_stops_writing_and_loses_nothing_acknowledged() {
 }
 
 fn login(instance: &Instance) -> Login {
-    instance.accounts().login(ROOT).expect("there is a root")
+    instance.accounts().login(ROOT, LOCALHOST).expect("there is a root").1
 }
 
 fn is_secret(login: &Login) -> bool {
@@ -296,7 +296,16 @@ fn an_account_that_was_lost_is_locked_until_it_gets_a_password() {
                 let table = engine.table("mysql", "user").expect("a table");
                 let mut transaction = engine.begin(Isolation::RepeatableRead, TxnMode::ReadWrite);
                 transaction.begin_statement();
-                let row = ["%", "root", "mysql_native_password", "*12"].map(Value::string);
+                let value = |column: &leafline_table::ColumnDef| match column.name.as_str() {
+                    "Host" => Value::string("%"),
+                    "User" => Value::string("root"),
+                    "plugin" => Value::string("mysql_native_password"),
+                    "authentication_string" => Value::string("*12"),
+                    "account_locked" | "password_expired" => Value::UInt(1),
+                    _ if column.nullable => Value::Null,
+                    _ => Value::UInt(2),
+                };
+                let row: Vec<Value> = table.columns.iter().map(value).collect();
                 transaction.insert(&table, &row).expect("inserted");
                 transaction.commit().expect("committed");
             }
@@ -359,5 +368,5 @@ fn no_damaged_page_lets_anybody_in_without_the_password() {
             }
         }
     }
-    assert_eq!(locked, 1, "one page holds mysql.user");
+    assert_eq!(locked, 4, "a page holds each of the tables of accounts and grants");
 }

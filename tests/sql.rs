@@ -1,7 +1,8 @@
 //! Runs the files of `tests/sqllogictest` against an embedded database, each in a new directory.
 //!
 //! NULL is written `NULL`, an empty string `(empty)`. An expected error is compared with
-//! `ERROR <number> (<SQLSTATE>): <message>`. Connections are sessions of one instance.
+//! `ERROR <number> (<SQLSTATE>): <message>`. Connections are sessions of one instance. Those that are called `user@host` are let in by an account,
+//! without a password; the others may do everything.
 
 #[path = "support/settings.rs"]
 mod settings;
@@ -126,6 +127,20 @@ fn sqllogictest_files_about_changes_pass_with_trees_built_by_every_insert() {
     }
 }
 
+/// A session, in the database `test` unless it is one of an account: `user@host[:number]`.
+fn connect(instance: &Arc<Instance>, name: &str) -> Session {
+    let Some((user, place)) = name.split_once('@') else {
+        let mut session = instance.connect().expect("a session");
+        session.set_database("test").expect("a database");
+        return session;
+    };
+    let host = place.split_once(':').map_or(place, |(host, _)| host);
+    let (account, _) =
+        instance.accounts().login(user, host).unwrap_or_else(|| panic!("{name} is not let in"));
+    let id = instance.new_connection_id();
+    instance.new_session(id, (user, host), Some(account)).expect("a session")
+}
+
 fn pass(bulk_load_rows: &str, about: &str) {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/sqllogictest");
     let wanted = std::env::var("LEAFLINE_SLT").unwrap_or_default();
@@ -149,11 +164,7 @@ fn pass(bulk_load_rows: &str, about: &str) {
         for record in &records {
             let session = match sessions.entry(record.connection.clone()) {
                 Entry::Occupied(entry) => entry.into_mut(),
-                Entry::Vacant(entry) => {
-                    let mut session = instance.connect().expect("a session");
-                    session.set_database("test").expect("a database");
-                    entry.insert(session)
-                }
+                Entry::Vacant(entry) => entry.insert(connect(&instance, &record.connection)),
             };
             if let Err(difference) = check(session, record) {
                 failures.push(format!("{}:{}\n{}\n{difference}", file.display(), record.line, record.sql));

@@ -1,7 +1,7 @@
 //! An open database with its sessions: what they share.
 
 use crate::accounts::password::AuthPlugin;
-use crate::accounts::{Accounts, ROOT};
+use crate::accounts::{AccountId, Accounts, LOCALHOST, Privilege, ROOT};
 use crate::digest::Digests;
 use crate::index_uses::IndexUses;
 use crate::resource_group::ResourceGroups;
@@ -187,25 +187,38 @@ impl Instance {
         self.connections_made.fetch_add(1, Ordering::Relaxed) + 1
     }
 
-    /// Begins the session of connection `id` for `user` at `host`, both already let in.
+    /// Begins the session of connection `id` for `user` at `host` (`localhost`, or an address), whom `account` has let in; without one for a
+    /// program that may do everything.
     ///
     /// # Errors
-    /// 1040 if there are as many as `max_connections`; `root` may have one more, to see to it.
-    pub fn new_session(self: &Arc<Self>, id: u64, user: &str, host: &str) -> Result<Session, MysqlError> {
-        let most = self.globals.read().max_connections + u64::from(user == ROOT);
+    /// 1040 if there are as many as `max_connections`; who may end others may have one more, to see to it.
+    pub fn new_session(
+        self: &Arc<Self>,
+        id: u64,
+        (user, host): (&str, &str),
+        account: Option<AccountId>,
+    ) -> Result<Session, MysqlError> {
+        let access = self.accounts.access(account.as_ref(), host);
+        let sees_to_it = access.check_any(&[Privilege::ConnectionAdmin, Privilege::Super]).is_ok();
+        let most = self.globals.read().max_connections + u64::from(sees_to_it);
         let mut sessions = self.sessions.lock();
         if sessions.len() as u64 >= most {
             return Err(MysqlError::too_many_connections());
         }
-        let entry = Arc::new(SessionEntry::new(id, user, host));
+        let entry = Arc::new(SessionEntry::new(id, user, host, account));
         sessions.insert(id, entry.clone());
         drop(sessions);
         Ok(Session::new(self.clone(), entry, self.globals.read().clone()))
     }
 
     /// Puts the public side of a session for `user` in the place of the one that it has.
-    pub(crate) fn replace_session(&self, id: u64, user: &str, host: &str) -> Arc<SessionEntry> {
-        let entry = Arc::new(SessionEntry::new(id, user, host));
+    pub(crate) fn replace_session(
+        &self,
+        id: u64,
+        (user, host): (&str, &str),
+        account: AccountId,
+    ) -> Arc<SessionEntry> {
+        let entry = Arc::new(SessionEntry::new(id, user, host, Some(account)));
         self.sessions.lock().insert(id, entry.clone());
         entry
     }
@@ -215,7 +228,7 @@ impl Instance {
     /// # Errors
     /// 1040 if there are too many.
     pub fn connect(self: &Arc<Self>) -> Result<Session, MysqlError> {
-        self.new_session(self.new_connection_id(), ROOT, "localhost")
+        self.new_session(self.new_connection_id(), (ROOT, LOCALHOST), None)
     }
 
     pub(crate) fn end_session(&self, id: u64) {
@@ -333,7 +346,7 @@ impl Instance {
         &self.index_uses
     }
 
-    /// The accounts that may connect.
+    /// The accounts that may connect, and what they may do.
     pub fn accounts(&self) -> &Accounts {
         &self.accounts
     }

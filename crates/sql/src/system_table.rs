@@ -11,13 +11,15 @@ pub const SYSTEM_DATABASE: &str = "mysql";
 /// A row and the clustered key it is found by.
 pub(crate) type LocatedRow = (Vec<u8>, Vec<Value>);
 
-/// Makes a table with its first row. The table is known only with the row in it: a crash leaves both or none.
-pub(crate) fn make(engine: &Arc<Engine>, spec: &TableSpec, row: &[Value]) -> Result<(), MysqlError> {
+/// Makes a table with its first rows. The table is known only with the rows in it: a crash leaves both or none.
+pub(crate) fn make(engine: &Arc<Engine>, spec: &TableSpec, rows: &[Vec<Value>]) -> Result<(), MysqlError> {
     engine.create_database(SYSTEM_DATABASE, Collation::DEFAULT, true)?;
     let table = engine.create_private_table(spec)?;
     let mut transaction = engine.begin(Isolation::RepeatableRead, TxnMode::ReadWrite);
     transaction.begin_statement();
-    transaction.insert(&table, row)?;
+    for row in rows {
+        transaction.insert(&table, row)?;
+    }
     transaction.commit()?;
     engine.publish_table(&table, false)?;
     Ok(())
@@ -31,7 +33,7 @@ pub(crate) fn put(
     row: Option<&[Value]>,
 ) -> Result<(), MysqlError> {
     if engine.catalog().table(SYSTEM_DATABASE, &spec.name).is_none() {
-        return row.map_or(Ok(()), |row| make(engine, spec, row));
+        return row.map_or(Ok(()), |row| make(engine, spec, &[row.to_vec()]));
     }
     let table = engine.table(SYSTEM_DATABASE, &spec.name)?;
     let found = rows(engine, &table)?.into_iter().find(|(_, row)| is_it(row));

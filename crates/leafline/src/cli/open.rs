@@ -4,7 +4,6 @@ use super::args::{Disk, OpenArguments};
 use super::failure::Failure;
 use super::size::Size;
 use leafline::{Database, DiskModel, Error, OpenOptions, RecoveryStep};
-use leafline_sql::accounts::{Login, ROOT};
 use leafline_storage::RecoveryReport;
 use std::path::Path;
 use std::sync::Mutex;
@@ -56,8 +55,8 @@ pub fn database(options: &OpenOptions, dir: &Path) -> Result<Database, Failure> 
     if let Some(reason) = database.instance().digests_ignored() {
         eprintln!("statements are counted from zero: {reason}");
     }
-    if let Some(Login::Locked(reason)) = database.instance().accounts().login(ROOT) {
-        eprintln!("Warning: the account {ROOT} is locked, so that a server lets nobody in: {reason}");
+    if let Some(reason) = database.instance().accounts().damage() {
+        eprintln!("Warning: nobody can log in: {reason}");
     }
     Ok(database)
 }

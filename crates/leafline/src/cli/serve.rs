@@ -6,7 +6,7 @@ use super::open::{self, SOCKET_NAME};
 use super::size::default_server_pool;
 use leafline_server::tls::{CERTIFICATE_NAME, KEY_NAME};
 use leafline_server::{Listeners, Server, ServerError, ServerOptions, Tls};
-use leafline_sql::accounts::ROOT;
+use leafline_sql::accounts::{LOCALHOST, ROOT};
 use leafline_types::convert::to_text;
 use leafline_types::{DateTime, SqlType, Value};
 use std::path::{Path, PathBuf};
@@ -64,7 +64,12 @@ pub fn run(options: &ServeOptions) -> Result<(), Failure> {
     if let Some(address) = server.address() {
         eprintln!("  mariadb --host={} --port={} --user={ROOT}", address.ip(), address.port());
     }
-    if database.instance().accounts().login(ROOT).is_some_and(|login| login.is_without_password()) {
+    if database
+        .instance()
+        .accounts()
+        .login(ROOT, LOCALHOST)
+        .is_some_and(|(_, login)| login.is_without_password())
+    {
         eprintln!(
             "Warning: the account {ROOT} has no password, so it is let in from this machine only. To set one:\n  \
              ALTER USER {ROOT} IDENTIFIED BY '...';"

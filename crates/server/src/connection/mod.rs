@@ -253,8 +253,8 @@ impl Connection<'_> {
         let authenticated =
             self.gate.authenticate(&mut self.packets, &instance, &answer, &challenge()?, self.peer)?;
         self.packets.stream_mut().set_deadline(None);
-        let proof = authenticated.map_err(WireError::Protocol)?;
-        self.session.change_user(&answer.user, &self.peer.host);
+        let (account, proof) = authenticated.map_err(WireError::Protocol)?;
+        self.session.change_user(&answer.user, &self.peer.host, account);
         self.packets.let_in(self.session.cancel_token());
         self.session.greet(answer.collation);
         self.parameters.clear();

@@ -32,8 +32,8 @@ use crate::tls::{Tls, cipher_name, version_name};
 use crate::transport::Transport;
 use failures::Failures;
 use key_pair::KeyPair;
-use leafline_sql::accounts::Login;
 use leafline_sql::accounts::password::{AuthPlugin, CHALLENGE_BYTES, StoredPassword, Verdict};
+use leafline_sql::accounts::{AccountId, Login};
 use leafline_sql::session::{ConnectionFacts, TlsFacts};
 use leafline_sql::{Instance, Session};
 use leafline_types::MysqlError;
@@ -128,18 +128,19 @@ impl Gate {
             }
         }
         let answer = Answer::read(&packet, offered).map_err(WireError::Protocol)?;
-        let admitted = self.authenticate(packets, instance, &answer, &challenge, peer)?.and_then(|proof| {
-            let mut session = instance.new_session(number, &answer.user, &peer.host)?;
-            session.connected(facts(packets.stream(), &answer));
-            if answer.capabilities & cap::SESSION_TRACK != 0 {
-                session.track_state();
-            }
-            session.greet(answer.collation);
-            if let Some(database) = &answer.database {
-                session.set_database(database)?;
-            }
-            Ok((session, proof))
-        });
+        let admitted =
+            self.authenticate(packets, instance, &answer, &challenge, peer)?.and_then(|(account, proof)| {
+                let mut session = instance.new_session(number, (&answer.user, &peer.host), Some(account))?;
+                session.connected(facts(packets.stream(), &answer));
+                if answer.capabilities & cap::SESSION_TRACK != 0 {
+                    session.track_state();
+                }
+                session.greet(answer.collation);
+                if let Some(database) = &answer.database {
+                    session.set_database(database)?;
+                }
+                Ok((session, proof))
+            });
         let session = match admitted {
             Ok((session, proof)) => {
                 let ok = reply::Ok { status: status::of(&session), info: &proof, ..reply::Ok::default() };
@@ -167,8 +168,8 @@ impl Gate {
         by_setting.iter().filter(|(on, _)| *on).fold(cap::OFFERED, |all, (_, flag)| all | flag)
     }
 
-    /// Checks who a client is by its answer to `challenge`. What comes out is for the client: an error, or what proves to it who the server
-    /// is, if it can ask for that.
+    /// Checks who a client is by its answer to `challenge`: an error, which is for the client, or the account that lets it in, and what proves
+    /// to it who the server is, if it can ask for that.
     ///
     /// # Errors
     /// The connection broke.
@@ -179,7 +180,7 @@ impl Gate {
         answer: &Answer,
         challenge: &[u8; CHALLENGE_BYTES],
         peer: &Peer,
-    ) -> Result<Outcome<String>, WireError> {
+    ) -> Result<Outcome<(AccountId, String)>, WireError> {
         extend_deadline(packets, instance);
         if instance.requires_secure_transport() && !packets.stream().is_secure() {
             return Ok(Err(MysqlError::secure_transport_required()));
@@ -192,13 +193,13 @@ impl Gate {
             packets.stream().rest(wait.time);
             extend_deadline(packets, instance);
         }
-        let password = match instance.accounts().login(&answer.user) {
-            Some(Login::Password(password)) => password,
-            Some(Login::Locked(_)) => {
+        let (account, password) = match instance.accounts().login(&answer.user, &peer.host) {
+            Some((account, Login::Password(password))) => (Some(account), password),
+            Some((_, Login::Locked(_))) => {
                 let error = MysqlError::account_locked(&answer.user, &peer.host);
                 return Ok(Err(self.refuse(error, answer, peer)));
             }
-            None => StoredPassword::unknowable().map_err(WireError::Protocol)?,
+            None => (None, StoredPassword::unknowable().map_err(WireError::Protocol)?),
         };
         let mut exchange =
             Exchange { packets, answer, challenge: *challenge, given: Vec::new(), keys: &self.keys };
@@ -212,11 +213,11 @@ impl Gate {
                 )));
             }
         };
-        if !is_right {
+        let Some(account) = account.filter(|_| is_right) else {
             let using = if exchange.given.is_empty() { "NO" } else { "YES" };
             let error = MysqlError::access_denied(&answer.user, &peer.host, using);
             return Ok(Err(self.refuse(error, answer, peer)));
-        }
+        };
         self.failures.succeeded(peer.address);
         let proof = match (&self.tls, password.native_hash()) {
             (Some(tls), Some(hash)) if exchange.packets.stream().tls().is_some() => {
@@ -224,7 +225,7 @@ impl Gate {
             }
             _ => None,
         };
-        Ok(Ok(proof.unwrap_or_default()))
+        Ok(Ok((account, proof.unwrap_or_default())))
     }
 
     /// Notes a failure.

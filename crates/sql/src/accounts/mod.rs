@@ -1,36 +1,74 @@
-//! Who may connect: the account `root`, with or without a password.
+//! Who may connect, and what each may do.
 //!
-//! The account is a row of the table `mysql.user`, as in MySQL, so that it is as durable as anything else. Without a
-//! password it may be used from this machine only (a Unix socket, a loopback address); with one, from wherever the server
-//! listens. How a password is kept, and checked, is said in [`password`].
+//! Accounts and what is granted to them are rows of MySQL's grant tables in the database `mysql`, so that they are as durable as anything
+//! else. In memory there is one `AccountSet` of all of them, which is replaced as a whole when a statement has written another one; a
+//! number that goes up with it tells sessions to look again.
 //!
-//! Only a database that was just made gets an account without a password. Where the row cannot be read, because a page is damaged, or
-//! a repair has lost it, the account is *locked*: the server turns everybody away, until the password is set by a program that has the
-//! database's files.
+//! | module | is |
+//! |---|---|
+//! | [`password`] | how passwords are kept, and checked |
+//! | `privilege` | the privileges |
+//! | `host` | the host parts of accounts |
+//! | `set` | accounts and grants as they are at one moment |
+//! | `stored` | the same on disk |
+//! | `access` | what one account may do |
+//! | `authorize` | what each kind of statement asks for |
+//! | `visible` | what a session may know of |
+//! | `users` | CREATE, ALTER, DROP, RENAME USER and SET PASSWORD |
+//! | `grants` | GRANT and REVOKE |
+//! | `shown` | SHOW GRANTS and SHOW CREATE USER, the privileges of information_schema |
+//!
+//! An account without a password may be used from this machine only (a Unix socket, a loopback address), whatever its host part says; with
+//! one, from wherever that says. A program that embeds the database has no account and may do everything.
+//!
+//! Only a database that was just made gets an account, `root`, without a password. Where the accounts cannot be read, because a page is
+//! damaged or a repair has lost them, everybody is *locked* out: the server turns them away, until root's password is set by a program that
+//! has the database's files.
 
+mod access;
+mod authorize;
+mod grants;
+mod host;
 pub mod password;
+mod privilege;
+mod set;
+mod shown;
+mod stored;
+#[cfg(test)]
+mod tests;
+mod users;
+mod visible;
 
-use crate::system_table::{self, SYSTEM_DATABASE};
-use leafline_table::{ColumnDef, Engine, IndexSpec, IndexSpecKind, IndexSpecPart, TableSpec};
-use leafline_types::{Collation, MysqlError, SqlType, Value};
-use parking_lot::RwLock;
+pub use access::Access;
+pub(crate) use access::definer_of;
+pub(crate) use authorize::{authorize, authorize_kill};
+pub use host::LOCALHOST;
+pub use privilege::{Privilege, Privileges, Reach};
+pub use set::AccountId;
+pub(crate) use shown::{create_user, database_privileges, grants, table_privileges, user_privileges};
+
+use host::{ANY, ClientHost};
+use leafline_table::Engine;
+use leafline_types::MysqlError;
+use parking_lot::{Mutex, MutexGuard, RwLock};
 use password::{AuthPlugin, StoredPassword};
+use set::{Account, AccountSet, Secret};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
-const USER_TABLE: &str = "user";
-/// The one account.
+/// The user of the first account.
 pub const ROOT: &str = "root";
 
 /// What unlocks the account.
 const SET_PASSWORD: &str = "To set a password, open the database in the shell (`leafline DIR`) while no server has it open, and say: \
                             ALTER USER root IDENTIFIED BY '...'";
 
-/// How an account is let in by the server. A program that embeds the database needs no account.
+/// How a client is let in by the server. A program that embeds the database needs no account.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Login {
     /// By this password. Where there is none, from this machine.
     Password(StoredPassword),
-    /// Not at all, until it gets a password: what is on disk does not say which one it has. Why, and what to do about it.
+    /// Not at all: the account is locked, or what is on disk does not say which password it has. Why, and what to do about it.
     Locked(String),
 }
 
@@ -46,110 +84,116 @@ pub struct Accounts {
     engine: Arc<Engine>,
     /// `default_authentication_plugin`.
     default_plugin: AuthPlugin,
-    root: RwLock<Login>,
+    current: RwLock<Arc<AccountSet>>,
+    /// How often they have changed; it goes up after `current` was replaced.
+    version: AtomicU64,
+    changing: Mutex<()>,
 }
 
 impl Accounts {
-    /// Reads the accounts, making the account `root`, without a password, in a database that was just made. Where it cannot be read it is
-    /// locked, so that no damage opens a server to anybody.
+    /// Reads the accounts, making the account `root`, without a password, in a database that was just made. Where they cannot be read they
+    /// are locked, so that no damage opens a server to anybody.
     pub(crate) fn open(engine: &Arc<Engine>, default_plugin: AuthPlugin) -> Result<Accounts, MysqlError> {
-        let root = if engine.catalog().table(SYSTEM_DATABASE, USER_TABLE).is_some() {
-            read_login(engine).unwrap_or_else(|error| {
-                Login::Locked(format!(
-                    "mysql.user cannot be read ({error}). Run `leafline repair` on the database, then {SET_PASSWORD}"
-                ))
-            })
-        } else if is_new(engine) {
-            let none = StoredPassword::none(default_plugin);
-            system_table::make(engine, &user_table(), &user_row(&none))?;
-            Login::Password(none)
+        let damaged = |why: String| AccountSet { damage: Some(why), ..AccountSet::default() };
+        let set = if stored::is_new(engine) {
+            let root = Accounts::administrator(default_plugin);
+            let set = AccountSet { accounts: [(Accounts::root(), root)].into(), ..AccountSet::default() };
+            stored::make(engine, &set)?;
+            set
         } else {
-            Login::Locked(format!("there is no table mysql.user. {SET_PASSWORD}"))
+            match stored::read(engine) {
+                Ok(Some(set)) if !set.accounts.is_empty() => set,
+                Ok(Some(_)) => damaged(format!("mysql.user has lost its rows. {SET_PASSWORD}")),
+                Ok(None) => damaged(format!("there is no table mysql.user. {SET_PASSWORD}")),
+                Err(error) => damaged(format!(
+                    "the accounts cannot be read ({error}). Run `leafline repair` on the database, then {SET_PASSWORD}"
+                )),
+            }
         };
-        Ok(Accounts { engine: engine.clone(), default_plugin, root: RwLock::new(root) })
+        Ok(Accounts {
+            engine: engine.clone(),
+            default_plugin,
+            current: RwLock::new(Arc::new(set)),
+            version: AtomicU64::new(1),
+            changing: Mutex::default(),
+        })
     }
 
-    /// How `user` is let in: `None` if there is no such account.
-    pub fn login(&self, user: &str) -> Option<Login> {
-        (user == ROOT).then(|| self.root.read().clone())
+    /// The first account.
+    pub fn root() -> AccountId {
+        AccountId::new(ROOT, ANY)
     }
 
-    /// Changes the password of `user`; an empty one is none. It is kept for `plugin`, or else for the one of the password before. This
-    /// unlocks the account, and makes what is missing of it on disk.
-    ///
-    /// # Errors
-    /// 1396 if there is no such account; 1819 for a password that is too long; what the engine returns.
-    pub fn set_password(
-        &self,
-        user: &str,
-        plugin: Option<AuthPlugin>,
-        password: &str,
-    ) -> Result<(), MysqlError> {
-        if user != ROOT {
-            return Err(MysqlError::cannot_user("ALTER USER", format_args!("'{user}'@'%'")));
+    /// An account without a password that may do everything.
+    fn administrator(plugin: AuthPlugin) -> Account {
+        let mut account = Account::new(StoredPassword::none(plugin));
+        account.global = Privileges::EVERYTHING;
+        account.grantable = Privileges::DYNAMIC;
+        account
+    }
+
+    /// The account that lets in a client at `host` (`localhost`, or an address) who calls itself `user`, and how. `None` if there is none,
+    /// or if it has no password and the client is not on this machine.
+    pub fn login(&self, user: &str, host: &str) -> Option<(AccountId, Login)> {
+        let set = self.set();
+        if let Some(why) = &set.damage {
+            let root = Accounts::root();
+            return (user == root.user).then(|| (root, Login::Locked(why.clone())));
         }
-        let mut root = self.root.write();
-        let plugin = plugin.unwrap_or(match &*root {
-            Login::Password(before) => before.plugin(),
-            Login::Locked(_) => self.default_plugin,
-        });
-        let password = StoredPassword::new(plugin, password)?;
-        system_table::put(&self.engine, &user_table(), is_root, Some(&user_row(&password)))?;
-        *root = Login::Password(password);
+        let client = ClientHost::new(host);
+        let (id, account) = set.account_for(user, &client)?;
+        let login = match &account.secret {
+            _ if account.locked => Login::Locked(format!("the account {id} is locked")),
+            Secret::Password(password) if password.is_none() && !client.is_here() => return None,
+            Secret::Password(password) => Login::Password(password.clone()),
+            Secret::Unreadable(..) => {
+                Login::Locked(format!("mysql.user holds no password hash for {id}. {SET_PASSWORD}"))
+            }
+        };
+        Some((id.clone(), login))
+    }
+
+    /// Why nobody can log in, if what is on disk does not say who may, and what to do about it.
+    pub fn damage(&self) -> Option<String> {
+        self.set().damage.clone()
+    }
+
+    /// The accounts as they are now.
+    fn set(&self) -> Arc<AccountSet> {
+        self.current.read().clone()
+    }
+
+    /// Whether there is an account for a view that names this one.
+    pub(crate) fn has_definer(&self, named: &AccountId) -> bool {
+        self.set().definer(named).is_some()
+    }
+
+    /// How often the accounts have changed.
+    #[inline]
+    pub(crate) fn version(&self) -> u64 {
+        self.version.load(Ordering::Acquire)
+    }
+
+    /// What a client at `host` that was let in by `account` may do; everything without an account.
+    pub(crate) fn access(&self, account: Option<&AccountId>, host: &str) -> Access {
+        // A set that is newer than its number is looked at again.
+        let version = self.version();
+        match account {
+            Some(account) => Access::of(version, &self.set(), account, host),
+            None => Access::everything(version),
+        }
+    }
+
+    /// Keeps others from changing accounts.
+    fn alone(&self) -> MutexGuard<'_, ()> {
+        self.changing.lock()
+    }
+
+    /// Puts `set` in the place of the accounts that are there, on disk and then in memory.
+    fn put(&self, set: AccountSet, _alone: &MutexGuard<'_, ()>) -> Result<(), MysqlError> {
+        stored::write(&self.engine, &set)?;
+        *self.current.write() = Arc::new(set);
+        self.version.fetch_add(1, Ordering::Release);
         Ok(())
     }
-}
-
-/// Whether nothing was ever made in the database; a crash may have come between the making of the database `mysql` and of its table.
-fn is_new(engine: &Engine) -> bool {
-    let catalog = engine.catalog();
-    catalog.databases().all(|database| database.name == SYSTEM_DATABASE)
-        && catalog.tables(SYSTEM_DATABASE).next().is_none()
-}
-
-/// What the row of root says.
-fn read_login(engine: &Arc<Engine>) -> Result<Login, MysqlError> {
-    let table = engine.table(SYSTEM_DATABASE, USER_TABLE)?;
-    let rows = system_table::rows(engine, &table)?;
-    let Some((_, row)) = rows.into_iter().find(|(_, row)| is_root(row)) else {
-        return Ok(Login::Locked(format!("mysql.user has lost the row of {ROOT}. {SET_PASSWORD}")));
-    };
-    let text = |column: usize| row.get(column).and_then(Value::as_str);
-    let stored = text(2).and_then(AuthPlugin::from_name).zip(text(3));
-    Ok(stored.and_then(|(plugin, text)| StoredPassword::parse(plugin, text)).map_or_else(
-        || Login::Locked(format!("mysql.user holds no password hash for {ROOT}. {SET_PASSWORD}")),
-        Login::Password,
-    ))
-}
-
-fn user_row(password: &StoredPassword) -> [Value; 4] {
-    ["%", ROOT, password.plugin().name(), &password.authentication_string()].map(Value::string)
-}
-
-fn user_table() -> TableSpec {
-    let column = |name: &str, len: u32| {
-        ColumnDef::new(name, SqlType::Varchar { len }, false, Collation::Utf8mb4_0900Bin)
-    };
-    let part = |column: &str| IndexSpecPart::new(column);
-    TableSpec {
-        database: SYSTEM_DATABASE.into(),
-        name: USER_TABLE.into(),
-        columns: vec![
-            // As long as in MySQL 5.7: with 255 the key would be too long for pages of 4 KiB.
-            column("Host", 60),
-            column("User", 32),
-            column("plugin", 64),
-            column("authentication_string", 255),
-        ],
-        indexes: vec![IndexSpec {
-            kind: IndexSpecKind::Primary,
-            parts: vec![part("Host"), part("User")],
-            ..IndexSpec::default()
-        }],
-        ..TableSpec::default()
-    }
-}
-
-fn is_root(row: &[Value]) -> bool {
-    row.get(1).and_then(Value::as_str) == Some(ROOT)
 }

@@ -10,6 +10,7 @@ use super::scope::{Block, Clause, Scope, qualified};
 use super::target_read::Target;
 use super::view_changes::{Expansion, Verb, origin};
 use super::{Binder, literal, select};
+use crate::accounts::Privileges;
 use crate::bound::{
     BoundAssignment, BoundDelete, BoundLimit, BoundOutput, BoundSelect, BoundUpdate, ChangedTable, ColumnId,
     JoinTree, NewValue, OrderKey, Relation, RelationSource, RowLocking, ViewCheck,
@@ -81,7 +82,7 @@ impl Binder<'_> {
     }
 
     pub(super) fn update(&mut self, update: &Update) -> Result<BoundUpdate, MysqlError> {
-        let mut tables = self.tables(&update.tables)?;
+        let mut tables = self.tables(&update.tables, Verb::Update)?;
         let hints = self.hints(&mut tables.block, &update.hints, 1);
         refuse_order_and_limit(update, tables.block.relations.len())?;
         tables.block.in_aggregate = true;
@@ -95,6 +96,7 @@ impl Binder<'_> {
         let named =
             needed.iter().filter_map(Expr::as_column).filter_map(|column| tables.block.relation_of(column));
         let named: BTreeSet<usize> = named.map(|(relation, _)| relation).collect();
+        self.check_changed(&tables.block, &named, Verb::Update)?;
         needed.extend(values.iter().filter_map(|value| match value {
             NewValue::Expr(expr) => Some(expr.clone()),
             NewValue::Default => None,
@@ -167,7 +169,7 @@ impl Binder<'_> {
     }
 
     pub(super) fn delete(&mut self, delete: &Delete) -> Result<BoundDelete, MysqlError> {
-        let mut tables = self.tables(&delete.tables)?;
+        let mut tables = self.tables(&delete.tables, Verb::Delete)?;
         let hints = self.hints(&mut tables.block, &delete.hints, 1);
         let mut relations = BTreeSet::new();
         if delete.targets.is_empty() {
@@ -179,6 +181,7 @@ impl Binder<'_> {
                 return Err(MysqlError::not_unique_table(&name.name.value));
             }
         }
+        self.check_changed(&tables.block, &relations, Verb::Delete)?;
         if delete.limit.is_some() {
             self.note_incomplete_keys(&tables.block, &relations);
         }
@@ -217,6 +220,11 @@ impl Binder<'_> {
             let RelationSource::Base(table) = &relation.source else {
                 return Err(MysqlError::non_updatable_table(alias, verb.name()));
             };
+            if let Some(Expansion { view, .. }) = of_view
+                && !relation.granted.has(verb.privilege())
+            {
+                return Err(MysqlError::view_invalid(&view.database, &view.name));
+            }
             let target = Target { alias, view: of_view.map(|view| &*view.view) };
             let needed = changed.needed.iter().find_map(|expr| self.expression_reads(expr, table.id));
             if let Some(reader) = needed.or_else(|| self.subqueries_read(&changed.rows, table.id)) {
@@ -279,9 +287,29 @@ impl Binder<'_> {
         }
     }
 
-    fn tables(&mut self, references: &[TableReference]) -> Result<Tables, MysqlError> {
+    /// Whether the tables and views of these relations may be changed.
+    ///
+    /// # Errors
+    /// 1142.
+    fn check_changed(
+        &self,
+        block: &Block,
+        relations: &BTreeSet<usize>,
+        verb: Verb,
+    ) -> Result<(), MysqlError> {
+        let mut changed = relations.iter().filter_map(|at| block.relations.get(*at));
+        match changed.find(|relation| !relation.granted.has(verb.privilege())) {
+            Some(relation) => Err(self.context.access.table_denied(verb.name(), relation.name())),
+            None => Ok(()),
+        }
+    }
+
+    fn tables(&mut self, references: &[TableReference], verb: Verb) -> Result<Tables, MysqlError> {
         let mut block = Block::default();
-        match self.from(&mut block, references)? {
+        self.changes = verb.privilege().into();
+        let from = self.from(&mut block, references);
+        self.changes = Privileges::NONE;
+        match from? {
             Some((from, scope)) => Ok(Tables { block, scope, from }),
             None => Err(MysqlError::no_tables_used()),
         }

@@ -120,7 +120,7 @@ impl ExpressionBinder<'_, '_, '_> {
 
     fn column(&mut self, name: &ColumnName) -> Bound {
         if let Some(found) = self.block.resolve(self.scope, self.clause, name)? {
-            return Ok(found);
+            return self.binder.readable(self.block, found);
         }
         let found = self.binder.outer_column(name)?;
         found.ok_or_else(|| MysqlError::unknown_column(qualified(name), self.clause.name()))

@@ -45,6 +45,9 @@ impl Binder<'_> {
             children.extend(child_reference(table, child, &key));
         }
         children.sort_by(|a, b| a.described.cmp(&b.described));
+        for child in &mut children {
+            child.hidden = !self.context.access.sees_table(&child.child.database, &child.child.name);
+        }
         let rules = if table.foreign_keys.is_empty() { Default::default() } else { self.row_rules(table)? };
         Ok(TableReferences { rules, parents, children })
     }
@@ -59,7 +62,8 @@ impl Binder<'_> {
             let index = index_with(&parent, &columns)?;
             Some((parent, index, columns))
         });
-        ParentReference { columns: key.columns.clone(), parent, described: key.described(table) }
+        let hidden = !self.context.access.sees_table(&key.parent_database, &key.parent_table);
+        ParentReference { columns: key.columns.clone(), parent, described: key.described(table), hidden }
     }
 }
 
@@ -74,6 +78,7 @@ fn child_reference(parent: &TableDef, child: Arc<TableDef>, key: &ForeignKeyDef)
         on_delete: key.on_delete,
         on_update: key.on_update,
         described: key.described(&child),
+        hidden: false,
         child,
     })
 }

@@ -8,6 +8,7 @@ use super::Binder;
 use super::partition::selected_partitions;
 use super::row_rules::indexed_expressions;
 use super::scope::{Block, Clause, Scope, Visible};
+use crate::accounts::{Privilege, Privileges};
 use crate::bound::{
     BlockColumn, BoundSelect, ColumnOrigin, IndexChoice, IndexHints, JoinTree, LateralQuery, MAX_RELATIONS,
     Relation, RelationSource, TableHints,
@@ -83,6 +84,10 @@ impl Binder<'_> {
         hints: &[IndexHint],
     ) -> Result<Part, MysqlError> {
         let named = self.common_table(name)?;
+        let granted = match &named {
+            Some(_) => Privileges::EVERYTHING,
+            None => self.granted(name, Privilege::Select)?,
+        };
         let is_other = named.is_some()
             || !partitions.is_empty()
                 && (self.view_named(name)?.is_some()
@@ -122,7 +127,7 @@ impl Binder<'_> {
             let hints = TableHints { merge: by_itself.then_some(false), ..TableHints::default() };
             let part = add_relation(block, alias, view.database.clone(), source, columns, hints)?;
             if let Some(relation) = block.relations.last_mut() {
-                relation.view = Some(view);
+                (relation.view, relation.granted) = (Some(view), granted);
             }
             return Ok(part);
         }
@@ -141,7 +146,7 @@ impl Binder<'_> {
         let generated = indexed_expressions(&table, self.context)?;
         let part = add_relation(block, alias, database, RelationSource::Base(table), columns, hints)?;
         if let Some(relation) = block.relations.last_mut() {
-            relation.generated = generated;
+            (relation.generated, relation.granted) = (generated, granted);
         }
         Ok(part)
     }
@@ -199,6 +204,11 @@ impl Binder<'_> {
             }
             JoinConstraint::None => (Vec::new(), left_scope.clone().beside(right_scope.clone())),
         };
+        if !self.changes.is_empty() {
+            for column in conditions.iter().flat_map(Expr::columns) {
+                self.readable(block, block.reference(column))?;
+            }
+        }
         let tree = match join.kind {
             JoinKind::Inner => inner(left, right, conditions, false),
             JoinKind::Straight => inner(left, right, conditions, true),
@@ -297,6 +307,7 @@ pub(super) fn add_relation(
         lock: None,
         view: None,
         generated: Default::default(),
+        granted: Privileges::EVERYTHING,
     });
     Ok((JoinTree::Relation(relation), scope))
 }

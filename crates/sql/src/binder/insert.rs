@@ -8,6 +8,7 @@ use super::insert_target::InsertTarget;
 use super::scope::{Block, Clause, Scope, Visible, qualified};
 use super::target_read::Target;
 use super::view_changes::Verb;
+use crate::accounts::Privileges;
 use crate::bound::{
     BlockColumn, BoundAssignment, BoundInsert, BoundOutput, BoundSelect, ColumnOrigin, InsertRows, NewValue,
     OnDuplicate, Relation, RelationSource,
@@ -16,8 +17,9 @@ use crate::parser::ast::{self, ColumnName, Insert, InsertSource, RowAlias};
 
 impl Binder<'_> {
     pub(super) fn insert(&mut self, insert: &Insert) -> Result<BoundInsert, MysqlError> {
+        let changes = (insert.replace, !insert.on_duplicate.is_empty());
         let target =
-            self.insert_target((&insert.table, &insert.partitions), insert.columns.as_ref(), insert.replace)?;
+            self.insert_target((&insert.table, &insert.partitions), insert.columns.as_ref(), changes)?;
         let table = target.table.clone();
         if insert.delayed {
             let verb = if insert.replace { "REPLACE" } else { "INSERT" };
@@ -217,7 +219,8 @@ fn add_inserted_row(
         block.names.push(name);
     }
     let columns = first..block.columns.len();
-    block.relations.push(Relation { alias: name, database: String::new(), columns, ..table });
+    let granted = Privileges::EVERYTHING;
+    block.relations.push(Relation { alias: name, database: String::new(), columns, granted, ..table });
     Ok(scope)
 }
 

@@ -15,6 +15,7 @@ use super::partition::selected_partitions;
 use super::scope::{Block, Clause, Scope};
 use super::view_changes::{Verb, origin, over_relation};
 use super::{Binder, select};
+use crate::accounts::{Privilege, Privileges};
 use crate::bound::merge::is_nullable;
 use crate::bound::{BoundOutput, BoundSelect, RelationSource, TableHints, ViewCheck};
 use crate::parser::ast::{Ident, TableName, TableReference};
@@ -29,6 +30,8 @@ pub(super) struct InsertTarget {
     pub(super) view: Option<Arc<ViewDef>>,
     /// What the view asks of rows, over the columns of the table.
     pub(super) checks: Vec<ViewCheck>,
+    /// What may be done with it.
+    granted: Privileges,
     /// The statement's name for it, and the database of that.
     pub(super) name: String,
     database: String,
@@ -47,6 +50,9 @@ impl InsertTarget {
         let (name, database) = (self.name.clone(), self.database.clone());
         let (_, mut scope) = add_relation(block, name, database, source, columns, TableHints::default())?;
         scope.columns.retain(|column| !column.name.is_empty());
+        if let Some(relation) = block.relations.last_mut() {
+            relation.granted = self.granted;
+        }
         Ok(scope)
     }
 
@@ -78,18 +84,32 @@ impl InsertTarget {
 }
 
 impl Binder<'_> {
-    /// What an INSERT into `name` inserts into, or a REPLACE; `listed` are the columns that it names.
+    /// What an INSERT into `name` inserts into, or a REPLACE; `listed` are the columns that it names. With ON DUPLICATE KEY UPDATE it
+    /// `updates`, too.
     pub(super) fn insert_target(
         &mut self,
         (name, partitions): (&TableName, &[Ident]),
         listed: Option<&Vec<Ident>>,
-        replace: bool,
+        (replace, updates): (bool, bool),
     ) -> Result<InsertTarget, MysqlError> {
+        let mut wanted = Privileges::of(Privilege::Insert);
+        if replace {
+            wanted = wanted | Privilege::Delete;
+        }
+        if updates {
+            wanted = wanted | Privilege::Update;
+        }
+        let granted = self.granted(name, wanted)?;
         if let Some(view) = self.view_named(name)? {
             if !partitions.is_empty() {
                 return Err(MysqlError::partition_clause_on_nonpartitioned());
             }
-            return self.insert_view(name, view, listed, replace);
+            let mut target = self.insert_view(name, view.clone(), listed, (replace, wanted))?;
+            if !target.granted.has_all(wanted) {
+                return Err(MysqlError::view_invalid(&view.database, &view.name));
+            }
+            target.granted = granted;
+            return Ok(target);
         }
         let table = selected_partitions(self.table(name)?, partitions)?;
         let names = table.named_columns().map(|(at, column)| (column.name.clone(), at)).collect();
@@ -100,6 +120,7 @@ impl Binder<'_> {
             names,
             view: None,
             checks: Vec::new(),
+            granted,
             table,
         })
     }
@@ -109,11 +130,14 @@ impl Binder<'_> {
         name: &TableName,
         view: Arc<ViewDef>,
         listed: Option<&Vec<Ident>>,
-        replace: bool,
+        (replace, wanted): (bool, Privileges),
     ) -> Result<InsertTarget, MysqlError> {
         let refused = || MysqlError::non_insertable_table(&name.name.value, Verb::Insert.name());
         let subqueries = self.subqueries.len();
-        let (mut rows, names) = self.rows_of_view(name)?;
+        self.changes = wanted;
+        let rows = self.rows_of_view(name);
+        self.changes = Privileges::NONE;
+        let (mut rows, names) = rows?;
         let Some(relation) = rows.relations.first() else { return Err(refused()) };
         for ordinal in 0..names.len() {
             self.stored_column(relation, ordinal, ("", Verb::Insert)).map_err(|_| refused())?;
@@ -170,6 +194,7 @@ impl Binder<'_> {
             alias: relation.alias.clone(),
             names,
             checks,
+            granted: relation.granted,
             name: name.name.value.clone(),
             database: view.database.clone(),
             view: Some(view),

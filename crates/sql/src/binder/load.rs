@@ -18,7 +18,8 @@ impl Binder<'_> {
             };
             fields.iter().filter_map(column).collect::<Vec<_>>()
         });
-        let target = self.insert_target((&load.table, &load.partitions), named.as_ref(), load.replace)?;
+        let target =
+            self.insert_target((&load.table, &load.partitions), named.as_ref(), (load.replace, false))?;
         let table = target.table.clone();
         let mut columns = target.columns(named.as_ref())?;
         let generated =

@@ -3,20 +3,24 @@
 //! Those of its tables, and of the tables that its views are made of; of a set operation, those of all its queries. Rows of derived
 //! tables are locked by clauses of their own.
 
+use leafline_table::LockStrength;
 use leafline_types::MysqlError;
 
+use crate::accounts::{Access, Privilege};
 use crate::bound::{BoundSelect, Relation, RelationSource, RowLocking};
 use crate::parser::ast::Locking;
 
 /// Marks the tables whose rows a query locks.
 ///
 /// # Errors
-/// 3568 for a name that no table has, 3569 for a table that two clauses are for.
-pub(super) fn lock(query: &mut BoundSelect, clauses: &[Locking]) -> Result<(), MysqlError> {
+/// 1142 for a table that may only be read, where the rows are locked for an update; 3568 for a name that no table has, 3569 for a table that two clauses are for.
+pub(super) fn lock(query: &mut BoundSelect, clauses: &[Locking], access: &Access) -> Result<(), MysqlError> {
     for clause in clauses {
         let lock = RowLocking { strength: clause.strength, wait: clause.wait };
         if clause.of.is_empty() {
-            of_blocks(query, &mut |block| block.relations.iter_mut().try_for_each(|of| mark(of, lock)))?;
+            of_blocks(query, &mut |block| {
+                block.relations.iter_mut().try_for_each(|of| mark(of, lock, access))
+            })?;
         }
         for name in &clause.of {
             let is_named = |relation: &&mut Relation| {
@@ -27,7 +31,7 @@ pub(super) fn lock(query: &mut BoundSelect, clauses: &[Locking]) -> Result<(), M
             of_blocks(query, &mut |block| match block.relations.iter_mut().find(is_named) {
                 Some(relation) => {
                     found = true;
-                    mark(relation, lock)
+                    mark(relation, lock, access)
                 }
                 None => Ok(()),
             })?;
@@ -51,15 +55,19 @@ fn of_blocks(
     f(query)
 }
 
-fn mark(relation: &mut Relation, lock: RowLocking) -> Result<(), MysqlError> {
+fn mark(relation: &mut Relation, lock: RowLocking, access: &Access) -> Result<(), MysqlError> {
+    let asked = Privilege::Update | Privilege::Delete | Privilege::LockTables;
+    if lock.strength == LockStrength::Update && !relation.granted.has_any(asked) {
+        return Err(access.table_denied("SELECT with locking clause", relation.name()));
+    }
     match &mut relation.source {
         RelationSource::Base(_) => match relation.lock.replace(lock) {
             Some(_) => Err(MysqlError::duplicate_table_lock(&relation.alias)),
             None => Ok(()),
         },
-        RelationSource::Derived(query) if relation.view.is_some() => {
-            of_blocks(query, &mut |block| block.relations.iter_mut().try_for_each(|of| mark(of, lock)))
-        }
+        RelationSource::Derived(query) if relation.view.is_some() => of_blocks(query, &mut |block| {
+            block.relations.iter_mut().try_for_each(|of| mark(of, lock, access))
+        }),
         _ => Ok(()),
     }
 }

@@ -69,6 +69,7 @@ mod view_changes;
 mod window;
 
 use locking::lock;
+use scope::Block;
 use std::sync::Arc;
 
 use leafline_table::{ForeignKeyDef, TableDef, ViewDef};
@@ -76,6 +77,7 @@ use leafline_types::expr::Expr;
 use leafline_types::temporal::DateRules;
 use leafline_types::{CancelToken, Collation, ExprType, MysqlError, SqlType, Value};
 
+use crate::accounts::{Access, Privilege, Privileges};
 use crate::bound::{
     BlockColumn, BoundExpression, BoundKind, BoundSelect, BoundStatement, BoundSubquery, ColumnOrigin,
 };
@@ -164,6 +166,8 @@ pub struct BindContext<'a> {
     pub cancel: &'a CancelToken,
     /// Hints for blocks that they name.
     pub hints: &'a [Hint],
+    /// What may be done with the tables.
+    pub access: &'a Access,
 }
 
 /// Binds SELECT, INSERT, UPDATE and DELETE; `sql` is the text that was parsed.
@@ -221,7 +225,7 @@ pub fn bind_scalar(
 ) -> Result<BoundExpression, MysqlError> {
     let mut binder = Binder::new(sql, context);
     // No rows, no aggregates.
-    let mut block = scope::Block { in_aggregate: true, ..scope::Block::default() };
+    let mut block = Block { in_aggregate: true, ..Block::default() };
     let expr = binder.expression(&mut block, &scope::Scope::default(), scope::Clause::FieldList, expr)?;
     Ok(BoundExpression { expr, subqueries: binder.subqueries })
 }
@@ -238,7 +242,7 @@ pub fn bind_over_columns(
     columns: &[(&str, ExprType)],
 ) -> Result<BoundExpression, MysqlError> {
     let mut binder = Binder::new(sql, context);
-    let mut block = scope::Block::default();
+    let mut block = Block::default();
     let mut seen = scope::Scope::default();
     for (id, (name, ty)) in columns.iter().enumerate() {
         block.columns.push(BlockColumn {
@@ -288,6 +292,8 @@ struct Binder<'a> {
     first_select: Option<Span>,
     /// What `*` stands for, by place, if that is to be kept.
     wildcards: Option<Vec<(Span, String)>>,
+    /// What the statement does with the tables of the FROM at hand, besides reading them.
+    changes: Privileges,
 }
 
 impl<'a> Binder<'a> {
@@ -314,20 +320,40 @@ impl<'a> Binder<'a> {
             blocks_named: Vec::new(),
             first_select: None,
             wildcards: None,
+            changes: Privileges::NONE,
         }
     }
 
     fn query(&mut self, query: &Query) -> Result<BoundSelect, MysqlError> {
         use crate::parser::ast::QueryBody;
-        self.query_with_names(query.with.as_ref(), |binder| {
+        // What it is a part of may change tables: it reads them.
+        let changes = std::mem::take(&mut self.changes);
+        let bound = self.query_with_names(query.with.as_ref(), |binder| {
             let mut bound = match &query.body {
                 QueryBody::Select(select) => binder.select(select, &query.order_by, query.limit.as_ref()),
                 QueryBody::SetOperation { .. } | QueryBody::Parenthesised(_) => binder.set_operation(query),
                 QueryBody::Values(rows) => binder.values(query, rows),
             }?;
-            lock(&mut bound, &query.locking)?;
+            lock(&mut bound, &query.locking, binder.context.access)?;
             Ok(bound)
-        })
+        });
+        self.changes = changes;
+        bound
+    }
+
+    /// A column of a block, if it may be read.
+    ///
+    /// # Errors
+    /// 1143.
+    fn readable(&self, block: &Block, expr: Expr) -> Result<Expr, MysqlError> {
+        let relation = expr.as_column().and_then(|id| Some((id, block.relation_of(id)?.0)));
+        if let Some((id, relation)) = relation.and_then(|(id, at)| Some((id, block.relations.get(at)?)))
+            && !relation.granted.has(Privilege::Select)
+        {
+            let name = block.names.get(id).map_or("", String::as_str);
+            return Err(self.context.access.column_denied(name, relation.name()));
+        }
+        Ok(expr)
     }
 
     /// What is asked for its truth: warning 3986 if it is a document, which is compared with 0.
@@ -338,7 +364,25 @@ impl<'a> Binder<'a> {
         condition
     }
 
-    /// The table of that name; 1046 without a database.
+    /// What may be done with the table or view of a name; everything with one of the session's own.
+    ///
+    /// # Errors
+    /// 1142 if neither all of `wanted` may be, nor, where the statement changes it, that; 1046 without a database.
+    fn granted(&self, name: &TableName, wanted: impl Into<Privileges>) -> Result<Privileges, MysqlError> {
+        let (database, name) = (self.database_of(name)?, &name.name.value);
+        if self.own_table(database, name).is_some() {
+            return Ok(Privileges::EVERYTHING);
+        }
+        let (access, wanted) = (self.context.access, wanted.into());
+        let granted = access.on_table(database, name);
+        if granted.has_all(wanted) || (!self.changes.is_empty() && granted.has_all(self.changes)) {
+            return Ok(granted);
+        }
+        let missing = if self.changes.is_empty() { wanted - granted } else { self.changes };
+        Err(access.table_denied(missing, name))
+    }
+
+    /// The table of that name; 1046 without a database. What may be done with it was asked.
     fn table(&self, name: &TableName) -> Result<Arc<TableDef>, MysqlError> {
         let (database, name) = (self.database_of(name)?, &name.name.value);
         let table = match self.own_table(database, name) {

@@ -14,6 +14,7 @@ use leafline_types::{ExprType, MysqlError};
 
 use super::scope::{Block, Clause, Scope, Visible};
 use super::{BindContext, Binder};
+use crate::accounts::Access;
 use crate::bound::{BlockColumn, ColumnOrigin, IndexedExpression, RowRules};
 use crate::parser::parse_stored;
 use crate::statement::definitions::DEFAULT_COLLATION;
@@ -72,6 +73,7 @@ fn bound(text: &str, columns: &[ColumnDef], context: &BindContext<'_>) -> Result
         parameter_types: &[],
         parameters: &[],
         hints: &[],
+        access: Access::unlimited(),
         ..*context
     };
     let mut binder = Binder::new(text, &context);

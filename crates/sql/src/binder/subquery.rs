@@ -75,6 +75,7 @@ impl Binder<'_> {
         for level in (0..self.enclosing.len()).rev() {
             let Some(frame) = self.enclosing.get(level) else { continue };
             if let Some(found) = frame.block.resolve(&frame.scope, frame.clause, name)? {
+                let found = self.readable(&frame.block, found)?;
                 return Ok(Some(self.handed_down(level, found)));
             }
         }

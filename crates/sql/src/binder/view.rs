@@ -7,6 +7,7 @@ use leafline_types::{ExprType, MysqlError};
 use super::from::derived_columns;
 use super::target_read::is_merged;
 use super::{BindContext, Binder};
+use crate::accounts::{Access, Privilege, definer_of};
 use crate::bound::{BoundSelect, BoundSubquery};
 use crate::parser::ast::{CreateView, Ident, SelectItem, Span};
 use crate::parser::{canonical_query, parse_view};
@@ -37,6 +38,7 @@ impl Binder<'_> {
         view: &ViewDef,
     ) -> Result<(BoundSelect, Vec<(String, ExprType)>), MysqlError> {
         let name = (view.database.clone(), view.name.clone());
+        let definer = self.context.access.of_definer(view)?;
         if self.views_around.contains(&name) {
             return Err(MysqlError::view_recursive(&view.database, &view.name));
         }
@@ -52,6 +54,7 @@ impl Binder<'_> {
             parameter_types: &[],
             parameters: &[],
             hints: &[],
+            access: definer.as_ref().unwrap_or(self.context.access),
             ..*self.context
         };
         let mut inner = Binder::new(&view.query, &context);
@@ -75,7 +78,7 @@ impl Binder<'_> {
     }
 }
 
-/// Does the error say that something is not there which a view was made of?
+/// Does the error say that something is not there which a view was made of, or may not be read?
 fn lacks(error: &MysqlError) -> bool {
     matches!(
         error.code,
@@ -87,15 +90,24 @@ fn lacks(error: &MysqlError) -> bool {
             | errno::ER_NON_UNIQ_ERROR
             | errno::ER_SP_DOES_NOT_EXIST
             | errno::ER_VIEW_INVALID
+            | errno::ER_TABLEACCESS_DENIED_ERROR
+            | errno::ER_COLUMNACCESS_DENIED_ERROR
             | 1353
     )
 }
 
-/// What is wrong with a view: what it lacks, and that it is not valid for that reason.
+/// What is wrong with a view: what it lacks, and that it is not valid for that reason, which is all that is told of names that may not be
+/// known.
 pub(crate) fn view_faults(view: &ViewDef, context: &BindContext<'_>) -> Vec<MysqlError> {
     match Binder::new(&view.query, context).query_of_view(view) {
         Ok(_) => Vec::new(),
-        Err(error) if lacks(&error) => vec![error, MysqlError::view_invalid(&view.database, &view.name)],
+        Err(error) if lacks(&error) => {
+            let invalid = MysqlError::view_invalid(&view.database, &view.name);
+            if context.access.is_unlimited() || context.access.on_everything().has(Privilege::Select) {
+                return vec![error, invalid];
+            }
+            vec![invalid]
+        }
         Err(error) => vec![error],
     }
 }
@@ -143,9 +155,20 @@ pub(crate) fn view_def(
     let query = canonical_query(&text, create.mode)?.ok_or_else(MysqlError::view_with_variable)?;
     let (database, name) = own;
     let (algorithm, check_option) = (create.algorithm, create.check_option);
-    let mut view = ViewDef { id: 0, database, name, columns, query, algorithm, check_option };
-    // As it will be read.
-    let mut binder = Binder::new(&view.query, context);
+    let definer = match &create.definer {
+        Some(definer) if !definer.current => (definer.user.clone(), definer.host.clone()),
+        _ => {
+            let own_account = context.access.account();
+            (own_account.user, own_account.host)
+        }
+    };
+    let by_invoker = create.by_invoker.unwrap_or_default();
+    let definer = Some(definer);
+    let mut view =
+        ViewDef { id: 0, database, name, columns, query, algorithm, check_option, definer, by_invoker };
+    // As it will be read, by a definer who may do that, or by nobody yet: a dump may come before the accounts.
+    let context = BindContext { access: Access::unlimited(), ..*context };
+    let mut binder = Binder::new(&view.query, &context);
     let (query, _) = binder.view(&view)?;
     let read_only = algorithm == ViewAlgorithm::TempTable || !binder.can_be_changed(&query);
     if check_option != CheckOption::None && read_only {
@@ -229,8 +252,10 @@ pub(crate) fn view_statement(view: &ViewDef) -> String {
         CheckOption::Local | CheckOption::Cascaded => format!(" WITH {} CHECK OPTION", check_option.name()),
     };
     format!(
-        "CREATE ALGORITHM={} DEFINER=`root`@`%` SQL SECURITY DEFINER VIEW {} ({}) AS {query}{check_option}",
+        "CREATE ALGORITHM={} DEFINER={} SQL SECURITY {} VIEW {} ({}) AS {query}{check_option}",
         algorithm.name(),
+        definer_of(view).backquoted(),
+        if view.by_invoker { "INVOKER" } else { "DEFINER" },
         quoted(name),
         columns.join(",")
     )

@@ -14,6 +14,7 @@ use leafline_types::expr::{Expr, ExprKind};
 use leafline_types::{MysqlError, Value};
 
 use super::Binder;
+use crate::accounts::Privilege;
 use crate::bound::merge::{is_nullable, merge};
 use crate::bound::{
     BoundOutput, BoundSelect, ColumnId, ColumnOrigin, JoinTree, Relation, RelationSource, ViewCheck,
@@ -33,6 +34,15 @@ impl Verb {
             Verb::Insert => "INSERT",
             Verb::Update => "UPDATE",
             Verb::Delete => "DELETE",
+        }
+    }
+
+    /// What it asks for.
+    pub(super) fn privilege(self) -> Privilege {
+        match self {
+            Verb::Insert => Privilege::Insert,
+            Verb::Update => Privilege::Update,
+            Verb::Delete => Privilege::Delete,
         }
     }
 }

@@ -4,8 +4,8 @@ use super::BoundSelect;
 use crate::parser::ast::LoadSource;
 use crate::text_file::TextFormat;
 use leafline_table::{IndexDef, ReferentialAction, TableDef, TableId};
-use leafline_types::Charset;
 use leafline_types::expr::Expr;
+use leafline_types::{Charset, MysqlError};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -200,6 +200,18 @@ pub struct ParentReference {
     pub parent: Option<(Arc<TableDef>, Arc<IndexDef>, Vec<usize>)>,
     /// The key, as errors have it.
     pub described: String,
+    /// The statement may not know of the table.
+    pub hidden: bool,
+}
+
+impl ParentReference {
+    /// The error for a row that refers to nothing; it does not name a table that one may not know of.
+    pub fn violated(&self) -> MysqlError {
+        if self.hidden {
+            return MysqlError::hidden_no_referenced_row();
+        }
+        MysqlError::no_referenced_row(&self.described)
+    }
 }
 
 /// Rows that refer to a table.
@@ -219,4 +231,16 @@ pub struct ChildReference {
     pub on_update: ReferentialAction,
     /// The key, as errors have it.
     pub described: String,
+    /// The statement may not know of the table.
+    pub hidden: bool,
+}
+
+impl ChildReference {
+    /// The error for a row that is referred to; it does not name a table that one may not know of.
+    pub fn violated(&self) -> MysqlError {
+        if self.hidden {
+            return MysqlError::hidden_row_is_referenced();
+        }
+        MysqlError::row_is_referenced(&self.described)
+    }
 }

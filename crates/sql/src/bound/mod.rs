@@ -37,6 +37,7 @@ use leafline_types::expr::{Expr, build};
 use leafline_types::functions::JsonTableLevel;
 use leafline_types::{ExprType, MysqlError, SqlType};
 
+use crate::accounts::Privileges;
 use crate::result::ColumnMeta;
 use crate::window::WindowCall;
 
@@ -146,6 +147,19 @@ pub struct Relation {
     pub view: Option<Arc<ViewDef>>,
     /// The generated columns of a base table that are in an index.
     pub generated: Arc<[IndexedExpression]>,
+    /// What may be done with it: by whoever runs the statement, or by the definer of the view that it is read by.
+    pub granted: Privileges,
+}
+
+impl Relation {
+    /// The name of the table or view that it is; its alias if it is neither.
+    pub fn name(&self) -> &str {
+        match (&self.view, &self.source) {
+            (Some(view), _) => &view.name,
+            (None, RelationSource::Base(table)) => &table.name,
+            _ => &self.alias,
+        }
+    }
 }
 
 /// A generated column that is in an index.

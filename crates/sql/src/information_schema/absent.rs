@@ -1,4 +1,4 @@
-//! Tables of `information_schema` that are always empty: there are no triggers, events, routines, tablespaces and privileges of parts.
+//! Tables of `information_schema` that are always empty: there are no triggers, events, routines, tablespaces and privileges on columns.
 
 use super::{Columns, Rows, name_column, nullable_name};
 use crate::session::Session;
@@ -19,14 +19,6 @@ pub(super) fn column_privileges() -> Columns {
         "PRIVILEGE_TYPE",
         "IS_GRANTABLE",
     ])
-}
-
-pub(super) fn table_privileges() -> Columns {
-    named(&["GRANTEE", "TABLE_CATALOG", "TABLE_SCHEMA", "TABLE_NAME", "PRIVILEGE_TYPE", "IS_GRANTABLE"])
-}
-
-pub(super) fn schema_privileges() -> Columns {
-    named(&["GRANTEE", "TABLE_CATALOG", "TABLE_SCHEMA", "PRIVILEGE_TYPE", "IS_GRANTABLE"])
 }
 
 pub(super) fn events() -> Columns {

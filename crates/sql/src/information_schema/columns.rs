@@ -1,9 +1,10 @@
 //! `information_schema.COLUMNS`: the columns of tables, views, and the tables that are no stored ones.
 
 use super::{
-    CATALOG, Columns, Definition, Rows, TABLES, count_column, long_text, name_column, nullable_column,
-    nullable_name, stored_tables, text, text_column, yes_no,
+    CATALOG, Columns, Definition, Rows, count_column, long_text, name_column, nullable_column, nullable_name,
+    stored_tables, text, text_column, yes_no,
 };
+use crate::accounts::Privilege;
 use crate::session::Session;
 use crate::show::statement_text::{current_timestamp, default_text};
 use crate::show::view_as_table;
@@ -49,14 +50,14 @@ pub(super) fn rows(session: &Session) -> Result<Rows, MysqlError> {
     for table in stored_tables(session) {
         rows.extend(rows_of(session, &table));
     }
-    let catalog = session.instance.engine().catalog();
-    for view in catalog.databases().flat_map(|database| catalog.views(&database.name)) {
+    let visible = session.visible();
+    for view in visible.views() {
         // A view whose tables have changed has no columns that could be described.
         if let Ok(table) = view_as_table(session, view) {
             rows.extend(rows_of(session, &table));
         }
     }
-    for table in TABLES {
+    for table in visible.computed() {
         rows.extend(rows_of_computed(session, table));
     }
     Ok(rows)
@@ -68,21 +69,39 @@ pub(crate) fn rows_of_computed(session: &Session, table: &Definition) -> Rows {
     let columns = (table.columns)().into_iter();
     let defined = columns.map(|(name, ty)| ColumnDef::new(name, ty.sql, ty.nullable, ty.collation));
     let named = [table.database, table.name];
-    defined.enumerate().map(|(at, column)| row(named, &column, (at, ""), zone)).collect()
+    let privileges = privileges_on(session, named);
+    defined.enumerate().map(|(at, column)| row(named, &column, (at, "", &privileges), zone)).collect()
 }
 
 /// The rows of one table.
 pub(crate) fn rows_of(session: &Session, table: &TableDef) -> Rows {
     let zone = session.settings.time_zone.zone();
     let named = table.named_columns().enumerate();
+    let privileges = match table.is_private {
+        true => "select,insert,update,references".to_owned(),
+        false => privileges_on(session, [&table.database, &table.name]),
+    };
     let row = |(at, (ordinal, column))| {
-        row([&table.database, &table.name], column, (at, key_of(table, ordinal)), zone)
+        row([&table.database, &table.name], column, (at, key_of(table, ordinal), &privileges), zone)
     };
     named.map(row).collect()
 }
 
-/// The column that is so many behind the first, and part of a `key`, in the table of that database and name.
-fn row(table: [&str; 2], column: &ColumnDef, (at, key): (usize, &str), zone: &Zone) -> Vec<Value> {
+/// What the session may do with the columns of a table.
+fn privileges_on(session: &Session, [database, table]: [&str; 2]) -> String {
+    let of_columns = [Privilege::Select, Privilege::Insert, Privilege::Update, Privilege::References];
+    let held = session.access.on_table(database, table);
+    let held = of_columns.into_iter().filter(|privilege| held.has(*privilege));
+    held.map(|privilege| privilege.name().to_lowercase()).collect::<Vec<_>>().join(",")
+}
+
+/// The column that is so many behind the first, part of a `key`, and what may be done with it, in the table of that database and name.
+fn row(
+    table: [&str; 2],
+    column: &ColumnDef,
+    (at, key, privileges): (usize, &str, &str),
+    zone: &Zone,
+) -> Vec<Value> {
     let ty = &column.ty;
     let default = match &column.default {
         None | Some(DefaultValue::Constant(Value::Null) | DefaultValue::Dropped) => Value::Null,
@@ -117,7 +136,7 @@ fn row(table: [&str; 2], column: &ColumnDef, (at, key): (usize, &str), zone: &Zo
         text(ty.to_string().as_str()),
         text(key),
         text(extra(column).as_str()),
-        text("select,insert,update,references"),
+        text(privileges),
         text(column.comment.as_str()),
         text(column.generated.as_ref().map_or("", |generated| &generated.expression)),
         Value::Null,

@@ -90,8 +90,8 @@ pub(super) fn referential_rows(session: &Session) -> Result<Rows, MysqlError> {
     let mut rows = Rows::new();
     for table in stored_tables(session) {
         rows.extend(table.foreign_keys.iter().map(|key| {
-            let parent = session.instance.engine().catalog();
-            let parent = parent.table(&key.parent_database, &key.parent_table);
+            let visible = session.visible();
+            let parent = visible.table(&key.parent_database, &key.parent_table);
             let referred = [
                 text(CATALOG),
                 text(key.parent_database.as_str()),

@@ -3,6 +3,7 @@
 
 use super::sizes::Sizes;
 use super::{Columns, Rows, count_column, name_column, nullable_column, text, text_column, users_tables};
+use crate::accounts::Privilege;
 use crate::session::Session;
 use leafline_btree::SampledLeaves;
 use leafline_table::{TableError, Tree};
@@ -35,6 +36,7 @@ pub(super) fn columns() -> Columns {
 }
 
 pub(super) fn rows(session: &Session) -> Result<Rows, MysqlError> {
+    session.access.check_any(&[Privilege::Process])?;
     let engine = session.instance.engine();
     let sizes = Sizes::now(session);
     let mut rows = Rows::new();

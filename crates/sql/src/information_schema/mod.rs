@@ -59,6 +59,9 @@ pub(crate) const DATABASES: [&str; 3] = [STANDARD, PERFORMANCE, "sys"];
 const STANDARD: &str = "information_schema";
 const PERFORMANCE: &str = "performance_schema";
 
+/// The database and the name of the table of what was counted of statements.
+pub(crate) const STATEMENT_DIGESTS: (&str, &str) = (PERFORMANCE, "events_statements_summary_by_digest");
+
 /// All such tables, by database and name.
 pub(crate) const TABLES: &[Definition] = &[
     standard("CHARACTER_SETS", character_sets::columns, character_sets::rows),
@@ -87,17 +90,17 @@ pub(crate) const TABLES: &[Definition] = &[
     standard("RESOURCE_GROUPS", resource_groups::columns, resource_groups::rows),
     standard("ROUTINES", absent::routines, absent::rows),
     standard("SCHEMATA", schemata::columns, schemata::rows),
-    standard("SCHEMA_PRIVILEGES", absent::schema_privileges, absent::rows),
+    standard("SCHEMA_PRIVILEGES", server::database_privilege_columns, server::database_privilege_rows),
     standard("STATISTICS", statistics::columns, statistics::rows),
     standard("TABLES", tables::columns, tables::rows),
     standard("TABLE_CONSTRAINTS", constraints::table_columns, constraints::table_rows),
-    standard("TABLE_PRIVILEGES", absent::table_privileges, absent::rows),
+    standard("TABLE_PRIVILEGES", server::table_privilege_columns, server::table_privilege_rows),
     standard("TRIGGERS", absent::triggers, absent::rows),
     standard("USER_PRIVILEGES", server::privilege_columns, server::privilege_rows),
     standard("VIEWS", views::columns, views::rows),
     Definition {
-        database: PERFORMANCE,
-        name: "events_statements_summary_by_digest",
+        database: STATEMENT_DIGESTS.0,
+        name: STATEMENT_DIGESTS.1,
         columns: statement_digests::columns,
         rows: statement_digests::rows,
     },
@@ -129,6 +132,16 @@ const fn in_sys(
 /// The database of that name, as it is written here, if its tables are no stored ones.
 pub(crate) fn database(name: &str) -> Option<&'static str> {
     DATABASES.into_iter().find(|known| known.eq_ignore_ascii_case(name))
+}
+
+/// Whether that is the database of what the standard asks for, which everybody may read; rows are of what one may see.
+pub(crate) fn is_standard(database: &str) -> bool {
+    database.eq_ignore_ascii_case(STANDARD)
+}
+
+/// Whether everybody may know of that database and enter it.
+pub(crate) fn is_for_everybody(database: &str) -> bool {
+    is_standard(database) || database.eq_ignore_ascii_case(PERFORMANCE)
 }
 
 /// The tables of such a database.
@@ -165,14 +178,12 @@ pub(crate) fn missing(database: &str, name: &str) -> Option<MysqlError> {
 
 /// Whether that is the table of what was counted of statements.
 pub(crate) fn is_statement_digests(database: &str, name: &str) -> bool {
-    database.eq_ignore_ascii_case(PERFORMANCE)
-        && name.eq_ignore_ascii_case("events_statements_summary_by_digest")
+    database.eq_ignore_ascii_case(PERFORMANCE) && name.eq_ignore_ascii_case(STATEMENT_DIGESTS.1)
 }
 
-/// The stored tables, by database and name.
+/// The stored tables that the session may know of, by database and name.
 fn stored_tables(session: &Session) -> Vec<Arc<TableDef>> {
-    let catalog = session.instance.engine().catalog();
-    catalog.databases().flat_map(|database| catalog.tables(&database.name)).cloned().collect()
+    session.visible().tables().cloned().collect()
 }
 
 /// Those that are not the server's own.

@@ -25,7 +25,7 @@ pub(super) fn columns() -> Columns {
 }
 
 pub(super) fn rows(session: &Session) -> Result<Rows, MysqlError> {
-    let rows = session.instance.sessions().into_iter().map(|entry| {
+    let rows = session.visible().connections().into_iter().map(|entry| {
         let activity = entry.activity();
         let report = entry.progress.report();
         let (command, state) = doing(&activity, report.stage);

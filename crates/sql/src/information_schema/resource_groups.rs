@@ -1,6 +1,7 @@
 //! RESOURCE_GROUPS.
 
 use super::{Columns, Rows, name_column, number_column, text, text_column};
+use crate::accounts::Privilege;
 use crate::resource_group::ranges_text;
 use crate::session::Session;
 use leafline_types::{MysqlError, SqlType, Value};
@@ -16,6 +17,10 @@ pub(super) fn columns() -> Columns {
 }
 
 pub(super) fn rows(session: &Session) -> Result<Rows, MysqlError> {
+    let wanted = [Privilege::ResourceGroupAdmin, Privilege::ResourceGroupUser];
+    if session.access.check_any(&wanted).is_err() {
+        return Ok(Rows::new());
+    }
     let groups = session.instance.resource_groups().all();
     let row = |group: &std::sync::Arc<crate::resource_group::ResourceGroup>| {
         let state = group.state.read();

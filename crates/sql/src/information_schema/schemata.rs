@@ -1,6 +1,6 @@
 //! `information_schema.SCHEMATA`: the databases.
 
-use super::{CATALOG, Columns, DATABASES, Rows, name_column, text, text_column};
+use super::{CATALOG, Columns, Rows, name_column, text, text_column};
 use crate::session::Session;
 use leafline_types::{Collation, MysqlError, SqlType, Value};
 
@@ -20,7 +20,8 @@ pub(super) fn rows(session: &Session) -> Result<Rows, MysqlError> {
         let names = [CATALOG, name, collation.charset().name(), collation.name()].map(text);
         [&names[..], &[Value::Null, text("NO")]].concat()
     };
-    let catalog = session.instance.engine().catalog();
-    let stored = catalog.databases().map(|database| row(&database.name, database.collation));
-    Ok(stored.chain(DATABASES.map(|name| row(name, Collation::Utf8mb3GeneralCi))).collect())
+    let visible = session.visible();
+    let stored = visible.databases().map(|database| row(&database.name, database.collation));
+    let computed = visible.computed_databases().map(|name| row(name, Collation::Utf8mb3GeneralCi));
+    Ok(stored.chain(computed).collect())
 }

@@ -1,41 +1,9 @@
-//! `information_schema.ENGINES`, `PLUGINS` and `USER_PRIVILEGES`.
+//! `information_schema.ENGINES`, `PLUGINS`, `USER_PRIVILEGES`, `SCHEMA_PRIVILEGES` and `TABLE_PRIVILEGES`.
 
-use super::{CATALOG, Columns, Rows, name_column, nullable_name, text, text_column, yes_no};
-use crate::accounts::ROOT;
+use super::{Columns, Rows, name_column, nullable_name, text_column};
+use crate::accounts;
 use crate::session::Session;
-use leafline_types::{MysqlError, SqlType, Value};
-
-/// What the account that there is may do: everything, under MySQL's names for it.
-const PRIVILEGES: [&str; 28] = [
-    "SELECT",
-    "INSERT",
-    "UPDATE",
-    "DELETE",
-    "CREATE",
-    "DROP",
-    "RELOAD",
-    "SHUTDOWN",
-    "PROCESS",
-    "FILE",
-    "REFERENCES",
-    "INDEX",
-    "ALTER",
-    "SHOW DATABASES",
-    "SUPER",
-    "CREATE TEMPORARY TABLES",
-    "LOCK TABLES",
-    "EXECUTE",
-    "REPLICATION SLAVE",
-    "REPLICATION CLIENT",
-    "CREATE VIEW",
-    "SHOW VIEW",
-    "CREATE ROUTINE",
-    "ALTER ROUTINE",
-    "CREATE USER",
-    "EVENT",
-    "TRIGGER",
-    "CREATE TABLESPACE",
-];
+use leafline_types::{MysqlError, SqlType};
 
 pub(super) fn engine_columns() -> Columns {
     vec![
@@ -61,19 +29,34 @@ pub(super) fn plugin_rows(_: &Session) -> Result<Rows, MysqlError> {
     Ok(crate::show::plugins().rows)
 }
 
-pub(super) fn privilege_columns() -> Columns {
-    vec![
-        text_column("GRANTEE", SqlType::Varchar { len: 292 }),
-        name_column("TABLE_CATALOG"),
-        name_column("PRIVILEGE_TYPE"),
-        name_column("IS_GRANTABLE"),
-    ]
+/// The columns of a table of privileges; `of` are the names of what each is granted on.
+fn columns_of_privileges(of: &[&str]) -> Columns {
+    let mut columns =
+        vec![text_column("GRANTEE", SqlType::Varchar { len: 292 }), name_column("TABLE_CATALOG")];
+    columns.extend(of.iter().chain(&["PRIVILEGE_TYPE", "IS_GRANTABLE"]).map(|name| name_column(name)));
+    columns
 }
 
-pub(super) fn privilege_rows(_: &Session) -> Result<Rows, MysqlError> {
-    let grantee = format!("'{ROOT}'@'%'");
-    let row = |privilege| -> Vec<Value> {
-        vec![text(grantee.as_str()), text(CATALOG), text(privilege), yes_no(true)]
-    };
-    Ok(PRIVILEGES.into_iter().map(row).collect())
+pub(super) fn privilege_columns() -> Columns {
+    columns_of_privileges(&[])
+}
+
+pub(super) fn privilege_rows(session: &Session) -> Result<Rows, MysqlError> {
+    Ok(accounts::user_privileges(session))
+}
+
+pub(super) fn database_privilege_columns() -> Columns {
+    columns_of_privileges(&["TABLE_SCHEMA"])
+}
+
+pub(super) fn database_privilege_rows(session: &Session) -> Result<Rows, MysqlError> {
+    Ok(accounts::database_privileges(session))
+}
+
+pub(super) fn table_privilege_columns() -> Columns {
+    columns_of_privileges(&["TABLE_SCHEMA", "TABLE_NAME"])
+}
+
+pub(super) fn table_privilege_rows(session: &Session) -> Result<Rows, MysqlError> {
+    Ok(accounts::table_privileges(session))
 }

@@ -2,8 +2,7 @@
 
 use super::sizes::{Sizes, TableBytes};
 use super::{
-    CATALOG, Columns, Definition, Rows, TABLES, name_column, nullable_column, nullable_name, stored_tables,
-    tables_of, text, text_column,
+    CATALOG, Columns, Definition, Rows, name_column, nullable_column, nullable_name, text, text_column,
 };
 use crate::binder::view_faults;
 use crate::session::Session;
@@ -45,21 +44,20 @@ pub(super) fn columns() -> Columns {
 
 pub(super) fn rows(session: &Session) -> Result<Rows, MysqlError> {
     let sizes = Sizes::now(session);
-    let mut rows: Rows = stored_tables(session).iter().map(|table| stored(session, table, &sizes)).collect();
-    let catalog = session.instance.engine().catalog();
-    let views = catalog.databases().flat_map(|database| catalog.views(&database.name));
-    rows.extend(views.map(|one| view(session, one)));
-    rows.extend(TABLES.iter().map(computed));
+    let visible = session.visible();
+    let mut rows: Rows = visible.tables().map(|table| stored(session, table, &sizes)).collect();
+    rows.extend(visible.views().map(|one| view(session, one)));
+    rows.extend(visible.computed().map(computed));
     Ok(rows)
 }
 
 /// The rows of the tables and views of one database, by name.
 pub(crate) fn rows_of(session: &Session, database: &str) -> Rows {
     let sizes = Sizes::now(session);
-    let catalog = session.instance.engine().catalog();
-    let mut rows: Rows = catalog.tables(database).map(|table| stored(session, table, &sizes)).collect();
-    rows.extend(catalog.views(database).map(|one| view(session, one)));
-    rows.extend(tables_of(database).map(computed));
+    let visible = session.visible();
+    let mut rows: Rows = visible.tables_of(database).map(|table| stored(session, table, &sizes)).collect();
+    rows.extend(visible.views_of(database).map(|one| view(session, one)));
+    rows.extend(visible.computed_of(database).map(computed));
     rows.sort_by_key(|row| row.get(2).and_then(Value::as_bytes).map(<[u8]>::to_vec));
     rows
 }

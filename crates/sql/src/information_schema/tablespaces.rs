@@ -2,6 +2,7 @@
 //! follows. What is within tables is in TABLES and INNODB_INDEX_STATS.
 
 use super::{Columns, Rows, count_column, name_column, text};
+use crate::accounts::Privilege;
 use crate::session::Session;
 use leafline_storage::{SpaceUsage, device::BLOCK};
 use leafline_table::TableError;
@@ -30,6 +31,7 @@ pub(super) fn columns() -> Columns {
 }
 
 pub(super) fn rows(session: &Session) -> Result<Rows, MysqlError> {
+    session.access.check_any(&[Privilege::Process])?;
     let store = session.instance.engine().store();
     let page = store.page_size() as u64;
     let allocated = store.allocated_bytes().map_err(TableError::from)?;

@@ -1,6 +1,7 @@
 //! `information_schema.VIEWS`.
 
 use super::{CATALOG, Columns, Rows, long_text, name_column, text, text_column, yes_no};
+use crate::accounts::{Privilege, definer_of};
 use crate::binder::is_updatable_view;
 use crate::session::Session;
 use leafline_types::{MysqlError, SqlType};
@@ -21,19 +22,21 @@ pub(super) fn columns() -> Columns {
 }
 
 pub(super) fn rows(session: &Session) -> Result<Rows, MysqlError> {
-    let catalog = session.instance.engine().catalog();
-    let views = catalog.databases().flat_map(|database| catalog.views(&database.name));
+    let visible = session.visible();
     let row = |view: &std::sync::Arc<leafline_table::ViewDef>| {
         let collation = session.settings.collation;
-        let named = [CATALOG, &view.database, &view.name, &view.query, view.check_option.name()].map(text);
+        // What it reads is for those who may see how it does.
+        let shown = session.access.on_table(&view.database, &view.name).has(Privilege::ShowView);
+        let query = if shown { view.query.as_str() } else { "" };
+        let named = [CATALOG, &view.database, &view.name, query, view.check_option.name()].map(text);
         let rest = [
             yes_no(is_updatable_view(view, &session.bind_context(&[]))),
-            text("root@%"),
-            text("DEFINER"),
+            text(definer_of(view).plain().as_str()),
+            text(if view.by_invoker { "INVOKER" } else { "DEFINER" }),
             text(collation.charset().name()),
             text(collation.name()),
         ];
         [&named[..], &rest].concat()
     };
-    Ok(views.map(row).collect())
+    Ok(visible.views().map(row).collect())
 }

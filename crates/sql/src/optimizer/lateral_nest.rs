@@ -10,6 +10,7 @@
 //! locked stay where they are, and so do derived tables that depend on a query around the block: the join graph refuses them.
 
 use super::unnest::{conditions_of, source_depends};
+use crate::accounts::Privileges;
 use crate::bound::merge::{empty_block, map_tree, substitute};
 use crate::bound::{
     BlockColumn, BoundOutput, BoundSelect, ColumnId, ColumnOrigin, JoinTree, LateralQuery, Relation,
@@ -249,5 +250,6 @@ fn nothing() -> Relation {
         lock: None,
         view: None,
         generated: Default::default(),
+        granted: Privileges::EVERYTHING,
     }
 }

@@ -1,20 +1,22 @@
-//! Accounts: CREATE USER, ALTER USER, DROP USER and account names.
+//! Accounts: CREATE USER, ALTER USER, DROP USER, RENAME USER and account names.
 
-use super::ast::{AccountName, StatementKind, UserSpec};
+use super::ast::{AccountName, Expiry, Secret, StatementKind, UserOptions, UserSpec};
 use super::cursor::{Parsed, Parser};
 use super::lexer::{Symbol, TokenKind};
 
 impl Parser<'_> {
     pub(super) fn create_user(&mut self) -> Parsed<StatementKind> {
         let if_not_exists = self.if_not_exists()?;
-        let users = self.user_specs("CREATE USER")?;
-        Ok(StatementKind::CreateUser { if_not_exists, users })
+        let users = self.comma_list(Self::user_spec)?;
+        let options = self.user_options("CREATE USER")?;
+        Ok(StatementKind::CreateUser { if_not_exists, users, options })
     }
 
     pub(super) fn alter_user(&mut self) -> Parsed<StatementKind> {
         let if_exists = self.if_exists()?;
-        let users = self.user_specs("ALTER USER")?;
-        Ok(StatementKind::AlterUser { if_exists, users })
+        let users = self.comma_list(Self::user_spec)?;
+        let options = self.user_options("ALTER USER")?;
+        Ok(StatementKind::AlterUser { if_exists, users, options })
     }
 
     pub(super) fn drop_user(&mut self) -> Parsed<StatementKind> {
@@ -23,34 +25,78 @@ impl Parser<'_> {
         Ok(StatementKind::DropUser { if_exists, users })
     }
 
-    fn user_specs(&mut self, verb: &str) -> Parsed<Vec<UserSpec>> {
-        let users = self.comma_list(Self::user_spec)?;
-        if self.at_any_word(&["REQUIRE", "WITH", "PASSWORD", "ACCOUNT", "COMMENT", "ATTRIBUTE", "DEFAULT"])
-            || self.at_any_word(&["FAILED_LOGIN_ATTEMPTS", "PASSWORD_LOCK_TIME"])
-        {
-            return self.refuse(&format!("{verb} with account options"));
+    /// RENAME USER.
+    pub(super) fn rename_user(&mut self) -> Parsed<StatementKind> {
+        self.advance();
+        self.advance();
+        let users = self.comma_list(|parser| {
+            let from = parser.account_name()?;
+            parser.expect_word("TO")?;
+            Ok((from, parser.account_name()?))
+        })?;
+        Ok(StatementKind::RenameUser(users))
+    }
+
+    /// What follows the accounts. What is only said to be as it is anyhow is taken, because SHOW CREATE USER says it.
+    fn user_options(&mut self, verb: &str) -> Parsed<UserOptions> {
+        let mut options = UserOptions::default();
+        if self.at_word("DEFAULT") {
+            return self.refuse("roles");
         }
-        Ok(users)
+        if self.accept_word("REQUIRE") && !self.accept_word("NONE") {
+            return self.refuse(&format!("{verb} with REQUIRE"));
+        }
+        loop {
+            if self.accept_word("ACCOUNT") {
+                options.locked = Some(self.at_word("LOCK"));
+                self.expect_any_word(&["LOCK", "UNLOCK"])?;
+            } else if self.accept_words(&["PASSWORD", "EXPIRE"]) {
+                options.expiry = Some(self.expiry()?);
+            } else if self.accept_words(&["PASSWORD", "HISTORY"])
+                || self.accept_words(&["PASSWORD", "REUSE", "INTERVAL"])
+                || self.accept_words(&["PASSWORD", "REQUIRE", "CURRENT"])
+            {
+                if !self.accept_word("DEFAULT") {
+                    return self.refuse(&format!("{verb} with rules for passwords"));
+                }
+            } else if self.at_any_word(&["WITH", "COMMENT", "ATTRIBUTE"])
+                || self.at_any_word(&["FAILED_LOGIN_ATTEMPTS", "PASSWORD_LOCK_TIME"])
+            {
+                return self.refuse(&format!("{verb} with limits or attributes"));
+            } else {
+                return Ok(options);
+            }
+        }
+    }
+
+    fn expiry(&mut self) -> Parsed<Expiry> {
+        if self.at_word("INTERVAL") {
+            return self.refuse("PASSWORD EXPIRE INTERVAL");
+        }
+        Ok(match () {
+            () if self.accept_word("NEVER") => Expiry::Never,
+            () if self.accept_word("DEFAULT") => Expiry::Default,
+            () => Expiry::Now,
+        })
     }
 
     fn user_spec(&mut self) -> Parsed<UserSpec> {
         let account = self.account_name()?;
-        let mut user = UserSpec { account, plugin: None, password: None };
+        let mut user = UserSpec { account, plugin: None, secret: None };
         if self.accept_word("IDENTIFIED") {
             if self.accept_word("WITH") {
                 user.plugin = Some(self.ident_or_string()?);
-                if self.at_word("AS") {
-                    return self.refuse("IDENTIFIED WITH ... AS");
-                }
-                if self.accept_word("BY") {
-                    user.password = Some(self.password()?);
+                if self.accept_word("AS") {
+                    user.secret = Some(Secret::Stored(self.string()?));
+                } else if self.accept_word("BY") {
+                    user.secret = Some(Secret::Password(self.password()?));
                 }
             } else {
                 self.expect_word("BY")?;
-                user.password = Some(self.password()?);
+                user.secret = Some(Secret::Password(self.password()?));
             }
-            if self.at_any_word(&["REPLACE", "RETAIN", "AND"]) {
-                return self.refuse("changing a password with REPLACE or RETAIN");
+            if self.at_any_word(&["REPLACE", "RETAIN", "AND", "INITIAL"]) {
+                return self.refuse("changing a password with REPLACE, RETAIN or further factors");
             }
         } else if self.at_any_word(&["DISCARD", "ADD", "MODIFY", "DROP"]) {
             return self.refuse("ALTER USER with several authentication methods");

@@ -30,6 +30,7 @@ mod expression;
 mod foreign_key;
 mod from;
 mod function;
+mod grant;
 mod hint;
 mod json_table;
 pub mod lexer;

@@ -143,7 +143,10 @@ impl Parser<'_> {
         if self.accept_word("VIEW") {
             return Ok(ShowKind::CreateView(self.table_name()?));
         }
-        if self.at_any_word(&["TRIGGER", "PROCEDURE", "FUNCTION", "EVENT", "USER"]) {
+        if self.accept_word("USER") {
+            return Ok(ShowKind::CreateUser(self.account_name()?));
+        }
+        if self.at_any_word(&["TRIGGER", "PROCEDURE", "FUNCTION", "EVENT"]) {
             let word = self.any_word()?.value.to_ascii_uppercase();
             return self.refuse(&format!("SHOW CREATE {word}"));
         }

@@ -80,6 +80,9 @@ impl Parser<'_> {
                 self.advance();
                 self.rename_table()
             }
+            "RENAME" if self.is_word_at(1, "USER") => self.rename_user(),
+            "GRANT" => self.grant(),
+            "REVOKE" => self.revoke(),
             "TRUNCATE" => {
                 self.advance();
                 self.accept_word("TABLE");
@@ -130,10 +133,9 @@ impl Parser<'_> {
             String::new()
         };
         let known = match word {
-            "CALL" | "GRANT" | "REVOKE" | "HANDLER" | "SIGNAL" | "RESIGNAL" | "HELP" | "SHUTDOWN"
-            | "RESTART" | "CLONE" | "BINLOG" | "WITH" | "XA" => word.to_owned(),
+            "CALL" | "HANDLER" | "SIGNAL" | "RESIGNAL" | "HELP" | "SHUTDOWN" | "RESTART" | "CLONE"
+            | "BINLOG" | "WITH" | "XA" => word.to_owned(),
             "LOAD" if second == "XML" => "LOAD XML".to_owned(),
-            "RENAME" if second == "USER" => "RENAME USER".to_owned(),
             "CACHE" if second == "INDEX" => "CACHE INDEX".to_owned(),
             "GET" if matches!(second.as_str(), "DIAGNOSTICS" | "CURRENT" | "STACKED") => {
                 "GET DIAGNOSTICS".to_owned()

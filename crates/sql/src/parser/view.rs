@@ -46,11 +46,14 @@ impl Parser<'_> {
                 ViewAlgorithm::Undefined
             };
         }
+        let mut definer = None;
         if self.accept_word("DEFINER") {
             self.expect_symbol(Symbol::Eq)?;
-            self.account_name()?; // there is one account, which may do everything
+            definer = Some(self.account_name()?);
         }
+        let mut by_invoker = None;
         if self.accept_words(&["SQL", "SECURITY"]) {
+            by_invoker = Some(self.at_word("INVOKER"));
             self.expect_any_word(&["DEFINER", "INVOKER"])?;
         }
         self.expect_word("VIEW")?;
@@ -67,8 +70,19 @@ impl Parser<'_> {
             true => self.check_option()?,
             false => CheckOption::None,
         };
-        let create =
-            CreateView { verb, algorithm, name, columns, query, check_option, span, mode: self.mode };
+        let mode = self.mode;
+        let create = CreateView {
+            verb,
+            algorithm,
+            definer,
+            by_invoker,
+            name,
+            columns,
+            query,
+            check_option,
+            span,
+            mode,
+        };
         Ok(StatementKind::CreateView(Box::new(create)))
     }
 

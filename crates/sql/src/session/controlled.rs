@@ -4,6 +4,7 @@
 //! between, and what starts threads, need not know.
 
 use super::Session;
+use crate::accounts::Privilege;
 use crate::resource_group::thread::Controlled;
 use crate::resource_group::{ResourceGroup, ResourceGroups};
 use leafline_types::MysqlError;
@@ -47,6 +48,11 @@ impl Session {
     /// The hint RESOURCE_GROUP: the rest of the statement is under the controls of that group.
     pub(super) fn hint_group(&mut self, name: &str) {
         let id = self.entry.id;
+        let asked = [Privilege::ResourceGroupAdmin, Privilege::ResourceGroupUser];
+        if let Err(warning) = self.access.check_any(&asked) {
+            self.warnings.warn(warning);
+            return;
+        }
         let usable = |group: Arc<ResourceGroup>| match (group.of_system, group.state.read().enabled) {
             (true, _) => {
                 let why = "System resource group can't be bound with a session thread";

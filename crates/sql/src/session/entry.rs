@@ -1,5 +1,6 @@
 //! What other sessions may see of a session: `SHOW PROCESSLIST`, and the way to `KILL` it.
 
+use crate::accounts::AccountId;
 use crate::resource_group::ResourceGroup;
 use crate::statement::planned::RunningPlan;
 use crate::status::SessionCounters;
@@ -18,6 +19,8 @@ pub struct SessionEntry {
     pub user: String,
     /// Where the client is.
     pub host: String,
+    /// The account that has let it in; none of a program that embeds the database.
+    pub account: Option<AccountId>,
     /// Stops its statement, or ends it.
     pub cancel: CancelToken,
     /// How far its statement is.
@@ -82,11 +85,12 @@ fn beginning(sql: &str) -> &str {
 }
 
 impl SessionEntry {
-    pub(crate) fn new(id: u64, user: &str, host: &str) -> SessionEntry {
+    pub(crate) fn new(id: u64, user: &str, host: &str, account: Option<AccountId>) -> SessionEntry {
         SessionEntry {
             id,
             user: user.into(),
             host: host.into(),
+            account,
             cancel: CancelToken::new(),
             progress: Progress::default(),
             state: Mutex::new(State {

@@ -36,6 +36,7 @@ use state_changes::StateTracker;
 pub(crate) use tables::{StatementUses, TableUse};
 pub(crate) use tracing::OptimizerTrace;
 
+use crate::accounts::{Access, AccountId};
 use crate::information_schema;
 use crate::instance::Instance;
 use crate::parser::ParseLimits;
@@ -65,6 +66,10 @@ pub struct Session {
     pub(crate) optimizer_trace: Option<OptimizerTrace>,
     pub(crate) facts: SessionFacts,
     pub(crate) connection: ConnectionFacts,
+    /// What it may do, as of the beginning of the statement at hand.
+    pub(crate) access: Arc<Access>,
+    /// Its account's password had expired when it began, and has not been changed since.
+    has_expired_password: bool,
     pub(crate) user_variables: UserVariables,
     /// What `LAST_INSERT_ID(value)` was told by the statement at hand.
     pub(crate) told_insert_id: Option<u64>,
@@ -97,11 +102,12 @@ pub struct Session {
 
 impl Session {
     pub(crate) fn new(instance: Arc<Instance>, entry: Arc<SessionEntry>, settings: Settings) -> Session {
+        let access = instance.accounts().access(entry.account.as_ref(), &entry.host);
         let facts = SessionFacts {
             version: instance.facts().version.clone(),
             database: None,
             user: format!("{}@{}", entry.user, entry.host),
-            current_user: format!("{}@%", entry.user),
+            current_user: access.account().plain(),
             connection_id: entry.id,
             last_insert_id: 0,
             row_count: -1,
@@ -115,6 +121,8 @@ impl Session {
         Session {
             cancel: entry.cancel.clone(),
             unhinted: None,
+            has_expired_password: access.is_expired(),
+            access: Arc::new(access),
             began: Instant::now(),
             running: None,
             groups: StatementGroups::default(),
@@ -158,9 +166,30 @@ impl Session {
     /// MySQL's, as far as they can be known without the parameters.
     pub fn prepare(&mut self, sql: &str) -> Result<Prepared, MysqlError> {
         self.cancel.rearm();
+        self.refresh_access();
         self.warnings.clear();
         let statement = self.parse(sql)?;
         self.prepare_statement(statement, sql)
+    }
+
+    /// Looks again at what it may do, if accounts have changed.
+    #[inline]
+    fn refresh_access(&mut self) {
+        if self.access.version() != self.instance.accounts().version() {
+            self.read_access();
+        }
+    }
+
+    #[cold]
+    fn read_access(&mut self) {
+        let access = self.instance.accounts().access(self.entry.account.as_ref(), &self.entry.host);
+        self.has_expired_password &= access.is_expired();
+        self.access = Arc::new(access);
+    }
+
+    /// Whether it has to change its password before anything else.
+    pub(crate) fn has_to_change_password(&self) -> bool {
+        self.has_expired_password
     }
 
     pub(crate) fn parse(&self, sql: &str) -> Result<crate::parser::ast::Statement, MysqlError> {
@@ -172,6 +201,7 @@ impl Session {
     fn begin_statement(&mut self, sql: StatementText<'_>) {
         self.cancel.rearm();
         self.end_hints();
+        self.refresh_access();
         self.instance.refresh_device(&mut self.settings.device);
         // The rows of the one before were given up.
         self.count_executed(false);
@@ -328,8 +358,15 @@ impl Session {
     /// USE.
     ///
     /// # Errors
-    /// 1049 if there is no such database.
+    /// 1044 if the session may do nothing with it, 1820 until a password that has expired is changed, 1049 if there is no such database.
     pub fn set_database(&mut self, name: &str) -> Result<(), MysqlError> {
+        self.refresh_access();
+        if self.has_expired_password {
+            return Err(MysqlError::must_change_password());
+        }
+        if !self.access.enters_database(name) {
+            return Err(self.access.database_denied(name));
+        }
         let catalog = self.instance.engine().catalog();
         let (name, collation) = match (information_schema::database(name), catalog.database(name)) {
             (Some(known), _) => (known, Collation::Utf8mb3GeneralCi),
@@ -404,19 +441,21 @@ impl Session {
         self.forget_next_characteristics();
     }
 
-    /// Becomes the session of `user` at `host`, already let in, as if it had just begun: with another cancel token, too.
-    pub fn change_user(&mut self, user: &str, host: &str) {
+    /// Becomes the session of `user` at `host`, whom `account` has let in, as if it had just begun: with another cancel token, too.
+    pub fn change_user(&mut self, user: &str, host: &str, account: AccountId) {
         self.reset();
         self.forget_database();
         self.flush_status();
-        let entry = self.instance.replace_session(self.entry.id, user, host);
+        let entry = self.instance.replace_session(self.entry.id, (user, host), account);
         let before = std::mem::replace(&mut self.cancel, entry.cancel.clone());
         self.entry = entry;
         if let Some(reason @ CancelReason::ConnectionKilled) = before.reason() {
             self.cancel.cancel(reason);
         }
+        self.read_access();
+        self.has_expired_password = self.access.is_expired();
         self.facts.user = format!("{user}@{host}");
-        self.facts.current_user = format!("{user}@%");
+        self.facts.current_user = self.access.account().plain();
     }
 
     /// SET TRANSACTION without a scope.

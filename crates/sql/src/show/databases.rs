@@ -2,16 +2,15 @@
 
 use super::statement_text::quoted;
 use super::text;
-use crate::information_schema;
 use crate::result::RowSet;
 use crate::session::Session;
 use leafline_types::MysqlError;
 
 pub(super) fn databases(session: &Session) -> RowSet {
     let mut rows = RowSet::text(["Database"]);
-    let catalog = session.instance.engine().catalog();
-    let stored = catalog.databases().map(|database| database.name.as_str());
-    let mut names: Vec<&str> = stored.chain(information_schema::DATABASES).collect();
+    let visible = session.visible();
+    let stored = visible.databases().map(|database| database.name.as_str());
+    let mut names: Vec<&str> = stored.chain(visible.computed_databases()).collect();
     names.sort_unstable();
     rows.rows = names.into_iter().map(|name| vec![text(name)]).collect();
     rows

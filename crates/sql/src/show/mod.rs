@@ -11,6 +11,7 @@ mod views;
 pub(crate) use server::{character_sets, collations, engines, plugins};
 pub(crate) use views::as_table as view_as_table;
 
+use crate::accounts;
 use crate::information_schema;
 use crate::parser::ast::{Ident, Show, ShowFilter, ShowKind, TableName};
 use crate::result::RowSet;
@@ -67,7 +68,8 @@ pub(crate) fn show(session: &mut Session, show: &Show, sql: &str) -> Result<RowS
         ShowKind::Routines => RowSet::text(absent::ROUTINES),
         ShowKind::BinaryLogStatus => RowSet::text(absent::BINARY_LOG_STATUS),
         ShowKind::Plugins => plugins(),
-        ShowKind::Grants(account) => server::grants(session, account.as_ref())?,
+        ShowKind::Grants(account) => accounts::grants(session, account.as_ref())?,
+        ShowKind::CreateUser(account) => accounts::create_user(session, account)?,
         ShowKind::Collation => collations(),
         ShowKind::CharacterSet => character_sets(),
     };
@@ -183,8 +185,13 @@ fn filtered(
 
 /// LIKE as SHOW has it: without case, `\` escapes.
 pub(crate) fn like(text: &str, pattern: &str) -> bool {
-    let text: Vec<char> = text.to_lowercase().chars().collect();
-    let pattern: Vec<char> = pattern.to_lowercase().chars().collect();
+    like_exactly(&text.to_lowercase(), &pattern.to_lowercase())
+}
+
+/// LIKE character by character; `\` escapes.
+pub(crate) fn like_exactly(text: &str, pattern: &str) -> bool {
+    let text: Vec<char> = text.chars().collect();
+    let pattern: Vec<char> = pattern.chars().collect();
     // Where to go on after a mismatch: behind the last `%`, with one more character swallowed by it.
     let (mut t, mut p, mut resume) = (0, 0, None);
     while t < text.len() {

@@ -1,8 +1,6 @@
 //! SHOW STATUS, VARIABLES, WARNINGS, ERRORS, PROCESSLIST, ENGINES, DEVICE PROFILE, COLLATION, CHARACTER SET.
 
 use super::text;
-use crate::accounts::ROOT;
-use crate::parser::ast::AccountName;
 use crate::result::RowSet;
 use crate::session::variables::{CONDITION_COUNTS, Scope, VARIABLES};
 use crate::session::{Activity, ConnectionFacts, Session};
@@ -11,7 +9,7 @@ use leafline_access::CpuCosts;
 use leafline_access::cost::DeviceProfile;
 use leafline_table::Organisation;
 use leafline_types::convert::to_text;
-use leafline_types::{Charset, Collation, Decimal, MysqlError, SqlType, Stage, Value, WarningLevel};
+use leafline_types::{Charset, Collation, Decimal, SqlType, Stage, Value, WarningLevel};
 
 pub(super) fn status(session: &Session, global: bool) -> RowSet {
     let instance = &session.instance;
@@ -90,7 +88,7 @@ pub(super) fn process_list(session: &Session, full: bool) -> RowSet {
         ("Info", SqlType::Varchar { len: 1024 }),
         ("Progress", PERCENT),
     ]);
-    for entry in session.instance.sessions() {
+    for entry in session.visible().connections() {
         let activity = entry.activity();
         let report = entry.progress.report();
         let (command, state) = doing(&activity, report.stage);
@@ -134,19 +132,6 @@ pub(crate) fn plugins() -> RowSet {
         rows.push(vec![text(name), text("ACTIVE"), text(kind), Value::Null, text("Apache-2.0")]);
     }
     rows
-}
-
-/// SHOW GRANTS, of the only account that there is. Error 1141 for others.
-pub(super) fn grants(session: &Session, account: Option<&AccountName>) -> Result<RowSet, MysqlError> {
-    if let Some(account) = account.filter(|account| !account.current)
-        && (account.user != ROOT || account.host != "%")
-    {
-        return Err(MysqlError::no_such_grant(&account.user, &account.host));
-    }
-    let name = format!("{}@%", session.entry.user);
-    let mut rows = RowSet::new([(format!("Grants for {name}"), SqlType::Varchar { len: 1024 })]);
-    rows.push(vec![text("GRANT ALL PRIVILEGES ON *.* TO `root`@`%` WITH GRANT OPTION")]);
-    Ok(rows)
 }
 
 /// What prices of plans are computed from, and where each figure is from.

@@ -2,7 +2,7 @@
 
 use super::statement_text;
 use super::text;
-use crate::information_schema::{self, Rows, columns, statistics, tables as catalogue};
+use crate::information_schema::{Rows, columns, statistics, tables as catalogue};
 use crate::parser::ast::ShowFilter;
 use crate::result::{RowSet, column};
 use crate::session::Session;
@@ -25,10 +25,10 @@ pub(super) fn tables(
     if full {
         rows.columns.push(column("Table_type", name));
     }
-    let catalog = session.instance.engine().catalog();
-    let tables = catalog.tables(database).map(|table| (table.name.as_str(), "BASE TABLE"));
-    let views = catalog.views(database).map(|view| (view.name.as_str(), "VIEW"));
-    let computed = information_schema::tables_of(database).map(|table| (table.name, "SYSTEM VIEW"));
+    let visible = session.visible();
+    let tables = visible.tables_of(database).map(|table| (table.name.as_str(), "BASE TABLE"));
+    let views = visible.views_of(database).map(|view| (view.name.as_str(), "VIEW"));
+    let computed = visible.computed_of(database).map(|table| (table.name, "SYSTEM VIEW"));
     let mut names: Vec<_> = tables.chain(views).chain(computed).collect();
     names.sort_unstable();
     for (name, kind) in names {

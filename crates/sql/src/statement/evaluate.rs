@@ -69,6 +69,7 @@ impl Session {
             parameters: &[],
             cancel: &self.cancel,
             hints: &[],
+            access: &self.access,
         }
     }
 }

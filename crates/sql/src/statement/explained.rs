@@ -87,6 +87,9 @@ impl Session {
             return Ok(Outcome::Rows(RowStream::ready(tabular(Vec::new()))?));
         }
         let running = session.plan().ok_or_else(MysqlError::statement_not_explainable)?;
+        if !running.explainable && !self.access.is_unlimited() {
+            return Err(MysqlError::view_not_explainable());
+        }
         let work = match &*running.work {
             Work::Into { work, .. } => work,
             work => work,

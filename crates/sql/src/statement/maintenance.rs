@@ -1,6 +1,7 @@
 //! ANALYZE TABLE, CHECK TABLE, CHECKSUM TABLE, OPTIMIZE TABLE, REPAIR TABLE, LOAD INDEX INTO CACHE, FLUSH, KILL.
 
 use super::{alter, evaluate, metadata};
+use crate::accounts::authorize_kill;
 use crate::binder::partition::bind_partition_function;
 use crate::binder::view_faults;
 use crate::parser::ast::{
@@ -279,6 +280,7 @@ pub(super) fn kill(
     let (value, ty) = evaluate::constant(session, target, text)?;
     let id = value.as_integer().and_then(|id| u64::try_from(id).ok());
     let id = id.ok_or_else(|| MysqlError::no_such_thread(evaluate::text(&value, &ty)))?;
+    authorize_kill(session, id)?;
     let reason = if query_only { CancelReason::QueryKilled } else { CancelReason::ConnectionKilled };
     session.instance.kill(id, reason)?;
     // Whoever kills itself is told by the error.

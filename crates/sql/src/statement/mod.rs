@@ -17,6 +17,7 @@
 //! | `set` | SET |
 //! | `histograms` | ANALYZE TABLE .. HISTOGRAM |
 //! | `maintenance` | ANALYZE, CHECK, CHECKSUM, REPAIR TABLE, LOAD INDEX, FLUSH, KILL |
+//! | `table_uses` | which tables a planned statement uses |
 //! | [`evaluate`] | expressions without a table |
 
 mod alter;
@@ -41,14 +42,14 @@ mod resource_groups;
 mod select_into;
 pub(crate) mod set;
 mod short_read;
+mod table_uses;
 mod transport;
 #[cfg(test)]
 mod transport_tests;
 mod views;
 
-use crate::accounts::password::AuthPlugin;
 use crate::advice::advise;
-use crate::parser::ast::{PrepareSource, Statement, StatementKind, UserSpec};
+use crate::parser::ast::{PrepareSource, Statement, StatementKind};
 use crate::result::{Done, RowSet};
 use crate::session::{Outcome, RowStream, Session};
 use crate::show;
@@ -176,9 +177,12 @@ impl Session {
                 }
             }
             StatementKind::ResourceGroup(statement) => resource_groups::run(self, statement)?,
-            StatementKind::AlterUser { if_exists, users } => alter_users(self, *if_exists, users)?,
-            StatementKind::CreateUser { .. } => return Err(MysqlError::not_supported("CREATE USER")),
-            StatementKind::DropUser { .. } => return Err(MysqlError::not_supported("DROP USER")),
+            StatementKind::CreateUser { .. }
+            | StatementKind::AlterUser { .. }
+            | StatementKind::DropUser { .. }
+            | StatementKind::RenameUser(_)
+            | StatementKind::Grant(_)
+            | StatementKind::Revoke(_) => self.change_accounts(kind)?,
             StatementKind::LockTables(tables) => self.lock_tables(tables)?,
             StatementKind::UnlockTables => self.unlock_tables()?,
             StatementKind::Query(_)
@@ -210,25 +214,25 @@ impl Session {
     }
 }
 
-fn alter_users(session: &mut Session, if_exists: bool, users: &[UserSpec]) -> Result<(), MysqlError> {
-    for user in users {
-        let plugin = user.plugin.as_ref().map(|plugin| {
-            AuthPlugin::from_name(&plugin.value).ok_or_else(|| MysqlError::plugin_not_loaded(&plugin.value))
-        });
-        let plugin = plugin.transpose()?;
-        let name = if user.account.current { session.entry.user.clone() } else { user.account.user.clone() };
-        let accounts = session.instance.accounts();
-        if if_exists && accounts.login(&name).is_none() {
-            let missing = format!("'{name}'@'{}'", user.account.host);
-            session.warnings.note(MysqlError::cannot_user("ALTER USER", missing));
-            continue;
-        }
-        match &user.password {
-            Some(password) => accounts.set_password(&name, plugin, password)?,
-            None => return Err(MysqlError::not_supported("ALTER USER without IDENTIFIED BY")),
+impl Session {
+    /// The statements that change accounts, or what is granted to them.
+    fn change_accounts(&mut self, kind: &StatementKind) -> Result<(), MysqlError> {
+        let instance = self.instance.clone();
+        let accounts = instance.accounts();
+        match kind {
+            StatementKind::CreateUser { if_not_exists, users, options } => {
+                accounts.create(self, *if_not_exists, users, *options)
+            }
+            StatementKind::AlterUser { if_exists, users, options } => {
+                accounts.alter(self, *if_exists, users, *options)
+            }
+            StatementKind::DropUser { if_exists, users } => accounts.drop_users(self, *if_exists, users),
+            StatementKind::RenameUser(renamed) => accounts.rename(self, renamed),
+            StatementKind::Grant(grant) => accounts.grant(self, grant),
+            StatementKind::Revoke(revoke) => accounts.revoke(self, revoke),
+            _ => Err(MysqlError::internal("a statement that changes no accounts")),
         }
     }
-    Ok(())
 }
 
 /// How the statement is counted.
@@ -328,6 +332,9 @@ fn commits_first(kind: &StatementKind) -> bool {
             | StatementKind::AlterUser { .. }
             | StatementKind::CreateUser { .. }
             | StatementKind::DropUser { .. }
+            | StatementKind::RenameUser(_)
+            | StatementKind::Grant(_)
+            | StatementKind::Revoke(_)
             | StatementKind::Flush(_)
             | StatementKind::Advise { verify: true, .. }
     )

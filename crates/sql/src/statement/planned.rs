@@ -5,9 +5,10 @@ use super::evaluate;
 use super::execution::Execution;
 use super::explained::How;
 use super::short_read::ShortWay;
+use crate::accounts::authorize;
 use crate::binder;
 use crate::bound::{
-    BoundDelete, BoundInsert, BoundKind, BoundStatement, BoundSubquery, BoundUpdate, InsertRows, tables_of,
+    BoundDelete, BoundInsert, BoundKind, BoundStatement, BoundSubquery, BoundUpdate, InsertRows,
 };
 use crate::digest::Digest;
 use crate::explain;
@@ -19,9 +20,8 @@ use crate::result::{ColumnMeta, Done};
 use crate::sample_text::with_values;
 use crate::session::settings::Settings;
 use crate::session::{OptimizerTrace, Outcome, RowStream, Session, Supposed, TableUse};
-use crate::system_table::SYSTEM_DATABASE;
 use leafline_access::{Judged, Planner};
-use leafline_table::{LockStrength, TableId};
+use leafline_table::TableId;
 use leafline_types::error::errno;
 use leafline_types::expr::build;
 use leafline_types::{ExprType, MysqlError, SqlType, Value};
@@ -47,6 +47,10 @@ pub(crate) struct Planned {
     catalog_version: u64,
     /// The version of the session's own tables.
     own_tables: u64,
+    /// The version of the accounts: what it does was allowed then.
+    access_version: u64,
+    /// Who runs it may see how.
+    explainable: bool,
     /// The tables it uses.
     uses: Vec<TableUse>,
     settings: Settings,
@@ -75,6 +79,7 @@ enum Chosen {
 pub(crate) struct RunningPlan {
     pub(super) work: Arc<Work>,
     pub(super) parts: Arc<PlanParts>,
+    pub(super) explainable: bool,
 }
 
 impl fmt::Debug for RunningPlan {
@@ -255,7 +260,7 @@ impl Planned {
         Ok(session.instance.engine().catalog_version() == self.catalog_version)
     }
 
-    /// Whether it still stands: same definitions, same settings, tables of about the same size.
+    /// Whether it still stands: same definitions, same accounts, same settings, tables of about the same size.
     fn is_current(&self, session: &Session, parameters: &[Value]) -> bool {
         let engine = session.instance.engine();
         let about = |then: u64, now: u64| now <= then.max(16) * GROWTH && then <= now.max(16) * GROWTH;
@@ -269,6 +274,7 @@ impl Planned {
             })
             && self.catalog_version == engine.catalog_version()
             && self.own_tables == session.own_tables_version()
+            && self.access_version == session.access.version()
             && self.database.as_deref() == session.database()
             && self.settings == session.settings
             && self.sizes.iter().all(|&(table, rows)| about(rows, engine.row_count(table)))
@@ -315,19 +321,16 @@ impl Session {
         sql: &str,
         parameters: Option<&[Value]>,
     ) -> Result<Option<Planned>, MysqlError> {
+        // What is only prepared and not planned tells nothing yet.
+        let tells = is_planned(&statement.kind) || matches!(statement.kind, StatementKind::Explain(_));
+        if tells || parameters.is_some() {
+            authorize(self, &statement.kind)?;
+        }
         let (kind, how) = match &statement.kind {
             StatementKind::Explain(explain) => (&*explain.statement, Some(How::of(explain))),
             kind => (kind, None),
         };
-        if !matches!(
-            kind,
-            StatementKind::Query(_)
-                | StatementKind::SelectInto { .. }
-                | StatementKind::Insert(_)
-                | StatementKind::Load(_)
-                | StatementKind::Update(_)
-                | StatementKind::Delete(_)
-        ) {
+        if !is_planned(kind) {
             return match how {
                 Some(_) => Err(MysqlError::not_supported("EXPLAIN of this statement")),
                 None => Ok(None),
@@ -365,6 +368,7 @@ impl Session {
         } = bound;
         warnings.extend_from_slice(&statement.hints.warnings);
         self.refuse_system_table(&bound)?;
+        let explainable = self.check_explained(how.is_some(), (&bound, &subqueries, &views))?;
         let (uses, sizes) = self.tables_used(&bound, &subqueries, &views);
         if parameters.is_some() {
             self.use_tables(&uses)?;
@@ -374,7 +378,7 @@ impl Session {
             }
         }
         let window = window_of(kind, &mut bound)?;
-        let traces = parameters.is_some() && self.traces(&uses);
+        let traces = parameters.is_some() && explainable && self.traces(&uses);
         let tells = Tells { of_other_ways: how.is_some() || traces, of_steps: traces };
         let PlannedWork { mut work, parts, trace } =
             self.plan_bound(bound, &subqueries, parameters.unwrap_or_default(), tells)?;
@@ -398,6 +402,8 @@ impl Session {
             beside_times,
             catalog_version: catalog.version(),
             own_tables: self.own_tables_version(),
+            access_version: self.access.version(),
+            explainable,
             uses,
             settings: self.settings.clone(),
             database: self.database().map(str::to_owned),
@@ -410,24 +416,6 @@ impl Session {
         }))
     }
 
-    /// The tables and views that a statement uses, and how many rows there are in those that it reads.
-    fn tables_used(
-        &self,
-        bound: &BoundKind,
-        subqueries: &[BoundSubquery],
-        views: &[(String, String)],
-    ) -> (Vec<TableUse>, Vec<(TableId, u64)>) {
-        let (mut uses, mut sizes) = (Vec::new(), Vec::new());
-        tables_of(bound, subqueries, &mut |table, relation| {
-            sizes.push((table.id, self.instance.engine().row_count(table.id)));
-            let strength = relation.lock.map(|lock| lock.strength);
-            uses.extend(TableUse::new(self, table, Some(&relation.alias), strength));
-        });
-        self.uses_of_changes(bound, &mut uses);
-        uses.extend(views.iter().map(|(database, name)| TableUse::of_view(self, database, name)));
-        (uses, sizes)
-    }
-
     /// Whether planning is traced. That of what only reads tables that are made for it is not: it may show what was.
     fn traces(&self, uses: &[TableUse]) -> bool {
         self.settings.optimizer_trace.enabled && !uses.is_empty()
@@ -438,48 +426,6 @@ impl Session {
         if let Some(trace) = trace {
             let text = explain::explain_trace(sql, &trace, work.document(parts));
             self.optimizer_trace = Some(OptimizerTrace::new(sql, text, self.settings.optimizer_trace));
-        }
-    }
-
-    /// The tables that a statement changes, or looks at because it changes others.
-    fn uses_of_changes(&self, bound: &BoundKind, uses: &mut Vec<TableUse>) {
-        let (target, foreign) = match bound {
-            BoundKind::Select(_) => (None, None),
-            BoundKind::Insert(insert) => (Some((&insert.table, &insert.alias)), Some(&insert.foreign)),
-            BoundKind::Update(update) => (None, Some(&update.foreign)),
-            BoundKind::Delete(delete) => (None, Some(&delete.foreign)),
-        };
-        if let Some((table, alias)) = target {
-            uses.extend(TableUse::new(self, table, Some(alias), Some(LockStrength::Update)));
-        }
-        for references in foreign.into_iter().flat_map(|foreign| foreign.tables.values()) {
-            for (parent, ..) in references.parents.iter().filter_map(|reference| reference.parent.as_ref()) {
-                uses.extend(TableUse::new(self, parent, None, None));
-            }
-            for child in &references.children {
-                uses.extend(TableUse::new(self, &child.child, None, Some(LockStrength::Update)));
-            }
-        }
-    }
-
-    /// The server's own tables are not changed by statements that could leave in them what it cannot read.
-    fn refuse_system_table(&self, bound: &BoundKind) -> Result<(), MysqlError> {
-        let (command, tables): (_, Vec<_>) = match bound {
-            BoundKind::Select(_) => return Ok(()),
-            BoundKind::Insert(insert) => ("INSERT", vec![&insert.table]),
-            BoundKind::Update(update) => {
-                ("UPDATE", update.targets.iter().map(|target| &target.table).collect())
-            }
-            BoundKind::Delete(delete) => {
-                ("DELETE", delete.targets.iter().map(|target| &target.table).collect())
-            }
-        };
-        match tables.iter().find(|table| table.database == SYSTEM_DATABASE) {
-            Some(table) => {
-                let (user, host) = (&self.entry.user, &self.entry.host);
-                Err(MysqlError::table_access_denied(command, user, host, &table.name))
-            }
-            None => Ok(()),
         }
     }
 
@@ -574,7 +520,7 @@ impl Session {
     ) -> Result<Outcome, MysqlError> {
         if !matches!(*planned.work, Work::Explain { .. }) {
             let (work, parts) = (planned.work.clone(), planned.parts.clone());
-            self.entry.set_plan(RunningPlan { work, parts });
+            self.entry.set_plan(RunningPlan { work, parts, explainable: planned.explainable });
             planned.tell_uses(self);
         }
         let estimated = match &*planned.work {
@@ -663,6 +609,19 @@ impl Session {
         let root = operator::build(&plan.root, false);
         Ok(RowStream::running(columns.clone(), root, execution, window, self.statement_uses()))
     }
+}
+
+/// Whether statements of that kind are bound and planned.
+fn is_planned(kind: &StatementKind) -> bool {
+    matches!(
+        kind,
+        StatementKind::Query(_)
+            | StatementKind::SelectInto { .. }
+            | StatementKind::Insert(_)
+            | StatementKind::Load(_)
+            | StatementKind::Update(_)
+            | StatementKind::Delete(_)
+    )
 }
 
 /// With SQL_CALC_FOUND_ROWS: the LIMIT, which is taken off the query.

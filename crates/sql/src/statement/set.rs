@@ -64,11 +64,8 @@ pub(crate) fn set(
                 set_transaction(session, *scope, isolation, *read_only)?;
             }
             SetItem::Password { account, password } => {
-                let user = match account {
-                    Some(account) if !account.current => account.user.clone(),
-                    _ => session.entry.user.clone(),
-                };
-                session.instance.accounts().set_password(&user, None, password)?;
+                let instance = session.instance.clone();
+                instance.accounts().set_password(session, account.as_ref(), password)?;
             }
         }
     }

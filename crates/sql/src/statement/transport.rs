@@ -8,6 +8,7 @@ use super::create::{BEING_FILLED, is_there, publish, specification};
 use super::definitions::database_of;
 use super::metadata;
 use super::partitions::partitioning;
+use crate::accounts::Privilege;
 use crate::parser::ast::{
     CreateTable, Ident, Load, LoadField, LoadSource, Span, Statement, StatementKind, TableName,
 };
@@ -117,7 +118,7 @@ fn write_table(
 /// IMPORT TABLE.
 ///
 /// # Errors
-/// 1050 if there is a table of that name, 1033 for a file that is damaged or none, 1808 if its rows are not of its definition; what loading returns.
+/// 1142 if a table of that name may not be made, 1050 if there is one, 1033 for a file that is damaged or none, 1808 if its rows are not of its definition; what loading returns.
 /// There is no such table then.
 pub(super) fn import_table(
     session: &mut Session,
@@ -129,6 +130,7 @@ pub(super) fn import_table(
     let as_exported = TableName { database: None, name: ident(&definition.name) };
     let name = name.unwrap_or(&as_exported);
     let database = database_of(session, name)?;
+    session.access.check_table(Privilege::Create | Privilege::Insert, &database, &name.name.value)?;
     is_there(session, name, false, false)?;
     in_plain_settings(session, |session| {
         let create = statement(session, &definition, (&database, &name.name.value), path)?;

@@ -1,6 +1,7 @@
 //! CREATE VIEW, ALTER VIEW, DROP VIEW.
 
 use super::definitions::database_of;
+use crate::accounts::definer_of;
 use crate::binder::view_def;
 use crate::parser::ast::{CreateView, DropView, ViewVerb};
 use crate::result::Done;
@@ -18,7 +19,11 @@ pub(super) fn create_view(session: &mut Session, create: &CreateView, sql: &str)
         });
     }
     let (view, warning) = view_def(create, &database, sql, &session.bind_context(&[]))?;
+    let definer = definer_of(&view);
     session.instance.engine().create_view(view, create.verb != ViewVerb::Create)?;
+    if create.definer.is_some() && !session.instance.accounts().has_definer(&definer) {
+        session.warnings.note(MysqlError::no_such_definer(&definer.user, &definer.host));
+    }
     warning.into_iter().for_each(|warning| session.warnings.warn(warning));
     Ok(Done::default())
 }

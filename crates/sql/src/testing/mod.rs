@@ -155,6 +155,7 @@ impl Database {
             parameters: &[],
             cancel: &CancelToken::new(),
             hints: &statement.hints.elsewhere,
+            access: crate::accounts::Access::unlimited(),
         };
         let bound = bind(&statement, sql, &context)?;
         let select = match bound.kind {

@@ -11,7 +11,7 @@
 //! | index    | 4, table id u64, position u16   | index id u64, name, kind u8, parts (u16 count, each: column u16, descending u8, length of its beginning u32 (0: all of it)), tree u64, root page u64, comment, invisible u8, packing u8 (see `catalog::packing`) |
 //! | check    | 5, table id u64, position u16   | name, text of the condition, enforced u8 |
 //! | foreign key | 6, table id u64, position u16 | name, columns (u16 count, each u16), database and name of the parent, names of its columns (as many), ON DELETE u8, ON UPDATE u8 (0 NO ACTION, 1 RESTRICT, 2 CASCADE, 3 SET NULL) |
-//! | view     | 7, view id u64                  | database, name, count of columns u16 and their names, text of the query, algorithm u8 (0 UNDEFINED, 1 MERGE, 2 TEMPTABLE; +16 with LOCAL CHECK OPTION, +32 with CASCADED CHECK OPTION) |
+//! | view     | 7, view id u64                  | database, name, count of columns u16 and their names, text of the query, algorithm u8 (0 UNDEFINED, 1 MERGE, 2 TEMPTABLE; +16 with LOCAL CHECK OPTION, +32 with CASCADED CHECK OPTION, +64 with SQL SECURITY INVOKER, +128 if who defines it follows: user, host) |
 //! | histogram | 8, table id u64, position of the column u16, piece u16 | see `catalog::histogram` |
 //! | dropped column | 9, table id u64, number u16 | see `catalog::stored` |
 //! | partitioning | 10, table id u64         | method u8 (0 RANGE, 1 LIST, 2 HASH, 3 KEY), flags u8 (1 LINEAR, 2 KEY without columns, 4 partitions were listed, 8 by a function), text of the function, columns that decide (u16 count, each u16) |
@@ -62,6 +62,8 @@ const INVISIBLE: u8 = 16;
 
 const CHECK_LOCAL: u8 = 16;
 const CHECK_CASCADED: u8 = 32;
+const BY_INVOKER: u8 = 64;
+const HAS_DEFINER: u8 = 128;
 
 /// A row of the catalog.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -95,7 +97,12 @@ impl CatalogRow {
             CheckOption::Local => CHECK_LOCAL,
             CheckOption::Cascaded => CHECK_CASCADED,
         };
-        out.string(&view.query).u8(algorithm | check_option);
+        let security = if view.by_invoker { BY_INVOKER } else { 0 };
+        let definer = if view.definer.is_some() { HAS_DEFINER } else { 0 };
+        out.string(&view.query).u8(algorithm | check_option | security | definer);
+        if let Some((user, host)) = &view.definer {
+            out.string(user).string(host);
+        }
         CatalogRow { key: key(VIEW, view.id, None), payload: out.finish() }
     }
 
@@ -288,7 +295,7 @@ pub(super) fn decode_view(id: u64, payload: &[u8]) -> Result<ViewDef> {
     let query = from.string()?;
     let options = from.u8()?;
     let checks = CHECK_LOCAL | CHECK_CASCADED;
-    let algorithm = match options & !checks {
+    let algorithm = match options & !(checks | BY_INVOKER | HAS_DEFINER) {
         0 => ViewAlgorithm::Undefined,
         1 => ViewAlgorithm::Merge,
         2 => ViewAlgorithm::TempTable,
@@ -300,8 +307,13 @@ pub(super) fn decode_view(id: u64, payload: &[u8]) -> Result<ViewDef> {
         CHECK_CASCADED => CheckOption::Cascaded,
         other => return Err(from.damaged(format!("check option {other} is not known"))),
     };
+    let definer = match options & HAS_DEFINER {
+        0 => None,
+        _ => Some((from.string()?, from.string()?)),
+    };
     from.end()?;
-    Ok(ViewDef { id, database, name, columns, query, algorithm, check_option })
+    let by_invoker = options & BY_INVOKER != 0;
+    Ok(ViewDef { id, database, name, columns, query, algorithm, check_option, definer, by_invoker })
 }
 
 fn encode_foreign_key(key: &ForeignKeyDef) -> Vec<u8> {

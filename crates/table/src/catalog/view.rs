@@ -63,4 +63,8 @@ pub struct ViewDef {
     pub algorithm: ViewAlgorithm,
     /// WITH CHECK OPTION.
     pub check_option: CheckOption,
+    /// The user and the host of the account that defines it; none of views of before there were accounts.
+    pub definer: Option<(String, String)>,
+    /// SQL SECURITY INVOKER: it may do what who uses it may do, not what its definer may.
+    pub by_invoker: bool,
 }

@@ -86,6 +86,8 @@ fn every_definition_survives_opening_again() {
         query: "SELECT 1, 2".into(),
         algorithm: ViewAlgorithm::TempTable,
         check_option: CheckOption::Cascaded,
+        definer: Some(("joe".into(), "%".into())),
+        by_invoker: true,
     };
     engine.create_view(new_view, false).unwrap();
     let shown = |table: &TableDef| {

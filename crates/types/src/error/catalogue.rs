@@ -92,6 +92,7 @@ catalogue! {
     1091 "42000" ER_CANT_DROP_FIELD_OR_KEY cannot_drop(name) "Can't DROP '{name}'; check that column/key exists";
     1093 "HY000" ER_UPDATE_TABLE_USED update_table_used(table) "You can't specify target table '{table}' for update in FROM clause";
     1094 "HY000" ER_NO_SUCH_THREAD no_such_thread(id) "Unknown thread id: {id}";
+    1095 "HY000" ER_KILL_DENIED_ERROR kill_denied(id) "You are not owner of thread {id}";
     1096 "HY000" ER_NO_TABLES_USED no_tables_used() "No tables used";
     1097 "HY000" ER_TOO_BIG_SET too_many_strings(column, kind) "Too many strings for column {column} and {kind}";
     1099 "HY000" ER_TABLE_NOT_LOCKED_FOR_WRITE table_locked_for_read(table) "Table '{table}' was locked with a READ lock and can't be updated";
@@ -111,12 +112,16 @@ catalogue! {
     1118 "42000" ER_TOO_BIG_ROWSIZE too_big_row_size(max) "Row size too large. The maximum row size for the used table type, not counting BLOBs, is {max}. This includes storage overhead, check the manual. You have to change some columns to TEXT or BLOBs";
     1129 "HY000" ER_HOST_IS_BLOCKED host_is_blocked(host) "Host '{host}' is blocked because of many failed logins; try again in some seconds";
     1130 "HY000" ER_HOST_NOT_PRIVILEGED host_not_privileged(host) "Host '{host}' is not allowed to connect to this MySQL server";
+    1133 "42000" ER_PASSWORD_NO_MATCH password_no_match() "Can't find any matching row in the user table";
     1136 "21S01" ER_WRONG_VALUE_COUNT_ON_ROW wrong_value_count(row) "Column count doesn't match value count at row {row}";
     1138 "22004" ER_INVALID_USE_OF_NULL invalid_use_of_null() "Invalid use of NULL value";
     1140 "42000" ER_MIX_OF_GROUP_FUNC_AND_FIELDS nonaggregated_column(number, clause, column) "In aggregated query without GROUP BY, expression #{number} of {clause} contains nonaggregated column '{column}'; this is incompatible with sql_mode=only_full_group_by";
     1141 "42000" ER_NONEXISTING_GRANT no_such_grant(user, host) "There is no such grant defined for user '{user}' on host '{host}'";
     1142 "42000" ER_TABLEACCESS_DENIED_ERROR table_access_denied(command, user, host, table) "{command} command denied to user '{user}'@'{host}' for table '{table}'";
+    1143 "42000" ER_COLUMNACCESS_DENIED_ERROR column_access_denied(command, user, host, column, table) "{command} command denied to user '{user}'@'{host}' for column '{column}' in table '{table}'";
+    1144 "42000" ER_ILLEGAL_GRANT_FOR_TABLE illegal_grant_for_table() "Illegal GRANT/REVOKE command; please consult the manual to see which privileges can be used";
     1146 "42S02" ER_NO_SUCH_TABLE no_such_table(database, table) "Table '{database}.{table}' doesn't exist";
+    1147 "42000" ER_NONEXISTING_TABLE_GRANT no_such_table_grant(user, host, table) "There is no such grant defined for user '{user}' on host '{host}' on table '{table}'";
     1149 "42000" ER_SYNTAX_ERROR syntax_error() "You have an error in your SQL syntax; check the manual that corresponds to your MySQL server version for the right syntax to use";
     1153 "08S01" ER_NET_PACKET_TOO_LARGE packet_too_large() "Got a packet bigger than 'max_allowed_packet' bytes";
     1156 "08S01" ER_NET_PACKETS_OUT_OF_ORDER packets_out_of_order() "Got packets out of order";
@@ -141,6 +146,8 @@ catalogue! {
     1210 "HY000" ER_WRONG_ARGUMENTS wrong_arguments(place) "Incorrect arguments to {place}";
     1213 "40001" ER_LOCK_DEADLOCK deadlock() "Deadlock found when trying to get lock; try restarting transaction";
     1215 "HY000" ER_CANNOT_ADD_FOREIGN cannot_add_foreign_key() "Cannot add foreign key constraint";
+    1216 "23000" ER_NO_REFERENCED_ROW hidden_no_referenced_row() "Cannot add or update a child row: a foreign key constraint fails";
+    1217 "23000" ER_ROW_IS_REFERENCED hidden_row_is_referenced() "Cannot delete or update a parent row: a foreign key constraint fails";
     1221 "HY000" ER_WRONG_USAGE wrong_usage(first, second) "Incorrect usage of {first} and {second}";
     1222 "21000" ER_WRONG_NUMBER_OF_COLUMNS_IN_SELECT wrong_number_of_columns_in_select() "The used SELECT statements have a different number of columns";
     1223 "HY000" ER_CANT_UPDATE_WITH_READLOCK conflicting_read_lock() "Can't execute the query because you have a conflicting read lock";
@@ -172,6 +179,7 @@ catalogue! {
     1265 "01000" WARN_DATA_TRUNCATED data_truncated(column, row) "Data truncated for column '{column}' at row {row}";
     1266 "HY000" ER_WARN_USING_OTHER_HANDLER using_other_engine(engine, table) "Using storage engine {engine} for table '{table}'";
     1267 "HY000" ER_CANT_AGGREGATE_2COLLATIONS illegal_mix_of_collations(first, first_coercibility, second, second_coercibility, operation) "Illegal mix of collations ({first},{first_coercibility}) and ({second},{second_coercibility}) for operation '{operation}'";
+    1269 "HY000" ER_REVOKE_GRANTS cannot_revoke_all() "Can't revoke all privileges for one or more of the requested users";
     1271 "HY000" ER_CANT_AGGREGATE_NCOLLATIONS illegal_mix_of_many_collations(operation) "Illegal mix of collations for operation '{operation}'";
     1273 "HY000" ER_UNKNOWN_COLLATION unknown_collation(name) "Unknown collation: '{name}'";
     1280 "42000" ER_WRONG_NAME_FOR_INDEX wrong_index_name(name) "Incorrect index name '{name}'";
@@ -191,6 +199,7 @@ catalogue! {
     1317 "70100" ER_QUERY_INTERRUPTED query_interrupted() "Query execution was interrupted";
     1327 "42000" ER_SP_UNDECLARED_VAR undeclared_variable(name) "Undeclared variable: {name}";
     1329 "02000" ER_SP_FETCH_NO_DATA no_data() "No data - zero rows fetched, selected, or processed";
+    1345 "HY000" ER_VIEW_NO_EXPLAIN view_not_explainable() "EXPLAIN/SHOW can not be issued; lacking privileges for underlying table";
     1347 "HY000" ER_WRONG_OBJECT wrong_object(database, name, kind) "'{database}.{name}' is not {kind}";
     1348 "HY000" ER_NONUPDATEABLE_COLUMN non_updatable_column(column) "Column '{column}' is not updatable";
     1350 "HY000" ER_VIEW_SELECT_CLAUSE view_with_clause(clause) "View's SELECT contains a '{clause}' clause";
@@ -212,6 +221,7 @@ catalogue! {
     1395 "HY000" ER_VIEW_DELETE_MERGE_VIEW delete_from_join_view(view) "Can not delete from join view '{view}'";
     1396 "HY000" ER_CANNOT_USER cannot_user(operation, user) "Operation {operation} failed for {user}";
     1406 "22001" ER_DATA_TOO_LONG data_too_long(column, row) "Data too long for column '{column}' at row {row}";
+    1410 "42000" ER_CANT_CREATE_USER_WITH_GRANT cannot_create_user_by_grant() "You are not allowed to create a user with GRANT";
     1411 "HY000" ER_WRONG_VALUE_FOR_TYPE wrong_value_for_function(kind, value, function) "Incorrect {kind} value: '{value}' for function {function}";
     1412 "HY000" ER_TABLE_DEF_CHANGED table_definition_changed() "Table definition has changed, please retry transaction";
     1421 "HY000" ER_STMT_HAS_NO_OPEN_CURSOR no_open_cursor(statement) "The statement ({statement}) has no open cursor.";
@@ -223,12 +233,14 @@ catalogue! {
     1439 "42000" ER_TOO_BIG_DISPLAYWIDTH too_big_display_width(column, max) "Display width out of range for column '{column}' (max = {max})";
     1441 "22008" ER_DATETIME_FUNCTION_OVERFLOW datetime_overflow(function) "Datetime function: {function} field overflow";
     1443 "HY000" ER_VIEW_PREVENT_UPDATE view_prevents_change(table, statement, target) "The definition of table '{table}' prevents operation {statement} on table '{target}'.";
+    1449 "HY000" ER_NO_SUCH_USER no_such_definer(user, host) "The user specified as a definer ('{user}'@'{host}') does not exist";
     1450 "HY000" ER_FORBID_SCHEMA_CHANGE change_of_schema(from, to) "Changing schema from '{from}' to '{to}' is not allowed.";
     1451 "23000" ER_ROW_IS_REFERENCED_2 row_is_referenced(detail) "Cannot delete or update a parent row: a foreign key constraint fails ({detail})";
     1452 "23000" ER_NO_REFERENCED_ROW_2 no_referenced_row(detail) "Cannot add or update a child row: a foreign key constraint fails ({detail})";
     1461 "42000" ER_MAX_PREPARED_STMT_COUNT_REACHED too_many_prepared_statements(max) "Can't create more than max_prepared_stmt_count statements (current value: {max})";
     1462 "HY000" ER_VIEW_RECURSIVE view_recursive(database, name) "`{database}`.`{name}` contains view recursion";
     1467 "HY000" ER_AUTOINC_READ_FAILED auto_increment_exhausted() "Failed to read auto-increment value from storage engine";
+    1470 "HY000" ER_WRONG_STRING_LENGTH wrong_string_length(text, what, most) "String '{text}' is too long for {what} (should be no longer than {most})";
     1471 "HY000" ER_NON_INSERTABLE_TABLE non_insertable_table(table, statement) "The target table {table} of the {statement} is not insertable-into";
     1479 "HY000" ER_PARTITION_REQUIRES_VALUES_ERROR partition_requires_values(method, words) "Syntax error: {method} PARTITIONING requires definition of VALUES {words} for each partition";
     1480 "HY000" ER_PARTITION_WRONG_VALUES_ERROR partition_wrong_values(method, words) "Only {method} PARTITIONING can use VALUES {words} in partition definition";
@@ -310,6 +322,7 @@ catalogue! {
     1822 "HY000" ER_FK_NO_INDEX_PARENT fk_no_parent_index(name, table) "Failed to add the foreign key constraint. Missing index for constraint '{name}' in the referenced table '{table}'";
     1824 "HY000" ER_FK_CANNOT_OPEN_PARENT fk_cannot_open_parent(table) "Failed to open the referenced table '{table}'";
     1826 "HY000" ER_FK_DUP_NAME fk_duplicate_name(name) "Duplicate foreign key constraint name '{name}'";
+    1827 "HY000" ER_PASSWORD_FORMAT password_format() "The password hash doesn't have the expected format.";
     1828 "HY000" ER_FK_COLUMN_CANNOT_DROP fk_column_cannot_drop(column, name) "Cannot drop column '{column}': needed in a foreign key constraint '{name}'";
     1829 "HY000" ER_FK_COLUMN_CANNOT_DROP_CHILD fk_column_cannot_drop_child(column, name, table) "Cannot drop column '{column}': needed in a foreign key constraint '{name}' of table '{table}'";
     1830 "HY000" ER_FK_COLUMN_NOT_NULL fk_column_not_null(column, name) "Column '{column}' cannot be NOT NULL: needed in a foreign key constraint '{name}' SET NULL";
@@ -358,6 +371,8 @@ catalogue! {
     3157 "22032" ER_JSON_DOCUMENT_TOO_DEEP json_document_too_deep() "The JSON document exceeds the maximum depth.";
     3158 "22032" ER_JSON_DOCUMENT_NULL_KEY json_null_key() "JSON documents may not contain NULL member names.";
     3159 "HY000" ER_SECURE_TRANSPORT_REQUIRED secure_transport_required() "Connections using insecure transport are prohibited while --require_secure_transport=ON.";
+    3162 "HY000" ER_USER_DOES_NOT_EXIST user_does_not_exist(user) "Authorization ID {user} does not exist.";
+    3163 "HY000" ER_USER_ALREADY_EXISTS user_already_exists(user) "Authorization ID {user} already exists.";
     3165 "42000" ER_INVALID_JSON_PATH_ARRAY_CELL json_path_no_cell() "A path expression is not a path to a cell in an array.";
     3170 "HY000" ER_CAPACITY_EXCEEDED capacity_exceeded(bytes, variable, consequence) "Memory capacity of {bytes} bytes for '{variable}' exceeded. {consequence}";
     3502 "HY000" ER_UNSUPPORTED_INDEX_ALGORITHM index_algorithm_not_supported(algorithm) "This storage engine does not support the {algorithm} index algorithm, storage engine default was used instead.";
@@ -388,6 +403,7 @@ catalogue! {
     3599 "HY000" ER_WINDOW_FUNCTION_IGNORES_FRAME window_function_ignores_frame(function, window) "Window function '{function}' ignores the frame clause of window '{window}' and aggregates over the whole partition";
     3601 "HY000" ER_INVALID_NO_OF_ARGS too_many_arguments(function, count, max) "Too many arguments for function {function}: {count}; maximum allowed is {max}.";
     3602 "HY000" ER_FIELD_IN_GROUPING_NOT_GROUP_BY grouping_argument_not_key(number) "Argument #{number} of GROUPING function is not in GROUP BY";
+    3619 "HY000" ER_ILLEGAL_PRIVILEGE_LEVEL illegal_privilege_level(privilege) "Illegal privilege level specified for {privilege}";
     3637 "HY000" ER_NOT_HINT_UPDATABLE_VARIABLE not_hint_updatable(variable) "Variable '{variable}' cannot be set using SET_VAR hint.";
     3650 "HY000" ER_RESOURCE_GROUP_EXISTS resource_group_exists(name) "Resource Group '{name}' exists";
     3651 "HY000" ER_RESOURCE_GROUP_NOT_EXISTS no_such_resource_group(name) "Resource Group '{name}' does not exist.";

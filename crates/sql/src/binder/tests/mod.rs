@@ -96,6 +96,7 @@ fn bind_with(tables: &Tables, sql: &str, only_full_group_by: bool) -> Result<Bou
         parameters: &[],
         cancel: &CancelToken::new(),
         hints: &statement.hints.elsewhere,
+        access: crate::accounts::Access::unlimited(),
     };
     bind(&statement, sql, &context)
 }

@@ -1,5 +1,6 @@
 //! A subquery's tables as tables of the block around it.
 
+use crate::accounts::Privileges;
 use crate::binder::dependency::{is_exact, unique_keys};
 use crate::bound::merge::{empty_block, map_tree};
 use crate::bound::{
@@ -89,6 +90,7 @@ pub(super) fn add_relation(block: &mut BoundSelect, source: RelationSource, type
         lock: None,
         view: None,
         generated: Default::default(),
+        granted: Privileges::EVERYTHING,
     });
     position
 }

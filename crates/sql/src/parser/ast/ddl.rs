@@ -1,6 +1,6 @@
 //! Definitions: databases, tables, columns, indexes.
 
-use super::{Expr, Ident, PartitionBy, Query, Span, TableName};
+use super::{AccountName, Expr, Ident, PartitionBy, Query, Span, TableName};
 use crate::parser::lexer::LexMode;
 use leafline_table::{CheckOption, ReferentialAction, ViewAlgorithm};
 
@@ -385,6 +385,10 @@ pub struct CreateView {
     pub verb: ViewVerb,
     /// ALGORITHM.
     pub algorithm: ViewAlgorithm,
+    /// DEFINER.
+    pub definer: Option<AccountName>,
+    /// SQL SECURITY INVOKER: `Some(true)`, SQL SECURITY DEFINER: `Some(false)`.
+    pub by_invoker: Option<bool>,
     /// The view.
     pub name: TableName,
     /// The names of its columns; empty for those of the query.

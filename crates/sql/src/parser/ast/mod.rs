@@ -5,6 +5,7 @@
 //! checked against a catalog; what the grammar knows but the engine does not do yet is either refused while
 //! parsing (error 1235) or kept as a node that the binder refuses.
 
+mod account;
 mod alter;
 mod ddl;
 mod dml;
@@ -16,6 +17,7 @@ mod resource_group;
 mod statement;
 mod window;
 
+pub use account::*;
 pub use alter::*;
 pub use ddl::*;
 pub use dml::*;

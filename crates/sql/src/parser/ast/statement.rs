@@ -1,9 +1,10 @@
 //! Statements and the administrative ones among them.
 
 use super::{
-    AlterDatabase, AlterTable, CreateDatabase, CreateTable, CreateTableLike, CreateView, Delete,
-    DropDatabase, DropTable, DropView, Expr, Ident, Insert, Into, KeyDefinition, Load, PartitionMaintenance,
-    Query, RenameTable, ResourceGroupStatement, Span, StatementHints, TableName, Update, VariableScope,
+    AccountName, AlterDatabase, AlterTable, CreateDatabase, CreateTable, CreateTableLike, CreateView, Delete,
+    DropDatabase, DropTable, DropView, Expr, Grant, Ident, Insert, Into, KeyDefinition, Load,
+    PartitionMaintenance, Query, RenameTable, ResourceGroupStatement, Revoke, StatementHints, TableName,
+    Update, UserOptions, UserSpec, VariableScope,
 };
 use leafline_table::CheckDepth;
 
@@ -186,6 +187,8 @@ pub enum StatementKind {
         if_not_exists: bool,
         /// The accounts.
         users: Vec<UserSpec>,
+        /// What is said of all of them.
+        options: UserOptions,
     },
     /// ALTER USER.
     AlterUser {
@@ -193,6 +196,8 @@ pub enum StatementKind {
         if_exists: bool,
         /// The accounts.
         users: Vec<UserSpec>,
+        /// What is said of all of them.
+        options: UserOptions,
     },
     /// DROP USER.
     DropUser {
@@ -201,6 +206,12 @@ pub enum StatementKind {
         /// The accounts.
         users: Vec<AccountName>,
     },
+    /// RENAME USER: from, to.
+    RenameUser(Vec<(AccountName, AccountName)>),
+    /// GRANT.
+    Grant(Box<Grant>),
+    /// REVOKE.
+    Revoke(Box<Revoke>),
     /// LOCK TABLES.
     LockTables(Vec<TableLock>),
     /// UNLOCK TABLES.
@@ -353,6 +364,8 @@ pub enum ShowKind {
     Plugins,
     /// GRANTS [FOR account].
     Grants(Option<AccountName>),
+    /// CREATE USER account.
+    CreateUser(AccountName),
     /// COLLATION.
     Collation,
     /// CHARACTER SET.
@@ -440,30 +453,6 @@ pub enum PrepareSource {
     Text(String),
     /// A user variable.
     Variable(String),
-}
-
-/// `'user'@'host'`.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct AccountName {
-    /// The user; empty for `CURRENT_USER()`, which `current` marks.
-    pub user: String,
-    /// The host, `%` when not written.
-    pub host: String,
-    /// CURRENT_USER, CURRENT_USER(), USER().
-    pub current: bool,
-    /// Where it stands.
-    pub span: Span,
-}
-
-/// An account with its password.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct UserSpec {
-    /// The account.
-    pub account: AccountName,
-    /// The plugin of IDENTIFIED WITH.
-    pub plugin: Option<Ident>,
-    /// The password of IDENTIFIED BY, in clear.
-    pub password: Option<String>,
 }
 
 /// One table of LOCK TABLES.

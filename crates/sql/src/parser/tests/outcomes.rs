@@ -380,6 +380,10 @@ const ACCEPTED: &[&str] = &[
     "ALTER USER 'root'@'localhost' IDENTIFIED BY 'x'",
     "ALTER USER CURRENT_USER() IDENTIFIED BY 'x'",
     "DROP USER IF EXISTS a, 'b'@'127.0.0.1'",
+    "ALTER USER a ACCOUNT LOCK PASSWORD EXPIRE",
+    "RENAME USER a TO b, c@localhost TO 'd'",
+    "GRANT ALL ON *.* TO a",
+    "REVOKE IF EXISTS SELECT, CREATE VIEW ON a.b FROM a IGNORE UNKNOWN USER",
 ];
 
 /// Statements that are not MySQL's.
@@ -615,8 +619,9 @@ const REFUSED: &[&str] = &[
     "FLUSH HOSTS",
     "CALL p(1)",
     "LOAD XML INFILE 'x' INTO TABLE t",
-    "GRANT ALL ON *.* TO a",
-    "REVOKE ALL ON *.* FROM a",
+    "GRANT r TO a",
+    "GRANT SELECT (b) ON t TO a",
+    "REVOKE r FROM a",
     "HANDLER t OPEN",
     "XA START 'x'",
     "HELP 'x'",
@@ -632,8 +637,7 @@ const REFUSED: &[&str] = &[
     "RESTART",
     "LOCK INSTANCE FOR BACKUP",
     "CREATE USER a IDENTIFIED BY 'x' REQUIRE SSL",
-    "ALTER USER a ACCOUNT LOCK",
-    "RENAME USER a TO b",
+    "ALTER USER a PASSWORD EXPIRE INTERVAL 1 DAY",
 ];
 
 /// Every statement of the lists.

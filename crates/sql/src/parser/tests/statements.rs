@@ -128,8 +128,37 @@ fn accounts_have_hosts_and_passwords() {
         panic!()
     };
     assert_eq!((users[0].account.user.as_str(), users[0].account.host.as_str()), ("a b", "localhost"));
-    assert_eq!(users[0].password.as_deref(), Some("p"));
-    assert_eq!((users[1].account.host.as_str(), users[1].password.is_none()), ("%", true));
+    assert_eq!(users[0].secret, Some(Secret::Password("p".into())));
+    assert_eq!((users[1].account.host.as_str(), users[1].secret.is_none()), ("%", true));
+}
+
+#[test]
+fn grants_have_privileges_and_a_level() {
+    use crate::accounts::Privilege::{CreateTemporaryTables, GrantOption, ReplicationClient, Select};
+    use crate::parser::ast::{GrantLevel, PrivilegeList};
+    let of = |sql: &str| match kind(sql) {
+        StatementKind::Grant(grant) => *grant,
+        other => panic!("{sql}: {other:?}"),
+    };
+    let grant =
+        of("GRANT select, Create Temporary Tables, usage ON `a\\_b`.* TO x, 'y'@'h' WITH GRANT OPTION");
+    assert_eq!(grant.privileges, PrivilegeList::These(vec![Select, CreateTemporaryTables]));
+    let GrantLevel::Database(Some(name)) = &grant.level else { panic!("{:?}", grant.level) };
+    assert_eq!((name.value.as_str(), grant.accounts.len(), grant.with_grant_option), ("a\\_b", 2, true));
+    assert_eq!(of("GRANT ALL PRIVILEGES ON *.* TO x").level, GrantLevel::Global);
+    assert_eq!(of("GRANT ALL ON * TO x").level, GrantLevel::Database(None));
+    assert!(
+        matches!(of("GRANT ALL ON TABLE d.t TO x").level, GrantLevel::Table(name) if name.database.is_some())
+    );
+    let StatementKind::Revoke(revoke) = kind("REVOKE GRANT OPTION, REPLICATION CLIENT ON t FROM x") else {
+        panic!()
+    };
+    assert_eq!(revoke.privileges, PrivilegeList::These(vec![GrantOption, ReplicationClient]));
+    let StatementKind::Revoke(revoke) = kind("REVOKE ALL, GRANT OPTION FROM x") else { panic!() };
+    assert_eq!((revoke.level, revoke.if_exists), (None, false));
+    assert!(
+        matches!(kind("REVOKE ALL ON t FROM x"), StatementKind::Revoke(revoke) if revoke.level.is_some())
+    );
 }
 
 #[test]

@@ -146,7 +146,7 @@ impl ForeignKeys {
     ) -> Result<(), MysqlError> {
         let action = if to.is_some() { child.on_update } else { child.on_delete };
         let mut search = KeySearch::new(&child.child, &child.index, from)?;
-        let refused = || MysqlError::row_is_referenced(&child.described);
+        let refused = || child.violated();
         // As in InnoDB, a row that refers to itself is in its own way.
         if child.child.id == table.id && (to.is_some() || action.refuses()) && search.has_key(row)? {
             return Err(refused());
@@ -223,7 +223,7 @@ impl ForeignKeys {
                 _ => true,
             };
             if !fits {
-                return Err(MysqlError::row_is_referenced(&child.described));
+                return Err(child.violated());
             }
             *slot = match value {
                 Value::String(_) | Value::Bytes(_) => {
@@ -296,7 +296,7 @@ fn check_parent(
         }
     }
     transaction.note_told();
-    Err(MysqlError::no_referenced_row(&reference.described))
+    Err(reference.violated())
 }
 
 /// A key as error 1761 shows it.

@@ -1,0 +1,247 @@
+//! What a session, or the definer of a view, may do.
+//!
+//! An [`Access`] is computed when a session begins and whenever accounts have changed since, so that each check is a look at it. What is
+//! granted on everything counts for every database, what is granted on a database for every table of it. Of several grants on databases
+//! whose patterns a name fits the most specific one counts, as in MySQL.
+
+use super::Accounts;
+use super::host::{ClientHost, LOCALHOST};
+use super::privilege::{Privilege, Privileges};
+use super::set::{AccountId, AccountSet, literal_name};
+use crate::information_schema;
+use crate::show::like_exactly;
+use leafline_table::ViewDef;
+use leafline_types::MysqlError;
+use std::collections::BTreeMap;
+use std::sync::{Arc, LazyLock};
+
+/// What somebody may do.
+#[derive(Debug)]
+pub struct Access {
+    /// That of the accounts that it was computed from.
+    version: u64,
+    /// `None`: everything, whatever the accounts say.
+    rights: Option<Rights>,
+}
+
+#[derive(Debug)]
+struct Rights {
+    set: Arc<AccountSet>,
+    account: AccountId,
+    client: ClientHost,
+    global: Privileges,
+    /// On databases, the more specific patterns first.
+    databases: Vec<(String, Privileges)>,
+    tables: BTreeMap<(String, String), Privileges>,
+    /// Nothing is allowed until the password is changed.
+    expired: bool,
+}
+
+/// Who defines a view: root, if it is of before there were accounts.
+pub(crate) fn definer_of(view: &ViewDef) -> AccountId {
+    match &view.definer {
+        Some((user, host)) => AccountId::new(user, host),
+        None => Accounts::root(),
+    }
+}
+
+static EVERYTHING: LazyLock<Access> = LazyLock::new(|| Access::everything(0));
+
+impl Access {
+    /// Of a program that embeds the database.
+    pub(crate) fn everything(version: u64) -> Access {
+        Access { version, rights: None }
+    }
+
+    /// The same, of no version in particular.
+    pub(crate) fn unlimited() -> &'static Access {
+        &EVERYTHING
+    }
+
+    /// Of a client at `client` that was let in by `account`. Nothing is granted to an account that there is no more.
+    pub(super) fn of(version: u64, set: &Arc<AccountSet>, account: &AccountId, client: &str) -> Access {
+        let client = ClientHost::new(client);
+        let known = set.accounts.get(account);
+        let (databases, tables) = match known {
+            Some(_) => (set.databases_for(&account.user, &client), set.tables_for(&account.user, &client)),
+            None => Default::default(),
+        };
+        let rights = Rights {
+            account: account.clone(),
+            client,
+            global: known.map_or(Privileges::NONE, |known| known.global),
+            databases,
+            tables,
+            expired: known.is_some_and(|known| known.expired),
+            set: set.clone(),
+        };
+        Access { version, rights: Some(rights) }
+    }
+
+    /// Of the account that a view says, for what the view reads.
+    ///
+    /// # Errors
+    /// 1449 if there is no such account any more.
+    pub(crate) fn of_definer(&self, view: &ViewDef) -> Result<Option<Access>, MysqlError> {
+        let Some(rights) = self.rights.as_ref().filter(|_| !view.by_invoker) else { return Ok(None) };
+        let named = definer_of(view);
+        let definer = rights.set.definer(&named);
+        let definer = definer.ok_or_else(|| MysqlError::no_such_definer(&named.user, &named.host))?;
+        // Where it would be a client: wherever its host part says.
+        let host = if definer.host.contains(['%', '_', '/']) { LOCALHOST } else { &definer.host };
+        let mut access = Access::of(self.version, &rights.set, definer, host);
+        if let Some(of_definer) = &mut access.rights {
+            // Grants are for the account itself.
+            of_definer.databases = rights.set.databases_of(definer);
+            of_definer.tables = rights.set.tables_of(definer);
+        }
+        Ok(Some(access))
+    }
+
+    /// That of the accounts that it was computed from.
+    #[inline]
+    pub(crate) fn version(&self) -> u64 {
+        self.version
+    }
+
+    /// Whether it is a program's that embeds the database.
+    pub(crate) fn is_unlimited(&self) -> bool {
+        self.rights.is_none()
+    }
+
+    /// Whether the password has to be changed before anything else.
+    pub(crate) fn is_expired(&self) -> bool {
+        self.rights.as_ref().is_some_and(|rights| rights.expired)
+    }
+
+    /// The account; that of root for a program that embeds the database.
+    pub(crate) fn account(&self) -> AccountId {
+        self.rights.as_ref().map_or_else(Accounts::root, |rights| rights.account.clone())
+    }
+
+    /// What is granted on everything.
+    pub(crate) fn on_everything(&self) -> Privileges {
+        self.rights.as_ref().map_or(Privileges::EVERYTHING, |rights| rights.global)
+    }
+
+    /// What may be done with a database as a whole, and with every table of it.
+    pub(crate) fn on_database(&self, database: &str) -> Privileges {
+        let Some(rights) = &self.rights else { return Privileges::EVERYTHING };
+        let database = information_schema::database(database).unwrap_or(database);
+        let fits = |(pattern, _): &&(String, Privileges)| like_exactly(database, pattern);
+        let granted = rights.databases.iter().find(fits).map_or(Privileges::NONE, |(_, granted)| *granted);
+        let everybody = match information_schema::is_standard(database) {
+            true => Privileges::of(Privilege::Select),
+            false => Privileges::NONE,
+        };
+        rights.global | granted | everybody
+    }
+
+    /// What may be done with every database that fits a pattern: with the one of that name, if it is a name, else what is granted by that
+    /// very pattern.
+    pub(crate) fn on_pattern(&self, pattern: &str) -> Privileges {
+        let Some(rights) = &self.rights else { return Privileges::EVERYTHING };
+        match literal_name(pattern) {
+            Some(name) => self.on_database(&name),
+            None => {
+                let granted = rights.databases.iter().find(|(known, _)| known == pattern);
+                rights.global | granted.map_or(Privileges::NONE, |(_, granted)| *granted)
+            }
+        }
+    }
+
+    /// What may be done with a table or view.
+    pub(crate) fn on_table(&self, database: &str, table: &str) -> Privileges {
+        let Some(rights) = &self.rights else { return Privileges::EVERYTHING };
+        let granted = match rights.tables.is_empty() {
+            true => None,
+            false => rights.tables.get(&(database.to_owned(), table.to_owned())),
+        };
+        self.on_database(database) | granted.copied().unwrap_or(Privileges::NONE)
+    }
+
+    /// Whether it may know of a table or view: if it may do anything with it.
+    pub(crate) fn sees_table(&self, database: &str, table: &str) -> bool {
+        self.on_table(database, table).has_any(Privileges::OF_TABLES | Privilege::GrantOption)
+    }
+
+    /// Whether it may know of a database: if it may do anything with it, or with a table in it.
+    pub(crate) fn sees_database(&self, database: &str) -> bool {
+        self.enters_database(database) || self.on_everything().has(Privilege::ShowDatabases)
+    }
+
+    /// Whether it may make a database its current one.
+    pub(crate) fn enters_database(&self, database: &str) -> bool {
+        let Some(rights) = &self.rights else { return true };
+        information_schema::is_for_everybody(database)
+            || self.on_database(database).has_any(Privileges::OF_DATABASES | Privilege::GrantOption)
+            || rights.tables.iter().any(|((of, _), granted)| of == database && !granted.is_empty())
+    }
+
+    /// Error 1142: something of `wanted` may not be done with a table.
+    pub(crate) fn table_denied(&self, wanted: impl std::fmt::Display, table: &str) -> MysqlError {
+        let (user, host) = self.user_and_client();
+        MysqlError::table_access_denied(wanted, user, host, table)
+    }
+
+    /// Error 1143: a column may not be read.
+    pub(crate) fn column_denied(&self, column: &str, table: &str) -> MysqlError {
+        let (user, host) = self.user_and_client();
+        MysqlError::column_access_denied(Privilege::Select.name(), user, host, column, table)
+    }
+
+    /// Error 1044: a database is nothing for this account.
+    pub(crate) fn database_denied(&self, database: &str) -> MysqlError {
+        let account = self.account();
+        MysqlError::database_access_denied(account.user, account.host, database)
+    }
+
+    /// The user, and where the client is.
+    fn user_and_client(&self) -> (String, String) {
+        match &self.rights {
+            Some(rights) => (rights.account.user.clone(), rights.client.text().to_owned()),
+            None => (Accounts::root().user, LOCALHOST.to_owned()),
+        }
+    }
+
+    /// Whether every one of `wanted` may be done with a table.
+    ///
+    /// # Errors
+    /// 1142, with those that may not.
+    pub(crate) fn check_table(
+        &self,
+        wanted: impl Into<Privileges>,
+        database: &str,
+        table: &str,
+    ) -> Result<(), MysqlError> {
+        let missing = wanted.into() - self.on_table(database, table);
+        if missing.is_empty() { Ok(()) } else { Err(self.table_denied(missing, table)) }
+    }
+
+    /// Whether every one of `wanted` may be done with a database.
+    ///
+    /// # Errors
+    /// 1044.
+    pub(crate) fn check_database(
+        &self,
+        wanted: impl Into<Privileges>,
+        database: &str,
+    ) -> Result<(), MysqlError> {
+        match self.on_database(database).has_all(wanted.into()) {
+            true => Ok(()),
+            false => Err(self.database_denied(database)),
+        }
+    }
+
+    /// Whether one of `wanted` is granted on everything.
+    ///
+    /// # Errors
+    /// 1227, with all of them.
+    pub(crate) fn check_any(&self, wanted: &[Privilege]) -> Result<(), MysqlError> {
+        if wanted.iter().any(|wanted| self.on_everything().has(*wanted)) {
+            return Ok(());
+        }
+        let names: Vec<&str> = wanted.iter().map(|wanted| wanted.name()).collect();
+        Err(MysqlError::specific_access_denied(names.join(" or ")))
+    }
+}

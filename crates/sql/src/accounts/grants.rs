@@ -1,0 +1,317 @@
+//! GRANT and REVOKE.
+//!
+//! Who grants must have what is granted, and the right to grant it, at that level. Each statement changes the accounts of all whom it
+//! names or of none.
+
+use super::privilege::{Privilege, Privileges, Reach};
+use super::set::{Account, AccountId, AccountSet, TableGrant};
+use super::users::{account_of, check_may_change, check_not_damaged, this_second};
+use super::{Access, Accounts};
+use crate::information_schema;
+use crate::parser::ast::{Grant, GrantLevel, PrivilegeList, Revoke, TableName};
+use crate::session::Session;
+use leafline_types::MysqlError;
+
+/// What a GRANT or REVOKE is about.
+enum Level {
+    Everything,
+    /// The databases of a pattern.
+    Databases(String),
+    Table(String, String),
+}
+
+impl Level {
+    /// What can be granted there.
+    fn all(&self) -> Privileges {
+        match self {
+            Level::Everything => Privileges::STATIC | Privileges::DYNAMIC,
+            Level::Databases(_) => Privileges::OF_DATABASES,
+            Level::Table(..) => Privileges::OF_TABLES,
+        }
+    }
+
+    /// The level that a statement says.
+    ///
+    /// # Errors
+    /// 1046 without a current database.
+    fn of(session: &Session, level: &GrantLevel) -> Result<Level, MysqlError> {
+        let current = || session.database().map(str::to_owned).ok_or_else(MysqlError::no_database_selected);
+        Ok(match level {
+            GrantLevel::Global => Level::Everything,
+            GrantLevel::Database(Some(name)) => Level::Databases(name.value.clone()),
+            GrantLevel::Database(None) => Level::Databases(as_pattern(&current()?)),
+            GrantLevel::Table(TableName { database, name }) => {
+                let database = database.as_ref().map_or_else(current, |name| Ok(name.value.clone()))?;
+                Level::Table(database, name.value.clone())
+            }
+        })
+    }
+
+    /// What of a list is meant there.
+    ///
+    /// # Errors
+    /// 3619, 1221 and 1144 for privileges that cannot be granted there.
+    fn named(&self, list: &PrivilegeList) -> Result<Privileges, MysqlError> {
+        let PrivilegeList::These(list) = list else { return Ok(self.all()) };
+        let named: Privileges = list.iter().copied().collect();
+        let foreign = named - self.all() - Privileges::of(Privilege::GrantOption);
+        if let Some(dynamic) = foreign.iter().find(|privilege| privilege.reach() == Reach::Dynamic) {
+            return Err(MysqlError::illegal_privilege_level(dynamic.name()));
+        }
+        match self {
+            Level::Databases(_) if !foreign.is_empty() => {
+                Err(MysqlError::wrong_usage("DB GRANT", "GLOBAL PRIVILEGES"))
+            }
+            Level::Table(..) if !foreign.is_empty() => Err(MysqlError::illegal_grant_for_table()),
+            _ => Ok(named),
+        }
+    }
+
+    /// What somebody may do there.
+    fn held(&self, access: &Access) -> Privileges {
+        match self {
+            Level::Everything => access.on_everything(),
+            Level::Databases(pattern) => access.on_pattern(pattern),
+            Level::Table(database, table) => access.on_table(database, table),
+        }
+    }
+
+    /// Whether the session may grant, and revoke, these there.
+    ///
+    /// # Errors
+    /// 1045 on everything, 1044 on databases, 1142 on a table, 1227 for a dynamic privilege.
+    fn check(&self, accounts: &Accounts, access: &Access, named: Privileges) -> Result<(), MysqlError> {
+        let held = self.held(access);
+        let fixed = (named - Privileges::DYNAMIC) | Privilege::GrantOption;
+        if access.is_unlimited() {
+            return Ok(());
+        }
+        if !(named - Privileges::DYNAMIC).is_empty() || named.is_empty() {
+            let missing = fixed - held;
+            match self {
+                _ if missing.is_empty() => {}
+                Level::Everything => {
+                    let account = access.account();
+                    return Err(MysqlError::access_denied(account.user, account.host, "YES"));
+                }
+                Level::Databases(pattern) => return Err(access.database_denied(pattern)),
+                Level::Table(_, table) => return Err(access.table_denied(missing, table)),
+            }
+        }
+        let set = accounts.set();
+        let grantable = set.accounts.get(&access.account()).map_or(Privileges::NONE, |own| own.grantable);
+        match ((named & Privileges::DYNAMIC) - grantable).is_empty() {
+            true => Ok(()),
+            false => Err(MysqlError::specific_access_denied("GRANT OPTION")),
+        }
+    }
+}
+
+/// A name of a database as the pattern that nothing else fits.
+fn as_pattern(name: &str) -> String {
+    name.replace('\\', r"\\").replace('_', r"\_").replace('%', r"\%")
+}
+
+impl Accounts {
+    /// GRANT.
+    ///
+    /// # Errors
+    /// 1410 for an account that is not there; 1146 for a table that is not, unless CREATE is granted on it; those of what cannot be
+    /// granted there, or not by the session; what the engine returns.
+    pub(crate) fn grant(&self, session: &Session, grant: &Grant) -> Result<(), MysqlError> {
+        let alone = self.alone();
+        let mut set = (*self.set()).clone();
+        check_not_damaged(&set)?;
+        let level = Level::of(session, &grant.level)?;
+        let mut named = level.named(&grant.privileges)?;
+        if let PrivilegeList::All = grant.privileges {
+            // Of dynamic ones those that the session may grant, as in MySQL.
+            named = self.of_dynamic_grantable(&session.access, named);
+        }
+        level.check(self, &session.access, named)?;
+        check_names(session, &level, named)?;
+        if grant.with_grant_option {
+            named |= Privilege::GrantOption.into();
+        }
+        for name in &grant.accounts {
+            let id = account_of(&session.access, name);
+            check_may_change(&session.access, &set, &id)?;
+            if !set.accounts.contains_key(&id) {
+                return Err(MysqlError::cannot_create_user_by_grant());
+            }
+            add(&mut set, session, &id, (&level, named));
+        }
+        self.put(set, &alone)
+    }
+
+    /// All privileges, without the dynamic ones that the session may not grant.
+    fn of_dynamic_grantable(&self, access: &Access, named: Privileges) -> Privileges {
+        if access.is_unlimited() {
+            return named;
+        }
+        let set = self.set();
+        let grantable = set.accounts.get(&access.account()).map_or(Privileges::NONE, |own| own.grantable);
+        named - (Privileges::DYNAMIC - grantable)
+    }
+
+    /// REVOKE.
+    ///
+    /// # Errors
+    /// 1141 and 1147 for what was not granted, 1269 for an account that is not there whose everything is revoked; those of what cannot be
+    /// revoked there, or not by the session; what the engine returns.
+    pub(crate) fn revoke(&self, session: &mut Session, revoke: &Revoke) -> Result<(), MysqlError> {
+        let alone = self.alone();
+        let mut set = (*self.set()).clone();
+        check_not_damaged(&set)?;
+        let level = revoke.level.as_ref().map(|level| Level::of(session, level)).transpose()?;
+        let named = match &level {
+            Some(level) => level.named(&revoke.privileges)?,
+            None => Privileges::EVERYTHING,
+        };
+        match (&level, &revoke.privileges) {
+            (Some(level @ Level::Everything), PrivilegeList::All) => {
+                let named = self.of_dynamic_grantable(&session.access, named);
+                level.check(self, &session.access, named)?;
+            }
+            (Some(level), _) => level.check(self, &session.access, named)?,
+            // As in MySQL: who may make accounts, or change those tables.
+            (None, _) if session.access.on_database("mysql").has(Privilege::Update) => {}
+            (None, _) => session.access.check_any(&[Privilege::CreateUser])?,
+        }
+        for name in &revoke.accounts {
+            let id = account_of(&session.access, name);
+            check_may_change(&session.access, &set, &id)?;
+            let removed = match (&level, set.accounts.contains_key(&id)) {
+                (_, false) if revoke.ignore_unknown => {
+                    session.warnings.warn(MysqlError::user_does_not_exist(&id));
+                    continue;
+                }
+                (None, false) => Err(MysqlError::cannot_revoke_all()),
+                (Some(_), false) => Err(MysqlError::no_such_grant(&id.user, &id.host)),
+                (None, true) => {
+                    take_all(&mut set, &id);
+                    Ok(())
+                }
+                (Some(level), true) => take(&mut set, &id, (level, named)),
+            };
+            match removed {
+                Err(error) if revoke.if_exists => session.warnings.warn(error),
+                removed => removed?,
+            }
+        }
+        self.put(set, &alone)
+    }
+}
+
+/// Whether what is granted on is there.
+///
+/// # Errors
+/// 1146 for a table that is not, unless CREATE is granted on it; 1044 and 1142 for the database that is nobody's.
+fn check_names(session: &Session, level: &Level, named: Privileges) -> Result<(), MysqlError> {
+    match level {
+        Level::Everything => Ok(()),
+        Level::Databases(pattern) if information_schema::is_standard(pattern) => {
+            Err(session.access.database_denied(pattern))
+        }
+        Level::Databases(_) => Ok(()),
+        Level::Table(database, table) if information_schema::is_standard(database) => {
+            Err(session.access.table_denied(named, table))
+        }
+        Level::Table(database, table) => {
+            let catalog = session.instance.engine().catalog();
+            let is_there = catalog.table(database, table).is_some()
+                || catalog.view(database, table).is_some()
+                || information_schema::definition(database, table).is_some();
+            match is_there || named.has(Privilege::Create) {
+                true => Ok(()),
+                false => Err(MysqlError::no_such_table(database, table)),
+            }
+        }
+    }
+}
+
+/// Adds to what is granted to an account.
+fn add(set: &mut AccountSet, session: &Session, id: &AccountId, (level, named): (&Level, Privileges)) {
+    match level {
+        Level::Everything => {
+            if let Some(account) = set.accounts.get_mut(id) {
+                let option = named.has(Privilege::GrantOption);
+                let dynamic = named & Privileges::DYNAMIC;
+                let only_dynamic = (named - Privileges::DYNAMIC).without(Privilege::GrantOption).is_empty();
+                account.global |= named.without(Privilege::GrantOption);
+                if option {
+                    account.grantable |= dynamic;
+                }
+                // GRANT OPTION of a statement about dynamic privileges is about these alone.
+                if option && (dynamic.is_empty() || !only_dynamic) {
+                    account.global |= Privilege::GrantOption.into();
+                }
+            }
+        }
+        Level::Databases(pattern) => {
+            let granted = set.databases.entry((id.clone(), pattern.clone())).or_default();
+            *granted |= named;
+            if granted.is_empty() {
+                set.databases.remove(&(id.clone(), pattern.clone()));
+            }
+        }
+        Level::Table(database, table) => {
+            let key = (id.clone(), database.clone(), table.clone());
+            let before = set.tables.get(&key).map_or(Privileges::NONE, |grant| grant.privileges);
+            if !(before | named).is_empty() {
+                let grant = TableGrant {
+                    privileges: before | named,
+                    grantor: session.access.account().plain(),
+                    granted: this_second(session),
+                };
+                set.tables.insert(key, grant);
+            }
+        }
+    }
+}
+
+/// Takes from what is granted to an account.
+fn take(
+    set: &mut AccountSet,
+    id: &AccountId,
+    (level, named): (&Level, Privileges),
+) -> Result<(), MysqlError> {
+    match level {
+        Level::Everything => {
+            if let Some(Account { global, grantable, .. }) = set.accounts.get_mut(id) {
+                *global = *global - named;
+                *grantable = *grantable & *global;
+            }
+        }
+        Level::Databases(pattern) => {
+            let key = (id.clone(), pattern.clone());
+            let Some(granted) = set.databases.get_mut(&key) else {
+                return Err(MysqlError::no_such_grant(&id.user, &id.host));
+            };
+            *granted = *granted - named;
+            if granted.is_empty() {
+                set.databases.remove(&key);
+            }
+        }
+        Level::Table(database, table) => {
+            let key = (id.clone(), database.clone(), table.clone());
+            let Some(grant) = set.tables.get_mut(&key) else {
+                return Err(MysqlError::no_such_table_grant(&id.user, &id.host, table));
+            };
+            grant.privileges = grant.privileges - named;
+            if grant.privileges.is_empty() {
+                set.tables.remove(&key);
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Takes everything that is granted to an account.
+fn take_all(set: &mut AccountSet, id: &AccountId) {
+    if let Some(account) = set.accounts.get_mut(id) {
+        (account.global, account.grantable) = (Privileges::NONE, Privileges::NONE);
+    }
+    set.databases.retain(|(of, _), _| of != id);
+    set.tables.retain(|(of, ..), _| of != id);
+}

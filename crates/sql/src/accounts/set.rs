@@ -1,0 +1,307 @@
+//! The accounts and what is granted to them, as they are at one moment.
+//!
+//! A set never changes: who changes accounts makes another one, writes it, and puts it in the place of the one before. Sessions keep the
+//! one that they have read until their next statement.
+
+use super::host::{ClientHost, HostPattern};
+use super::password::StoredPassword;
+use super::privilege::Privileges;
+use leafline_types::DateTime;
+use std::cmp::Ordering;
+use std::collections::BTreeMap;
+use std::fmt;
+
+/// The name of an account: a user, and the pattern of the hosts that it is for.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct AccountId {
+    /// The user; empty for anybody.
+    pub user: String,
+    /// The host pattern.
+    pub host: String,
+}
+
+impl AccountId {
+    /// `user`@`host`.
+    pub fn new(user: impl Into<String>, host: impl Into<String>) -> AccountId {
+        AccountId { user: user.into(), host: host.into() }
+    }
+
+    /// As `CURRENT_USER()` shows it.
+    pub fn plain(&self) -> String {
+        format!("{}@{}", self.user, self.host)
+    }
+
+    /// As SHOW GRANTS quotes it.
+    pub(crate) fn backquoted(&self) -> String {
+        use crate::show::statement_text::quoted;
+        format!("{}@{}", quoted(&self.user), quoted(&self.host))
+    }
+}
+
+/// As errors quote it.
+impl fmt::Display for AccountId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "'{}'@'{}'", self.user, self.host)
+    }
+}
+
+/// How an account is kept from being used, if what is on disk cannot be read.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Secret {
+    Password(StoredPassword),
+    /// The plugin and the text of a row that say nothing that we understand.
+    Unreadable(String, String),
+}
+
+/// An account.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Account {
+    pub(crate) secret: Secret,
+    /// ACCOUNT LOCK.
+    pub(crate) locked: bool,
+    /// PASSWORD EXPIRE.
+    pub(crate) expired: bool,
+    /// PASSWORD EXPIRE NEVER.
+    pub(crate) never_expires: bool,
+    /// When the password was changed last, in UTC.
+    pub(crate) changed: Option<DateTime>,
+    /// What is granted on everything, GRANT OPTION of the static ones among it.
+    pub(crate) global: Privileges,
+    /// Those of the dynamic ones that it may grant.
+    pub(crate) grantable: Privileges,
+}
+
+impl Account {
+    pub(crate) fn new(password: StoredPassword) -> Account {
+        Account {
+            secret: Secret::Password(password),
+            locked: false,
+            expired: false,
+            never_expires: false,
+            changed: None,
+            global: Privileges::NONE,
+            grantable: Privileges::NONE,
+        }
+    }
+}
+
+/// What is granted on a table.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct TableGrant {
+    pub(crate) privileges: Privileges,
+    pub(crate) grantor: String,
+    /// When, in UTC.
+    pub(crate) granted: Option<DateTime>,
+}
+
+/// A database, as a pattern, and whom something is granted on it.
+pub(crate) type DatabaseKey = (AccountId, String);
+/// A database, a table of it, and whom something is granted on it.
+pub(crate) type TableKey = (AccountId, String, String);
+
+/// The accounts.
+#[derive(Clone, Default, Debug)]
+pub(crate) struct AccountSet {
+    pub(crate) accounts: BTreeMap<AccountId, Account>,
+    pub(crate) databases: BTreeMap<DatabaseKey, Privileges>,
+    pub(crate) tables: BTreeMap<TableKey, TableGrant>,
+    /// Why nobody can be let in: what is on disk does not say who may be, and what to do about it.
+    pub(crate) damage: Option<String>,
+}
+
+/// Something and the host pattern that it is for.
+fn more_specific(a: &str, b: &str) -> Ordering {
+    HostPattern::new(a).rank().cmp(&HostPattern::new(b).rank()).then_with(|| a.cmp(b))
+}
+
+impl AccountSet {
+    /// The account that a client who calls itself `user` is let in by: the first by host, and of several for the same host the one of that
+    /// name before the anonymous one.
+    pub(crate) fn account_for(&self, user: &str, client: &ClientHost) -> Option<(&AccountId, &Account)> {
+        let is_for = |id: &&AccountId| {
+            (id.user == user || id.user.is_empty()) && HostPattern::new(&id.host).matches(client)
+        };
+        let found = self.accounts.keys().filter(is_for);
+        let found = found.min_by(|a, b| {
+            more_specific(&a.host, &b.host).then_with(|| a.user.is_empty().cmp(&b.user.is_empty()))
+        })?;
+        self.accounts.get_key_value(found)
+    }
+
+    /// The account whose privileges a view has that names this one: it, or else the one that lets in its user from there. Dumps name
+    /// accounts of other servers.
+    pub(crate) fn definer<'d>(&'d self, named: &'d AccountId) -> Option<&'d AccountId> {
+        if self.accounts.contains_key(named) {
+            return Some(named);
+        }
+        let found = self.account_for(&named.user, &ClientHost::new(&named.host));
+        found.map(|(id, _)| id).filter(|id| id.user == named.user)
+    }
+
+    /// What is granted on databases to a client that was let in as `user`: patterns, the more specific first. As in MySQL the hosts of
+    /// grants are compared with where the client is, whichever account has let it in.
+    pub(crate) fn databases_for(&self, user: &str, client: &ClientHost) -> Vec<(String, Privileges)> {
+        let is_for = |id: &AccountId| id.user == user && HostPattern::new(&id.host).matches(client);
+        let found = self.databases.iter().filter(|((id, _), _)| is_for(id));
+        let mut found: Vec<_> = found.collect();
+        found.sort_by(|((a, first), _), ((b, second), _)| {
+            let specific = pattern_rank(first).cmp(&pattern_rank(second));
+            more_specific(&a.host, &b.host).then(specific).then_with(|| first.cmp(second))
+        });
+        found.into_iter().map(|((_, pattern), privileges)| (pattern.clone(), *privileges)).collect()
+    }
+
+    /// What is granted on tables to such a client, by database and table.
+    pub(crate) fn tables_for(
+        &self,
+        user: &str,
+        client: &ClientHost,
+    ) -> BTreeMap<(String, String), Privileges> {
+        let mut found: BTreeMap<(String, String), (&str, Privileges)> = BTreeMap::new();
+        for ((id, database, table), grant) in &self.tables {
+            if id.user != user || !HostPattern::new(&id.host).matches(client) {
+                continue;
+            }
+            let key = (database.clone(), table.clone());
+            let known = found.get(&key);
+            if known.is_none_or(|(host, _)| more_specific(&id.host, host) == Ordering::Less) {
+                found.insert(key, (&id.host, grant.privileges));
+            }
+        }
+        found.into_iter().map(|(key, (_, privileges))| (key, privileges)).collect()
+    }
+
+    /// What is granted on databases to that very account: patterns, the more specific first.
+    pub(crate) fn databases_of(&self, account: &AccountId) -> Vec<(String, Privileges)> {
+        let found = self.databases.iter().filter(|((id, _), _)| id == account);
+        let mut found: Vec<_> = found.map(|((_, pattern), granted)| (pattern.clone(), *granted)).collect();
+        found.sort_by(|(a, _), (b, _)| pattern_rank(a).cmp(&pattern_rank(b)).then_with(|| a.cmp(b)));
+        found
+    }
+
+    /// What is granted on tables to that very account, by database and table.
+    pub(crate) fn tables_of(&self, account: &AccountId) -> BTreeMap<(String, String), Privileges> {
+        let found = self.tables.iter().filter(|((id, ..), _)| id == account);
+        let named = |((_, database, table), grant): (&TableKey, &TableGrant)| {
+            ((database.clone(), table.clone()), grant.privileges)
+        };
+        found.map(named).collect()
+    }
+
+    /// Another name for an account, wherever it is named.
+    pub(crate) fn rename(&mut self, from: &AccountId, to: &AccountId) {
+        if let Some(account) = self.accounts.remove(from) {
+            self.accounts.insert(to.clone(), account);
+        }
+        let other = |id: AccountId| if id == *from { to.clone() } else { id };
+        let databases = std::mem::take(&mut self.databases).into_iter();
+        self.databases =
+            databases.map(|((id, database), granted)| ((other(id), database), granted)).collect();
+        let tables = std::mem::take(&mut self.tables).into_iter();
+        self.tables =
+            tables.map(|((id, database, table), granted)| ((other(id), database, table), granted)).collect();
+    }
+
+    /// Takes away an account, and what was granted to it.
+    pub(crate) fn remove(&mut self, id: &AccountId) {
+        self.accounts.remove(id);
+        self.databases.retain(|(of, _), _| of != id);
+        self.tables.retain(|(of, ..), _| of != id);
+    }
+}
+
+/// The name that a pattern without wildcards is.
+pub(crate) fn literal_name(pattern: &str) -> Option<String> {
+    if pattern_rank(pattern).0 {
+        return None;
+    }
+    let mut name = String::with_capacity(pattern.len());
+    let mut characters = pattern.chars();
+    while let Some(character) = characters.next() {
+        name.push(match character {
+            '\\' => characters.next().unwrap_or('\\'),
+            other => other,
+        });
+    }
+    Some(name)
+}
+
+/// What comes first is more specific: names before patterns, and these by how late their first wildcard is.
+fn pattern_rank(pattern: &str) -> (bool, usize) {
+    let mut escaped = false;
+    for (at, character) in pattern.char_indices() {
+        match character {
+            _ if escaped => escaped = false,
+            '\\' => escaped = true,
+            '%' | '_' => return (true, usize::MAX - at),
+            _ => {}
+        }
+    }
+    (false, 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::password::AuthPlugin;
+    use super::*;
+    use crate::accounts::Privilege;
+
+    fn set(accounts: &[(&str, &str)]) -> AccountSet {
+        let account = Account::new(StoredPassword::none(AuthPlugin::default()));
+        let accounts = accounts.iter().map(|(user, host)| (AccountId::new(*user, *host), account.clone()));
+        AccountSet { accounts: accounts.collect(), ..AccountSet::default() }
+    }
+
+    #[test]
+    fn the_most_specific_account_lets_in() {
+        let known =
+            [("joe", "%"), ("joe", "192.0.2.%"), ("", "localhost"), ("joe", "192.0.2.1"), ("ann", "%")];
+        let set = set(&known);
+        for (user, client, expected) in [
+            ("joe", "192.0.2.1", Some(("joe", "192.0.2.1"))),
+            ("joe", "192.0.2.9", Some(("joe", "192.0.2.%"))),
+            ("joe", "198.51.100.1", Some(("joe", "%"))),
+            // As in MySQL: the host decides before the user.
+            ("joe", "localhost", Some(("", "localhost"))),
+            ("eve", "127.0.0.1", Some(("", "localhost"))),
+            ("eve", "192.0.2.1", None),
+            ("Ann", "192.0.2.1", None),
+        ] {
+            let found = set.account_for(user, &ClientHost::new(client)).map(|(id, _)| id.clone());
+            assert_eq!(found, expected.map(|(user, host)| AccountId::new(user, host)), "{user} {client}");
+        }
+    }
+
+    #[test]
+    fn grants_are_found_by_where_the_client_is() {
+        let mut set = set(&[("joe", "%")]);
+        let grant = |set: &mut AccountSet, host: &str, pattern: &str, privilege: Privilege| {
+            set.databases.insert((AccountId::new("joe", host), pattern.into()), privilege.into());
+        };
+        grant(&mut set, "%", "d%", Privilege::Insert);
+        grant(&mut set, "%", r"d\_x", Privilege::Select);
+        grant(&mut set, "192.0.2.%", "%", Privilege::Delete);
+        let of = |client: &str| -> Vec<String> {
+            let found = set.databases_for("joe", &ClientHost::new(client));
+            found.into_iter().map(|(pattern, _)| pattern).collect()
+        };
+        assert_eq!(of("192.0.2.1"), ["%", r"d\_x", "d%"]);
+        assert_eq!(of("localhost"), [r"d\_x", "d%"]);
+    }
+
+    #[test]
+    fn who_is_renamed_keeps_what_is_granted_and_who_is_removed_loses_it() {
+        let mut set = set(&[("joe", "%")]);
+        let (joe, ann) = (AccountId::new("joe", "%"), AccountId::new("ann", "%"));
+        set.databases.insert((joe.clone(), "d".into()), Privilege::Select.into());
+        let grant = TableGrant { privileges: Privilege::Drop.into(), grantor: String::new(), granted: None };
+        set.tables.insert((joe.clone(), "d".into(), "t".into()), grant);
+        set.rename(&joe, &ann);
+        assert!(set.accounts.contains_key(&ann) && !set.accounts.contains_key(&joe));
+        assert!(
+            set.databases.keys().all(|(of, _)| *of == ann) && set.tables.keys().all(|(of, ..)| *of == ann)
+        );
+        set.remove(&ann);
+        assert!(set.accounts.is_empty() && set.databases.is_empty() && set.tables.is_empty());
+    }
+}

@@ -1,0 +1,263 @@
+//! CREATE USER, ALTER USER, DROP USER, RENAME USER and SET PASSWORD. Each changes all of its accounts or none.
+
+use super::password::{AuthPlugin, StoredPassword};
+use super::set::{Account, AccountId, AccountSet, Secret};
+use super::stored::{MAX_HOST, MAX_USER};
+use super::{Access, Accounts, Privilege};
+use crate::parser::ast::{self, AccountName, Expiry, UserOptions, UserSpec};
+use crate::session::Session;
+use leafline_types::{DateTime, MysqlError};
+
+/// The account that a name in a statement means.
+pub(super) fn account_of(access: &Access, name: &AccountName) -> AccountId {
+    if name.current { access.account() } else { AccountId::new(&name.user, &name.host) }
+}
+
+/// Error 1470 for a name that is too long.
+fn check_name(id: &AccountId) -> Result<(), MysqlError> {
+    for (text, what, most) in [(&id.user, "user name", MAX_USER), (&id.host, "host name", MAX_HOST)] {
+        if text.chars().count() > most || (what == "host name" && !text.is_ascii()) {
+            return Err(MysqlError::wrong_string_length(text, what, most));
+        }
+    }
+    Ok(())
+}
+
+/// Error 1227 for an account that only those may change who have SYSTEM_USER, as it has.
+pub(super) fn check_may_change(access: &Access, set: &AccountSet, id: &AccountId) -> Result<(), MysqlError> {
+    match set.accounts.get(id).is_some_and(|account| account.global.has(Privilege::SystemUser)) {
+        true => access.check_any(&[Privilege::SystemUser]),
+        false => Ok(()),
+    }
+}
+
+/// Accounts for which an operation is not possible.
+#[derive(Default)]
+pub(super) struct Failed(Vec<String>);
+
+impl Failed {
+    pub(super) fn push(&mut self, id: &AccountId) {
+        self.0.push(id.to_string());
+    }
+
+    /// Error 1396 if there is any.
+    pub(super) fn check(self, operation: &str) -> Result<(), MysqlError> {
+        if self.0.is_empty() { Ok(()) } else { Err(MysqlError::cannot_user(operation, self.0.join(","))) }
+    }
+}
+
+/// Now, to the second, in UTC.
+pub(super) fn this_second(session: &Session) -> Option<DateTime> {
+    let micros = session.now().utc.epoch_micros()?;
+    DateTime::from_epoch_micros(micros - micros.rem_euclid(1_000_000))
+}
+
+/// What IDENTIFIED says; `None` if nothing. The plugin is that of the password before, if none is named.
+fn secret(user: &UserSpec, before: AuthPlugin) -> Result<Option<StoredPassword>, MysqlError> {
+    let named = user.plugin.as_ref().map(|plugin| {
+        AuthPlugin::from_name(&plugin.value).ok_or_else(|| MysqlError::plugin_not_loaded(&plugin.value))
+    });
+    let named = named.transpose()?;
+    let plugin = named.unwrap_or(before);
+    Ok(match &user.secret {
+        Some(ast::Secret::Password(password)) => Some(StoredPassword::new(plugin, password)?),
+        Some(ast::Secret::Stored(stored)) => {
+            Some(StoredPassword::parse(plugin, stored).ok_or_else(MysqlError::password_format)?)
+        }
+        None => named.map(StoredPassword::none),
+    })
+}
+
+fn apply(account: &mut Account, options: UserOptions) {
+    if let Some(locked) = options.locked {
+        account.locked = locked;
+    }
+    match options.expiry {
+        Some(Expiry::Now) => account.expired = true,
+        Some(Expiry::Never) => account.never_expires = true,
+        Some(Expiry::Default) => account.never_expires = false,
+        None => {}
+    }
+}
+
+impl Account {
+    /// Another password: one that had expired has not any more.
+    fn set_password(&mut self, password: StoredPassword, now: Option<DateTime>) {
+        self.secret = Secret::Password(password);
+        self.changed = now;
+        self.expired = false;
+    }
+
+    fn plugin(&self, default: AuthPlugin) -> AuthPlugin {
+        match &self.secret {
+            Secret::Password(password) => password.plugin(),
+            Secret::Unreadable(plugin, _) => AuthPlugin::from_name(plugin).unwrap_or(default),
+        }
+    }
+}
+
+impl Accounts {
+    /// CREATE USER.
+    ///
+    /// # Errors
+    /// 1396 for an account that is there; 1470, 1524, 1819, 1827 for what is said of it; what the engine returns.
+    pub(crate) fn create(
+        &self,
+        session: &mut Session,
+        if_not_exists: bool,
+        users: &[UserSpec],
+        options: UserOptions,
+    ) -> Result<(), MysqlError> {
+        let alone = self.alone();
+        let mut set = (*self.set()).clone();
+        check_not_damaged(&set)?;
+        let now = this_second(session);
+        let mut failed = Failed::default();
+        for user in users {
+            let id = account_of(&session.access, &user.account);
+            check_name(&id)?;
+            if set.accounts.contains_key(&id) {
+                match if_not_exists {
+                    true => session.warnings.note(MysqlError::user_already_exists(&id)),
+                    false => failed.push(&id),
+                }
+                continue;
+            }
+            let password = secret(user, self.default_plugin)?;
+            let password = password.unwrap_or_else(|| StoredPassword::none(self.default_plugin));
+            let mut account = Account { changed: now, ..Account::new(password) };
+            apply(&mut account, options);
+            set.accounts.insert(id, account);
+        }
+        failed.check("CREATE USER")?;
+        self.put(set, &alone)
+    }
+
+    /// ALTER USER.
+    ///
+    /// # Errors
+    /// 1396 for an account that is not there; 1227 for one that the session may not change; 1524, 1819, 1827; what the engine returns.
+    pub(crate) fn alter(
+        &self,
+        session: &mut Session,
+        if_exists: bool,
+        users: &[UserSpec],
+        options: UserOptions,
+    ) -> Result<(), MysqlError> {
+        let alone = self.alone();
+        let mut set = (*self.set()).clone();
+        let now = this_second(session);
+        let mut failed = Failed::default();
+        for user in users {
+            let id = account_of(&session.access, &user.account);
+            self.rescue(&mut set, &session.access, &id, user.secret.is_some());
+            check_not_damaged(&set)?;
+            check_may_change(&session.access, &set, &id)?;
+            let Some(account) = set.accounts.get_mut(&id) else {
+                match if_exists {
+                    true => session.warnings.note(MysqlError::user_does_not_exist(&id)),
+                    false => failed.push(&id),
+                }
+                continue;
+            };
+            if let Some(password) = secret(user, account.plugin(self.default_plugin))? {
+                account.set_password(password, now);
+                // Without a password of the new plugin there is none, and one has to be set.
+                account.expired = user.secret.is_none();
+            }
+            apply(account, options);
+        }
+        failed.check("ALTER USER")?;
+        self.put(set, &alone)
+    }
+
+    /// SET PASSWORD; `None`: of the session's own account.
+    ///
+    /// # Errors
+    /// 1133 if there is no such account; 1227 if the session may not change it; 1819; what the engine returns.
+    pub(crate) fn set_password(
+        &self,
+        session: &Session,
+        account: Option<&AccountName>,
+        password: &str,
+    ) -> Result<(), MysqlError> {
+        let alone = self.alone();
+        let mut set = (*self.set()).clone();
+        let access = &session.access;
+        let id = account.map_or_else(|| access.account(), |name| account_of(access, name));
+        self.rescue(&mut set, access, &id, true);
+        check_not_damaged(&set)?;
+        check_may_change(access, &set, &id)?;
+        let account = set.accounts.get_mut(&id).ok_or_else(MysqlError::password_no_match)?;
+        let password = StoredPassword::new(account.plugin(self.default_plugin), password)?;
+        account.set_password(password, this_second(session));
+        self.put(set, &alone)
+    }
+
+    /// DROP USER. Sessions of the accounts may do nothing from their next statement on.
+    ///
+    /// # Errors
+    /// 1396 for an account that is not there; 1227 for one that the session may not change; what the engine returns.
+    pub(crate) fn drop_users(
+        &self,
+        session: &mut Session,
+        if_exists: bool,
+        users: &[AccountName],
+    ) -> Result<(), MysqlError> {
+        let alone = self.alone();
+        let mut set = (*self.set()).clone();
+        check_not_damaged(&set)?;
+        let mut failed = Failed::default();
+        for user in users {
+            let id = account_of(&session.access, user);
+            check_may_change(&session.access, &set, &id)?;
+            match set.accounts.contains_key(&id) {
+                true => set.remove(&id),
+                false if if_exists => session.warnings.note(MysqlError::user_does_not_exist(&id)),
+                false => failed.push(&id),
+            }
+        }
+        failed.check("DROP USER")?;
+        self.put(set, &alone)
+    }
+
+    /// RENAME USER.
+    ///
+    /// # Errors
+    /// 1396 for an account that is not there, or a name that is taken; 1227 for one that the session may not change; 1470; what the engine
+    /// returns.
+    pub(crate) fn rename(
+        &self,
+        session: &Session,
+        renamed: &[(AccountName, AccountName)],
+    ) -> Result<(), MysqlError> {
+        let alone = self.alone();
+        let mut set = (*self.set()).clone();
+        check_not_damaged(&set)?;
+        let mut failed = Failed::default();
+        for (from, to) in renamed {
+            let (from, to) = (account_of(&session.access, from), account_of(&session.access, to));
+            check_name(&to)?;
+            check_may_change(&session.access, &set, &from)?;
+            match set.accounts.contains_key(&from) && !set.accounts.contains_key(&to) {
+                true => set.rename(&from, &to),
+                false => failed.push(&from),
+            }
+        }
+        failed.check("RENAME USER")?;
+        self.put(set, &alone)
+    }
+
+    /// A program that embeds the database makes root anew where the accounts are lost, when it gives it a password.
+    fn rescue(&self, set: &mut AccountSet, access: &Access, id: &AccountId, has_password: bool) {
+        if set.damage.is_some() && access.is_unlimited() && *id == Accounts::root() && has_password {
+            set.damage = None;
+            set.accounts.insert(id.clone(), Accounts::administrator(self.default_plugin));
+        }
+    }
+}
+
+/// Error 1105 while the accounts on disk cannot be read: they would be replaced by others.
+pub(super) fn check_not_damaged(set: &AccountSet) -> Result<(), MysqlError> {
+    set.damage.as_ref().map_or(Ok(()), |why| Err(MysqlError::unknown_error(why)))
+}

@@ -1,0 +1,84 @@
+//! What a session may know of: the databases, tables, views and connections with which it may do anything. SHOW and information_schema
+//! list these and no others.
+
+use super::{AccountId, Privilege};
+use crate::information_schema::{self, Definition};
+use crate::session::{Session, SessionEntry};
+use leafline_table::{Catalog, DatabaseDef, TableDef, ViewDef};
+use std::sync::Arc;
+
+/// What a session may know of, as it is now.
+pub(crate) struct Visible<'s> {
+    session: &'s Session,
+    catalog: Arc<Catalog>,
+}
+
+impl Session {
+    /// What it may know of.
+    pub(crate) fn visible(&self) -> Visible<'_> {
+        Visible { session: self, catalog: self.instance.engine().catalog() }
+    }
+}
+
+impl Visible<'_> {
+    /// The databases with stored tables, by name.
+    pub(crate) fn databases(&self) -> impl Iterator<Item = &Arc<DatabaseDef>> {
+        self.catalog.databases().filter(|database| self.session.access.sees_database(&database.name))
+    }
+
+    /// The others.
+    pub(crate) fn computed_databases(&self) -> impl Iterator<Item = &str> {
+        let sees = |name: &&str| self.session.access.sees_database(name);
+        information_schema::DATABASES.into_iter().filter(sees)
+    }
+
+    /// The stored tables of a database, by name.
+    pub(crate) fn tables_of<'v>(&'v self, database: &str) -> impl Iterator<Item = &'v Arc<TableDef>> {
+        self.catalog.tables(database).filter(|table| self.sees(&table.database, &table.name))
+    }
+
+    /// The views of a database, by name.
+    pub(crate) fn views_of<'v>(&'v self, database: &str) -> impl Iterator<Item = &'v Arc<ViewDef>> {
+        self.catalog.views(database).filter(|view| self.sees(&view.database, &view.name))
+    }
+
+    /// The tables of a database that are no stored ones, by name.
+    pub(crate) fn computed_of(&self, database: &str) -> impl Iterator<Item = &'static Definition> {
+        information_schema::tables_of(database).filter(|table| self.sees(table.database, table.name))
+    }
+
+    /// All stored tables, by database and name.
+    pub(crate) fn tables(&self) -> impl Iterator<Item = &Arc<TableDef>> {
+        self.databases().flat_map(|database| self.tables_of(&database.name))
+    }
+
+    /// All views, by database and name.
+    pub(crate) fn views(&self) -> impl Iterator<Item = &Arc<ViewDef>> {
+        self.databases().flat_map(|database| self.views_of(&database.name))
+    }
+
+    /// All tables that are no stored ones, by database and name.
+    pub(crate) fn computed(&self) -> impl Iterator<Item = &'static Definition> {
+        information_schema::TABLES.iter().filter(|table| self.sees(table.database, table.name))
+    }
+
+    /// The stored table of a name.
+    pub(crate) fn table(&self, database: &str, name: &str) -> Option<&Arc<TableDef>> {
+        self.catalog.table(database, name).filter(|_| self.sees(database, name))
+    }
+
+    fn sees(&self, database: &str, name: &str) -> bool {
+        self.session.access.sees_table(database, name)
+    }
+
+    /// The connections: all with PROCESS, else those of the same user.
+    pub(crate) fn connections(&self) -> Vec<Arc<SessionEntry>> {
+        let access = &self.session.access;
+        let mut all = self.session.instance.sessions();
+        if !access.on_everything().has(Privilege::Process) {
+            let AccountId { user, .. } = access.account();
+            all.retain(|entry| entry.account.as_ref().is_some_and(|account| account.user == user));
+        }
+        all
+    }
+}

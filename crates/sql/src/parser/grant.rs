@@ -1,0 +1,138 @@
+//! GRANT and REVOKE.
+
+use super::ast::{AccountName, Grant, GrantLevel, PrivilegeList, Revoke, StatementKind, TableName};
+use super::cursor::{Parsed, Parser};
+use super::lexer::{Symbol, TokenKind};
+use crate::accounts::Privilege;
+use leafline_types::MysqlError;
+
+/// Most words that the name of a privilege has.
+const MOST_WORDS: usize = 3;
+
+impl Parser<'_> {
+    /// GRANT.
+    pub(super) fn grant(&mut self) -> Parsed<StatementKind> {
+        self.advance();
+        if self.names_roles("TO") {
+            return self.refuse("roles");
+        }
+        let privileges = self.privilege_list()?;
+        self.expect_word("ON")?;
+        let level = self.grant_level()?;
+        self.expect_word("TO")?;
+        let accounts = self.grantees()?;
+        let with_grant_option = self.accept_words(&["WITH", "GRANT", "OPTION"]);
+        if self.at_word("AS") {
+            return self.refuse("GRANT ... AS");
+        }
+        Ok(StatementKind::Grant(Box::new(Grant { privileges, level, accounts, with_grant_option })))
+    }
+
+    /// REVOKE.
+    pub(super) fn revoke(&mut self) -> Parsed<StatementKind> {
+        self.advance();
+        let if_exists = self.if_exists()?;
+        let from_all_levels = self.accept_words(&["ALL", "PRIVILEGES"]) || self.accept_word("ALL");
+        let (privileges, level) = if from_all_levels && self.accept_symbol(Symbol::Comma) {
+            self.expect_words(&["GRANT", "OPTION"])?;
+            (PrivilegeList::All, None)
+        } else {
+            if !from_all_levels && self.names_roles("FROM") {
+                return self.refuse("roles");
+            }
+            let privileges = if from_all_levels { PrivilegeList::All } else { self.privilege_list()? };
+            self.expect_word("ON")?;
+            (privileges, Some(self.grant_level()?))
+        };
+        self.expect_word("FROM")?;
+        let accounts = self.grantees()?;
+        let ignore_unknown = self.accept_words(&["IGNORE", "UNKNOWN", "USER"]);
+        let revoke = Revoke { privileges, level, accounts, if_exists, ignore_unknown };
+        Ok(StatementKind::Revoke(Box::new(revoke)))
+    }
+
+    /// Without ON it is roles that are granted.
+    fn names_roles(&self, end: &str) -> bool {
+        let mut ahead = 0;
+        while !self.is_end_at(ahead) {
+            if self.is_word_at(ahead, "ON") {
+                return false;
+            }
+            if self.is_word_at(ahead, end) {
+                return true;
+            }
+            ahead += 1;
+        }
+        false
+    }
+
+    fn grantees(&mut self) -> Parsed<Vec<AccountName>> {
+        self.comma_list(Self::account_name)
+    }
+
+    fn privilege_list(&mut self) -> Parsed<PrivilegeList> {
+        if self.accept_word("ALL") {
+            self.accept_word("PRIVILEGES");
+            return Ok(PrivilegeList::All);
+        }
+        if self.at_word("PROXY") {
+            return self.refuse("PROXY");
+        }
+        let named = self.comma_list(Self::privilege)?;
+        Ok(PrivilegeList::These(named.into_iter().flatten().collect()))
+    }
+
+    /// A privilege; none for USAGE.
+    fn privilege(&mut self) -> Parsed<Option<Privilege>> {
+        let start = self.span();
+        if self.accept_word("USAGE") {
+            return Ok(None);
+        }
+        let mut words = Vec::new();
+        while words.len() < MOST_WORDS
+            && matches!(self.token(0).kind, TokenKind::Word | TokenKind::QuotedIdent)
+            && !self.at_any_word(&["ON", "FROM", "TO"])
+        {
+            words.push(self.any_word()?.value.to_ascii_uppercase());
+        }
+        if words.is_empty() {
+            return Err(self.syntax_error());
+        }
+        let Some(privilege) = Privilege::from_name(&words.join(" ")) else {
+            // One word might be a privilege that a component brings along: no such component is there.
+            return Err(match words.len() {
+                1 => MysqlError::syntax_error(),
+                _ => self.syntax_error_at(start),
+            });
+        };
+        if self.at_symbol(Symbol::LeftParen) {
+            return self.refuse("privileges on columns");
+        }
+        Ok(Some(privilege))
+    }
+
+    fn grant_level(&mut self) -> Parsed<GrantLevel> {
+        if self.at_any_word(&["FUNCTION", "PROCEDURE"]) && !self.is_symbol_at(1, Symbol::Dot) {
+            return self.refuse("privileges on routines");
+        }
+        if self.is_word_at(0, "TABLE") {
+            self.advance();
+        }
+        if self.accept_symbol(Symbol::Star) {
+            if !self.accept_symbol(Symbol::Dot) {
+                return Ok(GrantLevel::Database(None));
+            }
+            self.expect_symbol(Symbol::Star)?;
+            return Ok(GrantLevel::Global);
+        }
+        let first = self.ident()?;
+        if !self.accept_symbol(Symbol::Dot) {
+            return Ok(GrantLevel::Table(TableName { database: None, name: first }));
+        }
+        if self.accept_symbol(Symbol::Star) {
+            return Ok(GrantLevel::Database(Some(first)));
+        }
+        let name = self.ident_after_dot()?;
+        Ok(GrantLevel::Table(TableName { database: Some(first), name }))
+    }
+}

@@ -1,0 +1,93 @@
+//! The tables and views that a planned statement uses.
+
+use crate::accounts::Privilege;
+use crate::bound::{BoundKind, BoundSubquery, tables_of};
+use crate::session::{Session, TableUse};
+use crate::system_table::SYSTEM_DATABASE;
+use leafline_table::{LockStrength, TableId};
+use leafline_types::MysqlError;
+
+impl Session {
+    /// The tables and views that a statement uses, and how many rows there are in those that it reads.
+    pub(super) fn tables_used(
+        &self,
+        bound: &BoundKind,
+        subqueries: &[BoundSubquery],
+        views: &[(String, String)],
+    ) -> (Vec<TableUse>, Vec<(TableId, u64)>) {
+        let (mut uses, mut sizes) = (Vec::new(), Vec::new());
+        tables_of(bound, subqueries, &mut |table, relation| {
+            sizes.push((table.id, self.instance.engine().row_count(table.id)));
+            let strength = relation.lock.map(|lock| lock.strength);
+            uses.extend(TableUse::new(self, table, Some(&relation.alias), strength));
+        });
+        self.uses_of_changes(bound, &mut uses);
+        uses.extend(views.iter().map(|(database, name)| TableUse::of_view(self, database, name)));
+        (uses, sizes)
+    }
+
+    /// Whether the session may see how a statement is run: that tells of what views are made of, which takes SHOW VIEW on each and SELECT
+    /// on what they read.
+    ///
+    /// # Errors
+    /// 1345 if it may not, and is to be `shown`.
+    pub(super) fn check_explained(
+        &self,
+        shown: bool,
+        (bound, subqueries, views): (&BoundKind, &[BoundSubquery], &[(String, String)]),
+    ) -> Result<bool, MysqlError> {
+        if views.is_empty() || self.access.is_unlimited() {
+            return Ok(true);
+        }
+        let wanted = Privilege::Select | Privilege::ShowView;
+        let mut may =
+            views.iter().all(|(database, name)| self.access.on_table(database, name).has_all(wanted));
+        tables_of(bound, subqueries, &mut |table, _| {
+            let granted = self.access.on_table(&table.database, &table.name);
+            may &= table.is_private || granted.has(Privilege::Select);
+        });
+        if shown && !may { Err(MysqlError::view_not_explainable()) } else { Ok(may) }
+    }
+
+    /// The tables that a statement changes, or looks at because it changes others.
+    fn uses_of_changes(&self, bound: &BoundKind, uses: &mut Vec<TableUse>) {
+        let (target, foreign) = match bound {
+            BoundKind::Select(_) => (None, None),
+            BoundKind::Insert(insert) => (Some((&insert.table, &insert.alias)), Some(&insert.foreign)),
+            BoundKind::Update(update) => (None, Some(&update.foreign)),
+            BoundKind::Delete(delete) => (None, Some(&delete.foreign)),
+        };
+        if let Some((table, alias)) = target {
+            uses.extend(TableUse::new(self, table, Some(alias), Some(LockStrength::Update)));
+        }
+        for references in foreign.into_iter().flat_map(|foreign| foreign.tables.values()) {
+            for (parent, ..) in references.parents.iter().filter_map(|reference| reference.parent.as_ref()) {
+                uses.extend(TableUse::new(self, parent, None, None));
+            }
+            for child in &references.children {
+                uses.extend(TableUse::new(self, &child.child, None, Some(LockStrength::Update)));
+            }
+        }
+    }
+
+    /// The server's own tables are not changed by statements that could leave in them what it cannot read.
+    pub(super) fn refuse_system_table(&self, bound: &BoundKind) -> Result<(), MysqlError> {
+        let (command, tables): (_, Vec<_>) = match bound {
+            BoundKind::Select(_) => return Ok(()),
+            BoundKind::Insert(insert) => ("INSERT", vec![&insert.table]),
+            BoundKind::Update(update) => {
+                ("UPDATE", update.targets.iter().map(|target| &target.table).collect())
+            }
+            BoundKind::Delete(delete) => {
+                ("DELETE", delete.targets.iter().map(|target| &target.table).collect())
+            }
+        };
+        match tables.iter().find(|table| table.database == SYSTEM_DATABASE) {
+            Some(table) => {
+                let (user, host) = (&self.entry.user, &self.entry.host);
+                Err(MysqlError::table_access_denied(command, user, host, &table.name))
+            }
+            None => Ok(()),
+        }
+    }
+}

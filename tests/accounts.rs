@@ -1,0 +1,80 @@
+//! Accounts over the wire: who is let in, as whom, and what of it holds for connections that are open.
+
+mod support;
+
+use support::Served;
+use support::client::{Answer, Client, Login};
+
+fn text(value: &str) -> Option<String> {
+    Some(value.into())
+}
+
+fn error_of(answer: std::io::Result<Answer>) -> u16 {
+    match answer {
+        Ok(Answer::Error(code, _)) => code,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn accounts_log_in_by_their_passwords_and_may_do_what_is_granted() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let server = Served::start(directory.path(), &[]);
+    let mut root = server.connect();
+    for sql in [
+        "CREATE DATABASE d",
+        "CREATE TABLE d.t (a INT PRIMARY KEY, b INT)",
+        "INSERT INTO d.t VALUES (1, 10)",
+        "CREATE TABLE d.u (a INT)",
+        "CREATE USER joe IDENTIFIED BY 'secret', ann@localhost IDENTIFIED BY 'other', away@'192.0.2.1' IDENTIFIED BY 'x'",
+        "CREATE USER shut IDENTIFIED BY 'x' ACCOUNT LOCK",
+        "GRANT SELECT ON d.t TO joe",
+    ] {
+        root.run(sql);
+    }
+    let log_in = |user: &str, password: &str| {
+        Client::log_in(server.address, &Login { user, password, ..Login::default() })
+    };
+    for (user, password) in [("joe", ""), ("joe", "wrong"), ("away", "x"), ("nobody", ""), ("", "")] {
+        let refused = log_in(user, password).err().expect("turned away").to_string();
+        assert!(refused.contains("1045"), "{user}: {refused}");
+    }
+    let refused = log_in("shut", "x").err().expect("turned away").to_string();
+    assert!(refused.contains("3118"), "{refused}");
+    let mut joe = log_in("joe", "secret").expect("let in");
+    assert_eq!(joe.rows("SELECT CURRENT_USER()"), [[text("joe@%")]]);
+    assert_eq!(joe.rows("SELECT * FROM d.t"), [[text("1"), text("10")]]);
+    assert_eq!(error_of(joe.query("SELECT * FROM d.u")), 1142);
+    assert_eq!(error_of(joe.query("KILL 1")), 1095);
+    assert_eq!(joe.rows("SELECT COUNT(*) FROM information_schema.PROCESSLIST"), [[text("1")]]);
+    // Granted and revoked while it is connected.
+    root.run("GRANT SELECT ON d.u TO joe");
+    assert_eq!(joe.rows("SELECT * FROM d.u"), Vec::<Vec<_>>::new());
+    root.run("REVOKE SELECT ON d.u FROM joe");
+    assert_eq!(error_of(joe.query("SELECT * FROM d.u")), 1142);
+    // Another user of the same connection.
+    assert_eq!(error_of(joe.query("USE mysql")), 1044);
+    joe.run("USE d");
+    joe.change_user(&Login { user: "ann", password: "other", ..Login::default() }).expect("let in");
+    assert_eq!(joe.rows("SELECT CURRENT_USER(), DATABASE()"), [[text("ann@localhost"), None]]);
+    assert_eq!(error_of(joe.query("SELECT * FROM d.t")), 1142);
+    assert_eq!(error_of(joe.query("USE d")), 1044);
+    // After a crash, too.
+    server.kill();
+    let server = Served::start(directory.path(), &[]);
+    let log_in = |user: &str, password: &str| {
+        Client::log_in(server.address, &Login { user, password, ..Login::default() })
+    };
+    assert!(log_in("joe", "").is_err());
+    let mut joe = log_in("joe", "secret").expect("let in");
+    assert_eq!(joe.rows("SELECT * FROM d.t"), [[text("1"), text("10")]]);
+    assert_eq!(error_of(joe.query("SELECT * FROM d.u")), 1142);
+    joe.run("SET PASSWORD = 'changed'");
+    assert!(log_in("joe", "secret").is_err());
+    log_in("joe", "changed").expect("let in").run("SELECT 1");
+    let mut root = server.connect();
+    root.run("DROP USER joe");
+    assert_eq!(error_of(joe.query("SELECT * FROM d.t")), 1142);
+    assert!(log_in("joe", "changed").is_err());
+    assert!(server.terminate());
+}
