@@ -83,6 +83,10 @@ counters! {
     leafline_scans_narrowed => "Leafline_scans_narrowed",
     /// Partitions that scans went into, again for each batch of outer rows.
     leafline_partitions_scanned => "Leafline_partitions_scanned",
+    /// How long locks were waited for, microseconds.
+    leafline_lock_wait_us => "Leafline_lock_wait_us",
+    /// Pages that were read from the device, because they were needed or ahead of that.
+    leafline_pages_read => "Leafline_pages_read",
     /// Leaf pages handed to read-ahead.
     leafline_read_ahead_pages => "Leafline_read_ahead_pages",
 }

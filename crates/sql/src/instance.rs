@@ -2,12 +2,14 @@
 
 use crate::accounts::password::AuthPlugin;
 use crate::accounts::{AccountId, Accounts, LOCALHOST, Privilege, ROOT};
-use crate::digest::Digests;
+use crate::digest::{DIGESTS, Digests, MOST_DIGESTS};
 use crate::index_uses::IndexUses;
 use crate::resource_group::ResourceGroups;
 use crate::session::settings::Settings;
 use crate::session::variables::{self, Facts, VERSION};
 use crate::session::{CompressionAlgorithms, Session, SessionEntry};
+use crate::slow_log::SlowLog;
+use crate::statement_times::StatementTimes;
 use crate::status::{Gauges, SessionCounters, StorageCounters};
 use crate::upkeep::{Keeper, Upkeep};
 use leafline_access::Statistics;
@@ -72,6 +74,8 @@ pub struct Instance {
     resource_groups: ResourceGroups,
     statistics: Statistics,
     digests: Digests,
+    statement_times: StatementTimes,
+    slow_log: SlowLog,
     /// Why those of the directory were of no use.
     digests_ignored: Option<String>,
     /// Until the instance is closed.
@@ -99,6 +103,7 @@ impl Instance {
         let mut globals = Settings { device, ..Settings::default() };
         let mut secure_file_priv = None;
         let mut default_plugin = AuthPlugin::default();
+        let mut most_digests = DIGESTS;
         for (name, text) in &options.variables {
             if name.eq_ignore_ascii_case("secure_file_priv") {
                 secure_file_priv = (!text.eq_ignore_ascii_case("NULL")).then(|| text.clone());
@@ -110,6 +115,12 @@ impl Instance {
                 })?;
                 continue;
             }
+            if name.eq_ignore_ascii_case("performance_schema_digests_size") {
+                most_digests = text.parse().ok().filter(|most| *most <= MOST_DIGESTS).ok_or_else(|| {
+                    MysqlError::wrong_value_for_variable("performance_schema_digests_size", text)
+                })?;
+                continue;
+            }
             let value = match (text.parse::<i64>(), text.parse::<u64>()) {
                 (Ok(number), _) => Value::Int(number),
                 (_, Ok(number)) => Value::UInt(number),
@@ -118,11 +129,13 @@ impl Instance {
             variables::find(name)?.set_within(&mut globals, Some(value), true)?;
         }
         let engine = Engine::open(env.clone(), options.engine.clone()).map_err(MysqlError::from)?;
+        let no_digests = || Digests::new(usize::try_from(most_digests).unwrap_or(usize::MAX));
         let (digests, digests_ignored) = match globals.digests_persistent {
-            true => {
-                Digests::load(&*env).map_or_else(|why| (Digests::default(), Some(why)), |read| (read, None))
-            }
-            false => (Digests::default(), None),
+            true => match no_digests().with_stored(&*env) {
+                Ok(read) => (read, None),
+                Err(why) => (no_digests(), Some(why)),
+            },
+            false => (no_digests(), None),
         };
         let (tls_certificate, tls_key) = options.tls_files.unwrap_or_default();
         let facts = Facts {
@@ -141,6 +154,7 @@ impl Instance {
             tls_certificate,
             tls_key,
             native_aio: options.engine.store.native_aio,
+            digests: most_digests,
             secure_file_priv,
             default_plugin,
         };
@@ -158,6 +172,8 @@ impl Instance {
             resource_groups,
             statistics: Statistics::new(),
             digests,
+            statement_times: StatementTimes::default(),
+            slow_log: SlowLog::default(),
             digests_ignored,
             keeper: Mutex::new(Some(keeper)),
             known_device: RwLock::new(known),
@@ -167,19 +183,23 @@ impl Instance {
             user_locks: Arc::default(),
             opened: Instant::now(),
         });
-        instance.apply_globals();
+        instance.apply_globals()?;
         if has_threads {
             *instance.upkeep.lock() = Some(Upkeep::start(&instance)?);
         }
         Ok(instance)
     }
 
-    /// Has the engine follow the global variables that are its own.
-    pub(crate) fn apply_globals(&self) {
-        let globals = self.globals.read();
+    /// Has the engine and the slow query log follow the global variables that are their own.
+    ///
+    /// # Errors
+    /// 29 if the slow query log cannot be opened.
+    pub(crate) fn apply_globals(&self) -> Result<(), MysqlError> {
+        let globals = self.globals.read().clone();
         self.engine.set_change_buffering(globals.change_buffering, globals.change_buffer_percent);
         self.engine.force_change_buffering(globals.change_buffering_forced);
         self.engine.store().set_punch_holes(globals.punch_holes);
+        self.slow_log.apply(&globals.slow_log, &self.facts)
     }
 
     /// The number of a connection that has begun: what its session will have as `CONNECTION_ID()`.
@@ -301,6 +321,16 @@ impl Instance {
         &self.digests
     }
 
+    /// How long statements of each kind took.
+    pub(crate) fn statement_times(&self) -> &StatementTimes {
+        &self.statement_times
+    }
+
+    /// The slow query log.
+    pub(crate) fn slow_log(&self) -> &SlowLog {
+        &self.slow_log
+    }
+
     /// Why what was counted before the instance was opened is not known, though it was kept.
     pub fn digests_ignored(&self) -> Option<&str> {
         self.digests_ignored.as_deref()
@@ -406,6 +436,7 @@ impl Instance {
             page_bytes: self.facts.page_bytes,
             connections: self.sessions.lock().len() as u64,
             connections_made: self.connections_made.load(Ordering::Relaxed),
+            slow_log_dropped: self.slow_log.dropped(),
             uptime_seconds: self.uptime_seconds(),
         }
     }
@@ -419,6 +450,7 @@ impl Instance {
         self.keep_what_was_learnt();
         // From now on the directory may be another instance's.
         drop(self.keeper.lock().take());
+        self.slow_log.close();
         self.engine.close().map_err(|error: TableError| MysqlError::from(error))
     }
 }

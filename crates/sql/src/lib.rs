@@ -9,7 +9,9 @@
 //! | [`explain`] | a plan in words |
 //! | `statement` | statements at work: queries, changes, definitions, SET, maintenance |
 //! | `show` | SHOW and DESCRIBE |
-//! | `digest`, `sample_text`, `index_uses` | what was run so far |
+//! | `digest`, `sample_text`, `index_uses`, `statement_times` | what was run so far |
+//! | [`observed`] | what is told to who watches a server |
+//! | `plan_facts`, `slow_log` | what is told of a plan, and of statements that took long |
 //! | `upkeep` | what of that is kept when the database is closed |
 //! | `advice` | which indexes would make that faster |
 //! | [`session`], [`instance`], [`accounts`], [`status`] | who runs them |
@@ -25,16 +27,20 @@ pub mod explain;
 mod index_uses;
 pub mod information_schema;
 pub mod instance;
+pub mod observed;
 pub mod operator;
 pub mod optimizer;
 pub mod parser;
 pub mod plan;
+mod plan_facts;
 mod resource_group;
 pub mod result;
 mod sample_text;
 pub mod session;
 mod show;
+mod slow_log;
 mod statement;
+mod statement_times;
 pub mod status;
 mod system_table;
 mod table_file;
@@ -46,8 +52,10 @@ mod upkeep;
 pub mod window;
 
 pub use instance::{Instance, InstanceOptions};
+pub use observed::IndexUse;
 pub use result::{ColumnFlags, ColumnMeta, Done};
 pub use session::{Chunk, ChunkValues, Outcome, Prepared, RowStream, Session};
 pub use statement::evaluate::type_of;
 pub use statement::load_values::RowSource;
+pub use statement_times::KindTimes;
 pub use text_file::{ClientFiles, OwnFiles};

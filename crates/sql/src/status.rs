@@ -11,7 +11,7 @@ use std::ops::AddAssign;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Kinds of statements that are counted as `Com_*`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[allow(missing_docs)]
 pub enum Command {
     Select,
@@ -26,6 +26,7 @@ pub enum Command {
     CreateIndex,
     DropIndex,
     Replace,
+    #[default]
     Other,
 }
 
@@ -56,6 +57,8 @@ pub struct SessionCounters {
     pub rows_sent: u64,
     /// Statements that came as text and were run with a plan that was there already.
     pub statement_cache_hits: u64,
+    /// Statements that took longer than `long_query_time`.
+    pub slow_queries: u64,
 }
 
 impl SessionCounters {
@@ -76,6 +79,7 @@ impl SessionCounters {
         let mut all = self.access.named();
         all.extend(COMMANDS.into_iter().zip(self.commands));
         all.push(("Questions", self.questions));
+        all.push(("Slow_queries", self.slow_queries));
         all.push(("Leafline_rows_sent", self.rows_sent));
         all.push(("Leafline_statement_cache_hits", self.statement_cache_hits));
         all
@@ -89,6 +93,7 @@ impl AddAssign for SessionCounters {
         self.questions += other.questions;
         self.rows_sent += other.rows_sent;
         self.statement_cache_hits += other.statement_cache_hits;
+        self.slow_queries += other.slow_queries;
     }
 }
 
@@ -175,6 +180,8 @@ pub struct Gauges<'a> {
     pub connections: u64,
     /// Connections made so far.
     pub connections_made: u64,
+    /// Entries of the slow query log that were not written.
+    pub slow_log_dropped: u64,
     /// Seconds since the instance was opened.
     pub uptime_seconds: u64,
 }
@@ -219,6 +226,7 @@ impl Gauges<'_> {
             ("Leafline_oldest_snapshot_seconds", self.engine.oldest_snapshot.map_or(0, |age| age.as_secs())),
             ("Leafline_purge_queue", self.engine.purge_queue),
             ("Leafline_purged", self.engine.purged),
+            ("Leafline_slow_log_dropped", self.slow_log_dropped),
             ("Leafline_snapshots", self.engine.snapshots),
             ("Leafline_snapshots_given_up", self.engine.snapshots_given_up),
             ("Leafline_write_conflicts", self.engine.conflicts),
@@ -226,6 +234,55 @@ impl Gauges<'_> {
             ("Uptime", self.uptime_seconds),
         ]
     }
+}
+
+/// Those that only grow of what is told with the gauges.
+const GROWING: &[&str] = &[
+    "Connections",
+    "Innodb_deadlocks",
+    "Innodb_row_lock_time",
+    "Innodb_row_lock_waits",
+    "Leafline_change_buffer_buffered",
+    "Leafline_change_buffer_changed_softly",
+    "Leafline_change_buffer_leaves_merged",
+    "Leafline_change_buffer_leaves_merged_softly",
+    "Leafline_change_buffer_merged",
+    "Leafline_change_buffer_run_bytes_written",
+    "Leafline_change_buffer_runs_written",
+    "Leafline_change_buffer_sweep_time_us",
+    "Leafline_change_buffer_wait_us",
+    "Leafline_lock_timeouts",
+    "Leafline_old_versions_spills",
+    "Leafline_purged",
+    "Leafline_slow_log_dropped",
+    "Leafline_snapshots_given_up",
+    "Leafline_write_conflicts",
+];
+
+/// What a status variable is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Is {
+    /// A count since the instance was opened, which only grows.
+    Counter,
+    /// What is the case now.
+    Gauge,
+}
+
+/// The status variables of the server, ordered by name, without those that are made of others.
+pub(crate) fn observed(
+    sessions: &SessionCounters,
+    storage: &StorageCounters,
+    gauges: &Gauges<'_>,
+) -> Vec<(&'static str, u64, Is)> {
+    let of_storage = storage.0.iter().copied().filter(|(name, _)| *name != SINCE_FLUSH);
+    let counters = sessions.named().into_iter().chain(of_storage);
+    let mut all: Vec<_> = counters.map(|(name, value)| (name, value, Is::Counter)).collect();
+    all.extend(gauges.named().into_iter().map(|(name, value)| {
+        let is = if GROWING.contains(&name) { Is::Counter } else { Is::Gauge };
+        (name, value, is)
+    }));
+    all.sort_unstable_by_key(|(name, ..)| *name);
+    all
 }
 
 /// All status variables, ordered by name.
@@ -259,11 +316,16 @@ mod tests {
             page_bytes: 16384,
             connections: 1,
             connections_made: 2,
+            slow_log_dropped: 0,
             uptime_seconds: 3,
         };
         let mut counters = SessionCounters::default();
         counters.count(Command::Select);
         counters.count(Command::Other);
+        let observed = observed(&counters, &StorageCounters::read(&stats, 6), &gauges);
+        assert!(GROWING.iter().all(|name| observed.iter().any(|(n, _, is)| n == name && *is == Is::Counter)));
+        assert!(observed.contains(&("Threads_connected", 1, Is::Gauge)));
+        assert!(observed.iter().all(|(name, ..)| !name.contains("_mean_") && *name != SINCE_FLUSH));
         let earlier = StorageCounters::read(&StoreStats::default(), 2);
         let all = listing(&counters, &StorageCounters::read(&stats, 6).since(&earlier), &gauges);
         for pair in all.windows(2) {

@@ -48,6 +48,21 @@ fn shard() -> usize {
     SHARD.get()
 }
 
+std::thread_local! {
+    static READS_BEGUN: Cell<u64> = const { Cell::new(0) };
+}
+
+/// Pages whose reading the calling thread has begun, because it needed them or ahead of that. Of two moments the difference counts.
+#[inline]
+pub fn reads_begun_here() -> u64 {
+    READS_BEGUN.get()
+}
+
+/// The calling thread has begun to read so many pages.
+pub(crate) fn count_reads_begun(pages: u64) {
+    READS_BEGUN.set(READS_BEGUN.get().wrapping_add(pages));
+}
+
 /// Counters since the store was opened, and gauges of what the pool holds now.
 #[derive(Debug, Default)]
 pub struct StoreStats {

@@ -72,6 +72,7 @@ pub use leafline_storage::{FlushPolicy, SegmentId, StoreOptions};
 pub use limits::Limits;
 pub use lock::{
     Excluding, LockLimits, LockStats, LockStrength, LockWait, MetadataKey, MetadataMode, SessionLocks,
+    lock_wait_us_here,
 };
 pub use partition::{
     BoundValue, MOST_PARTITIONS, Partition, PartitionChange, PartitionKey, PartitionMethod, PartitionScheme,

@@ -59,7 +59,7 @@ fn reason(
         let name = longer.spec.name.as_deref().unwrap_or_default();
         return Some(format!("it is the beginning of {name}, which is proposed"));
     }
-    let is_unused = !used.contains(&index.id) && !session.instance.index_uses().has(index.id);
+    let is_unused = !used.contains(&index.id) && session.instance.index_uses().of(index.id) == 0;
     (is_unused && !serves_foreign_key(session, table, index)).then(|| {
         "no statement of the workload reads it, and none has since the database was opened".to_owned()
     })

@@ -1,28 +1,43 @@
-//! What is counted of statements that are alike but for their values: how often they ran, how many rows were expected, examined and
-//! sent. `performance_schema.events_statements_summary_by_digest` shows it.
+//! What is counted of statements that are alike but for their values: how often they ran, how long they took, how many rows were expected,
+//! examined and sent, which plans they had. `performance_schema.events_statements_summary_by_digest` shows it.
 //!
 //! A digest is the text in tokens, a `?` for each literal and `...` for further ones of a list, within a database. A plan knows
-//! its digest, so that to run it again costs no lookup. Reads of few rows that go without operators are counted, but not timed.
-//! Of each digest one statement is kept as it came, with the values of its parameters written into it, if it is not too long. When there are
-//! [`MOST`] digests, the statements of others are counted together, as in MySQL. [`stored`] keeps them from one opening of the database to the next.
+//! its digest, so that to run it again costs no lookup. Of each digest one statement is kept as it came, with the values of its parameters written
+//! into it, if it is not too long; none of statements that have no plan, such as those with passwords. When there are `performance_schema_digests_size`
+//! digests, the statements of others are counted together, as in MySQL: memory is bounded by that, at some KiB for each.
+//! [`stored`] keeps them from one opening of the database to the next.
+//!
+//! **Reads that run again without operators** take less than a microsecond, of which a look at the clock would be a tenth. One in
+//! [`SAMPLED`] is timed, and stands for as many; those that have pages read from the device are all timed, and stand for themselves.
 
+mod histogram;
+mod plans;
+mod short;
 mod stored;
 
+pub(crate) use histogram::quantile;
+pub(crate) use plans::Plans;
+pub(crate) use short::ShortRun;
+
 use crate::parser::{LexMode, normalized};
+use histogram::Histogram;
 use parking_lot::{Mutex, RwLock};
 use sha2::{Digest as _, Sha256};
+use short::ShortCounts;
 use std::collections::HashMap;
 use std::fmt::Write;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-/// Digests that are kept: `performance_schema_digests_size`.
-const MOST: usize = 10_000;
+/// Digests that are kept, unless `performance_schema_digests_size` says otherwise, and most that it can say.
+pub(crate) const DIGESTS: u64 = 10_000;
+pub(crate) const MOST_DIGESTS: u64 = 1 << 20;
 /// Bytes of a text that are kept: `performance_schema_max_digest_length`.
 const MOST_TEXT: usize = 1024;
 /// Bytes of a statement that is kept as it came: `performance_schema_max_sql_text_length`, which is 1,024 in MySQL.
 const MOST_SAMPLE: usize = 2048;
+/// One read in so many is timed of those that are too short for it.
+const SAMPLED: u64 = 8;
 
 /// Statements that are alike.
 #[derive(Debug, Default)]
@@ -32,24 +47,32 @@ pub(crate) struct Digest {
     /// `None`: there were too many others.
     pub text: Option<Box<str>>,
     sample: OnceLock<Box<str>>,
-    timed: Mutex<Counts>,
-    short: AtomicU64,
-    short_rows: AtomicU64,
+    counts: Mutex<Counts>,
+    short: ShortCounts,
+    times: Histogram,
+    plans: Mutex<Plans>,
 }
 
 /// Sums over the executions of a statement.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Counts {
     pub executions: u64,
-    /// Of those that were timed.
-    pub timed: u64,
     pub time: Duration,
     pub least_time: Duration,
     pub most_time: Duration,
+    /// Of it, that they waited for locks.
+    pub lock_time: Duration,
     pub errors: u64,
+    pub warnings: u64,
     pub rows_affected: u64,
     pub rows_sent: u64,
     pub rows_examined: u64,
+    /// Pages that were read from the device.
+    pub pages_read: u64,
+    /// Sorts, joins and groupings that went to files.
+    pub files: u64,
+    /// Executions that read an index, or the rows, from one end to the other.
+    pub no_index_used: u64,
     /// Rows that queries were expected to give.
     pub rows_estimated: f64,
     /// The most that an expected number of rows was off.
@@ -60,68 +83,103 @@ pub(crate) struct Counts {
 }
 
 /// One execution.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Executed {
     pub time: Duration,
     /// When it ended, microseconds since 1970.
     pub ended: i64,
     pub failed: bool,
+    pub used: Used,
+    pub warnings: u64,
     pub rows_affected: u64,
-    pub rows_sent: u64,
-    pub rows_examined: u64,
+    pub no_index_used: bool,
     /// Of a query: how many rows were expected, and whether all there are were asked for.
     pub estimated: Option<(f64, bool)>,
+}
+
+/// What a statement has taken and given.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Used {
+    pub rows_sent: u64,
+    pub rows_examined: u64,
+    pub pages_read: u64,
+    pub lock_time: Duration,
+    pub files: u64,
 }
 
 impl Digest {
     /// Counts an execution.
     pub fn count(&self, executed: Executed) {
-        let mut counts = self.timed.lock();
-        if counts.timed == 0 {
+        self.times.add(executed.time, 1);
+        let mut counts = self.counts.lock();
+        if counts.executions == 0 {
             counts.first_seen = executed.ended;
         }
         counts.last_seen = executed.ended;
         counts.executions += 1;
-        counts.timed += 1;
         counts.time += executed.time;
         counts.least_time =
-            if counts.timed == 1 { executed.time } else { counts.least_time.min(executed.time) };
+            if counts.executions == 1 { executed.time } else { counts.least_time.min(executed.time) };
         counts.most_time = counts.most_time.max(executed.time);
+        counts.lock_time += executed.used.lock_time;
         counts.errors += u64::from(executed.failed);
+        counts.warnings += executed.warnings;
         counts.rows_affected += executed.rows_affected;
-        counts.rows_sent += executed.rows_sent;
-        counts.rows_examined += executed.rows_examined;
+        counts.rows_sent += executed.used.rows_sent;
+        counts.rows_examined += executed.used.rows_examined;
+        counts.pages_read += executed.used.pages_read;
+        counts.files += executed.used.files;
+        counts.no_index_used += u64::from(executed.no_index_used);
         if let Some((estimated, to_the_end)) = executed.estimated {
             counts.rows_estimated += estimated;
             if to_the_end && !executed.failed {
-                let (expected, found) = (estimated.max(1.0), (executed.rows_sent as f64).max(1.0));
+                let (expected, found) = (estimated.max(1.0), (executed.used.rows_sent as f64).max(1.0));
                 counts.q_error = counts.q_error.max(expected / found).max(found / expected);
             }
         }
     }
 
-    /// Counts a read of few rows, of whom as many were expected.
-    pub fn count_short(&self, rows: u64) {
-        self.short.fetch_add(1, Ordering::Relaxed);
-        self.short_rows.fetch_add(rows, Ordering::Relaxed);
+    /// Counts a read of few rows, of whom as many were expected; `time` is asked if it is to be timed. Returns what it says, and for how many reads it stands.
+    pub fn count_short(
+        &self,
+        run: ShortRun,
+        time: impl FnOnce() -> (Duration, i64),
+    ) -> Option<(Duration, u32)> {
+        let weight = self.short.count(run)?;
+        let (time, ended) = time();
+        self.times.add(time, weight);
+        self.short.time(time, weight, ended);
+        Some((time, weight))
     }
 
     /// What was counted.
     pub fn counts(&self) -> Counts {
-        let mut counts = self.timed.lock().clone();
-        let rows = self.short_rows.load(Ordering::Relaxed);
-        counts.executions += self.short.load(Ordering::Relaxed);
-        counts.rows_sent += rows;
-        counts.rows_examined += rows;
-        counts.rows_estimated += rows as f64;
+        let mut counts = self.counts.lock().clone();
+        self.short.add_to(&mut counts);
         counts
+    }
+
+    /// How many executions there were in each class of time.
+    pub fn times(&self) -> Vec<u32> {
+        self.times.counts()
+    }
+
+    /// A plan, which was made just now, is run for the first time.
+    pub fn note_plan(&self, plan: u64, now: i64) {
+        self.plans.lock().note(plan, now);
+    }
+
+    /// The plans that it had.
+    pub fn plans(&self) -> Plans {
+        self.plans.lock().clone()
     }
 
     /// Begins to count from zero.
     fn reset(&self) {
-        *self.timed.lock() = Counts::default();
-        self.short.store(0, Ordering::Relaxed);
-        self.short_rows.store(0, Ordering::Relaxed);
+        *self.counts.lock() = Counts::default();
+        self.short.reset();
+        self.times.reset();
+        self.plans.lock().reset();
     }
 
     /// Keeps a statement as a sample of those that are alike, if there is none yet.
@@ -153,13 +211,20 @@ impl Digest {
 type Key = (Option<Box<str>>, Box<str>);
 
 /// The digests of all statements that were run since they were last forgotten.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Digests {
     known: RwLock<HashMap<Key, Arc<Digest>>>,
     others: Arc<Digest>,
+    /// How many there may be.
+    most: usize,
 }
 
 impl Digests {
+    /// None yet, and no more than so many.
+    pub fn new(most: usize) -> Digests {
+        Digests { known: RwLock::default(), others: Arc::default(), most }
+    }
+
     /// The digest of a statement.
     pub fn of(&self, schema: Option<&str>, sql: &str, mode: LexMode) -> Arc<Digest> {
         let key: Key = (schema.map(Box::from), normalized(sql, mode, MOST_TEXT).into_boxed_str());
@@ -167,7 +232,7 @@ impl Digests {
             return known.clone();
         }
         let mut known = self.known.write();
-        if known.len() >= MOST {
+        if known.len() >= self.most {
             return self.others.clone();
         }
         let new = || Digest { schema: key.0.clone(), text: Some(key.1.clone()), ..Digest::default() };
@@ -192,41 +257,74 @@ impl Digests {
 mod tests {
     use super::*;
 
+    fn short(rows: u64, pages_read: u64) -> ShortRun {
+        ShortRun { rows, pages_read, no_index_used: false, is_timed: false }
+    }
+
     #[test]
     fn the_worst_estimate_is_remembered() {
         let digest = Digest::default();
         let executed = |estimated, rows_sent| Executed {
             time: Duration::from_millis(rows_sent),
             ended: rows_sent as i64,
-            failed: false,
-            rows_affected: 0,
-            rows_sent,
-            rows_examined: 10,
+            used: Used { rows_sent, rows_examined: 10, ..Used::default() },
             estimated: Some((estimated, true)),
+            ..Executed::default()
         };
         digest.count(executed(8.0, 4));
         digest.count(executed(2.0, 20));
         digest.count(Executed { estimated: Some((1000.0, false)), ..executed(0.0, 1) });
-        digest.count_short(1);
+        digest.count_short(short(1, 0), || (Duration::from_millis(2), 50));
         let counts = digest.counts();
-        assert_eq!((counts.executions, counts.timed), (4, 3));
+        assert_eq!(counts.executions, 4);
         assert_eq!((counts.rows_sent, counts.rows_examined, counts.rows_estimated), (26, 31, 1011.0));
         assert_eq!((counts.q_error, counts.least_time), (10.0, Duration::from_millis(1)));
+        assert_eq!((counts.first_seen, counts.last_seen), (4, 50));
+    }
+
+    #[test]
+    fn of_short_reads_a_sample_is_timed_and_all_that_wait_for_the_device() {
+        let digest = Digest::default();
+        let mut timed = 0;
+        for number in 0..800 {
+            let pages = u64::from(number % 100 == 3);
+            let time = Duration::from_micros(if pages > 0 { 100 } else { 1 });
+            timed += u64::from(digest.count_short(short(1, pages), || (time, 7)).is_some());
+        }
+        // Those with pages are none of the first in eight, but 8.
+        let with_pages = (0..800).filter(|number| number % 100 == 3);
+        let only_by_pages = with_pages.filter(|number| number % SAMPLED != 0).count() as u64;
+        assert_eq!(timed, 100 + only_by_pages);
+        let counts = digest.counts();
+        assert_eq!((counts.executions, counts.pages_read), (800, 8));
+        let micros = counts.time.as_micros();
+        assert!((1500..=1700).contains(&micros), "792 of 1 and 8 of 100: {micros}");
+        let quantile = |share| quantile(&digest.times(), share).map_or(0, |time| time.as_micros());
+        assert_eq!(quantile(0.95), 1);
+        assert!((100..113).contains(&quantile(0.999)));
+        let all = ShortRun { is_timed: true, ..short(1, 0) };
+        assert!((0..20).all(|_| digest.count_short(all, || (Duration::from_micros(1), 7)).is_some()));
+        assert_eq!(digest.counts().time.as_micros(), micros + 20, "they stand for themselves");
     }
 
     #[test]
     fn statements_that_differ_in_values_share_a_digest() {
-        let digests = Digests::default();
+        let digests = Digests::new(3);
         let of = |schema, sql| digests.of(schema, sql, LexMode::default());
         let one = of(Some("d"), "SELECT a FROM t WHERE b IN (1, 2)");
         assert!(Arc::ptr_eq(&one, &of(Some("d"), "SELECT a  FROM t /* x */ WHERE b IN (1, 2, 'x')")));
         assert!(!Arc::ptr_eq(&one, &of(Some("e"), "SELECT a FROM t WHERE b IN (1, 2)")));
         assert_eq!(one.hash().map(|hash| hash.len()), Some(64));
         assert_eq!(digests.all().len(), 3);
-        one.count_short(1);
+        of(None, "SELECT 1");
+        let other = of(None, "SELECT 2 + 2");
+        assert!(other.text.is_none() && Arc::ptr_eq(&other, &of(None, "SELECT a FROM t")), "too many");
+        one.count_short(short(1, 0), || (Duration::from_micros(1), 7));
+        one.note_plan(5, 1);
         digests.clear();
         assert_eq!(digests.all().len(), 2, "a plan has one of them");
         assert_eq!(one.counts(), Counts::default());
+        assert_eq!(one.times().iter().max(), Some(&0));
         assert!(Arc::ptr_eq(&one, &of(Some("d"), "SELECT a FROM t WHERE b IN (3, 4)")));
     }
 }

@@ -5,17 +5,20 @@
 //!
 //! | offset | bytes | field of `statement-digests` |
 //! |-------:|------:|---|
-//! |      0 |     8 | magic "LEAFDIG1" |
+//! |      0 |     8 | magic "LEAFDIG2" |
 //! |      8 |     4 | crc32c of bytes 12.. up to the end of the list |
 //! |     12 |     4 | zero |
 //! |     16 |     8 | bytes of the list |
 //! |     24 |     8 | number of digests |
 //! |     32 |       | digests, one after the other; then zeros to the end of the block |
 //!
-//! A digest is 13 numbers of 8 bytes, in the order of [`numbers`], and three texts: database, text, and the statement that is kept as it came,
-//! literal values included. A text is its number of bytes in 4 bytes ([`NONE`]: there is none), and these bytes in UTF-8.
+//! A digest is [`NUMBERS`] numbers of 8 bytes, in the order of [`numbers`]; three texts: database, text, and the statement that is kept as it came,
+//! literal values included; and its times. A text is its number of bytes in 4 bytes ([`NONE`]: there is none), and these bytes in UTF-8. The times are the
+//! number of classes that there are any in, in 4 bytes, and for each of these its number and how many there are, in 4 bytes each.
+//! Of the plans the last one is kept by its digest, 0 if there was none, and when it came, [`i64::MIN`] if it was the first.
 
-use super::{Counts, Digest, Digests, Key, MOST};
+use super::histogram::{CLASSES, Histogram};
+use super::{Counts, Digest, Digests, Key, Plans};
 use leafline_storage::Env;
 use leafline_storage::device::small_file;
 use leafline_storage::page::bytes;
@@ -27,23 +30,28 @@ use std::time::Duration;
 
 /// The file.
 const FILE: &str = "statement-digests";
-const MAGIC: &[u8; 8] = b"LEAFDIG1";
+const MAGIC: &[u8; 8] = b"LEAFDIG2";
+/// That of a file without times.
+const FORMER: &[u8; 8] = b"LEAFDIG1";
 const HEADER: usize = 32;
+/// Numbers of a digest.
+const NUMBERS: usize = 20;
 /// Bytes of the list, at most.
 const MOST_BYTES: usize = 8 << 20;
 /// The length of a text that there is not.
 const NONE: u32 = u32::MAX;
 
 impl Digests {
-    /// Those in a database's directory; none if there is no file.
+    /// With those in a database's directory; none if there is no file, or if it is one of another version.
     ///
     /// # Errors
     /// Why the file is of no use.
-    pub fn load(env: &dyn Env) -> Result<Digests, String> {
+    pub fn with_stored(self, env: &dyn Env) -> Result<Digests, String> {
         let whole = small_file::read(env, FILE, (HEADER + MOST_BYTES).next_multiple_of(1 << 16) as u64);
         match whole.map_err(|error| format!("{FILE} cannot be read: {error}"))? {
-            Some(whole) => decode(&whole).ok_or_else(|| format!("{FILE} is damaged")),
-            None => Ok(Digests::default()),
+            Some(whole) if bytes::array_at(&whole, 0) == Some(*FORMER) => Ok(self),
+            Some(whole) => decode(&whole, self.most).ok_or_else(|| format!("{FILE} is damaged")),
+            None => Ok(self),
         }
     }
 
@@ -81,12 +89,19 @@ fn encode(digests: &Digests) -> (Vec<u8>, u32) {
     let mut count: u64 = 0;
     for (counts, digest) in counted {
         let before = list.len();
-        numbers(&counts).iter().for_each(|number| list.extend(number.to_le_bytes()));
+        numbers(&counts, &digest.plans()).iter().for_each(|number| list.extend(number.to_le_bytes()));
         for text in [digest.schema.as_deref(), digest.text.as_deref(), digest.sample()] {
             let length = text.map_or(NONE, |text| u32::try_from(text.len()).unwrap_or(NONE));
             list.extend(length.to_le_bytes());
             list.extend(text.unwrap_or_default().bytes());
         }
+        let times = digest.times();
+        let times = || times.iter().enumerate().filter(|(_, count)| **count > 0);
+        list.extend((times().count() as u32).to_le_bytes());
+        times().for_each(|(class, count)| {
+            list.extend((class as u32).to_le_bytes());
+            list.extend(count.to_le_bytes());
+        });
         if list.len() > HEADER + MOST_BYTES {
             list.truncate(before);
             break;
@@ -103,60 +118,80 @@ fn encode(digests: &Digests) -> (Vec<u8>, u32) {
 }
 
 /// What is counted, as it is written.
-fn numbers(counts: &Counts) -> [u64; 13] {
+fn numbers(counts: &Counts, plans: &Plans) -> [u64; NUMBERS] {
     let nanoseconds = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
     [
         counts.executions,
-        counts.timed,
         nanoseconds(counts.time),
         nanoseconds(counts.least_time),
         nanoseconds(counts.most_time),
+        nanoseconds(counts.lock_time),
         counts.errors,
+        counts.warnings,
         counts.rows_affected,
         counts.rows_sent,
         counts.rows_examined,
+        counts.pages_read,
+        counts.files,
+        counts.no_index_used,
         counts.rows_estimated.to_bits(),
         counts.q_error.to_bits(),
         counts.first_seen.cast_unsigned(),
         counts.last_seen.cast_unsigned(),
+        plans.count,
+        plans.changed.unwrap_or(i64::MIN).cast_unsigned(),
+        plans.last().unwrap_or(0),
     ]
 }
 
-fn of_numbers(numbers: [u64; 13]) -> Counts {
+fn of_numbers(numbers: [u64; NUMBERS]) -> (Counts, Plans) {
     let [
         executions,
-        timed,
         time,
         least_time,
         most_time,
+        lock_time,
         errors,
+        warnings,
         rows_affected,
         rows_sent,
         rows_examined,
+        pages_read,
+        files,
+        no_index_used,
         rows_estimated,
         q_error,
         first_seen,
         last_seen,
+        plans,
+        changed,
+        last_plan,
     ] = numbers;
-    Counts {
+    let counts = Counts {
         executions,
-        timed,
         time: Duration::from_nanos(time),
         least_time: Duration::from_nanos(least_time),
         most_time: Duration::from_nanos(most_time),
+        lock_time: Duration::from_nanos(lock_time),
         errors,
+        warnings,
         rows_affected,
         rows_sent,
         rows_examined,
+        pages_read,
+        files,
+        no_index_used,
         rows_estimated: f64::from_bits(rows_estimated),
         q_error: f64::from_bits(q_error),
         first_seen: first_seen.cast_signed(),
         last_seen: last_seen.cast_signed(),
-    }
+    };
+    let changed = Some(changed.cast_signed()).filter(|changed| *changed != i64::MIN);
+    (counts, Plans::of(plans, changed, Some(last_plan).filter(|last| *last != 0)))
 }
 
 /// What the bytes of a file say; `None` if they are damaged.
-fn decode(whole: &[u8]) -> Option<Digests> {
+fn decode(whole: &[u8], most: usize) -> Option<Digests> {
     let length = usize::try_from(bytes::u64_at(whole, 16)?).ok()?;
     let covered = whole.get(12..HEADER.checked_add(length)?)?;
     if bytes::array_at(whole, 0)? != *MAGIC || bytes::u32_at(whole, 8)? != crc32c::crc32c(covered) {
@@ -166,25 +201,29 @@ fn decode(whole: &[u8]) -> Option<Digests> {
     let mut known: HashMap<Key, Arc<Digest>> = HashMap::new();
     let mut others = Arc::default();
     for _ in 0..bytes::u64_at(whole, 24)? {
-        let mut numbers = [0; 13];
+        let mut numbers = [0; NUMBERS];
         for number in &mut numbers {
             *number = bytes::u64_at(reader.list, reader.skip(8)?)?;
         }
         let (schema, text, sample) = (reader.text()?, reader.text()?, reader.text()?);
+        let times = reader.times()?;
+        let (counts, plans) = of_numbers(numbers);
         let digest = Arc::new(Digest {
             schema: schema.clone(),
             text: text.clone(),
             sample: sample.map_or_else(OnceLock::new, OnceLock::from),
-            timed: Mutex::new(of_numbers(numbers)),
+            counts: Mutex::new(counts),
+            plans: Mutex::new(plans),
+            times,
             ..Digest::default()
         });
         match text {
-            Some(text) if known.len() < MOST => drop(known.insert((schema, text), digest)),
+            Some(text) if known.len() < most => drop(known.insert((schema, text), digest)),
             Some(_) => {}
             None => others = digest,
         }
     }
-    Some(Digests { known: RwLock::new(known), others })
+    Some(Digests { known: RwLock::new(known), others, most })
 }
 
 /// Where reading of a list is at.
@@ -201,10 +240,28 @@ impl Reader<'_> {
         Some(from)
     }
 
+    /// The next number of 4 bytes.
+    fn number(&mut self) -> Option<u32> {
+        bytes::u32_at(self.list, self.skip(4)?)
+    }
+
+    /// The next times; `None`: these are none.
+    fn times(&mut self) -> Option<Histogram> {
+        let times = Histogram::default();
+        for _ in 0..self.number()? {
+            let (class, count) = (self.number()? as usize, self.number()?);
+            if class >= CLASSES {
+                return None;
+            }
+            times.set(class, count);
+        }
+        Some(times)
+    }
+
     /// The next text, or that there is none; `None`: this is no text.
     #[expect(clippy::option_option, reason = "a text that is left out is not one that is damaged")]
     fn text(&mut self) -> Option<Option<Box<str>>> {
-        let length = bytes::u32_at(self.list, self.skip(4)?)?;
+        let length = self.number()?;
         if length == NONE {
             return Some(None);
         }
@@ -216,37 +273,54 @@ impl Reader<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Executed;
+    use super::super::{Executed, ShortRun, Used};
     use super::*;
     use crate::parser::LexMode;
     use leafline_storage::device::SimulatedEnv;
 
+    const MOST: usize = 10_000;
+
+    fn short(rows: u64) -> ShortRun {
+        ShortRun { rows, pages_read: 1, no_index_used: true, is_timed: false }
+    }
+
     /// Statements of several databases, one of them longer than what is kept as it came.
     fn digests() -> Digests {
-        let digests = Digests::default();
+        let digests = Digests::new(MOST);
         for (number, schema) in [(3, Some("d")), (1, None), (7, Some("e")), (500, Some("d"))] {
             let sql = format!("SELECT '\u{e9}' AS `a\nb`, {}1", "a, ".repeat(number));
             let digest = digests.of(schema, &sql, LexMode::default());
             digest.show(|| Some(format!("{sql} /* {} */", "x".repeat(number * 5))));
-            digest.count_short(2);
+            digest.count_short(short(2), || (Duration::from_micros(number as u64), 9));
             digest.count(Executed {
                 time: Duration::from_micros(number as u64),
                 ended: -(number as i64),
                 failed: number == 3,
                 rows_affected: 1,
-                rows_sent: 5,
-                rows_examined: 9,
+                warnings: 4,
+                no_index_used: true,
+                used: Used {
+                    rows_sent: 5,
+                    rows_examined: 9,
+                    pages_read: 3,
+                    lock_time: Duration::from_micros(2),
+                    files: 1,
+                },
                 estimated: Some((2.5, true)),
             });
+            (0..number as u64 % 4).for_each(|plan| digest.note_plan(plan + 1, plan as i64));
         }
-        digests.others.count_short(11);
+        digests.others.count_short(short(11), || (Duration::from_secs(1), 9));
         digests
     }
 
     fn shown(digests: &Digests) -> Vec<String> {
         let all = digests.all().into_iter().filter(|digest| digest.counts().executions > 0);
         let show = |digest: Arc<Digest>| {
-            format!("{:?} {:?} {:?} {:?}", digest.schema, digest.text, digest.sample(), digest.counts())
+            let Plans { count, changed, .. } = digest.plans();
+            let plans = (count, changed, digest.plans().last());
+            let (sample, counts, times) = (digest.sample(), digest.counts(), digest.times());
+            format!("{:?} {:?} {sample:?} {counts:?} {plans:?} {times:?}", digest.schema, digest.text)
         };
         let mut all: Vec<String> = all.map(show).collect();
         all.sort();
@@ -256,22 +330,22 @@ mod tests {
     #[test]
     fn digests_are_read_back_as_they_were_and_counted_on() {
         let env = SimulatedEnv::new();
-        assert!(shown(&Digests::load(&env).unwrap()).is_empty(), "there is no file");
+        assert!(shown(&Digests::new(MOST).with_stored(&env).unwrap()).is_empty(), "there is no file");
         let digests = digests();
         let sum = digests.save(&env, None).unwrap();
-        let read = Digests::load(&env).unwrap();
+        let read = Digests::new(MOST).with_stored(&env).unwrap();
         assert_eq!(shown(&read), shown(&digests));
         assert_eq!(shown(&read).len(), 5);
         env.remove(FILE).unwrap();
         assert_eq!(read.save(&env, Some(sum)).unwrap(), sum);
         assert!(!env.exists(FILE).unwrap(), "nothing has changed");
         let of = |digests: &Digests| digests.of(Some("e"), "SELECT x", LexMode::default());
-        of(&read).count_short(1);
+        of(&read).count_short(short(1), || (Duration::from_micros(1), 9));
         assert_ne!(read.save(&env, Some(sum)).unwrap(), sum);
-        assert_eq!(of(&Digests::load(&env).unwrap()).counts().executions, 1);
+        assert_eq!(of(&Digests::new(MOST).with_stored(&env).unwrap()).counts().executions, 1);
         Digests::forget(&env).unwrap();
         Digests::forget(&env).unwrap();
-        assert!(shown(&Digests::load(&env).unwrap()).is_empty());
+        assert!(shown(&Digests::new(MOST).with_stored(&env).unwrap()).is_empty());
     }
 
     #[test]
@@ -282,40 +356,38 @@ mod tests {
         for at in (0..whole.len()).step_by(97).chain([8, 12, 16, 17, 23, 24, whole.len() - 1]) {
             let copy = env.snapshot();
             copy.damage(FILE, at as u64, &mut |bytes| bytes[0] ^= 1).unwrap();
-            let reason = Digests::load(&copy).err();
+            let reason = Digests::new(MOST).with_stored(&copy).err();
             assert_eq!(reason.as_deref(), Some("statement-digests is damaged"), "byte {at}");
         }
         for length in 0..whole.len() {
-            assert!(decode(&whole[..length]).is_none(), "{length} bytes");
+            assert!(decode(&whole[..length], MOST).is_none(), "{length} bytes");
         }
+        // One without times is no reason to say anything.
+        let mut former = whole.clone();
+        bytes::put(&mut former, 0, FORMER);
+        let copy = SimulatedEnv::new();
+        small_file::replace(&copy, FILE, &former).unwrap();
+        assert!(shown(&Digests::new(MOST).with_stored(&copy).unwrap()).is_empty());
         // A checksum does not make a list whole.
         let mut short = whole.clone();
         bytes::put(&mut short, 24, &6u64.to_le_bytes());
         let sum = crc32c::crc32c(&short[12..]);
         bytes::put(&mut short, 8, &sum.to_le_bytes());
-        assert!(decode(&short).is_none());
+        assert!(decode(&short, MOST).is_none());
     }
 
     #[test]
     fn of_too_many_digests_those_are_kept_that_took_most_time() {
-        let digests = Digests::default();
+        let digests = Digests::new(MOST);
         for number in 0..4500 {
             let sql = format!("SELECT c{number}, {} FROM t", "name, ".repeat(150));
             let digest = digests.of(None, &sql, LexMode::default());
             digest.show(|| Some(sql.repeat(2)));
-            digest.count(Executed {
-                time: Duration::from_nanos(number),
-                ended: 1,
-                failed: false,
-                rows_affected: 0,
-                rows_sent: 0,
-                rows_examined: 0,
-                estimated: None,
-            });
+            digest.count(Executed { time: Duration::from_nanos(number), ended: 1, ..Executed::default() });
         }
         let (whole, _) = encode(&digests);
         assert!((MOST_BYTES - 4000..=MOST_BYTES + HEADER).contains(&whole.len()));
-        let kept = decode(&whole).unwrap().all();
+        let kept = decode(&whole, MOST).unwrap().all();
         let least =
             kept.iter().map(|digest| digest.counts().time).filter(|time| *time > Duration::ZERO).min();
         // One of those that are read stands for all others.

@@ -237,7 +237,7 @@ pub(super) fn part_uses(path: &AccessPath) -> Vec<(String, PartUse)> {
     names.zip(path.part_uses()).collect()
 }
 
-pub(super) fn access_label(path: &AccessPath, alias: &str, inner: bool) -> String {
+pub(crate) fn access_label(path: &AccessPath, alias: &str, inner: bool) -> String {
     let covering = if path.covering { "Covering index" } else { "Index" };
     let index = &path.index.name;
     let reverse = if path.order == ScanOrder::Reverse { " (reverse)" } else { "" };

@@ -10,6 +10,7 @@ mod key_len;
 mod names;
 mod trace;
 
+pub(crate) use analyze::access_label;
 pub use analyze::explain_tree;
 pub(crate) use document::Object;
 pub use json::Change;

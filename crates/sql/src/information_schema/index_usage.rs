@@ -16,7 +16,7 @@ pub(super) fn unused_rows(session: &Session) -> Result<Rows, MysqlError> {
     let uses = session.instance.index_uses();
     let mut rows = Vec::new();
     for table in users_tables(session) {
-        let unused = table.secondary().iter().filter(|index| !index.is_unique() && !uses.has(index.id));
+        let unused = table.secondary().iter().filter(|index| !index.is_unique() && uses.of(index.id) == 0);
         rows.extend(
             unused.map(|index| {
                 [&table.database, &table.name, &index.name].map(|name| text(name.as_str())).into()

@@ -1,8 +1,8 @@
 //! `performance_schema.events_statements_summary_by_digest`, with what was expected beside what was found, and
 //! `sys.statements_with_wrong_estimates`: the same, those first whose estimates were off most.
 
-use super::{Columns, Rows, count_column, number_column, text, text_column};
-use crate::digest::{Counts, Digest};
+use super::{Columns, Rows, count_column, nullable_column, number_column, text, text_column};
+use crate::digest::{Counts, Digest, quantile};
 use crate::session::Session;
 use leafline_types::{DateTime, MysqlError, SqlType, Value};
 use std::sync::Arc;
@@ -32,15 +32,26 @@ pub(super) fn columns() -> Columns {
         count_column("MIN_TIMER_WAIT"),
         count_column("AVG_TIMER_WAIT"),
         count_column("MAX_TIMER_WAIT"),
+        count_column("SUM_LOCK_TIME"),
         count_column("SUM_ERRORS"),
+        count_column("SUM_WARNINGS"),
         count_column("SUM_ROWS_AFFECTED"),
         count_column("SUM_ROWS_SENT"),
         count_column("SUM_ROWS_EXAMINED"),
-        number_column("SUM_ROWS_ESTIMATED", SqlType::Double),
-        number_column("MAX_Q_ERROR", SqlType::Double),
+        count_column("SUM_CREATED_TMP_DISK_TABLES"),
+        count_column("SUM_NO_INDEX_USED"),
         moment("FIRST_SEEN"),
         moment("LAST_SEEN"),
+        count_column("QUANTILE_95"),
+        count_column("QUANTILE_99"),
+        count_column("QUANTILE_999"),
         text_column("QUERY_SAMPLE_TEXT", SqlType::Text { max_bytes: u32::MAX }),
+        count_column("SUM_PAGES_READ"),
+        number_column("SUM_ROWS_ESTIMATED", SqlType::Double),
+        number_column("MAX_Q_ERROR", SqlType::Double),
+        count_column("COUNT_PLANS"),
+        nullable_column("LAST_PLAN_CHANGE", SqlType::DateTime { fsp: 6 }),
+        text_column("PLAN_DIGEST", SqlType::Varchar { len: 16 }),
     ]
 }
 
@@ -51,7 +62,10 @@ pub(super) fn rows(session: &Session) -> Result<Rows, MysqlError> {
         Value::DateTime(zone.to_local(utc).unwrap_or(utc))
     };
     let row = |(digest, counts): (Arc<Digest>, Counts)| {
-        let times = u32::try_from(counts.timed.max(1)).unwrap_or(u32::MAX);
+        let (times, plans) = (digest.times(), digest.plans());
+        let at = |share| quantile(&times, share).map_or(Value::UInt(0), picoseconds);
+        let executions = u32::try_from(counts.executions).unwrap_or(u32::MAX);
+        let plan = plans.last().map(|plan| format!("{plan:016x}"));
         vec![
             text(digest.schema.as_deref()),
             text(digest.hash().as_deref()),
@@ -59,17 +73,28 @@ pub(super) fn rows(session: &Session) -> Result<Rows, MysqlError> {
             Value::UInt(counts.executions),
             picoseconds(counts.time),
             picoseconds(counts.least_time),
-            picoseconds(counts.time / times),
+            picoseconds(counts.time / executions),
             picoseconds(counts.most_time),
+            picoseconds(counts.lock_time),
             Value::UInt(counts.errors),
+            Value::UInt(counts.warnings),
             Value::UInt(counts.rows_affected),
             Value::UInt(counts.rows_sent),
             Value::UInt(counts.rows_examined),
-            Value::Double(counts.rows_estimated),
-            Value::Double(counts.q_error),
+            Value::UInt(counts.files),
+            Value::UInt(counts.no_index_used),
             time(counts.first_seen),
             time(counts.last_seen),
+            at(0.95),
+            at(0.99),
+            at(0.999),
             text(digest.sample()),
+            Value::UInt(counts.pages_read),
+            Value::Double(counts.rows_estimated),
+            Value::Double(counts.q_error),
+            Value::UInt(plans.count),
+            plans.changed.map_or(Value::Null, time),
+            text(plan.as_deref()),
         ]
     };
     Ok(counted(session).map(row).collect())

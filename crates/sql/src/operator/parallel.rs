@@ -17,6 +17,7 @@ use super::runtime_filters::RuntimeFilters;
 use super::{BoxedOperator, ExecutionContext, MemoryBudget, Operator, Profile, Subplans, build_part};
 use crate::plan::{self, Node};
 use leafline_access::{Budget, Counters, ScanPiece, ScanPieces, Share};
+use leafline_storage::reads_begun_here;
 use leafline_table::ReadView;
 use leafline_types::expr::{CallState, EvalContext, SessionFacts, SqlMode};
 use leafline_types::statement::{CancelToken, Warnings};
@@ -269,7 +270,11 @@ fn in_threads(workers: &mut [Worker], threads: usize, shared: &Shared<'_>) -> Ve
         for worker in others.iter_mut().take(threads - 1) {
             let thread = std::thread::Builder::new().name("scan".to_owned());
             // Where there are no more threads to be had, there are fewer.
-            running.extend(thread.spawn_scoped(scope, || worker.run(shared)));
+            running.extend(thread.spawn_scoped(scope, || {
+                let mut done = worker.run(shared);
+                done.counters.leafline_pages_read += reads_begun_here();
+                done
+            }));
         }
         let mut done = vec![first.run(shared)];
         for thread in running {

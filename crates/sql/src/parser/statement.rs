@@ -361,7 +361,11 @@ impl Parser<'_> {
             if p.accept_word("PRIVILEGES") {
                 return Ok(FlushItem::Privileges);
             }
-            p.accept_any_word(&["BINARY", "ENGINE", "ERROR", "GENERAL", "RELAY", "SLOW"]);
+            if p.accept_word("SLOW") {
+                p.expect_word("LOGS")?;
+                return Ok(FlushItem::SlowLogs);
+            }
+            p.accept_any_word(&["BINARY", "ENGINE", "ERROR", "GENERAL", "RELAY"]);
             if p.accept_word("LOGS") {
                 return Ok(FlushItem::Logs);
             }

@@ -51,7 +51,7 @@ impl Session {
             }
             (outcome, _) => outcome,
         };
-        self.finish(outcome)
+        self.finish(outcome, sql)
     }
 
     /// Adds rows to a table, given as values for the columns named: as LOAD DATA does, which of `sql_mode`, keys and constraints

@@ -1,12 +1,14 @@
 //! The thread that works for a statement, under the controls of a resource group: that of the statement's hint, else the session's.
 //!
 //! It is under them while it is in the session: each call that works for a statement begins and ends with this. What is called in
-//! between, and what starts threads, need not know.
+//! between, and what starts threads, need not know. What the thread has pages read for, and how long it waits for locks, is counted likewise.
 
 use super::Session;
 use crate::accounts::Privilege;
 use crate::resource_group::thread::Controlled;
 use crate::resource_group::{ResourceGroup, ResourceGroups};
+use leafline_storage::reads_begun_here;
+use leafline_table::lock_wait_us_here;
 use leafline_types::MysqlError;
 use std::sync::Arc;
 
@@ -18,12 +20,15 @@ pub(super) struct StatementGroups {
     /// That of the statement's hint.
     of_hint: Option<Arc<ResourceGroup>>,
     controlled: Option<Controlled>,
+    /// What the thread had begun to read and waited for when it came, while it is there.
+    came: Option<(u64, u64)>,
 }
 
 impl Session {
     /// The calling thread works for the statement at hand from now on.
     pub(super) fn take_thread(&mut self) {
         let groups = &mut self.groups;
+        groups.came.get_or_insert((reads_begun_here(), lock_wait_us_here()));
         let Some(group) = groups.of_hint.as_ref().or(groups.of_session.as_ref()) else { return };
         if groups.controlled.is_some() || ResourceGroups::is_default(&group.name) {
             return;
@@ -43,6 +48,16 @@ impl Session {
     /// It does not any more.
     pub(super) fn leave_thread(&mut self) {
         self.groups.controlled = None;
+        if let Some((reads, waited)) = self.groups.came.take() {
+            let counters = &mut self.counters.access;
+            counters.leafline_pages_read += reads_begun_here().wrapping_sub(reads);
+            counters.leafline_lock_wait_us += lock_wait_us_here().wrapping_sub(waited);
+        }
+    }
+
+    /// Pages that were read for the statement at hand since the thread came to it.
+    pub(super) fn pages_read_now(&self) -> u64 {
+        self.groups.came.map_or(0, |(reads, _)| reads_begun_here().wrapping_sub(reads))
     }
 
     /// The hint RESOURCE_GROUP: the rest of the statement is under the controls of that group.

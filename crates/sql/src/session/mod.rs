@@ -79,7 +79,7 @@ pub struct Session {
     unhinted: Option<Box<Settings>>,
     /// When the statement at hand began.
     began: Instant,
-    running: Option<Running>,
+    running: Running,
     groups: StatementGroups,
     pub(crate) counters: SessionCounters,
     /// The storage counters at the last FLUSH STATUS.
@@ -124,7 +124,8 @@ impl Session {
             has_expired_password: access.is_expired(),
             access: Arc::new(access),
             began: Instant::now(),
-            running: None,
+            // No statement has begun.
+            running: Running::over(),
             groups: StatementGroups::default(),
             locks: instance.engine().session_locks(),
             instance,
@@ -157,7 +158,7 @@ impl Session {
     pub fn execute(&mut self, sql: &str) -> Result<Outcome, MysqlError> {
         self.begin_statement(StatementText::Of(sql));
         let outcome = self.run_text(sql);
-        self.finish(outcome)
+        self.finish(outcome, sql)
     }
 
     /// Prepares one statement; its parameters are `?`.
@@ -206,6 +207,7 @@ impl Session {
         // The rows of the one before were given up.
         self.count_executed(false);
         self.began = Instant::now();
+        self.begin_counting(sql);
         self.told_insert_id = None;
         (self.facts.warning_count, self.facts.error_count) = (self.warnings.count(), self.warnings.errors());
         self.warnings.keep_notes(self.settings.sql_notes);
@@ -253,7 +255,7 @@ impl Session {
     }
 
     /// What every statement ends with, once its outcome is known.
-    fn finish(&mut self, mut outcome: Result<Outcome, MysqlError>) -> Result<Outcome, MysqlError> {
+    fn finish(&mut self, mut outcome: Result<Outcome, MysqlError>, sql: &str) -> Result<Outcome, MysqlError> {
         self.leave_thread();
         self.transaction.used.has_sent |= matches!(outcome, Ok(Outcome::Rows(_)));
         match &mut outcome {
@@ -261,9 +263,7 @@ impl Session {
             // Its rows are still to be computed, and may ask for the count of the statement before.
             Ok(Outcome::Rows(_)) => {}
             Ok(Outcome::Done(done)) => {
-                if let Some(running) = &mut self.running {
-                    running.affected = done.affected;
-                }
+                self.running.affected = done.affected;
                 self.facts.row_count = i64::try_from(done.affected).unwrap_or(i64::MAX);
                 if done.last_insert_id == 0
                     && let Some(told) = self.told_insert_id
@@ -274,7 +274,10 @@ impl Session {
                     self.facts.last_insert_id = done.last_insert_id;
                 }
             }
-            Err(error) => self.note_error(error),
+            Err(error) => {
+                self.count_failed(sql, error.code);
+                self.note_error(error);
+            }
         }
         if !matches!(outcome, Ok(Outcome::Rows(_))) {
             self.statement_ended();
@@ -298,9 +301,7 @@ impl Session {
     /// An error ends a statement: SHOW WARNINGS shows it, and the one that says so has rolled the transaction back.
     pub(crate) fn note_error(&mut self, error: &MysqlError) {
         self.facts.row_count = -1;
-        if let Some(running) = &mut self.running {
-            running.failed = true;
-        }
+        self.running.error = Some(error.code);
         self.warnings.push(leafline_types::WarningLevel::Error, error.clone());
     }
 
@@ -475,6 +476,7 @@ impl Session {
 
 impl Drop for Session {
     fn drop(&mut self) {
+        self.count_executed(false);
         self.rollback();
         self.drop_all_own_tables();
         self.forget_hypothetical();

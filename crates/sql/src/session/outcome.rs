@@ -232,6 +232,7 @@ impl RowStream {
                     let Some(batch) = batch else { continue };
                     let batch = self.delivered(batch, session)?;
                     session.counters.rows_sent += batch.rows as u64;
+                    session.gave_rows();
                     self.source = Source::Running(running);
                     return Ok(Some(batch));
                 }

@@ -79,10 +79,10 @@ impl Session {
         self.begin_statement(StatementText::Prepared(&entry.sql));
         // Others are counted where they are run.
         if entry.planned.is_some() {
-            self.counters.count(entry.command);
+            self.count_command(entry.command, true);
         }
         let outcome = self.run_prepared(id, &entry, parameters);
-        self.finish(outcome)
+        self.finish(outcome, &entry.sql)
     }
 
     fn run_prepared(
@@ -98,6 +98,7 @@ impl Session {
             self.warnings.clear();
         }
         self.apply_hints(&entry.statement.hints);
+        self.keep_values(parameters);
         if let Some(planned) = &entry.planned
             && let Some(outcome) = self.run_again(planned, parameters)?
         {
@@ -139,7 +140,7 @@ impl Session {
             return Err(MysqlError::unknown_statement_handler(name, "EXECUTE"));
         };
         if entry.planned.is_some() {
-            self.counters.count_executed(entry.command);
+            self.count_command(entry.command, false);
         }
         self.run_prepared(id, &entry, parameters)
     }

@@ -5,12 +5,14 @@ use super::state_changes::TrackSettings;
 use super::tracing::TraceSettings;
 use crate::optimizer::{OptimizerSwitches, Parallelism};
 use crate::parser::LexMode;
+use crate::slow_log::SlowLogSettings;
 use leafline_access::cost::Device;
 use leafline_table::{ChangeBuffering, Isolation, Organisation, ReadAheadSettings};
 use leafline_types::functions::BlockEncryption;
 use leafline_types::temporal::{DateRules, Zone};
 use leafline_types::{Charset, Collation, MysqlError};
 use std::sync::OnceLock;
+use std::time::Duration;
 
 /// The settings of a session, or the global ones that new sessions start from.
 #[derive(Clone, Debug, PartialEq)]
@@ -79,6 +81,12 @@ pub struct Settings {
     pub compression: CompressionAlgorithms,
     /// `session_track_*`: what the client is told of the session's changes.
     pub track: TrackSettings,
+    /// What is logged of slow statements, and where. That of all sessions is the global one.
+    pub slow_log: SlowLogSettings,
+    /// `long_query_time`: what takes longer is slow.
+    pub long_query_time: Duration,
+    /// `min_examined_row_limit`: what examines fewer rows is not logged as slow.
+    pub min_examined_rows: u64,
     /// `net_write_timeout`: seconds that a client may take nothing of what it is sent.
     pub net_write_timeout: u64,
     /// `block_encryption_mode`.
@@ -142,6 +150,9 @@ impl Default for Settings {
             require_secure_transport: false,
             compression: CompressionAlgorithms::default(),
             track: TrackSettings::default(),
+            slow_log: SlowLogSettings::default(),
+            long_query_time: Duration::from_secs(10),
+            min_examined_rows: 0,
             net_write_timeout: 60,
             block_encryption: BlockEncryption::default(),
             group_concat_max_len: 1024,

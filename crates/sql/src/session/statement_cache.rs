@@ -131,6 +131,7 @@ impl Session {
         if let Some(cached) = self.statements.find(&shape, sql) {
             let parameters = values(&cached.lifted, &shape);
             self.warnings.clear();
+            self.is_of_kind(cached.command);
             match self.run_again(&cached.planned, &parameters) {
                 Ok(None) => self.statements.remove(&shape, sql),
                 done => {
@@ -148,7 +149,7 @@ impl Session {
         self.apply_hints(&statement.hints);
         match self.plan_statement(&statement, sql, Some(&parameters)) {
             Ok(Some(planned)) => {
-                self.counters.count(command);
+                self.count_command(command, true);
                 let fixed = (0..shape.literals.len()).filter(|at| !lifted.contains(at));
                 let fixed = fixed.map(|at| (at, shape.literals[at].source(sql).into())).collect();
                 let cached = Arc::new(Cached { lifted, fixed, command, planned });
@@ -164,7 +165,7 @@ impl Session {
                 self.run_statement(&statement, sql, &[])
             }
             Err(error) => {
-                self.counters.count(command);
+                self.count_command(command, true);
                 Err(error)
             }
         }

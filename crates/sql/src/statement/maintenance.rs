@@ -262,7 +262,11 @@ pub(super) fn flush(session: &mut Session, items: &[FlushItem]) -> Result<(), My
             FlushItem::Status => session.flush_status(),
             FlushItem::Tables(_) | FlushItem::Logs => {
                 session.instance.engine().store().checkpoint().map_err(leafline_table::TableError::from)?;
+                if *item == FlushItem::Logs {
+                    session.instance.slow_log().reopen(session.instance.facts())?;
+                }
             }
+            FlushItem::SlowLogs => session.instance.slow_log().reopen(session.instance.facts())?,
             FlushItem::ReadLock => session.lock_everything()?,
             FlushItem::Privileges => {}
         }

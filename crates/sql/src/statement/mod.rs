@@ -65,7 +65,7 @@ impl Session {
         parameters: &[Value],
     ) -> Result<Outcome, MysqlError> {
         let kind = &statement.kind;
-        self.counters.count(command(kind));
+        self.count_command(command(kind), true);
         if !keeps_diagnostics(kind) {
             self.warnings.clear();
         }
@@ -83,6 +83,7 @@ impl Session {
         if let Some(planned) = self.plan_statement(statement, sql, Some(parameters))? {
             return self.run_planned(&planned, parameters);
         }
+        self.count_unplanned(kind, sql);
         if let Some(rows) = self.run_listing(kind, sql)? {
             return Ok(Outcome::Rows(RowStream::ready(rows)?));
         }

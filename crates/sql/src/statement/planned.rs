@@ -12,10 +12,12 @@ use crate::bound::{
 };
 use crate::digest::Digest;
 use crate::explain;
+use crate::index_uses::PlanRuns;
 use crate::operator::{self, RowWindow};
 use crate::optimizer::{OptimizerContext, Trace, plan_parts, plan_rows_to_change, plan_select, row_limit};
 use crate::parser::ast::{Into, Statement, StatementKind};
 use crate::plan::{Plan, PlanParts, RowLimit, Scan};
+use crate::plan_facts::PlanFacts;
 use crate::result::{ColumnMeta, Done};
 use crate::sample_text::with_values;
 use crate::session::settings::Settings;
@@ -29,7 +31,7 @@ use parking_lot::{Mutex, MutexGuard};
 use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 /// A statement that is ready to run, and what must not have changed meanwhile.
 pub(crate) struct Planned {
@@ -62,8 +64,8 @@ pub(crate) struct Planned {
     max_execution_time: Option<u64>,
     short_way: Mutex<ShortWay>,
     pub(super) digest: Arc<Digest>,
-    /// It has told which indexes it uses.
-    has_told: AtomicBool,
+    pub(super) facts: PlanFacts,
+    runs: PlanRuns,
 }
 
 /// What of a plan was chosen for the values of parameters.
@@ -241,10 +243,10 @@ impl Planned {
 
     /// It is run: the indexes that it reads are used.
     fn tell_uses(&self, session: &Session) {
-        if !self.has_told.load(Relaxed) {
-            self.has_told.store(true, Relaxed);
-            let indexes: Vec<u64> = self.indexes().into_iter().collect();
-            session.instance.index_uses().note(&indexes);
+        let Some((runs, is_first)) = self.runs.run() else { return };
+        session.instance.index_uses().note(self.indexes(), runs);
+        if let Some(plan) = self.facts.digest.filter(|_| is_first) {
+            self.digest.note_plan(plan, session.now().utc.epoch_micros().unwrap_or_default());
         }
     }
 
@@ -393,6 +395,7 @@ impl Session {
         let mode = self.settings.lex_mode();
         let digest = self.instance.digests().of(self.database(), sql, mode);
         digest.show(|| with_values(sql, mode, parameters.unwrap_or_default()));
+        let facts = PlanFacts::of(work.plan(), &parts);
         Ok(Some(Planned {
             work: Arc::new(work.for_statement(kind, how)?),
             parts: Arc::new(parts),
@@ -412,7 +415,8 @@ impl Session {
             max_execution_time: statement.hints.max_execution_time,
             short_way: Mutex::default(),
             digest,
-            has_told: AtomicBool::default(),
+            facts,
+            runs: PlanRuns::default(),
         }))
     }
 
@@ -503,7 +507,7 @@ impl Session {
         }
         if let Some(rows) = self.read_short(planned, parameters)? {
             planned.tell_uses(self);
-            planned.digest.count_short(rows.whole_rows());
+            self.count_short(&planned.digest, &planned.facts, rows.whole_rows());
             return Ok(Some(Outcome::Rows(rows)));
         }
         if !planned.suits(self, parameters) {
@@ -527,7 +531,7 @@ impl Session {
             Work::Select { plan, .. } => Some(plan.root.estimate.rows),
             _ => None,
         };
-        self.count_towards(&planned.digest, estimated);
+        self.count_towards(&planned.digest, Some(&planned.facts), estimated);
         self.run_part(planned, parameters)
     }
 

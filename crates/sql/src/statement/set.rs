@@ -96,10 +96,7 @@ fn set_system(
         return Err(MysqlError::not_supported("SET PERSIST"));
     }
     if scope == Some(VariableScope::Global) {
-        let strict = session.settings.sql_mode.has(Modes::STRICT_ALL_TABLES);
-        let set = variable.set_within(&mut session.instance.globals().write(), value, strict);
-        session.instance.apply_globals();
-        return warned(session, set);
+        return set_global(session, variable, value);
     }
     match variable.scope {
         Scope::Shared => return Err(MysqlError::global_variable(variable.name)),
@@ -123,6 +120,21 @@ fn set_system(
         return warned(session, set);
     }
     let set = variable.set(&mut session.settings, value);
+    warned(session, set)
+}
+
+/// Sets a global value, which comes into force for all at once where the server goes by it. It stays what it was if that is not possible.
+fn set_global(session: &mut Session, variable: &Variable, value: Option<Value>) -> Result<(), MysqlError> {
+    let strict = session.settings.sql_mode.has(Modes::STRICT_ALL_TABLES);
+    let instance = session.instance.clone();
+    let (before, set) = {
+        let mut globals = instance.globals().write();
+        (variable.get(&globals, instance.facts()), variable.set_within(&mut globals, value, strict))
+    };
+    if let Err(error) = instance.apply_globals() {
+        variable.set_within(&mut instance.globals().write(), Some(before), false)?;
+        return Err(error);
+    }
     warned(session, set)
 }
 

@@ -71,7 +71,7 @@ fn refused() -> MysqlError {
     MysqlError::option_prevents_statement("--secure-file-priv")
 }
 
-pub(super) fn not_found(path: &str, e: &io::Error) -> MysqlError {
+pub(crate) fn not_found(path: &str, e: &io::Error) -> MysqlError {
     MysqlError::file_not_found(path, e.raw_os_error().unwrap_or(0), os_text(e))
 }
 

@@ -11,6 +11,7 @@ use crate::device::{File, IoQueue, PageRead, QueueStats};
 use crate::doublewrite::{BATCH_PAGES, Doublewrite};
 use crate::log::Log;
 use crate::poison::Poison;
+use crate::stats::count_reads_begun;
 use crate::{PageNo, Result, StorageError, StoreStats};
 use parking_lot::Mutex;
 use std::collections::HashSet;
@@ -174,6 +175,7 @@ impl PageCache {
             let mut frames = self.take_frames(1)?;
             match self.pool.begin_fault(page, &mut frames) {
                 Some(mut fault) => {
+                    count_reads_begun(1);
                     let (offset, bytes) = (page.0 * self.page_size as u64, self.page_size as u64);
                     let times = &self.queue.stats().times;
                     times.begin(offset, bytes, Instant::now());
@@ -245,6 +247,7 @@ impl PageCache {
             }
         }
         let begun = reads.len();
+        count_reads_begun(begun as u64);
         self.queue.submit(reads);
         begun
     }

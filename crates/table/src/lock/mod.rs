@@ -25,8 +25,8 @@ mod tests;
 
 pub use metadata::{Excluding, MetadataKey, MetadataMode, SessionLocks};
 pub(crate) use owner::LockOwner;
-pub use table::LockStats;
 pub(crate) use table::LockTable;
+pub use table::{LockStats, lock_wait_us_here};
 
 use crate::error::TableError;
 use leafline_types::{CancelToken, MysqlError};

@@ -18,6 +18,7 @@ use hashbrown::HashTable;
 use hashbrown::hash_table::Entry;
 use leafline_storage::Store;
 use parking_lot::{Mutex, MutexGuard};
+use std::cell::Cell;
 use std::collections::VecDeque;
 use std::hash::{BuildHasher, Hasher};
 use std::sync::Arc;
@@ -66,6 +67,16 @@ struct Waiter {
 }
 
 type Shard = HashTable<Lock>;
+
+std::thread_local! {
+    static WAITED_US: Cell<u64> = const { Cell::new(0) };
+}
+
+/// How long the calling thread has waited for locks, microseconds. Of two moments the difference counts.
+#[inline]
+pub fn lock_wait_us_here() -> u64 {
+    WAITED_US.get()
+}
 
 /// Figures about locks, since the engine was opened.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -296,6 +307,7 @@ impl LockTable {
             Err(ended) => self.withdraw(owner).ok_or(ended),
         };
         let waited = u64::try_from(begun.elapsed().as_micros()).unwrap_or(u64::MAX);
+        WAITED_US.set(WAITED_US.get().wrapping_add(waited));
         self.counts.wait_us.fetch_add(waited, Ordering::Relaxed);
         self.counts.longest_wait_us.fetch_max(waited, Ordering::Relaxed);
         match woken {

@@ -444,6 +444,8 @@ pub enum FlushItem {
     Privileges,
     /// `[kind] LOGS`.
     Logs,
+    /// SLOW LOGS.
+    SlowLogs,
 }
 
 /// The text of PREPARE.

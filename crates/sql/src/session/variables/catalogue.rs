@@ -210,12 +210,23 @@ pub const VARIABLES: &[Variable] = &[
         |s, _| Value::UInt(s.metadata_lock_wait_timeout),
         |s, n| s.metadata_lock_wait_timeout = n,
     ),
+    shared(switch(
+        "log_queries_not_using_indexes",
+        |s, _| on_off(s.slow_log.not_using_indexes),
+        |s, v| flag("log_queries_not_using_indexes", &v).map(|on| s.slow_log.not_using_indexes = on),
+    )),
+    shared(switch(
+        "log_slow_admin_statements",
+        |s, _| on_off(s.slow_log.admin_statements),
+        |s, v| flag("log_slow_admin_statements", &v).map(|on| s.slow_log.admin_statements = on),
+    )),
     number(
         "logical_read_ahead_size",
         (1 << 14, 1 << 40),
         |s, _| Value::UInt(s.read_ahead.window_bytes),
         |s, n| s.read_ahead.window_bytes = n,
     ),
+    settable("long_query_time", |s, _| Value::Double(s.long_query_time.as_secs_f64()), set_long_query_time),
     shown("lower_case_table_names", |_, _| Value::Int(0)),
     Variable {
         name: "max_allowed_packet",
@@ -246,6 +257,12 @@ pub const VARIABLES: &[Variable] = &[
         (0, 256),
         |s, _| Value::UInt(s.parallel_degree),
         |s, n| s.parallel_degree = n,
+    ),
+    number(
+        "min_examined_row_limit",
+        (0, u64::MAX),
+        |s, _| Value::UInt(s.min_examined_rows),
+        |s, n| s.min_examined_rows = n,
     ),
     number(
         "net_write_timeout",
@@ -288,6 +305,7 @@ pub const VARIABLES: &[Variable] = &[
         |s, n| s.parser_memory = n,
     ),
     Variable { is_switch: true, ..shown("performance_schema", |_, _| on_off(false)) },
+    shown("performance_schema_digests_size", |_, f| Value::UInt(f.digests)),
     shown("port", |_, f| Value::UInt(f.port.into())),
     shared(settable(
         "protocol_compression_algorithms",
@@ -330,6 +348,12 @@ pub const VARIABLES: &[Variable] = &[
         |s, _| text(if s.track.transaction == TransactionInfo::Off { "OFF" } else { "STATE" }),
         set_transaction_info,
     ),
+    shared(switch(
+        "slow_query_log",
+        |s, _| on_off(s.slow_log.is_on),
+        |s, v| flag("slow_query_log", &v).map(|on| s.slow_log.is_on = on),
+    )),
+    shared(settable("slow_query_log_file", |s, _| text(&s.slow_log.file), set_slow_log_file)),
     shown("socket", |_, f| text(&f.socket)),
     always_off("sql_auto_is_null", |_, v| stays(false, "sql_auto_is_null", &v)),
     always_off("sql_log_bin", |_, v| stays(false, "sql_log_bin", &v)),
@@ -372,6 +396,36 @@ pub const VARIABLES: &[Variable] = &[
     shown("version_compile_os", |_, _| text(std::env::consts::OS)),
     number("wait_timeout", (1, 31_536_000), |s, _| Value::UInt(s.wait_timeout), |s, n| s.wait_timeout = n),
 ];
+
+/// Seconds, with microseconds behind the point; as many as a year has, at most.
+fn set_long_query_time(settings: &mut Settings, value: Value) -> Result<(), MysqlError> {
+    let seconds = match &value {
+        Value::Int(number) => *number as f64,
+        Value::UInt(number) => *number as f64,
+        Value::Double(number) => *number,
+        Value::Decimal(number) => number.to_f64(),
+        Value::String(text) => {
+            text.trim().parse().map_err(|_| MysqlError::wrong_type_for_variable("long_query_time"))?
+        }
+        _ => return Err(MysqlError::wrong_type_for_variable("long_query_time")),
+    };
+    if seconds.is_nan() {
+        return Err(MysqlError::wrong_value_for_variable("long_query_time", seconds));
+    }
+    settings.long_query_time = Duration::from_micros((seconds.clamp(0.0, 31_536_000.0) * 1e6).round() as u64);
+    Ok(())
+}
+
+/// A name that ends with `.log`, so that nothing else is written to.
+fn set_slow_log_file(settings: &mut Settings, value: Value) -> Result<(), MysqlError> {
+    let name = word(&value);
+    let is_log = matches!(value, Value::String(_)) && name.len() > ".log".len() && name.ends_with(".log");
+    if !is_log || name.chars().any(char::is_control) {
+        return Err(MysqlError::wrong_value_for_variable("slow_query_log_file", name));
+    }
+    settings.slow_log.file = name.into();
+    Ok(())
+}
 
 fn charset(value: &Value) -> Result<Charset, MysqlError> {
     Charset::from_name(&word(value))

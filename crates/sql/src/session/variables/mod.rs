@@ -38,6 +38,8 @@ pub struct Facts {
     pub tls_key: String,
     /// `innodb_use_native_aio`: reads in batches may go through io_uring.
     pub native_aio: bool,
+    /// `performance_schema_digests_size`: statements that are told apart by what is counted.
+    pub digests: u64,
     /// `secure_file_priv`: the directory whose files statements read and write; everywhere if it is empty, nowhere without one.
     pub secure_file_priv: Option<String>,
     /// `default_authentication_plugin`: that of accounts whose statement names none.
