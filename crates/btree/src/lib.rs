@@ -14,6 +14,7 @@
 //! | `cursor`, `view` | reading a leaf at a time, both ways |
 //! | `lookup` | many known keys at a time |
 //! | `enumerate`, `estimate` | what branch pages tell without touching leaves |
+//! | `map` | where leaves lie in the file, and what of them is in memory |
 //! | `read_ahead` | reading leaves before a scan comes to them |
 //! | `bulk` | building a tree from sorted entries |
 //! | `verify`, `examine` | the structural invariants, executable |
@@ -36,6 +37,7 @@ mod error;
 mod estimate;
 mod examine;
 mod lookup;
+mod map;
 mod merge;
 mod modify;
 mod optimistic;
@@ -57,6 +59,7 @@ pub use error::{BtreeError, Result};
 pub use estimate::{Estimate, SampledLeaves};
 pub use examine::{KeyRange, NodeProgress, TreeFault};
 pub use lookup::FoundLeaf;
+pub use map::{LeafContent, LeafPlace, TreeMap};
 pub use node::{BufferedEntry, LeafFormat, TreeRedo};
 pub use read_ahead::{Course, RangeAhead, RangeCourse, ReadAhead, ReadAheadKind, ReadAheadSettings};
 pub use salvage::Salvage;

@@ -8,6 +8,7 @@ use super::import::ImportOptions;
 use super::size::Size;
 use clap::{Args, CommandFactory as _, Parser, Subcommand, ValueEnum};
 use std::ffi::{OsStr, OsString};
+use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 
 /// What was asked for.
@@ -149,6 +150,12 @@ pub struct ServeOptions {
     /// Do not offer TLS
     #[arg(long, conflicts_with_all = ["tls_cert", "tls_key"])]
     pub no_tls: bool,
+    /// Serve metrics for Prometheus on this port of the loopback address, or on another address
+    #[arg(long, value_name = "[ADDRESS:]PORT", value_parser = parse_address)]
+    pub metrics: Option<SocketAddr>,
+    /// Serve the web console on this port of the loopback address, or on another address: it is in clear, for whoever has the token that is printed
+    #[arg(long, value_name = "[ADDRESS:]PORT", value_parser = parse_address)]
+    pub console: Option<SocketAddr>,
     /// Memory for pages [default: a quarter of the machine's memory, from 128M to 64G]
     #[arg(long, value_name = "SIZE")]
     pub buffer_pool_size: Option<Size>,
@@ -288,6 +295,15 @@ fn parse_setting(text: &str) -> Result<(String, String), String> {
     }
 }
 
+fn parse_address(text: &str) -> Result<SocketAddr, String> {
+    match text.parse::<u16>() {
+        Ok(port) => Ok(SocketAddr::from((Ipv4Addr::LOCALHOST, port))),
+        Err(_) => {
+            text.parse().map_err(|_| "write PORT, or ADDRESS:PORT with an address in figures".to_owned())
+        }
+    }
+}
+
 pub fn parse_threads(text: &str) -> Result<usize, String> {
     match text.parse() {
         Ok(threads) if (1..=1024).contains(&threads) => Ok(threads),
@@ -363,6 +379,16 @@ mod tests {
     }
 
     #[test]
+    fn who_watches_is_served_on_this_machine_unless_told() {
+        let Ok(Verb::Serve(serve)) = parse("serve d --metrics 9104 --console 10.0.0.1:81") else {
+            panic!("serve")
+        };
+        let addresses =
+            [serve.metrics, serve.console].map(|address| address.map(|address| address.to_string()));
+        assert_eq!(addresses, [Some("127.0.0.1:9104".to_owned()), Some("10.0.0.1:81".to_owned())]);
+    }
+
+    #[test]
     fn wrong_options_are_refused() {
         for line in [
             "",
@@ -374,6 +400,8 @@ mod tests {
             "tpch d --scale 0",
             "tpch d --scale NaN",
             "serve d --port 70000",
+            "serve d --metrics host:9",
+            "serve d --console",
             "demo --disk floppy",
             "check",
             "check d --threads 0",

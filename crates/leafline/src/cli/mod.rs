@@ -43,6 +43,7 @@ mod shell;
 mod size;
 mod snapshot;
 mod tpch;
+mod watch;
 mod wire;
 
 use args::{Arguments, Verb};

@@ -4,6 +4,7 @@ use super::args::{Disk, ServeOptions};
 use super::failure::Failure;
 use super::open::{self, SOCKET_NAME};
 use super::size::default_server_pool;
+use super::watch::WatchListeners;
 use leafline_server::tls::{CERTIFICATE_NAME, KEY_NAME};
 use leafline_server::{Listeners, Server, ServerError, ServerOptions, Tls};
 use leafline_sql::accounts::{LOCALHOST, ROOT};
@@ -41,6 +42,7 @@ pub fn run(options: &ServeOptions) -> Result<(), Failure> {
     } else {
         listeners.tcp(&options.host, options.port).map_err(|error| listen_failure(&error))?.port()
     };
+    let watch = WatchListeners::new(options)?;
     let database =
         open::database(&database_options.served_at(port, expected.display().to_string()), &directory)?;
     listeners.unix(&expected).map_err(|error| listen_failure(&error))?;
@@ -55,6 +57,8 @@ pub fn run(options: &ServeOptions) -> Result<(), Failure> {
     let server = Server::start(database.instance().clone(), listeners, server_options)
         .map_err(|error| listen_failure(&error))?;
 
+    let watch = watch.start(database.instance())?;
+
     eprintln!(
         "Leafline {} serves {} (buffer pool {pool})",
         env!("CARGO_PKG_VERSION"),
@@ -64,6 +68,7 @@ pub fn run(options: &ServeOptions) -> Result<(), Failure> {
     if let Some(address) = server.address() {
         eprintln!("  mariadb --host={} --port={} --user={ROOT}", address.ip(), address.port());
     }
+    watch.tell();
     if database
         .instance()
         .accounts()
@@ -79,6 +84,7 @@ pub fn run(options: &ServeOptions) -> Result<(), Failure> {
         eprintln!("Stopping.");
     }
     server.stop();
+    drop(watch);
     Ok(database.close()?)
 }
 

@@ -8,7 +8,7 @@ use crate::plan::{
     RowLimit, Scan, SortKey, Window,
 };
 use crate::window::Reach;
-use leafline_access::{AccessPath, Condition, JoinRows, PartUse, ScanOrder};
+use leafline_access::{AccessPath, JoinRows, PartUse, ScanOrder};
 use leafline_table::{LockStrength, LockWait};
 use leafline_types::expr::Expr;
 use std::fmt::Write;
@@ -27,61 +27,7 @@ struct Tree<'p> {
 
 impl Tree<'_> {
     fn node(&mut self, node: &Node, depth: usize) {
-        let label = match &node.operator {
-            Operator::Values(rows) => format!("Rows fetched before execution: {}", rows.len()),
-            Operator::JsonTable(_) => "Materialize table function".to_string(),
-            Operator::Empty(reason) => format!("Zero rows ({reason:?})"),
-            Operator::Scan(scan) => access_label(&scan.path, &scan.alias, false),
-            Operator::Parallel { share, .. } => format!("Parallel: up to {} threads", share.threads),
-            Operator::Filter { input, conditions } => format!("Filter: {}", all(conditions, &names(input))),
-            Operator::Project { .. } => "Project".to_string(),
-            Operator::LookupJoin { rows, .. } => match rows {
-                JoinRows::Matching => "Index lookup inner join".to_string(),
-                JoinRows::AllOuter => "Index lookup left join".to_string(),
-                JoinRows::Semi => "Index lookup semijoin".to_string(),
-                JoinRows::Anti => "Index lookup antijoin".to_string(),
-            },
-            Operator::LateralJoin(join) => lateral_label(node, join),
-            Operator::HashJoin(join) => hash_label(join),
-            Operator::Aggregate { input, keys, grouping, .. } => match keys.is_empty() {
-                true => "Aggregate".to_string(),
-                false => {
-                    let input = names(input);
-                    let keys: Vec<String> =
-                        keys.iter().take(*grouping).map(|key| text(key, &input)).collect();
-                    format!("Group by hash: {}", keys.join(", "))
-                }
-            },
-            Operator::Sort { input, keys } => format!("Sort: {}", order(keys, &names(input))),
-            Operator::TopN { input, keys, presorted, limit } => {
-                let names = names(input);
-                let come = match keys.get(..*presorted) {
-                    Some(keys) if !keys.is_empty() => format!(" (rows come by {})", order(keys, &names)),
-                    _ => String::new(),
-                };
-                format!("Top {}: {}{come}", limited(limit), order(keys, &names))
-            }
-            Operator::Rollup { rollup, .. } => format!("Rollup: {} levels", rollup.greatest + 1),
-            Operator::Window { input, window } => window_label(window, &names(input)),
-            Operator::Guarded { entries, .. } => {
-                format!("The first of two plans; the second if more than {entries} entries would be examined")
-            }
-            Operator::Limit { limit, .. } => format!("Limit: {}", limited(limit)),
-            Operator::LockRows(locking) => lock_label(locking),
-            Operator::Distinct { .. } => "Distinct by hash".to_string(),
-            Operator::Derived { alias, .. } => format!("Derived table {alias}"),
-            Operator::Append { .. } => "Append".to_string(),
-            Operator::Matched { kept, all, .. } => {
-                let all = if *all { " all" } else { "" };
-                match kept {
-                    KeptRows::InBoth => format!("Intersect{all} by hash"),
-                    KeptRows::OnlyLeft => format!("Except{all} by hash"),
-                }
-            }
-            Operator::Common { alias, .. } => format!("Common table {alias}"),
-            Operator::Working { alias, .. } => format!("Rows added to {alias}"),
-            Operator::Recursive(_) => "Repeat until no row is added".to_string(),
-        };
+        let label = step_label(node);
         let figures = self.figures(node.id);
         let has_own = !matches!(node.operator, Operator::Derived { .. });
         let access = matches!(node.operator, Operator::Scan(_));
@@ -186,7 +132,6 @@ impl Tree<'_> {
 
     /// The conditions of an access path, each on the line of the step that evaluates it.
     fn conditions(&mut self, scan: &Scan, outer: &[String], depth: usize) {
-        let path = &scan.path;
         if !scan.filters.is_empty() {
             let columns = named(scan, scan.filters.iter().map(|(_, column)| column));
             let _ =
@@ -196,25 +141,93 @@ impl Tree<'_> {
             }
             self.text.push('\n');
         }
-        let on = [
-            ("index condition", &path.entry_conditions, &path.entry_columns),
-            ("condition", &path.row_conditions, &path.columns),
-        ];
-        for (what, conditions, columns) in on {
-            let mut columns = named(scan, columns);
-            columns.extend_from_slice(outer);
-            for implied in [true, false] {
-                let exprs: Vec<&Condition> =
-                    conditions.iter().filter(|condition| condition.implied == implied).collect();
-                if exprs.is_empty() {
-                    continue;
-                }
-                let exprs: Vec<String> =
-                    exprs.iter().map(|condition| text(&condition.expr, &columns)).collect();
+        for line in condition_lines(scan, outer) {
+            let _ = writeln!(self.text, "{:width$}{line}", "", width = depth * 4);
+        }
+    }
+}
+
+/// The conditions of an access path, each with the step that evaluates it; the outer row has columns of these names.
+pub(super) fn condition_lines(scan: &Scan, outer: &[String]) -> Vec<String> {
+    let path = &scan.path;
+    let on = [
+        ("index condition", &path.entry_conditions, &path.entry_columns),
+        ("condition", &path.row_conditions, &path.columns),
+    ];
+    let mut lines = Vec::new();
+    for (what, conditions, columns) in on {
+        let mut columns = named(scan, columns);
+        columns.extend_from_slice(outer);
+        for implied in [true, false] {
+            let exprs: Vec<String> = conditions
+                .iter()
+                .filter(|condition| condition.implied == implied)
+                .map(|condition| text(&condition.expr, &columns))
+                .collect();
+            if !exprs.is_empty() {
                 let how = if implied { "by key bytes" } else { what };
-                let _ = writeln!(self.text, "{:width$}{how}: {}", "", exprs.join(" and "), width = depth * 4);
+                lines.push(format!("{how}: {}", exprs.join(" and ")));
             }
         }
+    }
+    lines
+}
+
+/// What a step of a plan does, in words.
+pub(super) fn step_label(node: &Node) -> String {
+    match &node.operator {
+        Operator::Values(rows) => format!("Rows fetched before execution: {}", rows.len()),
+        Operator::JsonTable(_) => "Materialize table function".to_string(),
+        Operator::Empty(reason) => format!("Zero rows ({reason:?})"),
+        Operator::Scan(scan) => access_label(&scan.path, &scan.alias, false),
+        Operator::Parallel { share, .. } => format!("Parallel: up to {} threads", share.threads),
+        Operator::Filter { input, conditions } => format!("Filter: {}", all(conditions, &names(input))),
+        Operator::Project { .. } => "Project".to_string(),
+        Operator::LookupJoin { rows, .. } => match rows {
+            JoinRows::Matching => "Index lookup inner join".to_string(),
+            JoinRows::AllOuter => "Index lookup left join".to_string(),
+            JoinRows::Semi => "Index lookup semijoin".to_string(),
+            JoinRows::Anti => "Index lookup antijoin".to_string(),
+        },
+        Operator::LateralJoin(join) => lateral_label(node, join),
+        Operator::HashJoin(join) => hash_label(join),
+        Operator::Aggregate { input, keys, grouping, .. } => match keys.is_empty() {
+            true => "Aggregate".to_string(),
+            false => {
+                let input = names(input);
+                let keys: Vec<String> = keys.iter().take(*grouping).map(|key| text(key, &input)).collect();
+                format!("Group by hash: {}", keys.join(", "))
+            }
+        },
+        Operator::Sort { input, keys } => format!("Sort: {}", order(keys, &names(input))),
+        Operator::TopN { input, keys, presorted, limit } => {
+            let names = names(input);
+            let come = match keys.get(..*presorted) {
+                Some(keys) if !keys.is_empty() => format!(" (rows come by {})", order(keys, &names)),
+                _ => String::new(),
+            };
+            format!("Top {}: {}{come}", limited(limit), order(keys, &names))
+        }
+        Operator::Rollup { rollup, .. } => format!("Rollup: {} levels", rollup.greatest + 1),
+        Operator::Window { input, window } => window_label(window, &names(input)),
+        Operator::Guarded { entries, .. } => {
+            format!("The first of two plans; the second if more than {entries} entries would be examined")
+        }
+        Operator::Limit { limit, .. } => format!("Limit: {}", limited(limit)),
+        Operator::LockRows(locking) => lock_label(locking),
+        Operator::Distinct { .. } => "Distinct by hash".to_string(),
+        Operator::Derived { alias, .. } => format!("Derived table {alias}"),
+        Operator::Append { .. } => "Append".to_string(),
+        Operator::Matched { kept, all, .. } => {
+            let all = if *all { " all" } else { "" };
+            match kept {
+                KeptRows::InBoth => format!("Intersect{all} by hash"),
+                KeptRows::OnlyLeft => format!("Except{all} by hash"),
+            }
+        }
+        Operator::Common { alias, .. } => format!("Common table {alias}"),
+        Operator::Working { alias, .. } => format!("Rows added to {alias}"),
+        Operator::Recursive(_) => "Repeat until no row is added".to_string(),
     }
 }
 

@@ -8,6 +8,7 @@ mod document;
 mod json;
 mod key_len;
 mod names;
+mod picture;
 mod trace;
 
 pub(crate) use analyze::access_label;
@@ -15,6 +16,8 @@ pub use analyze::explain_tree;
 pub(crate) use document::Object;
 pub use json::Change;
 pub(crate) use json::explain_json;
+pub(crate) use picture::plan_steps;
+pub use picture::{ActualStep, PlanPicture, PlanStep, RejectedWay};
 pub(crate) use trace::explain_trace;
 
 use crate::plan::{HashJoin, KeptRows, LateralJoin, Node, Operator, Plan, PlanParts, Scan};

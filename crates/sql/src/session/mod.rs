@@ -11,6 +11,7 @@ mod entry;
 mod hypothetical;
 mod outcome;
 mod own_tables;
+mod picture;
 mod prepared;
 mod running;
 pub mod settings;

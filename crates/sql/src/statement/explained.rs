@@ -3,14 +3,15 @@
 use super::execution::Execution;
 use super::planned::Work;
 use crate::bound::{ChangedTable, OnDuplicate};
-use crate::explain::{self, Change, ExplainRow};
+use crate::explain::{self, Change, ExplainRow, PlanPicture};
 use crate::operator::{self, Part, Profile};
-use crate::parser::ast::{Explain, ExplainFormat};
+use crate::parser::ast::{Explain, ExplainFormat, Statement, StatementKind};
 use crate::plan::{Plan, PlanParts};
 use crate::result::RowSet;
 use crate::session::{Outcome, RowStream, Session};
 use leafline_types::{MysqlError, SqlType, Value};
 use std::sync::Arc;
+use std::time::Duration;
 
 /// What EXPLAIN shows.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -43,16 +44,23 @@ impl Work {
     /// The plan as a tree, below the tables that are changed.
     fn tree(&self) -> String {
         let rows = self.plan().map(|plan| explain::explain_tree(plan, None)).unwrap_or_default();
+        match self.title() {
+            Some(head) => rows.lines().fold(format!("-> {head}\n"), |text, line| text + "    " + line + "\n"),
+            None => rows,
+        }
+    }
+
+    /// What is done with the rows of the plan, if they are not shown.
+    fn title(&self) -> Option<String> {
         let targets = |targets: &[ChangedTable]| {
             targets.iter().map(|target| target.table.name.clone()).collect::<Vec<_>>().join(", ")
         };
-        let head = match self {
-            Work::Insert { insert, .. } => format!("-> Insert into {}\n", insert.table.name),
-            Work::Update { update, .. } => format!("-> Update {}\n", targets(&update.targets)),
-            Work::Delete { delete, .. } => format!("-> Delete from {}\n", targets(&delete.targets)),
-            Work::Select { .. } | Work::Explain { .. } | Work::Into { .. } => return rows,
-        };
-        rows.lines().fold(head, |text, line| text + "    " + line + "\n")
+        match self {
+            Work::Insert { insert, .. } => Some(format!("Insert into {}", insert.table.name)),
+            Work::Update { update, .. } => Some(format!("Update {}", targets(&update.targets))),
+            Work::Delete { delete, .. } => Some(format!("Delete from {}", targets(&delete.targets))),
+            Work::Select { .. } | Work::Explain { .. } | Work::Into { .. } => None,
+        }
     }
 
     /// The plan as EXPLAIN FORMAT=JSON shows it.
@@ -138,6 +146,18 @@ impl Session {
         parts: &Arc<PlanParts>,
         parameters: &[Value],
     ) -> Result<RowSet, MysqlError> {
+        let execution = self.profiled(plan, parts, parameters)?;
+        let main = explain::explain_tree(plan, execution.profile());
+        Ok(text(tree(main, parts, &|part| execution.part_profile(part))))
+    }
+
+    /// Runs a query, throws its rows away, and returns the execution with the figures of its steps.
+    fn profiled(
+        &mut self,
+        plan: &Plan,
+        parts: &Arc<PlanParts>,
+        parameters: &[Value],
+    ) -> Result<Execution, MysqlError> {
         if plan.locks_rows() || parts.locks_rows() {
             return Err(MysqlError::not_supported("EXPLAIN ANALYZE of a statement that locks"));
         }
@@ -146,8 +166,46 @@ impl Session {
             Execution::new(self, view, parameters, false).with_parts(parts).profiled(plan.node_count);
         let mut root = operator::build(&plan.root, true);
         while execution.with(self, |cx| root.next(cx))?.is_some() {}
-        let main = explain::explain_tree(plan, execution.profile());
-        Ok(text(tree(main, parts, &|part| execution.part_profile(part))))
+        Ok(execution)
+    }
+
+    /// Plans a statement, and runs it if it is a query and `time` says for how long.
+    pub(crate) fn picture_of(
+        &mut self,
+        sql: &str,
+        time: Option<Duration>,
+    ) -> Result<PlanPicture, MysqlError> {
+        let statement = self.parse(sql)?;
+        self.apply_hints(&statement.hints);
+        let explain =
+            Explain { analyze: false, format: ExplainFormat::Tree, statement: Box::new(statement.kind) };
+        let explain = Statement { kind: StatementKind::Explain(explain), ..statement };
+        let planned = self.plan_statement(&explain, sql, Some(&[]))?;
+        let planned = planned.ok_or_else(|| MysqlError::not_supported("a plan of this statement"))?;
+        let Work::Explain { work, .. } = planned.work() else {
+            return Err(MysqlError::not_supported("a plan of this statement"));
+        };
+        let (work, parts) = (&**work, planned.parts());
+        let execution = match (work, time) {
+            (_, None) => None,
+            (Work::Select { plan, .. }, Some(time)) => {
+                self.limit_time(u64::try_from(time.as_millis()).unwrap_or(u64::MAX));
+                Some(self.profiled(plan, parts, &[])?)
+            }
+            (_, Some(_)) => {
+                return Err(MysqlError::not_supported("EXPLAIN ANALYZE of a statement that writes"));
+            }
+        };
+        let mut steps = Vec::new();
+        if let Some(plan) = work.plan() {
+            let profile = execution.as_ref().and_then(Execution::profile);
+            steps.push((work.title().unwrap_or_default(), explain::plan_steps(plan, profile)));
+        }
+        for_each_part(parts, &mut |head, plan, part| {
+            let profile = execution.as_ref().and_then(|execution| execution.part_profile(part));
+            steps.push((head, explain::plan_steps(plan, profile.as_ref())));
+        });
+        Ok(PlanPicture { cost_us: planned.cost_us(), parts: steps })
     }
 }
 
@@ -177,12 +235,17 @@ fn text(text: String) -> RowSet {
 
 /// A tree, and those of the queries that are run by themselves behind it.
 fn tree(mut text: String, parts: &PlanParts, profile: &dyn Fn(Part) -> Option<Profile>) -> String {
-    let mut add = |head: String, plan: &Plan, part: Part| {
+    for_each_part(parts, &mut |head, plan, part| {
         text.push_str(&format!("-> {head}\n"));
         for line in explain::explain_tree(plan, profile(part).as_ref()).lines() {
             text.push_str(&format!("    {line}\n"));
         }
-    };
+    });
+    text
+}
+
+/// Shows the queries that are run by themselves, each with what it is.
+fn for_each_part(parts: &PlanParts, add: &mut dyn FnMut(String, &Plan, Part)) {
     for (number, subquery) in parts.run_by_themselves() {
         let dependent = if subquery.is_dependent { "; dependent" } else { "" };
         add(format!("Subquery #{number}{dependent}"), &subquery.plan, Part::Subquery(number));
@@ -190,7 +253,6 @@ fn tree(mut text: String, parts: &PlanParts, profile: &dyn Fn(Part) -> Option<Pr
     for (number, common) in &parts.commons {
         add(format!("Common table {}", common.name), &common.plan, Part::Common(*number));
     }
-    text
 }
 
 #[cfg(test)]

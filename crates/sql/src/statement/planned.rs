@@ -206,6 +206,10 @@ impl Planned {
         &self.work
     }
 
+    pub(super) fn parts(&self) -> &Arc<PlanParts> {
+        &self.parts
+    }
+
     /// Whether it has no parts, nor anything to say each time that it is run.
     pub(super) fn is_plain(&self) -> bool {
         self.warnings.is_empty() && self.parts.subqueries.is_empty() && self.parts.commons.is_empty()

@@ -1,9 +1,21 @@
 //! What who watches a server may ask an instance for, without a session.
+//!
+//! Nothing of this reads pages of tables, but for [`page_map`](Instance::page_map), which reads branches, a bounded number of them.
+
+mod history;
+mod page_map;
+mod statements;
+
+pub use crate::explain::{ActualStep, PlanPicture, PlanStep, RejectedWay};
+pub use history::{History, Sample};
+pub use page_map::{IndexSize, PageMap};
+pub use statements::{StatementFigures, StatementId};
 
 use crate::instance::Instance;
 use crate::statement_times::KindTimes;
 use crate::status::{self, Is};
 use crate::system_table::SYSTEM_DATABASE;
+use leafline_table::{IndexDef, TableDef};
 
 /// How often an index was used.
 #[derive(Clone, Debug, PartialEq)]
@@ -28,6 +40,22 @@ impl Instance {
     /// How long statements of each kind took.
     pub fn times_by_kind(&self) -> Vec<KindTimes> {
         self.statement_times().all()
+    }
+
+    /// Shows each index of the tables that are users', of each partition: with the table, the partition's name, the partition or table that it is
+    /// stored with, until `each` has enough.
+    fn for_each_index(&self, each: &mut dyn FnMut(&TableDef, Option<&str>, &TableDef, &IndexDef) -> bool) {
+        let catalog = self.engine().catalog();
+        let names =
+            catalog.databases().map(|database| &database.name).filter(|name| *name != SYSTEM_DATABASE);
+        for table in names.flat_map(|name| catalog.tables(name)) {
+            for (at, stored) in table.stored().enumerate() {
+                let partition = table.partitioning.as_ref().map(|all| all.name(at));
+                if !stored.indexes.iter().all(|index| each(table, partition, stored, index)) {
+                    return;
+                }
+            }
+        }
     }
 
     /// How often each index was used, those of tables with partitions together.

@@ -1,0 +1,69 @@
+//! What `leafline serve` has for those who watch: metrics, and the web console.
+
+use super::args::ServeOptions;
+use super::failure::Failure;
+use leafline_server::{Console, Metrics};
+use leafline_sql::Instance;
+use std::net::{SocketAddr, TcpListener};
+use std::sync::Arc;
+
+/// Where they are listened for. Bound before the database is opened, so that an address in use costs nothing.
+pub struct WatchListeners {
+    metrics: Option<TcpListener>,
+    console: Option<TcpListener>,
+}
+
+/// What is served; until it is dropped.
+pub struct Watch {
+    metrics: Option<Metrics>,
+    console: Option<Console>,
+}
+
+impl WatchListeners {
+    /// Listens where the options say.
+    pub fn new(options: &ServeOptions) -> Result<WatchListeners, Failure> {
+        let listen = |address: Option<SocketAddr>, option: &str| {
+            let bind = |address: SocketAddr| {
+                let why = |error| {
+                    Failure::Message(format!(
+                        "cannot listen on {address}: {error} ({option} chooses another)"
+                    ))
+                };
+                TcpListener::bind(address).map_err(why)
+            };
+            address.map(bind).transpose()
+        };
+        Ok(WatchListeners {
+            metrics: listen(options.metrics, "--metrics")?,
+            console: listen(options.console, "--console")?,
+        })
+    }
+
+    /// Serves what is listened for.
+    pub fn start(self, instance: &Arc<Instance>) -> Result<Watch, Failure> {
+        let failed = |error| Failure::Message(format!("cannot serve who watches: {error}"));
+        let metrics = self.metrics.map(|listener| Metrics::start(instance.clone(), listener));
+        let console = self.console.map(|listener| Console::start(instance.clone(), listener));
+        Ok(Watch {
+            metrics: metrics.transpose().map_err(failed)?,
+            console: console.transpose().map_err(failed)?,
+        })
+    }
+}
+
+impl Watch {
+    /// Says where it is.
+    pub fn tell(&self) {
+        if let Some(metrics) = &self.metrics {
+            eprintln!("  metrics: http://{}/metrics", metrics.address());
+        }
+        if let Some(console) = &self.console {
+            eprintln!("  console: http://{}/{}", console.address(), console.query());
+            if !console.address().ip().is_loopback() {
+                eprintln!(
+                    "Warning: the console is served in clear; whoever sees what goes over the network can use it as you do."
+                );
+            }
+        }
+    }
+}

@@ -1,0 +1,70 @@
+//! Who may use the console: whoever has its token, which is in the address that is printed at the start.
+//!
+//! | asked | answered |
+//! |---|---|
+//! | another name than this machine's (DNS rebinding) | 421 |
+//! | `/?token=` with the token | 303 to `/`, with a cookie that no script can read and that no other site makes browsers send |
+//! | anything, with the cookie | what was asked for |
+//! | anything else | 403 |
+
+use crate::http::{Answer, Request};
+use rand::TryRngCore;
+use rand::rngs::OsRng;
+use sha2::{Digest, Sha256};
+use std::io;
+
+/// Bytes of a token.
+const TOKEN_BYTES: usize = 32;
+
+/// The token, and the cookie that it is kept in.
+pub(super) struct Access {
+    token: String,
+    cookie: String,
+}
+
+impl Access {
+    /// A new token. Cookies are the same for all ports of a machine, so that theirs has its port in its name.
+    ///
+    /// # Errors
+    /// The system has no random numbers.
+    pub fn new(port: u16) -> io::Result<Access> {
+        let mut bytes = [0; TOKEN_BYTES];
+        OsRng.try_fill_bytes(&mut bytes).map_err(io::Error::other)?;
+        let token = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+        Ok(Access { token, cookie: format!("leafline_console_{port}") })
+    }
+
+    /// What is to be printed behind the address.
+    pub fn query(&self) -> String {
+        format!("?token={}", self.token)
+    }
+
+    /// The answer to a request that is not to be heeded otherwise.
+    pub fn refuse(&self, request: &Request) -> Option<Answer> {
+        if !request.is_for_this_machine() {
+            return Some(Answer::failure(421, "the console is not served under this name"));
+        }
+        if let Some(token) = request.parameter("token").filter(|_| request.path == "/") {
+            if !self.is_right(token) {
+                return Some(Answer::failure(
+                    403,
+                    "this is not the token of the console as it was started last",
+                ));
+            }
+            let cookie = format!("{}={}; Path=/; HttpOnly; SameSite=Strict", self.cookie, self.token);
+            let mut answer = Answer::failure(303, "this way");
+            answer.headers.extend([("Set-Cookie", cookie), ("Location", "/".to_owned())]);
+            return Some(answer);
+        }
+        let mut cookies = request.cookies.split(';').filter_map(|cookie| cookie.trim().split_once('='));
+        let is_in = cookies.any(|(name, value)| name == self.cookie && self.is_right(value));
+        let why = "open the address that the server has printed, with the token in it";
+        (!is_in).then(|| Answer::failure(403, why))
+    }
+
+    /// In a time that tells nothing of where they differ.
+    fn is_right(&self, given: &str) -> bool {
+        let (given, token) = (Sha256::digest(given), Sha256::digest(&self.token));
+        given.iter().zip(&token).fold(0, |sum, (a, b)| sum | (a ^ b)) == 0
+    }
+}

@@ -1,0 +1,83 @@
+//! What the console's pages ask for: counters, statements, indexes and their pages.
+
+use super::Shared;
+use super::shapes::{index_size, page_map, statement, statement_id};
+use crate::http::Request;
+use leafline_sql::observed::StatementId;
+use leafline_sql::status::Is;
+use leafline_types::MysqlError;
+use serde_json::{Map, Value, json};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// Statements that are listed.
+const MOST_STATEMENTS: usize = 200;
+
+/// Why there is no answer: a status, and what is said.
+pub(super) struct Refusal(pub u16, pub String);
+
+impl From<MysqlError> for Refusal {
+    fn from(error: MysqlError) -> Refusal {
+        Refusal(400, format!("ERROR {}: {}", error.code, error.message))
+    }
+}
+
+/// A statement that the request names.
+pub(super) fn named_statement(request: &Request) -> Result<StatementId, Refusal> {
+    let digest = request.parameter("digest").ok_or_else(|| Refusal(400, "no statement is named".into()))?;
+    Ok(StatementId { schema: request.parameter("schema").map(str::to_owned), digest: digest.to_owned() })
+}
+
+impl Shared {
+    /// The status variables: those that only grow, and those that are what is the case now.
+    pub(super) fn status(&self) -> Value {
+        let (mut counters, mut gauges) = (Map::new(), Map::new());
+        for (name, value, is) in self.instance.status() {
+            match is {
+                Is::Counter => counters.insert(name.to_owned(), value.into()),
+                Is::Gauge => gauges.insert(name.to_owned(), value.into()),
+            };
+        }
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        json!({
+            "at": now.as_secs_f64(),
+            "version": self.instance.facts().version,
+            "directory": self.instance.facts().data_directory,
+            "counters": counters,
+            "gauges": gauges,
+        })
+    }
+
+    /// The statements that took most time, and which did when.
+    pub(super) fn statements(&self) -> Value {
+        let listed: Vec<Value> = self.instance.statements(MOST_STATEMENTS).iter().map(statement).collect();
+        let history = self.history.lock();
+        let samples = history.samples().map(|sample| {
+            let loads = sample
+                .loads
+                .iter()
+                .map(|(id, time, executions)| json!([statement_id(id), time.as_secs_f64(), executions]));
+            json!({
+                "at": sample.at,
+                "seconds": sample.length.as_secs_f64(),
+                "loads": loads.collect::<Vec<_>>(),
+                "rest": [sample.rest.0.as_secs_f64(), sample.rest.1],
+            })
+        });
+        json!({ "statements": listed, "samples": samples.collect::<Vec<_>>() })
+    }
+
+    /// The indexes.
+    pub(super) fn indexes(&self) -> Value {
+        let page_bytes = self.instance.facts().page_bytes;
+        let indexes: Vec<Value> = self.instance.index_sizes().iter().map(index_size).collect();
+        json!({ "page_bytes": page_bytes, "indexes": indexes })
+    }
+
+    /// Where the pages of an index lie.
+    pub(super) fn map(&self, request: &Request) -> Result<Value, Refusal> {
+        let name = |name| request.parameter(name).unwrap_or_default();
+        let partition = request.parameter("partition");
+        let map = self.instance.page_map(name("database"), name("table"), name("index"), partition)?;
+        map.as_ref().map(page_map).ok_or_else(|| Refusal(404, "there is no such index".into()))
+    }
+}
