@@ -237,7 +237,9 @@ fn the_console_is_for_who_has_its_token_and_changes_nothing() {
     client.run("USE d");
     client.run("CREATE TABLE t (a INT PRIMARY KEY, b INT, c VARCHAR(100))");
     client.run("INSERT INTO t WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1000) SELECT i, i, REPEAT('x', 90) FROM n");
-    client.rows("SELECT c FROM t WHERE b = 7");
+    // What filling the table took is no part of the workload that advice is asked on.
+    client.run("TRUNCATE TABLE performance_schema.events_statements_summary_by_digest");
+    (0..200).for_each(|number| drop(client.rows(&format!("SELECT c FROM t WHERE b = {number}"))));
     client.run("UPDATE t SET c = 'y' WHERE b = 7");
     client.rows("SELECT a FROM t WHERE b = 8 FOR UPDATE");
     let listed = ask("/api/statements").body;

@@ -38,11 +38,22 @@ def fill(port):
         for statement in FILL.split(";\n"):
             if statement.strip():
                 cursor.execute(statement)
+        # What filling the tables took is no part of the workload that advice is asked on.
+        cursor.execute("TRUNCATE TABLE performance_schema.events_statements_summary_by_digest")
         for sql, times in QUERIES:
             for number in range(1, times + 1):
                 cursor.execute(sql, (f"city {number}" if "city" in sql else number,))
                 cursor.fetchall()
     return connection
+
+
+def until(holds):
+    """Waits for it; the page's policy lets nothing evaluate a condition in there."""
+    for _ in range(300):
+        if holds():
+            return
+        time.sleep(0.1)
+    raise AssertionError("it does not hold after 30 seconds")
 
 
 def main():
@@ -77,7 +88,7 @@ def main():
             assert cookie["httpOnly"] and cookie["sameSite"] == "Strict", cookie
 
             # Statements: sorted, filtered by keys, nothing of them is markup.
-            page.wait_for_selector("text=SELECT SUM ( amount )")
+            page.wait_for_selector(".statements >> text=SELECT SUM ( amount )")
             time.sleep(11 if scheme == "light" else 0)
             page.wait_for_selector("svg.chart")
             assert page.locator("img[src=x]").count() == 0
@@ -86,8 +97,8 @@ def main():
             first = page.locator("tbody tr").first.inner_text()
             assert "note" in first, first
             page.keyboard.press("/")
-            page.keyboard.type("customer")
-            page.wait_for_function("document.querySelectorAll('tbody tr').length < 6")
+            page.keyboard.type("customer sum")
+            until(lambda: page.locator("tbody tr").count() == 2)
             assert "note FROM" not in page.locator("tbody").inner_text()
 
             # A plan, by keys: with the ways that were not taken, then run.
@@ -98,10 +109,15 @@ def main():
             assert "expected" in page.locator("svg.plan").first.inner_html()
             page.locator("button", has_text="Run it").click()
             page.wait_for_selector("svg.plan >> text=came")
-            page.locator(".step.access").first.focus()
-            page.keyboard.press("Enter")
-            page.wait_for_selector("text=entries")
-            page.wait_for_selector("text=Not taken")
+            rejected = []
+            for step in page.locator(".step.access").all():
+                step.focus()
+                page.keyboard.press("Enter")
+                page.wait_for_selector("dt >> text=entries")
+                if page.locator("text=Not taken").count() > 0:
+                    rejected = page.locator("main table tbody tr").all_inner_texts()
+                    break
+            assert any("scan" in way for way in rejected), rejected
             picture("plan")
 
             # Live: figures come by themselves.
@@ -137,7 +153,7 @@ def main():
             page.wait_for_selector("text=with the index", timeout=60000)
             picture("advice")
             page.locator("section a").first.click()
-            page.wait_for_selector("text=and with the index")
+            page.wait_for_selector("text=with the index, which")
             assert "hypothetical" in page.locator("svg.plan").first.inner_html()
             picture("supposed")
 

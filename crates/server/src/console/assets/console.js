@@ -50,7 +50,7 @@ function show(draw, pace) {
   again();
 }
 
-/** Elements that are kept when a view is drawn again keep the focus, too. */
+/** The way to another view. */
 function link(text, view, parameters) {
   const given = Object.entries(parameters).filter(([, value]) => value !== null && value !== undefined);
   return h('a', { href: `#${view}?${new URLSearchParams(given)}` }, text);
@@ -63,7 +63,7 @@ const statements = { sorted: { by: 'time', up: false }, filter: '', data: null }
 function viewStatements() {
   main.replaceChildren();
   const chart = h('div', { class: 'panel' });
-  const list = h('div', { class: 'panel' });
+  const list = h('div', { class: 'panel statements' });
   const filter = h('input', { type: 'search', placeholder: 'Filter', 'aria-label': 'Filter statements', value: statements.filter });
   const parts = [h('h2', {}, 'Load: statements at work, by kind'), chart, h('div', { class: 'row' }, h('h2', {}, 'Statements'), filter), list];
   const draw = () => {
@@ -212,7 +212,7 @@ function viewLive() {
       const last = points[points.length - 1];
       const series = last ? last.map((_, at) => points.map((values) => values[at])) : [[]];
       graphs[number].replaceChildren(h('div', {}, title, ' ', h('span', { class: 'soft' }, unit)),
-        h('div', { class: 'figure' }, last ? last.map((value) => label(value)).join(' · ') : '…'),
+        h('div', { class: 'figure' }, last ? last.map((value, at) => h('span', { class: last.length > 1 ? `t${at}` : null }, label(value))) : '…'),
         points.length > 1 ? lines(`${title} ${unit}`, pairs.map(([later]) => later.at * 1000), series, label) : '');
     });
     all.textContent = Object.entries({ ...now.counters, ...now.gauges }).sort().map(([name, value]) => `${name.padEnd(48)} ${value}`).join('\n');

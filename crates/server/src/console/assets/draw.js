@@ -37,7 +37,7 @@ export function bytes(n) {
   const units = ['B', 'KiB', 'MiB', 'GiB', 'TiB'];
   let unit = 0;
   while (n >= 1024 && unit < units.length - 1) { n /= 1024; unit += 1; }
-  return `${unit === 0 ? n : digits(n)} ${units[unit]}`;
+  return `${unit === 0 ? Math.round(n) : digits(n)} ${units[unit]}`;
 }
 
 export function time(seconds) {
