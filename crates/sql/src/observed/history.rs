@@ -3,6 +3,7 @@
 use super::statements::StatementId;
 use crate::digest::Digest;
 use crate::instance::Instance;
+use std::cmp::Reverse;
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Weak};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -55,7 +56,7 @@ impl History {
         }
         self.last = counted;
         let Some(before) = self.looked.replace(now) else { return };
-        grown.sort_by(|a, b| b.1.cmp(&a.1));
+        grown.sort_by_key(|(_, took, _)| Reverse(*took));
         let others = grown.split_off(grown.len().min(TOP));
         let mut rest =
             others.iter().fold((Duration::ZERO, 0), |sum, (_, time, n)| (sum.0 + *time, sum.1 + n));

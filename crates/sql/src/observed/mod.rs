@@ -30,6 +30,16 @@ pub struct IndexUse {
     pub uses: u64,
 }
 
+/// An index as it is stored.
+struct StoredIndex<'i> {
+    table: &'i TableDef,
+    /// The partition's name, of a table that has any.
+    partition: Option<&'i str>,
+    /// The table, or its partition.
+    stored: &'i TableDef,
+    index: &'i IndexDef,
+}
+
 impl Instance {
     /// The status variables of the server as numbers, but for those that are made of others.
     pub fn status(&self) -> Vec<(&'static str, u64, Is)> {
@@ -42,16 +52,16 @@ impl Instance {
         self.statement_times().all()
     }
 
-    /// Shows each index of the tables that are users', of each partition: with the table, the partition's name, the partition or table that it is
-    /// stored with, until `each` has enough.
-    fn for_each_index(&self, each: &mut dyn FnMut(&TableDef, Option<&str>, &TableDef, &IndexDef) -> bool) {
+    /// Shows each index of the tables that are users', of each partition, until `each` has enough.
+    fn for_each_index(&self, each: &mut dyn FnMut(StoredIndex<'_>) -> bool) {
         let catalog = self.engine().catalog();
         let names =
             catalog.databases().map(|database| &database.name).filter(|name| *name != SYSTEM_DATABASE);
         for table in names.flat_map(|name| catalog.tables(name)) {
             for (at, stored) in table.stored().enumerate() {
                 let partition = table.partitioning.as_ref().map(|all| all.name(at));
-                if !stored.indexes.iter().all(|index| each(table, partition, stored, index)) {
+                let show = |index| each(StoredIndex { table, partition, stored, index });
+                if !stored.indexes.iter().map(|index| &**index).all(show) {
                     return;
                 }
             }

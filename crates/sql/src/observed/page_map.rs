@@ -1,5 +1,6 @@
 //! Where the pages of an index lie, how full they are and what of them is in memory.
 
+use super::StoredIndex;
 use crate::instance::Instance;
 use leafline_btree::TreeMap;
 use leafline_table::{TableError, Tree};
@@ -52,7 +53,7 @@ impl Instance {
         let store = self.engine().store();
         let segments = store.segments();
         let mut found = Vec::new();
-        self.for_each_index(&mut |table, partition, stored, index| {
+        self.for_each_index(&mut |StoredIndex { table, partition, stored, index }| {
             let segment = segments.iter().find(|segment| segment.id == index.tree);
             let column = |at: &usize| table.columns.get(*at).map(|column| column.name.clone());
             // Plans name the indexes of the table.
@@ -86,11 +87,13 @@ impl Instance {
         partition: Option<&str>,
     ) -> Result<Option<PageMap>, MysqlError> {
         let mut tree: Option<Result<Tree, TableError>> = None;
-        self.for_each_index(&mut |of, part, _, known| {
-            let is_it =
-                of.database == database && of.name == table && known.name == index && part == partition;
+        self.for_each_index(&mut |known| {
+            let is_it = known.table.database == database
+                && known.table.name == table
+                && known.index.name == index
+                && known.partition == partition;
             if is_it {
-                tree = Some(self.engine().tree(known));
+                tree = Some(self.engine().tree(known.index));
             }
             !is_it
         });

@@ -2,6 +2,7 @@
 
 use crate::digest::{Digest, quantile};
 use crate::instance::Instance;
+use std::cmp::Reverse;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -94,7 +95,7 @@ impl Instance {
             .filter(|(counts, _)| counts.executions > 0)
             .map(|(counts, digest)| (counts.time, digest))
             .collect();
-        all.sort_by(|a, b| b.0.cmp(&a.0));
+        all.sort_by_key(|(time, _)| Reverse(*time));
         all.iter().take(most).map(|(_, digest)| figures(digest)).collect()
     }
 
