@@ -288,6 +288,11 @@ fn the_console_is_for_who_has_its_token_and_changes_nothing() {
         Some("1")
     );
     assert_eq!(client.rows("SELECT COUNT(*) FROM t WHERE c = 'y'")[0][0].as_deref(), Some("1"));
+    let listed = ask("/api/statements").body;
+    assert!(
+        !listed.contains("ADVISE") && !listed.contains("HYPOTHETICAL"),
+        "what the console runs is not counted: {listed}"
+    );
     let status = ask("/api/status").body;
     assert!(status.contains("\"Questions\":") && status.contains("\"Threads_connected\":"), "{status}");
     assert!(server.terminate());

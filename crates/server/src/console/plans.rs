@@ -48,6 +48,7 @@ impl Shared {
     /// A session in the database of a statement, which cannot write.
     fn session_for(&self, id: &StatementId) -> Result<Session, Refusal> {
         let mut session = self.instance.connect()?;
+        session.only_watch();
         if let Some(schema) = &id.schema {
             session.set_database(schema)?;
         }
@@ -82,7 +83,11 @@ impl Shared {
     /// What ADVISE says, now if `now` is 1, else what it said last.
     pub(super) fn advice(&self, request: &Request) -> Result<Value, Refusal> {
         if request.parameter("now") == Some("1") {
-            let rows = self.alone(|| Ok(advise(&mut self.instance.connect()?)?))?;
+            let rows = self.alone(|| {
+                let mut session = self.instance.connect()?;
+                session.only_watch();
+                Ok(advise(&mut session)?)
+            })?;
             *self.advised.lock() = Some(Advised { at: Instant::now(), rows });
         }
         let advised = self.advised.lock();

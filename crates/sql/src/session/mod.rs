@@ -81,6 +81,8 @@ pub struct Session {
     /// When the statement at hand began.
     began: Instant,
     running: Running,
+    /// It only watches: what it runs is not counted.
+    is_watcher: bool,
     groups: StatementGroups,
     pub(crate) counters: SessionCounters,
     /// The storage counters at the last FLUSH STATUS.
@@ -127,6 +129,7 @@ impl Session {
             began: Instant::now(),
             // No statement has begun.
             running: Running::over(),
+            is_watcher: false,
             groups: StatementGroups::default(),
             locks: instance.engine().session_locks(),
             instance,

@@ -70,6 +70,11 @@ fn micros_now() -> i64 {
 }
 
 impl Session {
+    /// It only watches from now on: what it runs is not counted among those that are alike, and not logged.
+    pub fn only_watch(&mut self) {
+        self.is_watcher = true;
+    }
+
     /// A statement begins: what is counted from now on is its own.
     pub(super) fn begin_counting(&mut self, text: StatementText<'_>) {
         let logged = self.instance.slow_log().is_on().then(|| match text {
@@ -171,6 +176,9 @@ impl Session {
 
     /// Counts a read that ran again without operators and gave so many rows. It is over.
     pub(crate) fn count_short(&mut self, digest: &Arc<Digest>, facts: &PlanFacts, rows: u64) {
+        if self.is_watcher {
+            return;
+        }
         let is_timed = self.instance.slow_log().is_on() && self.settings.long_query_time < SHORT
             || facts.no_index_used && self.instance.slow_log().takes_those_without_index();
         let run = ShortRun {
@@ -195,7 +203,7 @@ impl Session {
 
     /// Counts the statement at hand, which has ended. `to_the_end`: all of its rows were asked for.
     pub(super) fn count_executed(&mut self, to_the_end: bool) {
-        if std::mem::replace(&mut self.running.is_over, true) {
+        if std::mem::replace(&mut self.running.is_over, true) || self.is_watcher {
             return;
         }
         let gave_rows = self.running.gave_rows.filter(|_| !to_the_end);

@@ -130,14 +130,14 @@ function listing(list, { statements: listed }, colours, draw) {
     ['longest', (row) => time(row.most_time), (row) => row.most_time],
     ['sent', (row) => count(row.rows_sent / row.executions), (row) => row.rows_sent / row.executions],
     ['examined', (row) => count(row.rows_examined / row.executions), (row) => row.rows_examined / row.executions],
-    ['pages read', (row) => count(row.pages_read), (row) => row.pages_read],
-    ['estimate off', (row) => (row.q_error ? warn(`${count(row.q_error)}×`, row.q_error >= 10) : ''), (row) => row.q_error],
+    ['pages', (row) => count(row.pages_read), (row) => row.pages_read],
+    ['off by', (row) => (row.q_error ? warn(`${count(row.q_error)}×`, row.q_error >= 10) : ''), (row) => row.q_error],
     ['no index', (row) => (row.no_index_used ? warn(count(row.no_index_used), true) : ''), (row) => row.no_index_used],
     ['plans', (row) => (row.plans > 1 ? h('span', { class: 'warn', title: `changed ${moment(row.plan_changed)}` }, row.plans) : row.plans || ''), (row) => row.plans],
     ['errors', (row) => (row.errors ? h('span', { class: 'bad' }, count(row.errors)) : ''), (row) => row.errors],
   ];
   list.replaceChildren(table(columns, rows, statements.sorted, (sorted) => { statements.sorted = sorted; draw(); }),
-    h('p', { class: 'soft' }, 'Sent and examined are rows per run. Choose a statement to see its plan.'));
+    h('p', { class: 'soft' }, 'Sent and examined are rows per run, pages those that were read in all; off by: how wrong the worst estimate was. Choose a statement to see its plan.'));
 }
 
 // Plans

@@ -2,7 +2,7 @@
 
 import { count, h, s, time } from './draw.js';
 
-const WIDTH = 250, HEIGHT = 92, ACROSS = 22, DOWN = 40, LETTERS = 36;
+const WIDTH = 274, HEIGHT = 92, ACROSS = 22, DOWN = 40, LETTERS = 40;
 
 /** The picture of a plan, and what is to be said of the step that is chosen. */
 export function drawPlan(picture) {
@@ -51,7 +51,7 @@ function error(step) {
 function box(node, y, whole, picture, detail) {
   const { step } = node;
   const [first, second] = wrapped(step.label);
-  const rows = `${count(round(step.rows))} rows expected`;
+  const rows = `${count(round(step.rows))} ${step.rows === 1 ? 'row' : 'rows'} expected`;
   const actual = step.actual && (step.actual.loops === 0 ? 'never run' : `${count(step.actual.rows)} came${step.actual.loops > 1 ? ` in ${count(step.actual.loops)} runs` : ''}`);
   const off = error(step);
   const cost = step.cost_us === null ? '' : time(step.cost_us / 1e6);
