@@ -134,6 +134,14 @@ impl Session {
         });
     }
 
+    /// The digest of a statement with a plan, which is kept as a sample, with its values, if there is none yet.
+    pub(crate) fn sampled_digest(&self, sql: &str, values: &[Value]) -> Arc<Digest> {
+        let mode = self.settings.lex_mode();
+        let digest = self.instance.digests().of(self.database(), sql, mode);
+        digest.show(|| with_values(sql, mode, values));
+        digest
+    }
+
     /// The statement at hand has no plan.
     pub(crate) fn count_unplanned(&mut self, kind: &StatementKind, sql: &str) {
         let digest = self.instance.digests().of(self.database(), sql, self.settings.lex_mode());

@@ -19,7 +19,6 @@ use crate::parser::ast::{Into, Statement, StatementKind};
 use crate::plan::{Plan, PlanParts, RowLimit, Scan};
 use crate::plan_facts::PlanFacts;
 use crate::result::{ColumnMeta, Done};
-use crate::sample_text::with_values;
 use crate::session::settings::Settings;
 use crate::session::{OptimizerTrace, Outcome, RowStream, Session, Supposed, TableUse};
 use leafline_access::{Judged, Planner};
@@ -396,11 +395,9 @@ impl Session {
             Some(scans) => Chosen::Scans(scans),
             None => Chosen::For(parameters.unwrap_or_default().to_vec(), AtomicU32::new(RUNS)),
         };
-        let mode = self.settings.lex_mode();
-        let digest = self.instance.digests().of(self.database(), sql, mode);
-        digest.show(|| with_values(sql, mode, parameters.unwrap_or_default()));
-        let facts = PlanFacts::of(work.plan(), &parts);
+        let digest = self.sampled_digest(sql, parameters.unwrap_or_default());
         Ok(Some(Planned {
+            facts: PlanFacts::of(work.plan(), &parts),
             work: Arc::new(work.for_statement(kind, how)?),
             parts: Arc::new(parts),
             warnings,
@@ -419,7 +416,6 @@ impl Session {
             max_execution_time: statement.hints.max_execution_time,
             short_way: Mutex::default(),
             digest,
-            facts,
             runs: PlanRuns::default(),
         }))
     }
