@@ -8,11 +8,11 @@
 //! | `shapes` | the JSON of figures |
 //!
 //! It only looks: a statement that was counted is planned, and run if it is a query that locks nothing, in a transaction that cannot write and for
-//! [`plans::TIME`] at most, when somebody asks for that. No statement comes from the browser: it names those that were counted, and indexes that were
+//! ten seconds at most, when somebody asks for that. No statement comes from the browser: it names those that were counted, and indexes that were
 //! proposed. Its pages are in the binary (`assets`), have no scripts within them and load nothing from elsewhere; what is not the server's own
 //! is put into them as text.
 //!
-//! A thread takes a sample of what ran every [`LOOK`]; all else is done when a browser asks.
+//! A thread takes a sample of what ran every few seconds; all else is done when a browser asks.
 
 mod access;
 mod answers;
