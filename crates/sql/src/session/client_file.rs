@@ -68,7 +68,7 @@ impl Session {
         let sql = format!("LOAD DATA INFILE '' INTO TABLE {}.{}", quoted(database), quoted(table));
         self.begin_statement(StatementText::Of(&sql));
         let outcome = self.run_values(&sql, columns, rows);
-        match self.finish(outcome)? {
+        match self.finish(outcome, &sql)? {
             Outcome::Done(done) => Ok(done),
             Outcome::Rows(_) => Err(MysqlError::internal("a load that gives rows")),
         }

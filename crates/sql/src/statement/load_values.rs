@@ -39,7 +39,7 @@ impl Session {
         let Work::Insert { insert, .. } = &*planned.work else {
             return Err(MysqlError::internal("a load that inserts nothing"));
         };
-        self.count_towards(&planned.digest, None);
+        self.count_towards(&planned.digest, Some(&planned.facts), None);
         let (insert, mut rows) = (&**insert, Some(rows));
         self.write(|session, transaction| {
             // They are not given again.
