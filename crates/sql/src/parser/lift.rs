@@ -2,14 +2,14 @@
 //!
 //! A literal is lifted where another value of the same kind would leave the meaning of the statement, its types and its headings as
 //! they are: compared in WHERE or ON with a column of its kind (a number, a string), as a value of INSERT, as a new value in
-//! UPDATE. Everywhere else it stays: positions in GROUP BY and ORDER BY, LIMIT, arguments that decide a type, what a heading is
+//! UPDATE, also negated, and added to or taken from something there. Everywhere else it stays: positions in GROUP BY and ORDER BY, LIMIT, arguments that decide a type, what a heading is
 //! made of, subqueries; and so does a literal that is compared with a column of another kind, which binding converts.
 
 use super::ast::{
-    ColumnName, Expr, ExprKind, InsertSource, JoinConstraint, Literal, Query, QueryBody, Statement,
-    StatementKind, TableReference,
+    BinaryOp, ColumnName, Expr, ExprKind, InsertSource, JoinConstraint, Literal, Query, QueryBody, Statement,
+    StatementKind, TableReference, UnaryOp,
 };
-use super::shape::{Shape, ShapeLiteral};
+use super::shape::{LiteralKind, Shape, ShapeLiteral};
 
 /// What a column holds, as far as that decides how a literal compares with it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,14 +33,14 @@ pub fn lift(
         StatementKind::Insert(insert) => {
             match &mut insert.source {
                 InsertSource::Values(rows) => {
-                    rows.iter_mut().flatten().for_each(|value| lifting.value(value))
+                    rows.iter_mut().flatten().for_each(|value| lifting.stored(value))
                 }
                 InsertSource::Query(query) => lifting.query(query),
             }
-            insert.on_duplicate.iter_mut().for_each(|assignment| lifting.value(&mut assignment.value));
+            insert.on_duplicate.iter_mut().for_each(|assignment| lifting.stored(&mut assignment.value));
         }
         StatementKind::Update(update) => {
-            update.assignments.iter_mut().for_each(|assignment| lifting.value(&mut assignment.value));
+            update.assignments.iter_mut().for_each(|assignment| lifting.stored(&mut assignment.value));
             lifting.tables_and_filter(&mut update.tables, &mut update.filter);
         }
         StatementKind::Delete(delete) => {
@@ -131,17 +131,38 @@ impl Lifting<'_> {
         }
     }
 
+    /// A value that is stored: its type is the column's in the end. Sums of exact numbers are exact, whatever the digits of their types.
+    fn stored(&mut self, value: &mut Expr) {
+        match &mut value.kind {
+            ExprKind::Binary { op: BinaryOp::Add | BinaryOp::Subtract, left, right } => {
+                for operand in [left, right] {
+                    if !matches!(operand.kind, ExprKind::Literal(Literal::String { .. })) {
+                        self.stored(operand);
+                    }
+                }
+            }
+            // 9223372036854775808 is unsigned, and with a sign before it not.
+            ExprKind::Unary { op: UnaryOp::Minus, operand }
+                if !matches!(operand.kind, ExprKind::Literal(Literal::Integer(number)) if i64::try_from(number).is_err()) =>
+            {
+                self.value(operand);
+            }
+            _ => self.value(value),
+        }
+    }
+
     /// Lifts `value`, if it is a literal of the shape and nothing else.
     fn value(&mut self, value: &mut Expr) {
         let is_string = match &value.kind {
-            ExprKind::Literal(Literal::Integer(_)) => false,
+            ExprKind::Literal(Literal::Integer(_) | Literal::Decimal(_)) => false,
             ExprKind::Literal(Literal::String { charset: None, .. }) => true,
             _ => return,
         };
         // Adjacent strings are one literal of several tokens: not found.
-        let literal = ShapeLiteral { start: value.span.start, end: value.span.end, is_string };
-        if let Ok(position) = self.literals.binary_search_by_key(&literal.start, |literal| literal.start)
-            && self.literals.get(position) == Some(&literal)
+        let span = (value.span.start, value.span.end);
+        if let Ok(position) = self.literals.binary_search_by_key(&span.0, |literal| literal.start)
+            && let Some(literal) = self.literals.get(position)
+            && (literal.end, literal.kind == LiteralKind::String) == (span.1, is_string)
         {
             value.kind = ExprKind::Parameter(self.lifted.len());
             self.lifted.push(position);
@@ -176,9 +197,10 @@ mod tests {
             lifted("SELECT a FROM t JOIN u ON t.a = u.a AND u.b IN (1, 2) WHERE c BETWEEN 3 AND 4").len(),
             4
         );
-        assert_eq!(lifted("INSERT INTO t VALUES (1, 'x', NULL, 2 + 3), (4, -5, 6.0)"), ["1", "'x'", "4"]);
-        assert_eq!(lifted("UPDATE t SET a = 1, b = b + 2 WHERE id = 3"), ["1", "3"]);
-        assert_eq!(lifted("INSERT INTO t VALUES (1) ON DUPLICATE KEY UPDATE a = 2, b = b + 3"), ["1", "2"]);
+        assert_eq!(lifted("INSERT INTO t VALUES (1, 'x', NULL, 2 + 3), (4, -5, 6.0)"), ["1", "'x'", "2", "3", "4", "5", "6.0"]);
+        assert_eq!(lifted("UPDATE t SET a = 1, b = b + 2 WHERE id = 3"), ["1", "2", "3"]);
+        assert_eq!(lifted("UPDATE t SET a = 1.5 - a + (b - 2), b = -2.5, c = -b"), ["1.5", "2", "2.5"]);
+        assert_eq!(lifted("INSERT INTO t VALUES (1) ON DUPLICATE KEY UPDATE a = 2, b = b + 3"), ["1", "2", "3"]);
         assert_eq!(lifted("DELETE FROM t WHERE id = 3 LIMIT 1"), ["3"]);
     }
 
@@ -186,6 +208,7 @@ mod tests {
     fn what_decides_types_names_or_positions_is_not() {
         for sql in [
             "SELECT 1, a + 2, ROUND(a, 3) FROM t GROUP BY 1 HAVING a > 4 ORDER BY 2 LIMIT 5",
+            "UPDATE t SET a = b * 2, c = IF(b, 3, 4) + '5', d = -9223372036854775808, e = b / 3 - c * 1.5",
             "SELECT a FROM t WHERE a + 1 = 2 AND 1 = 2 AND name = 'x' 'y' AND name = _utf8mb4'x'",
             "SELECT a FROM t WHERE a = '5' AND name = 5 AND day = '2024-01-01' AND day IN ('2024-01-01', 5)",
             "INSERT INTO t WITH u AS (SELECT 'x' AS a) SELECT a FROM u WHERE a = 5",

@@ -8,7 +8,7 @@
 
 use super::lexer::{LexMode, Lexer, TokenKind};
 use super::literal::unquote;
-use leafline_types::Value;
+use leafline_types::{Decimal, Value};
 
 /// A longer statement has no shape: it is long for its values, and will not be cheap by being planned quicker.
 const MAX_BYTES: usize = 4096;
@@ -20,7 +20,7 @@ const MAX_LITERALS: usize = 64;
 pub struct Shape {
     /// The text; a mark in place of each literal in `literals`.
     pub key: Vec<u8>,
-    /// Integers and strings, in the order of the text.
+    /// Integers, decimals and strings, in the order of the text.
     pub literals: Vec<ShapeLiteral>,
 }
 
@@ -31,8 +31,21 @@ pub struct ShapeLiteral {
     pub start: u32,
     /// Behind its last byte.
     pub end: u32,
-    /// A string, or an integer.
-    pub is_string: bool,
+    /// What it is.
+    pub kind: LiteralKind,
+}
+
+/// What a literal is; those of a kind have one type, but for the digits of decimals and the lengths of strings.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LiteralKind {
+    /// An integer that is BIGINT.
+    Integer,
+    /// An integer that is BIGINT UNSIGNED.
+    Unsigned,
+    /// Digits with a point.
+    Decimal,
+    /// A string.
+    String,
 }
 
 impl ShapeLiteral {
@@ -44,18 +57,20 @@ impl ShapeLiteral {
     /// Its value.
     pub fn value(&self, sql: &str, mode: LexMode) -> Value {
         let source = self.source(sql);
-        if self.is_string {
-            return Value::string(unquote(source, mode));
+        // shape_of() has taken none that does not parse.
+        match self.kind {
+            LiteralKind::Integer => source.parse().map(Value::Int).unwrap_or_default(),
+            LiteralKind::Unsigned => source.parse().map(Value::UInt).unwrap_or_default(),
+            LiteralKind::Decimal => Decimal::parse(source).map(Value::Decimal).unwrap_or_default(),
+            LiteralKind::String => Value::string(unquote(source, mode)),
         }
-        // shape_of() has taken no others.
-        source.parse().map(Value::Int).or_else(|_| source.parse().map(Value::UInt)).unwrap_or_default()
     }
 }
 
 /// The shape of `sql`, if it is one SELECT, INSERT, UPDATE or DELETE for which plans are worth keeping.
 pub fn shape_of(sql: &str, mode: LexMode) -> Option<Shape> {
     // Bytes that stand for literals in the key.
-    if sql.len() > MAX_BYTES || sql.bytes().any(|byte| (1..=3).contains(&byte)) {
+    if sql.len() > MAX_BYTES || sql.bytes().any(|byte| (1..=4).contains(&byte)) {
         return None;
     }
     let mut lexer = Lexer::new(sql, mode);
@@ -69,16 +84,17 @@ pub fn shape_of(sql: &str, mode: LexMode) -> Option<Shape> {
         {
             return None;
         }
-        let mark = match token.kind {
+        let (mark, kind) = match token.kind {
             TokenKind::End => {
                 shape.key.extend_from_slice(sql.as_bytes().get(copied..)?);
                 return Some(shape);
             }
             TokenKind::Invalid | TokenKind::Parameter | TokenKind::UserVariable => return None,
             // The type depends on the size.
-            TokenKind::Integer if source.parse::<i64>().is_ok() => 1,
-            TokenKind::Integer if source.parse::<u64>().is_ok() => 2,
-            TokenKind::String => 3,
+            TokenKind::Integer if source.parse::<i64>().is_ok() => (1, LiteralKind::Integer),
+            TokenKind::Integer if source.parse::<u64>().is_ok() => (2, LiteralKind::Unsigned),
+            TokenKind::String => (3, LiteralKind::String),
+            TokenKind::Decimal if Decimal::parse(source).is_some() => (4, LiteralKind::Decimal),
             _ => continue,
         };
         if shape.literals.len() == MAX_LITERALS {
@@ -87,7 +103,7 @@ pub fn shape_of(sql: &str, mode: LexMode) -> Option<Shape> {
         let (start, end) = (token.span.start, token.span.end);
         shape.key.extend_from_slice(sql.as_bytes().get(copied..start as usize)?);
         shape.key.push(mark);
-        shape.literals.push(ShapeLiteral { start, end, is_string: mark == 3 });
+        shape.literals.push(ShapeLiteral { start, end, kind });
         copied = end as usize;
     }
 }
@@ -109,6 +125,12 @@ mod tests {
         let values: Vec<Value> =
             shape(sql).literals.iter().map(|literal| literal.value(sql, LexMode::default())).collect();
         assert_eq!(values, [Value::Int(17), Value::string("it's")]);
+        let sql = "UPDATE t SET a = 12.50";
+        assert_eq!(shape("UPDATE t SET a = 7.125").key, shape(sql).key);
+        assert_eq!(
+            shape(sql).literals[0].value(sql, LexMode::default()),
+            Value::Decimal(Decimal::parse("12.50").unwrap())
+        );
     }
 
     #[test]
@@ -128,7 +150,7 @@ mod tests {
         let many = format!("SELECT 1 FROM t WHERE a IN ({}1)", "1, ".repeat(MAX_LITERALS));
         let long = format!("SELECT '{}'", "x".repeat(MAX_BYTES));
         for sql in
-            ["SHOW TABLES", "", "SELECT ?", "SELECT @a", "SELECT 'open", "SELECT '\u{1}'", &many, &long]
+            ["SHOW TABLES", "", "SELECT ?", "SELECT @a", "SELECT 'open", "SELECT '\u{4}'", &many, &long]
         {
             assert!(shape_of(sql, LexMode::default()).is_none(), "{sql}");
         }

@@ -129,7 +129,9 @@ pub(crate) fn parameter_type(value: &Value, collation: Collation) -> ExprType {
         Value::Int(_) => ExprType::numeric(SqlType::BIGINT, false),
         Value::UInt(_) => ExprType::numeric(SqlType::BIGINT_UNSIGNED, false),
         Value::Decimal(decimal) => {
-            let precision = decimal.digits().max(decimal.scale()).max(1);
+            // Rounded up, as below: nines of digits before the point are what decimals are stored by.
+            let whole = decimal.digits().saturating_sub(decimal.scale()).max(1).next_multiple_of(9);
+            let precision = whole.saturating_add(decimal.scale()).min(65);
             let ty = SqlType::decimal(precision, decimal.scale());
             ExprType::numeric(ty, false)
         }

@@ -178,6 +178,19 @@ impl Expr {
         out
     }
 
+    /// The tree with values in place of its parameters, to be shown.
+    #[must_use]
+    pub fn with_parameters(&self, values: &[Value]) -> Expr {
+        let mut out = self.clone();
+        if let ExprKind::Parameter(number) = out.kind
+            && let Some(value) = values.get(number)
+        {
+            out.kind = ExprKind::Literal(value.clone());
+        }
+        out.for_each_child_mut(&mut |child| *child = child.with_parameters(values));
+        out
+    }
+
     /// The columns it reads.
     pub fn columns(&self) -> BTreeSet<usize> {
         let mut columns = BTreeSet::new();

@@ -8,25 +8,25 @@ use crate::decimal::Decimal;
 use crate::error::MysqlError;
 use crate::value::{SqlType, Value};
 
-/// Error 1690 for the result of `e`.
+/// Error 1690 for the result of `e`, which is shown with the values of its parameters, as MySQL does.
 #[cold]
-pub(super) fn out_of_range(e: &Expr) -> MysqlError {
+fn out_of_range(e: &Expr, cx: &EvalContext<'_>) -> MysqlError {
     let kind = match e.ty.sql {
         SqlType::Double => "DOUBLE",
         SqlType::Decimal { .. } => "DECIMAL",
         SqlType::BigInt { unsigned: true } => "BIGINT UNSIGNED",
         _ => "BIGINT",
     };
-    MysqlError::data_out_of_range(kind, e)
+    MysqlError::data_out_of_range(kind, e.with_parameters(cx.parameters))
 }
 
 /// An integer of the type of `e`.
-fn ranged(e: &Expr, v: Option<i128>) -> Result<Value, MysqlError> {
-    let v = v.ok_or_else(|| out_of_range(e))?;
+fn ranged(e: &Expr, v: Option<i128>, cx: &EvalContext<'_>) -> Result<Value, MysqlError> {
+    let v = v.ok_or_else(|| out_of_range(e, cx))?;
     if e.ty.sql.is_unsigned() {
-        u64::try_from(v).map(Value::UInt).map_err(|_| out_of_range(e))
+        u64::try_from(v).map(Value::UInt).map_err(|_| out_of_range(e, cx))
     } else {
-        i64::try_from(v).map(Value::Int).map_err(|_| out_of_range(e))
+        i64::try_from(v).map(Value::Int).map_err(|_| out_of_range(e, cx))
     }
 }
 
@@ -57,7 +57,7 @@ pub(super) fn binary(
                 Some((_, b)) if b.is_zero() => cx.division_by_zero().map(|()| Value::Null),
                 Some((a, b)) => {
                     let quotient = a.checked_div_integer(&b).and_then(|q| q.unscaled_i128());
-                    ranged(e, quotient)
+                    ranged(e, quotient, cx)
                 }
                 None => Ok(Value::Null),
             },
@@ -76,17 +76,15 @@ fn integers(
     if divides && b == 0 {
         return cx.division_by_zero().map(|()| Value::Null);
     }
-    ranged(
-        e,
-        match op {
-            ArithmeticOp::Add => Some(a + b),
-            ArithmeticOp::Subtract => Some(a - b),
-            ArithmeticOp::Multiply => a.checked_mul(b),
-            ArithmeticOp::IntegerDivide => Some(a / b),
-            ArithmeticOp::Modulo => Some(a % b),
-            ArithmeticOp::Divide => return Err(MysqlError::internal("a quotient typed as an integer")),
-        },
-    )
+    let result = match op {
+        ArithmeticOp::Add => Some(a + b),
+        ArithmeticOp::Subtract => Some(a - b),
+        ArithmeticOp::Multiply => a.checked_mul(b),
+        ArithmeticOp::IntegerDivide => Some(a / b),
+        ArithmeticOp::Modulo => Some(a % b),
+        ArithmeticOp::Divide => return Err(MysqlError::internal("a quotient typed as an integer")),
+    };
+    ranged(e, result, cx)
 }
 
 fn decimals(
@@ -106,16 +104,21 @@ fn decimals(
         ArithmeticOp::Modulo => a.checked_rem(b),
         ArithmeticOp::IntegerDivide => a.checked_div_integer(b),
     };
-    at_scale(e, result, scale)
+    at_scale(e, result, scale, cx)
 }
 
 /// A decimal at the scale of the result of `e`.
-fn at_scale(e: &Expr, result: Option<Decimal>, scale: u8) -> Result<Value, MysqlError> {
-    let result = result.ok_or_else(|| out_of_range(e))?;
+fn at_scale(
+    e: &Expr,
+    result: Option<Decimal>,
+    scale: u8,
+    cx: &EvalContext<'_>,
+) -> Result<Value, MysqlError> {
+    let result = result.ok_or_else(|| out_of_range(e, cx))?;
     if result.scale() == scale {
         return Ok(Value::Decimal(result));
     }
-    result.round(scale.into()).map(Value::Decimal).ok_or_else(|| out_of_range(e))
+    result.round(scale.into()).map(Value::Decimal).ok_or_else(|| out_of_range(e, cx))
 }
 
 /// `a / b` with as many digits as MySQL computes; cut, not rounded. `b` is not zero.
@@ -146,7 +149,7 @@ fn doubles(
         ArithmeticOp::Modulo => a % b,
         ArithmeticOp::IntegerDivide => (a / b).trunc(),
     };
-    if result.is_finite() { Ok(Value::Double(result)) } else { Err(out_of_range(e)) }
+    if result.is_finite() { Ok(Value::Double(result)) } else { Err(out_of_range(e, cx)) }
 }
 
 /// `-v`, of the type of `e`.
@@ -157,9 +160,9 @@ pub(super) fn negate(e: &Expr, v: &Value, cx: &mut EvalContext<'_>) -> Result<Va
     Ok(match &e.ty.sql {
         SqlType::Double => double(v, cx)?.map_or(Value::Null, |d| Value::Double(-d)),
         SqlType::Decimal { scale, .. } => match decimal(v, cx)? {
-            Some(d) => at_scale(e, Some(d.negate()), *scale)?,
+            Some(d) => at_scale(e, Some(d.negate()), *scale, cx)?,
             None => Value::Null,
         },
-        _ => ranged(e, integer(v).map(|v| -v))?,
+        _ => ranged(e, integer(v).map(|v| -v), cx)?,
     })
 }
