@@ -445,7 +445,9 @@ impl Asked<'_> {
             FlushItem::Tables(_) | FlushItem::ReadLock => {
                 self.of_any(&[Privilege::Reload, Privilege::FlushTables])
             }
-            FlushItem::Privileges | FlushItem::Logs | FlushItem::SlowLogs => self.of_any(&[Privilege::Reload]),
+            FlushItem::Privileges | FlushItem::Logs | FlushItem::SlowLogs => {
+                self.of_any(&[Privilege::Reload])
+            }
         }
     }
 

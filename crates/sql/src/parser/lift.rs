@@ -141,12 +141,7 @@ impl Lifting<'_> {
                     }
                 }
             }
-            // 9223372036854775808 is unsigned, and with a sign before it not.
-            ExprKind::Unary { op: UnaryOp::Minus, operand }
-                if !matches!(operand.kind, ExprKind::Literal(Literal::Integer(number)) if i64::try_from(number).is_err()) =>
-            {
-                self.value(operand);
-            }
+            ExprKind::Unary { op: UnaryOp::Minus, operand } if takes_sign(operand) => self.value(operand),
             _ => self.value(value),
         }
     }
@@ -167,6 +162,15 @@ impl Lifting<'_> {
             value.kind = ExprKind::Parameter(self.lifted.len());
             self.lifted.push(position);
         }
+    }
+}
+
+/// Whether it is a number that stays what it is with a sign before it: one that is BIGINT UNSIGNED does not.
+fn takes_sign(e: &Expr) -> bool {
+    match &e.kind {
+        ExprKind::Literal(Literal::Integer(number)) => i64::try_from(*number).is_ok(),
+        ExprKind::Literal(Literal::Decimal(_)) => true,
+        _ => false,
     }
 }
 
@@ -197,10 +201,16 @@ mod tests {
             lifted("SELECT a FROM t JOIN u ON t.a = u.a AND u.b IN (1, 2) WHERE c BETWEEN 3 AND 4").len(),
             4
         );
-        assert_eq!(lifted("INSERT INTO t VALUES (1, 'x', NULL, 2 + 3), (4, -5, 6.0)"), ["1", "'x'", "2", "3", "4", "5", "6.0"]);
+        assert_eq!(
+            lifted("INSERT INTO t VALUES (1, 'x', NULL, 2 + 3), (4, -5, 6.0)"),
+            ["1", "'x'", "2", "3", "4", "5", "6.0"]
+        );
         assert_eq!(lifted("UPDATE t SET a = 1, b = b + 2 WHERE id = 3"), ["1", "2", "3"]);
         assert_eq!(lifted("UPDATE t SET a = 1.5 - a + (b - 2), b = -2.5, c = -b"), ["1.5", "2", "2.5"]);
-        assert_eq!(lifted("INSERT INTO t VALUES (1) ON DUPLICATE KEY UPDATE a = 2, b = b + 3"), ["1", "2", "3"]);
+        assert_eq!(
+            lifted("INSERT INTO t VALUES (1) ON DUPLICATE KEY UPDATE a = 2, b = b + 3"),
+            ["1", "2", "3"]
+        );
         assert_eq!(lifted("DELETE FROM t WHERE id = 3 LIMIT 1"), ["3"]);
     }
 
@@ -208,7 +218,7 @@ mod tests {
     fn what_decides_types_names_or_positions_is_not() {
         for sql in [
             "SELECT 1, a + 2, ROUND(a, 3) FROM t GROUP BY 1 HAVING a > 4 ORDER BY 2 LIMIT 5",
-            "UPDATE t SET a = b * 2, c = IF(b, 3, 4) + '5', d = -9223372036854775808, e = b / 3 - c * 1.5",
+            "UPDATE t SET a = b * 2, c = IF(b, 3, 4) + '5', d = -9223372036854775808, e = b / 3 - c * 1.5, f = -'6'",
             "SELECT a FROM t WHERE a + 1 = 2 AND 1 = 2 AND name = 'x' 'y' AND name = _utf8mb4'x'",
             "SELECT a FROM t WHERE a = '5' AND name = 5 AND day = '2024-01-01' AND day IN ('2024-01-01', 5)",
             "INSERT INTO t WITH u AS (SELECT 'x' AS a) SELECT a FROM u WHERE a = 5",

@@ -108,12 +108,7 @@ fn decimals(
 }
 
 /// A decimal at the scale of the result of `e`.
-fn at_scale(
-    e: &Expr,
-    result: Option<Decimal>,
-    scale: u8,
-    cx: &EvalContext<'_>,
-) -> Result<Value, MysqlError> {
+fn at_scale(e: &Expr, result: Option<Decimal>, scale: u8, cx: &EvalContext<'_>) -> Result<Value, MysqlError> {
     let result = result.ok_or_else(|| out_of_range(e, cx))?;
     if result.scale() == scale {
         return Ok(Value::Decimal(result));
