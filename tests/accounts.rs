@@ -78,3 +78,47 @@ fn accounts_log_in_by_their_passwords_and_may_do_what_is_granted() {
     assert!(log_in("joe", "changed").is_err());
     assert!(server.terminate());
 }
+
+#[test]
+fn tables_of_ones_own_and_accounts_of_before_give_no_rights() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let server = Served::start(directory.path(), &[]);
+    let mut root = server.connect();
+    for sql in [
+        "CREATE DATABASE d",
+        "CREATE DATABASE mine",
+        "CREATE TABLE d.t (a INT PRIMARY KEY)",
+        "CREATE VIEW d.v AS SELECT 1 AS a",
+        "CREATE USER joe IDENTIFIED BY 'old'",
+        "GRANT CREATE TEMPORARY TABLES ON d.* TO joe",
+        "GRANT ALL ON mine.* TO joe",
+    ] {
+        root.run(sql);
+    }
+    let log_in = |password: &str| {
+        Client::log_in(server.address, &Login { user: "joe", password, ..Login::default() }).expect("let in")
+    };
+    let mut joe = log_in("old");
+    joe.run("USE d");
+    joe.run("CREATE TEMPORARY TABLE t (x INT)");
+    joe.run("CREATE TEMPORARY TABLE v (x INT)");
+    for sql in
+        ["RENAME TABLE t TO mine.t", "RENAME TABLE d.t TO d.other", "DROP VIEW v", "DROP VIEW IF EXISTS d.v"]
+    {
+        assert_eq!(error_of(joe.query(sql)), 1142, "{sql}");
+    }
+    joe.run("ALTER TABLE t RENAME TO t2");
+    // Another account of the same name.
+    root.run("DROP USER joe");
+    root.run("CREATE USER joe IDENTIFIED BY 'new'");
+    root.run("GRANT ALL ON *.* TO joe");
+    assert_eq!(error_of(joe.query("SELECT * FROM d.t")), 1142);
+    let mut new = log_in("new");
+    new.run("SELECT * FROM d.t");
+    root.run("RENAME USER joe TO jim");
+    root.run("CREATE USER joe IDENTIFIED BY 'third'");
+    root.run("GRANT ALL ON *.* TO joe");
+    assert_eq!(error_of(new.query("SELECT * FROM d.t")), 1142);
+    log_in("third").run("SELECT * FROM d.t");
+    assert!(server.terminate());
+}

@@ -218,14 +218,15 @@ impl Instance {
         (user, host): (&str, &str),
         account: Option<AccountId>,
     ) -> Result<Session, MysqlError> {
-        let access = self.accounts.access(account.as_ref(), host);
+        let admitted = self.accounts.version();
+        let access = self.accounts.access(account.as_ref(), host, admitted);
         let sees_to_it = access.check_any(&[Privilege::ConnectionAdmin, Privilege::Super]).is_ok();
         let most = self.globals.read().max_connections + u64::from(sees_to_it);
         let mut sessions = self.sessions.lock();
         if sessions.len() as u64 >= most {
             return Err(MysqlError::too_many_connections());
         }
-        let entry = Arc::new(SessionEntry::new(id, user, host, account));
+        let entry = Arc::new(SessionEntry::new(id, user, host, (account, admitted)));
         sessions.insert(id, entry.clone());
         drop(sessions);
         Ok(Session::new(self.clone(), entry, self.globals.read().clone()))
@@ -238,7 +239,7 @@ impl Instance {
         (user, host): (&str, &str),
         account: AccountId,
     ) -> Arc<SessionEntry> {
-        let entry = Arc::new(SessionEntry::new(id, user, host, Some(account)));
+        let entry = Arc::new(SessionEntry::new(id, user, host, (Some(account), self.accounts.version())));
         self.sessions.lock().insert(id, entry.clone());
         entry
     }

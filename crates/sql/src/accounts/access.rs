@@ -58,10 +58,17 @@ impl Access {
         &EVERYTHING
     }
 
-    /// Of a client at `client` that was let in by `account`. Nothing is granted to an account that there is no more.
-    pub(super) fn of(version: u64, set: &Arc<AccountSet>, account: &AccountId, client: &str) -> Access {
+    /// Of a client at an address that was let in by `account` when the accounts had that number. Nothing is granted to an account that there is
+    /// no more, whether or not there is another of its name.
+    pub(super) fn of(
+        version: u64,
+        set: &Arc<AccountSet>,
+        account: &AccountId,
+        (client, admitted): (&str, u64),
+    ) -> Access {
         let client = ClientHost::new(client);
-        let known = set.accounts.get(account);
+        let is_the_same = set.ended.get(account).is_none_or(|&ended| ended <= admitted);
+        let known = set.accounts.get(account).filter(|_| is_the_same);
         let (databases, tables) = match known {
             Some(_) => (set.databases_for(&account.user, &client), set.tables_for(&account.user, &client)),
             None => Default::default(),
@@ -89,7 +96,7 @@ impl Access {
         let definer = definer.ok_or_else(|| MysqlError::no_such_definer(&named.user, &named.host))?;
         // Where it would be a client: wherever its host part says.
         let host = if definer.host.contains(['%', '_', '/']) { LOCALHOST } else { &definer.host };
-        let mut access = Access::of(self.version, &rights.set, definer, host);
+        let mut access = Access::of(self.version, &rights.set, definer, (host, u64::MAX));
         if let Some(of_definer) = &mut access.rights {
             // Grants are for the account itself.
             of_definer.databases = rights.set.databases_of(definer);

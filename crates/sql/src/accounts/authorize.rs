@@ -55,7 +55,9 @@ pub(crate) fn authorize(session: &Session, kind: &StatementKind) -> Result<(), M
         StatementKind::CreateTable(create) => asked.of_new_table(create),
         StatementKind::CreateTableLike(create) => asked.of_copied_table(create),
         StatementKind::CreateView(create) => asked.of_new_view(create),
-        StatementKind::DropView(drop) => asked.of_tables(Privilege::Drop, &drop.views),
+        StatementKind::DropView(drop) => {
+            drop.views.iter().try_for_each(|view| asked.of_name(Privilege::Drop, view))
+        }
         StatementKind::DropTable(drop) if drop.temporary => Ok(()),
         StatementKind::DropTable(drop) => asked.of_tables(Privilege::Drop, &drop.tables),
         StatementKind::CreateIndex(alter) | StatementKind::DropIndex(alter) => {
@@ -64,7 +66,7 @@ pub(crate) fn authorize(session: &Session, kind: &StatementKind) -> Result<(), M
         StatementKind::CreateHypotheticalIndex(table, _) => asked.of_table(Privilege::Select, table),
         StatementKind::AlterTable(alter) => asked.of_altered_table(alter),
         StatementKind::RenameTable(rename) => {
-            rename.tables.iter().try_for_each(|(from, to)| asked.of_renamed_table(from, to))
+            rename.tables.iter().try_for_each(|(from, to)| asked.of_new_place(from, to))
         }
         StatementKind::Truncate(table) => asked.of_table(Privilege::Drop, table),
         StatementKind::MaintainPartitions(wanted) => asked.of_partitions(wanted),
@@ -327,9 +329,14 @@ impl Asked<'_> {
     }
 
     fn of_renamed_table(&self, from: &TableName, to: &TableName) -> Result<(), MysqlError> {
-        if self.session.own_table_named(from).is_some() {
-            return Ok(());
+        match self.session.own_table_named(from) {
+            Some(_) => Ok(()),
+            None => self.of_new_place(from, to),
         }
+    }
+
+    /// RENAME TABLE has nothing to do with tables of the session's own, whatever their names.
+    fn of_new_place(&self, from: &TableName, to: &TableName) -> Result<(), MysqlError> {
         self.of_name(Privilege::Alter | Privilege::Drop, from)?;
         let mut to = to.clone();
         to.database = to.database.or_else(|| from.database.clone());

@@ -174,12 +174,12 @@ impl Accounts {
         self.version.load(Ordering::Acquire)
     }
 
-    /// What a client at `host` that was let in by `account` may do; everything without an account.
-    pub(crate) fn access(&self, account: Option<&AccountId>, host: &str) -> Access {
+    /// What a client at `host` may do that was let in by `account` when the accounts had the number `admitted`; everything without an account.
+    pub(crate) fn access(&self, account: Option<&AccountId>, host: &str, admitted: u64) -> Access {
         // A set that is newer than its number is looked at again.
         let version = self.version();
         match account {
-            Some(account) => Access::of(version, &self.set(), account, host),
+            Some(account) => Access::of(version, &self.set(), account, (host, admitted)),
             None => Access::everything(version),
         }
     }
@@ -190,8 +190,12 @@ impl Accounts {
     }
 
     /// Puts `set` in the place of the accounts that are there, on disk and then in memory.
-    fn put(&self, set: AccountSet, _alone: &MutexGuard<'_, ()>) -> Result<(), MysqlError> {
+    fn put(&self, mut set: AccountSet, _alone: &MutexGuard<'_, ()>) -> Result<(), MysqlError> {
         stored::write(&self.engine, &set)?;
+        let number = self.version() + 1;
+        for id in self.set().accounts.keys().filter(|id| !set.accounts.contains_key(*id)) {
+            set.ended.insert(id.clone(), number);
+        }
         *self.current.write() = Arc::new(set);
         self.version.fetch_add(1, Ordering::Release);
         Ok(())

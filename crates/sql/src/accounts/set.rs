@@ -105,6 +105,9 @@ pub(crate) struct AccountSet {
     pub(crate) accounts: BTreeMap<AccountId, Account>,
     pub(crate) databases: BTreeMap<DatabaseKey, Privileges>,
     pub(crate) tables: BTreeMap<TableKey, TableGrant>,
+    /// Accounts that there are no more, with the number of the set that was the first without them: who was let in by one before has no
+    /// part in another of that name.
+    pub(crate) ended: BTreeMap<AccountId, u64>,
     /// Why nobody can be let in: what is on disk does not say who may be, and what to do about it.
     pub(crate) damage: Option<String>,
 }

@@ -21,6 +21,8 @@ pub struct SessionEntry {
     pub host: String,
     /// The account that has let it in; none of a program that embeds the database.
     pub account: Option<AccountId>,
+    /// The number that the accounts had then.
+    pub admitted: u64,
     /// Stops its statement, or ends it.
     pub cancel: CancelToken,
     /// How far its statement is.
@@ -85,12 +87,18 @@ fn beginning(sql: &str) -> &str {
 }
 
 impl SessionEntry {
-    pub(crate) fn new(id: u64, user: &str, host: &str, account: Option<AccountId>) -> SessionEntry {
+    pub(crate) fn new(
+        id: u64,
+        user: &str,
+        host: &str,
+        (account, admitted): (Option<AccountId>, u64),
+    ) -> SessionEntry {
         SessionEntry {
             id,
             user: user.into(),
             host: host.into(),
             account,
+            admitted,
             cancel: CancelToken::new(),
             progress: Progress::default(),
             state: Mutex::new(State {

@@ -105,7 +105,7 @@ pub struct Session {
 
 impl Session {
     pub(crate) fn new(instance: Arc<Instance>, entry: Arc<SessionEntry>, settings: Settings) -> Session {
-        let access = instance.accounts().access(entry.account.as_ref(), &entry.host);
+        let access = instance.accounts().access(entry.account.as_ref(), &entry.host, entry.admitted);
         let facts = SessionFacts {
             version: instance.facts().version.clone(),
             database: None,
@@ -187,7 +187,8 @@ impl Session {
 
     #[cold]
     fn read_access(&mut self) {
-        let access = self.instance.accounts().access(self.entry.account.as_ref(), &self.entry.host);
+        let entry = &self.entry;
+        let access = self.instance.accounts().access(entry.account.as_ref(), &entry.host, entry.admitted);
         self.has_expired_password &= access.is_expired();
         self.access = Arc::new(access);
     }
