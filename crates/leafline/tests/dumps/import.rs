@@ -188,3 +188,24 @@ fn a_database_that_is_served_is_not_imported_into() {
     let (code, _, err) = run(&["import", text(&place.path("new")), "--from", "mysql://127.0.0.1:1/d"]);
     assert!(code == 1 && err.contains("cannot connect"), "{err}");
 }
+
+#[test]
+fn a_script_that_takes_back_what_it_did_is_refused_there() {
+    let place = Place::new();
+    let script = "CREATE DATABASE d; USE d; CREATE TABLE t (a INT);\nSTART TRANSACTION;\nINSERT INTO t VALUES (1);\nROLLBACK;\n";
+    let file = place.file("s.sql", script);
+    let dir = place.path("db");
+    let (code, _, err) = run(&["import", text(&dir), text(&file)]);
+    assert!(code == 1 && err.contains("line 4") && err.contains("commits as it goes"), "{err}");
+}
+
+#[test]
+fn text_of_another_character_set_is_refused() {
+    let place = Place::new();
+    let script = "CREATE DATABASE d; USE d; CREATE TABLE t (a VARCHAR(9));\nSET NAMES latin1;\nINSERT INTO t VALUES ('plain');\nINSERT INTO t VALUES ('\u{e9}');\n";
+    let file = place.file("s.sql", script);
+    let dir = place.path("db");
+    let (code, _, err) = run(&["import", text(&dir), text(&file)]);
+    assert!(code == 1 && err.contains("line 4") && err.contains("latin1"), "{err}");
+    assert_eq!(rows(&dir, "SELECT * FROM d.t"), "plain\n");
+}

@@ -1,6 +1,7 @@
 //! Records of comma-separated values, RFC 4180: a field in quotes may have separators, ends of lines and doubled quotes in it.
 //!
-//! A field with nothing in it is NULL, one of two quotes an empty string. Lines end in LF or CR LF.
+//! A field with nothing in it is NULL, one of two quotes an empty string. Lines end in LF or CR LF. Empty lines are nothing, unless there is one column:
+//! then they are its NULL.
 
 use std::io::{self, BufRead};
 
@@ -16,6 +17,8 @@ pub struct Records<R> {
     /// Line behind it.
     next_line: u64,
     is_begun: bool,
+    /// Fields of the first record; 0 before it.
+    columns: usize,
 }
 
 /// A record: its fields one behind the other, and where each ends; `None`: nothing was there.
@@ -48,7 +51,7 @@ impl Record {
 
 impl<R: BufRead> Records<R> {
     pub fn new(input: R, separator: u8) -> Records<R> {
-        Records { input, separator, line: 0, next_line: 1, is_begun: false }
+        Records { input, separator, line: 0, next_line: 1, is_begun: false, columns: 0 }
     }
 
     fn next(&mut self) -> io::Result<Option<u8>> {
@@ -60,7 +63,7 @@ impl<R: BufRead> Records<R> {
         Ok(byte)
     }
 
-    /// Reads the next record; false if there is none. Empty lines are none.
+    /// Reads the next record; false if there is none.
     ///
     /// # Errors
     /// Those of reading; `UnexpectedEof` within quotes; `InvalidData` for what stands behind them.
@@ -77,7 +80,10 @@ impl<R: BufRead> Records<R> {
             }
             while self.field(record)? {}
             let is_empty = matches!(&record.ends[..], [(0, false)]);
-            if !is_empty {
+            if !is_empty || self.columns == 1 {
+                if self.columns == 0 {
+                    self.columns = record.len();
+                }
                 return Ok(true);
             }
         }
@@ -167,6 +173,11 @@ mod tests {
         assert_eq!(records(text).unwrap(), expected);
         assert_eq!(records("\"a").unwrap_err().kind(), io::ErrorKind::UnexpectedEof);
         assert_eq!(records("\"a\"b,").unwrap_err().kind(), io::ErrorKind::InvalidData);
+        assert_eq!(
+            records("\na\r\n1\r\n\r\n\"\"\r\n").unwrap(),
+            [(2, some("a")), (3, some("1")), (4, None), (5, some(""))]
+                .map(|(line, field)| (line, vec![field]))
+        );
         assert_eq!(records("").unwrap(), []);
     }
 }

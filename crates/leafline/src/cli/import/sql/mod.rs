@@ -83,6 +83,14 @@ impl<'i> SqlImport<'i> {
             let mode = self.connection.session().settings().lex_mode();
             let statement = script.statement(mode).map_err(|error| failed(line, error))?;
             let Some(statement) = statement else { return Ok(()) };
+            let charset = self.connection.session().settings().client_charset;
+            if !is_unicode(charset) && !statement.is_ascii() {
+                return Err(Failure::Message(format!(
+                    "{}: this is text of {}: convert the file to UTF-8, and have it say SET NAMES utf8mb4",
+                    place(line),
+                    charset.name()
+                )));
+            }
             let text = statement_text(&statement, mode)
                 .map_err(|_| Failure::Message(format!("{}: this is not UTF-8", place(line))))?;
             self.statement(text.trim(), &place(line))?;
@@ -92,8 +100,7 @@ impl<'i> SqlImport<'i> {
     /// The table that INSERTs with such a head fill by a load; `None` if they are run as they are.
     fn target(&mut self, head: &Head) -> Option<Target> {
         let session = self.connection.session();
-        if !matches!(session.settings().client_charset, Charset::Utf8mb4 | Charset::Utf8mb3 | Charset::Binary)
-        {
+        if !is_unicode(session.settings().client_charset) {
             return None;
         }
         let database = head.database.clone().or_else(|| session.database().map(str::to_owned))?;
@@ -147,6 +154,12 @@ impl<'i> SqlImport<'i> {
     fn statement(&mut self, text: &str, place: &str) -> Result<(), Failure> {
         if is_passed_over(text) {
             return Ok(());
+        }
+        if takes_back(text) {
+            return Err(Failure::Message(format!(
+                "{place}: an import commits as it goes, and cannot take back what it has done\nin {}",
+                shown(text)
+            )));
         }
         let session = self.connection.session();
         let Err(error) = run(session, text) else { return Ok(()) };
@@ -253,6 +266,17 @@ fn is_passed_over(text: &str) -> bool {
     begins.iter().any(|begin| words.starts_with(begin))
         || (words.starts_with("ALTER TABLE ")
             && (words.ends_with("DISABLE KEYS") || words.ends_with("ENABLE KEYS")))
+}
+
+/// Whether text of a client with that character set is UTF-8, or bytes.
+fn is_unicode(charset: Charset) -> bool {
+    matches!(charset, Charset::Utf8mb4 | Charset::Utf8mb3 | Charset::Binary)
+}
+
+/// Whether a statement takes back others, or prepares for that.
+fn takes_back(text: &str) -> bool {
+    let words = bare_words(text);
+    ["ROLLBACK", "SAVEPOINT ", "RELEASE SAVEPOINT "].iter().any(|begin| words.starts_with(begin))
 }
 
 /// What a statement makes, as `TRIGGER name`; the beginning of one that makes nothing.
