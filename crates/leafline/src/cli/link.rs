@@ -1,8 +1,9 @@
 //! Statements run in a database of this process, or on a server: what reads does not care which.
 
 use super::failure::Failure;
-use super::open::{self, SOCKET_NAME};
+use super::open;
 use super::size::Size;
+use super::socket;
 use super::wire::{Address, Client};
 use leafline::{Connection, Database, Error};
 use leafline_sql::text_format::TextColumns;
@@ -51,7 +52,7 @@ impl Place {
     pub fn of_directory(dir: &Path, pool: Size) -> Result<Place, Failure> {
         let set = leafline::OpenOptions::new().create(false);
         let options = open::with_progress(set).buffer_pool_size(pool.0);
-        let socket = dir.join(SOCKET_NAME);
+        let socket = socket::of_directory(dir);
         match options.open(dir) {
             Ok(database) => {
                 open::tell(database.instance().engine().store().recovery_report());
@@ -60,7 +61,10 @@ impl Place {
             Err(Error::AlreadyOpen { .. }) if socket.exists() => {
                 Ok(Place::Server(Address::of_socket(socket)))
             }
-            Err(Error::AlreadyOpen { path }) => Err(Failure::Message(open::already_open(&path))),
+            Err(Error::AlreadyOpen { path }) => Err(Failure::Message(format!(
+                "{}; `leafline dump --socket PATH` asks the server at that socket",
+                open::already_open(&path)
+            ))),
             Err(other) => Err(other.into()),
         }
     }

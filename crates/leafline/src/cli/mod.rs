@@ -17,6 +17,7 @@
 //! | `failure` | what ends a verb early |
 //! | `import` | dumps, files and servers in |
 //! | `link`, `wire` | statements run in a database, or on a server |
+//! | `socket` | where the server of a directory listens |
 //! | `snapshot` | connections that see one moment |
 //! | `script` | lines in, statements and commands out |
 //! | `output` | rows as tables, CSV, JSON |
@@ -42,6 +43,7 @@ mod serve;
 mod shell;
 mod size;
 mod snapshot;
+mod socket;
 mod tpch;
 mod watch;
 mod wire;

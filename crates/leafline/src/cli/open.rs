@@ -3,6 +3,7 @@
 use super::args::{Disk, OpenArguments};
 use super::failure::Failure;
 use super::size::Size;
+use super::socket;
 use leafline::{Database, DiskModel, Error, OpenOptions, RecoveryStep};
 use leafline_storage::RecoveryReport;
 use std::path::Path;
@@ -11,9 +12,6 @@ use std::time::{Duration, Instant};
 
 /// Recovery that takes less than this is not worth a word; between two words about it as much time passes.
 const NEWS: Duration = Duration::from_secs(1);
-
-/// The socket of a server, in the database's directory.
-pub const SOCKET_NAME: &str = "leafline.sock";
 
 /// The options that every verb shares.
 pub fn options(open: &OpenArguments, pool: Size, disk: Disk) -> OpenOptions {
@@ -92,7 +90,7 @@ fn progress_line(step: RecoveryStep) -> String {
 
 /// What to say of a database that is open elsewhere.
 pub fn already_open(path: &Path) -> String {
-    let socket = path.join(SOCKET_NAME);
+    let socket = socket::of_directory(path);
     let path = path.display();
     if socket.exists() {
         format!(

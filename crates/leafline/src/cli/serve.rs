@@ -2,15 +2,16 @@
 
 use super::args::{Disk, ServeOptions};
 use super::failure::Failure;
-use super::open::{self, SOCKET_NAME};
+use super::open;
 use super::size::default_server_pool;
+use super::socket::{self, SOCKET_NAME, SocketLink};
 use super::watch::WatchListeners;
 use leafline_server::tls::{CERTIFICATE_NAME, KEY_NAME};
 use leafline_server::{Listeners, Server, ServerError, ServerOptions, Tls};
 use leafline_sql::accounts::{LOCALHOST, ROOT};
 use leafline_types::convert::to_text;
 use leafline_types::{DateTime, SqlType, Value};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Arc, mpsc};
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -33,9 +34,7 @@ pub fn run(options: &ServeOptions) -> Result<(), Failure> {
         database_options = database_options.served_with_tls(certificate, key);
     }
     // The socket comes last: that of a database that is served must not be taken over.
-    let socket = options.socket.clone();
-    let socket_of = |directory: &Path| socket.clone().unwrap_or_else(|| directory.join(SOCKET_NAME));
-    let expected = absolute(socket_of(&directory));
+    let expected = absolute(options.socket.clone().unwrap_or_else(|| directory.join(SOCKET_NAME)));
     let mut listeners = Listeners::new();
     let port = if options.skip_networking {
         0
@@ -45,7 +44,9 @@ pub fn run(options: &ServeOptions) -> Result<(), Failure> {
     let watch = WatchListeners::new(options)?;
     let database =
         open::database(&database_options.served_at(port, expected.display().to_string()), &directory)?;
+    socket::remove_stale(&directory)?;
     listeners.unix(&expected).map_err(|error| listen_failure(&error))?;
+    let link = SocketLink::new(&directory, &expected)?;
     let tls = match &tls_files {
         None => None,
         Some((certificate, key)) if options.tls_cert.is_some() => Some(Tls::from_files(certificate, key)),
@@ -84,7 +85,7 @@ pub fn run(options: &ServeOptions) -> Result<(), Failure> {
         eprintln!("Stopping.");
     }
     server.stop();
-    drop(watch);
+    drop((watch, link));
     Ok(database.close()?)
 }
 

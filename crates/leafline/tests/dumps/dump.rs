@@ -30,7 +30,9 @@ fn what_is_dumped_as_sql_is_the_same_when_it_is_loaded() {
     assert_eq!(dump(&typed, &[]), whole);
 
     // A file for each table, in several threads, compressed.
-    for (name, words) in [("plain", &[][..]), ("packed", &["--gzip", "--threads", "3"])] {
+    for (name, words) in
+        [("plain", &[][..]), ("packed", &["--gzip", "--threads", "3"]), ("smaller", &["--compress"])]
+    {
         let folder = place.path(name);
         succeed(&[&["dump", text(&dir), "--output", text(&folder)], words].concat());
         let files = std::fs::read_dir(&folder).unwrap().count();
@@ -61,6 +63,8 @@ fn a_part_is_dumped_without_the_rest() {
         (&["d.nope"], "no table d.nope"),
         (&["d", "--format", "csv"], "name one"),
         (&["d", "--format", "parquet", "--gzip"], "compressed as it is"),
+        (&["d", "--format", "parquet", "--compress"], "compressed as it is"),
+        (&["d", "--socket", "/nowhere"], "cannot connect to /nowhere"),
     ] {
         let (code, out, err) = run(&[&["dump", text(&dir)], words].concat());
         assert!(code == 1 && out.is_empty() && err.contains(what), "{words:?}: {err}");
@@ -107,6 +111,109 @@ fn rows_as_csv_and_parquet_are_the_same_in_tables_of_their_types() {
     succeed(&["import", text(&again), text(&file), "-D", "d", "--table", "days"]);
     let days = super::rows(&again, "SELECT d, t, f + 0e0, b + 0 FROM d.days ORDER BY f");
     assert_eq!(days, "NULL\tNULL\t0.10000000149011612\t0\nNULL\tNULL\t16777216\t18446744073709551615\n");
+}
+
+#[test]
+fn a_directory_of_rows_is_imported_with_its_definitions() {
+    let place = Place::new();
+    let dir = place.full();
+    let whole = dump(&dir, &["d"]);
+    for (name, words) in
+        [("plain", &["csv"][..]), ("gz", &["csv", "--gzip"]), ("zst", &["csv", "--compress"])]
+    {
+        let folder = place.path(name);
+        succeed(&[&["dump", text(&dir), "d", "--output", text(&folder), "--format"], words].concat());
+        let again = place.path(&format!("{name}-again"));
+        succeed(&["import", text(&again), text(&folder)]);
+        assert_eq!(dump(&again, &["d"]), whole, "{name}");
+    }
+    // Dates that are no days are NULL in Parquet.
+    super::rows(&dir, "DELETE FROM d.days");
+    let whole = dump(&dir, &["d"]);
+    let folder = place.path("parquet");
+    succeed(&["dump", text(&dir), "d", "--output", text(&folder), "--format", "parquet"]);
+    let again = place.path("parquet-again");
+    succeed(&["import", text(&again), text(&folder)]);
+    assert_eq!(dump(&again, &["d"]), whole);
+
+    // Definitions that name no database go to the one that is asked for, and so do the rows; rows alone go where tables of their names are.
+    let folder = place.path("anywhere");
+    let words = ["--no-database", "--format", "csv"];
+    succeed(&[&["dump", text(&dir), "d", "--output", text(&folder)], &words[..]].concat());
+    let again = place.path("elsewhere");
+    succeed(&["import", text(&again), text(&folder), "-D", "e"]);
+    std::fs::remove_file(folder.join("schema.sql")).unwrap();
+    super::rows(&again, "DELETE FROM e.child");
+    for path in std::fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path()) {
+        if !path.ends_with("d.child.csv") {
+            std::fs::remove_file(path).unwrap();
+        }
+    }
+    succeed(&["import", text(&again), text(&folder), "-D", "e"]);
+    assert_eq!(dump(&again, &["e"]).replace("`e`", "`d`"), whole);
+
+    // A file beside definitions that is for none of their tables is not loaded.
+    for (file, content) in
+        [("schema.sql", "CREATE DATABASE x; USE x; CREATE TABLE t (a INT);"), ("x.u.csv", "a\n1\n")]
+    {
+        std::fs::write(folder.join(file), content).unwrap();
+    }
+    let (code, _, err) = run(&["import", text(&place.path("odd")), text(&folder)]);
+    assert!(code == 1 && err.contains("named after no table"), "{err}");
+    let (code, _, err) = run(&["import", text(&again), text(&folder), "--table", "t"]);
+    assert!(code == 1 && err.contains("leave --table out"), "{err}");
+}
+
+#[test]
+fn files_whose_names_are_cut_off_find_their_tables() {
+    let place = Place::new();
+    let (one, two) = ("\u{1f980}".repeat(40), format!("{}x", "\u{1f980}".repeat(40)));
+    let dir = place.database("db", &format!("CREATE TABLE `{one}` (a INT); CREATE TABLE `{two}` (a INT);"));
+    super::rows(&dir, &format!("INSERT INTO d.`{one}` VALUES (1)"));
+    super::rows(&dir, &format!("INSERT INTO d.`{two}` VALUES (2)"));
+    let (folder, again) = (place.path("csv"), place.path("again"));
+    succeed(&["dump", text(&dir), "d", "--output", text(&folder), "--format", "csv"]);
+    let (code, _, err) = run(&["import", text(&again), text(&folder)]);
+    assert!(code == 1 && err.contains("named after no table"), "either could be meant: {err}");
+    succeed(&["shell", text(&dir), "-e", &format!("DROP TABLE d.`{one}`")]);
+    let (folder, again) = (place.path("csv2"), place.path("again2"));
+    succeed(&["dump", text(&dir), "d", "--output", text(&folder), "--format", "csv"]);
+    succeed(&["import", text(&again), text(&folder)]);
+    assert_eq!(super::rows(&again, &format!("SELECT a FROM d.`{two}`")), "2\n");
+}
+
+#[test]
+fn a_server_is_found_wherever_its_socket_is() {
+    let place = Place::new();
+    let dir = place.database("db", "CREATE TABLE t (a INT); INSERT INTO t VALUES (1);");
+    let before = dump(&dir, &[]);
+    let (socket, own) = (place.path("other.sock"), dir.join("leafline.sock"));
+    for round in 0..3 {
+        let server = Served::start(&dir, &["--socket", text(&socket)]);
+        assert_eq!(dump(&dir, &[]), before);
+        assert_eq!(dump(&dir, &["--socket", text(&socket)]), before);
+        let (code, _, err) = run(&["shell", text(&dir), "-e", "SELECT 1"]);
+        assert!(code == 1 && err.contains(text(&socket)), "{err}");
+        std::fs::remove_file(&own).unwrap();
+        let (code, _, err) = run(&["dump", text(&dir)]);
+        assert!(code == 1 && err.contains("--socket PATH"), "{err}");
+        // Killed servers leave both, which is in nobody's way.
+        std::os::unix::fs::symlink(&socket, &own).unwrap();
+        if round == 2 {
+            assert!(server.terminate());
+            assert!(std::fs::symlink_metadata(&own).is_err() && !socket.exists());
+        } else {
+            server.kill();
+            assert!(socket.exists() && own.exists());
+        }
+        if round == 1 {
+            let server = Served::start(&dir, &[]);
+            assert_eq!(dump(&dir, &[]), before, "its own socket again");
+            server.kill();
+        }
+    }
+    let (code, _, err) = run(&["dump", "mysql://root@localhost", "--socket", text(&socket)]);
+    assert!(code == 1 && err.contains("?socket=PATH"), "{err}");
 }
 
 #[test]

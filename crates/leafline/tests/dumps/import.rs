@@ -200,6 +200,29 @@ fn a_script_that_takes_back_what_it_did_is_refused_there() {
 }
 
 #[test]
+fn a_script_without_statements_is_noted_and_a_comment_without_an_end_is_an_error() {
+    let place = Place::new();
+    let dir = place.path("db");
+    for empty in ["", "\n -- nothing\n;;\n/* at all */"] {
+        let (code, _, err) = run(&["import", text(&dir), text(&place.file("empty.sql", empty))]);
+        assert!(code == 0 && err.contains("no statement in"), "{err}");
+    }
+    let begin = "CREATE DATABASE IF NOT EXISTS d; USE d; CREATE TABLE IF NOT EXISTS t (a INT);\n";
+    for (rest, expected) in [
+        ("/* cut off\nINSERT INTO t VALUES (1);", "line 2 has no end"),
+        ("SELECT 1 /* cut off\n;", "line 2 has no end"),
+        ("INSERT INTO t VALUES (1);\n/* cut off", "line 3 has no end"),
+        ("/*!40101 INSERT INTO t VALUES (1)", "1064"),
+        ("SELECT 'cut off", "within a statement"),
+    ] {
+        let file = place.file("s.sql", format!("{begin}{rest}"));
+        let (code, _, err) = run(&["import", text(&dir), text(&file)]);
+        assert!(code == 1 && err.contains(expected), "{rest}: {err}");
+        assert_eq!(rows(&dir, "SELECT * FROM d.t"), "", "{rest}");
+    }
+}
+
+#[test]
 fn text_of_another_character_set_is_refused() {
     let place = Place::new();
     let script = "CREATE DATABASE d; USE d; CREATE TABLE t (a VARCHAR(9));\nSET NAMES latin1;\nINSERT INTO t VALUES ('plain');\nINSERT INTO t VALUES ('\u{e9}');\n";

@@ -26,6 +26,7 @@ fn tables_keys_rows_and_views_are_taken_over_and_the_rest_is_listed() {
     Connection::open(&path).unwrap().execute_batch(SCHEMA).unwrap();
     let (code, _, err) = run(&["import", text(&place.path("no")), text(&path), "-D", "d"]);
     assert!(code == 1 && err.contains("--skip-unsupported"), "{err}");
+    assert_eq!(rows(&place.path("no"), "SHOW DATABASES LIKE 'd'"), "");
     let dir = place.path("db");
     let (code, _, err) = run(&["import", text(&dir), text(&path), "-D", "d", "--skip-unsupported"]);
     assert_eq!(code, 0, "{err}");
@@ -60,6 +61,33 @@ fn tables_keys_rows_and_views_are_taken_over_and_the_rest_is_listed() {
     assert!(code("INSERT INTO d.pet VALUES (2, 'A', NULL)").contains("1452"));
     succeed(&["shell", text(&dir), "-e", "DELETE FROM d.person WHERE id = 1"]);
     assert_eq!(rows(&dir, "SELECT COUNT(*) FROM d.pet"), "1\n");
+}
+
+#[test]
+fn an_import_that_fails_leaves_nothing_that_it_has_made() {
+    let place = Place::new();
+    let path = place.path("s.db");
+    Connection::open(&path)
+        .unwrap()
+        .execute_batch(
+            "CREATE TABLE a (id INTEGER PRIMARY KEY, b REAL); CREATE TABLE b (id INTEGER REFERENCES a, x REAL); CREATE VIEW v AS SELECT id FROM a;
+             INSERT INTO a VALUES (1, 1.5); INSERT INTO b VALUES (1, 1.5), (1, 9e999);",
+        )
+        .unwrap();
+    let dir = place.path("db");
+    let import = || run(&["import", text(&dir), text(&path), "-D", "d"]);
+    let (code, _, err) = import();
+    assert!(code == 1 && err.contains("table b, row 2") && err.contains("nothing of"), "{err}");
+    assert_eq!(rows(&dir, "SHOW DATABASES LIKE 'd'"), "", "nor the database");
+    // What was there stays, and what is in the way is found before anything is loaded.
+    succeed(&["shell", text(&dir), "-e", "CREATE DATABASE d; CREATE TABLE d.b (mine INT)"]);
+    let (code, _, err) = import();
+    assert!(code == 1 && err.contains("1050"), "{err}");
+    assert_eq!(rows(&dir, "SHOW TABLES FROM d"), "b\n");
+    succeed(&["shell", text(&dir), "-e", "DROP TABLE d.b"]);
+    Connection::open(&path).unwrap().execute_batch("DELETE FROM b WHERE x > 2").unwrap();
+    assert_eq!(import().0, 0);
+    assert_eq!(rows(&dir, "SELECT v.id, x FROM d.v JOIN d.b USING (id)"), "1\t1.5\n");
 }
 
 #[test]

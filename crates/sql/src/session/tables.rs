@@ -170,7 +170,8 @@ impl Session {
         }
     }
 
-    /// LOCK TABLES: commits, and lets go of the tables locked before. With a view its tables are locked, by the names it has for them.
+    /// LOCK TABLES: commits, and lets go of the tables locked before. With a view its tables are locked, by the names it has for them:
+    /// they may be in the list, too, before it or behind it.
     ///
     /// # Errors
     /// 1146 for a table that is not there, 1356 for a view that lacks one, 1066 for a name that stands for two; 1205, 1213, 1317.
@@ -181,15 +182,17 @@ impl Session {
         let others: Vec<&TableLock> =
             tables.iter().filter(|lock| self.own_table_named(&lock.table).is_none()).collect();
         let mut only: Vec<(String, MetadataKey, bool)> = Vec::with_capacity(tables.len());
+        let mut listed: Vec<(String, MetadataKey)> = Vec::with_capacity(tables.len());
         let mut wanted = Vec::with_capacity(tables.len());
         for lock in &others {
             let key = self.key_of(&lock.table)?;
             let alias = lock.alias.as_ref().unwrap_or(&lock.table.name).value.clone();
             let mode = if lock.write { MetadataMode::Exclusive } else { MetadataMode::NoWrite };
             let of_view = self.read_by_view(lock)?;
-            if only.iter().any(|(name, other, _)| *name == alias && *other == key) {
+            if listed.iter().any(|(name, other)| *name == alias && *other == key) {
                 return Err(MysqlError::not_unique_table(alias));
             }
+            listed.push((alias.clone(), key));
             let named = if of_view.is_empty() { vec![(alias, key)] } else { of_view };
             wanted.push((key, mode));
             wanted.extend(named.iter().map(|(_, key)| (*key, mode)));
@@ -271,11 +274,14 @@ impl LockedTables {
             return if used.writes { Err(MysqlError::conflicting_read_lock()) } else { Ok(()) };
         };
         let Some(alias) = &used.alias else { return Ok(()) };
-        let mut known = only.iter().filter(|(name, key, _)| name == alias && *key == used.key);
-        match known.next() {
-            None => Err(MysqlError::table_not_locked(alias)),
-            Some((_, _, false)) if used.writes => Err(MysqlError::table_locked_for_read(alias)),
-            Some(_) => Ok(()),
+        // A table that a view reads, too, may be locked in both ways.
+        let mut known = only.iter().filter(|(name, key, _)| name == alias && *key == used.key).peekable();
+        if known.peek().is_none() {
+            return Err(MysqlError::table_not_locked(alias));
+        }
+        match !used.writes || known.any(|(_, _, writes)| *writes) {
+            true => Ok(()),
+            false => Err(MysqlError::table_locked_for_read(alias)),
         }
     }
 }

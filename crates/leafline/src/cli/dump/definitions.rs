@@ -36,13 +36,12 @@ pub fn table(create: &str, compatible: Option<Compatible>) -> String {
 
 /// The statement that makes a view. Whoever loads it is its definer: the account that was may not be there.
 pub fn view(create: &str, compatible: Option<Compatible>) -> String {
-    let Some((head, rest)) = create.split_once(" VIEW ") else { return adapted(create, compatible) };
-    let definer = head.find(" DEFINER=").zip(head.find(" SQL SECURITY "));
-    let head = match definer.and_then(|(start, end)| Some((head.get(..start)?, head.get(end..)?))) {
-        Some((before, behind)) => format!("{before}{behind}"),
-        None => head.to_owned(),
-    };
-    adapted(&format!("{head} VIEW {rest}"), compatible)
+    let start = find_outside_quotes(create, " DEFINER=");
+    let parts = start.zip(find_outside_quotes(create, " SQL SECURITY "));
+    match parts.and_then(|(start, end)| Some((create.get(..start)?, create.get(end..)?))) {
+        Some((before, behind)) => adapted(&format!("{before}{behind}"), compatible),
+        None => adapted(create, compatible),
+    }
 }
 
 /// A view of the same columns that needs no other.
@@ -90,6 +89,16 @@ fn outside_quotes(text: &str) -> impl Iterator<Item = &str> {
     pieces(text).into_iter().filter(|(is_quoted, _)| !is_quoted).map(|(_, piece)| piece)
 }
 
+/// Where a word stands first outside of quotes.
+fn find_outside_quotes(text: &str, word: &str) -> Option<usize> {
+    let mut start = 0;
+    pieces(text).into_iter().find_map(|(is_quoted, piece)| {
+        let at = piece.find(word).filter(|_| !is_quoted).map(|at| start + at);
+        start += piece.len();
+        at
+    })
+}
+
 /// The text cut where quotes begin and end; whether each piece is quoted.
 fn pieces(text: &str) -> Vec<(bool, &str)> {
     let mut pieces = Vec::new();
@@ -131,6 +140,16 @@ mod tests {
 
     const TABLE: &str = "CREATE TABLE `t ) ENGINE=Leafline` (\n  `a` int DEFAULT NULL COMMENT ' PACK_KEYS=1',\n  `b` varchar(9) COLLATE utf8mb4_0900_as_cs,\n  \
                          KEY `k` (`a`) /*!99990 PACKED */,\n  KEY `f` ((lower(`b`)),`a`)\n) ENGINE=Leafline DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_0900_ai_ci PACK_KEYS=1";
+
+    #[test]
+    fn views_keep_all_but_their_definer() {
+        let body = "VIEW `v VIEW w` AS select ' DEFINER=' AS ` SQL SECURITY `";
+        let create = format!(
+            "CREATE ALGORITHM=MERGE DEFINER=`a VIEW SQL SECURITY ``b`@`%` SQL SECURITY INVOKER {body}"
+        );
+        assert_eq!(view(&create, None), format!("CREATE ALGORITHM=MERGE SQL SECURITY INVOKER {body}"));
+        assert_eq!(view("CREATE VIEW `v` AS select 1", None), "CREATE VIEW `v` AS select 1");
+    }
 
     #[test]
     fn definitions_are_written_for_other_servers() {

@@ -9,22 +9,23 @@
 //! | `schema` | what there is |
 //! | `definitions` | statements that make it |
 //! | `sql`, `csv`, `parquet` | rows |
+//! | `compressed` | what is written, compressed |
 //! | `target` | files |
 //! | `stream` | standard output |
 //!
 //! With `--output DIR` there is a file for each table, `DATABASE.TABLE.sql`, which says what it needs, so that they are loaded in any order, and
 //! `views.sql`, to be loaded behind them; beside CSV and Parquet a `schema.sql` makes all of it.
 
+mod compressed;
 mod csv;
-mod definitions;
+pub mod definitions;
 mod options;
 mod parquet;
 pub mod schema;
 mod sql;
 mod stream;
-mod target;
+pub mod target;
 
-pub use definitions::{rewritten, without_lines};
 pub use options::DumpOptions;
 
 use super::failure::Failure;
@@ -32,6 +33,7 @@ use super::link::{Link, Place, quoted};
 use super::progress::Progress;
 use super::snapshot;
 use super::wire::Address;
+use compressed::Compression;
 use options::DumpFormat;
 use parquet::ParquetRows;
 use schema::{Schema, Table};
@@ -58,9 +60,9 @@ struct Work<'d> {
 
 /// Runs the verb.
 pub fn run(options: &DumpOptions) -> Result<(), Failure> {
-    if options.gzip && options.format == DumpFormat::Parquet {
+    if options.compression() != Compression::None && options.format == DumpFormat::Parquet {
         return Err(Failure::Message(
-            "the pages of Parquet are compressed as it is; leave --gzip out".into(),
+            "the pages of Parquet are compressed as it is; leave --gzip and --compress out".into(),
         ));
     }
     if options.no_data && options.format != DumpFormat::Sql {
@@ -77,6 +79,11 @@ pub fn run(options: &DumpOptions) -> Result<(), Failure> {
     }
     let mut names = options.names.clone();
     let place = match Address::is_one(&options.source) {
+        true if options.socket.is_some() => {
+            return Err(Failure::Message(
+                "the address of a server has its socket in itself: mysql://user@/?socket=PATH".into(),
+            ));
+        }
         true => {
             let address = Address::parse(&options.source).map_err(Failure::Message)?;
             if names.is_empty() {
@@ -84,7 +91,10 @@ pub fn run(options: &DumpOptions) -> Result<(), Failure> {
             }
             Place::Server(address)
         }
-        false => Place::of_directory(Path::new(&options.source), options.buffer_pool_size)?,
+        false => match &options.socket {
+            Some(socket) => Place::Server(Address::of_socket(socket.clone())),
+            None => Place::of_directory(Path::new(&options.source), options.buffer_pool_size)?,
+        },
     };
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let threads = if options.output.is_some() { options.threads.unwrap_or(cores) } else { 1 };
@@ -150,7 +160,7 @@ fn definitions_file(work: &Work<'_>, folder: &Folder) -> Result<(), Failure> {
         return Ok(());
     }
     let is_sql = work.options.format == DumpFormat::Sql;
-    let mut file = folder.file(if is_sql { "views.sql" } else { "schema.sql" }, false)?;
+    let mut file = folder.file(if is_sql { "views.sql" } else { "schema.sql" }, Compression::None)?;
     let written = file.write_all(sql::BEFORE.as_bytes()).and_then(|()| {
         for database in &work.schema.databases {
             write_database(work, &database.name, &mut file)?;
@@ -173,8 +183,8 @@ fn table_file(work: &Work<'_>, folder: &Folder, link: &mut Link, at: usize) -> R
         DumpFormat::Csv => "csv",
         DumpFormat::Parquet => "parquet",
     };
-    let mut file =
-        folder.file(&target::file_name(&table.database, &table.name, at, extension), work.options.gzip)?;
+    let name = target::file_name(&table.database, &table.name, at, extension);
+    let mut file = folder.file(&name, work.options.compression())?;
     if work.options.format == DumpFormat::Sql {
         let before = file.write_all(sql::BEFORE.as_bytes());
         before.and_then(|()| write_database(work, &table.database, &mut file)).map_err(Failure::output)?;

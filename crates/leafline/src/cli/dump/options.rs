@@ -1,13 +1,14 @@
 //! `leafline dump` on the command line.
 
 use super::super::size::Size;
+use super::compressed::Compression;
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 
 /// `leafline dump`.
 #[derive(Args, Debug)]
 pub struct DumpOptions {
-    /// The database's directory, also of one that is being served (as root, through the socket in it; MYSQL_PWD is the password), or a
+    /// The database's directory, also of one that is being served (as root, through its socket; MYSQL_PWD is the password), or a
     /// server: mysql://user:password@host:port
     pub source: String,
     /// Databases and tables, NAME or DATABASE.TABLE; all of them unless some are named
@@ -33,15 +34,32 @@ pub struct DumpOptions {
     /// Drop each table and view before it is made
     #[arg(long, conflicts_with = "no_schema")]
     pub add_drop_table: bool,
-    /// Compress SQL and CSV: files end in .gz
+    /// Compress SQL and CSV with gzip: files end in .gz
     #[arg(long)]
     pub gzip: bool,
+    /// Compress SQL and CSV with Zstandard, which is smaller and faster: files end in .zst
+    #[arg(long, conflicts_with = "gzip")]
+    pub compress: bool,
+    /// The socket of the server that has the directory open, if it was started where its socket is not noted in the directory
+    #[arg(long, value_name = "PATH")]
+    pub socket: Option<PathBuf>,
     /// Tables that are dumped at a time, with --output [default: one for each core]
     #[arg(long, value_name = "N", requires = "output", value_parser = super::super::args::parse_threads)]
     pub threads: Option<usize>,
     /// Memory for pages
     #[arg(long, value_name = "SIZE", default_value_t = Size(128 << 20))]
     pub buffer_pool_size: Size,
+}
+
+impl DumpOptions {
+    /// How files are compressed.
+    pub fn compression(&self) -> Compression {
+        match (self.gzip, self.compress) {
+            (true, _) => Compression::Gzip,
+            (false, true) => Compression::Zstd,
+            (false, false) => Compression::None,
+        }
+    }
 }
 
 /// How rows are written.

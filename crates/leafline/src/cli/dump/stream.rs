@@ -1,13 +1,12 @@
 //! A dump on standard output: one thread reads and formats, the other compresses and writes.
 
+use super::compressed::{Compressed, Compression};
 use super::options::DumpFormat;
 use super::{Work, sql, write_database, write_table, write_views};
 use crate::cli::failure::Failure;
 use crate::cli::link::Link;
-use flate2::Compression;
-use flate2::write::GzEncoder;
 use std::fs::File;
-use std::io::{self, Write};
+use std::io::{self, BufWriter, Write};
 use std::os::fd::AsFd as _;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
@@ -39,7 +38,7 @@ pub(super) fn run(work: &Work<'_>, leader: &mut Link) -> Result<(), Failure> {
             }
             chunks.flush().map_err(Failure::output)
         });
-        let written = write(receiver, out, work.options.gzip);
+        let written = write(receiver, out, work.options.compression());
         let read =
             reading.join().unwrap_or_else(|_| Err(Failure::Message("the reading thread has ended".into())));
         (read, written)
@@ -48,26 +47,14 @@ pub(super) fn run(work: &Work<'_>, leader: &mut Link) -> Result<(), Failure> {
     written.and(read)
 }
 
-fn write(receiver: Receiver<Vec<u8>>, out: File, gzip: bool) -> Result<(), Failure> {
-    let mut out: (File, Option<GzEncoder<Vec<u8>>>) =
-        (out, gzip.then(|| GzEncoder::new(Vec::new(), Compression::fast())));
-    let mut pass = |chunk: &[u8]| match &mut out.1 {
-        None => out.0.write_all(chunk),
-        Some(encoder) => {
-            encoder.write_all(chunk)?;
-            out.0.write_all(encoder.get_ref())?;
-            encoder.get_mut().clear();
-            Ok(())
-        }
-    };
+fn write(receiver: Receiver<Vec<u8>>, out: File, compression: Compression) -> Result<(), Failure> {
+    // What the compressor has is written in pieces that are worth it.
+    let out = BufWriter::with_capacity(CHUNK, out);
+    let mut out = Compressed::new(out, compression).map_err(Failure::output)?;
     for chunk in receiver {
-        pass(&chunk).map_err(Failure::output)?;
+        out.write_all(&chunk).map_err(Failure::output)?;
     }
-    let (mut file, encoder) = out;
-    match encoder {
-        Some(encoder) => encoder.finish().and_then(|rest| file.write_all(&rest)).map_err(Failure::output),
-        None => Ok(()),
-    }
+    out.finish().and_then(|mut out| out.flush()).map_err(Failure::output)
 }
 
 fn one(work: &Work<'_>, link: &mut Link, out: &mut Chunks) -> Result<(), Failure> {

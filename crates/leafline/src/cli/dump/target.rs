@@ -1,8 +1,7 @@
 //! Where a dump goes: a directory that is there as a whole when it is complete, or standard output.
 
+use super::compressed::{Compressed, Compression};
 use crate::cli::failure::Failure;
-use flate2::Compression;
-use flate2::write::GzEncoder;
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -53,13 +52,12 @@ impl Folder {
     ///
     /// # Errors
     /// Those of the system.
-    pub fn file(&self, name: &str, gzip: bool) -> Result<Sink, Failure> {
-        let name = if gzip { format!("{name}.gz") } else { name.to_owned() };
-        let path = self.part.join(&name);
+    pub fn file(&self, name: &str, compression: Compression) -> Result<Sink, Failure> {
+        let path = self.part.join(format!("{name}{}", compression.suffix()));
         let file = File::create_new(&path);
-        let file = file.map_err(|error| Failure::io(format!("cannot make {}", path.display()), error))?;
-        let file = BufWriter::with_capacity(BUFFER, file);
-        Ok(if gzip { Sink::Gzip(GzEncoder::new(file, Compression::fast())) } else { Sink::Plain(file) })
+        let file = file.map(|file| BufWriter::with_capacity(BUFFER, file));
+        let sink = file.and_then(|file| Compressed::new(file, compression));
+        sink.map(Sink).map_err(|error| Failure::io(format!("cannot make {}", path.display()), error))
     }
 
     /// All files are complete.
@@ -91,10 +89,7 @@ impl Drop for Folder {
 }
 
 /// A file that is being written.
-pub enum Sink {
-    Plain(BufWriter<File>),
-    Gzip(GzEncoder<BufWriter<File>>),
-}
+pub struct Sink(Compressed<BufWriter<File>>);
 
 impl Sink {
     /// Makes it durable.
@@ -102,10 +97,7 @@ impl Sink {
     /// # Errors
     /// Those of the system.
     pub fn finish(self) -> Result<(), Failure> {
-        let file = match self {
-            Sink::Plain(file) => Ok(file),
-            Sink::Gzip(encoder) => encoder.finish(),
-        };
+        let file = self.0.finish();
         let file = file.and_then(|file| file.into_inner().map_err(io::IntoInnerError::into_error));
         file.and_then(|file| file.sync_all()).map_err(Failure::output)
     }
@@ -113,17 +105,11 @@ impl Sink {
 
 impl Write for Sink {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        match self {
-            Sink::Plain(file) => file.write(bytes),
-            Sink::Gzip(encoder) => encoder.write(bytes),
-        }
+        self.0.write(bytes)
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        match self {
-            Sink::Plain(file) => file.flush(),
-            Sink::Gzip(encoder) => encoder.flush(),
-        }
+        self.0.flush()
     }
 }
 
@@ -154,6 +140,20 @@ fn escaped(name: &str) -> String {
     out
 }
 
+/// The name that was escaped for a file; `None` if it is none.
+pub fn unescaped(text: &str) -> Option<String> {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((plain, behind)) = rest.split_once('%') {
+        bytes.extend_from_slice(plain.as_bytes());
+        bytes.push(u8::from_str_radix(behind.get(..2)?, 16).ok()?);
+        rest = behind.get(2..)?;
+    }
+    bytes.extend_from_slice(rest.as_bytes());
+    let name = String::from_utf8(bytes).ok()?;
+    (escaped(&name) == text).then_some(name)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -162,6 +162,10 @@ mod tests {
     fn files_are_named_after_tables() {
         assert_eq!(file_name("shop", "Bücher", 0, "sql"), "shop.Bücher.sql");
         assert_eq!(file_name("a.b", "../c\n%", 0, "csv"), "a%2Eb.%2E%2E%2Fc%0A%25.csv");
+        for name in ["Bücher", "a.b", "../c\n%", "", "~1"] {
+            assert_eq!(unescaped(&escaped(name)).as_deref(), Some(name));
+        }
+        assert!(["a.b", "%", "%2", "%2e", "%FF", "a b"].iter().all(|name| unescaped(name).is_none()));
         assert!(file_name(&"\n".repeat(64), &"é".repeat(64), 7, "sql").len() < 255);
     }
 }

@@ -1,6 +1,6 @@
 //! Definitions of other servers in a form that Leafline takes: what it does not have is left out of them.
 
-use crate::cli::dump::{rewritten, without_lines};
+use crate::cli::dump::definitions::{rewritten, without_lines};
 
 /// The statement without what is not supported, and what that is; the statement itself if nothing of the kind is in it.
 pub fn adapted(create: &str) -> (String, Vec<String>) {

@@ -1,4 +1,4 @@
-//! Files as they are read: taken out of .gz, and counted for the bar.
+//! Files as they are read: taken out of .gz and .zst, and counted for the bar.
 
 use crate::cli::failure::Failure;
 use crate::cli::progress::Progress;
@@ -10,6 +10,8 @@ use std::sync::Arc;
 
 /// What .gz files begin with.
 const GZIP: [u8; 2] = [0x1f, 0x8b];
+/// What .zst files begin with.
+const ZSTD: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
 /// Bytes that are read at once.
 const BUFFER: usize = 256 << 10;
 
@@ -26,13 +28,17 @@ pub fn open(path: &Path, bar: &Arc<Progress>) -> Result<Box<dyn Read>, Failure> 
     if file.metadata().map_err(failed)?.is_dir() {
         return Err(failed(io::ErrorKind::IsADirectory.into()));
     }
-    let mut first = [0; 2];
+    let mut first = [0; ZSTD.len()];
     let read = read_up_to(&mut file, &mut first).map_err(failed)?;
     let first = first.get(..read).unwrap_or_default().to_vec();
-    let is_gzip = first == GZIP;
+    let (is_gzip, is_zstd) = (first.starts_with(&GZIP), first == ZSTD);
     let counted = Counted { file: io::Cursor::new(first).chain(file), bar: bar.clone() };
     let file = BufReader::with_capacity(BUFFER, counted);
-    Ok(if is_gzip { Box::new(MultiGzDecoder::new(file)) } else { Box::new(file) })
+    Ok(match (is_gzip, is_zstd) {
+        (true, _) => Box::new(MultiGzDecoder::new(file)),
+        (false, true) => Box::new(zstd::Decoder::with_buffer(file).map_err(failed)?),
+        (false, false) => Box::new(file),
+    })
 }
 
 /// Reads as much as there is, up to the length of the buffer.

@@ -7,6 +7,7 @@
 //! |---|---|
 //! | `options` | the command line |
 //! | `input` | files as they are read |
+//! | `folder` | the files of a dump |
 //! | `sql` | dumps |
 //! | `csv` | comma-separated values |
 //! | `parquet` | Apache Parquet |
@@ -18,6 +19,7 @@
 
 mod csv;
 mod definitions;
+mod folder;
 mod input;
 mod options;
 mod parquet;
@@ -33,6 +35,7 @@ use super::failure::Failure;
 use super::open;
 use super::progress::Progress;
 use super::size::human_bytes;
+use folder::Folder;
 use leafline::{Connection, Database};
 use report::Report;
 use std::fs;
@@ -51,22 +54,22 @@ enum Kind {
 
 /// Runs the verb.
 pub fn run(options: &ImportOptions) -> Result<(), Failure> {
-    let files = files(options)?;
-    check_options(options, &files)?;
+    let groups = groups(options)?;
+    check_options(options, &groups)?;
     let open_options = open::options(&options.open, options.buffer_pool_size, super::args::Disk::None);
     let database = open::database(&open_options, &options.open.dir)?;
     let begun = Instant::now();
     let mut report = Report::new(options.skip_unsupported);
     let done = match &options.from {
         Some(url) => server::run(options, url, &database, &mut report),
-        None => of_files(options, &files, &database, &mut report),
+        None => of_groups(options, &groups, &database, &mut report),
     };
     // What was left out until an error is worth knowing, too.
     report.tell();
     done?;
     database.close()?;
-    let bytes: u64 =
-        files.iter().filter_map(|(path, _)| fs::metadata(path).ok()).map(|file| file.len()).sum();
+    let files = groups.iter().flat_map(|group| &group.files);
+    let bytes: u64 = files.filter_map(|(path, _)| fs::metadata(path).ok()).map(|file| file.len()).sum();
     let rows = super::progress::grouped(report.rows);
     let of = if bytes > 0 { format!(" of {}", human_bytes(bytes)) } else { String::new() };
     let tables = match report.tables.len() {
@@ -78,8 +81,9 @@ pub fn run(options: &ImportOptions) -> Result<(), Failure> {
 }
 
 /// Refuses options that none of the files has a use for.
-fn check_options(options: &ImportOptions, files: &[(PathBuf, Kind)]) -> Result<(), Failure> {
-    let any = |kinds: &[Kind]| files.iter().any(|(_, kind)| kinds.contains(kind));
+fn check_options(options: &ImportOptions, groups: &[Group]) -> Result<(), Failure> {
+    let any =
+        |kinds: &[Kind]| groups.iter().flat_map(|group| &group.files).any(|(_, kind)| kinds.contains(kind));
     let (is_csv, is_rows) = (any(&[Kind::Csv]), any(&[Kind::Csv, Kind::Parquet]));
     let has_tables = is_rows || any(&[Kind::Sqlite]) || options.from.is_some();
     for (is_given, has_use, what) in [
@@ -92,33 +96,43 @@ fn check_options(options: &ImportOptions, files: &[(PathBuf, Kind)]) -> Result<(
             return Err(Failure::Message(format!("{what}, and nothing of the kind is imported")));
         }
     }
+    let is_folder = |group: &Group| group.is_folder;
+    if !options.table.is_empty() && groups.iter().any(is_folder) {
+        return Err(Failure::Message(
+            "the files of a directory are for the tables that they are named after; leave --table out".into(),
+        ));
+    }
     Ok(())
 }
 
-/// The files, and what they hold. Those of a directory are those of a dump, views behind tables.
-fn files(options: &ImportOptions) -> Result<Vec<(PathBuf, Kind)>, Failure> {
+/// A file, or those of a directory, with what they hold.
+struct Group {
+    is_folder: bool,
+    files: Vec<(PathBuf, Kind)>,
+}
+
+/// The files in the order in which they are imported.
+fn groups(options: &ImportOptions) -> Result<Vec<Group>, Failure> {
     let failed = |path: &Path, error| Failure::io(format!("cannot read {}", path.display()), error);
-    let mut files = Vec::new();
+    let mut groups = Vec::new();
     for path in &options.files {
         if !path.is_dir() {
-            files.push(path.clone());
+            groups.push(Group { is_folder: false, files: vec![(path.clone(), kind(path)?)] });
             continue;
         }
-        let mut inside = Vec::new();
+        let mut files = Vec::new();
         for entry in fs::read_dir(path).map_err(|error| failed(path, error))? {
-            inside.push(entry.map_err(|error| failed(path, error))?.path());
+            let inside = entry.map_err(|error| failed(path, error))?.path();
+            let kind = kind(&inside)?;
+            files.push((inside, kind));
         }
-        let name = |path: &PathBuf| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        if inside.iter().any(|path| name(path) == "schema.sql") {
-            return Err(Failure::Message(format!(
-                "{} is a dump as CSV or Parquet: import its schema.sql first, and then each file with --database and --table",
-                path.display()
-            )));
+        if files.is_empty() {
+            return Err(Failure::Message(format!("there is no file in {}", path.display())));
         }
-        inside.sort_by_key(|path| (name(path) == "views.sql", name(path)));
-        files.append(&mut inside);
+        folder::sort(&mut files);
+        groups.push(Group { is_folder: true, files });
     }
-    files.into_iter().map(|path| kind(&path).map(|kind| (path, kind))).collect()
+    Ok(groups)
 }
 
 /// What a file holds, by how it begins and what it is called.
@@ -136,7 +150,7 @@ fn kind(path: &Path) -> Result<Kind, Failure> {
     let read = input::read_up_to(&mut file, &mut first).map_err(failed)?;
     let first = first.get(..read).unwrap_or_default();
     let name = path.file_name().unwrap_or_default().to_string_lossy().to_ascii_lowercase();
-    let name = name.strip_suffix(".gz").unwrap_or(&name);
+    let name = [".gz", ".zst"].iter().find_map(|suffix| name.strip_suffix(suffix)).unwrap_or(&name);
     Ok(match name.rsplit('.').next() {
         _ if first.starts_with(b"SQLite format 3\0") => Kind::Sqlite,
         Some("parquet") => Kind::Parquet,
@@ -146,32 +160,75 @@ fn kind(path: &Path) -> Result<Kind, Failure> {
     })
 }
 
-fn of_files(
+fn of_groups(
     options: &ImportOptions,
-    files: &[(PathBuf, Kind)],
+    groups: &[Group],
     database: &Database,
     report: &mut Report,
 ) -> Result<(), Failure> {
+    let catalog = || database.instance().engine().catalog();
+    let was_there = options.database.as_deref().is_some_and(|name| catalog().database(name).is_some());
     let mut connection = database.connect()?;
     use_database(&mut connection, options.database.as_deref())?;
-    for (path, kind) in files {
+    let done =
+        groups.iter().try_for_each(|group| of_group(options, group, database, &mut connection, report));
+    if let Some(name) = options.database.as_deref().filter(|_| done.is_err() && !was_there) {
+        let now = catalog();
+        if now.tables(name).next().is_none() && now.views(name).next().is_none() {
+            connection.execute(&format!("DROP DATABASE IF EXISTS {}", super::link::quoted(name)), ())?;
+        }
+    }
+    done
+}
+
+fn of_group(
+    options: &ImportOptions,
+    group: &Group,
+    database: &Database,
+    connection: &mut Connection,
+    report: &mut Report,
+) -> Result<(), Failure> {
+    let mut folder = group.is_folder.then(|| Folder::new(&group.files, database)).transpose()?;
+    for (path, kind) in &group.files {
         let length = fs::metadata(path).map_or(0, |file| file.len());
         let bar = Arc::new(Progress::bytes(&path.display().to_string(), length));
-        let done = match kind {
-            Kind::Sql => {
+        let done = match (kind, &mut folder) {
+            (Kind::Sql, folder) => {
                 let mut calculator = database.connect()?;
                 let file = input::open(path, &bar)?;
-                sql::SqlImport::new(&mut connection, &mut calculator, report)
-                    .run(file, &path.display().to_string())
+                let mut import = sql::SqlImport::new(connection, &mut calculator, report);
+                let done = import.run(file, &path.display().to_string());
+                if let Some(folder) = folder {
+                    folder.says_database |= import.says_database;
+                }
+                done
             }
-            Kind::Csv => csv::run(options, path, &bar, &mut connection, report),
-            Kind::Parquet => parquet::run(options, path, &bar, &mut connection, report),
-            Kind::Sqlite => sqlite::run(options, path, &bar, &mut connection, report),
+            (Kind::Csv | Kind::Parquet, Some(folder)) => {
+                let of_table = folder.place(options, path)?;
+                rows(&of_table, path, *kind, &bar, &mut folder.connection, report)
+            }
+            (Kind::Csv | Kind::Parquet, None) => rows(options, path, *kind, &bar, connection, report),
+            (Kind::Sqlite, _) => sqlite::run(options, path, &bar, connection, report),
         };
         bar.hide();
         done?;
     }
     Ok(())
+}
+
+/// The rows of a file of CSV or Parquet.
+fn rows(
+    options: &ImportOptions,
+    path: &Path,
+    kind: Kind,
+    bar: &Arc<Progress>,
+    connection: &mut Connection,
+    report: &mut Report,
+) -> Result<(), Failure> {
+    match kind {
+        Kind::Parquet => parquet::run(options, path, bar, connection, report),
+        _ => csv::run(options, path, bar, connection, report),
+    }
 }
 
 /// Makes a database if it is not there, and the current one.

@@ -6,12 +6,12 @@ use clap::Args;
 use std::path::PathBuf;
 
 /// `leafline import`.
-#[derive(Args, Debug)]
+#[derive(Args, Clone, Debug)]
 pub struct ImportOptions {
     #[command(flatten)]
     pub open: OpenArguments,
-    /// Files: SQL as mysqldump, mariadb-dump and `leafline dump` write it, CSV (.csv, .tsv), Parquet (.parquet), SQLite databases; .gz of SQL and
-    /// CSV; - for SQL on standard input; a directory: the files that `leafline dump --output` has left there
+    /// Files: SQL as mysqldump, mariadb-dump and `leafline dump` write it, CSV (.csv, .tsv), Parquet (.parquet), SQLite databases; .gz and .zst of
+    /// SQL and CSV; - for SQL on standard input; a directory: the files that `leafline dump --output` has left there, in any of its formats
     #[arg(required_unless_present = "from")]
     pub files: Vec<PathBuf>,
     /// A MySQL or MariaDB server whose database, or all of whose databases, are copied: mysql://user:password@host:port/database

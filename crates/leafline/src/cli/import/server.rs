@@ -3,6 +3,7 @@
 use super::definitions::adapted;
 use super::options::ImportOptions;
 use super::report::{Report, is_unsupported};
+use crate::cli::dump::definitions;
 use crate::cli::dump::schema::{self, Column, Kind, Schema, Table};
 use crate::cli::failure::Failure;
 use crate::cli::link::{Link, Place, literal, quoted};
@@ -52,7 +53,7 @@ pub fn run(
 }
 
 /// A connection for rows as they are.
-fn session(database: &Database) -> Result<Connection, Failure> {
+pub(super) fn session(database: &Database) -> Result<Connection, Failure> {
     let mut connection = database.connect()?;
     let set = "SET SESSION sql_mode = 'NO_AUTO_VALUE_ON_ZERO,ALLOW_INVALID_DATES', time_zone = '+00:00', foreign_key_checks = 0, unique_checks = 0";
     connection.execute(set, ())?;
@@ -221,7 +222,7 @@ fn value(bytes: &[u8], kind: Kind) -> Value {
     number.unwrap_or_else(|| Value::string(text))
 }
 
-/// Makes views, without what their definitions say of accounts.
+/// Makes views as they are defined, but for the account that is their definer.
 fn views(
     options: &ImportOptions,
     schema: &Schema,
@@ -231,8 +232,7 @@ fn views(
     for view in &schema.views {
         super::use_database(connection, Some(here(options, &view.database)))?;
         let title = format!("view {}.{}", view.database, view.name);
-        let text = view.create.split_once(" VIEW ").map_or(view.create.as_str(), |(_, rest)| rest);
-        if let Err(error) = connection.execute(&format!("CREATE VIEW {text}"), ()) {
+        if let Err(error) = connection.execute(&definitions::view(&view.create, None), ()) {
             report.leave_out(title, &error.to_string())?;
         }
     }

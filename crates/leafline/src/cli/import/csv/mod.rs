@@ -64,7 +64,7 @@ pub fn run(
 
 fn open(options: &ImportOptions, path: &Path, bar: &Arc<Progress>) -> Result<Records<Input>, Failure> {
     let name = path.file_name().unwrap_or_default().to_string_lossy().to_ascii_lowercase();
-    let is_tabs = name.trim_end_matches(".gz").ends_with(".tsv");
+    let is_tabs = name.trim_end_matches(".gz").trim_end_matches(".zst").ends_with(".tsv");
     let separator = options.separator.unwrap_or(if is_tabs { b'\t' } else { b',' });
     Ok(Records::new(BufReader::with_capacity(256 << 10, input::open(path, bar)?), separator))
 }

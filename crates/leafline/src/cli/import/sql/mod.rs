@@ -21,7 +21,7 @@ use leafline_sql::text_format::TextColumns;
 use leafline_sql::{Outcome, OwnFiles, Session};
 use leafline_types::error::errno;
 use leafline_types::{Charset, MysqlError};
-use script::Script;
+use script::{OpenComment, Script};
 use std::collections::BTreeSet;
 use std::io::{self, Read};
 
@@ -45,6 +45,10 @@ pub struct SqlImport<'i> {
     pub report: &'i mut Report,
     /// Tables that could not be made, and whose rows are left out.
     missing: BTreeSet<(String, String)>,
+    /// Those that were run; INSERTs of one load are one.
+    statements: u64,
+    /// The script has said which database is meant.
+    pub says_database: bool,
 }
 
 impl<'i> SqlImport<'i> {
@@ -53,7 +57,8 @@ impl<'i> SqlImport<'i> {
         calculator: &'i mut Connection,
         report: &'i mut Report,
     ) -> SqlImport<'i> {
-        SqlImport { connection, calculator, report, missing: BTreeSet::new() }
+        let missing = BTreeSet::new();
+        SqlImport { connection, calculator, report, missing, statements: 0, says_database: false }
     }
 
     /// Runs a script, which messages call `name`.
@@ -65,6 +70,9 @@ impl<'i> SqlImport<'i> {
         loop {
             let place = |line: u64| format!("{name}, line {line}");
             let failed = |line: u64, error: io::Error| match error.kind() {
+                _ if error.get_ref().is_some_and(|inner| inner.is::<OpenComment>()) => {
+                    Failure::Message(format!("{name}: {error}; what stands before it was imported"))
+                }
                 io::ErrorKind::UnexpectedEof => Failure::Message(format!(
                     "{}: the file ends within a statement: it was cut off; what stands before it was imported",
                     place(line)
@@ -78,11 +86,18 @@ impl<'i> SqlImport<'i> {
                 && let Some(target) = self.target(&head)
             {
                 self.load(&mut script, head, &target, name)?;
+                self.statements += 1;
                 continue;
             }
             let mode = self.connection.session().settings().lex_mode();
             let statement = script.statement(mode).map_err(|error| failed(line, error))?;
-            let Some(statement) = statement else { return Ok(()) };
+            let Some(statement) = statement else {
+                if self.statements == 0 {
+                    eprintln!("Warning: there is no statement in {name}");
+                }
+                return Ok(());
+            };
+            self.statements += 1;
             let charset = self.connection.session().settings().client_charset;
             if !is_unicode(charset) && !statement.is_ascii() {
                 return Err(Failure::Message(format!(
@@ -155,6 +170,7 @@ impl<'i> SqlImport<'i> {
         if is_passed_over(text) {
             return Ok(());
         }
+        self.says_database |= bare_words(text).starts_with("USE ");
         if takes_back(text) {
             return Err(Failure::Message(format!(
                 "{place}: an import commits as it goes, and cannot take back what it has done\nin {}",

@@ -11,6 +11,11 @@ const CHUNK: usize = 256 << 10;
 /// Most bytes of one statement that is kept as a whole, or of one value.
 pub const LONGEST: usize = 1 << 30;
 
+/// What an `UnexpectedEof` holds where a comment has no end.
+#[derive(Debug, thiserror::Error)]
+#[error("the comment that begins in line {0} has no end")]
+pub struct OpenComment(u64);
+
 /// The script.
 pub struct Script<R> {
     input: R,
@@ -102,7 +107,7 @@ impl<R: Read> Script<R> {
     /// Passes over what stands between statements: blanks, comments that mean nothing, empty statements, commands of MySQL's clients.
     ///
     /// # Errors
-    /// Those of reading.
+    /// Those of reading; `UnexpectedEof` with [`OpenComment`] for a comment without an end.
     pub fn skip_to_statement(&mut self) -> io::Result<()> {
         loop {
             self.skip_blanks()?;
@@ -147,6 +152,7 @@ impl<R: Read> Script<R> {
     }
 
     fn skip_comment(&mut self) -> io::Result<()> {
+        let first = self.line;
         self.skip(2);
         while !self.peek(2)?.is_empty() {
             if self.rest().starts_with(b"*/") {
@@ -155,13 +161,13 @@ impl<R: Read> Script<R> {
             }
             self.skip(1);
         }
-        Ok(())
+        Err(io::Error::new(io::ErrorKind::UnexpectedEof, OpenComment(first)))
     }
 
     /// Reads a statement as a whole, without its end. What is there when the script ends is the last one; `None` if that is nothing.
     ///
     /// # Errors
-    /// Those of reading; `FileTooLarge`; `UnexpectedEof` if the script ends within a quoted text.
+    /// Those of reading; `FileTooLarge`; `UnexpectedEof` if the script ends within a quoted text or a comment.
     pub fn statement(&mut self, mode: LexMode) -> io::Result<Option<Vec<u8>>> {
         let mut statement = Vec::new();
         let delimiter = self.delimiter.clone();
@@ -322,7 +328,12 @@ mod tests {
         ];
         assert_eq!(statements(script).unwrap(), expected.map(|(line, text)| (line, text.to_owned())));
         assert_eq!(statements("SELECT 'a").unwrap_err().kind(), io::ErrorKind::UnexpectedEof);
-        assert_eq!(statements(" -- only\n/* comments").unwrap(), []);
+        assert_eq!(statements(" -- only\n/* comments */ # and /*").unwrap(), []);
+        for (script, line) in [(" -- only\n/* comments", 2), ("SELECT 1\n\n + /*; 2*", 3), ("/*", 1)] {
+            let error = statements(script).unwrap_err();
+            let text = format!("the comment that begins in line {line} has no end");
+            assert_eq!((error.kind(), error.to_string()), (io::ErrorKind::UnexpectedEof, text));
+        }
     }
 
     #[test]

@@ -4,6 +4,8 @@
 //! becomes a BIGINT with AUTO_INCREMENT. Foreign keys are added when all rows are there. Triggers, virtual tables, CHECKs, partial indexes and those of
 //! expressions have no counterpart, or are not translated.
 //!
+//! What can be refused is looked at before rows are loaded; an import that fails drops the tables and views that it has made.
+//!
 //! | module | is |
 //! |---|---|
 //! | `schema` | what there is |
@@ -65,21 +67,77 @@ pub fn run(
     if let Some(missing) = options.table.iter().find(|table| !listed.iter().any(|(name, _)| name == *table)) {
         return Err(Failure::Message(format!("{name}: there is no table {missing}")));
     }
-    let part = std::fs::metadata(path).map_or(0, |file| file.len()) / (tables.len() as u64).max(1);
-    for table in &tables {
-        make(table, &name, connection, report)?;
-        load(&sqlite, table, (&database, &name), connection, report)?;
-        bar.add(part);
-    }
-    for table in &tables {
-        for key in &table.foreign_keys {
-            add_foreign_key(table, key, &tables, &name, connection, report)?;
+    let triggers = "SELECT name FROM sqlite_master WHERE type = 'trigger' ORDER BY rowid";
+    if options.table.is_empty() {
+        for trigger in rows(&sqlite, triggers, |row| row.get::<_, String>(0)).map_err(wrong)? {
+            report.leave_out(format!("{name}: trigger {trigger}"), "triggers are not supported")?;
         }
     }
-    if options.table.is_empty() {
-        views_and_triggers(&sqlite, &name, connection, report)?;
+    let part = std::fs::metadata(path).map_or(0, |file| file.len()) / (tables.len() as u64).max(1);
+    let mut made = Made::default();
+    let import = Import { sqlite: &sqlite, database: &database, file: &name, tables: &tables, part };
+    let done = import.run(options.table.is_empty(), bar, connection, report, &mut made);
+    done.or_else(|failure| {
+        made.drop_all(connection)?;
+        Err(Failure::Message(format!("{failure}\nnothing of {name} was imported")))
+    })
+}
+
+/// What is taken over.
+struct Import<'i> {
+    sqlite: &'i Sqlite,
+    database: &'i str,
+    file: &'i str,
+    tables: &'i [Table],
+    /// Bytes of the file for each table, as far as the bar knows.
+    part: u64,
+}
+
+impl Import<'_> {
+    fn run(
+        &self,
+        has_views: bool,
+        bar: &Arc<Progress>,
+        connection: &mut Connection,
+        report: &mut Report,
+        made: &mut Made,
+    ) -> Result<(), Failure> {
+        for table in self.tables {
+            make(table, self.file, connection, report)?;
+            made.tables.push(table.name.clone());
+        }
+        if has_views {
+            views(self.sqlite, self.file, connection, report, made)?;
+        }
+        for table in self.tables {
+            load(self.sqlite, table, (self.database, self.file), connection, report)?;
+            bar.add(self.part);
+        }
+        for table in self.tables {
+            for key in &table.foreign_keys {
+                add_foreign_key(table, key, self.tables, self.file, connection, report)?;
+            }
+        }
+        Ok(())
     }
-    Ok(())
+}
+
+/// The tables and views that an import has made so far.
+#[derive(Default)]
+struct Made {
+    tables: Vec<String>,
+    views: Vec<String>,
+}
+
+impl Made {
+    fn drop_all(&self, connection: &mut Connection) -> Result<(), Failure> {
+        connection.execute("SET SESSION foreign_key_checks = 0", ())?;
+        let views = self.views.iter().map(|name| ("VIEW", name));
+        for (kind, name) in views.chain(self.tables.iter().map(|name| ("TABLE", name))) {
+            connection.execute(&format!("DROP {kind} {}", quoted(name)), ())?;
+        }
+        Ok(())
+    }
 }
 
 /// Makes a table, with its keys.
@@ -207,10 +265,7 @@ fn load(
         }
         Err(error) => {
             let number = source.number;
-            Err(Failure::Message(format!(
-                "{file}: table {}, row {number}: {error}\nno row of it was loaded",
-                table.name
-            )))
+            Err(Failure::Message(format!("{file}: table {}, row {number}: {error}", table.name)))
         }
     }
 }
@@ -247,29 +302,26 @@ fn add_foreign_key(
     }
 }
 
-/// Views as they are written, if that has a meaning here; triggers are left out.
-fn views_and_triggers(
+/// Views as they are written, if that has a meaning here.
+fn views(
     sqlite: &Sqlite,
     file: &str,
     connection: &mut Connection,
     report: &mut Report,
+    made: &mut Made,
 ) -> Result<(), Failure> {
-    let sql =
-        "SELECT type, name, sql FROM sqlite_master WHERE type IN ('view', 'trigger') ORDER BY type, rowid";
-    let listed = rows(sqlite, sql, |row| {
-        Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?, row.get::<_, String>(2)?))
-    })
-    .map_err(|error| Failure::Message(format!("{file}: {error}")))?;
+    let listed =
+        rows(sqlite, "SELECT name, sql FROM sqlite_master WHERE type = 'view' ORDER BY rowid", |row| {
+            Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?))
+        })
+        .map_err(|error| Failure::Message(format!("{file}: {error}")))?;
     connection.execute("SET SESSION sql_mode = 'STRICT_ALL_TABLES,ANSI_QUOTES,PIPES_AS_CONCAT'", ())?;
-    for (kind, name, sql) in listed {
-        if kind == "trigger" {
-            report.leave_out(format!("{file}: trigger {name}"), "triggers are not supported")?;
-            continue;
-        }
+    for (name, sql) in listed {
         let upper = sql.to_ascii_uppercase();
         let query = upper.find(" AS ").and_then(|at| sql.get(at + 4..)).unwrap_or_default();
-        if let Err(error) = connection.execute(&format!("CREATE VIEW {} AS {query}", quoted(&name)), ()) {
-            report.leave_out(format!("{file}: view {name}"), &error.to_string())?;
+        match connection.execute(&format!("CREATE VIEW {} AS {query}", quoted(&name)), ()) {
+            Ok(_) => made.views.push(name),
+            Err(error) => report.leave_out(format!("{file}: view {name}"), &error.to_string())?,
         }
     }
     let mode = literal("STRICT_ALL_TABLES,NO_AUTO_VALUE_ON_ZERO");
