@@ -122,3 +122,26 @@ fn tables_of_ones_own_and_accounts_of_before_give_no_rights() {
     log_in("third").run("SELECT * FROM d.t");
     assert!(server.terminate());
 }
+
+#[test]
+fn the_snapshot_of_another_user_asks_for_process() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let server = Served::start(directory.path(), &[]);
+    let mut root = server.connect();
+    for sql in ["CREATE USER joe IDENTIFIED BY 'x'", "CREATE USER ann IDENTIFIED BY 'x'"] {
+        root.run(sql);
+    }
+    let log_in = |user: &str| {
+        Client::log_in(server.address, &Login { user, password: "x", ..Login::default() }).expect("let in")
+    };
+    let mut joe = log_in("joe");
+    joe.run("START TRANSACTION WITH CONSISTENT SNAPSHOT");
+    let id = joe.rows("SELECT CONNECTION_ID()").concat().into_iter().flatten().collect::<String>();
+    let begin = format!("START TRANSACTION WITH CONSISTENT SNAPSHOT FROM SESSION {id}");
+    log_in("joe").run(&begin);
+    let mut ann = log_in("ann");
+    assert_eq!(error_of(ann.query(&begin)), 1227);
+    root.run("GRANT PROCESS ON *.* TO ann");
+    ann.run(&begin);
+    assert!(server.terminate());
+}

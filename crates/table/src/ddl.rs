@@ -10,7 +10,7 @@ use crate::catalog::{
     TableSpec, ViewDef, check_as_parent, check_name, keys_of, resolve_foreign_keys,
 };
 use crate::engine::Engine;
-use crate::error::Result;
+use crate::error::{Result, TableError};
 use crate::txn::gates::Closed;
 use crate::txn::op::{CounterChange, Op};
 use crate::txn::recovery::create_tree;
@@ -83,7 +83,8 @@ fn check_not_referred_to(catalog: &Catalog, dropped: &[Arc<TableDef>]) -> Result
         let mut keys = catalog.references(&table.database, &table.name);
         if let Some((child, key)) = keys.find(|(child, _)| !dropped.iter().any(|other| other.id == child.id))
         {
-            return Err(MysqlError::fk_cannot_drop_parent(&table.name, &key.name, &child.name).into());
+            let error = MysqlError::fk_cannot_drop_parent(&table.name, &key.name, &child.name);
+            return Err(TableError::referred_to(error, child));
         }
     }
     Ok(())
@@ -294,7 +295,8 @@ impl Engine {
         let catalog = self.catalog();
         let mut children = catalog.references(database, name);
         if let Some((child, key)) = children.find(|(child, _)| child.id != table.id && !unchecked) {
-            return Err(MysqlError::truncate_of_parent(&child.database, &child.name, &key.name).into());
+            let error = MysqlError::truncate_of_parent(&child.database, &child.name, &key.name);
+            return Err(TableError::referred_to(error, child));
         }
         self.replace_by_empty(&table)?;
         Ok(())
@@ -372,6 +374,7 @@ impl Engine {
             parts: draft.parts,
             comment: draft.comment,
             invisible: draft.invisible,
+            for_foreign_key: draft.for_foreign_key,
             packing,
             columns: &table.columns,
             dropped: &table.dropped,

@@ -1,5 +1,6 @@
 //! The one error type of this crate, and its place among MySQL's error numbers.
 
+use crate::catalog::TableDef;
 use crate::index::KeyText;
 use leafline_btree::BtreeError;
 use leafline_storage::StorageError;
@@ -22,6 +23,14 @@ pub enum TableError {
     /// A value could not be encoded or decoded, or a definition is not one MySQL accepts; carries MySQL's error.
     #[error("{0}")]
     Sql(MysqlError),
+    /// What the foreign key of another table keeps from being done. The error tells of that table, of which not everybody may know.
+    #[error("{error}")]
+    ReferredTo {
+        /// MySQL's error.
+        error: MysqlError,
+        /// The table with the key: its database, and its name.
+        child: (String, String),
+    },
     /// A row with the same key is there already (1062).
     #[error("Duplicate entry '{entry}' for key '{table}.{index}'")]
     DuplicateEntry {
@@ -119,6 +128,11 @@ pub enum TableError {
 }
 
 impl TableError {
+    /// An error that tells of a table whose foreign key refers to another.
+    pub(crate) fn referred_to(error: MysqlError, child: &TableDef) -> TableError {
+        TableError::ReferredTo { error, child: (child.database.clone(), child.name.clone()) }
+    }
+
     /// Whether something on disk cannot be read, or is not what it must be; the rest of the database may well be sound.
     pub fn is_damage(&self) -> bool {
         match self {
@@ -173,7 +187,7 @@ impl From<TableError> for MysqlError {
     fn from(error: TableError) -> MysqlError {
         let text = error.to_string();
         match error {
-            TableError::Sql(error) => error,
+            TableError::Sql(error) | TableError::ReferredTo { error, .. } => error,
             TableError::DuplicateEntry { entry, table, index, .. } => {
                 MysqlError::duplicate_entry(&entry.to_string(), &format!("{table}.{index}"))
             }

@@ -60,7 +60,7 @@ pub use catalog::{
     ForeignKeySpec, GeneratedColumn, GeneratedKind, HIDDEN_CLUSTERED, HistogramBucket, HistogramDef,
     IndexDef, IndexKind, IndexPart, IndexSpec, IndexSpecKind, IndexSpecPart, MAX_ROW_VERSIONS, Organisation,
     PRIMARY, Packing, PhysicalColumn, ROW_ID_BYTES, ReferentialAction, StoredColumn, TableDef, TableId,
-    TableOptions, TableSpec, ViewAlgorithm, ViewDef, is_extended,
+    TableOptions, TableSpec, ViewAlgorithm, ViewDef, foreign_key_names, is_extended,
 };
 pub use change_buffer::{ChangeBufferStats, ChangeBuffering};
 pub use check::{CheckDepth, CheckOptions, TableCheck, TableFault};

@@ -13,6 +13,7 @@ use leafline_storage::Env;
 use leafline_table::{CheckDepth, CheckOptions, Engine, TableCheck, TableDef, TableRepair};
 use std::fs::File;
 use std::io::{IsTerminal as _, Write as _};
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -155,7 +156,7 @@ fn confirmed() -> Result<bool, Failure> {
 fn report_file(dir: &Path) -> Result<(PathBuf, File), Failure> {
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_secs();
     let path = dir.join(format!("repair-{now}.txt"));
-    match File::options().append(true).create(true).open(&path) {
+    match File::options().append(true).create(true).mode(0o600).open(&path) {
         Ok(file) => Ok((path, file)),
         Err(source) => Err(Failure::io(format!("cannot make {}", path.display()), source)),
     }

@@ -1,18 +1,21 @@
 //! A small HTTP server for those who watch a database: metrics and the console.
 //!
 //! It takes GET and HEAD, a request for each connection, and nothing that has a body. Hostile clients cost little: at most [`MOST_CONNECTIONS`]
-//! at a time are served, others are sent away; a request has to be there, whole and no longer than [`MOST_HEAD`] bytes, within [`TIME_TO_ASK`],
-//! and its answer to be taken within [`TIME_TO_TAKE`].
+//! at a time are served; a request has to be there, whole and no longer than [`MOST_HEAD`] bytes, within [`TIME_TO_ASK`],
+//! and its answer to be taken within [`TIME_TO_TAKE`]. Who comes when there are as many takes the place of the one that has been without a request for
+//! longest, so that clients that ask for nothing keep nobody out; where all are being answered, it is sent away.
 
 mod request;
 
 pub(crate) use request::Request;
 
+use parking_lot::{Condvar, Mutex};
 use request::{Refused, read};
+use std::collections::VecDeque;
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -94,8 +97,19 @@ pub(crate) struct HttpServer {
 
 struct Shared {
     stopping: AtomicBool,
-    connections: AtomicUsize,
+    connections: Mutex<Connections>,
+    /// One has ended.
+    ended: Condvar,
     handler: Box<Handler>,
+}
+
+/// Those that are open.
+#[derive(Default)]
+struct Connections {
+    count: usize,
+    /// Those without a request so far, in the order in which they came.
+    asking: VecDeque<(u64, TcpStream)>,
+    next: u64,
 }
 
 impl HttpServer {
@@ -105,8 +119,8 @@ impl HttpServer {
     /// Why there is no thread.
     pub fn start(listener: TcpListener, name: &'static str, handler: Box<Handler>) -> io::Result<HttpServer> {
         let address = listener.local_addr()?;
-        let shared =
-            Arc::new(Shared { stopping: AtomicBool::new(false), connections: AtomicUsize::new(0), handler });
+        let (stopping, connections) = (AtomicBool::new(false), Mutex::default());
+        let shared = Arc::new(Shared { stopping, connections, ended: Condvar::new(), handler });
         let accepting = shared.clone();
         let run = move || accepting.accept_all(&listener, name);
         let acceptor = std::thread::Builder::new().name(format!("accept {name}")).spawn(run)?;
@@ -137,9 +151,8 @@ impl Drop for HttpServer {
         }
         // What is being answered ends soon, as its statements are ended by whoever stops the database.
         let until = Instant::now() + TIME_TO_ASK;
-        while self.shared.connections.load(Ordering::SeqCst) > 0 && Instant::now() < until {
-            std::thread::sleep(Duration::from_millis(5));
-        }
+        let mut connections = self.shared.connections.lock();
+        while connections.count > 0 && !self.shared.ended.wait_until(&mut connections, until).timed_out() {}
     }
 }
 
@@ -157,26 +170,63 @@ impl Shared {
 
     /// Serves a connection by a thread of its own.
     fn take(self: &Arc<Self>, stream: TcpStream, name: &str) {
-        let open = Open::new(self);
-        if open.number > MOST_CONNECTIONS {
+        let Some(open) = self.open(&stream) else {
             // As much as there is room for without waiting.
             let _ = stream.set_nonblocking(true);
             let answer = Answer::failure(503, "too many connections");
             let _ = (&stream).write_all(&[answer.head().as_bytes(), &answer.body].concat());
             return;
-        }
+        };
         let run = move || {
             // A client that has gone needs no answer.
-            let _ = open.shared.answer(stream);
+            let _ = open.answer(stream);
         };
         // Where there is no thread to be had the connection is closed.
         let _ = std::thread::Builder::new().name(name.to_owned()).stack_size(STACK_BYTES).spawn(run);
     }
 
+    /// A place for a connection; `None` if all are being answered, or there is no descriptor.
+    fn open(self: &Arc<Self>, stream: &TcpStream) -> Option<Open> {
+        let stream = stream.try_clone().ok()?;
+        let mut connections = self.connections.lock();
+        if connections.count >= MOST_CONNECTIONS {
+            let (_, oldest) = connections.asking.pop_front()?;
+            // Its thread reads, and ends as there is nothing more.
+            let _ = oldest.shutdown(Shutdown::Both);
+            while connections.count >= MOST_CONNECTIONS {
+                self.ended.wait(&mut connections);
+            }
+        }
+        connections.count += 1;
+        connections.next += 1;
+        let number = connections.next;
+        connections.asking.push_back((number, stream));
+        Some(Open { shared: self.clone(), number })
+    }
+}
+
+/// A connection that is counted as long as it is open.
+struct Open {
+    shared: Arc<Shared>,
+    number: u64,
+}
+
+impl Open {
+    /// It is no longer without a request. False if another has got its place.
+    fn has_asked(&self) -> bool {
+        let asking = &mut self.shared.connections.lock().asking;
+        let place = asking.iter().position(|(number, _)| *number == self.number);
+        place.is_some_and(|place| asking.remove(place).is_some())
+    }
+
     fn answer(&self, mut stream: TcpStream) -> io::Result<()> {
         let local = stream.local_addr()?.ip();
-        let (answer, has_body) = match read(&mut stream, local) {
-            Ok(request) => ((self.handler)(&request), !request.is_head),
+        let request = read(&mut stream, local);
+        if !self.has_asked() {
+            return Ok(());
+        }
+        let (answer, has_body) = match request {
+            Ok(request) => ((self.shared.handler)(&request), !request.is_head),
             Err(Refused::Gone) => return Ok(()),
             Err(Refused::With(status, why)) => {
                 let mut answer = Answer::failure(status, why);
@@ -206,22 +256,11 @@ impl Shared {
     }
 }
 
-/// A connection that is counted as long as it is open.
-struct Open {
-    shared: Arc<Shared>,
-    number: usize,
-}
-
-impl Open {
-    fn new(shared: &Arc<Shared>) -> Open {
-        let number = shared.connections.fetch_add(1, Ordering::SeqCst) + 1;
-        Open { shared: shared.clone(), number }
-    }
-}
-
 impl Drop for Open {
     fn drop(&mut self) {
-        self.shared.connections.fetch_sub(1, Ordering::SeqCst);
+        self.has_asked();
+        self.shared.connections.lock().count -= 1;
+        self.shared.ended.notify_all();
     }
 }
 
@@ -283,21 +322,52 @@ mod tests {
     }
 
     #[test]
-    fn slow_clients_keep_out_few_and_not_for_long() {
+    fn slow_clients_keep_out_nobody_and_not_for_long() {
         let server = serve();
-        let mut slow: Vec<TcpStream> = (0..MOST_CONNECTIONS)
-            .map(|_| TcpStream::connect(server.address()).expect("a connection"))
-            .collect();
-        for stream in &mut slow {
+        let slow = || {
+            let mut stream = TcpStream::connect(server.address()).expect("a connection");
             stream.write_all(b"GET / HT").expect("sent");
-        }
+            stream
+        };
+        let mut slow: Vec<TcpStream> = (0..70).map(|_| slow()).collect();
         let request = b"GET / HTTP/1.1\r\nHost: h\r\n\r\n";
-        // All are taken once one more is sent away.
-        while !ask(&server, request).starts_with("HTTP/1.1 503 ") {}
+        for _ in 0..3 {
+            assert!(ask(&server, request).starts_with("HTTP/1.1 200 "));
+        }
+        assert!(server.shared.connections.lock().count <= MOST_CONNECTIONS);
         let mut answer = String::new();
-        slow[0].read_to_string(&mut answer).expect("text");
+        // The first have lost their places, and are told nothing.
+        let _ = slow[0].read_to_string(&mut answer);
+        assert_eq!(answer, "");
+        slow[69].read_to_string(&mut answer).expect("text");
         assert!(answer.starts_with("HTTP/1.1 408 "), "{answer}");
-        drop(slow);
-        while !ask(&server, request).starts_with("HTTP/1.1 200 ") {}
+    }
+
+    #[test]
+    fn who_comes_while_all_are_answered_is_sent_away() {
+        let (begun, are_begun) = std::sync::mpsc::channel();
+        let gate = Arc::new(Mutex::new(()));
+        let held = gate.lock();
+        let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a port");
+        let waits = gate.clone();
+        let handler = move |_: &Request| {
+            let _ = begun.send(());
+            drop(waits.lock());
+            Answer::of("text/plain", "late")
+        };
+        let server = HttpServer::start(listener, "test", Box::new(handler)).expect("a server");
+        let request = b"GET / HTTP/1.1\r\nHost: h\r\n\r\n";
+        std::thread::scope(|scope| {
+            let asked: Vec<_> =
+                (0..MOST_CONNECTIONS).map(|_| scope.spawn(|| ask(&server, request))).collect();
+            (0..MOST_CONNECTIONS).for_each(|_| are_begun.recv().expect("a request"));
+            // The answer can be lost with the connection.
+            while !ask(&server, request).starts_with("HTTP/1.1 503 ") {}
+            drop(held);
+            for answer in asked {
+                assert!(answer.join().expect("an answer").ends_with("late"));
+            }
+        });
+        assert!(ask(&server, request).starts_with("HTTP/1.1 200 "));
     }
 }

@@ -10,7 +10,7 @@ use super::scope::{Block, Clause, Scope, qualified};
 use super::target_read::Target;
 use super::view_changes::{Expansion, Verb, origin};
 use super::{Binder, literal, select};
-use crate::accounts::Privileges;
+use crate::accounts::{Privilege, Privileges};
 use crate::bound::{
     BoundAssignment, BoundDelete, BoundLimit, BoundOutput, BoundSelect, BoundUpdate, ChangedTable, ColumnId,
     JoinTree, NewValue, OrderKey, Relation, RelationSource, RowLocking, ViewCheck,
@@ -82,7 +82,9 @@ impl Binder<'_> {
     }
 
     pub(super) fn update(&mut self, update: &Update) -> Result<BoundUpdate, MysqlError> {
-        let mut tables = self.tables(&update.tables, Verb::Update)?;
+        let is_one = matches!(&update.tables[..], [TableReference::Table { .. }]);
+        (self.changes, self.changes_some) = (Privilege::Update.into(), !is_one);
+        let mut tables = self.tables(&update.tables)?;
         let hints = self.hints(&mut tables.block, &update.hints, 1);
         refuse_order_and_limit(update, tables.block.relations.len())?;
         tables.block.in_aggregate = true;
@@ -97,6 +99,7 @@ impl Binder<'_> {
             needed.iter().filter_map(Expr::as_column).filter_map(|column| tables.block.relation_of(column));
         let named: BTreeSet<usize> = named.map(|(relation, _)| relation).collect();
         self.check_changed(&tables.block, &named, Verb::Update)?;
+        self.check_read(&tables.block, &named)?;
         needed.extend(values.iter().filter_map(|value| match value {
             NewValue::Expr(expr) => Some(expr.clone()),
             NewValue::Default => None,
@@ -169,7 +172,10 @@ impl Binder<'_> {
     }
 
     pub(super) fn delete(&mut self, delete: &Delete) -> Result<BoundDelete, MysqlError> {
-        let mut tables = self.tables(&delete.tables, Verb::Delete)?;
+        // As in MySQL, whoever names tables to delete from also reads them.
+        let is_one = delete.targets.is_empty();
+        self.changes = if is_one { Privilege::Delete.into() } else { Privileges::NONE };
+        let mut tables = self.tables(&delete.tables)?;
         let hints = self.hints(&mut tables.block, &delete.hints, 1);
         let mut relations = BTreeSet::new();
         if delete.targets.is_empty() {
@@ -304,11 +310,25 @@ impl Binder<'_> {
         }
     }
 
-    fn tables(&mut self, references: &[TableReference], verb: Verb) -> Result<Tables, MysqlError> {
+    /// Whether the tables and views may be read that are not among these relations.
+    ///
+    /// # Errors
+    /// 1142.
+    fn check_read(&self, block: &Block, changed: &BTreeSet<usize>) -> Result<(), MysqlError> {
+        let others = block.relations.iter().enumerate().filter(|(at, _)| !changed.contains(at));
+        match others.map(|(_, relation)| relation).find(|other| !other.granted.has(Privilege::Select)) {
+            Some(relation) => {
+                Err(self.context.access.table_denied(Privilege::Select.name(), relation.name()))
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// The tables of the statement, of which it is asked what `changes` says.
+    fn tables(&mut self, references: &[TableReference]) -> Result<Tables, MysqlError> {
         let mut block = Block::default();
-        self.changes = verb.privilege().into();
         let from = self.from(&mut block, references);
-        self.changes = Privileges::NONE;
+        (self.changes, self.changes_some) = (Privileges::NONE, false);
         match from? {
             Some((from, scope)) => Ok(Tables { block, scope, from }),
             None => Err(MysqlError::no_tables_used()),

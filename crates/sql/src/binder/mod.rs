@@ -294,6 +294,8 @@ struct Binder<'a> {
     wildcards: Option<Vec<(Span, String)>>,
     /// What the statement does with the tables of the FROM at hand, besides reading them.
     changes: Privileges,
+    /// It does so with some of them, and reads the others; which ones is known later.
+    changes_some: bool,
 }
 
 impl<'a> Binder<'a> {
@@ -321,6 +323,7 @@ impl<'a> Binder<'a> {
             first_select: None,
             wildcards: None,
             changes: Privileges::NONE,
+            changes_some: false,
         }
     }
 
@@ -378,7 +381,8 @@ impl<'a> Binder<'a> {
         if granted.has_all(wanted) || (!self.changes.is_empty() && granted.has_all(self.changes)) {
             return Ok(granted);
         }
-        let missing = if self.changes.is_empty() { wanted - granted } else { self.changes };
+        let reads = self.changes.is_empty() || self.changes_some;
+        let missing = if reads { wanted - granted } else { self.changes };
         Err(access.table_denied(missing, name))
     }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use leafline_table::{
     CheckDef, ColumnDef, DefaultValue, ForeignKeySpec, GeneratedKind, IndexSpec, IndexSpecKind,
-    ReferentialAction, TableDef, TableSpec,
+    ReferentialAction, TableDef, TableSpec, foreign_key_names,
 };
 use leafline_types::error::errno;
 use leafline_types::expr::{Expr, ExprKind};
@@ -258,7 +258,7 @@ fn check_conditions(
         }
         for column in columns.iter().filter_map(|at| spec.columns.get(*at)) {
             if let Some(key) = key_that_changes(spec, &column.name) {
-                return Err(MysqlError::check_of_foreign_column(&column.name, &check.name, key));
+                return Err(MysqlError::check_of_foreign_column(&column.name, &check.name, &key));
             }
         }
         if let Some(Some(owner)) = owners.get(position)
@@ -271,12 +271,13 @@ fn check_conditions(
 }
 
 /// The name of a foreign key whose actions change that column.
-fn key_that_changes<'s>(spec: &'s TableSpec, column: &str) -> Option<&'s str> {
-    let changes = |key: &&ForeignKeySpec| {
+fn key_that_changes(spec: &TableSpec, column: &str) -> Option<String> {
+    let changes = |key: &ForeignKeySpec| {
         let cascades = key.on_delete == ReferentialAction::SetNull || !key.on_update.refuses();
         cascades && key.columns.iter().any(|name| name.eq_ignore_ascii_case(column))
     };
-    spec.foreign_keys.iter().find(changes).map(|key| key.name.as_deref().unwrap_or_default())
+    let place = spec.foreign_keys.iter().position(changes)?;
+    foreign_key_names(&spec.name, [], &spec.foreign_keys).into_iter().nth(place)
 }
 
 /// The first function in an expression whose value can change while its arguments do not.

@@ -157,6 +157,7 @@ pub(crate) fn index_spec(key: &KeyDefinition) -> IndexSpec {
         parts: key.parts.iter().map(part).collect(),
         comment: key.options.comment.clone().unwrap_or_default(),
         invisible: key.options.invisible,
+        for_foreign_key: false,
         packed: key.options.packed,
         existing: None,
     }

@@ -112,11 +112,16 @@ impl Parser<'_> {
         if !self.at_any_word(OTHER_OBJECTS) {
             return Err(self.syntax_error());
         }
+        if self.accept_word("OR") {
+            // MariaDB has it for more.
+            self.expect_word("REPLACE")?;
+            if !self.at_any_word(&["DEFINER", "SPATIAL", "SQL"]) {
+                return Err(self.syntax_error());
+            }
+        }
         let word = self.any_word()?.value.to_ascii_uppercase();
         match word.as_str() {
-            "ALGORITHM" | "DEFINER" | "OR" | "SQL" => {
-                self.refuse(&format!("{verb} VIEW, TRIGGER or routine"))
-            }
+            "ALGORITHM" | "DEFINER" | "SQL" => self.refuse(&format!("{verb} VIEW, TRIGGER or routine")),
             "PREPARE" => {
                 let name = self.ident()?;
                 Ok(StatementKind::Deallocate(name)) // DROP PREPARE

@@ -9,11 +9,39 @@ use leafline_types::MysqlError;
 /// Most words that the name of a privilege has.
 const MOST_WORDS: usize = 3;
 
+/// The words that static privileges begin with.
+const OF_PRIVILEGES: &[&str] = &[
+    "ALL",
+    "ALTER",
+    "CREATE",
+    "DELETE",
+    "DROP",
+    "EVENT",
+    "EXECUTE",
+    "FILE",
+    "GRANT",
+    "INDEX",
+    "INSERT",
+    "LOCK",
+    "PROCESS",
+    "PROXY",
+    "REFERENCES",
+    "RELOAD",
+    "REPLICATION",
+    "SELECT",
+    "SHOW",
+    "SHUTDOWN",
+    "SUPER",
+    "TRIGGER",
+    "UPDATE",
+    "USAGE",
+];
+
 impl Parser<'_> {
     /// GRANT.
     pub(super) fn grant(&mut self) -> Parsed<StatementKind> {
         self.advance();
-        if self.names_roles("TO") {
+        if self.names_roles("TO")? {
             return self.refuse("roles");
         }
         let privileges = self.privilege_list()?;
@@ -37,7 +65,7 @@ impl Parser<'_> {
             self.expect_words(&["GRANT", "OPTION"])?;
             (PrivilegeList::All, None)
         } else {
-            if !from_all_levels && self.names_roles("FROM") {
+            if !from_all_levels && self.names_roles("FROM")? {
                 return self.refuse("roles");
             }
             let privileges = if from_all_levels { PrivilegeList::All } else { self.privilege_list()? };
@@ -51,19 +79,23 @@ impl Parser<'_> {
         Ok(StatementKind::Revoke(Box::new(revoke)))
     }
 
-    /// Without ON it is roles that are granted.
-    fn names_roles(&self, end: &str) -> bool {
-        let mut ahead = 0;
-        while !self.is_end_at(ahead) {
-            if self.is_word_at(ahead, "ON") {
-                return false;
+    /// Without ON it is roles that are granted. The words that privileges begin with are no names of roles, unless they are quoted.
+    fn names_roles(&self, end: &str) -> Parsed<bool> {
+        let mut begins = true;
+        let mut wrong = None;
+        for ahead in 0.. {
+            if self.is_end_at(ahead) || self.is_word_at(ahead, "ON") {
+                break;
             }
             if self.is_word_at(ahead, end) {
-                return true;
+                return wrong.map_or(Ok(true), |at| Err(self.syntax_error_at(self.token(at).span)));
             }
-            ahead += 1;
+            if begins && OF_PRIVILEGES.iter().any(|word| self.is_word_at(ahead, word)) {
+                wrong = wrong.or(Some(ahead));
+            }
+            begins = self.is_symbol_at(ahead, Symbol::Comma);
         }
-        false
+        Ok(false)
     }
 
     fn grantees(&mut self) -> Parsed<Vec<AccountName>> {

@@ -23,6 +23,7 @@ use crate::session::variables::Facts;
 use crate::text_file::not_found;
 use leafline_types::MysqlError;
 use parking_lot::{Mutex, RwLock};
+use rustix::fs::{Access, access};
 use std::borrow::Cow;
 use std::fmt::Write;
 use std::fs::File;
@@ -90,7 +91,15 @@ pub(crate) struct SlowLog {
     /// Held for no longer than it takes to queue an entry.
     writer: RwLock<Option<Arc<Writer>>>,
     /// What is written to. Held by who changes that, while files are opened.
-    path: Mutex<PathBuf>,
+    path: Mutex<LogPath>,
+}
+
+#[derive(Debug, Default)]
+struct LogPath {
+    /// The file that is open, or was last.
+    path: PathBuf,
+    /// What the settings called it when that was last looked at; none: as ever.
+    named: Option<Box<str>>,
 }
 
 impl SlowLog {
@@ -119,14 +128,21 @@ impl SlowLog {
     /// Follows the settings: begins to log, ends, or goes on in another file.
     ///
     /// # Errors
-    /// 29 if the file cannot be opened: then nothing has changed.
+    /// 1231 for a file that cannot be the log, whether or not it is written; 29 if it cannot be opened. Nothing has changed then.
     pub fn apply(&self, settings: &SlowLogSettings, facts: &Facts) -> Result<(), MysqlError> {
         let mut known = self.path.lock();
+        let path = Path::new(&facts.data_directory).join(&*settings.file);
+        let is_known = match &known.named {
+            Some(named) => *named == settings.file,
+            None => SlowLogSettings::default().file == settings.file,
+        };
+        if !is_known && !can_be_written(&path) {
+            return Err(MysqlError::wrong_value_for_variable("slow_query_log_file", &*settings.file));
+        }
         if settings.is_on {
-            let path = Path::new(&facts.data_directory).join(&*settings.file);
-            if self.writer.read().is_none() || *known != path {
+            if self.writer.read().is_none() || known.path != path {
                 self.write_to(open(&path, facts)?)?;
-                *known = path;
+                known.path = path;
             }
         } else {
             self.end();
@@ -134,6 +150,7 @@ impl SlowLog {
         self.not_using_indexes.store(settings.not_using_indexes, Ordering::Relaxed);
         self.admin_statements.store(settings.admin_statements, Ordering::Relaxed);
         self.is_on.store(settings.is_on, Ordering::Relaxed);
+        known.named = Some(settings.file.clone());
         Ok(())
     }
 
@@ -144,7 +161,7 @@ impl SlowLog {
     pub fn reopen(&self, facts: &Facts) -> Result<(), MysqlError> {
         let path = self.path.lock();
         if self.writer.read().is_some() {
-            self.write_to(open(&path, facts)?)?;
+            self.write_to(open(&path.path, facts)?)?;
         }
         Ok(())
     }
@@ -183,6 +200,15 @@ impl SlowLog {
     pub fn close(&self) {
         let _path = self.path.lock();
         self.end();
+    }
+}
+
+/// Whether it is a file that can be written to, or could be made. Nothing is made.
+fn can_be_written(path: &Path) -> bool {
+    let may = |path: &Path| access(path, Access::WRITE_OK).is_ok();
+    match path.metadata() {
+        Ok(known) => known.is_file() && may(path),
+        Err(_) => path.parent().is_some_and(|parent| parent.is_dir() && may(parent)),
     }
 }
 
@@ -307,12 +333,20 @@ mod tests {
         log.log(&statement("SELECT 0"));
         log.apply(&settings, &facts).unwrap();
         assert!(!log.is_on());
-        (settings.is_on, settings.file) = (true, "no/a.log".into());
-        assert_eq!(log.apply(&settings, &facts).map_err(|error| error.code), Err(29));
-        assert!(!log.is_on());
+        let code = |settings: &_| log.apply(settings, &facts).map_err(|error| error.code);
         std::fs::create_dir(directory.path().join("b.log")).unwrap();
-        settings.file = "b.log".into();
-        assert_eq!(log.apply(&settings, &facts).map_err(|error| error.code), Err(29), "it is a directory");
+        for (is_on, file) in [(false, "no/a.log"), (true, "no/a.log"), (false, "b.log"), (true, "b.log")] {
+            (settings.is_on, settings.file) = (is_on, file.into());
+            assert_eq!(code(&settings), Err(1231), "{file}");
+            assert!(!log.is_on());
+        }
+        std::fs::create_dir(directory.path().join("no")).unwrap();
+        (settings.is_on, settings.file) = (false, "no/a.log".into());
+        assert_eq!(code(&settings), Ok(()));
+        std::fs::remove_dir(directory.path().join("no")).unwrap();
+        assert_eq!(code(&settings), Ok(()), "it was looked at");
+        settings.is_on = true;
+        assert_eq!(code(&settings), Err(29));
         settings.file = "a.log".into();
         log.apply(&settings, &facts).unwrap();
         log.log(&statement("SELECT 1"));

@@ -3,6 +3,7 @@
 //! A table that is made of a query is a private one while its rows are inserted, by an INSERT like any other, and is made known by one
 //! commit: whatever fails, and whenever the machine stops, it is there with all its rows or not at all.
 
+use super::change::of_table;
 use super::definitions::{DEFAULT_COLLATION, database_of, note_options, refuse_taken_names};
 use super::evaluate;
 use super::partitions::partitioning;
@@ -64,11 +65,7 @@ pub(super) fn create_table(
     let Some(source) = &create.source else {
         match create.temporary {
             true => drop(session.create_own_table(&spec, None)?),
-            // It was not there: another has been quicker.
-            false if !session.instance.engine().create_table(&spec, create.if_not_exists)? => {
-                session.warnings.note(MysqlError::table_exists(&spec.name));
-            }
-            false => {}
+            false => create_stored(session, &spec, create.if_not_exists)?,
         }
         return Ok(Done::default());
     };
@@ -96,7 +93,8 @@ pub(super) fn publish(
     spec: &TableSpec,
 ) -> Result<(), MysqlError> {
     session.commit()?;
-    session.instance.engine().clone().publish_table(table, spec.unchecked_references)?;
+    let published = session.instance.engine().clone().publish_table(table, spec.unchecked_references);
+    published.map_err(|error| of_table(error, session))?;
     session.forget_own_table(table);
     Ok(())
 }
@@ -110,7 +108,7 @@ pub(super) fn create_table_like(session: &mut Session, create: &CreateTableLike)
     }
     let name = &create.name.name.value;
     let mut spec = TableSpec::of(&model);
-    spec.indexes.iter_mut().for_each(|index| index.existing = None);
+    spec.indexes.iter_mut().for_each(|index| (index.existing, index.for_foreign_key) = (None, false));
     // As if they had no names.
     for (number, check) in (1..).zip(&mut spec.checks) {
         check.name = format!("{name}_chk_{number}");
@@ -126,10 +124,17 @@ pub(super) fn create_table_like(session: &mut Session, create: &CreateTableLike)
         return Ok(Done::default());
     }
     refuse_taken_names(session, &spec.database, None, &spec.checks)?;
-    if !session.instance.engine().create_table(&spec, create.if_not_exists)? {
-        session.warnings.note(MysqlError::table_exists(name));
-    }
+    create_stored(session, &spec, create.if_not_exists)?;
     Ok(Done::default())
+}
+
+/// Makes a table for everybody. It was not there; if another has been quicker, that is noted or an error.
+fn create_stored(session: &mut Session, spec: &TableSpec, if_not_exists: bool) -> Result<(), MysqlError> {
+    let made = session.instance.engine().create_table(spec, if_not_exists);
+    if !made.map_err(|error| of_table(error, session))? {
+        session.warnings.note(MysqlError::table_exists(&spec.name));
+    }
+    Ok(())
 }
 
 /// Whether the table is there already, which is noted; error 1050 if that is not to be. A temporary table hides others.

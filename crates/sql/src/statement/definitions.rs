@@ -1,5 +1,6 @@
 //! CREATE DATABASE, DROP and TRUNCATE. Each commits the open transaction first, as in MySQL, and is atomic by itself.
 
+use super::change::of_table;
 use crate::binder::table_collation;
 use crate::information_schema;
 use crate::parser::ast::{
@@ -67,7 +68,8 @@ pub(super) fn alter_database(session: &mut Session, alter: &AlterDatabase) -> Re
 pub(super) fn drop_database(session: &mut Session, drop: &DropDatabase) -> Result<Done, MysqlError> {
     refuse_system(session, &drop.name.value)?;
     let unchecked = !session.settings.foreign_key_checks;
-    let dropped = session.instance.engine().drop_database(&drop.name.value, drop.if_exists, unchecked)?;
+    let dropped = session.instance.engine().drop_database(&drop.name.value, drop.if_exists, unchecked);
+    let dropped = dropped.map_err(|error| of_table(error, session))?;
     match dropped {
         None => session.warnings.note(MysqlError::no_database_to_drop(&drop.name.value)),
         Some(_) if session.database() == Some(&drop.name.value) => session.forget_database(),
@@ -122,7 +124,8 @@ pub(super) fn drop_table(session: &mut Session, drop: &DropTable) -> Result<Done
     }
     let names: Vec<(&str, &str)> = names.iter().map(|(database, name)| (database.as_str(), *name)).collect();
     let unchecked = !session.settings.foreign_key_checks;
-    missing.extend(session.instance.engine().drop_tables(&names, drop.if_exists, unchecked)?);
+    let dropped = session.instance.engine().drop_tables(&names, drop.if_exists, unchecked);
+    missing.extend(dropped.map_err(|error| of_table(error, session))?);
     session.drop_own_tables(&own)?;
     for missing in missing {
         session.warnings.note(MysqlError::unknown_table(missing));
@@ -144,6 +147,7 @@ pub(super) fn truncate(session: &mut Session, table: &TableName) -> Result<Done,
         return Ok(Done::default());
     }
     let unchecked = !session.settings.foreign_key_checks;
-    session.instance.engine().truncate_table(&database, &table.name.value, unchecked)?;
+    let emptied = session.instance.engine().truncate_table(&database, &table.name.value, unchecked);
+    emptied.map_err(|error| of_table(error, session))?;
     Ok(Done::default())
 }

@@ -3,20 +3,24 @@
 //! Files are opened past the page cache (`O_DIRECT`) if the file system takes it, which is tried once. Where it does
 //! not (tmpfs), they are buffered and [`Env::direct_io`] says so. The lock is an `flock` of the file `lock`, which the system
 //! releases with the process, however that ends.
+//!
+//! Whatever is made is for its owner alone: there are the rows of all accounts. A directory that is there keeps its mode.
 
 use super::aligned::AlignedBuf;
 use super::direct;
 use super::env::{BLOCK, Env, File, LockGuard, OpenMode};
 use parking_lot::Mutex;
-use std::fs::{self, OpenOptions};
+use std::fs::{self, DirBuilder, OpenOptions};
 use std::io::{self, ErrorKind, IoSlice, IoSliceMut};
 use std::os::fd::{AsFd, BorrowedFd};
-use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::{DirBuilderExt, FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 const LOCK_FILE: &str = "lock";
 const PROBE_FILE: &str = "direct-io-probe";
+const DIRECTORY_MODE: u32 = 0o700;
+const FILE_MODE: u32 = 0o600;
 
 /// A directory of the file system, with direct I/O where the file system takes it.
 pub struct DirectoryEnv {
@@ -30,7 +34,7 @@ impl DirectoryEnv {
     /// Opens a directory, making it (not its parents) if it is not there.
     pub fn open(root: impl AsRef<Path>) -> io::Result<DirectoryEnv> {
         let root = root.as_ref().to_path_buf();
-        let made = match fs::create_dir(&root) {
+        let made = match make_dir(&root) {
             Ok(()) => {
                 sync_parent(&root)?;
                 true
@@ -50,12 +54,16 @@ impl DirectoryEnv {
 
     fn options(&self) -> OpenOptions {
         let mut options = OpenOptions::new();
-        options.read(true).write(true);
+        options.read(true).write(true).mode(FILE_MODE);
         if self.direct {
             options.custom_flags(libc::O_DIRECT);
         }
         options
     }
+}
+
+fn make_dir(path: &Path) -> io::Result<()> {
+    DirBuilder::new().mode(DIRECTORY_MODE).create(path)
 }
 
 /// Says what it means that a directory does not take a new file.
@@ -81,7 +89,7 @@ fn takes_direct_io(root: &Path) -> io::Result<bool> {
     // Several processes may open one directory before one of them gets the lock.
     let path = root.join(format!("{PROBE_FILE}-{}", std::process::id()));
     let mut options = OpenOptions::new();
-    options.read(true).write(true).create(true).truncate(true).custom_flags(libc::O_DIRECT);
+    options.read(true).write(true).create(true).truncate(true).mode(FILE_MODE).custom_flags(libc::O_DIRECT);
     let works = match options.open(&path) {
         Ok(file) => match file.write_all_at(&AlignedBuf::zeroed(BLOCK), 0) {
             // That it could be opened has to do: a database on a full disk can still be read, and rows be deleted.
@@ -157,7 +165,7 @@ impl Env for DirectoryEnv {
 
     fn create_dir(&self, name: &str) -> io::Result<()> {
         let path = self.root.join(name);
-        match fs::create_dir(&path) {
+        match make_dir(&path) {
             Err(error) if error.kind() == ErrorKind::AlreadyExists && path.is_dir() => Ok(()),
             other => other,
         }
@@ -166,7 +174,9 @@ impl Env for DirectoryEnv {
     fn lock(&self) -> io::Result<LockGuard> {
         let path = self.root.join(LOCK_FILE);
         loop {
-            let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&path)?;
+            let mut options = OpenOptions::new();
+            options.read(true).write(true).create(true).truncate(false).mode(FILE_MODE);
+            let file = options.open(&path)?;
             direct::lock(&file)?;
             // Whoever failed to make a database removes the file, perhaps since it was opened here.
             match fs::metadata(&path) {
@@ -378,6 +388,28 @@ mod tests {
         env.sync_dir("wal").unwrap();
         assert_eq!(env.list("wal").unwrap(), ["3.log"]);
         assert!(env.exists("wal").unwrap() && !env.exists("wal/1.log").unwrap());
+    }
+
+    #[test]
+    fn what_is_made_is_for_its_owner_alone() {
+        let dir = tempfile::tempdir().unwrap();
+        let mode = |path: &Path| fs::metadata(path).unwrap().mode() & 0o777;
+        let path = dir.path().join("db");
+        let env = DirectoryEnv::open(&path).unwrap();
+        env.create_dir("wal").unwrap();
+        env.open("wal/1", OpenMode::CreateNew).unwrap();
+        env.open("f", OpenMode::Create).unwrap();
+        let _lock = env.lock().unwrap();
+        for (name, expected) in
+            [("", 0o700), ("wal", 0o700), ("wal/1", 0o600), ("f", 0o600), (LOCK_FILE, 0o600)]
+        {
+            assert_eq!(mode(&path.join(name)), expected, "{name}");
+        }
+        // A directory that was there is as open as it was.
+        let other = dir.path().join("other");
+        DirBuilder::new().mode(0o750).create(&other).unwrap();
+        DirectoryEnv::open(&other).unwrap();
+        assert_eq!(mode(&other), 0o750);
     }
 
     #[test]

@@ -7,7 +7,7 @@ use super::foreign_key::{
     ForeignKeyDef, ForeignKeySpec, ReferentialAction, Side, check_as_parent, keys_of, resolve_foreign_keys,
 };
 use super::published::Catalog;
-use crate::error::Result;
+use crate::error::{Result, TableError};
 use leafline_types::MysqlError;
 use std::sync::Arc;
 
@@ -137,11 +137,13 @@ impl KeyAlteration<'_> {
             for &old in &before {
                 let Some((at, was, column)) = self.changed(old) else {
                     let name = self.name_of(old);
-                    return Err(MysqlError::fk_column_cannot_drop_child(name, &key.name, &child.name).into());
+                    let error = MysqlError::fk_column_cannot_drop_child(name, &key.name, &child.name);
+                    return Err(TableError::referred_to(error, child));
                 };
                 if (&was.ty, was.collation) != (&column.ty, column.collation) {
                     let (column, key) = (&was.name, &key.name);
-                    return Err(MysqlError::fk_column_cannot_change_child(column, key, &child.name).into());
+                    let error = MysqlError::fk_column_cannot_change_child(column, key, &child.name);
+                    return Err(TableError::referred_to(error, child));
                 }
                 after.push(at);
             }

@@ -226,6 +226,8 @@ pub struct IndexDef {
     pub comment: String,
     /// `INVISIBLE`: it is kept up to date, and plans do without it.
     pub invisible: bool,
+    /// A foreign key has made it for itself; it goes when one is added that would do as well.
+    pub for_foreign_key: bool,
     /// Whether it is packed.
     pub packing: Packing,
     /// Column of each part of the physical key.
@@ -324,6 +326,7 @@ pub(crate) struct IndexShape<'a> {
     pub parts: Vec<IndexPart>,
     pub comment: String,
     pub invisible: bool,
+    pub for_foreign_key: bool,
     pub packing: Packing,
     pub columns: &'a [ColumnDef],
     /// Columns that the table has no more.
@@ -389,6 +392,7 @@ impl IndexShape<'_> {
             valid_from,
             comment: self.comment,
             invisible: self.invisible,
+            for_foreign_key: self.for_foreign_key,
             packing: self.packing,
             key_columns,
             key_parts,

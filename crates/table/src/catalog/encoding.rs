@@ -8,7 +8,7 @@
 //! | database | 1, database id u64              | name, collation u16                                          |
 //! | table    | 2, table id u64                 | database, name, schema version u16, comment, collation u16 (0: none), first AUTO_INCREMENT value u64 (0: none), PACK_KEYS u8 (see `catalog::packing`), organisation u8 (see `catalog::organisation`), number of its table of overflow values u64 (0: none), whether it is one u8, number of the table that it is a partition of u64 (0: none; else its columns are those of that table and are not stored) |
 //! | column   | 3, table id u64, position u16   | name, type (tag u8, two u32 parameters), flags u8 (1 nullable, 2 AUTO_INCREMENT, 4 ON UPDATE, 8 unsigned, 16 INVISIBLE, 32 ZEROFILL of a DECIMAL, FLOAT or DOUBLE), collation u16, texts of an ENUM or SET, default u8 (0 none, 1 constant, 2 CURRENT_TIMESTAMP, 3 expression, 4 dropped), constant as a one-column row or text of the expression, comment, generated u8 (0 no, 1 VIRTUAL, 2 STORED, 3 for a functional key part), text of its expression, place u16, schema version since which rows have it u16, what older ones hold as a one-column row |
-//! | index    | 4, table id u64, position u16   | index id u64, name, kind u8, parts (u16 count, each: column u16, descending u8, length of its beginning u32 (0: all of it)), tree u64, root page u64, comment, invisible u8, packing u8 (see `catalog::packing`) |
+//! | index    | 4, table id u64, position u16   | index id u64, name, kind u8, parts (u16 count, each: column u16, descending u8, length of its beginning u32 (0: all of it)), tree u64, root page u64, comment, flags u8 (1 INVISIBLE, 2 made for a foreign key), packing u8 (see `catalog::packing`) |
 //! | check    | 5, table id u64, position u16   | name, text of the condition, enforced u8 |
 //! | foreign key | 6, table id u64, position u16 | name, columns (u16 count, each u16), database and name of the parent, names of its columns (as many), ON DELETE u8, ON UPDATE u8 (0 NO ACTION, 1 RESTRICT, 2 CASCADE, 3 SET NULL) |
 //! | view     | 7, view id u64                  | database, name, count of columns u16 and their names, text of the query, algorithm u8 (0 UNDEFINED, 1 MERGE, 2 TEMPTABLE; +16 with LOCAL CHECK OPTION, +32 with CASCADED CHECK OPTION, +64 with SQL SECURITY INVOKER, +128 if who defines it follows: user, host) |
@@ -59,6 +59,9 @@ const NULLABLE: u8 = 1;
 const AUTO_INCREMENT: u8 = 2;
 const ON_UPDATE: u8 = 4;
 const INVISIBLE: u8 = 16;
+
+const INVISIBLE_INDEX: u8 = 1;
+const FOR_FOREIGN_KEY: u8 = 2;
 
 const CHECK_LOCAL: u8 = 16;
 const CHECK_CASCADED: u8 = 32;
@@ -166,12 +169,15 @@ fn constant_layout(ty: &SqlType, collation: Collation) -> RowLayout {
     RowLayout::new(0, &[ColumnLayout { ty: ty.clone(), nullable: true, collation }])
 }
 
+fn flag(set: bool, flag: u8) -> u8 {
+    if set { flag } else { 0 }
+}
+
 pub(super) fn encode_column(column: &ColumnDef) -> Result<Vec<u8>> {
     let mut out = ByteWriter::default();
     let (tag, first, second) = type_code(&column.ty)?;
     out.u8(FORMAT).string(&column.name).u8(tag).u32(first).u32(second);
     let is_zerofill = !column.ty.is_integer() && column.ty.zerofill_width().is_some();
-    let flag = |set: bool, flag: u8| if set { flag } else { 0 };
     out.u8(flag(column.nullable, NULLABLE)
         | flag(column.auto_increment, AUTO_INCREMENT)
         | flag(column.on_update_now, ON_UPDATE)
@@ -281,7 +287,8 @@ fn encode_index(index: &IndexDef) -> Vec<u8> {
     for part in &index.parts {
         out.u16(part.column as u16).bool(part.descending).u32(part.prefix.unwrap_or(0));
     }
-    out.u64(index.tree.0).u64(index.root.0).string(&index.comment).bool(index.invisible);
+    out.u64(index.tree.0).u64(index.root.0).string(&index.comment);
+    out.u8(flag(index.invisible, INVISIBLE_INDEX) | flag(index.for_foreign_key, FOR_FOREIGN_KEY));
     out.u8(index.packing.encode());
     out.finish()
 }
@@ -379,7 +386,7 @@ struct IndexRow {
     tree: SegmentId,
     root: PageNo,
     comment: String,
-    invisible: bool,
+    flags: u8,
     packing: Packing,
 }
 
@@ -404,9 +411,12 @@ fn decode_index(payload: &[u8], columns: usize) -> Result<IndexRow> {
         parts.push(part);
     }
     let (tree, root, comment) = (SegmentId(from.u64()?), PageNo(from.u64()?), from.string()?);
-    let (invisible, packing) = (from.bool()?, Packing::decode(&mut from)?);
+    let (flags, packing) = (from.u8()?, Packing::decode(&mut from)?);
+    if flags & !(INVISIBLE_INDEX | FOR_FOREIGN_KEY) != 0 {
+        return Err(from.damaged("an index has flags that are not known"));
+    }
     from.end()?;
-    Ok(IndexRow { id, name, kind, parts, tree, root, comment, invisible, packing })
+    Ok(IndexRow { id, name, kind, parts, tree, root, comment, flags, packing })
 }
 
 /// A table whose columns and indexes are still being read.
@@ -439,7 +449,8 @@ impl Partial {
                 kind: row.kind,
                 parts: row.parts,
                 comment: row.comment,
-                invisible: row.invisible,
+                invisible: row.flags & INVISIBLE_INDEX != 0,
+                for_foreign_key: row.flags & FOR_FOREIGN_KEY != 0,
                 packing: row.packing,
                 columns: &table.columns,
                 dropped: &table.dropped,

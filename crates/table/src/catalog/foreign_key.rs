@@ -7,7 +7,7 @@
 use super::definition::{ColumnDef, GeneratedKind, IndexDef, TableDef, TableId};
 use super::published::Catalog;
 use super::spec::{IndexSpec, IndexSpecKind, IndexSpecPart, TableSpec, check_name};
-use crate::error::Result;
+use crate::error::{Result, TableError};
 use leafline_types::{MysqlError, SqlType};
 use std::fmt::Write as _;
 
@@ -169,25 +169,54 @@ impl TableSpec {
     }
 }
 
+impl IndexSpec {
+    /// Whether it begins with whole values of these columns.
+    fn begins_with<'n>(&self, columns: impl ExactSizeIterator<Item = &'n String>) -> bool {
+        let is_it = |(part, name): (&IndexSpecPart, &String)| {
+            part.prefix.is_none() && part.column.eq_ignore_ascii_case(name)
+        };
+        self.parts.len() >= columns.len() && self.parts.iter().zip(columns).all(is_it)
+    }
+
+    /// Whether it takes the place of an index that a foreign key has made for itself.
+    pub fn replaces(&self, other: &IndexSpec) -> bool {
+        other.for_foreign_key && self.begins_with(other.parts.iter().map(|part| &part.column))
+    }
+}
+
 /// The index that a foreign key needs, if none of `indexes` begins with its columns.
 fn missing_index(key: &ForeignKeySpec, indexes: &[IndexSpec]) -> Option<IndexSpec> {
-    let begins = |index: &IndexSpec| {
-        index.parts.len() >= key.columns.len()
-            && index
-                .parts
-                .iter()
-                .zip(&key.columns)
-                .all(|(part, name)| part.prefix.is_none() && part.column.eq_ignore_ascii_case(name))
-    };
-    if indexes.iter().any(begins) {
+    if indexes.iter().any(|index| index.begins_with(key.columns.iter())) {
         return None;
     }
     Some(IndexSpec {
         name: key.name.clone().or_else(|| key.index_name.clone()),
         kind: IndexSpecKind::Plain,
         parts: key.columns.iter().map(IndexSpecPart::new).collect(),
+        for_foreign_key: true,
         ..IndexSpec::default()
     })
+}
+
+/// The names of the foreign keys `specs` of a table that has keys with the names `present` already: their own, or numbers that follow.
+pub fn foreign_key_names<'n>(
+    table: &str,
+    present: impl IntoIterator<Item = &'n str>,
+    specs: &'n [ForeignKeySpec],
+) -> Vec<String> {
+    let prefix = format!("{table}_ibfk_");
+    let given = specs.iter().filter_map(|spec| spec.name.as_deref());
+    let names = present.into_iter().chain(given);
+    let mut number =
+        names.filter_map(|name| name.strip_prefix(&prefix)?.parse::<u32>().ok()).max().unwrap_or(0);
+    let mut name = |spec: &ForeignKeySpec| match &spec.name {
+        Some(name) => name.clone(),
+        None => {
+            number = number.saturating_add(1);
+            format!("{prefix}{number}")
+        }
+    };
+    specs.iter().map(&mut name).collect()
 }
 
 /// Resolves the foreign keys `specs` of a table of `database`, with that number if it is there, whose columns and index keys are `child`,
@@ -205,19 +234,8 @@ pub(crate) fn resolve_foreign_keys(
     unchecked: bool,
 ) -> Result<Vec<ForeignKeyDef>> {
     let mut made: Vec<ForeignKeyDef> = Vec::with_capacity(specs.len());
-    let prefix = format!("{}_ibfk_", child.table);
-    let given = specs.iter().filter_map(|spec| spec.name.as_deref());
-    let names = present.iter().map(|key| key.name.as_str()).chain(given);
-    let mut number =
-        names.filter_map(|name| name.strip_prefix(&prefix)?.parse::<u32>().ok()).max().unwrap_or(0);
-    for spec in specs {
-        let name = match &spec.name {
-            Some(name) => name.clone(),
-            None => {
-                number += 1;
-                format!("{prefix}{number}")
-            }
-        };
+    let names = foreign_key_names(child.table, present.iter().map(|key| key.name.as_str()), specs);
+    for (spec, name) in specs.iter().zip(names) {
         check_name(&name, |name| MysqlError::wrong_index_name(name))?;
         let in_use = catalog.tables(database).filter(|table| Some(table.id) != id);
         let mut taken = in_use.flat_map(|table| &table.foreign_keys).chain(present).chain(&made);
@@ -309,7 +327,11 @@ pub(crate) fn check_as_parent(
 ) -> Result<()> {
     for (child, key) in catalog.references(database, parent.table) {
         if child.name != parent.table || child.database != database {
-            key.check_parent(&child.columns, parent, unchecked)?;
+            let checked = key.check_parent(&child.columns, parent, unchecked);
+            checked.map_err(|error| match error {
+                TableError::Sql(error) => TableError::referred_to(error, child),
+                other => other,
+            })?;
         }
     }
     Ok(())

@@ -52,6 +52,7 @@ impl TableDef {
             parts: draft.parts,
             comment: draft.comment,
             invisible: draft.invisible,
+            for_foreign_key: false,
             packing,
             columns: &self.columns,
             dropped: &self.dropped,

@@ -29,7 +29,7 @@ pub use definition::{
 };
 pub(crate) use definition::{IndexShape, LocatorMap, MAX_ROW_ID, key_part, row_id_part};
 pub(crate) use encoding::{CHANGE_BUFFER, CatalogRow, decode_catalog};
-pub use foreign_key::{ForeignKeyDef, ForeignKeySpec, ReferentialAction};
+pub use foreign_key::{ForeignKeyDef, ForeignKeySpec, ReferentialAction, foreign_key_names};
 pub(crate) use foreign_key::{Side, check_as_parent, keys_of, resolve_foreign_keys};
 pub use histogram::{HistogramBucket, HistogramDef};
 pub use organisation::Organisation;

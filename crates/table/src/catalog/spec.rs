@@ -71,6 +71,8 @@ pub struct IndexSpec {
     pub comment: String,
     /// `INVISIBLE`.
     pub invisible: bool,
+    /// It is there because a foreign key needs it, and goes when one is added that would do as well.
+    pub for_foreign_key: bool,
     /// PACKED or NOT PACKED.
     pub packed: Option<bool>,
     /// The number of the index that it is already, of the table that is altered.
@@ -111,6 +113,7 @@ impl IndexSpec {
             parts: index.parts.iter().filter_map(part).collect(),
             comment: index.comment.clone(),
             invisible: index.invisible,
+            for_foreign_key: index.for_foreign_key,
             packed: index.packing.declared,
             existing: Some(index.id),
         }
@@ -143,8 +146,25 @@ pub(crate) struct IndexDraft {
     pub(crate) parts: Vec<IndexPart>,
     pub(crate) comment: String,
     pub(crate) invisible: bool,
+    pub(crate) for_foreign_key: bool,
     pub(crate) packed: Option<bool>,
     pub(crate) existing: Option<u64>,
+}
+
+impl IndexDraft {
+    /// What needs no resolving.
+    fn like(index: &IndexSpec) -> IndexDraft {
+        IndexDraft {
+            name: String::new(),
+            kind: IndexKind::Secondary,
+            parts: Vec::new(),
+            comment: index.comment.clone(),
+            invisible: index.invisible,
+            for_foreign_key: index.for_foreign_key,
+            packed: index.packed,
+            existing: index.existing,
+        }
+    }
 }
 
 /// A table that obeys every rule.
@@ -194,6 +214,7 @@ impl TableDraft {
                 parts: Vec::new(),
                 comment: String::new(),
                 invisible: false,
+                for_foreign_key: false,
                 packed: None,
                 existing: None,
             });
@@ -232,9 +253,8 @@ fn primary_draft(
         Organisation::Clustered => IndexKind::Clustered,
         Organisation::Heap => IndexKind::Unique,
     };
-    let (name, comment) = (PRIMARY.to_owned(), index.comment.clone());
-    let (invisible, packed, existing) = (index.invisible, index.packed, index.existing);
-    Ok(IndexDraft { name, kind, parts, comment, invisible, packed, existing })
+    let name = PRIMARY.to_owned();
+    Ok(IndexDraft { name, kind, parts, ..IndexDraft::like(index) })
 }
 
 /// What holds the rows comes first. MySQL lists the primary key first, then unique indexes without NULL, unique ones, the others.
@@ -276,8 +296,7 @@ pub(super) fn validate_index(
         IndexSpecKind::Plain => IndexKind::Secondary,
         IndexSpecKind::Primary => return Err(MysqlError::multiple_primary_key().into()),
     };
-    let (comment, invisible, packed) = (index.comment.clone(), index.invisible, index.packed);
-    Ok(IndexDraft { name, kind, parts, comment, invisible, packed, existing: index.existing })
+    Ok(IndexDraft { name, kind, parts, ..IndexDraft::like(index) })
 }
 
 /// Names that only the primary key and the clustered index have.

@@ -41,6 +41,7 @@ impl TableSpec {
                 parts: index.parts,
                 comment: index.comment,
                 invisible: index.invisible,
+                for_foreign_key: index.for_foreign_key,
                 packing,
                 columns: &draft.columns,
                 dropped: &[],

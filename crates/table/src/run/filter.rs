@@ -63,12 +63,20 @@ impl BloomFilter {
     fn hash(&self, key: &[u8]) -> u64 {
         let mut hasher = self.hasher.build_hasher();
         hasher.write(key);
-        hasher.finish()
+        finished(hasher.finish())
     }
 
     fn line(&self, hash: u64) -> usize {
         ((u128::from(hash) * self.lines.len() as u128) >> 64) as usize
     }
+}
+
+/// The hash with every bit dependent on all (the end of MurmurHash3, which loses nothing). The hasher is made for tables: with some of
+/// its random seeds, bits of short keys that follow one another go together, and several times as many absent keys are taken for present.
+fn finished(hash: u64) -> u64 {
+    let hash = (hash ^ (hash >> 33)).wrapping_mul(0xff51_afd7_ed55_8ccd);
+    let hash = (hash ^ (hash >> 33)).wrapping_mul(0xc4ce_b9fe_1a85_ec53);
+    hash ^ (hash >> 33)
 }
 
 /// Words of a line, and the bit in each. The line is chosen by the highest bits of the hash, these by a product of it, so that
@@ -93,8 +101,9 @@ mod tests {
         assert!((KEYS..2 * KEYS).contains(&filter.bytes()));
         (0..KEYS).for_each(|key| filter.add(&key.to_be_bytes()));
         assert!((0..KEYS).all(|key| filter.may_contain(&key.to_be_bytes())));
+        // About one in a hundred, whatever the seed: twice as many are thirteen standard deviations away.
         let wrong = (KEYS..2 * KEYS).filter(|key| filter.may_contain(&key.to_be_bytes())).count();
-        assert!(wrong < KEYS as usize / 25, "{wrong} of {KEYS} absent keys");
+        assert!(wrong < KEYS as usize / 50, "{wrong} of {KEYS} absent keys");
         assert!(BloomFilter::new(0).is_none());
     }
 }

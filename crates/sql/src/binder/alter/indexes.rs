@@ -64,7 +64,7 @@ impl Alter<'_> {
                 let position = find(&kept, &name.value);
                 match position.and_then(|at| kept.get_mut(at)) {
                     Some((_, spec)) if spec.kind != IndexSpecKind::Primary => {
-                        spec.name = Some(to.value.clone());
+                        (spec.name, spec.for_foreign_key) = (Some(to.value.clone()), false);
                     }
                     Some(_) => return Err(MysqlError::wrong_index_name(PRIMARY)),
                     None => return Err(MysqlError::key_does_not_exist(&name.value, &self.old.name)),
@@ -72,11 +72,9 @@ impl Alter<'_> {
             }
             if let AlterAction::SetKeyVisible(name, _) | AlterAction::SetKeyPacked(name, _) = action {
                 let position = find(&kept, &name.value);
-                match (position.and_then(|at| kept.get_mut(at)), action) {
-                    (Some((_, spec)), AlterAction::SetKeyPacked(_, packed)) => spec.packed = Some(*packed),
-                    (Some((_, spec)), AlterAction::SetKeyVisible(_, visible)) => spec.invisible = !visible,
-                    (Some(_), _) => {}
-                    (None, _) => return Err(MysqlError::key_does_not_exist(&name.value, &self.old.name)),
+                match position.and_then(|at| kept.get_mut(at)) {
+                    Some((_, spec)) => set_option(spec, action),
+                    None => return Err(MysqlError::key_does_not_exist(&name.value, &self.old.name)),
                 }
             }
         }
@@ -93,7 +91,9 @@ impl Alter<'_> {
                 AlterAction::AddColumn(column, _) | AlterAction::ChangeColumn { column, .. } => {
                     let Some(kind) = column.key else { continue };
                     let parts = vec![IndexSpecPart::new(&column.name.value)];
-                    self.indexes.push(IndexSpec { kind: spec_kind(kind), parts, ..IndexSpec::default() });
+                    let index = IndexSpec { kind: spec_kind(kind), parts, ..IndexSpec::default() };
+                    self.indexes.retain(|other| !index.replaces(other));
+                    self.indexes.push(index);
                 }
                 AlterAction::AddKey(key) => self.add_key(key)?,
                 _ => {}
@@ -110,6 +110,7 @@ impl Alter<'_> {
 impl Alter<'_> {
     fn add_key(&mut self, key: &KeyDefinition) -> Result<(), MysqlError> {
         let mut index = index_spec(key);
+        self.indexes.retain(|other| !index.replaces(other));
         name_index(key, &mut index, &self.indexes);
         let columns: Vec<ColumnDef> = self.columns.iter().map(|column| column.def.clone()).collect();
         let made = key_columns(key, &mut index, &columns, self.context)?;
@@ -138,6 +139,16 @@ impl Alter<'_> {
         }
         self.columns.extend(hidden);
         Ok(())
+    }
+}
+
+/// Changes an option of an index. One that a foreign key has made for itself is the user's from then on.
+fn set_option(spec: &mut IndexSpec, action: &AlterAction) {
+    spec.for_foreign_key = false;
+    match action {
+        AlterAction::SetKeyPacked(_, packed) => spec.packed = Some(*packed),
+        AlterAction::SetKeyVisible(_, visible) => spec.invisible = !visible,
+        _ => {}
     }
 }
 

@@ -388,6 +388,13 @@ const ACCEPTED: &[&str] = &[
 
 /// Statements that are not MySQL's.
 const REJECTED: &[&str] = &[
+    "CREATE OR REPLACE USER a",
+    "CREATE OR REPLACE TABLE t (a INT)",
+    "CREATE OR VIEW v AS SELECT 1",
+    "GRANT SELECT TO a",
+    "GRANT r, CREATE VIEW TO a",
+    "GRANT ALL TO a",
+    "REVOKE USAGE FROM a",
     "CREATE TABLE t (a INT) PARTITION HASH (a)",
     "SELECT a FROM t PARTITION p",
     "ALTER TABLE t REORGANIZE PARTITION p",
@@ -620,6 +627,8 @@ const REFUSED: &[&str] = &[
     "CALL p(1)",
     "LOAD XML INFILE 'x' INTO TABLE t",
     "GRANT r TO a",
+    "GRANT `select`, backup_admin TO a",
+    "CREATE OR REPLACE SPATIAL REFERENCE SYSTEM 4120 NAME 'x' DEFINITION 'y'",
     "GRANT SELECT (b) ON t TO a",
     "REVOKE r FROM a",
     "HANDLER t OPEN",

@@ -342,6 +342,7 @@ pub(super) fn rename_tables(session: &mut Session, rename: &RenameTable) -> Resu
     let names: Vec<(QualifiedName<'_>, QualifiedName<'_>)> =
         names.iter().map(|((d, t), (e, u))| ((d.as_str(), *t), (e.as_str(), *u))).collect();
     let unchecked = !session.settings.foreign_key_checks;
-    session.instance.engine().rename_tables(&names, unchecked)?;
+    let renamed = session.instance.engine().rename_tables(&names, unchecked);
+    renamed.map_err(|error| of_table(error, session))?;
     Ok(Done::default())
 }

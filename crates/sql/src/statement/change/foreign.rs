@@ -240,6 +240,14 @@ impl ForeignKeys {
     }
 }
 
+/// Errors of foreign keys, with names and without.
+const VIOLATIONS: [u16; 4] = [
+    errno::ER_ROW_IS_REFERENCED_2,
+    errno::ER_NO_REFERENCED_ROW_2,
+    errno::ER_ROW_IS_REFERENCED,
+    errno::ER_NO_REFERENCED_ROW,
+];
+
 /// With IGNORE: makes an error of foreign keys a warning, and undoes what was done since `mark`. True if nothing was wrong.
 pub(super) fn ignoring(
     result: Result<(), MysqlError>,
@@ -250,10 +258,7 @@ pub(super) fn ignoring(
 ) -> Result<bool, MysqlError> {
     match result {
         Ok(()) => Ok(true),
-        Err(error)
-            if ignore
-                && [errno::ER_ROW_IS_REFERENCED_2, errno::ER_NO_REFERENCED_ROW_2].contains(&error.code) =>
-        {
+        Err(error) if ignore && VIOLATIONS.contains(&error.code) => {
             transaction.rollback_to(mark);
             session.warnings.warn(error);
             Ok(false)

@@ -94,9 +94,14 @@ fn generate(
     Ok(())
 }
 
-/// What a table says of a change; the times of a key in the session's time zone.
+/// What a table says of a change: the times of a key in the session's time zone, and nothing of tables that the session may not know of.
 pub(super) fn of_table(error: TableError, session: &Session) -> MysqlError {
     match error {
+        TableError::ReferredTo { child: (database, name), .. }
+            if !session.access.sees_table(&database, &name) =>
+        {
+            MysqlError::hidden_row_is_referenced()
+        }
         TableError::DuplicateEntry { entry, table, index, .. } => {
             let zone = session.settings.time_zone.zone();
             MysqlError::duplicate_entry(&entry.in_zone(zone), &format!("{table}.{index}"))

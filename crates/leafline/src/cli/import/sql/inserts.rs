@@ -4,7 +4,7 @@
 //! What is no literal (`NOW()`, `CAST('..' AS JSON)`) is computed by a session of its own; a statement that has more than rows to insert (IGNORE, ON DUPLICATE
 //! KEY UPDATE, a query) is run as it stands instead.
 
-use super::script::Script;
+use super::script::{Script, is_open_comment};
 use leafline::Connection;
 use leafline_sql::parser::LexMode;
 use leafline_sql::{Outcome, RowSource};
@@ -375,6 +375,7 @@ impl<R: Read> RowSource for Inserts<'_, R> {
 /// The script cannot be read, or ends too early.
 fn lost(error: io::Error) -> MysqlError {
     match error.kind() {
+        _ if is_open_comment(&error) => MysqlError::unknown_error(error),
         io::ErrorKind::UnexpectedEof => cut_off(),
         io::ErrorKind::FileTooLarge => MysqlError::unknown_error("a value has more than 1 GiB"),
         _ => MysqlError::unknown_error(error),

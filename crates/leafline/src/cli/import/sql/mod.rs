@@ -21,7 +21,7 @@ use leafline_sql::text_format::TextColumns;
 use leafline_sql::{Outcome, OwnFiles, Session};
 use leafline_types::error::errno;
 use leafline_types::{Charset, MysqlError};
-use script::{OpenComment, Script};
+use script::{Script, is_open_comment};
 use std::collections::BTreeSet;
 use std::io::{self, Read};
 
@@ -70,7 +70,7 @@ impl<'i> SqlImport<'i> {
         loop {
             let place = |line: u64| format!("{name}, line {line}");
             let failed = |line: u64, error: io::Error| match error.kind() {
-                _ if error.get_ref().is_some_and(|inner| inner.is::<OpenComment>()) => {
+                _ if is_open_comment(&error) => {
                     Failure::Message(format!("{name}: {error}; what stands before it was imported"))
                 }
                 io::ErrorKind::UnexpectedEof => Failure::Message(format!(

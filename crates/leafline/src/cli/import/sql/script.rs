@@ -14,7 +14,12 @@ pub const LONGEST: usize = 1 << 30;
 /// What an `UnexpectedEof` holds where a comment has no end.
 #[derive(Debug, thiserror::Error)]
 #[error("the comment that begins in line {0} has no end")]
-pub struct OpenComment(u64);
+struct OpenComment(u64);
+
+/// Whether an error says that a comment has no end.
+pub fn is_open_comment(error: &io::Error) -> bool {
+    error.get_ref().is_some_and(|inner| inner.is::<OpenComment>())
+}
 
 /// The script.
 pub struct Script<R> {
@@ -107,7 +112,7 @@ impl<R: Read> Script<R> {
     /// Passes over what stands between statements: blanks, comments that mean nothing, empty statements, commands of MySQL's clients.
     ///
     /// # Errors
-    /// Those of reading; `UnexpectedEof` with [`OpenComment`] for a comment without an end.
+    /// Those of reading; `UnexpectedEof` for a comment without an end ([`is_open_comment`]).
     pub fn skip_to_statement(&mut self) -> io::Result<()> {
         loop {
             self.skip_blanks()?;
