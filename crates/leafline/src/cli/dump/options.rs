@@ -37,7 +37,7 @@ pub struct DumpOptions {
     /// Compress SQL and CSV with gzip: files end in .gz
     #[arg(long)]
     pub gzip: bool,
-    /// Compress SQL and CSV with Zstandard, which is smaller and faster: files end in .zst
+    /// Compress SQL and CSV with Zstandard: files end in .zst
     #[arg(long, conflicts_with = "gzip")]
     pub compress: bool,
     /// The socket of the server that has the directory open, if it was started where its socket is not noted in the directory

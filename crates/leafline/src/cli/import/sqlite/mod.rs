@@ -77,9 +77,12 @@ pub fn run(
     let mut made = Made::default();
     let import = Import { sqlite: &sqlite, database: &database, file: &name, tables: &tables, part };
     let done = import.run(options.table.is_empty(), bar, connection, report, &mut made);
-    done.or_else(|failure| {
-        made.drop_all(connection)?;
-        Err(Failure::Message(format!("{failure}\nnothing of {name} was imported")))
+    done.map_err(|failure| {
+        let left = match made.drop_all(connection) {
+            Ok(()) => format!("nothing of {name} was imported"),
+            Err(error) => format!("what was made of it stays: {error}"),
+        };
+        Failure::Message(format!("{failure}\n{left}"))
     })
 }
 
