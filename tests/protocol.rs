@@ -2,13 +2,13 @@
 
 mod support;
 
-use leafline_server::protocol::command;
+use leafline_server::protocol::{capability as cap, command};
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::process::Command;
 use std::time::{Duration, Instant};
 use support::Served;
-use support::client::{Answer, Client};
+use support::client::{Answer, Client, Login};
 
 fn text(value: &str) -> Option<String> {
     Some(value.into())
@@ -234,6 +234,41 @@ fn a_statement_ends_when_its_client_has_gone() {
     }
     client.run("COMMIT");
     assert_eq!(client.rows("SELECT COUNT(*), MIN(a) FROM d.t"), vec![vec![text("500"), text("-1")]]);
+}
+
+/// One that is idle has longer than one that is in the middle of something.
+#[test]
+fn the_rest_of_what_was_begun_has_to_come_in_time() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let server = Served::start(directory.path(), &[]);
+    let mut client = server.connect();
+    client.run("SET GLOBAL local_infile = ON");
+    client.run("CREATE DATABASE d");
+    client.run("CREATE TABLE d.t (a INT PRIMARY KEY)");
+    let load = "LOAD DATA LOCAL INFILE 'f' INTO TABLE d.t";
+    for begun in ["half a packet", "half a header", "half a file"] {
+        let login = Login { capabilities: cap::LOCAL_FILES, ..Login::default() };
+        let mut slow = Client::log_in(server.address, &login).expect("let in");
+        slow.run("SET net_read_timeout = 1");
+        // Idle for longer than that.
+        std::thread::sleep(Duration::from_millis(1500));
+        let id = slow.rows("SELECT CONNECTION_ID()")[0][0].clone();
+        match begun {
+            "half a packet" => slow.send_raw(&[20, 0, 0, 0, command::QUERY, b'S']).expect("sent"),
+            "half a header" => slow.send_raw(&[20]).expect("sent"),
+            _ => {
+                assert_eq!(slow.query(load).expect("an answer"), Answer::WantsFile("f".into()));
+                slow.send_raw(&[2, 0, 0, 2, b'1', b'\n', 2, 0]).expect("sent");
+            }
+        }
+        let begin = Instant::now();
+        while client.rows("SHOW PROCESSLIST").iter().any(|row| row[0] == id) {
+            assert!(begin.elapsed() < Duration::from_secs(60), "{begun}: the connection is still there");
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        assert!(slow.read().is_err(), "{begun}");
+    }
+    assert_eq!(client.rows("SELECT COUNT(*) FROM d.t"), vec![vec![text("0")]]);
 }
 
 #[test]

@@ -23,8 +23,10 @@ pub(crate) struct Socket {
     kind: Kind,
     /// When reads fail, whatever comes.
     deadline: Option<Instant>,
-    /// How long reads wait for a byte, where there is no deadline.
+    /// How long the next read waits for a byte, where there is no deadline.
     patience: Duration,
+    /// How long those behind it do.
+    patience_within: Duration,
     /// What the system was told of that.
     told: Duration,
     /// What was read already, and is to be read again.
@@ -46,7 +48,8 @@ impl From<UnixStream> for Socket {
 impl Socket {
     fn over(kind: Kind) -> Socket {
         // Zero is no timeout, in the system's words too.
-        Socket { kind, deadline: None, patience: Duration::ZERO, told: Duration::ZERO, unread: Vec::new() }
+        let none = Duration::ZERO;
+        Socket { kind, deadline: None, patience: none, patience_within: none, told: none, unread: Vec::new() }
     }
 
     /// Tells the system how long the next read may wait.
@@ -80,10 +83,14 @@ impl Read for Socket {
             return Ok(bytes);
         }
         self.limit_wait()?;
-        match &mut self.kind {
+        let read = match &mut self.kind {
             Kind::Tcp(stream) => stream.read(buffer),
             Kind::Unix(stream) => stream.read(buffer),
+        };
+        if read.is_ok() {
+            self.patience = self.patience_within;
         }
+        read
     }
 }
 
@@ -138,9 +145,10 @@ impl Transport {
         self.socket.deadline = deadline;
     }
 
-    /// Reads fail after `seconds` without a byte.
-    pub(crate) fn set_read_timeout(&mut self, seconds: u64) {
-        self.socket.patience = Duration::from_secs(seconds);
+    /// The next read fails after `idle` seconds without a byte; when something has come, those behind it after `within` seconds.
+    pub(crate) fn set_read_timeouts(&mut self, idle: u64, within: u64) {
+        self.socket.patience = Duration::from_secs(idle);
+        self.socket.patience_within = Duration::from_secs(within);
     }
 
     /// Writes fail after `seconds` in which the client took nothing.

@@ -23,10 +23,17 @@ impl PlanFacts {
         for plan in plan.into_iter().chain(parts.plans()) {
             is_any = true;
             node(&plan.root, &mut hasher);
-            plan.for_each_path(&mut |path| no_index_used |= is_whole(path));
+            no_index_used |= reads_whole_table(plan);
         }
         PlanFacts { digest: is_any.then(|| hasher.finish()), no_index_used }
     }
+}
+
+/// Whether a plan reads an index, or the rows of a table, from one end to the other.
+pub(crate) fn reads_whole_table(plan: &Plan) -> bool {
+    let mut found = false;
+    plan.for_each_path(&mut |path| found |= is_whole(path));
+    found
 }
 
 /// Whether a path reads all that there is.

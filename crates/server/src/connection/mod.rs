@@ -82,7 +82,7 @@ impl Connection<'_> {
             let settings = self.session.settings();
             self.packets.set_patience(settings.net_write_timeout.div_ceil(WRITE_SECONDS));
             self.packets.set_max_packet(settings.max_packet_bytes());
-            self.packets.stream_mut().set_read_timeout(settings.wait_timeout);
+            self.packets.stream_mut().set_read_timeouts(settings.wait_timeout, settings.net_read_timeout);
             if !self.packets.read(&mut packet)? || packet.first() == Some(&command::QUIT) {
                 return Ok(());
             }

@@ -121,10 +121,13 @@ impl<S: Read + Write> PacketStream<S> {
             }
             let [a, b, c, sequence] = header;
             let length = u32::from_le_bytes([a, b, c, 0]) as usize;
-            if sequence != self.sequence && self.compression.is_none() {
-                return Err(WireError::Protocol(MysqlError::packets_out_of_order()));
+            // Under compression the numbers are those of what is around packets.
+            if self.compression.is_none() {
+                if sequence != self.sequence {
+                    return Err(WireError::Protocol(MysqlError::packets_out_of_order()));
+                }
+                self.sequence = self.sequence.wrapping_add(1);
             }
-            self.sequence = self.sequence.wrapping_add(1);
             if packet.len() + length > self.max_packet {
                 return Err(WireError::Protocol(MysqlError::packet_too_large()));
             }
@@ -368,6 +371,12 @@ mod tests {
                 assert_eq!(read, b"before");
                 assert!(far.read(&mut read).expect("a packet"));
                 assert!(read == payload, "{algorithm:?} {length}");
+                let next = far.compression.as_ref().map(Compression::sequence);
+                assert_eq!(
+                    Some(far.sequence),
+                    next,
+                    "what is written now has the number that clients look for"
+                );
                 std::mem::swap(near.stream_mut(), far.stream_mut());
             }
         }

@@ -10,8 +10,9 @@ use super::{AccountId, Privilege, Privileges};
 use crate::information_schema::STATEMENT_DIGESTS;
 use crate::parser::ast::{
     AccountName, AlterAction, AlterTable, CreateTable, CreateTableLike, CreateView, FlushItem, Ident,
-    Into as SelectInto, PartitionAction, PartitionMaintenance, PartitionOperation, ResourceGroupStatement,
-    SetItem, Show, ShowKind, StatementKind, TableName, UserOptions, UserSpec, VariableScope, ViewVerb,
+    Into as SelectInto, NotThere, PartitionAction, PartitionMaintenance, PartitionOperation,
+    ResourceGroupStatement, SetItem, Show, ShowKind, StatementKind, TableName, UserOptions, UserSpec,
+    VariableScope, ViewVerb,
 };
 use crate::session::{Session, SessionEntry};
 use crate::system_table::SYSTEM_DATABASE;
@@ -403,7 +404,13 @@ impl Asked<'_> {
             ShowKind::CreateTable(table) | ShowKind::CreateView(table) => self.of_shown_definition(table),
             ShowKind::CreateDatabase { name, .. } => self.of_entered_database(Some(name)),
             ShowKind::EngineStatus { .. } => self.of_any(&[Privilege::Process]),
-            ShowKind::BinaryLogStatus => self.of_any(&[Privilege::Super, Privilege::ReplicationClient]),
+            ShowKind::BinaryLogs
+            | ShowKind::NotThere(
+                NotThere::BinaryLogStatus | NotThere::ReplicaStatus | NotThere::SlaveStatus,
+            ) => self.of_any(&[Privilege::Super, Privilege::ReplicationClient]),
+            ShowKind::NotThere(NotThere::Replicas | NotThere::SlaveHosts) => {
+                self.of_any(&[Privilege::ReplicationSlave])
+            }
             ShowKind::Grants(None) => Ok(()),
             ShowKind::Grants(Some(account)) | ShowKind::CreateUser(account) => match self.is_own(account) {
                 true => Ok(()),
@@ -417,7 +424,8 @@ impl Asked<'_> {
             | ShowKind::ErrorCount
             | ShowKind::DeviceProfile
             | ShowKind::Engines
-            | ShowKind::Routines
+            | ShowKind::NotThere(NotThere::Routines | NotThere::OpenTables | NotThere::Profiles)
+            | ShowKind::Privileges
             | ShowKind::Plugins
             | ShowKind::Collation
             | ShowKind::CharacterSet => Ok(()),

@@ -16,6 +16,7 @@
 //! | `visible` | what a session may know of |
 //! | `users` | CREATE, ALTER, DROP, RENAME USER and SET PASSWORD |
 //! | `grants` | GRANT and REVOKE |
+//! | `described` | SHOW PRIVILEGES |
 //! | `shown` | SHOW GRANTS and SHOW CREATE USER, the privileges of information_schema |
 //!
 //! An account without a password may be used from this machine only (a Unix socket, a loopback address), whatever its host part says; with
@@ -27,6 +28,7 @@
 
 mod access;
 mod authorize;
+mod described;
 mod grants;
 mod host;
 pub mod password;
@@ -42,6 +44,7 @@ mod visible;
 pub use access::Access;
 pub(crate) use access::definer_of;
 pub(crate) use authorize::{authorize, authorize_kill};
+pub(crate) use described::privileges;
 pub use host::LOCALHOST;
 pub use privilege::{Privilege, Privileges, Reach};
 pub use set::AccountId;

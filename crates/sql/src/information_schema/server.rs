@@ -1,9 +1,10 @@
 //! `information_schema.ENGINES`, `PLUGINS`, `USER_PRIVILEGES`, `SCHEMA_PRIVILEGES` and `TABLE_PRIVILEGES`.
 
-use super::{Columns, Rows, name_column, nullable_name, text_column};
+use super::{Columns, Rows, long_text, name_column, nullable_name, text, text_column};
 use crate::accounts;
 use crate::session::Session;
-use leafline_types::{MysqlError, SqlType};
+use crate::show::server::{LICENSE, PLUGINS};
+use leafline_types::{MysqlError, SqlType, Value};
 
 pub(super) fn engine_columns() -> Columns {
     vec![
@@ -21,12 +22,29 @@ pub(super) fn engine_rows(session: &Session) -> Result<Rows, MysqlError> {
 }
 
 pub(super) fn plugin_columns() -> Columns {
-    let names = ["PLUGIN_NAME", "PLUGIN_STATUS", "PLUGIN_TYPE"].map(name_column);
-    names.into_iter().chain(["PLUGIN_LIBRARY", "PLUGIN_LICENSE"].map(nullable_name)).collect()
+    vec![
+        name_column("PLUGIN_NAME"),
+        name_column("PLUGIN_VERSION"),
+        name_column("PLUGIN_STATUS"),
+        name_column("PLUGIN_TYPE"),
+        name_column("PLUGIN_TYPE_VERSION"),
+        nullable_name("PLUGIN_LIBRARY"),
+        nullable_name("PLUGIN_LIBRARY_VERSION"),
+        nullable_name("PLUGIN_AUTHOR"),
+        long_text("PLUGIN_DESCRIPTION"),
+        nullable_name("PLUGIN_LICENSE"),
+        name_column("LOAD_OPTION"),
+    ]
 }
 
 pub(super) fn plugin_rows(_: &Session) -> Result<Rows, MysqlError> {
-    Ok(crate::show::plugins().rows)
+    let version = concat!(env!("CARGO_PKG_VERSION_MAJOR"), ".", env!("CARGO_PKG_VERSION_MINOR"));
+    let row = |(name, kind, description)| {
+        let known = [name, version, "ACTIVE", kind, version].map(text);
+        let about = ["Leafline", description, LICENSE, "ON"].map(text);
+        [&known[..], &[Value::Null, Value::Null], &about].concat()
+    };
+    Ok(PLUGINS.into_iter().map(row).collect())
 }
 
 /// The columns of a table of privileges; `of` are the names of what each is granted on.

@@ -1,6 +1,6 @@
 //! SHOW.
 
-use super::ast::{Ident, Show, ShowFilter, ShowKind, StatementKind, TableName};
+use super::ast::{Ident, NotThere, Show, ShowFilter, ShowKind, StatementKind, TableName};
 use super::cursor::{Parsed, Parser};
 use super::lexer::Symbol;
 
@@ -10,14 +10,10 @@ const OTHER: &[&str] = &[
     "BINLOG",
     "FUNCTION",
     "MASTER",
-    "OPEN",
-    "PRIVILEGES",
     "PROCEDURE",
     "PROFILE",
-    "PROFILES",
     "RELAYLOG",
     "REPLICA",
-    "REPLICAS",
     "SLAVE",
     "PARSE_TREE",
 ];
@@ -87,6 +83,9 @@ impl Parser<'_> {
         if self.accept_word("PLUGINS") {
             return Ok((ShowKind::Plugins, false));
         }
+        if self.accept_word("PRIVILEGES") {
+            return Ok((ShowKind::Privileges, false));
+        }
         if self.accept_word("GRANTS") {
             let account = if self.accept_word("FOR") { Some(self.account_name()?) } else { None };
             if self.at_word("USING") {
@@ -123,13 +122,34 @@ impl Parser<'_> {
         if self.accept_word("EVENTS") {
             return Ok(Some((ShowKind::Events { database: self.database_clause()? }, true)));
         }
-        if self.accept_words(&["PROCEDURE", "STATUS"]) || self.accept_words(&["FUNCTION", "STATUS"]) {
-            return Ok(Some((ShowKind::Routines, true)));
+        if self.accept_words(&["OPEN", "TABLES"]) {
+            self.database_clause()?;
+            return Ok(Some((ShowKind::NotThere(NotThere::OpenTables), true)));
         }
-        if self.accept_words(&["MASTER", "STATUS"]) || self.accept_words(&["BINARY", "LOG", "STATUS"]) {
-            return Ok(Some((ShowKind::BinaryLogStatus, false)));
+        if self.accept_words(&["BINARY", "LOGS"]) || self.accept_words(&["MASTER", "LOGS"]) {
+            return Ok(Some((ShowKind::BinaryLogs, false)));
         }
-        Ok(None)
+        const LISTS: [(&[&str], NotThere, bool); 9] = [
+            (&["PROCEDURE", "STATUS"], NotThere::Routines, true),
+            (&["FUNCTION", "STATUS"], NotThere::Routines, true),
+            (&["MASTER", "STATUS"], NotThere::BinaryLogStatus, false),
+            (&["BINARY", "LOG", "STATUS"], NotThere::BinaryLogStatus, false),
+            (&["REPLICA", "STATUS"], NotThere::ReplicaStatus, false),
+            (&["SLAVE", "STATUS"], NotThere::SlaveStatus, false),
+            (&["REPLICAS"], NotThere::Replicas, false),
+            (&["SLAVE", "HOSTS"], NotThere::SlaveHosts, false),
+            (&["PROFILES"], NotThere::Profiles, false),
+        ];
+        let Some((_, what, filterable)) = LISTS.into_iter().find(|(words, ..)| self.accept_words(words))
+        else {
+            return Ok(None);
+        };
+        if matches!(what, NotThere::ReplicaStatus | NotThere::SlaveStatus)
+            && self.accept_words(&["FOR", "CHANNEL"])
+        {
+            self.string()?;
+        }
+        Ok(Some((ShowKind::NotThere(what), filterable)))
     }
 
     fn show_create(&mut self) -> Parsed<ShowKind> {

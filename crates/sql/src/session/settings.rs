@@ -87,6 +87,8 @@ pub struct Settings {
     pub long_query_time: Duration,
     /// `min_examined_row_limit`: what examines fewer rows is not logged as slow.
     pub min_examined_rows: u64,
+    /// `net_read_timeout`: seconds that a client may take over the rest of what it has begun to send.
+    pub net_read_timeout: u64,
     /// `net_write_timeout`: seconds that a client may take nothing of what it is sent.
     pub net_write_timeout: u64,
     /// `block_encryption_mode`.
@@ -109,6 +111,14 @@ pub struct Settings {
     pub foreign_key_checks: bool,
     /// `local_infile`: LOAD DATA reads files of clients that let it. Those of all sessions are the global ones.
     pub local_infile: bool,
+    /// `sql_safe_updates`: no UPDATE or DELETE reads all of a table, unless it has a LIMIT.
+    pub safe_updates: bool,
+    /// `sql_select_limit`: rows that a SELECT without a LIMIT of its own gives at most.
+    pub select_limit: u64,
+    /// `information_schema_stats_expiry`: seconds that statistics may be old. They never are.
+    pub stats_expiry: u64,
+    /// `lc_messages`: the locale of messages. They are in English, as MySQL's are where it has none in another language.
+    pub messages_locale: &'static str,
     /// `sql_notes`: notes are kept and counted.
     pub sql_notes: bool,
     /// `unique_checks`: shown as set. Unique keys are checked in any case, as MySQL allows.
@@ -153,6 +163,7 @@ impl Default for Settings {
             slow_log: SlowLogSettings::default(),
             long_query_time: Duration::from_secs(10),
             min_examined_rows: 0,
+            net_read_timeout: 30,
             net_write_timeout: 60,
             block_encryption: BlockEncryption::default(),
             group_concat_max_len: 1024,
@@ -164,6 +175,10 @@ impl Default for Settings {
             bulk_load_rows: 4096,
             foreign_key_checks: true,
             local_infile: false,
+            safe_updates: false,
+            select_limit: u64::MAX,
+            stats_expiry: 0,
+            messages_locale: "en_US",
             sql_notes: true,
             unique_checks: true,
         }

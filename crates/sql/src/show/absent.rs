@@ -1,4 +1,38 @@
-//! The headings of lists that are always empty: there are no triggers, events, routines and binary logs.
+//! Lists of things that there are none of, under MySQL's headings: triggers, events, routines, binary logs, replicas, profiles; and tables that
+//! are kept open, as none is between statements.
+
+use crate::parser::ast::NotThere;
+use crate::result::{RowSet, column};
+use leafline_types::SqlType;
+
+impl NotThere {
+    /// The list.
+    pub(super) fn list(self) -> RowSet {
+        let names: &[&str] = match self {
+            NotThere::Routines => &ROUTINES,
+            NotThere::BinaryLogStatus => &BINARY_LOG_STATUS,
+            NotThere::OpenTables => &["Database", "Table", "In_use", "Name_locked"],
+            NotThere::Profiles => &["Query_ID", "Duration", "Query"],
+            NotThere::Replicas => &["Server_Id", "Host", "Port", "Source_Id", "Replica_UUID"],
+            NotThere::SlaveHosts => &["Server_id", "Host", "Port", "Master_id", "Slave_UUID"],
+            NotThere::ReplicaStatus | NotThere::SlaveStatus => &REPLICA_STATUS,
+        };
+        let named = |name: &&str| {
+            let name = if self == NotThere::SlaveStatus { of_slave(name) } else { (*name).to_owned() };
+            column(name, SqlType::Varchar { len: 1024 })
+        };
+        RowSet { columns: names.iter().map(named).collect(), rows: Vec::new() }
+    }
+}
+
+/// What a column of SHOW REPLICA STATUS is called by SHOW SLAVE STATUS.
+fn of_slave(name: &str) -> String {
+    match name {
+        "Source_public_key_path" => "Master_public_key_path".into(),
+        "Get_Source_public_key" => "Get_master_public_key".into(),
+        name => name.replace("Source", "Master").replace("Replica_", "Slave_"),
+    }
+}
 
 /// SHOW TRIGGERS.
 pub(super) const TRIGGERS: [&str; 11] = [
@@ -34,8 +68,7 @@ pub(super) const EVENTS: [&str; 15] = [
     "Database Collation",
 ];
 
-/// SHOW PROCEDURE STATUS, SHOW FUNCTION STATUS.
-pub(super) const ROUTINES: [&str; 11] = [
+const ROUTINES: [&str; 11] = [
     "Db",
     "Name",
     "Type",
@@ -49,6 +82,68 @@ pub(super) const ROUTINES: [&str; 11] = [
     "Database Collation",
 ];
 
-/// SHOW MASTER STATUS, SHOW BINARY LOG STATUS.
-pub(super) const BINARY_LOG_STATUS: [&str; 5] =
+const BINARY_LOG_STATUS: [&str; 5] =
     ["File", "Position", "Binlog_Do_DB", "Binlog_Ignore_DB", "Executed_Gtid_Set"];
+
+const REPLICA_STATUS: [&str; 60] = [
+    "Replica_IO_State",
+    "Source_Host",
+    "Source_User",
+    "Source_Port",
+    "Connect_Retry",
+    "Source_Log_File",
+    "Read_Source_Log_Pos",
+    "Relay_Log_File",
+    "Relay_Log_Pos",
+    "Relay_Source_Log_File",
+    "Replica_IO_Running",
+    "Replica_SQL_Running",
+    "Replicate_Do_DB",
+    "Replicate_Ignore_DB",
+    "Replicate_Do_Table",
+    "Replicate_Ignore_Table",
+    "Replicate_Wild_Do_Table",
+    "Replicate_Wild_Ignore_Table",
+    "Last_Errno",
+    "Last_Error",
+    "Skip_Counter",
+    "Exec_Source_Log_Pos",
+    "Relay_Log_Space",
+    "Until_Condition",
+    "Until_Log_File",
+    "Until_Log_Pos",
+    "Source_SSL_Allowed",
+    "Source_SSL_CA_File",
+    "Source_SSL_CA_Path",
+    "Source_SSL_Cert",
+    "Source_SSL_Cipher",
+    "Source_SSL_Key",
+    "Seconds_Behind_Source",
+    "Source_SSL_Verify_Server_Cert",
+    "Last_IO_Errno",
+    "Last_IO_Error",
+    "Last_SQL_Errno",
+    "Last_SQL_Error",
+    "Replicate_Ignore_Server_Ids",
+    "Source_Server_Id",
+    "Source_UUID",
+    "Source_Info_File",
+    "SQL_Delay",
+    "SQL_Remaining_Delay",
+    "Replica_SQL_Running_State",
+    "Source_Retry_Count",
+    "Source_Bind",
+    "Last_IO_Error_Timestamp",
+    "Last_SQL_Error_Timestamp",
+    "Source_SSL_Crl",
+    "Source_SSL_Crlpath",
+    "Retrieved_Gtid_Set",
+    "Executed_Gtid_Set",
+    "Auto_Position",
+    "Replicate_Rewrite_DB",
+    "Channel_Name",
+    "Source_TLS_Version",
+    "Source_public_key_path",
+    "Get_Source_public_key",
+    "Network_Namespace",
+];

@@ -8,7 +8,7 @@ pub(crate) mod statement_text;
 mod tables;
 mod views;
 
-pub(crate) use server::{character_sets, collations, engines, plugins};
+pub(crate) use server::{character_sets, collations, engines};
 pub(crate) use views::as_table as view_as_table;
 
 use crate::accounts;
@@ -65,9 +65,10 @@ pub(crate) fn show(session: &mut Session, show: &Show, sql: &str) -> Result<RowS
             database_name(session, database.as_ref())?;
             RowSet::text(absent::EVENTS)
         }
-        ShowKind::Routines => RowSet::text(absent::ROUTINES),
-        ShowKind::BinaryLogStatus => RowSet::text(absent::BINARY_LOG_STATUS),
-        ShowKind::Plugins => plugins(),
+        ShowKind::NotThere(what) => what.list(),
+        ShowKind::BinaryLogs => return Err(MysqlError::no_binary_logging()),
+        ShowKind::Privileges => accounts::privileges(),
+        ShowKind::Plugins => server::plugins(),
         ShowKind::Grants(account) => accounts::grants(session, account.as_ref())?,
         ShowKind::CreateUser(account) => accounts::create_user(session, account)?,
         ShowKind::Collation => collations(),

@@ -125,11 +125,21 @@ pub(crate) fn doing(activity: &Activity, stage: Stage) -> (&'static str, &'stati
     if activity.statement.is_some() { ("Query", stage.name()) } else { ("Sleep", "") }
 }
 
-/// SHOW PLUGINS: what MySQL's plugins of that kind would be.
-pub(crate) fn plugins() -> RowSet {
+/// What MySQL's plugins of that kind would be: name, type, what it is.
+pub(crate) const PLUGINS: [(&str, &str, &str); 3] = [
+    ("mysql_native_password", "AUTHENTICATION", "Passwords by SHA-1 and a challenge"),
+    ("caching_sha2_password", "AUTHENTICATION", "Passwords by SHA-256, salted"),
+    ("Leafline", "STORAGE ENGINE", "Clustered B+trees and heaps, transactions, recovery"),
+];
+
+/// The license of all of them.
+pub(crate) const LICENSE: &str = "Apache-2.0";
+
+/// SHOW PLUGINS.
+pub(super) fn plugins() -> RowSet {
     let mut rows = RowSet::text(["Name", "Status", "Type", "Library", "License"]);
-    for (name, kind) in [("mysql_native_password", "AUTHENTICATION"), ("Leafline", "STORAGE ENGINE")] {
-        rows.push(vec![text(name), text("ACTIVE"), text(kind), Value::Null, text("Apache-2.0")]);
+    for (name, kind, _) in PLUGINS {
+        rows.push(vec![text(name), text("ACTIVE"), text(kind), Value::Null, text(LICENSE)]);
     }
     rows
 }

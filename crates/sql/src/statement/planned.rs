@@ -8,7 +8,8 @@ use super::short_read::ShortWay;
 use crate::accounts::authorize;
 use crate::binder;
 use crate::bound::{
-    BoundDelete, BoundInsert, BoundKind, BoundStatement, BoundSubquery, BoundUpdate, InsertRows,
+    BoundDelete, BoundInsert, BoundKind, BoundLimit, BoundSelect, BoundStatement, BoundSubquery, BoundUpdate,
+    InsertRows,
 };
 use crate::digest::Digest;
 use crate::explain;
@@ -17,15 +18,15 @@ use crate::operator::{self, RowWindow};
 use crate::optimizer::{OptimizerContext, Trace, plan_parts, plan_rows_to_change, plan_select, row_limit};
 use crate::parser::ast::{Into, Statement, StatementKind};
 use crate::plan::{Plan, PlanParts, RowLimit, Scan};
-use crate::plan_facts::PlanFacts;
+use crate::plan_facts::{PlanFacts, reads_whole_table};
 use crate::result::{ColumnMeta, Done};
 use crate::session::settings::Settings;
 use crate::session::{OptimizerTrace, Outcome, RowStream, Session, Supposed, TableUse};
 use leafline_access::{Judged, Planner};
 use leafline_table::TableId;
 use leafline_types::error::errno;
-use leafline_types::expr::build;
-use leafline_types::{ExprType, MysqlError, SqlType, Value};
+use leafline_types::expr::{Expr, ExprKind, build};
+use leafline_types::{Collation, ExprType, MysqlError, SqlType, Value};
 use parking_lot::{Mutex, MutexGuard};
 use std::collections::BTreeSet;
 use std::fmt;
@@ -382,6 +383,7 @@ impl Session {
                 return self.plan_statement(statement, sql, parameters);
             }
         }
+        limit_by_setting(kind, &mut bound, &self.settings);
         let window = window_of(kind, &mut bound)?;
         let traces = parameters.is_some() && explainable && self.traces(&uses);
         let tells = Tells { of_other_ways: how.is_some() || traces, of_steps: traces };
@@ -575,17 +577,27 @@ impl Session {
                 self.write(run).map(Outcome::Done)
             }
             Work::Update { update, plan } => {
+                self.check_safety(&update.rows, plan)?;
                 let run = |session: &mut Session, transaction: &mut _| {
                     change::update(session, transaction, update, plan, parts, parameters)
                 };
                 self.write(run).map(Outcome::Done)
             }
             Work::Delete { delete, plan } => {
+                self.check_safety(&delete.rows, plan)?;
                 let run = |session: &mut Session, transaction: &mut _| {
                     change::delete(session, transaction, delete, plan, parts, parameters)
                 };
                 self.write(run).map(Outcome::Done)
             }
+        }
+    }
+
+    /// Error 1175 under `sql_safe_updates`, where all of a table would be read to change it.
+    fn check_safety(&self, rows: &BoundSelect, plan: &Plan) -> Result<(), MysqlError> {
+        match self.settings.safe_updates && rows.limit.is_none() && reads_whole_table(plan) {
+            true => Err(MysqlError::safe_update_mode("")),
+            false => Ok(()),
         }
     }
 
@@ -626,6 +638,19 @@ fn is_planned(kind: &StatementKind) -> bool {
             | StatementKind::Update(_)
             | StatementKind::Delete(_)
     )
+}
+
+/// A query without a LIMIT of its own has that of `sql_select_limit`.
+fn limit_by_setting(kind: &StatementKind, bound: &mut BoundKind, settings: &Settings) {
+    if let (StatementKind::Query(_) | StatementKind::SelectInto { .. }, BoundKind::Select(select)) =
+        (kind, bound)
+        && settings.select_limit != u64::MAX
+        && select.limit.is_none()
+    {
+        let ty = ExprType::column(SqlType::BIGINT_UNSIGNED, false, Collation::Binary);
+        let count = Expr { kind: ExprKind::Literal(Value::UInt(settings.select_limit)), ty };
+        select.limit = Some(BoundLimit { offset: None, count });
+    }
 }
 
 /// With SQL_CALC_FOUND_ROWS: the LIMIT, which is taken off the query.

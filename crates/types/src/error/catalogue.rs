@@ -214,6 +214,7 @@ catalogue! {
     1367 "22007" ER_ILLEGAL_VALUE_FOR_TYPE illegal_value_for_type(kind, value) "Illegal {kind} '{value}' value found during parsing";
     1368 "HY000" ER_VIEW_NONUPD_CHECK check_option_of_read_only_view(database, name) "CHECK OPTION on non-updatable view '{database}.{name}'";
     1369 "HY000" ER_VIEW_CHECK_FAILED check_option_failed(view) "CHECK OPTION failed '{view}'";
+    1381 "HY000" ER_NO_BINARY_LOGGING no_binary_logging() "You are not using binary logging";
     1390 "HY000" ER_PS_MANY_PARAM too_many_placeholders() "Prepared statement contains too many placeholders";
     1391 "HY000" ER_KEY_PART_0 key_part_length_zero(column) "Key part '{column}' length cannot be 0";
     1393 "HY000" ER_VIEW_MULTIUPDATE change_of_several_tables_of_view(view) "Can not modify more than one base table through a join view '{view}'";

@@ -167,10 +167,18 @@ static ENGLISH: Locale = Locale { point: ".", separator: ",", groups: threes };
 
 /// The locale of that name, in any case.
 fn locale(name: &str) -> Option<&'static Locale> {
-    LOCALES
-        .iter()
-        .find(|(_, names)| names.split(' ').any(|known| known.eq_ignore_ascii_case(name)))
-        .map(|(locale, _)| locale)
+    known_locale(name).map(|(locale, _)| locale)
+}
+
+/// The name of MySQL's locale of that name, in any case, as it writes it.
+pub fn locale_name(name: &str) -> Option<&'static str> {
+    known_locale(name).map(|(_, known)| known)
+}
+
+fn known_locale(name: &str) -> Option<(&'static Locale, &'static str)> {
+    let mut all =
+        LOCALES.iter().flat_map(|(locale, names)| names.split(' ').map(move |known| (locale, known)));
+    all.find(|(_, known)| known.eq_ignore_ascii_case(name))
 }
 
 /// MySQL's locales.

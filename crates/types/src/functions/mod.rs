@@ -44,6 +44,7 @@ use crate::value::{ExprType, Value};
 
 pub(crate) use bits::bits as bits_of;
 pub use cipher::BlockEncryption;
+pub use format::locale_name;
 pub(crate) use json::PathCache;
 pub use json::table::{JsonTableColumn, JsonTableLevel, JsonTableResponse, JsonTableSource};
 pub(crate) use json::values::member_name;

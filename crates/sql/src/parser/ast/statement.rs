@@ -356,10 +356,12 @@ pub enum ShowKind {
         /// The database.
         database: Option<Ident>,
     },
-    /// PROCEDURE STATUS, FUNCTION STATUS.
-    Routines,
-    /// MASTER STATUS, BINARY LOG STATUS.
-    BinaryLogStatus,
+    /// What there is none of.
+    NotThere(NotThere),
+    /// BINARY LOGS, MASTER LOGS.
+    BinaryLogs,
+    /// PRIVILEGES.
+    Privileges,
     /// PLUGINS.
     Plugins,
     /// GRANTS [FOR account].
@@ -370,6 +372,27 @@ pub enum ShowKind {
     Collation,
     /// CHARACTER SET.
     CharacterSet,
+}
+
+/// Things that there are none of, and SHOW lists.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NotThere {
+    /// PROCEDURE STATUS, FUNCTION STATUS.
+    Routines,
+    /// MASTER STATUS, BINARY LOG STATUS.
+    BinaryLogStatus,
+    /// REPLICA STATUS.
+    ReplicaStatus,
+    /// SLAVE STATUS.
+    SlaveStatus,
+    /// REPLICAS.
+    Replicas,
+    /// SLAVE HOSTS.
+    SlaveHosts,
+    /// OPEN TABLES.
+    OpenTables,
+    /// PROFILES.
+    Profiles,
 }
 
 /// One assignment of SET.

@@ -10,7 +10,7 @@ use crate::session::settings::{Modes, Settings, TimeZone};
 use crate::session::state_changes::{TrackSettings, TransactionInfo};
 use leafline_access::cost::DeviceChoice;
 use leafline_table::{ChangeBuffering, Isolation, Organisation, ReadAheadKind};
-use leafline_types::functions::BlockEncryption;
+use leafline_types::functions::{BlockEncryption, locale_name};
 use leafline_types::temporal::Zone;
 use leafline_types::{Charset, Collation, MysqlError, Value};
 use std::time::Duration;
@@ -115,6 +115,12 @@ pub const VARIABLES: &[Variable] = &[
     ),
     shown("have_openssl", |_, f| text(if f.tls_certificate.is_empty() { "DISABLED" } else { "YES" })),
     shown("have_ssl", |_, f| text(if f.tls_certificate.is_empty() { "DISABLED" } else { "YES" })),
+    number(
+        "information_schema_stats_expiry",
+        (0, 31_536_000),
+        |s, _| Value::UInt(s.stats_expiry),
+        |s, n| s.stats_expiry = n,
+    ),
     shown("init_connect", |_, _| text("")),
     shown("innodb_buffer_pool_size", |_, f| Value::UInt(f.buffer_pool_bytes)),
     number(
@@ -146,6 +152,7 @@ pub const VARIABLES: &[Variable] = &[
     ),
     Variable { is_switch: true, ..shown("innodb_use_native_aio", |_, f| on_off(f.native_aio)) },
     shown("interactive_timeout", |s, _| Value::UInt(s.wait_timeout)),
+    settable("lc_messages", |s, _| text(s.messages_locale), set_messages_locale),
     number(
         "leafline_bulk_load_rows",
         (0, u64::MAX),
@@ -265,6 +272,12 @@ pub const VARIABLES: &[Variable] = &[
         |s, n| s.min_examined_rows = n,
     ),
     number(
+        "net_read_timeout",
+        (1, 31_536_000),
+        |s, _| Value::UInt(s.net_read_timeout),
+        |s, n| s.net_read_timeout = n,
+    ),
+    number(
         "net_write_timeout",
         (1, 31_536_000),
         |s, _| Value::UInt(s.net_write_timeout),
@@ -367,6 +380,12 @@ pub const VARIABLES: &[Variable] = &[
     ),
     switch("sql_notes", |s, _| on_off(s.sql_notes), |s, v| flag("sql_notes", &v).map(|on| s.sql_notes = on)),
     always_on("sql_quote_show_create", |_, v| stays(true, "sql_quote_show_create", &v)),
+    switch(
+        "sql_safe_updates",
+        |s, _| on_off(s.safe_updates),
+        |s, v| flag("sql_safe_updates", &v).map(|on| s.safe_updates = on),
+    ),
+    number("sql_select_limit", (0, u64::MAX), |s, _| Value::UInt(s.select_limit), |s, n| s.select_limit = n),
     shown("ssl_cert", |_, f| text(&f.tls_certificate)),
     shown("ssl_key", |_, f| text(&f.tls_key)),
     shown("system_time_zone", |_, _| text(Zone::system().name())),
@@ -424,6 +443,12 @@ fn set_slow_log_file(settings: &mut Settings, value: Value) -> Result<(), MysqlE
         return Err(MysqlError::wrong_value_for_variable("slow_query_log_file", name));
     }
     settings.slow_log.file = name.into();
+    Ok(())
+}
+
+fn set_messages_locale(settings: &mut Settings, value: Value) -> Result<(), MysqlError> {
+    let name = word(&value);
+    settings.messages_locale = locale_name(&name).ok_or_else(|| MysqlError::unknown_locale(name))?;
     Ok(())
 }
 

@@ -266,6 +266,8 @@ const HINTABLE: &[&str] = &[
     "read_ahead",
     "read_ahead_pause",
     "sql_mode",
+    "sql_safe_updates",
+    "sql_select_limit",
     "time_zone",
     "unique_checks",
 ];

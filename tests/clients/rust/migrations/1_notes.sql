@@ -1,0 +1,2 @@
+CREATE TABLE notes (id BIGINT PRIMARY KEY AUTO_INCREMENT, body TEXT NOT NULL);
+INSERT INTO notes (body) VALUES ('one'), ('two');
