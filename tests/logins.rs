@@ -71,6 +71,53 @@ fn either_plugin_lets_in_over_every_transport_whatever_the_client_begins_with() 
 }
 
 #[test]
+fn an_account_can_ask_for_tls_and_be_for_so_many_at_a_time() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let certificate = directory.path().join(CERTIFICATE_NAME);
+    let options = ["--socket", &directory.path().join("leafline.sock").display().to_string()];
+    let server = Served::start(directory.path(), &options);
+    let mut root = server.connect();
+    for plugin in [SHA2, NATIVE] {
+        root.run(&format!("CREATE USER ann IDENTIFIED WITH {plugin} BY 'secret' REQUIRE SSL"));
+        let plain = Login { user: "ann", password: "secret", ..Login::default() };
+        let encrypted = Login { tls: Some(certificate.as_path()), ..plain };
+        for _ in 0..2 {
+            assert!(refusal(Client::log_in(server.address, &plain)).contains("1045"));
+            assert!(refusal(over_socket(directory.path(), &plain)).contains("1045"), "as in MySQL");
+            let wrong = Login { password: "wrong", ..encrypted };
+            assert!(refusal(Client::log_in(server.address, &wrong)).contains("1045"));
+            let mut ann = Client::log_in(server.address, &encrypted).expect("let in");
+            ann.run("SELECT 1");
+            // As another who connects without TLS.
+            let mut anybody = server.connect();
+            assert!(anybody.change_user(&plain).is_err(), "the connection is not encrypted");
+            let mut encrypted_root = Client::log_in(
+                server.address,
+                &Login { tls: Some(certificate.as_path()), ..Login::default() },
+            )
+            .expect("let in");
+            encrypted_root.change_user(&encrypted).expect("let in");
+        }
+        root.run("ALTER USER ann REQUIRE NONE WITH MAX_USER_CONNECTIONS 2");
+        let mut first = Client::log_in(server.address, &plain).expect("let in");
+        let _second = Client::log_in(server.address, &plain).expect("let in");
+        let error = refusal(Client::log_in(server.address, &plain));
+        assert!(error.contains("1226") && error.contains("max_user_connections"), "{error}");
+        let mut other = server.connect();
+        assert!(refusal(other.change_user(&plain).map(|()| other)).contains("1226"));
+        first.change_user(&plain).expect("it is one of the two");
+        drop(first);
+        let begun = Instant::now();
+        while Client::log_in(server.address, &plain).is_err() {
+            assert!(begun.elapsed() < Duration::from_secs(60), "there is room again");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        root.run("DROP USER ann");
+    }
+    assert!(server.terminate());
+}
+
+#[test]
 fn a_password_is_asked_for_in_full_after_each_start() {
     let directory = tempfile::tempdir().expect("a directory");
     let server = Served::start(directory.path(), &[]);

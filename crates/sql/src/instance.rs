@@ -226,22 +226,46 @@ impl Instance {
         if sessions.len() as u64 >= most {
             return Err(MysqlError::too_many_connections());
         }
+        if let Some(account) = &account {
+            self.check_sessions_of(account, id, &sessions)?;
+        }
         let entry = Arc::new(SessionEntry::new(id, user, host, (account, admitted)));
         sessions.insert(id, entry.clone());
         drop(sessions);
         Ok(Session::new(self.clone(), entry, self.globals.read().clone()))
     }
 
+    /// Error 1226 if an account has as many sessions besides `id` as it may have.
+    fn check_sessions_of(
+        &self,
+        account: &AccountId,
+        id: u64,
+        sessions: &BTreeMap<u64, Arc<SessionEntry>>,
+    ) -> Result<(), MysqlError> {
+        let Some(most) = self.accounts.most_sessions(account) else { return Ok(()) };
+        let others =
+            sessions.values().filter(|entry| entry.id != id && entry.account.as_ref() == Some(account));
+        match others.count() < most as usize {
+            true => Ok(()),
+            false => Err(MysqlError::user_limit_reached(&account.user, "max_user_connections", most)),
+        }
+    }
+
     /// Puts the public side of a session for `user` in the place of the one that it has.
+    ///
+    /// # Errors
+    /// 1226 if the account has as many sessions as it may have.
     pub(crate) fn replace_session(
         &self,
         id: u64,
         (user, host): (&str, &str),
         account: AccountId,
-    ) -> Arc<SessionEntry> {
+    ) -> Result<Arc<SessionEntry>, MysqlError> {
+        let mut sessions = self.sessions.lock();
+        self.check_sessions_of(&account, id, &sessions)?;
         let entry = Arc::new(SessionEntry::new(id, user, host, (Some(account), self.accounts.version())));
-        self.sessions.lock().insert(id, entry.clone());
-        entry
+        sessions.insert(id, entry.clone());
+        Ok(entry)
     }
 
     /// Begins a session for the embedding program, which may do everything.

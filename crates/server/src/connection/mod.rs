@@ -254,7 +254,8 @@ impl Connection<'_> {
             self.gate.authenticate(&mut self.packets, &instance, &answer, &challenge()?, self.peer)?;
         self.packets.stream_mut().set_deadline(None);
         let (account, proof) = authenticated.map_err(WireError::Protocol)?;
-        self.session.change_user(&answer.user, &self.peer.host, account);
+        let changed = self.session.change_user(&answer.user, &self.peer.host, account);
+        changed.map_err(WireError::Protocol)?;
         self.packets.let_in(self.session.cancel_token());
         self.session.greet(answer.collation);
         self.parameters.clear();

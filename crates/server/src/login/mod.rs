@@ -213,7 +213,10 @@ impl Gate {
                 )));
             }
         };
-        let Some(account) = account.filter(|_| is_right) else {
+        // As in MySQL, who should have come by TLS is told no more than who has a wrong password.
+        let encrypted = exchange.packets.stream().tls().is_some();
+        let comes_right = |account: &AccountId| encrypted || !instance.accounts().requires_tls(account);
+        let Some(account) = account.filter(|account| is_right && comes_right(account)) else {
             let using = if exchange.given.is_empty() { "NO" } else { "YES" };
             let error = MysqlError::access_denied(&answer.user, &peer.host, using);
             return Ok(Err(self.refuse(error, answer, peer)));

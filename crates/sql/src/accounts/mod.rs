@@ -11,6 +11,7 @@
 //! | `host` | the host parts of accounts |
 //! | `set` | accounts and grants as they are at one moment |
 //! | `stored` | the same on disk |
+//! | `grant_tables` | the tables that they are in |
 //! | `access` | what one account may do |
 //! | `authorize` | what each kind of statement asks for |
 //! | `visible` | what a session may know of |
@@ -29,6 +30,7 @@
 mod access;
 mod authorize;
 mod described;
+mod grant_tables;
 mod grants;
 mod host;
 pub mod password;
@@ -154,6 +156,18 @@ impl Accounts {
             }
         };
         Some((id.clone(), login))
+    }
+
+    /// Whether an account lets clients in by TLS alone.
+    pub fn requires_tls(&self, account: &AccountId) -> bool {
+        self.set().accounts.get(account).is_some_and(|account| account.requires_tls)
+    }
+
+    /// How many sessions an account may have at a time; `None` for any number.
+    pub(crate) fn most_sessions(&self, account: &AccountId) -> Option<u32> {
+        let set = self.set();
+        let most = set.accounts.get(account)?.max_user_connections;
+        (most > 0).then_some(most)
     }
 
     /// Why nobody can log in, if what is on disk does not say who may, and what to do about it.

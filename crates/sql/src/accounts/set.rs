@@ -65,6 +65,10 @@ pub(crate) struct Account {
     pub(crate) never_expires: bool,
     /// When the password was changed last, in UTC.
     pub(crate) changed: Option<DateTime>,
+    /// REQUIRE SSL.
+    pub(crate) requires_tls: bool,
+    /// WITH MAX_USER_CONNECTIONS; 0 for any number.
+    pub(crate) max_user_connections: u32,
     /// What is granted on everything, GRANT OPTION of the static ones among it.
     pub(crate) global: Privileges,
     /// Those of the dynamic ones that it may grant.
@@ -79,6 +83,8 @@ impl Account {
             expired: false,
             never_expires: false,
             changed: None,
+            requires_tls: false,
+            max_user_connections: 0,
             global: Privileges::NONE,
             grantable: Privileges::NONE,
         }

@@ -85,9 +85,14 @@ fn user_statement(id: &AccountId, account: &Account) -> String {
         (false, false) => "EXPIRE DEFAULT",
     };
     let lock = if account.locked { "LOCK" } else { "UNLOCK" };
+    let required = if account.requires_tls { "SSL" } else { "NONE" };
+    let limits = match account.max_user_connections {
+        0 => String::new(),
+        most => format!(" WITH MAX_USER_CONNECTIONS {most}"),
+    };
     format!(
-        "CREATE USER {} IDENTIFIED WITH '{plugin}'{stored} REQUIRE NONE PASSWORD {expiry} ACCOUNT {lock} PASSWORD HISTORY DEFAULT \
-         PASSWORD REUSE INTERVAL DEFAULT PASSWORD REQUIRE CURRENT DEFAULT",
+        "CREATE USER {} IDENTIFIED WITH '{plugin}'{stored} REQUIRE {required}{limits} PASSWORD {expiry} ACCOUNT {lock} PASSWORD \
+         HISTORY DEFAULT PASSWORD REUSE INTERVAL DEFAULT PASSWORD REQUIRE CURRENT DEFAULT",
         id.backquoted()
     )
 }
@@ -181,10 +186,11 @@ mod tests {
         assert_eq!(shown(all | Privilege::GrantOption, Some(all), "`d`.`t`").as_deref(), Some(expected));
         let mut account = Account::new(StoredPassword::new(AuthPlugin::Native, "secret").unwrap());
         account.locked = true;
+        (account.requires_tls, account.max_user_connections) = (true, 3);
         assert_eq!(
             user_statement(&id, &account),
             "CREATE USER `a``b`@`192.0.2.%` IDENTIFIED WITH 'mysql_native_password' AS \
-             '*14E65567ABDB5135D0CFD9A70B3032C179A49EE7' REQUIRE NONE PASSWORD EXPIRE DEFAULT ACCOUNT LOCK PASSWORD HISTORY \
+             '*14E65567ABDB5135D0CFD9A70B3032C179A49EE7' REQUIRE SSL WITH MAX_USER_CONNECTIONS 3 PASSWORD EXPIRE DEFAULT ACCOUNT LOCK PASSWORD HISTORY \
              DEFAULT PASSWORD REUSE INTERVAL DEFAULT PASSWORD REQUIRE CURRENT DEFAULT"
         );
     }

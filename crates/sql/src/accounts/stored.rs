@@ -9,193 +9,26 @@
 //!
 //! All rows are written by one transaction. Statements cannot change them (1142), so that what is there is what we wrote.
 //!
-//! A database of before these tables has a `mysql.user` of four columns, with the row of root. Its rows are taken into a table of the new
-//! form, called `user_upgraded`, which then changes places with it by one change of the catalog; what a crash leaves of that is dropped or
-//! finished the next time.
+//! A database of before has a `mysql.user` with fewer columns, of one of these forms. Its rows are taken into a table of the form of today,
+//! called `user_upgraded`, which then changes places with it by one change of the catalog; what a crash leaves of that is dropped or finished the
+//! next time.
+//!
+//! | columns | form |
+//! |---|---|
+//! | 4 | host, user, plugin and hash, before there were privileges: whoever has a row may do everything |
+//! | 39 | without the eight columns of transports and limits: none is asked for |
+//! | 47 | that of today |
 
 use super::Accounts;
+use super::grant_tables::*;
 use super::password::{AuthPlugin, StoredPassword};
 use super::privilege::{Privilege, Privileges};
 use super::set::{Account, AccountId, AccountSet, Secret, TableGrant};
 use crate::system_table::{self, SYSTEM_DATABASE};
-use leafline_table::{
-    ColumnDef, Engine, IndexSpec, IndexSpecKind, IndexSpecPart, Isolation, TableSpec, TxnMode,
-};
-use leafline_types::{Collation, DateTime, Members, MysqlError, SqlType, Value};
+use leafline_table::{Engine, Isolation, TableSpec, TxnMode};
+use leafline_types::{DateTime, MysqlError, Value};
 use std::collections::BTreeMap;
 use std::sync::Arc;
-
-const USER: &str = "user";
-const UPGRADED: &str = "user_upgraded";
-const OUTDATED: &str = "user_outdated";
-const DATABASES: &str = "db";
-const TABLES: &str = "tables_priv";
-const DYNAMIC: &str = "global_grants";
-
-/// Characters of a host, at most: as in MySQL 5.7. With 255 keys would be too long for pages of 4 KiB.
-pub(super) const MAX_HOST: usize = 60;
-/// Characters of a user, at most.
-pub(super) const MAX_USER: usize = 32;
-
-/// Columns of `mysql.user` before there were privileges.
-const OUTDATED_COLUMNS: usize = 4;
-
-/// The columns of `user` for static privileges, in MySQL's order.
-const USER_PRIVILEGES: [(&str, Privilege); 29] = [
-    ("Select_priv", Privilege::Select),
-    ("Insert_priv", Privilege::Insert),
-    ("Update_priv", Privilege::Update),
-    ("Delete_priv", Privilege::Delete),
-    ("Create_priv", Privilege::Create),
-    ("Drop_priv", Privilege::Drop),
-    ("Reload_priv", Privilege::Reload),
-    ("Shutdown_priv", Privilege::Shutdown),
-    ("Process_priv", Privilege::Process),
-    ("File_priv", Privilege::File),
-    ("Grant_priv", Privilege::GrantOption),
-    ("References_priv", Privilege::References),
-    ("Index_priv", Privilege::Index),
-    ("Alter_priv", Privilege::Alter),
-    ("Show_db_priv", Privilege::ShowDatabases),
-    ("Super_priv", Privilege::Super),
-    ("Create_tmp_table_priv", Privilege::CreateTemporaryTables),
-    ("Lock_tables_priv", Privilege::LockTables),
-    ("Execute_priv", Privilege::Execute),
-    ("Repl_slave_priv", Privilege::ReplicationSlave),
-    ("Repl_client_priv", Privilege::ReplicationClient),
-    ("Create_view_priv", Privilege::CreateView),
-    ("Show_view_priv", Privilege::ShowView),
-    ("Create_routine_priv", Privilege::CreateRoutine),
-    ("Alter_routine_priv", Privilege::AlterRoutine),
-    ("Create_user_priv", Privilege::CreateUser),
-    ("Event_priv", Privilege::Event),
-    ("Trigger_priv", Privilege::Trigger),
-    ("Create_tablespace_priv", Privilege::CreateTablespace),
-];
-
-/// The columns of `user` behind those, in MySQL's order. Roles came later.
-const ROLE_PRIVILEGES: [(&str, Privilege); 2] =
-    [("Create_role_priv", Privilege::CreateRole), ("Drop_role_priv", Privilege::DropRole)];
-
-/// The columns of `db`, in MySQL's order.
-const DATABASE_PRIVILEGES: [(&str, Privilege); 19] = [
-    ("Select_priv", Privilege::Select),
-    ("Insert_priv", Privilege::Insert),
-    ("Update_priv", Privilege::Update),
-    ("Delete_priv", Privilege::Delete),
-    ("Create_priv", Privilege::Create),
-    ("Drop_priv", Privilege::Drop),
-    ("Grant_priv", Privilege::GrantOption),
-    ("References_priv", Privilege::References),
-    ("Index_priv", Privilege::Index),
-    ("Alter_priv", Privilege::Alter),
-    ("Create_tmp_table_priv", Privilege::CreateTemporaryTables),
-    ("Lock_tables_priv", Privilege::LockTables),
-    ("Create_view_priv", Privilege::CreateView),
-    ("Show_view_priv", Privilege::ShowView),
-    ("Create_routine_priv", Privilege::CreateRoutine),
-    ("Alter_routine_priv", Privilege::AlterRoutine),
-    ("Execute_priv", Privilege::Execute),
-    ("Event_priv", Privilege::Event),
-    ("Trigger_priv", Privilege::Trigger),
-];
-
-/// The members of `tables_priv.Table_priv`, in MySQL's order.
-const TABLE_PRIVILEGES: [(&str, Privilege); 13] = [
-    ("Select", Privilege::Select),
-    ("Insert", Privilege::Insert),
-    ("Update", Privilege::Update),
-    ("Delete", Privilege::Delete),
-    ("Create", Privilege::Create),
-    ("Drop", Privilege::Drop),
-    ("Grant", Privilege::GrantOption),
-    ("References", Privilege::References),
-    ("Index", Privilege::Index),
-    ("Alter", Privilege::Alter),
-    ("Create View", Privilege::CreateView),
-    ("Show view", Privilege::ShowView),
-    ("Trigger", Privilege::Trigger),
-];
-
-fn text(name: &str, len: u32) -> ColumnDef {
-    ColumnDef::new(name, SqlType::Varchar { len }, false, Collation::Utf8mb4_0900Bin)
-}
-
-fn host(name: &str) -> ColumnDef {
-    ColumnDef::new(name, SqlType::Varchar { len: MAX_HOST as u32 }, false, Collation::AsciiGeneralCi)
-}
-
-fn no_or_yes(name: &str) -> ColumnDef {
-    let members = Members::new(["N", "Y"], Collation::Utf8mb3GeneralCi);
-    ColumnDef::new(name, SqlType::Enum(members.into()), false, Collation::Utf8mb3GeneralCi)
-}
-
-fn nullable(column: ColumnDef) -> ColumnDef {
-    ColumnDef { nullable: true, ..column }
-}
-
-fn table(name: &str, columns: Vec<ColumnDef>, key: &[&str]) -> TableSpec {
-    TableSpec {
-        database: SYSTEM_DATABASE.into(),
-        name: name.into(),
-        columns,
-        indexes: vec![IndexSpec {
-            kind: IndexSpecKind::Primary,
-            parts: key.iter().map(|column| IndexSpecPart::new(*column)).collect(),
-            ..IndexSpec::default()
-        }],
-        ..TableSpec::default()
-    }
-}
-
-fn user_table(name: &str) -> TableSpec {
-    let of = |privileges: &[(&str, Privilege)]| -> Vec<ColumnDef> {
-        privileges.iter().map(|(name, _)| no_or_yes(name)).collect()
-    };
-    let moment = ColumnDef::new(
-        "password_last_changed",
-        SqlType::DateTime { fsp: 0 },
-        true,
-        Collation::Utf8mb3GeneralCi,
-    );
-    let number = |name: &str| ColumnDef::new(name, SqlType::Int { unsigned: true }, true, Collation::Binary);
-    let mut columns = vec![host("Host"), text("User", MAX_USER as u32)];
-    columns.extend(of(&USER_PRIVILEGES));
-    columns.extend([text("plugin", 64), nullable(text("authentication_string", 255))]);
-    columns.extend([no_or_yes("password_expired"), moment, number("password_lifetime")]);
-    columns.push(no_or_yes("account_locked"));
-    columns.extend(of(&ROLE_PRIVILEGES));
-    table(name, columns, &["Host", "User"])
-}
-
-fn database_table() -> TableSpec {
-    let mut columns = vec![host("Host"), text("Db", 64), text("User", MAX_USER as u32)];
-    columns.extend(DATABASE_PRIVILEGES.iter().map(|(name, _)| no_or_yes(name)));
-    table(DATABASES, columns, &["Host", "User", "Db"])
-}
-
-fn tables_table() -> TableSpec {
-    let members = Members::new(TABLE_PRIVILEGES.map(|(name, _)| name), Collation::Utf8mb3GeneralCi);
-    let privileges =
-        ColumnDef::new("Table_priv", SqlType::Set(members.into()), false, Collation::Utf8mb3GeneralCi);
-    let moment = ColumnDef::new("Timestamp", SqlType::DateTime { fsp: 0 }, true, Collation::Utf8mb3GeneralCi);
-    let columns = vec![
-        host("Host"),
-        text("Db", 64),
-        text("User", MAX_USER as u32),
-        text("Table_name", 64),
-        text("Grantor", 288),
-        moment,
-        privileges,
-    ];
-    table(TABLES, columns, &["Host", "User", "Db", "Table_name"])
-}
-
-fn dynamic_table() -> TableSpec {
-    let columns =
-        vec![text("USER", MAX_USER as u32), host("HOST"), text("PRIV", 32), no_or_yes("WITH_GRANT_OPTION")];
-    table(DYNAMIC, columns, &["USER", "HOST", "PRIV"])
-}
 
 type Row = Vec<Value>;
 
@@ -243,15 +76,25 @@ fn user_row(id: &AccountId, account: &Account) -> Row {
     };
     let mut row = vec![string(&id.host), string(&id.user)];
     row.extend(choices(&USER_PRIVILEGES, account.global));
+    row.extend(transport_values(account.requires_tls, account.max_user_connections));
     row.extend([string(plugin), string(&secret), choice(account.expired), seconds(account.changed)]);
     row.extend([if account.never_expires { Value::UInt(0) } else { Value::Null }, choice(account.locked)]);
     row.extend(choices(&ROLE_PRIVILEGES, account.global));
     row
 }
 
+/// How clients have to come, and how many at a time. Nothing is asked of certificates, and nothing limited by the hour.
+fn transport_values(requires_tls: bool, most: u32) -> [Value; TRANSPORT_COLUMNS] {
+    let nothing = || Value::bytes(Vec::new());
+    let [questions, updates, connections] = [Value::UInt(0), Value::UInt(0), Value::UInt(0)];
+    let transport = Value::UInt(1 + u64::from(requires_tls));
+    [transport, nothing(), nothing(), nothing(), questions, updates, connections, Value::UInt(most.into())]
+}
+
 fn account(row: &[Value]) -> Option<(AccountId, Account)> {
     let (names, rest) = row.split_at_checked(2)?;
     let (privileges, rest) = rest.split_at_checked(USER_PRIVILEGES.len())?;
+    let (transport, rest) = rest.split_at_checked(TRANSPORT_COLUMNS)?;
     let [plugin, secret, expired, changed, lifetime, locked, roles @ ..] = rest else { return None };
     let id = AccountId::new(names.get(1)?.as_str()?, names.first()?.as_str()?);
     let account = Account {
@@ -260,6 +103,11 @@ fn account(row: &[Value]) -> Option<(AccountId, Account)> {
         expired: is_yes(Some(expired)),
         never_expires: *lifetime == Value::UInt(0),
         changed: moment(Some(changed)),
+        requires_tls: is_yes(transport.first()),
+        max_user_connections: match transport.last() {
+            Some(Value::UInt(most)) => u32::try_from(*most).ok()?,
+            _ => return None,
+        },
         global: granted(&USER_PRIVILEGES, privileges) | granted(&ROLE_PRIVILEGES, roles),
         grantable: Privileges::NONE,
     };
@@ -359,7 +207,7 @@ pub(super) fn read(engine: &Arc<Engine>) -> Result<Option<AccountSet>, MysqlErro
     if engine.catalog().table(SYSTEM_DATABASE, USER).is_none() {
         return Ok(None);
     }
-    if engine.table(SYSTEM_DATABASE, USER)?.columns.len() == OUTDATED_COLUMNS {
+    if engine.table(SYSTEM_DATABASE, USER)?.columns.len() < user_table(USER).columns.len() {
         upgrade(engine)?;
     }
     let mut set = AccountSet::default();
@@ -464,20 +312,24 @@ fn finish_upgrade(engine: &Arc<Engine>) -> Result<(), MysqlError> {
     Ok(())
 }
 
-/// Brings a table of accounts of before there were privileges into the form of today. Its accounts may do everything.
+/// The account in a row of an older form.
+fn account_of_before(row: &[Value]) -> Option<(AccountId, Account)> {
+    if let [host, user, plugin, secret] = row {
+        let secret = stored_secret(plugin.as_str()?, secret.as_str());
+        let account = Account { secret, ..Accounts::administrator(AuthPlugin::default()) };
+        return Some((AccountId::new(user.as_str()?, host.as_str()?), account));
+    }
+    let (before, behind) = row.split_at_checked(2 + USER_PRIVILEGES.len())?;
+    account(&[before, &transport_values(false, 0), behind].concat())
+}
+
+/// Brings a table of accounts of before into the form of today.
 fn upgrade(engine: &Arc<Engine>) -> Result<(), MysqlError> {
     let outdated = engine.table(SYSTEM_DATABASE, USER)?;
     let mut set = AccountSet::default();
     for (_, row) in system_table::rows(engine, &outdated)? {
-        let [host, user, plugin, secret] = &row[..] else { return Err(unreadable(USER)) };
-        let (Some(host), Some(user), Some(plugin)) = (host.as_str(), user.as_str(), plugin.as_str()) else {
-            return Err(unreadable(USER));
-        };
-        let account = Account {
-            secret: stored_secret(plugin, secret.as_str()),
-            ..Accounts::administrator(AuthPlugin::default())
-        };
-        set.accounts.insert(AccountId::new(user, host), account);
+        let (id, account) = account_of_before(&row).ok_or_else(|| unreadable(USER))?;
+        set.accounts.insert(id, account);
     }
     let users: Vec<Row> = set.accounts.iter().map(|(id, account)| user_row(id, account)).collect();
     system_table::make(engine, &user_table(UPGRADED), &users)?;
@@ -501,16 +353,34 @@ mod tests {
             [(true, false, false), (false, true, false), (false, false, true)]
         {
             (written.locked, written.expired, written.never_expires) = (locked, expired, never_expires);
+            (written.requires_tls, written.max_user_connections) = (locked, u32::from(expired));
             let row = user_row(&id, &written);
             assert_eq!(row.len(), user_table(USER).columns.len());
             assert_eq!(account(&row), Some((id.clone(), written.clone())));
         }
         let mut row = user_row(&id, &written);
-        row[2 + USER_PRIVILEGES.len() + 1] = Value::string("*12");
+        row[2 + USER_PRIVILEGES.len() + TRANSPORT_COLUMNS + 1] = Value::string("*12");
         let (_, read) = account(&row).unwrap();
         assert_eq!(read.secret, Secret::Unreadable("mysql_native_password".into(), "*12".into()));
         assert_eq!(user_row(&id, &read), row, "what is not understood is kept");
         assert_eq!(account(&row[..5]), None);
+    }
+
+    #[test]
+    fn accounts_of_older_forms_are_what_they_were() {
+        let id = AccountId::new("joe", "%");
+        let mut written = Account::new(StoredPassword::new(AuthPlugin::Native, "secret").unwrap());
+        written.global = Privileges::of(Privilege::Select) | Privilege::DropRole;
+        written.locked = true;
+        let mut row = user_row(&id, &written);
+        assert_eq!(row.len(), 47);
+        row.drain(2 + USER_PRIVILEGES.len()..2 + USER_PRIVILEGES.len() + TRANSPORT_COLUMNS);
+        assert_eq!(account_of_before(&row), Some((id.clone(), written)));
+        let stored = StoredPassword::new(AuthPlugin::Native, "secret").unwrap().authentication_string();
+        let first = ["%", "joe", "mysql_native_password", &stored].map(Value::string);
+        let (found, account) = account_of_before(&first).unwrap();
+        assert_eq!((found, account.global), (id, Privileges::EVERYTHING));
+        assert_eq!(account_of_before(&first[..3]), None);
     }
 
     #[test]

@@ -1,8 +1,8 @@
 //! CREATE USER, ALTER USER, DROP USER, RENAME USER and SET PASSWORD. Each changes all of its accounts or none.
 
+use super::grant_tables::{MAX_HOST, MAX_USER};
 use super::password::{AuthPlugin, StoredPassword};
 use super::set::{Account, AccountId, AccountSet, Secret};
-use super::stored::{MAX_HOST, MAX_USER};
 use super::{Access, Accounts, Privilege};
 use crate::parser::ast::{self, AccountName, Expiry, UserOptions, UserSpec};
 use crate::session::Session;
@@ -72,6 +72,8 @@ fn apply(account: &mut Account, options: UserOptions) {
     if let Some(locked) = options.locked {
         account.locked = locked;
     }
+    account.requires_tls = options.requires_tls.unwrap_or(account.requires_tls);
+    account.max_user_connections = options.max_user_connections.unwrap_or(account.max_user_connections);
     match options.expiry {
         Some(Expiry::Now) => account.expired = true,
         Some(Expiry::Never) => account.never_expires = true,

@@ -43,8 +43,14 @@ impl Parser<'_> {
         if self.at_word("DEFAULT") {
             return self.refuse("roles");
         }
-        if self.accept_word("REQUIRE") && !self.accept_word("NONE") {
-            return self.refuse(&format!("{verb} with REQUIRE"));
+        if self.accept_word("REQUIRE") {
+            options.requires_tls = Some(self.at_word("SSL"));
+            if !self.accept_any_word(&["NONE", "SSL"]) {
+                return self.refuse(&format!("{verb} with REQUIRE of certificates"));
+            }
+        }
+        if self.accept_word("WITH") {
+            self.user_limits(&mut options)?;
         }
         loop {
             if self.accept_word("ACCOUNT") {
@@ -59,12 +65,35 @@ impl Parser<'_> {
                 if !self.accept_word("DEFAULT") {
                     return self.refuse(&format!("{verb} with rules for passwords"));
                 }
-            } else if self.at_any_word(&["WITH", "COMMENT", "ATTRIBUTE"])
-                || self.at_any_word(&["FAILED_LOGIN_ATTEMPTS", "PASSWORD_LOCK_TIME"])
-            {
-                return self.refuse(&format!("{verb} with limits or attributes"));
+            } else if self.at_any_word(&[
+                "COMMENT",
+                "ATTRIBUTE",
+                "FAILED_LOGIN_ATTEMPTS",
+                "PASSWORD_LOCK_TIME",
+            ]) {
+                return self.refuse(&format!("{verb} with limits of failures or attributes"));
             } else {
                 return Ok(options);
+            }
+        }
+    }
+
+    /// Behind WITH. Of limits per hour only 0, which is none, is taken.
+    fn user_limits(&mut self, options: &mut UserOptions) -> Parsed<()> {
+        const PER_HOUR: [&str; 3] =
+            ["MAX_QUERIES_PER_HOUR", "MAX_UPDATES_PER_HOUR", "MAX_CONNECTIONS_PER_HOUR"];
+        let start = self.span();
+        loop {
+            if self.accept_word("MAX_USER_CONNECTIONS") {
+                options.max_user_connections = Some(u32::try_from(self.integer()?).unwrap_or(u32::MAX));
+            } else if self.accept_any_word(&PER_HOUR) {
+                if self.integer()? != 0 {
+                    return self.refuse("limits per hour");
+                }
+            } else if self.span() == start {
+                return Err(self.syntax_error());
+            } else {
+                return Ok(());
             }
         }
     }

@@ -448,11 +448,11 @@ impl Session {
     }
 
     /// Becomes the session of `user` at `host`, whom `account` has let in, as if it had just begun: with another cancel token, too.
-    pub fn change_user(&mut self, user: &str, host: &str, account: AccountId) {
+    pub fn change_user(&mut self, user: &str, host: &str, account: AccountId) -> Result<(), MysqlError> {
+        let entry = self.instance.replace_session(self.entry.id, (user, host), account)?;
         self.reset();
         self.forget_database();
         self.flush_status();
-        let entry = self.instance.replace_session(self.entry.id, (user, host), account);
         let before = std::mem::replace(&mut self.cancel, entry.cancel.clone());
         self.entry = entry;
         if let Some(reason @ CancelReason::ConnectionKilled) = before.reason() {
@@ -462,6 +462,7 @@ impl Session {
         self.has_expired_password = self.access.is_expired();
         self.facts.user = format!("{user}@{host}");
         self.facts.current_user = self.access.account().plain();
+        Ok(())
     }
 
     /// SET TRANSACTION without a scope.

@@ -43,6 +43,10 @@ pub struct UserOptions {
     pub locked: Option<bool>,
     /// PASSWORD EXPIRE.
     pub expiry: Option<Expiry>,
+    /// REQUIRE SSL: `Some(true)`, REQUIRE NONE: `Some(false)`.
+    pub requires_tls: Option<bool>,
+    /// WITH MAX_USER_CONNECTIONS; 0 for any number.
+    pub max_user_connections: Option<u32>,
 }
 
 /// When a password expires.

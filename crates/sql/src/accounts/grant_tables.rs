@@ -1,0 +1,189 @@
+//! The tables that accounts are in, with MySQL's columns.
+
+use super::privilege::Privilege;
+use crate::system_table::SYSTEM_DATABASE;
+use leafline_table::{ColumnDef, IndexSpec, IndexSpecKind, IndexSpecPart, TableSpec};
+use leafline_types::{Collation, Members, SqlType};
+
+pub(super) const USER: &str = "user";
+pub(super) const UPGRADED: &str = "user_upgraded";
+pub(super) const OUTDATED: &str = "user_outdated";
+pub(super) const DATABASES: &str = "db";
+pub(super) const TABLES: &str = "tables_priv";
+pub(super) const DYNAMIC: &str = "global_grants";
+
+/// Characters of a host, at most: as in MySQL 5.7. With 255 keys would be too long for pages of 4 KiB.
+pub(super) const MAX_HOST: usize = 60;
+/// Characters of a user, at most.
+pub(super) const MAX_USER: usize = 32;
+
+/// Columns of `user` between the privileges and the password: MySQL's for transports and limits.
+pub(super) const TRANSPORT_COLUMNS: usize = 8;
+
+/// The columns of `user` for static privileges, in MySQL's order.
+pub(super) const USER_PRIVILEGES: [(&str, Privilege); 29] = [
+    ("Select_priv", Privilege::Select),
+    ("Insert_priv", Privilege::Insert),
+    ("Update_priv", Privilege::Update),
+    ("Delete_priv", Privilege::Delete),
+    ("Create_priv", Privilege::Create),
+    ("Drop_priv", Privilege::Drop),
+    ("Reload_priv", Privilege::Reload),
+    ("Shutdown_priv", Privilege::Shutdown),
+    ("Process_priv", Privilege::Process),
+    ("File_priv", Privilege::File),
+    ("Grant_priv", Privilege::GrantOption),
+    ("References_priv", Privilege::References),
+    ("Index_priv", Privilege::Index),
+    ("Alter_priv", Privilege::Alter),
+    ("Show_db_priv", Privilege::ShowDatabases),
+    ("Super_priv", Privilege::Super),
+    ("Create_tmp_table_priv", Privilege::CreateTemporaryTables),
+    ("Lock_tables_priv", Privilege::LockTables),
+    ("Execute_priv", Privilege::Execute),
+    ("Repl_slave_priv", Privilege::ReplicationSlave),
+    ("Repl_client_priv", Privilege::ReplicationClient),
+    ("Create_view_priv", Privilege::CreateView),
+    ("Show_view_priv", Privilege::ShowView),
+    ("Create_routine_priv", Privilege::CreateRoutine),
+    ("Alter_routine_priv", Privilege::AlterRoutine),
+    ("Create_user_priv", Privilege::CreateUser),
+    ("Event_priv", Privilege::Event),
+    ("Trigger_priv", Privilege::Trigger),
+    ("Create_tablespace_priv", Privilege::CreateTablespace),
+];
+
+/// The columns of `user` behind those, in MySQL's order. Roles came later.
+pub(super) const ROLE_PRIVILEGES: [(&str, Privilege); 2] =
+    [("Create_role_priv", Privilege::CreateRole), ("Drop_role_priv", Privilege::DropRole)];
+
+/// The members of `user.ssl_type`, in MySQL's order.
+const TRANSPORTS: [&str; 4] = ["", "ANY", "X509", "SPECIFIED"];
+
+/// The columns of `db`, in MySQL's order.
+pub(super) const DATABASE_PRIVILEGES: [(&str, Privilege); 19] = [
+    ("Select_priv", Privilege::Select),
+    ("Insert_priv", Privilege::Insert),
+    ("Update_priv", Privilege::Update),
+    ("Delete_priv", Privilege::Delete),
+    ("Create_priv", Privilege::Create),
+    ("Drop_priv", Privilege::Drop),
+    ("Grant_priv", Privilege::GrantOption),
+    ("References_priv", Privilege::References),
+    ("Index_priv", Privilege::Index),
+    ("Alter_priv", Privilege::Alter),
+    ("Create_tmp_table_priv", Privilege::CreateTemporaryTables),
+    ("Lock_tables_priv", Privilege::LockTables),
+    ("Create_view_priv", Privilege::CreateView),
+    ("Show_view_priv", Privilege::ShowView),
+    ("Create_routine_priv", Privilege::CreateRoutine),
+    ("Alter_routine_priv", Privilege::AlterRoutine),
+    ("Execute_priv", Privilege::Execute),
+    ("Event_priv", Privilege::Event),
+    ("Trigger_priv", Privilege::Trigger),
+];
+
+/// The members of `tables_priv.Table_priv`, in MySQL's order.
+pub(super) const TABLE_PRIVILEGES: [(&str, Privilege); 13] = [
+    ("Select", Privilege::Select),
+    ("Insert", Privilege::Insert),
+    ("Update", Privilege::Update),
+    ("Delete", Privilege::Delete),
+    ("Create", Privilege::Create),
+    ("Drop", Privilege::Drop),
+    ("Grant", Privilege::GrantOption),
+    ("References", Privilege::References),
+    ("Index", Privilege::Index),
+    ("Alter", Privilege::Alter),
+    ("Create View", Privilege::CreateView),
+    ("Show view", Privilege::ShowView),
+    ("Trigger", Privilege::Trigger),
+];
+
+fn text(name: &str, len: u32) -> ColumnDef {
+    ColumnDef::new(name, SqlType::Varchar { len }, false, Collation::Utf8mb4_0900Bin)
+}
+
+fn host(name: &str) -> ColumnDef {
+    ColumnDef::new(name, SqlType::Varchar { len: MAX_HOST as u32 }, false, Collation::AsciiGeneralCi)
+}
+
+fn no_or_yes(name: &str) -> ColumnDef {
+    let members = Members::new(["N", "Y"], Collation::Utf8mb3GeneralCi);
+    ColumnDef::new(name, SqlType::Enum(members.into()), false, Collation::Utf8mb3GeneralCi)
+}
+
+fn nullable(column: ColumnDef) -> ColumnDef {
+    ColumnDef { nullable: true, ..column }
+}
+
+fn table(name: &str, columns: Vec<ColumnDef>, key: &[&str]) -> TableSpec {
+    TableSpec {
+        database: SYSTEM_DATABASE.into(),
+        name: name.into(),
+        columns,
+        indexes: vec![IndexSpec {
+            kind: IndexSpecKind::Primary,
+            parts: key.iter().map(|column| IndexSpecPart::new(*column)).collect(),
+            ..IndexSpec::default()
+        }],
+        ..TableSpec::default()
+    }
+}
+
+pub(super) fn user_table(name: &str) -> TableSpec {
+    let of = |privileges: &[(&str, Privilege)]| -> Vec<ColumnDef> {
+        privileges.iter().map(|(name, _)| no_or_yes(name)).collect()
+    };
+    let moment = ColumnDef::new(
+        "password_last_changed",
+        SqlType::DateTime { fsp: 0 },
+        true,
+        Collation::Utf8mb3GeneralCi,
+    );
+    let number = |name: &str| ColumnDef::new(name, SqlType::Int { unsigned: true }, true, Collation::Binary);
+    let transports = Members::new(TRANSPORTS, Collation::Utf8mb3GeneralCi);
+    let transport =
+        ColumnDef::new("ssl_type", SqlType::Enum(transports.into()), false, Collation::Utf8mb3GeneralCi);
+    let bytes = |name: &str| ColumnDef::new(name, SqlType::Varbinary { len: 255 }, false, Collation::Binary);
+    let mut columns = vec![host("Host"), text("User", MAX_USER as u32)];
+    columns.extend(of(&USER_PRIVILEGES));
+    columns.push(transport);
+    columns.extend(["ssl_cipher", "x509_issuer", "x509_subject"].map(bytes));
+    let limits = ["max_questions", "max_updates", "max_connections", "max_user_connections"];
+    columns.extend(limits.map(|name| ColumnDef { nullable: false, ..number(name) }));
+    columns.extend([text("plugin", 64), nullable(text("authentication_string", 255))]);
+    columns.extend([no_or_yes("password_expired"), moment, number("password_lifetime")]);
+    columns.push(no_or_yes("account_locked"));
+    columns.extend(of(&ROLE_PRIVILEGES));
+    table(name, columns, &["Host", "User"])
+}
+
+pub(super) fn database_table() -> TableSpec {
+    let mut columns = vec![host("Host"), text("Db", 64), text("User", MAX_USER as u32)];
+    columns.extend(DATABASE_PRIVILEGES.iter().map(|(name, _)| no_or_yes(name)));
+    table(DATABASES, columns, &["Host", "User", "Db"])
+}
+
+pub(super) fn tables_table() -> TableSpec {
+    let members = Members::new(TABLE_PRIVILEGES.map(|(name, _)| name), Collation::Utf8mb3GeneralCi);
+    let privileges =
+        ColumnDef::new("Table_priv", SqlType::Set(members.into()), false, Collation::Utf8mb3GeneralCi);
+    let moment = ColumnDef::new("Timestamp", SqlType::DateTime { fsp: 0 }, true, Collation::Utf8mb3GeneralCi);
+    let columns = vec![
+        host("Host"),
+        text("Db", 64),
+        text("User", MAX_USER as u32),
+        text("Table_name", 64),
+        text("Grantor", 288),
+        moment,
+        privileges,
+    ];
+    table(TABLES, columns, &["Host", "User", "Db", "Table_name"])
+}
+
+pub(super) fn dynamic_table() -> TableSpec {
+    let columns =
+        vec![text("USER", MAX_USER as u32), host("HOST"), text("PRIV", 32), no_or_yes("WITH_GRANT_OPTION")];
+    table(DYNAMIC, columns, &["USER", "HOST", "PRIV"])
+}
