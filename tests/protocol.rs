@@ -236,6 +236,36 @@ fn a_statement_ends_when_its_client_has_gone() {
     assert_eq!(client.rows("SELECT COUNT(*), MIN(a) FROM d.t"), vec![vec![text("500"), text("-1")]]);
 }
 
+#[test]
+fn clients_are_told_the_number_of_the_row_that_was_inserted_or_changed() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let server = Served::start(directory.path(), &[]);
+    let mut client = server.connect();
+    client.run("CREATE DATABASE d");
+    client.run("USE d");
+    client.run("CREATE TABLE t (id INT PRIMARY KEY AUTO_INCREMENT, n VARCHAR(9) UNIQUE, v INT)");
+    for (sql, number) in [
+        ("INSERT INTO t (n) VALUES ('a'), ('b')", 1),
+        ("INSERT INTO t (n, v) VALUES ('a', 1) ON DUPLICATE KEY UPDATE v = 5", 1),
+        ("INSERT INTO t (n, v) VALUES ('a', 1) ON DUPLICATE KEY UPDATE v = 5", 0),
+        ("INSERT INTO t (n, v) VALUES ('a', 1), ('b', 1) ON DUPLICATE KEY UPDATE v = 6", 2),
+        ("INSERT INTO t (id, n) VALUES (77, 'c')", 77),
+        ("INSERT INTO t (n) VALUES ('d'), ('a') ON DUPLICATE KEY UPDATE v = 7", 78),
+        ("INSERT INTO t (n) VALUES ('a') ON DUPLICATE KEY UPDATE id = 90", 90),
+        ("INSERT INTO t (n) VALUES ('b') ON DUPLICATE KEY UPDATE v = 9, id = LAST_INSERT_ID(id)", 2),
+        ("INSERT IGNORE INTO t (n) VALUES ('a')", 0),
+        ("UPDATE t SET v = 10", 0),
+    ] {
+        client.send(command::QUERY, sql.as_bytes()).expect("sent");
+        let done = client.read().expect("an answer");
+        assert_eq!((done[0], done[2]), (0, number), "{sql}: {done:?}");
+    }
+    client.run("INSERT INTO t (n) VALUES ('e')");
+    client.run("INSERT INTO t (n) VALUES ('a') ON DUPLICATE KEY UPDATE v = 11");
+    let number = client.rows("SELECT LAST_INSERT_ID() = (SELECT id FROM t WHERE n = 'e')");
+    assert_eq!(number, vec![vec![text("1")]]);
+}
+
 /// One that is idle has longer than one that is in the middle of something.
 #[test]
 fn the_rest_of_what_was_begun_has_to_come_in_time() {

@@ -20,10 +20,27 @@ def connect(database=None):
     return pymysql.connect(host=HOST, port=PORT, user="root", database=database, charset="utf8mb4")
 
 
+def has_mysqlclient():
+    try:
+        import MySQLdb
+    except ImportError:
+        return False
+    return "pymysql" not in MySQLdb.__name__
+
+
 def make_database():
     with connect() as connection, connection.cursor() as cursor:
         cursor.execute("DROP DATABASE IF EXISTS clients")
         cursor.execute("CREATE DATABASE clients")
+
+
+def mysqlclient(account):
+    """Its connection, if it is here."""
+    if not has_mysqlclient():
+        return []
+    import MySQLdb
+
+    return [("mysqlclient", MySQLdb.connect(**account, charset="utf8mb4"))]
 
 
 def drivers():
@@ -37,7 +54,7 @@ def drivers():
         ("pymysql", connect("clients")),
         ("connector", mysql.connector.connect(**plain, use_pure=True)),
         ("connector in C", mysql.connector.connect(**plain)),
-    ]:
+    ] + mysqlclient(plain):
         cursor = connection.cursor()
         cursor.execute("DROP TABLE IF EXISTS d")
         cursor.execute(
@@ -57,8 +74,10 @@ def drivers():
         try:
             cursor.execute("INSERT INTO d (id) VALUES (1)")
             raise AssertionError(f"{name}: a key twice")
-        except (pymysql.IntegrityError, mysql.connector.IntegrityError) as error:
-            assert error.args[0] == 1062, error
+        except AssertionError:
+            raise
+        except Exception as error:
+            assert error.args[0] == 1062 and "IntegrityError" in type(error).__name__, error
         connection.close()
     connection = mysql.connector.connect(**plain, use_pure=True)
     cursor = connection.cursor(prepared=True)
@@ -96,7 +115,7 @@ def sqlalchemy():
         author = relationship("Author", back_populates="books")
         __table_args__ = (sa.Index("by_kind", "kind", "price"), sa.CheckConstraint("price >= 0", name="paid"))
 
-    for driver in ("pymysql", "mysqlconnector"):
+    for driver in ("pymysql", "mysqlconnector") + (("mysqldb",) if has_mysqlclient() else ()):
         engine = sa.create_engine(f"mysql+{driver}://root@{HOST}:{PORT}/clients")
         Base.metadata.drop_all(engine)
         Base.metadata.create_all(engine)
@@ -137,9 +156,10 @@ def django():
     """Migrations of the applications that come with it, and introspection."""
     import pymysql
 
-    # It asks for mysqlclient's version.
-    pymysql.version_info = (2, 2, 7, "final", 0)
-    pymysql.install_as_MySQLdb()
+    if not has_mysqlclient():
+        # It asks for mysqlclient's version.
+        pymysql.version_info = (2, 2, 7, "final", 0)
+        pymysql.install_as_MySQLdb()
     import django
     from django.conf import settings
 

@@ -217,6 +217,44 @@ fn a_server_is_found_wherever_its_socket_is() {
 }
 
 #[test]
+fn a_server_is_known_by_its_certificate_where_that_is_asked_for() {
+    use leafline_server::tls::{CERTIFICATE_NAME, Tls};
+    let place = Place::new();
+    let dir = place.full();
+    let before = dump(&dir, &[]);
+    let server = Served::start(&dir, &[]);
+    let url = format!("mysql://root@{}", server.address);
+    let (own, other) = (dir.join(CERTIFICATE_NAME), place.path("other"));
+    assert_eq!(succeed(&["dump", &url, "--tls-ca", text(&own)]), before);
+    let copy = place.path("copy");
+    succeed(&["import", text(&copy), "--from", &url, "--tls-ca", text(&own)]);
+    std::fs::create_dir(&other).unwrap();
+    Tls::own(&other).unwrap();
+    let missing = place.path("missing");
+    for (file, why) in [
+        (other.join(CERTIFICATE_NAME), "certificate"),
+        (other.join("server-key.pem"), "no certificate in PEM form"),
+        (missing, "missing"),
+    ] {
+        for words in [&["dump", &url][..], &["import", text(&place.path("new")), "--from", &url]] {
+            let (code, out, err) = run(&[words, &["--tls-ca", text(&file)]].concat());
+            assert!(code != 0 && out.is_empty() && err.contains(why), "{why}: {out} {err}");
+        }
+    }
+    let socket = format!("mysql://root@/?socket={}", dir.join("leafline.sock").display());
+    for source in [socket.as_str(), text(&dir)] {
+        let (code, _, err) = run(&["dump", source, "--tls-ca", text(&own)]);
+        assert!(code != 0 && err.contains("--tls-ca"), "{err}");
+    }
+    assert!(server.terminate());
+    let server = Served::start(&dir, &["--no-tls"]);
+    let url = format!("mysql://root@{}", server.address);
+    let (code, _, err) = run(&["dump", &url, "--tls-ca", text(&own)]);
+    assert!(code != 0 && err.contains("no TLS"), "{err}");
+    assert_eq!(succeed(&["dump", &url]), before);
+}
+
+#[test]
 fn a_database_that_is_served_is_dumped_at_one_moment_while_others_write() {
     let place = Place::new();
     let dir = place.full();

@@ -5,8 +5,8 @@ use bytes::Bytes;
 use futures_util::{StreamExt, TryStreamExt, stream};
 use mysql_async::prelude::{BatchQuery, Query, Queryable, WithParams};
 use mysql_async::{
-    Compression, Conn, Deserialized, Error, Opts, OptsBuilder, Pool, PoolConstraints, PoolOpts, Serialized, SslOpts, TxOpts, Value,
-    params,
+    Compression, Conn, Deserialized, Error, Opts, OptsBuilder, Pool, PoolConstraints, PoolOpts, Serialized,
+    SslOpts, TxOpts, Value, params,
 };
 use rust_decimal::Decimal;
 use serde_json::json;
@@ -20,7 +20,9 @@ fn options(server: &Server, way: Way) -> OptsBuilder {
         // As its connections are, compressed or not.
         Way::Tcp => tcp.compression(Some(Compression::fast())),
         Way::Tls => {
-            let ssl = SslOpts::default().with_root_certs(vec![server.authority.clone().into()]).with_disable_built_in_roots(true);
+            let ssl = SslOpts::default()
+                .with_root_certs(vec![server.authority.clone().into()])
+                .with_disable_built_in_roots(true);
             tcp.ssl_opts(Some(ssl))
         }
         Way::Socket => options.socket(Some(&server.socket)),
@@ -32,11 +34,15 @@ pub async fn run(server: &Server, way: Way) -> Outcome {
     let cipher: Option<(String, String)> = connection.query_first("SHOW STATUS LIKE 'Ssl_cipher'").await?;
     ensure("encrypted", cipher.is_some_and(|(_, cipher)| !cipher.is_empty()), way == Way::Tls)?;
     // Several statements in one, of which each may have rows.
-    connection.query_drop("DROP DATABASE IF EXISTS clients_async; CREATE DATABASE clients_async; USE clients_async").await?;
+    connection
+        .query_drop("DROP DATABASE IF EXISTS clients_async; CREATE DATABASE clients_async; USE clients_async")
+        .await?;
     connection.disconnect().await?;
     let constraints = PoolConstraints::new(1, 3).ok_or("no pool")?;
-    let options_of_pool: Opts =
-        options(server, way).db_name(Some("clients_async")).pool_opts(PoolOpts::default().with_constraints(constraints)).into();
+    let options_of_pool: Opts = options(server, way)
+        .db_name(Some("clients_async"))
+        .pool_opts(PoolOpts::default().with_constraints(constraints))
+        .into();
     let pool = Pool::new(options_of_pool);
     let mut connection = pool.get_conn().await?;
     types(&mut connection).await.map_err(within("types"))?;
@@ -66,11 +72,15 @@ async fn types(connection: &mut Conn) -> Outcome {
         .await?;
     let decimal = Decimal::new(-123_456_789_012_345_678, 4);
     let moment: PrimitiveDateTime = datetime!(2024-02-29 23:59:59.000_001);
-    let at = -(time::Duration::hours(838) + time::Duration::minutes(59) + time::Duration::microseconds(58_999_999));
+    let at = -(time::Duration::hours(838)
+        + time::Duration::minutes(59)
+        + time::Duration::microseconds(58_999_999));
     let text = "é🦀".repeat(40_000);
     let bytes: Vec<u8> = (0..=255).cycle().take(70_000).collect();
     let document = json!({"k": [1, 2.5, null, "é🦀"]});
-    let insert = connection.prep("INSERT INTO types VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)").await?;
+    let insert = connection
+        .prep("INSERT INTO types VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")
+        .await?;
     let values: Vec<Value> = vec![
         1.into(),
         i8::MIN.into(),
@@ -97,13 +107,20 @@ async fn types(connection: &mut Conn) -> Outcome {
     connection.exec_drop(&insert, nulls).await?;
     let numbers: Option<Numbers> =
         connection.exec_first("SELECT i8, u8, i64, u64, f, d, n, y FROM types WHERE id = ?", (1,)).await?;
-    ensure("numbers", numbers, Some((i8::MIN, u8::MAX, i64::MIN, u64::MAX, 1.5, f64::MIN_POSITIVE, decimal, 2155)))?;
+    ensure(
+        "numbers",
+        numbers,
+        Some((i8::MIN, u8::MAX, i64::MIN, u64::MAX, 1.5, f64::MIN_POSITIVE, decimal, 2155)),
+    )?;
     let sql = "SELECT day, moment, stamp, at FROM types WHERE id = 1";
-    for moments in [connection.exec_first::<Moments, _, _>(sql, ()).await?, connection.query_first(sql).await?] {
+    for moments in
+        [connection.exec_first::<Moments, _, _>(sql, ()).await?, connection.query_first(sql).await?]
+    {
         ensure("moments", moments, Some((date!(1000 - 01 - 01), moment, moment, at)))?;
     }
     let sql = "SELECT t, bl, bits, en, j FROM types WHERE id = 1";
-    for others in [connection.exec_first::<Others, _, _>(sql, ()).await?, connection.query_first(sql).await?] {
+    for others in [connection.exec_first::<Others, _, _>(sql, ()).await?, connection.query_first(sql).await?]
+    {
         let (found, blob, bits, member, json) = others.ok_or("no row")?;
         ensure("long values", found == text && blob == bytes, true)?;
         ensure("others", (bits, member, json.0), (vec![1, 1], "two".into(), document.clone()))?;
@@ -114,15 +131,22 @@ async fn types(connection: &mut Conn) -> Outcome {
 }
 
 async fn batches(connection: &mut Conn) -> Outcome {
-    "CREATE TABLE batch (id BIGINT PRIMARY KEY AUTO_INCREMENT, n INT NOT NULL, t VARCHAR(40))".ignore(&mut *connection).await?;
+    "CREATE TABLE batch (id BIGINT PRIMARY KEY AUTO_INCREMENT, n INT NOT NULL, t VARCHAR(40))"
+        .ignore(&mut *connection)
+        .await?;
     "INSERT INTO batch (n, t) VALUES (:n, :t)"
-        .with((0..500).map(|number| params! { "n" => number, "t" => (number % 2 == 0).then(|| format!("é🦀 {number}")) }))
+        .with((0..500).map(
+            |number| params! { "n" => number, "t" => (number % 2 == 0).then(|| format!("é🦀 {number}")) },
+        ))
         .batch(&mut *connection)
         .await?;
     ensure("last_insert_id", connection.last_insert_id(), Some(500))?;
     let found: Option<(i64, i64)> = connection.query_first("SELECT COUNT(*), COUNT(t) FROM batch").await?;
     ensure("rows of a batch", found, Some((500, 250)))?;
-    let same: Vec<i32> = "SELECT n FROM batch WHERE n < :n OR n < :n ORDER BY n".with(params! { "n" => 3 }).fetch(&mut *connection).await?;
+    let same: Vec<i32> = "SELECT n FROM batch WHERE n < :n OR n < :n ORDER BY n"
+        .with(params! { "n" => 3 })
+        .fetch(&mut *connection)
+        .await?;
     ensure("a parameter that is named twice", same, vec![0, 1, 2])
 }
 
@@ -146,7 +170,9 @@ async fn results(connection: &mut Conn) -> Outcome {
     drop(rows);
     ensure("rows that are streamed", (count, texts), (50_000, 25_000))?;
     // Left in the middle: the connection reads what is left of it.
-    let mut rows = connection.query_stream::<(i64, i64), _>("SELECT a.id, b.id FROM batch a, batch b LIMIT 100000").await?;
+    let mut rows = connection
+        .query_stream::<(i64, i64), _>("SELECT a.id, b.id FROM batch a, batch b LIMIT 100000")
+        .await?;
     rows.next().await.ok_or("no row")??;
     drop(rows);
     ensure("after it", connection.query_first("SELECT 7").await?, Some(7))
@@ -167,7 +193,9 @@ async fn transactions(connection: &mut Conn) -> Outcome {
     }
     transaction.commit().await?;
     match connection.query_drop("INSERT INTO batch (id, n) VALUES (1, 1)").await {
-        Err(Error::Server(error)) => ensure("a key twice", (error.code, error.state.as_str()), (1062, "23000")),
+        Err(Error::Server(error)) => {
+            ensure("a key twice", (error.code, error.state.as_str()), (1062, "23000"))
+        }
         other => Err(format!("a key twice: {other:?}").into()),
     }
 }
@@ -178,10 +206,12 @@ async fn load(connection: &mut Conn) -> Outcome {
     connection.set_infile_handler(async {
         // Pieces end where they happen to.
         let lines: String = (0..50_000).map(|number| format!("{number},\"é, {number}\"\n")).collect();
-        let pieces: Vec<_> = lines.as_bytes().chunks(4097).map(|piece| Ok(Bytes::copy_from_slice(piece))).collect();
+        let pieces: Vec<_> =
+            lines.as_bytes().chunks(4097).map(|piece| Ok(Bytes::copy_from_slice(piece))).collect();
         Ok(stream::iter(pieces).boxed())
     });
-    let load = r#"LOAD DATA LOCAL INFILE 'anything' INTO TABLE loaded FIELDS TERMINATED BY ',' ENCLOSED BY '"'"#;
+    let load =
+        r#"LOAD DATA LOCAL INFILE 'anything' INTO TABLE loaded FIELDS TERMINATED BY ',' ENCLOSED BY '"'"#;
     load.ignore(&mut *connection).await?;
     let found: Option<(i64, String)> = connection.query_first("SELECT COUNT(*), MAX(t) FROM loaded").await?;
     ensure("rows of a file", found, Some((50_000, "é, 9999".into())))?;
@@ -190,9 +220,12 @@ async fn load(connection: &mut Conn) -> Outcome {
 
 /// COM_RESET_CONNECTION: variables, temporary tables and transactions are gone, the database stays.
 async fn reset(connection: &mut Conn) -> Outcome {
-    connection.query_drop("SET @x = 1; CREATE TEMPORARY TABLE temporary (a INT); BEGIN; DELETE FROM loaded").await?;
+    connection
+        .query_drop("SET @x = 1; CREATE TEMPORARY TABLE temporary (a INT); BEGIN; DELETE FROM loaded")
+        .await?;
     ensure("reset", connection.reset().await?, true)?;
-    let found: Option<(Option<i32>, String, i64)> = connection.query_first("SELECT @x, DATABASE(), (SELECT COUNT(*) FROM loaded)").await?;
+    let found: Option<(Option<i32>, String, i64)> =
+        connection.query_first("SELECT @x, DATABASE(), (SELECT COUNT(*) FROM loaded)").await?;
     ensure("after a reset", found, Some((None, "clients_async".into(), 50_000)))?;
     match connection.query_drop("SELECT * FROM temporary").await {
         Err(Error::Server(error)) => ensure("a temporary table", error.code, 1146),
@@ -208,7 +241,12 @@ async fn together(pool: &Pool) -> Outcome {
             tokio::spawn(async move {
                 let mut connection = pool.get_conn().await?;
                 connection.exec_drop("INSERT INTO batch (n, t) VALUES (?, 'task')", (number,)).await?;
-                connection.exec_first::<i64, _, _>("SELECT COUNT(*) FROM batch WHERE t = 'task' AND n = ?", (number,)).await
+                connection
+                    .exec_first::<i64, _, _>(
+                        "SELECT COUNT(*) FROM batch WHERE t = 'task' AND n = ?",
+                        (number,),
+                    )
+                    .await
             })
         })
         .collect();

@@ -6,7 +6,9 @@ use rust_decimal::Decimal;
 use serde_json::json;
 use sqlx::mysql::{MySqlConnectOptions, MySqlPoolOptions, MySqlSslMode};
 use sqlx::types::Json;
-use sqlx::{Acquire, Connection, Executor, MySqlConnection, MySqlPool, Row, query, query_as, query_scalar, raw_sql};
+use sqlx::{
+    Acquire, Connection, Executor, MySqlConnection, MySqlPool, Row, query, query_as, query_scalar, raw_sql,
+};
 use time::macros::{date, datetime, time};
 use time::{Date, OffsetDateTime, PrimitiveDateTime, Time};
 
@@ -22,8 +24,11 @@ fn options(server: &Server, way: Way) -> MySqlConnectOptions {
 
 pub async fn run(server: &Server, way: Way) -> Outcome {
     let mut connection = MySqlConnection::connect_with(&options(server, way)).await?;
-    raw_sql("DROP DATABASE IF EXISTS clients_sqlx; CREATE DATABASE clients_sqlx").execute(&mut connection).await?;
-    let cipher: (String, String) = query_as("SHOW STATUS LIKE 'Ssl_cipher'").fetch_one(&mut connection).await?;
+    raw_sql("DROP DATABASE IF EXISTS clients_sqlx; CREATE DATABASE clients_sqlx")
+        .execute(&mut connection)
+        .await?;
+    let cipher: (String, String) =
+        query_as("SHOW STATUS LIKE 'Ssl_cipher'").fetch_one(&mut connection).await?;
     ensure("encrypted", !cipher.1.is_empty(), way == Way::Tls)?;
     connection.close().await?;
     let pool = MySqlPoolOptions::new()
@@ -41,7 +46,9 @@ pub async fn run(server: &Server, way: Way) -> Outcome {
     pool.close().await;
     let wrong = options(server, way).password("wrong");
     match MySqlConnection::connect_with(&wrong).await {
-        Err(sqlx::Error::Database(error)) => ensure("a wrong password", error.code().as_deref(), Some("28000")),
+        Err(sqlx::Error::Database(error)) => {
+            ensure("a wrong password", error.code().as_deref(), Some("28000"))
+        }
         other => Err(format!("a wrong password: {other:?}").into()),
     }
 }
@@ -151,21 +158,24 @@ type Nulls = (
 );
 
 async fn nulls(pool: &MySqlPool) -> Outcome {
-    query("INSERT INTO types (id, i8, u64, d, n, day, at, stamp, v, bl) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")
-        .bind(9)
-        .bind(None::<i8>)
-        .bind(None::<u64>)
-        .bind(None::<f64>)
-        .bind(None::<Decimal>)
-        .bind(None::<Date>)
-        .bind(None::<Time>)
-        .bind(None::<OffsetDateTime>)
-        .bind(None::<&str>)
-        .bind(None::<&[u8]>)
-        .execute(pool)
+    query(
+        "INSERT INTO types (id, i8, u64, d, n, day, at, stamp, v, bl) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+    )
+    .bind(9)
+    .bind(None::<i8>)
+    .bind(None::<u64>)
+    .bind(None::<f64>)
+    .bind(None::<Decimal>)
+    .bind(None::<Date>)
+    .bind(None::<Time>)
+    .bind(None::<OffsetDateTime>)
+    .bind(None::<&str>)
+    .bind(None::<&[u8]>)
+    .execute(pool)
+    .await?;
+    let found: Nulls = query_as("SELECT i8, u64, d, n, day, at, stamp, v, bl FROM types WHERE id = 9")
+        .fetch_one(pool)
         .await?;
-    let found: Nulls =
-        query_as("SELECT i8, u64, d, n, day, at, stamp, v, bl FROM types WHERE id = 9").fetch_one(pool).await?;
     ensure("NULLs", found, (None, None, None, None, None, None, None, None, None))?;
     let none: Option<(i64,)> = query_as("SELECT i64 FROM types WHERE id = 1000").fetch_optional(pool).await?;
     ensure("no row", none, None)
@@ -177,7 +187,8 @@ async fn transactions(pool: &MySqlPool) -> Outcome {
         .await?;
     let sum = "SELECT CAST(SUM(amount) AS SIGNED) FROM accounts";
     let mut transaction = pool.begin().await?;
-    let matched = query("UPDATE accounts SET amount = amount WHERE id < ?").bind(3).execute(&mut *transaction).await?;
+    let matched =
+        query("UPDATE accounts SET amount = amount WHERE id < ?").bind(3).execute(&mut *transaction).await?;
     ensure("rows that match are counted", matched.rows_affected(), 2)?;
     query("UPDATE accounts SET amount = 0").execute(&mut *transaction).await?;
     ensure("inside", query_scalar::<_, i64>(sum).fetch_one(&mut *transaction).await?, 0)?;
@@ -212,7 +223,11 @@ async fn streams(pool: &MySqlPool) -> Outcome {
     let mut rows = query(sql).bind(ROWS).fetch(&mut *connection);
     rows.try_next().await?.ok_or("no row")?;
     drop(rows);
-    ensure("after a result that was left", query_scalar::<_, i64>("SELECT 7").fetch_one(&mut *connection).await?, 7)
+    ensure(
+        "after a result that was left",
+        query_scalar::<_, i64>("SELECT 7").fetch_one(&mut *connection).await?,
+        7,
+    )
 }
 
 /// More than a connection remembers, so that some are closed.
@@ -223,7 +238,11 @@ async fn many_statements(pool: &MySqlPool) -> Outcome {
         let found: i64 = query_scalar(sqlx::AssertSqlSafe(sql)).bind(1).fetch_one(&mut *connection).await?;
         ensure("a statement", found, number + 1)?;
     }
-    let unkept: i64 = query_scalar("SELECT CAST(? AS SIGNED)").bind(3).persistent(false).fetch_one(&mut *connection).await?;
+    let unkept: i64 = query_scalar("SELECT CAST(? AS SIGNED)")
+        .bind(3)
+        .persistent(false)
+        .fetch_one(&mut *connection)
+        .await?;
     ensure("a statement that is not kept", unkept, 3)?;
     connection.ping().await?;
     Ok(())
@@ -251,8 +270,15 @@ async fn together(pool: &MySqlPool) -> Outcome {
         .map(|number| {
             let pool = pool.clone();
             tokio::spawn(async move {
-                query("INSERT INTO accounts VALUES (?, ?)").bind(100 + number).bind(number).execute(&pool).await?;
-                query_scalar::<_, i64>("SELECT COUNT(*) FROM accounts WHERE id = ?").bind(100 + number).fetch_one(&pool).await
+                query("INSERT INTO accounts VALUES (?, ?)")
+                    .bind(100 + number)
+                    .bind(number)
+                    .execute(&pool)
+                    .await?;
+                query_scalar::<_, i64>("SELECT COUNT(*) FROM accounts WHERE id = ?")
+                    .bind(100 + number)
+                    .fetch_one(&pool)
+                    .await
             })
         })
         .collect();
@@ -264,11 +290,14 @@ async fn together(pool: &MySqlPool) -> Outcome {
 
 /// What sqlx's own migrations need: named locks, a table of what has run.
 async fn migrations(pool: &MySqlPool) -> Outcome {
-    let migrator = sqlx::migrate::Migrator::new(std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("migrations")).await?;
+    let migrator =
+        sqlx::migrate::Migrator::new(std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("migrations"))
+            .await?;
     migrator.run(pool).await?;
     migrator.run(pool).await?;
     let rows: i64 = query_scalar("SELECT COUNT(*) FROM notes").fetch_one(pool).await?;
     ensure("rows of a migration", rows, 2)?;
-    let ran: i64 = query_scalar("SELECT COUNT(*) FROM _sqlx_migrations WHERE success").fetch_one(pool).await?;
+    let ran: i64 =
+        query_scalar("SELECT COUNT(*) FROM _sqlx_migrations WHERE success").fetch_one(pool).await?;
     ensure("migrations", ran, 2)
 }

@@ -77,6 +77,9 @@ pub fn run(options: &DumpOptions) -> Result<(), Failure> {
             "rows on standard output have no definitions with them: leave options of these out".into(),
         ));
     }
+    if options.tls_ca.is_some() && !Address::is_one(&options.source) {
+        return Err(Failure::Message("--tls-ca is for the address of a server".into()));
+    }
     let mut names = options.names.clone();
     let place = match Address::is_one(&options.source) {
         true if options.socket.is_some() => {
@@ -85,7 +88,9 @@ pub fn run(options: &DumpOptions) -> Result<(), Failure> {
             ));
         }
         true => {
-            let address = Address::parse(&options.source).map_err(Failure::Message)?;
+            let address = Address::parse(&options.source);
+            let address = address.and_then(|address| address.vouched_for(options.tls_ca.as_deref()));
+            let address = address.map_err(Failure::Message)?;
             if names.is_empty() {
                 names.extend(address.database.as_deref().map(quoted));
             }

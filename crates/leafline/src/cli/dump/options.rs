@@ -46,6 +46,10 @@ pub struct DumpOptions {
     /// Tables that are dumped at a time, with --output [default: one for each core]
     #[arg(long, value_name = "N", requires = "output", value_parser = super::super::args::parse_threads)]
     pub threads: Option<usize>,
+    /// Certificates, in PEM form, one of which has signed that of the server at an address, or is it (server-cert.pem in a directory of
+    /// Leafline's); without it any certificate is taken
+    #[arg(long, value_name = "FILE")]
+    pub tls_ca: Option<PathBuf>,
     /// Memory for pages
     #[arg(long, value_name = "SIZE", default_value_t = Size(128 << 20))]
     pub buffer_pool_size: Size,

@@ -39,6 +39,9 @@ pub struct ImportOptions {
     /// Tables that are read at a time, with --from [default: one for each core]
     #[arg(long, value_name = "N", requires = "from", value_parser = super::super::args::parse_threads)]
     pub threads: Option<usize>,
+    /// Certificates, in PEM form, one of which has signed that of the server of --from, or is it; without it any certificate is taken
+    #[arg(long, value_name = "FILE", requires = "from")]
+    pub tls_ca: Option<PathBuf>,
     /// Memory for pages
     #[arg(long, value_name = "SIZE", default_value_t = Size(128 << 20))]
     pub buffer_pool_size: Size,

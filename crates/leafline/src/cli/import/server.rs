@@ -27,7 +27,8 @@ pub fn run(
     database: &Database,
     report: &mut Report,
 ) -> Result<(), Failure> {
-    let address = Address::parse(url).map_err(Failure::Message)?;
+    let address = Address::parse(url).and_then(|address| address.vouched_for(options.tls_ca.as_deref()));
+    let address = address.map_err(Failure::Message)?;
     let names: Vec<String> = match (&address.database, &options.table[..]) {
         (None, []) => Vec::new(),
         (None, _) => return Err(Failure::Message("--table needs the name of a database in --from".into())),

@@ -1,6 +1,6 @@
 //! Where a server is, and who asks.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// A server, as `mysql://[user[:password]@][host[:port]][/database][?socket=PATH]` names it. Parts of it may have `%XX` for a byte.
 #[derive(Clone, PartialEq, Eq)]
@@ -17,6 +17,8 @@ pub struct Address {
     pub socket: Option<PathBuf>,
     /// The database.
     pub database: Option<String>,
+    /// A file of certificates, one of which has to have signed the server's, or to be it.
+    pub authority: Option<PathBuf>,
 }
 
 impl std::fmt::Debug for Address {
@@ -53,6 +55,20 @@ impl Address {
             port: 3306,
             socket: Some(socket),
             database: None,
+            authority: None,
+        }
+    }
+
+    /// The same server, which has to prove that it is by a certificate that this file vouches for, if there is one.
+    ///
+    /// # Errors
+    /// A socket has no certificate.
+    pub fn vouched_for(self, authority: Option<&Path>) -> Result<Address, String> {
+        match authority {
+            Some(_) if self.socket.is_some() => {
+                Err("--tls-ca is for servers over TCP, not for a socket".into())
+            }
+            _ => Ok(Address { authority: authority.map(Path::to_owned), ..self }),
         }
     }
 

@@ -99,6 +99,8 @@ impl Client {
         }
         if !self.is_private && offered & u64::from(SSL) != 0 {
             capabilities |= SSL;
+        } else if address.authority.is_some() {
+            return Err(self.strange("it offers no TLS, so nobody vouches for it"));
         }
         let mut login = capabilities.to_le_bytes().to_vec();
         login.extend((1u32 << 30).to_le_bytes());
@@ -106,7 +108,8 @@ impl Client {
         login.extend([0; 23]);
         if capabilities & SSL != 0 {
             self.send(&login)?;
-            let upgraded = self.packets.upgrade(|stream| tls::encrypted(stream, &address.host));
+            let authority = address.authority.as_deref();
+            let upgraded = self.packets.upgrade(|stream| tls::encrypted(stream, &address.host, authority));
             upgraded.map_err(|error| self.lost(error))?;
             self.is_private = true;
         }

@@ -1,28 +1,56 @@
-//! TLS where the server offers it, as MySQL's clients have it by default: nobody who listens learns anything, but the server is not asked who it is.
+//! TLS where the server offers it, as MySQL's clients have it: nobody who listens learns anything. The server is asked who it is where there
+//! is a file of certificates to know it by.
 
 use super::packets::Duplex;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::crypto::{CryptoProvider, ring, verify_tls12_signature, verify_tls13_signature};
+use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
-use rustls::{ClientConfig, ClientConnection, DigitallySignedStruct, Error, SignatureScheme, StreamOwned};
+use rustls::{
+    ClientConfig, ClientConnection, DigitallySignedStruct, Error, RootCertStore, SignatureScheme, StreamOwned,
+};
 use std::io;
+use std::path::Path;
 use std::sync::Arc;
 
 /// The connection, encrypted from here on. What goes wrong with that shows when it is used.
 ///
 /// # Errors
-/// A name of the host that cannot be one.
-pub fn encrypted(stream: Box<dyn Duplex>, host: &str) -> io::Result<Box<dyn Duplex>> {
+/// A name of the host that cannot be one; a file of certificates that is none.
+pub fn encrypted(
+    stream: Box<dyn Duplex>,
+    host: &str,
+    authority: Option<&Path>,
+) -> io::Result<Box<dyn Duplex>> {
     let provider = Arc::new(ring::default_provider());
-    let config = ClientConfig::builder_with_provider(provider.clone())
+    let builder = ClientConfig::builder_with_provider(provider.clone())
         .with_safe_default_protocol_versions()
-        .map_err(io::Error::other)?
-        .dangerous()
-        .with_custom_certificate_verifier(Arc::new(Anybody(provider)))
-        .with_no_client_auth();
+        .map_err(io::Error::other)?;
+    let config = match authority {
+        Some(path) => builder.with_root_certificates(certificates(path)?),
+        None => builder.dangerous().with_custom_certificate_verifier(Arc::new(Anybody(provider))),
+    };
+    let config = config.with_no_client_auth();
     let name = ServerName::try_from(host.to_owned()).map_err(io::Error::other)?;
     let connection = ClientConnection::new(Arc::new(config), name).map_err(io::Error::other)?;
     Ok(Box::new(StreamOwned::new(connection, stream)))
+}
+
+/// The certificates in a file.
+fn certificates(path: &Path) -> io::Result<RootCertStore> {
+    let wrong =
+        |what: String| io::Error::new(io::ErrorKind::InvalidData, format!("{}: {what}", path.display()));
+    let bytes =
+        std::fs::read(path).map_err(|error| io::Error::new(error.kind(), wrong(error.to_string())))?;
+    let mut store = RootCertStore::empty();
+    for certificate in CertificateDer::pem_slice_iter(&bytes) {
+        let certificate = certificate.map_err(|error| wrong(error.to_string()))?;
+        store.add(certificate).map_err(|error| wrong(error.to_string()))?;
+    }
+    match store.is_empty() {
+        true => Err(wrong("it holds no certificate in PEM form".into())),
+        false => Ok(store),
+    }
 }
 
 /// Takes every certificate, of which the server has to have the key.

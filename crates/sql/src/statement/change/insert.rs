@@ -118,7 +118,7 @@ pub(super) struct Counts {
     updated: u64,
     unchanged: u64,
     first_generated: Option<u64>,
-    /// The number in the AUTO_INCREMENT column of the last row that was stored.
+    /// The number in the AUTO_INCREMENT column of the last row that was stored, changed, or found to be as it should be.
     last_number: u64,
 }
 
@@ -336,7 +336,7 @@ impl<'a> Run<'a> {
                 self.bulk.take(&self.row)?;
                 self.counts.inserted += 1;
                 self.counts.first_generated = self.counts.first_generated.or(generated);
-                self.note_number();
+                self.counts.note_number(self.table, &self.row);
             }
             return Ok(());
         }
@@ -351,7 +351,7 @@ impl<'a> Run<'a> {
                     }
                     self.counts.inserted += 1;
                     self.counts.first_generated = self.counts.first_generated.or(generated);
-                    self.note_number();
+                    self.counts.note_number(self.table, &self.row);
                     return self.bulk.note(self.table, &self.row, session, transaction);
                 }
                 Err(TableError::DuplicateEntry { entry, table, index, locator }) => {
@@ -408,7 +408,7 @@ impl<'a> Run<'a> {
             self.counts.deleted += 1;
         }
         self.counts.inserted += 1;
-        self.note_number();
+        self.counts.note_number(self.table, &self.row);
         Ok(true)
     }
 
@@ -443,6 +443,7 @@ impl<'a> Run<'a> {
         values.truncate(columns);
         let rules = &self.insert.rules;
         generate(self.table, rules, &mut values, self.counts.records, execution, session)?;
+        self.counts.note_number(self.table, &values);
         if values == old {
             self.counts.unchanged += 1;
             return Ok(true);
@@ -475,20 +476,22 @@ impl<'a> Run<'a> {
         }
         Ok(true)
     }
+}
 
-    fn note_number(&mut self) {
-        let value = self.table.auto_increment_column().and_then(|column| self.row.get(column));
-        self.counts.last_number = match value {
+impl Counts {
+    fn note_number(&mut self, table: &TableDef, row: &[Value]) {
+        let value = table.auto_increment_column().and_then(|column| row.get(column));
+        self.last_number = match value {
             Some(Value::Int(number)) => *number as u64,
             Some(Value::UInt(number)) => *number,
             _ => 0,
         };
     }
-}
 
-impl Counts {
     fn done(self, insert: &BoundInsert, session: &mut Session) -> Done {
         let warnings = session.warnings.count();
+        // As in MySQL clients are told of a row that ON DUPLICATE KEY UPDATE has changed; LAST_INSERT_ID() is not.
+        let number = if self.inserted + self.updated > 0 { self.last_number } else { 0 };
         let counters = &mut session.counters.access;
         counters.handler_write += self.inserted;
         counters.handler_update += self.updated;
@@ -515,7 +518,7 @@ impl Counts {
             affected,
             matched: affected + self.unchanged,
             last_insert_id: self.first_generated.unwrap_or(0),
-            insert_id: self.first_generated.unwrap_or(self.last_number),
+            insert_id: self.first_generated.unwrap_or(number),
             info,
         }
     }
