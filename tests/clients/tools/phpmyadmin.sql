@@ -48,6 +48,8 @@ SELECT *, IF(`authentication_string` = '', 'N', 'Y') AS `Password` FROM `mysql`.
 SELECT * FROM `mysql`.`user` WHERE `User` = 'root' AND `Host` = '%'; -- rows
 SELECT `plugin` FROM `mysql`.`user` WHERE `User` = 'root' AND `Host` = '%' LIMIT 1; -- rows
 SELECT * FROM `mysql`.`db` WHERE `Db` = 'clients_tools';
+SELECT `Table_name`, `Column_name`, `Column_priv` FROM `mysql`.`columns_priv` WHERE `User` = 'root';
+SELECT * FROM `mysql`.`procs_priv` WHERE `User` = 'root';
 SHOW GRANTS FOR 'root'@'%'; -- rows
 SHOW CREATE USER 'root'@'%'; -- rows
 SHOW GLOBAL STATUS; -- rows

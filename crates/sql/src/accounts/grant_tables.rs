@@ -11,6 +11,8 @@ pub(super) const OUTDATED: &str = "user_outdated";
 pub(super) const DATABASES: &str = "db";
 pub(super) const TABLES: &str = "tables_priv";
 pub(super) const DYNAMIC: &str = "global_grants";
+const COLUMNS: &str = "columns_priv";
+const ROUTINES: &str = "procs_priv";
 
 /// Characters of a host, at most: as in MySQL 5.7. With 255 keys would be too long for pages of 4 KiB.
 pub(super) const MAX_HOST: usize = 60;
@@ -122,11 +124,14 @@ fn table(name: &str, columns: Vec<ColumnDef>, key: &[&str]) -> TableSpec {
         database: SYSTEM_DATABASE.into(),
         name: name.into(),
         columns,
-        indexes: vec![IndexSpec {
-            kind: IndexSpecKind::Primary,
-            parts: key.iter().map(|column| IndexSpecPart::new(*column)).collect(),
-            ..IndexSpec::default()
-        }],
+        indexes: match key {
+            [] => Vec::new(),
+            key => vec![IndexSpec {
+                kind: IndexSpecKind::Primary,
+                parts: key.iter().map(|column| IndexSpecPart::new(*column)).collect(),
+                ..IndexSpec::default()
+            }],
+        },
         ..TableSpec::default()
     }
 }
@@ -180,6 +185,36 @@ pub(super) fn tables_table() -> TableSpec {
         privileges,
     ];
     table(TABLES, columns, &["Host", "User", "Db", "Table_name"])
+}
+
+fn set(name: &str, members: &[&str]) -> ColumnDef {
+    let members = Members::new(members.iter().copied(), Collation::Utf8mb3GeneralCi);
+    ColumnDef::new(name, SqlType::Set(members.into()), false, Collation::Utf8mb3GeneralCi)
+}
+
+/// Those of MySQL's tables that have no rows here, because nothing is granted on columns and routines. Tools ask for them.
+pub(super) fn empty_tables() -> [TableSpec; 2] {
+    let moment =
+        || ColumnDef::new("Timestamp", SqlType::DateTime { fsp: 0 }, true, Collation::Utf8mb3GeneralCi);
+    let account = || vec![host("Host"), text("Db", 64), text("User", MAX_USER as u32)];
+    let mut of_columns = account();
+    of_columns.extend([text("Table_name", 64), text("Column_name", 64), moment()]);
+    of_columns.push(set("Column_priv", &["Select", "Insert", "Update", "References"]));
+    let kinds = Members::new(["FUNCTION", "PROCEDURE"], Collation::Utf8mb3GeneralCi);
+    let kind = SqlType::Enum(kinds.into());
+    let mut of_routines = account();
+    of_routines.push(text("Routine_name", 64));
+    of_routines.push(ColumnDef::new("Routine_type", kind, false, Collation::Utf8mb3GeneralCi));
+    of_routines.extend([
+        text("Grantor", 288),
+        set("Proc_priv", &["Execute", "Alter Routine", "Grant"]),
+        moment(),
+    ]);
+    [
+        // MySQL's key would be too long for pages of 4 KiB.
+        table(COLUMNS, of_columns, &[]),
+        table(ROUTINES, of_routines, &["Host", "User", "Db", "Routine_name", "Routine_type"]),
+    ]
 }
 
 pub(super) fn dynamic_table() -> TableSpec {

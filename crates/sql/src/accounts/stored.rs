@@ -6,6 +6,7 @@
 //! | `global_grants` | a dynamic privilege |
 //! | `db` | what is granted on databases whose names fit a pattern |
 //! | `tables_priv` | what is granted on a table |
+//! | `columns_priv`, `procs_priv` | none: nothing is granted on columns and routines |
 //!
 //! All rows are written by one transaction. Statements cannot change them (1142), so that what is there is what we wrote.
 //!
@@ -132,7 +133,7 @@ fn key_of(row: &[Value], columns: &[usize]) -> Vec<String> {
 type Wanted = (TableSpec, &'static [usize], BTreeMap<Vec<String>, Row>);
 
 /// The rows of all tables.
-fn rows_of(set: &AccountSet) -> [Wanted; 4] {
+fn rows_of(set: &AccountSet) -> [Wanted; 6] {
     let wanted = |spec: TableSpec, key: &'static [usize], rows: Vec<Row>| -> Wanted {
         (spec, key, rows.into_iter().map(|row| (key_of(&row, key), row)).collect())
     };
@@ -157,7 +158,10 @@ fn rows_of(set: &AccountSet) -> [Wanted; 4] {
         row.extend([seconds(grant.granted), Value::UInt(bits.map(|(at, _)| 1 << at).sum())]);
         row
     });
+    let [columns, routines] = empty_tables();
     [
+        wanted(columns, &[], Vec::new()),
+        wanted(routines, &[], Vec::new()),
         wanted(user_table(USER), &[0, 1], users),
         wanted(dynamic_table(), &[0, 1, 2], dynamic),
         wanted(database_table(), &[0, 1, 2], databases.collect()),
@@ -226,6 +230,13 @@ pub(super) fn read(engine: &Arc<Engine>) -> Result<Option<AccountSet>, MysqlErro
     }
     if engine.catalog().table(SYSTEM_DATABASE, DYNAMIC).is_none() {
         complete(engine, &mut set)?;
+    } else {
+        for spec in empty_tables() {
+            if engine.catalog().table(SYSTEM_DATABASE, &spec.name).is_none() {
+                // Where that is not possible they come with the next change of accounts.
+                let _ = system_table::make(engine, &spec, &[]);
+            }
+        }
     }
     Ok(Some(set))
 }

@@ -448,7 +448,7 @@ fn a_table_of_accounts_of_before_there_were_privileges_is_brought_up_to_date_wha
         let env = SimulatedEnv::new();
         let instance = open(&env);
         let engine = instance.engine();
-        for table in ["user", "db", "tables_priv", "global_grants"] {
+        for table in ["user", "db", "tables_priv", "global_grants", "columns_priv", "procs_priv"] {
             engine.drop_table("mysql", table, false).unwrap();
         }
         let column = |name: &str, len: u32| {
@@ -494,7 +494,8 @@ fn a_table_of_accounts_of_before_there_were_privileges_is_brought_up_to_date_wha
         );
         run(&mut root, &["GRANT SYSTEM_USER ON *.* TO joe WITH GRANT OPTION"]);
         let tables = rows(&mut root, "SHOW TABLES FROM mysql").unwrap();
-        let names = ["db", "global_grants", "tables_priv", "user"].map(Value::string);
+        let names =
+            ["columns_priv", "db", "global_grants", "procs_priv", "tables_priv", "user"].map(Value::string);
         assert_eq!(tables.concat(), names, "after {cut}");
         if !was_cut && cut > 0 {
             break;

@@ -8,6 +8,7 @@ pub(crate) mod columns;
 mod constraints;
 mod index_statistics;
 mod index_usage;
+mod keywords;
 mod optimizer_trace;
 mod partitions;
 mod process_list;
@@ -80,6 +81,7 @@ pub(crate) const TABLES: &[Definition] = &[
     standard("FILES", absent::files, absent::rows),
     standard("INNODB_INDEX_STATS", index_statistics::columns, index_statistics::rows),
     standard("INNODB_TABLESPACES", tablespaces::columns, tablespaces::rows),
+    standard("KEYWORDS", keywords::columns, keywords::rows),
     standard("KEY_COLUMN_USAGE", constraints::key_columns, constraints::key_rows),
     standard("OPTIMIZER_TRACE", optimizer_trace::columns, optimizer_trace::rows),
     standard("PARAMETERS", absent::parameters, absent::rows),

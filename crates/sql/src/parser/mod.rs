@@ -64,6 +64,7 @@ pub use lexer::{LexMode, OWN_VERSION};
 pub use lift::{ColumnKind, lift};
 pub use normalized::normalized;
 pub use reserved::is_reserved;
+pub(crate) use reserved::reserved_words;
 pub use split::split_statements;
 
 use leafline_types::CancelToken;

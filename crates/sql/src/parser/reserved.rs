@@ -270,6 +270,11 @@ const RESERVED: &[&str] = &[
 /// The longest reserved word, in bytes.
 const LONGEST: usize = 29;
 
+/// The reserved words, in order.
+pub(crate) fn reserved_words() -> &'static [&'static str] {
+    RESERVED
+}
+
 /// Is this word reserved, in any case?
 pub fn is_reserved(word: &str) -> bool {
     if word.len() > LONGEST {

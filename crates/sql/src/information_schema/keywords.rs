@@ -1,0 +1,17 @@
+//! `information_schema.KEYWORDS`: the reserved words. Others mean something at some places, and are names elsewhere.
+
+use super::{Columns, Rows, nullable_column, text, text_column};
+use crate::parser::reserved_words;
+use crate::session::Session;
+use leafline_types::{MysqlError, SqlType, Value};
+
+pub(super) fn columns() -> Columns {
+    vec![
+        text_column("WORD", SqlType::Varchar { len: 128 }),
+        nullable_column("RESERVED", SqlType::Int { unsigned: false }),
+    ]
+}
+
+pub(super) fn rows(_: &Session) -> Result<Rows, MysqlError> {
+    Ok(reserved_words().iter().map(|word| vec![text(*word), Value::Int(1)]).collect())
+}
