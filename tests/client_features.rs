@@ -33,6 +33,29 @@ fn end_status(packet: &[u8]) -> u16 {
     u16::from_le_bytes([packet[3], packet[4]])
 }
 
+/// PHP's `multi_query` allows them for that statement.
+#[test]
+fn several_statements_in_one_are_allowed_and_forbidden_at_any_time() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let server = Served::start(directory.path(), &[]);
+    let mut client = server.connect();
+    let set = |client: &mut Client, option: u8| {
+        client.send(command::SET_OPTION, &[option, 0]).expect("sent");
+        client.read().expect("an answer")
+    };
+    for _ in 0..2 {
+        assert_eq!(client.run("DO 1; DO 2"), Answer::Done(0));
+        assert_eq!(client.answer().expect("the second"), Answer::Done(0));
+        assert_eq!(set(&mut client, 1)[0], 0xfe, "not an OK");
+        assert!(matches!(client.query("DO 1; DO 2"), Ok(Answer::Error(1064, _))));
+        assert_eq!(set(&mut client, 0)[0], 0xfe);
+    }
+    assert_eq!(set(&mut client, 7)[..3], [0xff, 0x17, 0x04], "1047");
+    client.send(command::SET_OPTION, &[]).expect("sent");
+    assert!(matches!(client.answer(), Ok(Answer::Error(1047, _))));
+    assert!(server.terminate());
+}
+
 #[test]
 fn packets_go_compressed_by_either_algorithm() {
     let directory = tempfile::tempdir().expect("a directory");

@@ -31,6 +31,9 @@ const HANDSHAKE_PACKET: usize = 64 << 10;
 const HANDSHAKE_PATIENCE: u64 = 10;
 /// What is kept for the next packet while nothing comes, in bytes.
 const KEPT_PACKET: usize = 64 << 10;
+/// What COM_SET_OPTION sets.
+const MULTI_STATEMENTS_ON: u16 = 0;
+const MULTI_STATEMENTS_OFF: u16 = 1;
 /// How often a wait for a client that reads nothing looks whether it is to end, in seconds.
 const WRITE_SECONDS: u64 = 1;
 
@@ -116,7 +119,13 @@ impl Connection<'_> {
             command::QUERY => return self.query(body),
             command::INIT_DB => text(body, self.session.settings().client_charset)
                 .and_then(|name| self.session.set_database(&name)),
-            command::PING | command::SET_OPTION => Ok(()),
+            command::PING => Ok(()),
+            command::SET_OPTION => match Reader::new(body).u16() {
+                Ok(option @ (MULTI_STATEMENTS_ON | MULTI_STATEMENTS_OFF)) => {
+                    return self.set_multi_statements(option == MULTI_STATEMENTS_ON);
+                }
+                _ => Err(MysqlError::unknown_command()),
+            },
             command::STATISTICS => {
                 let seconds = self.session.instance().uptime_seconds();
                 return self
@@ -162,6 +171,17 @@ impl Connection<'_> {
             Ok(()) => self.send_done(&Done::default(), false),
             Err(error) => self.send_error(&error),
         }
+    }
+
+    /// COM_SET_OPTION, whose answer is that of the end of rows.
+    fn set_multi_statements(&mut self, on: bool) -> Result<(), WireError> {
+        self.capabilities &= !cap::MULTI_STATEMENTS;
+        if on {
+            self.capabilities |= cap::MULTI_STATEMENTS;
+        }
+        let end = reply::Ok { status: self.status(false), ..reply::Ok::default() };
+        let capabilities = self.capabilities;
+        self.packets.write(|out| end.put_end_of_rows(capabilities, out))
     }
 
     fn send_error(&mut self, error: &MysqlError) -> Result<(), WireError> {

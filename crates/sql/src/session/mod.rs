@@ -388,7 +388,7 @@ impl Session {
 
     pub(crate) fn forget_database(&mut self) {
         self.facts.database = None;
-        self.settings.database_collation = Collation::DEFAULT;
+        self.settings.database_collation = self.settings.server_collation;
         self.entry.set_database(None);
     }
 

@@ -37,6 +37,8 @@ pub struct Settings {
     pub read_only: bool,
     /// `collation_connection`: what literals and parameters have.
     pub collation: Collation,
+    /// `collation_server`: that of databases that are made, and say none.
+    pub server_collation: Collation,
     /// `collation_database`: that of the current database.
     pub database_collation: Collation,
     /// `character_set_client`.
@@ -138,6 +140,7 @@ impl Default for Settings {
             metadata_lock_wait_timeout: 31_536_000,
             read_only: false,
             collation: Collation::DEFAULT,
+            server_collation: Collation::DEFAULT,
             database_collation: Collation::DEFAULT,
             client_charset: Charset::Utf8mb4,
             results_charset: Some(Charset::Utf8mb4),

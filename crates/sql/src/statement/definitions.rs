@@ -38,7 +38,8 @@ pub(super) fn create_database(session: &mut Session, create: &CreateDatabase) ->
         return refuse_system(session, &create.name.value).map(|()| Done::default());
     }
     let DatabaseOptions { charset, collation } = &create.options;
-    let collation = table_collation(charset.as_ref(), collation.as_ref(), DEFAULT_COLLATION)?;
+    let default = session.settings.server_collation;
+    let collation = table_collation(charset.as_ref(), collation.as_ref(), default)?;
     let created =
         session.instance.engine().create_database(&create.name.value, collation, create.if_not_exists)?;
     if !created {

@@ -72,11 +72,19 @@ pub const VARIABLES: &[Variable] = &[
             Ok(())
         },
     ),
-    shown("character_set_server", |_, _| text("utf8mb4")),
+    settable(
+        "character_set_server",
+        |s, _| text(s.server_collation.charset().name()),
+        |s, v| charset(&v).map(|charset| s.server_collation = charset.default_collation()),
+    ),
     shown("character_set_system", |_, _| text("utf8mb3")),
     settable("collation_connection", |s, _| text(s.collation.name()), set_collation),
     shown("collation_database", |s, _| text(s.database_collation.name())),
-    shown("collation_server", |_, _| text(Collation::DEFAULT.name())),
+    settable(
+        "collation_server",
+        |s, _| text(s.server_collation.name()),
+        |s, v| Collation::from_name(&word(&v)).map(|collation| s.server_collation = collation),
+    ),
     shared(number(
         "connect_timeout",
         (2, 31_536_000),
