@@ -2,7 +2,8 @@
 //! power cut can be repaired.
 //!
 //! One batch at a time: header and copies in one sequential write, sync, then the pages in `data`, sync; only then
-//! may the next batch overwrite the file. Whoever holds the [`Doublewrite`] is the only writer of pool pages.
+//! may the next batch overwrite the file. Whoever holds the [`Doublewrite`] is the only writer of pool pages. Pages that are as good
+//! without a copy (see [`crate::pool`]) are written with the batch, and are not in the file.
 //!
 //! | block (4 KiB) | content                                                                                  |
 //! |--------------:|------------------------------------------------------------------------------------------|
@@ -34,6 +35,8 @@ pub(crate) struct Doublewrite {
     buffer: Arc<AlignedBuf>,
     page_size: usize,
     pages: Vec<(PageNo, Lsn)>,
+    /// How many of them, the first ones, get a copy in the file.
+    copies: usize,
 }
 
 impl Doublewrite {
@@ -42,7 +45,7 @@ impl Doublewrite {
         let file = env.open(FILE, mode).map_err(|source| StorageError::io("open", FILE, source))?;
         let buffer = Arc::new(AlignedBuf::zeroed(BLOCK + BATCH_PAGES * page_size));
         file.allocate(buffer.len() as u64).map_err(|source| StorageError::io("allocate", FILE, source))?;
-        Ok(Doublewrite { file, buffer, page_size, pages: Vec::with_capacity(BATCH_PAGES) })
+        Ok(Doublewrite { file, buffer, page_size, pages: Vec::with_capacity(BATCH_PAGES), copies: 0 })
     }
 
     /// Bytes that the file takes.
@@ -53,6 +56,7 @@ impl Doublewrite {
     /// Empties the batch.
     pub(crate) fn clear(&mut self) {
         self.pages.clear();
+        self.copies = 0;
     }
 
     /// Pages in the batch, with the LSN of the copied image.
@@ -65,8 +69,16 @@ impl Doublewrite {
         start..start + self.page_size
     }
 
-    /// Adds a sealed copy of the page. Pages come in ascending order. False if the batch is full.
+    /// Adds a sealed copy of the page, to both files. Pages come in ascending order, before those of
+    /// [`push_without_copy`](Self::push_without_copy). False if the batch is full.
     pub(crate) fn push(&mut self, page_no: PageNo, image: &[u8]) -> bool {
+        let pushed = self.copies == self.pages.len() && self.push_without_copy(page_no, image);
+        self.copies += usize::from(pushed);
+        pushed
+    }
+
+    /// Adds a sealed copy of the page, to `data` alone. Pages come in ascending order. False if the batch is full.
+    pub(crate) fn push_without_copy(&mut self, page_no: PageNo, image: &[u8]) -> bool {
         if self.pages.len() == BATCH_PAGES || image.len() != self.page_size {
             return false;
         }
@@ -79,11 +91,14 @@ impl Doublewrite {
         true
     }
 
-    /// Writes the batch to the file and syncs it.
+    /// Writes the copies of the batch, if it has any, to the file and syncs it.
     pub(crate) fn write(&mut self, stats: &StoreStats) -> Result<()> {
+        if self.copies == 0 {
+            return Ok(());
+        }
         let mut header = [0u8; BLOCK];
-        bytes::put(&mut header, 4, &(self.pages.len() as u32).to_le_bytes());
-        for (index, (page_no, _)) in self.pages.iter().enumerate() {
+        bytes::put(&mut header, 4, &(self.copies as u32).to_le_bytes());
+        for (index, (page_no, _)) in self.pages.iter().take(self.copies).enumerate() {
             let sum = page::stored_checksum(&self.buffer[self.slot(index)]);
             bytes::put(&mut header, 8 + index * ENTRY, &page_no.0.to_le_bytes());
             bytes::put(&mut header, 16 + index * ENTRY, &sum.to_le_bytes());
@@ -91,7 +106,7 @@ impl Doublewrite {
         let sum = crc32c::crc32c(&header[4..]);
         bytes::put(&mut header, 0, &sum.to_le_bytes());
         self.own_buffer()?[..BLOCK].copy_from_slice(&header);
-        let used = self.slot(self.pages.len()).start;
+        let used = self.slot(self.copies).start;
         self.file
             .write_at(&self.buffer[..used], 0)
             .map_err(|source| StorageError::io("write", FILE, source))?;

@@ -57,6 +57,8 @@ struct Latched<'a> {
     guard: Option<ExclusiveGuard<'a>>,
     changed: bool,
     freed: bool,
+    /// Made anew.
+    formatted: bool,
 }
 
 /// A page to be given back when the group is in the log.
@@ -133,7 +135,8 @@ impl<'a> MiniTransaction<'a> {
     }
 
     fn hold(&mut self, guard: ExclusiveGuard<'a>) -> PageSlot {
-        self.pages.push(Latched { page: guard.page_no(), guard: Some(guard), changed: false, freed: false });
+        let page = guard.page_no();
+        self.pages.push(Latched { page, guard: Some(guard), changed: false, freed: false, formatted: false });
         PageSlot(self.pages.len() - 1)
     }
 
@@ -212,6 +215,7 @@ impl<'a> MiniTransaction<'a> {
             );
         }
         self.apply_space(slot, &SpaceRecord::InitPage { page: taken.page, kind, owner })?;
+        self.pages[slot.0].formatted = true;
         Ok(slot)
     }
 
@@ -381,6 +385,9 @@ impl<'a> MiniTransaction<'a> {
         for latched in self.pages.iter().filter(|latched| latched.changed && !latched.freed) {
             if let Some(guard) = &latched.guard {
                 pool.set_dirty(guard, since);
+                if latched.formatted {
+                    pool.set_unwritten(guard);
+                }
             }
         }
         let range = self.reservation.append(&self.inner.log, PAGE_GROUP, &self.group)?;

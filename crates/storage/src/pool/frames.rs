@@ -8,6 +8,7 @@
 //!   pages works slowly, and beyond the cap, rather than not at all.
 //! - A frame's `rec_lsn` is [`CLEAN`] or an LSN at or below the first change that `data` lacks. It is set under the
 //!   exclusive latch before the change is appended to the log, and cleared under a latch.
+//! - A frame is `unwritten` only as long as its `rec_lsn` is at or before the group that made the page anew.
 
 use super::arena::{Arena, FrameId};
 use super::dirty::DirtyFrames;
@@ -36,6 +37,8 @@ pub(super) struct Frame {
     pub(super) page: AtomicU64,
     /// First LSN of the changes that `data` lacks, or [`CLEAN`].
     pub(super) rec_lsn: AtomicU64,
+    /// `data` has nothing of the page since it was made anew: the log can make all of it.
+    unwritten: AtomicBool,
     segment: PlainU64,
     /// Never evicted.
     pub(super) pinned: AtomicBool,
@@ -86,6 +89,7 @@ impl BufferPool {
         let frame = || Frame {
             page: AtomicU64::new(NO_PAGE),
             rec_lsn: AtomicU64::new(CLEAN),
+            unwritten: AtomicBool::new(false),
             segment: PlainU64::new(0),
             pinned: AtomicBool::new(false),
         };
@@ -254,7 +258,18 @@ impl BufferPool {
         }
     }
 
+    /// The latched page is made anew by the group that is about to be appended.
+    pub(crate) fn set_unwritten(&self, guard: &ExclusiveGuard<'_>) {
+        self.frame(guard.frame()).unwritten.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether the log makes all of the latched page, from where redo begins on: torn in `data`, it needs no copy.
+    pub(crate) fn is_unwritten(&self, guard: &SharedGuard<'_>) -> bool {
+        self.frame(guard.frame()).unwritten.load(Ordering::Relaxed)
+    }
+
     fn set_clean(&self, frame: FrameId) {
+        self.frame(frame).unwritten.store(false, Ordering::Relaxed);
         if self.frame(frame).rec_lsn.swap(CLEAN, Ordering::SeqCst) != CLEAN {
             self.dirty.remove(frame.0 as usize);
             self.stats.pool_dirty.fetch_sub(1, Ordering::Relaxed);
@@ -275,6 +290,7 @@ impl BufferPool {
 
     /// `data` holds the latched page as it was at `lsn`.
     pub(crate) fn set_written(&self, guard: &SharedGuard<'_>, lsn: Lsn) {
+        self.frame(guard.frame()).unwritten.store(false, Ordering::Relaxed);
         let rec_lsn = &self.frame(guard.frame()).rec_lsn;
         let since = rec_lsn.load(Ordering::SeqCst);
         if guard.lsn() == lsn {

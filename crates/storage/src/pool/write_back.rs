@@ -5,12 +5,15 @@
 //! dirty from the LSN of the copy on. The log is made durable up to the newest copy *before* the doublewrite file
 //! gets it: a repair after a crash must not bring back a change that the log does not know.
 //!
+//! A page that `data` has nothing of since it was made anew needs no copy in the doublewrite file: it is dirty since before the
+//! group that made it, so redo begins there, and whatever a torn write leaves is not read.
+//!
 //! The home writes of a batch are in flight together; which of them reach the disk first does not matter.
 //!
 //! Any failure after the copies were taken stops the store: what is in the files is not known then.
 
 use super::cache::PageCache;
-use super::guard::held;
+use super::guard::{SharedGuard, held};
 use super::latch::Latch;
 use crate::doublewrite::{BATCH_PAGES, Doublewrite};
 use crate::{Lsn, PageNo, Result, StorageError};
@@ -46,16 +49,28 @@ impl PageCache {
 
     fn write_batch(&self, doublewrite: &mut Doublewrite, pages: &[PageNo], latching: Latching) -> Result<()> {
         doublewrite.clear();
+        let latch = |page: PageNo| match latching {
+            Latching::Try => self.pool.try_shared(page),
+            Latching::Wait => match self.pool.shared(page) {
+                Latch::Held(guard) => Some(guard),
+                Latch::NotResident => None,
+            },
+        };
+        let mut unwritten = Vec::new();
         for &page in pages {
-            let guard = match latching {
-                Latching::Try => self.pool.try_shared(page),
-                Latching::Wait => match self.pool.shared(page) {
-                    Latch::Held(guard) => Some(guard),
-                    Latch::NotResident => None,
-                },
+            let Some(guard) = latch(page).filter(|guard| self.pool.dirty_since(guard).is_some()) else { continue };
+            match self.pool.is_unwritten(&guard) {
+                true => unwritten.push(page),
+                false => _ = doublewrite.push(page, &guard),
+            }
+        }
+        for page in unwritten {
+            // Nobody else writes pages; freed, it may be clean or another by now.
+            let still = |guard: &SharedGuard<'_>| {
+                self.pool.dirty_since(guard).is_some() && self.pool.is_unwritten(guard)
             };
-            if let Some(guard) = guard.filter(|guard| self.pool.dirty_since(guard).is_some()) {
-                doublewrite.push(page, &guard);
+            if let Some(guard) = latch(page).filter(still) {
+                doublewrite.push_without_copy(page, &guard);
             }
         }
         if doublewrite.pages().is_empty() {
