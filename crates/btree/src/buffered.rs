@@ -84,10 +84,10 @@ pub struct RawLeaf {
 }
 
 /// A part of a leaf, with the entries that go to it.
-struct Part {
-    /// The leaf as it is before they are merged; its first 32 bytes are zero.
-    image: Vec<u8>,
-    entries: std::ops::Range<usize>,
+pub(crate) struct Part {
+    /// The leaf as it is before they are merged; its first 32 bytes are zero, unless it is all of the leaf.
+    pub image: Vec<u8>,
+    pub entries: std::ops::Range<usize>,
 }
 
 impl RawLeaf {
@@ -105,6 +105,11 @@ impl RawLeaf {
     /// Its page.
     pub fn page_no(&self) -> PageNo {
         self.page.page_no()
+    }
+
+    /// The whole page.
+    pub(crate) fn bytes(&mut self) -> &[u8] {
+        self.page.bytes()
     }
 
     /// Opens it to all: it lacks nothing.
@@ -134,7 +139,7 @@ impl RawLeaf {
 }
 
 /// The leaf with the entries merged, and whether it had to be settled for that; `None` if they do not fit.
-fn merged(
+pub(crate) fn merged(
     page: &[u8],
     entries: &[BufferedEntry],
     purge_before: CommitTs,
@@ -312,13 +317,11 @@ impl Tree {
                     NodeFault("not the parent of a leaf that was held"),
                 ));
             }
-            let needed: usize = lowers.iter().skip(1).map(|lower| branch_cell_len(lower.len()) + SLOT).sum();
-            let prefix = lowers.iter().skip(1).filter_map(|lower| above.prefix_for(lower)).min();
-            let shorter = prefix.map_or(0, |prefix| above.free() - above.free_with_prefix(prefix));
-            if above.free() < needed + shorter {
+            let (prefix, lacking) = room_for_children(&above, lowers.iter().skip(1).map(Vec::as_slice));
+            if let Some(needed) = lacking {
                 let separator = lowers.get(1).unwrap_or(key).clone();
                 drop(mini);
-                self.split(reservation, &separator, 1, needed + shorter)?;
+                self.split(reservation, &separator, 1, needed)?;
                 continue;
             }
             let mut pages = Vec::with_capacity(parts.len());
@@ -346,6 +349,21 @@ impl Tree {
     }
 }
 
+/// To how much a branch has to shorten its prefix, if it has to, so that it can have more children with these lower fences; and if there is no room
+/// for them, how much they need.
+pub(crate) fn room_for_children<'k>(
+    above: &Node<'_>,
+    lowers: impl Iterator<Item = &'k [u8]>,
+) -> (Option<usize>, Option<usize>) {
+    let (mut needed, mut prefix) = (0, None);
+    for lower in lowers {
+        needed += branch_cell_len(lower.len()) + SLOT;
+        prefix = [prefix, above.prefix_for(lower)].into_iter().flatten().min();
+    }
+    needed += prefix.map_or(0, |prefix| above.free() - above.free_with_prefix(prefix));
+    (prefix, (above.free() < needed).then_some(needed))
+}
+
 /// Refers to the new leaves behind the first one.
 fn insert_children(
     mini: &mut MiniTransaction<'_>,
@@ -370,7 +388,11 @@ fn insert_children(
 }
 
 /// Cuts a leaf in parts that the entries fit.
-fn parts_of(page: &[u8], entries: &[BufferedEntry], purge_before: CommitTs) -> NodeResult<Vec<Part>> {
+pub(crate) fn parts_of(
+    page: &[u8],
+    entries: &[BufferedEntry],
+    purge_before: CommitTs,
+) -> NodeResult<Vec<Part>> {
     let mut parts = Vec::new();
     let whole = Part { image: page.to_vec(), entries: 0..entries.len() };
     let mut left = vec![whole];

@@ -11,6 +11,7 @@
 //! | `descend`, `optimistic` | from the root to a page, with latches and without; how readers and writers latch |
 //! | `modify`, `split`, `merge`, `delete` | changing a tree |
 //! | `buffered` | changes of leaves that are not in memory, which are kept elsewhere |
+//! | `relocate` | merging these into copies on fresh pages |
 //! | `cursor`, `view` | reading a leaf at a time, both ways |
 //! | `lookup` | many known keys at a time |
 //! | `enumerate`, `estimate` | what branch pages tell without touching leaves |
@@ -43,6 +44,7 @@ mod modify;
 mod optimistic;
 pub mod policy;
 mod read_ahead;
+mod relocate;
 mod runs;
 mod salvage;
 mod split;
@@ -62,6 +64,7 @@ pub use lookup::FoundLeaf;
 pub use map::{LeafContent, LeafPlace, TreeMap};
 pub use node::{BufferedEntry, LeafFormat, TreeRedo};
 pub use read_ahead::{Course, RangeAhead, RangeCourse, ReadAhead, ReadAheadKind, ReadAheadSettings};
+pub use relocate::CopiedLeaf;
 pub use salvage::Salvage;
 pub use tree::Tree;
 pub use verify::TreeReport;

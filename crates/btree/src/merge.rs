@@ -15,13 +15,18 @@ use crate::node::{Node, NodeBuilder, NodeResult, Record, Side};
 use crate::policy;
 use crate::tree::{Tree, apply};
 
-/// Pages freed by merges of any tree since the process started. A cursor that remembers a leaf goes there without
+/// Pages of any tree freed since the process started. A cursor that remembers a leaf goes there without
 /// a descent only while this has not changed: a freed page that was read in again would still look as it did.
 static FREED: AtomicU64 = AtomicU64::new(0);
 
 /// The number of pages freed so far; to be read while a latch is held.
 pub(crate) fn freed_pages() -> u64 {
     FREED.load(Ordering::Acquire)
+}
+
+/// A page is about to be freed; to be called while nobody else can see it.
+pub(crate) fn note_freed() {
+    FREED.fetch_add(1, Ordering::Release);
 }
 
 /// What came of one attempt.
@@ -165,7 +170,7 @@ impl Tree {
 
     /// Frees a page that nothing refers to any more.
     fn free(&self, mini: &mut MiniTransaction<'_>, slot: PageSlot) -> Result<()> {
-        FREED.fetch_add(1, Ordering::Release);
+        note_freed();
         Ok(mini.free(slot)?)
     }
 }

@@ -13,7 +13,7 @@
 //! it writes the list of those that are in memory ([`crate::warm_up`]).
 //!
 //! **Space** that is free is given back to the file system, some a round ([`crate::space`], file `release`). That takes a checkpoint that
-//! has passed what freed it: pages that were changed before are written, a batch a round.
+//! has passed what freed it: if none has for some time, pages that were changed before are written, a batch a round.
 //!
 //! **Checkpoints** are recorded each time a good part of the log could be given back. A store that nobody uses gets its pages
 //! written, a batch a round, so that the next opening has little to do.
@@ -23,7 +23,7 @@ use crate::log::LogSpace;
 use crate::pool::Latching;
 use crate::space::Released;
 use crate::store::Inner;
-use crate::{PageNo, Result};
+use crate::{Lsn, PageNo, Result};
 use parking_lot::{Condvar, Mutex};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Weak};
@@ -41,11 +41,13 @@ const WARM_UP: usize = 1024;
 /// Most batches written in a round to make room.
 const BATCHES: usize = 8;
 /// Sixteenths of the log: pages are written for their age from here on ...
-const GENTLE: u64 = 2;
+const GENTLE: u64 = 4;
 /// ... and must not get older than this; reservations end at about 13.
 const URGENT: u64 = 10;
 /// Sixteenths of the log that a checkpoint has to give back to be worth it.
 const WORTH: u64 = 1;
+/// How long a checkpoint that comes by itself is waited for before pages are written so that space can be given back.
+const AWAITED: Duration = Duration::from_secs(5);
 /// Rounds without a change until pages are written because there is nothing else to do.
 const IDLE_ROUNDS: u32 = 10;
 
@@ -113,6 +115,7 @@ impl Background {
 fn run(store: &Weak<Inner>, signal: &(Mutex<Signal>, Condvar), hot_pages: Vec<PageNo>) {
     let (mut ticked, mut listed) = (Instant::now(), Instant::now());
     let mut pace = Pace::default();
+    let mut awaited = None;
     let mut hot_pages = hot_pages.chunks(WARM_UP);
     loop {
         {
@@ -142,26 +145,38 @@ fn run(store: &Weak<Inner>, signal: &(Mutex<Signal>, Condvar), hot_pages: Vec<Pa
             let _ = store.save_hot_pages();
         }
         // What fails has stopped the store, and said why to all who use it.
-        let _ = round(&store, &mut pace);
+        let _ = round(&store, &mut pace, &mut awaited);
     }
 }
 
 /// One round of page writing and checkpointing.
-fn round(store: &Inner, pace: &mut Pace) -> Result<()> {
+fn round(store: &Inner, pace: &mut Pace, awaited: &mut Option<(Lsn, Instant)>) -> Result<()> {
     store.poison.check()?;
     keep_frames(store)?;
     store.log.grow_ahead()?;
     keep_log_short(store, pace)?;
-    release_space(store)
+    release_space(store, awaited)
 }
 
-/// Gives free space back, some a round; if a checkpoint has to come first, works towards it.
-fn release_space(store: &Inner) -> Result<()> {
+/// Gives free space back, some a round; if a checkpoint has to come first, and has been `awaited` for long, works towards it.
+fn release_space(store: &Inner, awaited: &mut Option<(Lsn, Instant)>) -> Result<()> {
     // The crate above has not taken over from recovery.
     if store.checkpointer.is_held_back() {
         return Ok(());
     }
-    let Released::Awaiting(lsn) = store.release_some_space(false)? else { return Ok(()) };
+    let Released::Awaiting(newest) = store.release_some_space(false)? else {
+        *awaited = None;
+        return Ok(());
+    };
+    let (lsn, since) = *awaited.get_or_insert((newest, Instant::now()));
+    if store.checkpointer.passed().is_some_and(|passed| passed >= lsn) {
+        *awaited = None;
+        return Ok(());
+    }
+    // Space that comes and goes is needed again before long; writing pages for its sake would be for nothing.
+    if since.elapsed() < AWAITED {
+        return Ok(());
+    }
     let mut dirty = store.cache.pool.dirty_pages();
     dirty.retain(|(_, since)| *since < lsn);
     dirty.sort_unstable_by_key(|(_, since)| *since);
@@ -293,8 +308,8 @@ mod tests {
             let mut pace = Pace::default();
             pace.pages(10_000, age * MIB, 160 * MIB, grown)
         };
-        assert_eq!(pages(20, MIB), 0);
-        let (young, middle, old) = (pages(21, MIB), pages(60, MIB), pages(95, MIB));
+        assert_eq!(pages(40, MIB), 0);
+        let (young, middle, old) = (pages(41, MIB), pages(60, MIB), pages(95, MIB));
         assert!(0 < young && young < middle && middle < old && old < 10_000, "{young} {middle} {old}");
         assert!(pages(60, 2 * MIB) > middle);
         assert_eq!(pages(100, MIB), 10_000, "no time is left");

@@ -18,9 +18,9 @@
 //! log does not. Dropped before any change it just unlatches.
 
 use crate::log::PAGE_GROUP;
-use crate::pool::{ExclusiveGuard, Latch, OwnedFrame, held};
+use crate::pool::{ExclusiveGuard, HeldPage, Latch, OwnedFrame, held};
 use crate::redo::{GROUP_OVERHEAD, PageRecord, RECORD_OVERHEAD};
-use crate::space::{ExtentNo, ExtentUse, SpaceRecord, Taken};
+use crate::space::{ExtentNo, ExtentUse, FreshPages, SpaceRecord, Taken};
 use crate::store::Inner;
 use crate::{HandlerId, Lsn, PageKind, PageNo, RawPage, Reservation, Result, SegmentId, StorageError, page};
 use std::collections::BTreeMap;
@@ -77,6 +77,8 @@ pub struct MiniTransaction<'a> {
     /// Changes of space maps and directory pages, made at commit.
     space: BTreeMap<(bool, PageNo), Vec<SpaceRecord>>,
     freed: Vec<Freed>,
+    /// Pages freed without having been read, which nobody reads before the group is in the log.
+    held: Vec<HeldPage>,
     changed: bool,
 }
 
@@ -99,6 +101,7 @@ impl<'a> MiniTransaction<'a> {
             group: Vec::new(),
             space: BTreeMap::new(),
             freed: Vec::new(),
+            held: Vec::new(),
             changed: false,
         })
     }
@@ -246,7 +249,36 @@ impl<'a> MiniTransaction<'a> {
     /// If the page is not one that its owner holds.
     pub fn free(&mut self, slot: PageSlot) -> Result<()> {
         let page = self.page_no(slot);
-        let owner = page::owner(self.page(slot));
+        self.note_freed(page, page::owner(self.page(slot)))?;
+        self.pages[slot.0].freed = true;
+        Ok(())
+    }
+
+    /// Gives a page of `owner` that is not in memory back to it, as [`free`](Self::free) does.
+    ///
+    /// # Errors
+    /// If the page is not one that its owner holds.
+    pub fn free_held(&mut self, held: HeldPage, owner: SegmentId) -> Result<()> {
+        self.note_freed(held.page_no(), owner)?;
+        self.held.push(held);
+        Ok(())
+    }
+
+    /// Puts a page in use that was written past the pool and the log. Takes the log bytes that [`allocate`](Self::allocate) does.
+    ///
+    /// # Errors
+    /// `Misuse` if the page is not durable, or in use already.
+    pub fn use_fresh(&mut self, fresh: &mut FreshPages, page: PageNo) -> Result<()> {
+        let (extent, usage, pages) = fresh.use_page(page)?;
+        self.changed = true;
+        self.inner.stats.pages_allocated.fetch_add(1, Ordering::Relaxed);
+        let (map, descriptor) = self.inner.space.geometry.descriptor(extent);
+        self.change_space(map, SpaceRecord::SetPages { descriptor, usage, pages });
+        Ok(())
+    }
+
+    /// Has the commit give a page back.
+    fn note_freed(&mut self, page: PageNo, owner: SegmentId) -> Result<()> {
         let (extent, single, usage) = {
             let state = self.inner.space.state();
             let lost = |what: &str| StorageError::Corrupt { page, reason: format!("freed, but {what}") };
@@ -264,7 +296,6 @@ impl<'a> MiniTransaction<'a> {
         };
         debug_assert!(matches!(usage, ExtentUse::Shared) == single.is_some());
         self.changed = true;
-        self.pages[slot.0].freed = true;
         let (_, bit) = ExtentNo::of(page).unwrap_or((extent, 0));
         let (map, descriptor) = self.inner.space.geometry.descriptor(extent);
         self.change_space(map, SpaceRecord::ClearPages { descriptor, pages: bit });

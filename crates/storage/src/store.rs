@@ -9,10 +9,10 @@ use crate::pool::PageCache;
 use crate::redo::{CHECKPOINT_KIND, Handlers};
 use crate::space::{Released, Space};
 use crate::{
-    BulkWriter, CheckpointSource, Env, FlushPolicy, HandlerId, HeldPage, LockGuard, LogicalReplay, Lsn,
-    LsnRange, MemoryLoan, MiniTransaction, Optimistic, PageMerger, PageNo, RawPage, RecoveryReport,
-    RedoHandler, Remains, Reservation, Result, SegmentId, SegmentInfo, SegmentState, SharedGuard, SpaceFault,
-    SpaceUsage, StorageError, StoreStats,
+    BulkWriter, CheckpointSource, Env, FlushPolicy, FreshPages, HandlerId, HeldPage, LockGuard,
+    LogicalReplay, Lsn, LsnRange, MemoryLoan, MiniTransaction, Optimistic, PageClass, PageMerger, PageNo,
+    RawPage, RecoveryReport, RedoHandler, Remains, Reservation, Result, SegmentId, SegmentInfo, SegmentState,
+    SharedGuard, SpaceFault, SpaceUsage, StorageError, StoreStats,
 };
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, OnceLock};
@@ -606,6 +606,23 @@ impl Store {
     /// `NoSuchSegment`, `Poisoned`.
     pub fn bulk_writer(&self, segment: SegmentId) -> Result<BulkWriter> {
         BulkWriter::new(&self.inner, segment)
+    }
+
+    /// Takes unused pages of a class for `segment`, to be written past the pool and the log and put in use by
+    /// [`MiniTransaction::use_fresh`]: of the extent of page `beside`, if it still is the segment's and has enough of them, else of a free
+    /// one. `None` if the segment has fewer than `least` pages, or no extent can be spared. The caller holds no latch, and keeps the segment
+    /// from being dropped.
+    ///
+    /// # Errors
+    /// `NoSuchSegment`, `Io`, `Poisoned`.
+    pub fn fresh_pages(
+        &self,
+        segment: SegmentId,
+        class: PageClass,
+        beside: Option<PageNo>,
+        least: u64,
+    ) -> Result<Option<FreshPages>> {
+        FreshPages::take(&self.inner, segment, class, beside, least)
     }
 
     /// A page of a tree was split.

@@ -51,6 +51,22 @@ impl ByteWriter {
         self
     }
 
+    /// An integer that is small as a rule: seven bits a byte, the lowest first; all but the last byte have the highest bit set.
+    pub(crate) fn short(&mut self, mut value: u64) -> &mut ByteWriter {
+        while value > 0x7f {
+            self.0.push(value as u8 | 0x80);
+            value >>= 7;
+        }
+        self.u8(value as u8)
+    }
+
+    /// A short length and the bytes.
+    pub(crate) fn short_bytes(&mut self, value: &[u8]) -> &mut ByteWriter {
+        self.short(value.len() as u64);
+        self.0.extend_from_slice(value);
+        self
+    }
+
     pub(crate) fn string(&mut self, value: &str) -> &mut ByteWriter {
         self.bytes(value.as_bytes())
     }
@@ -115,6 +131,27 @@ impl<'a> ByteReader<'a> {
     pub(crate) fn bytes(&mut self) -> Result<&'a [u8]> {
         let length = self.u32()? as usize;
         self.take_slice(length)
+    }
+
+    pub(crate) fn short(&mut self) -> Result<u64> {
+        let mut value = 0;
+        for shift in (0..u64::BITS).step_by(7) {
+            let byte = self.u8()?;
+            let bits = u64::from(byte & 0x7f);
+            if bits << shift >> shift != bits {
+                break;
+            }
+            value |= bits << shift;
+            if byte & 0x80 == 0 {
+                return Ok(value);
+            }
+        }
+        Err(self.damaged("an integer of more than 64 bits"))
+    }
+
+    pub(crate) fn short_bytes(&mut self) -> Result<&'a [u8]> {
+        let length = self.short()?;
+        self.take_slice(usize::try_from(length).unwrap_or(usize::MAX))
     }
 
     pub(crate) fn take_slice(&mut self, length: usize) -> Result<&'a [u8]> {

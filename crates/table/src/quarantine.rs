@@ -15,7 +15,7 @@
 //! |-------:|------:|-------|
 //! |      0 |     8 | magic `LEAFQUAR` |
 //! |      8 |     4 | crc32c of bytes 12.. up to the end of the body |
-//! |     12 |     4 | format, 1 |
+//! |     12 |     4 | format, 2 |
 //! |     16 |     8 | bytes of the body |
 //! |     24 |       | body; then zeros up to a multiple of 4,096 |
 //!
@@ -45,7 +45,7 @@ const DIRECTORY: &str = "quarantine";
 /// A file that is being written.
 const NEW: &str = "quarantine/new";
 const MAGIC: &[u8; 8] = b"LEAFQUAR";
-const FORMAT: u32 = 1;
+const FORMAT: u32 = 2;
 /// Bytes before the body.
 const HEADER: usize = 24;
 /// How often an operation is tried whose page the device does not give.

@@ -139,8 +139,7 @@ impl NodeBuilder {
 
     /// Sets the generation of buffered changes that the leaf contains.
     pub fn set_merged_through(&mut self, generation: u64) {
-        self.page[field::MERGED_THROUGH..field::MERGED_THROUGH + 8]
-            .copy_from_slice(&generation.to_le_bytes());
+        super::edit::set_merged_through(&mut self.page, generation);
     }
 
     /// Sets the split policy's memory.

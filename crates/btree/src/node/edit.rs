@@ -288,6 +288,11 @@ pub fn set_prefix(page: &mut [u8], prefix_len: usize) -> NodeResult<()> {
     builder.finish_into(page)
 }
 
+/// Sets the generation of buffered changes that a leaf contains.
+pub fn set_merged_through(page: &mut [u8], generation: u64) {
+    page[field::MERGED_THROUGH..][..8].copy_from_slice(&generation.to_le_bytes());
+}
+
 /// Inserts a child at `slot` (1 or more) that begins at key prefix + `suffix`.
 pub fn branch_insert(page: &mut [u8], slot: usize, suffix: &[u8], child: PageNo) -> NodeResult<()> {
     let node = branch(page, slot.max(1) - 1)?;

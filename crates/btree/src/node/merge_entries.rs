@@ -9,7 +9,7 @@ use leafline_storage::page::bytes::Reader;
 
 use super::cell::leaf_cell_len;
 use super::edit;
-use super::layout::{Node, NodeFault, NodeResult, field, u48, u48_bytes};
+use super::layout::{Node, NodeFault, NodeResult, u48, u48_bytes};
 use super::room::has_room;
 use crate::entry::{CommitTs, EntryFlags, EntryView};
 
@@ -125,6 +125,6 @@ pub(super) fn redo(page: &mut [u8], from: &mut Reader<'_>) -> Option<NodeResult<
             Err(fault) => return Some(Err(fault)),
         }
     }
-    page[field::MERGED_THROUGH..][..8].copy_from_slice(&through.to_le_bytes());
+    edit::set_merged_through(page, through);
     Some(Ok(()))
 }

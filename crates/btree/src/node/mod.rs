@@ -36,7 +36,7 @@ mod unpacked;
 pub use build::{NodeBuilder, prefix_len};
 pub use cell::{LeafCell, branch_cell_len, leaf_cell_len};
 pub use check::check;
-pub use edit::{Side, leaf_settle as settle, merged_prefix, part, settle_gain};
+pub use edit::{Side, leaf_settle as settle, merged_prefix, part, set_merged_through, settle_gain};
 pub use gathered::PackedSize;
 pub use layout::{
     CHILD, InsertHistory, LeafFormat, Node, NodeFault, NodeResult, PAGE_SIZES, SLOT, SLOTS, common_prefix,

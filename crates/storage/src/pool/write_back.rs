@@ -58,7 +58,9 @@ impl PageCache {
         };
         let mut unwritten = Vec::new();
         for &page in pages {
-            let Some(guard) = latch(page).filter(|guard| self.pool.dirty_since(guard).is_some()) else { continue };
+            let Some(guard) = latch(page).filter(|guard| self.pool.dirty_since(guard).is_some()) else {
+                continue;
+            };
             match self.pool.is_unwritten(&guard) {
                 true => unwritten.push(page),
                 false => _ = doublewrite.push(page, &guard),

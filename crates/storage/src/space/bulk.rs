@@ -9,7 +9,7 @@
 //! lives. What read-ahead meant for a former owner may have fetched meanwhile is dropped from the pool.
 
 use super::SegmentState;
-use super::layout::{EXTENT_PAGES, ExtentNo};
+use super::layout::{EXTENT_PAGES, ExtentNo, runs};
 use super::record::{ExtentUse, SpaceRecord};
 use super::segment::SEGMENT_LOG_BYTES;
 use crate::device::AlignedBuf;
@@ -112,16 +112,12 @@ impl BulkWriter {
     /// Writes the extent's pages, runs of them with one request.
     fn write_out(&self, extent: ExtentNo, open: &OpenExtent) -> Result<()> {
         let (cache, page_size) = (&self.inner.cache, self.inner.cache.page_size);
-        let mut left = open.written;
-        while left != 0 {
-            let first = left.trailing_zeros();
-            let count = (left >> first).trailing_ones();
+        for (first, count) in runs(open.written) {
             let bytes = &open.buffer[first as usize * page_size..(first + count) as usize * page_size];
             let offset = extent.page(first).0 * page_size as u64;
             cache.data.write_at(bytes, offset).map_err(|source| StorageError::io("write", "data", source))?;
             self.inner.stats.pages_written.fetch_add(u64::from(count), Ordering::Relaxed);
             self.inner.stats.bytes_written.fetch_add(bytes.len() as u64, Ordering::Relaxed);
-            left &= if first + count == 64 { 0 } else { u64::MAX << (first + count) };
         }
         Ok(())
     }

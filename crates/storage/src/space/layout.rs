@@ -50,6 +50,16 @@ impl ExtentNo {
     }
 }
 
+/// Runs of ones among the bits of an extent's pages: first page and length.
+pub(super) fn runs(mut pages: u64) -> impl Iterator<Item = (u32, u32)> {
+    std::iter::from_fn(move || {
+        let first = (pages != 0).then(|| pages.trailing_zeros())?;
+        let count = (pages >> first).trailing_ones();
+        pages &= if first + count == u64::BITS { 0 } else { u64::MAX << (first + count) };
+        Some((first, count))
+    })
+}
+
 /// What depends on the page size.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Geometry {
@@ -114,6 +124,13 @@ pub(crate) fn check_superblock(block: &[u8], page_size: usize, database_id: u64)
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn runs_of_ones() {
+        assert_eq!(runs(0).collect::<Vec<_>>(), []);
+        assert_eq!(runs(u64::MAX).collect::<Vec<_>>(), [(0, 64)]);
+        assert_eq!(runs(0b1011_0110 | 1 << 63).collect::<Vec<_>>(), [(1, 2), (4, 2), (7, 1), (63, 1)]);
+    }
 
     #[test]
     fn every_extent_has_its_own_descriptor_within_the_page() {

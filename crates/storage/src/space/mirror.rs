@@ -52,7 +52,7 @@ pub(crate) struct Segment {
     with_space: [BTreeSet<ExtentNo>; PageClass::COUNT],
     /// Unused pages of owned extents.
     unused: [u64; PageClass::COUNT],
-    pages: u64,
+    pub(super) pages: u64,
 }
 
 impl Segment {
@@ -349,6 +349,24 @@ impl SpaceState {
         self.set_pages(extent, ExtentUse::Owned(segment, class), u64::MAX);
         self.update(segment, |segment| segment.pages += EXTENT_PAGES);
         Some(extent)
+    }
+
+    /// Takes all unused pages of an extent if it is of this use, has `least` of them, and no promise needs them.
+    pub(super) fn take_unused(&mut self, extent: ExtentNo, usage: ExtentUse, least: u32) -> Option<u64> {
+        let found = self.extents.get(extent.0 as usize)?;
+        let (unused, free_lsn) = (!found.pages, found.free_lsn);
+        if found.usage != Some(usage) || unused.count_ones() < least {
+            return None;
+        }
+        self.set_pages(extent, usage, unused);
+        if let ExtentUse::Owned(segment, _) = usage {
+            self.update(segment, |segment| segment.pages += u64::from(unused.count_ones()));
+        }
+        if self.free_extents() < self.extents_needed(0) {
+            self.give_back(extent, unused, free_lsn);
+            return None;
+        }
+        Some(unused)
     }
 
     /// Newest LSN of a free extent: once durable, all of them can be written without log.

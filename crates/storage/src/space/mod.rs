@@ -11,7 +11,8 @@
 //! | `grow` | making the file larger, so that a full disk shows before anything is changed |
 //! | `release` | giving free space back to the file system |
 //! | `segment` | creating and dropping segments |
-//! | `bulk` | writing fresh extents past the pool and the log |
+//! | `bulk` | writing fresh extents past the pool and the log, of a segment that is being built |
+//! | `fresh` | the same for single pages of a segment in use |
 //! | `remains` | what is left of all this where it is damaged |
 //! | `verify`, `scrub` | checking that the maps agree with each other and that every page in use can be read |
 //!
@@ -21,6 +22,7 @@
 mod bulk;
 mod demand;
 mod directory;
+mod fresh;
 mod grow;
 mod layout;
 mod map_page;
@@ -37,6 +39,7 @@ mod segment;
 mod verify;
 
 pub use bulk::BulkWriter;
+pub use fresh::FreshPages;
 pub(crate) use layout::{
     DIRECTORY_ROOT, EXTENT_PAGES, ExtentNo, FIRST_USED, Geometry, check_superblock, superblock,
 };

@@ -10,6 +10,7 @@
 //! | `route` | where a change goes: to its leaf or here; merging a leaf by log |
 //! | `run` | from L0 to the run |
 //! | `lost` | what becomes of indexes whose changes cannot be read any more |
+//! | `relocate` | merging leaves into copies on fresh pages |
 //! | `sweep` | merging all leaves in the order of keys; when; how writers are slowed down |
 //!
 //! # Where changes are
@@ -41,6 +42,7 @@
 
 mod entry;
 mod lost;
+mod relocate;
 mod route;
 mod run;
 mod state;
@@ -83,6 +85,8 @@ pub(crate) struct ChangeBuffer {
     suspect: AtomicBool,
     /// Deleted entries that were merged by log, for a purge.
     ghosts: Mutex<Vec<(CommitTs, SegmentId, Vec<u8>)>>,
+    /// Leaves that a sweep has copied, and nobody has merged since.
+    copied: Mutex<HashSet<PageNo>>,
     /// Leaves with much pending.
     heavy: Mutex<Heavy>,
     /// What was deleted before this is needed by nobody.
@@ -174,6 +178,7 @@ impl ChangeBuffer {
             lost: RwLock::new(lost.listed().copied().collect()),
             suspect: AtomicBool::new(false),
             ghosts: Mutex::default(),
+            copied: Mutex::default(),
             heavy: Mutex::default(),
             purge_before: AtomicU64::new(0),
             mode: AtomicU8::new(ChangeBuffering::None as u8),

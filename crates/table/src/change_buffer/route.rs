@@ -10,7 +10,7 @@
 //! An unchanged leaf that takes a change directly has to be written for it, which is dear where leaves change seldom between two times that
 //! they are written; a change that is buffered costs what it takes in the log and in a run, and readers find it made all the same.
 //!
-//! Of a leaf with much pending, or for a change that is not to be buffered, the leaf is merged by log first. Much: half a page. More would not fit the
+//! Of a leaf with much pending, or for a change that is not to be buffered, the leaf is merged by log first. Much: a page of it. More would not fit the
 //! leaf anyhow; and where inserts ascend, all go to one leaf, which had better be changed directly.
 
 use super::ChangeBuffer;
@@ -18,7 +18,7 @@ use super::entry::entry_of;
 use crate::error::Result;
 use crate::txn::op::Op;
 use leafline_btree::{
-    BtreeError, BufferedEntry, Change, CommitTs, Direction, EntryView, HeldLeaf, Modified, RawLeaf, Tree,
+    BtreeError, BufferedEntry, Change, CommitTs, EntryView, HeldLeaf, Modified, RawLeaf, Tree,
 };
 use leafline_storage::{PageNo, Reservation};
 use std::sync::atomic::Ordering;
@@ -71,7 +71,7 @@ impl Heavy {
         self.counter(leaf).map_or(0, |bytes| *bytes as usize)
     }
 
-    fn forget(&mut self, leaf: PageNo) {
+    pub(super) fn forget(&mut self, leaf: PageNo) {
         if let Some(sum) = self.counter(leaf) {
             *sum = 0;
         }
@@ -172,7 +172,7 @@ impl ChangeBuffer {
                     continue;
                 }
             };
-            if !cannot_merge && self.heavy.lock().bytes(leaf) > self.store.page_size() / 2 {
+            if !cannot_merge && self.heavy.lock().bytes(leaf) > self.store.page_size() {
                 drop(held);
                 cannot_merge = !self.merge_for_commit(tree, op)?;
                 take = false;
@@ -223,7 +223,7 @@ impl ChangeBuffer {
         reserve: &Reserve<'_>,
     ) -> Result<Option<Vec<u8>>> {
         let Some(leaf) = tree.raw_leaf(key)? else {
-            return Ok(tree.leaves(Direction::Forward, key, None, 1)?.resume);
+            return self.end_of_leaf(tree, key);
         };
         let next = leaf.upper.clone();
         let pending = self.pending_of(tree.id(), &leaf)?;
@@ -244,15 +244,14 @@ impl ChangeBuffer {
         pending: &[BufferedEntry],
         reserve: &Reserve<'_>,
     ) -> Result<()> {
-        let (page, purge_before) = (leaf.page_no(), self.purge_before());
+        let page = leaf.page_no();
+        self.forget_copy(page);
         // Nothing of this leaf is buffered while it is held: all there is has an older generation.
         let through = self.store.log_end().0;
         let mut reserve = |pages, log| reserve(pages, log).map_err(BtreeError::from);
-        tree.merge_raw(leaf, pending, through, purge_before, &mut reserve)?;
+        tree.merge_raw(leaf, pending, through, self.purge_before(), &mut reserve)?;
         self.heavy.lock().forget(page);
-        self.counts.merged(pending);
-        let left = pending.iter().filter(|entry| entry.ghost && entry.ts >= purge_before);
-        self.ghosts.lock().extend(left.map(|entry| (entry.ts, tree.id(), entry.key.clone())));
+        self.note_merged(tree.id(), pending);
         Ok(())
     }
 }

@@ -1,8 +1,8 @@
 //! Sweeps: merging the leaves that the run has changes of, in the order of keys, many changes a leaf; and when that is done.
 //!
 //! A sweep begins where the last run was written and goes round: to the end of the run, then from its beginning. When it has gone
-//! over all of it the run is freed. A leaf is merged with all that is pending of it, what is in L0 included. Leaves are read ahead in
-//! batches. A leaf that cannot be read keeps its tree's changes: the run is not freed as long as there are any.
+//! over all of it the run is freed. A leaf is merged with all that is pending of it, what is in L0 included, into a copy that takes its place
+//! ([`super::relocate`]), or where it is. Leaves are read ahead in batches. A leaf that cannot be read keeps its tree's changes: the run is not freed as long as there are any.
 //!
 //! | backlog | what the thread does |
 //! |---|---|
@@ -17,10 +17,11 @@
 
 use super::ChangeBuffer;
 use super::entry::{Entries, after_tree, buffer_key, split_key};
+use super::relocate::{Copied, Relocation};
 use crate::engine::Engine;
 use crate::error::{Result, TableError};
 use leafline_btree::{BufferedEntry, Direction, LeafWalk, Tree};
-use leafline_storage::SegmentId;
+use leafline_storage::{PageNo, SegmentId};
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -42,10 +43,12 @@ const LONGEST_WAIT: Duration = Duration::from_secs(2);
 pub struct ChangeBufferStats {
     /// Changes buffered.
     pub buffered: u64,
-    /// Changes merged into leaves by log.
+    /// Changes merged into leaves durably.
     pub merged: u64,
-    /// Leaves merged by log.
+    /// Leaves merged durably.
     pub leaves_merged: u64,
+    /// Of these, those that were moved to fresh pages.
+    pub leaves_moved: u64,
     /// Leaves merged in memory alone, by who read them.
     pub leaves_merged_softly: u64,
     /// Buffered changes of leaves in memory, which were changed in memory alone.
@@ -74,6 +77,7 @@ pub(super) struct Counts {
     buffered: AtomicU64,
     merged: AtomicU64,
     leaves: AtomicU64,
+    moved: AtomicU64,
     softly: AtomicU64,
     softly_changed: AtomicU64,
     l0_bytes: AtomicU64,
@@ -106,6 +110,10 @@ impl Counts {
 
     pub(super) fn softly_changed(&self) {
         self.softly_changed.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(super) fn moved(&self) {
+        self.moved.fetch_add(1, Ordering::Relaxed);
     }
 
     pub(super) fn merged(&self, entries: &[BufferedEntry]) {
@@ -160,6 +168,8 @@ pub(super) struct Sweep {
     position: Vec<u8>,
     /// It has come to the end of the run and begun at its beginning.
     wrapped: bool,
+    /// A tree that leaves were moved of last, and a page beside which there may be room for more.
+    place: Option<(SegmentId, PageNo)>,
     /// Trees with a leaf that could not be merged.
     failed: BTreeSet<SegmentId>,
     /// When something was buffered last, and how much had been by then.
@@ -237,6 +247,7 @@ impl ChangeBuffer {
             buffered: load(&counts.buffered),
             merged: load(&counts.merged),
             leaves_merged: load(&counts.leaves),
+            leaves_moved: load(&counts.moved),
             leaves_merged_softly: load(&counts.softly),
             changed_softly: load(&counts.softly_changed),
             l0_bytes: load(&counts.l0_bytes),
@@ -382,6 +393,20 @@ impl Engine {
     /// Merges the next leaves that the run has changes of: bytes of changes gone over, and whether the run is done.
     fn sweep_leaves(&self, run: &Tree, sweep: &mut Sweep, leaves: usize) -> Result<(u64, bool)> {
         self.read_ahead_of_sweep(run, sweep, leaves)?;
+        let mut moving = None;
+        let swept = self.sweep_run(run, sweep, leaves, &mut moving);
+        let ended = self.end_moving(sweep, &mut moving);
+        let swept = swept?;
+        ended.map(|()| swept)
+    }
+
+    fn sweep_run(
+        &self,
+        run: &Tree,
+        sweep: &mut Sweep,
+        leaves: usize,
+        moving: &mut Option<Relocation>,
+    ) -> Result<(u64, bool)> {
         let mut entries = Entries::new(run, &sweep.position, None);
         let mut swept = 0;
         for _ in 0..leaves {
@@ -391,13 +416,14 @@ impl Engine {
                 if sweep.wrapped || sweep.origin.is_empty() {
                     return Ok((swept, true));
                 }
+                self.end_moving(sweep, moving)?;
                 sweep.wrapped = true;
                 sweep.position.clear();
                 entries = Entries::new(run, &[], None);
                 continue;
             };
             let (tree, in_tree) = split_key(key)?;
-            let beyond = match self.sweep_leaf(tree, in_tree) {
+            let beyond = match self.sweep_leaf(sweep, moving, tree, in_tree) {
                 Ok(Some(upper)) => buffer_key(tree, &upper),
                 Ok(None) => after_tree(tree),
                 Err(error) if error.is_damage() => {
@@ -460,12 +486,48 @@ impl Engine {
         Ok(buffer.counts.run_bytes.load(Ordering::Relaxed))
     }
 
-    /// Merges a leaf; where the next begins.
-    fn sweep_leaf(&self, tree: SegmentId, key: &[u8]) -> Result<Option<Vec<u8>>> {
+    /// Merges a leaf, or copies it to be moved; where the next begins.
+    fn sweep_leaf(
+        &self,
+        sweep: &mut Sweep,
+        moving: &mut Option<Relocation>,
+        tree: SegmentId,
+        key: &[u8],
+    ) -> Result<Option<Vec<u8>>> {
         // Held, so that its segment is not freed.
         let Some(handle) = self.trees.even_retired(tree) else { return Ok(None) };
-        let tree = &handle.tree;
-        self.change_buffer.merge_leaf(tree, key, &|pages, log| self.store.reserve(pages, log))
+        let buffer = &self.change_buffer;
+        // Once more if what was left of an extent is not enough.
+        for _ in 0..2 {
+            if moving.as_ref().is_none_or(|relocation| relocation.tree() != tree) {
+                self.end_moving(sweep, moving)?;
+                let beside = sweep.place.filter(|(of, _)| *of == tree).map(|(_, page)| page);
+                *moving = buffer.relocation(&handle, &sweep.position, beside)?;
+            }
+            let Some(relocation) = moving else { break };
+            match buffer.copy_leaf(relocation, key)? {
+                Copied::Done(next) => return Ok(next),
+                Copied::NoRoom => self.end_moving(sweep, moving)?,
+            }
+        }
+        buffer.merge_leaf(&handle.tree, key, &|pages, log| self.store.reserve(pages, log))
+    }
+
+    /// Puts the leaves that were copied in their places; the sweep goes back to the first that could not be.
+    fn end_moving(&self, sweep: &mut Sweep, moving: &mut Option<Relocation>) -> Result<()> {
+        let Some(mut relocation) = moving.take() else { return Ok(()) };
+        sweep.place = Some((relocation.tree(), relocation.place()));
+        match self.finish_relocation(&mut relocation) {
+            Err(error) if error.is_damage() => {
+                sweep.failed.insert(relocation.tree());
+                Ok(())
+            }
+            Err(error) => {
+                sweep.position = relocation.left_from().unwrap_or(std::mem::take(&mut sweep.position));
+                Err(error)
+            }
+            Ok(()) => Ok(()),
+        }
     }
 
     /// Lists the deleted entries that merging has left for a purge.

@@ -251,13 +251,13 @@ fn other_spec() -> TableSpec {
     TableSpec { name: "x".into(), partitioning: None, ..partitioned_spec() }
 }
 
-/// Changes buffered, and leaves swept.
-fn run(seed: u64) -> (u64, u64) {
+/// Changes buffered, leaves swept, and those of them that were moved.
+fn run(seed: u64) -> [u64; 3] {
     let mut random = SmallRng::seed_from_u64(seed);
     let options = small(&mut random);
     let env = SimulatedEnv::new();
     let mut state = State::default();
-    let (mut buffered, mut swept) = (0, 0);
+    let mut counts = [0; 3];
     {
         let engine = open_with(&env, &options).unwrap();
         create(&engine, &partitioned_spec());
@@ -282,9 +282,7 @@ fn run(seed: u64) -> (u64, u64) {
                 if env.is_off() => {}
             Err(other) => panic!("{what}: {other}"),
         }
-        let stats = world.engine.change_buffer_stats();
-        buffered += stats.buffered;
-        swept += stats.leaves_merged;
+        add(&mut counts, &world.engine);
         let (acknowledged, running) = (world.acknowledged, world.running);
         drop(world.engine);
         env.reboot(random.random());
@@ -308,18 +306,24 @@ fn run(seed: u64) -> (u64, u64) {
     assert!(read_state(&engine, &what) == state, "{what}");
     let stats = engine.change_buffer_stats();
     assert_eq!((stats.l0_bytes, stats.run_bytes), (0, 0), "{what}");
-    (buffered, swept + stats.leaves_merged)
+    add(&mut counts, &engine);
+    counts
+}
+
+fn add(counts: &mut [u64; 3], engine: &Engine) {
+    let stats = engine.change_buffer_stats();
+    let more = [stats.buffered, stats.leaves_merged, stats.leaves_moved];
+    counts.iter_mut().zip(more).for_each(|(count, more)| *count += more);
 }
 
 #[test]
 fn power_cuts_at_any_point_of_buffering_and_sweeping_lose_nothing_and_leave_nothing() {
     let first = seed();
-    let (mut buffered, mut swept) = (0, 0);
+    let mut counts = [0; 3];
     for round in 0..10 * scale() {
-        let (more, leaves) = run(first.wrapping_add(round));
-        buffered += more;
-        swept += leaves;
+        let more = run(first.wrapping_add(round));
+        counts.iter_mut().zip(more).for_each(|(count, more)| *count += more);
     }
-    println!("{buffered} changes buffered, {swept} leaves swept");
-    assert!(buffered > 0 && swept > 0, "seed {first}");
+    println!("{counts:?} changes buffered, leaves swept, and moved");
+    assert!(counts.iter().all(|count| *count > 0), "seed {first}: {counts:?}");
 }

@@ -4,23 +4,24 @@
 //! applied again after a crash is derived from a page, because the pages may hold any part of the commit already.
 //!
 //! # Records
-//! Integers are little-endian; `bytes` is a u32 length and that many bytes.
+//! Integers are little-endian; `short` ones have seven bits a byte, the lowest first, and all but the last byte have the highest bit set;
+//! `bytes` is a short length and that many bytes.
 //!
 //! Commit (kind 1):
 //!
 //! | field        | type                                                                                     |
 //! |--------------|------------------------------------------------------------------------------------------|
-//! | format       | u8, 2                                                                                     |
+//! | format       | u8, 3                                                                                     |
 //! | ts           | u64                                                                                       |
 //! | next object  | u64: numbers from here on were never used for a database, table or index                  |
 //! | counters     | u32 count, each: table u64, rows i64 (change), next row id u64, next AUTO_INCREMENT u64   |
 //! | operations   | u32 count, each: tag u8, then by tag                                                      |
-//! | 1 put row    | table u64, tree u64, key bytes, payload bytes                                             |
-//! | 2 delete row | table u64, tree u64, key bytes                                                           |
-//! | 3 put entry  | tree u64, key bytes, payload bytes                                                        |
-//! | 4 drop entry | tree u64, key bytes                                                                       |
+//! | 1 put row    | table short, tree short, key bytes, payload bytes                                         |
+//! | 2 delete row | table short, tree short, key bytes                                                       |
+//! | 3 put entry  | tree short, key bytes, payload bytes                                                      |
+//! | 4 drop entry | tree short, key bytes                                                                     |
 //!
-//! End (kind 2): format u8 (2), ts u64. Everything the commit record says is on the pages, as far as the log goes.
+//! End (kind 2): format u8 (3), ts u64. Everything the commit record says is on the pages, as far as the log goes.
 //!
 //! A commit whose operations are too many for one record has them in a file: see [`super::op_run`].
 
@@ -34,7 +35,7 @@ use leafline_storage::SegmentId;
 pub(crate) const COMMIT_RECORD: u8 = 1;
 /// Kind of an end record.
 pub(crate) const END_RECORD: u8 = 2;
-const FORMAT: u8 = 2;
+const FORMAT: u8 = 3;
 
 /// Bytes of an end record.
 pub(crate) const END_RECORD_BYTES: usize = 9;
@@ -83,22 +84,23 @@ impl Op {
 
     /// Bytes it takes in a record, at most.
     pub(crate) fn encoded_len(&self) -> usize {
-        25 + self.key().len() + self.payload_len()
+        // A tag, two numbers, two lengths.
+        31 + self.key().len() + self.payload_len()
     }
 
     pub(crate) fn encode(&self, out: &mut ByteWriter) {
         match self {
             Op::PutRow { table, tree, key, payload } => {
-                out.u8(1).u64(table.0).u64(tree.0).bytes(key).bytes(payload);
+                out.u8(1).short(table.0).short(tree.0).short_bytes(key).short_bytes(payload);
             }
             Op::DeleteRow { table, tree, key } => {
-                out.u8(2).u64(table.0).u64(tree.0).bytes(key);
+                out.u8(2).short(table.0).short(tree.0).short_bytes(key);
             }
             Op::PutEntry { tree, key, payload } => {
-                out.u8(3).u64(tree.0).bytes(key).bytes(payload);
+                out.u8(3).short(tree.0).short_bytes(key).short_bytes(payload);
             }
             Op::DropEntry { tree, key } => {
-                out.u8(4).u64(tree.0).bytes(key);
+                out.u8(4).short(tree.0).short_bytes(key);
             }
         }
     }
@@ -106,22 +108,22 @@ impl Op {
     pub(crate) fn decode(from: &mut ByteReader<'_>) -> Result<Op> {
         Ok(match from.u8()? {
             1 => Op::PutRow {
-                table: TableId(from.u64()?),
-                tree: SegmentId(from.u64()?),
-                key: from.bytes()?.to_vec(),
-                payload: from.bytes()?.to_vec(),
+                table: TableId(from.short()?),
+                tree: SegmentId(from.short()?),
+                key: from.short_bytes()?.to_vec(),
+                payload: from.short_bytes()?.to_vec(),
             },
             2 => Op::DeleteRow {
-                table: TableId(from.u64()?),
-                tree: SegmentId(from.u64()?),
-                key: from.bytes()?.to_vec(),
+                table: TableId(from.short()?),
+                tree: SegmentId(from.short()?),
+                key: from.short_bytes()?.to_vec(),
             },
             3 => Op::PutEntry {
-                tree: SegmentId(from.u64()?),
-                key: from.bytes()?.to_vec(),
-                payload: from.bytes()?.to_vec(),
+                tree: SegmentId(from.short()?),
+                key: from.short_bytes()?.to_vec(),
+                payload: from.short_bytes()?.to_vec(),
             },
-            4 => Op::DropEntry { tree: SegmentId(from.u64()?), key: from.bytes()?.to_vec() },
+            4 => Op::DropEntry { tree: SegmentId(from.short()?), key: from.short_bytes()?.to_vec() },
             tag => return Err(from.damaged(format!("operation tag {tag}"))),
         })
     }

@@ -1,0 +1,163 @@
+//! Leaves on fresh pages: merging what was kept elsewhere not in place but into copies, which take the leaves' places when they are durable.
+//!
+//! A copy costs one write of the page, past the pool and the log, and two short records: the parent refers to it, the old page is
+//! free. Copies of neighbours are neighbours in the file, so a tree whose leaves are all moved once lies in the order of its keys.
+//!
+//! Nothing is held while copies are written: that takes long, and whoever has a change of such a leaf would wait. So the caller sees to it
+//! that a leaf whose place is taken is still as it was copied ([`Tree::switch`]). Changes that were kept elsewhere after it was copied
+//! still are, as far as the copy is concerned.
+
+use leafline_storage::{FreshPages, HeldPage, PageKind, PageNo, Reservation, page::set_kind};
+
+use crate::buffered::{Part, RawLeaf, merged, parts_of, room_for_children};
+use crate::descend::{Faults, Latched};
+use crate::entry::CommitTs;
+use crate::error::{BtreeError, OnPage, Result};
+use crate::merge::note_freed;
+use crate::node::{
+    BufferedEntry, Node, NodeFault, NodeResult, Record, format_version, merge_entries, set_merged_through,
+};
+use crate::tree::{Tree, apply};
+
+/// A leaf that was copied.
+pub struct CopiedLeaf {
+    page: PageNo,
+    /// First key that may be on each copy, and its page.
+    copies: Vec<(Vec<u8>, PageNo)>,
+}
+
+impl CopiedLeaf {
+    /// The leaf's page.
+    pub fn page_no(&self) -> PageNo {
+        self.page
+    }
+
+    /// First key that may be on the leaf.
+    pub fn lower(&self) -> &[u8] {
+        self.copies.first().map_or(&[], |(lower, _)| lower)
+    }
+}
+
+impl Tree {
+    /// Copies a leaf, with entries merged that are ascending by key and all of them the leaf's, to fresh pages: several if they do not fit one. The
+    /// copies contain all changes before generation `through`. The leaf is evicted. `None` if there are not enough pages left.
+    ///
+    /// # Errors
+    /// `Corrupt`.
+    pub fn copy_merged(
+        &self,
+        mut leaf: RawLeaf,
+        entries: &[BufferedEntry],
+        through: u64,
+        purge_before: CommitTs,
+        fresh: &mut FreshPages,
+    ) -> Result<Option<CopiedLeaf>> {
+        let number = leaf.page_no();
+        let images = images(leaf.bytes(), entries, purge_before).on(number)?;
+        if images.len() > fresh.left() {
+            return Ok(None);
+        }
+        let mut copies = Vec::with_capacity(images.len());
+        for mut image in images {
+            set_merged_through(&mut image, through);
+            let node = Node::open(&image).on(number)?;
+            let (lower, format) = (node.lower_fence().to_vec(), format_version(node.format()));
+            set_kind(&mut image, PageKind::LEAF, format);
+            let page = fresh.fill(&image).ok_or(NodeFault("a copy of another size")).on(number)?;
+            copies.push((lower, page));
+        }
+        Ok(Some(CopiedLeaf { page: number, copies }))
+    }
+
+    /// Most pages and log bytes that putting copies in their leaves' places takes.
+    pub fn switch_needs<'c>(&self, leaves: impl Iterator<Item = &'c CopiedLeaf>) -> (usize, usize) {
+        let (mut pages, mut copies, mut separators) = (0, 0, 0);
+        for leaf in leaves {
+            pages += 1;
+            copies += leaf.copies.len();
+            separators += leaf.copies.iter().map(|(lower, _)| lower.len()).sum::<usize>();
+        }
+        let short = separators + SWITCH_LOG * (copies + pages);
+        // Parents split if leaves become more, and then seldom.
+        let splits = copies - pages;
+        match splits {
+            0 => (0, short),
+            _ => (self.pages_of_splits(splits), short + self.log_of_splits(splits)),
+        }
+    }
+
+    /// Puts copies, which are durable, in the place of a leaf, which nobody has changed since but by what is kept elsewhere. `held` is the
+    /// leaf's page.
+    ///
+    /// # Errors
+    /// `Corrupt`, what the store returns.
+    pub fn switch(
+        &self,
+        reservation: &mut Reservation,
+        leaf: &CopiedLeaf,
+        fresh: &mut FreshPages,
+        held: HeldPage,
+    ) -> Result<()> {
+        let Some(((key, first), others)) = leaf.copies.split_first() else { return Ok(()) };
+        let mut faults = Faults::default();
+        loop {
+            let mut mini = self.store().begin(reservation, 0)?;
+            let parent = match self.latch(&mut mini, key, 1)? {
+                Latched::Page(parent) => parent,
+                Latched::Missing(missing) => {
+                    drop(mini);
+                    faults.fault_in(self, missing)?;
+                    continue;
+                }
+                Latched::NoSuchLevel => return Err(self.no_leaf_level()),
+            };
+            let parent_page = mini.page_no(parent);
+            let above = Node::open(mini.page(parent)).on(parent_page)?;
+            let slot = above.child_for(key).on(parent_page)?;
+            if above.child(slot).on(parent_page)? != leaf.page {
+                let fault = NodeFault("not the parent of a leaf that was held");
+                return Err(BtreeError::corrupt(parent_page, fault));
+            }
+            let lowers = others.iter().map(|(lower, _)| lower.as_slice());
+            let (prefix, lacking) = room_for_children(&above, lowers);
+            if let (Some(needed), Some((separator, _))) = (lacking, others.first()) {
+                drop(mini);
+                self.split(reservation, separator, 1, needed)?;
+                continue;
+            }
+            if let Some(prefix) = prefix {
+                apply(&mut mini, parent, &Record::set_prefix(prefix))?;
+            }
+            apply(&mut mini, parent, &Record::branch_set_child(slot, *first))?;
+            for (at, (lower, page)) in others.iter().enumerate() {
+                let above = Node::open(mini.page(parent)).on(parent_page)?;
+                let suffix = lower.get(above.prefix().len()..);
+                let suffix =
+                    suffix.ok_or(NodeFault("separator outside the parent's fences")).on(parent_page)?;
+                apply(&mut mini, parent, &Record::branch_insert(slot + 1 + at, suffix, *page))?;
+            }
+            for (_, page) in &leaf.copies {
+                mini.use_fresh(fresh, *page)?;
+            }
+            note_freed();
+            mini.free_held(held, self.id())?;
+            mini.commit();
+            return Ok(());
+        }
+    }
+}
+
+/// Bound of the log bytes that a copy takes besides its lower fence: a group, its place in the parent, and in the space map.
+const SWITCH_LOG: usize = 192;
+
+/// The pages that take the place of a leaf.
+fn images(page: &[u8], entries: &[BufferedEntry], purge_before: CommitTs) -> NodeResult<Vec<Vec<u8>>> {
+    if let Some((image, _)) = merged(page, entries, purge_before)? {
+        return Ok(vec![image]);
+    }
+    let part = |Part { mut image, entries: of_part }: Part| {
+        let fits = merge_entries(&mut image, entries.get(of_part).unwrap_or_default(), purge_before)?;
+        fits.then_some(image).ok_or(NodeFault("entries that do not fit a part of a leaf"))
+    };
+    parts_of(page, entries, purge_before)?.into_iter().map(part).collect()
+}

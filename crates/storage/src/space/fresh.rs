@@ -1,0 +1,182 @@
+//! Fresh pages for a segment in use: written past the pool and the log, and put in use by a mini-transaction when they are durable.
+//!
+//! So a page that replaces another costs one write, where changing it in place costs what the log has of the change and two
+//! writes, one of them to the doublewrite file. Neighbours are handed out in ascending order and written together.
+//!
+//! The pages are taken in memory alone: as long as no group has put them in use they are free in the space map, and after a crash.
+//! Before one is written, the log is durable beyond all that happened to it in former lives, so the groups that freed it are; it is stamped with
+//! that LSN: redo skips the records of its former lives, and replays those after it has been put in use.
+//!
+//! Nobody refers to the pages before they are put in use. What read-ahead meant for a former owner may have fetched is dropped from
+//! the pool once they are written.
+
+use super::layout::{EXTENT_PAGES, ExtentNo, runs};
+use super::record::ExtentUse;
+use crate::device::AlignedBuf;
+use crate::store::Inner;
+use crate::{Lsn, PageClass, PageNo, Result, SegmentId, StorageError, page};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+/// Fewest unused pages of an extent that are worth going on with it.
+const WORTHWHILE: u32 = EXTENT_PAGES as u32 / 8;
+
+/// Unused pages of one extent. Those that are not put in use are given back when it is dropped; its segment is not freed before.
+pub struct FreshPages {
+    inner: Arc<Inner>,
+    usage: ExtentUse,
+    segment: SegmentId,
+    extent: ExtentNo,
+    stamp: Lsn,
+    /// All of the extent; a page's part is there if it is filled.
+    buffer: AlignedBuf,
+    /// Taken and not in use.
+    taken: u64,
+    /// Of these, those with contents.
+    filled: u64,
+    /// Of these, those that are durable.
+    written: u64,
+}
+
+impl FreshPages {
+    /// Takes the unused pages of an extent: of that of page `beside`, if it still is the segment's and has enough of them, else of a free one.
+    /// `None` if the segment has fewer than `least` pages, or no extent can be spared. The caller holds no latch.
+    pub(crate) fn take(
+        inner: &Arc<Inner>,
+        segment: SegmentId,
+        class: PageClass,
+        beside: Option<PageNo>,
+        least: u64,
+    ) -> Result<Option<FreshPages>> {
+        inner.poison.check()?;
+        if inner.space.state().segment(segment)?.pages < least {
+            return Ok(None);
+        }
+        let usage = ExtentUse::Owned(segment, class);
+        let begun = beside.and_then(ExtentNo::of).and_then(|(extent, _)| {
+            let mut state = inner.space.state();
+            Some((extent, state.take_unused(extent, usage, WORTHWHILE)?))
+        });
+        let taken = match begun {
+            Some(begun) => Some(begun),
+            None => inner.take_fresh_extent(segment, class)?.map(|extent| (extent, u64::MAX)),
+        };
+        let Some((extent, taken)) = taken else { return Ok(None) };
+        let mut fresh = FreshPages {
+            inner: Arc::clone(inner),
+            usage,
+            segment,
+            extent,
+            stamp: Lsn::ZERO,
+            buffer: AlignedBuf::zeroed(EXTENT_PAGES as usize * inner.cache.page_size),
+            taken,
+            filled: 0,
+            written: 0,
+        };
+        // No page is in memory, and none is being written, when the first one is written here.
+        fresh.purge(taken);
+        inner.cache.wait_for_writes();
+        let end = inner.log.end();
+        inner.log.wait_durable(end)?;
+        inner.cache.pool.raise_newest(end);
+        fresh.stamp = end;
+        Ok(Some(fresh))
+    }
+
+    /// The first page of the extent, to go on there later.
+    pub fn first_page(&self) -> PageNo {
+        self.extent.first_page()
+    }
+
+    /// How many pages have no contents yet.
+    pub fn left(&self) -> usize {
+        (self.taken & !self.filled).count_ones() as usize
+    }
+
+    /// Gives the next page these contents: one whole page, with kind, flags and body as the caller made them; checksum, page number, LSN and
+    /// owner are filled in here. `None` if no page is left, or it is of another size.
+    pub fn fill(&mut self, contents: &[u8]) -> Option<PageNo> {
+        let page_size = self.inner.cache.page_size;
+        let unfilled = self.taken & !self.filled;
+        if unfilled == 0 || contents.len() != page_size {
+            return None;
+        }
+        let index = unfilled.trailing_zeros();
+        let page_no = self.extent.page(index);
+        let copy = &mut self.buffer[index as usize * page_size..][..page_size];
+        copy.copy_from_slice(contents);
+        page::set_identity(copy, page_no, self.segment);
+        page::set_lsn(copy, self.stamp);
+        page::seal(copy);
+        self.filled |= 1 << index;
+        Some(page_no)
+    }
+
+    /// Writes the pages that have got contents, neighbours with one request, and syncs them.
+    ///
+    /// # Errors
+    /// `Io`; a failed sync poisons the store.
+    pub fn write(&mut self) -> Result<()> {
+        let (inner, page_size) = (&self.inner, self.inner.cache.page_size);
+        inner.poison.check()?;
+        let unwritten = self.filled & !self.written;
+        for (first, count) in runs(unwritten) {
+            let bytes = &self.buffer[first as usize * page_size..][..count as usize * page_size];
+            let offset = self.extent.page(first).0 * page_size as u64;
+            let written = inner.cache.data.write_at(bytes, offset);
+            written.map_err(|source| StorageError::io("write", "data", source))?;
+            inner.stats.pages_written.fetch_add(u64::from(count), Ordering::Relaxed);
+            inner.stats.bytes_written.fetch_add(bytes.len() as u64, Ordering::Relaxed);
+        }
+        if unwritten != 0 {
+            inner.sync_data()?;
+            self.purge(unwritten);
+            self.written = self.filled;
+        }
+        Ok(())
+    }
+
+    /// Notes that a group puts the page in use; for what, and its bit.
+    pub(crate) fn use_page(&mut self, page: PageNo) -> Result<(ExtentNo, ExtentUse, u64)> {
+        match ExtentNo::of(page) {
+            Some((extent, bit)) if extent == self.extent && self.taken & self.written & bit != 0 => {
+                self.taken &= !bit;
+                Ok((extent, self.usage, bit))
+            }
+            _ => {
+                Err(StorageError::Misuse { what: format!("page {page} is put in use before it is durable") })
+            }
+        }
+    }
+
+    /// Drops pages from memory.
+    fn purge(&self, pages: u64) {
+        let bits = (0..EXTENT_PAGES as u32).filter(|bit| pages & (1 << bit) != 0);
+        bits.for_each(|bit| self.inner.cache.pool.purge(self.extent.page(bit)));
+    }
+}
+
+impl Drop for FreshPages {
+    fn drop(&mut self) {
+        if self.taken != 0 {
+            let end = self.inner.log.end();
+            self.inner.space.state().give_back(self.extent, self.taken, end);
+        }
+    }
+}
+
+impl Inner {
+    /// Takes an extent that no promise needs; `None` if there is none, and the file cannot grow.
+    fn take_fresh_extent(self: &Arc<Self>, segment: SegmentId, class: PageClass) -> Result<Option<ExtentNo>> {
+        loop {
+            if let Some(extent) = self.space.state().take_extent(segment, class, Lsn(u64::MAX)) {
+                return Ok(Some(extent));
+            }
+            match self.grow(1) {
+                Ok(()) => {}
+                Err(StorageError::DiskFull) => return Ok(None),
+                Err(error) => return Err(error),
+            }
+        }
+    }
+}
