@@ -7,12 +7,11 @@ use crate::log::{Log, LogSpace};
 use crate::poison::Poison;
 use crate::pool::PageCache;
 use crate::redo::{CHECKPOINT_KIND, Handlers};
-use crate::space::{Released, Space};
+use crate::space::Space;
 use crate::{
-    BulkWriter, CheckpointSource, Env, FlushPolicy, FreshPages, HandlerId, HeldPage, LockGuard,
-    LogicalReplay, Lsn, LsnRange, MemoryLoan, MiniTransaction, Optimistic, PageClass, PageMerger, PageNo,
-    RawPage, RecoveryReport, RedoHandler, Remains, Reservation, Result, SegmentId, SegmentInfo, SegmentState,
-    SharedGuard, SpaceFault, SpaceUsage, StorageError, StoreStats,
+    CheckpointSource, Env, FlushPolicy, HandlerId, HeldPage, LockGuard, LogicalReplay, Lsn, LsnRange,
+    MemoryLoan, MiniTransaction, Optimistic, PageMerger, PageNo, RawPage, RecoveryReport, RedoHandler,
+    Remains, Reservation, Result, SegmentId, SharedGuard, StorageError, StoreStats,
 };
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, OnceLock};
@@ -189,7 +188,7 @@ impl Drop for LastClone {
 /// A directory of pages, a redo log and what keeps them consistent. Cheap to clone.
 #[derive(Clone)]
 pub struct Store {
-    inner: Arc<Inner>,
+    pub(crate) inner: Arc<Inner>,
     _last: Arc<LastClone>,
 }
 
@@ -527,104 +526,6 @@ impl Store {
         self.inner.poison.check()
     }
 
-    /// Creates a segment in state `Building`.
-    ///
-    /// # Errors
-    /// `DiskFull`, `Poisoned`.
-    pub fn create_segment(&self, reservation: &mut Reservation) -> Result<SegmentId> {
-        self.inner.create_segment(reservation)
-    }
-
-    /// Logs a new state for the segment.
-    ///
-    /// # Errors
-    /// `NoSuchSegment`, `Poisoned`.
-    pub fn set_segment_state(
-        &self,
-        reservation: &mut Reservation,
-        segment: SegmentId,
-        state: SegmentState,
-    ) -> Result<()> {
-        self.inner.set_segment_state(reservation, segment, state)
-    }
-
-    /// Frees the segment: logs the state `Dropping`, then frees its pages step by step; recovery finishes what a
-    /// crash interrupts. Nobody may use the segment's pages any more. A segment that does not exist is no error.
-    /// The caller holds no latch.
-    ///
-    /// # Errors
-    /// `Io`, `Poisoned`.
-    pub fn drop_segment(&self, segment: SegmentId) -> Result<()> {
-        self.inner.drop_segment(segment)
-    }
-
-    /// All segments.
-    pub fn segments(&self) -> Vec<SegmentInfo> {
-        self.inner.segments()
-    }
-
-    /// Bytes that the file of pages takes on the device: less than its pages, if it has holes.
-    ///
-    /// # Errors
-    /// `Io`.
-    pub fn allocated_bytes(&self) -> Result<u64> {
-        self.inner.cache.data.allocated().map_err(|source| StorageError::io("stat", "data", source))
-    }
-
-    /// Whether more pages are in use than fit in memory.
-    pub fn exceeds_memory(&self) -> bool {
-        let usage = self.space_usage();
-        let used = usage.file_pages.saturating_sub(usage.free_pages + usage.shared_free_pages);
-        used > self.inner.stats.pool_frames.load(Ordering::Relaxed)
-    }
-
-    /// How the pages of the file are used.
-    pub fn space_usage(&self) -> SpaceUsage {
-        self.inner.space.state().usage()
-    }
-
-    /// Gives all free space that is not promised back to the file system, as [`StoreOptions::punch_holes`] says, after a checkpoint. The
-    /// store's own thread does that now and then, and keeps some at hand. The caller holds no latch.
-    ///
-    /// # Errors
-    /// `Io`, `Poisoned`.
-    pub fn release_free_space(&self) -> Result<()> {
-        self.inner.checkpoint()?;
-        while self.inner.release_some_space(true)? == Released::Some {}
-        Ok(())
-    }
-
-    /// Whether free extents become holes in the file, from now on.
-    pub fn set_punch_holes(&self, punch: bool) {
-        self.inner.space.releasing.punch.store(punch, Ordering::Relaxed);
-    }
-
-    /// Writes pages of `segment` past the pool and the log, into fresh extents. The segment must be in state
-    /// `Building`; set it to `Live` after [`BulkWriter::finish`].
-    ///
-    /// # Errors
-    /// `NoSuchSegment`, `Poisoned`.
-    pub fn bulk_writer(&self, segment: SegmentId) -> Result<BulkWriter> {
-        BulkWriter::new(&self.inner, segment)
-    }
-
-    /// Takes unused pages of a class for `segment`, to be written past the pool and the log and put in use by
-    /// [`MiniTransaction::use_fresh`]: of the extent of page `beside`, if it still is the segment's and has enough of them, else of a free
-    /// one. `None` if the segment has fewer than `least` pages, or no extent can be spared. The caller holds no latch, and keeps the segment
-    /// from being dropped.
-    ///
-    /// # Errors
-    /// `NoSuchSegment`, `Io`, `Poisoned`.
-    pub fn fresh_pages(
-        &self,
-        segment: SegmentId,
-        class: PageClass,
-        beside: Option<PageNo>,
-        least: u64,
-    ) -> Result<Option<FreshPages>> {
-        FreshPages::take(&self.inner, segment, class, beside, least)
-    }
-
     /// A page of a tree was split.
     pub fn count_page_split(&self) {
         self.inner.stats.page_splits.fetch_add(1, Ordering::Relaxed);
@@ -671,35 +572,5 @@ impl Store {
     /// What recovery did when the store was opened.
     pub fn recovery_report(&self) -> &RecoveryReport {
         &self.inner.report
-    }
-
-    /// Checks that space maps, segment directory and pages in use agree. For when nobody changes anything.
-    ///
-    /// # Errors
-    /// As [`check_space`](Self::check_space). The list returned holds what does not agree.
-    pub fn verify_space(&self) -> Result<Vec<String>> {
-        Ok(self.check_space(1, &|_, _| ())?.iter().map(ToString::to_string).collect())
-    }
-
-    /// Checks that space maps, segment directory and pages in use agree, and that each page in use can be read from the
-    /// file, with `threads` threads. For when nobody changes anything. `progress` is told how many pages of how many
-    /// have been read.
-    ///
-    /// # Errors
-    /// `Io`, `Corrupt` for space maps and directory, `Poisoned`. What does not agree is in the list returned.
-    pub fn check_space(
-        &self,
-        threads: usize,
-        progress: &(dyn Fn(u64, u64) + Sync),
-    ) -> Result<Vec<SpaceFault>> {
-        self.inner.check_space(threads, progress)
-    }
-
-    /// The pages of a segment, in no particular order.
-    ///
-    /// # Errors
-    /// `NoSuchSegment`.
-    pub fn segment_pages(&self, segment: SegmentId) -> Result<Vec<PageNo>> {
-        self.inner.segment_pages(segment)
     }
 }

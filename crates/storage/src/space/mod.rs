@@ -13,6 +13,7 @@
 //! | `segment` | creating and dropping segments |
 //! | `bulk` | writing fresh extents past the pool and the log, of a segment that is being built |
 //! | `fresh` | the same for single pages of a segment in use |
+//! | `requests` | what the crates above ask |
 //! | `remains` | what is left of all this where it is damaged |
 //! | `verify`, `scrub` | checking that the maps agree with each other and that every page in use can be read |
 //!
@@ -33,6 +34,7 @@ mod open;
 mod record;
 mod release;
 mod remains;
+mod requests;
 mod reservation;
 mod scrub;
 mod segment;
