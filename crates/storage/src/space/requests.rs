@@ -63,7 +63,7 @@ impl Store {
         self.inner.space.state().usage()
     }
 
-    /// Gives all free space that is not promised back to the file system, as [`StoreOptions::punch_holes`] says, after a checkpoint. The
+    /// Gives all free space that is not promised back to the file system, as [`StoreOptions::punch_holes`](crate::StoreOptions::punch_holes) says, after a checkpoint. The
     /// store's own thread does that now and then, and keeps some at hand. The caller holds no latch.
     ///
     /// # Errors
@@ -89,7 +89,7 @@ impl Store {
     }
 
     /// Takes unused pages of a class for `segment`, to be written past the pool and the log and put in use by
-    /// [`MiniTransaction::use_fresh`]: of the extent of page `beside`, if it still is the segment's and has enough of them, else of a free
+    /// [`MiniTransaction::use_fresh`](crate::MiniTransaction::use_fresh): of the extent of page `beside`, if it still is the segment's and has enough of them, else of a free
     /// one. `None` if the segment has fewer than `least` pages, or no extent can be spared. The caller holds no latch, and keeps the segment
     /// from being dropped.
     ///
