@@ -148,12 +148,22 @@ fn check_pieces(
 ) -> usize {
     let path = Arc::new(path.clone());
     let share = Share { threads: rng.random_range(1..4), most_leaves: rng.random_range(1..4) };
+    let beforehand = rng.random::<bool>().then(|| rng.random_range(1..6));
     let (mut counters, mut pieces, mut all) = (Counters::default(), 0, Vec::new());
     with_eval(|eval| {
         let mut cx = ScanContext { eval, view, counters: &mut counters, budget: &mut Budget::default() };
         let mut scan = PathScan::new(&path);
+        let mut known = beforehand.map(|most| {
+            let cut = path.cut(most, &mut cx).expect("pieces");
+            assert!(cut.len() <= most, "{} of {most} {context}", cut.len());
+            cut.into_iter()
+        });
         let mut source = path.pieces(share, &mut cx).expect("pieces");
-        while let Some(piece) = source.next_piece(&mut cx).expect("a piece") {
+        let mut next = |cx: &mut ScanContext<'_, '_>| match &mut known {
+            Some(known) => known.next(),
+            None => source.next_piece(cx).expect("a piece"),
+        };
+        while let Some(piece) = next(&mut cx) {
             pieces += 1;
             scan.start_piece(piece, &mut cx).expect("a started piece");
             while let Some(batch) = scan.next(&mut cx).expect("rows") {
@@ -166,9 +176,9 @@ fn check_pieces(
         }
     });
     if path.order == ScanOrder::Any {
-        assert_eq!(sorted(all), sorted(found.to_vec()), "{share:?} {context}");
+        assert_eq!(sorted(all), sorted(found.to_vec()), "{share:?} {beforehand:?} {context}");
     } else {
-        assert_eq!(format!("{all:?}"), format!("{found:?}"), "{share:?} {context}");
+        assert_eq!(format!("{all:?}"), format!("{found:?}"), "{share:?} {beforehand:?} {context}");
     }
     pieces
 }

@@ -26,6 +26,9 @@ const FETCHING_PIECES_OF_A_THREAD: usize = 4;
 /// How many times more leaves a piece may have then.
 const FETCHING_LEAVES: usize = 8;
 
+/// Parts between which a scan that is cut beforehand may be cut, for each piece: by so little of one its pieces differ.
+const PARTS_OF_A_PIECE: usize = 16;
+
 /// How a scan is shared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Share {
@@ -73,6 +76,57 @@ impl AccessPath {
         Ok(ScanPieces::Ranges(Box::new(self.ranges(share, cx)?)))
     }
 
+    /// The pieces of a walk of the index, all known beforehand: `most` of them at most, of about as many leaves each. What is read for
+    /// that is bounded: branches of the highest level that has children enough. The path [can be cut](AccessPath::can_be_cut).
+    ///
+    /// # Errors
+    /// Those of the bounds, and of reading branch pages.
+    pub fn cut(&self, most: usize, cx: &mut ScanContext<'_, '_>) -> Result<Vec<ScanPiece>> {
+        let targets = self.targets(cx.eval)?;
+        let tree = if most > 1 { cx.view.engine().tree(&self.index).ok() } else { None };
+        let bounds = match &tree {
+            Some(tree) => bounds_within(tree, targets.all(), most * PARTS_OF_A_PIECE)?,
+            None => vec![Vec::new(); targets.len()],
+        };
+        let parts: usize = bounds.iter().map(|bounds| bounds.len() + 1).sum();
+        let pieces = parts.clamp(1, most.max(1));
+        let reverse = self.order == ScanOrder::Reverse;
+        // Of `parts` parts, number `at` belongs to this piece.
+        let piece_of = |at: usize| at * pieces / parts;
+        let mut cut: Vec<(Vec<Target>, bool)> = vec![(Vec::new(), false); pieces];
+        let mut at = 0;
+        for (target, bounds) in targets.all().iter().zip(bounds) {
+            let last = at + bounds.len();
+            let mut rest = target.clone();
+            for bound in bounds {
+                let (piece, next) = (piece_of(at), piece_of(at + 1));
+                at += 1;
+                if piece == next {
+                    continue;
+                }
+                let mut part = rest.clone();
+                part.range.upper = Some(bound.clone());
+                rest.range.lower = bound;
+                (part.continues, rest.continues) = (part.continues || reverse, rest.continues || !reverse);
+                // The piece that comes first in the order of the scan is the one that goes on.
+                let goes_on = if reverse { next } else { piece };
+                cut[goes_on].1 = true;
+                cut[piece].0.push(part);
+            }
+            rest.continues &= !reverse;
+            cut[piece_of(last)].0.push(rest);
+            at = last + 1;
+        }
+        if reverse {
+            cut.reverse();
+        }
+        let piece = |(taken, goes_on): (Vec<Target>, bool)| {
+            let kind = WalkKind { all: true, is_part: true, goes_on, by_page: false };
+            (!taken.is_empty()).then(|| ScanPiece(Part::Walk { targets: targets.of(taken), kind }))
+        };
+        Ok(cut.into_iter().filter_map(piece).collect())
+    }
+
     /// The pieces of a walk of the index.
     fn ranges(&self, share: Share, cx: &mut ScanContext<'_, '_>) -> Result<RangePieces> {
         let targets = self.targets(cx.eval)?;
@@ -106,6 +160,24 @@ impl AccessPath {
         }
         Ok(pieces)
     }
+}
+
+/// Where ranges can be cut, so that there are `enough` parts of them, or as many as they have leaves.
+fn bounds_within(tree: &Tree, targets: &[Target], enough: usize) -> Result<Vec<Vec<Vec<u8>>>> {
+    let mut found = vec![Vec::new(); targets.len()];
+    for level in (1..tree.depth()?).rev() {
+        let level = u8::try_from(level).unwrap_or(u8::MAX);
+        let mut bounds = Vec::with_capacity(targets.len());
+        for target in targets {
+            let (lower, upper) = (&target.range.lower, target.range.upper.as_deref());
+            bounds.push(tree.child_bounds(lower, upper, level)?.unwrap_or_default());
+        }
+        found = bounds;
+        if found.iter().map(|bounds| bounds.len() + 1).sum::<usize>() >= enough {
+            break;
+        }
+    }
+    Ok(found)
 }
 
 /// The pieces of a scan, one after the other.

@@ -171,6 +171,38 @@ impl Tree {
         LeafWalker::default().for_each_leaf(self, direction, lower, upper, each)
     }
 
+    /// Keys that cut `[lower, upper)`: where the children of the branches at `level` begin that lie in it, in order, but for the first child.
+    /// `None` if the tree has no such level.
+    ///
+    /// # Errors
+    /// `Corrupt`, what the store returns.
+    pub fn child_bounds(
+        &self,
+        lower: &[u8],
+        upper: Option<&[u8]>,
+        level: u8,
+    ) -> Result<Option<Vec<Vec<u8>>>> {
+        let mut bounds: Vec<Vec<u8>> = Vec::new();
+        let mut at = lower.to_vec();
+        loop {
+            let Some(branch) = self.branch(Target::Key(&at), level)? else { return Ok(None) };
+            let page = branch.page_no();
+            let node = Node::open(&branch).on(page)?;
+            for slot in children_in(&node, &at, upper).on(page)? {
+                let begins = node.child_lower(slot).on(page)?;
+                if begins.as_slice() > bounds.last().map_or(lower, Vec::as_slice)
+                    && upper.is_none_or(|upper| begins.as_slice() < upper)
+                {
+                    bounds.push(begins);
+                }
+            }
+            match node.upper_fence() {
+                Some(fence) if upper.is_none_or(|upper| fence < upper) => at = fence.to_vec(),
+                _ => return Ok(Some(bounds)),
+            }
+        }
+    }
+
     /// Begins to read the next branches right above the leaves.
     fn prefetch_branches(&self, from: &[u8], upper: Option<&[u8]>) -> Result<()> {
         let Some(above) = self.branch(Target::Key(from), 2)? else { return Ok(()) };

@@ -33,6 +33,7 @@
 //! | `table` | [`Table`], [`Snapshot`], [`Writer`]: rows by key, without SQL |
 //! | `rows` | [`Rows`], [`Row`] |
 //! | `arrow` | [`ArrowBatches`], [`ArrowLayout`]: the same rows as Arrow record batches |
+//! | `pieces` | [`Pieces`]: a query that several connections share |
 //! | `value` | [`ToValue`], [`FromValue`], [`Params`]: Rust's types and SQL's |
 //! | `error` | [`Error`] |
 
@@ -47,12 +48,13 @@ pub use api::arrow::{ArrowBatches, ArrowLayout};
 pub use api::connection::{Connection, ExecuteResult, InterruptHandle, Transaction};
 pub use api::database::{Database, OpenOptions};
 pub use api::error::{Error, Result};
+pub use api::pieces::Pieces;
 pub use api::rows::{ColumnIndex, Row, Rows};
 pub use api::statement::Statement;
 pub use api::table::{Reader, RowView, Snapshot, Table, Writer};
 pub use api::value::{FromValue, Parameter, Params, ToValue};
 pub use leafline_access::cost::DeviceClass;
-pub use leafline_sql::{ColumnFlags, ColumnMeta};
+pub use leafline_sql::{ColumnFlags, ColumnMeta, Cut};
 pub use leafline_storage::device::DiskModel;
 pub use leafline_storage::{FlushPolicy, RecoveryStep};
 pub use leafline_types::statement::Watch;

@@ -54,7 +54,7 @@ pub mod window;
 pub use instance::{Instance, InstanceOptions};
 pub use observed::IndexUse;
 pub use result::{ColumnFlags, ColumnMeta, Done};
-pub use session::{Chunk, ChunkValues, Outcome, Prepared, RowStream, Session};
+pub use session::{Chunk, ChunkValues, Cut, Outcome, Prepared, QueryPieces, RowStream, Session};
 pub use statement::evaluate::type_of;
 pub use statement::load_values::RowSource;
 pub use statement_times::KindTimes;

@@ -30,12 +30,12 @@ pub struct Connection {
     pub(crate) discarded: Discarded,
     /// The parameters of the last prepared statement: their memory is used again.
     pub(crate) values: Vec<Value>,
-    _shared: Arc<Shared>,
+    pub(crate) shared: Arc<Shared>,
 }
 
 impl Connection {
     pub(crate) fn new(session: Session, shared: Arc<Shared>) -> Connection {
-        Connection { session, discarded: Discarded::default(), values: Vec::new(), _shared: shared }
+        Connection { session, discarded: Discarded::default(), values: Vec::new(), shared }
     }
 
     /// Runs one statement and returns what it did. Rows, if it gives any, are read and dropped.

@@ -4,6 +4,7 @@ pub mod arrow;
 pub mod connection;
 pub mod database;
 pub mod error;
+pub mod pieces;
 pub mod rows;
 pub mod statement;
 pub mod table;

@@ -44,6 +44,7 @@ pub use context::{ExecutionContext, StatementLocks};
 pub(crate) use gather::batch_bytes;
 pub(crate) use limit::{RowWindow, resolve as resolve_limit};
 pub use memory::MemoryBudget;
+pub(crate) use parallel::scan_of;
 pub use profile::{NodeProfile, Profile};
 pub use subplans::{Part, Runner, Subplans};
 

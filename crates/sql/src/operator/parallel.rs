@@ -254,7 +254,7 @@ impl Made {
 }
 
 /// The scan whose pieces the threads take.
-fn scan_of(node: &Node) -> Result<&plan::Scan, MysqlError> {
+pub(crate) fn scan_of(node: &Node) -> Result<&plan::Scan, MysqlError> {
     match (&node.operator, node.inputs().first()) {
         (plan::Operator::Scan(scan), _) => Ok(scan),
         (_, Some(input)) => scan_of(input),

@@ -28,6 +28,15 @@ const ROWS_PER_GROUP: f64 = 16.0;
 /// Rows examined to each that is delivered, at least, where rows go to the client as they come.
 const EXAMINED_PER_ROW: f64 = 8.0;
 
+/// The part of a plan that can be read in pieces, each by whom it may be, if that is all of the plan.
+pub(crate) fn read_in_pieces(root: &Node) -> Option<&Node> {
+    let part = match &root.operator {
+        Operator::Parallel { input, .. } => input,
+        _ => root,
+    };
+    can_be_shared(part).then_some(part)
+}
+
 /// Lets threads share what pays.
 pub(super) fn shared_by_threads(root: &mut Node, parallelism: Parallelism) {
     if parallelism.threads > 1 {

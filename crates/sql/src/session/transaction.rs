@@ -37,6 +37,11 @@ impl Session {
         self.transaction.open.is_some()
     }
 
+    /// Whether the open transaction has written anything.
+    pub(super) fn has_written(&self) -> bool {
+        self.transaction.open.as_ref().is_some_and(Transaction::has_writes)
+    }
+
     /// `autocommit`.
     pub fn autocommit(&self) -> bool {
         self.settings.autocommit

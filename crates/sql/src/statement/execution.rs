@@ -5,7 +5,7 @@ use crate::operator::{
 };
 use crate::plan::{Node, PlanParts};
 use crate::session::Session;
-use leafline_access::Budget;
+use leafline_access::{Budget, ScanPiece};
 use leafline_table::{ColumnDef, ReadView, Transaction};
 use leafline_types::convert::{StoreContext, dated, store_cast};
 use leafline_types::expr::{CallState, EvalContext};
@@ -26,6 +26,8 @@ pub(crate) struct Execution {
     profile: Option<Profile>,
     subplans: Subplans,
     max_recursion: u64,
+    /// What of its table is read, until its scan has begun; none: all.
+    piece: Option<ScanPiece>,
 }
 
 impl Execution {
@@ -43,7 +45,13 @@ impl Execution {
             profile: None,
             subplans: Subplans::default(),
             max_recursion: session.settings.cte_max_recursion_depth,
+            piece: None,
         }
+    }
+
+    /// Reads a piece of its table, if one is given, as a part of what began at `now`.
+    pub(crate) fn reading(self, piece: Option<ScanPiece>, now: Now) -> Execution {
+        Execution { piece, now, ..self }
     }
 
     /// Sets what becomes of values that columns cannot have.
@@ -123,7 +131,7 @@ impl Execution {
             memory: &self.memory,
             subplans: &self.subplans,
             profile: self.profile.as_mut(),
-            piece: None,
+            piece: self.piece.take(),
             budget: Budget::default(),
         };
         let result = step(&mut cx);

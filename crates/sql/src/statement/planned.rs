@@ -23,7 +23,7 @@ use crate::result::{ColumnMeta, Done};
 use crate::session::settings::Settings;
 use crate::session::{OptimizerTrace, Outcome, RowStream, Session, Supposed, TableUse};
 use leafline_access::{Judged, Planner};
-use leafline_table::TableId;
+use leafline_table::{Catalog, TableId};
 use leafline_types::error::errno;
 use leafline_types::expr::{Expr, ExprKind, build};
 use leafline_types::{Collation, ExprType, MysqlError, SqlType, Value};
@@ -63,8 +63,8 @@ pub(crate) struct Planned {
     /// The time that a hint gives it, milliseconds.
     max_execution_time: Option<u64>,
     short_way: Mutex<ShortWay>,
-    pub(super) digest: Arc<Digest>,
-    pub(super) facts: PlanFacts,
+    pub(crate) digest: Arc<Digest>,
+    pub(crate) facts: PlanFacts,
     runs: PlanRuns,
 }
 
@@ -197,6 +197,28 @@ impl Planned {
         }
     }
 
+    /// The plan, if it is a query whose rows are shown as the plan gives them.
+    pub(crate) fn query(&self) -> Option<(&Arc<Plan>, &Arc<[ColumnMeta]>)> {
+        match &*self.work {
+            Work::Select { plan, columns, window: None } => Some((plan, columns)),
+            _ => None,
+        }
+    }
+
+    /// Whether the tables that it uses are as they were in `catalog`.
+    pub(crate) fn has_tables_of(&self, catalog: &Catalog, now: &Catalog) -> bool {
+        catalog.version() == now.version()
+            || self.sizes.iter().all(|(table, _)| match (catalog.table_by_id(*table), now.table_by_id(*table)) {
+                (Some(then), Some(now)) => Arc::ptr_eq(then, now),
+                _ => false,
+            })
+    }
+
+    /// The tables that it uses.
+    pub(crate) fn uses(&self) -> &[TableUse] {
+        &self.uses
+    }
+
     /// Milliseconds that it may take, if it is a query; 0 if as many as it likes.
     pub(super) fn time_limit(&self, settings: &Settings) -> u64 {
         self.max_execution_time.unwrap_or(settings.max_execution_time)
@@ -206,7 +228,7 @@ impl Planned {
         &self.work
     }
 
-    pub(super) fn parts(&self) -> &Arc<PlanParts> {
+    pub(crate) fn parts(&self) -> &Arc<PlanParts> {
         &self.parts
     }
 

@@ -1,0 +1,319 @@
+//! Reading a table: a plan of DataFusion whose partitions are pieces of an index.
+//!
+//! What is read is a SELECT, which Leafline plans as any other. All pieces are of one snapshot, which lives as long as the plan or one of its streams does.
+//!
+//! **Order.** Where Leafline walks an index, the rows of each piece come in its order, and those of a piece all before those of the next. It is declared as far as
+//! Arrow's values are in the order of the keys. When DataFusion would sort, it asks for another order (`try_pushdown_sort`): the SELECT is planned again with an ORDER
+//! BY, and taken if Leafline does not sort for it either. DataFusion's own default for ascending orders, NULLs last, is no order of an index: that is had
+//! with columns that are never NULL, or by NULLS FIRST.
+//!
+//! **Limits.** A small LIMIT without an order is a part of the SELECT, which is one piece then. Any other ends each piece when it has given so many rows.
+
+use crate::column::Column;
+use crate::filter::Condition;
+use crate::snapshot::Snapshot;
+use crate::stream;
+use arrow::compute::SortOptions;
+use arrow::datatypes::{Schema, SchemaRef};
+use datafusion::common::stats::Precision;
+use datafusion::common::tree_node::TreeNodeRecursion;
+use datafusion::common::{ColumnStatistics, Statistics, internal_err};
+use datafusion::error::Result;
+use datafusion::execution::{SendableRecordBatchStream, TaskContext};
+use datafusion::physical_expr::expressions::Column as ColumnAt;
+use datafusion::physical_expr::{EquivalenceProperties, Partitioning, PhysicalExpr, PhysicalSortExpr};
+use datafusion::physical_plan::execution_plan::{Boundedness, EmissionType, SchedulingType};
+use datafusion::physical_plan::metrics::{BaselineMetrics, ExecutionPlanMetricsSet, MetricsSet};
+use datafusion::physical_plan::sort_pushdown::SortOrderPushdownResult;
+use datafusion::physical_plan::statistics::StatisticsArgs;
+use datafusion::physical_plan::{
+    DisplayAs, DisplayFormatType, EmptyRecordBatchStream, ExecutionPlan, PlanProperties,
+};
+use leafline::{Cut, Pieces, SqlType, Value};
+use leafline_types::convert::to_text;
+use std::fmt;
+use std::sync::Arc;
+
+/// A LIMIT that is a part of the SELECT: for more rows pieces are worth it.
+const SMALL_LIMIT: usize = 8192;
+
+/// What is read of a table.
+#[derive(Clone, Debug)]
+pub(crate) struct Read {
+    pub table: Arc<str>,
+    pub columns: Vec<Column>,
+    pub conditions: Vec<Condition>,
+    /// An order that is to be had for nothing is of use.
+    pub in_index_order: bool,
+    pub limit: Option<usize>,
+    /// By which of the columns rows are ordered, and whether from the largest on.
+    pub order: Vec<(usize, bool)>,
+    pub most_pieces: usize,
+    pub rows_per_piece: u64,
+}
+
+impl Read {
+    fn sql(&self) -> (String, Vec<Value>) {
+        let columns: Vec<&str> = self.columns.iter().map(|column| &*column.quoted).collect();
+        // Rows without columns are counted.
+        let list = if columns.is_empty() { "1".to_owned() } else { columns.join(", ") };
+        let mut sql = format!("SELECT {list} FROM {}", self.table);
+        if !self.conditions.is_empty() {
+            sql += &format!(" WHERE {}", self.constraint());
+        }
+        if !self.order.is_empty() {
+            sql += &format!(" ORDER BY {}", self.order_text());
+        }
+        if let Some(limit) = self.small_limit() {
+            sql += &format!(" LIMIT {limit}");
+        }
+        (sql, self.conditions.iter().flat_map(|condition| condition.values.iter().cloned()).collect())
+    }
+
+    fn constraint(&self) -> String {
+        let texts: Vec<&str> = self.conditions.iter().map(|condition| &*condition.text).collect();
+        texts.join(" AND ")
+    }
+
+    fn order_text(&self) -> String {
+        let key = |&(at, descending): &(usize, bool)| {
+            let name = self.columns.get(at).map_or("", |column| &*column.quoted);
+            format!("{name}{}", if descending { " DESC" } else { "" })
+        };
+        self.order.iter().map(key).collect::<Vec<_>>().join(", ")
+    }
+
+    fn small_limit(&self) -> Option<usize> {
+        self.limit.filter(|limit| *limit <= SMALL_LIMIT)
+    }
+}
+
+/// A read of a table, planned.
+#[derive(Debug)]
+pub struct LeaflineScan {
+    read: Arc<Read>,
+    snapshot: Arc<Snapshot>,
+    pieces: Arc<Pieces>,
+    /// Rows that each partition gives at most.
+    fetch: Option<usize>,
+    properties: Arc<PlanProperties>,
+    metrics: ExecutionPlanMetricsSet,
+}
+
+impl LeaflineScan {
+    pub(crate) fn plan(read: Read, snapshot: Arc<Snapshot>) -> Result<LeaflineScan> {
+        let (sql, values) = read.sql();
+        let cut = Cut {
+            most: if read.small_limit().is_some() { 1 } else { read.most_pieces },
+            least_rows: read.rows_per_piece,
+            in_index_order: read.in_index_order,
+        };
+        let pieces = snapshot.pieces(&sql, &values, cut)?;
+        let fetch = read.limit;
+        LeaflineScan::of(read, snapshot, pieces, fetch, None)
+    }
+
+    /// `partitions`: as many as another plan has, in whose place it comes.
+    fn of(
+        read: Read,
+        snapshot: Arc<Snapshot>,
+        pieces: Arc<Pieces>,
+        fetch: Option<usize>,
+        partitions: Option<usize>,
+    ) -> Result<LeaflineScan> {
+        let fields: Vec<_> = read.columns.iter().map(|column| column.field.clone()).collect();
+        let schema = Arc::new(Schema::new(fields));
+        let properties = PlanProperties::new(
+            EquivalenceProperties::new_with_orderings(schema.clone(), orders(&read, &pieces)),
+            Partitioning::UnknownPartitioning(partitions.unwrap_or(pieces.count().max(1))),
+            EmissionType::Incremental,
+            Boundedness::Bounded,
+        );
+        Ok(LeaflineScan {
+            read: Arc::new(read),
+            snapshot,
+            pieces,
+            fetch,
+            properties: Arc::new(properties.with_scheduling_type(SchedulingType::Cooperative)),
+            metrics: ExecutionPlanMetricsSet::new(),
+        })
+    }
+
+    fn partitions(&self) -> usize {
+        self.properties.partitioning.partition_count()
+    }
+
+    fn with(&self, fetch: Option<usize>) -> LeaflineScan {
+        LeaflineScan {
+            read: self.read.clone(),
+            snapshot: self.snapshot.clone(),
+            pieces: self.pieces.clone(),
+            fetch,
+            properties: self.properties.clone(),
+            metrics: ExecutionPlanMetricsSet::new(),
+        }
+    }
+
+    /// The columns and directions of an order that an index can have.
+    fn wanted(&self, order: &[PhysicalSortExpr]) -> Option<Vec<(usize, bool)>> {
+        let key = |key: &PhysicalSortExpr| {
+            let at = key.expr.downcast_ref::<ColumnAt>()?.index();
+            let column = self.read.columns.get(at)?;
+            let SortOptions { descending, nulls_first } = key.options;
+            // NULL is the smallest value.
+            let nulls = !column.field.is_nullable() || nulls_first != descending;
+            (nulls && column.meaning.keeps_order()).then_some((at, descending))
+        };
+        order.iter().map(key).collect()
+    }
+}
+
+/// The orders that rows have, as DataFusion says it.
+fn orders(read: &Read, pieces: &Pieces) -> Vec<Vec<PhysicalSortExpr>> {
+    let known = pieces.order();
+    let key = |&(at, descending): &(usize, bool)| {
+        let column = read.columns.get(at).filter(|column| column.meaning.keeps_order())?;
+        let expr: Arc<dyn PhysicalExpr> = Arc::new(ColumnAt::new(column.field.name(), at));
+        Some(PhysicalSortExpr { expr, options: SortOptions { descending, nulls_first: !descending } })
+    };
+    // Columns of one value can be left out.
+    let order = |from: usize| known.get(from..).unwrap_or_default().iter().map_while(key).collect::<Vec<_>>();
+    (0..=pieces.fixed()).map(order).filter(|order| !order.is_empty()).collect()
+}
+
+impl DisplayAs for LeaflineScan {
+    fn fmt_as(&self, _: DisplayFormatType, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let columns: Vec<&str> =
+            self.read.columns.iter().map(|column| column.field.name().as_str()).collect();
+        write!(f, "LeaflineScan: table={}, columns=[{}]", self.read.table, columns.join(", "))?;
+        if !self.read.conditions.is_empty() {
+            let values: Vec<String> =
+                self.read.conditions.iter().flat_map(|condition| &condition.values).map(shown).collect();
+            write!(f, ", constraint={} [{}]", self.read.constraint(), values.join(", "))?;
+        }
+        if !self.read.order.is_empty() {
+            write!(f, ", order=[{}]", self.read.order_text())?;
+        }
+        if let Some(fetch) = self.fetch {
+            write!(f, ", fetch={fetch}")?;
+        }
+        write!(f, ", pieces={}", self.pieces.count())
+    }
+}
+
+fn shown(value: &Value) -> String {
+    let ty = match value {
+        Value::String(text) => return format!("'{text}'"),
+        Value::Bytes(bytes) => return format!("{} bytes", bytes.len()),
+        Value::DateTime(_) => SqlType::DateTime { fsp: 6 },
+        Value::Time(_) => SqlType::Time { fsp: 6 },
+        Value::Date(_) => SqlType::Date,
+        Value::Decimal(number) => return number.to_string(),
+        Value::Double(_) => SqlType::Double,
+        _ => SqlType::BigInt { unsigned: false },
+    };
+    to_text(value, &ty).map_or_else(|| "NULL".to_owned(), |text| text.to_string())
+}
+
+impl ExecutionPlan for LeaflineScan {
+    fn name(&self) -> &str {
+        "LeaflineScan"
+    }
+
+    fn properties(&self) -> &Arc<PlanProperties> {
+        &self.properties
+    }
+
+    fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
+        Vec::new()
+    }
+
+    fn apply_expressions(
+        &self,
+        _: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
+    ) -> Result<TreeNodeRecursion> {
+        Ok(TreeNodeRecursion::Continue)
+    }
+
+    fn with_new_children(
+        self: Arc<Self>,
+        children: Vec<Arc<dyn ExecutionPlan>>,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        if children.is_empty() { Ok(self) } else { internal_err!("a scan has no inputs") }
+    }
+
+    fn execute(&self, partition: usize, _: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
+        if partition >= self.partitions() {
+            return internal_err!("partition {partition} of {}", self.partitions());
+        }
+        let schema: SchemaRef = self.schema();
+        if partition >= self.pieces.count() {
+            return Ok(Box::pin(EmptyRecordBatchStream::new(schema)));
+        }
+        let metrics = BaselineMetrics::new(&self.metrics, partition);
+        let work = stream::Piece {
+            snapshot: self.snapshot.clone(),
+            pieces: self.pieces.clone(),
+            number: partition,
+            most_rows: self.fetch,
+            schema,
+        };
+        Ok(stream::read(work, metrics))
+    }
+
+    fn metrics(&self) -> Option<MetricsSet> {
+        Some(self.metrics.clone_inner())
+    }
+
+    fn statistics_from_inputs(
+        &self,
+        _: &[Arc<Statistics>],
+        args: &StatisticsArgs,
+    ) -> Result<Arc<Statistics>> {
+        let share = if args.partition().is_some() { self.partitions() } else { 1 };
+        // A float that is too large for it becomes the largest one.
+        let expected = (self.pieces.expected_rows() / share as f64).ceil() as usize;
+        let rows = self
+            .fetch
+            .map_or(expected, |fetch| fetch.saturating_mul(self.partitions() / share).min(expected));
+        let column = |column: &Column| {
+            let nulls = if column.field.is_nullable() { Precision::Absent } else { Precision::Exact(0) };
+            ColumnStatistics::new_unknown().with_null_count(nulls)
+        };
+        Ok(Arc::new(Statistics {
+            num_rows: Precision::Inexact(rows),
+            total_byte_size: Precision::Absent,
+            column_statistics: self.read.columns.iter().map(column).collect(),
+        }))
+    }
+
+    fn with_fetch(&self, limit: Option<usize>) -> Option<Arc<dyn ExecutionPlan>> {
+        // What the SELECT has of a LIMIT stays.
+        let fetch = limit.into_iter().chain(self.read.small_limit()).min();
+        Some(Arc::new(self.with(fetch)))
+    }
+
+    fn fetch(&self) -> Option<usize> {
+        self.fetch
+    }
+
+    fn try_pushdown_sort(
+        &self,
+        order: &[PhysicalSortExpr],
+    ) -> Result<SortOrderPushdownResult<Arc<dyn ExecutionPlan>>> {
+        let Some(wanted) = self.wanted(order).filter(|_| self.fetch.is_none()) else {
+            return Ok(SortOrderPushdownResult::Unsupported);
+        };
+        let read = Read { order: wanted.clone(), in_index_order: true, ..(*self.read).clone() };
+        let (sql, values) = read.sql();
+        let cut = Cut { most: self.partitions(), least_rows: read.rows_per_piece, in_index_order: true };
+        let pieces = self.snapshot.pieces(&sql, &values, cut)?;
+        let is_given =
+            |from: usize| pieces.order().get(from..).is_some_and(|order| order.starts_with(&wanted));
+        if !(0..=pieces.fixed()).any(is_given) {
+            return Ok(SortOrderPushdownResult::Unsupported);
+        }
+        let inner = LeaflineScan::of(read, self.snapshot.clone(), pieces, None, Some(self.partitions()))?;
+        Ok(SortOrderPushdownResult::Exact { inner: Arc::new(inner) })
+    }
+}

@@ -1,0 +1,78 @@
+//! The snapshot of a query: all tables of a database that one query of DataFusion reads are read at one moment.
+//!
+//! DataFusion plans table by table, and nothing says which belong together but the state of the session that plans, which is made anew for
+//! each query and has a generator of aliases of its own. Who plans with the same one reads at the same snapshot, as long as a plan has it:
+//! a DataFrame that is run again when its last plan is gone reads what is new.
+
+use datafusion::catalog::Session;
+use datafusion::common::alias::AliasGenerator;
+use datafusion::error::{DataFusionError, Result};
+use leafline::{Connection, Cut, Database, Pieces, Value};
+use parking_lot::Mutex;
+use std::fmt;
+use std::sync::{Arc, Weak};
+
+/// What all connections are set to: nothing that they return depends on settings of the database.
+const SETTINGS: [&str; 3] = [
+    "SET NAMES utf8mb4",
+    "SET SESSION time_zone = '+00:00', sql_mode = '', max_execution_time = 0, autocommit = 1",
+    "SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ",
+];
+
+/// A connection whose rows do not depend on how the database is set.
+pub(crate) fn connect(database: &Database) -> Result<Connection> {
+    let mut connection = database.connect().map_err(failed)?;
+    for setting in SETTINGS {
+        connection.execute(setting, ()).map_err(failed)?;
+    }
+    Ok(connection)
+}
+
+/// An error of Leafline as DataFusion hands it on.
+pub(crate) fn failed(error: leafline::Error) -> DataFusionError {
+    DataFusionError::External(Box::new(error))
+}
+
+/// A transaction that reads, for planning. As long as it lives nobody changes the definitions of the tables it has planned for.
+pub(crate) struct Snapshot {
+    pub database: Database,
+    connection: Mutex<Connection>,
+}
+
+/// What queries that are planned, or run, read at.
+static KNOWN: Mutex<Vec<(Weak<AliasGenerator>, Weak<Snapshot>)>> = Mutex::new(Vec::new());
+
+impl Snapshot {
+    /// That of the query that is planned with this state.
+    pub fn of(generator: &Arc<AliasGenerator>, database: &Database) -> Result<Arc<Snapshot>> {
+        let mut known = KNOWN.lock();
+        known.retain(|(query, snapshot)| query.strong_count() > 0 && snapshot.strong_count() > 0);
+        let of_query = known.iter().filter(|(query, _)| std::ptr::eq(query.as_ptr(), Arc::as_ptr(generator)));
+        let of_database =
+            |snapshot: &Arc<Snapshot>| Arc::ptr_eq(snapshot.database.instance(), database.instance());
+        if let Some(found) = of_query.filter_map(|(_, snapshot)| snapshot.upgrade()).find(of_database) {
+            return Ok(found);
+        }
+        let mut connection = connect(database)?;
+        connection.execute("START TRANSACTION READ ONLY, WITH CONSISTENT SNAPSHOT", ()).map_err(failed)?;
+        let snapshot = Arc::new(Snapshot { database: database.clone(), connection: Mutex::new(connection) });
+        known.push((Arc::downgrade(generator), Arc::downgrade(&snapshot)));
+        Ok(snapshot)
+    }
+
+    /// What tells queries apart.
+    pub fn query_of(state: &dyn Session) -> Arc<AliasGenerator> {
+        state.execution_props().alias_generator.clone()
+    }
+
+    /// Plans a SELECT.
+    pub fn pieces(&self, sql: &str, values: &[Value], cut: Cut) -> Result<Arc<Pieces>> {
+        self.connection.lock().pieces(sql, values.to_vec(), cut).map(Arc::new).map_err(failed)
+    }
+}
+
+impl fmt::Debug for Snapshot {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Snapshot").field("database", &self.database).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,246 @@
+//! A query that several sessions read, each some pieces of its table, at one snapshot.
+//!
+//! The query is planned once. If the whole of its plan could be shared by the threads of one statement (`optimizer::parallel`), the ranges
+//! of its table are cut beforehand, and whoever reads a piece runs the plan on that range: the rows of all pieces, one after the other, are
+//! those of the query, in its order. Any other query is one piece. A piece can be read any number of times.
+//!
+//! Settings that rows depend on (`time_zone`, `sql_mode`) are those of the session that reads.
+
+use super::entry::StatementText;
+use super::{Outcome, RowStream, Session};
+use crate::operator;
+use crate::optimizer::read_in_pieces;
+use crate::parser::ast::StatementKind;
+use crate::plan::{Node, Operator};
+use crate::result::{ColumnMeta, Done};
+use crate::statement::execution::{Execution, Now};
+use crate::statement::planned::Planned;
+use crate::status::Command;
+use leafline_access::{AccessPath, ScanOrder, ScanPiece};
+use leafline_table::{Catalog, ReadView};
+use leafline_types::expr::ExprKind;
+use leafline_types::{MysqlError, Value};
+use std::fmt;
+use std::sync::Arc;
+
+/// How a query is to be cut.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cut {
+    /// In so many pieces at most.
+    pub most: usize,
+    /// A piece of which fewer rows would have to be examined is not worth it.
+    pub least_rows: u64,
+    /// A walk of an index whose order does not matter to the query gives rows in the order of the index all the same.
+    pub in_index_order: bool,
+}
+
+/// A query, cut. Old versions of rows are kept as long as it lives.
+pub struct QueryPieces {
+    sql: Arc<str>,
+    planned: Arc<Planned>,
+    /// The definitions by which it was planned.
+    catalog: Arc<Catalog>,
+    parameters: Arc<[Value]>,
+    view: ReadView,
+    now: Now,
+    root: Node,
+    /// None: it is one.
+    pieces: Option<Vec<ScanPiece>>,
+    order: Vec<(usize, bool)>,
+    fixed: usize,
+}
+
+impl QueryPieces {
+    /// How many there are; none if no row can be.
+    pub fn count(&self) -> usize {
+        self.pieces.as_ref().map_or(1, Vec::len)
+    }
+
+    /// The columns of the rows.
+    pub fn columns(&self) -> &[ColumnMeta] {
+        self.planned.columns()
+    }
+
+    /// How many rows are expected in all.
+    pub fn expected_rows(&self) -> f64 {
+        self.root.estimate.rows
+    }
+
+    /// The columns in whose order rows come without having been sorted, most significant first, and whether from the largest on; NULL is
+    /// the smallest value. Strings are in the order of their collations. Nothing is said of a query that sorts.
+    pub fn order(&self) -> &[(usize, bool)] {
+        &self.order
+    }
+
+    /// How many of these columns, from the first, have one value in all rows, as their collations have it.
+    pub fn fixed(&self) -> usize {
+        self.fixed
+    }
+}
+
+impl fmt::Debug for QueryPieces {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("QueryPieces").field("sql", &self.sql).field("pieces", &self.count()).finish_non_exhaustive()
+    }
+}
+
+impl Session {
+    /// Plans a SELECT to be read in pieces, at the snapshot of the transaction.
+    ///
+    /// # Errors
+    /// MySQL's; 1235 for what is no SELECT, one that locks rows or counts those beyond its LIMIT, and in a transaction that has written.
+    pub fn query_pieces(
+        &mut self,
+        sql: &str,
+        parameters: &[Value],
+        cut: Cut,
+    ) -> Result<QueryPieces, MysqlError> {
+        self.begin_statement(StatementText::Of(sql));
+        let mut pieces = None;
+        let planned = self.plan_pieces(sql, parameters, cut).map(|planned| {
+            pieces = Some(planned);
+            Outcome::Done(Done::default())
+        });
+        self.finish(planned, sql)?;
+        pieces.ok_or_else(|| MysqlError::internal("a query without pieces"))
+    }
+
+    fn plan_pieces(&mut self, sql: &str, parameters: &[Value], cut: Cut) -> Result<QueryPieces, MysqlError> {
+        let statement = self.parse(sql)?;
+        self.count_command(Command::Select, true);
+        self.warnings.clear();
+        if !matches!(statement.kind, StatementKind::Query(_)) {
+            return Err(MysqlError::not_supported("pieces of what is no SELECT"));
+        }
+        if parameters.len() != statement.parameters {
+            return Err(MysqlError::wrong_arguments("EXECUTE"));
+        }
+        if self.has_written() {
+            return Err(MysqlError::not_supported("pieces of a query in a transaction that has written"));
+        }
+        self.apply_hints(&statement.hints);
+        let catalog = self.instance.engine().catalog();
+        let planned = self.plan_statement(&statement, sql, Some(parameters))?.map(Arc::new);
+        let of_query = planned.as_ref().and_then(|planned| Some((planned.clone(), planned.query()?.0.clone())));
+        let Some((planned, plan)) = of_query.filter(|(planned, plan)| {
+            !plan.locks_rows() && !planned.parts().locks_rows()
+        }) else {
+            return Err(MysqlError::not_supported("pieces of a SELECT that locks or counts rows"));
+        };
+        self.count_towards(&planned.digest, Some(&planned.facts), Some(plan.root.estimate.rows));
+        let view = self.read_view();
+        let (mut root, mut pieces) = (plan.root.clone(), None);
+        if let Some(part) = read_in_pieces(&plan.root) {
+            root = part.clone();
+            if cut.in_index_order {
+                keep_index_order(&mut root);
+            }
+            let scan = operator::scan_of(&root)?.clone();
+            let worth = (scan.examined / cut.least_rows.max(1) as f64) as usize;
+            let most = cut.most.min(worth).max(1);
+            let mut execution = Execution::new(self, view.clone(), parameters, false);
+            pieces = Some(execution.with(self, |cx| scan.path.cut(most, &mut cx.scan()))?);
+        }
+        let (order, fixed) = if pieces.is_some() { order_of(&root) } else { Default::default() };
+        let (sql, parameters, now) = (sql.into(), parameters.into(), self.now());
+        Ok(QueryPieces { sql, planned, catalog, parameters, view, now, root, pieces, order, fixed })
+    }
+
+    /// The rows of a piece, which are numbered from 0. The session is one of the same instance.
+    ///
+    /// # Errors
+    /// 1210 if there is no such piece, 1412 if a table was changed since; MySQL's.
+    pub fn run_piece(&mut self, of: &QueryPieces, number: usize) -> Result<RowStream, MysqlError> {
+        self.begin_statement(StatementText::Prepared(&of.sql));
+        self.count_command(Command::Select, true);
+        let rows = self.start_piece(of, number).map(Outcome::Rows);
+        match self.finish(rows, &of.sql)? {
+            Outcome::Rows(rows) => Ok(rows),
+            Outcome::Done(_) => Err(MysqlError::internal("a piece without rows")),
+        }
+    }
+
+    fn start_piece(&mut self, of: &QueryPieces, number: usize) -> Result<RowStream, MysqlError> {
+        self.warnings.clear();
+        let piece = match &of.pieces {
+            None if number == 0 => None,
+            Some(pieces) if number < pieces.len() => pieces.get(number).cloned(),
+            _ => return Err(MysqlError::wrong_arguments("the number of a piece")),
+        };
+        self.use_tables(of.planned.uses())?;
+        if !of.planned.has_tables_of(&of.catalog, &self.instance.engine().catalog()) {
+            return Err(MysqlError::table_definition_changed());
+        }
+        self.limit_time(self.settings.max_execution_time);
+        self.count_towards(&of.planned.digest, Some(&of.planned.facts), None);
+        let execution = Execution::new(self, of.view.clone(), &of.parameters, false);
+        let execution = execution.with_parts(of.planned.parts()).reading(piece, of.now);
+        let root = operator::build(&of.root, false);
+        Ok(RowStream::running(of.columns_shared(), root, execution, None, self.statement_uses()))
+    }
+}
+
+impl QueryPieces {
+    fn columns_shared(&self) -> Arc<[ColumnMeta]> {
+        self.planned.query().map_or_else(|| Arc::from([]), |(_, columns)| columns.clone())
+    }
+}
+
+/// Whether the entries of a path come as they lie in its index, for nothing but that order.
+fn walks_index(path: &AccessPath) -> bool {
+    path.locators.is_none() && (path.is_clustered() || path.covering) && !path.index.parts.is_empty()
+}
+
+/// A walk in any order becomes one in that of the index.
+fn keep_index_order(node: &mut Node) {
+    if let Operator::Scan(scan) = &mut node.operator {
+        if scan.path.order == ScanOrder::Any && walks_index(&scan.path) {
+            Arc::make_mut(&mut Arc::make_mut(scan).path).order = ScanOrder::Forward;
+        }
+        return;
+    }
+    if let Operator::Filter { .. } | Operator::Project { .. } | Operator::Derived { .. } = &node.operator {
+        node.inputs_mut().into_iter().for_each(keep_index_order);
+    }
+}
+
+/// The columns of a part in whose order its scan gives rows, with whether they go down; and how many, from the first, have one value.
+fn order_of(root: &Node) -> (Vec<(usize, bool)>, usize) {
+    let mut columns: Vec<Option<usize>> = (0..root.types.len()).map(Some).collect();
+    let mut at = root;
+    let scan = loop {
+        match &at.operator {
+            Operator::Project { input, expressions } => {
+                let below = |column: Option<usize>| match expressions.get(column?)?.kind {
+                    ExprKind::Column(below) => Some(below),
+                    _ => None,
+                };
+                columns.iter_mut().for_each(|column| *column = below(*column));
+                at = input;
+            }
+            Operator::Filter { input, .. } | Operator::Derived { input, .. } => at = input,
+            Operator::Scan(scan) => break scan,
+            _ => return Default::default(),
+        }
+    };
+    let path = &scan.path;
+    let (reverse, known) = match path.order {
+        ScanOrder::Any => return Default::default(),
+        ScanOrder::Forward => (false, path.columns.get(..path.delivered).unwrap_or_default()),
+        ScanOrder::Reverse => (true, path.columns.get(..path.delivered).unwrap_or_default()),
+    };
+    let equal = path.constraint.equal_parts();
+    let (mut order, mut fixed) = (Vec::new(), 0);
+    for (at, part) in path.index.parts.iter().take_while(|part| part.prefix.is_none()).enumerate() {
+        let delivered = known.iter().position(|column| *column == part.column);
+        match delivered.and_then(|at| columns.iter().position(|column| *column == Some(at))) {
+            Some(column) => {
+                order.push((column, part.descending != reverse));
+                fixed += usize::from(at < equal);
+            }
+            None if at < equal => {}
+            None => break,
+        }
+    }
+    (order, fixed)
+}
