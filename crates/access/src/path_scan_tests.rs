@@ -5,7 +5,8 @@ use crate::constraint::Bounds;
 use crate::path_scan::{Budget, Demand, PathScan, ScanContext};
 use crate::testing::{self, column_expr, columns, condition, with_eval};
 use crate::{
-    AccessPath, Batches, Counters, Located, LocatorSet, PathRequest, Permission, RowScan, ScanOrder, Share,
+    AccessPath, Batches, Counters, Located, LocatorSet, PathRequest, Permission, RowScan, ScanOrder,
+    ScanPiece, Share,
 };
 use leafline_table::{Engine, Isolation, ReadAheadKind, ReadAheadSettings, ReadView, TableDef, TxnMode};
 use leafline_types::expr::build::{and, column, compare};
@@ -148,39 +149,47 @@ fn check_pieces(
 ) -> usize {
     let path = Arc::new(path.clone());
     let share = Share { threads: rng.random_range(1..4), most_leaves: rng.random_range(1..4) };
-    let beforehand = rng.random::<bool>().then(|| rng.random_range(1..6));
-    let (mut counters, mut pieces, mut all) = (Counters::default(), 0, Vec::new());
+    let most = share.threads * share.most_leaves;
+    let (mut one_by_one, mut beforehand) = (Vec::new(), Vec::new());
+    let mut counters = Counters::default();
     with_eval(|eval| {
         let mut cx = ScanContext { eval, view, counters: &mut counters, budget: &mut Budget::default() };
         let mut scan = PathScan::new(&path);
-        let mut known = beforehand.map(|most| {
-            let cut = path.cut(most, &mut cx).expect("pieces");
-            assert!(cut.len() <= most, "{} of {most} {context}", cut.len());
-            cut.into_iter()
-        });
         let mut source = path.pieces(share, &mut cx).expect("pieces");
-        let mut next = |cx: &mut ScanContext<'_, '_>| match &mut known {
-            Some(known) => known.next(),
-            None => source.next_piece(cx).expect("a piece"),
-        };
-        while let Some(piece) = next(&mut cx) {
-            pieces += 1;
-            scan.start_piece(piece, &mut cx).expect("a started piece");
-            while let Some(batch) = scan.next(&mut cx).expect("rows") {
-                let columns = || path.columns.iter().take(path.delivered).zip(&batch.batch.columns);
-                let values = |row| {
-                    columns().map(|(c, array)| value_at(array, row, &path.table.columns[*c].ty)).collect()
-                };
-                all.extend((0..batch.batch.rows).map(values));
-            }
+        while let Some(piece) = source.next_piece(&mut cx).expect("a piece") {
+            one_by_one.push(rows_of_piece(&mut scan, &path, piece, &mut cx));
+        }
+        for piece in path.cut(most, &mut cx).expect("pieces") {
+            beforehand.push(rows_of_piece(&mut scan, &path, piece, &mut cx));
         }
     });
-    if path.order == ScanOrder::Any {
-        assert_eq!(sorted(all), sorted(found.to_vec()), "{share:?} {beforehand:?} {context}");
-    } else {
-        assert_eq!(format!("{all:?}"), format!("{found:?}"), "{share:?} {beforehand:?} {context}");
+    assert!(beforehand.len() <= most, "{share:?} {} {context}", beforehand.len());
+    let pieces = one_by_one.len().min(beforehand.len());
+    for all in [one_by_one.concat(), beforehand.concat()] {
+        if path.order == ScanOrder::Any {
+            assert_eq!(sorted(all), sorted(found.to_vec()), "{share:?} {context}");
+        } else {
+            assert_eq!(format!("{all:?}"), format!("{found:?}"), "{share:?} {context}");
+        }
     }
     pieces
+}
+
+fn rows_of_piece(
+    scan: &mut PathScan,
+    path: &AccessPath,
+    piece: ScanPiece,
+    cx: &mut ScanContext<'_, '_>,
+) -> Vec<Vec<Value>> {
+    let mut rows = Vec::new();
+    scan.start_piece(piece, cx).expect("a started piece");
+    while let Some(batch) = scan.next(cx).expect("rows") {
+        let columns = || path.columns.iter().take(path.delivered).zip(&batch.batch.columns);
+        let values =
+            |row| columns().map(|(c, array)| value_at(array, row, &path.table.columns[*c].ty)).collect();
+        rows.extend((0..batch.batch.rows).map(values));
+    }
+    rows
 }
 
 const READ_AHEAD: [ReadAheadKind; 4] =

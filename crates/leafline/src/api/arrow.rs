@@ -48,7 +48,7 @@ impl<'c> ArrowBatches<'c> {
 ///
 /// Integers are Int64 or UInt64 whatever their width, DECIMAL is Decimal128 up to 38 digits and Decimal256 beyond,
 /// DATE is Date32, DATETIME a Timestamp in microseconds without a time zone, TIME a Duration in microseconds. Dates that are no
-/// days (`0000-00-00`) are NULL.
+/// days (`0000-00-00`, `2024-02-30`) are NULL.
 #[derive(Clone, Debug)]
 pub struct ArrowLayout {
     schema: SchemaRef,
@@ -99,18 +99,25 @@ fn field(column: &ColumnMeta) -> Field {
 fn since_epoch(column: &ArrayRef) -> ArrayRef {
     match column.data_type() {
         DataType::Date32 => {
-            let days = |ordinal| Date::from_ordinal(ordinal).and_then(Date::epoch_days);
+            let days = |ordinal| Date::from_ordinal(ordinal).filter(is_day).and_then(Date::epoch_days);
             let days: Date32Array = column.as_primitive::<Date32Type>().unary_opt(days);
             Arc::new(days)
         }
         DataType::Timestamp(..) => {
-            let micros = |ordinal| DateTime::from_ordinal(ordinal).and_then(DateTime::epoch_micros);
+            let day = |time: &DateTime| is_day(&time.date());
+            let micros =
+                |ordinal| DateTime::from_ordinal(ordinal).filter(day).and_then(DateTime::epoch_micros);
             let micros: TimestampMicrosecondArray =
                 column.as_primitive::<TimestampMicrosecondType>().unary_opt(micros);
             Arc::new(micros)
         }
         _ => column.clone(),
     }
+}
+
+/// A 30th of February has a number, which is that of another day.
+fn is_day(date: &Date) -> bool {
+    date.civil().exists()
 }
 
 impl Iterator for ArrowBatches<'_> {

@@ -80,7 +80,10 @@ impl QueryPieces {
 
 impl fmt::Debug for QueryPieces {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("QueryPieces").field("sql", &self.sql).field("pieces", &self.count()).finish_non_exhaustive()
+        f.debug_struct("QueryPieces")
+            .field("sql", &self.sql)
+            .field("pieces", &self.count())
+            .finish_non_exhaustive()
     }
 }
 
@@ -121,10 +124,11 @@ impl Session {
         self.apply_hints(&statement.hints);
         let catalog = self.instance.engine().catalog();
         let planned = self.plan_statement(&statement, sql, Some(parameters))?.map(Arc::new);
-        let of_query = planned.as_ref().and_then(|planned| Some((planned.clone(), planned.query()?.0.clone())));
-        let Some((planned, plan)) = of_query.filter(|(planned, plan)| {
-            !plan.locks_rows() && !planned.parts().locks_rows()
-        }) else {
+        let of_query =
+            planned.as_ref().and_then(|planned| Some((planned.clone(), planned.query()?.0.clone())));
+        let Some((planned, plan)) =
+            of_query.filter(|(planned, plan)| !plan.locks_rows() && !planned.parts().locks_rows())
+        else {
             return Err(MysqlError::not_supported("pieces of a SELECT that locks or counts rows"));
         };
         self.count_towards(&planned.digest, Some(&planned.facts), Some(plan.root.estimate.rows));
@@ -231,8 +235,10 @@ fn order_of(root: &Node) -> (Vec<(usize, bool)>, usize) {
     };
     let equal = path.constraint.equal_parts();
     let (mut order, mut fixed) = (Vec::new(), 0);
-    for (at, part) in path.index.parts.iter().take_while(|part| part.prefix.is_none()).enumerate() {
-        let delivered = known.iter().position(|column| *column == part.column);
+    // Those of the primary key follow.
+    let parts = path.index.key_columns.iter().zip(&path.index.key_parts);
+    for (at, (column, part)) in parts.take_while(|(_, part)| part.prefix.is_none()).enumerate() {
+        let delivered = known.iter().position(|known| known == column);
         match delivered.and_then(|at| columns.iter().position(|column| *column == Some(at))) {
             Some(column) => {
                 order.push((column, part.descending != reverse));

@@ -208,9 +208,11 @@ impl Planned {
     /// Whether the tables that it uses are as they were in `catalog`.
     pub(crate) fn has_tables_of(&self, catalog: &Catalog, now: &Catalog) -> bool {
         catalog.version() == now.version()
-            || self.sizes.iter().all(|(table, _)| match (catalog.table_by_id(*table), now.table_by_id(*table)) {
-                (Some(then), Some(now)) => Arc::ptr_eq(then, now),
-                _ => false,
+            || self.sizes.iter().all(|(table, _)| {
+                match (catalog.table_by_id(*table), now.table_by_id(*table)) {
+                    (Some(then), Some(now)) => Arc::ptr_eq(then, now),
+                    _ => false,
+                }
             })
     }
 

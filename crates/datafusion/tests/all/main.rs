@@ -1,0 +1,8 @@
+//! Leafline's tables in DataFusion, through SQL: values of every type, filters with and without Leafline, plans, snapshots, cancellation, TPC-H.
+
+mod differential;
+mod plans;
+mod streams;
+mod support;
+mod tpch;
+mod types;
