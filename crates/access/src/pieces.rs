@@ -85,7 +85,7 @@ impl AccessPath {
         let targets = self.targets(cx.eval)?;
         let tree = if most > 1 { cx.view.engine().tree(&self.index).ok() } else { None };
         let bounds = match &tree {
-            Some(tree) => bounds_within(tree, targets.all(), most * PARTS_OF_A_PIECE)?,
+            Some(tree) => bounds_within(tree, targets.all(), most.saturating_mul(PARTS_OF_A_PIECE))?,
             None => vec![Vec::new(); targets.len()],
         };
         let parts: usize = bounds.iter().map(|bounds| bounds.len() + 1).sum();

@@ -29,7 +29,7 @@ use datafusion::physical_plan::statistics::StatisticsArgs;
 use datafusion::physical_plan::{
     DisplayAs, DisplayFormatType, EmptyRecordBatchStream, ExecutionPlan, PlanProperties,
 };
-use leafline::{Cut, Pieces, SqlType, Value};
+use leafline::{ColumnMeta, Cut, Pieces, SqlType, Value};
 use leafline_types::convert::to_text;
 use std::fmt;
 use std::sync::Arc;
@@ -101,7 +101,8 @@ pub struct LeaflineScan {
 }
 
 impl LeaflineScan {
-    pub(crate) fn plan(read: Read, snapshot: Arc<Snapshot>) -> Result<LeaflineScan> {
+    /// `columns`: those of the table, as they were when it was opened.
+    pub(crate) fn plan(read: Read, columns: &[ColumnMeta], snapshot: Arc<Snapshot>) -> Result<LeaflineScan> {
         let (sql, values) = read.sql();
         let cut = Cut {
             most: if read.small_limit().is_some() { 1 } else { read.most_pieces },
@@ -109,6 +110,7 @@ impl LeaflineScan {
             in_index_order: read.in_index_order,
         };
         let pieces = snapshot.pieces(&sql, &values, cut)?;
+        snapshot.check(&read.table, columns)?;
         let fetch = read.limit;
         LeaflineScan::of(read, snapshot, pieces, fetch, None)
     }
@@ -154,7 +156,7 @@ impl LeaflineScan {
         }
     }
 
-    /// The columns and directions of an order that an index can have.
+    /// The columns and directions of an order that an index can have, and that Arrow has then.
     fn wanted(&self, order: &[PhysicalSortExpr]) -> Option<Vec<(usize, bool)>> {
         let key = |key: &PhysicalSortExpr| {
             let at = key.expr.downcast_ref::<ColumnAt>()?.index();
@@ -164,8 +166,16 @@ impl LeaflineScan {
             let nulls = !column.field.is_nullable() || nulls_first != descending;
             (nulls && column.meaning.keeps_order()).then_some((at, descending))
         };
-        order.iter().map(key).collect()
+        let wanted: Vec<(usize, bool)> = order.iter().map(key).collect::<Option<_>>()?;
+        (before_lost_values(&self.read, &wanted).len() == wanted.len()).then_some(wanted)
     }
+}
+
+/// An order up to the first column of which several values are NULL in Arrow: of rows that are equal in it then, those behind it have none.
+fn before_lost_values<'o>(read: &Read, order: &'o [(usize, bool)]) -> &'o [(usize, bool)] {
+    let loses = |&(at, _): &(usize, bool)| read.columns.get(at).is_none_or(|column| column.meaning.loses_values());
+    let end = order.iter().position(loses).map_or(order.len(), |at| at + 1);
+    order.get(..end).unwrap_or_default()
 }
 
 /// The orders that rows have, as DataFusion says it.
@@ -177,7 +187,10 @@ fn orders(read: &Read, pieces: &Pieces) -> Vec<Vec<PhysicalSortExpr>> {
         Some(PhysicalSortExpr { expr, options: SortOptions { descending, nulls_first: !descending } })
     };
     // Columns of one value can be left out.
-    let order = |from: usize| known.get(from..).unwrap_or_default().iter().map_while(key).collect::<Vec<_>>();
+    let order = |from: usize| {
+        let known = before_lost_values(read, known.get(from..).unwrap_or_default());
+        known.iter().map_while(key).collect::<Vec<_>>()
+    };
     (0..=pieces.fixed()).map(order).filter(|order| !order.is_empty()).collect()
 }
 

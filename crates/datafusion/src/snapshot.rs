@@ -6,8 +6,9 @@
 
 use datafusion::catalog::Session;
 use datafusion::common::alias::AliasGenerator;
+use datafusion::common::exec_err;
 use datafusion::error::{DataFusionError, Result};
-use leafline::{Connection, Cut, Database, Pieces, Value};
+use leafline::{ColumnFlags, ColumnMeta, Connection, Cut, Database, Pieces, Value};
 use parking_lot::Mutex;
 use std::fmt;
 use std::sync::{Arc, Weak};
@@ -26,6 +27,11 @@ pub(crate) fn connect(database: &Database) -> Result<Connection> {
         connection.execute(setting, ()).map_err(failed)?;
     }
     Ok(connection)
+}
+
+/// The query that has all columns of a table, which is quoted.
+pub(crate) fn select_all(table: &str) -> String {
+    format!("SELECT * FROM {table}")
 }
 
 /// An error of Leafline as DataFusion hands it on.
@@ -69,10 +75,50 @@ impl Snapshot {
     pub fn pieces(&self, sql: &str, values: &[Value], cut: Cut) -> Result<Arc<Pieces>> {
         self.connection.lock().pieces(sql, values.to_vec(), cut).map(Arc::new).map_err(failed)
     }
+
+    /// Whether a table, for which something was planned, has columns as it had them: of their types and collations depends what filters mean.
+    pub fn check(&self, table: &str, columns: &[ColumnMeta]) -> Result<()> {
+        let statement = self.connection.lock().prepare(&select_all(table)).map_err(failed)?;
+        let now = statement.columns();
+        let is_same = |then: &ColumnMeta, now: &ColumnMeta| {
+            let not_null = |column: &ColumnMeta| column.flags.has(ColumnFlags::NOT_NULL);
+            (&then.ty, then.collation, not_null(then)) == (&now.ty, now.collation, not_null(now))
+        };
+        for then in columns {
+            if !now.iter().any(|now| now.name == then.name && is_same(then, now)) {
+                let name = &then.name;
+                return exec_err!("column '{name}' of {table} is not what it was when the table was opened: open it again");
+            }
+        }
+        Ok(())
+    }
 }
 
 impl fmt::Debug for Snapshot {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Snapshot").field("database", &self.database).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_query_has_one_snapshot_of_each_database() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let open = |name: &str| Database::open(directory.path().join(name)).expect("a database");
+        let (one, other) = (open("one"), open("other"));
+        let (query, later) = (Arc::new(AliasGenerator::new()), Arc::new(AliasGenerator::new()));
+        let of = |query: &Arc<AliasGenerator>, database: &Database| Snapshot::of(query, database).expect("a snapshot");
+        let first = of(&query, &one);
+        assert!(Arc::ptr_eq(&first, &of(&query, &one.clone())));
+        assert!(!Arc::ptr_eq(&first, &of(&query, &other)));
+        assert!(!Arc::ptr_eq(&first, &of(&later, &one)));
+        // When nobody has it any more there is another one.
+        let gone = Arc::downgrade(&first);
+        drop(first);
+        assert!(gone.upgrade().is_none());
+        of(&query, &one);
     }
 }

@@ -3,7 +3,7 @@
 use crate::column::{Column, quoted};
 use crate::filter::condition;
 use crate::scan::{LeaflineScan, Read};
-use crate::snapshot::{Snapshot, connect, failed};
+use crate::snapshot::{Snapshot, connect, failed, select_all};
 use arrow::datatypes::{Schema, SchemaRef};
 use async_trait::async_trait;
 use datafusion::catalog::{Session, TableProvider};
@@ -11,13 +11,14 @@ use datafusion::common::exec_datafusion_err;
 use datafusion::error::Result;
 use datafusion::logical_expr::{Expr, TableProviderFilterPushDown, TableType};
 use datafusion::physical_plan::ExecutionPlan;
-use leafline::Database;
+use leafline::{ColumnMeta, Database};
 use std::sync::Arc;
 
 /// Rows to be examined for each further piece, unless it is told.
 const ROWS_PER_PIECE: u64 = 16_384;
 
-/// A table, or a view, of a database. What it has is read when it is queried; its columns are those it had when it was opened.
+/// A table, or a view, of a database. What it has is read when it is queried; its columns are those it had when it was opened, and a query of a table
+/// that has others by then is refused. As long as a physical plan, or one of its streams, lives the definition of its tables cannot be changed: that waits.
 ///
 /// Columns have the types that [`leafline::ArrowLayout`] says, but that a TIMESTAMP is a moment of UTC. Dates that are no days are NULL, so that DATE,
 /// DATETIME and TIMESTAMP columns are nullable.
@@ -27,6 +28,8 @@ pub struct LeaflineTable {
     /// As statements have it.
     name: Arc<str>,
     columns: Arc<[Column]>,
+    /// The same, as Leafline has them.
+    opened: Arc<[ColumnMeta]>,
     schema: SchemaRef,
     table_type: TableType,
     rows_per_piece: u64,
@@ -40,7 +43,7 @@ impl LeaflineTable {
     pub fn open(database: &Database, schema: &str, name: &str) -> Result<LeaflineTable> {
         let mut connection = connect(database)?;
         let full_name = format!("{}.{}", quoted(schema), quoted(name));
-        let statement = connection.prepare(&format!("SELECT * FROM {full_name}")).map_err(failed)?;
+        let statement = connection.prepare(&select_all(&full_name)).map_err(failed)?;
         let columns = statement.columns().iter().map(Column::new).collect::<Result<Vec<_>>>()?;
         let fields: Vec<_> = columns.iter().map(|column| column.field.clone()).collect();
         let is_view = statement.columns().iter().any(|column| !column.org_table.eq(name));
@@ -48,6 +51,7 @@ impl LeaflineTable {
             database: database.clone(),
             name: full_name.into(),
             columns: columns.into(),
+            opened: statement.columns().into(),
             schema: Arc::new(Schema::new(fields)),
             table_type: if is_view { TableType::View } else { TableType::Base },
             rows_per_piece: ROWS_PER_PIECE,
@@ -109,10 +113,11 @@ impl TableProvider for LeaflineTable {
             most_pieces: state.config().target_partitions(),
             rows_per_piece: self.rows_per_piece,
         };
-        let (query, database) = (Snapshot::query_of(state), self.database.clone());
+        let (query, database, opened) =
+            (Snapshot::query_of(state), self.database.clone(), self.opened.clone());
         // Planning reads pages.
         let planned =
-            tokio::task::spawn_blocking(move || LeaflineScan::plan(read, Snapshot::of(&query, &database)?));
+            tokio::task::spawn_blocking(move || LeaflineScan::plan(read, &opened, Snapshot::of(&query, &database)?));
         let scan = planned.await.map_err(|error| exec_datafusion_err!("planning ended early: {error}"))??;
         Ok(Arc::new(scan))
     }

@@ -296,7 +296,7 @@ async fn filters_orders_and_limits_give_what_datafusion_alone_gives() {
     }
     let cases = cases();
     assert!(
-        pushed > cases / 4 && exact > cases / 20 && in_order > cases / 30,
+        pushed > cases / 4 && exact > cases / 20 && in_order > cases / 100,
         "seed {seed}: of {cases} {pushed} {exact} {in_order}"
     );
 }

@@ -136,6 +136,23 @@ async fn rows_that_come_in_order_are_not_sorted() {
     }
 }
 
+/// Moments that are none are NULL as NULL is, and what is ordered behind them is not ordered behind NULL.
+#[tokio::test]
+async fn rows_are_not_in_order_behind_values_that_become_null() {
+    let mut home = Home::new(&[
+        "SET sql_mode = '', time_zone = '+00:00'",
+        "CREATE TABLE t (id INT PRIMARY KEY, ts TIMESTAMP NULL, n INT NOT NULL, KEY (ts, n))",
+    ]);
+    home.run("INSERT INTO t VALUES (1, NULL, 1), (2, NULL, 5), (3, '0000-00-00', 2), (4, '0000-00-00', 3), (5, '2024-01-01', 4)");
+    let context = home.context(&["t"]);
+    let sql = "SELECT ts, n FROM t ORDER BY ts NULLS FIRST, n";
+    assert!(plan(&context, sql).await.contains("SortExec"));
+    let numbers: Vec<String> = rows(&context, sql).await.into_iter().map(|row| row[1].clone()).collect();
+    assert_eq!(numbers, ["1", "2", "3", "5", "4"]);
+    let plan = plan(&context, "SELECT ts FROM t ORDER BY ts NULLS FIRST").await;
+    assert!(!plan.contains("SortExec"), "{plan}");
+}
+
 #[tokio::test]
 async fn limits_end_the_scan() {
     let mut home = Home::new(&[]);

@@ -24,13 +24,12 @@ async fn all_pieces_of_all_tables_are_of_one_moment() {
     numbers(&mut home, "u", 3000);
     let sql = "SELECT count(*), sum(t.id), sum(u.id) FROM t JOIN u ON t.id = u.id";
     let (plan, task) = planned(&home, &["t", "u"], sql).await;
+    assert_eq!(connections(&mut home, 1).await, 1, "both tables are planned at one snapshot");
     home.run("DELETE FROM t WHERE id < 1000");
     home.run("UPDATE u SET id = id + 100000 WHERE id > 2000 ORDER BY id DESC");
     home.run("INSERT INTO u VALUES (5000, 1, 'new')");
-    let before = "[RecordBatch { schema: Schema { fields: [";
     for _ in 0..2 {
         let batches = collect(plan.clone(), task.clone()).await.expect("rows");
-        assert!(format!("{batches:?}").starts_with(before));
         assert_eq!(crate::support::texts(&batches), [["3000", "4498500", "4498500"]]);
     }
     drop(plan);
@@ -48,7 +47,11 @@ async fn a_table_that_was_changed_is_not_read_as_if_it_were_not() {
     let error =
         context.sql("SELECT third FROM t").await.expect("a query").collect().await.expect_err("another type");
     assert!(error.to_string().contains("open it again"), "{error}");
-    assert_eq!(rows(&context, "SELECT id FROM t WHERE id < 2").await.len(), 2);
+    home.run("ALTER TABLE t MODIFY third INT");
+    assert_eq!(rows(&context, "SELECT id, third FROM t WHERE id < 2").await.len(), 2);
+    home.run("ALTER TABLE t MODIFY third INT, MODIFY name VARCHAR(20) COLLATE utf8mb4_0900_bin NOT NULL");
+    let error = context.sql("SELECT id FROM t").await.expect("a query").collect().await.expect_err("another collation");
+    assert!(error.to_string().contains("column 'name'"), "{error}");
     home.run("ALTER TABLE t DROP third");
     assert!(context.sql("SELECT third FROM t").await.expect("a query").collect().await.is_err());
     home.run("DROP TABLE t");
