@@ -173,7 +173,8 @@ impl LeaflineScan {
 
 /// An order up to the first column of which several values are NULL in Arrow: of rows that are equal in it then, those behind it have none.
 fn before_lost_values<'o>(read: &Read, order: &'o [(usize, bool)]) -> &'o [(usize, bool)] {
-    let loses = |&(at, _): &(usize, bool)| read.columns.get(at).is_none_or(|column| column.meaning.loses_values());
+    let loses =
+        |&(at, _): &(usize, bool)| read.columns.get(at).is_none_or(|column| column.meaning.loses_values());
     let end = order.iter().position(loses).map_or(order.len(), |at| at + 1);
     order.get(..end).unwrap_or_default()
 }

@@ -87,7 +87,9 @@ impl Snapshot {
         for then in columns {
             if !now.iter().any(|now| now.name == then.name && is_same(then, now)) {
                 let name = &then.name;
-                return exec_err!("column '{name}' of {table} is not what it was when the table was opened: open it again");
+                return exec_err!(
+                    "column '{name}' of {table} is not what it was when the table was opened: open it again"
+                );
             }
         }
         Ok(())
@@ -110,7 +112,9 @@ mod tests {
         let open = |name: &str| Database::open(directory.path().join(name)).expect("a database");
         let (one, other) = (open("one"), open("other"));
         let (query, later) = (Arc::new(AliasGenerator::new()), Arc::new(AliasGenerator::new()));
-        let of = |query: &Arc<AliasGenerator>, database: &Database| Snapshot::of(query, database).expect("a snapshot");
+        let of = |query: &Arc<AliasGenerator>, database: &Database| {
+            Snapshot::of(query, database).expect("a snapshot")
+        };
         let first = of(&query, &one);
         assert!(Arc::ptr_eq(&first, &of(&query, &one.clone())));
         assert!(!Arc::ptr_eq(&first, &of(&query, &other)));

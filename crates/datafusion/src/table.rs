@@ -116,8 +116,9 @@ impl TableProvider for LeaflineTable {
         let (query, database, opened) =
             (Snapshot::query_of(state), self.database.clone(), self.opened.clone());
         // Planning reads pages.
-        let planned =
-            tokio::task::spawn_blocking(move || LeaflineScan::plan(read, &opened, Snapshot::of(&query, &database)?));
+        let planned = tokio::task::spawn_blocking(move || {
+            LeaflineScan::plan(read, &opened, Snapshot::of(&query, &database)?)
+        });
         let scan = planned.await.map_err(|error| exec_datafusion_err!("planning ended early: {error}"))??;
         Ok(Arc::new(scan))
     }

@@ -50,7 +50,13 @@ async fn a_table_that_was_changed_is_not_read_as_if_it_were_not() {
     home.run("ALTER TABLE t MODIFY third INT");
     assert_eq!(rows(&context, "SELECT id, third FROM t WHERE id < 2").await.len(), 2);
     home.run("ALTER TABLE t MODIFY third INT, MODIFY name VARCHAR(20) COLLATE utf8mb4_0900_bin NOT NULL");
-    let error = context.sql("SELECT id FROM t").await.expect("a query").collect().await.expect_err("another collation");
+    let error = context
+        .sql("SELECT id FROM t")
+        .await
+        .expect("a query")
+        .collect()
+        .await
+        .expect_err("another collation");
     assert!(error.to_string().contains("column 'name'"), "{error}");
     home.run("ALTER TABLE t DROP third");
     assert!(context.sql("SELECT third FROM t").await.expect("a query").collect().await.is_err());
