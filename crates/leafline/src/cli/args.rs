@@ -137,7 +137,7 @@ pub struct ServeOptions {
     /// Listen on the socket only
     #[arg(long, conflicts_with_all = ["host", "port"])]
     pub skip_networking: bool,
-    /// Unix socket [default: leafline.sock in the database's directory]
+    /// Unix socket; where it is elsewhere, leafline.sock in the database's directory leads to it [default: leafline.sock in the database's directory]
     #[arg(long, value_name = "PATH")]
     pub socket: Option<PathBuf>,
     /// The server's certificate, in PEM form, with those that signed it behind it [default: server-cert.pem in the database's

@@ -4,15 +4,17 @@
 //! Rows that follow are not counted. An update never comes back to a table that is being updated on the way to it (1451), and 15
 //! steps are the most there are (3008); so it ends.
 
-use super::{Execution, generate, meets_checks};
+use super::{Execution, generate, meets_checks, of_table};
 use crate::bound::{ChildReference, ForeignKeys, ParentReference};
 use crate::session::Session;
 use leafline_table::{
-    KeySearch, LockStrength, ReferentialAction, StatementMark, TableDef, TableError, TableId, Transaction,
+    IndexDef, KeySearch, LockStrength, ReferentialAction, StatementMark, TableDef, TableError, TableId,
+    Transaction,
 };
 use leafline_types::convert::to_text;
 use leafline_types::error::errno;
 use leafline_types::{MysqlError, SqlType, Value};
+use std::sync::Arc;
 
 /// Most steps from a row to those that follow it, as InnoDB.
 const MAX_DEPTH: usize = 15;
@@ -88,6 +90,38 @@ impl ForeignKeys {
         changes: &mut Changes<'_>,
     ) -> Result<(), MysqlError> {
         self.follow_update(table, (old, new), moved, changes, &mut Way::new())
+    }
+
+    /// What keeps a row of the table from being changed, where it ran into the unique key that `error` tells of. InnoDB goes from index to index, and
+    /// looks in each for rows that refer to what the row was there before it looks for the one in the way.
+    ///
+    /// # Errors
+    /// Those of locking.
+    pub(super) fn ran_into(
+        &self,
+        error: TableError,
+        table: &TableDef,
+        (old, new): (&[Value], &[Value]),
+        session: &Session,
+        transaction: &mut Transaction,
+    ) -> Result<MysqlError, MysqlError> {
+        let TableError::DuplicateEntry { index, .. } = &error else { return Ok(of_table(error, session)) };
+        let last = table.indexes.iter().position(|known| known.name == *index);
+        let children = self.tables.get(&table.id).map(|references| &references.children[..]);
+        for child in children.unwrap_or_default().iter().filter(|child| child.on_update.refuses()) {
+            let has_key = |known: &Arc<IndexDef>| known.leading_columns().starts_with(&child.columns);
+            let differs = child.columns.iter().any(|at| old.get(*at) != new.get(*at));
+            if !differs || table.indexes.iter().position(has_key) > last {
+                continue;
+            }
+            if let Some(key) = lock_key(table, &child.columns, old, transaction)?
+                && transaction.has_row(&mut KeySearch::new(&child.child, &child.index, &key)?)?
+            {
+                transaction.note_told();
+                return Ok(child.violated());
+            }
+        }
+        Ok(of_table(error, session))
     }
 
     fn follow_delete(

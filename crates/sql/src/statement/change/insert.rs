@@ -468,11 +468,15 @@ impl<'a> Run<'a> {
                 self.counts.updated +=
                     u64::from(ignoring(result, self.insert.ignore, mark, session, transaction)?);
             }
-            Err(error @ TableError::DuplicateEntry { .. }) if self.insert.ignore => {
-                let error = of_table(error, session);
+            Err(error) => {
+                let may_be_ignored = matches!(error, TableError::DuplicateEntry { .. });
+                let (foreign, rows) = (&self.insert.foreign, (&old[..], &values[..]));
+                let error = foreign.ran_into(error, self.table, rows, session, transaction)?;
+                if !(self.insert.ignore && may_be_ignored) {
+                    return Err(error);
+                }
                 session.warnings.warn(error);
             }
-            Err(error) => return Err(of_table(error, session)),
         }
         Ok(true)
     }

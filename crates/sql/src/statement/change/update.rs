@@ -3,7 +3,7 @@
 use super::foreign::{Changes, ignoring};
 use super::{
     FoundRows, Met, computed, default_of, generate, has_no_partition, is_changed_twice, meets_checks,
-    of_table, stays_in_view, touch,
+    stays_in_view, touch,
 };
 use crate::bound::{BoundUpdate, ChangedTable, NewValue};
 use crate::plan::{Plan, PlanParts};
@@ -172,15 +172,16 @@ impl Run<'_> {
                 let result = foreign.updated(table, (&old, &new), place != locator, &mut changes);
                 ignoring(result, self.update.ignore, mark, session, transaction)
             }
-            Err(error)
-                if self.update.ignore
-                    && (matches!(error, TableError::DuplicateEntry { .. }) || has_no_partition(&error)) =>
-            {
-                let error = of_table(error, session);
+            Err(error) => {
+                let may_be_ignored =
+                    matches!(error, TableError::DuplicateEntry { .. }) || has_no_partition(&error);
+                let error = foreign.ran_into(error, table, (&old, &new), session, transaction)?;
+                if !(self.update.ignore && may_be_ignored) {
+                    return Err(error);
+                }
                 session.warnings.warn(error);
                 Ok(false)
             }
-            Err(error) => Err(of_table(error, session)),
         }
     }
 }
