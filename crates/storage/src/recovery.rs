@@ -267,6 +267,10 @@ impl<'a> Redo<'a> {
             return Ok(());
         }
         self.misfits.remove(&page);
+        if formats {
+            // Of a former life, or torn; brought in by read-ahead.
+            self.unreadable.remove(&page);
+        }
         for record in records {
             if let Err(error) = self.crash.handlers.redo(record, &mut guard) {
                 let (kind, handler) = (record.kind, record.handler.0);

@@ -3,8 +3,8 @@
 use super::support::*;
 use leafline_storage::device::SimulatedEnv;
 use leafline_storage::{
-    CheckpointSource, Env, GROUP_OVERHEAD, LogicalReplay, Lsn, LsnRange, PageNo, ReplayError, Result,
-    StorageError, Store,
+    CheckpointSource, Env, FREE_PAGE_LOG_BYTES, GROUP_OVERHEAD, LogicalReplay, Lsn, LsnRange, PageClass,
+    PageNo, ReplayError, Result, StorageError, Store, StoreOptions,
 };
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -157,6 +157,54 @@ fn damaged_page_is_reported_by_recovery_and_the_rest_is_there() {
     assert_eq!((unreadable.len(), unreadable[0].page, unreadable[0].segment), (1, bad_root, bad));
     assert!(matches!(store.shared(bad_root), Err(StorageError::Corrupt { .. })));
     assert_eq!(cell(&store.shared(root).unwrap(), 1), 5);
+}
+
+#[test]
+fn page_that_the_file_knows_nothing_of_is_what_the_log_makes_of_it_in_its_last_life() {
+    let env = SimulatedEnv::new();
+    let large = StoreOptions { log_capacity_bytes: 64 << 20, ..options(100) };
+    let store = open_with(&env, large.clone()).unwrap();
+    let source = Arc::new(Source(AtomicU64::new(0)));
+    store.set_checkpoint_source(Arc::<Source>::clone(&source));
+    let (segment, root) = new_segment(&store).unwrap();
+    let allocate = || {
+        let mut reservation = store.reserve(1, 4096).unwrap();
+        let mut change = store.begin(&mut reservation, 1).unwrap();
+        let slot = change.allocate(segment, PageClass::Leaf).unwrap();
+        change.apply(slot, TEST, FORMAT, &0u64.to_le_bytes()).unwrap();
+        let page = change.page_no(slot);
+        change.commit();
+        page
+    };
+    let change = |page: PageNo, payload: Option<&[u8]>| {
+        let log = payload.map_or(FREE_PAGE_LOG_BYTES, <[u8]>::len);
+        let mut reservation = store.reserve(0, log + 4096).unwrap();
+        let mut change = store.begin(&mut reservation, 0).unwrap();
+        let slot = change.latch(page).unwrap().unwrap();
+        match payload {
+            Some(payload) => change.apply(slot, TEST, ADD, payload).unwrap(),
+            None => change.free(slot).unwrap(),
+        }
+        change.commit();
+    };
+    let page = allocate();
+    // Redo begins in the middle of a life that leaves nothing in the file.
+    source.0.store(store.log_end().0, Ordering::SeqCst);
+    change(page, Some(&add(1, 5)));
+    change(page, None);
+    store.checkpoint().unwrap();
+    // More than recovery replays together.
+    let padded = [add(1, 1), vec![0; 100_000]].concat();
+    (0..180).for_each(|_| change(root, Some(&padded)));
+    assert_eq!(allocate(), page);
+    change(page, Some(&add(2, 7)));
+    store.wait_durable(store.log_end()).unwrap();
+    drop(store);
+    env.cut(1);
+    let store = open_with(&env, large).unwrap();
+    assert_eq!(store.recovery_report().unreadable, []);
+    let found = store.shared(page).unwrap();
+    assert_eq!((cell(&found, 1), cell(&found, 2)), (0, 7));
 }
 
 #[test]
