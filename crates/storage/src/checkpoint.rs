@@ -8,7 +8,7 @@
 //! The record needs log space when there is least of it, so some is held for it all the time.
 
 use crate::control::{ControlData, ControlFile};
-use crate::log::{CHECKPOINT_SHARE, Log, LogReservation};
+use crate::log::{CHECKPOINT_SHARE, Log, LogPosition, LogReservation};
 use crate::pool::Latching;
 use crate::redo::{CHECKPOINT_KIND, GROUP_OVERHEAD};
 use crate::store::Inner;
@@ -128,6 +128,18 @@ impl Inner {
     fn redo_position(&self, end: Lsn, needed: Option<Lsn>) -> Lsn {
         let dirty = self.cache.pool.dirty_pages().into_iter().map(|(_, since)| since).min();
         [Some(end), needed, dirty].into_iter().flatten().min().unwrap_or(end)
+    }
+
+    /// Keeps the log from the last checkpoint's redo position on, until [`Log::keep_from`] says otherwise; that position, and that of the
+    /// checkpoint's record.
+    pub(crate) fn keep_log(&self) -> Result<(LogPosition, LogPosition)> {
+        let state = self.checkpointer.state.lock();
+        let data = *state.control.data();
+        let Some(checkpoint) = data.checkpoint else {
+            return Err(StorageError::Misuse { what: "log is kept before the first checkpoint".into() });
+        };
+        self.log.keep_from(Some(data.redo.sequence))?;
+        Ok((data.redo, checkpoint))
     }
 
     /// Records a checkpoint of things as they are, and gives log back. Does nothing if nothing has changed.

@@ -28,7 +28,8 @@ use std::sync::Arc;
 pub(crate) const FILE: &str = "control";
 pub(crate) const NEW_FILE: &str = "control.new";
 const MAGIC: &[u8; 8] = b"LEAFCTRL";
-const FORMAT: u32 = 4;
+/// Format version.
+pub(crate) const FORMAT: u32 = 4;
 const SLOTS: usize = 2;
 /// Bytes of the file.
 pub(crate) const FILE_BYTES: u64 = (SLOTS * BLOCK) as u64;

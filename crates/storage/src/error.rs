@@ -106,6 +106,22 @@ pub enum StorageError {
         /// What can be lent in all.
         limit: u64,
     },
+    /// The operating system refused an operation on a file of a backup.
+    #[error("cannot {op} {file} of the backup: {source}")]
+    BackupIo {
+        /// What was tried, as a verb.
+        op: &'static str,
+        /// Name of the file inside the backup's directory.
+        file: String,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// A backup cannot be made, or what was taken for one cannot be used.
+    #[error("{what}")]
+    Backup {
+        /// Why, in a sentence.
+        what: String,
+    },
     /// The segment does not exist (any more).
     #[error("segment {0} does not exist")]
     NoSuchSegment(SegmentId),

@@ -13,6 +13,7 @@
 //! | `mini_transaction`, `redo` | changing pages, and replaying the changes |
 //! | `space` | extents, segments, reservations, unlogged bulk writing |
 //! | `checkpoint`, `doublewrite`, `recovery` | what makes a crash harmless |
+//! | `backup` | copies of the whole, and stores made of them |
 //! | `background`, `warm_up` | what the store's own thread does |
 //! | `store` | the public face |
 
@@ -21,6 +22,7 @@ pub mod log;
 pub mod page;
 
 mod background;
+mod backup;
 mod checkpoint;
 mod control;
 mod doublewrite;
@@ -38,6 +40,7 @@ mod store;
 mod sync;
 mod warm_up;
 
+pub use backup::{Backup, Manifest, Restore, Verification};
 pub use device::{Env, File, LockGuard, OpenMode};
 pub use error::{Result, StorageError};
 pub use ids::{Lsn, LsnRange, PageNo, SegmentId};

@@ -23,10 +23,13 @@ use crate::{
 };
 use std::hash::{BuildHasher, Hasher};
 use std::io;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
-const DATA: &str = "data";
+/// The file of pages.
+pub(crate) const DATA: &str = "data";
+/// Is there while a restore fills the directory.
+pub(crate) const RESTORING: &str = "restoring";
 /// First LSN of a new log: 0 means "never changed".
 const FIRST_LSN: Lsn = Lsn(1);
 /// Appended log bytes that may wait in memory: one part of the log in this many, within bounds.
@@ -64,6 +67,7 @@ pub(crate) fn open(
         io::ErrorKind::WouldBlock => StorageError::AlreadyOpen,
         _ => StorageError::io("lock", "lock", source),
     })?;
+    check_restored(&*env, &options)?;
     handlers.push((HandlerId::STORAGE, Arc::new(SpaceRedo)));
     let handlers = Handlers::new(handlers)?;
     let (control, created_log) = match ControlFile::open(&*env)? {
@@ -120,12 +124,16 @@ pub(crate) fn open(
         flush_policy: options.flush_log_at_commit,
         report,
         background: OnceLock::new(),
+        backup_running: AtomicBool::new(false),
         env,
         database_id,
         warm_up: options.warm_up,
         _lock: lock,
     });
     inner.space.releasing.punch.store(options.punch_holes, Ordering::Relaxed);
+    if options.restoring {
+        inner.back_used_extents()?;
+    }
     for segment in &inner.report.segments_freed {
         inner.drop_segment(*segment)?;
     }
@@ -136,6 +144,19 @@ pub(crate) fn open(
         let _ = inner.background.set(background);
     }
     Ok(inner)
+}
+
+/// What a restore has left behind that was not completed is no database.
+fn check_restored(env: &dyn Env, options: &StoreOptions) -> Result<()> {
+    let marked = env.exists(RESTORING).map_err(|source| StorageError::io("look for", RESTORING, source))?;
+    match marked && !options.restoring {
+        true => Err(StorageError::Format {
+            file: RESTORING.into(),
+            reason: "a restore into this directory was not completed; remove the directory and restore again"
+                .into(),
+        }),
+        false => Ok(()),
+    }
 }
 
 /// Opens `data` behind an empty pool, with torn pages put right.
@@ -254,7 +275,7 @@ fn discard_directory(env: &dyn Env) {
 
 /// Makes the files of a new store; the control file, which says that there is one, comes last.
 fn create_files(env: &Arc<dyn Env>, options: &StoreOptions) -> Result<(ControlFile, Log)> {
-    let database_id = draw_database_id();
+    let database_id = draw_number();
     let io = |op| move |source| StorageError::io(op, DATA, source);
     let data = env.open(DATA, OpenMode::Create).map_err(io("create"))?;
     data.truncate(0).map_err(io("truncate"))?;
@@ -331,7 +352,7 @@ fn check_superblock(data: &dyn File, control: &ControlFile) -> Result<()> {
         .map_err(|reason| StorageError::Format { file: DATA.into(), reason })
 }
 
-/// A number that no other database has: the process's random hash keys, which the system seeds.
-fn draw_database_id() -> u64 {
+/// A number that no other database, or backup, has: the process's random hash keys, which the system seeds.
+pub(crate) fn draw_number() -> u64 {
     std::collections::hash_map::RandomState::new().build_hasher().finish()
 }

@@ -13,7 +13,7 @@ use crate::{
     MemoryLoan, MiniTransaction, Optimistic, PageMerger, PageNo, RawPage, RecoveryReport, RedoHandler,
     Remains, Reservation, Result, SegmentId, SharedGuard, StorageError, StoreStats,
 };
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -41,6 +41,8 @@ pub struct StoreOptions {
     /// Whether free extents become holes in the file, so that the file system can use their space for something else. What is free at the end
     /// of the file is given back either way.
     pub punch_holes: bool,
+    /// Whether the store is one that is being restored from a backup. Then it can be opened, and its pages get their space on the device.
+    pub restoring: bool,
     /// Whether the store has threads of its own. Without, pages are written when their frames are needed and
     /// checkpoints are made when called for or when log space runs out.
     pub background: bool,
@@ -58,6 +60,7 @@ impl Default for StoreOptions {
             warm_up: true,
             recovery_progress: None,
             punch_holes: true,
+            restoring: false,
             background: true,
         }
     }
@@ -119,6 +122,8 @@ pub(crate) struct Inner {
     pub(crate) report: RecoveryReport,
     /// Absent if the store is to have no threads.
     pub(crate) background: OnceLock<Background>,
+    /// A backup is being made.
+    pub(crate) backup_running: AtomicBool,
     pub(crate) env: Arc<dyn Env>,
     pub(crate) database_id: u64,
     pub(crate) warm_up: bool,

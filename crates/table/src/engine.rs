@@ -166,6 +166,8 @@ pub struct Engine {
     pub(crate) counts: EngineCounts,
     /// The writes of those who only read.
     no_writes: Arc<RwLock<WriteSet>>,
+    /// Held for reading by who removes the run of a commit that is durable.
+    pub(crate) op_runs: RwLock<()>,
     /// Number of the last run of operations.
     pub(crate) last_op_run: AtomicU64,
     threads: Mutex<Vec<BackgroundThread>>,
@@ -270,6 +272,7 @@ impl Engine {
             ddl: Mutex::default(),
             counts: EngineCounts::default(),
             no_writes: Arc::default(),
+            op_runs: RwLock::default(),
             last_op_run: AtomicU64::new(0),
             threads: Mutex::default(),
             #[cfg(test)]

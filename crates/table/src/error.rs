@@ -6,6 +6,7 @@ use leafline_btree::BtreeError;
 use leafline_storage::StorageError;
 use leafline_types::error::errno;
 use leafline_types::{CodecError, MysqlError};
+use std::io::ErrorKind;
 
 /// `Result` with a [`TableError`].
 pub type Result<T, E = TableError> = std::result::Result<T, E>;
@@ -205,6 +206,12 @@ impl From<TableError> for MysqlError {
             TableError::Storage(StorageError::DiskFullAtCreation { .. }) => {
                 MysqlError::with_message(errno::ER_DISK_FULL, text)
             }
+            TableError::Storage(StorageError::BackupIo { source, .. }) => {
+                let full = matches!(source.kind(), ErrorKind::StorageFull | ErrorKind::QuotaExceeded);
+                let code = if full { errno::ER_DISK_FULL } else { errno::ER_ERROR_ON_WRITE };
+                MysqlError::with_message(code, text)
+            }
+            TableError::Storage(StorageError::Backup { .. }) => MysqlError::unknown_error(text),
             TableError::IndexQuarantined { .. } => MysqlError::with_message(errno::ER_INDEX_CORRUPT, text),
             TableError::TableQuarantined { .. } => MysqlError::with_message(errno::ER_TABLE_CORRUPT, text),
             TableError::Corrupt(_)

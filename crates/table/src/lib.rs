@@ -21,6 +21,7 @@
 
 mod alter;
 mod background;
+mod backup;
 mod bytes;
 mod change_buffer;
 mod counters;
@@ -54,6 +55,7 @@ mod testing;
 mod tests;
 
 pub use alter::{Alteration, QualifiedName, Rebuild, RowCheck, RowConverter, Switch};
+pub use backup::{restore, verify_backup};
 pub use build::{BuildControl, LoadOutcome, TableLoader};
 pub use catalog::{
     Catalog, CheckDef, CheckOption, ColumnDef, DatabaseDef, DefaultValue, ForeignKeyChanges, ForeignKeyDef,
@@ -68,7 +70,7 @@ pub use engine::{Engine, EngineOptions, EngineStats};
 pub use error::{Result, TableError};
 pub use index::{EntryDecoder, KeyText, RowDecoder, entry_decoder, locator_of, row_decoder};
 pub use leafline_btree::{CommitTs, Direction, ReadAheadKind, ReadAheadSettings, Tree};
-pub use leafline_storage::{FlushPolicy, SegmentId, StoreOptions};
+pub use leafline_storage::{FlushPolicy, Manifest, SegmentId, StoreOptions};
 pub use limits::Limits;
 pub use lock::{
     Excluding, LockLimits, LockStats, LockStrength, LockWait, MetadataKey, MetadataMode, SessionLocks,

@@ -41,7 +41,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::sync::Arc;
 
-const DIRECTORY: &str = "quarantine";
+/// Directory of the files.
+pub(crate) const DIRECTORY: &str = "quarantine";
 /// A file that is being written.
 const NEW: &str = "quarantine/new";
 const MAGIC: &[u8; 8] = b"LEAFQUAR";

@@ -19,16 +19,22 @@ pub enum Stage {
     BuildingTrees,
     /// A transaction too large for one log record is applied.
     Committing,
+    /// Pages are copied into a backup.
+    BackingUp,
+    /// Pages of a backup are read.
+    Restoring,
 }
 
 impl Stage {
-    const ALL: [Stage; 6] = [
+    const ALL: [Stage; 8] = [
         Stage::Executing,
         Stage::Loading,
         Stage::CopyingTable,
         Stage::ReadingRows,
         Stage::BuildingTrees,
         Stage::Committing,
+        Stage::BackingUp,
+        Stage::Restoring,
     ];
 
     /// As the process list shows it.
@@ -40,6 +46,8 @@ impl Stage {
             Stage::ReadingRows => "alter table (read PK and internal sort)",
             Stage::BuildingTrees => "alter table (insert)",
             Stage::Committing => "committing",
+            Stage::BackingUp => "copying pages",
+            Stage::Restoring => "reading a backup",
         }
     }
 }

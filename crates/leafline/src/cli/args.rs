@@ -3,8 +3,10 @@
 //! `leafline DIR` is short for `leafline shell DIR`, where DIR has a slash, is `.` or `..`, or exists, and is not
 //! the name of a verb.
 
+use super::backup::BackupOptions;
 use super::dump::DumpOptions;
 use super::import::ImportOptions;
+use super::restore::RestoreOptions;
 use super::size::Size;
 use clap::{Args, CommandFactory as _, Parser, Subcommand, ValueEnum};
 use std::ffi::{OsStr, OsString};
@@ -49,6 +51,10 @@ pub enum Verb {
     Advise(AdviseOptions),
     /// Writes databases as SQL, CSV or Parquet, at one moment of theirs, while others use them
     Dump(DumpOptions),
+    /// Copies a database as it is, page by page, while others use it: all of it, or what has changed since another backup
+    Backup(BackupOptions),
+    /// Makes a database of a backup, and of incremental ones that follow upon it
+    Restore(RestoreOptions),
     /// Takes in SQL dumps, CSV, Parquet, SQLite databases, or what a MySQL or MariaDB server has
     Import(ImportOptions),
     /// Repairs damaged tables: indexes from the rows, rows from what can be read; first says what that comes to. With --into,

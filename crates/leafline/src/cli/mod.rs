@@ -11,6 +11,7 @@
 //! | `repair` | new trees for damaged ones |
 //! | `advise` | which indexes would gain? |
 //! | `calibrate` | how fast are disk and processor? |
+//! | `backup`, `restore` | copies of pages and log, and databases made of them |
 //! | `dump` | tables as SQL, CSV, Parquet |
 //! | `demo` | index condition pushdown, shown |
 //! | `open` | opening a database for a verb |
@@ -26,6 +27,7 @@
 
 mod advise;
 mod args;
+mod backup;
 mod calibrate;
 mod check;
 mod demo;
@@ -38,6 +40,7 @@ mod open;
 mod output;
 mod progress;
 mod repair;
+mod restore;
 mod script;
 mod serve;
 mod shell;
@@ -71,6 +74,8 @@ pub fn run(words: Vec<OsString>) -> ExitCode {
         Verb::Check(options) => check::run(options),
         Verb::Inspect(options) => inspect::run(options),
         Verb::Repair(options) => repair::run(options),
+        Verb::Backup(options) => backup::run(options),
+        Verb::Restore(options) => restore::run(options),
         Verb::Dump(options) => dump::run(options),
         Verb::Import(options) => import::run(options),
         Verb::Demo(options) => demo::run(options),

@@ -22,10 +22,14 @@ pub struct Watched(Option<(Sender<()>, JoinHandle<()>)>);
 impl Watched {
     /// The session is about to run a statement. Nothing is shown where nobody would see it.
     pub fn begin(session: &Session) -> Watched {
+        Watched::over(session.progress())
+    }
+
+    /// Something begins that tells how far it is.
+    pub fn over(progress: leafline_types::Progress) -> Watched {
         if !std::io::stderr().is_terminal() {
             return Watched(None);
         }
-        let progress = session.progress();
         let (sender, over) = channel();
         let watching = std::thread::Builder::new().name("progress".into()).spawn(move || {
             if over.recv_timeout(PATIENCE) == Err(RecvTimeoutError::Timeout) {

@@ -82,6 +82,7 @@ pub(crate) fn authorize(session: &Session, kind: &StatementKind) -> Result<(), M
             tables.iter().try_for_each(|wanted| asked.of_table(Privilege::Index, &wanted.table))
         }
         StatementKind::ExportTable { table, .. } => asked.of_exported_table(table),
+        StatementKind::Backup { .. } => asked.of_any(&[Privilege::BackupAdmin]),
         // The name that the table gets is asked for when it is known.
         StatementKind::ImportTable { .. } => asked.of_files(),
         StatementKind::Advise { workload: None, .. } => asked.of_advice(),

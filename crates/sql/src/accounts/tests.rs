@@ -58,6 +58,7 @@ fn kind_of(kind: &StatementKind) -> &'static str {
         StatementKind::DropIndex(_) => "drop index",
         StatementKind::AlterTable(_) => "alter table",
         StatementKind::MaintainPartitions(_) => "partitions",
+        StatementKind::Backup { .. } => "backup",
         StatementKind::ExportTable { .. } => "export",
         StatementKind::ImportTable { .. } => "import",
         StatementKind::RenameTable(_) => "rename table",
@@ -182,6 +183,7 @@ const REFUSED: &[(&str, &[&str])] = &[
             "SET RESOURCE GROUP USR_default",
         ],
     ),
+    ("backup", &["BACKUP DATABASE TO '/x'", "BACKUP DATABASE TO '/x' INCREMENTAL FROM '/y'"]),
     ("create user", &["CREATE USER x"]),
     ("alter user", &["ALTER USER root IDENTIFIED BY 'x'", "ALTER USER joe PASSWORD EXPIRE NEVER"]),
     ("drop user", &["DROP USER root"]),
@@ -194,7 +196,7 @@ const REFUSED: &[(&str, &[&str])] = &[
 /// A statement of each kind.
 const OF_EACH_KIND: &str = "SELECT 1;INSERT INTO t VALUES (1);UPDATE t SET a=1;DELETE FROM t;CREATE DATABASE d;ALTER DATABASE d COLLATE utf8mb4_bin;DROP DATABASE d;\
     CREATE TABLE t (a INT);CREATE TABLE t LIKE u;CREATE VIEW v AS SELECT 1;DROP VIEW v;DROP TABLE t;CREATE INDEX i ON t (a);CREATE INDEX i ON t (a) HYPOTHETICAL;\
-    DROP INDEX i ON t;ALTER TABLE t FORCE;ALTER TABLE t CHECK PARTITION ALL;EXPORT TABLE t INTO 'f';IMPORT TABLE t FROM 'f';RENAME TABLE t TO u;TRUNCATE t;\
+    DROP INDEX i ON t;ALTER TABLE t FORCE;ALTER TABLE t CHECK PARTITION ALL;BACKUP DATABASE TO 'd';EXPORT TABLE t INTO 'f';IMPORT TABLE t FROM 'f';RENAME TABLE t TO u;TRUNCATE t;\
     ANALYZE TABLE t;OPTIMIZE TABLE t;ANALYZE TABLE t DROP HISTOGRAM ON a;CHECK TABLE t;LOAD INDEX INTO CACHE t;CHECKSUM TABLE t;ADVISE;REPAIR TABLE t;\
     EXPLAIN SELECT 1;LOAD DATA INFILE 'f' INTO TABLE t;SELECT 1 INTO @a;SHOW TABLES;EXPLAIN FOR CONNECTION 1;DESCRIBE t;USE d;SET @a=1;FLUSH LOGS;KILL 1;\
     PREPARE p FROM 'SELECT 1';EXECUTE p;DO 1;SET RESOURCE GROUP g;CREATE USER x;ALTER USER x;DROP USER x;RENAME USER x TO y;GRANT USAGE ON *.* TO x;\

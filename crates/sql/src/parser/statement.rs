@@ -118,6 +118,7 @@ impl Parser<'_> {
                 Ok(StatementKind::Do(self.expressions()?))
             }
             "LOCK" | "UNLOCK" => self.lock_tables(),
+            "BACKUP" if self.is_word_at(1, "DATABASE") => self.backup(),
             "EXPORT" if self.is_word_at(1, "TABLE") => self.export_table(),
             "IMPORT" if self.is_word_at(1, "TABLE") => self.import_table(),
             _ => Err(self.known_statement(&word)),
@@ -149,6 +150,22 @@ impl Parser<'_> {
             _ => return self.syntax_error(),
         };
         unsupported(&known)
+    }
+
+    /// BACKUP DATABASE, which is our own.
+    fn backup(&mut self) -> Parsed<StatementKind> {
+        self.advance();
+        self.advance();
+        self.expect_word("TO")?;
+        let path = self.string()?;
+        let parent = match self.accept_word("INCREMENTAL") {
+            true => {
+                self.expect_word("FROM")?;
+                Some(self.string()?)
+            }
+            false => None,
+        };
+        Ok(StatementKind::Backup { path, parent })
     }
 
     /// EXPORT TABLE, which is our own.

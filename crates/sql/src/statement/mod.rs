@@ -16,11 +16,13 @@
 //! | `select_into` | INTO of a SELECT |
 //! | `set` | SET |
 //! | `histograms` | ANALYZE TABLE .. HISTOGRAM |
+//! | `backup` | BACKUP DATABASE |
 //! | `maintenance` | ANALYZE, CHECK, CHECKSUM, REPAIR TABLE, LOAD INDEX, FLUSH, KILL |
 //! | `table_uses` | which tables a planned statement uses |
 //! | [`evaluate`] | expressions without a table |
 
 mod alter;
+mod backup;
 mod change;
 mod create;
 pub(crate) mod definitions;
@@ -114,6 +116,7 @@ impl Session {
                 advise(self, text.as_deref(), *verify)?
             }
             StatementKind::ChecksumTable { tables, quick } => maintenance::checksum(self, tables, *quick)?,
+            StatementKind::Backup { path, parent } => backup::backup(self, path, parent.as_deref())?,
             _ => return Ok(None),
         }))
     }
@@ -200,6 +203,7 @@ impl Session {
             | StatementKind::AnalyzeHistogram(_)
             | StatementKind::CheckTable(..)
             | StatementKind::ChecksumTable { .. }
+            | StatementKind::Backup { .. }
             | StatementKind::LoadIndex(_)
             | StatementKind::RepairTable(_)
             | StatementKind::OptimizeTable(_)

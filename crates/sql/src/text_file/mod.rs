@@ -15,7 +15,9 @@ mod replay;
 mod write;
 
 pub use client::{ClientFiles, OwnFiles};
-pub(crate) use place::{create, not_found, open, open_regular, read_error, write_error};
+pub(crate) use place::{
+    create, for_backup, not_found, of_backup, open, open_regular, read_error, write_error,
+};
 pub(crate) use read::{Field, LineReader};
 pub(crate) use replay::ClientInput;
 pub(crate) use write::append_line;

@@ -49,6 +49,47 @@ pub(crate) fn create(path: &str, allowed: Option<&str>) -> Result<(File, PathBuf
     }
 }
 
+/// Where a backup may be made: in a directory that is empty, or not there. `allowed` is `secure_file_priv`, by which backups are kept to a
+/// directory too; without one they may be anywhere, as only administrators make them (so it is with MySQL's CLONE).
+///
+/// # Errors
+/// 1290 for another directory than it names, 1210 for a relative name where it names none, 1086 if there is something, 1026 if its parent cannot be read.
+pub(crate) fn for_backup(path: &str, allowed: Option<&str>) -> Result<PathBuf, MysqlError> {
+    let (directory, there) = backup_place(path, allowed)?;
+    let parent =
+        there.parent().unwrap_or(Path::new("/")).canonicalize().map_err(|e| write_error(path, &e))?;
+    within(&directory, &parent)?;
+    match there.read_dir().map(|mut entries| entries.next().is_none()) {
+        Ok(true) => Ok(there),
+        Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(there),
+        Ok(false) => Err(MysqlError::file_exists(path)),
+        Err(e) if e.kind() == io::ErrorKind::NotADirectory => Err(MysqlError::file_exists(path)),
+        Err(e) => Err(write_error(path, &e)),
+    }
+}
+
+/// Where a backup is.
+///
+/// # Errors
+/// As [`for_backup`]; 29 if there is no such directory.
+pub(crate) fn of_backup(path: &str, allowed: Option<&str>) -> Result<PathBuf, MysqlError> {
+    let (directory, there) = backup_place(path, allowed)?;
+    let real = there.canonicalize().map_err(|e| not_found(path, &e))?;
+    within(&directory, &real)?;
+    match real.is_dir() {
+        true => Ok(real),
+        false => Err(not_found(path, &io::Error::from(io::ErrorKind::NotADirectory))),
+    }
+}
+
+fn backup_place(path: &str, allowed: Option<&str>) -> Result<(Option<PathBuf>, PathBuf), MysqlError> {
+    let (directory, there) = place(path, Some(allowed.unwrap_or("")))?;
+    match there.is_absolute() && there.file_name().is_some() {
+        true => Ok((directory, there)),
+        false => Err(MysqlError::wrong_arguments("BACKUP DATABASE: name a directory by its whole path")),
+    }
+}
+
 /// The directory that files have to be in, if any, and where the file would be: a relative name is one in it.
 fn place(path: &str, allowed: Option<&str>) -> Result<(Option<PathBuf>, PathBuf), MysqlError> {
     let Some(allowed) = allowed else { return Err(refused()) };

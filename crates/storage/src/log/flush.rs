@@ -72,6 +72,10 @@ pub(super) struct State {
     pub(super) space: Space,
     pub(super) marks: Marks,
     pub(super) counts: LogCounts,
+    /// Files before this are needed by no checkpoint ...
+    pub(super) superfluous: u64,
+    /// ... but somebody reads from this one on.
+    pub(super) kept: Option<u64>,
 }
 
 /// A sync that has begun.
@@ -93,10 +97,6 @@ impl Inner {
         let state = self.state.lock();
         state.check()?;
         Ok(state)
-    }
-
-    pub(super) fn check(&self) -> Result<()> {
-        self.lock().map(drop)
     }
 
     /// Writes, or waits for others to, until the state is as wanted.

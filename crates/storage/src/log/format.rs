@@ -43,7 +43,7 @@ pub(super) const BATCH_HEADER: usize = 48;
 /// Most bytes of a batch, header and padding included: one write request.
 pub(super) const MAX_BATCH: usize = 1 << 20;
 /// Bytes before a group's payload.
-pub(super) const GROUP_HEADER: usize = 5;
+pub(crate) const GROUP_HEADER: usize = 5;
 
 const FILE_MAGIC: [u8; 8] = *b"LEAFWAL2";
 const BATCH_MAGIC: [u8; 4] = *b"BTCH";
@@ -191,13 +191,13 @@ fn batch_checksum(salt: u64, covered: &[u8]) -> u32 {
 }
 
 /// The header of a group.
-pub(super) fn group_header(kind: u8, payload: u32) -> [u8; GROUP_HEADER] {
+pub(crate) fn group_header(kind: u8, payload: u32) -> [u8; GROUP_HEADER] {
     let [a, b, c, d] = payload.to_le_bytes();
     [a, b, c, d, kind]
 }
 
 /// Kind and payload bytes of the group at the start of `stream`, if its header is there.
-pub(super) fn read_group_header(stream: &[u8]) -> Option<(u8, usize)> {
+pub(crate) fn read_group_header(stream: &[u8]) -> Option<(u8, usize)> {
     Some((*stream.get(4)?, get_u32(stream, 0)? as usize))
 }
 

@@ -163,6 +163,16 @@ impl LogReader {
         })
     }
 
+    /// Looks at the files again: more may have been written since they were read. Only what is durable is to be asked for then.
+    pub(crate) fn refresh(&mut self) {
+        self.window.len = 0;
+    }
+
+    /// Sequence number of the file that is being read.
+    pub(crate) fn sequence(&self) -> u64 {
+        self.file.header.sequence
+    }
+
     /// LSN of the first byte that has not been given out as part of a group: where the next group starts.
     pub(crate) fn group_lsn(&self) -> Lsn {
         let left = (self.stream.len() - self.consumed) as u64;

@@ -156,6 +156,8 @@ impl Log {
             space,
             marks,
             counts: LogCounts::default(),
+            superfluous: 0,
+            kept: None,
         };
         let inner = Inner {
             state: Mutex::new(state),
@@ -417,9 +419,24 @@ impl Log {
     /// Gives the files that end before `position` back for reuse. A checkpoint that starts there must be durable:
     /// nothing before it can be read again.
     pub fn truncate_before(&self, position: LogPosition) -> Result<()> {
-        self.inner.check()?;
+        self.recycle(|state| state.superfluous = state.superfluous.max(position.sequence))
+    }
+
+    /// Keeps the files from `sequence` on, whatever checkpoints say, for somebody who reads them; `None`: nobody does any more. The first
+    /// call comes while no checkpoint is recorded.
+    pub(crate) fn keep_from(&self, sequence: Option<u64>) -> Result<()> {
+        self.recycle(|state| state.kept = sequence)
+    }
+
+    /// Gives the files back that nobody needs once `change` is made.
+    fn recycle(&self, change: impl FnOnce(&mut State)) -> Result<()> {
+        let before = {
+            let mut state = self.inner.lock()?;
+            change(&mut state);
+            state.kept.map_or(state.superfluous, |kept| kept.min(state.superfluous))
+        };
         let mut ring = self.inner.ring.lock();
-        let recycled = ring.recycle_before(position.sequence);
+        let recycled = ring.recycle_before(before);
         let (oldest, size) = (ring.oldest(), ring.size());
         drop(ring);
         match recycled {

@@ -16,7 +16,7 @@ use super::cache::PageCache;
 use super::guard::{SharedGuard, held};
 use super::latch::Latch;
 use crate::doublewrite::{BATCH_PAGES, Doublewrite};
-use crate::{Lsn, PageNo, Result, StorageError};
+use crate::{Lsn, PageNo, Result, StorageError, page};
 
 /// What to do about pages that are latched exclusively.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -45,6 +45,28 @@ impl PageCache {
     pub(crate) fn wait_for_writes(&self) {
         held::assert_none("waiting for writes");
         drop(self.doublewrite.lock());
+    }
+
+    /// The page as it is in memory, sealed, if it is changed there; whether it is. The caller holds no latch.
+    pub(crate) fn copy_changed(&self, page_no: PageNo, image: &mut [u8]) -> bool {
+        match self.pool.shared(page_no) {
+            Latch::Held(guard) if self.pool.dirty_since(&guard).is_some() && image.len() == guard.len() => {
+                image.copy_from_slice(&guard);
+                page::seal(image);
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// Reads the page while nothing of the pool is being written; where the file does not have it, as it is in memory, if it is
+    /// changed there. Sealed; false if it is to be had in neither way. The caller holds no latch.
+    pub(crate) fn read_at_rest(&self, page_no: PageNo, image: &mut [u8]) -> bool {
+        held::assert_none("waiting for writes");
+        let _quiet = self.doublewrite.lock();
+        let offset = page_no.0 * self.page_size as u64;
+        let read = self.data.read_at(image, offset).is_ok() && page::verify(image, page_no).is_ok();
+        read || self.copy_changed(page_no, image)
     }
 
     fn write_batch(&self, doublewrite: &mut Doublewrite, pages: &[PageNo], latching: Latching) -> Result<()> {

@@ -1,9 +1,10 @@
 //! Unlogged bulk writing: pages of a segment that is being built, written past the pool and the log.
 //!
 //! Only whole extents are used, and only those that are *durably* free: else a crash could bring the former owner
-//! back, overwritten. Taking an extent is logged. Its pages are stamped with an LSN up to which the log was durable
-//! then: at or above every record of the pages' former lives, which redo therefore skips, and below every later one.
-//! Pages are sealed in a buffer per extent and written when the extent is complete, in one request.
+//! back, overwritten. Taking an extent is logged. Pages are gathered in a buffer per extent and written when the extent is complete, in
+//! one request. They are stamped with an LSN up to which the log is durable when they are written: at or above every record of the
+//! pages' former lives, which redo therefore skips, below every later one, and above the start of every backup that has copied the extent before
+//! ([`crate::backup`]).
 //!
 //! Nobody reads the pages before [`BulkWriter::finish`] has synced them and the caller has logged that the segment
 //! lives. What read-ahead meant for a former owner may have fetched meanwhile is dropped from the pool.
@@ -15,7 +16,7 @@ use super::segment::SEGMENT_LOG_BYTES;
 use crate::device::AlignedBuf;
 use crate::redo::{GROUP_OVERHEAD, RECORD_OVERHEAD};
 use crate::store::Inner;
-use crate::{Lsn, MiniTransaction, PageClass, PageNo, Reservation, Result, SegmentId, StorageError, page};
+use crate::{MiniTransaction, PageClass, PageNo, Reservation, Result, SegmentId, StorageError, page};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -26,7 +27,6 @@ const EXTENT_LOG_BYTES: usize = RECORD_OVERHEAD + 20 + GROUP_OVERHEAD;
 /// An extent whose pages are not all written yet.
 struct OpenExtent {
     buffer: AlignedBuf,
-    stamp: Lsn,
     allocated: u64,
     written: u64,
 }
@@ -72,11 +72,11 @@ impl BulkWriter {
             open.allocated |= 1 << index;
             return Ok(extent.page(index));
         }
-        let (extent, stamp) = self.inner.take_bulk_extent(self.segment, class)?;
+        let extent = self.inner.take_bulk_extent(self.segment, class)?;
         self.extents.push(extent);
         self.current.insert(class, extent);
         let buffer = AlignedBuf::zeroed(EXTENT_PAGES as usize * self.inner.cache.page_size);
-        self.open.insert(extent, OpenExtent { buffer, stamp, allocated: 1, written: 0 });
+        self.open.insert(extent, OpenExtent { buffer, allocated: 1, written: 0 });
         Ok(extent.page(0))
     }
 
@@ -98,20 +98,27 @@ impl BulkWriter {
         let copy = &mut open.buffer[at..at + page_size];
         copy.copy_from_slice(page);
         page::set_identity(copy, page_no, self.segment);
-        page::set_lsn(copy, open.stamp);
-        page::seal(copy);
         open.written |= bit;
         if open.written == u64::MAX
-            && let Some(complete) = self.open.remove(&extent)
+            && let Some(mut complete) = self.open.remove(&extent)
         {
-            self.write_out(extent, &complete)?;
+            self.write_out(extent, &mut complete)?;
         }
         Ok(())
     }
 
-    /// Writes the extent's pages, runs of them with one request.
-    fn write_out(&self, extent: ExtentNo, open: &OpenExtent) -> Result<()> {
+    /// Stamps and writes the extent's pages, runs of them with one request.
+    fn write_out(&self, extent: ExtentNo, open: &mut OpenExtent) -> Result<()> {
         let (cache, page_size) = (&self.inner.cache, self.inner.cache.page_size);
+        let writing = self.inner.space.unlogged.begin_write();
+        let stamp = self.inner.log.durable();
+        cache.pool.raise_newest(stamp);
+        for (index, page) in open.buffer.chunks_exact_mut(page_size).enumerate() {
+            if open.written & (1 << index) != 0 {
+                page::set_lsn(page, stamp);
+                page::seal(page);
+            }
+        }
         for (first, count) in runs(open.written) {
             let bytes = &open.buffer[first as usize * page_size..(first + count) as usize * page_size];
             let offset = extent.page(first).0 * page_size as u64;
@@ -119,6 +126,7 @@ impl BulkWriter {
             self.inner.stats.pages_written.fetch_add(u64::from(count), Ordering::Relaxed);
             self.inner.stats.bytes_written.fetch_add(bytes.len() as u64, Ordering::Relaxed);
         }
+        writing.end(extent);
         Ok(())
     }
 
@@ -128,8 +136,8 @@ impl BulkWriter {
     /// # Errors
     /// As [`write`](Self::write); a failed sync poisons the store. `Misuse` if an allocated page was not written.
     pub fn finish(mut self, root: PageNo) -> Result<()> {
-        let open = std::mem::take(&mut self.open);
-        for (extent, open) in &open {
+        let mut open = std::mem::take(&mut self.open);
+        for (extent, open) in &mut open {
             if open.allocated != open.written {
                 let missing = extent.page((open.allocated & !open.written).trailing_zeros());
                 return Err(StorageError::Misuse { what: format!("bulk page {missing} was never written") });
@@ -162,8 +170,8 @@ impl BulkWriter {
 }
 
 impl Inner {
-    /// Takes an extent that is durably free for unlogged pages, and says how to stamp them.
-    fn take_bulk_extent(self: &Arc<Self>, segment: SegmentId, class: PageClass) -> Result<(ExtentNo, Lsn)> {
+    /// Takes an extent that is durably free for unlogged pages.
+    fn take_bulk_extent(self: &Arc<Self>, segment: SegmentId, class: PageClass) -> Result<ExtentNo> {
         let extent = loop {
             let durable = self.log.durable();
             let newest = {
@@ -188,9 +196,7 @@ impl Inner {
         // No page of the extent is in memory, and none is being written, when the first one is written here.
         self.purge_extent(extent);
         self.cache.wait_for_writes();
-        let stamp = self.log.durable();
-        self.cache.pool.raise_newest(stamp);
-        Ok((extent, stamp))
+        Ok(extent)
     }
 
     fn log_bulk_extent(

@@ -5,7 +5,8 @@
 //!
 //! The pages are taken in memory alone: as long as no group has put them in use they are free in the space map, and after a crash.
 //! Before one is written, the log is durable beyond all that happened to it in former lives, so the groups that freed it are; it is stamped with
-//! that LSN: redo skips the records of its former lives, and replays those after it has been put in use.
+//! the LSN up to which the log is durable then: redo skips the records of its former lives, and replays those after it has been put in use. So it
+//! has an LSN above the start of every backup that came to it before ([`crate::backup`]).
 //!
 //! Nobody refers to the pages before they are put in use. What read-ahead meant for a former owner may have fetched is dropped from
 //! the pool once they are written.
@@ -27,7 +28,6 @@ pub struct FreshPages {
     usage: ExtentUse,
     segment: SegmentId,
     extent: ExtentNo,
-    stamp: Lsn,
     /// All of the extent; a page's part is there if it is filled.
     buffer: AlignedBuf,
     /// Taken and not in use.
@@ -62,12 +62,11 @@ impl FreshPages {
             None => inner.take_fresh_extent(segment, class)?.map(|extent| (extent, u64::MAX)),
         };
         let Some((extent, taken)) = taken else { return Ok(None) };
-        let mut fresh = FreshPages {
+        let fresh = FreshPages {
             inner: Arc::clone(inner),
             usage,
             segment,
             extent,
-            stamp: Lsn::ZERO,
             buffer: AlignedBuf::zeroed(EXTENT_PAGES as usize * inner.cache.page_size),
             taken,
             filled: 0,
@@ -78,8 +77,6 @@ impl FreshPages {
         inner.cache.wait_for_writes();
         let end = inner.log.end();
         inner.log.wait_durable(end)?;
-        inner.cache.pool.raise_newest(end);
-        fresh.stamp = end;
         Ok(Some(fresh))
     }
 
@@ -106,8 +103,6 @@ impl FreshPages {
         let copy = &mut self.buffer[index as usize * page_size..][..page_size];
         copy.copy_from_slice(contents);
         page::set_identity(copy, page_no, self.segment);
-        page::set_lsn(copy, self.stamp);
-        page::seal(copy);
         self.filled |= 1 << index;
         Some(page_no)
     }
@@ -120,6 +115,15 @@ impl FreshPages {
         let (inner, page_size) = (&self.inner, self.inner.cache.page_size);
         inner.poison.check()?;
         let unwritten = self.filled & !self.written;
+        let writing = inner.space.unlogged.begin_write();
+        let stamp = inner.log.durable();
+        inner.cache.pool.raise_newest(stamp);
+        for (index, page) in self.buffer.chunks_exact_mut(page_size).enumerate() {
+            if unwritten & (1 << index) != 0 {
+                page::set_lsn(page, stamp);
+                page::seal(page);
+            }
+        }
         for (first, count) in runs(unwritten) {
             let bytes = &self.buffer[first as usize * page_size..][..count as usize * page_size];
             let offset = self.extent.page(first).0 * page_size as u64;
@@ -128,6 +132,7 @@ impl FreshPages {
             inner.stats.pages_written.fetch_add(u64::from(count), Ordering::Relaxed);
             inner.stats.bytes_written.fetch_add(bytes.len() as u64, Ordering::Relaxed);
         }
+        writing.end(self.extent);
         if unwritten != 0 {
             inner.sync_data()?;
             self.purge(unwritten);

@@ -106,6 +106,18 @@ impl Inner {
         Ok(true)
     }
 
+    /// Gives all extents in use their space on the device, which those of a restored file may lack.
+    pub(crate) fn back_used_extents(&self) -> Result<()> {
+        let _growing = self.space.growing.lock();
+        let used: Vec<ExtentNo> = {
+            let state = self.space.state();
+            let extents = (0..).map(ExtentNo).zip(&state.extents);
+            extents.filter(|(_, extent)| extent.usage.is_some()).map(|(number, _)| number).collect()
+        };
+        self.allocate_runs(&used)?;
+        self.sync_data()
+    }
+
     fn allocate_runs(&self, extents: &[ExtentNo]) -> Result<()> {
         self.for_runs(extents, |from, to| self.cache.data.allocate_range(from, to))
             .map_err(|source| StorageError::io("allocate", "data", source))

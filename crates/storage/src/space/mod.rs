@@ -14,6 +14,7 @@
 //! | `bulk` | writing fresh extents past the pool and the log, of a segment that is being built |
 //! | `fresh` | the same for single pages of a segment in use |
 //! | `requests` | what the crates above ask |
+//! | `unlogged` | what is written so while a backup is made |
 //! | `remains` | what is left of all this where it is damaged |
 //! | `verify`, `scrub` | checking that the maps agree with each other and that every page in use can be read |
 //!
@@ -38,6 +39,7 @@ mod requests;
 mod reservation;
 mod scrub;
 mod segment;
+mod unlogged;
 mod verify;
 
 pub use bulk::BulkWriter;
@@ -54,9 +56,11 @@ pub(crate) use remains::remains;
 pub use remains::{RemainingSegment, Remains};
 pub use reservation::Reservation;
 pub use segment::SEGMENT_LOG_BYTES;
+use unlogged::Unlogged;
 pub use verify::SpaceFault;
 
-use crate::{PageNo, SegmentId};
+use crate::log::Log;
+use crate::{Lsn, PageNo, SegmentId};
 use parking_lot::{Mutex, MutexGuard};
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -128,6 +132,8 @@ pub(crate) struct Space {
     /// Held by who makes the file larger or smaller, fills holes or makes some.
     growing: Mutex<()>,
     pub(crate) releasing: Releasing,
+    /// Extents that are written past the log.
+    pub(crate) unlogged: Unlogged,
     /// Pages promised to nobody in particular: see [`Reservation::allow_more`].
     pub(crate) margin: AtomicU64,
     /// Held by who enters a segment into the directory.
@@ -142,6 +148,7 @@ impl Space {
             state: Mutex::new(state),
             growing: Mutex::default(),
             releasing: Releasing::default(),
+            unlogged: Unlogged::default(),
             margin: AtomicU64::new(0),
             entering: Mutex::default(),
         }
@@ -151,6 +158,18 @@ impl Space {
     pub(crate) fn take_from_margin(&self) -> bool {
         let taken = |left: u64| left.checked_sub(1);
         self.margin.fetch_update(Ordering::AcqRel, Ordering::Acquire, taken).is_ok()
+    }
+
+    /// Whether free space stays as it is from now on, while a backup is made.
+    pub(crate) fn keep_free_space(&self, keep: bool) {
+        let _growing = self.growing.lock();
+        self.releasing.kept.store(keep, Ordering::Release);
+    }
+
+    /// The end of the log, and how many extents there are as of then.
+    pub(crate) fn end_and_extents(&self, log: &Log) -> (Lsn, u64) {
+        let _growing = self.growing.lock();
+        (log.end(), self.state().extents.len() as u64)
     }
 
     /// The state, locked. Last in latch order: nothing is latched or waited for under it.

@@ -32,11 +32,17 @@ pub(crate) struct Releasing {
     pub(crate) punch: AtomicBool,
     /// The file system cannot, or has failed to.
     impossible: AtomicBool,
+    /// A backup is being made: its log speaks of pages that would not be there.
+    pub(super) kept: AtomicBool,
 }
 
 impl Default for Releasing {
     fn default() -> Releasing {
-        Releasing { punch: AtomicBool::new(true), impossible: AtomicBool::new(false) }
+        Releasing {
+            punch: AtomicBool::new(true),
+            impossible: AtomicBool::new(false),
+            kept: AtomicBool::new(false),
+        }
     }
 }
 
@@ -56,6 +62,9 @@ impl Inner {
     /// growth. The caller holds no latch.
     pub(crate) fn release_some_space(&self, everything: bool) -> Result<Released> {
         let Some(_growing) = self.space.growing.try_lock() else { return Ok(Released::Nothing) };
+        if self.space.releasing.kept.load(Ordering::Acquire) {
+            return Ok(Released::Nothing);
+        }
         let passed = self.checkpointer.passed().unwrap_or(Lsn::ZERO);
         let can_punch = self.space.releasing.punch.load(Ordering::Relaxed)
             && !self.space.releasing.impossible.load(Ordering::Relaxed);

@@ -75,6 +75,7 @@ pub fn options(frames: usize) -> StoreOptions {
         warm_up: false,
         recovery_progress: None,
         punch_holes: true,
+        restoring: false,
         background: false,
     }
 }

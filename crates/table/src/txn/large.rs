@@ -71,6 +71,7 @@ pub(super) fn commit_by_reference(
     let (ts, ends, end) = committed.map_err(|error| engine.poison(error))?;
     // Recovery needs the file until the end record is durable.
     engine.store.wait_durable(end)?;
+    let _removing = engine.op_runs.read();
     run.remove(&*engine.env);
     Ok((ts, ends))
 }

@@ -43,7 +43,7 @@ const FORMAT: u8 = 1;
 pub(crate) const PROGRESS_LOG_BYTES: usize = 37 + GROUP_OVERHEAD;
 
 /// Directory of the files.
-const DIRECTORY: &str = "commits";
+pub(crate) const DIRECTORY: &str = "commits";
 
 /// Names a run of operations.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]

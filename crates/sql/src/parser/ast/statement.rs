@@ -72,6 +72,13 @@ pub enum StatementKind {
         /// The file.
         path: String,
     },
+    /// `BACKUP DATABASE TO 'directory' [INCREMENTAL FROM 'directory']`.
+    Backup {
+        /// Where it goes.
+        path: String,
+        /// The backup that it adds to.
+        parent: Option<String>,
+    },
     /// RENAME TABLE.
     RenameTable(RenameTable),
     /// `TRUNCATE [TABLE]`.

@@ -1,0 +1,172 @@
+//! `leafline backup`: the statement BACKUP DATABASE, in a database that this process opens for it or on the server that has it open; and looking
+//! whether a backup is whole.
+
+use super::check::{environment, failed};
+use super::failure::Failure;
+use super::link::{Link, Place, literal};
+use super::progress::{Watched, grouped};
+use super::size::{Size, human_bytes};
+use super::wire::{Address, Client};
+use clap::Args;
+use leafline_table::{Manifest, verify_backup};
+use leafline_types::{CancelToken, Progress, Stage};
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+/// Between two questions to a server about how far it is.
+const ASK: Duration = Duration::from_millis(500);
+
+/// `leafline backup`.
+#[derive(Args, Debug)]
+#[command(
+    override_usage = "leafline backup [OPTIONS] SOURCE TARGET\n       leafline backup --verify BACKUP",
+    after_help = "To make a database of a backup: leafline restore BACKUP [INCREMENTAL...] TARGET"
+)]
+pub struct BackupOptions {
+    /// The database's directory, whether a server has it open or nobody, or a server: mysql://user:password@host:port
+    #[arg(value_name = "SOURCE", required_unless_present = "verify")]
+    pub source: Option<String>,
+    /// A new directory for the backup; of a server's, on the server's machine
+    #[arg(value_name = "TARGET", required_unless_present = "verify")]
+    pub target: Option<PathBuf>,
+    /// Copy only pages that have changed since this backup was made, full or incremental; all of them are needed to restore
+    #[arg(long, value_name = "BACKUP")]
+    pub incremental_from: Option<PathBuf>,
+    /// Make none, but read a backup and check that it is whole: every page, and checksums of all files
+    #[arg(long, value_name = "BACKUP", conflicts_with_all = ["source", "target", "incremental_from"])]
+    pub verify: Option<PathBuf>,
+    /// Memory for pages, if nobody has the database open
+    #[arg(long, value_name = "SIZE", default_value_t = Size(128 << 20))]
+    pub buffer_pool_size: Size,
+}
+
+/// Runs the verb.
+pub fn run(options: &BackupOptions) -> Result<(), Failure> {
+    if let Some(backup) = &options.verify {
+        return verify(backup);
+    }
+    let (Some(source), Some(target)) = (&options.source, &options.target) else {
+        return Err(Failure::Message("name the database and a new directory".into()));
+    };
+    let mut statement = format!("BACKUP DATABASE TO {}", place_of(target)?);
+    if let Some(parent) = &options.incremental_from {
+        statement.push_str(&format!(" INCREMENTAL FROM {}", place_of(parent)?));
+    }
+    let place = match Address::is_one(source) {
+        true => Place::Server(Address::parse(source).map_err(Failure::Message)?),
+        false if !Path::new(source).join("control").exists() => {
+            return Err(Failure::Message(format!("there is no database in {source}")));
+        }
+        false => Place::of_directory(Path::new(source), options.buffer_pool_size)?,
+    };
+    let mut link = place.connect()?;
+    if !link.is_leafline() {
+        return Err(Failure::Message("the server is none of Leafline".into()));
+    }
+    let watched = watched(&place, &mut link);
+    let mut line = String::new();
+    link.query(&statement, &mut |cells| {
+        let number = |at| cells.text(at).parse().unwrap_or(0);
+        line = format!(
+            "{} backup {}: {} pages, {}, log from {} to {}",
+            cells.text(1),
+            cells.text(0),
+            grouped(number(2)),
+            human_bytes(number(3)),
+            cells.text(4),
+            cells.text(5)
+        );
+        Ok(())
+    })?;
+    drop(watched);
+    println!("{line}");
+    drop(link);
+    match place {
+        Place::Own(database) => Ok(database.close()?),
+        Place::Server(_) => Ok(()),
+    }
+}
+
+/// The whole name of a directory, as a literal.
+fn place_of(path: &Path) -> Result<String, Failure> {
+    let absolute = std::path::absolute(path);
+    let absolute = absolute.map_err(|error| Failure::io(format!("cannot find {}", path.display()), error))?;
+    let text = absolute
+        .to_str()
+        .ok_or_else(|| Failure::Message(format!("{}: names of backups have to be UTF-8", path.display())))?;
+    Ok(literal(text))
+}
+
+/// Reads a backup, and says what it is.
+fn verify(directory: &Path) -> Result<(), Failure> {
+    if !directory.is_dir() {
+        return Err(Failure::Message(format!("there is no directory {}", directory.display())));
+    }
+    let progress = Progress::default();
+    let watched = Watched::over(progress.clone());
+    let manifest = verify_backup(&environment(directory)?, &progress, &CancelToken::new()).map_err(failed)?;
+    drop(watched);
+    println!("{}", described(&manifest));
+    Ok(())
+}
+
+fn described(manifest: &Manifest) -> String {
+    let kind = match manifest.parent {
+        None => "full backup".to_owned(),
+        Some(parent) => format!("incremental backup upon {parent:016x}"),
+    };
+    let (pages, bytes) = (grouped(manifest.pages), human_bytes(manifest.bytes()));
+    format!(
+        "OK: {:016x}, {kind}: {pages} pages, {bytes}, log from {} to {}",
+        manifest.id, manifest.redo, manifest.end
+    )
+}
+
+/// Shows how far the link's next statement is.
+fn watched(place: &Place, link: &mut Link) -> (Watched, Option<Asking>) {
+    match (place, link) {
+        (_, Link::Own(connection)) => (Watched::begin(connection.session()), None),
+        (Place::Server(address), Link::Server(client)) => {
+            let progress = Progress::default();
+            let asking = Asking::begin(address.clone(), client.id, progress.clone());
+            (Watched::over(progress), asking)
+        }
+        (Place::Own(_), Link::Server(_)) => (Watched::over(Progress::default()), None),
+    }
+}
+
+/// Asks a server, by a connection of its own, how far a statement of another one is. Dropping it ends it.
+struct Asking(Option<(Sender<()>, JoinHandle<()>)>);
+
+impl Asking {
+    /// None without a thread or a connection for it: then nothing is shown.
+    fn begin(address: Address, connection: u64, progress: Progress) -> Option<Asking> {
+        let (sender, over) = channel();
+        let ask = move || {
+            let Ok(client) = Client::connect(&address) else { return };
+            let mut link = Link::Server(client);
+            let sql =
+                format!("SELECT PROGRESS * 10 FROM information_schema.PROCESSLIST WHERE ID = {connection}");
+            progress.begin(Stage::BackingUp, (1, 1), 1000);
+            while over.recv_timeout(ASK) == Err(RecvTimeoutError::Timeout) {
+                match link.value(&sql, 0) {
+                    Ok(value) => progress.set(value.parse::<f64>().unwrap_or(0.0) as u64),
+                    Err(_) => return,
+                }
+            }
+        };
+        let thread = std::thread::Builder::new().name("progress".into()).spawn(ask).ok()?;
+        Some(Asking(Some((sender, thread))))
+    }
+}
+
+impl Drop for Asking {
+    fn drop(&mut self) {
+        if let Some((sender, thread)) = self.0.take() {
+            drop(sender);
+            let _ = thread.join();
+        }
+    }
+}

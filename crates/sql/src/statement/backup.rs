@@ -1,0 +1,58 @@
+//! BACKUP DATABASE: a copy of the whole database, while it is used, to a directory of the server.
+
+use crate::result::RowSet;
+use crate::session::Session;
+use crate::text_file;
+use leafline_storage::device::DirectoryEnv;
+use leafline_storage::{Env, Manifest};
+use leafline_types::{MysqlError, SqlType, Value};
+use std::path::Path;
+use std::sync::Arc;
+
+/// Makes a backup, of what has changed since the one in `parent` if that is given, and says what it is. It ends no transaction and waits for none.
+///
+/// # Errors
+/// 1290, 1210, 1086, 29 and 1026 for the directories, 1021 for a full disk, 1194 for a damaged page, 1105 for a parent that is none; 1317 if it is
+/// stopped. What is in the directory is recognised as no backup then.
+pub(super) fn backup(session: &mut Session, path: &str, parent: Option<&str>) -> Result<RowSet, MysqlError> {
+    let allowed = session.instance.facts().secure_file_priv.clone();
+    let parent = parent
+        .map(|parent| {
+            let directory = text_file::of_backup(parent, allowed.as_deref())?;
+            Manifest::read(&*environment(parent, &directory)?).map_err(failed)
+        })
+        .transpose()?;
+    let directory = text_file::for_backup(path, allowed.as_deref())?;
+    let target = environment(path, &directory)?;
+    let (progress, cancel) = (session.progress(), session.cancel.clone());
+    let made = session.instance.engine().backup(&target, parent, &progress, &cancel)?;
+    let number = |name| (name, SqlType::BIGINT_UNSIGNED);
+    let mut rows = RowSet::new([
+        ("Backup", SqlType::Varchar { len: 16 }),
+        ("Kind", SqlType::Varchar { len: 11 }),
+        number("Pages"),
+        number("Bytes"),
+        number("Start_lsn"),
+        number("End_lsn"),
+    ]);
+    rows.push(vec![
+        Value::string(format!("{:016x}", made.id)),
+        Value::string(if made.parent.is_some() { "incremental" } else { "full" }),
+        Value::UInt(made.pages),
+        Value::UInt(made.bytes()),
+        Value::UInt(made.redo.0),
+        Value::UInt(made.end.0),
+    ]);
+    Ok(rows)
+}
+
+fn environment(path: &str, directory: &Path) -> Result<Arc<dyn Env>, MysqlError> {
+    match DirectoryEnv::open(directory) {
+        Ok(env) => Ok(Arc::new(env)),
+        Err(error) => Err(text_file::write_error(path, &error)),
+    }
+}
+
+fn failed(error: leafline_storage::StorageError) -> MysqlError {
+    leafline_table::TableError::from(error).into()
+}
