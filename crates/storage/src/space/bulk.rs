@@ -110,15 +110,7 @@ impl BulkWriter {
     /// Stamps and writes the extent's pages, runs of them with one request.
     fn write_out(&self, extent: ExtentNo, open: &mut OpenExtent) -> Result<()> {
         let (cache, page_size) = (&self.inner.cache, self.inner.cache.page_size);
-        let writing = self.inner.space.unlogged.begin_write();
-        let stamp = self.inner.log.durable();
-        cache.pool.raise_newest(stamp);
-        for (index, page) in open.buffer.chunks_exact_mut(page_size).enumerate() {
-            if open.written & (1 << index) != 0 {
-                page::set_lsn(page, stamp);
-                page::seal(page);
-            }
-        }
+        let writing = self.inner.begin_unlogged_write(&mut open.buffer, open.written);
         for (first, count) in runs(open.written) {
             let bytes = &open.buffer[first as usize * page_size..(first + count) as usize * page_size];
             let offset = extent.page(first).0 * page_size as u64;

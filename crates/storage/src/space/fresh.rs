@@ -115,15 +115,7 @@ impl FreshPages {
         let (inner, page_size) = (&self.inner, self.inner.cache.page_size);
         inner.poison.check()?;
         let unwritten = self.filled & !self.written;
-        let writing = inner.space.unlogged.begin_write();
-        let stamp = inner.log.durable();
-        inner.cache.pool.raise_newest(stamp);
-        for (index, page) in self.buffer.chunks_exact_mut(page_size).enumerate() {
-            if unwritten & (1 << index) != 0 {
-                page::set_lsn(page, stamp);
-                page::seal(page);
-            }
-        }
+        let writing = inner.begin_unlogged_write(&mut self.buffer, unwritten);
         for (first, count) in runs(unwritten) {
             let bytes = &self.buffer[first as usize * page_size..][..count as usize * page_size];
             let offset = self.extent.page(first).0 * page_size as u64;

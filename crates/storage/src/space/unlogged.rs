@@ -1,13 +1,13 @@
 //! Extents that are written past the log while a backup is made ([`crate::backup`]).
 //!
 //! The log says nothing of such pages, so a backup that has copied an extent before it was written copies it once more. Whoever writes one
-//! begins with [`Unlogged::begin_write`], takes its stamp after that, and ends with [`Write::end`]. A backup notes how far it has come
+//! begins with [`Inner::begin_unlogged_write`], which stamps the pages, and ends with [`Write::end`]. A backup notes how far it has come
 //! ([`Unlogged::passed`]) *before* it reads an extent; a writer looks at that *after* it has written. So one of the two sees the other.
 
 use super::layout::ExtentNo;
 use super::map_page;
-use crate::PageNo;
 use crate::store::Inner;
+use crate::{PageNo, page};
 use parking_lot::{Mutex, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::collections::BTreeSet;
 
@@ -42,7 +42,7 @@ pub(crate) struct NoWrites<'a> {
 
 impl Unlogged {
     /// A write begins.
-    pub(crate) fn begin_write(&self) -> Write<'_> {
+    fn begin_write(&self) -> Write<'_> {
         Write { unlogged: self, _writing: self.writes.read() }
     }
 
@@ -86,6 +86,20 @@ impl Write<'_> {
 }
 
 impl Inner {
+    /// A write of some pages of an extent, all of which has room in `buffer`, begins: stamps and seals them.
+    pub(super) fn begin_unlogged_write(&self, buffer: &mut [u8], pages: u64) -> Write<'_> {
+        let writing = self.space.unlogged.begin_write();
+        let stamp = self.log.durable();
+        self.cache.pool.raise_newest(stamp);
+        for (index, page) in buffer.chunks_exact_mut(self.cache.page_size).enumerate() {
+            if pages & (1 << index) != 0 {
+                page::set_lsn(page, stamp);
+                page::seal(page);
+            }
+        }
+        writing
+    }
+
     /// Whether a group in the log has put the page in use: pages that are to be written past the log are taken before.
     pub(crate) fn is_known_in_use(&self, page: PageNo) -> bool {
         let Some((extent, bit)) = ExtentNo::of(page) else { return false };
