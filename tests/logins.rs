@@ -2,6 +2,8 @@
 
 mod support;
 
+use leafline_server::protocol::capability as cap;
+use leafline_server::protocol::packet::PacketStream;
 use leafline_server::tls::{CERTIFICATE_NAME, KEY_NAME};
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -66,6 +68,32 @@ fn either_plugin_lets_in_over_every_transport_whatever_the_client_begins_with() 
             );
             over_socket(directory.path(), &login).expect("let in").run("SELECT 1");
         }
+    }
+    assert!(server.terminate());
+}
+
+/// MariaDB's library begins with a plugin of that name, and waits to be asked to switch, where threads get in each other's way as they load the
+/// right one.
+#[test]
+fn a_client_of_a_plugin_that_is_not_known_is_asked_to_switch_even_without_a_password() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let server = Served::start(directory.path(), &[]);
+    for (plugin, switches) in [("dummy_fallback_auth", true), (NATIVE, false), (SHA2, false)] {
+        let stream = TcpStream::connect(server.address).expect("a connection");
+        let mut packets = PacketStream::new(stream, 1 << 20);
+        let mut packet = Vec::new();
+        assert!(packets.read(&mut packet).expect("a greeting"));
+        let capabilities = cap::PROTOCOL_41 | cap::SECURE_CONNECTION | cap::PLUGIN_AUTH;
+        let login =
+            [&capabilities.to_le_bytes()[..], &[0; 28], b"root\0\0", plugin.as_bytes(), b"\0"].concat();
+        packets.write(|out| out.extend_from_slice(&login)).and_then(|()| packets.flush()).expect("sent");
+        assert!(packets.read(&mut packet).expect("an answer"));
+        if switches {
+            assert!(packet.starts_with(b"\xfecaching_sha2_password\0"), "{packet:?}");
+            packets.write(|_| ()).and_then(|()| packets.flush()).expect("sent");
+            assert!(packets.read(&mut packet).expect("an answer"));
+        }
+        assert_eq!(packet[0], 0, "{plugin}: {packet:?}");
     }
     assert!(server.terminate());
 }
