@@ -46,7 +46,11 @@ pub fn run(options: &ServeOptions) -> Result<(), Failure> {
         open::database(&database_options.served_at(port, expected.display().to_string()), &directory)?;
     socket::remove_stale(&directory)?;
     listeners.unix(&expected).map_err(|error| listen_failure(&error))?;
-    let link = SocketLink::new(&directory, &expected)?;
+    // Some file systems have no links.
+    let link = SocketLink::new(&directory, &expected).unwrap_or_else(|failure| {
+        eprintln!("Warning: {failure}; `leafline dump` finds this server by --socket only");
+        None
+    });
     let tls = match &tls_files {
         None => None,
         Some((certificate, key)) if options.tls_cert.is_some() => Some(Tls::from_files(certificate, key)),
