@@ -15,7 +15,8 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// Bytes of log after which they are copied, and the part of the log's capacity that they are at most.
+/// Bytes of log after which they are copied, and the part of the log's capacity that the files with them take at most: small flushes take more
+/// of the files than they have bytes.
 const LOG_PIECE: u64 = 1 << 20;
 const LOG_SHARE: u64 = 16;
 /// How often a page is read again at once, which may just have been written.
@@ -164,11 +165,7 @@ impl Backup {
     /// `BackupIo`, `LogDamaged`, `Poisoned`.
     pub fn step(&mut self) -> Result<bool> {
         self.inner().poison.check()?;
-        let log_end = self.inner().log.end();
-        let piece = LOG_PIECE.min(self.inner().log.space().capacity / LOG_SHARE);
-        if log_end.0.saturating_sub(self.log.position().0) >= piece {
-            self.log.copy_until(&self.running.inner.log, log_end)?;
-        }
+        self.copy_much_log()?;
         while self.next < self.extents {
             let extent = ExtentNo(self.next);
             self.next += 1;
@@ -285,6 +282,15 @@ impl Backup {
         };
         manifest.write(&*self.target)?;
         Ok(manifest)
+    }
+
+    /// Copies the log if there is much that is not copied.
+    fn copy_much_log(&mut self) -> Result<()> {
+        let log = &self.running.inner.log;
+        let (from, end) = (self.log.position(), log.end());
+        let is_much = end.0.saturating_sub(from.0) >= LOG_PIECE
+            || end > from && log.age(from) >= log.space().capacity / LOG_SHARE;
+        if is_much { self.log.copy_until(log, end) } else { Ok(()) }
     }
 
     fn inner(&self) -> &Arc<Inner> {
