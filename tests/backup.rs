@@ -39,7 +39,7 @@ const CHANGES: [&str; 16] = [
     "ALTER TABLE d.grown ENGINE = MyISAM",
     "ALTER TABLE d.grown ENGINE = InnoDB",
     "ALTER TABLE d.divided FORCE",
-    "CREATE TABLE d.passing (n INT PRIMARY KEY, t VARCHAR(300), KEY (t(60))) PACK_KEYS = 0 AS SELECT n AS n, REPEAT('x', 200) AS t FROM d.number",
+    "CREATE TABLE d.passing (n INT PRIMARY KEY, t VARCHAR(300), KEY (t(60))) AS SELECT n AS n, REPEAT('x', 200) AS t FROM d.number",
     "INSERT INTO d.passing SELECT n + 10000, REPEAT('y', 100) FROM d.number",
     "TRUNCATE d.passing",
     "DROP TABLE d.passing",
@@ -79,10 +79,10 @@ fn set_up(instance: &Arc<Instance>) {
         "CREATE DATABASE d",
         "CREATE TABLE d.number (n INT PRIMARY KEY)",
         "INSERT INTO d.number WITH RECURSIVE c (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c WHERE n < 900) SELECT n FROM c",
-        "CREATE TABLE d.account (id INT PRIMARY KEY, amount BIGINT NOT NULL, filler CHAR(40), KEY f (filler)) PACK_KEYS = 0",
+        "CREATE TABLE d.account (id INT PRIMARY KEY, amount BIGINT NOT NULL, filler CHAR(40), KEY f (filler))",
         &format!("INSERT INTO d.account SELECT n, 1000, MD5(n) FROM d.number WHERE n <= {ACCOUNTS}"),
-        "CREATE TABLE d.grown (w INT, n INT, part INT, parts INT, note CHAR(40), big LONGTEXT, PRIMARY KEY (w, n, part), KEY note (note)) PACK_KEYS = 0",
-        "CREATE TABLE d.divided (w INT, n INT, part INT, parts INT, note CHAR(40), big LONGTEXT, PRIMARY KEY (n, w, part)) PACK_KEYS = 0 \
+        "CREATE TABLE d.grown (w INT, n INT, part INT, parts INT, note CHAR(40), big LONGTEXT, PRIMARY KEY (w, n, part), KEY note (note))",
+        "CREATE TABLE d.divided (w INT, n INT, part INT, parts INT, note CHAR(40), big LONGTEXT, PRIMARY KEY (n, w, part)) \
          PARTITION BY HASH (n) PARTITIONS 3",
     ] {
         must(&mut session, sql);

@@ -430,7 +430,7 @@ fn middle(node: &Node<'_>, entries: &[BufferedEntry]) -> NodeResult<Vec<u8>> {
     keys.sort_by(|a, b| a.0.cmp(&b.0));
     let total: usize = keys.iter().map(|(_, len)| len).sum();
     let mut before = 0;
-    let mut best: Option<((bool, usize), Vec<u8>)> = None;
+    let mut best: Option<((bool, bool, usize), Vec<u8>)> = None;
     for pair in keys.windows(2) {
         let [(below, len), (upto, _)] = pair else { continue };
         before += len;
@@ -441,10 +441,59 @@ fn middle(node: &Node<'_>, entries: &[BufferedEntry]) -> NodeResult<Vec<u8>> {
         let position = node.lower_bound(separator)?.0;
         // A run that is broken takes more room: only where there is no other way.
         let breaks = position < node.count() && node.search().slot_of(position)?.1 > 0;
-        let rank = (breaks, before.abs_diff(total / 2));
+        // The left part could not be laid out if its keys had less in common with their prefix gone.
+        let lengthens = node.upper_fence().is_none() && !separator.starts_with(node.prefix());
+        let rank = (lengthens, breaks, before.abs_diff(total / 2));
         if best.as_ref().is_none_or(|(least, _)| rank < *least) {
             best = Some((rank, separator.to_vec()));
         }
     }
     best.map(|(_, separator)| separator).ok_or(NodeFault("no room on a leaf without other entries"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::entry::EntryFlags;
+    use crate::node::{LeafFormat, NodeBuilder};
+
+    /// The last leaf of a tree, full of keys that begin alike, gets entries that begin otherwise.
+    #[test]
+    fn a_full_leaf_without_an_end_is_cut_where_its_prefix_stays() {
+        for format in [LeafFormat::Plain, LeafFormat::Packed] {
+            let common = "x".repeat(60);
+            let key =
+                |number: u32| format!("{common}{:08x}", number.wrapping_mul(0x9e37_79b9) >> 8 | number << 24);
+            let mut keys: Vec<String> = (0..2000).map(key).collect();
+            keys.sort();
+            keys.dedup();
+            let build = |count: usize| -> NodeResult<Vec<u8>> {
+                let lower = common.as_bytes();
+                let builder = NodeBuilder::with_prefix(4096, 0, lower, None, lower.len())?;
+                let mut builder = builder.in_format(format);
+                for key in &keys[..count] {
+                    let entry =
+                        EntryView { flags: EntryFlags::default(), commit_ts: CommitTs::NONE, payload: &[] };
+                    builder.push_leaf(&[], key.as_bytes(), entry)?;
+                }
+                builder.finish()
+            };
+            let count = (1..keys.len()).take_while(|count| build(*count).is_ok()).last().unwrap();
+            let page = build(count).unwrap();
+            let entry = |number: u32| BufferedEntry {
+                key: format!("y{number:04}").into_bytes(),
+                ghost: false,
+                ts: CommitTs(7),
+                payload: Vec::new(),
+            };
+            let entries: Vec<BufferedEntry> = (0..20).map(entry).collect();
+            let parts = parts_of(&page, &entries, CommitTs::NONE).unwrap();
+            let mut found = 0;
+            for Part { mut image, entries: of_part } in parts {
+                assert!(merge_entries(&mut image, &entries[of_part], CommitTs::NONE).unwrap());
+                found += Node::open(&image).unwrap().count();
+            }
+            assert_eq!(found, count + entries.len(), "{format:?}");
+        }
+    }
 }

@@ -22,7 +22,7 @@ type Message = (String, &'static str, String);
 
 /// Runs the verb.
 pub fn run(options: &Options) -> Result<(), Failure> {
-    let engine = open(&options.existing)?;
+    let engine = open(&options.existing, false)?;
     let tables = chosen(&engine, &options.existing.table)?;
     let threads = options.threads.unwrap_or(CheckOptions::default().threads);
     let mut messages: Vec<Message> = Vec::new();
@@ -56,13 +56,16 @@ pub fn run(options: &Options) -> Result<(), Failure> {
     }
 }
 
-/// Opens the engine of a database that exists.
-pub fn open(existing: &ExistingArguments) -> Result<Arc<Engine>, Failure> {
+/// Opens the engine of a database that exists. Without threads in the `background` nothing changes by itself, so that what is looked at one
+/// after the other is of one moment.
+pub fn open(existing: &ExistingArguments, background: bool) -> Result<Arc<Engine>, Failure> {
     let dir = &existing.dir;
     if !dir.join("control").exists() {
         return Err(Failure::Message(format!("there is no database in {}", dir.display())));
     }
-    let engine = Engine::open(environment(dir)?, engine_options(existing));
+    let mut options = engine_options(existing);
+    options.store.background = background;
+    let engine = Engine::open(environment(dir)?, options);
     let engine = engine.map_err(|error| match error {
         TableError::Storage(StorageError::AlreadyOpen) => Failure::Message(open::already_open(dir)),
         TableError::NotOpened(error) => Failure::Message(format!(

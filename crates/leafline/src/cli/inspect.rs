@@ -35,7 +35,7 @@ type Row = Vec<Option<String>>;
 
 /// Runs the verb.
 pub fn run(options: &Options) -> Result<(), Failure> {
-    let engine = open(&options.existing)?;
+    let engine = open(&options.existing, false)?;
     let tables = chosen(&engine, &options.existing.table)?;
     let segments = engine.store().segments();
     let mut rows: Vec<Row> = Vec::new();

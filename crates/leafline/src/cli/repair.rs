@@ -26,7 +26,7 @@ pub fn run(options: &Options) -> Result<(), Failure> {
     if let Some(into) = &options.into {
         return rescue(options, into);
     }
-    let engine = open(&options.existing)?;
+    let engine = open(&options.existing, true)?;
     let check_options = CheckOptions { depth: CheckDepth::Extended, ..CheckOptions::default() };
     let mut plans: Vec<Planned> = Vec::new();
     for table in chosen(&engine, &options.existing.table)? {
