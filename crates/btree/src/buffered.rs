@@ -14,15 +14,15 @@
 
 use std::borrow::Cow;
 
-use leafline_storage::{HeldPage, Lsn, MiniTransaction, PageClass, PageNo, PageSlot, RawPage, Reservation};
+use leafline_storage::{HeldPage, Lsn, PageClass, PageNo, RawPage, Reservation};
 
-use crate::descend::{Faults, Latched, Target};
+use crate::descend::{Faults, Target};
 use crate::entry::{Change, CommitTs, EntryView};
 use crate::error::{BtreeError, OnPage, Result};
 use crate::merge::freed_pages;
 use crate::node::{
-    BufferedEntry, InsertHistory, Node, NodeFault, NodeResult, Record, SLOT, Side, branch_cell_len,
-    merge_entries, part, settle_gain,
+    BufferedEntry, InsertHistory, Node, NodeFault, NodeResult, Record, SLOT, Side, merge_entries, part,
+    settle_gain,
 };
 use crate::optimistic::Walk;
 use crate::policy;
@@ -292,42 +292,12 @@ impl Tree {
         let number = page.page_no();
         let lowers = parts.iter().map(|part| Ok(Node::open(&part.image)?.lower_fence().to_vec()));
         let lowers: Vec<Vec<u8>> = lowers.collect::<NodeResult<_>>().on(number)?;
-        let Some(key) = lowers.first() else { return Ok(()) };
-        let mut faults = Faults::default();
-        loop {
-            while reservation.pages() < parts.len() {
-                reservation.add_one()?;
-            }
-            let mut mini = self.store().begin(reservation, parts.len())?;
-            let parent = match self.latch(&mut mini, key, 1)? {
-                Latched::Page(parent) => parent,
-                Latched::Missing(missing) => {
-                    drop(mini);
-                    faults.fault_in(self, missing)?;
-                    continue;
-                }
-                Latched::NoSuchLevel => return Err(self.no_leaf_level()),
-            };
-            let parent_page = mini.page_no(parent);
-            let above = Node::open(mini.page(parent)).on(parent_page)?;
-            let slot = above.child_for(key).on(parent_page)?;
-            if above.child(slot).on(parent_page)? != number {
-                return Err(BtreeError::corrupt(
-                    parent_page,
-                    NodeFault("not the parent of a leaf that was held"),
-                ));
-            }
-            let (prefix, lacking) = room_for_children(&above, lowers.iter().skip(1).map(Vec::as_slice));
-            if let Some(needed) = lacking {
-                let separator = lowers.get(1).unwrap_or(key).clone();
-                drop(mini);
-                self.split(reservation, &separator, 1, needed)?;
-                continue;
-            }
+        let lowers: Vec<&[u8]> = lowers.iter().map(Vec::as_slice).collect();
+        self.in_place_of(reservation, number, &lowers, parts.len(), |mini, above| {
             let mut pages = Vec::with_capacity(parts.len());
             for part in parts.iter().skip(1) {
                 let new = mini.allocate(self.id(), PageClass::Leaf)?;
-                apply(&mut mini, new, &Record::format_image(&part.image))?;
+                apply(mini, new, &Record::format_image(&part.image))?;
                 pages.push(new);
             }
             let first = mini.adopt(page)?;
@@ -335,56 +305,17 @@ impl Tree {
                 let leaf = Node::open(mini.page(first)).on(number)?;
                 let at = leaf.lower_bound(separator).on(number)?.0;
                 let record = Record::truncate(Side::Left, at, separator, InsertHistory::default());
-                apply(&mut mini, first, &record)?;
+                apply(mini, first, &record)?;
             }
             pages.insert(0, first);
             for (latched, part) in pages.iter().zip(parts) {
                 let entries = entries.get(part.entries.clone()).unwrap_or_default();
-                apply(&mut mini, *latched, &Record::leaf_merge(entries, through, purge_before))?;
+                apply(mini, *latched, &Record::leaf_merge(entries, through, purge_before))?;
             }
-            insert_children(&mut mini, parent, (slot, prefix), &lowers, &pages)?;
-            mini.commit();
-            return Ok(());
-        }
+            let numbers: Vec<PageNo> = pages.iter().map(|page| mini.page_no(*page)).collect();
+            above.insert(mini, lowers.iter().copied().zip(numbers).skip(1))
+        })
     }
-}
-
-/// To how much a branch has to shorten its prefix, if it has to, so that it can have more children with these lower fences; and if there is no room
-/// for them, how much they need.
-pub(crate) fn room_for_children<'k>(
-    above: &Node<'_>,
-    lowers: impl Iterator<Item = &'k [u8]>,
-) -> (Option<usize>, Option<usize>) {
-    let (mut needed, mut prefix) = (0, None);
-    for lower in lowers {
-        needed += branch_cell_len(lower.len()) + SLOT;
-        prefix = [prefix, above.prefix_for(lower)].into_iter().flatten().min();
-    }
-    needed += prefix.map_or(0, |prefix| above.free() - above.free_with_prefix(prefix));
-    (prefix, (above.free() < needed).then_some(needed))
-}
-
-/// Refers to the new leaves behind the first one.
-fn insert_children(
-    mini: &mut MiniTransaction<'_>,
-    parent: PageSlot,
-    (slot, prefix): (usize, Option<usize>),
-    lowers: &[Vec<u8>],
-    pages: &[PageSlot],
-) -> Result<()> {
-    if let Some(prefix) = prefix {
-        apply(mini, parent, &Record::set_prefix(prefix))?;
-    }
-    for (at, (lower, page)) in lowers.iter().zip(pages).enumerate().skip(1) {
-        let parent_page = mini.page_no(parent);
-        let above = Node::open(mini.page(parent)).on(parent_page)?;
-        let suffix = lower.get(above.prefix().len()..);
-        let suffix =
-            suffix.ok_or(NodeFault("separator outside the parent's fences")).on(parent_page)?.to_vec();
-        let child = mini.page_no(*page);
-        apply(mini, parent, &Record::branch_insert(slot + at, &suffix, child))?;
-    }
-    Ok(())
 }
 
 /// Cuts a leaf in parts that the entries fit.

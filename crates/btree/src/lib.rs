@@ -12,6 +12,7 @@
 //! | `modify`, `split`, `merge`, `delete` | changing a tree |
 //! | `buffered` | changes of leaves that are not in memory, which are kept elsewhere |
 //! | `relocate` | merging these into copies on fresh pages |
+//! | `parent` | several leaves in the place of one |
 //! | `cursor`, `view` | reading a leaf at a time, both ways |
 //! | `lookup` | many known keys at a time |
 //! | `enumerate`, `estimate` | what branch pages tell without touching leaves |
@@ -42,6 +43,7 @@ mod map;
 mod merge;
 mod modify;
 mod optimistic;
+mod parent;
 pub mod policy;
 mod read_ahead;
 mod relocate;

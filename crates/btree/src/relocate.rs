@@ -9,15 +9,14 @@
 
 use leafline_storage::{FreshPages, HeldPage, PageKind, PageNo, Reservation, page::set_kind};
 
-use crate::buffered::{Part, RawLeaf, merged, parts_of, room_for_children};
-use crate::descend::{Faults, Latched};
+use crate::buffered::{Part, RawLeaf, merged, parts_of};
 use crate::entry::CommitTs;
-use crate::error::{BtreeError, OnPage, Result};
+use crate::error::{OnPage, Result};
 use crate::merge::note_freed;
 use crate::node::{
-    BufferedEntry, Node, NodeFault, NodeResult, Record, format_version, merge_entries, set_merged_through,
+    BufferedEntry, Node, NodeFault, NodeResult, format_version, merge_entries, set_merged_through,
 };
-use crate::tree::{Tree, apply};
+use crate::tree::Tree;
 
 /// A leaf that was copied.
 pub struct CopiedLeaf {
@@ -98,52 +97,18 @@ impl Tree {
         fresh: &mut FreshPages,
         held: HeldPage,
     ) -> Result<()> {
-        let Some(((key, first), others)) = leaf.copies.split_first() else { return Ok(()) };
-        let mut faults = Faults::default();
-        loop {
-            let mut mini = self.store().begin(reservation, 0)?;
-            let parent = match self.latch(&mut mini, key, 1)? {
-                Latched::Page(parent) => parent,
-                Latched::Missing(missing) => {
-                    drop(mini);
-                    faults.fault_in(self, missing)?;
-                    continue;
-                }
-                Latched::NoSuchLevel => return Err(self.no_leaf_level()),
-            };
-            let parent_page = mini.page_no(parent);
-            let above = Node::open(mini.page(parent)).on(parent_page)?;
-            let slot = above.child_for(key).on(parent_page)?;
-            if above.child(slot).on(parent_page)? != leaf.page {
-                let fault = NodeFault("not the parent of a leaf that was held");
-                return Err(BtreeError::corrupt(parent_page, fault));
-            }
-            let lowers = others.iter().map(|(lower, _)| lower.as_slice());
-            let (prefix, lacking) = room_for_children(&above, lowers);
-            if let (Some(needed), Some((separator, _))) = (lacking, others.first()) {
-                drop(mini);
-                self.split(reservation, separator, 1, needed)?;
-                continue;
-            }
-            if let Some(prefix) = prefix {
-                apply(&mut mini, parent, &Record::set_prefix(prefix))?;
-            }
-            apply(&mut mini, parent, &Record::branch_set_child(slot, *first))?;
-            for (at, (lower, page)) in others.iter().enumerate() {
-                let above = Node::open(mini.page(parent)).on(parent_page)?;
-                let suffix = lower.get(above.prefix().len()..);
-                let suffix =
-                    suffix.ok_or(NodeFault("separator outside the parent's fences")).on(parent_page)?;
-                apply(&mut mini, parent, &Record::branch_insert(slot + 1 + at, suffix, *page))?;
-            }
+        let Some((_, first)) = leaf.copies.first() else { return Ok(()) };
+        let lowers: Vec<&[u8]> = leaf.copies.iter().map(|(lower, _)| lower.as_slice()).collect();
+        self.in_place_of(reservation, leaf.page, &lowers, 0, |mini, above| {
+            above.replace(mini, *first)?;
+            above.insert(mini, leaf.copies.iter().skip(1).map(|(lower, page)| (lower.as_slice(), *page)))?;
             for (_, page) in &leaf.copies {
                 mini.use_fresh(fresh, *page)?;
             }
             note_freed();
             mini.free_held(held, self.id())?;
-            mini.commit();
-            return Ok(());
-        }
+            Ok(())
+        })
     }
 }
 

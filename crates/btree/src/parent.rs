@@ -1,0 +1,105 @@
+//! Several leaves in the place of one that is held, so that nobody else can have changed it: their parent gets room for them before any of
+//! them is made, and refers to them by the same mini-transaction.
+
+use leafline_storage::{MiniTransaction, PageNo, PageSlot, Reservation};
+
+use crate::descend::{Faults, Latched};
+use crate::error::{BtreeError, OnPage, Result};
+use crate::node::{Node, NodeFault, Record, SLOT, branch_cell_len};
+use crate::tree::{Tree, apply};
+
+/// The parent of a leaf, latched, with room for those that come beside it.
+pub(crate) struct Above {
+    page: PageSlot,
+    /// The leaf's place in it.
+    slot: usize,
+    /// To how much its prefix has to be shortened for them.
+    prefix: Option<usize>,
+}
+
+impl Tree {
+    /// Has `change` put leaves with these lower fences in the place of the leaf `held`, by a mini-transaction that can allocate `pages` pages; it is
+    /// committed if that succeeds. The caller holds no latch; the leaf is on none of the levels that are latched here.
+    ///
+    /// # Errors
+    /// `Corrupt`, what the store and `change` return.
+    pub(crate) fn in_place_of(
+        &self,
+        reservation: &mut Reservation,
+        held: PageNo,
+        lowers: &[&[u8]],
+        pages: usize,
+        change: impl FnOnce(&mut MiniTransaction<'_>, &Above) -> Result<()>,
+    ) -> Result<()> {
+        let Some((key, others)) = lowers.split_first() else { return Ok(()) };
+        let mut faults = Faults::default();
+        loop {
+            while reservation.pages() < pages {
+                reservation.add_one()?;
+            }
+            let mut mini = self.store().begin(reservation, pages)?;
+            let page = match self.latch(&mut mini, key, 1)? {
+                Latched::Page(page) => page,
+                Latched::Missing(missing) => {
+                    drop(mini);
+                    faults.fault_in(self, missing)?;
+                    continue;
+                }
+                Latched::NoSuchLevel => return Err(self.no_leaf_level()),
+            };
+            let number = mini.page_no(page);
+            let node = Node::open(mini.page(page)).on(number)?;
+            let slot = node.child_for(key).on(number)?;
+            if node.child(slot).on(number)? != held {
+                return Err(BtreeError::corrupt(number, NodeFault("not the parent of a leaf that was held")));
+            }
+            let (prefix, lacking) = room_for_children(&node, others);
+            if let (Some(needed), Some(separator)) = (lacking, others.first()) {
+                drop(mini);
+                self.split(reservation, separator, 1, needed)?;
+                continue;
+            }
+            change(&mut mini, &Above { page, slot, prefix })?;
+            mini.commit();
+            return Ok(());
+        }
+    }
+}
+
+impl Above {
+    /// Refers to another page instead of the leaf's.
+    pub(crate) fn replace(&self, mini: &mut MiniTransaction<'_>, page: PageNo) -> Result<()> {
+        apply(mini, self.page, &Record::branch_set_child(self.slot, page))
+    }
+
+    /// Refers to the leaves that come behind the first one, by their lower fences.
+    pub(crate) fn insert<'k>(
+        &self,
+        mini: &mut MiniTransaction<'_>,
+        children: impl Iterator<Item = (&'k [u8], PageNo)>,
+    ) -> Result<()> {
+        if let Some(prefix) = self.prefix {
+            apply(mini, self.page, &Record::set_prefix(prefix))?;
+        }
+        let number = mini.page_no(self.page);
+        for (at, (lower, child)) in children.enumerate() {
+            let node = Node::open(mini.page(self.page)).on(number)?;
+            let suffix = lower.get(node.prefix().len()..);
+            let suffix = suffix.ok_or(NodeFault("separator outside the parent's fences")).on(number)?;
+            apply(mini, self.page, &Record::branch_insert(self.slot + 1 + at, suffix, child))?;
+        }
+        Ok(())
+    }
+}
+
+/// To how much a branch has to shorten its prefix, if it has to, so that it can have more children with these lower fences; and if there is no room
+/// for them, how much they need.
+fn room_for_children(node: &Node<'_>, lowers: &[&[u8]]) -> (Option<usize>, Option<usize>) {
+    let (mut needed, mut prefix) = (0, None);
+    for lower in lowers {
+        needed += branch_cell_len(lower.len()) + SLOT;
+        prefix = [prefix, node.prefix_for(lower)].into_iter().flatten().min();
+    }
+    needed += prefix.map_or(0, |prefix| node.free() - node.free_with_prefix(prefix));
+    (prefix, (node.free() < needed).then_some(needed))
+}
