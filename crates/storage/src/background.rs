@@ -51,7 +51,7 @@ const AWAITED: Duration = Duration::from_secs(5);
 /// Rounds without a change until pages are written because there is nothing else to do.
 const IDLE_ROUNDS: u32 = 10;
 
-/// Checkpoints that free nothing of a log that cannot grow, before there is no hope.
+/// Checkpoints that free nothing before there is no hope.
 const FRUITLESS_ROUNDS: u32 = 20;
 
 #[derive(Default)]
@@ -237,13 +237,17 @@ fn keep_log_short(store: &Inner, pace: &mut Pace) -> Result<()> {
         if after.waiting == 0 {
             return Ok(());
         }
-        if after == space {
+        if after.has_gained_nothing(&space) {
             // What little is left of the log has to go as well.
             store.checkpoint()?;
-            if store.log.space() == after {
+            if store.log.space().has_gained_nothing(&after) {
                 pace.fruitless += 1;
-                if pace.fruitless > FRUITLESS_ROUNDS && store.log.is_disk_full()? {
-                    store.log.refuse_waiting();
+                if pace.fruitless > FRUITLESS_ROUNDS {
+                    if store.log.is_disk_full()? {
+                        store.log.refuse_waiting();
+                    } else if store.is_log_stuck() {
+                        store.log.grant_beyond_limit();
+                    }
                 }
                 return Ok(());
             }

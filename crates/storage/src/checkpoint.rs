@@ -109,6 +109,14 @@ impl Inner {
         self.cache.write_back(old, Latching::Wait)
     }
 
+    /// Whether whoever waits for log waits for ever, if a checkpoint has just given nothing back: there is nobody who could. What the log
+    /// has to keep is what the waiting itself has to finish: a commit that recovery has found, or one whose own last
+    /// progress record lies in the file before the current one. It has to go beyond the limit.
+    pub(crate) fn is_log_stuck(&self) -> bool {
+        let held = self.checkpointer.state.lock().held.as_ref().map_or(0, LogReservation::charged);
+        self.log.is_held_by_nobody(held)
+    }
+
     /// Bytes of log that a checkpoint recorded now would give back, about.
     pub(crate) fn checkpoint_frees(&self) -> u64 {
         let end = self.log.end();

@@ -104,7 +104,7 @@ impl std::fmt::Debug for RecoveryProgress {
     }
 }
 
-/// Checkpoints that free nothing of a log that cannot grow, before there is no hope.
+/// Checkpoints that free nothing before there is no hope.
 const FRUITLESS_CHECKPOINTS: u32 = 20;
 /// Between attempts to get log space without a thread that makes some.
 const LOG_PAUSE: Duration = Duration::from_millis(1);
@@ -166,11 +166,16 @@ impl Inner {
             self.log.check_disk(bytes)?;
             let before = self.log.space();
             self.checkpoint()?;
-            if self.log.space() == before {
+            if self.log.space().has_gained_nothing(&before) {
                 // Others hold what is lacking, or the log would have to grow and cannot.
                 fruitless += 1;
-                if fruitless > FRUITLESS_CHECKPOINTS && self.log.is_disk_full()? {
-                    return Err(StorageError::DiskFull);
+                if fruitless > FRUITLESS_CHECKPOINTS {
+                    if self.log.is_disk_full()? {
+                        return Err(StorageError::DiskFull);
+                    }
+                    if self.is_log_stuck() {
+                        return self.log.reserve_beyond_limit(bytes);
+                    }
                 }
                 std::thread::sleep(LOG_PAUSE);
             }

@@ -36,6 +36,8 @@ pub(super) struct Space {
     last_ticket: u64,
     /// How often all who waited were told that there will be no room.
     pub refusals: u64,
+    /// The first of those who wait gets its space whatever the limit says.
+    pub beyond_limit: bool,
 }
 
 /// What `bytes` of stream may take in the files, small flushes left aside.
@@ -62,6 +64,7 @@ impl Space {
             queue,
             last_ticket,
             refusals: 0,
+            beyond_limit: false,
         }
     }
 
@@ -145,9 +148,18 @@ impl Space {
         self.last_ticket
     }
 
-    /// Reserves for the holder of `ticket` if it is its turn and there is room; it then leaves the queue.
+    /// Reserves for the holder of `ticket` if it is its turn and there is room, or none is needed; it then leaves the queue.
     pub fn try_reserve_in_turn(&mut self, ticket: u64, charge: u64) -> bool {
-        let granted = self.queue.front() == Some(&ticket) && self.take(charge);
+        if self.queue.front() != Some(&ticket) {
+            return false;
+        }
+        let granted = self.take(charge) || {
+            let beyond_limit = std::mem::take(&mut self.beyond_limit);
+            if beyond_limit {
+                self.reserve_beyond_limit(charge);
+            }
+            beyond_limit
+        };
         if granted {
             self.queue.pop_front();
         }
@@ -231,5 +243,16 @@ mod tests {
         let third = space.enqueue();
         space.leave(third);
         assert!(space.try_reserve(1));
+    }
+
+    #[test]
+    fn what_goes_beyond_the_limit_is_for_the_first_who_waits_and_once() {
+        let (_, mut space) = grown(1 << 20);
+        assert!(space.try_reserve(limit(space.ring.bytes, space.ring.last)));
+        let (first, second) = (space.enqueue(), space.enqueue());
+        space.beyond_limit = true;
+        assert!(!space.try_reserve_in_turn(second, 1));
+        assert!(space.try_reserve_in_turn(first, 1));
+        assert!(!space.try_reserve_in_turn(second, 1));
     }
 }

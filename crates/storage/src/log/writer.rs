@@ -64,6 +64,13 @@ pub struct LogSpace {
     pub waiting: usize,
 }
 
+impl LogSpace {
+    /// Whether there is less room than, or as much as, there was `before`.
+    pub(crate) fn has_gained_nothing(&self, before: &LogSpace) -> bool {
+        self.used >= before.used && self.reserved >= before.reserved
+    }
+}
+
 /// What the log has done.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LogCounts {
@@ -247,6 +254,19 @@ impl Log {
         self.inner.freed.notify_all();
     }
 
+    /// Whether nobody will give log back who has some reserved, besides `charged` bytes: what is used is as needed as what is waited for.
+    /// Not so while a backup keeps what is used.
+    pub fn is_held_by_nobody(&self, charged: u64) -> bool {
+        let state = self.inner.state.lock();
+        state.kept.is_none() && state.space.pending + state.space.reserved <= charged
+    }
+
+    /// Gives the first of those who wait what it asks for, whatever the limit says.
+    pub fn grant_beyond_limit(&self) {
+        self.inner.state.lock().space.beyond_limit = true;
+        self.inner.freed.notify_all();
+    }
+
     /// As [`Log::try_reserve`], but waits until [`Log::truncate_before`] has freed the space. The caller holds no
     /// latch and no other reservation, and has seen to it that a checkpoint is under way. If one checkpoint
     /// is not enough, [`LogSpace::waiting`] tells that another is wanted. `DiskFull` if the files, which could not be
@@ -276,8 +296,8 @@ impl Log {
         Ok(self.reservation(charge))
     }
 
-    /// Holds room even when the log is full, growing it in the end. For recovery, which has to finish what was
-    /// begun before it can make a checkpoint.
+    /// Holds room even when the log is full, growing it in the end. For who has to finish what was begun before a checkpoint can
+    /// give anything back.
     pub fn reserve_beyond_limit(&self, bytes: u64) -> Result<LogReservation> {
         let mut state = self.inner.lock()?;
         let charge = state.space.reservation_charge(bytes)?;
@@ -493,6 +513,11 @@ impl LogReservation {
     #[must_use]
     pub fn left(&self) -> u64 {
         self.left - self.left / 32
+    }
+
+    /// Bytes of the files that are set aside for it.
+    pub fn charged(&self) -> u64 {
+        self.left
     }
 
     /// Gives back what is left.

@@ -212,7 +212,8 @@ fn a_power_cut_in_a_large_commit_leaves_all_of_it_or_nothing() {
     let (mut nothing, mut all) = (0, 0);
     for round in 0..24 * scale() {
         let env = base.snapshot();
-        let at = random.random_range(0..changes);
+        // The first before anything, the others seldom before the commit's record.
+        let at = if round == 0 { 0 } else { random.random_range(0..changes) };
         env.power_cut_after(at);
         let acknowledged = commit(&env).is_ok();
         env.reboot(random.random());
