@@ -3,9 +3,14 @@
 //! Used by one thread at a time, the leader of a flush. A batch is never written again: a write that is torn by a
 //! power cut must not hurt what was durable before. So each flush begins a new block, and the padding is the price of
 //! a small flush.
+//!
+//! What a large flush writes is compressed where that saves blocks: images of pages and the entries of many rows are half of
+//! what they are alike, and LZ4 is faster than the device. A small flush would save nothing, and its commit would wait for it.
 
 use super::files::{Ring, RingSize, name};
-use super::format::{BATCH_HEADER, BatchHeader, FileHeader, MAX_BATCH, batch_size};
+use super::format::{
+    BATCH_HEADER, BatchHeader, FileHeader, MAX_BATCH, MAX_STREAM, STREAM_LENGTH, batch_size,
+};
 use super::position::Mark;
 use crate::device::{AlignedBuf, BLOCK, File};
 use crate::error::{Result, StorageError};
@@ -28,6 +33,7 @@ pub(super) struct BatchWriter {
     chain: u32,
     last_mark: u64,
     buffer: AlignedBuf,
+    compressed: Vec<u8>,
     done: Flushed,
 }
 
@@ -47,6 +53,8 @@ pub(super) struct Flushed {
 
 /// A file gets at least this many marks.
 const MARKS: u64 = 16;
+/// Fewest bytes of the stream that are worth compressing.
+const WORTH_COMPRESSING: usize = 4 * BLOCK;
 
 impl BatchWriter {
     /// Starts to write into the ring's current file, with `header`.
@@ -64,6 +72,7 @@ impl BatchWriter {
             chain: header.chain,
             last_mark: 0,
             buffer: AlignedBuf::zeroed(MAX_BATCH),
+            compressed: Vec::new(),
             done: Flushed { synced: header.first, ..Flushed::default() },
         };
         writer.mark(header.first);
@@ -78,16 +87,34 @@ impl BatchWriter {
             if self.offset == self.size {
                 self.next_file(at)?;
             }
-            let room = (self.size - self.offset).min(MAX_BATCH as u64) as usize - BATCH_HEADER;
-            let (payload, left) = rest.split_at(rest.len().min(room));
             if self.offset - self.last_mark >= self.size / MARKS {
                 self.mark(at);
             }
-            self.write_batch(at, payload, durable)?;
-            at = at.plus(payload.len() as u64);
-            rest = left;
+            let room = (self.size - self.offset).min(MAX_BATCH as u64) as usize - BATCH_HEADER;
+            let most = rest.len().min(MAX_STREAM);
+            // If not all of it, what would have room without.
+            let mut stream = &rest[..most];
+            let mut compressed = self.compress(stream, room);
+            if compressed.is_none() && most > room {
+                stream = &rest[..room];
+                compressed = self.compress(stream, room);
+            }
+            self.write_batch(at, stream, compressed, durable)?;
+            at = at.plus(stream.len() as u64);
+            rest = &rest[stream.len()..];
         }
         Ok(())
+    }
+
+    /// Compresses bytes of the stream into `self.compressed`, if that saves blocks and they have room then; their bytes.
+    fn compress(&mut self, stream: &[u8], room: usize) -> Option<usize> {
+        if stream.len() < WORTH_COMPRESSING {
+            return None;
+        }
+        self.compressed.resize(lz4_flex::block::get_maximum_output_size(stream.len()), 0);
+        let bytes = lz4_flex::block::compress_into(stream, &mut self.compressed).ok()?;
+        let payload = STREAM_LENGTH + bytes;
+        (payload <= room && batch_size(payload) < batch_size(stream.len())).then_some(bytes)
     }
 
     /// Number and file that the last write went to. What is before it is durable.
@@ -111,15 +138,33 @@ impl BatchWriter {
         self.at
     }
 
-    fn write_batch(&mut self, start: Lsn, payload: &[u8], durable: Lsn) -> Result<()> {
+    /// Writes a batch of `stream`, in the form in which `compress` has left it in so many bytes.
+    fn write_batch(
+        &mut self,
+        start: Lsn,
+        stream: &[u8],
+        compressed: Option<usize>,
+        durable: Lsn,
+    ) -> Result<()> {
         let FileHeader { salt, sequence, .. } = self.header;
         let (checksum, previous) = (0, self.chain);
-        let header =
-            BatchHeader { checksum, salt, sequence, start, durable, payload: payload.len(), previous };
-        let size = batch_size(payload.len());
+        let payload = compressed.map_or(stream.len(), |bytes| STREAM_LENGTH + bytes);
+        let header = BatchHeader {
+            checksum,
+            salt,
+            sequence,
+            start,
+            durable,
+            payload,
+            compressed: compressed.map(|_| stream.len()),
+            previous,
+        };
+        let size = header.size();
         let batch = &mut self.buffer[..size];
-        batch[BATCH_HEADER..BATCH_HEADER + payload.len()].copy_from_slice(payload);
-        batch[BATCH_HEADER + payload.len()..].fill(0);
+        let content = header.content();
+        let end = content.end;
+        batch[content].copy_from_slice(compressed.map_or(stream, |bytes| &self.compressed[..bytes]));
+        batch[end..].fill(0);
         self.chain = header.seal(batch);
         self.file
             .write_at(batch, self.offset)

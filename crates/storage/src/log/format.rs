@@ -5,7 +5,7 @@
 //!
 //! | file header bytes | field |
 //! |---|---|
-//! | 0..8 | magic `LEAFWAL2` |
+//! | 0..8 | magic `LEAFWAL3`; `LEAFWAL2`: no batch is compressed |
 //! | 8..12 | checksum of bytes 12..64 |
 //! | 12..16 | checksum of the last batch before this file: the start of its chain |
 //! | 16..24 | database id |
@@ -17,15 +17,18 @@
 //!
 //! | batch bytes | field |
 //! |---|---|
-//! | 0..4 | magic |
-//! | 4..8 | checksum of bytes 8.. to the end of the payload, seeded with the salt |
+//! | 0..4 | magic: `BTCH`, or `BTCZ` of a compressed batch |
+//! | 4..8 | checksum of bytes 8.. to the end of the payload, seeded with the salt and with what the batch is |
 //! | 8..16 | salt of the file |
 //! | 16..24 | sequence number of the file |
-//! | 24..32 | LSN of the first payload byte |
+//! | 24..32 | LSN of the first byte of the stream in it |
 //! | 32..40 | durable LSN, as known when the batch was written |
 //! | 40..44 | payload bytes |
 //! | 44..48 | checksum of the batch before |
-//! | 48.. | payload: bytes of the stream; then zeros to the end of the block |
+//! | 48.. | payload; then zeros to the end of the block |
+//!
+//! The payload is bytes of the stream. In a compressed batch it is their number in 4 bytes, at most [`MAX_STREAM`], and a block of
+//! LZ4 that they are got from.
 //!
 //! The stream, in which LSNs count, is one group after the other, cut into batches anywhere:
 //!
@@ -37,16 +40,23 @@
 
 use crate::device::BLOCK;
 use crate::ids::Lsn;
+use std::ops::Range;
 
 /// Bytes before a batch's payload.
 pub(super) const BATCH_HEADER: usize = 48;
+/// Bytes of a compressed payload before what is compressed.
+pub(super) const STREAM_LENGTH: usize = 4;
 /// Most bytes of a batch, header and padding included: one write request.
 pub(super) const MAX_BATCH: usize = 1 << 20;
+/// Most bytes of the stream in a batch.
+pub(super) const MAX_STREAM: usize = MAX_BATCH - BATCH_HEADER;
 /// Bytes before a group's payload.
 pub(crate) const GROUP_HEADER: usize = 5;
 
-const FILE_MAGIC: [u8; 8] = *b"LEAFWAL2";
+const FILE_MAGIC: [u8; 8] = *b"LEAFWAL3";
+const UNCOMPRESSED_FILE_MAGIC: [u8; 8] = *b"LEAFWAL2";
 const BATCH_MAGIC: [u8; 4] = *b"BTCH";
+const COMPRESSED_MAGIC: [u8; 4] = *b"BTCZ";
 const FILE_HEADER: usize = 64;
 
 const _: () = assert!(FILE_HEADER <= BLOCK && MAX_BATCH.is_multiple_of(BLOCK) && BATCH_HEADER < BLOCK);
@@ -99,7 +109,8 @@ impl FileHeader {
     /// Reads a header and how many bytes the file has to have; `None` if it is none or is damaged.
     pub fn decode(block: &[u8]) -> Option<(FileHeader, u64)> {
         let covered = block.get(12..FILE_HEADER)?;
-        if get(block, 0)? != FILE_MAGIC || !is_right(get_u32(block, 8)?, crc32c::crc32c(covered)) {
+        let is_known = [FILE_MAGIC, UNCOMPRESSED_FILE_MAGIC].contains(&get(block, 0)?);
+        if !is_known || !is_right(get_u32(block, 8)?, crc32c::crc32c(covered)) {
             return None;
         }
         let header = FileHeader {
@@ -123,29 +134,37 @@ pub(super) struct BatchHeader {
     pub start: Lsn,
     pub durable: Lsn,
     pub payload: usize,
+    /// Bytes of the stream that the payload gives, if it is compressed.
+    pub compressed: Option<usize>,
     pub previous: u32,
 }
 
 impl BatchHeader {
     /// Writes the header in front of the payload that is in `batch` already, and returns the checksum.
     pub fn seal(&self, batch: &mut [u8]) -> u32 {
-        batch[..4].copy_from_slice(&BATCH_MAGIC);
+        let magic = if self.compressed.is_some() { COMPRESSED_MAGIC } else { BATCH_MAGIC };
+        batch[..4].copy_from_slice(&magic);
         batch[8..16].copy_from_slice(&self.salt.to_le_bytes());
         batch[16..24].copy_from_slice(&self.sequence.to_le_bytes());
         batch[24..32].copy_from_slice(&self.start.0.to_le_bytes());
         batch[32..40].copy_from_slice(&self.durable.0.to_le_bytes());
         batch[40..44].copy_from_slice(&(self.payload as u32).to_le_bytes());
         batch[44..48].copy_from_slice(&self.previous.to_le_bytes());
-        let checksum = batch_checksum(self.salt, &batch[8..BATCH_HEADER + self.payload]);
+        if let Some(stream) = self.compressed {
+            batch[BATCH_HEADER..BATCH_HEADER + STREAM_LENGTH].copy_from_slice(&(stream as u32).to_le_bytes());
+        }
+        let checksum = self.checksum_of(&batch[8..BATCH_HEADER + self.payload]);
         batch[4..8].copy_from_slice(&checksum.to_le_bytes());
         checksum
     }
 
     /// Reads a header without checking the payload; `None` if it is none.
     pub fn decode(block: &[u8]) -> Option<BatchHeader> {
-        if get(block, 0)? != BATCH_MAGIC {
-            return None;
-        }
+        let compressed = match get(block, 0)? {
+            BATCH_MAGIC => None,
+            COMPRESSED_MAGIC => Some(get_u32(block, BATCH_HEADER)? as usize),
+            _ => return None,
+        };
         let header = BatchHeader {
             checksum: get_u32(block, 4)?,
             salt: get_u64(block, 8)?,
@@ -153,9 +172,13 @@ impl BatchHeader {
             start: Lsn(get_u64(block, 24)?),
             durable: Lsn(get_u64(block, 32)?),
             payload: get_u32(block, 40)? as usize,
+            compressed,
             previous: get_u32(block, 44)?,
         };
-        (1..=MAX_BATCH - BATCH_HEADER).contains(&header.payload).then_some(header)
+        let least = if compressed.is_some() { STREAM_LENGTH + 1 } else { 1 };
+        let is_possible = (least..=MAX_BATCH - BATCH_HEADER).contains(&header.payload)
+            && (1..=MAX_STREAM).contains(&header.stream());
+        is_possible.then_some(header)
     }
 
     /// Bytes of the batch in the file.
@@ -163,15 +186,31 @@ impl BatchHeader {
         batch_size(self.payload)
     }
 
-    /// LSN after the last payload byte.
+    /// Bytes of the stream.
+    pub fn stream(&self) -> usize {
+        self.compressed.unwrap_or(self.payload)
+    }
+
+    /// Where in the batch the bytes of the stream are, compressed or not.
+    pub fn content(&self) -> Range<usize> {
+        let before = if self.compressed.is_some() { STREAM_LENGTH } else { 0 };
+        BATCH_HEADER + before..BATCH_HEADER + self.payload
+    }
+
+    /// LSN after the last byte of the stream.
     pub fn end(&self) -> Lsn {
-        self.start.plus(self.payload as u64)
+        self.start.plus(self.stream() as u64)
     }
 
     /// Whether `batch`, which begins with this header, is whole and unchanged.
     pub fn is_intact(&self, batch: &[u8]) -> bool {
         let covered = batch.get(8..BATCH_HEADER + self.payload);
-        covered.is_some_and(|covered| is_right(self.checksum, batch_checksum(self.salt, covered)))
+        covered.is_some_and(|covered| is_right(self.checksum, self.checksum_of(covered)))
+    }
+
+    fn checksum_of(&self, covered: &[u8]) -> u32 {
+        // Mixed, or the seed would cancel a change of the salt in the bytes: a CRC is linear.
+        crc32c::crc32c_append(mix(self.salt) as u32 ^ u32::from(self.compressed.is_some()), covered)
     }
 }
 
@@ -183,11 +222,6 @@ pub(super) fn batch_size(payload: usize) -> usize {
 /// Whether a checksum is what it should be. Under a fuzzer all are, or it would never get past them.
 fn is_right(found: u32, expected: u32) -> bool {
     cfg!(fuzzing) || found == expected
-}
-
-fn batch_checksum(salt: u64, covered: &[u8]) -> u32 {
-    // Mixed, or the seed would cancel a change of the salt in the bytes: a CRC is linear.
-    crc32c::crc32c_append(mix(salt) as u32, covered)
 }
 
 /// The header of a group.
@@ -220,36 +254,54 @@ mod tests {
         header.encode(1 << 20, &mut block);
         assert_eq!(FileHeader::decode(&block), Some((header, 1 << 20)));
         for at in 0..FILE_HEADER {
-            block[at] ^= 1;
+            block[at] ^= 8;
             assert_eq!(FileHeader::decode(&block), None, "byte {at}");
-            block[at] ^= 1;
+            block[at] ^= 8;
         }
         assert_eq!(FileHeader::decode(&[]), None);
     }
 
     #[test]
     fn a_batch_is_intact_until_any_byte_changes_and_only_with_its_salt() {
-        let header = BatchHeader {
-            checksum: 0,
-            salt: 5,
-            sequence: 6,
-            start: Lsn(7),
-            durable: Lsn(4),
-            payload: 100,
-            previous: 9,
-        };
-        let mut batch = vec![3; header.size()];
-        let checksum = header.seal(&mut batch);
-        let read = BatchHeader::decode(&batch).unwrap();
-        assert_eq!(read, BatchHeader { checksum, ..header });
-        assert!(read.is_intact(&batch));
-        assert!(!BatchHeader { salt: 4, ..read }.is_intact(&batch));
-        for at in 0..BATCH_HEADER + 100 {
-            batch[at] ^= 0x10;
-            let intact = BatchHeader::decode(&batch).is_some_and(|read| read.is_intact(&batch));
-            assert!(!intact, "byte {at}");
-            batch[at] ^= 0x10;
+        for compressed in [None, Some(300)] {
+            let header = BatchHeader {
+                checksum: 0,
+                salt: 5,
+                sequence: 6,
+                start: Lsn(7),
+                durable: Lsn(4),
+                payload: 100,
+                compressed,
+                previous: 9,
+            };
+            let mut batch = vec![3; header.size()];
+            let checksum = header.seal(&mut batch);
+            let read = BatchHeader::decode(&batch).unwrap();
+            assert_eq!(read, BatchHeader { checksum, ..header });
+            assert_eq!(read.end(), Lsn(7 + compressed.unwrap_or(100) as u64));
+            assert!(read.is_intact(&batch));
+            assert!(!BatchHeader { salt: 4, ..read }.is_intact(&batch));
+            for at in 0..BATCH_HEADER + 100 {
+                for change in [0x10, b'H' ^ b'Z'] {
+                    batch[at] ^= change;
+                    let intact = BatchHeader::decode(&batch).is_some_and(|read| read.is_intact(&batch));
+                    assert!(!intact, "byte {at}");
+                    batch[at] ^= change;
+                }
+            }
         }
+    }
+
+    #[test]
+    fn files_without_compressed_batches_are_read_as_they_were() {
+        let header = FileHeader::new(7, 3, 12, Lsn(99), 0xabcd);
+        let mut block = vec![0; BLOCK];
+        header.encode(1 << 20, &mut block);
+        assert_eq!(&block[..8], b"LEAFWAL3");
+        block[..8].copy_from_slice(b"LEAFWAL2");
+        assert_eq!(FileHeader::decode(&block), Some((header, 1 << 20)));
+        block[..8].copy_from_slice(b"LEAFWAL4");
+        assert_eq!(FileHeader::decode(&block), None);
     }
 
     #[test]

@@ -19,7 +19,7 @@
 //! ones not. That such a batch is never taken for a new one is the work of the salt: each opening of the log starts a new file.
 
 use super::files::{self, name};
-use super::format::{BATCH_HEADER, BatchHeader, FileHeader, GROUP_HEADER, MAX_BATCH, read_group_header};
+use super::format::{BatchHeader, FileHeader, GROUP_HEADER, MAX_BATCH, read_group_header};
 use super::position::{LogPosition, Mark, Marks};
 use crate::device::{AlignedBuf, BLOCK, Env, File};
 use crate::error::{Result, StorageError};
@@ -205,7 +205,7 @@ impl LogReader {
         self.consumed = 0;
         while !self.at_end {
             if let Some(header) = self.next_batch()? {
-                self.take_batch(&header);
+                self.take_batch(&header)?;
                 return Ok(true);
             }
             if !self.next_file()? {
@@ -231,15 +231,28 @@ impl LogReader {
         }
     }
 
-    fn take_batch(&mut self, header: &BatchHeader) {
+    fn take_batch(&mut self, header: &BatchHeader) -> Result<()> {
         if self.marks.last_offset().is_none_or(|last| self.offset - last >= self.file.size / 16) {
             self.mark(header.start);
         }
-        self.stream.extend_from_slice(self.window.payload(self.offset, header));
+        let content = self.window.content(self.offset, header);
+        match header.compressed {
+            None => self.stream.extend_from_slice(content),
+            Some(bytes) => {
+                let before = self.stream.len();
+                self.stream.resize(before + bytes, 0);
+                let decompressed = lz4_flex::block::decompress_into(content, &mut self.stream[before..]);
+                if decompressed.ok() != Some(bytes) {
+                    self.stream.truncate(before);
+                    return Err(self.damaged("a batch with the right checksum cannot be decompressed"));
+                }
+            }
+        }
         self.stream_end = Some(header.end());
         self.chain = Some(header.checksum);
         self.offset += header.size() as u64;
         self.at += header.size() as u64;
+        Ok(())
     }
 
     /// Goes to the next file if the log goes on there.
@@ -414,8 +427,9 @@ impl Window {
         Ok(header.is_intact(self.bytes(offset, header.size())).then_some(header))
     }
 
-    fn payload(&self, offset: u64, header: &BatchHeader) -> &[u8] {
-        &self.bytes(offset, header.size())[BATCH_HEADER..BATCH_HEADER + header.payload]
+    /// The bytes of the stream in a batch, compressed or not.
+    fn content(&self, offset: u64, header: &BatchHeader) -> &[u8] {
+        &self.bytes(offset, header.size())[header.content()]
     }
 
     /// Bytes that are loaded.

@@ -6,6 +6,8 @@ use leafline_storage::{
     CheckpointSource, Env, FREE_PAGE_LOG_BYTES, GROUP_OVERHEAD, LogicalReplay, Lsn, LsnRange, PageClass,
     PageNo, ReplayError, Result, StorageError, Store, StoreOptions,
 };
+use rand::rngs::SmallRng;
+use rand::{Rng, SeedableRng};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -55,6 +57,13 @@ fn append(store: &Store, kind: u8, payload: &[u8]) -> LsnRange {
     range
 }
 
+/// Bytes that the log cannot compress.
+fn noise(bytes: usize) -> Vec<u8> {
+    let mut noise = vec![0; bytes];
+    SmallRng::seed_from_u64(1).fill(&mut noise[..]);
+    noise
+}
+
 #[test]
 fn records_come_back_in_order_from_the_oldest_needed_on_with_the_checkpoint_first() {
     let env = SimulatedEnv::new();
@@ -99,7 +108,7 @@ fn log_is_not_given_back_before_the_caller_takes_over_from_recovery_and_is_after
     assert_eq!(replay.records, [(first, 1, b"first".to_vec())]);
     // More than the log holds, without anybody to allow a checkpoint.
     for _ in 0..60 {
-        append(&store, 2, &[7; 50_000]);
+        append(&store, 2, &noise(50_000));
     }
     drop(store);
     env.cut(2);
@@ -108,11 +117,36 @@ fn log_is_not_given_back_before_the_caller_takes_over_from_recovery_and_is_after
     let used = env.space_used();
     store.set_checkpoint_source(Arc::new(Source(AtomicU64::new(0))));
     for _ in 0..60 {
-        append(&store, 2, &[7; 50_000]);
+        append(&store, 2, &noise(50_000));
     }
     assert!(env.space_used() <= used, "the log grew on");
     store.close().unwrap();
     assert_eq!(reopen(&env).1.records, []);
+}
+
+/// A commit that needs the whole log, as one that recovery has found in a full log, or whose last progress record lies in the file before
+/// the current one, can only go on beyond the capacity: nobody else gives anything back.
+#[test]
+fn who_alone_keeps_the_log_is_not_kept_waiting_for_it() {
+    for background in [false, true] {
+        let env = SimulatedEnv::new();
+        let options = StoreOptions { background, io_threads: usize::from(background), ..options(100) };
+        let store = open_with(&env, options).unwrap();
+        let source = Arc::new(Source(AtomicU64::new(0)));
+        store.set_checkpoint_source(Arc::<Source>::clone(&source));
+        let first = append(&store, 1, b"first");
+        source.0.store(first.start.0, Ordering::SeqCst);
+        let capacity = store.log_space().capacity;
+        let mut last = first.end;
+        while last.0 - first.start.0 < 2 * capacity {
+            last = append(&store, 2, &noise(50_000)).end;
+        }
+        assert!(store.log_space().used > capacity);
+        source.0.store(0, Ordering::SeqCst);
+        store.checkpoint().unwrap();
+        assert!(store.log_space().used < capacity / 2);
+        store.close().unwrap();
+    }
 }
 
 #[test]

@@ -173,6 +173,25 @@ fn a_batch_is_refused_unless_salt_chain_and_file_are_the_right_ones() {
 }
 
 #[test]
+fn what_cannot_be_decompressed_is_damage_whatever_its_checksum_says() {
+    let env = SimulatedEnv::new();
+    let (log, start) = create(&env);
+    let group = commit(&log, 1, &[7; 25_000]);
+    drop(log);
+    forge(&env, &mut |header, _| assert!(header.payload < 1000 && header.compressed.is_some()));
+    assert_eq!(read_all(&env, start).unwrap().0, [group]);
+    for change in 0..3 {
+        let copy = env.snapshot();
+        forge(&copy, &mut |header, batch| match change {
+            0 => header.compressed = header.compressed.map(|bytes| bytes - 1),
+            1 => header.compressed = header.compressed.map(|bytes| bytes + 1),
+            _ => batch[header.content()].fill(0xff),
+        });
+        assert!(is_damage(&copy, start), "change {change}");
+    }
+}
+
+#[test]
 fn a_read_error_is_an_error_and_not_the_end() {
     let (env, start, _) = synced_log();
     env.set_fault(Some(Arc::new(|operation, name, offset| {

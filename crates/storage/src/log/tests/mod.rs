@@ -123,6 +123,40 @@ fn groups_come_back_as_they_were_appended_however_they_were_flushed() {
 }
 
 #[test]
+fn large_flushes_are_compressed_where_that_saves_something_and_read_from_anywhere() {
+    let seed = base_seed();
+    let mut random = SmallRng::seed_from_u64(seed);
+    for alike in [true, false] {
+        let env = SimulatedEnv::new();
+        let options = LogOptions { capacity: 16 << 20, buffer_bytes: 1 << 20, database_id: DATABASE };
+        let (log, start) = Log::create(&shared(&env), options, Lsn(7)).unwrap();
+        let mut bytes = 0;
+        // Flushes of several batches, over the ends of files, and small ones.
+        let groups: Vec<Group> = (0..20u8)
+            .map(|i| {
+                let mut payload = vec![i; random.random_range(1..1_500_000) >> (i % 3 * 8)];
+                if !alike {
+                    random.fill(&mut payload[..]);
+                }
+                bytes += payload.len() as u64;
+                commit(&log, i, &payload)
+            })
+            .collect();
+        let written = log.counts().bytes;
+        assert!(
+            if alike { written < bytes / 10 } else { written > bytes },
+            "seed {seed}: {written} of {bytes}"
+        );
+        let (read, tail) = read_all(&env, start).unwrap();
+        assert!(read == groups && tail.end == log.end(), "seed {seed}");
+        for first in 1..groups.len() {
+            let position = log.position_of(groups[first].range.start).unwrap();
+            assert!(read_all(&env, position).unwrap().0 == groups[first..], "seed {seed} from {first}");
+        }
+    }
+}
+
+#[test]
 fn a_group_larger_than_the_limit_is_refused() {
     let (log, _) = create(&SimulatedEnv::new());
     append(&log, 1, &vec![1; log.max_payload()]).unwrap();
