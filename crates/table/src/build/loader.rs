@@ -1,4 +1,4 @@
-//! Bulk load: rows in, whole trees out, in the place of a table's trees.
+//! Bulk load: rows in, whole trees out, in the place of a table's trees, or of those of its partitions.
 
 use super::control::BuildControl;
 use super::source::TreeSource;
@@ -10,8 +10,11 @@ use crate::error::{Result, TableError};
 use crate::lock::{LockLimits, LockMode, LockOwner};
 use crate::trees::TreeHandle;
 use crate::txn::op::CounterChange;
-use leafline_types::{CancelToken, MysqlError, Stage, Value};
+use leafline_btree::Tree;
+use leafline_types::{CancelToken, Stage, Value};
 use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::sync::Arc;
 
 /// What a load did.
@@ -25,10 +28,17 @@ pub struct LoadOutcome {
 pub struct TableLoader {
     engine: Arc<Engine>,
     table: Arc<TableDef>,
-    builder: TableBuilder,
+    /// Itself, or those of its partitions that have got rows, by number.
+    stored: BTreeMap<usize, Stored>,
     control: BuildControl,
     /// Whoever loads has the table locked as a whole.
     is_locked: bool,
+}
+
+/// A table that rows are in, and what builds its trees.
+struct Stored {
+    table: Arc<TableDef>,
+    builder: TableBuilder,
 }
 
 impl Engine {
@@ -37,12 +47,13 @@ impl Engine {
     /// # Errors
     /// What the store returns.
     pub fn bulk_load(self: &Arc<Self>, table: &Arc<TableDef>, control: &BuildControl) -> Result<TableLoader> {
-        if table.is_partitioned() {
-            return Err(MysqlError::not_supported("bulk load of a partitioned table").into());
+        let mut stored = BTreeMap::new();
+        // Of partitions those that rows come to.
+        if !table.is_partitioned() {
+            stored.insert(0, Stored::new(self, table, 1, control)?);
         }
-        let outside = table.overflow.is_some().then(|| self.overflow_table(table)).transpose()?;
-        let (control, builder) = (control.clone(), TableBuilder::new(self, table, outside, control)?);
-        Ok(TableLoader { engine: self.clone(), table: table.clone(), builder, control, is_locked: false })
+        let (engine, table, control) = (self.clone(), table.clone(), control.clone());
+        Ok(TableLoader { engine, table, stored, control, is_locked: false })
     }
 
     /// As [`bulk_load`](Self::bulk_load), for one who has locked the table, so that nobody else writes to it, and keeps it so until the load
@@ -68,8 +79,32 @@ impl Engine {
     /// # Errors
     /// What the store returns.
     pub fn is_empty(&self, table: &TableDef) -> Result<bool> {
+        if let Some(partitioning) = &table.partitioning {
+            let mut partitions = partitioning.partitions.iter();
+            return partitions
+                .try_fold(true, |empty, partition| Ok(empty && self.is_empty(&partition.table)?));
+        }
         let tree = self.trees.current(table.clustered().tree)?;
         TreeSource::is_empty(&tree.tree)
+    }
+}
+
+impl Stored {
+    /// One of so many that are loaded at the same time.
+    fn new(engine: &Engine, table: &Arc<TableDef>, among: usize, control: &BuildControl) -> Result<Stored> {
+        let outside = table.overflow.is_some().then(|| engine.overflow_table(table)).transpose()?;
+        let builder = TableBuilder::sharing(engine, table, outside, among, control)?;
+        Ok(Stored { table: table.clone(), builder })
+    }
+
+    /// Builds what is left, with the rows of the tree there is. The tables that have changed, and what they count from.
+    fn finish(&mut self, engine: &Engine, old: Option<&Tree>) -> Result<Vec<(TableDef, CounterChange)>> {
+        let rows = self.builder.rows();
+        let mut changed = (*self.table).clone();
+        self.builder.finish(engine, &mut changed, old)?;
+        let values = self.builder.finish_values(engine, |outside| tree_of_values(engine, outside))?;
+        let counters = self.builder.counters(engine, self.table.id, rows);
+        Ok(values.into_iter().chain([(changed, counters)]).collect())
     }
 }
 
@@ -78,10 +113,10 @@ impl TableLoader {
     /// or 0 asks for a new one).
     ///
     /// # Errors
-    /// 1118 if the row is too large, 1071 if a key is, what the store returns. The load cannot go on then.
+    /// 1526 or 1748 if no partition takes the row: the load can go on without it. Else it cannot go on: 1118 if the row is too large, 1071 if a key is, what the store returns.
     pub fn push(&mut self, row: &[Value]) -> Result<()> {
         let row = numbered(&self.engine, &self.table, row, false);
-        self.builder.push(&self.engine, &self.table, &row)
+        self.push_stored(&row)
     }
 
     /// As [`push`](Self::push), of a row that has its number.
@@ -90,17 +125,33 @@ impl TableLoader {
     /// As `push`.
     pub fn push_numbered(&mut self, row: &[Value]) -> Result<()> {
         note_number(&self.engine, &self.table, row);
-        self.builder.push(&self.engine, &self.table, row)
+        self.push_stored(row)
+    }
+
+    fn push_stored(&mut self, row: &[Value]) -> Result<()> {
+        let (number, table, among) = match &self.table.partitioning {
+            None => (0, &self.table, 1),
+            Some(partitioning) => {
+                let partition = partitioning.of_row(row)?;
+                (partition.number, &partition.table, partitioning.partitions.len())
+            }
+        };
+        let stored = match self.stored.entry(number) {
+            Entry::Occupied(stored) => stored.into_mut(),
+            Entry::Vacant(new) => new.insert(Stored::new(&self.engine, table, among, &self.control)?),
+        };
+        stored.builder.push(&self.engine, &stored.table, row)
     }
 
     /// Rows added so far.
     pub fn rows(&self) -> u64 {
-        self.builder.rows()
+        self.stored.values().map(|stored| stored.builder.rows()).sum()
     }
 
     /// Another can stop it from now on.
     pub fn set_cancel(&mut self, cancel: CancelToken) {
-        self.builder.set_cancel(cancel);
+        self.stored.values_mut().for_each(|stored| stored.builder.set_cancel(cancel.clone()));
+        self.control.cancel = cancel;
     }
 
     /// The table that it loads.
@@ -118,31 +169,41 @@ impl TableLoader {
         // Those who have written to the table, and not committed, would not find their rows as they were. From here on nobody commits to it.
         let locks = LockOwner::new(&engine.locks);
         if !self.is_locked {
-            locks.lock_table(self.table.id, LockMode::Exclusive, Some(&LockLimits::default()))?;
+            for table in self.table.stored() {
+                locks.lock_table(table.id, LockMode::Exclusive, Some(&LockLimits::default()))?;
+            }
         }
-        let table = self.table_now()?;
-        let old = engine.trees.current(table.clustered().tree)?;
-        let rows = self.builder.rows();
-        let mut changed = (*table).clone();
-        let has_rows = !TreeSource::is_empty(&old.tree)?;
-        let had_rows = if has_rows { engine.row_count(table.id) } else { 0 };
-        let left = self.builder.entries_left(&table, had_rows);
-        self.control.progress.begin(Stage::BuildingTrees, (2, 2), left);
-        self.builder.finish(&engine, &mut changed, has_rows.then_some(&old.tree))?;
-        let values = self.builder.finish_values(&engine, |outside| tree_of_values(&engine, outside))?;
-        drop(old);
-        let _ddl = engine.ddl.lock();
-        let closed = engine.gates.close(table.id);
         self.table_now()?;
-        let counters = CounterChange {
-            table: table.id,
-            rows: i64::try_from(rows).unwrap_or(i64::MAX),
-            next_row_id: engine.counters.next_row_id(table.id),
-            next_auto_increment: engine.counters.next_auto_increment(table.id),
-        };
-        let (put_tables, counters) = values.into_iter().chain([(changed, counters)]).unzip();
+        let (rows, mut left) = (self.rows(), 0);
+        let mut old = Vec::with_capacity(self.stored.len());
+        for Stored { table, builder } in self.stored.values() {
+            let tree = engine.trees.current(table.clustered().tree)?;
+            let has_rows = !TreeSource::is_empty(&tree.tree)?;
+            left += builder.entries_left(table, if has_rows { engine.row_count(table.id) } else { 0 });
+            old.push(has_rows.then_some(tree));
+        }
+        self.control.progress.begin(Stage::BuildingTrees, (2, 2), left);
+        let (mut put_tables, mut counters) = (Vec::new(), Vec::new());
+        for (stored, old) in self.stored.values_mut().zip(&old) {
+            let changed = stored.finish(&engine, old.as_ref().map(|old| &old.tree))?;
+            let (tables, counts): (Vec<_>, Vec<_>) = changed.into_iter().unzip();
+            put_tables.extend(tables);
+            counters.extend(counts);
+        }
+        drop(old);
+        if self.table.is_partitioned() {
+            let next_auto_increment = engine.counters.next_auto_increment(self.table.id);
+            counters.push(CounterChange {
+                table: self.table.id,
+                next_auto_increment,
+                ..CounterChange::default()
+            });
+        }
+        let _ddl = engine.ddl.lock();
+        let closed = engine.close_gates(std::slice::from_ref(&self.table));
+        self.table_now()?;
         engine.change_catalog(CatalogChange { put_tables, counters, ..CatalogChange::default() })?;
-        self.builder.keep(&engine)?;
+        self.stored.into_values().try_for_each(|stored| stored.builder.keep(&engine))?;
         drop(closed);
         engine.purge()?;
         Ok(LoadOutcome { rows })

@@ -70,6 +70,11 @@ impl Partitioning {
         Partitioning { scheme, partitions }
     }
 
+    /// Whether these are all partitions of the table.
+    pub fn is_whole(&self) -> bool {
+        self.partitions.len() == self.scheme.partitions.len()
+    }
+
     /// The partition at that position of the table, if it is among these.
     pub fn get(&self, number: usize) -> Option<&Partition> {
         let at = self.partitions.binary_search_by_key(&number, |partition| partition.number).ok()?;

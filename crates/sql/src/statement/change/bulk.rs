@@ -3,7 +3,7 @@
 //! The first rows are inserted as ever. When there are as many as `leafline_bulk_load_rows`, or megabytes of them, they are taken back and go, with all
 //! that follow, to a [`TableLoader`]: sorted by key, written once, past the log, and made known by one commit of the catalog. Nobody else writes to the table
 //! from then on (`MetadataMode::NoWrite`); who reads it sees it empty until the end. What is in somebody's way goes row by row: a transaction that is more
-//! than the statement, a table with rows or with partitions, one that others are writing to, or one whose keys foreign keys may be waiting for.
+//! than the statement, a table with rows, one that others are writing to, or one whose keys foreign keys may be waiting for, and what names partitions.
 //!
 //! Duplicates show when entries are sorted. Where they are no error (IGNORE, REPLACE, ON DUPLICATE KEY UPDATE) the statement begins again, row by row, as
 //! the order of rows decides then what is left out or replaced.
@@ -12,7 +12,8 @@ use super::of_table;
 use crate::bound::{BoundInsert, InsertRows, OnDuplicate};
 use crate::session::Session;
 use leafline_table::{
-    Excluding, IndexDef, MetadataMode, StatementMark, TableDef, TableError, TableLoader, Transaction,
+    Excluding, IndexDef, MetadataMode, Partitioning, StatementMark, TableDef, TableError, TableLoader,
+    Transaction,
 };
 use leafline_types::{MysqlError, Stage, Value};
 use std::sync::Arc;
@@ -64,7 +65,7 @@ impl Bulk {
             && there >= most
             && transaction.can_load()
             && !transaction.has_writes()
-            && !insert.table.is_partitioned()
+            && insert.table.partitioning.as_ref().is_none_or(Partitioning::is_whole)
             && !insert.foreign.refer_to(&insert.table)
             && engine.is_empty(&insert.table).unwrap_or(false);
         if !may {
@@ -117,7 +118,7 @@ impl Bulk {
     }
 
     /// Takes a row, if it [takes rows](Self::takes_rows).
-    pub(super) fn take(&mut self, row: &[Value]) -> Result<(), MysqlError> {
+    pub(super) fn take(&mut self, row: &[Value]) -> Result<(), TableError> {
         match self {
             Bulk::Off | Bulk::Watching(_) => Ok(()),
             Bulk::Loading(loading) => loading.push(row),
@@ -138,7 +139,7 @@ impl Bulk {
         let Loading { loader, next_number, _excluding } = *loading;
         match loader.finish() {
             Ok(_) => {
-                session.instance.statistics().forget(&insert.table);
+                insert.table.stored().for_each(|table| session.instance.statistics().forget(table));
                 session.refresh_own_table(&insert.table);
                 Ok(true)
             }
@@ -176,8 +177,8 @@ impl Loading {
     }
 
     /// Adds a row.
-    fn push(&mut self, row: &[Value]) -> Result<(), MysqlError> {
-        Ok(self.loader.push_numbered(row)?)
+    fn push(&mut self, row: &[Value]) -> Result<(), TableError> {
+        self.loader.push_numbered(row)
     }
 }
 
@@ -220,6 +221,19 @@ mod tests {
 
     #[test]
     fn a_statement_that_is_killed_anywhere_or_has_duplicates_leaves_nothing() {
+        is_whole_or_nothing(
+            "CREATE TABLE d.t (id INT AUTO_INCREMENT PRIMARY KEY, k INT, u INT UNIQUE, KEY (k))",
+        );
+    }
+
+    #[test]
+    fn a_statement_that_fills_partitions_does_so_as_a_whole() {
+        is_whole_or_nothing(
+            "CREATE TABLE d.t (id INT AUTO_INCREMENT, k INT, u INT, KEY (k), PRIMARY KEY (id, u), UNIQUE (u)) PARTITION BY HASH (u) PARTITIONS 3",
+        );
+    }
+
+    fn is_whole_or_nothing(create: &str) {
         let env = SimulatedEnv::new();
         let mut options = InstanceOptions::default();
         options.engine.store.background = false;
@@ -230,7 +244,7 @@ mod tests {
             "CREATE DATABASE d",
             "CREATE TABLE d.n (n INT PRIMARY KEY)",
             "INSERT INTO d.n WITH RECURSIVE c (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c WHERE n < 4000) SELECT n FROM c",
-            "CREATE TABLE d.t (id INT AUTO_INCREMENT PRIMARY KEY, k INT, u INT UNIQUE, KEY (k))",
+            create,
         ] {
             run(&mut session, sql);
         }
@@ -250,7 +264,10 @@ mod tests {
             assert_eq!(engine.store().verify_space().unwrap(), Vec::<String>::new(), "{what}");
         };
         let insert = "INSERT INTO d.t (k, u) SELECT n % 100 + 1, n FROM d.n";
-        let mut stopped = 0;
+        let trees = || -> Vec<_> {
+            engine.table("d", "t").unwrap().stored().map(|stored| stored.clustered().tree).collect()
+        };
+        let (before, mut stopped) = (trees(), 0);
         for n in (0..).step_by(7) {
             let (cancel, done) = (session.cancel_token(), AtomicU64::new(0));
             env.set_fault(Some(Arc::new(move |_, _, _| {
@@ -267,6 +284,7 @@ mod tests {
             stopped += 1;
         }
         assert!(stopped > 0);
+        assert!(trees().iter().all(|tree| !before.contains(tree)), "all trees are new");
         assert_eq!(
             number(&mut session, "SELECT COUNT(*) FROM d.t FORCE INDEX (k) WHERE k > 0"),
             Value::Int(4000)
@@ -274,7 +292,7 @@ mod tests {
         run(&mut session, "TRUNCATE d.t");
         for sql in [
             "INSERT INTO d.t (k, u) SELECT 1, n % 3999 FROM d.n",
-            "INSERT INTO d.t (id, u) SELECT n % 3999 + 1, n FROM d.n",
+            "INSERT INTO d.t (id, u) SELECT n % 3999 + 1, n % 3999 FROM d.n",
         ] {
             assert_eq!(session.execute(sql).map(drop).map_err(|error| error.code), Err(1062), "{sql}");
             is_empty(&mut session, sql);

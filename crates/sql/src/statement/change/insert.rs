@@ -333,7 +333,13 @@ impl<'a> Run<'a> {
             let mark = transaction.savepoint();
             let result = self.insert.foreign.inserted(self.table, &self.row, transaction);
             if ignoring(result, self.insert.ignore, mark, session, transaction)? {
-                self.bulk.take(&self.row)?;
+                match self.bulk.take(&self.row) {
+                    Err(error) if self.insert.ignore && has_no_partition(&error) => {
+                        session.warnings.warn(error.into());
+                        return Ok(());
+                    }
+                    taken => taken?,
+                }
                 self.counts.inserted += 1;
                 self.counts.first_generated = self.counts.first_generated.or(generated);
                 self.counts.note_number(self.table, &self.row);
