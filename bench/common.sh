@@ -104,19 +104,19 @@ same_answers() { # query, names...
 }
 
 # A server that finds nothing in memory, on a disk of which reads are modelled (bench/disk_model.c): none, ssd or hdd.
-cold_start() { # leafline or mariadb, disk
+cold_start() { # leafline or mariadb, disk, more options
   local engine=$1 disk=$2 iops=200 rate=104857600
   local leafline_cold=(--skip-warm-up) mariadb_cold=()
   local -n more=${engine}_cold
   if [ "$disk" = none ]; then
-    "${engine}_start" "${more[@]}"
+    "${engine}_start" "${more[@]}" "${@:3}"
     return
   fi
   [ "$disk" = hdd ] || { iops=5000 rate=262144000; }
   [ "$work/disk_model.so" -nt bench/disk_model.c ] ||
     cc -O2 -shared -fPIC -o "$work/disk_model.so" bench/disk_model.c -ldl -lpthread
   leafline_cold+=(--skip-innodb-use-native-aio --set "leafline_device=$disk") mariadb_cold+=(--innodb-use-native-aio=0)
-  LD_PRELOAD=$work/disk_model.so HDDSIM_IOPS=$iops HDDSIM_BPS=$rate "${engine}_start" "${more[@]}"
+  LD_PRELOAD=$work/disk_model.so HDDSIM_IOPS=$iops HDDSIM_BPS=$rate "${engine}_start" "${more[@]}" "${@:3}"
 }
 
 median() { sort -n "$1" | awk '{v[NR] = $1} END {print v[int((NR + 1) / 2)]}'; }

@@ -15,7 +15,9 @@
 use crate::bytes::{ByteReader, ByteWriter};
 use crate::error::{Result, TableError};
 use crate::txn::op::Op;
-use leafline_btree::{BufferedEntry, CommitTs, Cursor, Direction, LeafStep, Tree};
+use leafline_btree::{
+    BufferedEntry, CommitTs, Cursor, Direction, LeafStep, RangeAhead, ReadAheadSettings, Tree,
+};
 use leafline_storage::SegmentId;
 use std::collections::VecDeque;
 
@@ -78,6 +80,8 @@ pub(super) fn decode(key: &[u8], payload: &[u8]) -> Result<(BufferedEntry, u64)>
 /// Reads a tree of the buffer from a key on, a leaf at a time.
 pub(super) struct Entries {
     cursor: Cursor,
+    /// Of who reads all of the tree.
+    ahead: Option<RangeAhead>,
     upper: Option<Vec<u8>>,
     read: VecDeque<(Vec<u8>, Vec<u8>)>,
     done: bool,
@@ -88,13 +92,23 @@ impl Entries {
     pub(super) fn new(tree: &Tree, lower: &[u8], upper: Option<&[u8]>) -> Entries {
         let mut cursor = tree.clone().into_cursor();
         cursor.seek(lower);
-        Entries { cursor, upper: upper.map(<[u8]>::to_vec), read: VecDeque::new(), done: false }
+        let upper = upper.map(<[u8]>::to_vec);
+        Entries { cursor, ahead: None, upper, read: VecDeque::new(), done: false }
+    }
+
+    /// All, with leaves read ahead: those of L0 lie where splits have put them.
+    pub(super) fn all(tree: &Tree) -> Entries {
+        let ahead = RangeAhead::new(ReadAheadSettings::default(), Direction::Forward, &[], None);
+        Entries { ahead: Some(ahead), ..Entries::new(tree, &[], None) }
     }
 
     /// The next entry, which stays.
     pub(super) fn peek(&mut self) -> Result<Option<&(Vec<u8>, Vec<u8>)>> {
         while self.read.is_empty() && !self.done {
-            let Entries { cursor, upper, read, done } = self;
+            let Entries { cursor, ahead, upper, read, done } = self;
+            if let Some(ahead) = ahead {
+                ahead.advance(cursor)?;
+            }
             let more = cursor.visit_leaf(Direction::Forward, |leaf, slots| {
                 for slot in slots {
                     let mut key = Vec::new();

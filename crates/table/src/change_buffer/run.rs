@@ -152,8 +152,8 @@ impl ChangeBuffer {
         written: &mut Written,
     ) -> Result<()> {
         let mut builder = BulkBuilder::new(&self.store, segment, FILL_PERCENT, LeafFormat::Plain)?;
-        let mut newer = frozen.map(|tree| Entries::new(tree, &[], None));
-        let mut older = run.map(|tree| Entries::new(tree, &[], None));
+        let mut newer = frozen.map(Entries::all);
+        let mut older = run.map(Entries::all);
         let mut last = None;
         loop {
             let new = peek(&mut newer, frozen, &mut sweep.unreadable)?;

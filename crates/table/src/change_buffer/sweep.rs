@@ -35,6 +35,8 @@ const OLDEST: Duration = Duration::from_secs(600);
 /// Pauses after rounds that fail.
 const FIRST_REST: Duration = Duration::from_millis(200);
 const LONGEST_REST: Duration = Duration::from_secs(60);
+/// Microseconds that sweeping a byte takes, as long as no sweep has told: about what a rotating disk does.
+const UNKNOWN_SWEEP: f64 = 0.4;
 /// Longest that a commit waits.
 const LONGEST_WAIT: Duration = Duration::from_secs(2);
 
@@ -271,7 +273,8 @@ impl ChangeBuffer {
         let (swept, took) =
             (self.counts.swept_bytes.load(Ordering::Relaxed), self.counts.swept_us.load(Ordering::Relaxed));
         let share = ((backlog - gentle) as f64 / (most - gentle).max(1) as f64).min(2.0);
-        let wait = share * bytes as f64 * took as f64 / swept.max(1) as f64;
+        let us_for_a_byte = if swept == 0 { UNKNOWN_SWEEP } else { took as f64 / swept as f64 };
+        let wait = share * bytes as f64 * us_for_a_byte;
         let wait = Duration::from_micros(wait as u64).min(LONGEST_WAIT);
         self.counts.waited_us.fetch_add(wait.as_micros() as u64, Ordering::Relaxed);
         std::thread::sleep(wait);
