@@ -101,7 +101,7 @@ impl BufferPool {
         // The word must be the one that was selected, so that no use, and no other page in the frame, is missed;
         // changes made before are seen by looking again under the latch.
         let Some(guard) = self.try_exclusive_from(page, word, selected) else { return };
-        if rec_lsn.load(Ordering::SeqCst) == CLEAN && !self.frames[index].pinned.load(Ordering::Relaxed) {
+        if self.is_evictable(guard.frame()) {
             guard.evict();
             swept.evicted += 1;
             self.stats.evictions.fetch_add(1, Ordering::Relaxed);

@@ -39,7 +39,6 @@ pub(crate) use online::{
 };
 pub(crate) use references::References;
 pub(crate) use secondary::build_secondaries;
-use secondary::duplicate;
 pub(crate) use source::TreeSource;
 pub(crate) use table_builder::TableBuilder;
 

@@ -8,7 +8,7 @@ use crate::catalog::{IndexDef, LaidOut, TableDef};
 use crate::ddl::NewTrees;
 use crate::engine::Engine;
 use crate::error::{Result, TableError};
-use crate::index::entry::{describe_row, locator_of_entry, unique_prefix};
+use crate::index::entry::{duplicate_entry, locator_of_entry, unique_prefix};
 use crate::run::{EntrySource, Sorter};
 use leafline_btree::{BulkBuilder, Tree};
 use parking_lot::Mutex;
@@ -116,7 +116,8 @@ impl Jobs<'_> {
                     let mut locator = Vec::new();
                     locator_of_entry(index, key, &mut locator)?;
                     let row = self.rows.get(&locator, |row| row.map(|row| row.payload.to_vec()))?;
-                    return Err(duplicate(self.table, index, locator, &row.unwrap_or_default()));
+                    let row = row.unwrap_or_default();
+                    return Err(duplicate_entry(self.table, index, (&locator, &row), &locator));
                 }
                 last.clear();
                 last.extend_from_slice(prefix);
@@ -124,18 +125,5 @@ impl Jobs<'_> {
             tree.push(key, payload)?;
         }
         tree.finish(self.engine)
-    }
-}
-
-/// Error 1062 for the entry of a row in `index`.
-pub(super) fn duplicate(table: &TableDef, index: &IndexDef, locator: Vec<u8>, payload: &[u8]) -> TableError {
-    match describe_row(table, index, &locator, payload) {
-        Ok(entry) => TableError::DuplicateEntry {
-            entry,
-            table: table.name.clone(),
-            index: index.name.clone(),
-            locator,
-        },
-        Err(error) => error,
     }
 }

@@ -7,13 +7,14 @@
 use super::control::BuildControl;
 use super::entry_sorters::EntrySorters;
 use super::indexes::STEP;
-use super::secondary::{build_secondaries, duplicate};
+use super::secondary::build_secondaries;
 use super::source::TreeSource;
 use super::{finish_builder, new_builder};
 use crate::catalog::{IndexDef, TableDef, TableId};
 use crate::ddl::NewTrees;
 use crate::engine::Engine;
 use crate::error::{Result, TableError};
+use crate::index::entry::duplicate_entry;
 use crate::overflow::{NewRow, bytes_of, part_rows};
 use crate::run::{EntrySource, Merge, Sorter};
 use crate::trees::TreeHandle;
@@ -290,7 +291,7 @@ impl TableBuilder {
                 self.control.progress.add(STEP);
             }
             if last.as_deref() == Some(key) {
-                return Err(duplicate(table, table.clustered(), key.to_vec(), payload));
+                return Err(duplicate_entry(table, table.clustered(), (key, payload), key));
             }
             let buffer = last.get_or_insert_default();
             buffer.clear();

@@ -168,13 +168,24 @@ pub(crate) fn describe_entry(index: &IndexDef, key: &[u8], payload: &[u8]) -> Re
     Ok(values.join("-"))
 }
 
-/// The values that a row has in an index's own parts.
-pub(crate) fn describe_row(
+/// Error 1062 for a row that another, at `locator`, has a key of `index` in common with.
+pub(crate) fn duplicate_entry(
     table: &TableDef,
     index: &IndexDef,
-    key: &[u8],
-    payload: &[u8],
-) -> Result<KeyText> {
+    (key, payload): (&[u8], &[u8]),
+    locator: &[u8],
+) -> TableError {
+    match describe_row(table, index, key, payload) {
+        Ok(entry) => {
+            let (table, index, locator) = (table.name.clone(), index.name.clone(), locator.to_vec());
+            TableError::DuplicateEntry { entry, table, index, locator }
+        }
+        Err(error) => error,
+    }
+}
+
+/// The values that a row has in an index's own parts.
+fn describe_row(table: &TableDef, index: &IndexDef, key: &[u8], payload: &[u8]) -> Result<KeyText> {
     let format = &table.clustered().format;
     let value = |(position, part): (usize, &IndexPart)| -> Result<PartText> {
         let value = format.decode_beginning(key, payload, part.column)?;

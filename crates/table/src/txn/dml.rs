@@ -7,7 +7,7 @@ use super::write_set::{NOW, State};
 use crate::catalog::{IndexDef, TableDef};
 use crate::engine::Engine;
 use crate::error::{Result, TableError};
-use crate::index::entry::{Entry, describe_row, entry_of_row, row_id_of};
+use crate::index::entry::{Entry, duplicate_entry, entry_of_row, row_id_of};
 use crate::lock::LockMode;
 use crate::overflow::NewRow;
 use crate::partition::Home;
@@ -383,15 +383,7 @@ impl Transaction {
     fn duplicate(&self, table: &TableDef, index: &IndexDef, entry: &Entry, locator: Vec<u8>) -> TableError {
         // The row in the way may not be durable yet.
         self.writes.write().note_seen(self.engine.store.log_end());
-        match describe_row(table, index, &entry.key, &entry.payload) {
-            Ok(entry) => TableError::DuplicateEntry {
-                entry,
-                table: table.name.clone(),
-                index: index.name.clone(),
-                locator,
-            },
-            Err(error) => error,
-        }
+        duplicate_entry(table, index, (&entry.key, &entry.payload), &locator)
     }
 
     /// Rows and entries must fit their pages, whatever happens later.

@@ -2,10 +2,9 @@
 
 use super::apply::{BuiltTree, MOST_SUSPECTS, TreeChanges};
 use super::derive::{Derivation, SeenRow, Watched, rows_of};
-use crate::build::duplicate;
 use crate::engine::Engine;
 use crate::error::{Result, TableError};
-use crate::index::entry::locator_of_entry;
+use crate::index::entry::{duplicate_entry, locator_of_entry};
 use crate::read::{LocatorBatch, ReadView};
 use crate::run::EntrySource;
 use leafline_btree::CommitTs;
@@ -200,6 +199,6 @@ impl<'a> CatchUp<'a> {
         let mut locator = Vec::new();
         locator_of_entry(&built.index, &key, &mut locator)?;
         let row = self.derivation.row_of(tree, &locator, &self.view, &self.trees)?;
-        Ok(duplicate(&built.table, &built.index, locator, &row))
+        Ok(duplicate_entry(&built.table, &built.index, (&locator, &row), &locator))
     }
 }
