@@ -168,7 +168,9 @@ impl Tree {
         purge_before: CommitTs,
         decide: &mut dyn FnMut(Option<EntryView<'_>>) -> Change<'b>,
     ) -> Result<Modified> {
-        self.modify_leaf(reservation, key, purge_before, decide, false)
+        let one = |number: usize| (number == 0).then_some(key);
+        let mut decide = |_: usize, entry: Option<EntryView<'_>>| decide(entry);
+        Ok(self.modify_leaf(reservation, &one, purge_before, &mut decide, false)?.0)
     }
 
     /// The leaf of `key`, kept out of memory if it is there not, and taken away from all if it is there unchanged and `take` says so. The

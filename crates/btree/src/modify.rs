@@ -1,8 +1,10 @@
-//! Changing one entry: insert, replace, ghost, remove.
+//! Changing entries: insert, replace, ghost, remove.
 //!
 //! The leaf is latched exclusively, the caller decides, one record makes the change. When there is no room, ghosts
 //! and timestamps that no snapshot needs are cleared away first (in the same mini-transaction), then the leaf is
 //! split (in one of its own, with nothing latched in between) and everything is done again.
+//!
+//! Changes of neighbours can share a mini-transaction: what finding and latching a leaf costs, and a group of the log, is paid once then.
 
 use std::borrow::Cow;
 
@@ -18,8 +20,8 @@ use crate::tree::{Tree, apply};
 
 /// What came of one attempt.
 enum Attempt {
-    /// Made; true: the leaf has become so empty that a merge is worth trying.
-    Done(bool),
+    /// So many changes are made; true: the leaf has become so empty that a merge is worth trying.
+    Done(usize, bool),
     /// A page is not in memory.
     Missing(PageNo),
     /// The leaf has no room for a cell of this size.
@@ -27,6 +29,19 @@ enum Attempt {
     /// It was merged in memory alone.
     Softly,
 }
+
+/// What came of one change of a leaf that is latched.
+enum Changed {
+    /// It is made, or there was nothing to do.
+    Made,
+    /// Likewise, and the leaf has become so empty that a merge is worth trying.
+    UnderFull,
+    /// The leaf has no room for a cell of this size.
+    NoRoom(usize),
+}
+
+/// The keys of some changes, which ascend, by number; `None` behind the last.
+pub(crate) type Keys<'k> = dyn Fn(usize) -> Option<&'k [u8]> + 'k;
 
 impl Tree {
     /// Asks `decide` what to do with the entry under `key` and does it, in one mini-transaction (more when pages
@@ -42,42 +57,56 @@ impl Tree {
         purge_before: CommitTs,
         decide: &mut dyn FnMut(Option<EntryView<'_>>) -> Change<'b>,
     ) -> Result<()> {
-        match self.modify_leaf(reservation, key, purge_before, decide, true)? {
-            Modified::Done => Ok(()),
-            Modified::NotInMemory | Modified::Softly => {
+        let one = |number: usize| (number == 0).then_some(key);
+        self.modify_run(reservation, &one, purge_before, &mut |_, entry| decide(entry)).map(drop)
+    }
+
+    /// As [`modify`](Self::modify) for several keys, which ascend: those from the first on that are on its leaf and for which that has room,
+    /// in one mini-transaction. `decide` is told which of the keys it is asked about. Returns how many changes are made, at least one; the
+    /// reservation must cover all of them, and the caller should see to it that the leaf is not latched for long.
+    ///
+    /// # Errors
+    /// As `modify`. If some changes were made already the store is stopped.
+    pub fn modify_run<'b>(
+        &self,
+        reservation: &mut Reservation,
+        keys: &Keys<'_>,
+        purge_before: CommitTs,
+        decide: &mut dyn FnMut(usize, Option<EntryView<'_>>) -> Change<'b>,
+    ) -> Result<usize> {
+        match self.modify_leaf(reservation, keys, purge_before, decide, true)? {
+            (Modified::Done, made) => Ok(made),
+            (Modified::NotInMemory | Modified::Softly, _) => {
                 let fault = NodeFault("a change of a leaf that lacks what is kept elsewhere");
                 Err(BtreeError::corrupt(self.root(), fault))
             }
         }
     }
 
-    /// As [`modify`](Self::modify); a leaf that is not in memory is read in only if `read` says so.
+    /// As [`modify_run`](Self::modify_run); a leaf that is not in memory is read in only if `read` says so.
     pub(crate) fn modify_leaf<'b>(
         &self,
         reservation: &mut Reservation,
-        key: &[u8],
+        keys: &Keys<'_>,
         purge_before: CommitTs,
-        decide: &mut dyn FnMut(Option<EntryView<'_>>) -> Change<'b>,
+        decide: &mut dyn FnMut(usize, Option<EntryView<'_>>) -> Change<'b>,
         read: bool,
-    ) -> Result<Modified> {
-        let limit = self.max_key_len();
-        if key.len() > limit {
-            return Err(BtreeError::KeyTooLong { len: key.len(), limit });
-        }
+    ) -> Result<(Modified, usize)> {
+        let Some(first) = keys(0) else { return Ok((Modified::Done, 0)) };
         let mut faults = Faults::default();
         loop {
-            match self.try_modify(reservation, key, purge_before, decide)? {
-                Attempt::Done(under_full) => {
-                    if under_full {
-                        self.merge(reservation, key, 0)?;
+            match self.try_modify(reservation, keys, purge_before, decide)? {
+                Attempt::Done(made, under_full) => {
+                    if let (true, Some(last)) = (under_full, keys(made.saturating_sub(1))) {
+                        self.merge(reservation, last, 0)?;
                     }
-                    return Ok(Modified::Done);
+                    return Ok((Modified::Done, made));
                 }
-                Attempt::Softly => return Ok(Modified::Softly),
+                Attempt::Softly => return Ok((Modified::Softly, 0)),
                 // Its caller looks whether this is the leaf.
-                Attempt::Missing(_) if !read => return Ok(Modified::NotInMemory),
+                Attempt::Missing(_) if !read => return Ok((Modified::NotInMemory, 0)),
                 Attempt::Missing(page) => faults.fault_in(self, page)?,
-                Attempt::NoRoom(cell_len) => self.split(reservation, key, 0, cell_len)?,
+                Attempt::NoRoom(cell_len) => self.split(reservation, first, 0, cell_len)?,
             }
         }
     }
@@ -85,12 +114,14 @@ impl Tree {
     fn try_modify<'b>(
         &self,
         reservation: &mut Reservation,
-        key: &[u8],
+        keys: &Keys<'_>,
         purge_before: CommitTs,
-        decide: &mut dyn FnMut(Option<EntryView<'_>>) -> Change<'b>,
+        decide: &mut dyn FnMut(usize, Option<EntryView<'_>>) -> Change<'b>,
     ) -> Result<Attempt> {
+        let Some(first) = keys(0) else { return Ok(Attempt::Done(0, false)) };
+        self.check_key(first)?;
         let mut mini = self.store().begin(reservation, 0)?;
-        let latched = match self.latch(&mut mini, key, 0)? {
+        let latched = match self.latch(&mut mini, first, 0)? {
             Latched::Page(latched) => latched,
             Latched::Missing(page) => return Ok(Attempt::Missing(page)),
             Latched::NoSuchLevel => return Err(self.no_leaf_level()),
@@ -99,17 +130,52 @@ impl Tree {
         if page::is_soft(mini.page(latched)) {
             return Ok(Attempt::Softly);
         }
+        let (mut made, mut under_full) = (0, false);
+        while let Some(key) = keys(made) {
+            if made > 0 && !Node::open(mini.page(latched)).on(page)?.covers(key) {
+                break;
+            }
+            let number = made;
+            let mut decide = |entry: Option<EntryView<'_>>| decide(number, entry);
+            match self.change(&mut mini, latched, key, purge_before, &mut decide)? {
+                Changed::Made => made += 1,
+                Changed::UnderFull => {
+                    (made, under_full) = (made + 1, true);
+                    break;
+                }
+                Changed::NoRoom(room) if made == 0 => {
+                    // It may have been settled.
+                    mini.commit();
+                    return Ok(Attempt::NoRoom(room));
+                }
+                Changed::NoRoom(_) => break,
+            }
+        }
+        mini.commit();
+        Ok(Attempt::Done(made, under_full))
+    }
+
+    /// Makes one change of a leaf.
+    fn change<'b>(
+        &self,
+        mini: &mut MiniTransaction<'_>,
+        latched: PageSlot,
+        key: &[u8],
+        purge_before: CommitTs,
+        decide: &mut dyn FnMut(Option<EntryView<'_>>) -> Change<'b>,
+    ) -> Result<Changed> {
+        self.check_key(key)?;
+        let page = mini.page_no(latched);
         let leaf = Node::open(mini.page(latched)).on(page)?;
         let (slot, found) = leaf.lower_bound(key).on(page)?;
         let mut unpacked = Vec::new();
         let old = if found { Some(leaf.entry(slot, &mut unpacked).on(page)?) } else { None };
         let (flags, commit_ts, payload) = match (decide(old), old) {
-            (Change::Keep, _) | (Change::Remove, None) => return Ok(Attempt::Done(false)),
+            (Change::Keep, _) | (Change::Remove, None) => return Ok(Changed::Made),
             (Change::Remove, Some(_)) => {
-                apply(&mut mini, latched, &Record::leaf_remove(slot))?;
+                apply(mini, latched, &Record::leaf_remove(slot))?;
                 let merge = policy::try_merge(&Node::open(mini.page(latched)).on(page)?);
-                mini.commit();
-                return Ok(Attempt::Done(merge));
+                return Ok(if merge { Changed::UnderFull } else { Changed::Made });
             }
             (Change::Put { payload, ts, has_previous }, _) => {
                 self.check_entry(key, &payload)?;
@@ -124,23 +190,25 @@ impl Tree {
         };
         let entry = EntryView { flags, commit_ts, payload: &payload };
         if let Some(records) = ChangeRecords::of(&leaf, key, (slot, found), entry).on(page)? {
-            records.apply(&mut mini, latched)?;
-            mini.commit();
-            return Ok(Attempt::Done(false));
+            records.apply(mini, latched)?;
+            return Ok(Changed::Made);
         }
         if settle_gain(&leaf, purge_before).on(page)? >= policy::worth_settling(&leaf) {
-            apply(&mut mini, latched, &Record::leaf_settle(purge_before))?;
+            apply(mini, latched, &Record::leaf_settle(purge_before))?;
             let leaf = Node::open(mini.page(latched)).on(page)?;
             let found = leaf.lower_bound(key).on(page)?;
-            let records = ChangeRecords::of(&leaf, key, found, entry).on(page)?;
-            if let Some(records) = &records {
-                records.apply(&mut mini, latched)?;
+            if let Some(records) = ChangeRecords::of(&leaf, key, found, entry).on(page)? {
+                records.apply(mini, latched)?;
+                return Ok(Changed::Made);
             }
-            let room = room_needed(&Node::open(mini.page(latched)).on(page)?, key, entry).on(page)?;
-            mini.commit();
-            return Ok(if records.is_some() { Attempt::Done(false) } else { Attempt::NoRoom(room) });
         }
-        Ok(Attempt::NoRoom(room_needed(&leaf, key, entry).on(page)?))
+        let leaf = Node::open(mini.page(latched)).on(page)?;
+        Ok(Changed::NoRoom(room_needed(&leaf, key, entry).on(page)?))
+    }
+
+    fn check_key(&self, key: &[u8]) -> Result<()> {
+        let (len, limit) = (key.len(), self.max_key_len());
+        if len > limit { Err(BtreeError::KeyTooLong { len, limit }) } else { Ok(()) }
     }
 
     fn check_entry(&self, key: &[u8], payload: &[u8]) -> Result<()> {

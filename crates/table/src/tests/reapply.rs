@@ -73,7 +73,7 @@ impl Applying<'_> {
         let applier = Applier { versions, change_buffer, bufferable, purge_before: CommitTs(0) };
         let (pages, log) = change_buffer.worst_case(tree, op);
         let mut reservation = store.reserve(pages, log).unwrap();
-        applier.apply(tree, op, ts, &mut reservation).unwrap();
+        applier.apply(tree, std::slice::from_ref(op), ts, &mut reservation).unwrap();
     }
 }
 

@@ -1,5 +1,7 @@
 //! Applying operations to trees: one function for commits, one for recovery.
 //!
+//! Operations on one leaf are made in one mini-transaction: so recovery finds either all of these or none, which is nothing it would rely upon.
+//!
 //! A commit replaces rows and marks deletions as ghosts, and saves what it replaces before the page changes.
 //! Recovery applies a commit whose end record is missing again, on pages that hold any part of it: it skips what
 //! is there already (the entry carries the commit's timestamp or a later one), saves nothing, and removes what the
@@ -26,17 +28,50 @@ pub(crate) struct Applier<'a> {
     pub(crate) purge_before: CommitTs,
 }
 
+/// Most operations that are made together, under one latch: few in tests, which are to look at what is between.
+const MOST_OPS: usize = if cfg!(test) { 2 } else { 64 };
+/// Most bytes of their keys and payloads, unless it is one operation.
+const MOST_BYTES: usize = if cfg!(test) { 512 } else { 8 << 10 };
+/// Log bytes that operations which are made together take beyond the worst case of one of them.
+pub(crate) const MORE_LOG_BYTES: usize = MOST_BYTES + MOST_OPS * 64;
+
+/// The operations from the first of `ops` on that may be made together: on one tree, and not many.
+pub(crate) fn together(ops: &[Op]) -> &[Op] {
+    let Some(first) = ops.first() else { return ops };
+    let mut bytes = 0;
+    let fits = |op: &&Op| {
+        bytes += op.key().len() + op.payload_len();
+        op.tree() == first.tree() && bytes <= MOST_BYTES
+    };
+    let count = ops.iter().take(MOST_OPS).take_while(fits).count();
+    &ops[..count.max(1)]
+}
+
 impl Applier<'_> {
-    /// Makes the change of `op` for the commit at `ts`, which has the row locked. Whether it was buffered.
+    /// Makes the changes of the first of `ops`, which ascend by key, for the commit at `ts`, which has the rows locked: as many as are on
+    /// one leaf, at least one. How many, and whether they were buffered.
     pub(crate) fn apply(
         &self,
         tree: &Tree,
-        op: &Op,
+        ops: &[Op],
         ts: CommitTs,
         reservation: &mut Reservation,
-    ) -> Result<bool> {
-        let key = op.key();
-        let save = |table: TableId, entry: Option<EntryView<'_>>| match entry {
+    ) -> Result<(usize, bool)> {
+        let Some(first) = ops.first() else { return Ok((0, false)) };
+        if self.bufferable.contains(&first.tree()) {
+            let mut decide = |entry: Option<EntryView<'_>>| self.decide(first, ts, entry);
+            return Ok((1, self.change_buffer.apply(tree, first, ts, reservation, &mut decide)?));
+        }
+        let key = |number: usize| ops.get(number).map(Op::key);
+        let made = tree.modify_run(reservation, &key, self.purge_before, &mut |number, entry| {
+            ops.get(number).map_or(Change::Keep, |op| self.decide(op, ts, entry))
+        })?;
+        Ok((made, false))
+    }
+
+    /// The change of `op`, whose entry is this so far. What it replaces of a row is saved.
+    fn decide<'o>(&self, op: &'o Op, ts: CommitTs, entry: Option<EntryView<'_>>) -> Change<'o> {
+        let save = |table: TableId, key: &[u8]| match entry {
             None => false,
             Some(entry) => {
                 let payload = (!entry.is_ghost()).then_some(entry.payload);
@@ -45,13 +80,13 @@ impl Applier<'_> {
                 true
             }
         };
-        let mut decide = |entry: Option<EntryView<'_>>| match op {
-            Op::PutRow { table, payload, .. } => {
-                let has_previous = save(*table, entry);
+        match op {
+            Op::PutRow { table, key, payload, .. } => {
+                let has_previous = save(*table, key);
                 Change::Put { payload: Cow::Borrowed(payload), ts, has_previous }
             }
-            Op::DeleteRow { table, .. } => {
-                let has_previous = save(*table, entry);
+            Op::DeleteRow { table, key, .. } => {
+                let has_previous = save(*table, key);
                 Change::Ghost { ts, has_previous, keep_payload: false }
             }
             // What was there before, the row says; and where there was nothing, nobody need ask it.
@@ -59,12 +94,7 @@ impl Applier<'_> {
                 Change::Put { payload: Cow::Borrowed(payload), ts, has_previous: entry.is_some() }
             }
             Op::DropEntry { .. } => Change::Ghost { ts, has_previous: entry.is_some(), keep_payload: false },
-        };
-        if self.bufferable.contains(&op.tree()) {
-            return self.change_buffer.apply(tree, op, ts, reservation, &mut decide);
         }
-        tree.modify(reservation, key, self.purge_before, &mut decide)?;
-        Ok(false)
     }
 }
 

@@ -20,7 +20,7 @@
 //! (early lock release; Johnson et al., VLDB 2010). Whoever gets them appends behind it, and is durable after it.
 
 use super::Transaction;
-use super::apply::Applier;
+use super::apply::{Applier, together};
 use super::large::commit_by_reference;
 use super::op::{COMMIT_RECORD, CommitRecord, CounterChange, END_RECORD, END_RECORD_BYTES, Op, encode_end};
 use super::splits::SplitEstimate;
@@ -33,7 +33,7 @@ use crate::index::entry::entry_of_row;
 use crate::memory::{MemoryAccount, Terms};
 use crate::run::Sorter;
 use crate::trees::TreeHandle;
-use leafline_btree::{CommitTs, Tree};
+use leafline_btree::{CommitTs, Direction, Tree};
 use leafline_storage::{Lsn, PageNo, Reservation, SegmentId, StorageError};
 use parking_lot::RwLockWriteGuard;
 use std::collections::{BTreeMap, BTreeSet};
@@ -172,14 +172,20 @@ fn append_and_apply(
     engine.observe();
     let applier = plan.applier(engine, purge_before);
     let mut ghosts = Vec::new();
-    for op in &record.ops {
-        engine.make_room_for(op);
-        let buffered = applier.apply(plan.tree(op)?, op, ts, reservation)?;
-        engine.changes.note(op, ts);
-        // Of a buffered one, who merges it takes care.
-        if !buffered && matches!(op, Op::DeleteRow { .. } | Op::DropEntry { .. }) {
-            ghosts.push((op.tree(), op.key()));
+    let mut left = &record.ops[..];
+    while let Some(first) = left.first() {
+        let run = together(left);
+        engine.make_room_for(run);
+        let (made, buffered) = applier.apply(plan.tree(first)?, run, ts, reservation)?;
+        let (done, rest) = left.split_at(made);
+        for op in done {
+            engine.changes.note(op, ts);
+            // Of a buffered one, who merges it takes care.
+            if !buffered && matches!(op, Op::DeleteRow { .. } | Op::DropEntry { .. }) {
+                ghosts.push((op.tree(), op.key()));
+            }
         }
+        left = rest;
         engine.observe();
     }
     engine.store.append_logical(reservation, END_RECORD, &encode_end(ts))?;
@@ -366,15 +372,23 @@ fn read_in(engine: &Engine, plan: &CommitPlan, ops: &[Op]) -> Result<Vec<PageNo>
     let mut missing = Vec::new();
     let mut pages = Vec::new();
     let mut leaves = Vec::with_capacity(ops.len());
-    for op in ops {
-        let page = plan.tree(op)?.leaf_of(op.key())?;
-        leaves.push(page);
-        let is_missing = pages.last() != Some(&page) && !engine.store.is_resident(page);
-        if is_missing && plan.may_buffer(engine, op) {
-            engine.change_buffer.read_in(op)?;
-        } else if is_missing && pages.len() < most {
-            pages.push(page);
-            missing.push(op);
+    for group in ops.chunk_by(|a, b| a.tree() == b.tree()) {
+        let Some(first) = group.first() else { continue };
+        let keys = group.iter().map(|op| Some(op.key()));
+        let found = plan.tree(first)?.find_leaves(Direction::Forward, keys)?;
+        for (op, leaf) in group.iter().zip(&found) {
+            let page = leaf.page();
+            let is_known = leaves.last() == Some(&page) && !plan.bufferable.contains(&op.tree());
+            leaves.push(page);
+            if is_known || engine.store.is_resident(page) {
+                continue;
+            }
+            if plan.may_buffer(engine, op) {
+                engine.change_buffer.read_in(op)?;
+            } else if pages.last() != Some(&page) && pages.len() < most {
+                pages.push(page);
+                missing.push(op);
+            }
         }
     }
     if pages.len() > 1 {

@@ -10,10 +10,11 @@
 //!   beyond that is added when log is renewed, or comes out of the margin that all large commits share;
 //! - a piece of log that was granted once can be granted again, because nothing of the commit holds the log back while it
 //!   waits. It waits with the rows locked, but without any latch, and without any log reserved;
-//! - before each operation its worst case, and a progress record, are reserved.
+//! - before operations that are made together their worst case, and a progress record, are reserved.
 //!
 //! Pages are not read in beforehand, as there may be more than memory holds: one that cannot be read stops the store.
 
+use super::apply::{MORE_LOG_BYTES, together};
 use super::commit::CommitPlan;
 use super::op::{CommitRecord, END_RECORD, Op, encode_end};
 use super::op_run::{
@@ -112,7 +113,7 @@ fn write_run(engine: &Engine, plan: &CommitPlan, source: &mut dyn EntrySource) -
     Ok(Written { run: OpRun::new(writer.finish()?, number), pages, worst_log })
 }
 
-/// What one operation on a tree can need.
+/// What operations on a tree that are made together can need: one of them in the worst case.
 #[derive(Clone, Copy, Default)]
 struct WorstCase {
     pages: usize,
@@ -123,7 +124,8 @@ fn worst_case(tree: &Tree) -> WorstCase {
     let key = tree.max_key_len();
     let (pages, entry) = (tree.worst_case_pages(), tree.max_entry_len());
     // Handing a page out is logged, too.
-    WorstCase { pages, log: tree.worst_case_log(key, entry - key) + (pages + 2) * BRANCH_OVERHEAD }
+    let log = tree.worst_case_log(key, entry - key) + (pages + 2) * BRANCH_OVERHEAD;
+    WorstCase { pages, log: log + MORE_LOG_BYTES }
 }
 
 /// Everything from the commit record to the end record; returns the end of either. The caller poisons the store if this
@@ -158,15 +160,21 @@ fn append_and_apply(
         recovery: false,
     };
     let mut tree_of = |op: &Op| plan.tree(op).map(|tree| Some(tree.clone()));
-    applying.run(RunPosition::default(), reservation, &mut tree_of, &mut |tree, op, reservation| {
-        engine.make_room_for(op);
-        let buffered = applier.apply(tree, op, ts, reservation)?;
-        engine.changes.note(op, ts);
-        if !buffered && matches!(op, Op::DeleteRow { .. } | Op::DropEntry { .. }) {
-            engine.ghosts.add(ts, std::iter::once((op.tree(), op.key())));
+    applying.run(RunPosition::default(), reservation, &mut tree_of, &mut |tree, ops, reservation| {
+        engine.make_room_for(ops);
+        let (made, buffered) = applier.apply(tree, ops, ts, reservation)?;
+        let mut ghosts = Vec::new();
+        for op in ops.iter().take(made) {
+            engine.changes.note(op, ts);
+            if !buffered && matches!(op, Op::DeleteRow { .. } | Op::DropEntry { .. }) {
+                ghosts.push((op.tree(), op.key()));
+            }
+        }
+        if !ghosts.is_empty() {
+            engine.ghosts.add(ts, ghosts.into_iter());
         }
         engine.observe();
-        Ok(())
+        Ok(made)
     })?;
     let end = engine.store.append_logical(reservation, END_RECORD, &encode_end(ts))?.end;
     publish(ts)?;
@@ -190,12 +198,14 @@ pub(crate) fn finish_commit_by_reference(
 ) -> Result<()> {
     let mut reservation = store.reserve(0, 2 * PROGRESS_LOG_BYTES)?;
     let applying = Applying { store, clock, run, ts, piece, recovery: true };
-    applying.run(from, &mut reservation, tree_of, &mut |tree, op, reservation| {
+    applying.run(from, &mut reservation, tree_of, &mut |tree, ops, reservation| {
+        let Some(op) = ops.first() else { return Ok(0) };
         quarantine.apply_or_keep(op, ts, Some(run.name()), &mut || {
             super::apply::reapply(change_buffer, tree, op, ts, reservation)
         })?;
         // Before a progress record passes it.
-        quarantine.save()
+        quarantine.save()?;
+        Ok(1)
     })?;
     store.append_logical(&mut reservation, END_RECORD, &encode_end(ts))?;
     Ok(())
@@ -213,7 +223,8 @@ struct Applying<'a> {
     recovery: bool,
 }
 
-type Change<'a> = dyn FnMut(&Tree, &Op, &mut Reservation) -> Result<()> + 'a;
+/// Makes the first of some changes of a tree, and as many of the others as it likes; how many.
+type Change<'a> = dyn FnMut(&Tree, &[Op], &mut Reservation) -> Result<usize> + 'a;
 
 impl Applying<'_> {
     /// Makes every change from `from` on. At the end an end record is still reserved.
@@ -231,7 +242,9 @@ impl Applying<'_> {
         while let Some(block) = reader.next_block()? {
             self.read_ahead(&block.ops, tree_of)?;
             let mut position = block.first;
-            for op in &block.ops {
+            let mut left = &block.ops[..];
+            while let Some(op) = left.first() {
+                let mut made = 1;
                 if current.as_ref().is_none_or(|(id, _)| *id != op.tree()) {
                     let tree = tree_of(op)?;
                     worst = tree.as_ref().map_or(worst, worst_case);
@@ -246,9 +259,10 @@ impl Applying<'_> {
                         self.renew(worst, reservation)?;
                         said = self.store.log_end();
                     }
-                    change(tree, op, reservation)?;
+                    made = change(tree, together(left), reservation)?.clamp(1, left.len());
                 }
-                position.entries += 1;
+                position.entries += made as u32;
+                left = &left[made..];
             }
         }
         Ok(())

@@ -7,7 +7,7 @@
 //! 5. if they cannot be written: give up the oldest snapshot, and begin again. Who reads at it gets an error; who writes
 //!    never does. What the next snapshot needs, that is what running commits replace, stays in memory whatever it takes.
 //!
-//! Asked for with no latch held, before each operation of a commit is applied: how much one saves is known only then, and a commit
+//! Asked for with no latch held, before operations of a commit are applied: how much one saves is known only then, and a commit
 //! may save more than there is memory.
 
 use super::op::Op;
@@ -22,10 +22,11 @@ const HISTORY_OVERHEAD: u64 = 64;
 const TOO_MANY_RUNS: u64 = 32;
 
 impl Engine {
-    /// Makes sure, as far as can be, that what applying an operation saves finds memory. The caller holds no latch.
-    pub(crate) fn make_room_for(&self, op: &Op) {
-        // What it replaces is taken for as large as what it puts there.
-        let bytes = (op.key().len() + op.payload_len()) as u64 + HISTORY_OVERHEAD;
+    /// Makes sure, as far as can be, that what applying operations saves finds memory. The caller holds no latch.
+    pub(crate) fn make_room_for(&self, ops: &[Op]) {
+        // What one replaces is taken for as large as what it puts there.
+        let bytes = |op: &Op| (op.key().len() + op.payload_len()) as u64 + HISTORY_OVERHEAD;
+        let bytes = ops.iter().map(bytes).sum();
         if !self.history.fits(bytes) {
             self.make_more_room(bytes);
         }
