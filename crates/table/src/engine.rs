@@ -43,7 +43,7 @@ use std::time::Duration;
 pub struct EngineOptions {
     /// The store underneath.
     pub store: StoreOptions,
-    /// Most bytes of memory the writes of one transaction may take before they go to files. `None`: an eighth of the buffer
+    /// Most bytes of memory the writes of one transaction may take before they go to files. `None`: a quarter of the buffer
     /// pool, which they are borrowed from, but not less than 1 MiB nor more than 256 MiB.
     pub transaction_memory_bytes: Option<u64>,
     /// Most bytes of memory the sorts of a bulk load or index build may take before they go to files.

@@ -86,6 +86,6 @@ pub use read::{
 };
 pub use repair::{LostRange, Rescue, SalvageReport, TableRepair};
 pub use txn::{
-    CommitOutcome, InsertOutcome, Isolation, KeySearch, Locked, LockedRow, Mark, RegisteredSnapshot,
-    RowLocker, Snapshot, StatementMark, Transaction, TxnMode,
+    CommitOutcome, InsertOutcome, Isolation, KeySearch, Locked, LockedRow, LookedUp, Mark,
+    RegisteredSnapshot, RowLocker, Snapshot, StatementMark, Transaction, TxnMode,
 };

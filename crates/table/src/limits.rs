@@ -15,7 +15,7 @@ const LEAST_LOCKS: u64 = 1 << 16;
 
 /// The writes of one transaction, and then the operations of its commit, may take this part of what the buffer pool has, in
 /// memory.
-const WRITE_SET_SHARE: u64 = 8;
+const WRITE_SET_SHARE: u64 = 4;
 /// However small the pool is.
 const LEAST_WRITE_SET: u64 = 1 << 20;
 /// However large it is: one would notice how long it takes to write more than that to a file.

@@ -25,6 +25,7 @@ pub(crate) fn clustered_entry(table: &TableDef, row: &[Value], row_id: u64) -> R
     let hidden = [Value::UInt(row_id)];
     let hidden = if clustered.hidden_row_id { &hidden[..] } else { &[] };
     clustered.format.encode_key(row, hidden, &mut entry.key)?;
+    entry.payload.reserve_exact(clustered.format.payload_len(row));
     clustered.format.encode_payload(row, &mut entry.payload)?;
     Ok(entry)
 }

@@ -45,6 +45,17 @@ pub enum LockedRow {
     Skipped,
 }
 
+/// What is under a key that was locked.
+#[derive(Clone, PartialEq, Debug)]
+pub enum LookedUp {
+    /// No row.
+    Nothing,
+    /// These are its columns, as the statement's view shows them.
+    Row(Vec<Value>),
+    /// Something that the statement's view does not show.
+    Changed,
+}
+
 /// Locks rows for one statement of a transaction.
 #[derive(Clone, Debug)]
 pub struct RowLocker {
@@ -130,6 +141,32 @@ impl RowLocker {
         match self.locks.lock(table.id, table.id.0, key, strength, limits) {
             Err(LockError::WouldWait) if wait == LockWait::SkipLocked => Ok(()),
             result => Ok(result.map(drop)?),
+        }
+    }
+
+    /// Locks the clustered key of a table without partitions for a change and reads what is there, in one: for a statement that has written nothing yet. Where there is
+    /// no row the lock is given back, unless absent keys are [locked, too](Self::locks_absent).
+    ///
+    /// # Errors
+    /// As [`lock`](Self::lock), but for `WriteConflict`.
+    pub fn look_up(&self, table: &Arc<TableDef>, key: &[u8]) -> Result<LookedUp> {
+        let present = Present { engine: &self.engine, snapshot: &self.snapshot, writes: &self.writes };
+        let written = self.writes.read().row(table.id, key, NOW)?;
+        if let Some(state) = written {
+            // Locked since it was written.
+            let row = state.map(|payload| present.values(table, key, &payload)).transpose()?;
+            return Ok(row.map_or(LookedUp::Nothing, LookedUp::Row));
+        }
+        let lock = self.locks.lock(table.id, table.id.0, key, LockStrength::Update, Some(&self.limits))?;
+        match check_clustered(&self.engine, table, key, &self.snapshot)? {
+            Probe::Present(payload) => Ok(LookedUp::Row(present.values(table, key, &payload)?)),
+            Probe::Absent => {
+                if !self.locks_absent {
+                    self.unlock(Locked { row: LockedRow::Gone, lock: Some(lock) });
+                }
+                Ok(LookedUp::Nothing)
+            }
+            Probe::PresentUnseen(_) | Probe::DeletedUnseen => Ok(LookedUp::Changed),
         }
     }
 

@@ -34,7 +34,7 @@ pub(crate) use commit::{CommitPlan, commit_plan};
 pub use dml::InsertOutcome;
 pub(crate) use dml::{asks_for_number, auto_increment_value, new_auto_increment};
 pub use key_search::KeySearch;
-pub use locking::{Locked, LockedRow, RowLocker};
+pub use locking::{Locked, LockedRow, LookedUp, RowLocker};
 pub use snapshot::Snapshot;
 pub use write_set::Mark;
 

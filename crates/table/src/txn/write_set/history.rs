@@ -58,18 +58,37 @@ pub(super) enum Base {
 #[derive(Debug)]
 pub(super) struct KeyWrites {
     pub(super) base: Base,
-    /// In ascending sequence number.
-    pub(super) writes: Vec<(u64, State)>,
+    /// In ascending sequence number, all but the last: most keys are written once.
+    earlier: Vec<(u64, State)>,
+    last: Option<(u64, State)>,
 }
 
 impl KeyWrites {
     pub(super) fn new(base: Base) -> KeyWrites {
-        // Most keys are written once.
-        KeyWrites { base, writes: Vec::with_capacity(1) }
+        KeyWrites { base, earlier: Vec::new(), last: None }
+    }
+
+    /// Adds one that is later than all.
+    pub(super) fn push(&mut self, seq: u64, state: State) {
+        self.earlier.extend(self.last.replace((seq, state)));
+    }
+
+    /// In ascending sequence number.
+    pub(super) fn iter(&self) -> impl DoubleEndedIterator<Item = &(u64, State)> {
+        self.earlier.iter().chain(&self.last)
+    }
+
+    /// Forgets what was rolled back. Whether anything is left.
+    pub(super) fn prune(&mut self, aborted: &Aborted) -> bool {
+        self.earlier.retain(|(seq, _)| !aborted.contains(*seq));
+        if self.last.as_ref().is_none_or(|(seq, _)| aborted.contains(*seq)) {
+            self.last = self.earlier.pop();
+        }
+        self.last.is_some()
     }
 
     pub(super) fn newest(&self, as_of: u64, aborted: &Aborted) -> Option<&State> {
-        let found = self.writes.iter().rev().find(|(seq, _)| *seq < as_of && !aborted.contains(*seq));
+        let found = self.iter().rev().find(|(seq, _)| *seq < as_of && !aborted.contains(*seq));
         found.map(|(_, state)| state)
     }
 
@@ -81,7 +100,7 @@ impl KeyWrites {
             Base::Is(base) => encode_base(Some(base.as_deref()), out),
         }
         let before = out.len();
-        for (seq, state) in self.writes.iter().filter(|(seq, _)| !aborted.contains(*seq)) {
+        for (seq, state) in self.iter().filter(|(seq, _)| !aborted.contains(*seq)) {
             encode_write(*seq, state.as_deref(), out);
         }
         out.len() > before
@@ -206,7 +225,9 @@ mod tests {
     use super::*;
 
     fn writes(base: Base, writes: &[(u64, Option<&[u8]>)]) -> KeyWrites {
-        KeyWrites { base, writes: writes.iter().map(|&(seq, state)| (seq, state.map(Into::into))).collect() }
+        let mut of_key = KeyWrites::new(base);
+        writes.iter().for_each(|&(seq, state)| of_key.push(seq, state.map(Into::into)));
+        of_key
     }
 
     fn encode(writes: &KeyWrites, aborted: &Aborted) -> Vec<u8> {

@@ -9,6 +9,7 @@
 //! written, and runs of nothing else are removed at once.
 
 use super::history::{Aborted, Base, Encoded, KeyWrites, combine};
+use super::key_map::{Iter, KeyMap};
 use super::{NOW, State};
 use crate::catalog::IndexDef;
 use crate::error::{Result, TableError};
@@ -16,16 +17,15 @@ use crate::index::entry::unique_prefix;
 use crate::run::{EntrySource, IndexedRun, IndexedRunWriter, Merge};
 use leafline_storage::{Env, StorageError};
 use std::cmp::Ordering;
-use std::collections::{BTreeMap, btree_map};
 use std::sync::Arc;
 
 /// Runs of one level that are merged into one; few in tests, which are to see merges.
 const FAN_IN: usize = if cfg!(test) { 3 } else { 16 };
 
-/// Bytes a key costs in memory beyond itself, and a write beyond its payload: tree nodes, vectors, reference counts and what
+/// Bytes a key costs in memory beyond itself, and a write beyond its payload: places in chunks, vectors, reference counts and what
 /// the allocator adds, roughly.
-const KEY_OVERHEAD: u64 = 160;
-const WRITE_OVERHEAD: u64 = 64;
+const KEY_OVERHEAD: u64 = 144;
+const WRITE_OVERHEAD: u64 = 48;
 
 /// A run, and what is known of it.
 #[derive(Debug)]
@@ -77,7 +77,7 @@ fn unique_parts<'a>(unique: Option<&IndexDef>, key: &'a [u8]) -> Result<Option<&
 /// Writes to the keys of one index.
 #[derive(Debug)]
 pub(super) struct Layers {
-    pub(super) memory: BTreeMap<Vec<u8>, KeyWrites>,
+    pub(super) memory: KeyMap<KeyWrites>,
     /// Bytes of them, roughly.
     bytes: u64,
     /// The first sequence number in memory.
@@ -90,7 +90,7 @@ pub(super) struct Layers {
 
 impl Default for Layers {
     fn default() -> Layers {
-        Layers { memory: BTreeMap::new(), bytes: 0, first: NOW, unique: None, runs: Vec::new() }
+        Layers { memory: KeyMap::default(), bytes: 0, first: NOW, unique: None, runs: Vec::new() }
     }
 }
 
@@ -167,34 +167,39 @@ impl Layers {
         after: State,
         aborted: &Aborted,
     ) -> Result<State> {
-        let before = match self.newest(key, NOW, aborted)? {
-            Some(before) => before,
-            None => {
-                let size = base.as_ref().map_or(0, |base| base.len() as u64);
-                if let Some(old) = self.memory.insert(key.to_vec(), KeyWrites::new(Base::Is(base.clone()))) {
-                    self.bytes -= size_of_key(key, &old);
-                }
-                self.bytes += KEY_OVERHEAD + key.len() as u64 + size;
-                base
-            }
+        let earlier = match self.runs.is_empty() {
+            true => None,
+            false => self.newest(key, NOW, aborted)?,
         };
+        if earlier.is_none() {
+            let (writes, is_new) = self.memory.get_or_insert(key, || KeyWrites::new(Base::Is(None)));
+            let newest = (!is_new).then(|| writes.newest(NOW, aborted).cloned()).flatten();
+            let before = newest.unwrap_or_else(|| {
+                if !is_new {
+                    self.bytes -= size_of_key(key, writes);
+                }
+                *writes = KeyWrites::new(Base::Is(base.clone()));
+                self.bytes += size_of_key(key, writes);
+                base
+            });
+            self.first = self.first.min(seq);
+            self.bytes += size_of_write(&after);
+            writes.push(seq, after);
+            return Ok(before);
+        }
         self.push(key, seq, after);
-        Ok(before)
+        Ok(earlier.flatten())
     }
 
     /// Adds a write whatever was before it.
     pub(super) fn push(&mut self, key: &[u8], seq: u64, state: State) {
         self.first = self.first.min(seq);
         self.bytes += size_of_write(&state);
-        match self.memory.get_mut(key) {
-            Some(writes) => writes.writes.push((seq, state)),
-            None => {
-                let mut writes = KeyWrites::new(Base::Below);
-                writes.writes.push((seq, state));
-                self.bytes += KEY_OVERHEAD + key.len() as u64;
-                self.memory.insert(key.to_vec(), writes);
-            }
+        let (writes, is_new) = self.memory.get_or_insert(key, || KeyWrites::new(Base::Below));
+        if is_new {
+            self.bytes += KEY_OVERHEAD + key.len() as u64;
         }
+        writes.push(seq, state);
     }
 
     /// All writes from `seq` on were rolled back: forgets the layers that have no others.
@@ -214,12 +219,9 @@ impl Layers {
 
     /// Forgets what was rolled back and is in memory.
     pub(super) fn prune(&mut self, aborted: &Aborted) {
-        self.memory.retain(|_, writes| {
-            writes.writes.retain(|(seq, _)| !aborted.contains(*seq));
-            !writes.writes.is_empty()
-        });
+        self.memory.retain(|writes| writes.prune(aborted));
         self.bytes = self.memory.iter().map(|(key, writes)| size_of_key(key, writes)).sum();
-        let seqs = self.memory.values().flat_map(|writes| &writes.writes).map(|(seq, _)| *seq);
+        let seqs = self.memory.iter().flat_map(|(_, writes)| writes.iter()).map(|(seq, _)| *seq);
         self.first = seqs.min().unwrap_or(NOW);
     }
 
@@ -230,7 +232,7 @@ impl Layers {
         }
         let mut writer = spill.writer(self.memory.len() as u64)?;
         let mut payload = Vec::new();
-        for (key, writes) in &self.memory {
+        for (key, writes) in self.memory.iter() {
             payload.clear();
             if writes.encode(aborted, &mut payload) {
                 spill.push(&mut writer, self.unique.as_deref(), key, &payload)?;
@@ -272,7 +274,7 @@ impl Layers {
     }
 
     /// What is in memory, in key order.
-    pub(super) fn memory(&self) -> btree_map::Iter<'_, Vec<u8>, KeyWrites> {
+    pub(super) fn memory(&self) -> Iter<'_, KeyWrites> {
         self.memory.iter()
     }
 
@@ -346,7 +348,7 @@ fn size_of_key(key: &[u8], writes: &KeyWrites) -> u64 {
         Base::Is(Some(base)) => base.len() as u64,
         Base::Is(None) | Base::Below => 0,
     };
-    let states: u64 = writes.writes.iter().map(|(_, state)| size_of_write(state)).sum();
+    let states: u64 = writes.iter().map(|(_, state)| size_of_write(state)).sum();
     KEY_OVERHEAD + key.len() as u64 + base + states
 }
 

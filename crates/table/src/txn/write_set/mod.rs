@@ -14,6 +14,7 @@
 //! [`memory`] for how much that is.
 
 mod history;
+mod key_map;
 mod layers;
 mod memory;
 mod net_changes;
@@ -33,7 +34,7 @@ use memory::spill;
 pub(crate) use net_changes::NetChange;
 use net_changes::{NetChanges, Rows};
 use overlay::Part;
-use std::collections::{BTreeMap, HashMap, btree_map};
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 /// Later than every write.
@@ -216,7 +217,7 @@ impl WriteSet {
                 Base::Is(base) => base.as_deref(),
                 Base::Below => return Err(no_base()),
             };
-            for (seq, after) in row.writes.iter().filter(|(seq, _)| !self.aborted.contains(*seq)) {
+            for (seq, after) in row.iter().filter(|(seq, _)| !self.aborted.contains(*seq)) {
                 let states = (before, after.as_deref());
                 view_writes(&writes.table, index, key, states, &mut |key, state| {
                     view.push(&key, *seq, state.map(Into::into));
@@ -332,7 +333,7 @@ impl WriteSet {
         let rows = match self.tables.get(&table) {
             Some(writes) if writes.rows.has_runs() => Rows::Frozen(writes.rows.groups()?),
             Some(writes) => Rows::Memory(writes.rows.memory()),
-            None => Rows::Memory(btree_map::Iter::default()),
+            None => Rows::None,
         };
         Ok(NetChanges { rows, aborted })
     }

@@ -1,10 +1,10 @@
 //! What a commit has to change: the rows that are not as they were, one after the other.
 
 use super::history::{Aborted, Base, Encoded, KeyWrites};
+use super::key_map::Iter;
 use super::layers::Groups;
 use super::{NOW, no_base};
 use crate::error::Result;
-use std::collections::btree_map;
 
 /// A row change that commit has to make.
 #[derive(Debug)]
@@ -16,7 +16,8 @@ pub(crate) struct NetChange<'a> {
 
 /// The rows of a table that were written, in key order.
 pub(super) enum Rows<'a> {
-    Memory(btree_map::Iter<'a, Vec<u8>, KeyWrites>),
+    None,
+    Memory(Iter<'a, KeyWrites>),
     Frozen(Groups),
 }
 
@@ -30,6 +31,7 @@ impl NetChanges<'_> {
     /// The next row that is not as it was.
     pub(crate) fn next(&mut self) -> Result<Option<NetChange<'_>>> {
         match &mut self.rows {
+            Rows::None => Ok(None),
             Rows::Memory(rows) => {
                 for (key, row) in rows.by_ref() {
                     let Some(after) = row.newest(NOW, self.aborted) else { continue };

@@ -6,7 +6,6 @@ use super::history::{Aborted, Base, Encoded, KeyWrites};
 use super::layers::Layers;
 use crate::error::Result;
 use crate::run::{IndexedRun, RunCursor};
-use std::ops::Bound;
 use std::sync::Arc;
 
 /// A part of an index.
@@ -34,12 +33,11 @@ impl Layers {
         if upper.is_some_and(|upper| lower >= upper) {
             return Ok(Vec::new());
         }
-        let bounds = (Bound::Included(lower), upper.map_or(Bound::Unbounded, Bound::Excluded));
-        let range = self.memory.range::<[u8], _>(bounds);
+        let range = self.memory.range(lower, upper);
         if self.runs.is_empty() {
-            let found = |(key, writes): (&Vec<u8>, &KeyWrites)| {
+            let found = |(key, writes): (&[u8], &KeyWrites)| {
                 let state = writes.newest(as_of, aborted)?.clone();
-                Some(OverlayEntry { key: key.clone(), state })
+                Some(OverlayEntry { key: key.to_vec(), state })
             };
             return Ok(if reverse {
                 range.rev().filter_map(found).take(max).collect()
@@ -57,15 +55,15 @@ impl Layers {
             }
         }
         let mut found = Vec::new();
-        let mut memory: Box<dyn Iterator<Item = (&Vec<u8>, &KeyWrites)> + '_> =
+        let mut memory: Box<dyn Iterator<Item = (&[u8], &KeyWrites)> + '_> =
             if reverse { Box::new(range.rev()) } else { Box::new(range) };
         let mut next = memory.next();
         while found.len() < max {
-            let Some(key) = nearest(next.map(|(key, _)| key.as_slice()), &runs, reverse) else { break };
+            let Some(key) = nearest(next.map(|(key, _)| key), &runs, reverse) else { break };
             let key = key.to_vec();
             // The first layer that has an answer; what is below it does not count.
             let (mut state, mut decided) = (None, false);
-            if let Some((_, writes)) = next.filter(|(next, _)| **next == key) {
+            if let Some((_, writes)) = next.filter(|(next, _)| **next == *key) {
                 state = writes.newest(as_of, aborted).cloned();
                 decided = state.is_some() || matches!(writes.base, Base::Is(_));
                 next = memory.next();
