@@ -23,9 +23,11 @@ const MEMO_BYTES: usize = 16 << 20;
 /// The subqueries of a statement in one execution.
 #[derive(Default)]
 pub struct Subplans {
-    parts: Arc<PlanParts>,
+    /// None: there are none.
+    parts: Option<Arc<PlanParts>>,
     memos: BTreeMap<usize, RefCell<Memo>>,
-    counters: RefCell<Counters>,
+    /// What was counted since that was last asked, if anything.
+    counters: RefCell<Option<Box<Counters>>>,
     /// What all answers take that are remembered, and the rows of common tables, bytes.
     remembered: Cell<usize>,
     /// The rows of common tables, by number.
@@ -73,14 +75,15 @@ impl Subplans {
     /// For one execution of the statement that has these parts. A recursive table takes no more than `max_recursion` rounds.
     pub fn new(parts: &Arc<PlanParts>, max_recursion: u64) -> Subplans {
         let memos = parts.subqueries.keys().map(|number| (*number, RefCell::default())).collect();
-        Subplans { parts: parts.clone(), memos, max_recursion, ..Subplans::default() }
+        Subplans { parts: Some(parts.clone()), memos, max_recursion, ..Subplans::default() }
     }
 
     /// Keeps figures of everything that is run.
     pub fn keep_profiles(&mut self) {
-        let subqueries = self.parts.subqueries.iter();
+        let Some(parts) = &self.parts else { return };
+        let subqueries = parts.subqueries.iter();
         let subqueries = subqueries.map(|(number, part)| (Part::Subquery(*number), part.plan.node_count));
-        let commons = self.parts.commons.iter();
+        let commons = parts.commons.iter();
         let commons = commons.map(|(number, part)| (Part::Common(*number), part.plan.node_count));
         let profiles = subqueries.chain(commons).map(|(part, nodes)| (part, Profile::new(nodes)));
         *self.profiles.get_mut() = profiles.collect();
@@ -96,7 +99,7 @@ impl Subplans {
     }
 
     /// What subqueries have counted since this was last asked.
-    pub fn take_counters(&self) -> Counters {
+    pub fn take_counters(&self) -> Option<Box<Counters>> {
         self.counters.take()
     }
 
@@ -110,7 +113,7 @@ impl Subplans {
     }
 
     pub(super) fn common_plan(&self, number: usize) -> Option<&CommonPlan> {
-        self.parts.commons.get(&number)
+        self.parts.as_ref()?.commons.get(&number)
     }
 
     /// What tells the rows of a common table from those for another row of the query around it.
@@ -251,7 +254,7 @@ impl Runner<'_> {
         }
         cx.state = std::mem::take(&mut inner.eval.state);
         self.subplans.put_profile(Part::Subquery(number), profile);
-        *self.subplans.counters.borrow_mut() += counters;
+        **self.subplans.counters.borrow_mut().get_or_insert_default() += counters;
         if root.reset() {
             self.subplans.idle.borrow_mut().insert(number, root);
         }
@@ -344,7 +347,8 @@ impl SubqueryRunner for Runner<'_> {
         cx: &mut EvalContext<'_>,
     ) -> Result<Value, MysqlError> {
         let number = subquery.number;
-        let Some(plan) = self.subplans.parts.subqueries.get(&number) else {
+        let parts = self.subplans.parts.as_ref();
+        let Some(plan) = parts.and_then(|parts| parts.subqueries.get(&number)) else {
             return Err(MysqlError::internal(format_args!("subquery {number} is not there")));
         };
         let key = memo_key(outer);

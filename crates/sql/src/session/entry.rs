@@ -141,13 +141,13 @@ impl SessionEntry {
         state.resource_group.clone()
     }
 
-    /// The statement is over; the session has counted so much. One that was `short` took no time that anybody would see.
-    pub(super) fn end(&self, counters: &SessionCounters, short: bool) {
+    /// The statement is over; the session has counted so much. When that was is `None` after one that took no time that anybody would see.
+    pub(super) fn end(&self, counters: &SessionCounters, ended: Option<Instant>) {
         self.progress.end();
         let mut state = self.state.lock();
         state.statement = Running::Nothing;
-        if !short {
-            state.since = Instant::now();
+        if let Some(ended) = ended {
+            state.since = ended;
         }
         state.plan = None;
         state.counters = *counters;

@@ -52,7 +52,7 @@ use leafline_types::statement::CancelReason;
 use leafline_types::{CancelToken, Collation, DateTime, MysqlError, Progress, UserVariables, Warnings};
 use own_tables::OwnTables;
 use prepared::PreparedStatements;
-use running::Running;
+use running::{Running, WallClock};
 use settings::Settings;
 use statement_cache::StatementCache;
 use std::sync::Arc;
@@ -83,6 +83,7 @@ pub struct Session {
     /// When the statement at hand began.
     began: Instant,
     running: Running,
+    wall: WallClock,
     /// It only watches: what it runs is not counted.
     is_watcher: bool,
     groups: StatementGroups,
@@ -131,6 +132,7 @@ impl Session {
             began: Instant::now(),
             // No statement has begun.
             running: Running::over(),
+            wall: WallClock::now(),
             is_watcher: false,
             groups: StatementGroups::default(),
             locks: instance.engine().session_locks(),
@@ -299,10 +301,11 @@ impl Session {
 
     fn end_statement(&mut self, short: bool) {
         self.cancel.set_deadline(None);
-        self.count_executed(true);
+        let ended = self.count_executed(true);
         self.end_hints();
         self.end_uses();
-        self.entry.end(&self.counters, short);
+        let since = (!short).then(|| ended.unwrap_or_else(Instant::now));
+        self.entry.end(&self.counters, since);
     }
 
     /// An error ends a statement: SHOW WARNINGS shows it, and the one that says so has rolled the transaction back.

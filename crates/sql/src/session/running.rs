@@ -14,7 +14,7 @@ use leafline_types::error::errno;
 use leafline_types::{DateTime, SqlType, Value};
 use std::borrow::Cow;
 use std::sync::Arc;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// Where this is slow, all reads are timed, however short.
 const SHORT: Duration = Duration::from_millis(100);
@@ -63,10 +63,31 @@ struct Counted {
     warns: bool,
 }
 
-/// Microseconds since 1970.
-fn micros_now() -> i64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    i64::try_from(since.as_micros()).unwrap_or(i64::MAX)
+/// The time of day at moments of the clock that measures durations: who asks for both looks at one.
+pub(super) struct WallClock {
+    at: Instant,
+    /// Microseconds since 1970 then.
+    micros: i64,
+}
+
+/// For so long the two clocks are taken to go alike.
+const ALIKE: Duration = Duration::from_millis(100);
+
+impl WallClock {
+    /// Compares the clocks.
+    pub fn now() -> WallClock {
+        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        WallClock { at: Instant::now(), micros: i64::try_from(since.as_micros()).unwrap_or(i64::MAX) }
+    }
+
+    /// Microseconds since 1970 at a moment that has just passed.
+    fn micros_at(&mut self, moment: Instant) -> i64 {
+        if moment.saturating_duration_since(self.at) > ALIKE {
+            *self = WallClock::now();
+        }
+        let since = moment.saturating_duration_since(self.at).as_micros();
+        self.micros.saturating_add(i64::try_from(since).unwrap_or(i64::MAX))
+    }
 }
 
 impl Session {
@@ -198,8 +219,9 @@ impl Session {
         self.running.is_over = true;
         let mut ended = 0;
         let timed = digest.count_short(run, || {
-            ended = micros_now();
-            (self.began.elapsed(), ended)
+            let now = Instant::now();
+            ended = self.wall.micros_at(now);
+            (now.saturating_duration_since(self.began), ended)
         });
         let Some((time, weight)) = timed else { return };
         self.instance.statement_times().add(self.running.kind, time, weight);
@@ -209,14 +231,15 @@ impl Session {
         self.note_slow(time, ended, used);
     }
 
-    /// Counts the statement at hand, which has ended. `to_the_end`: all of its rows were asked for.
-    pub(super) fn count_executed(&mut self, to_the_end: bool) {
+    /// Counts the statement at hand, which has ended, if it was not counted yet; when that was. `to_the_end`: all of its rows were asked for.
+    pub(super) fn count_executed(&mut self, to_the_end: bool) -> Option<Instant> {
         if std::mem::replace(&mut self.running.is_over, true) || self.is_watcher {
-            return;
+            return None;
         }
         let gave_rows = self.running.gave_rows.filter(|_| !to_the_end);
-        let time = gave_rows.unwrap_or_else(|| self.began.elapsed());
-        let ended = micros_now();
+        let ended_at = Instant::now();
+        let time = gave_rows.unwrap_or_else(|| ended_at.saturating_duration_since(self.began));
+        let ended = self.wall.micros_at(ended_at);
         let (now, before) = (self.counted_so_far(), self.running.before);
         // FLUSH STATUS may have been between.
         let since = |now: u64, then: u64| now.saturating_sub(then);
@@ -241,6 +264,7 @@ impl Session {
             });
         }
         self.note_slow(time, ended, used);
+        Some(ended_at)
     }
 
     /// Counts a statement that was slow, and logs it if it is to be logged.

@@ -138,7 +138,8 @@ pub(crate) fn parameter_type(value: &Value, collation: Collation) -> ExprType {
         Value::Double(_) => ExprType::numeric(SqlType::Double, false),
         Value::String(text) => {
             // Rounded up: a plan is kept for values of other lengths.
-            let length = text.chars().count().max(32).next_power_of_two();
+            let characters = if text.len() <= 32 { 32 } else { text.chars().count().max(32) };
+            let length = characters.next_power_of_two();
             let ty = SqlType::Varchar { len: u32::try_from(length).unwrap_or(u32::MAX) };
             ExprType::string(ty, false, collation, Coercibility::Coercible)
         }

@@ -8,7 +8,7 @@ use crate::session::Session;
 use leafline_access::{Budget, ScanPiece};
 use leafline_table::{ColumnDef, ReadView, Transaction};
 use leafline_types::convert::{StoreContext, dated, store_cast};
-use leafline_types::expr::{CallState, EvalContext};
+use leafline_types::expr::{CallState, EvalContext, Expr, ExprKind};
 use leafline_types::temporal::{DateRules, Zone};
 use leafline_types::{Batch, DateTime, MysqlError, SqlType, Value, Warnings};
 use std::sync::Arc;
@@ -62,7 +62,9 @@ impl Execution {
 
     /// Lets its expressions run the subqueries of a statement.
     pub(crate) fn with_parts(mut self, parts: &Arc<PlanParts>) -> Execution {
-        self.subplans = Subplans::new(parts, self.max_recursion);
+        if !parts.subqueries.is_empty() || !parts.commons.is_empty() {
+            self.subplans = Subplans::new(parts, self.max_recursion);
+        }
         self
     }
 
@@ -88,6 +90,15 @@ impl Execution {
     /// The figures of a query that is run by itself, if they were kept.
     pub(crate) fn part_profile(&self, part: Part) -> Option<Profile> {
         self.subplans.take_profile(part)
+    }
+
+    /// The value of an expression that is a literal or a parameter.
+    pub(crate) fn known<'v>(&'v self, expr: &'v Expr) -> Option<&'v Value> {
+        match &expr.kind {
+            ExprKind::Literal(value) => Some(value),
+            ExprKind::Parameter(number) => self.parameters.get(*number),
+            _ => None,
+        }
     }
 
     /// `NOW()`, with microseconds.
@@ -141,7 +152,9 @@ impl Execution {
             session.facts.last_insert_id = id;
             session.told_insert_id = Some(id);
         }
-        session.counters.access += self.subplans.take_counters();
+        if let Some(counters) = self.subplans.take_counters() {
+            session.counters.access += *counters;
+        }
         result
     }
 
@@ -172,7 +185,8 @@ impl Execution {
     ) -> Result<Value, MysqlError> {
         // NULL asks an AUTO_INCREMENT column for its next value.
         let nullable = column.nullable || column.auto_increment;
-        let strict = session.settings.evaluation_mode().strict && !self.rules.ignore;
+        let mode = session.settings.evaluation_mode();
+        let strict = mode.strict && !self.rules.ignore;
         if value.is_null() && !nullable && (self.rules.ignore || (!strict && self.rules.null_is_default)) {
             let default = implicit_default(column)?;
             session.warnings.warn(MysqlError::bad_null(&column.name));
@@ -183,9 +197,9 @@ impl Execution {
             charset: column.collation.charset(),
             row,
             strict,
-            dates: session.settings.evaluation_mode().dates,
+            dates: mode.dates,
             zone: session.settings.time_zone.zone(),
-            max_document: session.settings.evaluation_mode().max_result,
+            max_document: mode.max_result,
             warnings: &mut session.warnings,
         };
         let dated = dated(value, &column.ty, self.now.local.date());

@@ -1,6 +1,6 @@
 //! SELECT, INSERT, UPDATE, DELETE and EXPLAIN: bound and planned once, executed any number of times.
 
-use super::change;
+use super::change::{self, ByKey};
 use super::evaluate;
 use super::execution::Execution;
 use super::explained::How;
@@ -104,10 +104,12 @@ pub(crate) enum Work {
     Update {
         update: Box<BoundUpdate>,
         plan: Arc<Plan>,
+        by_key: Option<ByKey>,
     },
     Delete {
         delete: Box<BoundDelete>,
         plan: Arc<Plan>,
+        by_key: Option<ByKey>,
     },
     Explain {
         work: Box<Work>,
@@ -294,11 +296,11 @@ impl Planned {
     fn is_current(&self, session: &Session, parameters: &[Value]) -> bool {
         let engine = session.instance.engine();
         let about = |then: u64, now: u64| now <= then.max(16) * GROWTH && then <= now.max(16) * GROWTH;
+        let collation = session.settings.collation;
+        let is_of = |value: &Value, ty: &ExprType| evaluate::parameter_type(value, collation) == *ty;
         !self.reads_variables
-            && parameters
-                .iter()
-                .map(|value| evaluate::parameter_type(value, session.settings.collation))
-                .eq(self.parameter_types.iter().cloned())
+            && parameters.len() == self.parameter_types.len()
+            && parameters.iter().zip(&self.parameter_types).all(|(value, ty)| is_of(value, ty))
             && self.beside_times.iter().all(|(number, time)| {
                 parameters.get(*number).is_none_or(|value| build::is_comparable(value, time))
             })
@@ -507,11 +509,13 @@ impl Session {
                     let checks = update.targets.iter().flat_map(|target| &target.view_checks);
                     checks.for_each(|check| cx.keep_subqueries(&check.condition));
                     let plan = Arc::new(plan_rows_to_change(&update.rows, cx)?);
-                    Work::Update { update, plan }
+                    let by_key = ByKey::of(&plan, &update.rows, &update.targets);
+                    Work::Update { update, plan, by_key }
                 }
                 BoundKind::Delete(delete) => {
                     let plan = Arc::new(plan_rows_to_change(&delete.rows, cx)?);
-                    Work::Delete { delete, plan }
+                    let by_key = ByKey::of(&plan, &delete.rows, &delete.targets);
+                    Work::Delete { delete, plan, by_key }
                 }
             };
             let parts = plan_parts(cx)?;
@@ -600,17 +604,19 @@ impl Session {
                 };
                 self.write(run).map(Outcome::Done)
             }
-            Work::Update { update, plan } => {
+            Work::Update { update, plan, by_key } => {
                 self.check_safety(&update.rows, plan)?;
+                let rows = (by_key.as_ref(), plan);
                 let run = |session: &mut Session, transaction: &mut _| {
-                    change::update(session, transaction, update, plan, parts, parameters)
+                    change::update(session, transaction, update, rows, parts, parameters)
                 };
                 self.write(run).map(Outcome::Done)
             }
-            Work::Delete { delete, plan } => {
+            Work::Delete { delete, plan, by_key } => {
                 self.check_safety(&delete.rows, plan)?;
+                let rows = (by_key.as_ref(), plan);
                 let run = |session: &mut Session, transaction: &mut _| {
-                    change::delete(session, transaction, delete, plan, parts, parameters)
+                    change::delete(session, transaction, delete, rows, parts, parameters)
                 };
                 self.write(run).map(Outcome::Done)
             }

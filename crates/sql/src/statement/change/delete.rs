@@ -1,5 +1,6 @@
 //! DELETE.
 
+use super::by_key::{ByKey, Found};
 use super::foreign::{Changes, ignoring};
 use super::{FoundRows, Met};
 use crate::bound::BoundDelete;
@@ -11,51 +12,92 @@ use leafline_table::Transaction;
 use leafline_types::{MysqlError, Value};
 use std::sync::Arc;
 
-/// Runs a DELETE; `plan` delivers the columns of the tables and, last, the locators of their rows.
+/// Runs a DELETE; the plan delivers the columns of the tables and, last, the locators of their rows. Where there is only one, it may be found by its
+/// key.
 pub(in crate::statement) fn delete(
     session: &mut Session,
     transaction: &mut Transaction,
     delete: &BoundDelete,
-    plan: &Arc<Plan>,
+    (by_key, plan): (Option<&ByKey>, &Arc<Plan>),
     parts: &Arc<PlanParts>,
     parameters: &[Value],
 ) -> Result<Done, MysqlError> {
-    let mut deleted = 0;
     let rules = StoreRules { ignore: delete.ignore, null_is_default: false };
     let execution = Execution::new(session, transaction.view(), parameters, true).with_parts(parts);
     let mut execution = execution.storing(rules).locking(transaction);
-    let mut met = Met::new(&delete.targets, delete.rows.relations.len());
-    let mut root = crate::operator::build(&plan.root, false);
-    while let Some(batch) = execution.with(session, |cx| root.next(cx))? {
-        let found = FoundRows::new(batch, delete.targets.len())?;
-        for at in 0..found.batch.rows {
-            session.cancel.check()?;
-            let values = found.values(at, &plan.root.types);
-            for (number, target) in delete.targets.iter().enumerate() {
-                let Some(locator) = found.locator(number, at)? else { continue };
-                if !met.is_new(number, locator, &mut execution, session)? {
-                    continue;
+    let mut run = Run { delete, met: Met::new(&delete.targets, delete.rows.relations.len()), deleted: 0 };
+    let found =
+        by_key.map_or(Ok(Found::Unknown), |by_key| by_key.find(&mut execution, session, transaction))?;
+    match found {
+        Found::Nothing => {}
+        Found::Row(key, values) => {
+            run.row(&[Some(&key)], &values, &mut execution, session, transaction)?;
+        }
+        Found::Unknown => {
+            let targets = delete.targets.len();
+            let mut root = crate::operator::build(&plan.root, false);
+            while let Some(batch) = execution.with(session, |cx| root.next(cx))? {
+                let found = FoundRows::new(batch, targets)?;
+                let mut locators = Vec::with_capacity(targets);
+                for at in 0..found.batch.rows {
+                    session.cancel.check()?;
+                    found.locators(at, targets, &mut locators)?;
+                    let values = found.values(at, &plan.root.types);
+                    run.row(&locators, &values, &mut execution, session, transaction)?;
                 }
-                let end = target.first + target.table.columns.len();
-                let row = values.get(target.first..end).unwrap_or_default();
-                let current;
-                let row = match delete.foreign.can_reach(&target.table) {
-                    true => {
-                        current = transaction.current_row(&target.table, locator)?;
-                        current.as_deref().unwrap_or(row)
-                    }
-                    false => row,
-                };
-                let mark = transaction.savepoint();
-                if !transaction.delete_locked(&target.table, locator, row)? {
-                    continue;
-                }
-                let mut changes = Changes { execution: &mut execution, session, transaction };
-                let result = delete.foreign.deleted(&target.table, row, &mut changes);
-                deleted += u64::from(ignoring(result, delete.ignore, mark, session, transaction)?);
             }
         }
     }
+    let deleted = run.deleted;
     session.counters.access.handler_delete += deleted;
     Ok(Done { affected: deleted, matched: deleted, ..Done::default() })
+}
+
+/// A DELETE at work.
+struct Run<'a> {
+    delete: &'a BoundDelete,
+    met: Met,
+    deleted: u64,
+}
+
+impl Run<'_> {
+    /// Deletes the rows of the tables that a row of the plan names: those at the locators, one for each target; `None` where an outer join found none.
+    fn row(
+        &mut self,
+        locators: &[Option<&[u8]>],
+        values: &[Value],
+        execution: &mut Execution,
+        session: &mut Session,
+        transaction: &mut Transaction,
+    ) -> Result<(), MysqlError> {
+        let delete = self.delete;
+        for (number, (target, locator)) in delete.targets.iter().zip(locators).enumerate() {
+            let Some(locator) = locator else { continue };
+            if !self.met.is_new(number, locator, execution, session)? {
+                continue;
+            }
+            let end = target.first + target.table.columns.len();
+            let row = values.get(target.first..end).unwrap_or_default();
+            let current;
+            let row = match delete.foreign.can_reach(&target.table) {
+                true => {
+                    current = transaction.current_row(&target.table, locator)?;
+                    current.as_deref().unwrap_or(row)
+                }
+                false => row,
+            };
+            let mark = transaction.savepoint();
+            if !transaction.delete_locked(&target.table, locator, row)? {
+                continue;
+            }
+            let mut changes = Changes {
+                execution: &mut *execution,
+                session: &mut *session,
+                transaction: &mut *transaction,
+            };
+            let result = delete.foreign.deleted(&target.table, row, &mut changes);
+            self.deleted += u64::from(ignoring(result, delete.ignore, mark, session, transaction)?);
+        }
+        Ok(())
+    }
 }

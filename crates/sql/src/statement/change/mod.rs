@@ -11,15 +11,18 @@
 //! | `bulk` | those of them that fill an empty table |
 //! | `update` | UPDATE |
 //! | `delete` | DELETE |
+//! | `by_key` | the row of either that is named by its primary key |
 //! | `foreign` | what foreign keys ask of all of them |
 
 mod bulk;
+mod by_key;
 mod delete;
 mod foreign;
 mod insert;
 mod load;
 mod update;
 
+pub(crate) use by_key::ByKey;
 pub(super) use delete::delete;
 pub(super) use insert::{Given, insert};
 pub(super) use update::update;
@@ -66,6 +69,9 @@ fn computed(
     execution: &mut Execution,
     session: &mut Session,
 ) -> Result<Value, MysqlError> {
+    if let Some(value) = execution.known(expr) {
+        return execution.store(session, value, &expr.ty.sql, column, number);
+    }
     let value = execution.with(session, |cx| evaluate_row(expr, values, &mut cx.eval))?;
     execution.store(session, &value, &expr.ty.sql, column, number)
 }
@@ -239,6 +245,20 @@ impl FoundRows {
     fn values(&self, row: usize, types: &[ExprType]) -> Vec<Value> {
         let outputs = self.batch.columns.iter().zip(types).take(self.outputs);
         outputs.map(|(array, ty)| value_at(array, row, &ty.sql)).collect()
+    }
+
+    /// Where the rows of the targets are.
+    fn locators<'f>(
+        &'f self,
+        row: usize,
+        targets: usize,
+        out: &mut Vec<Option<&'f [u8]>>,
+    ) -> Result<(), MysqlError> {
+        out.clear();
+        for target in 0..targets {
+            out.push(self.locator(target, row)?);
+        }
+        Ok(())
     }
 
     /// Where the row of a target is; `None` if an outer join found none.

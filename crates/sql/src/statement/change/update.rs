@@ -1,5 +1,6 @@
 //! UPDATE.
 
+use super::by_key::{ByKey, Found};
 use super::foreign::{Changes, ignoring};
 use super::{
     FoundRows, Met, computed, default_of, generate, has_no_partition, is_changed_twice, meets_checks,
@@ -14,12 +15,13 @@ use leafline_table::{TableError, Transaction};
 use leafline_types::{MysqlError, Value};
 use std::sync::Arc;
 
-/// Runs an UPDATE; `plan` delivers the columns of the tables, what else is needed and, last, the locators of the rows.
+/// Runs an UPDATE; the plan delivers the columns of the tables, what else is needed and, last, the locators of the rows. Where there is only one, it
+/// may be found by its key.
 pub(in crate::statement) fn update(
     session: &mut Session,
     transaction: &mut Transaction,
     update: &BoundUpdate,
-    plan: &Arc<Plan>,
+    (by_key, plan): (Option<&ByKey>, &Arc<Plan>),
     parts: &Arc<PlanParts>,
     parameters: &[Value],
 ) -> Result<Done, MysqlError> {
@@ -33,14 +35,14 @@ pub(in crate::statement) fn update(
         changed: 0,
         wanted: Vec::new(),
     };
-    let mut root = crate::operator::build(&plan.root, false);
-    while let Some(batch) = execution.with(session, |cx| root.next(cx))? {
-        let found = FoundRows::new(batch, update.targets.len())?;
-        for at in 0..found.batch.rows {
-            session.cancel.check()?;
-            let values = found.values(at, &plan.root.types);
-            run.row(&found, at, values, &mut execution, session, transaction)?;
+    let found =
+        by_key.map_or(Ok(Found::Unknown), |by_key| by_key.find(&mut execution, session, transaction))?;
+    match found {
+        Found::Nothing => {}
+        Found::Row(key, values) => {
+            run.row(&[Some(&key)], values, &mut execution, session, transaction)?;
         }
+        Found::Unknown => run.rows(plan, &mut execution, session, transaction)?,
     }
     let Run { matched, changed, .. } = run;
     let warnings = session.warnings.count();
@@ -60,19 +62,41 @@ struct Run<'a> {
 }
 
 impl Run<'_> {
-    /// Changes the rows of the tables that a row of the plan names.
+    /// Changes the rows that a plan finds.
+    fn rows(
+        &mut self,
+        plan: &Plan,
+        execution: &mut Execution,
+        session: &mut Session,
+        transaction: &mut Transaction,
+    ) -> Result<(), MysqlError> {
+        let targets = self.update.targets.len();
+        let mut root = crate::operator::build(&plan.root, false);
+        while let Some(batch) = execution.with(session, |cx| root.next(cx))? {
+            let found = FoundRows::new(batch, targets)?;
+            let mut locators = Vec::with_capacity(targets);
+            for at in 0..found.batch.rows {
+                session.cancel.check()?;
+                found.locators(at, targets, &mut locators)?;
+                let values = found.values(at, &plan.root.types);
+                self.row(&locators, values, execution, session, transaction)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Changes the rows of the tables that a row of the plan names: those at the locators, one for each target; `None` where an outer join found none.
     fn row(
         &mut self,
-        found: &FoundRows,
-        at: usize,
+        locators: &[Option<&[u8]>],
         mut values: Vec<Value>,
         execution: &mut Execution,
         session: &mut Session,
         transaction: &mut Transaction,
     ) -> Result<(), MysqlError> {
         self.wanted.clear();
-        for target in 0..self.update.targets.len() {
-            if let Some(locator) = found.locator(target, at)?
+        for (target, locator) in locators.iter().enumerate() {
+            if let Some(locator) = locator
                 && self.met.is_new(target, locator, execution, session)?
             {
                 self.wanted.push(target);
@@ -84,7 +108,7 @@ impl Run<'_> {
         let before = values.clone();
         for assignment in &self.update.assignments {
             // That of a row that was met before is computed again, for assignments that follow it.
-            let is_there = found.locator(assignment.target, at)?.is_some();
+            let is_there = locators.get(assignment.target).is_some_and(Option::is_some);
             let target = self.update.targets.get(assignment.target).filter(|_| is_there);
             let Some(target) = target else { continue };
             let Some(column) = target.table.columns.get(assignment.column) else { continue };
@@ -101,7 +125,7 @@ impl Run<'_> {
             }
         }
         for number in std::mem::take(&mut self.wanted) {
-            let (Some(target), Some(locator)) = (self.update.targets.get(number), found.locator(number, at)?)
+            let (Some(target), Some(Some(locator))) = (self.update.targets.get(number), locators.get(number))
             else {
                 continue;
             };
@@ -133,19 +157,21 @@ impl Run<'_> {
             let mut assignments = self.update.assignments.iter();
             assignments.any(|assignment| assignment.target == number && assignment.column == column)
         };
-        let mut old = old.to_vec();
+        let current;
+        let mut old = old;
         let of_target = target.first..target.first + table.columns.len();
         let mut new = values.get(of_target.clone()).unwrap_or_default().to_vec();
         let foreign = &self.update.foreign;
         if is_changed_twice(&self.update.targets, table) || foreign.can_reach(table) {
             // The same row may have been changed under the other name, or have followed another.
-            let Some(current) = transaction.current_row(table, locator)? else { return Ok(false) };
+            let Some(newest) = transaction.current_row(table, locator)? else { return Ok(false) };
+            current = newest;
             for (column, value) in current.iter().enumerate().filter(|(column, _)| !assigned(*column)) {
                 if let Some(slot) = new.get_mut(column) {
                     *slot = value.clone();
                 }
             }
-            old = current;
+            old = &current;
         }
         generate(table, &target.rules, &mut new, self.matched, execution, session)?;
         if old == new {
@@ -165,17 +191,17 @@ impl Run<'_> {
             return Ok(false);
         }
         let mark = transaction.savepoint();
-        match transaction.update_locked(table, locator, &old, &new) {
+        match transaction.update_locked(table, locator, old, &new) {
             Ok(_) if foreign.is_empty() => Ok(true),
             Ok(place) => {
                 let mut changes = Changes { execution, session, transaction };
-                let result = foreign.updated(table, (&old, &new), place != locator, &mut changes);
+                let result = foreign.updated(table, (old, &new), place != locator, &mut changes);
                 ignoring(result, self.update.ignore, mark, session, transaction)
             }
             Err(error) => {
                 let may_be_ignored =
                     matches!(error, TableError::DuplicateEntry { .. }) || has_no_partition(&error);
-                let error = foreign.ran_into(error, table, (&old, &new), session, transaction)?;
+                let error = foreign.ran_into(error, table, (old, &new), session, transaction)?;
                 if !(self.update.ignore && may_be_ignored) {
                     return Err(error);
                 }

@@ -323,7 +323,7 @@ mod tests {
                 // From both ends.
                 let mut both = map.range(&lower, upper);
                 let mut count = 0;
-                while let Some(_) = if count % 2 == 0 { both.next() } else { both.next_back() } {
+                while (if count % 2 == 0 { both.next() } else { both.next_back() }).is_some() {
                     count += 1;
                 }
                 assert_eq!(count, model.range::<Vec<u8>, _>(bounds).count());
