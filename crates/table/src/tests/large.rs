@@ -142,12 +142,12 @@ fn a_commit_larger_than_log_and_pool_is_made() {
     let values = |id: i64, c: i64| row(&table, &[Some(id), Some(id * 7919 % 1_000_003), Some(id), Some(c)]);
     let mut ids: Vec<i64> = (0..15_000).collect();
     ids.shuffle(&mut random);
-    let logged = engine.store.stats().log_bytes.load(std::sync::atomic::Ordering::Relaxed);
+    let logged = engine.store.log_end();
     transact(&engine, |transaction| {
         ids.iter().try_for_each(|&id| transaction.insert(&table, &values(id, id % 100)).map(drop))
     })
     .unwrap();
-    let more = engine.store.stats().log_bytes.load(std::sync::atomic::Ordering::Relaxed) - logged;
+    let more = engine.store.log_end().0 - logged.0;
     assert!(more > 2 << 20, "{more} bytes of log");
     assert!(env.list("commits").unwrap().is_empty());
     assert_eq!(engine.row_count(table.id), 15_000);
