@@ -232,21 +232,42 @@ impl NodeBuilder {
 
     /// Appends runs of another packed leaf; they stay as they are but for the prefix.
     fn push_runs(&mut self, node: &Node<'_>, slots: std::ops::Range<usize>) -> NodeResult<()> {
+        slots.into_iter().try_for_each(|slot| self.push_copy(node, slot, &node.search().run(slot)?))
+    }
+
+    /// Appends a run of another packed leaf as it is but for the prefix, and for what settling changes: a ghost goes, if its timestamp is below
+    /// `before`, and of others the timestamp.
+    pub(super) fn push_settled_run(
+        &mut self,
+        node: &Node<'_>,
+        slot: usize,
+        before: CommitTs,
+    ) -> NodeResult<()> {
+        let run = node.search().run(slot)?;
+        match run.commit_ts < before {
+            true if run.entry_flags().contains(EntryFlags::GHOST) => Ok(()),
+            true => {
+                let flags = run.flags & HAS_PAYLOAD;
+                self.push_copy(node, slot, &Run { flags, commit_ts: CommitTs::NONE, ..run })
+            }
+            false => self.push_copy(node, slot, &run),
+        }
+    }
+
+    /// Appends the run of a slot, with flags and timestamp of `run`.
+    fn push_copy(&mut self, node: &Node<'_>, slot: usize, run: &Run) -> NodeResult<()> {
         self.close_run()?;
         let prefix = node.prefix();
         let more = prefix.get(self.prefix_len..).unwrap_or_default();
         let mut cell = Vec::new();
-        for slot in slots {
-            cell.clear();
-            let run = node.search().run(slot)?;
-            if run.copy_to(node.bytes(), self.prefix_len.saturating_sub(prefix.len()), more, &mut cell)? {
-                self.push_run(&cell)?;
-            } else {
-                node.for_each_entry(slot..slot + 1, |suffix, entry| self.push_leaf(prefix, suffix, entry))?;
-                self.close_run()?;
-            }
+        if run.copy_to(node.bytes(), self.prefix_len.saturating_sub(prefix.len()), more, &mut cell)? {
+            return self.push_run(&cell);
         }
-        Ok(())
+        let (flags, commit_ts) = (run.entry_flags(), run.commit_ts);
+        node.for_each_entry(slot..slot + 1, |suffix, entry| {
+            self.push_leaf(prefix, suffix, EntryView { flags, commit_ts, ..entry })
+        })?;
+        self.close_run()
     }
 
     /// Appends slots of `node` as they are.

@@ -134,7 +134,7 @@ pub fn leaf_remove(page: &mut [u8], slot: usize) -> NodeResult<()> {
 pub fn leaf_settle(page: &mut [u8], before: CommitTs) -> NodeResult<()> {
     let node = leaf(page)?;
     let built = match settled(&node, before, true) {
-        // Gathered anew, runs take less room but for rare ones that did better as they were.
+        // Gathered anew, runs take less room but for rare ones that did better as they were: those stay.
         Err(_) if node.is_packed() => settled(&node, before, false)?,
         built => built?,
     };
@@ -142,10 +142,14 @@ pub fn leaf_settle(page: &mut [u8], before: CommitTs) -> NodeResult<()> {
     Ok(())
 }
 
-/// The leaf, settled; whether runs are gathered anew, if it is packed.
+/// The leaf, settled; whether runs are gathered anew, if it is packed, or stay as they are.
 fn settled(node: &Node<'_>, before: CommitTs, anew: bool) -> NodeResult<Vec<u8>> {
     let mut builder = NodeBuilder::like(node, node.lower_fence(), node.upper_fence())?;
     for slot in 0..node.slots() {
+        if !anew {
+            builder.push_settled_run(node, slot, before)?;
+            continue;
+        }
         node.for_each_entry(slot..slot + 1, |suffix, entry| {
             let entry = match entry.commit_ts < before {
                 true if entry.is_ghost() => return Ok(()),
@@ -154,9 +158,6 @@ fn settled(node: &Node<'_>, before: CommitTs, anew: bool) -> NodeResult<Vec<u8>>
             };
             builder.push_leaf(node.prefix(), suffix, entry)
         })?;
-        if !anew {
-            builder.close_run()?;
-        }
     }
     // Else the maximum stays, even if no entry has it any more: changes above the threshold may have removed theirs.
     if node.max_commit_ts() < before {

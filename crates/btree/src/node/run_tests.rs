@@ -3,8 +3,8 @@
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
 
-use super::tests::seeds;
-use super::{LeafFormat, Node, NodeBuilder, RUN, Unpacked};
+use super::tests::{redo, seeds};
+use super::{LeafFormat, Node, NodeBuilder, RUN, Record, Unpacked};
 use crate::entry::{CommitTs, EntryFlags, EntryView};
 use crate::runs::Runs;
 use crate::view::LeafView;
@@ -52,6 +52,50 @@ fn leaf(entries: &[(Vec<u8>, Vec<u8>)]) -> Option<Vec<u8>> {
         builder.push_leaf(&[], key, entry).ok()?;
     }
     builder.finish().ok()
+}
+
+/// Whatever has become of the runs that a leaf is full of, settling it makes it no larger.
+#[test]
+fn a_leaf_full_of_runs_that_have_changed_can_be_settled() {
+    for seed in seeds(60) {
+        println!("LEAFLINE_SEED={seed}");
+        let mut rng = SmallRng::seed_from_u64(seed);
+        let mut page = leaf(&[]).unwrap();
+        let mut keys: Vec<Vec<u8>> = Vec::new();
+        let (base, most) = ([0, 1, 2, 0, 1, 2], [1, 2, 6, 20][rng.random_range(0..4)]);
+        let (mut full, mut fuller) = (0, 0);
+        while full < 60 {
+            let ts = CommitTs(rng.random_range(0..4));
+            let entry = EntryView { flags: EntryFlags::of(false, ts, false), commit_ts: ts, payload: &[] };
+            let removed = rng.random_range(0..=keys.len() * 3);
+            if let Some(key) = keys.get(removed) {
+                let (slot, found) = Node::open(&page).unwrap().lower_bound(key).unwrap();
+                assert!(found);
+                redo(&mut page, &Record::leaf_remove(slot)).unwrap();
+                keys.remove(removed);
+                continue;
+            }
+            let key = value(&mut rng, &base, most);
+            let node = Node::open(&page).unwrap();
+            let (slot, found) = node.lower_bound(&key).unwrap();
+            if found {
+                continue;
+            }
+            if redo(&mut page, &Record::leaf_insert(slot, &key, entry)).is_ok() {
+                keys.push(key);
+                continue;
+            }
+            full += 1;
+            let free = Node::open(&page).unwrap().free();
+            let mut settled = page.clone();
+            // Nothing is old enough: all stays.
+            redo(&mut settled, &Record::leaf_settle(CommitTs(0))).unwrap();
+            fuller += usize::from(Node::open(&settled).unwrap().free() == free);
+            redo(&mut settled, &Record::leaf_settle(CommitTs(rng.random_range(0..5)))).unwrap();
+            assert_eq!(Node::open(&settled).unwrap().count(), keys.len());
+        }
+        println!("{fuller} of {full} have not gained by being gathered anew");
+    }
 }
 
 #[test]

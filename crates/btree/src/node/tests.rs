@@ -19,7 +19,7 @@ pub(super) fn seeds(default: u64) -> Vec<u64> {
     (0..default * scale).collect()
 }
 
-fn redo(page: &mut [u8], record: &Record) -> Result<(), String> {
+pub(super) fn redo(page: &mut [u8], record: &Record) -> Result<(), String> {
     TreeRedo.redo(record.kind, page, &record.payload).map_err(|error| error.reason)
 }
 
