@@ -236,6 +236,25 @@ fn a_statement_ends_when_its_client_has_gone() {
     assert_eq!(client.rows("SELECT COUNT(*), MIN(a) FROM d.t"), vec![vec![text("500"), text("-1")]]);
 }
 
+/// As by MySQL from 8.0.24 on: what waits for the client is the answer to whatever it asks next.
+#[test]
+fn who_was_idle_for_too_long_is_told_so() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let server = Served::start(directory.path(), &[]);
+    let (mut client, mut idle) = (server.connect(), server.connect());
+    idle.run("SET wait_timeout = 1");
+    let begun = Instant::now();
+    while client.rows("SHOW PROCESSLIST").len() > 1 {
+        assert!(begun.elapsed() < Duration::from_secs(60), "the connection is still there");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    match idle.query("SELECT 1") {
+        Ok(Answer::Error(4031, message)) => assert!(message.contains("inactivity"), "{message}"),
+        other => panic!("{other:?}"),
+    }
+    assert!(idle.query("SELECT 1").is_err());
+}
+
 #[test]
 fn clients_are_told_the_number_of_the_row_that_was_inserted_or_changed() {
     let directory = tempfile::tempdir().expect("a directory");

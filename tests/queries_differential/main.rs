@@ -6,6 +6,7 @@
 //! answer wrongly is not asked (`generate::NOT_ASKED`), and listed in COMPAT.md.
 
 mod generate;
+mod mixed;
 
 #[path = "../support/client.rs"]
 #[expect(dead_code, reason = "not all of the client is needed")]
@@ -17,6 +18,7 @@ use leafline_sql::session::{Outcome, Session};
 use leafline_sql::text_format::TextColumns;
 use leafline_sql::{Instance, InstanceOptions};
 use leafline_storage::device::DirectoryEnv;
+use mixed::Mixed;
 use std::sync::Arc;
 
 /// Queries over the same rows.
@@ -80,8 +82,8 @@ fn number(variable: &str, otherwise: u64) -> u64 {
     std::env::var(variable).ok().and_then(|text| text.parse().ok()).unwrap_or(otherwise)
 }
 
-#[test]
-fn queries_give_what_mariadb_gives() {
+/// Runs a test with a session here and a client of MariaDB, both in a new database; does nothing without one.
+fn beside_mariadb(database: &str, test: impl FnOnce(&mut Session, &mut Client)) {
     let Ok(address) = std::env::var("LEAFLINE_MARIADB") else {
         println!("LEAFLINE_MARIADB is not set: nothing to compare with");
         return;
@@ -91,7 +93,6 @@ fn queries_give_what_mariadb_gives() {
     let env = Arc::new(DirectoryEnv::open(directory.path()).expect("a directory"));
     let instance = Instance::open(env, InstanceOptions::default()).expect("a database");
     let mut session = instance.connect().expect("a session");
-    let database = "leafline_queries";
     for sql in [
         format!("DROP DATABASE IF EXISTS {database}"),
         format!("CREATE DATABASE {database} CHARACTER SET utf8mb4 COLLATE utf8mb4_bin"),
@@ -102,7 +103,24 @@ fn queries_give_what_mariadb_gives() {
         leafline(&mut session, &sql).unwrap_or_else(|code| panic!("{sql}: error {code}"));
         mariadb(&mut client, &sql).unwrap_or_else(|code| panic!("{sql}: error {code}"));
     }
-    mariadb(&mut client, "SET optimizer_switch = 'derived_merge=off,materialization=off'").expect("a switch");
+    test(&mut session, &mut client);
+    drop(session);
+    instance.close().expect("a clean end");
+}
+
+/// Panics if answers differ, and shows some of them.
+fn none_differ(differences: &[String], (cases, seed): (u64, u64)) {
+    differences.iter().take(number("LEAFLINE_SHOWN", 3) as usize).for_each(|text| println!("{text}"));
+    assert_eq!(differences.len(), 0, "of {cases} queries with seed {seed} {} differ", differences.len());
+}
+
+#[test]
+fn queries_give_what_mariadb_gives() {
+    beside_mariadb("leafline_queries", random_queries);
+}
+
+fn random_queries(session: &mut Session, client: &mut Client) {
+    mariadb(client, "SET optimizer_switch = 'derived_merge=off,materialization=off'").expect("a switch");
     let seed = number("LEAFLINE_SEED", std::process::id().into());
     let cases = number("LEAFLINE_CASES", 2_000);
     println!("seed {seed}, {cases} queries");
@@ -111,23 +129,53 @@ fn queries_give_what_mariadb_gives() {
     for case in 0..cases {
         if case % QUERIES_PER_FILL == 0 {
             for sql in generator.tables() {
-                leafline(&mut session, &sql).unwrap_or_else(|code| panic!("{sql}: error {code}"));
-                mariadb(&mut client, &sql).unwrap_or_else(|code| panic!("{sql}: error {code}"));
+                leafline(session, &sql).unwrap_or_else(|code| panic!("{sql}: error {code}"));
+                mariadb(client, &sql).unwrap_or_else(|code| panic!("{sql}: error {code}"));
             }
         }
         let query = generator.query();
-        let theirs = comparable(mariadb(&mut client, &query.sql), query.ordered);
-        let ours = comparable(leafline(&mut session, &query.sql), query.ordered);
+        let theirs = comparable(mariadb(client, &query.sql), query.ordered);
+        let ours = comparable(leafline(session, &query.sql), query.ordered);
         errors += u64::from(ours.is_err());
         if ours != theirs && theirs != Err(DUPLICATE) {
             differences.push(format!("query {case}: {}\n    {ours:?}\n    {theirs:?}", query.sql));
         }
     }
-    differences.iter().take(number("LEAFLINE_SHOWN", 3) as usize).for_each(|text| println!("{text}"));
     println!("{errors} errors");
-    drop(session);
-    instance.close().expect("a clean end");
-    assert_eq!(differences.len(), 0, "of {cases} queries with seed {seed} {} differ", differences.len());
+    none_differ(&differences, (cases, seed));
+}
+
+#[test]
+fn comparisons_of_mixed_types_give_what_mariadb_gives() {
+    beside_mariadb("leafline_mixed", mixed_comparisons);
+}
+
+fn mixed_comparisons(session: &mut Session, client: &mut Client) {
+    let (seed, cases) = (number("LEAFLINE_SEED", std::process::id().into()), number("LEAFLINE_CASES", 2_000));
+    println!("seed {seed}, {cases} queries");
+    let mut mixed = Mixed::new(seed);
+    let mut differences = Vec::new();
+    for case in 0..cases {
+        if case % 500 == 0 {
+            for sql in Mixed::tables(true) {
+                leafline(session, &sql).unwrap_or_else(|code| panic!("{sql}: error {code}"));
+            }
+            for sql in Mixed::tables(false) {
+                mariadb(client, &sql).unwrap_or_else(|code| panic!("{sql}: error {code}"));
+            }
+            for sql in [mixed.rows("m1", 300), mixed.rows("m2", 20)] {
+                leafline(session, &sql).unwrap_or_else(|code| panic!("{sql}: error {code}"));
+                mariadb(client, &sql).unwrap_or_else(|code| panic!("{sql}: error {code}"));
+            }
+        }
+        let sql = mixed.query();
+        let (mut ours, mut theirs) = (leafline(session, &sql), mariadb(client, &sql));
+        [&mut ours, &mut theirs].into_iter().flatten().for_each(|rows| rows.sort());
+        if ours != theirs {
+            differences.push(format!("query {case}: {sql}\n    {ours:?}\n    {theirs:?}"));
+        }
+    }
+    none_differ(&differences, (cases, seed));
 }
 
 #[test]

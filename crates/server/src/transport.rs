@@ -27,6 +27,8 @@ pub(crate) struct Socket {
     patience: Duration,
     /// How long those behind it do.
     patience_within: Duration,
+    /// Nothing has come since it was said how long to wait.
+    is_idle: bool,
     /// What the system was told of that.
     told: Duration,
     /// What was read already, and is to be read again.
@@ -49,7 +51,15 @@ impl Socket {
     fn over(kind: Kind) -> Socket {
         // Zero is no timeout, in the system's words too.
         let none = Duration::ZERO;
-        Socket { kind, deadline: None, patience: none, patience_within: none, told: none, unread: Vec::new() }
+        Socket {
+            kind,
+            deadline: None,
+            patience: none,
+            patience_within: none,
+            is_idle: false,
+            told: none,
+            unread: Vec::new(),
+        }
     }
 
     /// Tells the system how long the next read may wait.
@@ -89,6 +99,7 @@ impl Read for Socket {
         };
         if read.is_ok() {
             self.patience = self.patience_within;
+            self.is_idle = false;
         }
         read
     }
@@ -149,6 +160,12 @@ impl Transport {
     pub(crate) fn set_read_timeouts(&mut self, idle: u64, within: u64) {
         self.socket.patience = Duration::from_secs(idle);
         self.socket.patience_within = Duration::from_secs(within);
+        self.socket.is_idle = true;
+    }
+
+    /// Whether nothing has come since the timeouts were set.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.socket.is_idle
     }
 
     /// Writes fail after `seconds` in which the client took nothing.

@@ -87,5 +87,6 @@ pub use read::{
 pub use repair::{LostRange, Rescue, SalvageReport, TableRepair};
 pub use txn::{
     CommitOutcome, InsertOutcome, Isolation, KeySearch, Locked, LockedRow, LookedUp, Mark,
-    RegisteredSnapshot, RowLocker, Snapshot, StatementMark, Transaction, TxnMode,
+    RegisteredSnapshot, RowLocker, Snapshot, StatementMark, Transaction, TransactionFigures,
+    TransactionWatch, TxnMode,
 };

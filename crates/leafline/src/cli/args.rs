@@ -256,14 +256,14 @@ pub struct InspectOptions {
 pub struct RepairOptions {
     #[command(flatten)]
     pub existing: ExistingArguments,
-    /// Repair without asking; without it, and nobody to ask, nothing is changed
+    /// Repair without asking; without it, and nobody to ask, nothing is changed. --into never asks
     #[arg(long)]
     pub yes: bool,
     /// Only say what would be done
     #[arg(long, conflicts_with = "yes")]
     pub dry_run: bool,
     /// Change nothing, and write what can be read to a new database in this directory: for one that cannot be opened
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["yes", "dry_run", "table"])]
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["dry_run", "table"])]
     pub into: Option<PathBuf>,
 }
 
@@ -395,6 +395,12 @@ mod tests {
     }
 
     #[test]
+    fn who_repairs_without_asking_may_write_elsewhere() {
+        let Ok(Verb::Repair(repair)) = parse("repair d --into e --yes") else { panic!("repair") };
+        assert!(repair.yes && repair.into.is_some());
+    }
+
+    #[test]
     fn wrong_options_are_refused() {
         for line in [
             "",
@@ -412,7 +418,8 @@ mod tests {
             "check",
             "check d --threads 0",
             "repair d --yes --dry-run",
-            "repair d --into e --yes",
+            "repair d --into e --dry-run",
+            "repair d --into e --table a.b",
         ] {
             assert!(parse(line).is_err(), "{line}");
         }

@@ -23,7 +23,11 @@ type Message = (String, &'static str, String);
 /// Runs the verb.
 pub fn run(options: &Options) -> Result<(), Failure> {
     let engine = open(&options.existing, false)?;
-    let tables = chosen(&engine, &options.existing.table)?;
+    let tables = match options.existing.table.as_slice() {
+        // A partitioned table as one; what is wrong with it names the partition.
+        [] => listed(&engine, |table| table.partition_of.is_none()),
+        named => chosen(&engine, named)?,
+    };
     let threads = options.threads.unwrap_or(CheckOptions::default().threads);
     let mut messages: Vec<Message> = Vec::new();
     let mut space = Vec::new();
@@ -92,15 +96,17 @@ pub fn engine_options(existing: &ExistingArguments) -> EngineOptions {
     EngineOptions { store, ..EngineOptions::default() }
 }
 
-/// The tables that were named, or all. Values that are stored outside rows are part of the rows' table.
+/// All tables of which that is so. Values that are stored outside rows are part of the rows' table.
+fn listed(engine: &Engine, wanted: impl Fn(&TableDef) -> bool) -> Vec<Arc<TableDef>> {
+    let catalog = engine.catalog();
+    let tables = catalog.all_tables().filter(|table| !table.is_overflow && wanted(table.as_ref()));
+    tables.cloned().collect()
+}
+
+/// The tables that were named, or all, in place of those that are partitioned their partitions.
 pub fn chosen(engine: &Engine, names: &[String]) -> Result<Vec<Arc<TableDef>>, Failure> {
     if names.is_empty() {
-        return Ok(engine
-            .catalog()
-            .all_tables()
-            .filter(|table| !table.is_overflow && !table.is_partitioned())
-            .cloned()
-            .collect());
+        return Ok(listed(engine, |table| !table.is_partitioned()));
     }
     let table = |name: &String| match name.split_once('.') {
         Some((database, table)) => engine.table(database, table).map_err(failed),

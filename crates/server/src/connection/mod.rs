@@ -23,6 +23,7 @@ use leafline_types::statement::CancelReason;
 use leafline_types::{Charset, MysqlError};
 use prepared::Parameters;
 use std::borrow::Cow;
+use std::io;
 use std::sync::Arc;
 
 /// Longest packet of the handshake, in bytes: nobody has been let in yet.
@@ -86,8 +87,13 @@ impl Connection<'_> {
             self.packets.set_patience(settings.net_write_timeout.div_ceil(WRITE_SECONDS));
             self.packets.set_max_packet(settings.max_packet_bytes());
             self.packets.stream_mut().set_read_timeouts(settings.wait_timeout, settings.net_read_timeout);
-            if !self.packets.read(&mut packet)? || packet.first() == Some(&command::QUIT) {
-                return Ok(());
+            match self.packets.read(&mut packet) {
+                Ok(true) if packet.first() != Some(&command::QUIT) => {}
+                Ok(_) => return Ok(()),
+                Err(WireError::Io(error)) if has_timed_out(&error) && self.packets.stream().is_idle() => {
+                    return self.end_idle();
+                }
+                Err(error) => return Err(error),
             }
             activity.change();
             let result = self.run_command(&packet).and_then(|()| self.packets.flush());
@@ -100,6 +106,13 @@ impl Connection<'_> {
                 return Ok(());
             }
         }
+    }
+
+    /// `wait_timeout` is over: the client finds out why before its next command.
+    fn end_idle(&mut self) -> Result<(), WireError> {
+        self.packets.begin_unasked_answer();
+        self.send_error(&MysqlError::client_interaction_timeout())?;
+        self.packets.flush()
     }
 
     /// A statement, or several.
@@ -284,6 +297,10 @@ impl Connection<'_> {
             _ => self.send_done(&Done { info: proof, ..Done::default() }, false),
         }
     }
+}
+
+fn has_timed_out(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::TimedOut | io::ErrorKind::WouldBlock)
 }
 
 /// What the client has sent, as UTF-8.

@@ -91,6 +91,11 @@ impl Compression {
         self.sequence = 0;
     }
 
+    /// The next packets are an answer, though nothing was asked.
+    pub fn begin_unasked_answer(&mut self) {
+        self.sequence = 1;
+    }
+
     /// Appends packets, compressed where that makes them shorter.
     ///
     /// # Errors

@@ -195,6 +195,15 @@ impl<S: Read + Write> PacketStream<S> {
         }
     }
 
+    /// The next packet written is an answer, though nothing was asked.
+    pub fn begin_unasked_answer(&mut self) {
+        self.begin_command();
+        self.sequence = 1;
+        if let Some(compression) = &mut self.compression {
+            compression.begin_unasked_answer();
+        }
+    }
+
     /// Writes one packet whose payload `build` appends.
     ///
     /// # Errors

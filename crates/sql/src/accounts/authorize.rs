@@ -6,7 +6,7 @@
 //! [`Access`](super::Access) for each. The same is asked where a name is known only when a statement runs.
 
 use super::users::account_of;
-use super::{AccountId, Privilege, Privileges};
+use super::{AccountId, Privilege, Privileges, definer_of};
 use crate::information_schema::STATEMENT_DIGESTS;
 use crate::parser::ast::{
     AccountName, AlterAction, AlterTable, CreateTable, CreateTableLike, CreateView, FlushItem, Ident,
@@ -16,7 +16,9 @@ use crate::parser::ast::{
 };
 use crate::session::{Session, SessionEntry};
 use crate::system_table::SYSTEM_DATABASE;
+use leafline_table::ViewDef;
 use leafline_types::MysqlError;
+use std::sync::Arc;
 
 /// Whether the session may run such a statement.
 ///
@@ -263,13 +265,24 @@ impl Asked<'_> {
         }
         self.of_name(wanted, &create.name)?;
         let access = &self.session.access;
-        match &create.definer {
-            Some(definer) if account_of(access, definer) != access.account() => {
+        let definer = match &create.definer {
+            Some(definer) => Some(account_of(access, definer)),
+            None if create.verb == ViewVerb::Alter => self.view(&create.name).map(|view| definer_of(&view)),
+            None => None,
+        };
+        match definer.filter(|definer| *definer != access.account()) {
+            Some(definer) => {
                 self.of_any(&[Privilege::Super, Privilege::SetUserId])?;
-                self.of_definer(&account_of(access, definer))
+                self.of_definer(&definer)
             }
-            _ => Ok(()),
+            None => Ok(()),
         }
+    }
+
+    /// The view of a name.
+    fn view(&self, name: &TableName) -> Option<Arc<ViewDef>> {
+        let catalog = self.session.instance.engine().catalog();
+        catalog.view(self.database(name)?, &name.name.value).cloned()
     }
 
     /// Views run with the privileges of who defines them: not of a system user for whom is none.
@@ -378,8 +391,7 @@ impl Asked<'_> {
 
     fn of_shown_definition(&self, table: &TableName) -> Result<(), MysqlError> {
         self.of_seen_table("SHOW", table)?;
-        let Some(database) = self.database(table) else { return Ok(()) };
-        match self.session.instance.engine().catalog().view(database, &table.name.value) {
+        match self.view(table) {
             Some(_) => self.of_table(Privilege::Select | Privilege::ShowView, table),
             None => Ok(()),
         }
@@ -396,7 +408,7 @@ impl Asked<'_> {
     fn of_show(&self, show: &Show) -> Result<(), MysqlError> {
         match &show.kind {
             // They show what the session may know of.
-            ShowKind::Databases | ShowKind::ProcessList { .. } => Ok(()),
+            ShowKind::Databases | ShowKind::ProcessList { .. } | ShowKind::Help(_) => Ok(()),
             ShowKind::Tables { database, .. }
             | ShowKind::TableStatus { database }
             | ShowKind::Triggers { database }

@@ -35,6 +35,7 @@ mod grants;
 mod host;
 pub mod password;
 mod privilege;
+mod restored;
 mod set;
 mod shown;
 mod stored;
@@ -49,6 +50,7 @@ pub(crate) use authorize::{authorize, authorize_kill};
 pub(crate) use described::privileges;
 pub use host::LOCALHOST;
 pub use privilege::{Privilege, Privileges, Reach};
+pub(crate) use restored::check_row;
 pub use set::AccountId;
 pub(crate) use shown::{create_user, database_privileges, grants, table_privileges, user_privileges};
 
@@ -207,14 +209,26 @@ impl Accounts {
     }
 
     /// Puts `set` in the place of the accounts that are there, on disk and then in memory.
-    fn put(&self, mut set: AccountSet, _alone: &MutexGuard<'_, ()>) -> Result<(), MysqlError> {
+    fn put(&self, set: AccountSet, _alone: &MutexGuard<'_, ()>) -> Result<(), MysqlError> {
         stored::write(&self.engine, &set)?;
+        self.replace(set);
+        Ok(())
+    }
+
+    /// Has what is on disk be in force. Where it has no accounts those that there were stay.
+    fn reload(&self, _alone: &MutexGuard<'_, ()>) -> Result<(), MysqlError> {
+        if let Some(set) = stored::read(&self.engine)?.filter(|set| !set.accounts.is_empty()) {
+            self.replace(set);
+        }
+        Ok(())
+    }
+
+    fn replace(&self, mut set: AccountSet) {
         let number = self.version() + 1;
         for id in self.set().accounts.keys().filter(|id| !set.accounts.contains_key(*id)) {
             set.ended.insert(id.clone(), number);
         }
         *self.current.write() = Arc::new(set);
         self.version.fetch_add(1, Ordering::Release);
-        Ok(())
     }
 }

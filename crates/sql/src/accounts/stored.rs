@@ -8,7 +8,8 @@
 //! | `tables_priv` | what is granted on a table |
 //! | `columns_priv`, `procs_priv` | none: nothing is granted on columns and routines |
 //!
-//! All rows are written by one transaction. Statements cannot change them (1142), so that what is there is what we wrote.
+//! All rows are written by one transaction. Of statements only an INSERT of rows as they are here adds to them, as a dump of all databases has it
+//! ([`is_readable`]); others are 1142, so that what is there can be read.
 //!
 //! A database of before has a `mysql.user` with fewer columns, of one of these forms. Its rows are taken into a table of the form of today,
 //! called `user_upgraded`, which then changes places with it by one change of the catalog; what a crash leaves of that is dropped or finished the
@@ -251,7 +252,20 @@ fn complete(engine: &Arc<Engine>, set: &mut AccountSet) -> Result<(), MysqlError
     write(engine, set)
 }
 
-fn unreadable(table: &str) -> MysqlError {
+/// Whether a row can be read as one of that table.
+pub(super) fn is_readable(table: &str, row: &[Value]) -> bool {
+    let mut set = AccountSet::default();
+    let read = match table {
+        USER => account(row).map(drop),
+        DYNAMIC => read_dynamic(&mut set, row),
+        DATABASES => read_database(&mut set, row),
+        TABLES => read_table(&mut set, row),
+        _ => None,
+    };
+    read.is_some()
+}
+
+pub(super) fn unreadable(table: &str) -> MysqlError {
     MysqlError::unknown_error(format_args!("a row of mysql.{table} cannot be understood"))
 }
 

@@ -17,6 +17,7 @@ use leafline_types::{ExprType, MysqlError, SqlType};
 
 use super::Binder;
 use super::from::derived_columns;
+use super::locking::lock;
 use super::set_operation::{Operand, common_columns, operands};
 use crate::bound::{BoundSelect, CommonTable, JoinTree, Recursion, RelationSource};
 use crate::parser::ast::{self, Query, QueryBody, SetOperation, TableName, With};
@@ -122,42 +123,44 @@ impl Binder<'_> {
     ) -> Result<Bound, MysqlError> {
         let name = &table.name.value;
         let operands = operands(&table.query);
-        let mut seeds = 0;
-        let bound_before = self.subqueries.len();
+        // The operands without the table are a query of their own, each bound once: those that have names of their own take much time.
+        let mut bound = Vec::new();
         for (at, (_, operand)) in operands.iter().enumerate() {
-            let commons = self.commons.len();
-            let bound = self.query(operand);
+            let (commons, subqueries, views) = (self.commons.len(), self.subqueries.len(), self.views.len());
+            let found = self.query(operand);
             if self.is_named(position) {
                 if at == 0 {
                     return Err(order_error(name));
                 }
                 self.commons.truncate(commons);
+                self.subqueries.truncate(subqueries);
+                self.views.truncate(views);
                 break;
             }
-            bound?;
-            seeds += 1;
+            bound.push(found?);
         }
-        // They are bound again, together.
-        self.subqueries.truncate(bound_before);
-        if seeds == operands.len() {
-            return self.plain(table);
+        let (seeds, rest) = operands.split_at(bound.len());
+        let operators: Vec<_> = seeds.iter().map(|(operator, _)| *operator).collect();
+        if rest.is_empty() {
+            let mut query = self.query_with_names(None, |binder| {
+                binder.set_operation_of(bound, &operators, Some(&table.query))
+            })?;
+            lock(&mut query, &table.query.locking, self.context.access)?;
+            let columns = derived_columns(&query, &table.columns)?;
+            return Ok((query, None, columns));
         }
         if !table.query.order_by.is_empty() {
             return Err(MysqlError::not_supported(
                 "ORDER BY over UNION in recursive Common Table Expression",
             ));
         }
-        // The operands without the table are a query of their own.
-        let mut seed = &table.query;
-        for _ in seeds..operands.len() {
-            if let QueryBody::SetOperation { left, .. } = &seed.body {
-                seed = left;
-            }
-        }
-        let seed = self.query(seed)?;
+        let seed = match bound.len() {
+            1 => bound.remove(0),
+            _ => self.query_with_names(None, |binder| binder.set_operation_of(bound, &operators, None))?,
+        };
         let mut columns = derived_columns(&seed, &table.columns)?;
         columns.iter_mut().for_each(|(_, ty)| ty.nullable = true);
-        let rest = recursive_operands(operands.get(seeds..).unwrap_or_default())?;
+        let rest = recursive_operands(rest)?;
         let (subqueries, bound) = (self.subqueries.len(), self.views.len());
         let (mut steps, distinct) = self.recursive_steps(name, number, position, &rest, &columns)?;
         if columns.iter().any(|(_, ty)| ty.sql == SqlType::Null) {
@@ -280,10 +283,7 @@ fn recursive_operands<'q>(found: &[Operand<'q>]) -> Result<Vec<(bool, &'q Query)
 /// The operands of a union on the right of one, which is with ALL or not, if they are its own.
 fn nested_operands(operand: &Query, all: bool) -> Option<Vec<&Query>> {
     let QueryBody::SetOperation { .. } = &operand.body else { return None };
-    let plain = operand.with.is_none()
-        && operand.order_by.is_empty()
-        && operand.limit.is_none()
-        && operand.locking.is_empty();
+    let plain = !operand.has_clauses();
     let mut flat = Vec::new();
     for (operator, nested) in operands(operand) {
         let belongs = match operator {

@@ -122,6 +122,7 @@ impl Binder<'_> {
                 return Err(MysqlError::key_does_not_exist(&index.value, &alias));
             }
             let (query, columns) = self.view(&view)?;
+            self.expands(columns.len())?;
             let source = RelationSource::Derived(Box::new(query));
             let by_itself = view.algorithm == ViewAlgorithm::TempTable;
             let hints = TableHints { merge: by_itself.then_some(false), ..TableHints::default() };
@@ -142,6 +143,7 @@ impl Binder<'_> {
             .iter()
             .map(|c| (c.name.clone(), ExprType::column(c.ty.clone(), c.nullable, c.collation)))
             .collect();
+        self.expands(table.columns.len())?;
         let database = table.database.clone();
         let generated = indexed_expressions(&table, self.context)?;
         let part = add_relation(block, alias, database, RelationSource::Base(table), columns, hints)?;

@@ -286,6 +286,8 @@ struct Binder<'a> {
     views_around: Vec<(String, String)>,
     /// All views that were named.
     views: Vec<(String, String)>,
+    /// How many tables views stand for, by `Binder::expands`.
+    expanded: usize,
     /// The names that blocks have for hints.
     blocks_named: Vec<String>,
     /// Where the SELECT stands that the statement begins with.
@@ -319,6 +321,7 @@ impl<'a> Binder<'a> {
             deepest: 0,
             views_around: Vec::new(),
             views: Vec::new(),
+            expanded: 0,
             blocks_named: Vec::new(),
             first_select: None,
             wildcards: None,

@@ -21,21 +21,34 @@ pub(super) type Operand<'q> = (Option<(SetOperation, bool)>, &'q Query);
 impl Binder<'_> {
     /// Binds a query that is a set operation, or, as one of a single query, a parenthesised query before clauses of the whole.
     pub(super) fn set_operation(&mut self, query: &Query) -> Result<BoundSelect, MysqlError> {
-        let mut operands = operands(query).into_iter();
-        let Some((_, first)) = operands.next() else {
+        let operands = operands(query);
+        let bound: Vec<BoundSelect> =
+            operands.iter().map(|(_, operand)| self.query(operand)).collect::<Result<_, _>>()?;
+        let operators: Vec<_> = operands.into_iter().map(|(operator, _)| operator).collect();
+        self.set_operation_of(bound, &operators, Some(query))
+    }
+
+    /// Puts operands together, each with the operator before it, with the clauses of the query that they are, if any can follow them.
+    pub(super) fn set_operation_of(
+        &mut self,
+        operands: Vec<BoundSelect>,
+        operators: &[Option<(SetOperation, bool)>],
+        query: Option<&Query>,
+    ) -> Result<BoundSelect, MysqlError> {
+        let mut operands = operands.into_iter().zip(operators);
+        let Some((first, _)) = operands.next() else {
             return Err(MysqlError::internal("a union of nothing"));
         };
-        let first = self.query(first)?;
-        let mut steps = Vec::new();
-        for (operator, operand) in operands {
-            let (operation, all) = operator.unwrap_or((SetOperation::Union, false));
-            let operand = self.query(operand)?;
-            steps.push(SetStep { operator: set_operator(operation), all, operand });
-        }
+        let steps: Vec<SetStep> = operands
+            .map(|(operand, operator)| {
+                let (operation, all) = operator.unwrap_or((SetOperation::Union, false));
+                SetStep { operator: set_operator(operation), all, operand }
+            })
+            .collect();
         let all = std::iter::once(&first).chain(steps.iter().map(|step| &step.operand));
         let columns = common_columns(&all.collect::<Vec<_>>())?;
         let source = RelationSource::SetOperation(Box::new(BoundSetOperation { first, steps }));
-        self.over(source, columns, Some(query))
+        self.over(source, columns, query)
     }
 
     /// Binds VALUES.
@@ -113,25 +126,14 @@ impl Binder<'_> {
 
 /// The operands of a chain of set operations, from left to right.
 pub(super) fn operands(query: &Query) -> Vec<Operand<'_>> {
-    let mut found = Vec::new();
-    let mut rest = query;
-    while let QueryBody::SetOperation { operation, all, left, right, .. } = &rest.body {
-        found.push((Some((*operation, *all)), &**right));
-        rest = left;
-        let has_clauses = rest.with.is_some()
-            || !rest.order_by.is_empty()
-            || rest.limit.is_some()
-            || !rest.locking.is_empty();
-        if has_clauses {
-            break;
-        }
-    }
     match &query.body {
-        QueryBody::Parenthesised(inner) => found.push((None, inner)),
-        _ => found.push((None, rest)),
+        QueryBody::SetOperation { first, steps } => {
+            let steps = steps.iter().map(|step| (Some((step.operation, step.all)), &step.query));
+            std::iter::once((None, &**first)).chain(steps).collect()
+        }
+        QueryBody::Parenthesised(inner) => vec![(None, inner)],
+        QueryBody::Select(_) | QueryBody::Values(_) => vec![(None, query)],
     }
-    found.reverse();
-    found
 }
 
 /// The columns of queries whose rows are put together. Error 1222 when they have not as many.

@@ -17,8 +17,33 @@ use crate::statement::definitions::DEFAULT_COLLATION;
 const MAX_DEPTH: usize = 32;
 /// Longest name of a column, in characters.
 const MAX_NAME: usize = 64;
+/// Most tables that views may stand for in one statement (error 1116). Each view is a copy of all that it is made of, so that views of views
+/// grow by powers; what a statement names by itself, its text bounds.
+const MAX_EXPANDED: usize = 16_384;
+/// As many columns of a table, and as many bytes of a view's text, count as a table more.
+const COLUMNS_AS_TABLE: usize = 64;
+const TEXT_AS_TABLE: usize = 1024;
 
 impl Binder<'_> {
+    /// Counts a table with so many columns that a view names.
+    ///
+    /// # Errors
+    /// 1116 beyond [`MAX_EXPANDED`].
+    pub(super) fn expands(&mut self, columns: usize) -> Result<(), MysqlError> {
+        match self.views_around.is_empty() {
+            true => Ok(()),
+            false => self.expands_by(1 + columns / COLUMNS_AS_TABLE),
+        }
+    }
+
+    fn expands_by(&mut self, tables: usize) -> Result<(), MysqlError> {
+        self.expanded += tables;
+        match self.expanded > MAX_EXPANDED {
+            true => Err(MysqlError::too_many_tables(MAX_EXPANDED)),
+            false => Ok(()),
+        }
+    }
+
     /// The query of a view and its columns. It means the same in every session, and sees nothing of the statement around it.
     ///
     /// # Errors
@@ -45,6 +70,8 @@ impl Binder<'_> {
         if self.views_around.len() >= MAX_DEPTH {
             return Err(MysqlError::nested_too_deeply(MAX_DEPTH));
         }
+        self.context.cancel.check()?;
+        self.expands_by(view.query.len() / TEXT_AS_TABLE)?;
         let query = parse_view(&view.query)?;
         let context = BindContext {
             database: Some(&view.database),
@@ -64,12 +91,12 @@ impl Binder<'_> {
         inner.views.push(name);
         inner.subqueries = std::mem::take(&mut self.subqueries);
         (inner.next_common, inner.volatile_calls) = (self.next_common, self.volatile_calls);
-        (inner.query_depth, inner.deepest) = (self.query_depth, self.deepest);
+        (inner.query_depth, inner.deepest, inner.expanded) = (self.query_depth, self.deepest, self.expanded);
         let bound = inner.query(&query);
         self.subqueries = inner.subqueries;
         self.views = inner.views;
         (self.next_common, self.volatile_calls) = (inner.next_common, inner.volatile_calls);
-        self.deepest = inner.deepest;
+        (self.deepest, self.expanded) = (inner.deepest, inner.expanded);
         let names: Vec<Ident> =
             view.columns.iter().map(|name| Ident { value: name.clone(), span: Span::default() }).collect();
         let bound = bound?;
@@ -113,13 +140,13 @@ pub(crate) fn view_faults(view: &ViewDef, context: &BindContext<'_>) -> Vec<Mysq
 }
 
 /// The view that a statement asks for, in `database`, with everything looked up, and a warning (1354) if it cannot be merged although
-/// that is asked for; `sql` is its text.
+/// that is asked for; `sql` is its text. What ALTER VIEW does not say stays as it is in `altered`.
 ///
 /// # Errors
 /// Those of its query; 1351 for variables and parameters, 1353 for another number of columns, 1060 for names that are there twice, 1166 for a name that is none, 1462 if
 /// it would refer to itself, 1368 for a check option of a view that cannot be changed.
 pub(crate) fn view_def(
-    create: &CreateView,
+    (create, altered): (&CreateView, Option<&ViewDef>),
     database: &str,
     sql: &str,
     context: &BindContext<'_>,
@@ -154,15 +181,24 @@ pub(crate) fn view_def(
     text.push_str(sql.get(at as usize..create.span.end as usize).unwrap_or_default());
     let query = canonical_query(&text, create.mode)?.ok_or_else(MysqlError::view_with_variable)?;
     let (database, name) = own;
-    let (algorithm, check_option) = (create.algorithm, create.check_option);
-    let definer = match &create.definer {
-        Some(definer) if !definer.current => (definer.user.clone(), definer.host.clone()),
+    let check_option = create.check_option;
+    let algorithm = match create.algorithm {
+        ViewAlgorithm::Undefined => altered.map_or(ViewAlgorithm::Undefined, |view| view.algorithm),
+        asked => asked,
+    };
+    let definer = match (&create.definer, altered) {
+        (Some(definer), _) if !definer.current => (definer.user.clone(), definer.host.clone()),
+        (None, Some(view)) => {
+            let kept = definer_of(view);
+            (kept.user, kept.host)
+        }
         _ => {
             let own_account = context.access.account();
             (own_account.user, own_account.host)
         }
     };
-    let by_invoker = create.by_invoker.unwrap_or_default();
+    let kept = || altered.is_some_and(|view| view.by_invoker);
+    let by_invoker = create.by_invoker.unwrap_or_else(kept);
     let definer = Some(definer);
     let mut view =
         ViewDef { id: 0, database, name, columns, query, algorithm, check_option, definer, by_invoker };

@@ -1,12 +1,45 @@
-//! Tables of `information_schema` that are always empty: there are no triggers, events, routines, tablespaces and privileges on columns.
+//! Tables that are always empty: there are no triggers, events, routines, tablespaces and privileges on columns, and logs are files.
 
-use super::{Columns, Rows, name_column, nullable_name};
+use super::{Columns, Rows, count_column, name_column, nullable_name, number_column, text_column};
 use crate::session::Session;
-use leafline_types::MysqlError;
+use leafline_types::{MysqlError, SqlType};
 
 /// No rows.
 pub(super) fn rows(_: &Session) -> Result<Rows, MysqlError> {
     Ok(Rows::new())
+}
+
+/// `mysql.general_log`, which dumps of all databases ask for.
+pub(super) fn general_log() -> Columns {
+    let text = |name| text_column(name, SqlType::Text { max_bytes: 16_777_215 });
+    vec![
+        number_column("event_time", SqlType::DateTime { fsp: 6 }),
+        text("user_host"),
+        count_column("thread_id"),
+        number_column("server_id", SqlType::Int { unsigned: true }),
+        text_column("command_type", SqlType::Varchar { len: 64 }),
+        text("argument"),
+    ]
+}
+
+/// `mysql.slow_log`, as well.
+pub(super) fn slow_log() -> Columns {
+    let text = |name| text_column(name, SqlType::Text { max_bytes: 16_777_215 });
+    let number = |name| number_column(name, SqlType::Int { unsigned: false });
+    vec![
+        number_column("start_time", SqlType::DateTime { fsp: 6 }),
+        text("user_host"),
+        number_column("query_time", SqlType::Time { fsp: 6 }),
+        number_column("lock_time", SqlType::Time { fsp: 6 }),
+        number("rows_sent"),
+        number("rows_examined"),
+        text_column("db", SqlType::Varchar { len: 512 }),
+        number("last_insert_id"),
+        number("insert_id"),
+        number_column("server_id", SqlType::Int { unsigned: true }),
+        text("sql_text"),
+        count_column("thread_id"),
+    ]
 }
 
 pub(super) fn column_privileges() -> Columns {

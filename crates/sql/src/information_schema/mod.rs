@@ -1,4 +1,4 @@
-//! The tables of `information_schema`, `performance_schema` and `sys` that there are. A statement that names one is bound with the rows it has then, and bound anew for each
+//! The tables of `information_schema`, `performance_schema` and `sys` that there are, and those of `mysql` that are no stored ones. A statement that names one is bound with the rows it has then, and bound anew for each
 //! execution. SHOW TABLE STATUS, COLUMNS and INDEX show columns of the same rows.
 
 mod absent;
@@ -20,6 +20,7 @@ mod statement_digests;
 pub(crate) mod statistics;
 pub(crate) mod tables;
 mod tablespaces;
+mod transactions;
 mod views;
 
 use crate::session::Session;
@@ -56,9 +57,10 @@ pub(crate) struct Definition {
 }
 
 /// The databases of such tables, by name.
-pub(crate) const DATABASES: [&str; 3] = [STANDARD, PERFORMANCE, "sys"];
+pub(crate) const DATABASES: [&str; 3] = [STANDARD, PERFORMANCE, SYS];
 const STANDARD: &str = "information_schema";
 const PERFORMANCE: &str = "performance_schema";
+const SYS: &str = "sys";
 
 /// The database and the name of the table of what was counted of statements.
 pub(crate) const STATEMENT_DIGESTS: (&str, &str) = (PERFORMANCE, "events_statements_summary_by_digest");
@@ -81,6 +83,7 @@ pub(crate) const TABLES: &[Definition] = &[
     standard("FILES", absent::files, absent::rows),
     standard("INNODB_INDEX_STATS", index_statistics::columns, index_statistics::rows),
     standard("INNODB_TABLESPACES", tablespaces::columns, tablespaces::rows),
+    standard("INNODB_TRX", transactions::columns, transactions::rows),
     standard("KEYWORDS", keywords::columns, keywords::rows),
     standard("KEY_COLUMN_USAGE", constraints::key_columns, constraints::key_rows),
     standard("OPTIMIZER_TRACE", optimizer_trace::columns, optimizer_trace::rows),
@@ -100,6 +103,13 @@ pub(crate) const TABLES: &[Definition] = &[
     standard("TRIGGERS", absent::triggers, absent::rows),
     standard("USER_PRIVILEGES", server::privilege_columns, server::privilege_rows),
     standard("VIEWS", views::columns, views::rows),
+    Definition {
+        database: SYSTEM_DATABASE,
+        name: "general_log",
+        columns: absent::general_log,
+        rows: absent::rows,
+    },
+    Definition { database: SYSTEM_DATABASE, name: "slow_log", columns: absent::slow_log, rows: absent::rows },
     Definition {
         database: STATEMENT_DIGESTS.0,
         name: STATEMENT_DIGESTS.1,
@@ -128,7 +138,7 @@ const fn in_sys(
     columns: fn() -> Columns,
     rows: fn(&Session) -> Result<Rows, MysqlError>,
 ) -> Definition {
-    Definition { database: "sys", name, columns, rows }
+    Definition { database: SYS, name, columns, rows }
 }
 
 /// The database of that name, as it is written here, if its tables are no stored ones.
@@ -243,14 +253,14 @@ fn long_text(name: &str) -> (String, ExprType) {
 
 #[cfg(test)]
 mod tests {
-    use super::{DATABASES, TABLES};
+    use super::{DATABASES, SYSTEM_DATABASE, TABLES};
 
     #[test]
     fn tables_are_in_order_and_have_columns_of_different_names() {
         let names = |at: usize| (TABLES[at].database, TABLES[at].name);
         assert!((1..TABLES.len()).all(|at| names(at - 1) < names(at)));
         for table in TABLES {
-            assert!(DATABASES.contains(&table.database));
+            assert!(DATABASES.contains(&table.database) || table.database == SYSTEM_DATABASE);
             let mut columns: Vec<String> = (table.columns)().into_iter().map(|(name, _)| name).collect();
             columns.sort_unstable();
             columns.dedup();

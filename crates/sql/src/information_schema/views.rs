@@ -1,9 +1,11 @@
 //! `information_schema.VIEWS`.
 
-use super::{CATALOG, Columns, Rows, long_text, name_column, text, text_column, yes_no};
-use crate::accounts::{Privilege, definer_of};
+use super::{CATALOG, Columns, Rows, SYS, long_text, name_column, text, text_column, yes_no};
+use crate::accounts::{Accounts, Privilege, definer_of};
 use crate::binder::is_updatable_view;
 use crate::session::Session;
+use crate::show::view_query;
+use leafline_table::CheckOption;
 use leafline_types::{MysqlError, SqlType};
 
 pub(super) fn columns() -> Columns {
@@ -38,5 +40,15 @@ pub(super) fn rows(session: &Session) -> Result<Rows, MysqlError> {
         ];
         [&named[..], &rest].concat()
     };
-    Ok(visible.views().map(row).collect())
+    // MySQL's `sys` has views.
+    let in_sys = visible.computed().filter(|table| table.database == SYS).map(|table| {
+        let collation = session.settings.collation;
+        let query = view_query(table);
+        let named = [CATALOG, table.database, table.name, &query, CheckOption::None.name()].map(text);
+        let definer = Accounts::root().plain();
+        let rest =
+            ["NO", definer.as_str(), "INVOKER", collation.charset().name(), collation.name()].map(text);
+        [&named[..], &rest].concat()
+    });
+    Ok(visible.views().map(row).chain(in_sys).collect())
 }

@@ -183,6 +183,7 @@ pub(super) fn join_planner<'p, 'c, 'a>(
         distinct_values: HashMap::new(),
         equal_pairs: HashMap::new(),
         looked_up: HashMap::new(),
+        planned: HashMap::new(),
     };
     take_classes(&mut graph, &ColumnMap { select }, &mut planner.classes);
     collect_conditions(&graph, &mut planner.conditions);

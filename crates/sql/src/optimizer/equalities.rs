@@ -8,6 +8,7 @@ use super::graph::{ColumnMap, Relations};
 use leafline_types::expr::build::column;
 use leafline_types::expr::{CompareDomain, CompareOp, Expr, ExprKind};
 use leafline_types::{ExprType, SqlType};
+use std::collections::HashSet;
 
 /// Columns that are equal wherever their relations are joined.
 #[derive(Clone, Debug)]
@@ -57,10 +58,9 @@ pub(super) fn classes(conjuncts: &mut Vec<Expr>, columns: &ColumnMap<'_>) -> Vec
             }));
         }
     }
-    for constant in constants {
-        if !conjuncts.contains(&constant) {
-            conjuncts.push(constant);
-        }
+    if !constants.is_empty() {
+        let mut known: HashSet<Expr> = conjuncts.iter().cloned().collect();
+        conjuncts.extend(constants.into_iter().filter(|constant| known.insert(constant.clone())));
     }
     classes
 }

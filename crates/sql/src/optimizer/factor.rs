@@ -6,20 +6,28 @@
 //! brand, container and size of `part`).
 
 use leafline_types::expr::{Expr, ExprKind, conjuncts};
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
+
+/// So many conjuncts are looked through, which is quicker than to make a set of them.
+const FEW: usize = 16;
 
 /// The conjuncts of a condition, with what the branches of an OR share taken out of it.
 pub(super) fn factored(condition: Expr) -> Vec<Expr> {
     let ExprKind::Or(branches) = condition.kind else { return conjuncts(condition) };
     let mut branches: Vec<Vec<Expr>> = branches.into_iter().map(branch_conjuncts).collect();
     let Some((first, others)) = branches.split_first() else { return Vec::new() };
-    let common: Vec<Expr> = first
-        .iter()
-        .filter(|conjunct| others.iter().all(|other| other.contains(conjunct)))
-        .cloned()
-        .collect();
+    let sets: Vec<Option<HashSet<&Expr>>> =
+        others.iter().map(|other| (other.len() > FEW).then(|| other.iter().collect())).collect();
+    let in_all = |conjunct: &Expr| {
+        others.iter().zip(&sets).all(|(other, set)| match set {
+            Some(set) => set.contains(conjunct),
+            None => other.contains(conjunct),
+        })
+    };
+    let common: Vec<Expr> = first.iter().filter(|conjunct| in_all(conjunct)).cloned().collect();
+    let shared: HashSet<&Expr> = common.iter().collect();
     for branch in &mut branches {
-        branch.retain(|conjunct| !common.contains(conjunct));
+        branch.retain(|conjunct| !shared.contains(conjunct));
     }
     let mut result = common;
     // A branch without anything of its own is true where the common part is.

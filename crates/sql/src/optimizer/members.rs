@@ -38,6 +38,8 @@ pub(super) struct JoinPlanner<'p, 'c, 'a> {
     /// The shares of pairs that are equal in two columns.
     pub(super) equal_pairs: HashMap<(usize, usize), Option<f64>>,
     pub(super) looked_up: HashMap<(usize, bool, Vec<Expr>), Rc<Vec<Candidate>>>,
+    /// The plans of relations that are no tables. Joins are looked for several times, and each of these may have others below it.
+    pub(super) planned: HashMap<usize, PartialRef>,
 }
 
 /// A member of a graph with the cheapest way to read it alone.
@@ -131,25 +133,36 @@ impl<'p> JoinPlanner<'p, '_, '_> {
                 read.map(Rc::new).ok_or_else(|| MysqlError::internal("a table without access path"))
             }
             Some(_) => {
+                let read = self.source(relation, member.relations)?;
                 let bound = self.relation(relation)?;
-                let columns = self.select.columns.get(bound.columns.clone()).unwrap_or_default();
-                let types = columns.iter().map(|column| column.ty.clone()).collect();
-                let node = super::sources::plan_source(bound, types, self.cx)?;
-                let read = Partial {
-                    rows: node.estimate.rows,
-                    cost_us: node.estimate.cost_us,
-                    startup_us: node.estimate.cost_us,
-                    relations: member.relations,
-                    empty: false,
-                    step: Step::Derived { relation, node },
-                };
                 // The rows of a lateral query are looked at where it is joined.
                 let local =
                     if matches!(bound.source, RelationSource::Lateral(_)) { Vec::new() } else { local };
-                Ok(self.filtered(Rc::new(read), local))
+                Ok(self.filtered(read, local))
             }
             None => Err(MysqlError::internal("a relation that is not there")),
         }
+    }
+
+    /// The rows of a relation that is no table.
+    fn source(&mut self, relation: usize, relations: Relations) -> Result<PartialRef, MysqlError> {
+        if let Some(planned) = self.planned.get(&relation) {
+            return Ok(planned.clone());
+        }
+        let bound = self.relation(relation)?;
+        let columns = self.select.columns.get(bound.columns.clone()).unwrap_or_default();
+        let types = columns.iter().map(|column| column.ty.clone()).collect();
+        let node = super::sources::plan_source(bound, types, self.cx)?;
+        let read = Rc::new(Partial {
+            rows: node.estimate.rows,
+            cost_us: node.estimate.cost_us,
+            startup_us: node.estimate.cost_us,
+            relations,
+            empty: false,
+            step: Step::Derived { relation, node },
+        });
+        self.planned.insert(relation, read.clone());
+        Ok(read)
     }
 
     /// A table read along a candidate.
@@ -249,10 +262,14 @@ impl<'p> JoinPlanner<'p, '_, '_> {
         let mut needed: BTreeSet<usize> = self.required.clone();
         // WHERE and an ON can say the same: each condition that is evaluated settles one of them. What classes say is none of them.
         let of_class = |condition: &&Expr| self.classes.iter().any(|class| class.says(condition));
-        let mut evaluated: Vec<&Expr> = evaluated.iter().filter(|condition| !of_class(condition)).collect();
+        let mut settled: HashMap<&Expr, usize> = HashMap::new();
+        evaluated
+            .iter()
+            .filter(|condition| !of_class(condition))
+            .for_each(|condition| *settled.entry(condition).or_default() += 1);
         for condition in &self.conditions {
-            match evaluated.iter().position(|known| *known == condition) {
-                Some(position) => drop(evaluated.swap_remove(position)),
+            match settled.get_mut(condition).filter(|times| **times > 0) {
+                Some(times) => *times -= 1,
                 None => needed.extend(condition.columns()),
             }
         }

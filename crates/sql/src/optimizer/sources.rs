@@ -4,7 +4,7 @@ use super::block::plan_derived;
 use super::emit::node;
 use super::settings::OptimizerContext;
 use crate::bound::{
-    BoundSelect, CommonTable, Recursion, Relation, RelationSource, SetOperation, SetOperator,
+    BoundSelect, CommonTable, Recursion, Relation, RelationSource, SetOperation, SetOperator, SetStep,
 };
 use crate::plan::{CommonPlan, KeptRows, Node, Operator, Plan, RecursiveUnion};
 use leafline_types::expr::build;
@@ -13,6 +13,10 @@ use std::sync::Arc;
 
 /// How many rounds a recursive table is expected to take.
 const EXPECTED_ROUNDS: f64 = 10.0;
+/// Most levels of a plan that a chain of INTERSECTs and EXCEPTs between others makes: each is a frame of several KiB on the stack.
+const MAX_LEVELS: usize = 200;
+/// So many operands of a run of INTERSECTs or EXCEPTs are each a level of the plan.
+const FEW_OPERANDS: usize = 8;
 /// How many rows a document is expected to give.
 const EXPECTED_PARTS: f64 = 10.0;
 
@@ -43,40 +47,91 @@ pub(super) fn plan_source(
     }
 }
 
-/// UNIONs that follow one another become one append; what stands before the last UNION DISTINCT is made distinct at once.
+/// UNIONs that follow one another become one append; what stands before the last UNION DISTINCT is made distinct at once. INTERSECTs
+/// and EXCEPTs are taken in runs of the same.
+///
+/// # Errors
+/// 1436 for a plan of more than [`MAX_LEVELS`].
 fn plan_set_operation(
     operation: &SetOperation,
     types: &[ExprType],
     cx: &mut OptimizerContext<'_, '_>,
 ) -> Result<Node, MysqlError> {
     let mut inputs = vec![conformed(plan_derived(&operation.first, cx)?, types)];
-    for step in &operation.steps {
-        let operand = conformed(plan_derived(&step.operand, cx)?, types);
-        let kept = match step.operator {
+    // How many of the inputs are made distinct together.
+    let mut distinct = 0;
+    let mut levels = 0;
+    for run in operation.steps.chunk_by(|a, b| a.operator == b.operator && a.all == b.all) {
+        let operands = run.iter().map(|step| Ok(conformed(plan_derived(&step.operand, cx)?, types)));
+        let operands = operands.collect::<Result<Vec<_>, MysqlError>>()?;
+        let Some(SetStep { operator, all, .. }) = run.first() else { continue };
+        let kept = match operator {
             SetOperator::Union => {
-                inputs.push(operand);
-                if !step.all {
-                    inputs = vec![distinct(append(inputs, types))];
+                inputs.extend(operands);
+                if !all {
+                    distinct = inputs.len();
                 }
                 continue;
             }
             SetOperator::Intersect => KeptRows::InBoth,
             SetOperator::Except => KeptRows::OnlyLeft,
         };
-        let left = append(inputs, types);
-        let rows = match kept {
-            KeptRows::InBoth => left.estimate.rows.min(operand.estimate.rows),
-            KeptRows::OnlyLeft => left.estimate.rows,
-        };
-        let cost = left.estimate.cost_us + operand.estimate.cost_us;
-        let operator =
-            Operator::Matched { left: Box::new(left), right: Box::new(operand), kept, all: step.all };
-        inputs = vec![node(operator, types.to_vec(), rows, cost)];
+        levels += operands.len().min(FEW_OPERANDS) + usize::from(inputs.len() > 1);
+        if levels > MAX_LEVELS {
+            return Err(MysqlError::nested_too_deeply(MAX_LEVELS));
+        }
+        let left = union(std::mem::take(&mut inputs), distinct, types);
+        (inputs, distinct) = (vec![matched(left, operands, (kept, *all), types)], 0);
     }
-    Ok(append(inputs, types))
+    Ok(union(inputs, distinct, types))
 }
 
-/// The inputs one after the other. One that is an append itself, or distinct before more is made distinct, is taken apart.
+/// INTERSECT or EXCEPT of a left side and all of the right ones, in their order, or where they are many otherwise with the same rows, so
+/// that the plan is not as deep.
+fn matched(left: Node, mut right: Vec<Node>, (kept, all): (KeptRows, bool), types: &[ExprType]) -> Node {
+    let pair = |left: Node, right: Node| {
+        let rows = match kept {
+            KeptRows::InBoth => left.estimate.rows.min(right.estimate.rows),
+            KeptRows::OnlyLeft => left.estimate.rows,
+        };
+        let cost = left.estimate.cost_us + right.estimate.cost_us;
+        let operator = Operator::Matched { left: Box::new(left), right: Box::new(right), kept, all };
+        node(operator, types.to_vec(), rows, cost)
+    };
+    match kept {
+        _ if right.len() <= FEW_OPERANDS => right.into_iter().fold(left, pair),
+        // What is in none of them, or there more often than in all of them together.
+        KeptRows::OnlyLeft => pair(left, append(right, types)),
+        KeptRows::InBoth => {
+            right.insert(0, left);
+            while right.len() > 1 {
+                let mut level = std::mem::take(&mut right).into_iter();
+                while let Some(first) = level.next() {
+                    right.push(match level.next() {
+                        Some(second) => pair(first, second),
+                        None => first,
+                    });
+                }
+            }
+            append(right, types)
+        }
+    }
+}
+
+/// The inputs one after the other, the first `distinct` of them made distinct.
+fn union(mut inputs: Vec<Node>, distinct: usize, types: &[ExprType]) -> Node {
+    if distinct == 0 {
+        return append(inputs, types);
+    }
+    let rest = inputs.split_off(distinct.min(inputs.len()));
+    let input = append(inputs, types);
+    let estimate = input.estimate;
+    let operator = Operator::Distinct { input: Box::new(input) };
+    let first = node(operator, types.to_vec(), estimate.rows, estimate.cost_us);
+    append(std::iter::once(first).chain(rest).collect(), types)
+}
+
+/// The inputs one after the other.
 fn append(mut inputs: Vec<Node>, types: &[ExprType]) -> Node {
     if inputs.len() == 1
         && let Some(only) = inputs.pop()
@@ -87,23 +142,6 @@ fn append(mut inputs: Vec<Node>, types: &[ExprType]) -> Node {
         .iter()
         .fold((0.0, 0.0), |(rows, cost), input| (rows + input.estimate.rows, cost + input.estimate.cost_us));
     node(Operator::Append { inputs }, types.to_vec(), rows, cost)
-}
-
-fn distinct(mut input: Node) -> Node {
-    // Distinct rows that more rows are added to, before all are made distinct, need not be.
-    if let Operator::Append { inputs } = &mut input.operator
-        && let Some(Operator::Distinct { .. }) = inputs.first().map(|first| &first.operator)
-    {
-        let first = inputs.remove(0);
-        if let Operator::Distinct { input: inner } = first.operator {
-            match inner.operator {
-                Operator::Append { inputs: before } => inputs.splice(0..0, before),
-                _ => inputs.splice(0..0, vec![*inner]),
-            };
-        }
-    }
-    let (types, estimate) = (input.types.to_vec(), input.estimate);
-    node(Operator::Distinct { input: Box::new(input) }, types, estimate.rows, estimate.cost_us)
 }
 
 /// The rows of a node as values of these types.

@@ -2,9 +2,9 @@
 
 use super::ast::{
     CommonTable, Expr, ExprKind, Limit, Literal, Locking, OrderItem, Query, QueryBody, Select, SelectItem,
-    SetOperation, Span, TableName, TableReference, With,
+    SetOperation, SetStep, Span, TableName, TableReference, With,
 };
-use super::cursor::{MAX_HEIGHT, Parsed, Parser};
+use super::cursor::{Parsed, Parser};
 use super::lexer::{Symbol, TokenKind};
 use leafline_table::{LockStrength, LockWait};
 use leafline_types::error::MysqlError;
@@ -116,12 +116,7 @@ impl Parser<'_> {
     /// What may follow the first operand of a query: set operators, then the clauses of the whole.
     pub(super) fn query_after(&mut self, first: Query) -> Parsed<Query> {
         let mut query = self.intersections(first)?;
-        let mut operators = 0;
         while self.at_any_word(&["UNION", "EXCEPT"]) {
-            operators += 1;
-            if operators > MAX_HEIGHT {
-                return Err(MysqlError::nested_too_deeply(MAX_HEIGHT));
-            }
             let operation = if self.at_word("UNION") { SetOperation::Union } else { SetOperation::Except };
             let (all, span) = self.set_operator()?;
             let right = self.query_operand()?;
@@ -133,12 +128,7 @@ impl Parser<'_> {
 
     fn intersections(&mut self, first: Query) -> Parsed<Query> {
         let mut query = first;
-        let mut operators = 0;
         while self.at_word("INTERSECT") {
-            operators += 1;
-            if operators > MAX_HEIGHT {
-                return Err(MysqlError::nested_too_deeply(MAX_HEIGHT));
-            }
             let (all, span) = self.set_operator()?;
             let right = self.query_operand()?;
             query = combined(SetOperation::Intersect, all, span, query, right);
@@ -382,8 +372,17 @@ fn parenthesise(query: &mut Query) {
     query.body = QueryBody::Parenthesised(Box::new(inner));
 }
 
+/// `left operation right`. What goes on a set operation becomes part of it.
 fn combined(operation: SetOperation, all: bool, span: Span, left: Query, right: Query) -> Query {
     let whole = left.span.to(right.span);
-    let body = QueryBody::SetOperation { operation, all, left: Box::new(left), right: Box::new(right), span };
+    let step = SetStep { operation, all, query: right, span };
+    let goes_on = !left.has_clauses();
+    let body = match left {
+        Query { body: QueryBody::SetOperation { first, mut steps }, .. } if goes_on => {
+            steps.push(step);
+            QueryBody::SetOperation { first, steps }
+        }
+        left => QueryBody::SetOperation { first: Box::new(left), steps: vec![step] },
+    };
     Query { with: None, body, order_by: Vec::new(), limit: None, locking: Vec::new(), span: whole }
 }

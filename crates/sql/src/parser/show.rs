@@ -26,6 +26,12 @@ impl Parser<'_> {
         Ok(StatementKind::Show(Box::new(Show { kind, filter })))
     }
 
+    pub(super) fn help(&mut self) -> Parsed<StatementKind> {
+        self.advance();
+        let kind = ShowKind::Help(self.ident_or_string()?.value);
+        Ok(StatementKind::Show(Box::new(Show { kind, filter: None })))
+    }
+
     /// What is shown, and whether LIKE or WHERE may follow.
     fn show_kind(&mut self) -> Parsed<(ShowKind, bool)> {
         let start = self.span();

@@ -98,6 +98,7 @@ impl Parser<'_> {
             "LOAD" if self.is_word_at(1, "DATA") => self.load_data(),
             "EXPLAIN" | "DESCRIBE" | "DESC" => self.explain(),
             "SHOW" => self.show(),
+            "HELP" => self.help(),
             "USE" => {
                 self.advance();
                 Ok(StatementKind::Use(self.ident()?))
@@ -134,8 +135,8 @@ impl Parser<'_> {
             String::new()
         };
         let known = match word {
-            "CALL" | "HANDLER" | "SIGNAL" | "RESIGNAL" | "HELP" | "SHUTDOWN" | "RESTART" | "CLONE"
-            | "BINLOG" | "WITH" | "XA" => word.to_owned(),
+            "CALL" | "HANDLER" | "SIGNAL" | "RESIGNAL" | "SHUTDOWN" | "RESTART" | "CLONE" | "BINLOG"
+            | "WITH" | "XA" => word.to_owned(),
             "LOAD" if second == "XML" => "LOAD XML".to_owned(),
             "CACHE" if second == "INDEX" => "CACHE INDEX".to_owned(),
             "GET" if matches!(second.as_str(), "DIAGNOSTICS" | "CURRENT" | "STACKED") => {

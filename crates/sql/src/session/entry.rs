@@ -4,11 +4,12 @@ use crate::accounts::AccountId;
 use crate::resource_group::ResourceGroup;
 use crate::statement::planned::RunningPlan;
 use crate::status::SessionCounters;
-use leafline_table::RegisteredSnapshot;
+use leafline_table::{RegisteredSnapshot, TransactionWatch};
 use leafline_types::{CancelToken, Progress};
 use parking_lot::Mutex;
 use std::sync::Arc;
-use std::time::Instant;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Instant, SystemTime};
 
 /// The public side of a session.
 #[derive(Debug)]
@@ -44,7 +45,21 @@ struct State {
     resource_group: Option<Arc<ResourceGroup>>,
     /// That of its transaction, if it was begun WITH CONSISTENT SNAPSHOT.
     snapshot: Option<RegisteredSnapshot>,
+    /// The last one that it began.
+    transaction: Option<BegunTransaction>,
 }
+
+/// A transaction that a session has begun. It may have ended.
+#[derive(Clone, Debug)]
+pub(crate) struct BegunTransaction {
+    /// Its number, larger than those of transactions before it.
+    pub(crate) number: u64,
+    /// When.
+    pub(crate) since: SystemTime,
+    pub(crate) watch: TransactionWatch,
+}
+
+static LAST_TRANSACTION: AtomicU64 = AtomicU64::new(0);
 
 /// What is running.
 #[derive(Debug)]
@@ -110,6 +125,7 @@ impl SessionEntry {
                 counters: SessionCounters::default(),
                 resource_group: None,
                 snapshot: None,
+                transaction: None,
             }),
         }
     }
@@ -188,6 +204,17 @@ impl SessionEntry {
 
     pub(super) fn set_snapshot(&self, snapshot: Option<RegisteredSnapshot>) {
         self.state.lock().snapshot = snapshot;
+    }
+
+    /// The last transaction that it began.
+    pub(crate) fn transaction(&self) -> Option<BegunTransaction> {
+        self.state.lock().transaction.clone()
+    }
+
+    /// The session begins a transaction.
+    pub(super) fn begins_transaction(&self, watch: TransactionWatch) {
+        let number = LAST_TRANSACTION.fetch_add(1, Ordering::Relaxed) + 1;
+        self.state.lock().transaction = Some(BegunTransaction { number, since: SystemTime::now(), watch });
     }
 
     pub(crate) fn set_database(&self, database: Option<&str>) {

@@ -27,6 +27,7 @@ use client_file::ClientFileState;
 pub(crate) use client_file::WaitingLoad;
 pub use connection::{CompressionAlgorithms, ConnectionFacts, TlsFacts};
 use controlled::StatementGroups;
+pub(crate) use entry::BegunTransaction;
 use entry::StatementText;
 pub use entry::{Activity, SessionEntry};
 pub(crate) use hypothetical::{HypotheticalIndexes, Supposed};

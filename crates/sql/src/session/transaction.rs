@@ -71,7 +71,13 @@ impl Session {
     fn new_transaction(&mut self, read_only: Option<bool>) -> Transaction {
         let (isolation, mode) = self.next_characteristics(read_only);
         self.transaction.used = TransactionUse::default();
-        self.instance.engine().begin_in(&self.locks, isolation, mode)
+        self.begin_as(isolation, mode)
+    }
+
+    fn begin_as(&self, isolation: Isolation, mode: TxnMode) -> Transaction {
+        let transaction = self.instance.engine().begin_in(&self.locks, isolation, mode);
+        self.entry.begins_transaction(transaction.watch());
+        transaction
     }
 
     /// BEGIN, START TRANSACTION: commits what is open. A snapshot that is taken at once can be that of another connection.
@@ -297,7 +303,7 @@ impl Session {
             if transaction.is_deadlock_victim() {
                 let (isolation, mode) = (transaction.isolation(), transaction.mode());
                 transaction.rollback();
-                transaction = self.instance.engine().begin_in(&self.locks, isolation, mode);
+                transaction = self.begin_as(isolation, mode);
             }
             attempt += 1;
             self.warnings.clone_from(&given);

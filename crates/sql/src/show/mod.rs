@@ -1,6 +1,7 @@
 //! SHOW and DESCRIBE: the catalog, the variables and the counters as rows, under MySQL's headings.
 
 mod absent;
+mod computed;
 mod databases;
 mod engine_status;
 pub(crate) mod server;
@@ -8,6 +9,7 @@ pub(crate) mod statement_text;
 mod tables;
 mod views;
 
+pub(crate) use computed::view_query;
 pub(crate) use server::{character_sets, collations, engines};
 pub(crate) use views::as_table as view_as_table;
 
@@ -18,7 +20,7 @@ use crate::result::RowSet;
 use crate::session::Session;
 use crate::statement::evaluate;
 use leafline_table::{TableDef, ViewDef};
-use leafline_types::{MysqlError, Value};
+use leafline_types::{MysqlError, SqlType, Value};
 use std::sync::Arc;
 
 /// Runs a SHOW statement; `sql` is its text.
@@ -33,10 +35,12 @@ pub(crate) fn show(session: &mut Session, show: &Show, sql: &str) -> Result<RowS
         }
         ShowKind::Columns { full, table } => columns(session, table, *full)?,
         ShowKind::Index { table } => indexes(session, table)?,
-        ShowKind::CreateTable(table) => match views::find(session, table)? {
-            Some(view) => views::create_view(session, &view),
-            None => tables::create_table(session, &resolve(session, table)?),
+        ShowKind::CreateTable(table) => match (computed(session, table), views::find(session, table)?) {
+            (Some(definition), _) => computed::create(session, definition),
+            (None, Some(view)) => views::create_view(session, &view),
+            (None, None) => tables::create_table(session, &resolve(session, table)?),
         },
+        ShowKind::Help(topic) => help(topic),
         ShowKind::CreateView(name) => match views::find(session, name)? {
             Some(view) => views::create_view(session, &view),
             None => {
@@ -78,6 +82,17 @@ pub(crate) fn show(session: &mut Session, show: &Show, sql: &str) -> Result<RowS
         None => Ok(rows),
         Some(filter) => filtered(session, rows, filter, sql),
     }
+}
+
+/// HELP: one topic, whatever was asked for, in the columns that clients show as one.
+fn help(topic: &str) -> RowSet {
+    let long = || SqlType::Text { max_bytes: 65_535 };
+    let mut rows =
+        RowSet::new([("name", SqlType::Varchar { len: 64 }), ("description", long()), ("example", long())]);
+    let description = "There are no help texts here. Leafline's SQL is that of MySQL 8.0, whose manual is at\n\
+                       https://dev.mysql.com/doc/refman/8.0/en/. What differs is in COMPAT.md.\n";
+    rows.push(vec![text(topic), text(description), text("")]);
+    rows
 }
 
 /// DESCRIBE: SHOW COLUMNS, of one column or those like a pattern.

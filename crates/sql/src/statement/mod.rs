@@ -35,6 +35,7 @@ mod load_local;
 pub(crate) mod load_values;
 mod maintenance;
 mod metadata;
+mod own_objects;
 #[cfg(test)]
 mod partition_cuts;
 mod partition_maintenance;
@@ -136,6 +137,9 @@ impl Session {
     fn run_action(&mut self, text: create::Text<'_>) -> Result<Done, MysqlError> {
         let (kind, sql) = (&text.statement.kind, text.sql);
         let with_parameters = (sql, text.parameters);
+        if self.passes_over(kind) {
+            return Ok(Done::default());
+        }
         let _excluding = metadata::excluded_by(self, kind)?;
         match kind {
             StatementKind::CreateDatabase(create) => return definitions::create_database(self, create),

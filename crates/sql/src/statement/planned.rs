@@ -399,7 +399,7 @@ impl Session {
             ..
         } = bound;
         warnings.extend_from_slice(&statement.hints.warnings);
-        self.refuse_system_table(&bound)?;
+        self.refuse_system_table(&mut bound)?;
         let explainable = self.check_explained(how.is_some(), (&bound, &subqueries, &views))?;
         let (uses, sizes) = self.tables_used(&bound, &subqueries, &views);
         if parameters.is_some() {
@@ -602,7 +602,7 @@ impl Session {
                 let run = |session: &mut Session, transaction: &mut _| {
                     change::insert(session, transaction, insert, (plan.as_ref(), None), parts, parameters)
                 };
-                self.write(run).map(Outcome::Done)
+                self.write_rows(&insert.table, run).map(Outcome::Done)
             }
             Work::Update { update, plan, by_key } => {
                 self.check_safety(&update.rows, plan)?;

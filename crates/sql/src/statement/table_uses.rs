@@ -1,7 +1,7 @@
 //! The tables and views that a planned statement uses.
 
 use crate::accounts::Privilege;
-use crate::bound::{BoundKind, BoundSubquery, tables_of};
+use crate::bound::{BoundKind, BoundSubquery, OnDuplicate, tables_of};
 use crate::session::{Session, TableUse};
 use crate::system_table::SYSTEM_DATABASE;
 use leafline_table::{LockStrength, TableId};
@@ -70,10 +70,16 @@ impl Session {
         }
     }
 
-    /// The server's own tables are not changed by statements that could leave in them what it cannot read.
-    pub(super) fn refuse_system_table(&self, bound: &BoundKind) -> Result<(), MysqlError> {
+    /// The server's own tables are not changed by statements that could leave in them what it cannot read: by none but a dump's.
+    pub(super) fn refuse_system_table(&self, bound: &mut BoundKind) -> Result<(), MysqlError> {
         let (command, tables): (_, Vec<_>) = match bound {
             BoundKind::Select(_) => return Ok(()),
+            BoundKind::Insert(insert)
+                if insert.table.database == SYSTEM_DATABASE && self.restores_accounts(insert) =>
+            {
+                insert.on_duplicate = OnDuplicate::Replace;
+                return Ok(());
+            }
             BoundKind::Insert(insert) => ("INSERT", vec![&insert.table]),
             BoundKind::Update(update) => {
                 ("UPDATE", update.targets.iter().map(|target| &target.table).collect())

@@ -12,16 +12,20 @@ pub(super) fn create_view(session: &mut Session, create: &CreateView, sql: &str)
     let database = database_of(session, &create.name)?;
     let name = &create.name.name.value;
     let catalog = session.instance.engine().catalog();
-    if create.verb == ViewVerb::Alter && catalog.view(&database, name).is_none() {
-        return Err(match catalog.table(&database, name) {
-            Some(_) => MysqlError::wrong_object(&database, name, "VIEW"),
-            None => MysqlError::no_such_table(&database, name),
-        });
-    }
-    let (view, warning) = view_def(create, &database, sql, &session.bind_context(&[]))?;
+    let altered = match create.verb {
+        ViewVerb::Alter => {
+            Some(catalog.view(&database, name).ok_or_else(|| match catalog.table(&database, name) {
+                Some(_) => MysqlError::wrong_object(&database, name, "VIEW"),
+                None => MysqlError::no_such_table(&database, name),
+            })?)
+        }
+        ViewVerb::Create | ViewVerb::CreateOrReplace => None,
+    };
+    let altered = altered.map(|view| view.as_ref());
+    let (view, warning) = view_def((create, altered), &database, sql, &session.bind_context(&[]))?;
     let definer = definer_of(&view);
     session.instance.engine().create_view(view, create.verb != ViewVerb::Create)?;
-    if create.definer.is_some() && !session.instance.accounts().has_definer(&definer) {
+    if (create.definer.is_some() || altered.is_some()) && !session.instance.accounts().has_definer(&definer) {
         session.warnings.note(MysqlError::no_such_definer(&definer.user, &definer.host));
     }
     warning.into_iter().for_each(|warning| session.warnings.warn(warning));

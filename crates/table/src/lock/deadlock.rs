@@ -7,11 +7,14 @@ use super::owner::{OwnerId, OwnerState};
 use super::table::LockKey;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
+use std::time::Instant;
 
 /// The sleepers, each with the lock it waits for.
 #[derive(Debug, Default)]
 pub(super) struct Waits {
     waiting: HashMap<OwnerId, (Arc<OwnerState>, LockKey)>,
+    /// Since when each sleeps.
+    since: HashMap<OwnerId, Instant>,
 }
 
 impl Waits {
@@ -20,11 +23,18 @@ impl Waits {
     }
 
     pub(super) fn add(&mut self, owner: Arc<OwnerState>, key: LockKey) {
+        self.since.insert(owner.id, Instant::now());
         self.waiting.insert(owner.id, (owner, key));
+    }
+
+    /// Since when an owner sleeps, if it does.
+    pub(super) fn since(&self, owner: OwnerId) -> Option<Instant> {
+        self.since.get(&owner).copied()
     }
 
     /// Forgets a sleeper; returns what it waited for.
     pub(super) fn remove(&mut self, owner: OwnerId) -> Option<LockKey> {
+        self.since.remove(&owner);
         self.waiting.remove(&owner).map(|(_, key)| key)
     }
 

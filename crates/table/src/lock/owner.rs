@@ -137,6 +137,16 @@ impl LockOwner {
         self.victim.load(Ordering::Relaxed)
     }
 
+    /// How many locks it holds, with those of its session on names.
+    pub(crate) fn held(&self) -> u64 {
+        self.state.weight()
+    }
+
+    /// How long it has been waiting for a lock, if it is.
+    pub(crate) fn waiting(&self) -> Option<Duration> {
+        self.table.waiting(self.state.id)
+    }
+
     /// Locks what `key` is in `space`: the table's own number for a clustered key, an index's for a unique key of it.
     /// Without limits it does not wait.
     pub(crate) fn lock(

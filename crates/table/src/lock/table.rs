@@ -23,7 +23,7 @@ use std::collections::VecDeque;
 use std::hash::{BuildHasher, Hasher};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 const SHARDS: usize = 128;
 
@@ -188,6 +188,11 @@ impl LockTable {
             timeouts: get(&self.counts.timeouts),
             deadlocks: get(&self.counts.deadlocks),
         }
+    }
+
+    /// How long an owner has been waiting, if it is.
+    pub(super) fn waiting(&self, owner: OwnerId) -> Option<Duration> {
+        self.waits.lock().since(owner).map(|since| since.elapsed())
     }
 
     /// Takes a lock, waiting within `limits` if there are any.

@@ -26,6 +26,7 @@ pub(crate) mod snapshot;
 mod splits;
 mod unique;
 pub(crate) mod versions;
+mod watch;
 pub(crate) mod write_set;
 
 pub use clock::RegisteredSnapshot;
@@ -36,6 +37,7 @@ pub(crate) use dml::{asks_for_number, auto_increment_value, new_auto_increment};
 pub use key_search::KeySearch;
 pub use locking::{Locked, LockedRow, LookedUp, RowLocker};
 pub use snapshot::Snapshot;
+pub use watch::{TransactionFigures, TransactionWatch};
 pub use write_set::Mark;
 
 use crate::catalog::TableDef;

@@ -478,5 +478,6 @@ catalogue! {
     3986 "HY000" ER_IMPLICIT_COMPARISON_FOR_JSON implicit_comparison_for_json() "Evaluating a JSON value in SQL boolean context does an implicit comparison against JSON integer 0; if this is not what you want, consider converting JSON to a SQL numeric type with JSON_VALUE RETURNING";
     3995 "HY000" ER_CHARACTER_SET_MISMATCH character_set_mismatch(first, second, function) "Character set '{first}' cannot be used in conjunction with '{second}' in call to {function}.";
     4028 "HY000" ER_TABLE_MUST_HAVE_A_VISIBLE_COLUMN table_without_visible_columns() "A table must have at least one visible column.";
+    4031 "HY000" ER_CLIENT_INTERACTION_TIMEOUT client_interaction_timeout() "The client was disconnected by the server because of inactivity. See wait_timeout and interactive_timeout for configuring this behavior.";
     4092 "HY000" ER_INNODB_MAX_ROW_VERSION too_many_row_versions(table) "Maximum row versions reached for table {table}. No more columns can be added or dropped instantly. Please use COPY/INPLACE.";
 }

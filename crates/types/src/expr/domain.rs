@@ -6,7 +6,7 @@
 //! | column   | constant        | compared as | range                                                          |
 //! |----------|-----------------|-------------|----------------------------------------------------------------|
 //! | integer  | exact number    | number      | exact                                                          |
-//! | integer  | DOUBLE          | DOUBLE      | exact below 2^53, where doubles are exact                      |
+//! | integer  | DOUBLE          | DOUBLE      | exact: from 2^53 on several integers are one double            |
 //! | DECIMAL  | exact number    | DECIMAL     | exact                                                          |
 //! | DECIMAL  | DOUBLE          | DOUBLE      | exact up to 15 digits, which doubles tell apart                |
 //! | DOUBLE, FLOAT | number     | DOUBLE      | exact                                                          |
@@ -59,7 +59,7 @@ pub fn column_range(part: &KeyPart, op: CompareOp, constant: &Value, domain: Com
         };
     }
     match narrowed(part, op, constant, domain) {
-        None => ColumnRange::NotConvertible,
+        None => as_doubles(part, op, constant, domain).unwrap_or(ColumnRange::NotConvertible),
         Some(Narrowed::Never) => ColumnRange::Empty,
         Some(Narrowed::Always) => ColumnRange::AllNonNull,
         Some(Narrowed::Compare(op, v)) if part.prefix.is_some() => {
@@ -73,6 +73,62 @@ pub fn column_range(part: &KeyPart, op: CompareOp, constant: &Value, domain: Com
             }
         }
     }
+}
+
+/// The integers that are `op constant` as doubles. From 2^53 on several of them are one double, in whose order they are all the same.
+fn as_doubles(part: &KeyPart, op: CompareOp, constant: &Value, domain: CompareDomain) -> Option<ColumnRange> {
+    let (CompareDomain::Double, true, Value::Double(d)) = (domain, part.prefix.is_none(), constant) else {
+        return None;
+    };
+    let (low, high) = part.ty.integer_range()?;
+    // The least integer for which it holds; the one behind the last if for none.
+    let first = |holds: &dyn Fn(f64) -> bool| {
+        let (mut from, mut to) = (low, high + 1);
+        while from < to {
+            let middle = from + (to - from) / 2;
+            if holds(middle as f64) {
+                to = middle;
+            } else {
+                from = middle + 1;
+            }
+        }
+        from
+    };
+    let (equal, above) = (first(&|v| v >= *d), first(&|v| v > *d));
+    let compared = |op, c: i128| match to_range(Narrowed::Compare(op, c), low, high) {
+        Narrowed::Never => Some(None),
+        Narrowed::Always => Some(Some(non_null_range(part))),
+        Narrowed::Compare(op, c) => {
+            let c = if part.ty.is_unsigned() { Value::UInt(c as u64) } else { Value::Int(c as i64) };
+            let mut bytes = Vec::new();
+            encode_part(part, &c, &mut bytes).ok()?;
+            Some(ranges(part, op, bytes).pop())
+        }
+    };
+    let found = match op {
+        CompareOp::Lt => vec![compared(CompareOp::Lt, equal)?],
+        CompareOp::Ge => vec![compared(CompareOp::Ge, equal)?],
+        CompareOp::Le => vec![compared(CompareOp::Lt, above)?],
+        CompareOp::Gt => vec![compared(CompareOp::Ge, above)?],
+        CompareOp::Ne => {
+            let mut sides = vec![compared(CompareOp::Lt, equal)?, compared(CompareOp::Ge, above)?];
+            if part.descending {
+                sides.reverse();
+            }
+            sides
+        }
+        CompareOp::Eq | CompareOp::NullSafeEq => {
+            let sides = (compared(CompareOp::Ge, equal)?, compared(CompareOp::Lt, above)?);
+            let (Some(from), Some(to)) = sides else { return Some(ColumnRange::Empty) };
+            let both = match part.descending {
+                false => ByteRange { lower: from.lower, upper: to.upper },
+                true => ByteRange { lower: to.lower, upper: from.upper },
+            };
+            vec![(equal < above).then_some(both)]
+        }
+    };
+    let found: Vec<ByteRange> = found.into_iter().flatten().collect();
+    Some(if found.is_empty() { ColumnRange::Empty } else { ColumnRange::Ranges(found) })
 }
 
 /// The bytes of the one value of `part` that is equal to a constant, appended to `out`. False if there is none; `None` if that

@@ -7,6 +7,11 @@ use std::path::PathBuf;
 
 /// `leafline import`.
 #[derive(Args, Clone, Debug)]
+#[command(
+    after_help = "An import that fails or is killed cannot be gone on with. What stands before the statement at which it stopped is in \
+                        force, and each table has all rows of a load or none of them. Import a dump that drops its tables before it makes \
+                        them again as it is, anything else into a new directory."
+)]
 pub struct ImportOptions {
     #[command(flatten)]
     pub open: OpenArguments,

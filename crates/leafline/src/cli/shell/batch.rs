@@ -1,6 +1,7 @@
 //! Scripts: statements from `-e`, from standard input, from a file that `source` names.
 //!
-//! The first error ends a script, unless it is forced. Ctrl-C ends it in any case.
+//! The first error ends a script, unless it is forced. Ctrl-C ends it in any case. What was done before stays; that is said, as nobody sees
+//! where in a file it was.
 
 use super::super::failure::Failure;
 use super::super::script::{Command, Item, Reader};
@@ -16,6 +17,8 @@ pub struct Batch<'r, W: Write> {
     runner: &'r mut Runner,
     force: bool,
     depth: usize,
+    /// Statements that were run.
+    done: u64,
     /// Where results go.
     pub out: std::io::BufWriter<W>,
 }
@@ -29,7 +32,7 @@ enum Next {
 impl<'r, W: Write> Batch<'r, W> {
     /// Results go to `out`; `force` goes on after errors.
     pub fn new(runner: &'r mut Runner, force: bool, out: W) -> Batch<'r, W> {
-        Batch { runner, force, depth: 0, out: std::io::BufWriter::with_capacity(1 << 16, out) }
+        Batch { runner, force, depth: 0, done: 0, out: std::io::BufWriter::with_capacity(1 << 16, out) }
     }
 
     /// Runs a script. `name` is told in messages.
@@ -68,12 +71,13 @@ impl<'r, W: Write> Batch<'r, W> {
     fn item(&mut self, item: Item) -> Result<Next, Failure> {
         match item {
             Item::Statement(statement) => match self.runner.run(&statement, &mut self.out) {
-                Ok(()) => {}
+                Ok(()) => self.done += 1,
                 Err(RunError::Sql(error)) => {
                     self.flush()?;
                     let place = format!("({}) at line {}", error.state(), statement.line);
                     eprintln!("ERROR {} {place}: {}", error.code, error.message);
                     if !self.force {
+                        self.tell_what_stays();
                         return Err(Failure::Silent);
                     }
                 }
@@ -92,6 +96,21 @@ impl<'r, W: Write> Batch<'r, W> {
             Item::Command(Command::Usage(usage)) => return self.complain(&format!("usage: {usage}")),
         }
         Ok(Next::GoOn)
+    }
+
+    /// What an error leaves of the statements before it.
+    fn tell_what_stays(&mut self) {
+        let statements = match self.done {
+            0 => return,
+            1 => "The statement before it is".to_owned(),
+            many => format!("The {many} statements before it are"),
+        };
+        match self.runner.session.in_transaction() {
+            false => eprintln!("{statements} in force."),
+            true => {
+                eprintln!("{statements} in force, but for the transaction that was open: it is rolled back.")
+            }
+        }
     }
 
     /// Runs the script in a file.

@@ -25,23 +25,30 @@ pub struct Query {
 pub enum QueryBody {
     /// `SELECT ..`.
     Select(Box<Select>),
-    /// `left UNION [ALL] right` and its relatives.
+    /// `first UNION [ALL] query` and its relatives: one list, from left to right, however long.
     SetOperation {
-        /// Which operation.
-        operation: SetOperation,
-        /// With ALL.
-        all: bool,
-        /// Left query.
-        left: Box<Query>,
-        /// Right query.
-        right: Box<Query>,
-        /// The operator's own words.
-        span: Span,
+        /// The first query.
+        first: Box<Query>,
+        /// What is done with the rows of those before; at least one.
+        steps: Vec<SetStep>,
     },
     /// `VALUES ROW(..), ROW(..)`.
     Values(Vec<Vec<Expr>>),
     /// `(query)` with clauses of its own, before more of them.
     Parenthesised(Box<Query>),
+}
+
+/// A set operator and the query behind it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SetStep {
+    /// Which operation.
+    pub operation: SetOperation,
+    /// With ALL.
+    pub all: bool,
+    /// The query.
+    pub query: Query,
+    /// The operator's own words.
+    pub span: Span,
 }
 
 /// Set operations.
@@ -109,11 +116,16 @@ pub struct Select {
 }
 
 impl Query {
+    /// Whether WITH, ORDER BY, LIMIT or a locking clause is part of it.
+    pub fn has_clauses(&self) -> bool {
+        self.with.is_some() || !self.order_by.is_empty() || self.limit.is_some() || !self.locking.is_empty()
+    }
+
     /// The SELECT that it begins with, if it is one or a set operation of some.
     pub fn first_select(&self) -> Option<&Select> {
         match &self.body {
             QueryBody::Select(select) => Some(select),
-            QueryBody::SetOperation { left, .. } => left.first_select(),
+            QueryBody::SetOperation { first, .. } => first.first_select(),
             QueryBody::Parenthesised(query) => query.first_select(),
             QueryBody::Values(_) => None,
         }

@@ -278,6 +278,8 @@ pub struct Completion {
 /// What SHOW can show.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ShowKind {
+    /// HELP, with the topic.
+    Help(String),
     /// DATABASES, SCHEMAS.
     Databases,
     /// `[FULL] TABLES [FROM database]`.

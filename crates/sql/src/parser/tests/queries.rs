@@ -102,9 +102,10 @@ fn sets(query: &Query) -> String {
         QueryBody::Select(_) => "select".to_owned(),
         QueryBody::Values(rows) => format!("values {}", rows.len()),
         QueryBody::Parenthesised(query) => format!("({})", sets(query)),
-        QueryBody::SetOperation { operation, all, left, right, .. } => {
-            format!("[{operation:?}{} {} {}]", if *all { " all" } else { "" }, sets(left), sets(right))
-        }
+        QueryBody::SetOperation { first, steps } => steps.iter().fold(sets(first), |left, step| {
+            let all = if step.all { " all" } else { "" };
+            format!("[{:?}{all} {left} {}]", step.operation, sets(&step.query))
+        }),
     }
 }
 
@@ -132,8 +133,8 @@ fn order_and_limit_belong_to_the_whole_query() {
     let limit = whole.limit.expect("a limit");
     assert_eq!(super::nested(&limit.offset.expect("an offset")), "3");
     assert_eq!(super::nested(&limit.count), "4");
-    let QueryBody::SetOperation { left, right, .. } = whole.body else { panic!() };
-    assert!(left.limit.is_some() && right.limit.is_none());
+    let QueryBody::SetOperation { first, steps } = whole.body else { panic!() };
+    assert!(first.limit.is_some() && steps[0].query.limit.is_none());
 }
 
 #[test]

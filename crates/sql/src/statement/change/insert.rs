@@ -4,12 +4,14 @@ use super::bulk::{Bulk, begin_progress};
 use super::foreign::{Changes, ignoring};
 use super::load::{load, load_values};
 use super::{computed, default_of, generate, has_no_partition, meets_checks, of_table, stays_in_view, touch};
+use crate::accounts::check_row;
 use crate::bound::{BoundAssignment, BoundInsert, InsertRows, NewValue, OnDuplicate};
 use crate::plan::{Plan, PlanParts};
 use crate::result::Done;
 use crate::session::Session;
 use crate::statement::execution::{Execution, StoreRules, implicit_default};
 use crate::statement::load_values::RowSource;
+use crate::system_table::SYSTEM_DATABASE;
 use crate::text_file::{self, ClientInput};
 use leafline_table::{DefaultValue, TableDef, TableError, Transaction};
 use leafline_types::column::value_at;
@@ -317,6 +319,9 @@ impl<'a> Run<'a> {
         transaction: &mut Transaction,
     ) -> Result<(), MysqlError> {
         self.complete_row(execution, session)?;
+        if self.table.database == SYSTEM_DATABASE {
+            check_row(&self.table.name, &self.row)?;
+        }
         self.counts.records += 1;
         let BoundInsert { view_checks, ignore, .. } = self.insert;
         if !stays_in_view(view_checks, &self.row, *ignore, execution, session)?

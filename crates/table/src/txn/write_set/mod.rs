@@ -108,6 +108,11 @@ impl WriteSet {
         Mark(self.next_seq)
     }
 
+    /// How many writes there were, with those that were undone.
+    pub(crate) fn written(&self) -> u64 {
+        self.next_seq - FIRST
+    }
+
     /// Undoes every write since `mark`.
     pub(crate) fn roll_back_to(&mut self, mark: Mark) {
         if mark.0 < self.next_seq {

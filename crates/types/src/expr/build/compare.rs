@@ -4,6 +4,7 @@
 //! |--------------------------------------------|------------------------------------------------------------------|
 //! | integer, integer                           | integers of either sign                                          |
 //! | integer or DECIMAL, DECIMAL                | DECIMAL                                                          |
+//! | BIGINT column, DOUBLE literal that is a whole number of its range | the literal is read as that integer       |
 //! | number, DOUBLE                             | DOUBLE                                                           |
 //! | number column, string literal of a number  | the literal is read as that number                               |
 //! | number, other string                       | DOUBLE                                                           |
@@ -162,6 +163,13 @@ pub(super) fn adapted(
         Value::String(text) if other_is_column && (other.is_integer() || is_decimal(other)) => {
             Ok(Decimal::parse(text).map(|d| literal(narrowest(d))))
         }
+        // MySQL compares a BIGINT column as an integer with constants that are integers.
+        Value::Double(number) if other_is_column && matches!(other, SqlType::BigInt { .. }) => {
+            let (low, high) = other.integer_range().unwrap_or_default();
+            let whole = *number as i128;
+            Ok(((low..=high).contains(&whole) && whole as f64 == *number)
+                .then(|| literal(narrowest(Decimal::from_i128(whole, 0)))))
+        }
         Value::Int(number) if other.has_date() => {
             Ok(DateTime::from_number(*number, DateRules::ANY).map(|time| temporal_literal(time, other)))
         }
@@ -217,17 +225,14 @@ pub fn retype(e: Expr) -> Result<Expr, MysqlError> {
 }
 
 /// `operand [NOT] BETWEEN low AND high`: two comparisons, so the operand must have one value for both. MySQL chooses one
-/// domain for all three: text between a number and a text is compared as DOUBLE with both.
+/// domain for all three, see [`meet_as_doubles`].
 pub fn between(operand: Expr, low: Expr, high: Expr, negated: bool) -> Result<Expr, MysqlError> {
     if operand.is_volatile() {
         return Err(MysqlError::not_supported("BETWEEN of a value that changes with every evaluation"));
     }
-    let (number, text) = (|e: &Expr| e.ty.sql.is_numeric(), |e: &Expr| e.ty.sql.is_string());
-    let mixed = number(&low) && text(&high) || text(&low) && number(&high);
-    let operand = if mixed && text(&operand) {
-        super::cast(operand, super::CastTarget::Double, Collation::Binary)?
-    } else {
-        operand
+    let (low, high) = match meet_as_doubles(&operand, &low, &high) {
+        true => (as_double(low), as_double(high)),
+        false => (low, high),
     };
     if negated {
         let below = compare(CompareOp::Lt, operand.clone(), low)?;
@@ -237,6 +242,48 @@ pub fn between(operand: Expr, low: Expr, high: Expr, negated: bool) -> Result<Ex
     let from = compare(CompareOp::Ge, operand.clone(), low)?;
     let to = compare(CompareOp::Le, operand, high)?;
     Ok(and(vec![from, to]))
+}
+
+/// Whether BETWEEN compares numbers and texts as DOUBLE: if a DOUBLE is among them, or both numbers and texts are. Not between constants
+/// that all are integers to a BIGINT column; and a number column reads constant texts as numbers of its own.
+fn meet_as_doubles(operand: &Expr, low: &Expr, high: &Expr) -> bool {
+    let column = operand.as_column().map(|_| &operand.ty.sql);
+    let constant = |e: &Expr| e.columns().is_empty() && !e.is_volatile();
+    let (least, most) = column.and_then(SqlType::integer_range).unwrap_or_default();
+    let is_integer = |bound: &Expr| match bound.as_literal() {
+        Some(Value::Int(v)) => (least..=most).contains(&i128::from(*v)),
+        Some(Value::UInt(v)) => (least..=most).contains(&i128::from(*v)),
+        Some(Value::Decimal(d)) => {
+            let whole = d.truncate(0).filter(|whole| whole == d).and_then(|whole| whole.unscaled_i128());
+            whole.is_some_and(|whole| (least..=most).contains(&whole))
+        }
+        Some(_) => adapted(bound, &operand.ty.sql, true).is_ok_and(|adapted| adapted.is_some()),
+        None => true,
+    };
+    if column.is_some_and(|sql| matches!(sql, SqlType::BigInt { .. }))
+        && [low, high].into_iter().all(|bound| constant(bound) && is_integer(bound))
+    {
+        return false;
+    }
+    let (mut reals, mut numbers, mut texts) = (false, false, false);
+    for e in [operand, low, high] {
+        match &e.ty.sql {
+            SqlType::Null => {}
+            sql if sql.is_numeric() => (numbers, reals) = (true, reals || sql.is_real()),
+            sql if sql.is_string() => texts |= !(column.is_some_and(SqlType::is_numeric) && constant(e)),
+            _ => return false,
+        }
+    }
+    reals || numbers && texts
+}
+
+/// A number or text as a DOUBLE; a literal, too, is no literal any more that a column could take for another number.
+fn as_double(bound: Expr) -> Expr {
+    if bound.ty.sql == SqlType::Null || bound.ty.sql.is_real() && bound.as_literal().is_none() {
+        return bound;
+    }
+    let ty = ExprType::numeric(SqlType::Double, bound.ty.nullable);
+    Expr { kind: ExprKind::Cast { operand: Box::new(bound) }, ty }
 }
 
 /// `needle [NOT] IN (list)`. Members that meet the needle in another domain than the first form a list of their own.

@@ -25,6 +25,9 @@ use script::{Script, is_open_comment};
 use std::collections::BTreeSet;
 use std::io::{self, Read};
 
+/// What an import that fails leaves.
+const STAYS: &str = "what stands before it was imported; a dump that drops its tables before it makes them can be imported again as \
+                     it is, anything else into a new directory";
 /// Bytes of a statement that messages show.
 const SHOWN: usize = 60;
 
@@ -45,7 +48,7 @@ pub struct SqlImport<'i> {
     pub report: &'i mut Report,
     /// Tables that could not be made, and whose rows are left out.
     missing: BTreeSet<(String, String)>,
-    /// Those that were run; INSERTs of one load are one.
+    /// Those that were run, without one that failed; INSERTs of one load are one.
     statements: u64,
     /// The script has said which database is meant.
     pub says_database: bool,
@@ -66,15 +69,20 @@ impl<'i> SqlImport<'i> {
     /// # Errors
     /// What cannot be run, with its line.
     pub fn run(&mut self, input: impl Read, name: &str) -> Result<(), Failure> {
+        self.run_script(input, name).map_err(|failure| match failure {
+            Failure::Message(text) if self.statements > 0 => Failure::Message(format!("{text}\n{STAYS}")),
+            failure => failure,
+        })
+    }
+
+    fn run_script(&mut self, input: impl Read, name: &str) -> Result<(), Failure> {
         let mut script = Script::new(input);
         loop {
             let place = |line: u64| format!("{name}, line {line}");
             let failed = |line: u64, error: io::Error| match error.kind() {
-                _ if is_open_comment(&error) => {
-                    Failure::Message(format!("{name}: {error}; what stands before it was imported"))
-                }
+                _ if is_open_comment(&error) => Failure::Message(format!("{name}: {error}")),
                 io::ErrorKind::UnexpectedEof => Failure::Message(format!(
-                    "{}: the file ends within a statement: it was cut off; what stands before it was imported",
+                    "{}: the file ends within a statement: it was cut off",
                     place(line)
                 )),
                 _ => Failure::io(place(line), error),
@@ -97,7 +105,6 @@ impl<'i> SqlImport<'i> {
                 }
                 return Ok(());
             };
-            self.statements += 1;
             let charset = self.connection.session().settings().client_charset;
             if !is_unicode(charset) && !statement.is_ascii() {
                 return Err(Failure::Message(format!(
@@ -109,6 +116,7 @@ impl<'i> SqlImport<'i> {
             let text = statement_text(&statement, mode)
                 .map_err(|_| Failure::Message(format!("{}: this is not UTF-8", place(line))))?;
             self.statement(text.trim(), &place(line))?;
+            self.statements += 1;
         }
     }
 

@@ -1,0 +1,60 @@
+//! SHOW CREATE TABLE of what is no stored table: statements that make something with its columns, for dumps of all databases.
+
+use super::statement_text::{column, quoted};
+use super::text;
+use crate::accounts::Accounts;
+use crate::information_schema::Definition;
+use crate::result::RowSet;
+use crate::session::Session;
+use leafline_table::ColumnDef;
+use leafline_types::{SqlType, Value};
+
+/// As MySQL has them, those of `sys` and `information_schema` are views; others are tables of engines that are not here.
+pub(super) fn create(session: &Session, definition: &Definition) -> RowSet {
+    let engine = match definition.database {
+        "performance_schema" => "PERFORMANCE_SCHEMA",
+        "mysql" => "CSV",
+        _ => return create_view(session, definition),
+    };
+    let zone = session.settings.time_zone.zone();
+    let columns = (definition.columns)().into_iter();
+    let columns = columns.map(|(name, ty)| ColumnDef::new(name, ty.sql, ty.nullable, ty.collation));
+    let lines: Vec<String> = columns.map(|one| column(&one, zone)).collect();
+    let statement = format!(
+        "CREATE TABLE {} (\n  {}\n) ENGINE={engine} DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_0900_ai_ci",
+        quoted(definition.name),
+        lines.join(",\n  ")
+    );
+    let mut rows = RowSet::new([
+        ("Table", SqlType::Varchar { len: 64 }),
+        ("Create Table", SqlType::Varchar { len: 16_383 }),
+    ]);
+    rows.push(vec![text(definition.name), text(statement)]);
+    rows
+}
+
+/// A query with its columns. What computes its rows is no query, and this has none.
+pub(crate) fn view_query(definition: &Definition) -> String {
+    let columns = (definition.columns)().into_iter();
+    let columns: Vec<String> = columns.map(|(name, _)| format!("NULL AS {}", quoted(&name))).collect();
+    format!("SELECT {} LIMIT 0", columns.join(","))
+}
+
+fn create_view(session: &Session, definition: &Definition) -> RowSet {
+    let statement = format!(
+        "CREATE ALGORITHM=UNDEFINED DEFINER={} SQL SECURITY INVOKER VIEW {} AS {}",
+        Accounts::root().backquoted(),
+        quoted(definition.name),
+        view_query(definition)
+    );
+    let mut rows = RowSet::new([
+        ("View", SqlType::Varchar { len: 64 }),
+        ("Create View", SqlType::Varchar { len: 16_383 }),
+        ("character_set_client", SqlType::Varchar { len: 64 }),
+        ("collation_connection", SqlType::Varchar { len: 64 }),
+    ]);
+    let names = [session.settings.client_charset.name(), session.settings.collation.name()];
+    let named: [Value; 2] = names.map(text);
+    rows.push([&[text(definition.name), text(statement)][..], &named].concat());
+    rows
+}
