@@ -82,9 +82,11 @@ pub(crate) struct Counts {
     pub last_seen: i64,
 }
 
-/// One execution.
+/// An execution, or several.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Executed {
+    /// It stands for so many more, of about the same time.
+    pub more: u64,
     pub time: Duration,
     /// When it ended, microseconds since 1970.
     pub ended: i64,
@@ -110,16 +112,17 @@ pub(crate) struct Used {
 impl Digest {
     /// Counts an execution.
     pub fn count(&self, executed: Executed) {
-        self.times.add(executed.time, 1);
+        let runs = u32::try_from(executed.more).unwrap_or(u32::MAX).saturating_add(1);
+        self.times.add(executed.time, runs);
         let mut counts = self.counts.lock();
         if counts.executions == 0 {
             counts.first_seen = executed.ended;
         }
         counts.last_seen = executed.ended;
-        counts.executions += 1;
-        counts.time += executed.time;
-        counts.least_time =
-            if counts.executions == 1 { executed.time } else { counts.least_time.min(executed.time) };
+        let is_first = counts.executions == 0;
+        counts.executions += 1 + executed.more;
+        counts.time += executed.time * runs;
+        counts.least_time = if is_first { executed.time } else { counts.least_time.min(executed.time) };
         counts.most_time = counts.most_time.max(executed.time);
         counts.lock_time += executed.used.lock_time;
         counts.errors += u64::from(executed.failed);
@@ -129,7 +132,7 @@ impl Digest {
         counts.rows_examined += executed.used.rows_examined;
         counts.pages_read += executed.used.pages_read;
         counts.files += executed.used.files;
-        counts.no_index_used += u64::from(executed.no_index_used);
+        counts.no_index_used += u64::from(executed.no_index_used) * (1 + executed.more);
         if let Some((estimated, to_the_end)) = executed.estimated {
             counts.rows_estimated += estimated;
             if to_the_end && !executed.failed {

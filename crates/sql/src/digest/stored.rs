@@ -293,6 +293,7 @@ mod tests {
             digest.show(|| Some(format!("{sql} /* {} */", "x".repeat(number * 5))));
             digest.count_short(short(2), || (Duration::from_micros(number as u64), 9));
             digest.count(Executed {
+                more: 0,
                 time: Duration::from_micros(number as u64),
                 ended: -(number as i64),
                 failed: number == 3,

@@ -26,11 +26,11 @@ pub struct Prepared {
 }
 
 #[derive(Clone)]
-struct Entry {
-    sql: Arc<str>,
-    statement: Arc<Statement>,
-    command: Command,
-    planned: Option<Arc<Planned>>,
+pub(super) struct Entry {
+    pub(super) sql: Arc<str>,
+    pub(super) statement: Arc<Statement>,
+    pub(super) command: Command,
+    pub(super) planned: Option<Arc<Planned>>,
 }
 
 #[derive(Default)]
@@ -57,6 +57,11 @@ impl Session {
         let entry = Entry { sql: sql.into(), statement: Arc::new(statement), command, planned };
         self.prepared.entries.insert(id, Arc::new(entry));
         Ok(Prepared { id, parameters, columns })
+    }
+
+    /// A prepared statement, if it is there.
+    pub(super) fn prepared_entry(&self, id: u32) -> Option<Arc<Entry>> {
+        self.prepared.entries.get(&id).cloned()
     }
 
     fn next_id(&mut self) -> u32 {

@@ -28,6 +28,8 @@ pub(super) struct Running {
     /// If it is counted as one of those alike.
     counted: Option<Counted>,
     pub affected: u64,
+    /// If it stands for several that were run one after the other: how many, and the rows that all but the last affected.
+    pub runs: Option<(u64, u64)>,
     /// The number of the error that has ended it.
     pub error: Option<u16>,
     /// How long it had worked when it gave rows last.
@@ -135,6 +137,20 @@ impl Session {
             true => self.counters.count(command),
             false => self.counters.count_executed(command),
         }
+    }
+
+    /// The statement at hand stands for several of this kind, run one after the other; all but the last affected so many rows.
+    pub(super) fn count_runs(&mut self, command: Command, runs: u64, affected: u64) {
+        self.running.kind = command;
+        self.running.runs = Some((runs, affected));
+        (0..runs).for_each(|_| self.counters.count(command));
+    }
+
+    /// Nothing of the statement at hand has run, as if it had not begun.
+    pub(super) fn forget_statement(&mut self) {
+        self.running = Running::over();
+        self.leave_thread();
+        self.statement_ended();
     }
 
     /// The statement at hand, which begins to run a plan, belongs to this digest. If it is a query, so many rows are expected.
@@ -250,20 +266,23 @@ impl Session {
             lock_time: now.lock_time.saturating_sub(before.lock_time),
             files: since(now.files, before.files),
         };
-        self.instance.statement_times().add(self.running.kind, time, 1);
+        let (runs, affected) = self.running.runs.unwrap_or((1, 0));
+        let each = time / u32::try_from(runs).unwrap_or(u32::MAX).max(1);
+        self.instance.statement_times().add(self.running.kind, each, u32::try_from(runs).unwrap_or(u32::MAX));
         if let Some(counted) = &self.running.counted {
             counted.digest.count(Executed {
-                time,
+                more: runs.saturating_sub(1),
+                time: each,
                 ended,
                 failed: self.running.error.is_some(),
                 used,
                 warnings: if counted.warns { self.warnings.count() } else { 0 },
-                rows_affected: self.running.affected,
+                rows_affected: self.running.affected + affected,
                 no_index_used: counted.no_index_used,
                 estimated: counted.estimated.map(|estimated| (estimated, to_the_end)),
             });
         }
-        self.note_slow(time, ended, used);
+        self.note_slow(each, ended, used);
         Some(ended_at)
     }
 

@@ -258,13 +258,7 @@ impl Session {
         let given = self.warnings.clone();
         let mut attempt = 0;
         loop {
-            transaction.set_lock_limits(LockLimits {
-                timeout: Duration::from_secs(self.settings.lock_wait_timeout),
-                cancel: self.cancel.clone(),
-            });
-            transaction.set_snapshot_isolation(self.settings.snapshot_isolation);
-            transaction.set_zero_is_number(self.settings.sql_mode.has(Modes::NO_AUTO_VALUE_ON_ZERO));
-            transaction.set_single(own);
+            self.set_terms(&mut transaction, own);
             let mark = transaction.begin_statement();
             if attempt > 0 {
                 transaction.refresh_snapshot()?;
@@ -308,6 +302,54 @@ impl Session {
             attempt += 1;
             self.warnings.clone_from(&given);
         }
+    }
+}
+
+impl Session {
+    /// Runs `statement` again and again, each time as a statement of its own of the open transaction, until it has no more to do (false) or fails:
+    /// then that run is undone.
+    ///
+    /// # Errors
+    /// That of the run which failed; what the store returns.
+    pub(crate) fn write_each(
+        &mut self,
+        mut statement: impl FnMut(&mut Session, &mut Transaction) -> Result<bool, MysqlError>,
+    ) -> Result<(), MysqlError> {
+        let Some(mut transaction) = self.transaction.open.take() else {
+            return Err(MysqlError::internal("no open transaction"));
+        };
+        self.set_terms(&mut transaction, false);
+        let mut has_run = false;
+        let result = loop {
+            let mark = transaction.begin_statement();
+            match statement(self, &mut transaction) {
+                Ok(true) => has_run = true,
+                Ok(false) => break Ok(()),
+                Err(error) => {
+                    self.counters.access.handler_rollback += 1;
+                    transaction.rollback_statement(mark);
+                    break Err(error);
+                }
+            }
+        };
+        if has_run {
+            transaction.set_shown();
+            self.transaction.used.has_read |= !transaction.has_writes();
+        }
+        let durable = transaction.make_seen_durable();
+        self.transaction.open = Some(transaction);
+        durable.map_err(MysqlError::from).and(result)
+    }
+
+    /// Tells a transaction on which terms a statement writes; `own`: it is the statement alone.
+    fn set_terms(&self, transaction: &mut Transaction, own: bool) {
+        transaction.set_lock_limits(LockLimits {
+            timeout: Duration::from_secs(self.settings.lock_wait_timeout),
+            cancel: self.cancel.clone(),
+        });
+        transaction.set_snapshot_isolation(self.settings.snapshot_isolation);
+        transaction.set_zero_is_number(self.settings.sql_mode.has(Modes::NO_AUTO_VALUE_ON_ZERO));
+        transaction.set_single(own);
     }
 }
 

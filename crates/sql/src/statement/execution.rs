@@ -60,6 +60,13 @@ impl Execution {
         self
     }
 
+    /// Makes it ready for another run of its statement, with other parameters.
+    pub(crate) fn renew(&mut self, session: &Session, parameters: &[Value]) {
+        self.parameters = parameters.into();
+        self.now = session.now();
+        self.state = CallState::default();
+    }
+
     /// Lets its expressions run the subqueries of a statement.
     pub(crate) fn with_parts(mut self, parts: &Arc<PlanParts>) -> Execution {
         if !parts.subqueries.is_empty() || !parts.commons.is_empty() {

@@ -3,6 +3,7 @@
 //! | module | runs |
 //! |---|---|
 //! | [`planned`] | SELECT, INSERT, UPDATE, DELETE and EXPLAIN of them: bound, planned, executed |
+//! | `repeated` | such statements, with one set of parameters after the other |
 //! | `explained` | EXPLAIN |
 //! | `change` | the rows of INSERT, UPDATE and DELETE |
 //! | `load_local` | LOAD DATA LOCAL |
@@ -41,6 +42,7 @@ mod partition_cuts;
 mod partition_maintenance;
 mod partitions;
 pub(crate) mod planned;
+mod repeated;
 mod resource_groups;
 mod select_into;
 pub(crate) mod set;

@@ -284,7 +284,7 @@ impl Planned {
     ///
     /// # Errors
     /// Those of waiting for who changes them.
-    fn is_held(&self, session: &mut Session, parameters: &[Value]) -> Result<bool, MysqlError> {
+    pub(super) fn is_held(&self, session: &mut Session, parameters: &[Value]) -> Result<bool, MysqlError> {
         if !self.is_current(session, parameters) {
             return Ok(false);
         }
@@ -296,20 +296,25 @@ impl Planned {
     fn is_current(&self, session: &Session, parameters: &[Value]) -> bool {
         let engine = session.instance.engine();
         let about = |then: u64, now: u64| now <= then.max(16) * GROWTH && then <= now.max(16) * GROWTH;
-        let collation = session.settings.collation;
-        let is_of = |value: &Value, ty: &ExprType| evaluate::parameter_type(value, collation) == *ty;
         !self.reads_variables
-            && parameters.len() == self.parameter_types.len()
-            && parameters.iter().zip(&self.parameter_types).all(|(value, ty)| is_of(value, ty))
-            && self.beside_times.iter().all(|(number, time)| {
-                parameters.get(*number).is_none_or(|value| build::is_comparable(value, time))
-            })
+            && self.takes(session, parameters)
             && self.catalog_version == engine.catalog_version()
             && self.own_tables == session.own_tables_version()
             && self.access_version == session.access.version()
             && self.database.as_deref() == session.database()
             && self.settings == session.settings
             && self.sizes.iter().all(|&(table, rows)| about(rows, engine.row_count(table)))
+    }
+
+    /// Whether these values are of the types that its parameters were taken to have.
+    pub(super) fn takes(&self, session: &Session, parameters: &[Value]) -> bool {
+        let collation = session.settings.collation;
+        let is_of = |value: &Value, ty: &ExprType| evaluate::parameter_type(value, collation) == *ty;
+        parameters.len() == self.parameter_types.len()
+            && parameters.iter().zip(&self.parameter_types).all(|(value, ty)| is_of(value, ty))
+            && self.beside_times.iter().all(|(number, time)| {
+                parameters.get(*number).is_none_or(|value| build::is_comparable(value, time))
+            })
     }
 
     /// Whether it is worth keeping.
@@ -552,6 +557,12 @@ impl Session {
         planned: &Planned,
         parameters: &[Value],
     ) -> Result<Outcome, MysqlError> {
+        self.begin_planned(planned);
+        self.run_part(planned, parameters)
+    }
+
+    /// A planned statement is about to run.
+    pub(super) fn begin_planned(&mut self, planned: &Planned) {
         if !matches!(*planned.work, Work::Explain { .. }) {
             let (work, parts) = (planned.work.clone(), planned.parts.clone());
             self.entry.set_plan(RunningPlan { work, parts, explainable: planned.explainable });
@@ -562,7 +573,6 @@ impl Session {
             _ => None,
         };
         self.count_towards(&planned.digest, Some(&planned.facts), estimated);
-        self.run_part(planned, parameters)
     }
 
     /// Runs a planned statement that is a part of what another does.

@@ -22,10 +22,9 @@ pub(in crate::statement) fn delete(
     parts: &Arc<PlanParts>,
     parameters: &[Value],
 ) -> Result<Done, MysqlError> {
-    let rules = StoreRules { ignore: delete.ignore, null_is_default: false };
     let execution = Execution::new(session, transaction.view(), parameters, true).with_parts(parts);
-    let mut execution = execution.storing(rules).locking(transaction);
-    let mut run = Run { delete, met: Met::new(&delete.targets, delete.rows.relations.len()), deleted: 0 };
+    let mut execution = execution.storing(rules(delete)).locking(transaction);
+    let mut run = Run::new(delete);
     let found =
         by_key.map_or(Ok(Found::Unknown), |by_key| by_key.find(&mut execution, session, transaction))?;
     match found {
@@ -48,21 +47,35 @@ pub(in crate::statement) fn delete(
             }
         }
     }
-    let deleted = run.deleted;
-    session.counters.access.handler_delete += deleted;
-    Ok(Done { affected: deleted, matched: deleted, ..Done::default() })
+    Ok(run.take_done(session))
+}
+
+/// What becomes of values that columns cannot have.
+pub(super) fn rules(delete: &BoundDelete) -> StoreRules {
+    StoreRules { ignore: delete.ignore, null_is_default: false }
 }
 
 /// A DELETE at work.
-struct Run<'a> {
+pub(in crate::statement) struct Run<'a> {
     delete: &'a BoundDelete,
     met: Met,
     deleted: u64,
 }
 
-impl Run<'_> {
+impl<'a> Run<'a> {
+    pub(super) fn new(delete: &'a BoundDelete) -> Run<'a> {
+        Run { delete, met: Met::new(&delete.targets, delete.rows.relations.len()), deleted: 0 }
+    }
+
+    /// What it has done since this was last asked.
+    pub(super) fn take_done(&mut self, session: &mut Session) -> Done {
+        let deleted = std::mem::take(&mut self.deleted);
+        session.counters.access.handler_delete += deleted;
+        Done { affected: deleted, matched: deleted, ..Done::default() }
+    }
+
     /// Deletes the rows of the tables that a row of the plan names: those at the locators, one for each target; `None` where an outer join found none.
-    fn row(
+    pub(super) fn row(
         &mut self,
         locators: &[Option<&[u8]>],
         values: &[Value],

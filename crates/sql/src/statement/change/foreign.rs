@@ -31,7 +31,7 @@ type Way = Vec<(TableId, bool)>;
 
 impl ForeignKeys {
     /// Whether there are none to look at.
-    pub(super) fn is_empty(&self) -> bool {
+    pub(in crate::statement) fn is_empty(&self) -> bool {
         self.tables.is_empty()
     }
 

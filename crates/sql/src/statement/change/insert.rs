@@ -81,9 +81,13 @@ fn execution_of(
     parts: &Arc<PlanParts>,
     parameters: &[Value],
 ) -> Execution {
-    let rules = StoreRules { ignore: insert.ignore, null_is_default: !is_one_row(insert) };
     let execution = Execution::new(session, transaction.view(), parameters, true).with_parts(parts);
-    execution.storing(rules).locking(transaction)
+    execution.storing(rules(insert)).locking(transaction)
+}
+
+/// What becomes of values that columns cannot have.
+pub(super) fn rules(insert: &BoundInsert) -> StoreRules {
+    StoreRules { ignore: insert.ignore, null_is_default: !is_one_row(insert) }
 }
 
 fn is_one_row(insert: &BoundInsert) -> bool {
@@ -91,7 +95,7 @@ fn is_one_row(insert: &BoundInsert) -> bool {
 }
 
 /// An INSERT at work.
-pub(super) struct Run<'a> {
+pub(in crate::statement) struct Run<'a> {
     pub(super) insert: &'a BoundInsert,
     pub(super) table: &'a Arc<TableDef>,
     /// Columns that the statement does not name, by position, with their values where they have no default.
@@ -158,6 +162,28 @@ impl<'a> Run<'a> {
             counts: Counts::default(),
             bulk,
         })
+    }
+
+    /// For a statement whose rows are written one by one, however many there are. `None` if it warns of columns that it does not name.
+    pub(super) fn one_by_one(
+        insert: &'a BoundInsert,
+        execution: &Execution,
+        session: &mut Session,
+    ) -> Result<Option<Run<'a>>, MysqlError> {
+        let run = Run::new(insert, Bulk::Off, execution, session)?;
+        Ok(Some(run).filter(|run| run.omitted.iter().all(|(_, missing)| missing.is_none())))
+    }
+
+    /// Runs a statement of VALUES once more.
+    pub(super) fn again(
+        &mut self,
+        execution: &mut Execution,
+        session: &mut Session,
+        transaction: &mut Transaction,
+    ) -> Result<Done, MysqlError> {
+        self.counts = Counts::default();
+        self.give_rows((None, None), execution, session, transaction)?;
+        Ok(std::mem::take(&mut self.counts).done(self.insert, session))
     }
 
     /// Gives it all rows of the statement.

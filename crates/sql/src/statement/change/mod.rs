@@ -12,6 +12,7 @@
 //! | `update` | UPDATE |
 //! | `delete` | DELETE |
 //! | `by_key` | the row of either that is named by its primary key |
+//! | `repeating` | any of these, of one row, again and again |
 //! | `foreign` | what foreign keys ask of all of them |
 
 mod bulk;
@@ -20,11 +21,13 @@ mod delete;
 mod foreign;
 mod insert;
 mod load;
+mod repeating;
 mod update;
 
 pub(crate) use by_key::ByKey;
 pub(super) use delete::delete;
 pub(super) use insert::{Given, insert};
+pub(super) use repeating::{Repeating, repeating};
 pub(super) use update::update;
 
 use super::execution::Execution;

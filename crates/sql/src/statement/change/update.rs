@@ -25,16 +25,9 @@ pub(in crate::statement) fn update(
     parts: &Arc<PlanParts>,
     parameters: &[Value],
 ) -> Result<Done, MysqlError> {
-    let rules = StoreRules { ignore: update.ignore, null_is_default: true };
     let execution = Execution::new(session, transaction.view(), parameters, true).with_parts(parts);
-    let mut execution = execution.storing(rules).locking(transaction);
-    let mut run = Run {
-        update,
-        met: Met::new(&update.targets, update.rows.relations.len()),
-        matched: 0,
-        changed: 0,
-        wanted: Vec::new(),
-    };
+    let mut execution = execution.storing(rules(update)).locking(transaction);
+    let mut run = Run::new(update);
     let found =
         by_key.map_or(Ok(Found::Unknown), |by_key| by_key.find(&mut execution, session, transaction))?;
     match found {
@@ -44,15 +37,16 @@ pub(in crate::statement) fn update(
         }
         Found::Unknown => run.rows(plan, &mut execution, session, transaction)?,
     }
-    let Run { matched, changed, .. } = run;
-    let warnings = session.warnings.count();
-    session.counters.access.handler_update += changed;
-    let info = format!("Rows matched: {matched}  Changed: {changed}  Warnings: {warnings}");
-    Ok(Done { affected: changed, matched, info, ..Done::default() })
+    Ok(run.take_done(session))
+}
+
+/// What becomes of values that columns cannot have.
+pub(super) fn rules(update: &BoundUpdate) -> StoreRules {
+    StoreRules { ignore: update.ignore, null_is_default: true }
 }
 
 /// An UPDATE at work.
-struct Run<'a> {
+pub(in crate::statement) struct Run<'a> {
     update: &'a BoundUpdate,
     met: Met,
     matched: u64,
@@ -61,7 +55,21 @@ struct Run<'a> {
     wanted: Vec<usize>,
 }
 
-impl Run<'_> {
+impl<'a> Run<'a> {
+    pub(super) fn new(update: &'a BoundUpdate) -> Run<'a> {
+        let met = Met::new(&update.targets, update.rows.relations.len());
+        Run { update, met, matched: 0, changed: 0, wanted: Vec::new() }
+    }
+
+    /// What it has done since this was last asked.
+    pub(super) fn take_done(&mut self, session: &mut Session) -> Done {
+        let (matched, changed) = (std::mem::take(&mut self.matched), std::mem::take(&mut self.changed));
+        let warnings = session.warnings.count();
+        session.counters.access.handler_update += changed;
+        let info = format!("Rows matched: {matched}  Changed: {changed}  Warnings: {warnings}");
+        Done { affected: changed, matched, info, ..Done::default() }
+    }
+
     /// Changes the rows that a plan finds.
     fn rows(
         &mut self,
@@ -86,7 +94,7 @@ impl Run<'_> {
     }
 
     /// Changes the rows of the tables that a row of the plan names: those at the locators, one for each target; `None` where an outer join found none.
-    fn row(
+    pub(super) fn row(
         &mut self,
         locators: &[Option<&[u8]>],
         mut values: Vec<Value>,

@@ -1,0 +1,72 @@
+//! Statements that change one row, run for one set of parameters after the other within the open transaction: see `session::many`.
+//!
+//! Nothing but the parameters and the time changes from run to run. What a run reads it finds by a key, in what the transaction has written by then; so it needs no view of
+//! its own. Where that is not enough, as for foreign keys and subqueries, statements are not run so; and a run that finds that it needs a plan's operators is left to who runs it by itself.
+
+use super::change::{self, Repeating};
+use super::execution::Execution;
+use super::planned::{Planned, Work};
+use crate::bound::InsertRows;
+use crate::result::Done;
+use crate::session::Session;
+use leafline_types::{MysqlError, Value};
+
+impl Session {
+    /// Whether a statement may be run so.
+    pub(crate) fn may_repeat(&self, planned: &Planned) -> bool {
+        let changes_one_row = match planned.work() {
+            Work::Insert { insert, plan: None } => {
+                matches!(&insert.rows, InsertRows::Values(rows) if rows.len() == 1)
+                    && insert.foreign.is_empty()
+            }
+            Work::Update { update, by_key: Some(_), .. } => update.foreign.is_empty(),
+            Work::Delete { delete, by_key: Some(_), .. } => delete.foreign.is_empty(),
+            _ => false,
+        };
+        changes_one_row && planned.is_plain() && self.in_transaction() && !self.instance.slow_log().is_on()
+    }
+
+    /// Runs a statement that [may be run so](Self::may_repeat) for the first of `all`, as many as it can; `ran` is told of each.
+    ///
+    /// # Errors
+    /// MySQL's, of a run that failed.
+    pub(crate) fn repeat(
+        &mut self,
+        planned: &Planned,
+        all: &[Vec<Value>],
+        ran: &mut dyn FnMut(Done),
+    ) -> Result<(), MysqlError> {
+        let mut left = all.iter();
+        let Some(first) = all.first() else { return Ok(()) };
+        if !planned.is_held(self, first)? {
+            return Ok(());
+        }
+        self.begin_planned(planned);
+        let mut work: Option<(Execution, Repeating<'_>)> = None;
+        self.write_each(|session, transaction| {
+            let Some(values) = left.next().filter(|values| planned.takes(session, values)) else {
+                return Ok(false);
+            };
+            session.warnings.clear();
+            session.told_insert_id = None;
+            let (execution, repeating) = match &mut work {
+                Some((execution, repeating)) => {
+                    execution.renew(session, values);
+                    (execution, repeating)
+                }
+                none => {
+                    let ready = change::repeating(planned.work(), session, transaction, values)?;
+                    let Some(ready) = ready else { return Ok(false) };
+                    let (execution, repeating) = none.insert(ready);
+                    (execution, repeating)
+                }
+            };
+            let Some(mut done) = repeating.run(execution, session, transaction)? else { return Ok(false) };
+            if let (0, Some(told)) = (done.last_insert_id, session.told_insert_id) {
+                (done.last_insert_id, done.insert_id) = (told, told);
+            }
+            ran(done);
+            Ok(true)
+        })
+    }
+}
