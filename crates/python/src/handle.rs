@@ -309,18 +309,10 @@ impl Open {
     pub(crate) fn run_all(&mut self, sql: &str, all: Vec<Parameters>) -> Result<Many, Failure> {
         let session = self.connection.session();
         let statement = self.statements.prepare(session, sql)?;
-        let mut many = Many::default();
-        for parameters in all {
-            let values = parameters.into_values(session)?;
-            match session.execute_prepared(statement, &values)? {
-                Outcome::Done(done) => {
-                    many.rows += done.matched;
-                    many.last_row = Some(done.insert_id).filter(|id| *id != 0).or(many.last_row);
-                }
-                Outcome::Rows(_) => return Ok(Many { gave_rows: true, ..many }),
-            }
-        }
-        Ok(many)
+        let all = all.into_iter().map(|parameters| parameters.into_values(session));
+        let all = all.collect::<Result<Vec<_>, MysqlError>>()?;
+        let done = session.execute_prepared_many(statement, &all)?;
+        Ok(Many { rows: done.matched, last_row: done.insert_id, gave_rows: done.gave_rows })
     }
 
     /// The next rows of `number`; `None` when there are no more.

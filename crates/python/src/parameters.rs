@@ -21,7 +21,7 @@ use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{
     PyBool, PyByteArray, PyBytes, PyDate, PyDateAccess, PyDateTime, PyDelta, PyDeltaAccess, PyDict, PyFloat,
-    PyInt, PyMemoryView, PyString, PyTime, PyTimeAccess, PyType, PyTzInfo, PyTzInfoAccess,
+    PyInt, PyMemoryView, PyString, PyTime, PyTimeAccess, PyTuple, PyType, PyTzInfo, PyTzInfoAccess,
 };
 
 /// The parameters of one run of a statement.
@@ -37,6 +37,13 @@ impl Parameters {
     pub(crate) fn of(given: Option<&Bound<'_, PyAny>>) -> PyResult<Parameters> {
         let mut parameters = Parameters::default();
         let Some(given) = given.filter(|given| !given.is_none()) else { return Ok(parameters) };
+        if let Ok(tuple) = given.cast_exact::<PyTuple>() {
+            parameters.values.reserve_exact(tuple.len());
+            for item in tuple.iter_borrowed() {
+                parameters.push(&item)?;
+            }
+            return Ok(parameters);
+        }
         if given.is_instance_of::<PyString>()
             || given.is_instance_of::<PyBytes>()
             || given.is_instance_of::<PyDict>()
