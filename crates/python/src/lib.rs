@@ -25,6 +25,10 @@ mod registry;
 mod signals;
 mod values;
 
+/// Of what is in Rust alone: statements allocate little and often, and threads give back what others took.
+#[global_allocator]
+static MEMORY: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 /// The native part of the package.
 #[pyo3::pymodule]
 mod _native {
