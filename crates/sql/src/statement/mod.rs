@@ -6,6 +6,7 @@
 //! | `repeated` | such statements, with one set of parameters after the other |
 //! | `explained` | EXPLAIN |
 //! | `change` | the rows of INSERT, UPDATE and DELETE |
+//! | `limits` | LIMITs that a query is given, or that are taken off it |
 //! | `load_local` | LOAD DATA LOCAL |
 //! | `create` | CREATE TABLE |
 //! | `definitions` | CREATE DATABASE, DROP, TRUNCATE |
@@ -32,6 +33,7 @@ pub(crate) mod execution;
 mod explained;
 mod histograms;
 mod hypothetical;
+mod limits;
 mod load_local;
 pub(crate) mod load_values;
 mod maintenance;

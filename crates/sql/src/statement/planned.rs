@@ -4,18 +4,18 @@ use super::change::{self, ByKey};
 use super::evaluate;
 use super::execution::Execution;
 use super::explained::How;
+use super::limits::{limit_by_setting, window_of};
 use super::short_read::ShortWay;
 use crate::accounts::authorize;
 use crate::binder;
 use crate::bound::{
-    BoundDelete, BoundInsert, BoundKind, BoundLimit, BoundSelect, BoundStatement, BoundSubquery, BoundUpdate,
-    InsertRows,
+    BoundDelete, BoundInsert, BoundKind, BoundSelect, BoundStatement, BoundSubquery, BoundUpdate, InsertRows,
 };
 use crate::digest::Digest;
 use crate::explain;
 use crate::index_uses::PlanRuns;
 use crate::operator::{self, RowWindow};
-use crate::optimizer::{OptimizerContext, Trace, plan_parts, plan_rows_to_change, plan_select, row_limit};
+use crate::optimizer::{OptimizerContext, Trace, plan_parts, plan_rows_to_change, plan_select};
 use crate::parser::ast::{Into, Statement, StatementKind};
 use crate::plan::{Plan, PlanParts, RowLimit, Scan};
 use crate::plan_facts::{PlanFacts, reads_whole_table};
@@ -25,8 +25,8 @@ use crate::session::{OptimizerTrace, Outcome, RowStream, Session, Supposed, Tabl
 use leafline_access::{Judged, Planner};
 use leafline_table::{Catalog, TableId};
 use leafline_types::error::errno;
-use leafline_types::expr::{Expr, ExprKind, build};
-use leafline_types::{Collation, ExprType, MysqlError, SqlType, Value};
+use leafline_types::expr::build;
+use leafline_types::{ExprType, MysqlError, SqlType, Value};
 use parking_lot::{Mutex, MutexGuard};
 use std::collections::BTreeSet;
 use std::fmt;
@@ -678,29 +678,4 @@ fn is_planned(kind: &StatementKind) -> bool {
             | StatementKind::Update(_)
             | StatementKind::Delete(_)
     )
-}
-
-/// A query without a LIMIT of its own has that of `sql_select_limit`.
-fn limit_by_setting(kind: &StatementKind, bound: &mut BoundKind, settings: &Settings) {
-    if let (StatementKind::Query(_) | StatementKind::SelectInto { .. }, BoundKind::Select(select)) =
-        (kind, bound)
-        && settings.select_limit != u64::MAX
-        && select.limit.is_none()
-    {
-        let ty = ExprType::column(SqlType::BIGINT_UNSIGNED, false, Collation::Binary);
-        let count = Expr { kind: ExprKind::Literal(Value::UInt(settings.select_limit)), ty };
-        select.limit = Some(BoundLimit { offset: None, count });
-    }
-}
-
-/// With SQL_CALC_FOUND_ROWS: the LIMIT, which is taken off the query.
-fn window_of(kind: &StatementKind, bound: &mut BoundKind) -> Result<Option<RowLimit>, MysqlError> {
-    match (kind, bound) {
-        (StatementKind::Query(query), BoundKind::Select(select))
-            if query.first_select().is_some_and(|first| first.calc_found_rows) =>
-        {
-            select.limit.take().as_ref().map(row_limit).transpose()
-        }
-        _ => Ok(None),
-    }
 }

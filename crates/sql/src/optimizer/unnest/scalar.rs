@@ -225,7 +225,9 @@ fn replace(select: &mut BoundSelect, number: usize, value: &Expr) {
         }
         expr.for_each_child_mut(&mut |child| replaced(child, number, value));
     }
-    select.filter.iter_mut().for_each(|condition| replaced(condition, number, value));
+    // HAVING without groups can name what the select list has.
+    let conditions = select.filter.iter_mut().chain(&mut select.having);
+    conditions.for_each(|condition| replaced(condition, number, value));
     select.output.iter_mut().for_each(|output| replaced(&mut output.expr, number, value));
     select.order_by.iter_mut().for_each(|key| replaced(&mut key.expr, number, value));
 }

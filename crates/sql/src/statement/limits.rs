@@ -1,0 +1,34 @@
+//! LIMITs that a query is given before it is planned, and that are taken off it.
+
+use crate::bound::{BoundKind, BoundLimit};
+use crate::optimizer::row_limit;
+use crate::parser::ast::StatementKind;
+use crate::plan::RowLimit;
+use crate::session::settings::Settings;
+use leafline_types::expr::{Expr, ExprKind};
+use leafline_types::{Collation, ExprType, MysqlError, SqlType, Value};
+
+/// A query without a LIMIT of its own has that of `sql_select_limit`.
+pub(super) fn limit_by_setting(kind: &StatementKind, bound: &mut BoundKind, settings: &Settings) {
+    if let (StatementKind::Query(_) | StatementKind::SelectInto { .. }, BoundKind::Select(select)) =
+        (kind, bound)
+        && settings.select_limit != u64::MAX
+        && select.limit.is_none()
+    {
+        let ty = ExprType::column(SqlType::BIGINT_UNSIGNED, false, Collation::Binary);
+        let count = Expr { kind: ExprKind::Literal(Value::UInt(settings.select_limit)), ty };
+        select.limit = Some(BoundLimit { offset: None, count });
+    }
+}
+
+/// With SQL_CALC_FOUND_ROWS: the LIMIT, which is taken off the query.
+pub(super) fn window_of(kind: &StatementKind, bound: &mut BoundKind) -> Result<Option<RowLimit>, MysqlError> {
+    match (kind, bound) {
+        (StatementKind::Query(query), BoundKind::Select(select))
+            if query.first_select().is_some_and(|first| first.calc_found_rows) =>
+        {
+            select.limit.take().as_ref().map(row_limit).transpose()
+        }
+        _ => Ok(None),
+    }
+}
