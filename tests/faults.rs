@@ -165,7 +165,7 @@ fn a_damaged_page_is_1194_where_it_is_needed_and_nowhere_else() {
     instance.close().expect("a clean end");
     drop(instance);
     // One page after the other is damaged in a copy: each is found by CHECK TABLE or belongs to nothing checked.
-    let (mut found, pages) = (0, env.space_used() / PAGE);
+    let (mut found, mut of_other, pages) = (0, 0, env.space_used() / PAGE);
     for page in (8..pages).step_by(31) {
         let copy = env.snapshot();
         if copy.damage("data", page * PAGE + 4096, &mut |block| block[100] ^= 0x10).is_err() {
@@ -193,8 +193,16 @@ fn a_damaged_page_is_1194_where_it_is_needed_and_nowhere_else() {
         } else {
             assert!(read.is_ok(), "CHECK TABLE did not find page {page}");
         }
-        assert_eq!(must(&mut session, "SELECT COUNT(*) FROM d.u"), ["2"]);
-        must(&mut session, "INSERT INTO d.u VALUES (3)");
+        match run(&mut session, "SELECT COUNT(*) FROM d.u") {
+            // The one page of the other table.
+            Err(error) if error.contains(&format!("page {page} is damaged")) && of_other == 0 => {
+                of_other += 1
+            }
+            read => {
+                assert_eq!(read, Ok(vec!["2".to_owned()]));
+                must(&mut session, "INSERT INTO d.u VALUES (3)");
+            }
+        }
     }
     assert!(found > 5, "{found} damaged pages were in the table");
 }

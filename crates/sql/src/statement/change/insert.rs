@@ -108,8 +108,6 @@ pub(in crate::statement) struct Run<'a> {
     others: Vec<Value>,
     pub(super) counts: Counts,
     bulk: Bulk,
-    /// An AUTO_INCREMENT number of a row that was left out, for the next one.
-    unused: Option<u64>,
 }
 
 /// What an INSERT has done.
@@ -163,7 +161,6 @@ impl<'a> Run<'a> {
             others: Vec::new(),
             counts: Counts::default(),
             bulk,
-            unused: None,
         })
     }
 
@@ -362,9 +359,7 @@ impl<'a> Run<'a> {
         if !matches!(self.insert.rows, InsertRows::File(_)) {
             session.entry.progress.add(1);
         }
-        let generated = transaction.fill_auto_increment(self.table, &mut self.row, &mut self.unused);
-        // Until it is stored.
-        self.unused = self.unused.or(generated);
+        let generated = transaction.fill_auto_increment(self.table, &mut self.row);
         if self.bulk.takes_rows() {
             let mark = transaction.savepoint();
             let result = self.insert.foreign.inserted(self.table, &self.row, transaction);
@@ -376,7 +371,6 @@ impl<'a> Run<'a> {
                     }
                     taken => taken?,
                 }
-                self.unused = self.unused.filter(|_| generated.is_none());
                 self.counts.inserted += 1;
                 self.counts.first_generated = self.counts.first_generated.or(generated);
                 self.counts.note_number(self.table, &self.row);
@@ -392,7 +386,6 @@ impl<'a> Run<'a> {
                     if !ignoring(result, self.insert.ignore, mark, session, transaction)? {
                         return Ok(());
                     }
-                    self.unused = self.unused.filter(|_| generated.is_none());
                     self.counts.inserted += 1;
                     self.counts.first_generated = self.counts.first_generated.or(generated);
                     self.counts.note_number(self.table, &self.row);
@@ -416,10 +409,7 @@ impl<'a> Run<'a> {
                 }
                 OnDuplicate::Fail => return Err(error),
                 OnDuplicate::Replace => {
-                    let changes = &mut Changes { execution, session, transaction };
-                    let stored = self.replace(&index, &locator, changes)?;
-                    self.unused = self.unused.filter(|_| !stored || generated.is_none());
-                    stored
+                    self.replace(&index, &locator, &mut Changes { execution, session, transaction })?
                 }
                 OnDuplicate::Update(assignments) => {
                     self.update(assignments, &locator, execution, session, transaction)?

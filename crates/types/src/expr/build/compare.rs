@@ -225,7 +225,7 @@ pub fn retype(e: Expr) -> Result<Expr, MysqlError> {
 }
 
 /// `operand [NOT] BETWEEN low AND high`: two comparisons, so the operand must have one value for both. MySQL chooses one
-/// domain for all three, see [`meet_as_doubles`].
+/// domain for all three.
 pub fn between(operand: Expr, low: Expr, high: Expr, negated: bool) -> Result<Expr, MysqlError> {
     if operand.is_volatile() {
         return Err(MysqlError::not_supported("BETWEEN of a value that changes with every evaluation"));
