@@ -153,14 +153,14 @@ impl Space {
         if self.queue.front() != Some(&ticket) {
             return false;
         }
-        let granted = self.take(charge) || {
-            let beyond_limit = std::mem::take(&mut self.beyond_limit);
-            if beyond_limit {
-                self.reserve_beyond_limit(charge);
-            }
-            beyond_limit
-        };
+        let mut granted = self.take(charge);
+        if !granted && self.beyond_limit {
+            self.reserve_beyond_limit(charge);
+            granted = true;
+        }
         if granted {
+            // It was for this one, even if there was room.
+            self.beyond_limit = false;
             self.queue.pop_front();
         }
         granted
