@@ -49,10 +49,12 @@ const CHANGES: [&str; 16] = [
 ];
 
 fn seed() -> u64 {
-    match std::env::var("LEAFLINE_SEED") {
+    let seed = match std::env::var("LEAFLINE_SEED") {
         Ok(seed) => seed.parse().expect("LEAFLINE_SEED is not a number"),
         Err(_) => SmallRng::from_os_rng().random(),
-    }
+    };
+    println!("LEAFLINE_SEED={seed}");
+    seed
 }
 
 /// Small, so that much is in the files: pages beyond the pool, a log that goes round, commits by reference, buffered changes.

@@ -91,10 +91,12 @@ struct Writer {
 }
 
 fn seed() -> u64 {
-    match std::env::var("LEAFLINE_SEED") {
+    let seed = match std::env::var("LEAFLINE_SEED") {
         Ok(seed) => seed.parse().expect("LEAFLINE_SEED is not a number"),
         Err(_) => SmallRng::from_os_rng().random(),
-    }
+    };
+    println!("LEAFLINE_SEED={seed}");
+    seed
 }
 
 fn open(env: &SimulatedEnv) -> Arc<Instance> {

@@ -5,10 +5,12 @@ use rand::{Rng, SeedableRng};
 
 /// `LEAFLINE_SEED`, or any.
 pub fn seed() -> u64 {
-    match std::env::var("LEAFLINE_SEED") {
+    let seed = match std::env::var("LEAFLINE_SEED") {
         Ok(seed) => seed.parse().expect("LEAFLINE_SEED is not a number"),
         Err(_) => SmallRng::from_os_rng().random(),
-    }
+    };
+    println!("LEAFLINE_SEED={seed}");
+    seed
 }
 
 /// `LEAFLINE_TEST_SCALE`, or 1.

@@ -9,17 +9,22 @@ use crate::error::TableError;
 use crate::read::{EntryStep, ReadView};
 use leafline_btree::Direction;
 use leafline_storage::device::SimulatedEnv;
-use leafline_storage::{Env, StoreOptions};
+use leafline_storage::{Env, OpenMode, PageNo, StoreOptions};
 use leafline_types::{Collation, MysqlError, SqlType, Value};
 use rand::{Rng, SeedableRng};
 use std::sync::Arc;
 
-/// Seed of a random test: from `LEAFLINE_SEED`, else drawn. Tests print it when they fail.
+/// Bytes of a page in tests.
+const PAGE: u64 = 4096;
+
+/// Seed of a random test: from `LEAFLINE_SEED`, else drawn. Printed, to be seen when the test fails.
 pub(crate) fn seed() -> u64 {
-    match std::env::var("LEAFLINE_SEED") {
+    let seed = match std::env::var("LEAFLINE_SEED") {
         Ok(seed) => seed.parse().expect("LEAFLINE_SEED is not a number"),
         Err(_) => rand::rngs::SmallRng::from_os_rng().random(),
-    }
+    };
+    println!("LEAFLINE_SEED={seed}");
+    seed
 }
 
 /// Factor for the length of random tests.
@@ -37,7 +42,7 @@ pub(crate) fn options() -> EngineOptions {
         change_buffer_bytes: forced.then_some(24 << 10),
         force_change_buffering: forced,
         store: StoreOptions {
-            page_size: 4096,
+            page_size: PAGE as usize,
             buffer_pool_bytes: 2 << 20,
             log_capacity_bytes: 8 << 20,
             io_threads: 1,
@@ -63,6 +68,30 @@ pub(crate) fn buffering_options() -> EngineOptions {
         change_buffer_bytes: Some(24 << 10),
         force_change_buffering: true,
         ..options()
+    }
+}
+
+/// Flips a bit of a page, and of its copy in the doublewrite file, if there is one.
+pub(crate) fn flip(env: &SimulatedEnv, page: PageNo, random: &mut rand::rngs::SmallRng) {
+    let data = env.open("data", OpenMode::Existing).unwrap();
+    if data.size().unwrap() < (page.0 + 1) * PAGE {
+        return;
+    }
+    let mut change = |file: &str, at: u64| {
+        let (byte, bit) = (random.random_range(0..PAGE), random.random_range(0..8));
+        env.damage(file, at + byte, &mut |bytes| bytes[0] ^= 1 << bit).unwrap();
+    };
+    change("data", page.0 * PAGE);
+    let copies = env.open("doublewrite", OpenMode::Existing).unwrap().size().unwrap() / PAGE;
+    let mut header = Vec::new();
+    if copies > 0 {
+        env.damage("doublewrite", 0, &mut |bytes| header = bytes.to_vec()).unwrap();
+    }
+    for copy in 0..copies.saturating_sub(1) {
+        let at = 8 + 16 * copy as usize;
+        if header[at..at + 8] == page.0.to_le_bytes() {
+            change("doublewrite", (copy + 1) * PAGE);
+        }
     }
 }
 

@@ -40,6 +40,8 @@
 //! when they are: [`ChangeBuffer::buffer`] takes a change of any tree without a look at its leaf, bulk-built leaves are merged
 //! through generation 0, and [`ChangeBuffer::merge_leaf`] merges one at a time.
 
+#[cfg(test)]
+mod damage_tests;
 mod entry;
 mod lost;
 mod relocate;
@@ -266,7 +268,8 @@ impl ChangeBuffer {
 
     /// Reads in where a change would be kept, while that can still fail.
     pub(crate) fn read_in(&self, op: &Op) -> Result<()> {
-        let Some(l0) = self.l0() else { return Ok(()) };
+        let sources = self.sources.read();
+        let Some(l0) = &sources.l0 else { return Ok(()) };
         let key = buffer_key(op.tree(), op.key());
         let there = l0.leaf_of(&key).is_ok_and(|leaf| self.store.is_resident(leaf));
         if there { Ok(()) } else { self.watched(l0.get(&key, |_| ()).map_err(TableError::from)) }
@@ -274,7 +277,11 @@ impl ChangeBuffer {
 
     /// What came of reading a source: where it is damaged, it is seen to soon.
     fn watched<T>(&self, read: Result<T>) -> Result<T> {
-        read.inspect_err(|error| self.suspect.store(error.is_damage(), Ordering::Relaxed))
+        read.inspect_err(|error| {
+            if error.is_damage() {
+                self.suspect.store(true, Ordering::Relaxed);
+            }
+        })
     }
 
     /// L0, if there is one.

@@ -5,6 +5,8 @@
 //!    changes of trees that are gone.
 //! 3. One record puts it in the place of both, whose segments are freed then.
 //!
+//! An L0 that cannot be read goes the same way, and is given up there ([`super::lost`]); with nothing in it another takes its place, and nothing is lost.
+//!
 //! What a crash leaves is named by the row, or freed by the next open. Changes are buffered, and leaves merged, all the while.
 
 use super::entry::{Entries, split_key};
@@ -75,34 +77,66 @@ impl ChangeBuffer {
 
     /// Writes L0, if there is anything in it, and the run to a new run. `is_there` says which trees are not gone.
     pub(super) fn freeze(&self, sweep: &mut Sweep, is_there: &dyn Fn(SegmentId) -> bool) -> Result<()> {
-        if self.sources.read().frozen.is_none() && self.counts.l0_bytes() > 0 {
-            // All that have anything pending: those of L0 are among them.
-            self.put_l0(&mut |sources, l0| {
-                sources.freeze(l0, self.counts.l0_bytes(), self.trees.read().iter().copied());
-            })?;
+        loop {
+            self.freeze_l0()?;
+            let (frozen, run) = {
+                let sources = self.sources.read();
+                (sources.frozen.clone(), sources.run.clone())
+            };
+            let written = self.write_run((frozen.as_ref(), run.as_ref()), sweep, is_there)?;
+            let is_readable = self.replace(written)?;
+            sweep.restart();
+            if is_readable {
+                return Ok(());
+            }
         }
-        let (frozen, run) = {
+    }
+
+    /// Freezes L0 unless something is frozen, or L0 is empty. An empty one that cannot be read is freed.
+    pub(super) fn freeze_l0(&self) -> Result<()> {
+        let l0 = {
             let sources = self.sources.read();
-            (sources.frozen.clone(), sources.run.clone())
+            sources.l0.clone().filter(|_| sources.frozen.is_none())
         };
-        let written = self.write_run((frozen.as_ref(), run.as_ref()), sweep, is_there)?;
-        self.replace(written)?;
-        sweep.restart();
-        Ok(())
+        let Some(l0) = l0 else { return Ok(()) };
+        if self.counts.l0_bytes() == 0 {
+            match trees_in(&l0) {
+                Ok(_) => return Ok(()),
+                Err(error) if error.is_damage() => {}
+                Err(error) => return Err(error),
+            }
+        }
+        let mut emptied = None;
+        self.put_l0(&mut |sources, l0| match self.counts.l0_bytes() {
+            0 => emptied = sources.l0.replace(l0),
+            // All that have anything pending: those of L0 are among them.
+            bytes => sources.freeze(l0, bytes, self.trees.read().iter().copied()),
+        })?;
+        Ok(emptied.map_or(Ok(()), |l0| self.store.drop_segment(l0.id()))?)
     }
 
     /// Frees the run: all of it has been merged.
     pub(super) fn drop_run(&self) -> Result<()> {
-        self.replace(Written::default())
+        self.replace(Written::default()).map(drop)
     }
 
-    /// Puts a run in the place of what is frozen and of the run.
-    fn replace(&self, written: Written) -> Result<()> {
-        let mut reservation = Sources::reserve(&self.catalog)?;
-        let before = {
+    /// Puts a run in the place of what is frozen and of the run. False: L0 cannot be read.
+    fn replace(&self, written: Written) -> Result<bool> {
+        let mut reservation = match Sources::reserve(&self.catalog) {
+            Ok(reservation) => reservation,
+            Err(error) => {
+                written.tree.map_or(Ok(()), |run| self.store.drop_segment(run.id()))?;
+                return Err(error);
+            }
+        };
+        let (before, is_readable) = {
             let mut sources = self.sources.write();
             // Before the set is locked: the threads that complete reads ask it.
-            let of_l0 = sources.l0.as_ref().map(trees_in).transpose()?.unwrap_or_default();
+            let (of_l0, is_readable) = match self.watched(sources.l0.as_ref().map(trees_in).transpose()) {
+                Ok(trees) => (trees.unwrap_or_default(), true),
+                Err(error) if error.is_damage() => (self.trees.read().iter().copied().collect(), false),
+                Err(error) => return Err(error),
+            };
             let next = Sources {
                 run: written.tree,
                 bytes: [0, written.bytes],
@@ -117,13 +151,13 @@ impl ChangeBuffer {
             trees.extend(self.lost.read().iter());
             self.any.store(!trees.is_empty(), Ordering::Release);
             self.counts.run_written(written.bytes);
-            before
+            (before, is_readable)
         };
         drop(reservation);
         for tree in [before.frozen, before.run].into_iter().flatten() {
             self.store.drop_segment(tree.id())?;
         }
-        Ok(())
+        Ok(is_readable)
     }
 
     fn write_run(

@@ -187,7 +187,7 @@ pub(super) struct Sweep {
     /// How often the device did not give it.
     pub(super) refusals: u32,
     /// After a round that failed: until when there is none, and how long the pause is.
-    rest: Option<(Instant, Duration)>,
+    pub(super) rest: Option<(Instant, Duration)>,
 }
 
 impl Sweep {
@@ -234,6 +234,11 @@ impl ChangeBuffer {
 
     fn most(&self) -> u64 {
         self.most_bytes.load(Ordering::Relaxed).max(1)
+    }
+
+    /// Whether what has been read of it since it was last looked into was damaged.
+    fn is_suspect(&self) -> bool {
+        self.suspect.load(Ordering::Relaxed)
     }
 
     /// Whether so much is pending that no more is taken.
@@ -304,7 +309,8 @@ impl Engine {
         }
         let is_idle = before == buffered && now.duration_since(at) > IDLE;
         let backlog = counts.backlog().saturating_sub(sweep.stuck);
-        if backlog == 0 {
+        let is_suspect = buffer.suspect.swap(false, Ordering::Relaxed);
+        if backlog == 0 && !is_suspect {
             sweep.since = None;
             return Ok(false);
         }
@@ -312,7 +318,7 @@ impl Engine {
         let l0 = counts.l0_bytes.load(Ordering::Relaxed);
         let is_due = l0 > buffer.freeze_bytes.load(Ordering::Relaxed)
             || counts.frozen_bytes.load(Ordering::Relaxed) > 0
-            || buffer.suspect.swap(false, Ordering::Relaxed);
+            || is_suspect;
         if is_due {
             self.freeze_changes(sweep)?;
         }
@@ -337,7 +343,8 @@ impl Engine {
 
     /// The same where there are no threads for it: after a commit, by who has made it, until it is not urgent.
     pub(crate) fn tend_change_buffer_here(&self) {
-        if self.has_background_threads() || self.change_buffer.counts.backlog() == 0 {
+        let buffer = &self.change_buffer;
+        if self.has_background_threads() || buffer.counts.backlog() == 0 && !buffer.is_suspect() {
             return;
         }
         // What fails is tried again by the next; what has stopped the store is reported to who uses it.
@@ -352,12 +359,17 @@ impl Engine {
         let buffer = &self.change_buffer;
         let mut sweep = buffer.sweep.lock();
         buffer.set_bound(self.bound());
-        if buffer.counts.backlog() == 0 {
+        if buffer.counts.backlog() == 0 && !buffer.is_suspect() {
             return Ok(());
         }
         sweep.end();
         sweep.stuck = 0;
+        if buffer.sources.read().frozen.is_some() {
+            // L0 has to wait until that is written.
+            self.freeze_changes(&mut sweep)?;
+        }
         self.freeze_changes(&mut sweep)?;
+        buffer.suspect.store(false, Ordering::Relaxed);
         while !self.sweep_some(&mut sweep, BATCH)? {}
         Ok(())
     }
@@ -368,7 +380,7 @@ impl Engine {
     }
 
     /// Goes on with the sweep, for so many leaves; whether the run is done.
-    fn sweep_some(&self, sweep: &mut Sweep, leaves: usize) -> Result<bool> {
+    pub(super) fn sweep_some(&self, sweep: &mut Sweep, leaves: usize) -> Result<bool> {
         let buffer = &self.change_buffer;
         let Some(run) = buffer.sources.read().run.clone() else {
             sweep.end();

@@ -1,7 +1,6 @@
 //! The change buffer by itself: what readers see while it fills, under threads and a small pool; sweeps; what DDL leaves
 //! behind; switching it off; damage. The models, crashes and faults of the other tests run over it, too (`buffering_options`).
 
-use super::quarantine::flip;
 use crate::catalog::TableDef;
 use crate::change_buffer::ChangeBuffering;
 use crate::engine::{Engine, EngineOptions};
@@ -225,6 +224,9 @@ fn damage(seed: u64, while_open: bool) {
     let expected = by_index(&engine, &table, 0, Direction::Forward);
     let sources: Vec<SegmentId> = engine.change_buffer.segments().into_iter().collect();
     let source = sources[random.random_range(0..sources.len())];
+    let is_l0 = engine.change_buffer.l0().is_some_and(|l0| l0.id() == source);
+    // Nothing is lost with an empty one that is known to be empty.
+    let loses = !(while_open && is_l0 && engine.change_buffer_stats().l0_bytes == 0);
     let mut pages = engine.store.segment_pages(source).unwrap();
     if random.random() {
         pages = vec![pages[random.random_range(0..pages.len())]];
@@ -262,7 +264,8 @@ fn damage(seed: u64, while_open: bool) {
         table.indexes.iter().map(|index| engine.is_quarantined(index)).collect::<Vec<_>>()
     };
     let quarantined = aside(&engine, &table);
-    assert!(quarantined[2..].contains(&true) && !quarantined[..2].contains(&true), "{what}: {quarantined:?}");
+    assert_eq!(quarantined[2..].contains(&true), loses, "{what}: {quarantined:?}");
+    assert!(!quarantined[..2].contains(&true), "{what}: {quarantined:?}");
     engine.close().unwrap();
     drop(engine);
     env.reboot(random.random());

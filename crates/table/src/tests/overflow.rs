@@ -254,7 +254,7 @@ fn a_row_whose_value_is_damaged_is_reported_and_left_out_by_a_repair() {
     let page = engine.tree(overflow.clustered()).unwrap().leaf_of(&key).unwrap();
     engine.close().unwrap();
     drop(engine);
-    super::quarantine::flip(&env, page, &mut SmallRng::seed_from_u64(1));
+    flip(&env, page, &mut SmallRng::seed_from_u64(1));
     let engine = open(&env);
     let table = engine.table("d", "t").unwrap();
     let options = CheckOptions { depth: CheckDepth::Medium, threads: 1, ..CheckOptions::default() };

@@ -14,7 +14,7 @@ use crate::txn::op::Op;
 use crate::txn::recovery::{Replay, catalog_segment};
 use leafline_btree::{Direction, TreeRedo, node::Node};
 use leafline_storage::device::SimulatedEnv;
-use leafline_storage::{Env, HandlerId, OpenMode, PageKind, PageNo, RedoHandler, SegmentId, Store, page};
+use leafline_storage::{Env, HandlerId, PageKind, PageNo, RedoHandler, SegmentId, Store, page};
 use leafline_types::CancelToken;
 use rand::rngs::SmallRng;
 use rand::seq::IndexedRandom;
@@ -26,7 +26,6 @@ use std::sync::Arc;
 const FAILED_ONCE: [u64; 2] = [129182504972164536, 5950649405139823924];
 
 pub(super) const NAMES: [&str; 3] = ["t", "p", "h"];
-const PAGE: u64 = 4096;
 
 /// Keys of a leaf: from the first on, below the second.
 pub(super) type Range = (Vec<u8>, Option<Vec<u8>>);
@@ -103,30 +102,6 @@ pub(super) fn crash(
     let state = state_of(&open_with(&env.snapshot(), options).unwrap(), what);
     let catalog = store_pages;
     Crashed { env, state, pages, leaves, catalog, pending }
-}
-
-/// Flips a bit of a page, and of its copy in the doublewrite file, if there is one.
-pub(super) fn flip(env: &SimulatedEnv, page: PageNo, random: &mut SmallRng) {
-    let data = env.open("data", OpenMode::Existing).unwrap();
-    if data.size().unwrap() < (page.0 + 1) * PAGE {
-        return;
-    }
-    let mut change = |file: &str, at: u64| {
-        let (byte, bit) = (random.random_range(0..PAGE), random.random_range(0..8));
-        env.damage(file, at + byte, &mut |bytes| bytes[0] ^= 1 << bit).unwrap();
-    };
-    change("data", page.0 * PAGE);
-    let copies = env.open("doublewrite", OpenMode::Existing).unwrap().size().unwrap() / PAGE;
-    let mut header = Vec::new();
-    if copies > 0 {
-        env.damage("doublewrite", 0, &mut |bytes| header = bytes.to_vec()).unwrap();
-    }
-    for copy in 0..copies.saturating_sub(1) {
-        let at = 8 + 16 * copy as usize;
-        if header[at..at + 8] == page.0.to_le_bytes() {
-            change("doublewrite", (copy + 1) * PAGE);
-        }
-    }
 }
 
 fn tables(engine: &Engine) -> [Arc<TableDef>; 3] {

@@ -190,7 +190,6 @@ fn check_and_repair(engine: &Arc<Engine>, sound: &Sound, damaged: &BTreeSet<Page
 #[test]
 fn a_check_finds_flipped_bits_and_a_repair_loses_only_what_they_were_in() {
     let seed = testing::seed();
-    println!("LEAFLINE_SEED={seed}");
     let mut rng = SmallRng::seed_from_u64(seed);
     let sound = sound(&mut rng);
     let pages: Vec<PageNo> = sound.pages.keys().copied().collect();
@@ -227,7 +226,6 @@ fn a_check_finds_flipped_bits_and_a_repair_loses_only_what_they_were_in() {
 #[test]
 fn every_page_kind_of_every_index_is_repaired() {
     let seed = testing::seed();
-    println!("LEAFLINE_SEED={seed}");
     let mut rng = SmallRng::seed_from_u64(seed);
     let sound = sound(&mut rng);
     let engine = open(&sound.env.snapshot());

@@ -2,7 +2,7 @@
 //! new database is right, and has every row whose page is intact, and whose table is known.
 
 use super::interleaved::*;
-use super::quarantine::{Crashed, NAMES, crash, flip};
+use super::quarantine::{Crashed, NAMES, crash};
 use crate::engine::Engine;
 use crate::error::TableError;
 use crate::repair::Rescue;

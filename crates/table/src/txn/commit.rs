@@ -105,8 +105,9 @@ pub(crate) fn commit(transaction: &Transaction) -> Result<CommitOutcome> {
         // It is all in the plan, and nobody else reads it: memory and files are of more use to what follows.
         *transaction.writes.write() = WriteSet::default();
     }
-    let (ts, end) = commit_plan(engine, plan, &mut |_| Ok(()))?;
+    let committed = commit_plan(engine, plan, &mut |_| Ok(()));
     drop(inside);
+    let (ts, end) = committed.inspect_err(|_| engine.tend_change_buffer_here())?;
     transaction.locks.release_all();
     engine.tend_change_buffer_here();
     engine.store.commit_durable(end)?;
