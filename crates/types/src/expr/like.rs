@@ -45,6 +45,8 @@ struct Segment {
     characters: usize,
     /// How to find its only text where that is long and compared by weights.
     repeats: Option<Repeats>,
+    /// Where its first text can begin where that is compared by weights.
+    starts: Option<Starts>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -62,6 +64,11 @@ struct Repeats {
     begins: Vec<u32>,
     repeated: Vec<u32>,
 }
+
+/// Of each byte, whether a character begins with it that can be the same as the first of a text: those of ASCII that are, and all that begin longer
+/// ones.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Starts(Box<[bool; 256]>);
 
 impl LikePattern {
     /// From the text of a pattern. An escape character makes the next one itself; the last of a pattern is itself.
@@ -233,11 +240,12 @@ impl Segment {
 
     /// Makes it ready to be found anywhere under a collation with weights.
     fn prepare(&mut self, collation: Collation) {
-        if let (_, [Item::Text(text)], _) = self.parts()
-            && self.characters > FEW
-        {
-            self.repeats = Repeats::of(text, collation);
-        }
+        let (_, items, _) = self.parts();
+        let [Item::Text(text), rest @ ..] = items else { return };
+        let repeats =
+            if rest.is_empty() && self.characters > FEW { Repeats::of(text, collation) } else { None };
+        self.starts = Some(Starts::of(text, collation));
+        self.repeats = repeats;
     }
 
     /// The characters before the first text, what is between the first text and the last with them, the characters behind that.
@@ -283,7 +291,7 @@ impl Segment {
             ([Item::Text(wanted)], Comparison::Weights(collation), Some(repeats)) => {
                 repeats.find(&text[begin..], wanted, collation, tick)?
             }
-            _ => find_items(items, &text[begin..], compare, tick)?,
+            _ => find_items((items, self.starts.as_ref()), &text[begin..], compare, tick)?,
         };
         let Some(end) = found.map(|len| begin + len) else { return Ok(None) };
         Ok(len_of(&text[end..], behind, compare).map(|len| end + len))
@@ -324,20 +332,25 @@ fn match_items<E>(
     Ok(Some(at))
 }
 
-/// Where the leftmost occurrence of the items ends, of which the first is a text: each place is tried.
+/// Where the leftmost occurrence of the items ends, of which the first is a text: each place is tried where that can begin.
 fn find_items<E>(
-    items: &[Item],
+    (items, starts): (&[Item], Option<&Starts>),
     text: &[u8],
     compare: Comparison,
     tick: &mut impl FnMut(usize) -> Result<(), E>,
 ) -> Result<Option<usize>, E> {
     let mut at = 0;
     loop {
-        if let ([Item::Text(head), ..], Comparison::Bytes | Comparison::Characters) = (items, compare) {
-            let Some(place) = find_bytes(&text[at..], head) else { return Ok(None) };
-            tick(place)?;
-            at += place;
-        }
+        let place = match (items, compare, starts) {
+            ([Item::Text(head), ..], Comparison::Bytes | Comparison::Characters, _) => {
+                find_bytes(&text[at..], head)
+            }
+            (_, _, Some(starts)) => starts.find(&text[at..]),
+            _ => Some(0),
+        };
+        let Some(place) = place else { return Ok(None) };
+        tick(place)?;
+        at += place;
         if let Some(len) = match_items(items, &text[at..], compare, tick)? {
             return Ok(Some(at + len));
         }
@@ -347,6 +360,22 @@ fn find_items<E>(
         let len = first_len(&text[at..], compare == Comparison::Bytes);
         tick(len)?;
         at += len;
+    }
+}
+
+impl Starts {
+    fn of(text: &[u8], collation: Collation) -> Starts {
+        let first = &text[..first_len(text, false)];
+        Starts(Box::new(std::array::from_fn(|byte| match byte as u8 {
+            ascii @ 0..0x80 => collation.same_character(&[ascii], first),
+            0x80..0xc0 => false,
+            0xc0.. => true,
+        })))
+    }
+
+    /// The first place where the text can begin.
+    fn find(&self, text: &[u8]) -> Option<usize> {
+        text.iter().position(|byte| self.0[usize::from(*byte)])
     }
 }
 
