@@ -337,33 +337,28 @@ pub(crate) fn parts_of(
             continue;
         }
         let node = Node::open(&next.image)?;
-        let separator = middle(&node, of_part)?;
-        let slot = node.lower_bound(&separator)?.0;
-        let cut = next.entries.start + of_part.partition_point(|entry| entry.key < separator);
-        let image = |side| part(&node, side, slot, &separator, InsertHistory::default())?.finish();
-        let right = Part { image: image(Side::Right)?, entries: cut..next.entries.end };
-        left.push(right);
-        left.push(Part { image: image(Side::Left)?, entries: next.entries.start..cut });
+        let Cut { separator, left: before, right: behind } = cut(&node, of_part)?;
+        let middle = next.entries.start + of_part.partition_point(|entry| entry.key < separator);
+        left.push(Part { image: behind, entries: middle..next.entries.end });
+        left.push(Part { image: before, entries: next.entries.start..middle });
     }
     Ok(parts)
 }
 
-/// A separator near the middle of what a leaf and the entries hold together.
-fn middle(node: &Node<'_>, entries: &[BufferedEntry]) -> NodeResult<Vec<u8>> {
-    let mut keys: Vec<(Cow<'_, [u8]>, usize)> = Vec::with_capacity(node.count() + entries.len());
-    for slot in 0..node.slots() {
-        // All bytes of a run count as its first entry's.
-        let mut len = node.cell_len(slot)? + SLOT;
-        node.for_each_entry(slot..slot + 1, |suffix, _| {
-            keys.push((Cow::Owned([node.prefix(), suffix].concat()), std::mem::take(&mut len)));
-            Ok(())
-        })?;
-    }
-    keys.extend(entries.iter().map(|entry| (Cow::Borrowed(&*entry.key), entry.encoded_len())));
-    keys.sort_by(|a, b| a.0.cmp(&b.0));
+/// A leaf that was cut in two, as it is before entries are merged.
+struct Cut {
+    separator: Vec<u8>,
+    left: Vec<u8>,
+    right: Vec<u8>,
+}
+
+/// Cuts a leaf near the middle of what it and the entries hold together, where both parts can be laid out: a separator, which becomes a fence of
+/// either, may be longer than many of its entries.
+fn cut(node: &Node<'_>, entries: &[BufferedEntry]) -> NodeResult<Cut> {
+    let keys = keys_of_both(node, entries)?;
     let total: usize = keys.iter().map(|(_, len)| len).sum();
     let mut before = 0;
-    let mut best: Option<((bool, bool, usize), Vec<u8>)> = None;
+    let mut places = Vec::with_capacity(keys.len());
     for pair in keys.windows(2) {
         let [(below, len), (upto, _)] = pair else { continue };
         before += len;
@@ -376,12 +371,40 @@ fn middle(node: &Node<'_>, entries: &[BufferedEntry]) -> NodeResult<Vec<u8>> {
         let breaks = position < node.count() && node.search().slot_of(position)?.1 > 0;
         // The left part could not be laid out if its keys had less in common with their prefix gone.
         let lengthens = node.upper_fence().is_none() && !separator.starts_with(node.prefix());
-        let rank = (lengthens, breaks, before.abs_diff(total / 2));
-        if best.as_ref().is_none_or(|(least, _)| rank < *least) {
-            best = Some((rank, separator.to_vec()));
+        places.push(((lengthens, breaks, before.abs_diff(total / 2)), separator, position));
+    }
+    places.sort_by_key(|(rank, ..)| *rank);
+    let mut fault = NodeFault("no room on a leaf without other entries");
+    for (_, separator, position) in places {
+        let image = |side| part(node, side, position, separator, InsertHistory::default())?.finish();
+        match image(Side::Left).and_then(|left| Ok((left, image(Side::Right)?))) {
+            Ok((left, right)) => return Ok(Cut { separator: separator.to_vec(), left, right }),
+            Err(other) => fault = other,
         }
     }
-    best.map(|(_, separator)| separator).ok_or(NodeFault("no room on a leaf without other entries"))
+    Err(fault)
+}
+
+/// The keys of a leaf and of entries in their order, and how many bytes each takes on the leaf, about.
+fn keys_of_both<'k>(
+    node: &Node<'k>,
+    entries: &'k [BufferedEntry],
+) -> NodeResult<Vec<(Cow<'k, [u8]>, usize)>> {
+    let mut keys: Vec<(Cow<'_, [u8]>, usize)> = Vec::with_capacity(node.count() + entries.len());
+    for slot in 0..node.slots() {
+        // All bytes of a run count as its first entry's.
+        let mut len = node.cell_len(slot)? + SLOT;
+        node.for_each_entry(slot..slot + 1, |suffix, _| {
+            keys.push((Cow::Owned([node.prefix(), suffix].concat()), std::mem::take(&mut len)));
+            Ok(())
+        })?;
+    }
+    keys.extend(entries.iter().map(|entry| {
+        let cut = if entry.key.starts_with(node.prefix()) { node.prefix().len() } else { 0 };
+        (Cow::Borrowed(&*entry.key), entry.encoded_len() - cut)
+    }));
+    keys.sort_by(|a, b| a.0.cmp(&b.0));
+    Ok(keys)
 }
 
 #[cfg(test)]
@@ -390,43 +413,57 @@ mod tests {
     use crate::entry::EntryFlags;
     use crate::node::{LeafFormat, NodeBuilder};
 
-    /// The last leaf of a tree, full of keys that begin alike, gets entries that begin otherwise.
+    /// The last leaf of a tree, full of keys that begin alike, gets others.
+    fn full_leaf_takes(format: LeafFormat, common: &str, others: &str) {
+        let key =
+            |number: u32| format!("{common}{:08x}", number.wrapping_mul(0x9e37_79b9) >> 8 | number << 24);
+        let mut keys: Vec<String> = (0..2000).map(key).collect();
+        keys.sort();
+        keys.dedup();
+        let build = |count: usize| -> NodeResult<Vec<u8>> {
+            let lower = common.as_bytes();
+            let builder = NodeBuilder::with_prefix(4096, 0, lower, None, lower.len())?;
+            let mut builder = builder.in_format(format);
+            for key in &keys[..count] {
+                let entry =
+                    EntryView { flags: EntryFlags::default(), commit_ts: CommitTs::NONE, payload: &[] };
+                builder.push_leaf(&[], key.as_bytes(), entry)?;
+            }
+            builder.finish()
+        };
+        let count = (1..keys.len()).take_while(|count| build(*count).is_ok()).last().unwrap();
+        let page = build(count).unwrap();
+        let entry = |number: u32| BufferedEntry {
+            key: format!("{others}{number:04}").into_bytes(),
+            ghost: false,
+            ts: CommitTs(7),
+            payload: Vec::new(),
+        };
+        let entries: Vec<BufferedEntry> = (0..20).map(entry).collect();
+        let parts = parts_of(&page, &entries, CommitTs::NONE).unwrap();
+        let mut found = 0;
+        for Part { mut image, entries: of_part } in parts {
+            assert!(merge_entries(&mut image, &entries[of_part], CommitTs::NONE).unwrap());
+            found += Node::open(&image).unwrap().count();
+        }
+        assert_eq!(found, count + entries.len(), "{format:?}");
+    }
+
     #[test]
     fn a_full_leaf_without_an_end_is_cut_where_its_prefix_stays() {
         for format in [LeafFormat::Plain, LeafFormat::Packed] {
-            let common = "x".repeat(60);
-            let key =
-                |number: u32| format!("{common}{:08x}", number.wrapping_mul(0x9e37_79b9) >> 8 | number << 24);
-            let mut keys: Vec<String> = (0..2000).map(key).collect();
-            keys.sort();
-            keys.dedup();
-            let build = |count: usize| -> NodeResult<Vec<u8>> {
-                let lower = common.as_bytes();
-                let builder = NodeBuilder::with_prefix(4096, 0, lower, None, lower.len())?;
-                let mut builder = builder.in_format(format);
-                for key in &keys[..count] {
-                    let entry =
-                        EntryView { flags: EntryFlags::default(), commit_ts: CommitTs::NONE, payload: &[] };
-                    builder.push_leaf(&[], key.as_bytes(), entry)?;
-                }
-                builder.finish()
-            };
-            let count = (1..keys.len()).take_while(|count| build(*count).is_ok()).last().unwrap();
-            let page = build(count).unwrap();
-            let entry = |number: u32| BufferedEntry {
-                key: format!("y{number:04}").into_bytes(),
-                ghost: false,
-                ts: CommitTs(7),
-                payload: Vec::new(),
-            };
-            let entries: Vec<BufferedEntry> = (0..20).map(entry).collect();
-            let parts = parts_of(&page, &entries, CommitTs::NONE).unwrap();
-            let mut found = 0;
-            for Part { mut image, entries: of_part } in parts {
-                assert!(merge_entries(&mut image, &entries[of_part], CommitTs::NONE).unwrap());
-                found += Node::open(&image).unwrap().count();
+            full_leaf_takes(format, &"x".repeat(60), "y");
+        }
+    }
+
+    /// Each part gets a fence that is longer than most of its entries.
+    #[test]
+    fn a_full_leaf_is_cut_where_there_is_room_for_fences() {
+        let common = "x".repeat(700);
+        for format in [LeafFormat::Plain, LeafFormat::Packed] {
+            for others in ["y", "~", " "] {
+                full_leaf_takes(format, &common, &format!("{common}{others}"));
             }
-            assert_eq!(found, count + entries.len(), "{format:?}");
         }
     }
 }
