@@ -49,14 +49,14 @@ use crate::parser::ParseLimits;
 use crate::parser::ast::StatementHints;
 use crate::statement::execution::Now;
 use crate::status::{SessionCounters, StorageCounters};
-use leafline_table::{BuildControl, Isolation, SessionLocks};
+use leafline_table::{BuildControl, SessionLocks};
 use leafline_types::expr::SessionFacts;
 use leafline_types::statement::CancelReason;
 use leafline_types::{CancelToken, Collation, DateTime, MysqlError, Progress, UserVariables, Warnings};
 use own_tables::OwnTables;
 use prepared::PreparedStatements;
 use running::{Running, WallClock};
-use settings::Settings;
+use settings::{SessionIsolation, Settings};
 use statement_cache::StatementCache;
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -476,7 +476,7 @@ impl Session {
     /// SET TRANSACTION without a scope.
     pub(crate) fn set_next_transaction(
         &mut self,
-        isolation: Option<Isolation>,
+        isolation: Option<SessionIsolation>,
         read_only: Option<bool>,
     ) -> Result<(), MysqlError> {
         if self.in_transaction() {

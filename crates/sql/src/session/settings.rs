@@ -14,6 +14,45 @@ use leafline_types::{Charset, Collation, MysqlError};
 use std::sync::OnceLock;
 use std::time::Duration;
 
+/// The isolation levels that a session can have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SessionIsolation {
+    /// READ UNCOMMITTED: may read what is not committed, and does not.
+    ReadUncommitted,
+    /// READ COMMITTED.
+    ReadCommitted,
+    /// REPEATABLE READ.
+    RepeatableRead,
+}
+
+impl SessionIsolation {
+    /// As `transaction_isolation` has it.
+    pub fn name(self) -> &'static str {
+        match self {
+            SessionIsolation::ReadUncommitted => "READ-UNCOMMITTED",
+            SessionIsolation::ReadCommitted => "READ-COMMITTED",
+            SessionIsolation::RepeatableRead => "REPEATABLE-READ",
+        }
+    }
+
+    /// How its transactions are kept apart: no less than it asks for.
+    pub fn kept(self) -> Isolation {
+        match self {
+            SessionIsolation::ReadUncommitted | SessionIsolation::ReadCommitted => Isolation::ReadCommitted,
+            SessionIsolation::RepeatableRead => Isolation::RepeatableRead,
+        }
+    }
+}
+
+impl From<Isolation> for SessionIsolation {
+    fn from(kept: Isolation) -> Self {
+        match kept {
+            Isolation::ReadCommitted => SessionIsolation::ReadCommitted,
+            Isolation::RepeatableRead => SessionIsolation::RepeatableRead,
+        }
+    }
+}
+
 /// The settings of a session, or the global ones that new sessions start from.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Settings {
@@ -26,7 +65,7 @@ pub struct Settings {
     /// `optimizer_trace` and `optimizer_trace_max_mem_size`.
     pub optimizer_trace: TraceSettings,
     /// `transaction_isolation`.
-    pub isolation: Isolation,
+    pub isolation: SessionIsolation,
     /// `innodb_snapshot_isolation`: at REPEATABLE READ a row changed since the snapshot is not written to or locked.
     pub snapshot_isolation: bool,
     /// `innodb_lock_wait_timeout`: seconds.
@@ -134,7 +173,7 @@ impl Default for Settings {
             sql_mode: Modes::DEFAULT,
             optimizer_switch: OptimizerSwitches::default(),
             optimizer_trace: TraceSettings::default(),
-            isolation: Isolation::RepeatableRead,
+            isolation: SessionIsolation::RepeatableRead,
             snapshot_isolation: true,
             lock_wait_timeout: 50,
             metadata_lock_wait_timeout: 31_536_000,

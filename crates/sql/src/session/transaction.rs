@@ -4,7 +4,7 @@
 //! snapshot if nobody can tell; otherwise the transaction ends with error 1213, for its client to run again.
 
 use super::Session;
-use super::settings::Modes;
+use super::settings::{Modes, SessionIsolation};
 use super::state_changes::TransactionUse;
 use crate::parser::ast::Completion;
 use leafline_table::{Isolation, LockLimits, Mark, ReadView, Transaction, TxnMode};
@@ -25,7 +25,7 @@ pub(super) struct TransactionState {
     /// It was begun by BEGIN or START TRANSACTION, or by a statement under `autocommit=0`.
     savepoints: Vec<(String, Mark)>,
     /// SET TRANSACTION without a scope: for the next transaction only.
-    pub(super) next_isolation: Option<Isolation>,
+    pub(super) next_isolation: Option<SessionIsolation>,
     pub(super) next_read_only: Option<bool>,
     /// Other sessions may read at the snapshot of the open transaction.
     is_shared: bool,
@@ -52,7 +52,7 @@ impl Session {
         let isolation = self.transaction.next_isolation.take().unwrap_or(self.settings.isolation);
         let next_read_only = self.transaction.next_read_only.take();
         let read_only = read_only.or(next_read_only).unwrap_or(self.settings.read_only);
-        (isolation, if read_only { TxnMode::ReadOnly } else { TxnMode::ReadWrite })
+        (isolation.kept(), if read_only { TxnMode::ReadOnly } else { TxnMode::ReadWrite })
     }
 
     /// Whether the open transaction reads alone, or the next one will.
@@ -155,7 +155,7 @@ impl Session {
             self.rollback();
         }
         if then.chain {
-            self.transaction.next_isolation = kind.map(|(isolation, _)| isolation);
+            self.transaction.next_isolation = kind.map(|(isolation, _)| isolation.into());
             self.begin(kind.map(|(_, mode)| mode == TxnMode::ReadOnly), false, None)?;
         }
         if then.release {

@@ -3,9 +3,8 @@
 use super::evaluate;
 use crate::parser::ast::{Expr, ExprKind, IsolationLevel, SetItem, VariableScope};
 use crate::session::Session;
-use crate::session::settings::Modes;
+use crate::session::settings::{Modes, SessionIsolation, Settings};
 use crate::session::variables::{CONDITION_COUNTS, Scope, Variable, find};
-use leafline_table::Isolation;
 use leafline_types::{Charset, Collation, MysqlError, SqlType, Value};
 
 /// Runs SET; `text` is its text, with its parameters. All assignments are checked in order; those before a wrong one have been made, as in MySQL.
@@ -146,11 +145,11 @@ fn warned(session: &mut Session, set: Result<Option<MysqlError>, MysqlError>) ->
     Ok(())
 }
 
-fn supported_isolation(level: IsolationLevel) -> Result<Isolation, MysqlError> {
+fn supported_isolation(level: IsolationLevel) -> Result<SessionIsolation, MysqlError> {
     match level {
-        IsolationLevel::ReadCommitted => Ok(Isolation::ReadCommitted),
-        IsolationLevel::RepeatableRead => Ok(Isolation::RepeatableRead),
-        IsolationLevel::ReadUncommitted => Err(MysqlError::not_supported("ISOLATION LEVEL READ UNCOMMITTED")),
+        IsolationLevel::ReadUncommitted => Ok(SessionIsolation::ReadUncommitted),
+        IsolationLevel::ReadCommitted => Ok(SessionIsolation::ReadCommitted),
+        IsolationLevel::RepeatableRead => Ok(SessionIsolation::RepeatableRead),
         IsolationLevel::Serializable => Err(MysqlError::not_supported("ISOLATION LEVEL SERIALIZABLE")),
     }
 }
@@ -158,10 +157,10 @@ fn supported_isolation(level: IsolationLevel) -> Result<Isolation, MysqlError> {
 fn set_transaction(
     session: &mut Session,
     scope: Option<VariableScope>,
-    isolation: Option<Isolation>,
+    isolation: Option<SessionIsolation>,
     read_only: Option<bool>,
 ) -> Result<(), MysqlError> {
-    let change = |settings: &mut crate::session::settings::Settings| {
+    let change = |settings: &mut Settings| {
         settings.isolation = isolation.unwrap_or(settings.isolation);
         settings.read_only = read_only.unwrap_or(settings.read_only);
     };

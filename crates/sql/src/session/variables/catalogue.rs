@@ -6,10 +6,10 @@ use super::{
 };
 use crate::optimizer::OptimizerSwitches;
 use crate::session::connection::CompressionAlgorithms;
-use crate::session::settings::{Modes, Settings, TimeZone};
+use crate::session::settings::{Modes, SessionIsolation, Settings, TimeZone};
 use crate::session::state_changes::{TrackSettings, TransactionInfo};
 use leafline_access::cost::DeviceChoice;
-use leafline_table::{ChangeBuffering, Isolation, Organisation, ReadAheadKind};
+use leafline_table::{ChangeBuffering, Organisation, ReadAheadKind};
 use leafline_types::functions::{BlockEncryption, locale_name};
 use leafline_types::temporal::Zone;
 use leafline_types::{Charset, Collation, MysqlError, Value};
@@ -406,7 +406,7 @@ pub const VARIABLES: &[Variable] = &[
         },
     ),
     shown("tls_version", |_, f| text(if f.tls_certificate.is_empty() { "" } else { "TLSv1.2,TLSv1.3" })),
-    settable("transaction_isolation", |s, _| text(isolation_name(s.isolation)), set_isolation),
+    settable("transaction_isolation", |s, _| text(s.isolation.name()), set_isolation),
     switch(
         "transaction_read_only",
         |s, _| on_off(s.read_only),
@@ -464,19 +464,13 @@ fn charset(value: &Value) -> Result<Charset, MysqlError> {
     Charset::from_name(&word(value))
 }
 
-fn isolation_name(isolation: Isolation) -> &'static str {
-    match isolation {
-        Isolation::ReadCommitted => "READ-COMMITTED",
-        Isolation::RepeatableRead => "REPEATABLE-READ",
-    }
-}
-
 fn set_isolation(settings: &mut Settings, value: Value) -> Result<(), MysqlError> {
     let name = word(&value);
     settings.isolation = match name.to_ascii_uppercase().as_str() {
-        "READ-COMMITTED" => Isolation::ReadCommitted,
-        "REPEATABLE-READ" => Isolation::RepeatableRead,
-        "READ-UNCOMMITTED" | "SERIALIZABLE" => {
+        "READ-UNCOMMITTED" => SessionIsolation::ReadUncommitted,
+        "READ-COMMITTED" => SessionIsolation::ReadCommitted,
+        "REPEATABLE-READ" => SessionIsolation::RepeatableRead,
+        "SERIALIZABLE" => {
             return Err(MysqlError::not_supported(format_args!("transaction_isolation={name}")));
         }
         _ => return Err(MysqlError::wrong_value_for_variable("transaction_isolation", name)),

@@ -275,7 +275,7 @@ const HINTABLE: &[&str] = &[
 #[cfg(test)]
 mod tests {
     use super::*;
-    use leafline_table::Isolation;
+    use crate::session::settings::SessionIsolation;
 
     #[test]
     fn the_table_is_sorted_and_every_default_can_be_set() {
@@ -302,7 +302,7 @@ mod tests {
         assert_eq!(set("tx_isolation", text("read-committed")), Ok(None));
         let clipped = set("wait_timeout", Value::Int(0)).map(|warning| warning.map(|w| w.message));
         assert_eq!(clipped, Ok(Some("Truncated incorrect wait_timeout value: '0'".to_owned())));
-        assert_eq!(settings.isolation, Isolation::ReadCommitted);
+        assert_eq!(settings.isolation, SessionIsolation::ReadCommitted);
         assert_eq!(settings.wait_timeout, 1);
     }
 }
