@@ -98,6 +98,42 @@ fn a_full_disk_is_1021_and_loses_nothing() {
     assert_eq!(must(&mut session, "CHECK TABLE d.t"), ["d.t check status OK"]);
 }
 
+/// Many small rows with several indexes: what they would be given at most is far more than they take. On a full disk all go, some hundred
+/// at a time, and then there is room.
+#[test]
+fn rows_are_deleted_on_a_full_disk() {
+    let env = SimulatedEnv::new();
+    let instance = open(&env);
+    let mut session = with_table(&instance);
+    must(
+        &mut session,
+        "CREATE TABLE d.s (a INT PRIMARY KEY, b INT, c VARCHAR(20), d INT, KEY (b), KEY (c, d), UNIQUE KEY (d, a) PACKED)",
+    );
+    let small = |a: u32| format!("({a}, {}, 'c{}', {})", a * 7919 % 10_007, a * 31 % 997, a * 17 % 4001);
+    for from in (0..6000).step_by(500) {
+        let rows: Vec<String> = (from..from + 500).map(small).collect();
+        must(&mut session, &format!("INSERT INTO d.s VALUES {}", rows.join(", ")));
+    }
+    let mut rows = 0;
+    env.set_space_limit(Some(env.space_used() + 50 * PAGE));
+    let refused = loop {
+        match run(&mut session, &insert(rows, 20)) {
+            Ok(_) => rows += 20,
+            Err(error) => break error,
+        }
+    };
+    assert!(refused.starts_with("ERROR 1021 (HY000)"), "{refused}");
+    for part in 0..20 {
+        must(&mut session, &format!("DELETE FROM d.s WHERE b % 20 = {part}"));
+        must(&mut session, &format!("UPDATE d.s SET d = d + 1 WHERE b % 40 = {}", part + 21));
+    }
+    assert_eq!(must(&mut session, "SELECT COUNT(*) FROM d.s"), ["0"]);
+    for table in ["s", "t"] {
+        let checked = must(&mut session, &format!("CHECK TABLE d.{table}"));
+        assert_eq!(checked, [format!("d.{table} check status OK")]);
+    }
+}
+
 /// Queries that need files: on a full disk 1021, afterwards the answer, and never a file that is left.
 #[test]
 fn a_query_larger_than_memory_and_disk_is_1021_and_leaves_no_file() {

@@ -10,6 +10,7 @@
 //! | `policy` | limits, split points, thresholds: every choice that is a matter of taste |
 //! | `descend`, `optimistic` | from the root to a page, with latches and without; how readers and writers latch |
 //! | `modify`, `split`, `merge`, `delete` | changing a tree |
+//! | `rehearse` | what changes would take |
 //! | `buffered` | changes of leaves that are not in memory, which are kept elsewhere |
 //! | `relocate` | merging these into copies on fresh pages |
 //! | `parent` | several leaves in the place of one |
@@ -46,6 +47,7 @@ mod optimistic;
 mod parent;
 pub mod policy;
 mod read_ahead;
+mod rehearse;
 mod relocate;
 mod runs;
 mod salvage;
@@ -66,6 +68,7 @@ pub use lookup::FoundLeaf;
 pub use map::{LeafContent, LeafPlace, TreeMap};
 pub use node::{BufferedEntry, LeafFormat, TreeRedo};
 pub use read_ahead::{Course, RangeAhead, RangeCourse, ReadAhead, ReadAheadKind, ReadAheadSettings};
+pub use rehearse::Rehearsal;
 pub use relocate::CopiedLeaf;
 pub use salvage::Salvage;
 pub use tree::Tree;

@@ -8,7 +8,7 @@
 
 use std::borrow::Cow;
 
-use leafline_storage::{MiniTransaction, PageNo, PageSlot, Reservation, page};
+use leafline_storage::{PageNo, Reservation, page};
 
 use crate::buffered::Modified;
 use crate::descend::{Faults, Latched};
@@ -16,7 +16,7 @@ use crate::entry::{Change, CommitTs, EntryFlags, EntryView};
 use crate::error::{BtreeError, OnPage, Result};
 use crate::node::{Node, NodeFault, NodeResult, Record, has_room, room_needed, settle_gain};
 use crate::policy;
-use crate::tree::{Tree, apply};
+use crate::tree::{Pages, Tree};
 
 /// What came of one attempt.
 enum Attempt {
@@ -30,8 +30,8 @@ enum Attempt {
     Softly,
 }
 
-/// What came of one change of a leaf that is latched.
-enum Changed {
+/// What came of one change of a leaf.
+pub(crate) enum Changed {
     /// It is made, or there was nothing to do.
     Made,
     /// Likewise, and the leaf has become so empty that a merge is worth trying.
@@ -156,25 +156,25 @@ impl Tree {
     }
 
     /// Makes one change of a leaf.
-    fn change<'b>(
+    pub(crate) fn change<'b, P: Pages>(
         &self,
-        mini: &mut MiniTransaction<'_>,
-        latched: PageSlot,
+        pages: &mut P,
+        leaf_at: P::Slot,
         key: &[u8],
         purge_before: CommitTs,
         decide: &mut dyn FnMut(Option<EntryView<'_>>) -> Change<'b>,
     ) -> Result<Changed> {
         self.check_key(key)?;
-        let page = mini.page_no(latched);
-        let leaf = Node::open(mini.page(latched)).on(page)?;
+        let page = pages.number(leaf_at);
+        let leaf = Node::open(pages.bytes(leaf_at)).on(page)?;
         let (slot, found) = leaf.lower_bound(key).on(page)?;
         let mut unpacked = Vec::new();
         let old = if found { Some(leaf.entry(slot, &mut unpacked).on(page)?) } else { None };
         let (flags, commit_ts, payload) = match (decide(old), old) {
             (Change::Keep, _) | (Change::Remove, None) => return Ok(Changed::Made),
             (Change::Remove, Some(_)) => {
-                apply(mini, latched, &Record::leaf_remove(slot))?;
-                let merge = policy::try_merge(&Node::open(mini.page(latched)).on(page)?);
+                pages.apply(leaf_at, &Record::leaf_remove(slot))?;
+                let merge = policy::try_merge(&Node::open(pages.bytes(leaf_at)).on(page)?);
                 return Ok(if merge { Changed::UnderFull } else { Changed::Made });
             }
             (Change::Put { payload, ts, has_previous }, _) => {
@@ -190,19 +190,19 @@ impl Tree {
         };
         let entry = EntryView { flags, commit_ts, payload: &payload };
         if let Some(records) = ChangeRecords::of(&leaf, key, (slot, found), entry).on(page)? {
-            records.apply(mini, latched)?;
+            records.apply(pages, leaf_at)?;
             return Ok(Changed::Made);
         }
         if settle_gain(&leaf, purge_before).on(page)? >= policy::worth_settling(&leaf) {
-            apply(mini, latched, &Record::leaf_settle(purge_before))?;
-            let leaf = Node::open(mini.page(latched)).on(page)?;
+            pages.apply(leaf_at, &Record::leaf_settle(purge_before))?;
+            let leaf = Node::open(pages.bytes(leaf_at)).on(page)?;
             let found = leaf.lower_bound(key).on(page)?;
             if let Some(records) = ChangeRecords::of(&leaf, key, found, entry).on(page)? {
-                records.apply(mini, latched)?;
+                records.apply(pages, leaf_at)?;
                 return Ok(Changed::Made);
             }
         }
-        let leaf = Node::open(mini.page(latched)).on(page)?;
+        let leaf = Node::open(pages.bytes(leaf_at)).on(page)?;
         Ok(Changed::NoRoom(room_needed(&leaf, key, entry).on(page)?))
     }
 
@@ -249,7 +249,7 @@ impl ChangeRecords {
         }))
     }
 
-    fn apply(&self, mini: &mut MiniTransaction<'_>, latched: PageSlot) -> Result<()> {
-        self.prefix.iter().chain([&self.entry]).try_for_each(|record| apply(mini, latched, record))
+    fn apply<P: Pages>(&self, pages: &mut P, leaf_at: P::Slot) -> Result<()> {
+        self.prefix.iter().chain([&self.entry]).try_for_each(|record| pages.apply(leaf_at, record))
     }
 }

@@ -16,16 +16,24 @@ use crate::descend::{Faults, Latched};
 use crate::error::{BtreeError, OnPage, Result};
 use crate::node::{Node, NodeBuilder, NodeFault, Record, SLOT, Side, branch_cell_len, part};
 use crate::policy;
-use crate::tree::{Tree, apply};
+use crate::tree::{Pages, Tree, apply};
 
 /// What came of one attempt.
 enum Attempt {
-    /// Split, by us or by somebody else.
-    Done,
+    /// Split, by us or by somebody else, unless the parent has no room.
+    Split(Split),
     /// A page is not in memory.
     Missing(PageNo),
     /// The node is the root.
     IsRoot,
+}
+
+/// What came of splitting a node whose parent is at hand.
+pub(crate) enum Split {
+    /// It is split.
+    Done,
+    /// It has room, or is not to be split here.
+    Needless,
     /// The parent has no room for the separator, which needs a cell of this size.
     ParentFull { separator: Vec<u8>, cell_len: usize },
 }
@@ -42,10 +50,10 @@ impl Tree {
         let mut faults = Faults::default();
         loop {
             match self.try_split(reservation, key, level, cell_len)? {
-                Attempt::Done => return Ok(()),
+                Attempt::Split(Split::Done | Split::Needless) => return Ok(()),
                 Attempt::Missing(page) => faults.fault_in(self, page)?,
                 Attempt::IsRoot => self.grow(reservation, level)?,
-                Attempt::ParentFull { separator, cell_len } => {
+                Attempt::Split(Split::ParentFull { separator, cell_len }) => {
                     self.split(reservation, &separator, level + 1, cell_len)?;
                 }
             }
@@ -71,57 +79,76 @@ impl Tree {
         let latched = match self.latch_child(&mut mini, parent, slot)? {
             Latched::Page(latched) => latched,
             Latched::Missing(page) => return Ok(Attempt::Missing(page)),
-            Latched::NoSuchLevel => return Ok(Attempt::Done),
+            Latched::NoSuchLevel => return Ok(Attempt::Split(Split::Needless)),
         };
-        let page = mini.page_no(latched);
-        let node = Node::open(mini.page(latched)).on(page)?;
+        let split = self.split_child(&mut mini, parent, latched, key, cell_len)?;
+        if let Split::Done = split {
+            mini.commit();
+            self.count_split();
+        }
+        Ok(Attempt::Split(split))
+    }
+
+    /// Splits a node that holds `key`, the child of `parent` there, unless it has room for a cell of `cell_len` bytes.
+    pub(crate) fn split_child<P: Pages>(
+        &self,
+        pages: &mut P,
+        parent: P::Slot,
+        at: P::Slot,
+        key: &[u8],
+        cell_len: usize,
+    ) -> Result<Split> {
+        let (page, parent_page) = (pages.number(at), pages.number(parent));
+        let node = Node::open(pages.bytes(at)).on(page)?;
+        let level = node.level();
         // A softly merged one is merged by log first.
         if node.free() >= cell_len + SLOT || page::is_soft(node.bytes()) {
-            return Ok(Attempt::Done);
+            return Ok(Split::Needless);
         }
         let split = if level == 0 {
             policy::split_leaf(&node, key, cell_len).on(page)?
         } else {
             policy::split_branch(&node, key).on(page)?
         };
-        let above = Node::open(mini.page(parent)).on(parent_page)?;
+        let above = Node::open(pages.bytes(parent)).on(parent_page)?;
+        let slot = above.child_for(key).on(parent_page)?;
         let prefix = above.prefix_for(&split.separator);
         let prefix_len = prefix.unwrap_or(above.prefix().len());
-        let suffix = split
+        let suffix_len = split
             .separator
-            .get(prefix_len..)
+            .len()
+            .checked_sub(prefix_len)
             .ok_or(NodeFault("separator outside the parent's fences"))
             .on(parent_page)?;
         // What a shorter prefix costs counts as needed.
-        let needed = branch_cell_len(suffix.len()) + above.free() - above.free_with_prefix(prefix_len);
+        let needed = branch_cell_len(suffix_len) + above.free() - above.free_with_prefix(prefix_len);
         if above.free() < needed + SLOT {
-            return Ok(Attempt::ParentFull { separator: split.separator, cell_len: needed });
+            return Ok(Split::ParentFull { separator: split.separator, cell_len: needed });
         }
         let (stays, moved_history, kept_history) = match split.new_page {
             Side::Left => (Side::Right, split.left, split.right),
             Side::Right => (Side::Left, split.right, split.left),
         };
-        let at = node.positions(split.at).start;
-        let moved = part(&node, split.new_page, at, &split.separator, moved_history).on(page)?;
-        let class = if level == 0 { PageClass::Leaf } else { PageClass::Branch };
-        let new = mini.allocate(self.id(), class)?;
-        let new_page = mini.page_no(new);
-        apply(&mut mini, new, &Record::format(moved).on(page)?)?;
-        apply(&mut mini, latched, &Record::truncate(stays, at, &split.separator, kept_history))?;
+        let position = node.positions(split.at).start;
+        let moved = part(&node, split.new_page, position, &split.separator, moved_history).on(page)?;
+        let moved = Record::format(moved).on(page)?;
+        let new = pages.add(self.id(), level)?;
+        let new_page = pages.number(new);
+        pages.apply(new, &moved)?;
+        pages.apply(at, &Record::truncate(stays, position, &split.separator, kept_history))?;
         if let Some(prefix_len) = prefix {
-            apply(&mut mini, parent, &Record::set_prefix(prefix_len))?;
+            pages.apply(parent, &Record::set_prefix(prefix_len))?;
         }
         let upper = match split.new_page {
             Side::Right => new_page,
             Side::Left => {
-                apply(&mut mini, parent, &Record::branch_set_child(slot, new_page))?;
+                pages.apply(parent, &Record::branch_set_child(slot, new_page))?;
                 page
             }
         };
-        apply(&mut mini, parent, &Record::branch_insert(slot + 1, suffix, upper))?;
-        mini.commit();
-        self.count_split();
-        Ok(Attempt::Done)
+        let suffix = split.separator.get(prefix_len..).unwrap_or_default();
+        pages.apply(parent, &Record::branch_insert(slot + 1, suffix, upper))?;
+        Ok(Split::Done)
     }
 
     /// Moves the contents of the root, if it is still at `level`, to a new page and makes it the parent of that.
@@ -146,8 +173,8 @@ impl Tree {
             let child = mini.allocate(self.id(), class)?;
             let child_page = mini.page_no(child);
             apply(&mut mini, child, &Record::format(copy).on(root)?)?;
-            let record = parent_of_one(self.store().page_size(), level + 1, child_page).on(root)?;
-            apply(&mut mini, latched, &record)?;
+            let above = parent_of_one(self.store().page_size(), level + 1, child_page).on(root)?;
+            apply(&mut mini, latched, &Record::format(above).on(root)?)?;
             mini.commit();
             return Ok(());
         }
@@ -158,9 +185,9 @@ impl Tree {
     }
 }
 
-/// Formats a root with one child.
-fn parent_of_one(page_size: usize, level: u8, child: PageNo) -> Result<Record, NodeFault> {
+/// A root with one child.
+pub(crate) fn parent_of_one(page_size: usize, level: u8, child: PageNo) -> Result<NodeBuilder, NodeFault> {
     let mut builder = NodeBuilder::new(page_size, level, &[], None)?;
     builder.push_child(&[], &[], child)?;
-    Record::format(builder)
+    Ok(builder)
 }

@@ -3,7 +3,9 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use leafline_storage::{HandlerId, MiniTransaction, PageNo, PageSlot, Reservation, SegmentId, Store};
+use leafline_storage::{
+    HandlerId, MiniTransaction, PageClass, PageNo, PageSlot, Reservation, SegmentId, Store,
+};
 
 use crate::cursor::Cursor;
 use crate::descend::Target;
@@ -213,10 +215,49 @@ impl Tree {
 }
 
 /// Bound of what the store adds to a record or group, and of its own records for allocating or freeing a page.
-const GROUP_OVERHEAD: usize = 64;
+pub(crate) const GROUP_OVERHEAD: usize = 64;
 
 /// More levels than a tree has with any but the longest keys (with separators of 20 bytes: 10^14 leaves).
 const MAX_LEVELS: usize = 8;
+
+/// Pages that a tree is changed on: latched ones, or copies that are to show what changes would take ([`crate::rehearse`]).
+pub(crate) trait Pages {
+    /// One of them.
+    type Slot: Copy;
+
+    /// Its number.
+    fn number(&self, at: Self::Slot) -> PageNo;
+
+    /// All of it.
+    fn bytes(&self, at: Self::Slot) -> &[u8];
+
+    /// Makes the change that a tree record describes.
+    fn apply(&mut self, at: Self::Slot, record: &Record) -> Result<()>;
+
+    /// Adds a page, for a node at `level` of a tree.
+    fn add(&mut self, tree: SegmentId, level: u8) -> Result<Self::Slot>;
+}
+
+impl Pages for MiniTransaction<'_> {
+    type Slot = PageSlot;
+
+    fn number(&self, at: PageSlot) -> PageNo {
+        self.page_no(at)
+    }
+
+    fn bytes(&self, at: PageSlot) -> &[u8] {
+        self.page(at)
+    }
+
+    fn apply(&mut self, at: PageSlot, record: &Record) -> Result<()> {
+        apply(self, at, record)
+    }
+
+    fn add(&mut self, tree: SegmentId, level: u8) -> Result<PageSlot> {
+        let class = if level == 0 { PageClass::Leaf } else { PageClass::Branch };
+        Ok(self.allocate(tree, class)?)
+    }
+}
 
 /// Applies a tree record.
 pub(crate) fn apply(mini: &mut MiniTransaction<'_>, slot: PageSlot, record: &Record) -> Result<()> {

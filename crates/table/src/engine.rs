@@ -2,7 +2,7 @@
 //!
 //! # Locks, in the order in which they may be taken
 //! row and table locks | write sets (each its transaction's and its cursors' own; pages and files are waited for while one is
-//! held) | `ddl` (one DDL statement at a time) | gates (commits against DDL) | making room for old versions and moving them
+//! held) | `ddl` (one DDL statement at a time) | gates (commits against DDL) | room for commits | making room for old versions and moving them
 //! (files are read and written) | accounts of memory (pages are written to borrow more) | counters (also the append of a commit's
 //! record) | page latches | version store shards, the back of the queue of ghosts, clock, catalog, registered trees. The last group
 //! are leaves of the order: nothing but the log's buffer is waited for while one of them, or the counters, is held.
@@ -153,6 +153,9 @@ pub struct Engine {
     pub(crate) counters: Arc<Counters>,
     pub(crate) clock: Arc<Clock>,
     pub(crate) gates: Gates,
+    /// Held for reading by who changes trees and has ample room for it, or needs none; for writing by a commit that has room for exactly
+    /// what it takes.
+    pub(crate) room: RwLock<()>,
     pub(crate) changes: ChangeLogs,
     pub(crate) locks: Arc<LockTable>,
     metadata: Arc<Metadata>,
@@ -266,6 +269,7 @@ impl Engine {
             counters,
             clock,
             gates: Gates::default(),
+            room: RwLock::default(),
             changes: ChangeLogs::default(),
             locks,
             metadata: Arc::default(),

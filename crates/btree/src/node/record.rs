@@ -87,6 +87,15 @@ impl Record {
         Record { kind: FORMAT, payload: image(page) }
     }
 
+    /// Makes the change on a page.
+    ///
+    /// # Errors
+    /// It does not fit the page.
+    pub fn make(&self, page: &mut [u8]) -> NodeResult<()> {
+        redo(self.kind, page, &self.payload)
+            .unwrap_or(Err(NodeFault("tree record that is too short or unknown")))
+    }
+
     /// Inserts a leaf entry.
     pub fn leaf_insert(slot: usize, suffix: &[u8], entry: EntryView<'_>) -> Record {
         let ts = u48_bytes(entry.commit_ts.0);

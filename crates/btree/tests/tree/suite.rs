@@ -12,6 +12,7 @@ mod fixture;
 mod lookup;
 mod model;
 mod read_ahead;
+mod rehearse;
 mod runs;
 mod shape;
 mod splits;

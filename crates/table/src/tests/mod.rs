@@ -27,6 +27,7 @@ mod random_faults;
 mod reapply;
 mod repair;
 mod rescue;
+mod room;
 mod spilled;
 mod threads;
 mod threads_cut;

@@ -10,7 +10,6 @@
 
 use super::op::Op;
 use super::versions::{Version, VersionStore};
-use crate::catalog::TableId;
 use crate::change_buffer::ChangeBuffer;
 use crate::error::Result;
 use leafline_btree::{Change, CommitTs, EntryView, Tree};
@@ -71,29 +70,24 @@ impl Applier<'_> {
 
     /// The change of `op`, whose entry is this so far. What it replaces of a row is saved.
     fn decide<'o>(&self, op: &'o Op, ts: CommitTs, entry: Option<EntryView<'_>>) -> Change<'o> {
-        let save = |table: TableId, key: &[u8]| match entry {
-            None => false,
-            Some(entry) => {
-                let payload = (!entry.is_ghost()).then_some(entry.payload);
-                let first = !entry.has_previous();
-                self.versions.save(&Version { table, key, begin: entry.commit_ts, end: ts, first, payload });
-                true
-            }
-        };
-        match op {
-            Op::PutRow { table, key, payload, .. } => {
-                let has_previous = save(*table, key);
-                Change::Put { payload: Cow::Borrowed(payload), ts, has_previous }
-            }
-            Op::DeleteRow { table, key, .. } => {
-                let has_previous = save(*table, key);
-                Change::Ghost { ts, has_previous, keep_payload: false }
-            }
-            // What was there before, the row says; and where there was nothing, nobody need ask it.
-            Op::PutEntry { payload, .. } => {
-                Change::Put { payload: Cow::Borrowed(payload), ts, has_previous: entry.is_some() }
-            }
-            Op::DropEntry { .. } => Change::Ghost { ts, has_previous: entry.is_some(), keep_payload: false },
+        // What was there before of an entry, the row says.
+        if let (Some(entry), Op::PutRow { table, key, .. } | Op::DeleteRow { table, key, .. }) = (entry, op) {
+            let payload = (!entry.is_ghost()).then_some(entry.payload);
+            let (begin, first) = (entry.commit_ts, !entry.has_previous());
+            self.versions.save(&Version { table: *table, key, begin, end: ts, first, payload });
+        }
+        change_of(op, ts, entry.is_some())
+    }
+}
+
+/// The change of `op` for the commit at `ts`. Where nothing was there before, nobody need ask for it.
+pub(super) fn change_of(op: &Op, ts: CommitTs, has_previous: bool) -> Change<'_> {
+    match op {
+        Op::PutRow { payload, .. } | Op::PutEntry { payload, .. } => {
+            Change::Put { payload: Cow::Borrowed(payload), ts, has_previous }
+        }
+        Op::DeleteRow { .. } | Op::DropEntry { .. } => {
+            Change::Ghost { ts, has_previous, keep_payload: false }
         }
     }
 }

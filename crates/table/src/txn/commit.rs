@@ -5,8 +5,8 @@
 //!
 //! 1. Pass the gates of the tables written, so that their definitions stay as they are.
 //! 2. Derive every operation, for all indexes of the definitions in force.
-//! 3. Everything that can fail: sizes are checked, the leaves to be changed are read in, pages for the worst case and log
-//!    space for nearly that are reserved. No latch and no mutex is held while this waits.
+//! 3. Everything that can fail: sizes are checked, the leaves to be changed are read in, pages and log space are reserved
+//!    ([`super::room`]). No latch and no mutex is held while this waits.
 //! 4. Take a timestamp, announce the commit, append its record. This is the point of no return: what fails after it
 //!    stops the store, and the next open finishes the commit from its record.
 //! 5. Apply the operations, each in mini-transactions of its tree, saving every row that is replaced first.
@@ -22,11 +22,11 @@
 use super::Transaction;
 use super::apply::{Applier, together};
 use super::large::commit_by_reference;
-use super::op::{COMMIT_RECORD, CommitRecord, CounterChange, END_RECORD, END_RECORD_BYTES, Op, encode_end};
-use super::splits::SplitEstimate;
+use super::op::{COMMIT_RECORD, CommitRecord, CounterChange, END_RECORD, Op, encode_end};
+use super::room::{self, Others};
 use super::write_set::{NetChange, WriteSet};
 use crate::catalog::{IndexDef, TableDef, TableId};
-use crate::change_buffer::{ChangeBuffer, ChangeBuffering};
+use crate::change_buffer::ChangeBuffering;
 use crate::engine::Engine;
 use crate::error::{Result, TableError};
 use crate::index::entry::entry_of_row;
@@ -34,7 +34,7 @@ use crate::memory::{MemoryAccount, Terms};
 use crate::run::Sorter;
 use crate::trees::TreeHandle;
 use leafline_btree::{CommitTs, Direction, Tree};
-use leafline_storage::{Lsn, PageNo, Reservation, SegmentId, StorageError};
+use leafline_storage::{Lsn, PageNo, Reservation, SegmentId};
 use parking_lot::RwLockWriteGuard;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -133,8 +133,12 @@ pub(crate) fn commit_plan(
         let mut record =
             CommitRecord { counters, ops: std::mem::take(&mut plan.ops), ..CommitRecord::default() };
         let leaves = read_in(engine, &plan, &record.ops)?;
-        let purge_before = engine.bound();
-        if let Some(mut reservation) = reserve(engine, &plan, &record.ops, &leaves, record.encoded_len())? {
+        let (purge_before, bytes) = (engine.bound(), record.encoded_len());
+        let ample = || room::ample(engine, &plan, &record.ops, &leaves, bytes);
+        let exact = || room::exact(engine, &plan, &record.ops, &leaves, bytes, purge_before);
+        let (reservation, others) = room::find(engine, ample, exact)?;
+        if let Some(mut reservation) = reservation {
+            plan.keep_to_leaves(engine, &others);
             let committed =
                 append_and_apply(engine, &plan, &mut record, &mut reservation, purge_before, publish)
                     .map_err(|error| engine.poison(error))?;
@@ -227,8 +231,15 @@ impl CommitPlan {
         Applier { versions, change_buffer, bufferable: &self.bufferable, purge_before }
     }
 
+    /// If it has been rehearsed, nothing is buffered instead.
+    pub(super) fn keep_to_leaves(&mut self, engine: &Engine, others: &Others<'_>) {
+        if let Others::Out { .. } = others {
+            self.bufferable.retain(|tree| engine.change_buffer.is_pending(*tree));
+        }
+    }
+
     /// Whether a change is buffered if its leaf is not in memory.
-    fn may_buffer(&self, engine: &Engine, op: &Op) -> bool {
+    pub(super) fn may_buffer(&self, engine: &Engine, op: &Op) -> bool {
         self.bufferable.contains(&op.tree()) && engine.change_buffer.takes(op)
     }
 
@@ -400,88 +411,3 @@ fn read_in(engine: &Engine, plan: &CommitPlan, ops: &[Op]) -> Result<Vec<PageNo>
     }
     Ok(leaves)
 }
-
-/// Operations on a tree up to which each one's worst case is reserved.
-const SMALL_COMMIT: usize = 16;
-/// Step 3: reserves pages for the worst case, and log space for nearly the worst case.
-///
-/// A single operation can split a page on every level. Many operations cannot all do that: see [`LeafGroup`]. `None` if the
-/// log can never have so much.
-fn reserve(
-    engine: &Engine,
-    plan: &CommitPlan,
-    ops: &[Op],
-    mut leaves: &[PageNo],
-    record: usize,
-) -> Result<Option<Reservation>> {
-    let page_size = engine.store.page_size();
-    let mut pages = 0;
-    let mut log = record + END_RECORD_BYTES + LOG_OVERHEAD;
-    let mut estimated = false;
-    for group in ops.chunk_by(|a, b| a.tree() == b.tree()) {
-        let Some(first) = group.first() else { continue };
-        let (on_leaves, others) = leaves.split_at_checked(group.len()).unwrap_or((leaves, &[]));
-        leaves = others;
-        let tree = plan.tree(first)?;
-        let is_missing = |leaf: &PageNo| !engine.store.is_resident(*leaf);
-        // A leaf that was merged in memory alone may turn out to be one that cannot be merged by log.
-        if engine.change_buffer.is_pending(first.tree())
-            || (on_leaves.iter().any(is_missing) && group.iter().any(|op| plan.may_buffer(engine, op)))
-        {
-            let (more_pages, more_log) = reserve_in_buffer(engine, group)?;
-            pages += more_pages;
-            log += more_log;
-        }
-        let key = group.iter().map(|op| op.key().len()).max().unwrap_or(0);
-        let payload = group.iter().map(Op::payload_len).max().unwrap_or(0);
-        if group.len() <= SMALL_COMMIT {
-            pages += tree.worst_case_pages_for(group.len(), key + payload);
-            log += tree.worst_case_log_for(group.len(), key, payload);
-            continue;
-        }
-        estimated = true;
-        let mut estimate = SplitEstimate::new(tree, page_size);
-        for (op, leaf) in group.iter().zip(on_leaves) {
-            estimate.add(op, *leaf);
-            log += op.key().len() + op.payload_len() + LOG_OVERHEAD;
-        }
-        let splits = estimate.splits();
-        pages += splits.pages() + tree.worst_case_pages_for(1, key + payload);
-        // A split logs the smaller half and two separators.
-        let split = page_size / 2 + 2 * key + 2 * LOG_OVERHEAD;
-        log += splits.pages() * split + tree.worst_case_log_for(1, key, payload);
-    }
-    match engine.store.reserve(pages, log) {
-        Ok(mut reservation) => {
-            match reservation.allow_more() {
-                // The worst case is reserved; only what others do to its leaves meanwhile is not.
-                Err(StorageError::DiskFull) if !estimated => {}
-                allowed => allowed?,
-            }
-            Ok(Some(reservation))
-        }
-        Err(StorageError::TooLarge { .. }) => Ok(None),
-        Err(other) => Err(other.into()),
-    }
-}
-
-/// Pages and log bytes that operations take if all of them are buffered.
-fn reserve_in_buffer(engine: &Engine, ops: &[Op]) -> Result<(usize, usize)> {
-    let Some(l0) = engine.change_buffer.l0() else { return Ok((0, 0)) };
-    let lens = || ops.iter().map(ChangeBuffer::entry_lens);
-    let (key, payload) = lens().fold((0, 0), |most, len| (most.0.max(len.0), most.1.max(len.1)));
-    if ops.len() <= SMALL_COMMIT {
-        let pages = l0.worst_case_pages_for(ops.len(), key + payload);
-        return Ok((pages, l0.worst_case_log_for(ops.len(), key, payload)));
-    }
-    // They come in the order of its keys, so they fill pages; what is lacking is added.
-    let page_size = engine.store.page_size();
-    let bytes: usize = lens().map(|(key, payload)| key + payload + LOG_OVERHEAD).sum();
-    let splits = 2 * bytes / page_size + 1;
-    let split = page_size / 2 + 2 * key + 2 * LOG_OVERHEAD;
-    let worst = l0.worst_case_log_for(1, key, payload);
-    Ok((splits + l0.worst_case_pages_for(1, key + payload), bytes + splits * split + worst))
-}
-
-/// Log bytes of a change beyond key and payload: frames of records and groups.
-const LOG_OVERHEAD: usize = 128;

@@ -7,7 +7,8 @@
 //!
 //! What keeps it from failing between the commit record and the end record:
 //! - pages are reserved beforehand, for as many splits as the operations can cause; what other commits' splits make necessary
-//!   beyond that is added when log is renewed, or comes out of the margin that all large commits share;
+//!   beyond that is added when log is renewed, or comes out of the margin that all commits share. Where the disk has no room for
+//!   as many, they are rehearsed, and other commits wait ([`super::room`]);
 //! - a piece of log that was granted once can be granted again, because nothing of the commit holds the log back while it
 //!   waits. It waits with the rows locked, but without any latch, and without any log reserved;
 //! - before operations that are made together their worst case, and a progress record, are reserved.
@@ -21,6 +22,7 @@ use super::op_run::{
     OpRun, PROGRESS_LOG_BYTES, PROGRESS_RECORD, ProgressRecord, REFERENCE_RECORD, ReferenceRecord,
     RunPosition,
 };
+use super::room;
 use super::splits::{BRANCH_OVERHEAD, SplitEstimate};
 use crate::change_buffer::ChangeBuffer;
 use crate::engine::Engine;
@@ -28,8 +30,9 @@ use crate::error::{Result, TableError};
 use crate::quarantine::Quarantine;
 use crate::run::EntrySource;
 use crate::txn::clock::Clock;
-use leafline_btree::{CommitTs, Tree};
+use leafline_btree::{CommitTs, Rehearsal, Tree};
 use leafline_storage::{Lsn, Reservation, SegmentId, StorageError, Store};
+use std::collections::BTreeMap;
 
 /// Pieces of log reserved at first. So the log has grown to several times what is asked for later, and grants that whatever
 /// else happens.
@@ -53,9 +56,17 @@ pub(super) fn commit_by_reference(
         ..ReferenceRecord::default()
     };
     let piece = engine.limits.progress_bytes;
-    let mut reservation = engine.store.reserve(0, 0)?;
-    // With some to spare: the trees may change until it is their turn.
-    reservation.ensure_pages(written.pages + MORE_PAGES)?;
+    let purge_before = engine.bound();
+    let ample = || {
+        let mut reservation = engine.store.reserve(0, 0)?;
+        // With some to spare: the trees may change until it is their turn.
+        let pages: usize = written.pages.values().sum();
+        reservation.ensure_pages(pages + MORE_PAGES)?;
+        reservation.allow_more()?;
+        Ok(reservation)
+    };
+    let exact = || reserve_exactly(engine, plan, &run, &written.pages, purge_before);
+    let (mut reservation, others) = room::find(engine, ample, exact)?;
     let log = record.encoded_len() + 2 * PROGRESS_LOG_BYTES;
     let renewed = reservation.renew_log(log + FIRST_PIECES * (piece + written.worst_log));
     match renewed {
@@ -63,12 +74,11 @@ pub(super) fn commit_by_reference(
         Err(StorageError::TooLarge { .. }) => reservation.renew_log(log + written.worst_log)?,
         other => other?,
     }
-    reservation.allow_more()?;
     run.keep()?;
-    let purge_before = engine.bound();
+    plan.keep_to_leaves(engine, &others);
     let committed =
         append_and_apply(engine, plan, &mut record, &run, &mut reservation, purge_before, publish);
-    drop(reservation);
+    drop((reservation, others));
     let (ts, ends, end) = committed.map_err(|error| engine.poison(error))?;
     // Recovery needs the file until the end record is durable.
     engine.store.wait_durable(end)?;
@@ -80,27 +90,70 @@ pub(super) fn commit_by_reference(
 /// A run that was written, and what to reserve for it.
 struct Written {
     run: OpRun,
-    /// Pages for all splits.
-    pages: usize,
+    /// Pages for all splits of each tree.
+    pages: BTreeMap<SegmentId, usize>,
     /// Log bytes for the worst of the operations.
     worst_log: usize,
 }
 
-fn pages_of(estimate: SplitEstimate<'_>) -> usize {
-    let worst_case = estimate.tree().worst_case_pages();
-    estimate.splits().pages() + worst_case
+fn pages_of(estimate: SplitEstimate<'_>) -> (SegmentId, usize) {
+    let (tree, worst_case) = (estimate.tree().id(), estimate.tree().worst_case_pages());
+    (tree, estimate.splits().pages() + worst_case)
+}
+
+/// Reserves the pages that the operations take, which nobody else may make more; of trees whose operations cannot be rehearsed those that were
+/// estimated.
+fn reserve_exactly(
+    engine: &Engine,
+    plan: &CommitPlan,
+    run: &OpRun,
+    estimated: &BTreeMap<SegmentId, usize>,
+    purge_before: CommitTs,
+) -> Result<Reservation> {
+    let (mut pages, mut is_exact) = (0, true);
+    let mut reader = run.read_from(RunPosition::default());
+    let mut rehearsal: Option<(SegmentId, Rehearsal<'_>)> = None;
+    let mut skipped = None;
+    while let Some(block) = reader.next_block()? {
+        for group in block.ops.chunk_by(|a, b| a.tree() == b.tree()) {
+            let Some(first) = group.first() else { continue };
+            if skipped == Some(first.tree()) {
+                continue;
+            }
+            if rehearsal.as_ref().is_none_or(|(tree, _)| *tree != first.tree()) {
+                pages += rehearsal.take().map_or(0, |(_, done)| done.pages());
+                if !room::can_be_rehearsed(engine, first) {
+                    pages += estimated.get(&first.tree()).copied().unwrap_or(0);
+                    (skipped, is_exact) = (Some(first.tree()), false);
+                    continue;
+                }
+                rehearsal = Some((first.tree(), Rehearsal::new(plan.tree(first)?, purge_before)?));
+            }
+            if let Some((_, rehearsal)) = &mut rehearsal {
+                room::rehearse(rehearsal, group)?;
+            }
+        }
+    }
+    pages += rehearsal.map_or(0, |(_, done)| done.pages());
+    let mut reservation = engine.store.reserve(0, 0)?;
+    reservation.ensure_pages(pages)?;
+    match reservation.allow_more() {
+        Err(StorageError::DiskFull) if is_exact => {}
+        allowed => allowed?,
+    }
+    Ok(reservation)
 }
 
 fn write_run(engine: &Engine, plan: &CommitPlan, source: &mut dyn EntrySource) -> Result<Written> {
     let number = engine.new_op_run();
     let mut writer = OpRun::create(&engine.env, number)?;
-    let (mut pages, mut worst_log) = (0, 0);
+    let (mut pages, mut worst_log) = (BTreeMap::new(), 0);
     let mut estimate: Option<SplitEstimate<'_>> = None;
     while let Some((key, payload)) = source.next()? {
         writer.push(key, payload)?;
         let op = Op::from_entry(key, payload)?;
         if estimate.as_ref().is_none_or(|estimate| estimate.tree().id() != op.tree()) {
-            pages += estimate.take().map_or(0, pages_of);
+            pages.extend(estimate.take().map(pages_of));
             let tree = plan.tree(&op)?;
             worst_log = worst_log.max(worst_case(tree).log);
             estimate = Some(SplitEstimate::new(tree, engine.store.page_size()));
@@ -109,7 +162,7 @@ fn write_run(engine: &Engine, plan: &CommitPlan, source: &mut dyn EntrySource) -
             estimate.add(&op, estimate.tree().leaf_of(op.key())?);
         }
     }
-    pages += estimate.map_or(0, pages_of);
+    pages.extend(estimate.map(pages_of));
     Ok(Written { run: OpRun::new(writer.finish()?, number), pages, worst_log })
 }
 

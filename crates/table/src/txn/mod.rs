@@ -22,6 +22,7 @@ pub(crate) mod purge;
 pub(crate) mod recovery;
 mod references;
 mod relief;
+mod room;
 pub(crate) mod snapshot;
 mod splits;
 mod unique;

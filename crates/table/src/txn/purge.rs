@@ -66,8 +66,8 @@ impl Engine {
     fn purge_one(&self, ghost: &Ghost<'_>, bound: CommitTs) -> Result<bool> {
         let Ok(handle) = self.trees.current(ghost.tree) else { return Ok(false) };
         let tree = &handle.tree;
-        let mut reservation =
-            self.store.reserve(tree.worst_case_pages(), tree.worst_case_log(ghost.key.len(), 0))?;
+        let _room = self.room.read();
+        let mut reservation = self.store.reserve(0, tree.worst_case_log(ghost.key.len(), 0))?;
         Ok(tree.purge(&mut reservation, ghost.key, bound)?)
     }
 }

@@ -1,0 +1,159 @@
+//! What changes of a tree would take: they are made on copies of its pages.
+//!
+//! Whoever has to set aside exactly what he will take finds it out here. The copies are changed by the code that changes the pages, so
+//! pages and log are those that the changes take if they are made in the same order and nobody else changes the tree meanwhile.
+//!
+//! Keys ascend, so there are copies of few nodes at a time: of each level the one that holds the last key, and what it has been split into.
+
+use leafline_storage::{PageNo, SegmentId};
+
+use crate::descend::Target;
+use crate::entry::{Change, CommitTs, EntryView};
+use crate::error::{OnPage, Result};
+use crate::modify::Changed;
+use crate::node::{Node, RECORD_OVERHEAD, Record};
+use crate::split::{Split, parent_of_one};
+use crate::tree::{GROUP_OVERHEAD, Pages, Tree};
+
+/// Changes of a tree that are made on copies.
+pub struct Rehearsal<'t> {
+    tree: &'t Tree,
+    purge_before: CommitTs,
+    copies: Copies,
+}
+
+/// Copies of nodes, changed.
+struct Copies {
+    /// The tree's root: it stands for all of them where a number is needed.
+    number: PageNo,
+    page_size: usize,
+    /// By level, the leaves first: the parts of the node there that has been looked for last.
+    levels: Vec<Vec<Vec<u8>>>,
+    pages: usize,
+    log: usize,
+}
+
+/// A copy: its level and its place there.
+type Place = (usize, usize);
+
+impl Pages for Copies {
+    type Slot = Place;
+
+    fn number(&self, _: Place) -> PageNo {
+        self.number
+    }
+
+    fn bytes(&self, (level, at): Place) -> &[u8] {
+        self.levels.get(level).and_then(|parts| parts.get(at)).map_or(&[], Vec::as_slice)
+    }
+
+    fn apply(&mut self, (level, at): Place, record: &Record) -> Result<()> {
+        self.log += record.payload.len() + RECORD_OVERHEAD + GROUP_OVERHEAD;
+        match self.levels.get_mut(level).and_then(|parts| parts.get_mut(at)) {
+            Some(page) => record.make(page).on(self.number),
+            None => Ok(()),
+        }
+    }
+
+    fn add(&mut self, _: SegmentId, level: u8) -> Result<Place> {
+        self.pages += 1;
+        self.log += GROUP_OVERHEAD;
+        let level = usize::from(level);
+        while self.levels.len() <= level {
+            self.levels.push(Vec::new());
+        }
+        let parts = &mut self.levels[level];
+        parts.push(vec![0; self.page_size]);
+        Ok((level, parts.len() - 1))
+    }
+}
+
+impl<'t> Rehearsal<'t> {
+    /// Of changes that clear away what they may as [`Tree::modify`] does.
+    ///
+    /// # Errors
+    /// What the store returns, `Corrupt`.
+    pub fn new(tree: &'t Tree, purge_before: CommitTs) -> Result<Rehearsal<'t>> {
+        let levels = vec![Vec::new(); tree.depth()? as usize];
+        let page_size = tree.store().page_size();
+        Ok(Rehearsal {
+            tree,
+            purge_before,
+            copies: Copies { number: tree.root(), page_size, levels, pages: 0, log: 0 },
+        })
+    }
+
+    /// Makes the next change, as [`Tree::modify`] would; keys ascend.
+    ///
+    /// # Errors
+    /// As `modify`.
+    pub fn modify<'b>(
+        &mut self,
+        key: &[u8],
+        decide: &mut dyn FnMut(Option<EntryView<'_>>) -> Change<'b>,
+    ) -> Result<()> {
+        for parts in &mut self.copies.levels {
+            parts.retain(|page| {
+                let upper = Node::open(page).ok();
+                upper.as_ref().and_then(Node::upper_fence).is_none_or(|upper| key < upper)
+            });
+        }
+        loop {
+            let Some(leaf) = self.find(key, 0)? else { return Err(self.tree.no_leaf_level()) };
+            match self.tree.change(&mut self.copies, leaf, key, self.purge_before, decide)? {
+                Changed::NoRoom(cell_len) => self.split(key, 0, cell_len)?,
+                Changed::Made | Changed::UnderFull => return Ok(()),
+            }
+        }
+    }
+
+    /// Pages that the changes so far take.
+    pub fn pages(&self) -> usize {
+        self.copies.pages
+    }
+
+    /// Log bytes that the changes so far take at most.
+    pub fn log(&self) -> usize {
+        self.copies.log
+    }
+
+    /// The copy of the node at `level` that holds `key`; `None` if there is no such level.
+    fn find(&mut self, key: &[u8], level: usize) -> Result<Option<Place>> {
+        let Some(parts) = self.copies.levels.get(level) else { return Ok(None) };
+        let holds = |page: &Vec<u8>| Node::open(page).is_ok_and(|node| node.covers(key));
+        if let Some(at) = parts.iter().position(holds) {
+            return Ok(Some((level, at)));
+        }
+        let Some(page) = self.tree.descend(Target::Key(key), level as u8)? else { return Ok(None) };
+        let page = page.to_vec();
+        Ok(self.copies.levels.get_mut(level).map(|parts| {
+            parts.push(page);
+            (level, parts.len() - 1)
+        }))
+    }
+
+    /// As the tree splits.
+    fn split(&mut self, key: &[u8], level: usize, cell_len: usize) -> Result<()> {
+        loop {
+            let Some(parent) = self.find(key, level + 1)? else {
+                self.grow(level)?;
+                continue;
+            };
+            let Some(node) = self.find(key, level)? else { return Err(self.tree.no_leaf_level()) };
+            match self.tree.split_child(&mut self.copies, parent, node, key, cell_len)? {
+                Split::Done | Split::Needless => return Ok(()),
+                Split::ParentFull { separator, cell_len } => self.split(&separator, level + 1, cell_len)?,
+            }
+        }
+    }
+
+    /// Puts a root above the one at `level`, whose contents go to another page.
+    fn grow(&mut self, level: usize) -> Result<()> {
+        let root = parent_of_one(self.copies.page_size, level as u8 + 1, self.tree.root());
+        let image = root.and_then(|root| root.finish()).on(self.tree.root())?;
+        self.copies.pages += 1;
+        self.copies.log += 2 * (self.copies.page_size + GROUP_OVERHEAD);
+        self.copies.levels.push(vec![image]);
+        Ok(())
+    }
+}
