@@ -32,7 +32,7 @@ use leafline_btree::{CommitTs, Tree, TreeRedo};
 use leafline_storage::{
     CheckpointSource, Env, FlushPolicy, HandlerId, Lsn, SegmentId, StorageError, Store, StoreOptions,
 };
-use parking_lot::{Mutex, RwLock};
+use parking_lot::{Mutex, RwLock, RwLockWriteGuard};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -521,10 +521,17 @@ impl Engine {
         error
     }
 
+    /// Waits until nobody else changes trees, and keeps them from it. One thread of a test commits in the midst of another commit of its own: that
+    /// is not waited for longer than threads take.
+    pub(crate) fn keep_others_out(&self) -> Option<RwLockWriteGuard<'_, ()>> {
+        if cfg!(test) { self.room.try_write_for(Duration::from_secs(1)) } else { Some(self.room.write()) }
+    }
+
     #[cfg(test)]
     pub(crate) fn observe(&self) {
         let observer = self.observer.lock().clone();
-        if let Some(observer) = observer {
+        // While a commit keeps others out, what an observer commits would wait for it.
+        if let Some(observer) = observer.filter(|_| !self.room.is_locked_exclusive()) {
             observer();
         }
     }

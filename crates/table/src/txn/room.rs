@@ -38,7 +38,7 @@ pub(super) fn find<T>(
     match ample() {
         Err(error) if error.is_disk_full() => {
             drop(room);
-            let room = engine.room.write();
+            let room = engine.keep_others_out().ok_or(error)?;
             Ok((exact()?, Others::Out { _room: room }))
         }
         reserved => Ok((reserved?, Others::Beside { _room: room })),
