@@ -11,7 +11,7 @@ use super::view_changes::Verb;
 use crate::accounts::Privileges;
 use crate::bound::{
     BlockColumn, BoundAssignment, BoundInsert, BoundOutput, BoundSelect, ColumnOrigin, InsertRows, NewValue,
-    OnDuplicate, Relation, RelationSource,
+    OnDuplicate, Relation,
 };
 use crate::parser::ast::{self, ColumnName, Insert, InsertSource, RowAlias};
 
@@ -235,7 +235,7 @@ fn add_query_columns(block: &mut Block, query: &BoundSelect) -> Scope {
     }
     for (at, column) in query.columns.iter().enumerate() {
         let ColumnOrigin::Relation { relation, ordinal } = column.origin else { continue };
-        let name = query.relations.get(relation).map_or(String::new(), |of| column_name(of, ordinal));
+        let name = query.relations.get(relation).map_or(String::new(), |of| of.column_name(ordinal));
         if !query.relations.get(relation).is_some_and(|of| of.source.hides(ordinal)) {
             scope.columns.push(Visible { id: first + at, name: name.clone() });
         }
@@ -244,20 +244,6 @@ fn add_query_columns(block: &mut Block, query: &BoundSelect) -> Scope {
         block.names.push(name);
     }
     scope
-}
-
-fn column_name(relation: &Relation, ordinal: usize) -> String {
-    match &relation.source {
-        RelationSource::Base(table) => table.columns.get(ordinal).map(|column| column.name.clone()),
-        source @ (RelationSource::Derived(_) | RelationSource::Lateral(_)) => {
-            source.query().and_then(|query| query.output.get(ordinal)).map(|output| output.meta.name.clone())
-        }
-        RelationSource::Common(table) => {
-            table.query.output.get(ordinal).map(|output| output.meta.name.clone())
-        }
-        _ => None,
-    }
-    .unwrap_or_default()
 }
 
 /// The output of the query that is its column `column`; added if there is none behind those that are inserted.

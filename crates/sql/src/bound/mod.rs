@@ -160,6 +160,23 @@ impl Relation {
             _ => &self.alias,
         }
     }
+
+    /// The name of a column; empty where it has none.
+    pub fn column_name(&self, ordinal: usize) -> String {
+        match &self.source {
+            RelationSource::Base(table) => table.columns.get(ordinal).map(|column| column.name.clone()),
+            source @ (RelationSource::Derived(_) | RelationSource::Lateral(_)) => {
+                let output = source.query().and_then(|query| query.output.get(ordinal));
+                output.map(|output| output.meta.name.clone())
+            }
+            RelationSource::Common(table) => {
+                table.query.output.get(ordinal).map(|output| output.meta.name.clone())
+            }
+            RelationSource::JsonTable(table) => table.level.column_name(ordinal).map(str::to_owned),
+            RelationSource::SetOperation(_) | RelationSource::Values(_) | RelationSource::Working(_) => None,
+        }
+        .unwrap_or_default()
+    }
 }
 
 /// A generated column that is in an index.

@@ -448,7 +448,7 @@ impl<'p> JoinPlanner<'p, '_, '_> {
             ExprKind::Column(column) => {
                 let relation = self.columns().relation(*column).and_then(|at| self.select.relations.get(at));
                 let Some(relation) = relation else { return "func".into() };
-                let name = relation_column(relation, *column - relation.columns.start);
+                let name = relation.column_name(*column - relation.columns.start);
                 if relation.database.is_empty() {
                     format!("{}.{name}", relation.alias).into()
                 } else {
@@ -459,20 +459,4 @@ impl<'p> JoinPlanner<'p, '_, '_> {
             _ => "func".into(),
         }
     }
-}
-
-/// The name of a relation's column.
-fn relation_column(relation: &Relation, ordinal: usize) -> String {
-    match &relation.source {
-        RelationSource::Base(table) => table.columns.get(ordinal).map(|column| column.name.clone()),
-        source @ (RelationSource::Derived(_) | RelationSource::Lateral(_)) => {
-            source.query().and_then(|query| query.output.get(ordinal)).map(|output| output.meta.name.clone())
-        }
-        RelationSource::Common(table) => {
-            table.query.output.get(ordinal).map(|output| output.meta.name.clone())
-        }
-        RelationSource::JsonTable(table) => table.level.column_name(ordinal).map(str::to_owned),
-        RelationSource::SetOperation(_) | RelationSource::Values(_) | RelationSource::Working(_) => None,
-    }
-    .unwrap_or_default()
 }

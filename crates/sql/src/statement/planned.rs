@@ -615,22 +615,30 @@ impl Session {
                 self.write_rows(&insert.table, run).map(Outcome::Done)
             }
             Work::Update { update, plan, by_key } => {
-                self.check_safety(&update.rows, plan)?;
-                let rows = (by_key.as_ref(), plan);
-                let run = |session: &mut Session, transaction: &mut _| {
-                    change::update(session, transaction, update, rows, parts, parameters)
-                };
-                self.write(run).map(Outcome::Done)
+                let found = (by_key.as_ref(), plan);
+                self.change_rows(&update.rows, found, || change::Update::new(update), parts, parameters)
             }
             Work::Delete { delete, plan, by_key } => {
-                self.check_safety(&delete.rows, plan)?;
-                let rows = (by_key.as_ref(), plan);
-                let run = |session: &mut Session, transaction: &mut _| {
-                    change::delete(session, transaction, delete, rows, parts, parameters)
-                };
-                self.write(run).map(Outcome::Done)
+                let found = (by_key.as_ref(), plan);
+                self.change_rows(&delete.rows, found, || change::Delete::new(delete), parts, parameters)
             }
         }
+    }
+
+    /// Changes the rows that a plan, or a key, finds; `change` begins anew when the statement does.
+    fn change_rows<C: change::RowChange>(
+        &mut self,
+        rows: &BoundSelect,
+        found: (Option<&ByKey>, &Arc<Plan>),
+        change: impl Fn() -> C,
+        parts: &Arc<PlanParts>,
+        parameters: &[Value],
+    ) -> Result<Outcome, MysqlError> {
+        self.check_safety(rows, found.1)?;
+        let run = |session: &mut Session, transaction: &mut _| {
+            change::change_rows(session, transaction, change(), found, parts, parameters)
+        };
+        self.write(run).map(Outcome::Done)
     }
 
     /// Error 1175 under `sql_safe_updates`, where all of a table would be read to change it.

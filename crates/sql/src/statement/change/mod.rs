@@ -11,7 +11,8 @@
 //! | `bulk` | those of them that fill an empty table |
 //! | `update` | UPDATE |
 //! | `delete` | DELETE |
-//! | `by_key` | the row of either that is named by its primary key |
+//! | `found_rows` | either, row by row: those that a plan finds, or a key |
+//! | `by_key` | the row that is named by its primary key |
 //! | `repeating` | any of these, of one row, again and again |
 //! | `foreign` | what foreign keys ask of all of them |
 
@@ -19,27 +20,26 @@ mod bulk;
 mod by_key;
 mod delete;
 mod foreign;
+mod found_rows;
 mod insert;
 mod load;
 mod repeating;
 mod update;
 
 pub(crate) use by_key::ByKey;
-pub(super) use delete::delete;
+pub(super) use delete::Delete;
+pub(super) use found_rows::{RowChange, change_rows};
 pub(super) use insert::{Given, insert};
 pub(super) use repeating::{Repeating, repeating};
-pub(super) use update::update;
+pub(super) use update::Update;
 
 use super::execution::Execution;
 use crate::bound::{ChangedTable, RowRules, ViewCheck};
 use crate::session::Session;
-use arrow_array::Array;
-use arrow_array::cast::AsArray;
 use leafline_table::{ColumnDef, DefaultValue, TableDef, TableError};
-use leafline_types::column::{Batch, value_at};
 use leafline_types::error::errno;
 use leafline_types::expr::{Expr, evaluate_row, truth};
-use leafline_types::{ExprType, MysqlError, SqlType, Value};
+use leafline_types::{MysqlError, SqlType, Value};
 use std::collections::HashSet;
 
 /// The value a column of `table` gets when none is given; `row` is what is known of its row.
@@ -227,50 +227,6 @@ fn touch(
         }
     }
     Ok(touched)
-}
-
-/// The rows that a plan has found, and where they are.
-struct FoundRows {
-    batch: Batch,
-    /// Number of outputs; locators follow, one for each target.
-    outputs: usize,
-}
-
-impl FoundRows {
-    fn new(batch: Batch, targets: usize) -> Result<FoundRows, MysqlError> {
-        match batch.columns.len().checked_sub(targets) {
-            Some(outputs) => Ok(FoundRows { batch, outputs }),
-            None => Err(MysqlError::internal("a plan for changing rows that does not deliver locators")),
-        }
-    }
-
-    /// The outputs of a row.
-    fn values(&self, row: usize, types: &[ExprType]) -> Vec<Value> {
-        let outputs = self.batch.columns.iter().zip(types).take(self.outputs);
-        outputs.map(|(array, ty)| value_at(array, row, &ty.sql)).collect()
-    }
-
-    /// Where the rows of the targets are.
-    fn locators<'f>(
-        &'f self,
-        row: usize,
-        targets: usize,
-        out: &mut Vec<Option<&'f [u8]>>,
-    ) -> Result<(), MysqlError> {
-        out.clear();
-        for target in 0..targets {
-            out.push(self.locator(target, row)?);
-        }
-        Ok(())
-    }
-
-    /// Where the row of a target is; `None` if an outer join found none.
-    fn locator(&self, target: usize, row: usize) -> Result<Option<&[u8]>, MysqlError> {
-        let locators = self.batch.columns.get(self.outputs + target).and_then(|c| c.as_binary_opt::<i32>());
-        let locators =
-            locators.ok_or_else(|| MysqlError::internal("a plan that does not deliver locators"))?;
-        Ok((!locators.is_null(row)).then(|| locators.value(row)))
-    }
 }
 
 /// Which rows of the targets have been met: a join may deliver a row many times, and it is changed once.

@@ -1,7 +1,7 @@
 //! A change of one row, made again and again with other parameters.
 
 use super::by_key::{ByKey, Found};
-use super::{delete, insert, update};
+use super::{Delete, RowChange, Update, insert};
 use crate::result::Done;
 use crate::session::Session;
 use crate::statement::execution::Execution;
@@ -11,9 +11,8 @@ use leafline_types::{MysqlError, Value};
 
 /// A statement at work.
 pub(in crate::statement) enum Repeating<'w> {
-    Insert(insert::Run<'w>),
-    Update(update::Run<'w>, &'w ByKey),
-    Delete(delete::Run<'w>, &'w ByKey),
+    Insert(Box<insert::Run<'w>>),
+    ByKey(Box<dyn RowChange + 'w>, &'w ByKey),
 }
 
 /// Makes a statement ready for a first run: an INSERT of one row of VALUES, or a change of a row that is found by its key. `None` if each run has
@@ -29,21 +28,27 @@ pub(in crate::statement) fn repeating<'w>(
         Work::Insert { insert, .. } => {
             let execution = execution.storing(insert::rules(insert));
             let run = insert::Run::one_by_one(insert, &execution, session)?;
-            run.map(|run| (execution, Repeating::Insert(run)))
+            run.map(|run| (execution, Repeating::Insert(Box::new(run))))
         }
         Work::Update { update, by_key: Some(by_key), .. } => {
-            let run = Repeating::Update(update::Run::new(update), by_key);
-            Some((execution.storing(update::rules(update)), run))
+            Some(Repeating::by_key(Update::new(update), by_key, execution))
         }
         Work::Delete { delete, by_key: Some(by_key), .. } => {
-            let run = Repeating::Delete(delete::Run::new(delete), by_key);
-            Some((execution.storing(delete::rules(delete)), run))
+            Some(Repeating::by_key(Delete::new(delete), by_key, execution))
         }
         _ => None,
     })
 }
 
-impl Repeating<'_> {
+impl<'w> Repeating<'w> {
+    fn by_key(
+        change: impl RowChange + 'w,
+        by_key: &'w ByKey,
+        execution: Execution,
+    ) -> (Execution, Repeating<'w>) {
+        (execution.storing(change.rules()), Repeating::ByKey(Box::new(change), by_key))
+    }
+
     /// Runs it with the parameters of `execution`; `None` if it has to be run by its plan.
     pub(in crate::statement) fn run(
         &mut self,
@@ -51,31 +56,17 @@ impl Repeating<'_> {
         session: &mut Session,
         transaction: &mut Transaction,
     ) -> Result<Option<Done>, MysqlError> {
-        let found = match self {
+        let (change, by_key) = match self {
             Repeating::Insert(run) => return run.again(execution, session, transaction).map(Some),
-            Repeating::Update(_, by_key) | Repeating::Delete(_, by_key) => {
-                by_key.find(execution, session, transaction)?
-            }
+            Repeating::ByKey(change, by_key) => (change, by_key),
         };
-        let row = match &found {
+        match by_key.find(execution, session, transaction)? {
             Found::Unknown => return Ok(None),
-            Found::Nothing => None,
-            Found::Row(key, values) => Some((key, values)),
-        };
-        match self {
-            Repeating::Update(run, _) => {
-                if let Some((key, values)) = row {
-                    run.row(&[Some(key)], values.clone(), execution, session, transaction)?;
-                }
-                Ok(Some(run.take_done(session)))
+            Found::Nothing => {}
+            Found::Row(key, values) => {
+                change.row(&[Some(&key)], values, execution, session, transaction)?;
             }
-            Repeating::Delete(run, _) => {
-                if let Some((key, values)) = row {
-                    run.row(&[Some(key)], values, execution, session, transaction)?;
-                }
-                Ok(Some(run.take_done(session)))
-            }
-            Repeating::Insert(_) => Ok(None),
         }
+        Ok(Some(change.take_done(session)))
     }
 }

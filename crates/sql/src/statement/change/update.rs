@@ -1,52 +1,20 @@
 //! UPDATE.
 
-use super::by_key::{ByKey, Found};
 use super::foreign::{Changes, ignoring};
+use super::found_rows::RowChange;
 use super::{
-    FoundRows, Met, computed, default_of, generate, has_no_partition, is_changed_twice, meets_checks,
-    stays_in_view, touch,
+    Met, computed, default_of, generate, has_no_partition, is_changed_twice, meets_checks, stays_in_view,
+    touch,
 };
 use crate::bound::{BoundUpdate, ChangedTable, NewValue};
-use crate::plan::{Plan, PlanParts};
 use crate::result::Done;
 use crate::session::Session;
 use crate::statement::execution::{Execution, StoreRules};
 use leafline_table::{TableError, Transaction};
 use leafline_types::{MysqlError, Value};
-use std::sync::Arc;
-
-/// Runs an UPDATE; the plan delivers the columns of the tables, what else is needed and, last, the locators of the rows. Where there is only one, it
-/// may be found by its key.
-pub(in crate::statement) fn update(
-    session: &mut Session,
-    transaction: &mut Transaction,
-    update: &BoundUpdate,
-    (by_key, plan): (Option<&ByKey>, &Arc<Plan>),
-    parts: &Arc<PlanParts>,
-    parameters: &[Value],
-) -> Result<Done, MysqlError> {
-    let execution = Execution::new(session, transaction.view(), parameters, true).with_parts(parts);
-    let mut execution = execution.storing(rules(update)).locking(transaction);
-    let mut run = Run::new(update);
-    let found =
-        by_key.map_or(Ok(Found::Unknown), |by_key| by_key.find(&mut execution, session, transaction))?;
-    match found {
-        Found::Nothing => {}
-        Found::Row(key, values) => {
-            run.row(&[Some(&key)], values, &mut execution, session, transaction)?;
-        }
-        Found::Unknown => run.rows(plan, &mut execution, session, transaction)?,
-    }
-    Ok(run.take_done(session))
-}
-
-/// What becomes of values that columns cannot have.
-pub(super) fn rules(update: &BoundUpdate) -> StoreRules {
-    StoreRules { ignore: update.ignore, null_is_default: true }
-}
 
 /// An UPDATE at work.
-pub(in crate::statement) struct Run<'a> {
+pub(in crate::statement) struct Update<'a> {
     update: &'a BoundUpdate,
     met: Met,
     matched: u64,
@@ -55,46 +23,16 @@ pub(in crate::statement) struct Run<'a> {
     wanted: Vec<usize>,
 }
 
-impl<'a> Run<'a> {
-    pub(super) fn new(update: &'a BoundUpdate) -> Run<'a> {
-        let met = Met::new(&update.targets, update.rows.relations.len());
-        Run { update, met, matched: 0, changed: 0, wanted: Vec::new() }
+impl RowChange for Update<'_> {
+    fn rules(&self) -> StoreRules {
+        StoreRules { ignore: self.update.ignore, null_is_default: true }
     }
 
-    /// What it has done since this was last asked.
-    pub(super) fn take_done(&mut self, session: &mut Session) -> Done {
-        let (matched, changed) = (std::mem::take(&mut self.matched), std::mem::take(&mut self.changed));
-        let warnings = session.warnings.count();
-        session.counters.access.handler_update += changed;
-        let info = format!("Rows matched: {matched}  Changed: {changed}  Warnings: {warnings}");
-        Done { affected: changed, matched, info, ..Done::default() }
+    fn targets(&self) -> usize {
+        self.update.targets.len()
     }
 
-    /// Changes the rows that a plan finds.
-    fn rows(
-        &mut self,
-        plan: &Plan,
-        execution: &mut Execution,
-        session: &mut Session,
-        transaction: &mut Transaction,
-    ) -> Result<(), MysqlError> {
-        let targets = self.update.targets.len();
-        let mut root = crate::operator::build(&plan.root, false);
-        while let Some(batch) = execution.with(session, |cx| root.next(cx))? {
-            let found = FoundRows::new(batch, targets)?;
-            let mut locators = Vec::with_capacity(targets);
-            for at in 0..found.batch.rows {
-                session.cancel.check()?;
-                found.locators(at, targets, &mut locators)?;
-                let values = found.values(at, &plan.root.types);
-                self.row(&locators, values, execution, session, transaction)?;
-            }
-        }
-        Ok(())
-    }
-
-    /// Changes the rows of the tables that a row of the plan names: those at the locators, one for each target; `None` where an outer join found none.
-    pub(super) fn row(
+    fn row(
         &mut self,
         locators: &[Option<&[u8]>],
         mut values: Vec<Value>,
@@ -145,6 +83,21 @@ impl<'a> Run<'a> {
             }
         }
         Ok(())
+    }
+
+    fn take_done(&mut self, session: &mut Session) -> Done {
+        let (matched, changed) = (std::mem::take(&mut self.matched), std::mem::take(&mut self.changed));
+        let warnings = session.warnings.count();
+        session.counters.access.handler_update += changed;
+        let info = format!("Rows matched: {matched}  Changed: {changed}  Warnings: {warnings}");
+        Done { affected: changed, matched, info, ..Done::default() }
+    }
+}
+
+impl<'a> Update<'a> {
+    pub(in crate::statement) fn new(update: &'a BoundUpdate) -> Update<'a> {
+        let met = Met::new(&update.targets, update.rows.relations.len());
+        Update { update, met, matched: 0, changed: 0, wanted: Vec::new() }
     }
 
     /// Stores a row, which is among `values`; false if it is what it was, or if it cannot be and that is to be ignored.

@@ -1,0 +1,117 @@
+//! UPDATE and DELETE, row by row: what a plan finds, or a key.
+//!
+//! The plan delivers the columns of the tables, what else is needed and, last, a locator for each table that rows are changed of.
+
+use super::by_key::{ByKey, Found};
+use crate::plan::{Plan, PlanParts};
+use crate::result::Done;
+use crate::session::Session;
+use crate::statement::execution::{Execution, StoreRules};
+use arrow_array::Array;
+use arrow_array::cast::AsArray;
+use leafline_table::Transaction;
+use leafline_types::column::{Batch, value_at};
+use leafline_types::{ExprType, MysqlError, Value};
+use std::sync::Arc;
+
+/// A statement at work that changes rows which are found for it.
+pub(in crate::statement) trait RowChange {
+    /// What becomes of values that columns cannot have.
+    fn rules(&self) -> StoreRules;
+
+    /// How many tables it changes rows of, one found with the other.
+    fn targets(&self) -> usize;
+
+    /// Changes the rows at the locators, one for each target: `None` where an outer join found none. `values` is what was found with them.
+    fn row(
+        &mut self,
+        locators: &[Option<&[u8]>],
+        values: Vec<Value>,
+        execution: &mut Execution,
+        session: &mut Session,
+        transaction: &mut Transaction,
+    ) -> Result<(), MysqlError>;
+
+    /// What it has done since this was last asked.
+    fn take_done(&mut self, session: &mut Session) -> Done;
+}
+
+/// Changes the rows that the plan finds. Where there is only one, it may be found by its key.
+pub(in crate::statement) fn change_rows(
+    session: &mut Session,
+    transaction: &mut Transaction,
+    mut change: impl RowChange,
+    (by_key, plan): (Option<&ByKey>, &Arc<Plan>),
+    parts: &Arc<PlanParts>,
+    parameters: &[Value],
+) -> Result<Done, MysqlError> {
+    let execution = Execution::new(session, transaction.view(), parameters, true).with_parts(parts);
+    let mut execution = execution.storing(change.rules()).locking(transaction);
+    let found =
+        by_key.map_or(Ok(Found::Unknown), |by_key| by_key.find(&mut execution, session, transaction))?;
+    match found {
+        Found::Nothing => {}
+        Found::Row(key, values) => {
+            change.row(&[Some(&key)], values, &mut execution, session, transaction)?;
+        }
+        Found::Unknown => {
+            let targets = change.targets();
+            let mut root = crate::operator::build(&plan.root, false);
+            while let Some(batch) = execution.with(session, |cx| root.next(cx))? {
+                let found = FoundRows::new(batch, targets)?;
+                let mut locators = Vec::with_capacity(targets);
+                for at in 0..found.batch.rows {
+                    session.cancel.check()?;
+                    found.locators(at, targets, &mut locators)?;
+                    let values = found.values(at, &plan.root.types);
+                    change.row(&locators, values, &mut execution, session, transaction)?;
+                }
+            }
+        }
+    }
+    Ok(change.take_done(session))
+}
+
+/// The rows that a plan has found, and where they are.
+struct FoundRows {
+    batch: Batch,
+    /// Number of outputs; locators follow, one for each target.
+    outputs: usize,
+}
+
+impl FoundRows {
+    fn new(batch: Batch, targets: usize) -> Result<FoundRows, MysqlError> {
+        match batch.columns.len().checked_sub(targets) {
+            Some(outputs) => Ok(FoundRows { batch, outputs }),
+            None => Err(MysqlError::internal("a plan for changing rows that does not deliver locators")),
+        }
+    }
+
+    /// The outputs of a row.
+    fn values(&self, row: usize, types: &[ExprType]) -> Vec<Value> {
+        let outputs = self.batch.columns.iter().zip(types).take(self.outputs);
+        outputs.map(|(array, ty)| value_at(array, row, &ty.sql)).collect()
+    }
+
+    /// Where the rows of the targets are.
+    fn locators<'f>(
+        &'f self,
+        row: usize,
+        targets: usize,
+        out: &mut Vec<Option<&'f [u8]>>,
+    ) -> Result<(), MysqlError> {
+        out.clear();
+        for target in 0..targets {
+            out.push(self.locator(target, row)?);
+        }
+        Ok(())
+    }
+
+    /// Where the row of a target is; `None` if an outer join found none.
+    fn locator(&self, target: usize, row: usize) -> Result<Option<&[u8]>, MysqlError> {
+        let locators = self.batch.columns.get(self.outputs + target).and_then(|c| c.as_binary_opt::<i32>());
+        let locators =
+            locators.ok_or_else(|| MysqlError::internal("a plan that does not deliver locators"))?;
+        Ok((!locators.is_null(row)).then(|| locators.value(row)))
+    }
+}
