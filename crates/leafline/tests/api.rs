@@ -493,3 +493,38 @@ fn variables_are_set_to_parameters() {
     assert!(matches!(found, (Ok(text), Ok(6), Ok(7000)) if text == "text"));
     assert!(connection.execute("SET @x = ?", ()).is_err(), "its value is not there");
 }
+
+#[test]
+fn the_log_has_another_size_at_each_start() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("db");
+    let mut rows = 0;
+    for (size, bytes) in [("2M", 2 << 20), ("64M", 64 << 20), ("4194304", 4 << 20)] {
+        let database = OpenOptions::new().set("innodb-redo-log-capacity", size).open(&path).unwrap();
+        let mut connection = database.connect().unwrap();
+        connection.execute("CREATE DATABASE IF NOT EXISTS d", ()).unwrap();
+        connection
+            .execute("CREATE TABLE IF NOT EXISTS d.t (id INT PRIMARY KEY, s VARBINARY(20000))", ())
+            .unwrap();
+        for _ in 0..20 {
+            let noise = format!(
+                "INSERT INTO d.t WITH RECURSIVE n (i) AS (SELECT {rows} UNION ALL SELECT i + 1 FROM n WHERE i < {rows} + 199) \
+                 SELECT i, RANDOM_BYTES(1000) FROM n"
+            );
+            connection.execute(noise.as_str(), ()).unwrap();
+            rows += 200;
+        }
+        let mut found = connection.query("SELECT COUNT(*), @@innodb_redo_log_capacity FROM d.t", ()).unwrap();
+        let found = found.next().unwrap().unwrap();
+        assert_eq!(found.get::<i64>(0).unwrap(), rows);
+        assert_eq!(found.get::<i64>(1).unwrap(), bytes);
+        let files = std::fs::read_dir(path.join("wal")).unwrap();
+        let used: u64 = files.map(|file| file.unwrap().metadata().unwrap().len()).sum();
+        // What an earlier start has needed goes when it is passed by.
+        let most = if size == "64M" { 64 << 20 } else { 6 << 20 };
+        assert!(used <= most, "{used} bytes with {size}");
+    }
+    let refused = OpenOptions::new().set("innodb_page_size", "4K").open(&path);
+    assert!(matches!(refused, Err(Error::Sql(error)) if error.code == 1231));
+    assert!(OpenOptions::new().set("innodb_page_size", "16K").open(&path).is_ok());
+}

@@ -1,14 +1,14 @@
 //! An open database with its sessions: what they share.
 
-use crate::accounts::password::AuthPlugin;
 use crate::accounts::{AccountId, Accounts, LOCALHOST, Privilege, ROOT};
-use crate::digest::{DIGESTS, Digests, MOST_DIGESTS};
+use crate::digest::Digests;
 use crate::index_uses::IndexUses;
 use crate::resource_group::ResourceGroups;
 use crate::session::settings::Settings;
-use crate::session::variables::{self, Facts, VERSION};
+use crate::session::variables::{Facts, VERSION};
 use crate::session::{CompressionAlgorithms, Session, SessionEntry};
 use crate::slow_log::SlowLog;
+use crate::start::Start;
 use crate::statement_times::StatementTimes;
 use crate::status::{Gauges, SessionCounters, StorageCounters};
 use crate::upkeep::{Keeper, Upkeep};
@@ -16,9 +16,9 @@ use leafline_access::Statistics;
 use leafline_access::cost::{CostModel, Device, DeviceChoice, Known, StoredProfile};
 use leafline_storage::{Env, FlushPolicy};
 use leafline_table::{Engine, EngineOptions, TableError};
+use leafline_types::MysqlError;
 use leafline_types::functions::UserLocks;
 use leafline_types::statement::CancelReason;
-use leafline_types::{MysqlError, Value};
 use parking_lot::{Mutex, RwLock};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -30,7 +30,7 @@ use std::time::Instant;
 pub struct InstanceOptions {
     /// The engine underneath.
     pub engine: EngineOptions,
-    /// System variables and their first global values, as `--set name=value` gives them.
+    /// System variables and their first global values, as `--set name=value` gives them; those of the engine come before its options (`start`).
     pub variables: Vec<(String, String)>,
     /// What is told of the directory, the port and the socket.
     pub data_directory: String,
@@ -93,42 +93,20 @@ impl Instance {
     /// Opens the database in `env`, creating it if there is none.
     ///
     /// # Errors
-    /// What the engine returns; 1193, 1231 or 1232 for a variable that does not exist or cannot have its value.
+    /// What the engine returns; 1193, 1231, 1232 or 1238 for a variable that does not exist or cannot have its value.
     pub fn open(env: Arc<dyn Env>, options: InstanceOptions) -> Result<Arc<Instance>, MysqlError> {
         // Without it plans are priced for a class: no reason not to open the database.
         let profile = StoredProfile::read(&*env).ok().flatten().unwrap_or_default();
         let keeper = Keeper::new(env.clone(), &profile);
         let known = Known { version: 0, profile: Arc::new(profile) };
         let device = Device { choice: options.device, known: known.clone(), ..Device::default() };
-        let mut globals = Settings { device, ..Settings::default() };
-        let mut secure_file_priv = None;
-        let mut default_plugin = AuthPlugin::default();
-        let mut most_digests = DIGESTS;
-        for (name, text) in &options.variables {
-            if name.eq_ignore_ascii_case("secure_file_priv") {
-                secure_file_priv = (!text.eq_ignore_ascii_case("NULL")).then(|| text.clone());
-                continue;
-            }
-            if name.eq_ignore_ascii_case("default_authentication_plugin") {
-                default_plugin = AuthPlugin::from_name(text).ok_or_else(|| {
-                    MysqlError::wrong_value_for_variable("default_authentication_plugin", text)
-                })?;
-                continue;
-            }
-            if name.eq_ignore_ascii_case("performance_schema_digests_size") {
-                most_digests = text.parse().ok().filter(|most| *most <= MOST_DIGESTS).ok_or_else(|| {
-                    MysqlError::wrong_value_for_variable("performance_schema_digests_size", text)
-                })?;
-                continue;
-            }
-            let value = match (text.parse::<i64>(), text.parse::<u64>()) {
-                (Ok(number), _) => Value::Int(number),
-                (_, Ok(number)) => Value::UInt(number),
-                _ => Value::string(text.as_str()),
-            };
-            variables::find(name)?.set_within(&mut globals, Some(value), true)?;
-        }
-        let engine = Engine::open(env.clone(), options.engine.clone()).map_err(MysqlError::from)?;
+        let globals = Settings { device, ..Settings::default() };
+        let start = Start::new(options.engine, globals, &options.variables)?;
+        let engine = Engine::open(env.clone(), start.engine.clone()).map_err(MysqlError::from)?;
+        let page_bytes = engine.store().page_size() as u64;
+        start.check_page_size(page_bytes)?;
+        let Start { engine: used, globals, secure_file_priv, default_plugin, digests: most_digests, .. } =
+            start;
         let no_digests = || Digests::new(usize::try_from(most_digests).unwrap_or(usize::MAX));
         let (digests, digests_ignored) = match globals.digests_persistent {
             true => match no_digests().with_stored(&*env) {
@@ -143,24 +121,25 @@ impl Instance {
             data_directory: options.data_directory,
             port: options.port,
             socket: options.socket,
-            buffer_pool_bytes: options.engine.store.buffer_pool_bytes,
-            page_bytes: engine.store().page_size() as u64,
-            log_bytes: options.engine.store.log_capacity_bytes,
-            flush_log_at_commit: match options.engine.store.flush_log_at_commit {
+            buffer_pool_bytes: used.store.buffer_pool_bytes,
+            page_bytes,
+            log_bytes: used.store.log_capacity_bytes,
+            flush_log_at_commit: match used.store.flush_log_at_commit {
                 FlushPolicy::EachCommit => 1,
                 FlushPolicy::WriteEachCommit => 2,
                 FlushPolicy::EverySecond => 0,
             },
             tls_certificate,
             tls_key,
-            native_aio: options.engine.store.native_aio,
+            native_aio: used.store.native_aio,
+            warm_up: used.store.warm_up,
             digests: most_digests,
             secure_file_priv,
             default_plugin,
         };
         let accounts = Accounts::open(&engine, default_plugin)?;
         let resource_groups = ResourceGroups::open(&engine);
-        let has_threads = options.engine.store.background;
+        let has_threads = used.store.background;
         let instance = Arc::new(Instance {
             engine,
             facts,

@@ -15,6 +15,7 @@
 //! | `upkeep` | what of that is kept when the database is closed |
 //! | `advice` | which indexes would make that faster |
 //! | [`session`], [`instance`], [`accounts`], [`status`] | who runs them |
+//! | `start` | what an instance is opened with |
 //! | `resource_group` | where the threads of statements may run |
 //! | [`result`], [`text_format`] | what comes out |
 
@@ -39,6 +40,7 @@ mod sample_text;
 pub mod session;
 mod show;
 mod slow_log;
+mod start;
 mod statement;
 mod statement_times;
 pub mod status;

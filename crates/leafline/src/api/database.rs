@@ -190,7 +190,8 @@ impl OpenOptions {
         self
     }
 
-    /// A system variable and its global value, as `SET GLOBAL` sets it.
+    /// A system variable and its global value, as `SET GLOBAL` sets it; or one that can be given at the start only, such as
+    /// `innodb_redo_log_capacity` (bytes, or `1G`), which comes before the other options.
     pub fn set(mut self, name: impl Into<String>, value: impl Into<String>) -> OpenOptions {
         self.instance.variables.push((name.into(), value.into()));
         self

@@ -69,7 +69,8 @@ pub enum Verb {
 pub struct OpenArguments {
     /// The database's directory; it is made if it does not exist
     pub dir: PathBuf,
-    /// A system variable and its first value, such as optimizer_switch=index_condition_pushdown=off; may be repeated
+    /// A system variable and its first value, such as optimizer_switch=index_condition_pushdown=off, or an option of MySQL's server that says the same
+    /// here, such as innodb-log-file-size=1G; may be repeated
     #[arg(long = "set", value_name = "NAME=VALUE", value_parser = parse_setting)]
     pub set: Vec<(String, String)>,
 }

@@ -3,7 +3,7 @@
 use super::args::{Disk, ServeOptions};
 use super::failure::Failure;
 use super::open;
-use super::size::default_server_pool;
+use super::size::{Size, default_server_pool};
 use super::socket::{self, SOCKET_NAME, SocketLink};
 use super::watch::WatchListeners;
 use leafline_server::tls::{CERTIFICATE_NAME, KEY_NAME};
@@ -65,9 +65,10 @@ pub fn run(options: &ServeOptions) -> Result<(), Failure> {
     let watch = watch.start(database.instance())?;
 
     eprintln!(
-        "Leafline {} serves {} (buffer pool {pool})",
+        "Leafline {} serves {} (buffer pool {})",
         env!("CARGO_PKG_VERSION"),
-        database.path().display()
+        database.path().display(),
+        Size(database.instance().facts().buffer_pool_bytes)
     );
     eprintln!("  mariadb --socket={} --user={ROOT}", expected.display());
     if let Some(address) = server.address() {

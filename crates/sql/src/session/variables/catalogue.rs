@@ -130,6 +130,7 @@ pub const VARIABLES: &[Variable] = &[
         |s, n| s.stats_expiry = n,
     ),
     shown("init_connect", |_, _| text("")),
+    Variable { is_switch: true, ..shown("innodb_buffer_pool_load_at_startup", |_, f| on_off(f.warm_up)) },
     shown("innodb_buffer_pool_size", |_, f| Value::UInt(f.buffer_pool_bytes)),
     number(
         "innodb_ddl_buffer_size",
@@ -153,6 +154,7 @@ pub const VARIABLES: &[Variable] = &[
         |s, _| Value::UInt(s.parallel_degree.max(1)),
         |s, n| s.parallel_degree = n,
     ),
+    shown("innodb_redo_log_capacity", |_, f| Value::UInt(f.log_bytes)),
     switch(
         "innodb_snapshot_isolation",
         |s, _| on_off(s.snapshot_isolation),

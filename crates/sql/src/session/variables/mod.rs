@@ -28,7 +28,7 @@ pub struct Facts {
     pub buffer_pool_bytes: u64,
     /// `innodb_page_size`, bytes.
     pub page_bytes: u64,
-    /// `innodb_log_file_size`: bytes of the whole redo log.
+    /// `innodb_log_file_size`, `innodb_redo_log_capacity`: bytes that the whole redo log can grow to.
     pub log_bytes: u64,
     /// `innodb_flush_log_at_trx_commit`.
     pub flush_log_at_commit: u8,
@@ -38,6 +38,8 @@ pub struct Facts {
     pub tls_key: String,
     /// `innodb_use_native_aio`: reads in batches may go through io_uring.
     pub native_aio: bool,
+    /// `innodb_buffer_pool_load_at_startup`: pages are read in that were in memory when the database was closed.
+    pub warm_up: bool,
     /// `performance_schema_digests_size`: statements that are told apart by what is counted.
     pub digests: u64,
     /// `secure_file_priv`: the directory whose files statements read and write; everywhere if it is empty, nowhere without one.
@@ -170,7 +172,7 @@ fn on_off(on: bool) -> Value {
 }
 
 /// ON, OFF, TRUE, FALSE, 1 or 0.
-fn flag(name: &str, value: &Value) -> Result<bool, MysqlError> {
+pub(crate) fn flag(name: &str, value: &Value) -> Result<bool, MysqlError> {
     let word = word(value);
     match word.to_ascii_uppercase().as_str() {
         "ON" | "TRUE" | "1" => Ok(true),
