@@ -125,8 +125,13 @@ fn may_be_beside_others(action: &AlterAction) -> bool {
         | AlterAction::OrderBy(_)
         | AlterAction::Options(_)
         | AlterAction::Convert { .. }
+        | AlterAction::RenameColumn { .. }
+        | AlterAction::ChangeColumn { .. }
+        | AlterAction::SetKeyPacked(..)
         | AlterAction::Force => true,
-        AlterAction::ChangeColumn { name, column, .. } => name.value == column.name.value,
+        AlterAction::Partitions(action) => {
+            matches!(**action, PartitionAction::By(_) | PartitionAction::Remove)
+        }
         other => is_of_index(other),
     }
 }

@@ -1,7 +1,9 @@
 //! How tables are divided into partitions: from what is written, or from what a table was, to what one is to be.
 
+use super::alter::check_concurrency;
 use super::change::of_table;
 use super::evaluate::constant;
+use crate::binder::AlterWork;
 use crate::binder::partition::{
     bind_partition_function, check_keys, check_shape, check_values, partition_columns, rows, scheme,
 };
@@ -104,11 +106,12 @@ pub(super) fn divide(
 /// Runs an action of ALTER TABLE that concerns partitions alone; `None` if it concerns the whole table.
 ///
 /// # Errors
-/// 1505 if the table is not partitioned, MySQL's for actions that its method does not have and for names, those of [`partitioning`]; what the
-/// engine returns.
+/// 1505 if the table is not partitioned, MySQL's for actions that its method does not have and for names, those of [`partitioning`]; 1221, 1845
+/// and 1846 for what ALGORITHM and LOCK ask for; what the engine returns.
 pub(super) fn change_partitions(
     session: &mut Session,
     table: &Arc<TableDef>,
+    alter: &AlterTable,
     action: &PartitionAction,
 ) -> Result<Option<Done>, MysqlError> {
     if matches!(action, PartitionAction::By(_) | PartitionAction::Remove) {
@@ -122,6 +125,7 @@ pub(super) fn change_partitions(
         let numbers = known(table, partitioning, std::slice::from_ref(name))?;
         let other = base_table(session, other)?;
         check_exchange(session, table, &other)?;
+        check_partition_concurrency(alter, *validates)?;
         let engine = session.instance.engine();
         for number in numbers {
             engine.exchange_partition(table, number, &other, *validates, &session.cancel)?;
@@ -129,9 +133,16 @@ pub(super) fn change_partitions(
         return Ok(Some(Done::default()));
     }
     let change = change(session, table, partitioning, action)?;
+    check_partition_concurrency(alter, !change.moved.is_empty())?;
     let moved = session.instance.engine().change_partitions(table, change);
     moved.map_err(|error| of_table(error, session))?;
     Ok(Some(Done { info: "Records: 0  Duplicates: 0  Warnings: 0".into(), ..Done::default() }))
+}
+
+/// As [`check_concurrency`], of an action that reads rows or does not. Nothing of it is instant to MySQL.
+fn check_partition_concurrency(alter: &AlterTable, reads_rows: bool) -> Result<(), MysqlError> {
+    let work = if reads_rows { AlterWork::Rows } else { AlterWork::Indexes };
+    check_concurrency(alter, work, reads_rows)
 }
 
 /// What an action makes of the partitions.

@@ -47,7 +47,7 @@ fn attempt(session: &mut Session, alter: &AlterTable) -> Result<Done, MysqlError
     let database = database_of(session, &alter.table)?;
     let table = base_table(session, &alter.table)?;
     if let [AlterAction::Partitions(action)] = alter.actions.as_slice()
-        && let Some(done) = change_partitions(session, &table, action)?
+        && let Some(done) = change_partitions(session, &table, alter, action)?
     {
         return Ok(done);
     }
@@ -97,9 +97,11 @@ fn attempt(session: &mut Session, alter: &AlterTable) -> Result<Done, MysqlError
         && match altered.work {
             AlterWork::Definition => false,
             AlterWork::Indexes => same_columns && asks_rows(&altered),
-            AlterWork::Rows | AlterWork::Conversion => renews_rows_alone(&altered, &table),
+            AlterWork::Rows | AlterWork::Conversion => renews_rows_alone(session, &altered, &table)?,
         };
-    check_concurrency(alter, &altered, beside_others && others == Others::Write)?;
+    let keeps_writers = altered.work >= AlterWork::Rows || asks_rows(&altered);
+    let beside_writers = beside_others && others == Others::Write;
+    check_concurrency(alter, altered.work, keeps_writers && !beside_writers)?;
     // Indexes and constraints alone are nothing to those who read.
     let mode = match altered.work == AlterWork::Indexes && same_columns {
         true => MetadataMode::NoWrite,
@@ -202,15 +204,29 @@ fn asks_rows(altered: &AlteredTable) -> bool {
 
 /// Whether a table is built anew, and nothing else becomes of it, in such a way that what a row becomes follows from the row and the numbers that it
 /// is given: that can be done beside those who write.
-fn renews_rows_alone(altered: &AlteredTable, old: &TableDef) -> bool {
+fn renews_rows_alone(session: &Session, altered: &AlteredTable, old: &TableDef) -> Result<bool, MysqlError> {
     let AlteredTable { spec, sources, foreign_keys, .. } = altered;
-    let follows = |(column, source): (&ColumnDef, &Option<usize>)| match source {
-        Some(source) => old.columns.get(*source).is_some_and(|old| old.name == column.name),
-        None => !matches!(column.default, Some(DefaultValue::Expression(_))),
+    if !foreign_keys.added.is_empty() || (&spec.database, &spec.name) != (&old.database, &old.name) {
+        return Ok(false);
+    }
+    // The definitions of other tables follow a column's name.
+    let keeps_name = |(column, source): (&ColumnDef, &Option<usize>)| {
+        source.and_then(|source| old.columns.get(source)).is_none_or(|old| old.name == column.name)
     };
-    spec.columns.iter().zip(sources).all(follows)
-        && foreign_keys.added.is_empty()
-        && (&spec.database, &spec.name) == (&old.database, &old.name)
+    let catalog = session.instance.engine().catalog();
+    let is_referred_to = catalog.references(&old.database, &old.name).next().is_some();
+    if is_referred_to && !spec.columns.iter().zip(sources).all(keeps_name) {
+        return Ok(false);
+    }
+    let is_computed = |(column, source): (&ColumnDef, &Option<usize>)| {
+        source.is_none() && matches!(column.default, Some(DefaultValue::Expression(_)))
+    };
+    if !spec.columns.iter().zip(sources).any(is_computed) {
+        return Ok(true);
+    }
+    let rules = row_rules(&spec.columns, &[], &session.bind_context(&[]))?;
+    let is_new = |at: usize| sources.get(at).is_some_and(Option::is_none);
+    Ok(!rules.defaults.iter().any(|(at, expr)| is_new(*at) && expr.is_volatile()))
 }
 
 /// The tables whose users an alteration is not to surprise: the table, and those that new foreign keys refer to.
@@ -226,15 +242,13 @@ fn has_clustered_key(spec: &TableSpec) -> bool {
         && spec.indexes.iter().any(|index| index.kind == IndexSpecKind::Primary)
 }
 
-/// Errors 1845 and 1846 if the alteration cannot be done the way it is asked for: building takes a lock against writers.
-fn check_concurrency(
+/// Errors 1845 and 1846 if the alteration cannot be done the way it is asked for: `keeps_writers` away for longer than a moment.
+pub(super) fn check_concurrency(
     alter: &AlterTable,
-    altered: &AlteredTable,
-    beside_writers: bool,
+    work: AlterWork,
+    keeps_writers: bool,
 ) -> Result<(), MysqlError> {
-    let work = altered.work;
     let only_definition = work == AlterWork::Definition;
-    let keeps_writers = work >= AlterWork::Rows || asks_rows(altered);
     match (alter.algorithm, alter.lock) {
         (AlterAlgorithm::Instant, AlterLock::None | AlterLock::Shared | AlterLock::Exclusive) => {
             Err(MysqlError::wrong_usage("ALGORITHM=INSTANT", "LOCK=NONE/SHARED/EXCLUSIVE"))
@@ -252,7 +266,7 @@ fn check_concurrency(
         (AlterAlgorithm::Copy, AlterLock::None) => {
             Err(MysqlError::alter_not_supported("LOCK=NONE", "COPY algorithm requires a lock", "LOCK=SHARED"))
         }
-        (_, AlterLock::None) if keeps_writers && !beside_writers => {
+        (_, AlterLock::None) if keeps_writers => {
             Err(MysqlError::alter_operation_not_supported("LOCK=NONE", "LOCK=SHARED"))
         }
         _ => Ok(()),
