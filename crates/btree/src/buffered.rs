@@ -20,6 +20,7 @@ use crate::descend::{Faults, Target};
 use crate::entry::{Change, CommitTs, EntryView};
 use crate::error::{BtreeError, OnPage, Result};
 use crate::merge::freed_pages;
+use crate::modify::Keys;
 use crate::node::{
     BufferedEntry, InsertHistory, Node, NodeFault, NodeResult, Record, SLOT, Side, merge_entries, part,
     settle_gain,
@@ -157,20 +158,18 @@ pub(crate) fn merged(
 }
 
 impl Tree {
-    /// As [`modify`](Self::modify), if the leaf is in memory and not softly merged.
+    /// As [`modify_run`](Self::modify_run), if the leaf is in memory and not softly merged.
     ///
     /// # Errors
-    /// As [`modify`](Self::modify).
+    /// As [`modify_run`](Self::modify_run).
     pub fn modify_in_memory<'b>(
         &self,
         reservation: &mut Reservation,
-        key: &[u8],
+        keys: &Keys<'_>,
         purge_before: CommitTs,
-        decide: &mut dyn FnMut(Option<EntryView<'_>>) -> Change<'b>,
-    ) -> Result<Modified> {
-        let one = |number: usize| (number == 0).then_some(key);
-        let mut decide = |_: usize, entry: Option<EntryView<'_>>| decide(entry);
-        Ok(self.modify_leaf(reservation, &one, purge_before, &mut decide, false)?.0)
+        decide: &mut dyn FnMut(usize, Option<EntryView<'_>>) -> Change<'b>,
+    ) -> Result<(Modified, usize)> {
+        self.modify_leaf(reservation, keys, purge_before, decide, false)
     }
 
     /// The leaf of `key`, kept out of memory if it is there not, and taken away from all if it is there unchanged and `take` says so. The

@@ -66,6 +66,7 @@ pub use estimate::{Estimate, SampledLeaves};
 pub use examine::{KeyRange, NodeProgress, TreeFault};
 pub use lookup::FoundLeaf;
 pub use map::{LeafContent, LeafPlace, TreeMap};
+pub use modify::Keys;
 pub use node::{BufferedEntry, LeafFormat, TreeRedo};
 pub use read_ahead::{Course, RangeAhead, RangeCourse, ReadAhead, ReadAheadKind, ReadAheadSettings};
 pub use rehearse::Rehearsal;

@@ -41,7 +41,7 @@ pub(crate) enum Changed {
 }
 
 /// The keys of some changes, which ascend, by number; `None` behind the last.
-pub(crate) type Keys<'k> = dyn Fn(usize) -> Option<&'k [u8]> + 'k;
+pub type Keys<'k> = dyn Fn(usize) -> Option<&'k [u8]> + 'k;
 
 impl Tree {
     /// Asks `decide` what to do with the entry under `key` and does it, in one mini-transaction (more when pages

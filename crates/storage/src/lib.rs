@@ -14,7 +14,7 @@
 //! | `space` | extents, segments, reservations, unlogged bulk writing |
 //! | `checkpoint`, `doublewrite`, `recovery` | what makes a crash harmless |
 //! | `backup` | copies of the whole, and stores made of them |
-//! | `background`, `warm_up` | what the store's own thread does |
+//! | `background`, `warm_up`, `flush_ahead` | what the store's own threads do |
 //! | `store` | the public face |
 
 pub mod device;
@@ -27,6 +27,7 @@ mod checkpoint;
 mod control;
 mod doublewrite;
 mod error;
+mod flush_ahead;
 mod ids;
 mod mini_transaction;
 mod open;

@@ -5,7 +5,8 @@ use crate::checkpoint::{Checkpointer, Recovered};
 use crate::control::{self, ControlData, ControlFile};
 use crate::device::{AlignedBuf, File, IoQueue, OpenMode};
 use crate::doublewrite::{self, Doublewrite};
-use crate::log::{Log, LogOptions};
+use crate::flush_ahead::FlushAhead;
+use crate::log::{FlushPolicy, Log, LogOptions};
 use crate::page::{MAX_PAGE_SIZE, MIN_PAGE_SIZE};
 use crate::poison::Poison;
 use crate::pool::{BufferPool, PageCache};
@@ -124,6 +125,7 @@ pub(crate) fn open(
         flush_policy: options.flush_log_at_commit,
         report,
         background: OnceLock::new(),
+        flush_ahead: OnceLock::new(),
         backup_running: AtomicBool::new(false),
         env,
         database_id,
@@ -142,6 +144,11 @@ pub(crate) fn open(
             .map_err(|source| StorageError::io("start a thread for", DATA, source))?;
         inner.cache.set_cleaner(background.waker());
         let _ = inner.background.set(background);
+        if inner.flush_policy == FlushPolicy::EachCommit {
+            let flush_ahead = FlushAhead::start(inner.log.clone())
+                .map_err(|source| StorageError::io("start a thread for", "the log", source))?;
+            let _ = inner.flush_ahead.set(flush_ahead);
+        }
     }
     Ok(inner)
 }

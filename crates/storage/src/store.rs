@@ -3,6 +3,7 @@
 use crate::background::Background;
 use crate::checkpoint::Checkpointer;
 use crate::device::ReadSamples;
+use crate::flush_ahead::FlushAhead;
 use crate::log::{Log, LogSpace};
 use crate::poison::Poison;
 use crate::pool::PageCache;
@@ -122,6 +123,8 @@ pub(crate) struct Inner {
     pub(crate) report: RecoveryReport,
     /// Absent if the store is to have no threads.
     pub(crate) background: OnceLock<Background>,
+    /// Likewise; and absent if commits do not wait until they are durable.
+    pub(crate) flush_ahead: OnceLock<FlushAhead>,
     /// A backup is being made.
     pub(crate) backup_running: AtomicBool,
     pub(crate) env: Arc<dyn Env>,
@@ -132,6 +135,16 @@ pub(crate) struct Inner {
 }
 
 impl Inner {
+    /// Ends the store's own threads, and waits for them.
+    fn stop_threads(&self) {
+        if let Some(background) = self.background.get() {
+            background.stop();
+        }
+        if let Some(flush_ahead) = self.flush_ahead.get() {
+            flush_ahead.stop();
+        }
+    }
+
     /// Writes the list of pages that are in memory, if it is wanted.
     pub(crate) fn save_hot_pages(&self) -> Result<()> {
         if !self.warm_up {
@@ -183,15 +196,13 @@ impl Inner {
     }
 }
 
-/// What goes with the last clone of a [`Store`]: then the store's own thread ends, which may be in the middle of a round, so
+/// What goes with the last clone of a [`Store`]: then the store's own threads end, which may be in the middle of something, so
 /// that the directory can be opened again at once.
 struct LastClone(Arc<Inner>);
 
 impl Drop for LastClone {
     fn drop(&mut self) {
-        if let Some(background) = self.0.background.get() {
-            background.stop();
-        }
+        self.0.stop_threads();
     }
 }
 
@@ -512,8 +523,8 @@ impl Store {
     /// # Errors
     /// As [`checkpoint`](Self::checkpoint).
     pub fn close(self) -> Result<()> {
-        if let Some(background) = self.inner.background.get() {
-            background.stop();
+        if self.inner.background.get().is_some() {
+            self.inner.stop_threads();
             // A hint: without it the next start is slow, no more.
             let _ = self.inner.save_hot_pages();
         }
@@ -569,6 +580,13 @@ impl Store {
     /// What reads of pages have shown of the device.
     pub fn read_samples(&self) -> ReadSamples {
         self.inner.cache.queue_stats().times.samples()
+    }
+
+    /// Begins what [`commit_durable`](Self::commit_durable) will wait for, if that is the disk, on another thread, where there is one.
+    pub fn flush_ahead(&self, lsn: Lsn) {
+        if let Some(flush_ahead) = self.inner.flush_ahead.get() {
+            flush_ahead.ask(lsn);
+        }
     }
 
     /// What a commit that ends at `lsn` waits for by the flush policy.

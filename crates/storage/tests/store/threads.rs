@@ -235,3 +235,18 @@ fn commits_go_on_while_the_log_is_many_times_too_small() {
     assert!(store.stats().checkpoints.load(Ordering::Relaxed) > 1);
     assert_eq!(sum(&store, &pages, 3), (THREADS * 1000 * scale() * 30) as u64);
 }
+
+/// What is asked for ahead becomes durable although nobody waits for it; the thread that sees to it ends with the store.
+#[test]
+fn the_log_is_made_durable_ahead_of_who_will_wait_for_it() {
+    let env = SimulatedEnv::new();
+    let store = open_with(&env, threaded(100)).unwrap();
+    let (_, pages) = pages(&store, 4);
+    let lsn = add_to(&store, &pages, 0).unwrap();
+    store.flush_ahead(lsn);
+    while store.durable_lsn() < lsn {
+        std::thread::yield_now();
+    }
+    drop(store);
+    open_with(&env, threaded(100)).unwrap();
+}

@@ -78,8 +78,8 @@ impl Heavy {
     }
 }
 
-/// How a change is made on a leaf in memory.
-pub(crate) type Decide<'d, 'b> = &'d mut dyn FnMut(Option<EntryView<'_>>) -> Change<'b>;
+/// How a change is made on a leaf in memory, by the number of its operation.
+pub(crate) type Decide<'d, 'b> = &'d mut dyn FnMut(usize, Option<EntryView<'_>>) -> Change<'b>;
 
 impl ChangeBuffer {
     /// Which changes are buffered from now on.
@@ -116,17 +116,19 @@ impl ChangeBuffer {
         key <= self.catalog.max_key_len() && key + payload <= self.catalog.max_entry_len()
     }
 
-    /// Makes the change of `op` for the commit at `ts` on a non-unique secondary index, by `decide` where its leaf is in memory. True: it
-    /// was buffered. The commit cannot go back: where its leaf cannot be merged, because it is damaged or the disk is full, the change is
-    /// buffered whatever the mode.
+    /// Makes the change of the first of `ops`, which ascend by key, for the commit at `ts` on a non-unique secondary index, by `decide` where
+    /// its leaf is in memory, and then those of the others that are on this leaf and fit it. How many, and whether it is one that was buffered.
+    /// The commit cannot go back: where its leaf cannot be merged, because it is damaged or the disk is full, the change is buffered
+    /// whatever the mode.
     pub(crate) fn apply(
         &self,
         tree: &Tree,
-        op: &Op,
+        mut ops: &[Op],
         ts: CommitTs,
         reservation: &mut Reservation,
         decide: Decide<'_, '_>,
-    ) -> Result<bool> {
+    ) -> Result<(usize, bool)> {
+        let Some(op) = ops.first() else { return Ok((0, false)) };
         let purge_before = self.purge_before();
         let mut cannot_merge = false;
         // Whether it is buffered although its leaf is in memory, if that is unchanged.
@@ -135,17 +137,19 @@ impl ChangeBuffer {
             let leaf = tree.leaf_of(op.key())?;
             take = ts.0.is_multiple_of(2) && self.is_to_be_buffered(op);
             if take { self.store.force_clean(leaf) } else { self.store.force_out(leaf).map(drop) }?;
+            ops = std::slice::from_ref(op);
         }
+        let keys = |number: usize| ops.get(number).map(Op::key);
         loop {
             if !take {
-                match tree.modify_in_memory(reservation, op.key(), purge_before, decide)? {
-                    Modified::Done => return Ok(false),
-                    Modified::Softly if cannot_merge || self.is_to_be_buffered(op) => take = true,
-                    Modified::Softly => {
+                match tree.modify_in_memory(reservation, &keys, purge_before, decide)? {
+                    (Modified::Done, made) => return Ok((made, false)),
+                    (Modified::Softly, _) if cannot_merge || self.is_to_be_buffered(op) => take = true,
+                    (Modified::Softly, _) => {
                         cannot_merge = !self.merge_for_commit(tree, op)?;
                         continue;
                     }
-                    Modified::NotInMemory => {}
+                    (Modified::NotInMemory, _) => {}
                 }
             }
             if !cannot_merge && !self.is_to_be_buffered(op) {
@@ -185,7 +189,7 @@ impl ChangeBuffer {
                 self.counts.softly_changed();
                 leaf.merge_softly(&entry_of(op, ts), purge_before, self.store.log_end())?;
             }
-            return Ok(true);
+            return Ok((1, true));
         }
     }
 

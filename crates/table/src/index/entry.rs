@@ -50,24 +50,54 @@ pub(crate) fn read_row(table: &TableDef, key: &[u8], payload: &[u8]) -> Result<V
 
 /// The entry that `index` has for the row with this clustered key and payload.
 pub(crate) fn entry_of_row(table: &TableDef, index: &IndexDef, key: &[u8], payload: &[u8]) -> Result<Entry> {
-    if index.is_clustered() {
-        return Ok(Entry { key: key.to_vec(), payload: payload.to_vec() });
+    let mut entries = RowEntries::default();
+    entries.begin_row(table);
+    entries.entry(table, index, key, payload)
+}
+
+/// Makes the entries of rows, one row after the other. A value that several indexes have is read once.
+#[derive(Default)]
+pub(crate) struct RowEntries {
+    /// Those values that are read.
+    row: Vec<Value>,
+    is_read: Vec<bool>,
+}
+
+impl RowEntries {
+    /// Goes on to another row, of `table`.
+    pub(crate) fn begin_row(&mut self, table: &TableDef) {
+        self.row.resize(table.columns.len(), Value::Null);
+        self.is_read.clear();
+        self.is_read.resize(table.columns.len(), false);
     }
-    let clustered = &table.clustered().format;
-    let mut row = vec![Value::Null; table.columns.len()];
-    for &column in &index.key_columns {
-        if let Some(value) = row.get_mut(column) {
-            *value = clustered.decode_beginning(key, payload, column)?;
+
+    /// The entry that `index` has for the row, which has this clustered key and payload.
+    pub(crate) fn entry(
+        &mut self,
+        table: &TableDef,
+        index: &IndexDef,
+        key: &[u8],
+        payload: &[u8],
+    ) -> Result<Entry> {
+        if index.is_clustered() {
+            return Ok(Entry { key: key.to_vec(), payload: payload.to_vec() });
         }
+        let clustered = &table.clustered().format;
+        for &column in &index.key_columns {
+            if let (Some(value), Some(is_read @ false)) =
+                (self.row.get_mut(column), self.is_read.get_mut(column))
+            {
+                *value = clustered.decode_beginning(key, payload, column)?;
+                *is_read = true;
+            }
+        }
+        let hidden = if index.hidden_row_id { Some(Value::UInt(row_id_of(key)?)) } else { None };
+        // Most are the row's key and one number more.
+        let mut entry = Entry { key: Vec::with_capacity(key.len() + 12), payload: Vec::new() };
+        index.format.encode_key(&self.row, hidden.as_slice(), &mut entry.key)?;
+        index.format.encode_payload(&self.row, &mut entry.payload)?;
+        Ok(entry)
     }
-    let mut hidden = Vec::new();
-    if index.hidden_row_id {
-        hidden.push(Value::UInt(row_id_of(key)?));
-    }
-    let mut entry = Entry::default();
-    index.format.encode_key(&row, &hidden, &mut entry.key)?;
-    index.format.encode_payload(&row, &mut entry.payload)?;
-    Ok(entry)
 }
 
 /// The row id in a hidden clustered key.

@@ -48,7 +48,7 @@ pub(crate) fn together(ops: &[Op]) -> &[Op] {
 
 impl Applier<'_> {
     /// Makes the changes of the first of `ops`, which ascend by key, for the commit at `ts`, which has the rows locked: as many as are on
-    /// one leaf, at least one. How many, and whether they were buffered.
+    /// one leaf, at least one. How many, and whether it is one that was buffered.
     pub(crate) fn apply(
         &self,
         tree: &Tree,
@@ -57,15 +57,14 @@ impl Applier<'_> {
         reservation: &mut Reservation,
     ) -> Result<(usize, bool)> {
         let Some(first) = ops.first() else { return Ok((0, false)) };
+        let mut decide = |number: usize, entry: Option<EntryView<'_>>| {
+            ops.get(number).map_or(Change::Keep, |op| self.decide(op, ts, entry))
+        };
         if self.bufferable.contains(&first.tree()) {
-            let mut decide = |entry: Option<EntryView<'_>>| self.decide(first, ts, entry);
-            return Ok((1, self.change_buffer.apply(tree, first, ts, reservation, &mut decide)?));
+            return self.change_buffer.apply(tree, ops, ts, reservation, &mut decide);
         }
         let key = |number: usize| ops.get(number).map(Op::key);
-        let made = tree.modify_run(reservation, &key, self.purge_before, &mut |number, entry| {
-            ops.get(number).map_or(Change::Keep, |op| self.decide(op, ts, entry))
-        })?;
-        Ok((made, false))
+        Ok((tree.modify_run(reservation, &key, self.purge_before, &mut decide)?, false))
     }
 
     /// The change of `op`, whose entry is this so far. What it replaces of a row is saved.
@@ -112,7 +111,8 @@ pub(crate) fn reapply(
         }
     };
     if change_buffer.is_pending(tree.id()) {
-        change_buffer.apply(tree, op, ts, reservation, &mut decide)?;
+        let op = std::slice::from_ref(op);
+        change_buffer.apply(tree, op, ts, reservation, &mut |_, entry| decide(entry))?;
     } else {
         tree.modify(reservation, op.key(), CommitTs(0), &mut decide)?;
     }

@@ -29,7 +29,7 @@ use crate::catalog::{IndexDef, TableDef, TableId};
 use crate::change_buffer::ChangeBuffering;
 use crate::engine::Engine;
 use crate::error::{Result, TableError};
-use crate::index::entry::entry_of_row;
+use crate::index::entry::RowEntries;
 use crate::memory::{MemoryAccount, Terms};
 use crate::run::Sorter;
 use crate::trees::TreeHandle;
@@ -67,6 +67,8 @@ pub(crate) struct CommitPlan {
 /// Bytes of an operation in memory beyond twice its bytes in a record: its place in the vector, which may have room for as
 /// many again, and two allocations.
 const OP_OVERHEAD: u64 = 2 * size_of::<Op>() as u64 + 32;
+/// Bytes of a commit record from which on it is worth a wake-up that it is flushed while the commit is applied.
+const FLUSHED_AHEAD: usize = 32 << 10;
 /// Operations that are handed to the sort together.
 const SPILLED_OPS: usize = 1024;
 /// Most memory for sorting the operations of a commit.
@@ -173,25 +175,31 @@ fn append_and_apply(
         engine.clock.appended(ts, range.end);
         Ok::<_, TableError>((ts, range.end))
     })?;
+    if payload.len() >= FLUSHED_AHEAD {
+        engine.store.flush_ahead(end);
+    }
     drop(payload);
     engine.observe();
     let applier = plan.applier(engine, purge_before);
     let mut ghosts = Vec::new();
     let mut left = &record.ops[..];
-    while let Some(first) = left.first() {
-        let run = together(left);
+    while !left.is_empty() {
+        let mut run;
+        (run, left) = left.split_at(together(left).len());
         engine.make_room_for(run);
-        let (made, buffered) = applier.apply(plan.tree(first)?, run, ts, reservation)?;
-        let (done, rest) = left.split_at(made);
-        for op in done {
-            engine.changes.note(op, ts);
-            // Of a buffered one, who merges it takes care.
-            if !buffered && matches!(op, Op::DeleteRow { .. } | Op::DropEntry { .. }) {
-                ghosts.push((op.tree(), op.key()));
+        while let Some(first) = run.first() {
+            let (made, buffered) = applier.apply(plan.tree(first)?, run, ts, reservation)?;
+            let (done, rest) = run.split_at(made);
+            for op in done {
+                engine.changes.note(op, ts);
+                // Of a buffered one, who merges it takes care.
+                if !buffered && matches!(op, Op::DeleteRow { .. } | Op::DropEntry { .. }) {
+                    ghosts.push((op.tree(), op.key()));
+                }
             }
+            run = rest;
+            engine.observe();
         }
-        left = rest;
-        engine.observe();
     }
     engine.store.append_logical(reservation, END_RECORD, &encode_end(ts))?;
     engine.ghosts.add(ts, ghosts.into_iter());
@@ -245,7 +253,23 @@ impl CommitPlan {
 
     /// Puts the operations in the order of trees and keys: neighbours on a page follow each other.
     fn sort(&mut self) {
-        self.ops.sort_by(|a, b| (a.tree(), a.key()).cmp(&(b.tree(), b.key())));
+        if self.ops.len() <= SMALL_COMMIT {
+            self.ops.sort_by(|a, b| (a.tree(), a.key()).cmp(&(b.tree(), b.key())));
+            return;
+        }
+        // They come row by row: those of a tree are often in order already.
+        let mut by_tree: BTreeMap<SegmentId, Vec<Op>> = BTreeMap::new();
+        let all = self.ops.len();
+        for op in self.ops.drain(..) {
+            by_tree
+                .entry(op.tree())
+                .or_insert_with(|| Vec::with_capacity(all / self.trees.len().max(1)))
+                .push(op);
+        }
+        for mut of_tree in by_tree.into_values() {
+            of_tree.sort_by(|a, b| a.key().cmp(b.key()));
+            self.ops.append(&mut of_tree);
+        }
     }
 
     /// Whether there is nothing to be done.
@@ -255,9 +279,9 @@ impl CommitPlan {
 
     /// Adds an operation: to the others in memory, or, when those have become too many for one record or for memory, to a sort
     /// on disk.
-    fn push(&mut self, engine: &Engine, op: Op) -> Result<()> {
+    fn push(&mut self, engine: &Engine, op: Op, is_bufferable: bool) -> Result<()> {
         self.bytes += op.encoded_len();
-        if self.bufferable.contains(&op.tree()) {
+        if is_bufferable {
             self.buffered_bytes += op.encoded_len() as u64;
         }
         self.ops.push(op);
@@ -306,32 +330,49 @@ impl CommitPlan {
         Ok(())
     }
 
+    /// Adds the trees of a table's secondary indexes.
+    fn add_secondary_trees(&mut self, engine: &Engine, table: &TableDef) -> Result<()> {
+        for index in table.secondary() {
+            self.add_tree(engine, index.tree)?;
+            if !index.is_unique() {
+                self.bufferable.insert(index.tree);
+            }
+        }
+        Ok(())
+    }
+
     /// Adds the operations of one changed row.
-    fn add_row(&mut self, engine: &Engine, table: &TableDef, change: &NetChange<'_>) -> Result<()> {
+    fn add_row(
+        &mut self,
+        engine: &Engine,
+        table: &TableDef,
+        change: &NetChange<'_>,
+        (before, after): (&mut RowEntries, &mut RowEntries),
+    ) -> Result<()> {
         let clustered = table.clustered();
         let (tree, key) = (clustered.tree, change.key.to_vec());
         let op = match change.after {
             Some(payload) => Op::PutRow { table: table.id, tree, key, payload: payload.to_vec() },
             None => Op::DeleteRow { table: table.id, tree, key },
         };
-        self.push(engine, op)?;
+        self.push(engine, op, false)?;
+        before.begin_row(table);
+        after.begin_row(table);
         for index in table.secondary() {
-            self.add_tree(engine, index.tree)?;
-            if !index.is_unique() {
-                self.bufferable.insert(index.tree);
-            }
-            let entry = |payload| entry_of_row(table, index, change.key, payload);
-            let old = change.before.map(entry).transpose()?;
-            let new = change.after.map(entry).transpose()?;
+            let is_bufferable = !index.is_unique();
+            let old = change.before.map(|payload| before.entry(table, index, change.key, payload));
+            let new = change.after.map(|payload| after.entry(table, index, change.key, payload));
+            let (old, new) = (old.transpose()?, new.transpose()?);
             if old == new {
                 continue;
             }
             let same_key = old.as_ref().map(|old| &old.key) == new.as_ref().map(|new| &new.key);
             if let (Some(old), false) = (old, same_key) {
-                self.push(engine, Op::DropEntry { tree: index.tree, key: old.key })?;
+                self.push(engine, Op::DropEntry { tree: index.tree, key: old.key }, is_bufferable)?;
             }
             if let Some(new) = new {
-                self.push(engine, Op::PutEntry { tree: index.tree, key: new.key, payload: new.payload })?;
+                let op = Op::PutEntry { tree: index.tree, key: new.key, payload: new.payload };
+                self.push(engine, op, is_bufferable)?;
             }
         }
         Ok(())
@@ -342,6 +383,7 @@ impl CommitPlan {
 fn transaction_plan(engine: &Engine, writes: &WriteSet) -> Result<CommitPlan> {
     let catalog = engine.catalog();
     let mut plan = CommitPlan::default();
+    let (mut before, mut after) = (RowEntries::default(), RowEntries::default());
     for written in writes.tables() {
         let table = catalog.table_by_id(written.id).ok_or(TableError::DefinitionChanged)?;
         if table.schema_version != written.schema_version {
@@ -363,9 +405,12 @@ fn transaction_plan(engine: &Engine, writes: &WriteSet) -> Result<CommitPlan> {
         let mut changes = writes.net_changes(table.id)?;
         let mut written = 0;
         while let Some(change) = changes.next()? {
+            if written == 0 {
+                plan.add_secondary_trees(engine, table)?;
+            }
             written += 1;
             counters.rows += i64::from(change.after.is_some()) - i64::from(change.before.is_some());
-            plan.add_row(engine, table, &change)?;
+            plan.add_row(engine, table, &change, (&mut before, &mut after))?;
         }
         if table.has_hidden_row_id() || table.is_overflow {
             counters.next_row_id = engine.counters.next_row_id(table.id);
