@@ -14,7 +14,7 @@ use crate::buffered::Modified;
 use crate::descend::{Faults, Latched};
 use crate::entry::{Change, CommitTs, EntryFlags, EntryView};
 use crate::error::{BtreeError, OnPage, Result};
-use crate::node::{Node, NodeFault, NodeResult, Record, has_room, room_needed, settle_gain};
+use crate::node::{LeafInsert, Node, NodeFault, NodeResult, Record, has_room, room_needed, settle_gain};
 use crate::policy;
 use crate::tree::{Pages, Tree};
 
@@ -131,8 +131,13 @@ impl Tree {
             return Ok(Attempt::Softly);
         }
         let (mut made, mut under_full) = (0, false);
+        // Changes move no fence.
+        let upper = match keys(1) {
+            Some(_) => Node::open(mini.page(latched)).on(page)?.upper_fence().map(<[u8]>::to_vec),
+            None => None,
+        };
         while let Some(key) = keys(made) {
-            if made > 0 && !Node::open(mini.page(latched)).on(page)?.covers(key) {
+            if made > 0 && upper.as_deref().is_some_and(|upper| key >= upper) {
                 break;
             }
             let number = made;
@@ -218,21 +223,20 @@ impl Tree {
 }
 
 /// The records that put an entry under a key.
-struct ChangeRecords {
-    /// The leaf's prefix must become shorter first.
-    prefix: Option<Record>,
-    /// An insert or a replacement.
-    entry: Record,
+enum ChangeRecords<'a> {
+    Replace(Record),
+    /// The leaf's prefix may have to become shorter first.
+    Insert(Option<Record>, LeafInsert<'a>),
 }
 
-impl ChangeRecords {
+impl<'a> ChangeRecords<'a> {
     /// Those that put `entry` under `key`, which a search has `found` or not at a slot; `None` if there is no room.
     fn of(
         leaf: &Node<'_>,
-        key: &[u8],
+        key: &'a [u8],
         (slot, found): (usize, bool),
-        entry: EntryView<'_>,
-    ) -> NodeResult<Option<ChangeRecords>> {
+        entry: EntryView<'a>,
+    ) -> NodeResult<Option<ChangeRecords<'a>>> {
         let prefix = leaf.prefix_for(key);
         let suffix = key.get(prefix.unwrap_or(leaf.prefix().len())..).unwrap_or_default();
         if !has_room(leaf, key, (slot, found), entry)? {
@@ -241,15 +245,19 @@ impl ChangeRecords {
         if found {
             let mut unpacked = Vec::new();
             let old = leaf.entry(slot, &mut unpacked)?.payload;
-            return Ok(Some(ChangeRecords { prefix: None, entry: Record::leaf_replace(slot, old, entry) }));
+            return Ok(Some(ChangeRecords::Replace(Record::leaf_replace(slot, old, entry))));
         }
-        Ok(Some(ChangeRecords {
-            prefix: prefix.map(Record::set_prefix),
-            entry: Record::leaf_insert(slot, suffix, entry),
-        }))
+        let insert = LeafInsert::new(slot, suffix, entry);
+        Ok(Some(ChangeRecords::Insert(prefix.map(Record::set_prefix), insert)))
     }
 
     fn apply<P: Pages>(&self, pages: &mut P, leaf_at: P::Slot) -> Result<()> {
-        self.prefix.iter().chain([&self.entry]).try_for_each(|record| pages.apply(leaf_at, record))
+        match self {
+            ChangeRecords::Replace(record) => pages.apply(leaf_at, record),
+            ChangeRecords::Insert(prefix, insert) => {
+                prefix.iter().try_for_each(|record| pages.apply(leaf_at, record))?;
+                pages.insert(leaf_at, insert)
+            }
+        }
     }
 }

@@ -11,7 +11,7 @@ use crate::cursor::Cursor;
 use crate::descend::Target;
 use crate::entry::EntryView;
 use crate::error::{BtreeError, OnPage, Result};
-use crate::node::{LeafFormat, Node, NodeBuilder, PAGE_SIZES, RECORD_OVERHEAD, Record};
+use crate::node::{LeafFormat, LeafInsert, Node, NodeBuilder, PAGE_SIZES, RECORD_OVERHEAD, Record};
 use crate::optimistic::{Copied, Walk};
 use crate::policy;
 
@@ -234,6 +234,11 @@ pub(crate) trait Pages {
     /// Makes the change that a tree record describes.
     fn apply(&mut self, at: Self::Slot, record: &Record) -> Result<()>;
 
+    /// Inserts a leaf entry.
+    fn insert(&mut self, at: Self::Slot, insert: &LeafInsert<'_>) -> Result<()> {
+        self.apply(at, &insert.to_record())
+    }
+
     /// Adds a page, for a node at `level` of a tree.
     fn add(&mut self, tree: SegmentId, level: u8) -> Result<Self::Slot>;
 }
@@ -251,6 +256,10 @@ impl Pages for MiniTransaction<'_> {
 
     fn apply(&mut self, at: PageSlot, record: &Record) -> Result<()> {
         apply(self, at, record)
+    }
+
+    fn insert(&mut self, at: PageSlot, insert: &LeafInsert<'_>) -> Result<()> {
+        Ok(self.apply_parts(at, HandlerId::BTREE, LeafInsert::KIND, &insert.parts())?)
     }
 
     fn add(&mut self, tree: SegmentId, level: u8) -> Result<PageSlot> {

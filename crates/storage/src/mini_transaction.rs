@@ -336,6 +336,20 @@ impl<'a> MiniTransaction<'a> {
     /// If the record does not fit the page or the reservation. The mini-transaction cannot be committed then,
     /// and dropping it poisons the store.
     pub fn apply(&mut self, slot: PageSlot, handler: HandlerId, kind: u8, payload: &[u8]) -> Result<()> {
+        self.apply_parts(slot, handler, kind, &[payload])
+    }
+
+    /// As [`apply`](Self::apply), with a payload that is made of parts.
+    ///
+    /// # Errors
+    /// As [`apply`](Self::apply).
+    pub fn apply_parts(
+        &mut self,
+        slot: PageSlot,
+        handler: HandlerId,
+        kind: u8,
+        payload: &[&[u8]],
+    ) -> Result<()> {
         let latched = &mut self.pages[slot.0];
         let page = latched.page;
         let Some(guard) = &mut latched.guard else {
@@ -346,16 +360,16 @@ impl<'a> MiniTransaction<'a> {
                 what: format!("change of page {page}, which was merged softly"),
             });
         }
-        let size = self.group.len() + RECORD_OVERHEAD + payload.len() + GROUP_OVERHEAD;
-        if payload.len() > MAX_PAYLOAD || !self.reservation.covers(size) {
+        let len: usize = payload.iter().map(|part| part.len()).sum();
+        let size = self.group.len() + RECORD_OVERHEAD + len + GROUP_OVERHEAD;
+        if len > MAX_PAYLOAD || !self.reservation.covers(size) {
             return Err(StorageError::Misuse {
                 what: format!("{size} log bytes needed, {} reserved", self.reservation.log_bytes()),
             });
         }
         self.changed = true;
         latched.changed = true;
-        let record = PageRecord { handler, kind, page, payload };
-        record.encode(&mut self.group);
+        let record = PageRecord::encode((handler, kind, page), payload, &mut self.group);
         self.inner.handlers.redo(&record, guard).map_err(|error| StorageError::Corrupt {
             page,
             reason: format!("record {kind} of handler {}: {error}", handler.0),

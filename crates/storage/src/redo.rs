@@ -120,13 +120,22 @@ pub(crate) struct PageRecord<'a> {
 }
 
 impl<'a> PageRecord<'a> {
-    /// Appends the record to a group. The payload is shorter than 2^24 bytes.
-    pub(crate) fn encode(&self, group: &mut Vec<u8>) {
-        group.reserve(RECORD_OVERHEAD + self.payload.len());
-        group.extend_from_slice(&[self.handler.0, self.kind]);
-        group.extend_from_slice(&self.page.0.to_le_bytes()[..6]);
-        group.extend_from_slice(&(self.payload.len() as u32).to_le_bytes()[..3]);
-        group.extend_from_slice(self.payload);
+    /// Appends a record to a group, its payload in parts; that is shorter than 2^24 bytes. Returns the record.
+    pub(crate) fn encode(
+        (handler, kind, page): (HandlerId, u8, PageNo),
+        parts: &[&[u8]],
+        group: &'a mut Vec<u8>,
+    ) -> PageRecord<'a> {
+        let len: usize = parts.iter().map(|part| part.len()).sum();
+        group.reserve(RECORD_OVERHEAD + len);
+        let mut head = [0; RECORD_OVERHEAD];
+        head[..2].copy_from_slice(&[handler.0, kind]);
+        head[2..8].copy_from_slice(&page.0.to_le_bytes()[..6]);
+        head[8..].copy_from_slice(&(len as u32).to_le_bytes()[..3]);
+        group.extend_from_slice(&head);
+        let start = group.len();
+        parts.iter().for_each(|part| group.extend_from_slice(part));
+        PageRecord { handler, kind, page, payload: &group[start..] }
     }
 
     /// Reads a record; the error says what is wrong.
@@ -191,7 +200,10 @@ mod tests {
         let mut group = Vec::new();
         let mut ends = vec![0];
         for record in &records {
-            record.encode(&mut group);
+            let (head, tail) = record.payload.split_at(record.payload.len() / 2);
+            let written =
+                PageRecord::encode((record.handler, record.kind, record.page), &[head, tail], &mut group);
+            assert_eq!(written, *record);
             ends.push(group.len());
         }
         assert_eq!(group.len(), 3 * RECORD_OVERHEAD + 3 + 70_000);

@@ -44,7 +44,7 @@ pub use layout::{
 };
 pub use merge_entries::{BufferedEntry, merge_entries};
 pub(crate) use packed::{MISCOUNTED, RUN};
-pub use record::{RECORD_OVERHEAD, Record, TreeRedo, format_version};
+pub use record::{LeafInsert, RECORD_OVERHEAD, Record, TreeRedo, format_version};
 pub use room::{has_room, room_needed};
 pub use search::{EntryAt, Search};
 pub use source::Source;

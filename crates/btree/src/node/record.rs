@@ -96,21 +96,10 @@ impl Record {
             .unwrap_or(Err(NodeFault("tree record that is too short or unknown")))
     }
 
-    /// Inserts a leaf entry.
+    /// Inserts a leaf entry, as [`LeafInsert`] does.
+    #[cfg(test)]
     pub fn leaf_insert(slot: usize, suffix: &[u8], entry: EntryView<'_>) -> Record {
-        let ts = u48_bytes(entry.commit_ts.0);
-        let suffix_len = (suffix.len() as u16).to_le_bytes();
-        Record::new(
-            LEAF_INSERT,
-            &[
-                &slot_bytes(slot),
-                &[entry.flags.0],
-                &suffix_len,
-                &ts[..timestamp_len(entry.flags)],
-                suffix,
-                entry.payload,
-            ],
-        )
+        LeafInsert::new(slot, suffix, entry).to_record()
     }
 
     /// Replaces a leaf entry; only what changed in the payload is recorded.
@@ -181,6 +170,40 @@ impl Record {
     /// Changes a child reference.
     pub fn branch_set_child(slot: usize, child: PageNo) -> Record {
         Record::new(BRANCH_SET_CHILD, &[&slot_bytes(slot), &u48_bytes(child.0)])
+    }
+}
+
+/// The record that inserts a leaf entry, in parts: most records are such.
+pub struct LeafInsert<'a> {
+    /// What precedes the suffix, and how many bytes of it count.
+    head: [u8; 11],
+    head_len: usize,
+    suffix: &'a [u8],
+    payload: &'a [u8],
+}
+
+impl<'a> LeafInsert<'a> {
+    /// What it does.
+    pub const KIND: u8 = LEAF_INSERT;
+
+    /// Inserts `entry` at position `slot`, under the leaf's prefix and `suffix`.
+    pub fn new(slot: usize, suffix: &'a [u8], entry: EntryView<'a>) -> LeafInsert<'a> {
+        let mut head = [0; 11];
+        head[..2].copy_from_slice(&slot_bytes(slot));
+        head[2] = entry.flags.0;
+        head[3..5].copy_from_slice(&(suffix.len() as u16).to_le_bytes());
+        head[5..].copy_from_slice(&u48_bytes(entry.commit_ts.0));
+        LeafInsert { head, head_len: 5 + timestamp_len(entry.flags), suffix, payload: entry.payload }
+    }
+
+    /// It as any other.
+    pub fn to_record(&self) -> Record {
+        Record::new(LEAF_INSERT, &self.parts())
+    }
+
+    /// Its payload.
+    pub fn parts(&self) -> [&[u8]; 3] {
+        [&self.head[..self.head_len], self.suffix, self.payload]
     }
 }
 

@@ -88,13 +88,14 @@ impl Binder<'_> {
         let mut bound = Vec::with_capacity(rows.len());
         let mut reads_row = false;
         for (number, row) in rows.iter().enumerate() {
+            self.context.cancel.check()?;
             if row.len() != columns.len() {
                 return Err(MysqlError::wrong_value_count(number + 1));
             }
             let mut values = Vec::with_capacity(row.len());
             for (value, &column) in row.iter().zip(columns.iter()) {
                 let value = self.new_value(&mut block, &scope, &target.table, column, value)?;
-                reads_row |= matches!(&value, NewValue::Expr(expr) if !expr.columns().is_empty());
+                reads_row |= matches!(&value, NewValue::Expr(expr) if expr.as_literal().is_none() && !expr.columns().is_empty());
                 values.push(value);
             }
             bound.push(values);
@@ -109,6 +110,9 @@ impl Binder<'_> {
         rows: &InsertRows,
         on_duplicate: &OnDuplicate,
     ) -> Result<(), MysqlError> {
+        if self.subqueries.is_empty() {
+            return Ok(());
+        }
         let values = match rows {
             InsertRows::Values(rows) => rows.as_slice(),
             InsertRows::Select(_) | InsertRows::File(_) => &[],

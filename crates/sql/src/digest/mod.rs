@@ -185,9 +185,10 @@ impl Digest {
         self.plans.lock().reset();
     }
 
-    /// Keeps a statement as a sample of those that are alike, if there is none yet.
-    pub fn show(&self, statement: impl FnOnce() -> Option<String>) {
+    /// Keeps a statement, of so many bytes at `least`, as a sample of those that are alike, if there is none yet.
+    pub fn show(&self, least: usize, statement: impl FnOnce() -> Option<String>) {
         if self.text.is_some()
+            && least <= MOST_SAMPLE
             && self.sample.get().is_none()
             && let Some(statement) = statement().filter(|statement| statement.len() <= MOST_SAMPLE)
         {

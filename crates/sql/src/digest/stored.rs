@@ -290,7 +290,7 @@ mod tests {
         for (number, schema) in [(3, Some("d")), (1, None), (7, Some("e")), (500, Some("d"))] {
             let sql = format!("SELECT '\u{e9}' AS `a\nb`, {}1", "a, ".repeat(number));
             let digest = digests.of(schema, &sql, LexMode::default());
-            digest.show(|| Some(format!("{sql} /* {} */", "x".repeat(number * 5))));
+            digest.show(0, || Some(format!("{sql} /* {} */", "x".repeat(number * 5))));
             digest.count_short(short(2), || (Duration::from_micros(number as u64), 9));
             digest.count(Executed {
                 more: 0,
@@ -383,7 +383,7 @@ mod tests {
         for number in 0..4500 {
             let sql = format!("SELECT c{number}, {} FROM t", "name, ".repeat(150));
             let digest = digests.of(None, &sql, LexMode::default());
-            digest.show(|| Some(sql.repeat(2)));
+            digest.show(0, || Some(sql.repeat(2)));
             digest.count(Executed { time: Duration::from_nanos(number), ended: 1, ..Executed::default() });
         }
         let (whole, _) = encode(&digests);

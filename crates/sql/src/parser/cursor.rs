@@ -255,6 +255,11 @@ impl<'a> Parser<'a> {
             return Err(MysqlError::nested_too_deeply(MAX_NESTING));
         }
         self.depth += 1;
+        self.go_on()
+    }
+
+    /// Whether nobody wants the statement to stop.
+    pub(super) fn go_on(&self) -> Parsed<()> {
         self.limits.cancel.map_or(Ok(()), CancelToken::check)
     }
 

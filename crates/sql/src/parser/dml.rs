@@ -1,11 +1,12 @@
 //! INSERT, REPLACE, UPDATE and DELETE.
 
 use super::ast::{
-    Assignment, Delete, Expr, Ident, Insert, InsertSource, QueryBody, RowAlias, StatementKind, TableName,
-    Update, With,
+    Assignment, Delete, Expr, ExprKind, Ident, Insert, InsertSource, Literal, QueryBody, RowAlias,
+    StatementKind, TableName, Update, With,
 };
 use super::cursor::{Parsed, Parser};
-use super::lexer::Symbol;
+use super::lexer::{Symbol, TokenKind};
+use super::literal::unquote;
 
 impl Parser<'_> {
     /// INSERT and REPLACE.
@@ -64,11 +65,14 @@ impl Parser<'_> {
         if self.at_any_word(&["VALUES", "VALUE"]) {
             let constructors = self.at_words(&["VALUES", "ROW"]);
             self.advance();
+            let mut values = 0;
             let rows = self.comma_list(|p| {
                 if constructors {
                     p.expect_word("ROW")?;
                 }
-                p.insert_row()
+                let row = p.insert_row(values)?;
+                values = row.len();
+                Ok(row)
             })?;
             return Ok((columns, InsertSource::Values(rows)));
         }
@@ -89,14 +93,45 @@ impl Parser<'_> {
         Ok(columns)
     }
 
-    fn insert_row(&mut self) -> Parsed<Vec<Expr>> {
+    /// A row, of `values` values like the one before.
+    fn insert_row(&mut self, values: usize) -> Parsed<Vec<Expr>> {
         self.expect_symbol(Symbol::LeftParen)?;
-        let mut row = Vec::new();
-        if !self.at_symbol(Symbol::RightParen) {
-            row = self.expressions()?;
+        let mut row = Vec::with_capacity(values);
+        if self.accept_symbol(Symbol::RightParen) {
+            return Ok(row);
+        }
+        loop {
+            row.push(match self.plain_literal() {
+                Some(literal) => literal,
+                None => self.expression()?,
+            });
+            if !self.accept_symbol(Symbol::Comma) {
+                break;
+            }
         }
         self.expect_symbol(Symbol::RightParen)?;
+        self.go_on()?;
         Ok(row)
+    }
+
+    /// A number or string that is all of a value, as most are; nothing is taken if it is not.
+    fn plain_literal(&mut self) -> Option<Expr> {
+        if !self.is_symbol_at(1, Symbol::Comma) && !self.is_symbol_at(1, Symbol::RightParen) {
+            return None;
+        }
+        let token = self.token(0);
+        let text = self.text(token);
+        let literal = match token.kind {
+            TokenKind::Integer => Literal::Integer(text.parse().ok()?),
+            TokenKind::Decimal => Literal::Decimal(text.to_owned()),
+            TokenKind::String => {
+                let value = unquote(text, self.mode);
+                Literal::String { first_part: value.len(), value, charset: None }
+            }
+            _ => return None,
+        };
+        self.advance();
+        Some(Expr { kind: ExprKind::Literal(literal), span: token.span })
     }
 
     pub(super) fn assignment(&mut self) -> Parsed<Assignment> {

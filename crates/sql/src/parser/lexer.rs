@@ -124,6 +124,7 @@ pub fn tokenize(sql: &str, mode: LexMode) -> Vec<Token> {
 }
 
 /// Reads one token after the other.
+#[derive(Clone, Copy)]
 pub(super) struct Lexer<'a> {
     sql: &'a str,
     bytes: &'a [u8],
@@ -277,18 +278,16 @@ impl<'a> Lexer<'a> {
         let escapes = quote != b'`' && kind != TokenKind::QuotedIdent && !self.mode.no_backslash_escapes;
         let mut at = self.position + prefix + 1;
         loop {
-            match self.bytes.get(at) {
-                None => return self.rest_is_invalid(),
-                Some(b'\\') if escapes => at += 2,
-                Some(&b) if b == quote => {
-                    if self.bytes.get(at + 1) != Some(&quote) {
-                        self.position = at + 1;
-                        return kind;
-                    }
-                    at += 2;
-                }
-                Some(_) => at += 1,
+            let rest = self.bytes.get(at..).unwrap_or(&[]);
+            let found =
+                if escapes { memchr::memchr2(quote, b'\\', rest) } else { memchr::memchr(quote, rest) };
+            let Some(found) = found else { return self.rest_is_invalid() };
+            at += found;
+            if self.bytes.get(at) == Some(&quote) && self.bytes.get(at + 1) != Some(&quote) {
+                self.position = at + 1;
+                return kind;
             }
+            at += 2;
         }
     }
 

@@ -10,6 +10,11 @@ pub fn unquote(source: &str, mode: LexMode) -> String {
     let mut chars = source.chars();
     let Some(quote) = chars.next() else { return String::new() };
     let escapes = quote != '`' && !(quote == '"' && mode.ansi_quotes) && !mode.no_backslash_escapes;
+    let within = source.get(1..source.len() - 1).filter(|_| source.len() > 1 && source.ends_with(quote));
+    let is_special = |byte: u8| char::from(byte) == quote || (escapes && byte == b'\\');
+    if let Some(plain) = within.filter(|within| !within.bytes().any(is_special)) {
+        return plain.to_owned();
+    }
     let mut value = String::with_capacity(source.len());
     while let Some(c) = chars.next() {
         if c == quote {
@@ -83,6 +88,8 @@ mod tests {
         assert_eq!(unquote(r"`a``b\n`", mode), r"a`b\n");
         let plain = LexMode { no_backslash_escapes: true, ..mode };
         assert_eq!(unquote(r"'a\n'", plain), r"a\n");
+        assert_eq!((unquote("''", mode), unquote("'é'", mode)), (String::new(), "é".to_owned()));
+        assert_eq!(unquote("'", mode), "");
     }
 
     #[test]

@@ -2,7 +2,11 @@
 //!
 //! Tokens are separated by one blank; a literal or parameter is a `?`. A list of values is `...`, as is one of rows of them.
 
-use super::lexer::{LexMode, Lexer, TokenKind};
+use super::lexer::{LexMode, Lexer, Symbol, TokenKind};
+
+/// A row of several values, and of one.
+const MANY: &str = " ( ... )";
+const ONE: &str = " ( ? )";
 
 /// The text of `sql` in that form, cut after `most` bytes or so.
 pub fn normalized(sql: &str, mode: LexMode, most: usize) -> String {
@@ -13,11 +17,7 @@ pub fn normalized(sql: &str, mode: LexMode, most: usize) -> String {
         let source = token.span.text(sql);
         match token.kind {
             TokenKind::End | TokenKind::Invalid => return text,
-            TokenKind::Integer
-            | TokenKind::Decimal
-            | TokenKind::Float
-            | TokenKind::String
-            | TokenKind::Parameter => {
+            kind if is_value(kind) => {
                 match text
                     .strip_suffix(" ,")
                     .filter(|before| before.ends_with(" ?") || before.ends_with(" ..."))
@@ -35,7 +35,7 @@ pub fn normalized(sql: &str, mode: LexMode, most: usize) -> String {
             _ => push(&mut text, source),
         }
         // One more row of a list of rows.
-        for row in [" ( ... )", " ( ? )"] {
+        for row in [MANY, ONE] {
             if !text.ends_with(row) {
                 continue;
             }
@@ -44,6 +44,7 @@ pub fn normalized(sql: &str, mode: LexMode, most: usize) -> String {
                 text.truncate(text.len() - rows.len());
                 text.push_str(row);
             }
+            skip_rows(&mut lexer, row == MANY);
         }
         if text.len() > most {
             let cut = (0..=most).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
@@ -51,6 +52,38 @@ pub fn normalized(sql: &str, mode: LexMode, most: usize) -> String {
             return text;
         }
     }
+}
+
+/// Passes over the rows that follow a row of `many` values or of one, and are like it. They leave no trace in the text.
+fn skip_rows(lexer: &mut Lexer<'_>, many: bool) {
+    loop {
+        let mut ahead = *lexer;
+        let mut is_next = |symbol| ahead.next_token().kind == TokenKind::Symbol(symbol);
+        if !is_next(Symbol::Comma) || !is_next(Symbol::LeftParen) {
+            return;
+        }
+        let mut values = 0;
+        loop {
+            if !is_value(ahead.next_token().kind) {
+                return;
+            }
+            values += 1;
+            match ahead.next_token().kind {
+                TokenKind::Symbol(Symbol::Comma) => {}
+                TokenKind::Symbol(Symbol::RightParen) => break,
+                _ => return,
+            }
+        }
+        if (values > 1) != many {
+            return;
+        }
+        *lexer = ahead;
+    }
+}
+
+fn is_value(kind: TokenKind) -> bool {
+    use TokenKind::{Decimal, Float, Integer, Parameter, String};
+    matches!(kind, Integer | Decimal | Float | String | Parameter)
 }
 
 fn push(text: &mut String, token: &str) {
@@ -72,6 +105,12 @@ mod tests {
         assert_eq!(normal("a IN (1, 2.5, 'x')"), "a IN ( ... )");
         assert_eq!(normal("VALUES (1, 'a'), (2, 'b'), (3, ?)"), "VALUES ( ... )");
         assert_eq!(normal("VALUES (1), (2)"), "VALUES ( ? )");
+        assert_eq!(
+            normal("VALUES (1, 2), (3, -4), (5, 6), (7)"),
+            "VALUES ( ... ) , ( ? , - ? ) , ( ... ) , ( ? )"
+        );
+        assert_eq!(normal("VALUES (1, 2), (3, 4), (5, 6) AS n"), "VALUES ( ... ) AS n");
+        assert_eq!(normal("VALUES (1), (2), (3, 4), (5"), "VALUES ( ? ) , ( ... ) , ( ?");
         assert_eq!(normal(&"a".repeat(100)).len(), 80);
     }
 }

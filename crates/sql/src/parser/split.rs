@@ -8,6 +8,10 @@ use super::lexer::{LexMode, Lexer, Symbol, TokenKind};
 pub fn split_statements(sql: &str, mode: LexMode) -> Vec<&str> {
     let mut statements = Vec::new();
     let mut lexer = Lexer::new(sql, mode);
+    if memchr::memchr(b';', sql.as_bytes()).is_none() {
+        let is_any = lexer.next_token().kind != TokenKind::End;
+        return if is_any { vec![sql.trim()] } else { statements };
+    }
     let (mut start, mut has_tokens) = (0, false);
     loop {
         let token = lexer.next_token();
@@ -57,5 +61,7 @@ mod tests {
             ["SELECT 1", "SELECT 'a; b"]
         );
         assert!(split_statements(" ; -- x\n;", LexMode::default()).is_empty());
+        assert!(split_statements(" /* x */ ", LexMode::default()).is_empty());
+        assert_eq!(split_statements(" SELECT 1\n", LexMode::default()), ["SELECT 1"]);
     }
 }

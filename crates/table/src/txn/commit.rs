@@ -253,7 +253,7 @@ impl CommitPlan {
 
     /// Puts the operations in the order of trees and keys: neighbours on a page follow each other.
     fn sort(&mut self) {
-        if self.ops.len() <= SMALL_COMMIT {
+        if self.ops.len() <= room::SMALL_COMMIT {
             self.ops.sort_by(|a, b| (a.tree(), a.key()).cmp(&(b.tree(), b.key())));
             return;
         }

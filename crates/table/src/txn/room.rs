@@ -46,7 +46,7 @@ pub(super) fn find<T>(
 }
 
 /// Operations on a tree up to which each one's worst case is reserved.
-const SMALL_COMMIT: usize = 16;
+pub(super) const SMALL_COMMIT: usize = 16;
 
 /// Pages and log bytes.
 #[derive(Clone, Copy, Default)]
