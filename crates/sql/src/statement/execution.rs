@@ -62,7 +62,10 @@ impl Execution {
 
     /// Makes it ready for another run of its statement, with other parameters.
     pub(crate) fn renew(&mut self, session: &Session, parameters: &[Value]) {
-        self.parameters = parameters.into();
+        match Arc::get_mut(&mut self.parameters) {
+            Some(own) if own.len() == parameters.len() => own.clone_from_slice(parameters),
+            _ => self.parameters = parameters.into(),
+        }
         self.now = session.now();
         self.state = CallState::default();
     }

@@ -83,7 +83,10 @@ impl RowEntries {
             return Ok(Entry { key: key.to_vec(), payload: payload.to_vec() });
         }
         let clustered = &table.clustered().format;
-        for &column in &index.key_columns {
+        // The row's key as it is ends most entries: it need not be read.
+        let ends_with_key = matches!(index.locator, LocatorMap::Rest) && index.format.is_bare();
+        let parts = if ends_with_key { index.parts.len() } else { usize::MAX };
+        for &column in index.key_columns.iter().take(parts) {
             if let (Some(value), Some(is_read @ false)) =
                 (self.row.get_mut(column), self.is_read.get_mut(column))
             {
@@ -94,7 +97,10 @@ impl RowEntries {
         let hidden = if index.hidden_row_id { Some(Value::UInt(row_id_of(key)?)) } else { None };
         // Most are the row's key and one number more.
         let mut entry = Entry { key: Vec::with_capacity(key.len() + 12), payload: Vec::new() };
-        index.format.encode_key(&self.row, hidden.as_slice(), &mut entry.key)?;
+        index.format.encode_key_beginning(&self.row, hidden.as_slice(), parts, &mut entry.key)?;
+        if ends_with_key {
+            entry.key.extend_from_slice(key);
+        }
         index.format.encode_payload(&self.row, &mut entry.payload)?;
         Ok(entry)
     }

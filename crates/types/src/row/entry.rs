@@ -235,9 +235,20 @@ impl EntryFormat {
     /// Appends the key of a table row (one value per table column). `hidden`: the values of the parts that are no
     /// column, in order.
     pub fn encode_key(&self, row: &[Value], hidden: &[Value], out: &mut Vec<u8>) -> Result<(), CodecError> {
+        self.encode_key_beginning(row, hidden, usize::MAX, out)
+    }
+
+    /// As [`encode_key`](Self::encode_key), the first `parts` parts of it.
+    pub fn encode_key_beginning(
+        &self,
+        row: &[Value],
+        hidden: &[Value],
+        parts: usize,
+        out: &mut Vec<u8>,
+    ) -> Result<(), CodecError> {
         let start = out.len();
         let mut hidden = hidden.iter();
-        for (part, column) in self.key.iter().zip(&self.key_columns) {
+        for (part, column) in self.key.iter().zip(&self.key_columns).take(parts) {
             let value = match column {
                 Some(column) => row.get(*column),
                 None => hidden.next(),
@@ -286,7 +297,7 @@ impl EntryFormat {
     }
 
     /// Whether payloads are empty: a secondary index whose key restores all its columns.
-    fn is_bare(&self) -> bool {
+    pub fn is_bare(&self) -> bool {
         self.layouts.current.is_none() && self.stored.is_empty()
     }
 
