@@ -3,7 +3,7 @@
 use super::control::BuildControl;
 use super::source::TreeSource;
 use super::table_builder::TableBuilder;
-use crate::catalog::{TableDef, TableId};
+use crate::catalog::TableDef;
 use crate::ddl::CatalogChange;
 use crate::engine::Engine;
 use crate::error::{Result, TableError};
@@ -67,11 +67,6 @@ impl Engine {
         control: &BuildControl,
     ) -> Result<TableLoader> {
         Ok(TableLoader { is_locked: true, ..self.bulk_load(table, control)? })
-    }
-
-    /// The next AUTO_INCREMENT number is again `next`: what was given out since then was not used, and nobody else has asked.
-    pub fn take_back_auto_increment(&self, table: TableId, next: u64) {
-        self.counters.take_back_auto_increment(table, next);
     }
 
     /// Whether no row of `table` is committed, as far as a look at a few leaves can tell.
@@ -207,6 +202,15 @@ impl TableLoader {
         drop(closed);
         engine.purge()?;
         Ok(LoadOutcome { rows })
+    }
+
+    /// Whether rows that were added are in each other's way: their trees are built, and dropped.
+    ///
+    /// # Errors
+    /// As [`finish`](Self::finish).
+    pub fn check(mut self) -> Result<()> {
+        let engine = self.engine.clone();
+        self.stored.values_mut().try_for_each(|stored| stored.finish(&engine, None).map(drop))
     }
 
     /// The table, if it is defined as when the load began.

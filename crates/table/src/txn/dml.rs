@@ -4,7 +4,7 @@ use super::Transaction;
 use super::locking::conflict;
 use super::unique::{Probe, check_clustered};
 use super::write_set::{NOW, State};
-use crate::catalog::{IndexDef, TableDef};
+use crate::catalog::{IndexDef, TableDef, TableId};
 use crate::engine::Engine;
 use crate::error::{Result, TableError};
 use crate::index::entry::{Entry, duplicate_entry, entry_of_row, row_id_of};
@@ -38,7 +38,7 @@ impl Transaction {
         let asks = |value: &Value| asks_for_number(value, self.zero_is_number);
         if table.auto_increment_column().and_then(|column| row.get(column)).is_some_and(asks) {
             filled = row.to_vec();
-            auto_increment = self.fill_auto_increment(table, &mut filled);
+            auto_increment = self.fill_auto_increment(table, &mut filled, &mut None);
             row = &filled;
         }
         let home = Home::of_row(table, row)?;
@@ -64,14 +64,34 @@ impl Transaction {
     }
 
     /// Puts a new number in the AUTO_INCREMENT column of a row that is to be inserted, if NULL or 0 there asks for one, and
-    /// returns it. For those who may have to try to insert the row more than once.
-    pub fn fill_auto_increment(&mut self, table: &Arc<TableDef>, row: &mut [Value]) -> Option<u64> {
+    /// returns it. For those who may have to try to insert the row more than once. `unused` is a number that a row before got which was left out; it
+    /// is given again, unless the row has one that is no smaller.
+    pub fn fill_auto_increment(
+        &mut self,
+        table: &Arc<TableDef>,
+        row: &mut [Value],
+        unused: &mut Option<u64>,
+    ) -> Option<u64> {
         let column = table.auto_increment_column()?;
-        let slot = row.get_mut(column).filter(|value| asks_for_number(value, self.zero_is_number))?;
-        let (value, number) = new_auto_increment(&self.engine, table, column);
+        let slot = row.get_mut(column)?;
+        if !asks_for_number(slot, self.zero_is_number) {
+            let own = slot.as_integer().and_then(|own| u64::try_from(own).ok());
+            *unused = unused.filter(|unused| own.is_none_or(|own| own < *unused));
+            return None;
+        }
+        let (value, number) = match (unused.take(), table.columns.get(column)) {
+            (Some(number), Some(column)) => (auto_increment_value(&column.ty, number), number),
+            _ => new_auto_increment(&self.engine, table, column),
+        };
         *slot = value;
         self.writes.write().note_auto_increment(table, number);
         Some(number)
+    }
+
+    /// The next AUTO_INCREMENT number of `table` is again `next`: what this transaction was given since then it has not used, and nobody else has asked.
+    pub fn take_back_auto_increment(&mut self, table: TableId, next: u64) {
+        self.engine.counters.take_back_auto_increment(table, next);
+        self.writes.write().take_back_auto_increment(table, next);
     }
 
     /// Locks the row with clustered key `locator`, read as `old`, and replaces it by `new`. Returns the row's locator from

@@ -15,6 +15,7 @@ use leafline_table::{
     Excluding, IndexDef, MetadataMode, Partitioning, StatementMark, TableDef, TableError, TableLoader,
     Transaction,
 };
+use leafline_types::error::errno;
 use leafline_types::{MysqlError, Stage, Value};
 use std::sync::Arc;
 
@@ -130,8 +131,32 @@ impl Bulk {
         matches!(self, Bulk::Loading(_))
     }
 
+    /// The error of a statement that this error of a row ends: that of a row before which is in the way of another, if there is one, as that
+    /// would have ended it where rows are written one by one.
+    pub(super) fn first_error(
+        self,
+        error: MysqlError,
+        insert: &BoundInsert,
+        session: &mut Session,
+    ) -> MysqlError {
+        let Bulk::Loading(loading) = self else { return error };
+        let is_of_row = session.cancel.check().is_ok() && error.code != errno::ER_DISK_FULL;
+        if allows_duplicates(insert) || !is_of_row {
+            return error;
+        }
+        match loading.loader.check() {
+            Err(duplicate @ TableError::DuplicateEntry { .. }) => of_table(duplicate, session),
+            _ => error,
+        }
+    }
+
     /// All rows were given. False if some of them are in each other's way and the statement is to begin again.
-    pub(super) fn finish(self, insert: &BoundInsert, session: &mut Session) -> Result<bool, MysqlError> {
+    pub(super) fn finish(
+        self,
+        insert: &BoundInsert,
+        session: &mut Session,
+        transaction: &mut Transaction,
+    ) -> Result<bool, MysqlError> {
         let loading = match self {
             Bulk::Off | Bulk::Watching(_) => return Ok(true),
             Bulk::Loading(loading) => loading,
@@ -145,7 +170,7 @@ impl Bulk {
             }
             Err(TableError::DuplicateEntry { .. }) if allows_duplicates(insert) => {
                 // Nobody else has asked for numbers.
-                session.instance.engine().take_back_auto_increment(insert.table.id, next_number);
+                transaction.take_back_auto_increment(insert.table.id, next_number);
                 Ok(false)
             }
             Err(error) => Err(of_table(error, session)),

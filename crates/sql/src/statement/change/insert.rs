@@ -49,8 +49,10 @@ pub(in crate::statement) fn insert(
     let begins_again = bulk.may_begin_again(insert);
     let mut run = Run::new(insert, bulk, &execution, session)?;
     if !begins_again {
-        run.give_rows((plan, input), &mut execution, session, transaction)?;
-        run.bulk.finish(insert, session)?;
+        if let Err(error) = run.give_rows((plan, input), &mut execution, session, transaction) {
+            return Err(run.bulk.first_error(error, insert, session));
+        }
+        run.bulk.finish(insert, session, transaction)?;
         return Ok(run.counts.done(insert, session));
     }
     let engine = session.instance.engine().clone();
@@ -59,7 +61,7 @@ pub(in crate::statement) fn insert(
     }
     let (warnings, mark) = (session.warnings.clone(), transaction.savepoint());
     run.give_rows((plan, input.as_mut().map(Given::again)), &mut execution, session, transaction)?;
-    if run.bulk.finish(insert, session)? {
+    if run.bulk.finish(insert, session, transaction)? {
         return Ok(run.counts.done(insert, session));
     }
     // Once more, row by row.
@@ -108,6 +110,8 @@ pub(in crate::statement) struct Run<'a> {
     others: Vec<Value>,
     pub(super) counts: Counts,
     bulk: Bulk,
+    /// An AUTO_INCREMENT number of a row that was left out, for the next one.
+    unused: Option<u64>,
 }
 
 /// What an INSERT has done.
@@ -161,6 +165,7 @@ impl<'a> Run<'a> {
             others: Vec::new(),
             counts: Counts::default(),
             bulk,
+            unused: None,
         })
     }
 
@@ -181,7 +186,7 @@ impl<'a> Run<'a> {
         session: &mut Session,
         transaction: &mut Transaction,
     ) -> Result<Done, MysqlError> {
-        self.counts = Counts::default();
+        (self.counts, self.unused) = (Counts::default(), None);
         self.give_rows((None, None), execution, session, transaction)?;
         Ok(std::mem::take(&mut self.counts).done(self.insert, session))
     }
@@ -359,7 +364,9 @@ impl<'a> Run<'a> {
         if !matches!(self.insert.rows, InsertRows::File(_)) {
             session.entry.progress.add(1);
         }
-        let generated = transaction.fill_auto_increment(self.table, &mut self.row);
+        let generated = transaction.fill_auto_increment(self.table, &mut self.row, &mut self.unused);
+        // Until it is stored.
+        self.unused = self.unused.or(generated);
         if self.bulk.takes_rows() {
             let mark = transaction.savepoint();
             let result = self.insert.foreign.inserted(self.table, &self.row, transaction);
@@ -371,6 +378,7 @@ impl<'a> Run<'a> {
                     }
                     taken => taken?,
                 }
+                self.unused = self.unused.filter(|_| generated.is_none());
                 self.counts.inserted += 1;
                 self.counts.first_generated = self.counts.first_generated.or(generated);
                 self.counts.note_number(self.table, &self.row);
@@ -386,6 +394,7 @@ impl<'a> Run<'a> {
                     if !ignoring(result, self.insert.ignore, mark, session, transaction)? {
                         return Ok(());
                     }
+                    self.unused = self.unused.filter(|_| generated.is_none());
                     self.counts.inserted += 1;
                     self.counts.first_generated = self.counts.first_generated.or(generated);
                     self.counts.note_number(self.table, &self.row);
@@ -409,7 +418,10 @@ impl<'a> Run<'a> {
                 }
                 OnDuplicate::Fail => return Err(error),
                 OnDuplicate::Replace => {
-                    self.replace(&index, &locator, &mut Changes { execution, session, transaction })?
+                    let changes = &mut Changes { execution, session, transaction };
+                    let stored = self.replace(&index, &locator, changes)?;
+                    self.unused = self.unused.filter(|_| !stored || generated.is_none());
+                    stored
                 }
                 OnDuplicate::Update(assignments) => {
                     self.update(assignments, &locator, execution, session, transaction)?

@@ -314,6 +314,13 @@ impl WriteSet {
         writes.next_auto_increment = writes.next_auto_increment.max(value.saturating_add(1));
     }
 
+    /// No value from `next` on was used.
+    pub(crate) fn take_back_auto_increment(&mut self, table: TableId, next: u64) {
+        if let Some(writes) = self.tables.get_mut(&table) {
+            writes.next_auto_increment = writes.next_auto_increment.min(next);
+        }
+    }
+
     /// The tables written, as they were defined at the first write.
     pub(crate) fn tables(&self) -> impl Iterator<Item = &Arc<TableDef>> {
         self.tables.values().map(|writes| &writes.table)
