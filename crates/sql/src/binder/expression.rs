@@ -333,7 +333,24 @@ impl ExpressionBinder<'_, '_, '_> {
             }
         }
         self.put_values_beside_times(&mut bound);
+        self.note_beside_numbers(&bound);
         Ok(bound)
+    }
+
+    /// Notes parameters that are compared with a column of numbers: the first of several operands with any other.
+    fn note_beside_numbers(&mut self, operands: &[Expr]) {
+        let reads = |e: &Expr| e.as_column().is_some() && build::reads_text_as_number(&e.ty.sql);
+        let mut note = |column: &Expr, other: &Expr| {
+            if let (true, expr::ExprKind::Parameter(number)) = (reads(column), &other.kind) {
+                self.binder.beside_numbers.push(*number);
+            }
+        };
+        if let [left, right] = operands {
+            note(right, left);
+        }
+        if let Some((first, others)) = operands.split_first() {
+            others.iter().for_each(|other| note(first, other));
+        }
     }
 
     /// Beside days and times a number is what it would be as a literal, and so is a text beside years, and one that is no date or
@@ -389,6 +406,7 @@ impl ExpressionBinder<'_, '_, '_> {
             operands.push(value?);
         }
         self.put_values_beside_times(&mut operands);
+        self.note_beside_numbers(&operands);
         let needle = operands.remove(0);
         build::in_list(needle, operands, negated)
     }
@@ -439,6 +457,9 @@ impl ExpressionBinder<'_, '_, '_> {
                     None if operand.is_some() => document_as_text(self.bind(when)?)?,
                     None => self.bind(when)?,
                 };
+                if let Some(operand) = &operand {
+                    self.note_beside_numbers(&[operand.clone(), when.clone()]);
+                }
                 Ok((when, self.bind(then)?))
             })
             .collect::<Result<Vec<_>, MysqlError>>()?;

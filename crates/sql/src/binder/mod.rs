@@ -210,8 +210,17 @@ pub fn bind_kind(
         _ => return Err(MysqlError::internal("only SELECT, INSERT, UPDATE and DELETE are bound")),
     };
     binder.unresolved_hints();
-    let Binder { warnings, reads_variables, beside_times, subqueries, views, .. } = binder;
-    Ok(BoundStatement { kind, parameters, warnings, reads_variables, beside_times, subqueries, views })
+    let Binder { warnings, reads_variables, beside_times, beside_numbers, subqueries, views, .. } = binder;
+    Ok(BoundStatement {
+        kind,
+        parameters,
+        warnings,
+        reads_variables,
+        beside_times,
+        beside_numbers,
+        subqueries,
+        views,
+    })
 }
 
 /// Binds an expression that stands alone, without tables: SET, DO, KILL, EXECUTE.
@@ -263,6 +272,7 @@ struct Binder<'a> {
     warnings: Vec<MysqlError>,
     reads_variables: bool,
     beside_times: Vec<(usize, SqlType)>,
+    beside_numbers: Vec<usize>,
     assigns_variables: bool,
     /// The variables among the fields of a LOAD DATA, with the columns that stand for them and their type.
     row_variables: Vec<(String, usize, ExprType)>,
@@ -309,6 +319,7 @@ impl<'a> Binder<'a> {
             warnings: Vec::new(),
             reads_variables: false,
             beside_times: Vec::new(),
+            beside_numbers: Vec::new(),
             assigns_variables,
             row_variables: Vec::new(),
             enclosing: Vec::new(),

@@ -60,6 +60,8 @@ pub struct BoundStatement {
     pub reads_variables: bool,
     /// Parameters that are compared with dates or times, and the types of these: it is bound for values that can be.
     pub beside_times: Vec<(usize, SqlType)>,
+    /// Parameters that are compared with columns of numbers: a text of digits is the number there.
+    pub beside_numbers: Vec<usize>,
     /// The subqueries of its expressions, by their numbers.
     pub subqueries: Vec<BoundSubquery>,
     /// The views it names, by database and name.

@@ -39,6 +39,7 @@ pub(crate) mod load_values;
 mod maintenance;
 mod metadata;
 mod own_objects;
+mod parameters;
 #[cfg(test)]
 mod partition_cuts;
 mod partition_maintenance;

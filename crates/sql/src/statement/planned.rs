@@ -5,6 +5,7 @@ use super::evaluate;
 use super::execution::Execution;
 use super::explained::How;
 use super::limits::{limit_by_setting, window_of};
+use super::parameters::{Parameters, with_numbers};
 use super::short_read::ShortWay;
 use crate::accounts::authorize;
 use crate::binder;
@@ -25,9 +26,9 @@ use crate::session::{OptimizerTrace, Outcome, RowStream, Session, Supposed, Tabl
 use leafline_access::{Judged, Planner};
 use leafline_table::{Catalog, TableId};
 use leafline_types::error::errno;
-use leafline_types::expr::build;
-use leafline_types::{ExprType, MysqlError, SqlType, Value};
+use leafline_types::{ExprType, MysqlError, Value};
 use parking_lot::{Mutex, MutexGuard};
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
@@ -39,12 +40,10 @@ pub(crate) struct Planned {
     pub(super) parts: Arc<PlanParts>,
     /// Warnings that binding gave, raised again at each execution.
     warnings: Vec<MysqlError>,
-    /// The types that the parameters were taken to have.
-    parameter_types: Vec<ExprType>,
+    /// What its parameters were taken to be.
+    parameters: Parameters,
     /// The values of variables are in the plan.
     reads_variables: bool,
-    /// Its parameters that are compared with dates or times, and the types of these.
-    beside_times: Vec<(usize, SqlType)>,
     /// The version of the definitions.
     catalog_version: u64,
     /// The version of the session's own tables.
@@ -308,13 +307,12 @@ impl Planned {
 
     /// Whether these values are of the types that its parameters were taken to have.
     pub(super) fn takes(&self, session: &Session, parameters: &[Value]) -> bool {
-        let collation = session.settings.collation;
-        let is_of = |value: &Value, ty: &ExprType| evaluate::parameter_type(value, collation) == *ty;
-        parameters.len() == self.parameter_types.len()
-            && parameters.iter().zip(&self.parameter_types).all(|(value, ty)| is_of(value, ty))
-            && self.beside_times.iter().all(|(number, time)| {
-                parameters.get(*number).is_none_or(|value| build::is_comparable(value, time))
-            })
+        self.parameters.are(parameters, session.settings.collation)
+    }
+
+    /// The parameters as it takes them: texts of digits that are compared with columns of numbers are these numbers, as literals are.
+    pub(crate) fn taken<'v>(&self, parameters: &'v [Value]) -> Cow<'v, [Value]> {
+        with_numbers(parameters, &self.parameters.beside_numbers)
     }
 
     /// Whether it is worth keeping.
@@ -399,10 +397,14 @@ impl Session {
             mut warnings,
             reads_variables,
             beside_times,
+            beside_numbers,
             subqueries,
             views,
             ..
         } = bound;
+        if let Some(Cow::Owned(numbers)) = parameters.map(|values| with_numbers(values, &beside_numbers)) {
+            return self.plan_statement(statement, sql, Some(&numbers));
+        }
         warnings.extend_from_slice(&statement.hints.warnings);
         self.refuse_system_table(&mut bound)?;
         let explainable = self.check_explained(how.is_some(), (&bound, &subqueries, &views))?;
@@ -434,9 +436,8 @@ impl Session {
             work: Arc::new(work.for_statement(kind, how)?),
             parts: Arc::new(parts),
             warnings,
-            parameter_types: types,
+            parameters: Parameters { types, beside_times, beside_numbers },
             reads_variables,
-            beside_times,
             catalog_version: catalog.version(),
             own_tables: self.own_tables_version(),
             access_version: self.access.version(),
@@ -537,6 +538,7 @@ impl Session {
         planned: &Planned,
         parameters: &[Value],
     ) -> Result<Option<Outcome>, MysqlError> {
+        let parameters = &*planned.taken(parameters);
         if !planned.is_held(self, parameters)? {
             return Ok(None);
         }
@@ -581,6 +583,7 @@ impl Session {
         planned: &Planned,
         parameters: &[Value],
     ) -> Result<Outcome, MysqlError> {
+        let parameters = &*planned.taken(parameters);
         if planned.work.runs_query() {
             self.limit_time(planned.time_limit(&self.settings));
         }

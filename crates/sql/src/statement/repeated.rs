@@ -38,15 +38,17 @@ impl Session {
     ) -> Result<(), MysqlError> {
         let mut left = all.iter();
         let Some(first) = all.first() else { return Ok(()) };
-        if !planned.is_held(self, first)? {
+        if !planned.is_held(self, &planned.taken(first))? {
             return Ok(());
         }
         self.begin_planned(planned);
         let mut work: Option<(Execution, Repeating<'_>)> = None;
         self.write_each(|session, transaction| {
-            let Some(values) = left.next().filter(|values| planned.takes(session, values)) else {
+            let values = left.next().map(|values| planned.taken(values));
+            let Some(values) = values.filter(|values| planned.takes(session, values)) else {
                 return Ok(false);
             };
+            let values = &*values;
             session.warnings.clear();
             session.told_insert_id = None;
             let (execution, repeating) = match &mut work {

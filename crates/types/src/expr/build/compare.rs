@@ -116,6 +116,19 @@ pub fn is_comparable(value: &Value, other: &SqlType) -> bool {
     !matches!(value, Value::String(_)) || adapted(&literal(value.clone()), plain, false).is_ok()
 }
 
+/// The number that a text of digits is beside a column of numbers.
+pub fn number_of_text(value: &Value) -> Option<Value> {
+    match value {
+        Value::String(text) => Decimal::parse(text).map(narrowest),
+        _ => None,
+    }
+}
+
+/// Whether a text constant beside a column of that type is read as the number that it is.
+pub fn reads_text_as_number(column: &SqlType) -> bool {
+    *column != SqlType::Year && (column.is_integer() || is_decimal(column))
+}
+
 /// The literal that `operand` becomes when it is compared with something of type `other`, if it becomes another.
 pub(super) fn adapted(
     operand: &Expr,
@@ -160,8 +173,8 @@ pub(super) fn adapted(
         Value::Int(number @ 1..=99) if other_is_column && *other == SqlType::Year => {
             Ok(compared_year((*number).into()).map(|year| literal(Value::UInt(year))))
         }
-        Value::String(text) if other_is_column && (other.is_integer() || is_decimal(other)) => {
-            Ok(Decimal::parse(text).map(|d| literal(narrowest(d))))
+        value @ Value::String(_) if other_is_column && reads_text_as_number(other) => {
+            Ok(number_of_text(value).map(literal))
         }
         // MySQL compares a BIGINT column as an integer with constants that are integers.
         Value::Double(number) if other_is_column && matches!(other, SqlType::BigInt { .. }) => {

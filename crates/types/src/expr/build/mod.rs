@@ -35,7 +35,9 @@ pub use call::{
     get_format, interval_of, invert_bits, json_truth, member_of, read_variable, timestamp_diff, trim,
 };
 pub use cast::{CastTarget, cast, collate};
-pub use compare::{between, compare, in_list, is_comparable, join_keys, like, retype};
+pub use compare::{
+    between, compare, in_list, is_comparable, join_keys, like, number_of_text, reads_text_as_number, retype,
+};
 pub use control::{case, conformed};
 pub use json::{JsonResponse, json_value};
 pub use logic::{and, is_null, is_truth, not, or, xor};
