@@ -116,7 +116,11 @@ fn a_served_database_is_backed_up_and_restored_and_so_is_one_that_nobody_has_ope
         made.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     });
     assert!(fails(&["backup", &data, &of("full")]).contains("1086") || Path::new(&of("full")).exists());
+    let inside = format!("{data}/inside");
+    assert!(fails(&["backup", &data, &inside]).contains("1210"));
     assert!(server.terminate());
+    assert!(fails(&["backup", &data, &inside]).contains("within the database's own"));
+    assert!(!Path::new(&inside).exists());
     let last = now();
     succeeds(&["backup", &data, &of("last"), "--incremental-from", &of("next")]);
     for backup in ["full", "next", "last"] {
@@ -126,6 +130,18 @@ fn a_served_database_is_backed_up_and_restored_and_so_is_one_that_nobody_has_ope
     assert!(fails(&["restore", &of("full"), &of("last"), &of("wrong")]).contains("does not follow"));
     assert!(fails(&["restore", &of("full"), &data]).contains("is there already"));
     succeeds(&["restore", &of("full"), &of("next"), &of("one"), "--check"]);
+    // What a restore leaves that is killed early is told, and is in the way of none.
+    let broken_off = of("two");
+    for name in ["", "wal"] {
+        std::fs::create_dir(Path::new(&broken_off).join(name)).expect("a directory");
+    }
+    for name in ["restoring", "data", "lock", "wal/new"] {
+        std::fs::write(Path::new(&broken_off).join(name), [0; 4096]).expect("a file");
+    }
+    for verb in ["check", "repair"] {
+        assert!(fails(&[verb, &broken_off]).contains("was not completed"), "{verb}");
+    }
+    assert!(fails(&["backup", &broken_off, &of("wrong")]).contains("was not completed"));
     succeeds(&["restore", &of("full"), &of("next"), &of("last"), &of("two")]);
     for (restored, least, most) in [("one", &least, &most), ("two", &last, &last)] {
         let server = Served::start(Path::new(&of(restored)), &[]);

@@ -159,7 +159,7 @@ fn check_restored(env: &dyn Env, options: &StoreOptions) -> Result<()> {
     match marked && !options.restoring {
         true => Err(StorageError::Format {
             file: RESTORING.into(),
-            reason: "a restore into this directory was not completed; remove the directory and restore again"
+            reason: "a restore into this directory was not completed; restore into it again, or remove it"
                 .into(),
         }),
         false => Ok(()),

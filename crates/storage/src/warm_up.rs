@@ -20,8 +20,8 @@ use crate::device::{AlignedBuf, Env, OpenMode};
 use crate::page::bytes;
 use crate::{PageNo, Result, StorageError};
 
-const FILE: &str = "hot-pages";
-const NEW_FILE: &str = "hot-pages.new";
+pub(crate) const FILE: &str = "hot-pages";
+pub(crate) const NEW_FILE: &str = "hot-pages.new";
 const MAGIC: &[u8; 8] = b"LEAFHOT1";
 const HEADER: usize = 32;
 

@@ -9,7 +9,7 @@
 use crate::engine::{Engine, EngineOptions};
 use crate::error::Result;
 use crate::run::io_error;
-use crate::{quarantine, txn};
+use crate::{quarantine, run, txn};
 use leafline_storage::{Env, File, Manifest, OpenMode, Restore, StoreOptions, Verification};
 use leafline_types::{CancelToken, Progress, Stage};
 use std::io::ErrorKind;
@@ -71,12 +71,15 @@ fn open_files(env: &dyn Env) -> Result<Vec<(String, Arc<dyn File>)>> {
     Ok(files)
 }
 
-/// Makes a database in the directory `target`, which is empty, of a full backup and those that add to it, in this order, and finishes what was
+/// Directories of files that are not the store's.
+const OTHERS: [&str; 3] = [txn::op_run::DIRECTORY, quarantine::DIRECTORY, run::TEMP];
+
+/// Makes a database in the directory `target`, which is empty but for what a restore that was broken off has left, of a full backup and those that add to it, in this order, and finishes what was
 /// not finished in it, as after a crash.
 ///
 /// # Errors
-/// Damage; backups that do not follow upon each other; what cannot be read or written; that it was cancelled. What is in `target` then cannot be
-/// opened.
+/// Damage; backups that do not follow upon each other; what cannot be read or written; that it was cancelled. What was made in `target` is removed
+/// then, as far as it can be; the rest cannot be opened.
 pub fn restore(
     target: &Arc<dyn Env>,
     backups: &[Arc<dyn Env>],
@@ -84,7 +87,22 @@ pub fn restore(
     progress: &Progress,
     cancel: &CancelToken,
 ) -> Result<()> {
-    let mut restore = Restore::begin(target.clone(), backups)?;
+    let restore = Restore::begin(target.clone(), backups, &OTHERS)?;
+    let made = make(restore, target, options, progress, cancel);
+    if made.is_err() {
+        // Why it failed is what matters.
+        let _ = Restore::give_up(&**target, &OTHERS);
+    }
+    made
+}
+
+fn make(
+    mut restore: Restore,
+    target: &Arc<dyn Env>,
+    options: EngineOptions,
+    progress: &Progress,
+    cancel: &CancelToken,
+) -> Result<()> {
     progress.begin(Stage::Restoring, (1, 1), restore.progress().1);
     while restore.step()? {
         cancel.check()?;

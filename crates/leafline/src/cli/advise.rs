@@ -4,6 +4,7 @@ use super::args::AdviseOptions as Options;
 use super::args::Disk;
 use super::failure::Failure;
 use super::open;
+use super::restore::no_database;
 use leafline::Connection;
 use std::fs;
 use std::path::PathBuf;
@@ -12,7 +13,7 @@ use std::path::PathBuf;
 pub fn run(options: &Options) -> Result<(), Failure> {
     let dir = &options.open.dir;
     if !dir.join("control").exists() {
-        return Err(Failure::Message(format!("there is no database in {}", dir.display())));
+        return Err(no_database(dir));
     }
     let read = |workload: &PathBuf| {
         fs::read_to_string(workload)

@@ -5,6 +5,7 @@ use super::check::{environment, failed};
 use super::failure::Failure;
 use super::link::{Link, Place, literal};
 use super::progress::{Watched, grouped};
+use super::restore::no_database;
 use super::size::{Size, human_bytes};
 use super::wire::{Address, Client};
 use clap::Args;
@@ -57,7 +58,7 @@ pub fn run(options: &BackupOptions) -> Result<(), Failure> {
     let place = match Address::is_one(source) {
         true => Place::Server(Address::parse(source).map_err(Failure::Message)?),
         false if !Path::new(source).join("control").exists() => {
-            return Err(Failure::Message(format!("there is no database in {source}")));
+            return Err(no_database(Path::new(source)));
         }
         false => Place::of_directory(Path::new(source), options.buffer_pool_size)?,
     };

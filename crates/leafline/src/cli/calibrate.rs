@@ -7,6 +7,7 @@ use super::args::CalibrateOptions as Options;
 use super::check::environment;
 use super::failure::Failure;
 use super::open;
+use super::restore::no_database;
 use leafline::{Connection, FlushPolicy, FromValue, OpenOptions, Params};
 use leafline_access::cost::{Calibrated, DeviceProfile, StoredProfile};
 use leafline_storage::device::measure;
@@ -33,7 +34,7 @@ const QUERIES: [&str; 4] = [
 pub fn run(options: &Options) -> Result<(), Failure> {
     let dir = &options.dir;
     if !dir.join("control").exists() {
-        return Err(Failure::Message(format!("there is no database in {}", dir.display())));
+        return Err(no_database(dir));
     }
     let env = environment(dir)?;
     let _held = env.lock().map_err(|error| match error.kind() {

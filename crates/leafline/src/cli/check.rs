@@ -7,6 +7,7 @@ use super::failure::Failure;
 use super::open;
 use super::output::{Column, Kind, format_table};
 use super::progress::Progress;
+use super::restore::no_database;
 use leafline_storage::device::DirectoryEnv;
 use leafline_storage::{Env, PageNo, SegmentId, SpaceFault, StorageError};
 use leafline_table::{
@@ -65,7 +66,7 @@ pub fn run(options: &Options) -> Result<(), Failure> {
 pub fn open(existing: &ExistingArguments, background: bool) -> Result<Arc<Engine>, Failure> {
     let dir = &existing.dir;
     if !dir.join("control").exists() {
-        return Err(Failure::Message(format!("there is no database in {}", dir.display())));
+        return Err(no_database(dir));
     }
     let mut options = engine_options(existing);
     options.store.background = background;

@@ -9,6 +9,7 @@ use super::args::RepairOptions as Options;
 use super::check::{check_table, chosen, engine_options, environment, failed, open};
 use super::failure::Failure;
 use super::progress::Progress;
+use super::restore::no_database;
 use leafline_storage::Env;
 use leafline_table::{CheckDepth, CheckOptions, Engine, TableCheck, TableDef, TableRepair};
 use std::fs::File;
@@ -75,7 +76,7 @@ pub fn run(options: &Options) -> Result<(), Failure> {
 fn rescue(options: &Options, into: &Path) -> Result<(), Failure> {
     let existing = &options.existing;
     if !existing.dir.join("control").exists() {
-        return Err(Failure::Message(format!("there is no database in {}", existing.dir.display())));
+        return Err(no_database(&existing.dir));
     }
     if into.exists() {
         return Err(Failure::Message(format!("{} is there already; name a new directory", into.display())));

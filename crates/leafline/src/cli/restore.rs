@@ -9,7 +9,7 @@ use clap::Args;
 use leafline_storage::{Env, Manifest};
 use leafline_types::{CancelToken, Progress};
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// `leafline restore`.
@@ -30,6 +30,20 @@ pub struct RestoreOptions {
     pub buffer_pool_size: Size,
 }
 
+/// Whether there is in a directory what a restore has left that did not come to its end.
+pub fn restore_was_broken_off(dir: &Path) -> bool {
+    dir.join("restoring").exists()
+}
+
+/// What to say of a directory without a database.
+pub fn no_database(dir: &Path) -> Failure {
+    let dir_shown = dir.display();
+    Failure::Message(match restore_was_broken_off(dir) {
+        true => format!("a restore into {dir_shown} was not completed; restore into it again, or remove it"),
+        false => format!("there is no database in {dir_shown}"),
+    })
+}
+
 /// Runs the verb.
 pub fn run(options: &RestoreOptions) -> Result<(), Failure> {
     let target = &options.target;
@@ -38,8 +52,12 @@ pub fn run(options: &RestoreOptions) -> Result<(), Failure> {
         false => Err(Failure::Message(format!("there is no backup in {}", backup.display()))),
     });
     let backups = backups.collect::<Result<Vec<Arc<dyn Env>>, Failure>>()?;
+    // What a restore that was broken off has left is removed by the next one.
     let is_free = match target.read_dir() {
-        Ok(mut entries) => entries.next().is_none(),
+        Ok(mut entries) => {
+            restore_was_broken_off(target)
+                || entries.all(|entry| entry.is_ok_and(|e| e.file_name() == "lock"))
+        }
         Err(error) => error.kind() == io::ErrorKind::NotFound,
     };
     if !is_free {

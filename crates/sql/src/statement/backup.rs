@@ -15,14 +15,15 @@ use std::sync::Arc;
 /// 1290, 1210, 1086, 29 and 1026 for the directories, 1021 for a full disk, 1194 for a damaged page, 1105 for a parent that is none; 1317 if it is
 /// stopped. What is in the directory is recognised as no backup then.
 pub(super) fn backup(session: &mut Session, path: &str, parent: Option<&str>) -> Result<RowSet, MysqlError> {
-    let allowed = session.instance.facts().secure_file_priv.clone();
+    let facts = session.instance.facts();
+    let (allowed, data) = (facts.secure_file_priv.clone(), facts.data_directory.clone());
     let parent = parent
         .map(|parent| {
             let directory = text_file::of_backup(parent, allowed.as_deref())?;
             Manifest::read(&*environment(parent, &directory)?).map_err(failed)
         })
         .transpose()?;
-    let directory = text_file::for_backup(path, allowed.as_deref())?;
+    let directory = text_file::for_backup(path, allowed.as_deref(), Path::new(&data))?;
     let target = environment(path, &directory)?;
     let (progress, cancel) = (session.progress(), session.cancel.clone());
     let made = session.instance.engine().backup(&target, parent, &progress, &cancel)?;

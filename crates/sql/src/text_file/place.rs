@@ -53,12 +53,16 @@ pub(crate) fn create(path: &str, allowed: Option<&str>) -> Result<(File, PathBuf
 /// directory too; without one they may be anywhere, as only administrators make them (so it is with MySQL's CLONE).
 ///
 /// # Errors
-/// 1290 for another directory than it names, 1210 for a relative name where it names none, 1086 if there is something, 1026 if its parent cannot be read.
-pub(crate) fn for_backup(path: &str, allowed: Option<&str>) -> Result<PathBuf, MysqlError> {
+/// 1290 for another directory than it names, 1210 for a relative name where it names none, and within `data`, the database's own directory; 1086 if there
+/// is something, 1026 if its parent cannot be read.
+pub(crate) fn for_backup(path: &str, allowed: Option<&str>, data: &Path) -> Result<PathBuf, MysqlError> {
     let (directory, there) = backup_place(path, allowed)?;
     let parent =
         there.parent().unwrap_or(Path::new("/")).canonicalize().map_err(|e| write_error(path, &e))?;
     within(&directory, &parent)?;
+    if data.canonicalize().is_ok_and(|data| parent.starts_with(data)) {
+        return Err(MysqlError::wrong_arguments("BACKUP DATABASE: a directory within the database's own"));
+    }
     match there.read_dir().map(|mut entries| entries.next().is_none()) {
         Ok(true) => Ok(there),
         Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(there),

@@ -29,7 +29,7 @@
 //! | other files | u32 count, each: name string, bytes u64, checksum u32 |
 
 use super::stream::{FileSum, damaged, failed};
-use crate::device::{Env, small_file};
+use crate::device::{BLOCK, Env, small_file};
 use crate::page::bytes::Reader;
 use crate::page::{self, MAX_PAGE_SIZE, MIN_PAGE_SIZE};
 use crate::{Lsn, Result, StorageError};
@@ -118,6 +118,10 @@ impl Manifest {
         let covered = end.and_then(|end| bytes.get(12..end)).ok_or_else(|| wrong("it has lost its end"))?;
         if page::bytes::u32_at(bytes, 8) != Some(crc32c::crc32c(covered)) {
             return Err(wrong("wrong checksum"));
+        }
+        let unused = bytes.get(12 + covered.len()..).unwrap_or_default();
+        if unused.len() >= BLOCK || unused.iter().any(|byte| *byte != 0) {
+            return Err(wrong("there is something behind its end"));
         }
         if format != FORMAT {
             let what = format!("the backup has format {format}, this program reads {FORMAT}");

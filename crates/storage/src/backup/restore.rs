@@ -2,7 +2,8 @@
 //!
 //! What is made is what a crash at the last backup's end would have left, with a log that begins at its redo position: opening it recovers it.
 //! It has a number of its own, so that no backup of the one it was made from is ever added to by one of its own: their LSNs go different ways. A
-//! file, `restoring`, is there until it has been opened, and keeps others from taking it for whole.
+//! file, `restoring`, is there before any other and until it has been opened, and keeps others from taking it for whole. Where it is, all that is
+//! there was left by a restore that was broken off: another one begins by removing it.
 
 use super::extents;
 use super::log_copy::{self, read_group};
@@ -10,11 +11,11 @@ use super::manifest::{Manifest, read_chain};
 use super::stream::{FileSum, StreamReader, damaged};
 use crate::control::{self, ControlData, ControlFile};
 use crate::device::{AlignedBuf, BLOCK, Env, File, LockGuard, OpenMode};
-use crate::doublewrite::Doublewrite;
-use crate::log::{Log, LogOptions};
+use crate::doublewrite::{self, Doublewrite};
+use crate::log::{self, Log, LogOptions};
 use crate::open::{DATA, RESTORING, draw_number};
 use crate::space::{self, EXTENT_PAGES};
-use crate::{Result, StorageError, page};
+use crate::{Result, StorageError, page, warm_up};
 use std::io::ErrorKind;
 use std::sync::Arc;
 
@@ -22,6 +23,8 @@ use std::sync::Arc;
 const LOG_BUFFER: usize = 1 << 20;
 /// Smallest capacity of the log that is made.
 const LOG_CAPACITY: u64 = 256 << 20;
+/// The file that a directory is locked by.
+const LOCK: &str = "lock";
 /// Bytes of other files that are copied at once.
 const PIECE: usize = 1 << 20;
 
@@ -41,12 +44,13 @@ pub struct Restore {
 }
 
 impl Restore {
-    /// Begins to make a store in `target`, which is empty, of a full backup and those that add to it, in this order.
+    /// Begins to make a store in `target`, which is empty but for what a restore that was broken off has left, of a full backup and those that
+    /// add to it, in this order. `others` are the directories of files that are not the store's.
     ///
     /// # Errors
-    /// `Backup` if they are damaged, not complete, or do not follow upon each other, or if `target` is not empty; `BackupIo`, `Io`,
-    /// `DiskFull`, `AlreadyOpen`.
-    pub fn begin(target: Arc<dyn Env>, backups: &[Arc<dyn Env>]) -> Result<Restore> {
+    /// `Backup` if they are damaged, not complete, or do not follow upon each other, or if there is something else in `target`; `BackupIo`,
+    /// `Io`, `DiskFull`, `AlreadyOpen`.
+    pub fn begin(target: Arc<dyn Env>, backups: &[Arc<dyn Env>], others: &[&str]) -> Result<Restore> {
         let chain = read_chain(backups)?;
         let Some(last) = backups.last().cloned().zip(chain.last().cloned()) else {
             return Err(StorageError::Backup { what: "no backup is named".into() });
@@ -56,16 +60,8 @@ impl Restore {
             let what = format!("the backup is of a database of format {found}, this program reads {known}");
             return Err(StorageError::Backup { what });
         }
-        let lock = target.lock().map_err(|source| match source.kind() {
-            ErrorKind::WouldBlock => StorageError::AlreadyOpen,
-            _ => StorageError::io("lock", "lock", source),
-        })?;
-        let names = target.list("").map_err(|source| StorageError::io("list", "", source))?;
-        if names.iter().any(|name| name != "lock") {
-            let what =
-                "there are files in the directory already: a database is restored into a new one".into();
-            return Err(StorageError::Backup { what });
-        }
+        let lock = lock(&*target)?;
+        remove_remains(&*target, others)?;
         write_file(&*target, RESTORING, &[0; BLOCK])?;
         sync_dir(&*target, "")?;
         let page_size = last.1.page_size as usize;
@@ -146,6 +142,15 @@ impl Restore {
         Ok(())
     }
 
+    /// Removes what a restore that failed has left in `target`. `others` as in [`begin`](Self::begin).
+    ///
+    /// # Errors
+    /// `Io`; `AlreadyOpen`, if it goes on; `Backup` if there is something else, too.
+    pub fn give_up(target: &dyn Env, others: &[&str]) -> Result<()> {
+        let _lock = lock(target)?;
+        remove_remains(target, others)
+    }
+
     /// The store has been opened and closed: from now on it is like any other.
     ///
     /// # Errors
@@ -199,6 +204,49 @@ impl Restore {
         let checkpoint = Some(log.position_of(manifest.checkpoint)?);
         Ok(ControlData { page_size: manifest.page_size, database_id, redo, checkpoint })
     }
+}
+
+fn lock(target: &dyn Env) -> Result<LockGuard> {
+    target.lock().map_err(|source| match source.kind() {
+        ErrorKind::WouldBlock => StorageError::AlreadyOpen,
+        _ => StorageError::io("lock", LOCK, source),
+    })
+}
+
+/// Removes what a restore that was broken off has left in a directory; its mark last, so that what is left can still be told.
+fn remove_remains(target: &dyn Env, others: &[&str]) -> Result<()> {
+    /// The store's own, in its directory.
+    const FILES: [&str; 6] =
+        [DATA, doublewrite::FILE, control::FILE, control::NEW_FILE, warm_up::FILE, warm_up::NEW_FILE];
+    let names = target.list("").map_err(|source| StorageError::io("list", "", source))?;
+    let is_directory = |name: &str| name == log::DIRECTORY || others.contains(&name);
+    let is_known = |name: &String| {
+        let name = name.as_str();
+        name == LOCK || name == RESTORING || FILES.contains(&name) || is_directory(name)
+    };
+    let is_marked = names.iter().any(|name| name == RESTORING);
+    if names.iter().any(|name| !is_known(name) || (!is_marked && name != LOCK)) {
+        let what = "there are files in the directory already: a database is restored into a new one".into();
+        return Err(StorageError::Backup { what });
+    }
+    let remove = |name: &str| {
+        target.remove(name).map_err(|source| StorageError::io("remove", name.to_owned(), source))
+    };
+    for name in names.iter().filter(|name| *name != LOCK && *name != RESTORING) {
+        if !is_directory(name) {
+            remove(name)?;
+            continue;
+        }
+        let inside = target.list(name).map_err(|source| StorageError::io("list", name.clone(), source))?;
+        inside.iter().try_for_each(|file| remove(&format!("{name}/{file}")))?;
+        target.remove_dir(name).map_err(|source| StorageError::io("remove", name.clone(), source))?;
+    }
+    sync_dir(target, "")?;
+    if is_marked {
+        remove(RESTORING)?;
+        sync_dir(target, "")?;
+    }
+    Ok(())
 }
 
 /// Directory and rest of the name of one of the other files, which are in directories of the database's directory.

@@ -21,7 +21,7 @@ use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 
 /// The directory of the log files.
-pub(super) const DIRECTORY: &str = "wal";
+pub(crate) const DIRECTORY: &str = "wal";
 /// A file that is being made outside the ring.
 const NEW_FILE: &str = "wal/new";
 

@@ -28,6 +28,7 @@ mod space;
 mod tests;
 mod writer;
 
+pub(crate) use files::DIRECTORY;
 pub(crate) use format::{GROUP_HEADER, group_header, read_group_header};
 pub use position::LogPosition;
 pub use reader::{LogGroup, LogReader, LogTail};

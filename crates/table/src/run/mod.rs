@@ -27,7 +27,7 @@ use std::io;
 use std::sync::Arc;
 
 /// Directory of the run files.
-const TEMP: &str = "temp";
+pub(crate) const TEMP: &str = "temp";
 
 /// Removes run files that a crash has left behind.
 pub(crate) fn remove_leftovers(env: &Arc<dyn Env>) -> Result<()> {
