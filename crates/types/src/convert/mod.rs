@@ -6,6 +6,7 @@
 //! makes of a value what it can, with a warning.
 
 mod cast;
+mod fitted;
 mod json;
 mod members;
 mod number;

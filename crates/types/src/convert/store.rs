@@ -1,10 +1,11 @@
 //! Assignment of a value to a column.
 
 use super::cast::{datetime_to_integer, to_datetime, to_decimal, to_single};
+use super::fitted::fitted;
 use super::json::{store_from_json, store_json};
 use super::members::{meant, store_bit, store_enum, store_set};
 use super::number::{decimal_prefix, f64_prefix};
-use super::text::{bit_bytes, fitting, to_text};
+use super::text::{bit_bytes, f64_text, fitting, to_text};
 use super::time::{store_time, store_year};
 use crate::codec::fixed::TIMESTAMP_END;
 use crate::collation::{Charset, trim_spaces};
@@ -370,6 +371,10 @@ fn store_text(
                 String::from_utf8_lossy(good).into()
             }
         },
+        Value::Double(number) if *from == SqlType::Double => match to {
+            SqlType::Char { len } | SqlType::Varchar { len } => number_in(*number, *len as usize, cx)?.into(),
+            _ => to_text(v, from).unwrap_or_default(),
+        },
         other => to_text(other, from).unwrap_or_default(),
     };
     let text = match cx.charset.first_foreign(&text) {
@@ -399,6 +404,19 @@ fn store_text(
     Ok(if kept.len() == text.len() { Value::String(text) } else { Value::string(kept) })
 }
 
+/// A number in a string column of so many characters: with fewer digits, if it is too short for all.
+fn number_in(number: f64, len: usize, cx: &mut StoreContext<'_>) -> Result<String, MysqlError> {
+    let text = f64_text(number);
+    if text.len() <= len || !number.is_finite() {
+        return Ok(text);
+    }
+    let (text, fits) = fitted(number, len);
+    if !fits {
+        too_long(cx)?;
+    }
+    Ok(text)
+}
+
 /// 1406 in strict mode, else warning 1265.
 fn too_long(cx: &mut StoreContext<'_>) -> Result<(), MysqlError> {
     if cx.strict {
@@ -416,6 +434,7 @@ fn store_bytes(
     let bytes = match v {
         Value::Bytes(b) => b.clone(),
         Value::UInt(n) if matches!(from, SqlType::Bit { .. }) => bit_bytes(*n, from).into(),
+        Value::Double(number) if *from == SqlType::Double => number_in(*number, len, cx)?.into_bytes().into(),
         other => to_text(other, from).unwrap_or_default().as_bytes().into(),
     };
     if bytes.len() <= len {
