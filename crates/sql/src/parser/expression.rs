@@ -5,14 +5,14 @@
 //! | power | operators | operands |
 //! |---|---|---|
 //! | 1 | `OR`, `\|\|` | flat list |
-//! | 2 | `XOR` | left-associative |
+//! | 2 | `XOR` | neighbours in pairs, and these again: it is associative, and so the tree is low |
 //! | 3 | `AND`, `&&` | flat list |
 //! | 4 | `NOT x` | a condition; only where a condition may stand: `1 = NOT 0` is an error, as in MySQL |
 //! | 5 | `IS [NOT] TRUE, FALSE, UNKNOWN` | does not chain |
 //! | 6 | `= <=> <> < <= > >=`, `IS [NOT] NULL` | left-associative |
 //! | 7 | `[NOT] IN, BETWEEN, LIKE, REGEXP`, `SOUNDS LIKE` | operands of 8 and up; does not chain |
 //! | 8..13 | `\|`, `&`, `<< >>`, `+ -`, `* / % DIV MOD`, `^` | left-associative |
-//! | 14 | `\|\|` under PIPES_AS_CONCAT | left-associative |
+//! | 14 | `\|\|` under PIPES_AS_CONCAT | flat list |
 //! | 15 | `- + ~ !`, `BINARY x` | prefix |
 //! | 16 | `COLLATE` | postfix |
 //!
@@ -137,11 +137,7 @@ impl Parser<'_> {
         let kind = match power {
             OR => return self.flat(start, left, OR),
             AND => return self.flat(start, left, AND),
-            XOR => {
-                self.advance();
-                let right = self.expression_from(XOR + 1)?;
-                ExprKind::Xor(Box::new(left), Box::new(right))
-            }
+            XOR => return self.exclusive(left),
             COMPARE | IS if self.at_word("IS") => self.is_test(left)?,
             COMPARE => self.comparison(left)?,
             PREDICATE => self.predicate(left)?,
@@ -156,14 +152,43 @@ impl Parser<'_> {
         self.built(start, kind)
     }
 
-    /// `||` that puts strings together, and its right operand.
+    /// `a || b || c` that puts strings together.
     fn concatenation(&mut self, start: Span, left: Expr) -> Parsed<ExprKind> {
-        let operator = self.advance().span;
-        let right = self.expression_from(CONCAT + 1)?;
+        let name = Ident { value: "CONCAT".to_owned(), span: self.span() };
+        let (mut args, mut operators) = (vec![left], Vec::new());
+        while self.token(0).kind == TokenKind::Symbol(Symbol::OrOr) {
+            operators.push(self.advance().span.start);
+            args.push(self.expression_from(CONCAT + 1)?);
+        }
         let end = self.span_from(start).end;
-        self.concatenations.push(Concatenation { start: start.start, operator: operator.start, end });
-        let name = Ident { value: "CONCAT".to_owned(), span: operator };
-        Ok(ExprKind::Function { name, args: vec![left, right] })
+        self.concatenations.push(Concatenation { start: start.start, operators, end });
+        Ok(ExprKind::Function { name, args })
+    }
+
+    /// `a XOR b XOR c`.
+    fn exclusive(&mut self, left: Expr) -> Parsed<Expr> {
+        let mut terms = vec![left];
+        while self.accept_word("XOR") {
+            terms.push(self.expression_from(XOR + 1)?);
+        }
+        loop {
+            let mut pairs = Vec::with_capacity(terms.len().div_ceil(2));
+            let mut left = terms.into_iter();
+            while let Some(first) = left.next() {
+                pairs.push(match left.next() {
+                    Some(second) => {
+                        let span = Span { start: first.span.start, end: second.span.end };
+                        Expr { kind: ExprKind::Xor(Box::new(first), Box::new(second)), span }
+                    }
+                    None => first,
+                });
+            }
+            self.grow()?;
+            terms = pairs;
+            if terms.len() <= 1 {
+                return terms.pop().ok_or_else(|| self.syntax_error());
+            }
+        }
     }
 
     /// A node over what was parsed since `start`; the tree is one level taller.

@@ -93,11 +93,11 @@ impl Parser<'_> {
     }
 }
 
-/// Where a `||` that puts strings together stands, and where its operands begin and end.
-#[derive(Debug, Clone, Copy)]
+/// Where the `||` stand that put strings together, and where these begin and end.
+#[derive(Debug, Clone)]
 pub(super) struct Concatenation {
     pub start: u32,
-    pub operator: u32,
+    pub operators: Vec<u32>,
     pub end: u32,
 }
 
@@ -124,7 +124,7 @@ pub(super) fn canonical(text: &str, mode: LexMode, is_query: bool) -> Parsed<Opt
     let mut out = String::with_capacity(text.len());
     let mut end = 0;
     for token in tokenize(text, mode) {
-        if concatenations.iter().any(|of| of.operator == token.span.start) {
+        if concatenations.iter().any(|of| of.operators.binary_search(&token.span.start).is_ok()) {
             out.push(',');
             end = token.span.end;
             continue;

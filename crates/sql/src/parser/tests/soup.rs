@@ -253,6 +253,10 @@ fn long_flat_statements_are_not_deep() {
     ] {
         parse(&sql, LexMode::default()).expect("flat");
     }
+    let pipes = LexMode { pipes_as_concat: true, ..LexMode::default() };
+    for chain in [terms.join(" XOR "), vec!["a"; 20_000].join(" || ")] {
+        parse(&format!("SELECT 1 FROM t WHERE {chain}"), pipes).expect("flat");
+    }
 }
 
 #[test]
