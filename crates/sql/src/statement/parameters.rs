@@ -27,6 +27,11 @@ impl Parameters {
     }
 }
 
+/// The types that these values have.
+pub(super) fn types_of(values: &[Value], collation: Collation) -> Vec<ExprType> {
+    values.iter().map(|value| evaluate::parameter_type(value, collation)).collect()
+}
+
 /// The values: texts of digits, of parameters with these numbers, are the numbers that they are as literals beside columns of numbers.
 pub(super) fn with_numbers<'v>(values: &'v [Value], beside_numbers: &[usize]) -> Cow<'v, [Value]> {
     let mut taken = Cow::Borrowed(values);

@@ -1,11 +1,10 @@
 //! SELECT, INSERT, UPDATE, DELETE and EXPLAIN: bound and planned once, executed any number of times.
 
 use super::change::{self, ByKey};
-use super::evaluate;
 use super::execution::Execution;
 use super::explained::How;
 use super::limits::{limit_by_setting, window_of};
-use super::parameters::{Parameters, with_numbers};
+use super::parameters::{Parameters, types_of, with_numbers};
 use super::short_read::ShortWay;
 use crate::accounts::authorize;
 use crate::binder;
@@ -26,7 +25,7 @@ use crate::session::{OptimizerTrace, Outcome, RowStream, Session, Supposed, Tabl
 use leafline_access::{Judged, Planner};
 use leafline_table::{Catalog, TableId};
 use leafline_types::error::errno;
-use leafline_types::{ExprType, MysqlError, Value};
+use leafline_types::{MysqlError, Value};
 use parking_lot::{Mutex, MutexGuard};
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -375,12 +374,7 @@ impl Session {
         if parameters.is_some() && is_query && how.is_none_or(|how| how == How::Analyze) {
             self.limit_time(statement.hints.max_execution_time.unwrap_or(self.settings.max_execution_time));
         }
-        let collation = self.settings.collation;
-        let types: Vec<ExprType> = parameters
-            .unwrap_or_default()
-            .iter()
-            .map(|value| evaluate::parameter_type(value, collation))
-            .collect();
+        let types = types_of(parameters.unwrap_or_default(), self.settings.collation);
         let catalog = self.instance.engine().catalog();
         let supposed = Supposed(self);
         let context = binder::BindContext {
