@@ -146,7 +146,7 @@ impl Engine {
             let draft = IndexDraft { name, ..index };
             let mut shape = self.index_shape(draft, &changed, clustered_key);
             shape.id = old.id;
-            shape.packing.packed = old.packing.packed;
+            (shape.packing.packed, shape.packing.copies) = (old.packing.packed, old.packing.copies);
             kept.push((position, shape.build(old.tree, old.root, old.valid_from)));
         }
         changed.indexes = kept.iter().map(|(_, index)| Arc::new(index.clone())).collect();

@@ -2,8 +2,8 @@
 //!
 //! An index is described twice. *Logically* by its parts, as written in the DDL. *Physically* by what its tree
 //! holds: the key is the parts followed by those parts of the clustered key that it lacks (or by the hidden row
-//! id), so that keys are unique in every tree and each entry names its row; the payload holds the values of key
-//! columns that the key bytes do not give back (DESC and case do not matter here, trailing spaces and -0.0 do), but nothing of
+//! id), so that keys are unique in every tree and each entry names its row; the payload holds what the values of key
+//! columns have beyond what the key bytes say (capitals, accents, trailing spaces, -0.0), but nothing of
 //! columns of which only a prefix is a part.
 //! The clustered index is no exception: its key is the clustered key, its payload every other column. Whether that is the primary key is
 //! for the table's [`Organisation`] to say.
@@ -370,16 +370,16 @@ impl IndexShape<'_> {
             format_parts.push(row_id_part());
             format_columns.push(None);
         }
-        let format = if clustered {
-            EntryFormat::clustered(
+        let format = match (clustered, self.packing.copies) {
+            (true, _) => EntryFormat::clustered(
                 self.schema_version,
                 &columns,
                 self.dropped,
                 &format_parts,
                 &format_columns,
-            )
-        } else {
-            EntryFormat::secondary(&columns, &format_parts, &format_columns)
+            ),
+            (false, true) => EntryFormat::secondary_with_copies(&columns, &format_parts, &format_columns),
+            (false, false) => EntryFormat::secondary(&columns, &format_parts, &format_columns),
         };
         IndexDef {
             id: self.id,

@@ -1,12 +1,15 @@
-//! Whether the leaves of an index are packed (`btree::node::packed`): as declared, and as its tree is.
+//! Whether the leaves of an index are packed (`btree::node::packed`): as declared, and as its tree is; and what its payloads are.
 //!
 //! An index says PACKED or NOT PACKED, or leaves it to its table's PACK_KEYS, which concerns all indexes but the clustered one. With PACK_KEYS=DEFAULT
 //! a heap packs the indexes that have strings, as MyISAM does. The format of
 //! a tree is settled when it is made, and all its leaves have it. Where nothing is declared a tree is plain that is made empty, and packed if that saves half of
 //! its leaves when it is built from rows (`table::build::format`).
 //!
-//! In the catalog the row of an index ends with one byte (bits 0-1: 0 nothing declared, 1 NOT PACKED, 2 PACKED; bit 2: the tree is packed), that
-//! of a table with PACK_KEYS (0 DEFAULT, 1 0, 2 1).
+//! The payloads of a secondary index say what key bytes do not of the values of its columns: by their differences (`types::key::difference`), or, in trees that were
+//! made by versions which did not know these, by copies.
+//!
+//! In the catalog the row of an index ends with one byte (bits 0-1: 0 nothing declared, 1 NOT PACKED, 2 PACKED; bit 2: the tree is packed; bit 3: payloads are
+//! differences), that of a table with PACK_KEYS (0 DEFAULT, 1 0, 2 1).
 
 use super::definition::{ColumnDef, IndexDef, IndexKind, IndexPart, TableDef, TableOptions};
 use super::organisation::Organisation;
@@ -18,6 +21,8 @@ use std::sync::Arc;
 
 /// The tree is packed.
 const IS_PACKED: u8 = 4;
+/// Payloads are differences.
+const DIFFERENCES: u8 = 8;
 
 /// Whether an index is packed.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -26,6 +31,8 @@ pub struct Packing {
     pub declared: Option<bool>,
     /// Whether the leaves of its tree are packed.
     pub packed: bool,
+    /// Whether the payloads of a secondary index have copies of what keys do not give back, and not differences.
+    pub copies: bool,
 }
 
 impl Packing {
@@ -35,6 +42,7 @@ impl Packing {
         Packing {
             declared: draft.packed,
             packed: wanted(index, columns, draft.packed, options).unwrap_or(false),
+            copies: false,
         }
     }
 
@@ -44,13 +52,15 @@ impl Packing {
     }
 
     pub(super) fn encode(self) -> u8 {
-        encode_choice(self.declared) | if self.packed { IS_PACKED } else { 0 }
+        let packed = if self.packed { IS_PACKED } else { 0 };
+        let differences = if self.copies { 0 } else { DIFFERENCES };
+        encode_choice(self.declared) | packed | differences
     }
 
     pub(super) fn decode(from: &mut ByteReader<'_>) -> Result<Packing> {
         let byte = from.u8()?;
-        let declared = decode_choice(byte & !IS_PACKED, from)?;
-        Ok(Packing { declared, packed: byte & IS_PACKED != 0 })
+        let declared = decode_choice(byte & !(IS_PACKED | DIFFERENCES), from)?;
+        Ok(Packing { declared, packed: byte & IS_PACKED != 0, copies: byte & DIFFERENCES == 0 })
     }
 }
 

@@ -232,6 +232,18 @@ impl Fixed {
         self.decimal_value(self.wide_from_key(key, mask)?)
     }
 
+    /// The number that the bytes at the front of a key say, if it is a DOUBLE or FLOAT: of -0.0 the key says 0.0.
+    pub(crate) fn ordered_value(self, key: &[u8], mask: u8) -> Result<f64, CodecError> {
+        let bits = self.narrow_from_key(key, mask).ok_or_else(|| self.truncated(key.len(), 0))?;
+        let sign = 1 << (8 * self.width() - 1);
+        let bits = if bits & sign != 0 { bits ^ sign } else { !bits & (sign | (sign - 1)) };
+        match self {
+            Fixed::Double => Ok(f64::from_bits(bits)),
+            Fixed::Single => Ok(f32::from_bits(bits as u32).into()),
+            _ => Err(CodecError::Malformed { what: "number in a key" }),
+        }
+    }
+
     fn wide_from_key(self, key: &[u8], mask: u8) -> Result<i256, CodecError> {
         let bytes = key.get(..self.width()).ok_or_else(|| self.truncated(key.len(), 0))?;
         let mut little = [0; MAX_WIDTH];

@@ -20,17 +20,22 @@
 //! | `table`     | the tables of weights                                         |
 //! | `weights`   | from strings to weights; comparison                           |
 //! | `packing`   | weights as bytes of keys                                      |
+//! | `unpacking` | and back                                                      |
+//! | `canonical` | from weights back to the plainest characters that have them   |
 
+mod canonical;
 pub mod charset;
 mod packing;
 mod table;
+mod unpacking;
 mod weights;
 
 use std::cmp::Ordering;
 use std::fmt;
 
+pub(crate) use self::canonical::{KeyUnits, StringUnits};
 pub use self::charset::Charset;
-use self::weights::Weights;
+pub(crate) use self::weights::Weights;
 use crate::error::MysqlError;
 
 /// A collation that works.
@@ -172,7 +177,7 @@ impl Collation {
     }
 
     #[inline]
-    fn weights(self) -> Option<&'static Weights> {
+    pub(crate) fn weights(self) -> Option<&'static Weights> {
         match self.order() {
             Order::Weights(weights) => Some(weights),
             _ => None,

@@ -31,15 +31,15 @@ pub(super) enum Packing {
 
 /// Characters that are looked at together.
 const RUN: usize = 8;
-const FIRST_LEAD: u8 = 2;
-const NEXT_LEVEL: u8 = 1;
+pub(super) const FIRST_LEAD: u8 = 2;
+pub(super) const NEXT_LEVEL: u8 = 1;
 pub(super) const END: u8 = 0;
-const RUN_THEN_LOWER: u8 = 1;
-const RUN_FOREVER: u8 = 2;
-const RUN_THEN_HIGHER: u8 = 3;
+pub(super) const RUN_THEN_LOWER: u8 = 1;
+pub(super) const RUN_FOREVER: u8 = 2;
+pub(super) const RUN_THEN_HIGHER: u8 = 3;
 /// The first weights of two.
-const IMPLICIT: std::ops::RangeInclusive<u16> = 0xfb00..=0xfbff;
-const SECOND_IMPLICIT: u16 = 0x8000;
+pub(super) const IMPLICIT: std::ops::RangeInclusive<u16> = 0xfb00..=0xfbff;
+pub(super) const SECOND_IMPLICIT: u16 = 0x8000;
 
 impl Packing {
     /// The byte of a weight that has one of its own, else [`LONG`].

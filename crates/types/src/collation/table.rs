@@ -91,6 +91,11 @@ impl WeightTable {
         }
     }
 
+    /// The first code point beyond the table.
+    pub(super) fn end(&self) -> u32 {
+        self.index.len() as u32 * 256
+    }
+
     /// A weight of an expansion.
     #[inline]
     pub(super) const fn weight(&self, at: usize) -> u16 {

@@ -12,13 +12,15 @@
 //! there are no contractions.
 
 use std::cmp::Ordering;
+use std::sync::OnceLock;
 
+use super::canonical::{AsciiForms, Characters};
 use super::packing::{self, Packing};
 use super::table::{self, Entry, WeightTable};
 
 /// How a collation with weights compares.
 #[derive(Debug)]
-pub(super) struct Weights {
+pub(crate) struct Weights {
     pub(super) levels: &'static [Level],
     pub(super) packing: Packing,
     /// Whether the shorter string goes on with spaces.
@@ -27,6 +29,10 @@ pub(super) struct Weights {
     pub(super) space: u16,
     /// Of each character of ASCII the byte that stands for its weights on the first level.
     pub(super) ascii: [u8; 128],
+    /// The other way round.
+    pub(super) ascii_forms: AsciiForms,
+    /// The characters of weights; made when they are first asked for.
+    pub(super) characters: OnceLock<Characters>,
 }
 
 /// A level of a collation.
@@ -112,7 +118,14 @@ impl Weights {
             Entry::Weight(w) => w,
             _ => b' ' as u16,
         };
-        Weights { levels, packing, pads, space, ascii }
+        let ascii_forms = AsciiForms::new(&ascii);
+        Weights { levels, packing, pads, space, ascii, ascii_forms, characters: OnceLock::new() }
+    }
+
+    /// Whether a weight is the first of two implicit ones.
+    #[inline]
+    pub(super) fn has_implicit(&self, w: u16) -> bool {
+        matches!(self.packing, Packing::Leads(_)) && packing::IMPLICIT.contains(&w)
     }
 
     /// Compares two strings.
@@ -204,6 +217,44 @@ impl Level {
     pub(super) fn weights<'a>(&'static self, s: &'a [u8]) -> LevelWeights<'a> {
         LevelWeights { level: self, rest: s, queue: [0; 3], queued: 0, expansion: (0, 0) }
     }
+
+    /// The weight of a character that has just one.
+    pub(super) fn only_weight(&self, code_point: u32) -> Option<u16> {
+        match (self.table.entry(code_point), self.absent) {
+            (Entry::Weight(w), _) => Some(w),
+            (Entry::Expansion(from, to), _) if to == from + 1 => Some(self.table.weight(from)),
+            (Entry::Absent, Absent::CodePoint) => u16::try_from(code_point).ok(),
+            (Entry::Absent, Absent::AboveBytes) => Some(above_bytes(code_point)),
+            _ => None,
+        }
+    }
+
+    /// Above which no character has a weight to itself.
+    pub(super) fn end_of_own_weights(&self) -> u32 {
+        self.table.end().max(0x1_0000)
+    }
+
+    /// The character whose implicit weights these are, if there is one.
+    pub(super) fn implicit_character(&self, first: u16, second: u16) -> Option<u32> {
+        let low = u32::from(second & 0x7fff);
+        let code_point = match first {
+            0xfb00 => 0x1_7000 + low,
+            _ => u32::from(first & 0x3f) << 15 | low,
+        };
+        let weights = match self.absent {
+            Absent::Uca400 if code_point > 0xffff => return None,
+            Absent::Uca400 | Absent::Uca520 => implicit_400(code_point),
+            Absent::Uca900 if hangul_letters(code_point).is_none() => implicit_900(code_point),
+            _ => return None,
+        };
+        let is_absent = matches!(self.table.entry(code_point), Entry::Absent);
+        (is_absent && weights == (first, second)).then_some(code_point)
+    }
+
+    /// Whether a Hangul syllable has the weights of its letters.
+    pub(super) fn spells_hangul(&self) -> bool {
+        matches!(self.absent, Absent::Uca900)
+    }
 }
 
 /// The weights of a string on one level.
@@ -251,7 +302,7 @@ impl LevelWeights<'_> {
         let first: u16 = match self.level.absent {
             Absent::CodePoint | Absent::Uca400 if beyond => REPLACEMENT,
             Absent::CodePoint => code_point as u16,
-            Absent::AboveBytes => (code_point + 0x100).min(REPLACEMENT.into()) as u16,
+            Absent::AboveBytes => above_bytes(code_point),
             Absent::Uca400 | Absent::Uca520 => return self.queue_pair(implicit_400(code_point)),
             Absent::Uca900 => {
                 return match hangul_letters(code_point) {
@@ -289,6 +340,11 @@ fn hangul_letters(code_point: u32) -> Option<[u32; 3]> {
     let number = code_point.checked_sub(0xac00).filter(|number| *number < 0xd7b0 - 0xac00)?;
     let last = number % 28;
     Some([0x1100 + number / 588, 0x1161 + number % 588 / 28, if last == 0 { 0 } else { 0x11a7 + last }])
+}
+
+/// The weight of a character that latin1 does not have.
+fn above_bytes(code_point: u32) -> u16 {
+    (code_point + 0x100).min(REPLACEMENT.into()) as u16
 }
 
 /// The implicit weights of collations older than those of Unicode 9.0.

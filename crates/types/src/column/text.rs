@@ -60,6 +60,25 @@ impl TextBuilder {
         self.nulls.append_non_null();
     }
 
+    /// Appends the string that `write` puts behind the others, which must be UTF-8. On an error none is.
+    #[inline]
+    pub(crate) fn append_written<R>(
+        &mut self,
+        write: impl FnOnce(&mut Vec<u8>) -> Result<R, CodecError>,
+    ) -> Result<R, CodecError> {
+        let start = self.values.len();
+        let written = write(&mut self.values);
+        let len = self.values.len().saturating_sub(start);
+        let written = written.and_then(|written| check_room(start, len).map(|()| written));
+        if written.is_err() {
+            self.values.truncate(start);
+            return written;
+        }
+        self.offsets.push(self.values.len() as i32);
+        self.nulls.append_non_null();
+        written
+    }
+
     /// Appends strings, and NULL where a bit of `nulls` is set; up to 64. On an error none is.
     pub(crate) fn append_all(&mut self, strings: &[&[u8]], nulls: u64) -> Result<(), CodecError> {
         let start = self.values.len();

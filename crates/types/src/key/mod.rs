@@ -16,8 +16,10 @@
 //! | prefix of a string    | as above, of the string's [beginning](Collation::beginning)                      |
 //!
 //! The value can be rebuilt from the bytes but for DOUBLE and FLOAT (-0.0), PAD SPACE VARCHAR and TEXT (trailing spaces) and
-//! strings of which weights are kept, and JSON; CHAR has no trailing spaces to lose. Of a prefix it cannot.
+//! strings of which weights are kept, and JSON; CHAR has no trailing spaces to lose. Of a prefix it cannot. What such a value has beyond its
+//! bytes can be kept beside them: see `difference`.
 
+mod difference;
 mod strings;
 
 use crate::codec::CodecError;
@@ -29,6 +31,10 @@ use crate::json;
 use crate::temporal::Date;
 use crate::value::{SqlType, Value};
 
+pub(crate) use difference::{
+    append_differences, difference_len, difference_of, has_difference, restore_text, restore_value,
+    verify as verify_difference,
+};
 pub(crate) use strings::encode_string;
 use strings::{DecodedString, decode_string, encode_beginning, encode_string_prefix, skip_string};
 

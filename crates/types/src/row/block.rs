@@ -3,7 +3,7 @@
 //! Strings lie one behind the other in two buffers that are kept from one use to the next, so that a row costs no
 //! allocation. Values that are stored outside their rows are noted as missing, and put in later.
 
-use super::decoder::{RowDecoder, Step};
+use super::decoder::{KeyValues, RowDecoder, Step};
 use super::overflow::Missing;
 use super::{Place, Slot, stored_value, string};
 use crate::codec::CodecError;
@@ -40,6 +40,15 @@ const _: () = assert!(size_of::<Cell>() == size_of::<Value>(), "the kinds of cel
 const KEPT: usize = 64 << 10;
 /// Most bytes of strings: their places have 32 bits.
 const MOST_BYTES: usize = u32::MAX as usize;
+
+/// Whether a buffer with so many bytes takes a string.
+#[inline]
+fn check_room(used: usize, string: &[u8]) -> Result<(), CodecError> {
+    if used + string.len() > MOST_BYTES {
+        return Err(CodecError::TooLong { bytes: string.len(), limit: MOST_BYTES });
+    }
+    Ok(())
+}
 
 impl RowBlock {
     /// Makes it empty, for rows of `width` values. Buffers are kept, unless they are large.
@@ -170,18 +179,22 @@ impl RowBlock {
         if *ty == SqlType::Json {
             return Ok(Cell::Value(stored_value(ty, string)?));
         }
-        if self.text.len().max(self.bytes.len()) + string.len() > MOST_BYTES {
-            return Err(CodecError::TooLong { bytes: string.len(), limit: MOST_BYTES });
-        }
         if ty.is_character() {
-            let text = std::str::from_utf8(string);
-            let from = self.text.len();
-            self.text.push_str(text.map_err(|_| CodecError::Malformed { what: "UTF-8 string" })?);
-            return Ok(Cell::Text(from as u32, self.text.len() as u32));
+            return self.text_cell(string);
         }
         let from = self.bytes.len();
+        check_room(from, string)?;
         self.bytes.extend_from_slice(string);
         Ok(Cell::Bytes(from as u32, self.bytes.len() as u32))
+    }
+
+    #[inline]
+    fn text_cell(&mut self, string: &[u8]) -> Result<Cell, CodecError> {
+        let text = std::str::from_utf8(string);
+        let from = self.text.len();
+        check_room(from, string)?;
+        self.text.push_str(text.map_err(|_| CodecError::Malformed { what: "UTF-8 string" })?);
+        Ok(Cell::Text(from as u32, self.text.len() as u32))
     }
 
     fn put(&mut self, at: usize, cell: Cell) {
@@ -213,6 +226,36 @@ impl RowBlock {
     }
 }
 
+/// The row that begins with a cell.
+struct KeyCells<'b> {
+    block: &'b mut RowBlock,
+    start: usize,
+}
+
+impl KeyValues for KeyCells<'_> {
+    fn put(&mut self, to: usize, value: Value) {
+        self.block.put(self.start + to, Cell::Value(value));
+    }
+
+    fn put_text(
+        &mut self,
+        to: usize,
+        write: &dyn Fn(&mut Vec<u8>) -> Result<usize, CodecError>,
+    ) -> Result<usize, CodecError> {
+        // Written behind the binary strings, to be moved.
+        let mut bytes = std::mem::take(&mut self.block.bytes);
+        let from = bytes.len();
+        let written = write(&mut bytes).and_then(|len| {
+            let cell = self.block.text_cell(bytes.get(from..).unwrap_or_default())?;
+            self.block.put(self.start + to, cell);
+            Ok(len)
+        });
+        bytes.truncate(from);
+        self.block.bytes = bytes;
+        written
+    }
+}
+
 impl RowDecoder {
     /// Appends one entry as a row of the block. After an error the block is of no use.
     ///
@@ -221,7 +264,7 @@ impl RowDecoder {
     pub fn append_row(&self, key: &[u8], payload: &[u8], out: &mut RowBlock) -> Result<(), CodecError> {
         let start = out.cells.len();
         out.cells.extend(self.types().iter().map(|_| Cell::Value(Value::Null)));
-        self.key_values(key, |to, value| out.put(start + to, Cell::Value(value)))?;
+        self.key_values(key, payload, &mut KeyCells { block: out, start })?;
         for Step { out: to, from } in self.payload_steps(payload)? {
             let cell = match from {
                 Origin::Slot(slot) => out.value_of(slot, payload, *to)?,

@@ -12,7 +12,7 @@ use crate::codec::fixed::Fixed;
 use crate::codec::narrow::{Narrow, RUN};
 use crate::codec::{CodecError, extend_short};
 use crate::column::ColumnBuilder;
-use crate::key::{KeyPart, decode_part, decode_value, is_restorable, skip_part};
+use crate::key::{KeyPart, decode_part, decode_value, is_restorable, restore_text, restore_value, skip_part};
 use crate::value::{SqlType, Value};
 
 /// Appends chosen columns of entries to column builders.
@@ -23,8 +23,8 @@ pub struct RowDecoder {
     types: Vec<SqlType>,
     /// Key parts at offsets that are the same in every key.
     key_direct: Vec<DirectPart>,
-    /// Key parts to walk over from `key_walk_from` on, with their places in the output (none: only skipped).
-    key_walk: Vec<(KeyPart, Vec<usize>)>,
+    /// Key parts to walk over from `key_walk_from` on.
+    key_walk: Vec<WalkedPart>,
     key_walk_from: usize,
     /// Payload columns, per version of the format.
     payload: Vec<Vec<Step>>,
@@ -93,6 +93,106 @@ impl DirectPart {
     }
 }
 
+/// A key part at an offset of its own in each key.
+#[derive(Debug, Clone)]
+struct WalkedPart {
+    part: KeyPart,
+    /// The number of its difference, if the key alone does not give its value back.
+    difference: Option<usize>,
+    /// Places in the output; none if it is only skipped.
+    outs: Vec<usize>,
+}
+
+impl WalkedPart {
+    /// Appends the value at the front of `key`, which is a string that has a difference to it; returns the bytes that it took.
+    #[inline]
+    fn append_string(
+        &self,
+        key: &[u8],
+        difference: &[u8],
+        out: &mut ColumnBuilder,
+    ) -> Result<usize, CodecError> {
+        let (present, marker) = self.part.marker(key)?;
+        if !present {
+            out.push_null();
+            return Ok(marker);
+        }
+        let body = key.get(marker..).unwrap_or_default();
+        let ColumnBuilder::Utf8(texts) = out else {
+            let (value, len) = restore_value(&self.part, body, difference)?;
+            out.push_value(&value)?;
+            return Ok(marker + len);
+        };
+        let len = texts.append_written(|text| restore_text(&self.part, body, difference, text))?;
+        Ok(marker + len)
+    }
+}
+
+impl WalkedPart {
+    /// Hands the value at the front of `key`, which has a difference to it, to `outs`; returns the bytes that it took.
+    fn hand_out(
+        &self,
+        key: &[u8],
+        difference: &[u8],
+        outs: &[usize],
+        out: &mut (impl KeyValues + ?Sized),
+    ) -> Result<usize, CodecError> {
+        let (present, marker) = self.part.marker(key)?;
+        let body = key.get(marker..).unwrap_or_default();
+        let mut len = 0;
+        for to in outs {
+            len = match present {
+                false => {
+                    out.put(*to, Value::Null);
+                    0
+                }
+                true if self.part.ty.is_character() => {
+                    out.put_text(*to, &|text| restore_text(&self.part, body, difference, text))?
+                }
+                true => {
+                    let (value, len) = restore_value(&self.part, body, difference)?;
+                    out.put(*to, value);
+                    len
+                }
+            };
+        }
+        Ok(marker + len)
+    }
+}
+
+/// Takes the values of a key.
+pub(super) trait KeyValues {
+    /// The value of the column at a place in the output.
+    fn put(&mut self, to: usize, value: Value);
+
+    /// The string of a column, which `write` appends, saying how many bytes of the key it took.
+    fn put_text(
+        &mut self,
+        to: usize,
+        write: &dyn Fn(&mut Vec<u8>) -> Result<usize, CodecError>,
+    ) -> Result<usize, CodecError>;
+}
+
+impl KeyValues for [Value] {
+    fn put(&mut self, to: usize, value: Value) {
+        if let Some(place) = self.get_mut(to) {
+            *place = value;
+        }
+    }
+
+    fn put_text(
+        &mut self,
+        to: usize,
+        write: &dyn Fn(&mut Vec<u8>) -> Result<usize, CodecError>,
+    ) -> Result<usize, CodecError> {
+        let mut text = Vec::new();
+        let len = write(&mut text)?;
+        let text = String::from_utf8(text).map_err(|_| CodecError::Malformed { what: "UTF-8 string" })?;
+        self.put(to, Value::String(text.into()));
+        Ok(len)
+    }
+}
+
 /// The key of two pieces.
 #[inline]
 fn whole<'k>(prefix: &[u8], rest: &[u8], key: &'k mut Vec<u8>) -> &'k [u8] {
@@ -124,7 +224,7 @@ impl RowDecoder {
     /// Decodes the table columns `projection`, in that order. Error if the entries do not hold one of them.
     pub fn new(format: &Arc<EntryFormat>, projection: &[usize]) -> Result<Self, CodecError> {
         let mut types = Vec::with_capacity(projection.len());
-        let mut wanted_parts = vec![Vec::new(); format.key.len()];
+        let mut wanted_parts = vec![(Vec::new(), None); format.key.len()];
         let mut payload = vec![Vec::new(); format.versions.len()];
         for (out, &column) in projection.iter().enumerate() {
             let no_column = CodecError::Malformed { what: "column that the entry does not have" };
@@ -135,7 +235,12 @@ impl RowDecoder {
             types.push(definition.layout.ty.clone());
             match *source {
                 Source::Absent => return Err(no_column),
-                Source::Key(part) => wanted_parts[part].push(out),
+                Source::Key(part) => wanted_parts[part].0.push(out),
+                Source::Difference(number) => {
+                    let part = format.differences.get(number).copied().ok_or(no_column)?;
+                    wanted_parts[part].0.push(out);
+                    wanted_parts[part].1 = Some(number);
+                }
                 Source::Payload(stored) => {
                     for (steps, version) in payload.iter_mut().zip(&format.versions) {
                         let from = match version.columns.get(stored).copied().flatten() {
@@ -159,12 +264,19 @@ impl RowDecoder {
         Ok(decoder)
     }
 
-    fn plan_key(&mut self, wanted: &[Vec<usize>]) {
-        let needed = wanted.iter().rposition(|outs| !outs.is_empty()).map_or(0, |last| last + 1);
-        for (number, (part, outs)) in self.format.key.iter().zip(wanted).enumerate().take(needed) {
-            let fixed = Fixed::of(&part.ty);
+    fn plan_key(&mut self, wanted: &[(Vec<usize>, Option<usize>)]) {
+        let needed = wanted.iter().rposition(|(outs, _)| !outs.is_empty()).map_or(0, |last| last + 1);
+        for (number, (part, (outs, difference))) in
+            self.format.key.iter().zip(wanted).enumerate().take(needed)
+        {
+            let walked = |outs: &[usize]| WalkedPart {
+                part: part.clone(),
+                difference: *difference,
+                outs: outs.to_vec(),
+            };
+            let fixed = Fixed::of(&part.ty).filter(|_| difference.is_none());
             let (Some(value), true) = (fixed, self.key_walk.is_empty()) else {
-                self.key_walk.push((part.clone(), outs.clone()));
+                self.key_walk.push(walked(outs));
                 continue;
             };
             let at = self.key_walk_from;
@@ -176,7 +288,7 @@ impl RowDecoder {
             match part.fixed_width() {
                 Some(width) => self.key_walk_from += width,
                 // Where it ends, and what follows begins, its marker says.
-                None if number + 1 < needed => self.key_walk.push((part.clone(), Vec::new())),
+                None if number + 1 < needed => self.key_walk.push(walked(&[])),
                 None => {}
             }
         }
@@ -212,7 +324,7 @@ impl RowDecoder {
             direct.append(key, out.get_mut(direct.out).ok_or(TOO_FEW_BUILDERS)?)?;
         }
         if !self.key_walk.is_empty() {
-            self.walk_key(key, out)?;
+            self.walk_key(key, payload, out)?;
         }
         for step in self.payload_steps(payload)? {
             let builder = out.get_mut(step.out).ok_or(TOO_FEW_BUILDERS)?;
@@ -266,7 +378,8 @@ impl RowDecoder {
             direct.append_all(prefix, rests, key, out.get_mut(direct.out).ok_or(TOO_FEW_BUILDERS)?)?;
         }
         if !self.key_walk.is_empty() {
-            rests.iter().try_for_each(|rest| self.walk_key(whole(prefix, rest, key), out))?;
+            let mut entries = rests.iter().zip(payloads);
+            entries.try_for_each(|(rest, payload)| self.walk_key(whole(prefix, rest, key), payload, out))?;
         }
         for step in steps {
             let builder = out.get_mut(step.out).ok_or(TOO_FEW_BUILDERS)?;
@@ -280,16 +393,22 @@ impl RowDecoder {
 
     /// Appends the key parts that are at no offset of their own.
     #[inline]
-    fn walk_key(&self, key: &[u8], out: &mut [ColumnBuilder]) -> Result<(), CodecError> {
+    fn walk_key(&self, key: &[u8], payload: &[u8], out: &mut [ColumnBuilder]) -> Result<(), CodecError> {
         let mut rest = key.get(self.key_walk_from..).unwrap_or_default();
-        for (part, outs) in &self.key_walk {
+        for walked in &self.key_walk {
             let mut len = None;
-            for to in outs {
-                len = Some(decode_part(part, rest, out.get_mut(*to).ok_or(TOO_FEW_BUILDERS)?)?);
+            for to in &walked.outs {
+                let to = out.get_mut(*to).ok_or(TOO_FEW_BUILDERS)?;
+                len = Some(match walked.difference {
+                    Some(number) => {
+                        walked.append_string(rest, self.format.difference(payload, number)?, to)?
+                    }
+                    None => decode_part(&walked.part, rest, to)?,
+                });
             }
             let len = match len {
                 Some(len) => len,
-                None => skip_part(part, rest)?,
+                None => skip_part(&walked.part, rest)?,
             };
             rest = rest.get(len..).unwrap_or_default();
         }
@@ -300,7 +419,7 @@ impl RowDecoder {
     pub fn decode_values(&self, key: &[u8], payload: &[u8], out: &mut Vec<Value>) -> Result<(), CodecError> {
         let start = out.len();
         out.resize(start + self.types.len(), Value::Null);
-        self.key_values(key, |to, value| out[start + to] = value)?;
+        self.key_values(key, payload, out.get_mut(start..).unwrap_or_default())?;
         for step in self.payload_steps(payload)? {
             out[start + step.out] = match &step.from {
                 Origin::Slot(slot) => slot.value(payload)?,
@@ -310,20 +429,29 @@ impl RowDecoder {
         Ok(())
     }
 
-    /// Calls `put` with the values that the key has, each with its place in the output.
+    /// Hands out the values that the key has, some of them with the help of the payload.
     #[inline]
-    pub(super) fn key_values(&self, key: &[u8], mut put: impl FnMut(usize, Value)) -> Result<(), CodecError> {
+    pub(super) fn key_values(
+        &self,
+        key: &[u8],
+        payload: &[u8],
+        out: &mut (impl KeyValues + ?Sized),
+    ) -> Result<(), CodecError> {
         for direct in &self.key_direct {
-            put(direct.out, direct.value(key)?);
+            out.put(direct.out, direct.value(key)?);
         }
         let mut rest = key.get(self.key_walk_from..).unwrap_or_default();
-        for (part, outs) in &self.key_walk {
-            let len = if outs.is_empty() {
-                skip_part(part, rest)?
-            } else {
-                let (value, len) = decode_value(part, rest)?;
-                outs.iter().for_each(|to| put(*to, value.clone()));
-                len
+        for walked in &self.key_walk {
+            let len = match (walked.outs.as_slice(), walked.difference) {
+                ([], _) => skip_part(&walked.part, rest)?,
+                (outs, Some(number)) => {
+                    walked.hand_out(rest, self.format.difference(payload, number)?, outs, out)?
+                }
+                (outs, None) => {
+                    let (value, len) = decode_value(&walked.part, rest)?;
+                    outs.iter().for_each(|to| out.put(*to, value.clone()));
+                    len
+                }
             };
             rest = rest.get(len..).unwrap_or_default();
         }

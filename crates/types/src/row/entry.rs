@@ -3,7 +3,10 @@
 use super::overflow::Outside;
 use super::{ColumnLayout, OverflowRef, RowLayout, Slot, StringPlace, row_version};
 use crate::codec::CodecError;
-use crate::key::{KeyPart, decode_value, encode_part, is_restorable, skip_part};
+use crate::key::{
+    KeyPart, append_differences, decode_value, difference_len, difference_of, encode_part, has_difference,
+    is_restorable, restore_value, skip_part, verify_difference,
+};
 use crate::value::Value;
 
 /// A column of a table, as an [`EntryFormat`] needs it.
@@ -38,6 +41,8 @@ pub struct DroppedColumn {
 pub(super) enum Source {
     /// In the key, as this part.
     Key(usize),
+    /// In the key, as the part of this one of the differences, which is in the payload.
+    Difference(usize),
     /// In the payload, as this stored column.
     Payload(usize),
     /// Not in the entry.
@@ -84,6 +89,8 @@ pub struct EntryFormat {
     pub(super) sources: Vec<Source>,
     /// Table columns in the payload, in the order in which rows have them.
     pub(super) stored: Vec<usize>,
+    /// The parts of the key that the payload has the differences of, in that order; then it has nothing else.
+    pub(super) differences: Vec<usize>,
     /// Oldest first; the last is what is written. There is at least one.
     pub(super) versions: Vec<Version>,
     layouts: Layouts,
@@ -171,8 +178,26 @@ impl EntryFormat {
         Self::new(Some(schema_version), columns, key, key_columns, stored, versions)
     }
 
-    /// The entries of a secondary index: as payload the key columns that the key has, but does not restore, if any.
+    /// The entries of a secondary index: as payload what the values of key columns have beyond what the key says, if anything.
     pub fn secondary(columns: &[EntryColumn], key: &[KeyPart], key_columns: &[Option<usize>]) -> Self {
+        let versions = vec![Version::new(0, None, &[], 0)];
+        let mut format = Self::new(None, columns, key, key_columns, Vec::new(), versions);
+        for (number, (column, part)) in key_columns.iter().zip(key).enumerate() {
+            let source = column.and_then(|column| format.sources.get_mut(column));
+            if let Some(source) = source.filter(|source| **source == Source::Absent && has_difference(part)) {
+                *source = Source::Difference(format.differences.len());
+                format.differences.push(number);
+            }
+        }
+        format
+    }
+
+    /// As [`secondary`](Self::secondary), with a row of the key columns that the key has, but does not restore, as payload.
+    pub fn secondary_with_copies(
+        columns: &[EntryColumn],
+        key: &[KeyPart],
+        key_columns: &[Option<usize>],
+    ) -> Self {
         let in_key = |column| Self::restoring_part(key, key_columns, column).is_some();
         let whole = key_columns.iter().zip(key).filter(|(_, part)| part.prefix.is_none());
         let mut stored: Vec<usize> =
@@ -217,6 +242,7 @@ impl EntryFormat {
             columns: columns.to_vec(),
             sources,
             stored,
+            differences: Vec::new(),
             layouts: Layouts { current: schema_version, since: versions.iter().map(|v| v.since).collect() },
             versions,
         }
@@ -266,7 +292,19 @@ impl EntryFormat {
 
     /// Appends the payload of a table row (one value per table column).
     pub fn encode_payload(&self, row: &[Value], out: &mut Vec<u8>) -> Result<(), CodecError> {
-        self.encode_payload_with(row, &[], &|_| 0, out)
+        if self.differences.is_empty() {
+            return self.encode_payload_with(row, &[], &|_| 0, out);
+        }
+        let start = out.len();
+        let value = |part: &usize| {
+            let column = self.key_columns[*part];
+            (&self.key[*part], column.and_then(|column| row.get(column)).unwrap_or(&Value::Null))
+        };
+        let done = append_differences(self.differences.iter().map(value), out);
+        if done.is_err() {
+            out.truncate(start);
+        }
+        done
     }
 
     /// As [`encode_payload`](Self::encode_payload), with references in place of some of the values, and as many bytes of their
@@ -350,16 +388,39 @@ impl EntryFormat {
         version.layout.string_place(version.columns.get(*stored).copied().flatten()?)
     }
 
+    /// What a key has from the part of that number on.
+    fn from_part<'k>(&self, key: &'k [u8], wanted: usize) -> Result<&'k [u8], CodecError> {
+        let mut rest = key;
+        for part in self.key.iter().take(wanted) {
+            rest = rest.get(skip_part(part, rest)?..).unwrap_or_default();
+        }
+        Ok(rest)
+    }
+
+    /// The difference of that number in a payload.
+    #[inline]
+    pub(super) fn difference<'p>(&self, payload: &'p [u8], number: usize) -> Result<&'p [u8], CodecError> {
+        difference_of(payload, number, self.differences.len())
+    }
+
     /// One table column's value.
     pub fn decode_value(&self, key: &[u8], payload: &[u8], column: usize) -> Result<Value, CodecError> {
         match self.sources.get(column) {
             Some(Source::Key(wanted)) => {
-                let mut rest = key;
-                for part in self.key.iter().take(*wanted) {
-                    rest = rest.get(skip_part(part, rest)?..).unwrap_or_default();
-                }
+                let rest = self.from_part(key, *wanted)?;
                 let part = self.key.get(*wanted).ok_or(CodecError::Malformed { what: "key" })?;
                 Ok(decode_value(part, rest)?.0)
+            }
+            Some(Source::Difference(number)) => {
+                let wanted = self.differences.get(*number).copied().unwrap_or_default();
+                let rest = self.from_part(key, wanted)?;
+                let part = self.key.get(wanted).ok_or(CodecError::Malformed { what: "key" })?;
+                let (present, marker) = part.marker(rest)?;
+                if !present {
+                    return Ok(Value::Null);
+                }
+                let body = rest.get(marker..).unwrap_or_default();
+                Ok(restore_value(part, body, self.difference(payload, *number)?)?.0)
             }
             Some(Source::Payload(stored)) => {
                 let version = &self.versions[self.version_of(payload)?];
@@ -412,15 +473,25 @@ impl EntryFormat {
     /// Checks that key and payload have exactly the bytes that their formats say.
     pub fn verify(&self, key: &[u8], payload: &[u8]) -> Result<(), CodecError> {
         let mut rest = key;
-        for part in &self.key {
-            let len = if is_restorable(part) { decode_value(part, rest)?.1 } else { skip_part(part, rest)? };
+        let (mut end, mut at) = (0, 0);
+        for (number, part) in self.key.iter().enumerate() {
+            let len = match self.differences.iter().position(|with| *with == number) {
+                Some(number) => {
+                    let difference = self.difference(payload, number)?;
+                    at += difference_len(difference, number + 1 == self.differences.len());
+                    end = if difference.is_empty() { end } else { at };
+                    verify_difference(part, rest, difference)?
+                }
+                None if is_restorable(part) => decode_value(part, rest)?.1,
+                None => skip_part(part, rest)?,
+            };
             rest = rest.get(len..).unwrap_or_default();
         }
         if !rest.is_empty() {
             return Err(CodecError::Malformed { what: "length of a key" });
         }
         if self.is_bare() {
-            return if payload.is_empty() {
+            return if payload.len() == end {
                 Ok(())
             } else {
                 Err(CodecError::Malformed { what: "length of a row" })

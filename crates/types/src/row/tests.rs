@@ -181,10 +181,11 @@ fn entries_come_back_in_every_projection() {
     let mut rng = testing::rng("entries_come_back");
     for round in 0..testing::iterations(1_000) {
         let table = Table::random(&mut rng);
-        let format = Arc::new(if round % 2 == 0 {
-            EntryFormat::clustered(3, &table.entry_columns, &[], &table.key, &table.key_columns)
-        } else {
-            EntryFormat::secondary(&table.entry_columns, &table.key, &table.key_columns)
+        let (columns, key, key_columns) = (&table.entry_columns, &table.key, &table.key_columns);
+        let format = Arc::new(match round % 3 {
+            0 => EntryFormat::clustered(3, columns, &[], key, key_columns),
+            1 => EntryFormat::secondary(columns, key, key_columns),
+            _ => EntryFormat::secondary_with_copies(columns, key, key_columns),
         });
         let rows: Vec<Vec<Value>> = (0..4).map(|_| random_row(&mut rng, &table.columns)).collect();
         let mut entries = Vec::new();
@@ -202,7 +203,7 @@ fn entries_come_back_in_every_projection() {
             entries.push((key, payload));
         }
         let in_key = |c: usize| table.key_columns.contains(&Some(c));
-        assert!((0..table.columns.len()).all(|c| format.has_column(c) == (round % 2 == 0 || in_key(c))));
+        assert!((0..table.columns.len()).all(|c| format.has_column(c) == (round % 3 == 0 || in_key(c))));
         check_all_ways(&mut rng, &format, &entries, &rows);
         // Damaged entries: errors or nonsense, never a panic.
         let every: Vec<usize> = (0..table.columns.len()).filter(|&c| format.has_column(c)).collect();

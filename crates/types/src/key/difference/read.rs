@@ -1,0 +1,277 @@
+//! Reads differences: values from the bytes of their keys and these.
+
+use super::{KIND_AT, MORE_SPACES, MORE_UNITS, NEGATIVE_ZERO, SPACES_AT, WAY, Way};
+use crate::codec::CodecError;
+use crate::codec::fixed::Fixed;
+use crate::collation::{Collation, KeyUnits, Weights, weights_len};
+use crate::key::strings::decode_string;
+use crate::key::{KeyPart, encode_part};
+use crate::value::Value;
+
+const MALFORMED: CodecError = CodecError::Malformed { what: "difference of a string to its key" };
+
+/// What is left of a difference, or of a payload of some.
+struct Bytes<'d>(&'d [u8]);
+
+impl<'d> Bytes<'d> {
+    fn byte(&mut self) -> Option<u8> {
+        let (first, rest) = self.0.split_first()?;
+        self.0 = rest;
+        Some(*first)
+    }
+
+    fn number(&mut self) -> Option<usize> {
+        match self.byte()? {
+            one @ 0..128 => Some(one.into()),
+            first => Some((usize::from(first & 0x7f) << 8 | usize::from(self.byte()?)) + 128),
+        }
+    }
+
+    fn take(&mut self, len: usize) -> Option<&'d [u8]> {
+        let (taken, rest) = self.0.split_at_checked(len)?;
+        self.0 = rest;
+        Some(taken)
+    }
+
+    fn text(&mut self, len: usize) -> Option<&'d str> {
+        std::str::from_utf8(self.take(len)?).ok()
+    }
+
+    fn character(&mut self) -> Option<&'d str> {
+        let len = match self.0.first()? {
+            0..0x80 => 1,
+            0xc0..0xe0 => 2,
+            0xe0..0xf0 => 3,
+            _ => 4,
+        };
+        self.text(len)
+    }
+}
+
+/// The difference that is the `number`-th of `count` in a payload: each but the last of them has its length before it, as a number; behind the last that is
+/// not empty, the payload ends.
+#[inline]
+pub(crate) fn difference_of(payload: &[u8], number: usize, count: usize) -> Result<&[u8], CodecError> {
+    let mut rest = Bytes(payload);
+    for before in 0..=number {
+        if before + 1 == count || rest.0.is_empty() {
+            return Ok(rest.0);
+        }
+        let difference = rest.number().and_then(|len| rest.take(len)).ok_or(MALFORMED)?;
+        if before == number {
+            return Ok(difference);
+        }
+    }
+    Err(MALFORMED)
+}
+
+/// Bytes that a difference takes in a payload, whether it is the last one there can be.
+pub(crate) fn difference_len(difference: &[u8], is_last: bool) -> usize {
+    let len = difference.len();
+    len + if is_last { 0 } else { 1 + usize::from(len >= 128) }
+}
+
+/// The value of a part, which is not NULL, of whose bytes `body` begins with what is behind the marker; and how many bytes it takes.
+pub(crate) fn restore_value(
+    part: &KeyPart,
+    body: &[u8],
+    difference: &[u8],
+) -> Result<(Value, usize), CodecError> {
+    if let Some(fixed) = Fixed::of(&part.ty) {
+        let number = fixed.ordered_value(body, part.mask())?;
+        return match difference {
+            [] => Ok((Value::Double(number), fixed.width())),
+            NEGATIVE_ZERO if number == 0.0 => Ok((Value::Double(-0.0), fixed.width())),
+            _ => Err(CodecError::Malformed { what: "difference of a number to its key" }),
+        };
+    }
+    let mut text = Vec::new();
+    let len = restore_text(part, body, difference, &mut text)?;
+    let text = String::from_utf8(text).map_err(|_| MALFORMED)?;
+    Ok((Value::String(text.into()), len))
+}
+
+/// Appends the string of a part, which is not NULL, of whose bytes `body` begins with what is behind the marker; returns how many bytes it
+/// takes. What is appended is UTF-8. On an error it may be anything.
+#[inline]
+pub(crate) fn restore_text(
+    part: &KeyPart,
+    body: &[u8],
+    difference: &[u8],
+    out: &mut Vec<u8>,
+) -> Result<usize, CodecError> {
+    let mask = part.mask();
+    let Some(weights) = part.collation.weights() else {
+        return restore_padded(part.collation, (body, mask), difference, out);
+    };
+    let start = out.len();
+    if difference.is_empty()
+        && let Some(len) = weights.append_plain(body, mask, out)
+    {
+        return Ok(len);
+    }
+    out.truncate(start);
+    let len = weights_len(body, mask).ok_or(MALFORMED)?;
+    restore_units(weights, (body, mask), difference, out)?;
+    Ok(len)
+}
+
+/// A string of a PAD SPACE collation without weights.
+fn restore_padded(
+    collation: Collation,
+    (key, mask): (&[u8], u8),
+    difference: &[u8],
+    out: &mut Vec<u8>,
+) -> Result<usize, CodecError> {
+    let (text, len) = decode_string(collation, key, mask)?;
+    let (way, spaces, rest) = header(difference)?;
+    match way {
+        Way::Whole => out.extend_from_slice(text_of(rest.0)?),
+        Way::First if rest.0.is_empty() => {
+            out.extend_from_slice(text_of(text.as_ref())?);
+            out.resize(out.len() + spaces, b' ');
+        }
+        _ => return Err(MALFORMED),
+    }
+    Ok(len)
+}
+
+fn text_of(bytes: &[u8]) -> Result<&[u8], CodecError> {
+    std::str::from_utf8(bytes).map(str::as_bytes).map_err(|_| MALFORMED)
+}
+
+/// The way, the trailing spaces, and what comes behind.
+fn header(difference: &[u8]) -> Result<(Way, usize, Bytes<'_>), CodecError> {
+    let mut rest = Bytes(difference);
+    let Some(header) = rest.byte() else { return Ok((Way::First, 0, rest)) };
+    let way = match header & WAY {
+        0 => Way::First,
+        1 => Way::Initial,
+        2 => Way::Second,
+        3 => Way::Words,
+        4 => Way::Bits,
+        5 => Way::Whole,
+        _ => return Err(MALFORMED),
+    };
+    let mut spaces = usize::from(header >> SPACES_AT);
+    if spaces == MORE_SPACES {
+        spaces += rest.number().ok_or(MALFORMED)?;
+    }
+    Ok((way, spaces, rest))
+}
+
+/// What comes behind some units.
+struct Edit<'d> {
+    /// Units before it.
+    passed: usize,
+    what: What<'d>,
+}
+
+enum What<'d> {
+    OtherForm,
+    /// A text in the place of so many units.
+    Text(usize, &'d str),
+}
+
+impl<'d> Edit<'d> {
+    /// The next one, if there is one.
+    fn read(rest: &mut Bytes<'d>) -> Result<Option<Edit<'d>>, CodecError> {
+        match rest.byte() {
+            None => Ok(None),
+            Some(first) => Self::behind(first, rest).map(Some).ok_or(MALFORMED),
+        }
+    }
+
+    fn behind(first: u8, rest: &mut Bytes<'d>) -> Option<Edit<'d>> {
+        let mut passed = usize::from(first) & MORE_UNITS;
+        if passed == MORE_UNITS {
+            passed += rest.number()?;
+        }
+        let what = match first >> KIND_AT {
+            0 => What::OtherForm,
+            1 => What::Text(1, rest.character()?),
+            2 => What::Text(0, rest.character()?),
+            _ => {
+                let (units, len) = (rest.number()?, rest.number()?);
+                What::Text(units, rest.text(len)?)
+            }
+        };
+        Some(Edit { passed, what })
+    }
+}
+
+/// Puts a string together from the units of its key.
+fn restore_units(
+    weights: &'static Weights,
+    (key, mask): (&[u8], u8),
+    difference: &[u8],
+    out: &mut Vec<u8>,
+) -> Result<(), CodecError> {
+    let (way, spaces, mut rest) = header(difference)?;
+    if way == Way::Whole {
+        out.extend_from_slice(text_of(rest.0)?);
+        return Ok(());
+    }
+    let mut bits = Bytes(&[]);
+    if way == Way::Bits {
+        bits.0 = rest.number().and_then(|len| rest.take(len)).ok_or(MALFORMED)?;
+    }
+    let start = out.len();
+    let (mut units, mut standing) = (KeyUnits::new(weights, key, mask), 0);
+    let mut edit = Edit::read(&mut rest)?;
+    loop {
+        let mut other = false;
+        if let Some(Edit { passed, what }) = &mut edit {
+            match (*passed, what) {
+                (0, What::Text(replaced, text)) => {
+                    for _ in 0..*replaced {
+                        units.next().ok_or(MALFORMED)?;
+                    }
+                    out.extend_from_slice(text.as_bytes());
+                    edit = Edit::read(&mut rest)?;
+                    continue;
+                }
+                (0, What::OtherForm) => {
+                    other = true;
+                    edit = Edit::read(&mut rest)?;
+                }
+                _ => *passed -= 1,
+            }
+        }
+        let Some(unit) = units.next() else {
+            if other || edit.is_some() || units.has_failed() {
+                return Err(MALFORMED);
+            }
+            break;
+        };
+        let mut second = false;
+        if unit.has_two_forms() {
+            second = match way {
+                Way::Bits => bits.0.get(standing / 8).is_some_and(|byte| byte >> (standing % 8) & 1 != 0),
+                _ => way.is_second(standing, out.get(start..).unwrap_or_default()),
+            };
+            standing += 1;
+        }
+        let character = unit.character(second != other).ok_or(MALFORMED)?;
+        match u8::try_from(character) {
+            Ok(ascii @ 0..0x80) => out.push(ascii),
+            _ => out.extend_from_slice(character.encode_utf8(&mut [0; 4]).as_bytes()),
+        }
+    }
+    out.resize(out.len() + spaces, b' ');
+    Ok(())
+}
+
+/// Checks that a part of a key, its marker included, and a difference are those of the value that they say; returns how many bytes the part takes.
+pub(crate) fn verify(part: &KeyPart, key: &[u8], difference: &[u8]) -> Result<usize, CodecError> {
+    let (present, marker) = part.marker(key)?;
+    let (value, len) = match present {
+        true => restore_value(part, key.get(marker..).unwrap_or_default(), difference)?,
+        false => (Value::Null, 0),
+    };
+    let (mut bytes, mut written) = (Vec::new(), Vec::new());
+    encode_part(part, &value, &mut bytes)?;
+    super::append_difference(part, &value, &mut written)?;
+    let same = key.get(..marker + len) == Some(&bytes[..]) && written == difference;
+    if same { Ok(marker + len) } else { Err(MALFORMED) }
+}
