@@ -67,8 +67,9 @@ impl Check<'_> {
                 }
                 match expected.next_if(|next| next.key == entry.key)? {
                     Some(expected) if expected.payload == entry.payload => {}
-                    Some(_) => {
-                        let values = describe_entry(index, &entry.key, &entry.payload)?;
+                    Some(expected) => {
+                        // What it has itself may not be readable.
+                        let values = describe_entry(index, &expected.key, &expected.payload)?;
                         report(format!("entry '{values}' has other values than its row"));
                     }
                     None if without_row.len() < MAX_FAULTS => without_row.push(entry.key.clone()),

@@ -79,7 +79,7 @@ impl Work {
 }
 
 /// Leaves rows as they are.
-struct Same;
+pub(super) struct Same;
 
 impl RowConverter for Same {
     fn convert(&mut self, row: Vec<Value>) -> std::result::Result<Vec<Value>, MysqlError> {

@@ -62,15 +62,17 @@ fn a_check_names_what_is_wrong() {
     assert!(faults.len() == 1 && faults[0].ends_with("it has no row"), "{faults:?}");
     tamper(&engine, &table, 3, &other, Change::Remove);
 
-    // The VARCHAR's value lies in the payload.
+    // The payload says in what the VARCHAR's value differs from its key: by nothing here, by a space, by what cannot be.
     let key = first(2);
-    let good: &'static [u8] = Vec::leak(tree_entry(2, &key));
-    let mut bad = good.to_vec();
-    *bad.last_mut().unwrap() ^= 1;
-    tamper(&engine, &table, 2, &key, put(Vec::leak(bad)));
-    let faults = check();
-    assert!(faults.len() == 1 && faults[0].ends_with("has other values than its row"), "{faults:?}");
-    tamper(&engine, &table, 2, &key, put(good));
+    assert_eq!(tree_entry(2, &key), []);
+    for wrong in [&[1 << 3][..], &[7], &[0, 0x40, 0xff]] {
+        tamper(&engine, &table, 2, &key, put(wrong));
+        let faults = check();
+        assert!(faults.len() == 1 && faults[0].ends_with("has other values than its row"), "{faults:?}");
+    }
+    let decoder = crate::entry_decoder(&table.indexes[2], &[2]).unwrap();
+    assert!(decoder.decode_values(&key, &[0, 0x40, 0xff], &mut Vec::new()).is_err());
+    tamper(&engine, &table, 2, &key, put(b""));
     assert_eq!(check(), Vec::<String>::new());
 
     // A second row for a unique key, and a row that was not counted.

@@ -5,6 +5,7 @@ mod basics;
 mod buffered_cuts;
 mod builds;
 mod change_buffer;
+mod covering;
 mod crash;
 mod ddl;
 mod faults;

@@ -9,12 +9,39 @@
 use super::table;
 use super::table::Entry;
 use super::unpacking::KeyWeights;
-use super::weights::{IGNORED, LONG, LevelWeights, Weights};
+use super::weights::{IGNORED, LONG, LevelWeights, Weights, implicit_character};
 
 /// What stands in [`AsciiForms`] for a byte that begins no weight of a character of ASCII alone.
 pub(super) const NO_ASCII: u8 = 0x80;
 /// What stands for no character in [`Unit`].
 const NO_CHARACTER: u32 = u32::MAX;
+
+/// A character in UTF-8, and anything behind it. What begins with `ff` is none.
+type Utf8 = [u8; 4];
+
+const NO_UTF8: Utf8 = [0xff; 4];
+
+fn utf8(code_point: u32) -> Utf8 {
+    let mut bytes = [0; 4];
+    match char::from_u32(code_point) {
+        Some(character) => {
+            character.encode_utf8(&mut bytes);
+            bytes
+        }
+        None => NO_UTF8,
+    }
+}
+
+/// How long the character is whose UTF-8 begins with this byte.
+#[inline]
+fn utf8_len(first: u8) -> usize {
+    match first {
+        0..0x80 => 1,
+        0x80..0xe0 => 2,
+        0xe0..0xf0 => 3,
+        _ => 4,
+    }
+}
 
 /// Of each byte that is a weight of ASCII in keys, the forms.
 #[derive(Debug)]
@@ -53,10 +80,24 @@ impl AsciiForms {
         AsciiForms { first, second }
     }
 
+    /// The same without a byte.
+    pub(super) const fn without(&self, code: u8) -> AsciiForms {
+        let (mut first, mut second) = (self.first, self.second);
+        first[code as usize] = NO_ASCII;
+        second[code as usize] = NO_ASCII;
+        AsciiForms { first, second }
+    }
+
     /// Whether a byte is the weight of a character of ASCII.
     #[inline]
     pub(super) fn has(&self, code: u8) -> bool {
         self.first[usize::from(code)] != NO_ASCII
+    }
+
+    /// The forms of bytes.
+    #[inline]
+    pub(super) fn forms(&self, second: bool) -> &[u8; 256] {
+        if second { &self.second } else { &self.first }
     }
 }
 
@@ -64,7 +105,7 @@ impl AsciiForms {
 #[derive(Debug)]
 pub(crate) struct Characters {
     /// By weight.
-    forms: Vec<[u32; 2]>,
+    forms: Vec<[Utf8; 2]>,
 }
 
 /// How plain a character is: the less, the plainer.
@@ -125,11 +166,12 @@ impl Characters {
                 *second = *first;
             }
         }
-        Characters { forms }
+        Characters { forms: forms.into_iter().map(|forms| forms.map(utf8)).collect() }
     }
 
-    fn forms(&self, w: u16) -> [u32; 2] {
-        self.forms.get(usize::from(w)).copied().unwrap_or([NO_CHARACTER; 2])
+    #[inline]
+    fn forms(&self, w: u16) -> [Utf8; 2] {
+        self.forms.get(usize::from(w)).copied().unwrap_or([NO_UTF8; 2])
     }
 }
 
@@ -142,27 +184,27 @@ impl Weights {
 /// Weights that stand for one character.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Unit {
-    /// Code points.
-    forms: [u32; 2],
+    forms: [Utf8; 2],
     /// How many weights.
     weights: u8,
 }
 
 impl Unit {
-    /// The character, in its first form or its second. `None` if there is no character that has these weights alone.
+    /// The character in UTF-8, in its first form or its second. `None` if there is no character that has these weights alone.
     #[inline]
-    pub(crate) fn character(self, second: bool) -> Option<char> {
-        char::from_u32(self.forms[usize::from(second)])
+    pub(crate) fn text(&self, second: bool) -> Option<&[u8]> {
+        let form = &self.forms[usize::from(second)];
+        if form[0] == 0xff { None } else { form.get(..utf8_len(form[0])) }
     }
 
     /// Whether the forms differ.
     #[inline]
-    pub(crate) fn has_two_forms(self) -> bool {
+    pub(crate) fn has_two_forms(&self) -> bool {
         self.forms[0] != self.forms[1]
     }
 
     /// How many weights it is.
-    pub(crate) fn weights(self) -> usize {
+    pub(crate) fn weights(&self) -> usize {
         self.weights.into()
     }
 }
@@ -171,6 +213,7 @@ impl Unit {
 #[derive(Debug, Clone)]
 struct Units<W> {
     weights: &'static Weights,
+    characters: &'static Characters,
     source: W,
     /// Weights that were looked at.
     ahead: [u16; 2],
@@ -184,7 +227,7 @@ const TRAILING: std::ops::RangeInclusive<u32> = 0x11a8..=0x11c2;
 
 impl<W: Iterator<Item = u16>> Units<W> {
     fn new(weights: &'static Weights, source: W) -> Self {
-        Units { weights, source, ahead: [0; 2], ahead_len: 0 }
+        Units { weights, characters: weights.characters(), source, ahead: [0; 2], ahead_len: 0 }
     }
 
     fn weight(&mut self) -> Option<u16> {
@@ -207,25 +250,24 @@ impl<W: Iterator<Item = u16>> Units<W> {
         self.ahead.get(number).copied()
     }
 
-    /// The first form of the weight behind `number` others, if it lies there.
+    /// The letter whose weight is behind `number` others, if it is one of these.
     fn letter(&mut self, number: usize, among: std::ops::RangeInclusive<u32>) -> Option<u32> {
-        let [first, _] = self.weights.characters().forms(self.peek(number)?);
-        among.contains(&first).then_some(first - among.start())
+        let [first, _] = self.characters.forms(self.peek(number)?);
+        letter(first, among)
     }
 
+    #[inline]
     fn next(&mut self) -> Option<Unit> {
         let w = self.weight()?;
-        let level = &self.weights.levels[0];
         if self.weights.has_implicit(w) {
-            let Some(second) = self.weight() else {
-                return Some(Unit { forms: [NO_CHARACTER; 2], weights: 1 });
-            };
-            let character = level.implicit_character(w, second).unwrap_or(NO_CHARACTER);
-            return Some(Unit { forms: [character; 2], weights: 2 });
+            let character = self.weight().map_or(NO_CHARACTER, |second| implicit_character(w, second));
+            return Some(Unit { forms: [utf8(character); 2], weights: 2 });
         }
-        let forms = self.weights.characters().forms(w);
-        if level.spells_hangul()
-            && LEADING.contains(&forms[0])
+        let forms = self.characters.forms(w);
+        // All letters of syllables that begin one are of these.
+        if forms[0][0] == 0xe1
+            && self.weights.levels[0].spells_hangul()
+            && let Some(leading) = letter(forms[0], LEADING)
             && let Some(vowel) = self.letter(0, VOWELS)
         {
             let trailing = self.letter(1, TRAILING).map(|letter| letter + 1);
@@ -233,12 +275,18 @@ impl<W: Iterator<Item = u16>> Units<W> {
             for _ in 1..weights {
                 self.weight();
             }
-            let number = (forms[0] - LEADING.start()) * 21 + vowel;
-            let syllable = 0xac00 + number * 28 + trailing.unwrap_or(0);
-            return Some(Unit { forms: [syllable; 2], weights });
+            let syllable = 0xac00 + (leading * 21 + vowel) * 28 + trailing.unwrap_or(0);
+            return Some(Unit { forms: [utf8(syllable); 2], weights });
         }
         Some(Unit { forms, weights: 1 })
     }
+}
+
+/// The number of a letter among these.
+fn letter(character: Utf8, among: std::ops::RangeInclusive<u32>) -> Option<u32> {
+    let [0xe1, second, third, _] = character else { return None };
+    let code_point = 0x1000 | u32::from(second & 0x3f) << 6 | u32::from(third & 0x3f);
+    among.contains(&code_point).then(|| code_point - among.start())
 }
 
 /// The units of the key of a string.
@@ -254,15 +302,14 @@ impl<'k> KeyUnits<'k> {
     /// The next one.
     #[inline]
     pub(crate) fn next(&mut self) -> Option<Unit> {
-        let units = &mut self.0;
-        if units.ahead_len == 0
-            && let Some(code) = units.source.plain()
-        {
-            let AsciiForms { first, second } = &units.weights.ascii_forms;
-            let forms = [first, second].map(|forms| u32::from(forms[usize::from(code)]));
-            return Some(Unit { forms, weights: 1 });
-        }
-        units.next()
+        self.0.next()
+    }
+
+    /// Appends the characters of the next units, up to `most`, in their first form or second, as far as they are of ASCII and nothing is to be
+    /// known of what comes behind them; how many.
+    #[inline]
+    pub(crate) fn append_plain(&mut self, most: usize, second: bool, out: &mut Vec<u8>) -> usize {
+        if self.0.ahead_len > 0 { 0 } else { self.0.source.append_plain(most, second, out) }
     }
 
     /// Whether they ended because the key is none.
@@ -306,6 +353,13 @@ impl<'s> StringUnits<'s> {
 }
 
 impl Weights {
+    /// Whether a character of ASCII has two forms.
+    #[inline]
+    pub(crate) fn has_case(&self, character: u8) -> bool {
+        let (first, second) = self.simple_forms(character);
+        first != second
+    }
+
     /// How many weights a character has on the first level.
     pub(crate) fn weights_of(&self, character: &str) -> usize {
         self.levels[0].weights(character.as_bytes()).count()

@@ -34,16 +34,17 @@ impl<'k> KeyWeights<'k> {
         self.failed
     }
 
-    /// The byte of the next weight, if it stands for a character of ASCII alone and nothing follows it.
+    /// Appends the characters of the next weights, up to `most`, in their first form or second, as far as they are of ASCII and have a byte each; how
+    /// many.
     #[inline]
-    pub(super) fn plain(&mut self) -> Option<u8> {
-        let code = self.peek()?;
-        let is_plain = self.weights.ascii_forms.has(code) && self.marked_space != Some(code);
-        if !is_plain || self.after_implicit {
-            return None;
+    pub(super) fn append_plain(&mut self, most: usize, second: bool, out: &mut Vec<u8>) -> usize {
+        if self.after_implicit {
+            return 0;
         }
-        self.skip();
-        Some(code)
+        let key = self.key.get(..most).unwrap_or(self.key);
+        let count = append_forms(self.weights.plain_forms.forms(second), key, self.mask, out);
+        self.key = self.key.get(count..).unwrap_or_default();
+        count
     }
 
     #[inline]
@@ -145,37 +146,43 @@ impl Iterator for KeyWeights<'_> {
 /// Characters that are looked up together.
 const TOGETHER: usize = 8;
 
+/// Appends what bytes of a key, each `^ mask`, stand for, up to the first that stands for nothing; how many.
+#[inline]
+fn append_forms(forms: &[u8; 256], key: &[u8], mask: u8, out: &mut Vec<u8>) -> usize {
+    let form = |byte: &u8| forms[usize::from(byte ^ mask)];
+    let mut at = 0;
+    out.reserve(key.len());
+    while let Some(some) = key.get(at..).and_then(<[u8]>::first_chunk::<TOGETHER>) {
+        let found = some.each_ref().map(form);
+        out.extend_from_slice(&found);
+        if u64::from_le_bytes(found) & 0x8080_8080_8080_8080 != 0 {
+            let plain = found.iter().position(|form| *form == NO_ASCII).unwrap_or(TOGETHER);
+            out.truncate(out.len() - TOGETHER + plain);
+            return at + plain;
+        }
+        at += TOGETHER;
+    }
+    for byte in key.get(at..).unwrap_or_default() {
+        let found = form(byte);
+        if found == NO_ASCII {
+            break;
+        }
+        out.push(found);
+        at += 1;
+    }
+    at
+}
+
 impl Weights {
     /// Appends the plainest string that has the key at the front of `key`, each byte `^ mask`, and returns the key's length; `None`, with anything
     /// appended, unless all its characters are of ASCII.
     #[inline]
     pub(crate) fn append_plain(&self, key: &[u8], mask: u8, out: &mut Vec<u8>) -> Option<usize> {
-        let space = self.pads.then_some(self.ascii[usize::from(b' ')]);
-        let form = |byte: u8| match byte ^ mask {
-            code if Some(code) == space => NO_ASCII,
-            code => self.ascii_forms.first[usize::from(code)],
-        };
-        let mut at = 0;
+        let mut at = self.append_plain_beginning(key, mask, out);
         loop {
-            while let Some(some) = key.get(at..).and_then(<[u8]>::first_chunk::<TOGETHER>) {
-                let found = some.map(form);
-                if !found.is_ascii() {
-                    break;
-                }
-                out.extend_from_slice(&found);
-                at += TOGETHER;
-            }
-            while let Some(byte) = key.get(at) {
-                let found = form(*byte);
-                if found == NO_ASCII {
-                    break;
-                }
-                out.push(found);
-                at += 1;
-            }
             match key.get(at)? ^ mask {
                 END => return Some(at + 1),
-                code if Some(code) == space => match key.get(at + 1)? ^ mask {
+                code if self.pads && code == self.ascii[usize::from(b' ')] => match key.get(at + 1)? ^ mask {
                     RUN_FOREVER if key.get(at + 2)? ^ mask == END => return Some(at + 3),
                     RUN_THEN_LOWER | RUN_THEN_HIGHER => out.push(b' '),
                     _ => return None,
@@ -186,6 +193,13 @@ impl Weights {
                 _ => return None,
             }
             at += 2;
+            at += self.append_plain_beginning(key.get(at..)?, mask, out);
         }
+    }
+
+    /// Appends what a key begins with as far as its characters are of ASCII and take a byte each; how many.
+    #[inline]
+    pub(crate) fn append_plain_beginning(&self, key: &[u8], mask: u8, out: &mut Vec<u8>) -> usize {
+        append_forms(&self.plain_forms.first, key, mask, out)
     }
 }

@@ -31,6 +31,8 @@ pub(crate) struct Weights {
     pub(super) ascii: [u8; 128],
     /// The other way round.
     pub(super) ascii_forms: AsciiForms,
+    /// The same without the space, if in keys a byte follows it.
+    pub(super) plain_forms: AsciiForms,
     /// The characters of weights; made when they are first asked for.
     pub(super) characters: OnceLock<Characters>,
 }
@@ -119,7 +121,10 @@ impl Weights {
             _ => b' ' as u16,
         };
         let ascii_forms = AsciiForms::new(&ascii);
-        Weights { levels, packing, pads, space, ascii, ascii_forms, characters: OnceLock::new() }
+        let marked = if pads { ascii[b' ' as usize] } else { IGNORED };
+        let plain_forms = ascii_forms.without(marked);
+        let characters = OnceLock::new();
+        Weights { levels, packing, pads, space, ascii, ascii_forms, plain_forms, characters }
     }
 
     /// Whether a weight is the first of two implicit ones.
@@ -234,23 +239,6 @@ impl Level {
         self.table.end().max(0x1_0000)
     }
 
-    /// The character whose implicit weights these are, if there is one.
-    pub(super) fn implicit_character(&self, first: u16, second: u16) -> Option<u32> {
-        let low = u32::from(second & 0x7fff);
-        let code_point = match first {
-            0xfb00 => 0x1_7000 + low,
-            _ => u32::from(first & 0x3f) << 15 | low,
-        };
-        let weights = match self.absent {
-            Absent::Uca400 if code_point > 0xffff => return None,
-            Absent::Uca400 | Absent::Uca520 => implicit_400(code_point),
-            Absent::Uca900 if hangul_letters(code_point).is_none() => implicit_900(code_point),
-            _ => return None,
-        };
-        let is_absent = matches!(self.table.entry(code_point), Entry::Absent);
-        (is_absent && weights == (first, second)).then_some(code_point)
-    }
-
     /// Whether a Hangul syllable has the weights of its letters.
     pub(super) fn spells_hangul(&self) -> bool {
         matches!(self.absent, Absent::Uca900)
@@ -340,6 +328,15 @@ fn hangul_letters(code_point: u32) -> Option<[u32; 3]> {
     let number = code_point.checked_sub(0xac00).filter(|number| *number < 0xd7b0 - 0xac00)?;
     let last = number % 28;
     Some([0x1100 + number / 588, 0x1161 + number % 588 / 28, if last == 0 { 0 } else { 0x11a7 + last }])
+}
+
+/// The character whose implicit weights these are, if there is one; else some code point.
+pub(super) fn implicit_character(first: u16, second: u16) -> u32 {
+    let low = u32::from(second & 0x7fff);
+    match first {
+        0xfb00 => 0x1_7000 + low,
+        _ => u32::from(first & 0x3f) << 15 | low,
+    }
 }
 
 /// The weight of a character that latin1 does not have.

@@ -3,8 +3,9 @@
 //! Strings lie one behind the other in two buffers that are kept from one use to the next, so that a row costs no
 //! allocation. Values that are stored outside their rows are noted as missing, and put in later.
 
-use super::decoder::{KeyValues, RowDecoder, Step};
+use super::decoder::{RowDecoder, Step};
 use super::overflow::Missing;
+use super::walked::KeyValues;
 use super::{Place, Slot, stored_value, string};
 use crate::codec::CodecError;
 use crate::column::{Batch, ColumnBuilder};

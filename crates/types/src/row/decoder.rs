@@ -7,12 +7,13 @@ use std::sync::Arc;
 
 use super::entry::{EntryFormat, Source};
 use super::overflow::Missing;
+use super::walked::{KeyValues, WalkedPart, whole};
 use super::{Place, Slot, string};
+use crate::codec::CodecError;
 use crate::codec::fixed::Fixed;
 use crate::codec::narrow::{Narrow, RUN};
-use crate::codec::{CodecError, extend_short};
 use crate::column::ColumnBuilder;
-use crate::key::{KeyPart, decode_part, decode_value, is_restorable, restore_text, restore_value, skip_part};
+use crate::key::{KeyPart, decode_part, decode_value, is_restorable, skip_part};
 use crate::value::{SqlType, Value};
 
 /// Appends chosen columns of entries to column builders.
@@ -93,115 +94,6 @@ impl DirectPart {
     }
 }
 
-/// A key part at an offset of its own in each key.
-#[derive(Debug, Clone)]
-struct WalkedPart {
-    part: KeyPart,
-    /// The number of its difference, if the key alone does not give its value back.
-    difference: Option<usize>,
-    /// Places in the output; none if it is only skipped.
-    outs: Vec<usize>,
-}
-
-impl WalkedPart {
-    /// Appends the value at the front of `key`, which is a string that has a difference to it; returns the bytes that it took.
-    #[inline]
-    fn append_string(
-        &self,
-        key: &[u8],
-        difference: &[u8],
-        out: &mut ColumnBuilder,
-    ) -> Result<usize, CodecError> {
-        let (present, marker) = self.part.marker(key)?;
-        if !present {
-            out.push_null();
-            return Ok(marker);
-        }
-        let body = key.get(marker..).unwrap_or_default();
-        let ColumnBuilder::Utf8(texts) = out else {
-            let (value, len) = restore_value(&self.part, body, difference)?;
-            out.push_value(&value)?;
-            return Ok(marker + len);
-        };
-        let len = texts.append_written(|text| restore_text(&self.part, body, difference, text))?;
-        Ok(marker + len)
-    }
-}
-
-impl WalkedPart {
-    /// Hands the value at the front of `key`, which has a difference to it, to `outs`; returns the bytes that it took.
-    fn hand_out(
-        &self,
-        key: &[u8],
-        difference: &[u8],
-        outs: &[usize],
-        out: &mut (impl KeyValues + ?Sized),
-    ) -> Result<usize, CodecError> {
-        let (present, marker) = self.part.marker(key)?;
-        let body = key.get(marker..).unwrap_or_default();
-        let mut len = 0;
-        for to in outs {
-            len = match present {
-                false => {
-                    out.put(*to, Value::Null);
-                    0
-                }
-                true if self.part.ty.is_character() => {
-                    out.put_text(*to, &|text| restore_text(&self.part, body, difference, text))?
-                }
-                true => {
-                    let (value, len) = restore_value(&self.part, body, difference)?;
-                    out.put(*to, value);
-                    len
-                }
-            };
-        }
-        Ok(marker + len)
-    }
-}
-
-/// Takes the values of a key.
-pub(super) trait KeyValues {
-    /// The value of the column at a place in the output.
-    fn put(&mut self, to: usize, value: Value);
-
-    /// The string of a column, which `write` appends, saying how many bytes of the key it took.
-    fn put_text(
-        &mut self,
-        to: usize,
-        write: &dyn Fn(&mut Vec<u8>) -> Result<usize, CodecError>,
-    ) -> Result<usize, CodecError>;
-}
-
-impl KeyValues for [Value] {
-    fn put(&mut self, to: usize, value: Value) {
-        if let Some(place) = self.get_mut(to) {
-            *place = value;
-        }
-    }
-
-    fn put_text(
-        &mut self,
-        to: usize,
-        write: &dyn Fn(&mut Vec<u8>) -> Result<usize, CodecError>,
-    ) -> Result<usize, CodecError> {
-        let mut text = Vec::new();
-        let len = write(&mut text)?;
-        let text = String::from_utf8(text).map_err(|_| CodecError::Malformed { what: "UTF-8 string" })?;
-        self.put(to, Value::String(text.into()));
-        Ok(len)
-    }
-}
-
-/// The key of two pieces.
-#[inline]
-fn whole<'k>(prefix: &[u8], rest: &[u8], key: &'k mut Vec<u8>) -> &'k [u8] {
-    key.clear();
-    extend_short(key, prefix);
-    extend_short(key, rest);
-    key
-}
-
 /// One payload column.
 #[derive(Debug, Clone)]
 pub(super) struct Step {
@@ -239,7 +131,7 @@ impl RowDecoder {
                 Source::Difference(number) => {
                     let part = format.differences.get(number).copied().ok_or(no_column)?;
                     wanted_parts[part].0.push(out);
-                    wanted_parts[part].1 = Some(number);
+                    wanted_parts[part].1 = Some((number, format.differences.len()));
                 }
                 Source::Payload(stored) => {
                     for (steps, version) in payload.iter_mut().zip(&format.versions) {
@@ -264,7 +156,7 @@ impl RowDecoder {
         Ok(decoder)
     }
 
-    fn plan_key(&mut self, wanted: &[(Vec<usize>, Option<usize>)]) {
+    fn plan_key(&mut self, wanted: &[(Vec<usize>, Option<(usize, usize)>)]) {
         let needed = wanted.iter().rposition(|(outs, _)| !outs.is_empty()).map_or(0, |last| last + 1);
         for (number, (part, (outs, difference))) in
             self.format.key.iter().zip(wanted).enumerate().take(needed)
@@ -377,9 +269,21 @@ impl RowDecoder {
         for direct in &self.key_direct {
             direct.append_all(prefix, rests, key, out.get_mut(direct.out).ok_or(TOO_FEW_BUILDERS)?)?;
         }
-        if !self.key_walk.is_empty() {
-            let mut entries = rests.iter().zip(payloads);
-            entries.try_for_each(|(rest, payload)| self.walk_key(whole(prefix, rest, key), payload, out))?;
+        match self.key_walk.as_slice() {
+            [] => {}
+            [walked @ WalkedPart { difference: Some(_), outs, .. }]
+                if self.key_walk_from == 0 && outs.len() == 1 =>
+            {
+                for to in outs {
+                    let to = out.get_mut(*to).ok_or(TOO_FEW_BUILDERS)?;
+                    walked.append_all((prefix, rests), payloads, key, to)?;
+                }
+            }
+            _ => {
+                let mut entries = rests.iter().zip(payloads);
+                entries
+                    .try_for_each(|(rest, payload)| self.walk_key(whole(prefix, rest, key), payload, out))?;
+            }
         }
         for step in steps {
             let builder = out.get_mut(step.out).ok_or(TOO_FEW_BUILDERS)?;
@@ -399,10 +303,8 @@ impl RowDecoder {
             let mut len = None;
             for to in &walked.outs {
                 let to = out.get_mut(*to).ok_or(TOO_FEW_BUILDERS)?;
-                len = Some(match walked.difference {
-                    Some(number) => {
-                        walked.append_string(rest, self.format.difference(payload, number)?, to)?
-                    }
+                len = Some(match walked.difference_in(payload)? {
+                    Some(difference) => walked.append(rest, difference, to)?,
                     None => decode_part(&walked.part, rest, to)?,
                 });
             }
@@ -442,11 +344,9 @@ impl RowDecoder {
         }
         let mut rest = key.get(self.key_walk_from..).unwrap_or_default();
         for walked in &self.key_walk {
-            let len = match (walked.outs.as_slice(), walked.difference) {
+            let len = match (walked.outs.as_slice(), walked.difference_in(payload)?) {
                 ([], _) => skip_part(&walked.part, rest)?,
-                (outs, Some(number)) => {
-                    walked.hand_out(rest, self.format.difference(payload, number)?, outs, out)?
-                }
+                (_, Some(difference)) => walked.hand_out(rest, difference, out)?,
                 (outs, None) => {
                     let (value, len) = decode_value(&walked.part, rest)?;
                     outs.iter().for_each(|to| out.put(*to, value.clone()));

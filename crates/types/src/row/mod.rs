@@ -30,6 +30,7 @@ mod entry;
 mod number_set;
 mod overflow;
 mod screen;
+mod walked;
 
 use self::overflow::Outside;
 use crate::codec::CodecError;

@@ -217,11 +217,17 @@ fn restore_units(
         bits.0 = rest.number().and_then(|len| rest.take(len)).ok_or(MALFORMED)?;
     }
     let start = out.len();
-    let (mut units, mut standing) = (KeyUnits::new(weights, key, mask), 0);
+    let mut case = Case { weights, way, bits: bits.0, start, standing: 0 };
+    let mut units = KeyUnits::new(weights, key, mask);
     let mut edit = Edit::read(&mut rest)?;
     loop {
+        let most = edit.as_ref().map_or(usize::MAX, |edit| edit.passed);
+        let from = out.len();
+        let plain = units.append_plain(most, way == Way::Second, out);
+        case.set(from, out);
         let mut other = false;
         if let Some(Edit { passed, what }) = &mut edit {
+            *passed -= plain.min(*passed);
             match (*passed, what) {
                 (0, What::Text(replaced, text)) => {
                     for _ in 0..*replaced {
@@ -244,22 +250,73 @@ fn restore_units(
             }
             break;
         };
-        let mut second = false;
-        if unit.has_two_forms() {
-            second = match way {
-                Way::Bits => bits.0.get(standing / 8).is_some_and(|byte| byte >> (standing % 8) & 1 != 0),
-                _ => way.is_second(standing, out.get(start..).unwrap_or_default()),
-            };
-            standing += 1;
-        }
-        let character = unit.character(second != other).ok_or(MALFORMED)?;
-        match u8::try_from(character) {
-            Ok(ascii @ 0..0x80) => out.push(ascii),
-            _ => out.extend_from_slice(character.encode_utf8(&mut [0; 4]).as_bytes()),
-        }
+        let second = unit.has_two_forms() && case.is_second(out) != other;
+        out.extend_from_slice(unit.text(second).ok_or(MALFORMED)?);
     }
     out.resize(out.len() + spaces, b' ');
     Ok(())
+}
+
+/// How characters with two forms stand.
+struct Case<'d> {
+    weights: &'static Weights,
+    way: Way,
+    bits: &'d [u8],
+    /// Where the string begins.
+    start: usize,
+    /// How many stood in either form.
+    standing: usize,
+}
+
+impl Case<'_> {
+    /// Whether the next one, behind what is there, stands in the second.
+    #[inline]
+    fn is_second(&mut self, out: &[u8]) -> bool {
+        let standing = self.standing;
+        self.standing += 1;
+        match self.way {
+            Way::Bits => self.bits.get(standing / 8).is_some_and(|byte| byte >> (standing % 8) & 1 != 0),
+            way => way.is_second(standing, out.get(self.start..).unwrap_or_default()),
+        }
+    }
+
+    /// Brings the characters from `from` on, which are of ASCII and stand in their first forms (all in the second if the way says so), into those that they are to
+    /// stand in.
+    #[inline]
+    fn set(&mut self, from: usize, out: &mut [u8]) {
+        let has_case = |character: &u8| self.weights.has_case(*character);
+        match self.way {
+            Way::First | Way::Second | Way::Whole => {}
+            Way::Initial if self.standing > 0 => {}
+            Way::Initial => {
+                let first = out.get_mut(from..).and_then(|run| run.iter_mut().find(|c| has_case(c)));
+                if let Some(first) = first {
+                    first.make_ascii_uppercase();
+                    self.standing = 1;
+                }
+            }
+            Way::Words => {
+                for at in from..out.len() {
+                    let (before, behind) = out.split_at_mut(at);
+                    if let Some(character) = behind.first_mut()
+                        && Way::Words.is_second(0, before.get(self.start..).unwrap_or_default())
+                        && has_case(character)
+                    {
+                        character.make_ascii_uppercase();
+                    }
+                }
+            }
+            Way::Bits => {
+                for character in out.get_mut(from..).unwrap_or_default() {
+                    if self.weights.has_case(*character) {
+                        let byte = self.bits.get(self.standing / 8).copied().unwrap_or(0);
+                        *character ^= (byte >> (self.standing % 8) & 1) << 5;
+                        self.standing += 1;
+                    }
+                }
+            }
+        }
+    }
 }
 
 /// Checks that a part of a key, its marker included, and a difference are those of the value that they say; returns how many bytes the part takes.

@@ -231,7 +231,7 @@ fn differences_are_what_they_were() {
             take(&difference(collation, &format!("Some text, {text} ")));
         }
     }
-    assert_eq!(hash, 0x3e09_a964_1251_5694, "{hash:#x}");
+    assert_eq!(hash, 0x771a_984a_7a50_4733, "{hash:#x}");
 }
 
 /// The forms of ASCII that are known beforehand are those that the tables say.

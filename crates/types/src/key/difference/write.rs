@@ -136,9 +136,9 @@ fn pieces<'s>(weights: &'static Weights, s: &'s str, each: &mut impl FnMut(usize
         }
         let text = s.get(at..to).unwrap_or_default();
         let form = last.filter(|_| count == 1 && text.len() == character.len_utf8());
-        let form = form.and_then(|unit| match Some(character) {
-            same if same == unit.character(false) => Some(unit.has_two_forms().then_some(false)),
-            same if same == unit.character(true) => Some(Some(true)),
+        let form = form.and_then(|unit| match Some(text.as_bytes()) {
+            same if same == unit.text(false) => Some(unit.has_two_forms().then_some(false)),
+            same if same == unit.text(true) => Some(Some(true)),
             _ => None,
         });
         each(at, form.map_or(Piece::Text(count, text), Piece::Unit));

@@ -1,0 +1,194 @@
+//! Key parts that are found by walking over those before them, among them strings that are put together from key and payload.
+
+use crate::codec::{CodecError, extend_short};
+use crate::column::ColumnBuilder;
+use crate::key::{KeyPart, difference_of, restore_text, restore_value};
+use crate::value::Value;
+
+/// A key part at an offset of its own in each key.
+#[derive(Debug, Clone)]
+pub(super) struct WalkedPart {
+    pub(super) part: KeyPart,
+    /// The number of its difference, and of how many, if the key alone does not give its value back.
+    pub(super) difference: Option<(usize, usize)>,
+    /// Places in the output; none if it is only skipped.
+    pub(super) outs: Vec<usize>,
+}
+
+impl WalkedPart {
+    /// Its difference in a payload; `None` if the key gives its value back.
+    #[inline]
+    pub(super) fn difference_in<'p>(&self, payload: &'p [u8]) -> Result<Option<&'p [u8]>, CodecError> {
+        self.difference.map(|(number, count)| difference_of(payload, number, count)).transpose()
+    }
+
+    /// Appends the value at the front of `key`, which has a difference to it; returns the bytes that it took.
+    #[inline]
+    pub(super) fn append(
+        &self,
+        key: &[u8],
+        difference: &[u8],
+        out: &mut ColumnBuilder,
+    ) -> Result<usize, CodecError> {
+        let (present, marker) = self.part.marker(key)?;
+        if !present {
+            out.push_null();
+            return Ok(marker);
+        }
+        let body = key.get(marker..).unwrap_or_default();
+        let ColumnBuilder::Utf8(texts) = out else {
+            let (value, len) = restore_value(&self.part, body, difference)?;
+            out.push_value(&value)?;
+            return Ok(marker + len);
+        };
+        let len = texts.append_written(|text| restore_text(&self.part, body, difference, text))?;
+        Ok(marker + len)
+    }
+
+    /// Appends the values of keys that have this part first, begin with `prefix` and go on with `rests`, and have a difference to it. `key` is for whole
+    /// keys, where one is needed.
+    pub(super) fn append_all(
+        &self,
+        (prefix, rests): (&[u8], &[&[u8]]),
+        payloads: &[&[u8]],
+        key: &mut Vec<u8>,
+        out: &mut ColumnBuilder,
+    ) -> Result<(), CodecError> {
+        let mut beginning = Beginning::of(&self.part, prefix);
+        for (rest, payload) in rests.iter().zip(payloads) {
+            let difference = self.difference_in(payload)?.unwrap_or_default();
+            let plain = match &mut beginning {
+                Some(beginning) if difference.is_empty() => beginning.append(&self.part, rest, key, out),
+                _ => false,
+            };
+            if !plain {
+                self.append(whole(prefix, rest, key), difference, out)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Hands the value at the front of `key`, which has a difference to it, to `outs`; returns the bytes that it took.
+    pub(super) fn hand_out(
+        &self,
+        key: &[u8],
+        difference: &[u8],
+        out: &mut (impl KeyValues + ?Sized),
+    ) -> Result<usize, CodecError> {
+        let (present, marker) = self.part.marker(key)?;
+        let body = key.get(marker..).unwrap_or_default();
+        let mut len = 0;
+        for to in &self.outs {
+            len = match present {
+                false => {
+                    out.put(*to, Value::Null);
+                    0
+                }
+                true if self.part.ty.is_character() => {
+                    out.put_text(*to, &|text| restore_text(&self.part, body, difference, text))?
+                }
+                true => {
+                    let (value, len) = restore_value(&self.part, body, difference)?;
+                    out.put(*to, value);
+                    len
+                }
+            };
+        }
+        Ok(marker + len)
+    }
+}
+
+/// What strings begin with whose keys begin alike.
+struct Beginning<'k> {
+    /// The keys' beginning, without the marker.
+    key: &'k [u8],
+    /// Where it stands in the column: from where on, how long, and of how many bytes of the keys.
+    text: Option<(usize, usize, usize)>,
+}
+
+impl<'k> Beginning<'k> {
+    /// Of keys that begin with `prefix`, if those are strings with weights, and none is NULL.
+    fn of(part: &KeyPart, prefix: &'k [u8]) -> Option<Beginning<'k>> {
+        part.collation.weights().filter(|_| part.ty.is_character())?;
+        let (present, marker) = part.marker(prefix).ok()?;
+        let key = prefix.get(marker..).filter(|_| present)?;
+        Some(Beginning { key, text: None })
+    }
+
+    /// Appends the plainest string whose key goes on with `rest`; nothing, and false, if not all its characters are of ASCII.
+    #[inline]
+    fn append(&mut self, part: &KeyPart, rest: &[u8], key: &mut Vec<u8>, out: &mut ColumnBuilder) -> bool {
+        let (Some(weights), ColumnBuilder::Utf8(texts)) = (part.collation.weights(), out) else {
+            return false;
+        };
+        let mask = part.mask();
+        let appended = texts.append_written(|text| {
+            let at = text.len();
+            let (len, used) = match self.text {
+                Some((from, len, used)) => {
+                    text.extend_from_within(from..from + len);
+                    (len, used)
+                }
+                None => {
+                    let used = weights.append_plain_beginning(self.key, mask, text);
+                    (text.len() - at, used)
+                }
+            };
+            let rest = match self.key.get(used..).unwrap_or_default() {
+                [] => rest,
+                left => whole(left, rest, key),
+            };
+            weights
+                .append_plain(rest, mask, text)
+                .ok_or(CodecError::Malformed { what: "string of ASCII" })?;
+            Ok((at, len, used))
+        });
+        match appended {
+            Ok(text) => self.text = Some(text),
+            Err(_) => return false,
+        }
+        true
+    }
+}
+
+/// Takes the values of a key.
+pub(super) trait KeyValues {
+    /// The value of the column at a place in the output.
+    fn put(&mut self, to: usize, value: Value);
+
+    /// The string of a column, which `write` appends, saying how many bytes of the key it took.
+    fn put_text(
+        &mut self,
+        to: usize,
+        write: &dyn Fn(&mut Vec<u8>) -> Result<usize, CodecError>,
+    ) -> Result<usize, CodecError>;
+}
+
+impl KeyValues for [Value] {
+    fn put(&mut self, to: usize, value: Value) {
+        if let Some(place) = self.get_mut(to) {
+            *place = value;
+        }
+    }
+
+    fn put_text(
+        &mut self,
+        to: usize,
+        write: &dyn Fn(&mut Vec<u8>) -> Result<usize, CodecError>,
+    ) -> Result<usize, CodecError> {
+        let mut text = Vec::new();
+        let len = write(&mut text)?;
+        let text = String::from_utf8(text).map_err(|_| CodecError::Malformed { what: "UTF-8 string" })?;
+        self.put(to, Value::String(text.into()));
+        Ok(len)
+    }
+}
+
+/// The key of two pieces.
+#[inline]
+pub(super) fn whole<'k>(prefix: &[u8], rest: &[u8], key: &'k mut Vec<u8>) -> &'k [u8] {
+    key.clear();
+    extend_short(key, prefix);
+    extend_short(key, rest);
+    key
+}
