@@ -80,6 +80,18 @@ impl AsciiForms {
         AsciiForms { first, second }
     }
 
+    /// Of each character of ASCII the bits in which its forms differ.
+    pub(super) const fn case_bits(&self, codes: &[u8; 128]) -> [u8; 128] {
+        let mut bits = [0; 128];
+        let mut c = 0;
+        while c < 128 {
+            let code = codes[c] as usize;
+            bits[c] = self.first[code] ^ self.second[code];
+            c += 1;
+        }
+        bits
+    }
+
     /// The same without a byte.
     pub(super) const fn without(&self, code: u8) -> AsciiForms {
         let (mut first, mut second) = (self.first, self.second);
@@ -106,6 +118,9 @@ impl AsciiForms {
 pub(crate) struct Characters {
     /// By weight.
     forms: Vec<[Utf8; 2]>,
+    /// Of each byte that begins a weight in keys, the first such weight and how many there are; none where more is to be known of what comes behind
+    /// them, or a weight takes other bytes than a place among these.
+    leads: [[u16; 2]; 256],
 }
 
 /// How plain a character is: the less, the plainer.
@@ -166,7 +181,15 @@ impl Characters {
                 *second = *first;
             }
         }
-        Characters { forms: forms.into_iter().map(|forms| forms.map(utf8)).collect() }
+        let forms = forms.into_iter().map(|forms| forms.map(utf8)).collect();
+        let mut leads = weights.packing.leads();
+        for (code, lead) in leads.iter_mut().enumerate() {
+            let is_space = weights.pads && code == usize::from(weights.ascii[usize::from(b' ')]);
+            if is_space || weights.has_implicit(lead[0]) {
+                *lead = [0; 2];
+            }
+        }
+        Characters { forms, leads }
     }
 
     #[inline]
@@ -220,6 +243,8 @@ struct Units<W> {
     ahead_len: usize,
 }
 
+/// What all letters of Hangul syllables begin with, and others.
+const HANGUL: u8 = 0xe1;
 /// The letters of Hangul syllables.
 const LEADING: std::ops::RangeInclusive<u32> = 0x1100..=0x1112;
 const VOWELS: std::ops::RangeInclusive<u32> = 0x1161..=0x1175;
@@ -264,8 +289,7 @@ impl<W: Iterator<Item = u16>> Units<W> {
             return Some(Unit { forms: [utf8(character); 2], weights: 2 });
         }
         let forms = self.characters.forms(w);
-        // All letters of syllables that begin one are of these.
-        if forms[0][0] == 0xe1
+        if forms[0][0] == HANGUL
             && self.weights.levels[0].spells_hangul()
             && let Some(leading) = letter(forms[0], LEADING)
             && let Some(vowel) = self.letter(0, VOWELS)
@@ -284,7 +308,7 @@ impl<W: Iterator<Item = u16>> Units<W> {
 
 /// The number of a letter among these.
 fn letter(character: Utf8, among: std::ops::RangeInclusive<u32>) -> Option<u32> {
-    let [0xe1, second, third, _] = character else { return None };
+    let [HANGUL, second, third, _] = character else { return None };
     let code_point = 0x1000 | u32::from(second & 0x3f) << 6 | u32::from(third & 0x3f);
     among.contains(&code_point).then(|| code_point - among.start())
 }
@@ -303,6 +327,39 @@ impl<'k> KeyUnits<'k> {
     #[inline]
     pub(crate) fn next(&mut self) -> Option<Unit> {
         self.0.next()
+    }
+
+    /// Appends the characters of the next units, up to `most`, in their first form or second, as far as each is one weight or two implicit ones; how
+    /// many. `None` if a unit has no character.
+    pub(crate) fn append_many(&mut self, most: usize, second: bool, out: &mut Vec<u8>) -> Option<usize> {
+        let Units { weights, characters, source, ahead, ahead_len } = &mut self.0;
+        let mut count = 0;
+        while *ahead_len == 0 && count < most {
+            count += source.append_plain(most - count, second, out);
+            if count == most {
+                break;
+            }
+            let Some(w) = source.led(&characters.leads).or_else(|| source.next()) else { break };
+            let form = match weights.has_implicit(w) {
+                true => utf8(implicit_character(w, source.next()?)),
+                false => {
+                    let forms = characters.forms(w);
+                    if forms[0][0] == HANGUL {
+                        (ahead[0], *ahead_len) = (w, 1);
+                        break;
+                    }
+                    forms[usize::from(second)]
+                }
+            };
+            if form == NO_UTF8 {
+                return None;
+            }
+            let end = out.len() + utf8_len(form[0]);
+            out.extend_from_slice(&form);
+            out.truncate(end);
+            count += 1;
+        }
+        Some(count)
     }
 
     /// Appends the characters of the next units, up to `most`, in their first form or second, as far as they are of ASCII and nothing is to be
@@ -353,11 +410,10 @@ impl<'s> StringUnits<'s> {
 }
 
 impl Weights {
-    /// Whether a character of ASCII has two forms.
+    /// The bits in which the forms of a character of ASCII differ: none or one.
     #[inline]
-    pub(crate) fn has_case(&self, character: u8) -> bool {
-        let (first, second) = self.simple_forms(character);
-        first != second
+    pub(crate) fn case_bits(&self, character: u8) -> u8 {
+        self.case_bits[usize::from(character & 0x7f)]
     }
 
     /// How many weights a character has on the first level.

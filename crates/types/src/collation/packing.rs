@@ -55,6 +55,19 @@ impl Packing {
     }
 }
 
+impl Packing {
+    /// Of each byte that begins a weight the first such weight, and how many there are; none if that is not how they are written.
+    pub(super) fn leads(self) -> [[u16; 2]; 256] {
+        let mut ranges = [[0; 2]; 256];
+        if let Packing::Leads(leads) = self {
+            for (number, range) in ranges.iter_mut().skip(usize::from(FIRST_LEAD)).enumerate() {
+                *range = [leads.get(2 * number), leads.get(2 * number + 1)];
+            }
+        }
+        ranges
+    }
+}
+
 /// The range that a weight lies in, of those there are the last that begins at or below it: its number, its first weight,
 /// how many weights it has.
 const fn lead(leads: Words, w: u16) -> (usize, u16, u16) {

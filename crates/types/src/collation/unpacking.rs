@@ -47,6 +47,22 @@ impl<'k> KeyWeights<'k> {
         count
     }
 
+    /// The next weight, if it begins with a lead of [`Characters`](super::canonical::Characters) and nothing is to be known of what comes behind it.
+    #[inline]
+    pub(super) fn led(&mut self, leads: &[[u16; 2]; 256]) -> Option<u16> {
+        let [first, count] = leads[usize::from(self.peek().filter(|_| !self.after_implicit)?)];
+        let (place, len) = match count {
+            0 => return None,
+            1 => (1, 1),
+            _ => (u16::from(self.key.get(1)? ^ self.mask), 2),
+        };
+        if place == 0 || place > count {
+            return None;
+        }
+        self.key = self.key.get(len..)?;
+        Some(first + (place - 1))
+    }
+
     #[inline]
     fn peek(&self) -> Option<u8> {
         self.key.first().map(|byte| byte ^ self.mask)
@@ -143,42 +159,45 @@ impl Iterator for KeyWeights<'_> {
     }
 }
 
-/// Characters that are looked up together.
-const TOGETHER: usize = 8;
-
 /// Appends what bytes of a key, each `^ mask`, stand for, up to the first that stands for nothing; how many.
 #[inline]
 fn append_forms(forms: &[u8; 256], key: &[u8], mask: u8, out: &mut Vec<u8>) -> usize {
     let form = |byte: &u8| forms[usize::from(byte ^ mask)];
-    let mut at = 0;
-    out.reserve(key.len());
-    while let Some(some) = key.get(at..).and_then(<[u8]>::first_chunk::<TOGETHER>) {
-        let found = some.each_ref().map(form);
-        out.extend_from_slice(&found);
-        if u64::from_le_bytes(found) & 0x8080_8080_8080_8080 != 0 {
-            let plain = found.iter().position(|form| *form == NO_ASCII).unwrap_or(TOGETHER);
-            out.truncate(out.len() - TOGETHER + plain);
-            return at + plain;
-        }
-        at += TOGETHER;
+    if key.first().map(form).is_none_or(|first| first == NO_ASCII) {
+        return 0;
     }
-    for byte in key.get(at..).unwrap_or_default() {
-        let found = form(byte);
-        if found == NO_ASCII {
-            break;
+    // All of them, which takes less time than to look at each.
+    let start = out.len();
+    out.extend(key.iter().map(form));
+    let plain = ascii_len(out.get(start..).unwrap_or_default());
+    out.truncate(start + plain);
+    plain
+}
+
+/// How many bytes there are before the first that is not of ASCII.
+#[inline]
+fn ascii_len(bytes: &[u8]) -> usize {
+    let (words, rest) = bytes.as_chunks::<8>();
+    for (at, word) in words.iter().enumerate() {
+        let others = u64::from_le_bytes(*word) & 0x8080_8080_8080_8080;
+        if others != 0 {
+            return 8 * at + others.trailing_zeros() as usize / 8;
         }
-        out.push(found);
-        at += 1;
     }
-    at
+    8 * words.len() + rest.iter().take_while(|byte| byte.is_ascii()).count()
 }
 
 impl Weights {
-    /// Appends the plainest string that has the key at the front of `key`, each byte `^ mask`, and returns the key's length; `None`, with anything
-    /// appended, unless all its characters are of ASCII.
+    /// Appends the characters, in their first form or second, that the key at the front of `key`, each byte `^ mask`, stands for, and returns the key's
+    /// length; `None`, with anything appended, unless all of them are of ASCII.
     #[inline]
-    pub(crate) fn append_plain(&self, key: &[u8], mask: u8, out: &mut Vec<u8>) -> Option<usize> {
-        let mut at = self.append_plain_beginning(key, mask, out);
+    pub(crate) fn append_plain(
+        &self,
+        (key, mask): (&[u8], u8),
+        second: bool,
+        out: &mut Vec<u8>,
+    ) -> Option<usize> {
+        let mut at = self.append_plain_beginning((key, mask), second, out);
         loop {
             match key.get(at)? ^ mask {
                 END => return Some(at + 1),
@@ -193,13 +212,18 @@ impl Weights {
                 _ => return None,
             }
             at += 2;
-            at += self.append_plain_beginning(key.get(at..)?, mask, out);
+            at += self.append_plain_beginning((key.get(at..)?, mask), second, out);
         }
     }
 
     /// Appends what a key begins with as far as its characters are of ASCII and take a byte each; how many.
     #[inline]
-    pub(crate) fn append_plain_beginning(&self, key: &[u8], mask: u8, out: &mut Vec<u8>) -> usize {
-        append_forms(&self.plain_forms.first, key, mask, out)
+    pub(crate) fn append_plain_beginning(
+        &self,
+        (key, mask): (&[u8], u8),
+        second: bool,
+        out: &mut Vec<u8>,
+    ) -> usize {
+        append_forms(self.plain_forms.forms(second), key, mask, out)
     }
 }

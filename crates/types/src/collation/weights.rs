@@ -31,7 +31,9 @@ pub(crate) struct Weights {
     pub(super) ascii: [u8; 128],
     /// The other way round.
     pub(super) ascii_forms: AsciiForms,
-    /// The same without the space, if in keys a byte follows it.
+    /// Of each character of ASCII the bits in which its forms differ.
+    pub(super) case_bits: [u8; 128],
+    /// The forms without the space, if in keys a byte follows it.
     pub(super) plain_forms: AsciiForms,
     /// The characters of weights; made when they are first asked for.
     pub(super) characters: OnceLock<Characters>,
@@ -123,8 +125,9 @@ impl Weights {
         let ascii_forms = AsciiForms::new(&ascii);
         let marked = if pads { ascii[b' ' as usize] } else { IGNORED };
         let plain_forms = ascii_forms.without(marked);
+        let case_bits = ascii_forms.case_bits(&ascii);
         let characters = OnceLock::new();
-        Weights { levels, packing, pads, space, ascii, ascii_forms, plain_forms, characters }
+        Weights { levels, packing, pads, space, ascii, ascii_forms, case_bits, plain_forms, characters }
     }
 
     /// Whether a weight is the first of two implicit ones.

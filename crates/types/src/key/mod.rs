@@ -32,8 +32,8 @@ use crate::temporal::Date;
 use crate::value::{SqlType, Value};
 
 pub(crate) use difference::{
-    append_differences, difference_len, difference_of, has_difference, restore_text, restore_value,
-    verify as verify_difference,
+    PlainCase, append_differences, difference_len, difference_of, has_difference, restore_text,
+    restore_value, verify as verify_difference,
 };
 pub(crate) use strings::encode_string;
 use strings::{DecodedString, decode_string, encode_beginning, encode_string_prefix, skip_string};

@@ -2,7 +2,7 @@
 
 use crate::codec::{CodecError, extend_short};
 use crate::column::ColumnBuilder;
-use crate::key::{KeyPart, difference_of, restore_text, restore_value};
+use crate::key::{KeyPart, PlainCase, difference_of, restore_text, restore_value};
 use crate::value::Value;
 
 /// A key part at an offset of its own in each key.
@@ -55,13 +55,19 @@ impl WalkedPart {
         out: &mut ColumnBuilder,
     ) -> Result<(), CodecError> {
         let mut beginning = Beginning::of(&self.part, prefix);
+        let mut others = 0;
         for (rest, payload) in rests.iter().zip(payloads) {
             let difference = self.difference_in(payload)?.unwrap_or_default();
-            let plain = match &mut beginning {
-                Some(beginning) if difference.is_empty() => beginning.append(&self.part, rest, key, out),
+            let plain = match (&mut beginning, PlainCase::of(difference)) {
+                (Some(beginning), Some(case)) => beginning.append(&self.part, rest, case, key, out),
                 _ => false,
             };
             if !plain {
+                // Where some are not, others will not be.
+                others += 1;
+                if others > OTHERS {
+                    beginning = None;
+                }
                 self.append(whole(prefix, rest, key), difference, out)?;
             }
         }
@@ -98,12 +104,15 @@ impl WalkedPart {
     }
 }
 
+/// So many strings of a run that are not as their keys say, and of ASCII, are reason enough not to try others.
+const OTHERS: usize = 8;
+
 /// What strings begin with whose keys begin alike.
 struct Beginning<'k> {
     /// The keys' beginning, without the marker.
     key: &'k [u8],
-    /// Where it stands in the column: from where on, how long, and of how many bytes of the keys.
-    text: Option<(usize, usize, usize)>,
+    /// Where it stands in the column, in first forms and second: from where on, how long, and of how many bytes of the keys.
+    texts: [Option<(usize, usize, usize)>; 2],
 }
 
 impl<'k> Beginning<'k> {
@@ -112,25 +121,33 @@ impl<'k> Beginning<'k> {
         part.collation.weights().filter(|_| part.ty.is_character())?;
         let (present, marker) = part.marker(prefix).ok()?;
         let key = prefix.get(marker..).filter(|_| present)?;
-        Some(Beginning { key, text: None })
+        Some(Beginning { key, texts: [None; 2] })
     }
 
-    /// Appends the plainest string whose key goes on with `rest`; nothing, and false, if not all its characters are of ASCII.
+    /// Appends the string whose key goes on with `rest`; nothing, and false, if not all its characters are of ASCII.
     #[inline]
-    fn append(&mut self, part: &KeyPart, rest: &[u8], key: &mut Vec<u8>, out: &mut ColumnBuilder) -> bool {
+    fn append(
+        &mut self,
+        part: &KeyPart,
+        rest: &[u8],
+        case: PlainCase,
+        key: &mut Vec<u8>,
+        out: &mut ColumnBuilder,
+    ) -> bool {
         let (Some(weights), ColumnBuilder::Utf8(texts)) = (part.collation.weights(), out) else {
             return false;
         };
-        let mask = part.mask();
+        let (mask, second) = (part.mask(), case.is_second());
+        let known = &mut self.texts[usize::from(second)];
         let appended = texts.append_written(|text| {
             let at = text.len();
-            let (len, used) = match self.text {
+            let (len, used) = match *known {
                 Some((from, len, used)) => {
                     text.extend_from_within(from..from + len);
                     (len, used)
                 }
                 None => {
-                    let used = weights.append_plain_beginning(self.key, mask, text);
+                    let used = weights.append_plain_beginning((self.key, mask), second, text);
                     (text.len() - at, used)
                 }
             };
@@ -138,16 +155,17 @@ impl<'k> Beginning<'k> {
                 [] => rest,
                 left => whole(left, rest, key),
             };
-            weights
-                .append_plain(rest, mask, text)
-                .ok_or(CodecError::Malformed { what: "string of ASCII" })?;
+            let found = weights.append_plain((rest, mask), second, text);
+            found.ok_or(CodecError::Malformed { what: "string of ASCII" })?;
+            case.set(weights, at, text);
             Ok((at, len, used))
         });
-        match appended {
-            Ok(text) => self.text = Some(text),
-            Err(_) => return false,
+        if case.is_set()
+            && let Ok(text) = appended
+        {
+            *known = Some(text);
         }
-        true
+        appended.is_ok()
     }
 }
 

@@ -45,7 +45,7 @@ mod write;
 use super::{KeyPart, is_restorable};
 use crate::value::SqlType;
 
-pub(crate) use read::{difference_len, difference_of, restore_text, restore_value, verify};
+pub(crate) use read::{PlainCase, difference_len, difference_of, restore_text, restore_value, verify};
 use write::append_difference;
 pub(crate) use write::append_differences;
 

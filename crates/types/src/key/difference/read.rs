@@ -105,15 +105,54 @@ pub(crate) fn restore_text(
         return restore_padded(part.collation, (body, mask), difference, out);
     };
     let start = out.len();
-    if difference.is_empty()
-        && let Some(len) = weights.append_plain(body, mask, out)
+    if let Some(case) = PlainCase::of(difference)
+        && let Some(len) = weights.append_plain((body, mask), case.is_second(), out)
     {
+        case.set(weights, start, out);
         return Ok(len);
     }
     out.truncate(start);
     let len = weights_len(body, mask).ok_or(MALFORMED)?;
     restore_units(weights, (body, mask), difference, out)?;
     Ok(len)
+}
+
+/// What a difference says that says nothing but how all characters stand.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct PlainCase(Way);
+
+impl PlainCase {
+    /// What this one says, if it is such.
+    #[inline]
+    pub(crate) fn of(difference: &[u8]) -> Option<PlainCase> {
+        Some(PlainCase(match difference {
+            [] => Way::First,
+            [1] => Way::Initial,
+            [2] => Way::Second,
+            [3] => Way::Words,
+            _ => return None,
+        }))
+    }
+
+    /// Whether all characters stand in their second form; else they are to be taken in the first.
+    #[inline]
+    pub(crate) fn is_second(self) -> bool {
+        self.0 == Way::Second
+    }
+
+    /// Whether characters that were taken so are as they are to be.
+    #[inline]
+    pub(crate) fn is_set(self) -> bool {
+        matches!(self.0, Way::First | Way::Second)
+    }
+
+    /// Brings the characters of a string, which begins at `start` and is of ASCII, into the forms in which they stand.
+    #[inline]
+    pub(crate) fn set(self, weights: &'static Weights, start: usize, out: &mut [u8]) {
+        if !self.is_set() {
+            Case { weights, way: self.0, bits: &[], start, standing: 0 }.set(start, out);
+        }
+    }
 }
 
 /// A string of a PAD SPACE collation without weights.
@@ -222,9 +261,15 @@ fn restore_units(
     let mut edit = Edit::read(&mut rest)?;
     loop {
         let most = edit.as_ref().map_or(usize::MAX, |edit| edit.passed);
-        let from = out.len();
-        let plain = units.append_plain(most, way == Way::Second, out);
-        case.set(from, out);
+        let plain = match case.is_same() {
+            Some(second) => units.append_many(most, second, out).ok_or(MALFORMED)?,
+            None => {
+                let from = out.len();
+                let plain = units.append_plain(most, false, out);
+                case.set(from, out);
+                plain
+            }
+        };
         let mut other = false;
         if let Some(Edit { passed, what }) = &mut edit {
             *passed -= plain.min(*passed);
@@ -280,42 +325,43 @@ impl Case<'_> {
         }
     }
 
-    /// Brings the characters from `from` on, which are of ASCII and stand in their first forms (all in the second if the way says so), into those that they are to
-    /// stand in.
+    /// Whether all that come stand in the second form, if the way says the same of all.
+    #[inline]
+    fn is_same(&self) -> Option<bool> {
+        match self.way {
+            Way::First | Way::Whole => Some(false),
+            Way::Second => Some(true),
+            Way::Initial => (self.standing > 0).then_some(false),
+            Way::Words | Way::Bits => None,
+        }
+    }
+
+    /// Brings the characters from `from` on, which are of ASCII and stand in their first forms, into those that they are to stand in.
     #[inline]
     fn set(&mut self, from: usize, out: &mut [u8]) {
-        let has_case = |character: &u8| self.weights.has_case(*character);
-        match self.way {
-            Way::First | Way::Second | Way::Whole => {}
-            Way::Initial if self.standing > 0 => {}
-            Way::Initial => {
-                let first = out.get_mut(from..).and_then(|run| run.iter_mut().find(|c| has_case(c)));
-                if let Some(first) = first {
-                    first.make_ascii_uppercase();
-                    self.standing = 1;
+        let bits = |character: u8| self.weights.case_bits(character);
+        if self.way == Way::Words {
+            for at in from..out.len() {
+                let (before, behind) = out.split_at_mut(at);
+                if let Some(character) = behind.first_mut()
+                    && Way::Words.is_second(0, before.get(self.start..).unwrap_or_default())
+                {
+                    *character ^= bits(*character);
                 }
             }
-            Way::Words => {
-                for at in from..out.len() {
-                    let (before, behind) = out.split_at_mut(at);
-                    if let Some(character) = behind.first_mut()
-                        && Way::Words.is_second(0, before.get(self.start..).unwrap_or_default())
-                        && has_case(character)
-                    {
-                        character.make_ascii_uppercase();
-                    }
-                }
-            }
-            Way::Bits => {
-                for character in out.get_mut(from..).unwrap_or_default() {
-                    if self.weights.has_case(*character) {
-                        let byte = self.bits.get(self.standing / 8).copied().unwrap_or(0);
-                        *character ^= (byte >> (self.standing % 8) & 1) << 5;
-                        self.standing += 1;
-                    }
-                }
-            }
+            return;
         }
+        let mut standing = self.standing;
+        for character in out.get_mut(from..).unwrap_or_default() {
+            let bits = bits(*character);
+            let second = match self.way {
+                Way::Bits => self.bits.get(standing / 8).copied().unwrap_or(0) >> (standing % 8) & 1 != 0,
+                way => way.is_second(standing, &[]),
+            };
+            *character ^= if second { bits } else { 0 };
+            standing += usize::from(bits != 0);
+        }
+        self.standing = standing;
     }
 }
 
