@@ -94,6 +94,15 @@ impl DirectPart {
     }
 }
 
+/// What is wanted of a key part.
+#[derive(Debug, Clone, Default)]
+struct WantedPart {
+    /// Places in the output.
+    outs: Vec<usize>,
+    /// The number of its difference, and of how many, if it has one.
+    difference: Option<(usize, usize)>,
+}
+
 /// One payload column.
 #[derive(Debug, Clone)]
 pub(super) struct Step {
@@ -116,7 +125,7 @@ impl RowDecoder {
     /// Decodes the table columns `projection`, in that order. Error if the entries do not hold one of them.
     pub fn new(format: &Arc<EntryFormat>, projection: &[usize]) -> Result<Self, CodecError> {
         let mut types = Vec::with_capacity(projection.len());
-        let mut wanted_parts = vec![(Vec::new(), None); format.key.len()];
+        let mut wanted_parts = vec![WantedPart::default(); format.key.len()];
         let mut payload = vec![Vec::new(); format.versions.len()];
         for (out, &column) in projection.iter().enumerate() {
             let no_column = CodecError::Malformed { what: "column that the entry does not have" };
@@ -127,11 +136,11 @@ impl RowDecoder {
             types.push(definition.layout.ty.clone());
             match *source {
                 Source::Absent => return Err(no_column),
-                Source::Key(part) => wanted_parts[part].0.push(out),
+                Source::Key(part) => wanted_parts[part].outs.push(out),
                 Source::Difference(number) => {
                     let part = format.differences.get(number).copied().ok_or(no_column)?;
-                    wanted_parts[part].0.push(out);
-                    wanted_parts[part].1 = Some((number, format.differences.len()));
+                    wanted_parts[part].outs.push(out);
+                    wanted_parts[part].difference = Some((number, format.differences.len()));
                 }
                 Source::Payload(stored) => {
                     for (steps, version) in payload.iter_mut().zip(&format.versions) {
@@ -156,9 +165,9 @@ impl RowDecoder {
         Ok(decoder)
     }
 
-    fn plan_key(&mut self, wanted: &[(Vec<usize>, Option<(usize, usize)>)]) {
-        let needed = wanted.iter().rposition(|(outs, _)| !outs.is_empty()).map_or(0, |last| last + 1);
-        for (number, (part, (outs, difference))) in
+    fn plan_key(&mut self, wanted: &[WantedPart]) {
+        let needed = wanted.iter().rposition(|wanted| !wanted.outs.is_empty()).map_or(0, |last| last + 1);
+        for (number, (part, WantedPart { outs, difference })) in
             self.format.key.iter().zip(wanted).enumerate().take(needed)
         {
             let walked = |outs: &[usize]| WalkedPart {

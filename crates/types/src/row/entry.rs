@@ -389,7 +389,7 @@ impl EntryFormat {
     }
 
     /// What a key has from the part of that number on.
-    fn from_part<'k>(&self, key: &'k [u8], wanted: usize) -> Result<&'k [u8], CodecError> {
+    fn key_at_part<'k>(&self, key: &'k [u8], wanted: usize) -> Result<&'k [u8], CodecError> {
         let mut rest = key;
         for part in self.key.iter().take(wanted) {
             rest = rest.get(skip_part(part, rest)?..).unwrap_or_default();
@@ -407,13 +407,13 @@ impl EntryFormat {
     pub fn decode_value(&self, key: &[u8], payload: &[u8], column: usize) -> Result<Value, CodecError> {
         match self.sources.get(column) {
             Some(Source::Key(wanted)) => {
-                let rest = self.from_part(key, *wanted)?;
+                let rest = self.key_at_part(key, *wanted)?;
                 let part = self.key.get(*wanted).ok_or(CodecError::Malformed { what: "key" })?;
                 Ok(decode_value(part, rest)?.0)
             }
             Some(Source::Difference(number)) => {
                 let wanted = self.differences.get(*number).copied().unwrap_or_default();
-                let rest = self.from_part(key, wanted)?;
+                let rest = self.key_at_part(key, wanted)?;
                 let part = self.key.get(wanted).ok_or(CodecError::Malformed { what: "key" })?;
                 let (present, marker) = part.marker(rest)?;
                 if !present {
