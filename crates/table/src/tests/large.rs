@@ -140,7 +140,7 @@ fn a_commit_larger_than_log_and_pool_is_made() {
     let engine = open();
     let table = create(&engine, &keyed_spec());
     let values = |id: i64, c: i64| row(&table, &[Some(id), Some(id * 7919 % 1_000_003), Some(id), Some(c)]);
-    let mut ids: Vec<i64> = (0..30_000).collect();
+    let mut ids: Vec<i64> = (0..15_000).collect();
     ids.shuffle(&mut random);
     let logged = engine.store.log_end();
     transact(&engine, |transaction| {
@@ -150,7 +150,7 @@ fn a_commit_larger_than_log_and_pool_is_made() {
     let more = engine.store.log_end().0 - logged.0;
     assert!(more > 2 << 20, "{more} bytes of log");
     assert!(env.list("commits").unwrap().is_empty());
-    assert_eq!(engine.row_count(table.id), 30_000);
+    assert_eq!(engine.row_count(table.id), 15_000);
     let before = view(&engine);
     let all = rows(&before, &table);
     let key = |old: &[Value]| {
@@ -168,7 +168,7 @@ fn a_commit_larger_than_log_and_pool_is_made() {
     .unwrap();
     assert_eq!(rows(&before, &table), all, "an old snapshot sees none of it");
     drop(before);
-    let expected: Vec<Vec<Value>> = (0..30_000)
+    let expected: Vec<Vec<Value>> = (0..15_000)
         .filter(|at| at % 3 != 0)
         .map(|at| values(at, if at % 3 == 1 { 1000 } else { at % 100 }))
         .collect();
