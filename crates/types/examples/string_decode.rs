@@ -20,7 +20,7 @@ fn main() -> Result<(), CodecError> {
     };
     let mixed = |n: usize| -> String {
         let flip = |(at, c): (usize, char)| {
-            if (n * 7919 >> (at % 13)) & 1 == 0 { c } else { c.to_ascii_uppercase() }
+            if ((n * 7919) >> (at % 13)) & 1 == 0 { c } else { c.to_ascii_uppercase() }
         };
         hex(n).replace(['0', '1', '2', '3'], "qxwz").chars().enumerate().map(flip).take(22).collect()
     };
