@@ -462,7 +462,7 @@ fn what_was_measured_is_what_plans_are_priced_with() {
 fn advice_is_a_script_that_can_be_run() {
     let (holder, dir) = directory();
     let fill = "CREATE DATABASE d; USE d; CREATE TABLE t (id INT PRIMARY KEY, a INT, b INT, pad CHAR(200), KEY b (b));
-        INSERT INTO t WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 900) SELECT x.i * 1000 + y.i, x.i * 7 + y.i, y.i, 'p' FROM n x JOIN n y WHERE x.i <= 5;";
+        INSERT INTO t WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 900) SELECT x.i * 1000 + y.i, x.i * 7 + y.i, y.i, REPEAT('Pp', 99) FROM n x JOIN n y WHERE x.i <= 5;";
     let (code, _, err) = script(&dir, &[], fill);
     assert_eq!((code, err.as_str()), (0, ""));
     let workload = holder.path().join("workload.sql");
