@@ -11,7 +11,7 @@ use crate::{CheckDepth, CheckOptions, Direction, Engine, EngineOptions, Isolatio
 use leafline_btree::node::Node;
 use leafline_storage::Env;
 use leafline_storage::device::SimulatedEnv;
-use leafline_types::{CancelToken, Value};
+use leafline_types::{CancelToken, SqlType, Value};
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
 use std::time::{Duration, Instant};
@@ -45,7 +45,7 @@ fn open_it(env: &SimulatedEnv) -> (Arc<Engine>, Arc<TableDef>) {
 /// Values whose separators take so much room that few pages make three levels.
 fn text(random: &mut SmallRng) -> String {
     let number: u32 = random.random_range(0..10_000_000);
-    format!("{}{}{number:08}", number % 7, "x".repeat(30))
+    format!("{}{}{number:08}", number % 7, "x".repeat(80))
 }
 
 /// What is in the table, and how it is changed.
@@ -105,7 +105,7 @@ impl Rows {
 fn filled(run_alone: bool) -> (SimulatedEnv, Rows) {
     let env = SimulatedEnv::new();
     let engine = Engine::open(Arc::new(env.clone()) as Arc<dyn Env>, buffered_options()).unwrap();
-    let columns = vec![column("id", int(), false), column("s", varchar(), false)];
+    let columns = vec![column("id", int(), false), column("s", SqlType::Varchar { len: 100 }, false)];
     let indexes = vec![index(IndexSpecKind::Primary, "", &["id"]), index(IndexSpecKind::Plain, "s", &["s"])];
     let table = create(&engine, &spec("t", columns, indexes));
     let mut random = SmallRng::seed_from_u64(7);
