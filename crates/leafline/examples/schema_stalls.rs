@@ -2,10 +2,11 @@
 //! transactions of their own, and note how long each took; meanwhile the table is altered, in each way that works beside writers.
 //!
 //! ```text
-//! cargo run --release -p leafline --example schema_stalls -- DIRECTORY [rows] [writers] [buffer pool, MB] [words of steps' names]
+//! cargo run --release -p leafline --example schema_stalls -- DIRECTORY [rows] [writers] [buffer pool, MB] [flush policy] [words of steps' names]
 //! ```
 //!
-//! Who waits when an alteration ends waited for the switch. These are counted apart. Run it by `bench/schema_stalls.sh`.
+//! Who waits when an alteration ends waited for the switch. These are counted apart. With the flush policy 2 commits do not wait for the disk, which
+//! may have others to serve. Run it by `bench/schema_stalls.sh`.
 
 use leafline::{Connection, Database, OpenOptions, Result};
 use std::path::PathBuf;
@@ -240,12 +241,15 @@ fn main() -> Result<()> {
     let mut arguments = std::env::args().skip(1);
     let directory = PathBuf::from(arguments.next().unwrap_or_else(|| "schema_stalls.db".into()));
     let mut number = |default: u64| arguments.next().and_then(|text| text.parse().ok()).unwrap_or(default);
-    let (rows, writers, pool) = (number(500_000), number(8), number(128));
+    let (rows, writers, pool, policy) = (number(500_000), number(8), number(128), number(1));
     let words: Vec<String> = arguments.collect();
-    let database = OpenOptions::new().buffer_pool_size(pool << 20).open(&directory)?;
+    let database = OpenOptions::new()
+        .buffer_pool_size(pool << 20)
+        .set("innodb_flush_log_at_trx_commit", policy.to_string())
+        .open(&directory)?;
     let mut connection = database.connect()?;
     fill(&mut connection, rows)?;
-    println!("{rows} rows, {writers} writers, a pool of {pool} MB");
+    println!("{rows} rows, {writers} writers, a pool of {pool} MB, flush policy {policy}");
     println!(
         "{:<27} {:>8} {:>12} {:>10} {:>12} {:>8} {:>12}",
         "", "s", "updates/s", "99.9 %, ms", "longest, ms", "after, s", "switch, ms"

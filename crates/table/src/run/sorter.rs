@@ -40,10 +40,23 @@ impl Sorter {
     /// # Errors
     /// A run cannot be written.
     pub fn push(&mut self, key: &[u8], payload: &[u8]) -> Result<()> {
-        let bytes = key.len() + payload.len();
-        if !self.make_room(bytes) && !self.spans.is_empty() {
+        if !self.push_if_room(key, payload) {
             self.spill()?;
+            self.add(key, payload);
         }
+        Ok(())
+    }
+
+    /// Adds an entry if memory has room for it, as it has for the first one. False: it was not added.
+    pub(crate) fn push_if_room(&mut self, key: &[u8], payload: &[u8]) -> bool {
+        let has_room = self.make_room(key.len() + payload.len()) || self.spans.is_empty();
+        if has_room {
+            self.add(key, payload);
+        }
+        has_room
+    }
+
+    fn add(&mut self, key: &[u8], payload: &[u8]) {
         let begin = self.arena.len();
         self.arena.extend_from_slice(key);
         self.arena.extend_from_slice(payload);
@@ -53,7 +66,18 @@ impl Sorter {
             key: key.len() as u32,
             payload: payload.len() as u32,
         });
-        Ok(())
+    }
+
+    /// Takes the entries of another; those that it has in memory are written. This one has none in memory, and keeps none.
+    ///
+    /// # Errors
+    /// A run cannot be written.
+    pub(crate) fn absorb(&mut self, other: Sorter) -> Result<()> {
+        self.runs.extend(other.runs);
+        (self.arena, self.spans) = (other.arena, other.spans);
+        let spilled = if self.spans.is_empty() { Ok(()) } else { self.spill() };
+        (self.arena, self.spans) = (Vec::new(), Vec::new());
+        spilled
     }
 
     /// Makes room in memory for an entry. False if that would take more than there may be: vectors that double would take up to twice that.

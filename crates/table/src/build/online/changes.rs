@@ -4,8 +4,9 @@
 //! changes a row of the table notes the row's clustered key, with its timestamp, before any snapshot shows the commit. A commit
 //! that no watched table concerns looks at one flag.
 //!
-//! What is noted is kept in memory, beyond [`MEMORY`] in sorted runs. It is not logged: a crash ends the build. A run that cannot be written
-//! ends it as well, and not the commit that noted the row.
+//! What is noted is kept in memory, a piece of [`PIECE`] at a time, and full pieces are sorted and written to runs by a thread of the watch: no commit
+//! waits for that, unless [`MOST_FULL`] pieces are. It is not logged: a crash ends the build. A run that cannot be written ends it as well,
+//! and not the commit that noted the row.
 //!
 //! Who builds may have commits to the table *paced*: each waits a little before it begins, so that what they change in a while can be caught
 //! up with in less.
@@ -17,13 +18,17 @@ use crate::txn::op::Op;
 use hashbrown::HashMap;
 use leafline_btree::CommitTs;
 use leafline_storage::Env;
-use parking_lot::{Mutex, RwLock};
+use parking_lot::{Condvar, Mutex, MutexGuard, RwLock};
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// Bytes of noted keys in memory.
-const MEMORY: u64 = 8 << 20;
+/// Bytes of noted keys that are sorted and written together.
+const PIECE: u64 = 4 << 20;
+/// How many pieces may wait for that.
+const MOST_FULL: usize = 2;
 
 /// The tables that are watched.
 #[derive(Default)]
@@ -36,15 +41,25 @@ pub(crate) struct ChangeLogs {
 pub(crate) struct ChangeLog {
     env: Arc<dyn Env>,
     noted: Mutex<Noted>,
+    /// A piece is full, or was taken or written, or all is over.
+    moved: Condvar,
     /// How long a commit waits before it begins, in microseconds.
     pause_us: AtomicU64,
 }
 
 struct Noted {
+    /// The piece that takes keys.
     keys: Sorter,
+    /// Pieces that are full.
+    full: VecDeque<Sorter>,
+    /// What is in runs; `None` while the thread writes another one.
+    written: Option<Sorter>,
     count: u64,
     /// Why something is missing.
     failed: Option<TableError>,
+    /// Writes pieces, from the first full one on.
+    thread: Option<JoinHandle<()>>,
+    is_over: bool,
 }
 
 /// Watches a table until it is dropped.
@@ -57,8 +72,21 @@ pub(crate) struct Watch<'l> {
 impl ChangeLogs {
     /// Watches a table. Its gate is closed.
     pub(crate) fn watch(&self, env: &Arc<dyn Env>, table: TableId) -> Watch<'_> {
-        let noted = Mutex::new(Noted::new(env));
-        let log = Arc::new(ChangeLog { env: env.clone(), noted, pause_us: AtomicU64::new(0) });
+        let noted = Noted {
+            keys: Sorter::new(env, PIECE),
+            full: VecDeque::new(),
+            written: Some(Sorter::new(env, 0)),
+            count: 0,
+            failed: None,
+            thread: None,
+            is_over: false,
+        };
+        let log = Arc::new(ChangeLog {
+            env: env.clone(),
+            noted: Mutex::new(noted),
+            moved: Condvar::new(),
+            pause_us: AtomicU64::new(0),
+        });
         self.logs.write().insert(table, log.clone());
         self.watched.fetch_add(1, Ordering::SeqCst);
         Watch { logs: self, table, log }
@@ -98,18 +126,37 @@ impl Drop for Watch<'_> {
     fn drop(&mut self) {
         self.logs.logs.write().remove(&self.table);
         self.logs.watched.fetch_sub(1, Ordering::SeqCst);
+        let thread = {
+            let mut noted = self.log.noted.lock();
+            noted.is_over = true;
+            noted.thread.take()
+        };
+        self.log.moved.notify_all();
+        // A panic there has been reported by the panic hook.
+        let _ = thread.map(JoinHandle::join);
     }
 }
 
 impl Watch<'_> {
     /// Takes what has been noted so far: clustered keys in order, each as often as it was, with timestamps of eight bytes.
     pub(crate) fn take(&self) -> Result<Merge<'static>> {
-        let fresh = Noted::new(&self.log.env);
-        let taken = std::mem::replace(&mut *self.log.noted.lock(), fresh);
-        match taken.failed {
-            Some(error) => Err(error),
-            None => taken.keys.finish(),
-        }
+        let ChangeLog { env, noted, moved, .. } = &*self.log;
+        let parts = {
+            let mut noted = noted.lock();
+            while noted.written.is_none() {
+                moved.wait(&mut noted);
+            }
+            noted.count = 0;
+            if let Some(error) = noted.failed.take() {
+                return Err(error);
+            }
+            let mut parts: Vec<Sorter> = noted.full.drain(..).collect();
+            parts.extend(noted.written.replace(Sorter::new(env, 0)));
+            parts.push(std::mem::replace(&mut noted.keys, Sorter::new(env, PIECE)));
+            parts
+        };
+        moved.notify_all();
+        Sorter::merge(parts)
     }
 
     /// Puts back a key that was taken before its commit was shown.
@@ -129,28 +176,117 @@ impl Watch<'_> {
 }
 
 impl ChangeLog {
-    fn note(&self, key: &[u8], ts: CommitTs) {
+    fn note(self: &Arc<Self>, key: &[u8], ts: CommitTs) {
         let mut noted = self.noted.lock();
         noted.count += 1;
-        if noted.failed.is_none()
-            && let Err(error) = noted.keys.push(key, &ts.0.to_be_bytes())
-        {
-            noted.failed = Some(error);
+        while noted.failed.is_none() && !noted.keys.push_if_room(key, &ts.0.to_be_bytes()) {
+            if noted.full.len() >= MOST_FULL {
+                self.moved.wait(&mut noted);
+                continue;
+            }
+            let full = std::mem::replace(&mut noted.keys, Sorter::new(&self.env, PIECE));
+            noted.full.push_back(full);
+            if noted.thread.is_none() {
+                let log = self.clone();
+                let thread =
+                    std::thread::Builder::new().name("noted-keys".into()).spawn(move || log.write_full());
+                match thread {
+                    Ok(thread) => noted.thread = Some(thread),
+                    Err(error) => {
+                        noted.failed = Some(TableError::Internal(format!("no thread for a build: {error}")));
+                    }
+                }
+            }
+            self.moved.notify_all();
         }
     }
-}
 
-impl Noted {
-    fn new(env: &Arc<dyn Env>) -> Noted {
-        Noted { keys: Sorter::new(env, MEMORY), count: 0, failed: None }
+    /// Writes full pieces until all is over.
+    fn write_full(&self) {
+        let mut noted = self.noted.lock();
+        while !noted.is_over {
+            let Some(piece) = noted.full.pop_front() else {
+                self.moved.wait(&mut noted);
+                continue;
+            };
+            let mut written = noted.written.take().unwrap_or_else(|| Sorter::new(&self.env, 0));
+            let outcome = MutexGuard::unlocked(&mut noted, || written.absorb(piece));
+            noted.written = Some(written);
+            if let Err(error) = outcome {
+                noted.failed = Some(error);
+                noted.full.clear();
+            }
+            self.moved.notify_all();
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use leafline_storage::device::SimulatedEnv;
+    use crate::run::EntrySource;
+    use leafline_storage::device::{Fault, SimulatedEnv};
+    use std::sync::atomic::AtomicBool;
     use std::time::Instant;
+
+    /// Notes keys, many pieces of them, from several threads.
+    fn note_many(watch: &Watch<'_>, keys: u32) {
+        std::thread::scope(|scope| {
+            for thread in 0..4 {
+                scope.spawn(move || {
+                    for number in (thread..keys).step_by(4) {
+                        let key = number.wrapping_mul(0x9e37_79b1);
+                        watch.log.note(&key.to_be_bytes(), CommitTs(u64::from(number)));
+                    }
+                });
+            }
+        });
+    }
+
+    #[test]
+    fn keys_are_sorted_and_written_by_none_of_those_who_note_them() {
+        let simulated = SimulatedEnv::new();
+        let is_others = Arc::new(AtomicBool::new(false));
+        let noticed = is_others.clone();
+        let notice: Fault = Arc::new(move |_, _, _| {
+            let is_own = std::thread::current().name() == Some("noted-keys");
+            noticed.fetch_or(!is_own, Ordering::Relaxed);
+            false
+        });
+        let env: Arc<dyn Env> = Arc::new(simulated.clone());
+        let logs = ChangeLogs::default();
+        let watch = logs.watch(&env, TableId(7));
+        for keys in [1_000_000, 10, 300_000] {
+            simulated.set_fault(Some(notice.clone()));
+            note_many(&watch, keys);
+            assert!(!is_others.load(Ordering::Relaxed));
+            assert_eq!(watch.noted(), u64::from(keys));
+            simulated.set_fault(None);
+            let mut noted = watch.take().unwrap();
+            let (mut count, mut last) = (0, None);
+            while let Some((key, ts)) = noted.next().unwrap() {
+                let number = u64::from_be_bytes(ts.try_into().unwrap()) as u32;
+                assert_eq!(key, number.wrapping_mul(0x9e37_79b1).to_be_bytes());
+                assert!(last.replace(key.to_vec()).is_none_or(|last| last.as_slice() < key));
+                count += 1;
+            }
+            assert_eq!((count, watch.noted()), (keys, 0));
+        }
+        drop(watch);
+        assert!(env.list("temp").unwrap().is_empty(), "run files are removed");
+    }
+
+    #[test]
+    fn a_run_that_cannot_be_written_ends_the_build_alone() {
+        let simulated = SimulatedEnv::new();
+        let env: Arc<dyn Env> = Arc::new(simulated.clone());
+        let logs = ChangeLogs::default();
+        let watch = logs.watch(&env, TableId(7));
+        simulated.set_fault(Some(Arc::new(|_, _, _| true)));
+        note_many(&watch, 1_000_000);
+        simulated.set_fault(None);
+        assert!(watch.take().is_err());
+    }
 
     #[test]
     fn commits_to_a_watched_table_are_paced_until_it_is_not_watched() {
