@@ -15,9 +15,7 @@ use crate::bound::{
     BoundAssignment, BoundDelete, BoundLimit, BoundOutput, BoundSelect, BoundUpdate, ChangedTable, ColumnId,
     JoinTree, NewValue, OrderKey, Relation, RelationSource, RowLocking, ViewCheck,
 };
-use crate::parser::ast::{
-    self, Assignment, Delete, ExprKind, Literal, OrderItem, TableName, TableReference, Update,
-};
+use crate::parser::ast::{self, Assignment, Delete, ExprKind, OrderItem, TableName, TableReference, Update};
 
 /// The tables of UPDATE or DELETE, bound.
 struct Tables {
@@ -74,13 +72,6 @@ impl Binder<'_> {
         }
         if let Some(column) = table.columns.get(column).filter(|column| column.generated.is_some()) {
             return Err(MysqlError::value_for_generated_column(&column.name, &table.name));
-        }
-        if let ExprKind::Literal(literal @ (Literal::Integer(_) | Literal::String { .. } | Literal::Null)) =
-            &value.kind
-        {
-            // It means the same for every column, and shows all of its digits.
-            let bound = literal::bind(literal, false, self.context.collation, self.context.dates)?;
-            return Ok(NewValue::Expr(bound));
         }
         let takes_numbers = table.columns.get(column).is_some_and(|c| c.ty.is_numeric());
         if takes_numbers && let Some(number) = literal::bytes_as_number(value)? {

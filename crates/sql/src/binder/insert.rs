@@ -1,7 +1,7 @@
 //! INSERT and REPLACE.
 
 use leafline_types::expr::build;
-use leafline_types::{ExprType, MysqlError};
+use leafline_types::{ExprType, MysqlError, Value};
 
 use super::Binder;
 use super::insert_target::InsertTarget;
@@ -10,10 +10,10 @@ use super::target_read::Target;
 use super::view_changes::Verb;
 use crate::accounts::Privileges;
 use crate::bound::{
-    BlockColumn, BoundAssignment, BoundInsert, BoundOutput, BoundSelect, ColumnOrigin, InsertRows, NewValue,
-    OnDuplicate, Relation,
+    BlockColumn, BoundAssignment, BoundInsert, BoundOutput, BoundSelect, ColumnOrigin, GivenValue,
+    InsertRows, NewValue, OnDuplicate, Relation,
 };
-use crate::parser::ast::{self, ColumnName, Insert, InsertSource, RowAlias};
+use crate::parser::ast::{self, ColumnName, ExprKind, Insert, InsertSource, Literal, RowAlias};
 
 impl Binder<'_> {
     pub(super) fn insert(&mut self, insert: &Insert) -> Result<BoundInsert, MysqlError> {
@@ -94,9 +94,14 @@ impl Binder<'_> {
             }
             let mut values = Vec::with_capacity(row.len());
             for (value, &column) in row.iter().zip(columns.iter()) {
+                let is_stored = target.table.columns.get(column).is_some_and(|c| c.generated.is_none());
+                if let Some(literal) = plain(value).filter(|_| is_stored) {
+                    values.push(GivenValue::Literal(literal));
+                    continue;
+                }
                 let value = self.new_value(&mut block, &scope, &target.table, column, value)?;
-                reads_row |= matches!(&value, NewValue::Expr(expr) if expr.as_literal().is_none() && !expr.columns().is_empty());
-                values.push(value);
+                reads_row |= matches!(&value, NewValue::Expr(expr) if !expr.columns().is_empty());
+                values.push(GivenValue::New(Box::new(value)));
             }
             bound.push(values);
         }
@@ -122,7 +127,11 @@ impl Binder<'_> {
             OnDuplicate::Fail | OnDuplicate::Replace => &[],
         };
         let assigned = assignments.iter().map(|assignment| &assignment.value);
-        for value in values.iter().flatten().chain(assigned) {
+        let given = values.iter().flatten().filter_map(|value| match value {
+            GivenValue::New(value) => Some(&**value),
+            GivenValue::Literal(_) => None,
+        });
+        for value in given.chain(assigned) {
             if let NewValue::Expr(expr) = value
                 && let Some(reader) = self.expression_reads(expr, target.table.id)
             {
@@ -176,6 +185,20 @@ impl Binder<'_> {
             assignments.push(BoundAssignment { target: 0, column, value });
         }
         Ok(assignments)
+    }
+}
+
+/// What a literal stands for that means the same for every column.
+fn plain(value: &ast::Expr) -> Option<Value> {
+    match &value.kind {
+        ExprKind::Literal(Literal::Integer(number)) => {
+            Some(i64::try_from(*number).map_or(Value::UInt(*number), Value::Int))
+        }
+        ExprKind::Literal(Literal::String { value, charset: None, .. }) => {
+            Some(Value::string(value.as_str()))
+        }
+        ExprKind::Literal(Literal::Null) => Some(Value::Null),
+        _ => None,
     }
 }
 

@@ -5,7 +5,7 @@ use crate::parser::ast::LoadSource;
 use crate::text_file::TextFormat;
 use leafline_table::{IndexDef, ReferentialAction, TableDef, TableId};
 use leafline_types::expr::Expr;
-use leafline_types::{Charset, MysqlError};
+use leafline_types::{Charset, MysqlError, Value};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -41,7 +41,7 @@ pub struct BoundInsert {
 #[derive(Debug, Clone)]
 pub enum InsertRows {
     /// VALUES. An empty row (`VALUES ()`) is all defaults.
-    Values(Vec<Vec<NewValue>>),
+    Values(Vec<Vec<GivenValue>>),
     /// A query.
     Select(Box<BoundSelect>),
     /// The lines of a file.
@@ -76,6 +76,15 @@ pub enum LoadTarget {
     Column(usize),
     /// A variable.
     Variable(String),
+}
+
+/// A value of VALUES.
+#[derive(Debug, Clone)]
+pub enum GivenValue {
+    /// A number, a string or NULL as it was written, not yet converted to the column's type.
+    Literal(Value),
+    /// Any other.
+    New(Box<NewValue>),
 }
 
 /// A value for a column.

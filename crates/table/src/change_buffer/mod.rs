@@ -284,6 +284,11 @@ impl ChangeBuffer {
         })
     }
 
+    /// Whether there is an L0.
+    fn has_l0(&self) -> bool {
+        self.sources.read().l0.is_some()
+    }
+
     /// L0, if there is one.
     pub(crate) fn l0(&self) -> Option<Tree> {
         self.sources.read().l0.clone()

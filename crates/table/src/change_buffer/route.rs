@@ -195,7 +195,7 @@ impl ChangeBuffer {
 
     /// Whether a change would be buffered now.
     fn is_to_be_buffered(&self, op: &Op) -> bool {
-        self.takes(op) && self.l0().is_some()
+        self.takes(op) && self.has_l0()
     }
 
     /// Looks whether all pages fit in memory.
@@ -215,7 +215,7 @@ impl ChangeBuffer {
     }
 
     fn can_buffer(&self, op: &Op) -> bool {
-        self.fits(op) && self.l0().is_some()
+        self.fits(op) && self.has_l0()
     }
 
     /// Merges the leaf that holds `key` by log; then it is in memory, and lacks nothing. Returns where the next leaf begins; `None` is

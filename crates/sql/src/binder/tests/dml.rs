@@ -3,7 +3,7 @@
 use leafline_types::Value;
 
 use super::bound;
-use crate::bound::{BoundDelete, BoundInsert, BoundKind, BoundUpdate, InsertRows, NewValue};
+use crate::bound::{BoundDelete, BoundInsert, BoundKind, BoundUpdate, GivenValue, InsertRows, NewValue};
 
 fn insert(sql: &str) -> BoundInsert {
     match bound(sql).kind {
@@ -26,7 +26,7 @@ fn delete(sql: &str) -> BoundDelete {
     }
 }
 
-fn values(insert: &BoundInsert) -> &[Vec<NewValue>] {
+fn values(insert: &BoundInsert) -> &[Vec<GivenValue>] {
     match &insert.rows {
         InsertRows::Values(rows) => rows,
         InsertRows::Select(_) | InsertRows::File(_) => panic!("no VALUES"),
@@ -39,7 +39,9 @@ fn columns_of_an_insert_are_positions() {
     assert_eq!(bound.columns, [3, 1]);
     let rows = values(&bound);
     assert_eq!(rows.len(), 2);
-    assert!(matches!(rows[0][1], NewValue::Default));
+    assert!(matches!(rows[0][0], GivenValue::Literal(Value::Int(1))));
+    assert!(matches!(&rows[0][1], GivenValue::New(new) if matches!(**new, NewValue::Default)));
+    assert!(matches!(&rows[1][0], GivenValue::New(new) if matches!(**new, NewValue::Expr(_))));
     assert_eq!(insert("INSERT INTO v VALUES (1, 2, 3)").columns, [0, 1, 2]);
     assert_eq!(insert("INSERT INTO v SET z = 1, k1 = 2").columns, [2, 0]);
 }
@@ -63,10 +65,15 @@ fn rows_may_come_from_a_query() {
 #[test]
 fn hexadecimal_literals_become_numbers_for_numbers() {
     let bound = insert("INSERT INTO t (a, b) VALUES (0x41, 0x41)");
-    let NewValue::Expr(number) = &values(&bound)[0][0] else { panic!() };
-    let NewValue::Expr(text) = &values(&bound)[0][1] else { panic!() };
-    assert_eq!(number.as_literal(), Some(&Value::UInt(0x41)));
-    assert_eq!(text.as_literal(), Some(&Value::bytes(vec![0x41])));
+    let literal = |at: usize| match &values(&bound)[0][at] {
+        GivenValue::New(new) => match &**new {
+            NewValue::Expr(expr) => expr.as_literal().cloned(),
+            NewValue::Default => None,
+        },
+        GivenValue::Literal(_) => None,
+    };
+    assert_eq!(literal(0), Some(Value::UInt(0x41)));
+    assert_eq!(literal(1), Some(Value::bytes(vec![0x41])));
 }
 
 #[test]

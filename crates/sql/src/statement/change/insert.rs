@@ -5,7 +5,7 @@ use super::foreign::{Changes, ignoring};
 use super::load::{load, load_values};
 use super::{computed, default_of, generate, has_no_partition, meets_checks, of_table, stays_in_view, touch};
 use crate::accounts::check_row;
-use crate::bound::{BoundAssignment, BoundInsert, InsertRows, NewValue, OnDuplicate};
+use crate::bound::{BoundAssignment, BoundInsert, GivenValue, InsertRows, NewValue, OnDuplicate};
 use crate::plan::{Plan, PlanParts};
 use crate::result::Done;
 use crate::session::Session;
@@ -15,6 +15,7 @@ use crate::system_table::SYSTEM_DATABASE;
 use crate::text_file::{self, ClientInput};
 use leafline_table::{DefaultValue, TableDef, TableError, Transaction};
 use leafline_types::column::value_at;
+use leafline_types::expr::build::type_of;
 use leafline_types::{MysqlError, Value};
 use std::sync::Arc;
 
@@ -298,15 +299,20 @@ impl<'a> Run<'a> {
     fn give(
         &mut self,
         at: usize,
-        value: &NewValue,
+        value: &GivenValue,
         execution: &mut Execution,
         session: &mut Session,
     ) -> Result<(), MysqlError> {
-        let column = self.column(at)?;
-        let value = match value {
-            NewValue::Expr(expr) => {
-                computed(expr, &self.row, column, self.counts.records + 1, execution, session)?
+        let (column, number) = (self.column(at)?, self.counts.records + 1);
+        let new = match value {
+            GivenValue::New(new) => &**new,
+            GivenValue::Literal(literal) => {
+                self.set(at, execution.store(session, literal, &type_of(literal), column, number)?);
+                return Ok(());
             }
+        };
+        let value = match new {
+            NewValue::Expr(expr) => computed(expr, &self.row, column, number, execution, session)?,
             NewValue::Default if matches!(column.default, Some(DefaultValue::Expression(_))) => {
                 self.late.push(at);
                 return Ok(());
