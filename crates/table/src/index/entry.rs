@@ -84,7 +84,7 @@ impl RowEntries {
         }
         let clustered = &table.clustered().format;
         // The row's key as it is ends most entries: it need not be read.
-        let ends_with_key = matches!(index.locator, LocatorMap::Rest) && index.format.is_bare();
+        let ends_with_key = matches!(index.locator, LocatorMap::Rest) && index.format.keys_say_all();
         let parts = if ends_with_key { index.parts.len() } else { usize::MAX };
         for &column in index.key_columns.iter().take(parts) {
             if let (Some(value), Some(is_read @ false)) =

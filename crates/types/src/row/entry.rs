@@ -334,8 +334,13 @@ impl EntryFormat {
         done
     }
 
-    /// Whether payloads are empty: a secondary index whose key restores all its columns.
-    pub fn is_bare(&self) -> bool {
+    /// Whether keys give back the values of all columns, and payloads are empty.
+    pub fn keys_say_all(&self) -> bool {
+        self.is_bare() && self.differences.is_empty()
+    }
+
+    /// Whether payloads are no rows: those of a secondary index whose keys, with what these payloads say beyond them, give back all its columns.
+    fn is_bare(&self) -> bool {
         self.layouts.current.is_none() && self.stored.is_empty()
     }
 
