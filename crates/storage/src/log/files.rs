@@ -61,6 +61,11 @@ pub(super) fn size(file: &dyn File, sequence: u64) -> Result<u64> {
     file.size().map_err(|error| StorageError::io("get the size of", name(sequence), error))
 }
 
+/// Bytes of some files.
+pub(super) fn bytes_of(env: &dyn Env, oldest: u64, newest: u64) -> Result<u64> {
+    (oldest..=newest).map(|sequence| size(&*open(env, sequence)?, sequence)).sum()
+}
+
 /// How the capacity is cut into files.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Layout {
@@ -76,6 +81,16 @@ impl Layout {
         let file_bytes = file_bytes - file_bytes % BLOCK as u64;
         let files = (capacity / file_bytes).max(FEWEST_FILES);
         Layout { file_bytes, capacity: files * room(file_bytes) }
+    }
+
+    /// Of a log whose files in use have `used` bytes. If that is more than the capacity allows, as it was another when they were written, twice as much
+    /// as they have: nothing is freed before the checkpoint after recovery, which needs room.
+    pub fn holding(capacity: u64, used: u64) -> Layout {
+        let layout = Layout::new(capacity);
+        if used > super::space::limit(layout.capacity, layout.largest_room()) {
+            return Layout::new(2 * used);
+        }
+        layout
     }
 
     /// Bytes of all files of a new log.

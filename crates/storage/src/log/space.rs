@@ -46,7 +46,7 @@ pub(super) fn charge(bytes: u64) -> u64 {
 }
 
 /// What may be written, appended and reserved in all in files with room for `bytes`, the last of which stays spare.
-fn limit(bytes: u64, last: u64) -> u64 {
+pub(super) fn limit(bytes: u64, last: u64) -> u64 {
     bytes.saturating_sub(last + bytes / 8)
 }
 

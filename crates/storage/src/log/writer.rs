@@ -7,7 +7,7 @@
 //! Who waits for what it appended finds in [`super::flush`] how it gets to the disk.
 
 use super::batches::BatchWriter;
-use super::files::{DIRECTORY, Growth, Layout, Ring, remove_all};
+use super::files::{DIRECTORY, Growth, Layout, Ring, bytes_of, remove_all};
 use super::flush::{Inner, State};
 use super::format::{FileHeader, GROUP_HEADER, group_header};
 use super::position::{LogPosition, Marks};
@@ -126,7 +126,8 @@ impl Log {
     /// Goes on after recovery, in a new file with a new salt, so that no block written before can ever be taken
     /// for one written from now on. Everything the reader gave out is durable when this returns.
     pub fn resume(env: &Arc<dyn Env>, options: LogOptions, tail: LogTail) -> Result<Log> {
-        let layout = Layout::new(options.capacity);
+        let used = bytes_of(&**env, tail.oldest, tail.newest)?;
+        let layout = Layout::holding(options.capacity, used);
         let ring = Ring::resume(env, layout, tail.oldest, tail.newest)?;
         let incarnation = tail.incarnation + 1;
         let header = FileHeader::new(options.database_id, incarnation, ring.current(), tail.end, tail.chain);

@@ -116,10 +116,10 @@ fn log_is_not_given_back_before_the_caller_takes_over_from_recovery_and_is_after
     assert_eq!((replay.records.len(), &replay.records[0]), (61, &(first, 1, b"first".to_vec())));
     let used = env.space_used();
     store.set_checkpoint_source(Arc::new(Source(AtomicU64::new(0))));
-    for _ in 0..60 {
+    for _ in 0..240 {
         append(&store, 2, &noise(50_000));
     }
-    assert!(env.space_used() <= used, "the log grew on");
+    assert!(env.space_used() <= 2 * used, "the log grew on");
     store.close().unwrap();
     assert_eq!(reopen(&env).1.records, []);
 }

@@ -236,6 +236,35 @@ fn commits_go_on_while_the_log_is_many_times_too_small() {
     assert_eq!(sum(&store, &pages, 3), (THREADS * 1000 * scale() * 30) as u64);
 }
 
+/// A log that a crash has left with more than it is to have from now on.
+#[test]
+fn a_log_is_opened_that_holds_more_than_its_capacity() {
+    let env = SimulatedEnv::new();
+    let large = StoreOptions { background: false, log_capacity_bytes: 64 << 20, ..options(200) };
+    let store = open_with(&env, large).unwrap();
+    let (_, pages) = pages(&store, 100);
+    let mut rounds = 0;
+    while store.log_end().0 < 8 << 20 {
+        rounds += 1;
+        add_to(&store, &pages, 3).unwrap();
+    }
+    store.wait_durable(store.log_end()).unwrap();
+    drop(store);
+    env.cut(4);
+    for _ in 0..3 {
+        let small = StoreOptions { log_capacity_bytes: 512 << 10, ..threaded(200) };
+        let store = open_with(&env, small).unwrap();
+        assert_eq!(sum(&store, &pages, 3), rounds * 100);
+        for _ in 0..1000 {
+            rounds += 1;
+            add_to(&store, &pages, 3).unwrap();
+        }
+        store.wait_durable(store.log_end()).unwrap();
+        drop(store);
+        env.cut(5);
+    }
+}
+
 /// What is asked for ahead becomes durable although nobody waits for it; the thread that sees to it ends with the store.
 #[test]
 fn the_log_is_made_durable_ahead_of_who_will_wait_for_it() {

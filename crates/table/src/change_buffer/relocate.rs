@@ -25,14 +25,14 @@ const LEAST_PAGES: u64 = 64;
 /// Attempts to get a leaf out of memory that others read.
 const ATTEMPTS: usize = 16;
 
-/// Leaves of a tree that are being moved. The handle keeps the tree from being freed.
+/// Leaves of a tree that are being moved. The handle keeps the tree from being freed; so it goes last.
 pub(super) struct Relocation {
-    handle: Arc<TreeHandle>,
     fresh: FreshPages,
     /// Those that have not taken their place, with what was pending of them.
     copied: VecDeque<(CopiedLeaf, Vec<BufferedEntry>)>,
     /// Key of the run where it began.
     from: Vec<u8>,
+    handle: Arc<TreeHandle>,
 }
 
 /// What came of a leaf.
