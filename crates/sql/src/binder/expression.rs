@@ -259,7 +259,6 @@ impl ExpressionBinder<'_, '_, '_> {
                 self.literal(value, true)
             }
             (UnaryOp::Minus, _) => build::negate(self.number(operand)?),
-            (UnaryOp::Plus, _) => self.bind(operand),
             (UnaryOp::BitNot, _) => build::invert_bits(self.number(operand)?),
         }
     }

@@ -17,9 +17,6 @@ pub fn constant_value(expr: &ast::Expr) -> Result<Option<Value>, MysqlError> {
             (ExprKind::Literal(literal), UnaryOp::Minus) if is_number(literal) => {
                 value(literal, true, DateRules::PARTS).map(Some)
             }
-            (ExprKind::Literal(literal), UnaryOp::Plus) if is_number(literal) => {
-                value(literal, false, DateRules::PARTS).map(Some)
-            }
             _ => Ok(None),
         },
         _ => Ok(None),

@@ -346,7 +346,7 @@ impl Parser<'_> {
     fn prefixed(&mut self) -> Parsed<Expr> {
         match self.token(0).kind {
             TokenKind::Symbol(Symbol::Minus) => self.unary(UnaryOp::Minus),
-            TokenKind::Symbol(Symbol::Plus) => self.unary(UnaryOp::Plus),
+            TokenKind::Symbol(Symbol::Plus) => self.plus(),
             TokenKind::Symbol(Symbol::Tilde) => self.unary(UnaryOp::BitNot),
             TokenKind::Symbol(Symbol::Bang) => self.bang(),
             TokenKind::Word if self.at_word("BINARY") => self.binary_prefix(),
@@ -358,6 +358,13 @@ impl Parser<'_> {
         let start = self.advance().span;
         let operand = Box::new(self.expression_from(PREFIX)?);
         self.built(start, ExprKind::Unary { op, operand })
+    }
+
+    /// A plus says nothing, as in MySQL's grammar: `+0x10` is `0x10`.
+    fn plus(&mut self) -> Parsed<Expr> {
+        let start = self.advance().span;
+        let Expr { kind, .. } = self.expression_from(PREFIX)?;
+        self.built(start, kind)
     }
 
     fn bang(&mut self) -> Parsed<Expr> {

@@ -322,12 +322,9 @@ impl Parser<'_> {
             return Ok(DefaultValue::CurrentTimestamp { fsp, span: self.span_from(start) });
         }
         let start = self.span();
-        let sign = match self.token(0).kind {
-            TokenKind::Symbol(Symbol::Minus) => Some(UnaryOp::Minus),
-            TokenKind::Symbol(Symbol::Plus) => Some(UnaryOp::Plus),
-            _ => None,
-        };
-        if sign.is_some() {
+        let is_negative = self.token(0).kind == TokenKind::Symbol(Symbol::Minus);
+        let is_signed = is_negative || self.token(0).kind == TokenKind::Symbol(Symbol::Plus);
+        if is_signed {
             self.advance();
         }
         let literal = self.operand()?;
@@ -335,16 +332,15 @@ impl Parser<'_> {
             literal.kind,
             ExprKind::Literal(Literal::Integer(_) | Literal::Decimal(_) | Literal::Float(_))
         );
-        if !matches!(literal.kind, ExprKind::Literal(_)) || (sign.is_some() && !signable) {
+        if !matches!(literal.kind, ExprKind::Literal(_)) || (is_signed && !signable) {
             return Err(self.syntax_error_at(start));
         }
-        let expr = match sign {
-            Some(op) => {
-                Expr { kind: ExprKind::Unary { op, operand: Box::new(literal) }, span: self.span_from(start) }
-            }
-            None => literal,
+        let span = self.span_from(start);
+        let kind = match is_negative {
+            true => ExprKind::Unary { op: UnaryOp::Minus, operand: Box::new(literal) },
+            false => literal.kind,
         };
-        Ok(DefaultValue::Literal(expr))
+        Ok(DefaultValue::Literal(Expr { kind, span }))
     }
 
     /// `CURRENT_TIMESTAMP`, `NOW()` and their relatives; answers the number of fractional digits.

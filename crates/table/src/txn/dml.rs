@@ -43,12 +43,13 @@ impl Transaction {
         }
         let home = Home::of_row(table, row)?;
         self.check_writable(home.table)?;
+        let key = self.insert_numbered(home.table, row).map_err(|error| home.of_error(error))?;
         if auto_increment.is_none()
             && let Some(value) = table.auto_increment_column().and_then(|column| row.get(column))
         {
+            // Not of a row that is refused: its number may be the last there is.
             self.use_auto_increment(table, value);
         }
-        let key = self.insert_numbered(home.table, row).map_err(|error| home.of_error(error))?;
         Ok(InsertOutcome { auto_increment, locator: home.locator(key) })
     }
 

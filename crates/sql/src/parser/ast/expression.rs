@@ -370,8 +370,6 @@ pub enum VariableScope {
 pub enum UnaryOp {
     /// `-`.
     Minus,
-    /// `+`.
-    Plus,
     /// `~`.
     BitNot,
 }
