@@ -136,6 +136,7 @@ pub(crate) fn open(
     if options.restoring {
         inner.back_used_extents()?;
     }
+    inner.forget_ownerless()?;
     for segment in &inner.report.segments_freed {
         inner.drop_segment(*segment)?;
     }

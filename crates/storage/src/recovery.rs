@@ -27,7 +27,7 @@ use crate::device::Env;
 use crate::log::{LogPosition, LogReader, LogTail, PAGE_GROUP};
 use crate::pool::{Latch, PageCache};
 use crate::redo::{CHECKPOINT_KIND, Handlers, LogicalReplay, PageRecord, decode_group};
-use crate::space::{EXTENT_PAGES, SpaceRecord, SpaceState};
+use crate::space::{SpaceRecord, SpaceState};
 use crate::store::{RecoveryProgress, RecoveryStep};
 use crate::{HandlerId, Lsn, LsnRange, PageNo, Result, SegmentId, SegmentState, StorageError, page};
 use std::collections::BTreeMap;
@@ -293,7 +293,7 @@ impl<'a> Redo<'a> {
     /// Reads the page in; a page that the group formats need not be readable. False if the group's records of the
     /// page are to be skipped.
     fn bring_in(&mut self, page: PageNo, formats: bool) -> Result<bool> {
-        self.extend_file(page)?;
+        self.cache.reach(page)?;
         let mut frames = self.cache.take_frames(1)?;
         let Some(mut fault) = self.cache.pool.begin_fault(page, &mut frames) else { return Ok(true) };
         match self.read(page, fault.frame_mut()) {
@@ -324,21 +324,6 @@ impl<'a> Redo<'a> {
             }
         }
         result
-    }
-
-    /// The log may name pages beyond the end of the file: its growth was not synced.
-    fn extend_file(&self, page: PageNo) -> Result<()> {
-        if page.0 < self.cache.file_pages() {
-            return Ok(());
-        }
-        if page.0 >= crate::pool::MAX_PAGES {
-            return Err(StorageError::Corrupt { page, reason: "no page has this number".into() });
-        }
-        let pages = (page.0 / EXTENT_PAGES + 1) * EXTENT_PAGES;
-        let bytes = pages * self.cache.page_size as u64;
-        self.cache.data.allocate(bytes).map_err(|source| StorageError::io("allocate", "data", source))?;
-        self.cache.set_file_pages(pages);
-        Ok(())
     }
 
     /// The pages that could not be read or that a record did not fit, whoever they belong to.

@@ -5,12 +5,14 @@ use super::clock::Swept;
 use super::frames::BufferPool;
 use super::guard::{OwnedFrame, PageFault, SharedGuard, held};
 use super::latch::Latch;
+use super::translation::MAX_PAGES;
 use super::write_back::Latching;
 use crate::background::Waker;
 use crate::device::{File, IoQueue, PageRead, QueueStats};
 use crate::doublewrite::{BATCH_PAGES, Doublewrite};
 use crate::log::Log;
 use crate::poison::Poison;
+use crate::space::EXTENT_PAGES;
 use crate::stats::count_reads_begun;
 use crate::{PageNo, Result, StorageError, StoreStats};
 use parking_lot::Mutex;
@@ -124,6 +126,22 @@ impl PageCache {
     /// Pages in `data`.
     pub(crate) fn file_pages(&self) -> u64 {
         self.file_pages.load(Ordering::Acquire)
+    }
+
+    /// Makes `data` reach the page, by whole extents: what the log says is in use may lie beyond the end of the file, whose growth was not
+    /// synced.
+    pub(crate) fn reach(&self, page: PageNo) -> Result<()> {
+        if page.0 < self.file_pages() {
+            return Ok(());
+        }
+        if page.0 >= MAX_PAGES {
+            return Err(StorageError::Corrupt { page, reason: "no page has this number".into() });
+        }
+        let pages = (page.0 / EXTENT_PAGES + 1) * EXTENT_PAGES;
+        let bytes = pages * self.page_size as u64;
+        self.data.allocate(bytes).map_err(|source| StorageError::io("allocate", "data", source))?;
+        self.set_file_pages(pages);
+        Ok(())
     }
 
     /// The page under a shared latch, read in if need be. The caller holds no latch.

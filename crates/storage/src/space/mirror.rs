@@ -110,6 +110,8 @@ pub(crate) struct SpaceState {
     pub(crate) directory: Vec<PageNo>,
     /// Pages promised to reservations.
     pub(super) promised: u64,
+    /// Extents beyond the end of the file that a map says are in use by a segment that does not exist, with their pages.
+    pub(super) ownerless: Vec<(ExtentNo, u64)>,
     /// Most extents that were needed of late: what comes and goes is kept at hand.
     pub(super) needed_of_late: u64,
 }
@@ -129,6 +131,7 @@ impl SpaceState {
             directory: Vec::new(),
             promised: 0,
             needed_of_late: 0,
+            ownerless: Vec::new(),
         }
     }
 

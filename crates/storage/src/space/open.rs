@@ -1,12 +1,15 @@
 //! Reading the space maps and the segment directory at open; both stay in memory from then on.
 
-use super::layout::{DIRECTORY_ROOT, EXTENT_PAGES, Geometry};
+use super::layout::{DIRECTORY_ROOT, EXTENT_PAGES, ExtentNo, Geometry};
 use super::mirror::{EntryAt, SpaceState};
-use super::record::ExtentUse;
+use super::record::{ExtentUse, FREE_PAGE_LOG_BYTES, SpaceRecord};
 use super::{directory, map_page};
 use crate::device::AlignedBuf;
 use crate::pool::{Latch, PageCache};
-use crate::{PageKind, PageNo, Result, StorageError, page};
+use crate::redo::GROUP_OVERHEAD;
+use crate::store::Inner;
+use crate::{MiniTransaction, PageKind, PageNo, Reservation, Result, StorageError, page};
+use std::sync::Arc;
 
 /// Builds the state from the pages. The log has been replayed.
 pub(crate) fn load(cache: &PageCache, geometry: Geometry) -> Result<SpaceState> {
@@ -59,31 +62,65 @@ fn load_directory(cache: &PageCache, state: &mut SpaceState) -> Result<Vec<Singl
     Ok(singles)
 }
 
+/// Adds the extents that the file has, and those that a map says are in use beyond its end: whole extents are taken for unlogged pages, of which
+/// redo knows nothing, so nothing has made a file reach them whose growth was lost. They belong to segments that were being built; versions
+/// that did not look there have left some behind whose segment is gone.
 fn load_maps(cache: &PageCache, geometry: Geometry, state: &mut SpaceState) -> Result<()> {
-    let extents = cache.file_pages() / EXTENT_PAGES;
     let region_extents = u64::from(geometry.region_extents());
-    let regions = extents.div_ceil(region_extents);
-    for region in 0..regions {
-        let page = geometry.map_of_region(region as u32);
-        if region > 0 && region + 1 == regions && !cache.pool.is_resident(page) && is_blank(cache, page)? {
-            // The file grew into the region, but the page was not made any more: the next growth makes it.
-            return Ok(());
+    for region in 0.. {
+        let first = region * region_extents;
+        let extents = cache.file_pages() / EXTENT_PAGES;
+        if first >= extents {
+            break;
         }
-        with_pinned(cache, page, PageKind::SPACE_MAP, |bytes| {
-            for index in 0..region_extents.min(extents - region * region_extents) {
-                let corrupt = |reason: String| StorageError::Corrupt { page, reason };
-                let descriptor = map_page::read(bytes, index as u16).map_err(corrupt)?;
-                if let Some((ExtentUse::Owned(owner, _), _)) = descriptor
-                    && !state.segments.contains_key(&owner)
-                {
-                    return Err(corrupt(format!("descriptor {index}: segment {owner} does not exist")));
-                }
-                state.add_extent(descriptor);
-            }
-            Ok(())
+        let page = geometry.map_of_region(region as u32);
+        let is_last = first + region_extents >= extents;
+        if region > 0 && is_last && !cache.pool.is_resident(page) && is_blank(cache, page)? {
+            // The file grew into the region, but the page was not made any more: the next growth makes it.
+            break;
+        }
+        let corrupt = |reason: String| StorageError::Corrupt { page, reason };
+        let mut descriptors = with_pinned(cache, page, PageKind::SPACE_MAP, |bytes| {
+            let descriptors = (0..region_extents as u16).map(|index| map_page::read(bytes, index));
+            descriptors.collect::<std::result::Result<Vec<_>, _>>().map_err(corrupt)
         })?;
+        for index in (extents.saturating_sub(first)..region_extents).map(|index| index as usize) {
+            if let Some((ExtentUse::Owned(owner, _), pages)) = descriptors[index]
+                && !state.segments.contains_key(&owner)
+            {
+                state.ownerless.push((ExtentNo((first + index as u64) as u32), pages));
+                descriptors[index] = None;
+            }
+        }
+        if let Some(last) = descriptors.iter().rposition(Option::is_some) {
+            cache.reach(ExtentNo((first + last as u64) as u32).first_page())?;
+        }
+        descriptors.truncate((cache.file_pages() / EXTENT_PAGES - first).min(region_extents) as usize);
+        for (index, descriptor) in descriptors.into_iter().enumerate() {
+            if let Some((ExtentUse::Owned(owner, _), _)) = descriptor
+                && !state.segments.contains_key(&owner)
+            {
+                return Err(corrupt(format!("descriptor {index}: segment {owner} does not exist")));
+            }
+            state.add_extent(descriptor);
+        }
     }
     Ok(())
+}
+
+impl Inner {
+    /// Has the maps forget extents beyond the end of the file that nobody owns, before the file can reach them.
+    pub(crate) fn forget_ownerless(self: &Arc<Self>) -> Result<()> {
+        let ownerless = std::mem::take(&mut self.space.state().ownerless);
+        for (extent, pages) in ownerless {
+            let mut reservation = Reservation::new(self, 0, FREE_PAGE_LOG_BYTES + GROUP_OVERHEAD)?;
+            let mut change = MiniTransaction::begin(self, &mut reservation, 0)?;
+            let (map, descriptor) = self.space.geometry.descriptor(extent);
+            change.change_space(map, SpaceRecord::ClearPages { descriptor, pages });
+            self.log.wait_durable(change.commit())?;
+        }
+        Ok(())
+    }
 }
 
 /// Whether the page in the file is all zeros.
@@ -107,6 +144,48 @@ fn with_pinned<R>(
             page::check_kind(&guard, kind).map_err(|reason| StorageError::Corrupt { page, reason })?;
             cache.pool.pin(&guard);
             return read(&guard);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::device::{OpenMode, SimulatedEnv};
+    use crate::{Env, NoReplay, PageClass, SegmentId, Store, StoreOptions};
+
+    #[test]
+    fn extents_beyond_the_end_of_the_file_that_a_lost_segment_had_are_free() {
+        let env = SimulatedEnv::new();
+        let options = StoreOptions {
+            page_size: 4096,
+            buffer_pool_bytes: 1 << 20,
+            background: false,
+            ..Default::default()
+        };
+        let open = || Store::open(Arc::new(env.clone()), options.clone(), Vec::new(), &mut NoReplay).unwrap();
+        let store = open();
+        store.inner.grow(8).unwrap();
+        let extent = *store.inner.space.state().free.iter().next_back().unwrap();
+        let from = extent.first_page().0 * 4096;
+        let (map, descriptor) = store.inner.space.geometry.descriptor(extent);
+        let usage = ExtentUse::Owned(SegmentId(99), PageClass::Leaf);
+        let mut reservation = Reservation::new(&store.inner, 0, 200).unwrap();
+        let mut change = MiniTransaction::begin(&store.inner, &mut reservation, 0).unwrap();
+        change.change_space(map, SpaceRecord::SetPages { descriptor, usage, pages: 0b110 });
+        let end = change.commit();
+        store.wait_durable(end).unwrap();
+        drop((reservation, store));
+        let data = env.open("data", OpenMode::Existing).unwrap();
+        data.truncate(from).unwrap();
+        data.sync().unwrap();
+        drop(data);
+        for _ in 0..2 {
+            // It is known before the file can reach it again.
+            let store = open();
+            assert_eq!(store.verify_space().unwrap(), Vec::<String>::new());
+            store.inner.grow(8).unwrap();
+            assert_eq!(store.verify_space().unwrap(), Vec::<String>::new());
         }
     }
 }

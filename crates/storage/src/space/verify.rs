@@ -63,8 +63,17 @@ impl Inner {
 
     /// Each descriptor on disk against the one in memory.
     fn verify_maps(&self, faults: &mut SpaceFaults) -> Result<()> {
-        let count = self.space.state().extents.len() as u32;
+        let (count, region) = (self.space.state().extents.len() as u32, self.space.geometry.region_extents());
         let mut free = 0;
+        // The last map may say more than there is: that nothing is in use there.
+        for extent in (count..count.next_multiple_of(region)).map(ExtentNo) {
+            let (map, index) = self.space.geometry.descriptor(extent);
+            let stored = map_page::read(&*self.cache.shared(map)?, index);
+            if stored != Ok(None) {
+                let what = format!("extent {}: {stored:?} is stored, beyond the end of the file", extent.0);
+                faults.page(map, Some(SegmentId::NONE), what);
+            }
+        }
         for extent in (0..count).map(ExtentNo) {
             let (map, index) = self.space.geometry.descriptor(extent);
             let guard = self.cache.shared(map)?;

@@ -2,9 +2,9 @@
 //! crash can bring back.
 
 use super::support::*;
-use leafline_storage::device::SimulatedEnv;
+use leafline_storage::device::{OpenMode, SimulatedEnv};
 use leafline_storage::{
-    BulkWriter, PageClass, PageKind, PageNo, Result, SEGMENT_LOG_BYTES, SegmentId, SegmentState,
+    BulkWriter, Env, PageClass, PageKind, PageNo, Result, SEGMENT_LOG_BYTES, SegmentId, SegmentState,
     StorageError, Store, page,
 };
 use std::collections::BTreeMap;
@@ -131,6 +131,35 @@ fn power_cut_while_pages_of_a_dropped_segment_are_rewritten_in_bulk_leaves_one_o
         old_seen > 0 && new_seen > 0 && neither > 0 && reused,
         "{old_seen} {new_seen} {neither} {reused}"
     );
+}
+
+#[test]
+fn extents_of_an_unfinished_build_are_known_when_the_growth_of_the_file_is_lost() {
+    let mut lost = 0;
+    for seed in seeds(20) {
+        eprintln!("seed {seed}");
+        let env = SimulatedEnv::new();
+        let store = open(&env).unwrap();
+        let mut reservation = store.reserve(0, 4 * SEGMENT_LOG_BYTES).unwrap();
+        let segment = store.create_segment(&mut reservation).unwrap();
+        let mut writer = store.bulk_writer(segment).unwrap();
+        let pages: Vec<PageNo> = (0..300).map(|_| writer.allocate(PageClass::Leaf).unwrap()).collect();
+        let size = env.open("data", OpenMode::Existing).unwrap().size().unwrap();
+        // Somebody else commits.
+        store.wait_durable(store.log_end()).unwrap();
+        drop((writer, reservation, store));
+        env.cut(seed);
+        lost += u64::from(env.open("data", OpenMode::Existing).unwrap().size().unwrap() < size);
+        let store = open(&env).unwrap();
+        store.drop_segment(segment).unwrap();
+        assert_eq!(store.verify_space().unwrap(), Vec::<String>::new());
+        // Where they were, others come.
+        let (segment, others) = build(&store, 300, 1000).unwrap();
+        assert!(others.keys().any(|page| pages.contains(page)));
+        check(&store, segment, &others);
+        assert_eq!(store.verify_space().unwrap(), Vec::<String>::new());
+    }
+    assert!(lost > 0, "the growth of the file was never lost");
 }
 
 #[test]
