@@ -25,7 +25,7 @@ use crate::node::{
     BufferedEntry, InsertHistory, Node, NodeFault, NodeResult, Record, SLOT, Side, merge_entries, part,
     settle_gain,
 };
-use crate::optimistic::Walk;
+use crate::optimistic::{Finger, Reference, Walk};
 use crate::policy;
 use crate::tree::{Tree, apply};
 
@@ -52,6 +52,34 @@ pub enum HeldLeaf {
     IsRoot,
 }
 
+impl HeldLeaf {
+    /// Its page, if nobody else has it now.
+    pub fn page_no(&self) -> Option<PageNo> {
+        match self {
+            HeldLeaf::Held(held) => Some(held.page_no()),
+            HeldLeaf::Taken(taken) => Some(taken.page_no()),
+            HeldLeaf::InMemory | HeldLeaf::IsRoot => None,
+        }
+    }
+
+    /// Opens it to all, as it was.
+    pub fn let_go(self) {
+        if let HeldLeaf::Taken(TakenLeaf(page)) = self {
+            page.publish();
+        }
+    }
+}
+
+/// What came of holding the leaf of a key beside another.
+pub enum Beside {
+    /// It is that one.
+    Same,
+    /// Another, held or taken.
+    Another(HeldLeaf),
+    /// It cannot be had without waiting, or is in memory, or the tree is one leaf.
+    No,
+}
+
 /// A leaf that was in memory and lacks nothing, taken away from all so that a change of it can be kept elsewhere.
 pub struct TakenLeaf(RawPage);
 
@@ -61,15 +89,14 @@ impl TakenLeaf {
         self.0.page_no()
     }
 
-    /// Makes the change that is kept elsewhere now, in memory alone, and opens the leaf to all; where there is no room it is evicted. `now` is
-    /// the end of the log after that.
+    /// Makes the changes that are kept elsewhere now, ascending by key, in memory alone, and opens the leaf to all; where there is no room it is
+    /// evicted. `now` is the end of the log after that.
     ///
     /// # Errors
     /// `Corrupt`.
-    pub fn merge_softly(self, entry: &BufferedEntry, purge_before: CommitTs, now: Lsn) -> Result<()> {
+    pub fn merge_softly(self, entries: &[BufferedEntry], purge_before: CommitTs, now: Lsn) -> Result<()> {
         let number = self.0.page_no();
-        let merge = |page: &mut [u8]| merge_entries(page, std::slice::from_ref(entry), purge_before);
-        self.0.change_softly(now, merge).on(number)
+        self.0.change_softly(now, |page: &mut [u8]| merge_entries(page, entries, purge_before)).on(number)
     }
 }
 
@@ -173,34 +200,59 @@ impl Tree {
     }
 
     /// The leaf of `key`, kept out of memory if it is there not, and taken away from all if it is there unchanged and `take` says so. The
-    /// caller holds no latch.
+    /// caller holds no latch, and no leaf.
     ///
     /// # Errors
     /// `Corrupt`, what the store returns.
-    pub fn hold_leaf(&self, key: &[u8], take: bool) -> Result<HeldLeaf> {
+    pub fn hold_leaf(&self, key: &[u8], take: bool, finger: &mut Finger) -> Result<HeldLeaf> {
         let mut faults = Faults::default();
         loop {
-            match self.find_reference(Target::Key(key), 0) {
+            match self.find_leaf(Target::Key(key), finger) {
                 Walk::There(reference) if reference.parent.is_none() => return Ok(HeldLeaf::IsRoot),
                 Walk::There(reference) => {
                     // From here on the leaf is neither split nor merged: both need it in memory.
-                    if take && let Some(page) = self.store().take_clean(reference.page) {
-                        if reference.stands() {
-                            return Ok(HeldLeaf::Taken(TakenLeaf(page)));
-                        }
-                        page.publish();
-                        continue;
-                    }
-                    let Some(held) = self.store().hold(reference.page) else { return Ok(HeldLeaf::InMemory) };
+                    let held = match self.take_leaf(&reference, take) {
+                        Some(taken) => HeldLeaf::Taken(taken),
+                        None => match self.store().hold(reference.page) {
+                            Some(held) => HeldLeaf::Held(held),
+                            None => return Ok(HeldLeaf::InMemory),
+                        },
+                    };
                     if reference.stands() {
-                        return Ok(HeldLeaf::Held(held));
+                        return Ok(held);
                     }
+                    held.let_go();
                 }
                 Walk::Missing(page) => faults.fault_in(self, page)?,
                 Walk::Contended => std::thread::yield_now(),
                 Walk::NoSuchLevel => return Err(self.no_leaf_level()),
             }
         }
+    }
+
+    /// The leaf of `key` as [`hold_leaf`](Self::hold_leaf), for who has `last` held already. Waits for nobody who could wait for that.
+    pub fn hold_beside(&self, last: PageNo, key: &[u8], take: bool, finger: &mut Finger) -> Beside {
+        let Walk::There(reference) = self.find_leaf(Target::Key(key), finger) else { return Beside::No };
+        if reference.parent.is_none() {
+            return Beside::No;
+        }
+        if reference.page == last {
+            return if reference.stands() { Beside::Same } else { Beside::No };
+        }
+        let taken = self.take_leaf(&reference, take).map(HeldLeaf::Taken);
+        let held = taken.or_else(|| self.store().try_hold(reference.page).map(HeldLeaf::Held));
+        match held {
+            Some(held) if reference.stands() => Beside::Another(held),
+            Some(held) => {
+                held.let_go();
+                Beside::No
+            }
+            None => Beside::No,
+        }
+    }
+
+    fn take_leaf(&self, reference: &Reference<'_>, take: bool) -> Option<TakenLeaf> {
+        if take { self.store().take_clean(reference.page).map(TakenLeaf) } else { None }
     }
 
     /// The leaf of `key` as the file has it; `None` if it is in memory and lacks nothing, or is the root. The caller holds no latch.

@@ -56,7 +56,7 @@ mod tree;
 mod verify;
 mod view;
 
-pub use buffered::{HeldLeaf, Modified, RawLeaf, TakenLeaf};
+pub use buffered::{Beside, HeldLeaf, Modified, RawLeaf, TakenLeaf};
 pub use bulk::{BulkBuilder, LeafCount};
 pub use cursor::{Cursor, Direction, LeafStep};
 pub use entry::{Change, CommitTs, EntryFlags, EntryView};
@@ -68,6 +68,7 @@ pub use lookup::FoundLeaf;
 pub use map::{LeafContent, LeafPlace, TreeMap};
 pub use modify::Keys;
 pub use node::{BufferedEntry, LeafFormat, TreeRedo};
+pub use optimistic::Finger;
 pub use read_ahead::{Course, RangeAhead, RangeCourse, ReadAhead, ReadAheadKind, ReadAheadSettings};
 pub use rehearse::Rehearsal;
 pub use relocate::CopiedLeaf;

@@ -56,7 +56,7 @@ pub(crate) struct Reference<'s> {
 
 /// The branch above the leaf that a search came to. The next one begins there, if that is where its target is too.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Finger {
+pub struct Finger {
     branch: PageNo,
     /// How many pages had been freed before it was found.
     freed: u64,

@@ -277,6 +277,12 @@ impl Store {
         self.inner.cache.pool.hold(page)
     }
 
+    /// As [`hold`](Self::hold), for who has pages held already: somebody who waits for one of these is not waited for. `None`, too, if
+    /// somebody else reads the page or has it held.
+    pub fn try_hold(&self, page: PageNo) -> Option<HeldPage> {
+        self.inner.cache.pool.try_hold(page)
+    }
+
     /// Takes a page that is in memory unchanged away from all, to keep a change of it elsewhere and make it softly; `None` if it is
     /// changed, pinned, or not in memory. The caller holds no latch.
     pub fn take_clean(&self, page: PageNo) -> Option<RawPage> {

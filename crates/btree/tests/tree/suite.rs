@@ -9,6 +9,7 @@ mod estimates;
 mod fill;
 mod finger;
 mod fixture;
+mod held;
 mod lookup;
 mod model;
 mod read_ahead;

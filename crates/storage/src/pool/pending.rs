@@ -250,6 +250,16 @@ impl BufferPool {
         }
     }
 
+    /// As [`hold`](Self::hold), but waits for nobody: `None`, too, if somebody else reads or holds the page.
+    pub(crate) fn try_hold(self: &Arc<Self>, page: PageNo) -> Option<HeldPage> {
+        let word = self.word_or_create(page)?;
+        let current = Word(word.load(Ordering::SeqCst));
+        let next = current.with_state(FAULTING);
+        let held = current.state() == EVICTED
+            && word.compare_exchange(current.0, next.0, Ordering::SeqCst, Ordering::Relaxed).is_ok();
+        held.then(|| HeldPage { pool: Arc::clone(self), page })
+    }
+
     /// Takes a page away from all that is in memory as the file has it, or softly changed; `None` if it is changed, pinned or not in
     /// memory. Waits for its latch. It is no use of the page: one that nobody reads gets cold.
     pub(crate) fn take_clean(self: &Arc<Self>, page: PageNo) -> Option<RawPage> {

@@ -68,7 +68,7 @@ impl Inner {
         // The last map may say more than there is: that nothing is in use there.
         for extent in (count..count.next_multiple_of(region)).map(ExtentNo) {
             let (map, index) = self.space.geometry.descriptor(extent);
-            let stored = map_page::read(&*self.cache.shared(map)?, index);
+            let stored = map_page::read(&self.cache.shared(map)?, index);
             if stored != Ok(None) {
                 let what = format!("extent {}: {stored:?} is stored, beyond the end of the file", extent.0);
                 faults.page(map, Some(SegmentId::NONE), what);

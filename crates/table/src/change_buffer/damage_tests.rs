@@ -14,6 +14,7 @@ use leafline_storage::device::SimulatedEnv;
 use leafline_types::{CancelToken, SqlType, Value};
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
+use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 const ROWS: usize = 3500;

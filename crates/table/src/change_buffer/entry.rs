@@ -62,7 +62,7 @@ pub(super) fn encode(op: &Op, ts: CommitTs, generation: u64) -> Vec<u8> {
     out
 }
 
-/// Timestamp and generation of a change.
+/// Whether a change deletes, its timestamp and generation.
 pub(super) fn decode_head(payload: &[u8]) -> Result<(bool, CommitTs, u64)> {
     let mut from = ByteReader::new("change buffer", payload);
     let ghost = from.bool()?;
@@ -70,11 +70,41 @@ pub(super) fn decode_head(payload: &[u8]) -> Result<(bool, CommitTs, u64)> {
     Ok((ghost, ts, from.u64()?))
 }
 
-/// What is to be under `key`, as [`encode`] has it, and in which generation it was buffered.
-pub(super) fn decode(key: &[u8], payload: &[u8]) -> Result<(BufferedEntry, u64)> {
-    let (ghost, ts, generation) = decode_head(payload)?;
-    let payload = payload.get(PAYLOAD_HEAD..).unwrap_or_default().to_vec();
-    Ok((BufferedEntry { key: key.to_vec(), ghost, ts, payload }, generation))
+/// What is to be under `key`, as [`encode`] has it, if it was buffered in this generation or later.
+pub(super) fn decode_since(generation: u64, key: &[u8], payload: &[u8]) -> Result<Option<BufferedEntry>> {
+    let (ghost, ts, since) = decode_head(payload)?;
+    let rest = payload.get(PAYLOAD_HEAD..).unwrap_or_default();
+    let entry = || BufferedEntry { key: key.to_vec(), ghost, ts, payload: rest.to_vec() };
+    Ok((since >= generation).then(entry))
+}
+
+/// Calls `visit` with the key and payload of each entry of a tree of the buffer from `lower` on, below `upper`.
+pub(super) fn for_each(
+    tree: &Tree,
+    lower: &[u8],
+    upper: &[u8],
+    visit: &mut dyn FnMut(&[u8], &[u8]) -> Result<()>,
+) -> Result<()> {
+    let mut cursor = tree.cursor();
+    cursor.seek(lower);
+    let (mut key, mut is_done, mut visited) = (Vec::new(), false, Ok(()));
+    while !is_done {
+        let more = cursor.visit_leaf(Direction::Forward, |leaf, slots| {
+            for slot in slots {
+                leaf.key_into(slot, &mut key);
+                if key.as_slice() < upper {
+                    visited = visit(&key, leaf.entry(slot).payload);
+                }
+                if key.as_slice() >= upper || visited.is_err() {
+                    is_done = true;
+                    return LeafStep::Stop;
+                }
+            }
+            LeafStep::NextLeaf
+        })?;
+        is_done |= !more;
+    }
+    visited
 }
 
 /// Reads a tree of the buffer from a key on, a leaf at a time.
@@ -82,30 +112,28 @@ pub(super) struct Entries {
     cursor: Cursor,
     /// Of who reads all of the tree.
     ahead: Option<RangeAhead>,
-    upper: Option<Vec<u8>>,
     read: VecDeque<(Vec<u8>, Vec<u8>)>,
     done: bool,
 }
 
 impl Entries {
-    /// From `lower` on, up to `upper`.
-    pub(super) fn new(tree: &Tree, lower: &[u8], upper: Option<&[u8]>) -> Entries {
+    /// From `lower` on.
+    pub(super) fn new(tree: &Tree, lower: &[u8]) -> Entries {
         let mut cursor = tree.clone().into_cursor();
         cursor.seek(lower);
-        let upper = upper.map(<[u8]>::to_vec);
-        Entries { cursor, ahead: None, upper, read: VecDeque::new(), done: false }
+        Entries { cursor, ahead: None, read: VecDeque::new(), done: false }
     }
 
     /// All, with leaves read ahead: those of L0 lie where splits have put them.
     pub(super) fn all(tree: &Tree) -> Entries {
         let ahead = RangeAhead::new(ReadAheadSettings::default(), Direction::Forward, &[], None);
-        Entries { ahead: Some(ahead), ..Entries::new(tree, &[], None) }
+        Entries { ahead: Some(ahead), ..Entries::new(tree, &[]) }
     }
 
     /// The next entry, which stays.
     pub(super) fn peek(&mut self) -> Result<Option<&(Vec<u8>, Vec<u8>)>> {
         while self.read.is_empty() && !self.done {
-            let Entries { cursor, ahead, upper, read, done } = self;
+            let Entries { cursor, ahead, read, done } = self;
             if let Some(ahead) = ahead {
                 ahead.advance(cursor)?;
             }
@@ -113,10 +141,6 @@ impl Entries {
                 for slot in slots {
                     let mut key = Vec::new();
                     leaf.key_into(slot, &mut key);
-                    if upper.as_ref().is_some_and(|upper| key >= *upper) {
-                        *done = true;
-                        return LeafStep::Stop;
-                    }
                     read.push_back((key, leaf.entry(slot).payload.to_vec()));
                 }
                 LeafStep::NextLeaf

@@ -8,6 +8,7 @@
 //! | `entry` | keys and payloads |
 //! | `state` | the row of the catalog that names the trees |
 //! | `route` | where a change goes: to its leaf or here; merging a leaf by log |
+//! | `together` | leaves that are held for changes which are buffered together |
 //! | `run` | from L0 to the run |
 //! | `lost` | what becomes of indexes whose changes cannot be read any more |
 //! | `relocate` | merging leaves into copies on fresh pages |
@@ -49,6 +50,7 @@ mod route;
 mod run;
 mod state;
 mod sweep;
+mod together;
 
 pub use route::ChangeBuffering;
 pub use sweep::ChangeBufferStats;
@@ -56,16 +58,16 @@ pub use sweep::ChangeBufferStats;
 use crate::error::{Result, TableError};
 use crate::quarantine::Quarantine;
 use crate::txn::op::Op;
-use entry::{Entries, after_tree, buffer_key, decode, decode_head, encode, split_key};
+use entry::{Entries, after_tree, buffer_key, decode_head, decode_since, encode, split_key};
 use hashbrown::HashSet;
-use leafline_btree::{BtreeError, BufferedEntry, Change, CommitTs, RawLeaf, Tree};
+use leafline_btree::{BtreeError, BufferedEntry, Change, CommitTs, Direction, RawLeaf, Tree};
 use leafline_storage::{PageKind, PageMerger, PageNo, RawPage, Reservation, SegmentId, StorageError, Store};
 use lost::LostAtOpen;
 use parking_lot::{Mutex, RwLock};
 use route::Heavy;
 use state::Sources;
 use std::borrow::Cow;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 use sweep::{Counts, Sweep};
@@ -226,30 +228,44 @@ impl ChangeBuffer {
         self.purge_before.fetch_max(bound.0, Ordering::Relaxed);
     }
 
-    /// Keeps a change of the commit at `ts`. The caller holds the leaf, or knows that there is none.
-    pub(crate) fn buffer(&self, op: &Op, ts: CommitTs, reservation: &mut Reservation) -> Result<()> {
+    /// Keeps changes of the commit at `ts`, of one tree and ascending by key. The caller holds their leaves, or knows that there are none.
+    pub(crate) fn buffer(&self, ops: &[Op], ts: CommitTs, reservation: &mut Reservation) -> Result<()> {
+        let Some(first) = ops.first() else { return Ok(()) };
         let sources = self.sources.read();
         let Some(l0) = &sources.l0 else {
             return Err(TableError::Internal("a change was buffered before there was a buffer".into()));
         };
-        if !self.is_pending(op.tree()) {
-            self.trees.write().insert(op.tree());
+        if !self.is_pending(first.tree()) {
+            self.trees.write().insert(first.tree());
             self.any.store(true, Ordering::Release);
         }
-        let payload = encode(op, ts, self.store.log_end().0);
-        let key = buffer_key(op.tree(), op.key());
-        let mut added = key.len() + payload.len();
-        l0.modify(reservation, &key, CommitTs::NONE, &mut |entry| {
-            if let Some(entry) = entry {
-                added = added.saturating_sub(key.len() + entry.payload.len());
-                // Of a commit that is finished after a crash it may be there.
-                if decode_head(entry.payload).is_ok_and(|(_, there, _)| there > ts) {
-                    return Change::Keep;
+        let generation = self.store.log_end().0;
+        let entry = |op: &Op| (buffer_key(op.tree(), op.key()), encode(op, ts, generation));
+        let entries: Vec<(Vec<u8>, Vec<u8>)> = ops.iter().map(entry).collect();
+        let mut left = &entries[..];
+        let mut added = 0;
+        while !left.is_empty() {
+            let mut replaced = vec![0; left.len()];
+            let key = |number: usize| left.get(number).map(|(key, _)| key.as_slice());
+            let made = l0.modify_run(reservation, &key, CommitTs::NONE, &mut |number, there| {
+                let Some((key, payload)) = left.get(number) else { return Change::Keep };
+                if let Some(there) = there {
+                    replaced[number] = key.len() + there.payload.len();
+                    // Of a commit that is finished after a crash it may be there.
+                    if decode_head(there.payload).is_ok_and(|(_, newest, _)| newest > ts) {
+                        return Change::Keep;
+                    }
                 }
-            }
-            Change::Put { payload: Cow::Borrowed(&payload), ts: CommitTs::NONE, has_previous: false }
-        })?;
-        self.counts.buffered(added as u64);
+                Change::Put { payload: Cow::Borrowed(payload), ts: CommitTs::NONE, has_previous: false }
+            })?;
+            let (done, rest) = left.split_at(made.min(left.len()));
+            let sizes = done.iter().zip(replaced);
+            added += sizes
+                .map(|((key, payload), replaced)| (key.len() + payload.len()).saturating_sub(replaced))
+                .sum::<usize>();
+            left = rest;
+        }
+        self.counts.buffered(ops.len() as u64, added as u64);
         Ok(())
     }
 
@@ -266,13 +282,20 @@ impl ChangeBuffer {
         (here.0.max(there.0), here.1.max(there.1))
     }
 
-    /// Reads in where a change would be kept, while that can still fail.
-    pub(crate) fn read_in(&self, op: &Op) -> Result<()> {
+    /// Reads in where changes of a tree, ascending by key, would be kept, while that can still fail.
+    pub(crate) fn read_in(&self, ops: &[&Op]) -> Result<()> {
         let sources = self.sources.read();
-        let Some(l0) = &sources.l0 else { return Ok(()) };
-        let key = buffer_key(op.tree(), op.key());
-        let there = l0.leaf_of(&key).is_ok_and(|leaf| self.store.is_resident(leaf));
-        if there { Ok(()) } else { self.watched(l0.get(&key, |_| ()).map_err(TableError::from)) }
+        let Some(l0) = sources.l0.as_ref().filter(|_| !ops.is_empty()) else { return Ok(()) };
+        let keys: Vec<Vec<u8>> = ops.iter().map(|op| buffer_key(op.tree(), op.key())).collect();
+        let all = keys.iter().map(|key| Some(key.as_slice()));
+        let leaves = self.watched(l0.find_leaves(Direction::Forward, all).map_err(TableError::from))?;
+        let mut last = None;
+        for (key, leaf) in keys.iter().zip(leaves) {
+            if last.replace(leaf.page()) != Some(leaf.page()) && !self.store.is_resident(leaf.page()) {
+                self.watched(l0.get(key, |_| ()).map_err(TableError::from))?;
+            }
+        }
+        Ok(())
     }
 
     /// What came of reading a source: where it is damaged, it is seen to soon.
@@ -300,22 +323,28 @@ impl ChangeBuffer {
         let upper = leaf.upper.as_ref().map_or_else(|| after_tree(tree), |upper| buffer_key(tree, upper));
         self.check_not_lost(tree)?;
         let sources = self.sources.read();
-        let mut newest = BTreeMap::new();
+        let mut pending: Vec<BufferedEntry> = Vec::new();
+        let mut is_sorted = true;
         for source in sources.trees() {
-            let mut entries = Entries::new(source, &lower, Some(&upper));
-            while let Some((key, payload)) =
-                self.watched(entries.next()).map_err(|error| of_leaf(leaf, error))?
-            {
-                newest.insert(key, payload);
-            }
+            let older = pending.len();
+            let read = entry::for_each(source, &lower, &upper, &mut |key, payload| {
+                pending.extend(decode_since(leaf.merged_through, split_key(key)?.1, payload)?);
+                Ok(())
+            });
+            self.watched(read).map_err(|error| of_leaf(leaf, error))?;
+            is_sorted &= older == 0 || pending.len() == older;
         }
         drop(sources);
-        let mut pending = Vec::with_capacity(newest.len());
-        for (key, payload) in &newest {
-            let (entry, generation) = decode(split_key(key)?.1, payload)?;
-            if generation >= leaf.merged_through {
-                pending.push(entry);
-            }
+        if !is_sorted {
+            // Of a key the newest comes last, and is kept.
+            pending.sort_by(|one, other| one.key.cmp(&other.key));
+            pending.dedup_by(|newer, kept| {
+                let is_same = newer.key == kept.key;
+                if is_same {
+                    std::mem::swap(newer, kept);
+                }
+                is_same
+            });
         }
         Ok(pending)
     }
@@ -364,7 +393,7 @@ fn of_leaf(leaf: &RawLeaf, error: TableError) -> TableError {
 fn trees_in(tree: &Tree) -> Result<Vec<SegmentId>> {
     let mut found = Vec::new();
     let mut from = Vec::new();
-    while let Some((key, _)) = Entries::new(tree, &from, None).next()? {
+    while let Some((key, _)) = Entries::new(tree, &from).next()? {
         let (of, _) = split_key(&key)?;
         found.push(of);
         from = after_tree(of);

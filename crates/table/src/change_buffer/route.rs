@@ -14,11 +14,11 @@
 //! leaf anyhow; and where inserts ascend, all go to one leaf, which had better be changed directly.
 
 use super::ChangeBuffer;
-use super::entry::entry_of;
+use super::together::Together;
 use crate::error::Result;
 use crate::txn::op::Op;
 use leafline_btree::{
-    BtreeError, BufferedEntry, Change, CommitTs, EntryView, HeldLeaf, Modified, RawLeaf, Tree,
+    BtreeError, BufferedEntry, Change, CommitTs, EntryView, Finger, HeldLeaf, Modified, RawLeaf, Tree,
 };
 use leafline_storage::{PageNo, Reservation};
 use std::sync::atomic::Ordering;
@@ -41,6 +41,8 @@ pub enum ChangeBuffering {
 #[derive(Default)]
 pub(super) struct Heavy(Vec<u32>);
 
+/// Bytes of an entry on a leaf beyond key and payload, mostly.
+const ENTRY_OVERHEAD: usize = 8;
 /// Bytes of changes for each counter.
 const BYTES_PER_COUNTER: u64 = 256;
 const MOST_COUNTERS: u64 = 1 << 22;
@@ -117,7 +119,8 @@ impl ChangeBuffer {
     }
 
     /// Makes the change of the first of `ops`, which ascend by key, for the commit at `ts` on a non-unique secondary index, by `decide` where
-    /// its leaf is in memory, and then those of the others that are on this leaf and fit it. How many, and whether it is one that was buffered.
+    /// its leaf is in memory, and then those of the others that are on this leaf and fit it; or buffers it, and those of the next that are to be buffered,
+    /// too ([`super::together`]). How many, and whether they were buffered.
     /// The commit cannot go back: where its leaf cannot be merged, because it is damaged or the disk is full, the change is buffered
     /// whatever the mode.
     pub(crate) fn apply(
@@ -134,10 +137,13 @@ impl ChangeBuffer {
         // Whether it is buffered although its leaf is in memory, if that is unchanged.
         let mut take = self.is_tight.load(Ordering::Relaxed) && self.is_to_be_buffered(op);
         if self.force.load(Ordering::Relaxed) && self.takes(op) {
-            let leaf = tree.leaf_of(op.key())?;
             take = ts.0.is_multiple_of(2) && self.is_to_be_buffered(op);
-            if take { self.store.force_clean(leaf) } else { self.store.force_out(leaf).map(drop) }?;
-            ops = std::slice::from_ref(op);
+            let some = (1 + (ts.0 / 2 % 4) as usize).min(ops.len());
+            ops = ops.get(..some).unwrap_or_default();
+            for op in ops {
+                let leaf = tree.leaf_of(op.key())?;
+                if take { self.store.force_clean(leaf) } else { self.store.force_out(leaf).map(drop) }?;
+            }
         }
         let keys = |number: usize| ops.get(number).map(Op::key);
         loop {
@@ -162,39 +168,45 @@ impl ChangeBuffer {
                 take = false;
                 continue;
             }
-            let held = tree.hold_leaf(op.key(), take)?;
-            let leaf = match &held {
-                HeldLeaf::Held(held) => held.page_no(),
-                HeldLeaf::Taken(taken) => taken.page_no(),
-                HeldLeaf::InMemory => {
-                    take = false;
-                    continue;
-                }
-                HeldLeaf::IsRoot => {
+            let mut finger = Finger::NONE;
+            let held = tree.hold_leaf(op.key(), take, &mut finger)?;
+            let Some(leaf) = held.page_no() else {
+                if let HeldLeaf::IsRoot = held {
                     tree.get(op.key(), |_| ())?;
-                    take = false;
-                    continue;
                 }
+                take = false;
+                continue;
             };
-            if !cannot_merge && self.heavy.lock().bytes(leaf) > self.store.page_size() {
+            if !cannot_merge && self.is_heavy(leaf) {
                 drop(held);
                 cannot_merge = !self.merge_for_commit(tree, op)?;
                 take = false;
                 continue;
             }
-            self.buffer(op, ts, reservation)?;
-            let (key, payload) = ChangeBuffer::entry_lens(op);
-            self.heavy.lock().add(leaf, key + payload);
-            if let HeldLeaf::Taken(leaf) = held {
-                self.counts.softly_changed();
-                leaf.merge_softly(&entry_of(op, ts), purge_before, self.store.log_end())?;
+            let mut together = Together::new(held, leaf);
+            if !cannot_merge {
+                self.hold_more(&mut together, tree, ops, take, &mut finger);
             }
-            return Ok((1, true));
+            let made = together.changes();
+            self.buffer(ops.get(..made).unwrap_or_default(), ts, reservation)?;
+            self.let_go(together, ops, ts, purge_before)?;
+            return Ok((made, true));
         }
     }
 
+    /// Notes what was buffered of a leaf: the bytes that it takes there, about.
+    pub(super) fn note_pending(&self, leaf: PageNo, ops: &[Op]) {
+        let bytes = ops.iter().map(|op| op.key().len() + op.payload_len() + ENTRY_OVERHEAD).sum();
+        self.heavy.lock().add(leaf, bytes);
+    }
+
+    /// Whether so much is pending of a leaf that it is to be merged.
+    pub(super) fn is_heavy(&self, leaf: PageNo) -> bool {
+        self.heavy.lock().bytes(leaf) > self.store.page_size()
+    }
+
     /// Whether a change would be buffered now.
-    fn is_to_be_buffered(&self, op: &Op) -> bool {
+    pub(super) fn is_to_be_buffered(&self, op: &Op) -> bool {
         self.takes(op) && self.has_l0()
     }
 

@@ -145,12 +145,15 @@ impl ChangeBuffer {
             };
             next.save(&self.catalog, &mut reservation)?;
             let before = std::mem::replace(&mut *sources, next);
+            let segments = self.store.segments();
+            let pages = segments.iter().filter(|segment| written.trees.contains(&segment.id));
+            let leaf_bytes = pages.map(|segment| segment.pages).sum::<u64>() * self.store.page_size() as u64;
             let mut trees = self.trees.write();
             *trees = written.trees;
             trees.extend(of_l0);
             trees.extend(self.lost.read().iter());
             self.any.store(!trees.is_empty(), Ordering::Release);
-            self.counts.run_written(written.bytes);
+            self.counts.run_written(written.bytes, leaf_bytes);
             (before, is_readable)
         };
         drop(reservation);

@@ -7,10 +7,14 @@
 //! | backlog | what the thread does |
 //! |---|---|
 //! | L0 at its limit | writes a run |
-//! | below a half of what is allowed | nothing, unless nothing was buffered for some seconds: then it sweeps until nothing is left |
-//! | from a half on | sweeps, [`BATCH`] leaves a round |
-//! | from three quarters on | sweeps without a pause; writers wait the longer the more there is |
-//! | beyond half as much again | no more is buffered: writers read their leaves |
+//! | less than is worth a sweep | nothing, unless nothing was buffered for some seconds: then it sweeps until nothing is left |
+//! | what is worth a sweep | sweeps, [`BATCH`] leaves a round |
+//! | half as much again | sweeps without a pause, while there are writers |
+//! | three quarters of what is allowed | the same; writers wait the longer the more there is |
+//! | half as much again as is allowed | no more is buffered: writers read their leaves |
+//!
+//! What is *worth a sweep* is a part of a page for each leaf of the trees concerned, or half of what is allowed, if that is less. To wait for more would
+//! save little then, and every leaf that is read meanwhile has to be brought up to date with what lies in pages that are to be read, too.
 //!
 //! **Writers** pay, beyond three quarters, for what they add with the time that sweeping it takes, measured; by then the share of that time
 //! grows from none to all of it. So they are slowed down to what sweeps can do, smoothly, and never stopped.
@@ -30,6 +34,8 @@ use std::time::{Duration, Instant};
 const BATCH: usize = 64;
 /// Nothing was buffered for so long: there is time to sweep.
 const IDLE: Duration = Duration::from_secs(2);
+/// Of a page for each leaf of the trees that changes are pending of, the part that is worth a sweep.
+const WORTH_PAGE_SHARE: u64 = 8;
 /// Changes are swept at the latest when they are about so old.
 const OLDEST: Duration = Duration::from_secs(600);
 /// Pauses after rounds that fail.
@@ -91,6 +97,8 @@ pub(super) struct Counts {
     swept_us: AtomicU64,
     swept_bytes: AtomicU64,
     sweeping: AtomicU64,
+    /// Bytes of the leaves of trees that are in the run.
+    leaf_bytes: AtomicU64,
 }
 
 impl Counts {
@@ -101,8 +109,8 @@ impl Counts {
         self.run_bytes.store(run, Ordering::Relaxed);
     }
 
-    pub(super) fn buffered(&self, bytes: u64) {
-        self.buffered.fetch_add(1, Ordering::Relaxed);
+    pub(super) fn buffered(&self, changes: u64, bytes: u64) {
+        self.buffered.fetch_add(changes, Ordering::Relaxed);
         self.l0_bytes.fetch_add(bytes, Ordering::Relaxed);
     }
 
@@ -110,8 +118,8 @@ impl Counts {
         self.softly.fetch_add(1, Ordering::Relaxed);
     }
 
-    pub(super) fn softly_changed(&self) {
-        self.softly_changed.fetch_add(1, Ordering::Relaxed);
+    pub(super) fn softly_changed(&self, changes: u64) {
+        self.softly_changed.fetch_add(changes, Ordering::Relaxed);
     }
 
     pub(super) fn moved(&self) {
@@ -133,8 +141,9 @@ impl Counts {
         self.frozen_bytes.fetch_add(self.l0_bytes.swap(0, Ordering::Relaxed), Ordering::Relaxed);
     }
 
-    /// All but L0 is a run of so many bytes.
-    pub(super) fn run_written(&self, bytes: u64) {
+    /// All but L0 is a run of so many bytes, of trees whose leaves have so many.
+    pub(super) fn run_written(&self, bytes: u64, leaf_bytes: u64) {
+        self.leaf_bytes.store(leaf_bytes, Ordering::Relaxed);
         self.frozen_bytes.store(0, Ordering::Relaxed);
         self.run_bytes.store(bytes, Ordering::Relaxed);
         if bytes > 0 {
@@ -236,6 +245,16 @@ impl ChangeBuffer {
         self.most_bytes.load(Ordering::Relaxed).max(1)
     }
 
+    /// Bytes of changes that are worth a sweep.
+    fn worth_a_sweep(&self) -> u64 {
+        let half = self.most() / 2;
+        match self.counts.leaf_bytes.load(Ordering::Relaxed) {
+            // No run has told.
+            0 => half,
+            leaves => (leaves / WORTH_PAGE_SHARE).max(self.freeze_bytes.load(Ordering::Relaxed)).min(half),
+        }
+    }
+
     /// Whether what has been read of it since it was last looked into was damaged.
     fn is_suspect(&self) -> bool {
         self.suspect.load(Ordering::Relaxed)
@@ -322,7 +341,8 @@ impl Engine {
         if is_due {
             self.freeze_changes(sweep)?;
         }
-        if !sweep.active && (is_idle || is_old || backlog > buffer.most() / 2) {
+        let worth = buffer.worth_a_sweep();
+        if !sweep.active && (is_idle || is_old || backlog > worth) {
             if counts.l0_bytes.load(Ordering::Relaxed) > 0 {
                 self.freeze_changes(sweep)?;
             }
@@ -338,7 +358,9 @@ impl Engine {
             counts.sweeping.store(0, Ordering::Relaxed);
             sweep.since = begun;
         }
-        Ok(!done && (is_idle || backlog > buffer.most() / 4 * 3))
+        // As long as nobody writes, who reads need not share the device with it.
+        let is_urgent = before != buffered && backlog > worth / 2 * 3;
+        Ok(!done && (is_idle || is_urgent))
     }
 
     /// The same where there are no threads for it: after a commit, by who has made it, until it is not urgent.
@@ -422,7 +444,7 @@ impl Engine {
         leaves: usize,
         moving: &mut Option<Relocation>,
     ) -> Result<(u64, bool)> {
-        let mut entries = Entries::new(run, &sweep.position, None);
+        let mut entries = Entries::new(run, &sweep.position);
         let mut swept = 0;
         for _ in 0..leaves {
             let end = if sweep.wrapped { Some(sweep.origin.as_slice()) } else { None };
@@ -434,7 +456,7 @@ impl Engine {
                 self.end_moving(sweep, moving)?;
                 sweep.wrapped = true;
                 sweep.position.clear();
-                entries = Entries::new(run, &[], None);
+                entries = Entries::new(run, &[]);
                 continue;
             };
             let (tree, in_tree) = split_key(key)?;
@@ -459,7 +481,7 @@ impl Engine {
 
     /// Has the next leaves read that the run has changes of, as one batch.
     fn read_ahead_of_sweep(&self, run: &Tree, sweep: &Sweep, leaves: usize) -> Result<()> {
-        let mut entries = Entries::new(run, &sweep.position, None);
+        let mut entries = Entries::new(run, &sweep.position);
         let mut pages = Vec::with_capacity(leaves);
         while let Some((key, _)) = entries.peek()?
             && pages.len() < leaves

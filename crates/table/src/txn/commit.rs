@@ -433,6 +433,7 @@ fn read_in(engine: &Engine, plan: &CommitPlan, ops: &[Op]) -> Result<Vec<PageNo>
         let Some(first) = group.first() else { continue };
         let keys = group.iter().map(|op| Some(op.key()));
         let found = plan.tree(first)?.find_leaves(Direction::Forward, keys)?;
+        let mut to_be_buffered = Vec::new();
         for (op, leaf) in group.iter().zip(&found) {
             let page = leaf.page();
             let is_known = leaves.last() == Some(&page) && !plan.bufferable.contains(&op.tree());
@@ -441,12 +442,13 @@ fn read_in(engine: &Engine, plan: &CommitPlan, ops: &[Op]) -> Result<Vec<PageNo>
                 continue;
             }
             if plan.may_buffer(engine, op) {
-                engine.change_buffer.read_in(op)?;
+                to_be_buffered.push(op);
             } else if pages.last() != Some(&page) && pages.len() < most {
                 pages.push(page);
                 missing.push(op);
             }
         }
+        engine.change_buffer.read_in(&to_be_buffered)?;
     }
     if pages.len() > 1 {
         engine.store.prefetch(&pages)?;

@@ -1,0 +1,95 @@
+//! Leaves that are held together, for changes of neighbouring keys that are buffered together: what finding and latching a leaf of L0 costs is paid
+//! once for those that go there, and so is a group of the log.
+//!
+//! Who has a leaf held waits for no other leaf: whoever has that one may be waiting for this. So of the leaves after the first those are held that can
+//! be had at once, up to one that cannot; and no more than a few that are in memory, whose frames nobody else can have meanwhile.
+
+use super::ChangeBuffer;
+use super::entry::entry_of;
+use crate::error::Result;
+use crate::txn::op::Op;
+use leafline_btree::{Beside, BufferedEntry, CommitTs, Finger, HeldLeaf, Tree};
+use leafline_storage::PageNo;
+
+/// Most changes that are buffered together: their bytes in L0 are not many more than they are on their leaves
+/// ([`together`](crate::txn::apply::together)).
+const MOST_CHANGES: usize = 32;
+/// Most leaves that are in memory.
+const MOST_TAKEN: usize = 8;
+
+/// A leaf that is held, and how many changes it is to get.
+struct OneLeaf {
+    held: HeldLeaf,
+    page: PageNo,
+    changes: usize,
+}
+
+/// Leaves that are held, of keys that ascend.
+pub(super) struct Together(Vec<OneLeaf>);
+
+impl Together {
+    /// One leaf, for one change.
+    pub(super) fn new(held: HeldLeaf, page: PageNo) -> Together {
+        Together(vec![OneLeaf { held, page, changes: 1 }])
+    }
+
+    /// All the changes.
+    pub(super) fn changes(&self) -> usize {
+        self.0.iter().map(|leaf| leaf.changes).sum()
+    }
+}
+
+impl ChangeBuffer {
+    /// Holds the leaves of more of `ops`, of which those that are held have the first ones.
+    pub(super) fn hold_more(
+        &self,
+        together: &mut Together,
+        tree: &Tree,
+        ops: &[Op],
+        take: bool,
+        finger: &mut Finger,
+    ) {
+        let leaves = &mut together.0;
+        let mut taken = leaves.iter().filter(|leaf| matches!(leaf.held, HeldLeaf::Taken(_))).count();
+        for op in ops.iter().take(MOST_CHANGES).skip(1) {
+            let Some(last) = leaves.last_mut() else { return };
+            if !self.is_to_be_buffered(op) {
+                return;
+            }
+            match tree.hold_beside(last.page, op.key(), take && taken < MOST_TAKEN, finger) {
+                Beside::Same => last.changes += 1,
+                Beside::Another(held) => {
+                    let Some(page) = held.page_no().filter(|page| !self.is_heavy(*page)) else {
+                        held.let_go();
+                        return;
+                    };
+                    taken += usize::from(matches!(held, HeldLeaf::Taken(_)));
+                    leaves.push(OneLeaf { held, page, changes: 1 });
+                }
+                Beside::No => return,
+            }
+        }
+    }
+
+    /// Notes what the leaves have got, of `ops`, which were buffered by the commit at `ts`, makes it on those that are in memory, and lets all of them go.
+    pub(super) fn let_go(
+        &self,
+        together: Together,
+        ops: &[Op],
+        ts: CommitTs,
+        purge_before: CommitTs,
+    ) -> Result<()> {
+        let mut left = ops;
+        for OneLeaf { held, page, changes } in together.0 {
+            let (of_leaf, others) = left.split_at_checked(changes).unwrap_or((left, &[]));
+            left = others;
+            self.note_pending(page, of_leaf);
+            if let HeldLeaf::Taken(leaf) = held {
+                self.counts.softly_changed(changes as u64);
+                let entries: Vec<BufferedEntry> = of_leaf.iter().map(|op| entry_of(op, ts)).collect();
+                leaf.merge_softly(&entries, purge_before, self.store.log_end())?;
+            }
+        }
+        Ok(())
+    }
+}
