@@ -83,7 +83,7 @@ pub(super) fn for_each(
     tree: &Tree,
     lower: &[u8],
     upper: &[u8],
-    visit: &mut dyn FnMut(&[u8], &[u8]) -> Result<()>,
+    mut visit: impl FnMut(&[u8], &[u8]) -> Result<()>,
 ) -> Result<()> {
     let mut cursor = tree.cursor();
     cursor.seek(lower);

@@ -327,7 +327,7 @@ impl ChangeBuffer {
         let mut is_sorted = true;
         for source in sources.trees() {
             let older = pending.len();
-            let read = entry::for_each(source, &lower, &upper, &mut |key, payload| {
+            let read = entry::for_each(source, &lower, &upper, |key, payload| {
                 pending.extend(decode_since(leaf.merged_through, split_key(key)?.1, payload)?);
                 Ok(())
             });
