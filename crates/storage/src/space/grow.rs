@@ -3,7 +3,7 @@
 //! Pages are promised of extents that have their space on the device: it is allocated before, so that "disk full" is the answer
 //! to a reservation and never to a write. First come the free extents that are there and may be bare, then the
 //! file grows. A hole that is filled is synced before it is used: after a crash an extent in use is backed. (What lies beyond
-//! the end of a file whose growth was lost is allocated by redo.)
+//! the end of a file whose growth was lost is allocated by redo, or when the maps are read.)
 //! A region's space map page is made, by a
 //! mini-transaction of its own, when the file grows into the region; until that is in the log the region's extents
 //! are not used, and if a crash comes first the next growth does it again.

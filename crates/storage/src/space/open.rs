@@ -84,26 +84,22 @@ fn load_maps(cache: &PageCache, geometry: Geometry, state: &mut SpaceState) -> R
             let descriptors = (0..region_extents as u16).map(|index| map_page::read(bytes, index));
             descriptors.collect::<std::result::Result<Vec<_>, _>>().map_err(corrupt)
         })?;
-        for index in (extents.saturating_sub(first)..region_extents).map(|index| index as usize) {
-            if let Some((ExtentUse::Owned(owner, _), pages)) = descriptors[index]
-                && !state.segments.contains_key(&owner)
-            {
-                state.ownerless.push((ExtentNo((first + index as u64) as u32), pages));
-                descriptors[index] = None;
+        for (extent, descriptor) in (first..).zip(&mut descriptors) {
+            let Some((ExtentUse::Owned(owner, _), pages)) = *descriptor else { continue };
+            if state.segments.contains_key(&owner) {
+                continue;
             }
+            if extent < extents {
+                return Err(corrupt(format!("extent {extent}: segment {owner} does not exist")));
+            }
+            state.ownerless.push((ExtentNo(extent as u32), pages));
+            *descriptor = None;
         }
         if let Some(last) = descriptors.iter().rposition(Option::is_some) {
             cache.reach(ExtentNo((first + last as u64) as u32).first_page())?;
         }
         descriptors.truncate((cache.file_pages() / EXTENT_PAGES - first).min(region_extents) as usize);
-        for (index, descriptor) in descriptors.into_iter().enumerate() {
-            if let Some((ExtentUse::Owned(owner, _), _)) = descriptor
-                && !state.segments.contains_key(&owner)
-            {
-                return Err(corrupt(format!("descriptor {index}: segment {owner} does not exist")));
-            }
-            state.add_extent(descriptor);
-        }
+        descriptors.into_iter().for_each(|descriptor| state.add_extent(descriptor));
     }
     Ok(())
 }

@@ -129,6 +129,9 @@ impl ChangeBuffer {
                 return Err(error);
             }
         };
+        let segments = self.store.segments();
+        let pages = segments.iter().filter(|segment| written.trees.contains(&segment.id));
+        let leaf_bytes = pages.map(|segment| segment.pages).sum::<u64>() * self.store.page_size() as u64;
         let (before, is_readable) = {
             let mut sources = self.sources.write();
             // Before the set is locked: the threads that complete reads ask it.
@@ -145,9 +148,6 @@ impl ChangeBuffer {
             };
             next.save(&self.catalog, &mut reservation)?;
             let before = std::mem::replace(&mut *sources, next);
-            let segments = self.store.segments();
-            let pages = segments.iter().filter(|segment| written.trees.contains(&segment.id));
-            let leaf_bytes = pages.map(|segment| segment.pages).sum::<u64>() * self.store.page_size() as u64;
             let mut trees = self.trees.write();
             *trees = written.trees;
             trees.extend(of_l0);

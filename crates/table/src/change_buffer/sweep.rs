@@ -10,7 +10,7 @@
 //! | less than is worth a sweep | nothing, unless nothing was buffered for some seconds: then it sweeps until nothing is left |
 //! | what is worth a sweep | sweeps, [`BATCH`] leaves a round |
 //! | half as much again | sweeps without a pause, while there are writers |
-//! | three quarters of what is allowed | the same; writers wait the longer the more there is |
+//! | three quarters of what is allowed | sweeps without a pause; writers wait the longer the more there is |
 //! | half as much again as is allowed | no more is buffered: writers read their leaves |
 //!
 //! What is *worth a sweep* is a part of a page for each leaf of the trees concerned, or half of what is allowed, if that is less. To wait for more would
@@ -358,8 +358,8 @@ impl Engine {
             counts.sweeping.store(0, Ordering::Relaxed);
             sweep.since = begun;
         }
-        // As long as nobody writes, who reads need not share the device with it.
-        let is_urgent = before != buffered && backlog > worth / 2 * 3;
+        // As long as nobody writes, who reads need not share the device with it; but writers may be waiting for it.
+        let is_urgent = backlog > if before == buffered { buffer.most() / 4 * 3 } else { worth / 2 * 3 };
         Ok(!done && (is_idle || is_urgent))
     }
 
