@@ -3,7 +3,7 @@
 //! Everything here is pure: no I/O, no pages, no SQL text. `value` says what a value is, `decimal`,
 //! `temporal` and `json` hold what MySQL defines for them, `collation` how strings compare, `key` the bytes an
 //! index orders by, `row` the bytes a row is stored as, `column` the Arrow form in which values travel,
-//! `convert` how a value becomes one of another type, `error` every error number the product uses. On these stand
+//! `convert` how a value becomes one of another type, `memory` what a statement and the process may hold, `error` every error number the product uses. On these stand
 //! `expr`, the expressions and their one evaluator, `functions`, the one function table, and `aggregate`, sums over
 //! groups and the keys to group, join and sort by.
 
@@ -18,6 +18,7 @@ pub mod expr;
 pub mod functions;
 pub mod json;
 pub mod key;
+pub mod memory;
 pub mod progress;
 pub mod row;
 pub mod statement;

@@ -7,6 +7,7 @@ use std::thread::ThreadId;
 use std::time::{Duration, Instant};
 
 use crate::error::MysqlError;
+use crate::memory::server;
 
 /// The level of a diagnostic, as `SHOW WARNINGS` names it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -274,11 +275,12 @@ impl CancelToken {
         })
     }
 
-    /// Ok to go on, or the error to end the statement with (1317 or 3024).
+    /// Ok to go on, or the error to end the statement with: 1317 or 3024, or 1041 if the server is out of memory and the
+    /// statement holds much of it.
     #[inline]
     pub fn check(&self) -> Result<(), MysqlError> {
         match self.reason() {
-            None => Ok(()),
+            None => server::check(),
             Some(CancelReason::Timeout) => Err(MysqlError::query_timeout()),
             Some(_) => Err(MysqlError::query_interrupted()),
         }

@@ -1,6 +1,5 @@
 //! What the operators of one execution share.
 
-use super::memory::MemoryBudget;
 use super::profile::Profile;
 use super::subplans::Subplans;
 use crate::plan;
@@ -8,6 +7,7 @@ use leafline_access::{Budget, Counters, ScanContext, ScanPiece};
 use leafline_table::{ReadView, RowLocker};
 use leafline_types::MysqlError;
 use leafline_types::expr::EvalContext;
+use leafline_types::memory::MemoryBudget;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 

@@ -4,13 +4,13 @@
 //! one after the other.
 
 use super::gather::batch_bytes;
-use super::memory::Held;
 use super::spill::{Partitions, SpillFile};
 use super::{BoxedOperator, ExecutionContext, Operator};
 use arrow_buffer::BooleanBuffer;
 use leafline_types::aggregate::KeyTable;
 use leafline_types::aggregate::{EncodedKeys, KeyEncoder};
 use leafline_types::expr::{Datum, Selection};
+use leafline_types::memory::Held;
 use leafline_types::{Batch, ExprType, MysqlError};
 use std::sync::Arc;
 

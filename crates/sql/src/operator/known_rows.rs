@@ -2,11 +2,11 @@
 //! ([`leafline_table::run::KeySet`]).
 
 use super::ExecutionContext;
-use super::memory::Held;
 use arrow_buffer::BooleanBuffer;
 use leafline_table::run::KeySet;
 use leafline_types::aggregate::{EncodedKeys, KeyEncoder, KeyTable};
 use leafline_types::expr::{Datum, Selection};
+use leafline_types::memory::Held;
 use leafline_types::{Batch, ExprType, MysqlError};
 
 /// The part of a statement's memory that keys take at least before they go to a file.

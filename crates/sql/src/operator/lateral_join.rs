@@ -5,13 +5,13 @@
 
 use super::gather::batch_bytes;
 use super::lookup_join::{beside, joined_pieces};
-use super::memory::Held;
 use super::subplans::within;
 use super::{BATCH_ROWS, BoxedOperator, ExecutionContext, Operator, build};
 use crate::plan;
 use leafline_access::JoinRows;
 use leafline_types::column::nulls;
 use leafline_types::expr::{Datum, evaluate, evaluate_filter};
+use leafline_types::memory::Held;
 use leafline_types::{Batch, MysqlError, Value};
 
 /// Joined rows in the first batch, and by how much their number grows.

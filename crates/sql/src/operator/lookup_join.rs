@@ -8,7 +8,6 @@
 use super::adaptive_join::Rest;
 use super::gather::batch_bytes;
 use super::limit::slice;
-use super::memory::Held;
 use super::runtime_filters::RuntimeFilters;
 use super::{BATCH_ROWS, BoxedOperator, ExecutionContext, Operator};
 use crate::plan;
@@ -20,6 +19,7 @@ use arrow_select::take::take;
 use leafline_access::{Demand, JoinRows, PathScan, ScanBatch};
 use leafline_types::column::arrow_type;
 use leafline_types::expr::Selection;
+use leafline_types::memory::Held;
 use leafline_types::{Batch, MysqlError};
 use std::collections::VecDeque;
 use std::sync::Arc;

@@ -12,14 +12,14 @@
 //! piece counts, as in one thread.
 
 use super::gather::batch_bytes;
-use super::memory::Held;
 use super::runtime_filters::RuntimeFilters;
-use super::{BoxedOperator, ExecutionContext, MemoryBudget, Operator, Profile, Subplans, build_part};
+use super::{BoxedOperator, ExecutionContext, Operator, Profile, Subplans, build_part};
 use crate::plan::{self, Node};
 use leafline_access::{Budget, Counters, ScanPiece, ScanPieces, Share};
 use leafline_storage::reads_begun_here;
 use leafline_table::ReadView;
 use leafline_types::expr::{CallState, EvalContext, SessionFacts, SqlMode};
+use leafline_types::memory::{Held, MemoryBudget, server};
 use leafline_types::statement::{CancelToken, Warnings};
 use leafline_types::temporal::Zone;
 use leafline_types::{Batch, DateTime, MysqlError, Value};
@@ -271,6 +271,7 @@ fn in_threads(workers: &mut [Worker], threads: usize, shared: &Shared<'_>) -> Ve
             let thread = std::thread::Builder::new().name("scan".to_owned());
             // Where there are no more threads to be had, there are fewer.
             running.extend(thread.spawn_scoped(scope, || {
+                server::statement_begins();
                 let mut done = worker.run(shared);
                 done.counters.leafline_pages_read += reads_begun_here();
                 done
@@ -308,7 +309,7 @@ impl Worker {
             };
             let mut made = Made { batches: Vec::new(), warnings: shared.warnings.another(), end: None };
             let mut cx = ExecutionContext {
-                eval: shared.eval(&mut made.warnings, std::mem::take(&mut state)),
+                eval: shared.eval(&mut made.warnings, &memory, std::mem::take(&mut state)),
                 view: shared.view,
                 counters: &mut done.counters,
                 locks: None,
@@ -362,7 +363,12 @@ impl Worker {
 }
 
 impl<'s> Shared<'s> {
-    fn eval<'e>(&self, warnings: &'e mut Warnings, state: CallState) -> EvalContext<'e>
+    fn eval<'e>(
+        &self,
+        warnings: &'e mut Warnings,
+        memory: &'e MemoryBudget,
+        state: CallState,
+    ) -> EvalContext<'e>
     where
         's: 'e,
     {
@@ -378,6 +384,7 @@ impl<'s> Shared<'s> {
             session: self.session,
             warnings,
             cancel: self.cancel,
+            memory,
             state,
         }
     }

@@ -1,7 +1,6 @@
 //! Rows of several queries: one after the other, those in both, those in one and not the other.
 
 use super::gather::batch_bytes;
-use super::memory::Held;
 use super::spill::{Partitions, SpillFile};
 use super::{BoxedOperator, ExecutionContext, Operator};
 use crate::plan::KeptRows;
@@ -9,6 +8,7 @@ use arrow_buffer::BooleanBufferBuilder;
 use leafline_types::aggregate::KeyTable;
 use leafline_types::aggregate::{EncodedKeys, KeyEncoder};
 use leafline_types::expr::{Datum, Selection};
+use leafline_types::memory::Held;
 use leafline_types::{Batch, ExprType, MysqlError};
 use std::collections::VecDeque;
 use std::sync::Arc;

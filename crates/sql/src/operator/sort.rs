@@ -1,13 +1,13 @@
 //! All rows in order, by encoded keys: in memory, or on disk if they do not fit.
 
 use super::gather::{Delivery, RowRef, RowStore, batch_bytes};
-use super::memory::Held;
 use super::spill::{DiskSort, DiskSorted};
 use super::{BoxedOperator, ExecutionContext, Operator};
 use crate::plan::SortKey;
 use leafline_types::aggregate::KeyBuffer;
 use leafline_types::aggregate::{EncodedKeys, KeyEncoder};
 use leafline_types::expr::evaluate;
+use leafline_types::memory::Held;
 use leafline_types::{Batch, ExprType, MysqlError};
 use std::cmp::Ordering;
 use std::sync::Arc;

@@ -5,12 +5,13 @@
 
 use super::members::Members;
 use super::stored_rows::StoredRows;
-use super::{BoxedOperator, ExecutionContext, MemoryBudget, Profile, StatementLocks, build};
+use super::{BoxedOperator, ExecutionContext, Profile, StatementLocks, build};
 use crate::plan::{CommonPlan, PlanParts, SubqueryPlan};
 use leafline_access::{Budget, Counters};
 use leafline_table::ReadView;
 use leafline_types::expr::subquery::compare_with_row;
 use leafline_types::expr::{EvalContext, Expr, Subquery, SubqueryQuestion, SubqueryRunner};
+use leafline_types::memory::MemoryBudget;
 use leafline_types::{Batch, MysqlError, Value, value_at};
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, HashMap};
@@ -334,6 +335,7 @@ pub(super) fn within<'x>(cx: &'x mut EvalContext<'_>, outer: &'x [Value]) -> Eva
         session: cx.session,
         warnings: &mut *cx.warnings,
         cancel: cx.cancel,
+        memory: cx.memory,
         state: std::mem::take(&mut cx.state),
     }
 }

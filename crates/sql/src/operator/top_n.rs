@@ -3,13 +3,13 @@
 
 use super::gather::{Delivery, RowRef, RowStore, batch_bytes};
 use super::limit::{resolve, slice};
-use super::memory::Held;
 use super::sort::{RowKeys, Sorted, SortedRows};
 use super::spill::DiskSort;
 use super::{BoxedOperator, ExecutionContext, Operator};
 use crate::plan::{RowLimit, SortKey};
 use arrow_buffer::BooleanBuffer;
 use leafline_types::expr::Selection;
+use leafline_types::memory::Held;
 use leafline_types::{Batch, ExprType, MysqlError};
 use std::sync::Arc;
 

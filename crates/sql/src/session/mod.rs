@@ -51,6 +51,7 @@ use crate::statement::execution::Now;
 use crate::status::{SessionCounters, StorageCounters};
 use leafline_table::{BuildControl, SessionLocks};
 use leafline_types::expr::SessionFacts;
+use leafline_types::memory::server;
 use leafline_types::statement::CancelReason;
 use leafline_types::{CancelToken, Collation, DateTime, MysqlError, Progress, UserVariables, Warnings};
 use own_tables::OwnTables;
@@ -178,6 +179,7 @@ impl Session {
     /// MySQL's, as far as they can be known without the parameters.
     pub fn prepare(&mut self, sql: &str) -> Result<Prepared, MysqlError> {
         self.cancel.rearm();
+        server::statement_begins();
         self.refresh_access();
         self.warnings.clear();
         let statement = self.parse(sql)?;
@@ -213,6 +215,7 @@ impl Session {
     /// What every statement begins with. A KILL QUERY that came before it was meant for another one.
     fn begin_statement(&mut self, sql: StatementText<'_>) {
         self.cancel.rearm();
+        server::statement_begins();
         self.end_hints();
         self.refresh_access();
         self.instance.refresh_device(&mut self.settings.device);

@@ -1,14 +1,13 @@
 //! The state of one execution of a plan: what stays the same from its first batch to its last.
 
-use crate::operator::{
-    self, ExecutionContext, MemoryBudget, Part, Profile, Runner, StatementLocks, Subplans, batch_bytes,
-};
+use crate::operator::{self, ExecutionContext, Part, Profile, Runner, StatementLocks, Subplans, batch_bytes};
 use crate::plan::{Node, PlanParts};
 use crate::session::Session;
 use leafline_access::{Budget, ScanPiece};
 use leafline_table::{ColumnDef, ReadView, Transaction};
 use leafline_types::convert::{StoreContext, dated, store_cast};
 use leafline_types::expr::{CallState, EvalContext, Expr, ExprKind};
+use leafline_types::memory::MemoryBudget;
 use leafline_types::temporal::{DateRules, Zone};
 use leafline_types::{Batch, DateTime, MysqlError, SqlType, Value, Warnings};
 use std::sync::Arc;
@@ -40,7 +39,7 @@ impl Execution {
             stores,
             rules: StoreRules::default(),
             state: CallState::default(),
-            memory: MemoryBudget::new(usize::try_from(session.settings.query_memory).unwrap_or(usize::MAX)),
+            memory: MemoryBudget::of_statement(session.settings.query_memory),
             locks: None,
             profile: None,
             subplans: Subplans::default(),
@@ -144,6 +143,7 @@ impl Execution {
                 session: &session.facts,
                 warnings: &mut session.warnings,
                 cancel: &session.cancel,
+                memory: &self.memory,
                 state: std::mem::take(&mut self.state),
             },
             view: &self.view,

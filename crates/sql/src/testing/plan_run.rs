@@ -1,12 +1,11 @@
 //! A plan at work without a session: its operators and what they hold, from the first batch to the last.
 
-use crate::operator::{
-    BoxedOperator, ExecutionContext, MemoryBudget, Profile, Runner, StatementLocks, Subplans, build,
-};
+use crate::operator::{BoxedOperator, ExecutionContext, Profile, Runner, StatementLocks, Subplans, build};
 use crate::plan::{Plan, PlanParts};
 use leafline_access::{Budget, Counters};
 use leafline_table::{ReadView, Transaction};
 use leafline_types::expr::EvalContext;
+use leafline_types::memory::MemoryBudget;
 use leafline_types::{Batch, MysqlError};
 use std::sync::Arc;
 
@@ -48,7 +47,7 @@ impl PlanRun {
         let PlanRun { root, memory, locks, profile, subplans } = self;
         let (locks, profile) = (locks.as_ref(), profile.as_mut());
         let runner = Runner { subplans, view, locks, memory };
-        let eval = EvalContext { subqueries: Some(&runner), ..eval };
+        let eval = EvalContext { subqueries: Some(&runner), memory, ..eval };
         let mut cx = ExecutionContext {
             eval,
             view,

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::subquery::SubqueryRunner;
 use crate::error::MysqlError;
 use crate::functions::{BlockEncryption, UserLocks};
+use crate::memory::MemoryBudget;
 use crate::statement::{CancelToken, Warnings};
 use crate::temporal::{DateRules, DateTime, Zone};
 use crate::user_variables::UserVariables;
@@ -93,6 +94,8 @@ pub struct EvalContext<'a> {
     pub warnings: &'a mut Warnings,
     /// Checked per batch, and by functions that wait.
     pub cancel: &'a CancelToken,
+    /// What the statement may hold.
+    pub memory: &'a MemoryBudget,
     /// What calls keep from row to row.
     pub state: CallState,
 }
@@ -129,6 +132,7 @@ impl<'a> EvalContext<'a> {
             session,
             warnings,
             cancel,
+            memory: MemoryBudget::unlimited(),
             state: CallState::default(),
         }
     }

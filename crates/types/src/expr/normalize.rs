@@ -74,6 +74,7 @@ fn folded(e: Expr, cx: &mut EvalContext<'_>) -> Expr {
         session: cx.session,
         warnings: &mut warnings,
         cancel: cx.cancel,
+        memory: cx.memory,
         state: Default::default(),
     };
     match evaluate_scalar(&e, &mut quiet) {

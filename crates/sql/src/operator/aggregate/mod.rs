@@ -11,7 +11,6 @@ mod results;
 mod tests;
 
 use super::gather::batch_bytes;
-use super::memory::Held;
 use super::spill::{Partitions, SpillFile, picked};
 use super::{BoxedOperator, ExecutionContext, Operator};
 use arrow_array::{Array, ArrayRef, UInt32Array};
@@ -22,6 +21,7 @@ use leafline_types::aggregate::{
     AggregateCall, EncodedKeys, GroupedAccumulator, Groups, KeyEncoder, KeyTable,
 };
 use leafline_types::expr::{Expr, evaluate};
+use leafline_types::memory::Held;
 use leafline_types::{Batch, ExprType, MysqlError};
 use repeats::Repeats;
 use results::{Column, GroupByGroup, Results};

@@ -6,13 +6,13 @@
 //! again.
 
 use super::super::ExecutionContext;
-use super::super::memory::Held;
 use super::super::spill::{Partitions, SpillFile};
 use arrow_array::cast::AsArray;
 use arrow_array::types::UInt64Type;
 use arrow_array::{ArrayRef, UInt64Array};
 use leafline_types::aggregate::{AggregateCall, GroupedAccumulator, Groups};
 use leafline_types::expr::Datum;
+use leafline_types::memory::Held;
 use leafline_types::{Batch, ExprType, MysqlError, SqlType};
 use std::sync::Arc;
 

@@ -8,7 +8,6 @@
 mod spilled;
 
 use super::gather::{RowRef, RowStore, batch_bytes};
-use super::memory::Held;
 use super::runtime_filters::RuntimeFilters;
 use super::spill::SpillFile;
 use super::{BATCH_ROWS, BoxedOperator, ExecutionContext, Operator};
@@ -20,6 +19,7 @@ use leafline_access::{FilterValues, JoinRows, MOST_FILTER_VALUES, RuntimeFilter}
 use leafline_types::aggregate::KeyTable;
 use leafline_types::aggregate::{EncodedKeys, KeyEncoder};
 use leafline_types::expr::{Datum, Expr, Selection, evaluate, evaluate_filter};
+use leafline_types::memory::Held;
 use leafline_types::{Batch, ExprType, MysqlError, value_at};
 use std::sync::Arc;
 

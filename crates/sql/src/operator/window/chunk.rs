@@ -7,10 +7,10 @@
 
 use super::frame::{Place, places};
 use crate::operator::ExecutionContext;
-use crate::operator::memory::MemoryBudget;
 use crate::operator::spill::{SpillFile, SpilledBlock};
 use crate::window::Reach;
 use arrow_array::ArrayRef;
+use leafline_types::memory::MemoryBudget;
 use leafline_types::statement::CancelToken;
 use leafline_types::{Batch, MysqlError, SqlType};
 use std::collections::VecDeque;

@@ -17,7 +17,6 @@ mod tests;
 
 use super::gather::batch_bytes;
 use super::limit::slice;
-use super::memory::Held;
 use super::sort::RowKeys;
 use super::{BATCH_ROWS, BoxedOperator, ExecutionContext, Operator};
 use crate::plan;
@@ -27,6 +26,7 @@ use arrow_select::concat::concat;
 use calls::{CallState, Computation};
 use chunk::{Block, Chunk};
 use inputs::Inputs;
+use leafline_types::memory::Held;
 use leafline_types::{Batch, MysqlError};
 use spilled::Spilled;
 use std::sync::Arc;

@@ -5,12 +5,12 @@ use super::calls::{Computation, arguments};
 use super::chunk::{Chunk, FileChunk};
 use super::inputs::Inputs;
 use crate::operator::ExecutionContext;
-use crate::operator::memory::Held;
 use crate::operator::spill::SpillWriter;
 use crate::plan;
 use crate::window::{WindowCall, WindowFunction};
 use leafline_types::aggregate::{AggregateCall, GroupedAccumulator, Groups};
 use leafline_types::column::value_at;
+use leafline_types::memory::Held;
 use leafline_types::{Batch, MysqlError, Value};
 
 /// The rows of such a partition as they come.

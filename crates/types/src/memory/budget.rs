@@ -1,9 +1,11 @@
-//! What the operators of one execution may hold in memory.
+//! What the operators and expressions of one execution may hold in memory.
 //!
 //! Operators account for what they keep. Sorts, hash joins, aggregation, DISTINCT, the partitions of windows and the keys of recursive
-//! tables go to disk when the session's limit is reached (see [`super::spill`]), but for a small share that each may hold whatever the others do; whoever cannot gets error 1038.
+//! tables go to disk when the session's limit is reached, or when the server is short of memory, except for a small share that each
+//! may hold whatever the others do. What cannot go to disk gets error 1038.
 
-use leafline_types::MysqlError;
+use super::server;
+use crate::error::MysqlError;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// The part of the memory that every operator may hold.
@@ -19,8 +21,19 @@ pub struct MemoryBudget {
 
 impl MemoryBudget {
     /// A budget of `limit` bytes.
-    pub fn new(limit: usize) -> MemoryBudget {
+    pub const fn new(limit: usize) -> MemoryBudget {
         MemoryBudget { limit, used: AtomicUsize::new(0), peak: AtomicUsize::new(0) }
+    }
+
+    /// A budget of `limit` bytes, or of half of what all statements may hold together if that is less.
+    pub fn of_statement(limit: u64) -> MemoryBudget {
+        MemoryBudget::new(usize::try_from(limit).unwrap_or(usize::MAX).min(server::limit() / 2))
+    }
+
+    /// The budget of what is no part of a statement. It refuses nothing.
+    pub fn unlimited() -> &'static MemoryBudget {
+        static UNLIMITED: MemoryBudget = MemoryBudget::new(usize::MAX);
+        &UNLIMITED
     }
 
     /// Takes `bytes`, or error 1038 if that is more than is left.
@@ -45,7 +58,7 @@ impl MemoryBudget {
             "Out of memory for sorting, joining or grouping: {used} bytes needed, limit {}",
             self.limit
         );
-        MysqlError::with_message(leafline_types::error::errno::ER_OUT_OF_SORTMEMORY, text)
+        MysqlError::with_message(crate::error::errno::ER_OUT_OF_SORTMEMORY, text)
     }
 
     /// What each of so many threads may hold of what is left; at least what every operator may.
@@ -110,7 +123,7 @@ impl Held {
         self.bytes = bytes;
         let used = budget.note(bytes);
         budget.peak.fetch_max(used, Ordering::Relaxed);
-        used <= budget.limit || bytes <= budget.share()
+        (used <= budget.limit && !server::is_short()) || bytes <= budget.share()
     }
 
     /// The structure grew by `bytes`.

@@ -1,0 +1,271 @@
+//! The memory of the whole process, counted where it is allocated.
+//!
+//! The program installs an allocator that calls [`allocated`] and [`freed`]. Each thread adds up its own difference and passes it
+//! on to the process-wide figure in steps of [`STEP`] bytes, so that counting costs a thread-local addition. Programs with another
+//! allocator count nothing, and then nothing here has an effect.
+//!
+//! Statements ask at their check points ([`check`], by [`CancelToken::check`](crate::CancelToken::check)) and before large
+//! allocations ([`ask`]). While the figure is above the bound, a statement that holds more than is tolerated ends with error 1041.
+//! The further the figure is above the bound, the less is tolerated: at first only the largest statements end, and a statement
+//! that holds next to nothing always goes on.
+//!
+//! | above the bound by | tolerated |
+//! |---|---|
+//! | up to 1/16 of it | 1/8 of the bound |
+//! | up to 1/8 of it | 1/32 of the bound |
+//! | more | [`ALWAYS_TOLERATED`] |
+
+use crate::error::MysqlError;
+use std::cell::Cell;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicIsize, AtomicU64, AtomicUsize, Ordering};
+
+/// Bytes of difference that a thread keeps to itself.
+const STEP: isize = 64 << 10;
+
+/// What a statement may hold however short memory is.
+const ALWAYS_TOLERATED: usize = 512 << 10;
+
+/// From this part of the bound on, what can go to files does.
+const SHORT: usize = 4;
+
+/// A statement that held so much has free memory given back to the system when it ends.
+const WORTH_TRIMMING: isize = 16 << 20;
+
+/// What all threads have passed on. Below zero by no more than what they have not.
+static USED: AtomicIsize = AtomicIsize::new(0);
+static PEAK: AtomicIsize = AtomicIsize::new(0);
+static LIMIT: AtomicUsize = AtomicUsize::new(usize::MAX);
+/// Whether the figure was above the bound when a thread last passed something on. Written only when that changes.
+static ABOVE: AtomicUsize = AtomicUsize::new(0);
+/// Bytes that are accounted for elsewhere.
+static EXEMPT: OnceLock<&'static AtomicU64> = OnceLock::new();
+static TRIM: OnceLock<fn()> = OnceLock::new();
+
+struct Local {
+    /// Not passed on yet.
+    waiting: Cell<isize>,
+    /// Passed on since the thread began.
+    passed_on: Cell<isize>,
+    /// What the thread had allocated when its statement began.
+    begun_at: Cell<isize>,
+    /// The most that its statement held, of what was passed on.
+    most: Cell<isize>,
+}
+
+thread_local! {
+    /// Without a destructor, so that the allocator may use it at any time.
+    static LOCAL: Local = const {
+        Local { waiting: Cell::new(0), passed_on: Cell::new(0), begun_at: Cell::new(0), most: Cell::new(0) }
+    };
+    /// Passes on what is left when the thread ends.
+    static AT_END: PassOn = const { PassOn };
+}
+
+struct PassOn;
+
+impl Drop for PassOn {
+    fn drop(&mut self) {
+        LOCAL.with(pass_on);
+    }
+}
+
+/// Counts `bytes` that this thread has allocated. For the allocator.
+#[inline]
+pub fn allocated(bytes: usize) {
+    note(bytes as isize);
+}
+
+/// Counts `bytes` that this thread has freed. For the allocator.
+#[inline]
+pub fn freed(bytes: usize) {
+    note(-(bytes as isize));
+}
+
+#[inline]
+fn note(difference: isize) {
+    LOCAL.with(|local| {
+        let waiting = local.waiting.get() + difference;
+        local.waiting.set(waiting);
+        if waiting >= STEP || waiting <= -STEP {
+            pass_on(local);
+        }
+    });
+}
+
+#[cold]
+fn pass_on(local: &Local) {
+    let waiting = local.waiting.replace(0);
+    let passed_on = local.passed_on.get() + waiting;
+    local.passed_on.set(passed_on);
+    local.most.set(local.most.get().max(passed_on - local.begun_at.get()));
+    let used = USED.fetch_add(waiting, Ordering::Relaxed) + waiting;
+    if used > PEAK.load(Ordering::Relaxed) {
+        PEAK.fetch_max(used, Ordering::Relaxed);
+    }
+    let above = usize::from(used > 0 && used as usize > LIMIT.load(Ordering::Relaxed));
+    if ABOVE.load(Ordering::Relaxed) != above {
+        ABOVE.store(above, Ordering::Relaxed);
+    }
+}
+
+/// Bytes that the process has allocated, less those that are accounted for elsewhere; 0 where nobody counts.
+pub fn used() -> usize {
+    let used = usize::try_from(USED.load(Ordering::Relaxed)).unwrap_or(0);
+    let exempt = EXEMPT.get().map_or(0, |bytes| bytes.load(Ordering::Relaxed));
+    used.saturating_sub(usize::try_from(exempt).unwrap_or(usize::MAX))
+}
+
+/// The most bytes that the process had allocated at one time.
+pub fn peak() -> usize {
+    usize::try_from(PEAK.load(Ordering::Relaxed)).unwrap_or(0)
+}
+
+/// The bound, bytes.
+pub fn limit() -> usize {
+    LIMIT.load(Ordering::Relaxed)
+}
+
+/// Sets the bound, bytes.
+pub fn set_limit(bytes: usize) {
+    LIMIT.store(bytes, Ordering::Relaxed);
+    ABOVE.store(1, Ordering::Relaxed);
+}
+
+/// Has `bytes` left out of the figure: what the buffer pool lends is counted against the pool.
+pub fn exempt(bytes: &'static AtomicU64) {
+    // A second database of the process lends from the same account.
+    let _ = EXEMPT.set(bytes);
+}
+
+/// Sets what gives free memory back to the system.
+pub fn set_trim(trim: fn()) {
+    let _ = TRIM.set(trim);
+}
+
+/// A statement begins on this thread, or a part of one that others work on, too: what it holds counts from zero.
+pub fn statement_begins() {
+    AT_END.with(|_| ());
+    LOCAL.with(|local| {
+        local.begun_at.set(local.passed_on.get() + local.waiting.get());
+        local.most.set(0);
+    });
+}
+
+/// The statement on this thread has ended and holds nothing any more. If it held much, free memory is given back to the system.
+pub fn statement_ended() {
+    let most = LOCAL.with(|local| local.most.replace(0));
+    if most >= WORTH_TRIMMING
+        && let Some(trim) = TRIM.get()
+    {
+        trim();
+    }
+}
+
+/// Bytes that the statement on this thread has allocated and not freed.
+pub fn held_by_statement() -> usize {
+    let held = LOCAL.with(|local| local.passed_on.get() + local.waiting.get() - local.begun_at.get());
+    usize::try_from(held).unwrap_or(0)
+}
+
+/// Whether so much of the bound is used that what can go to files should.
+pub fn is_short() -> bool {
+    let limit = limit();
+    let used = USED.load(Ordering::Relaxed);
+    used > 0 && used as usize > limit - limit / SHORT && used_without_exempt(limit - limit / SHORT)
+}
+
+#[cold]
+fn used_without_exempt(most: usize) -> bool {
+    used() > most
+}
+
+/// Ok to go on.
+///
+/// # Errors
+/// 1041 if the process has allocated more than its bound, and the statement on this thread holds more than is tolerated.
+#[inline]
+pub fn check() -> Result<(), MysqlError> {
+    if ABOVE.load(Ordering::Relaxed) == 0 { Ok(()) } else { check_above() }
+}
+
+#[cold]
+fn check_above() -> Result<(), MysqlError> {
+    let (used, limit) = (used(), limit());
+    if used <= limit {
+        return Ok(());
+    }
+    match held_by_statement() > tolerated(used - limit, limit) {
+        true => Err(exhausted(used, limit)),
+        false => Ok(()),
+    }
+}
+
+/// Ok to allocate `bytes` more at once. Asked for what may be large: a value, a batch, a table of keys.
+///
+/// # Errors
+/// 1041 if the process would exceed its bound by that, and the statement on this thread would hold more than is tolerated.
+pub fn ask(bytes: usize) -> Result<(), MysqlError> {
+    let limit = limit();
+    if limit == usize::MAX {
+        return Ok(());
+    }
+    let used = used().saturating_add(bytes);
+    if used <= limit || held_by_statement().saturating_add(bytes) <= tolerated(used - limit, limit) {
+        return Ok(());
+    }
+    Err(exhausted(used, limit))
+}
+
+fn tolerated(above: usize, limit: usize) -> usize {
+    let part = match above {
+        _ if above <= limit / 16 => limit / 8,
+        _ if above <= limit / 8 => limit / 32,
+        _ => 0,
+    };
+    part.max(ALWAYS_TOLERATED)
+}
+
+#[cold]
+fn exhausted(used: usize, limit: usize) -> MysqlError {
+    let text = format!(
+        "Out of memory: the server needs {used} bytes, leafline_server_memory is {limit}; \
+         this statement is one of those that hold the most"
+    );
+    MysqlError::with_message(crate::error::errno::ER_OUT_OF_RESOURCES, text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn less_is_tolerated_the_further_the_figure_is_above_the_bound() {
+        let limit = 256 << 20;
+        assert_eq!(tolerated(1 << 20, limit), 32 << 20);
+        assert_eq!(tolerated(20 << 20, limit), 8 << 20);
+        assert_eq!(tolerated(40 << 20, limit), ALWAYS_TOLERATED);
+    }
+
+    /// One test, since the figures are the process's.
+    #[test]
+    fn a_statement_that_holds_much_is_refused_more_and_others_go_on() {
+        assert!(ask(1 << 40).is_ok(), "there is no bound");
+        statement_begins();
+        allocated(48 << 20);
+        set_limit(used() + (16 << 20));
+        assert!(check().is_ok() && ask(1 << 20).is_ok());
+        assert_eq!(ask(64 << 20).map_err(|error| error.code), Err(1041));
+        allocated(32 << 20);
+        assert_eq!(check().map_err(|error| error.code), Err(1041));
+        let other = std::thread::spawn(|| {
+            statement_begins();
+            (check().is_ok(), ask(1 << 10).is_ok(), ask(1 << 30).is_err())
+        });
+        assert_eq!(other.join().expect("no panic"), (true, true, true));
+        freed(80 << 20);
+        assert!(check().is_ok());
+        assert!(peak() >= 80 << 20);
+        set_limit(usize::MAX);
+    }
+}
