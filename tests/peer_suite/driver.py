@@ -1,0 +1,619 @@
+"""Runs the files of MariaDB's test suite against MariaDB and Leafline in step, and writes down how the outcomes differ.
+
+usage: driver.py --binary target/release/leafline --work DIRECTORY [--port 13800] [--out results.jsonl] FILE...
+
+Each statement goes to both servers; its outcomes are compared (`compare`), and classed by the rules of `rules.toml`. A name (table,
+view, variable, prepared statement, schema) that a statement has left in different states is *diverged*: what differs later and mentions
+it is a consequence, so that each cause counts once.
+"""
+
+import argparse
+import json
+import os
+import re
+import shutil
+import sys
+import time
+import tomllib
+
+import script
+import statements
+from client import Connection, Done, Lost, Rows, ServerError, TimedOut, rows_of
+from compare import compare, normalized, number
+from servers import SUITE, Leafline, MariaDB
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+STATEMENT_SECONDS = 25
+MODES = re.compile(r"\b(sql_mode|character_set_\w+|collation_\w+|time_zone|names|charset|autocommit|default_storage_engine|div_precision_increment"
+                   r"|group_concat_max_len|max_allowed_packet|foreign_key_checks|unique_checks|sql_safe_updates|sql_select_limit|timestamp"
+                   r"|tx_isolation|transaction_isolation|lc_time_names|auto_increment_\w+|sql_auto_is_null|max_sort_length|low_priority_updates"
+                   r"|explicit_defaults_for_timestamp|insert_id|last_insert_id|sql_quote_show_create|default_week_format)\b", re.IGNORECASE)
+
+
+class EndOfFile(Exception):
+    """The file ends here: `exit`, `skip`, `die`, its time, or a server that is gone."""
+
+
+class Pair:
+    """A value for each server."""
+
+    def __init__(self, reference, subject=None):
+        self.both = (reference, reference if subject is None else subject)
+
+
+class Rules:
+    def __init__(self):
+        with open(os.path.join(HERE, "rules.toml"), "rb") as file:
+            data = tomllib.load(file)
+        flags = re.IGNORECASE | re.DOTALL
+        self.rules = [(rule["name"], rule["when"], re.compile(rule["pattern"], flags)) for rule in data["rule"]]
+        self.rewrites = [(re.compile(rewrite["pattern"], re.IGNORECASE), rewrite["with"]) for rewrite in data["rewrite"]]
+        self.same = {tuple(same["numbers"]) for same in data["same_error"]}
+        self.known_differences = [(entry.get("file"), re.compile(entry["pattern"], flags), entry["reason"]) for entry in data["known"]]
+        self.skip_text = [(re.compile(skip["pattern"], re.IGNORECASE | re.MULTILINE), skip["reason"]) for skip in data["skip_file"]]
+        self.skip_names = [(re.compile(skip["pattern"], re.IGNORECASE), skip["reason"]) for skip in data["skip_name"]]
+
+    def skipped(self, path, text):
+        for pattern, reason in self.skip_names:
+            if pattern.search(os.path.basename(path)):
+                return reason
+        for pattern, reason in self.skip_text:
+            if pattern.search(text):
+                return reason
+        base = os.path.splitext(path)[0]
+        for end in ("-master.opt", ".opt", ".cnf", ".combinations"):
+            if os.path.exists(base + end):
+                return "needs options of the server"
+        return None
+
+    def rule(self, text, always):
+        for name, when, pattern in self.rules:
+            if (when == "always") == always and pattern.search(text):
+                yield name, when
+
+    def known(self, file, text):
+        """Why MariaDB's answer to the statement is not MySQL 8's, if that is known."""
+        return next((f"known: {reason}" for of, pattern, reason in self.known_differences if of in (None, file) and pattern.search(text)), None)
+
+    def rewritten(self, text):
+        for pattern, replacement in self.rewrites:
+            text = pattern.sub(replacement, text)
+        return text
+
+
+class Link:
+    """The two connections that a script knows by one name."""
+
+    def __init__(self):
+        self.ends = [None, None]
+        self.sent = None
+        self.diverged = set()
+        self.login = None
+
+
+class Run:
+    def __init__(self, servers, rules, out, seconds):
+        self.servers, self.rules, self.out, self.seconds = servers, rules, out, seconds
+
+    # Connections
+
+    def open(self, name, user="root", password="", database="test"):
+        link = Link()
+        link.login = (user, password, database)
+        errors = []
+        for side, server in enumerate(self.servers):
+            try:
+                link.ends[side] = Connection(path=server.socket, user=user.encode("latin-1"), password=password.encode("latin-1"),
+                                             database=database.encode("latin-1"))
+                errors.append(0)
+            except ServerError as error:
+                errors.append(error.number)
+            except (Lost, TimedOut):
+                errors.append(2013)
+        self.links[name] = link
+        if errors[0] != errors[1] and not (errors[0] and errors[1]):
+            self.record(0, f"connect {user}", "other error" if errors[0] else "error here", f"connect {errors}", rule="accounts and roles")
+        return link
+
+    def reopen(self, side):
+        """Another connection in place of one that is lost or hangs."""
+        user, password, database = self.link.login
+        if self.link.ends[side]:
+            self.link.ends[side].close()
+        try:
+            self.link.ends[side] = Connection(path=self.servers[side].socket, user=user.encode(), password=password.encode(), database=database.encode())
+        except (Lost, TimedOut, ServerError):
+            self.link.ends[side] = None
+        self.link.diverged.add("connection")
+
+    # Records
+
+    def record(self, line, text, verdict, detail, rule="", results=None):
+        entry = {"file": self.name, "line": line, "kind": statements.kind(text), "verdict": verdict}
+        if detail:
+            entry["detail"] = detail
+        if rule:
+            entry["rule"] = rule
+        if verdict != "equal":
+            entry["text"] = text[:1500]
+            if results:
+                entry["reference"], entry["subject"] = (brief(result) for result in results)
+        self.out.write(json.dumps(entry) + "\n")
+
+    # Statements
+
+    def statement(self, line, text, eval=True):
+        if time.monotonic() > self.until:
+            self.record(line, text, "file cut", "time")
+            raise EndOfFile()
+        pair = self.evaluate(text) if eval else Pair(text)
+        if re.match(r"\s*(shutdown|kill\s+\d+\s*$)", text, re.IGNORECASE):
+            raise EndOfFile()
+        self.count += 1
+        self.send(line, pair)
+        self.reap()
+
+    def send(self, line, pair):
+        if self.link.sent:
+            self.reap()
+        pair = Pair(self.rules.rewritten(pair.both[0]), pair.both[1])
+        self.link.sent = (line, pair)
+        for side, end in enumerate(self.link.ends):
+            if end:
+                try:
+                    end.send(pair.both[side].encode("latin-1"))
+                except Lost:
+                    pass
+
+    def reap(self):
+        if not self.link.sent:
+            return
+        line, pair = self.link.sent
+        self.link.sent = None
+        results = [self.answer(side, line, pair.both[side]) for side in (0, 1)]
+        self.errno = Pair(*(str(number(result)) if result else "2013" for result in results))
+        self.results = results
+        self.judge(line, pair, results)
+
+    def answer(self, side, line, text):
+        end = self.link.ends[side]
+        if end is None:
+            return None
+        try:
+            return end.reap(STATEMENT_SECONDS)
+        except Lost:
+            time.sleep(0.3)
+            if not self.servers[side].alive():
+                self.died(side, line, text)
+            self.reopen(side)
+            return [ServerError(2013, "connection lost")]
+        except TimedOut:
+            try:
+                self.servers[side].admin.query(f"KILL QUERY {end.id}".encode())
+                result = end.reap(10)
+                return result if side == 0 else [ServerError(3024, "too slow for the driver")]
+            except (TimedOut, Lost, ServerError):
+                if not self.servers[side].alive():
+                    self.died(side, line, text)
+                self.reopen(side)
+                return [ServerError(3024, "hangs, deaf to KILL")]
+
+    def died(self, side, line, text):
+        server = self.servers[side]
+        server.crashes += 1
+        self.record(line, text, "server died", f"{server.name} code {server.process.poll()}")
+        self.out.flush()
+        print(f"{server.name} died at {self.name}:{line}: {text[:200]}", file=sys.stderr)
+        server.admin.close()
+        try:
+            server.start()
+        except RuntimeError:
+            server.begin_anew()
+        raise EndOfFile()
+
+    def judge(self, line, pair, results):
+        text = pair.both[0]
+        plain = statements.bare(text)
+        if results[0] is None or results[1] is None:
+            self.record(line, text, "consequence", "no connection")
+            return
+        if not plain and number(results[0]) == 1065:
+            return
+        verdict, detail = compare(plain, results[0], results[1], lambda rows: neutral(self.servers, rows))
+        if verdict == "other error" and (number(results[0]), number(results[1])) in self.rules.same:
+            verdict, detail = "equal", ""
+        if any(isinstance(result, ServerError) and result.number in (2013,) for result in (results[0][-1], results[1][-1])) and verdict == "equal":
+            detail = "lost"
+        words = statements.names(plain)
+        touched = statements.targets(plain)
+        mentioned = self.diverged & words
+        apart = next((name for name, when in self.rules.rule(plain, True)), None)
+        self.follow(plain, verdict, words, touched, mentioned, number(results[0]))
+        if apart:
+            self.record(line, text, "apart", detail if verdict != "equal" else "", rule=apart)
+            return
+        if verdict == "equal":
+            self.record(line, text, "equal", "")
+            return
+        if mentioned or self.link.diverged:
+            self.record(line, text, "consequence", detail)
+            return
+        for name, when in self.rules.rule(plain, False):
+            if when == "differs" or verdict in ("rows differ", "affected rows differ"):
+                self.record(line, text, "apart", f"{verdict} {detail}", rule=name, results=results)
+                return
+        known = self.rules.known(self.name, text)
+        if verdict == "rows differ" and detail == "limit":
+            known = "LIMIT without ORDER BY"
+        elif verdict == "rows differ" and not known and statements.is_query(plain) and self.not_determined(text):
+            known = "columns that GROUP BY does not determine"
+        if known:
+            self.record(line, text, "apart", f"{verdict} {detail}", rule=known, results=results)
+            return
+        self.record(line, text, verdict, detail, results=results)
+
+    def not_determined(self, text):
+        """Whether the subject says by 1055 or 1140 that the values of the result are not determined by the query."""
+        end = self.link.ends[1]
+        if end is None or not re.match(r"[\s(]*(select|with)\b", text, re.IGNORECASE):
+            return False
+        try:
+            mode = rows_of(end, "SELECT @@sql_mode")[0][0]
+            end.query(b"SET sql_mode = 'ONLY_FULL_GROUP_BY," + mode + b"'")
+            results = end.query(b"EXPLAIN " + text.encode("latin-1"))
+            end.query(b"SET sql_mode = '" + mode + b"'")
+            return number(results) in (1055, 1140, 3029, 3065)
+        except (Lost, TimedOut, ServerError):
+            return False
+
+    def follow(self, plain, verdict, words, touched, mentioned, reference):
+        """Keeps the set of names whose state differs."""
+        lowered = plain.lower()
+        if re.match(r"\s*create\b.*\b(procedure|function|trigger|event|package)\b", lowered, re.DOTALL) and not re.match(r"\s*create\s+(table|view|temporary)", lowered):
+            for name in touched:
+                self.bodies[name] = words
+            called = re.match(r".*?\b(?:procedure|function|event|trigger)\s+(?:if\s+not\s+exists\s+)?([\w`.]+)", lowered, re.DOTALL)
+            if called:
+                self.bodies[called.group(1).strip("`").split(".")[-1]] = words
+        if statements.drops(plain):
+            if verdict == "equal" or reference == 0 or reference in (1051, 1008):
+                self.diverged -= touched
+            return
+        if lowered.startswith("use "):
+            (self.link.diverged.discard if verdict == "equal" else self.link.diverged.add)("schema")
+            return
+        if lowered.startswith("set ") and MODES.search(plain):
+            for mode in MODES.findall(plain):
+                (self.link.diverged.discard if verdict == "equal" else self.link.diverged.add)(mode.lower())
+        if lowered.startswith(("commit", "rollback", "begin", "start transaction", "xa ", "lock ", "unlock ")) and verdict != "equal":
+            self.link.diverged.add("transaction")
+        elif lowered.startswith(("commit", "rollback", "unlock")):
+            self.link.diverged.discard("transaction")
+        if verdict != "equal" and not (verdict == "rows differ" and not touched):
+            self.diverged |= touched
+            for name in words & self.bodies.keys():
+                self.diverged |= self.bodies[name] & self.made
+        elif statements.makes(plain):
+            self.diverged -= touched - mentioned
+        elif mentioned and touched:
+            self.diverged |= touched
+        if re.match(r"\s*create\s", lowered):
+            self.made |= touched
+
+    # The language
+
+    def evaluate(self, text):
+        """Puts variables in, for each side."""
+        if "$" not in text and "\\" not in text:
+            return Pair(text)
+        return Pair(*(self.expand(text, side) for side in (0, 1)))
+
+    def expand(self, text, side):
+        parts, at = [], 0
+        while at < len(text):
+            character = text[at]
+            if character == "\\" and text[at + 1:at + 2] in ("\\", "$", '"'):
+                parts.append(text[at + 1])
+                at += 2
+                continue
+            match = re.compile(r"\$(?:\{(\w+)\}|(\w+))").match(text, at) if character == "$" else None
+            if match:
+                parts.append(self.value(match.group(1) or match.group(2), side))
+                at = match.end()
+                continue
+            parts.append(character)
+            at += 1
+        return "".join(parts)
+
+    def value(self, name, side):
+        if name in ("mysql_errno",):
+            return self.errno.both[side]
+        found = self.variables.get(name)
+        if found is None and name[-1:].isdigit() and name[:-1] in self.variables and len(name) > 3:
+            return self.variables[name[:-1]].both[side] + name[-1]
+        return found.both[side] if found else ""
+
+    def ask(self, query, column=None, row=1):
+        """The value of a query in back quotes or of `query_get_value`, for each side."""
+        pair = self.evaluate(query)
+        answers = []
+        for side in (0, 1):
+            end, answer = self.link.ends[side], ""
+            if end and not (side == 1 and re.search(r"\bsleep\s*\(", query, re.IGNORECASE)):
+                try:
+                    results = end.query(pair.both[side].encode("latin-1"), 15)
+                    rows = next((result for result in results if isinstance(result, Rows)), None)
+                    if rows and column is None and rows.rows:
+                        answer = "\t".join((value or b"").decode("latin-1") for value in rows.rows[0])
+                    elif rows and column is not None:
+                        at = [name.decode("latin-1").lower() for name in rows.columns].index(column.lower())
+                        answer = (rows.rows[row - 1][at] or b"NULL").decode("latin-1") if len(rows.rows) >= row else "No such row"
+                    elif side == 1 and isinstance(results[-1], ServerError):
+                        answer = None
+                except (Lost, TimedOut):
+                    if not self.servers[side].alive():
+                        self.died(side, 0, pair.both[side])
+                    self.reopen(side)
+                except ValueError:
+                    answer = None
+            answers.append(answer)
+        return Pair(answers[0] or "", answers[0] if answers[1] is None else answers[1])
+
+    def right_side(self, text):
+        text = text.strip()
+        if len(text) > 1 and text.startswith("`") and text.endswith("`"):
+            return self.ask(text[1:-1])
+        match = re.match(r"query_get_value\s*\(\s*(.*),\s*([^,]+?)\s*,\s*([^,]+?)\s*\)\s*$", text, re.IGNORECASE | re.DOTALL)
+        if match:
+            query, column, row = (part.strip() for part in match.groups())
+            row = self.expand(row, 0)
+            return self.ask(query.strip("\"'"), self.expand(column, 0).strip("\"'`"), int(row) if row.isdigit() else 1)
+        if text.lower().startswith("convert_error"):
+            return Pair("0")
+        return self.evaluate(text)
+
+    def condition(self, text):
+        text = text.strip()
+        if text.startswith("(") and text.endswith(")"):
+            text = text[1:-1].strip()
+        negated = text.startswith("!") and not text.startswith("!=")
+        if negated:
+            text = text[1:].strip()
+        match = None if text.startswith("`") else re.match(r"(\$\w+|\w+)\s*(==|!=|<=|>=|<|>)\s*(.*)$", text, re.DOTALL)
+        if match:
+            left, right = self.expand(match.group(1), 0), self.right_side(match.group(3).strip().strip("'\"")).both[0]
+            try:
+                left, right = int(left), int(right)
+            except ValueError:
+                pass
+            if type(left) is not type(right):
+                left, right = str(left), str(right)
+            truth = {"==": left == right, "!=": left != right, "<": left < right, ">": left > right, "<=": left <= right, ">=": left >= right}[match.group(2)]
+        else:
+            value = self.right_side(text).both[0].strip()
+            truth = not re.fullmatch(r"[+-]?0*", value)
+        return truth != negated
+
+    def run_commands(self, commands):
+        for command in commands:
+            if time.monotonic() > self.until:
+                self.record(command[0], "", "file cut", "time")
+                raise EndOfFile()
+            word = command[1]
+            if word == "if":
+                if self.condition(command[2]):
+                    self.run_commands(command[3])
+            elif word == "while":
+                while self.condition(command[2]):
+                    self.run_commands(command[3])
+                    if time.monotonic() > self.until:
+                        self.record(command[0], "", "file cut", "time")
+                        raise EndOfFile()
+            else:
+                self.command(command[0], word, command[2], command[3] if len(command) > 3 else None)
+
+    def command(self, line, word, rest, body):
+        if word == "query":
+            self.statement(line, rest, eval=False)
+        elif word in ("eval", "evalp", "query_vertical", "query_horizontal"):
+            self.statement(line, rest)
+        elif word in ("send", "send_eval"):
+            if rest:
+                self.count += 1
+                self.send(line, self.evaluate(rest) if word == "send_eval" else Pair(rest))
+            else:
+                self.send_next = True
+        elif word == "reap":
+            self.reap()
+        elif word == "let":
+            match = re.match(r"\$?(\w+)\s*=?\s*(.*)$", rest, re.DOTALL)
+            if match:
+                self.variables[match.group(1)] = self.right_side(match.group(2))
+        elif word in ("inc", "dec"):
+            name = rest.strip().lstrip("$")
+            step = 1 if word == "inc" else -1
+            self.variables[name] = Pair(*(str((int(value) if re.fullmatch(r"-?\d+", value) else 0) + step) for value in self.variables.get(name, Pair("0")).both))
+        elif word == "source":
+            self.source(self.expand(rest, 0))
+        elif word in ("connect", "connection", "disconnect", "dirty_close", "send_quit", "change_user", "reset_connection"):
+            self.connections(word, self.expand(rest, 0))
+        elif word in ("exit", "skip", "die", "shutdown_server", "send_shutdown"):
+            raise EndOfFile()
+        elif word in ("write_file", "append_file", "write_line"):
+            self.write(word, rest, body)
+        elif word in ("remove_file", "copy_file", "mkdir", "rmdir", "remove_files_wildcard"):
+            self.files(word, rest)
+
+    def write(self, word, rest, body):
+        for side in (0, 1):
+            path = self.expand(rest if word != "write_line" else rest.split()[-1], side)
+            if path.startswith(self.servers[side].folder):
+                os.makedirs(os.path.dirname(path), exist_ok=True)
+                with open(path, "w" if word == "write_file" else "a", encoding="latin-1") as file:
+                    file.write(body if body is not None else self.expand(rest.rsplit(None, 1)[0], side) + "\n")
+
+    def files(self, word, rest):
+        for side in (0, 1):
+            paths = self.expand(rest, side).split()
+            if not paths or not paths[-1 if word == "copy_file" else 0].startswith(self.servers[side].folder):
+                continue
+            try:
+                if word == "copy_file":
+                    shutil.copyfile(paths[0], paths[1])
+                elif word == "mkdir":
+                    os.mkdir(paths[0])
+                elif word == "rmdir":
+                    os.rmdir(paths[0])
+                elif word == "remove_file":
+                    os.unlink(paths[0])
+            except OSError:
+                pass
+
+    def source(self, name):
+        base = os.path.basename(name)
+        if base in ("wait_condition.inc", "wait_condition_with_debug.inc", "wait_show_condition.inc"):
+            for _ in range(20):
+                found = self.ask(self.variables.get("wait_condition", Pair("select 1")).both[0])
+                if all(value not in ("", "0") for value in found.both):
+                    return
+                time.sleep(0.1)
+            return
+        if base in ("count_sessions.inc", "wait_until_count_sessions.inc", "wait_until_disconnected.inc", "search_pattern_in_file.inc",
+                    "wait_until_connected_again.inc", "protocol.inc", "wait_until_rows_count.inc"):
+            return
+        if base in ("restart_mysqld.inc", "kill_mysqld.inc", "start_mysqld.inc", "shutdown_mysqld.inc", "not_embedded.inc.", "master-slave.inc"):
+            raise EndOfFile()
+        for folder in (SUITE, os.path.dirname(self.path), os.path.join(SUITE, "main")):
+            path = os.path.join(folder, name)
+            if os.path.exists(path):
+                if path not in self.parsed:
+                    self.parsed[path] = script.read(path)
+                self.run_commands(self.parsed[path])
+                return
+
+    def connections(self, word, rest):
+        if word == "connect":
+            arguments = [argument.strip().strip("'\"") for argument in rest.strip().strip("()").split(",")] + [""] * 5
+            name, host, user, password, database = arguments[:5]
+            database = "" if database == "*NO-ONE*" else database or "test"
+            self.link = self.open(name, user or "root", password, database)
+        elif word == "connection":
+            found = self.links.get(rest.strip())
+            if found:
+                self.link = found
+        elif word in ("disconnect", "dirty_close", "send_quit"):
+            found = self.links.pop(rest.strip(), None) if rest.strip() != "default" else None
+            for side in (0, 1):
+                if found and found.ends[side]:
+                    found.ends[side].close()
+                    found.ends[side] = None
+        elif word == "reset_connection" or word == "change_user":
+            arguments = [argument.strip() for argument in rest.split(",")] + ["", "", ""]
+            name = next((name for name, link in self.links.items() if link is self.link), "default")
+            for end in self.link.ends:
+                if end:
+                    end.close()
+            if word == "reset_connection":
+                self.link = self.open(name, *self.link.login)
+            else:
+                self.link = self.open(name, arguments[0] or "root", arguments[1], arguments[2] or "test")
+
+    def file(self, path):
+        self.path, self.name = path, os.path.relpath(path, SUITE).removesuffix(".test")
+        self.until = time.monotonic() + self.seconds
+        self.variables, self.links, self.parsed = {}, {}, {}
+        self.diverged, self.bodies, self.made = set(), {}, set()
+        self.errno, self.count = Pair("0"), 0
+        first, second = self.servers
+        for name, end in (("MYSQLTEST_VARDIR", ""), ("MYSQL_TMP_DIR", "/tmp"), ("MYSQLD_DATADIR", "/mysqld.1/data"), ("MYSQL_TEST_DIR", None),
+                          ("MASTER_MYSOCK", "/socket")):
+            self.variables[name] = Pair(SUITE) if end is None else Pair(first.folder + end, second.folder + end)
+        self.variables["MASTER_MYPORT"] = Pair(str(first.port), str(second.port))
+        self.variables["DEFAULT_MASTER_PORT"] = self.variables["MASTER_MYPORT"]
+        self.link = self.open("default")
+        try:
+            self.run_commands(script.read(path))
+        except EndOfFile:
+            pass
+        except RecursionError:
+            self.record(0, "", "file cut", "recursion")
+        for link in self.links.values():
+            for end in link.ends:
+                if end:
+                    end.close()
+
+
+def brief(results):
+    """A result in short, for a reader."""
+    last = results[-1]
+    if isinstance(last, ServerError):
+        return f"{last.number} {last.message[:300]}"
+    shown = []
+    for result in results:
+        if isinstance(result, Rows):
+            rows = sorted(result.rows, key=lambda row: [(value is not None, value or b"") for value in row])
+            shown.append([["NULL" if value is None else value[:120].decode("utf-8", "backslashreplace") for value in row[:12]] for row in rows[:12]])
+        else:
+            shown.append(f"affected {result.affected}")
+    return shown[0] if len(shown) == 1 else shown[:3]
+
+
+def neutral(servers, rows):
+    """The rows with each server's own folders and ports under one name."""
+    names = [server.folder.encode() for server in servers]
+    if not any(value and b"/" in value for row in rows.rows[:50] for value in row):
+        return rows
+
+    def same(value):
+        if value and b"/" in value:
+            for name in names:
+                value = value.replace(name, b"VAR")
+        return value
+    return Rows(rows.columns, [tuple(same(value) for value in row) for row in rows.rows])
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--binary", required=True)
+    parser.add_argument("--work", required=True)
+    parser.add_argument("--port", type=int, default=13800)
+    parser.add_argument("--out", default="results.jsonl")
+    parser.add_argument("--seconds", type=float, default=120, help="the time for a file")
+    parser.add_argument("files", nargs="+")
+    options = parser.parse_args()
+    rules = Rules()
+    work = os.path.abspath(options.work)
+    servers = [MariaDB(os.path.join(work, "reference"), options.port), Leafline(os.path.join(work, "subject"), options.port + 1, os.path.abspath(options.binary))]
+    sys.setrecursionlimit(5000)
+    try:
+        for server in servers:
+            shutil.rmtree(server.data, ignore_errors=True)
+            server.start()
+        with open(options.out, "w") as out:
+            for path in options.files:
+                with open(path, encoding="latin-1") as file:
+                    text = file.read()
+                reason = rules.skipped(path, text)
+                if reason:
+                    out.write(json.dumps({"file": os.path.relpath(path, SUITE).removesuffix(".test"), "verdict": "file skipped", "rule": reason}) + "\n")
+                    continue
+                begun = time.monotonic()
+                run = Run(servers, rules, out, options.seconds)
+                run.file(path)
+                out.flush()
+                print(f"{run.name}: {run.count} statements, {time.monotonic() - begun:.1f} s", flush=True)
+                for server in servers:
+                    try:
+                        fresh = server.alive() and server.reset()
+                    except (Lost, TimedOut, ServerError):
+                        fresh = False
+                    if not fresh:
+                        print(f"{server.name} begins anew", flush=True)
+                        server.begin_anew()
+    finally:
+        for server in servers:
+            server.stop()
+
+
+if __name__ == "__main__":
+    main()

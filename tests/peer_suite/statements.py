@@ -1,0 +1,107 @@
+"""What a statement is about, by its text: its kind, the names in it, and those of what it writes."""
+
+import re
+
+COMMENT = re.compile(r"/\*(?![!M]).*?\*/|^\s*#[^\n]*\n|--\s[^\n]*\n", re.DOTALL)
+STRING = re.compile(r"'(?:[^'\\]|\\.|'')*'|\"(?:[^\"\\]|\\.|\"\")*\"", re.DOTALL)
+NAME = re.compile(r"`((?:[^`]|``)+)`|(@?@?[A-Za-z_\x80-\xff][\w$\x80-\xff]*)")
+TWO_WORDS = {"create", "drop", "alter", "show", "rename", "lock", "unlock", "load", "flush", "start", "xa"}
+QUERIES = {"select", "with", "values", "table", "(select", "execute", "explain", "desc", "describe", "show", "checksum", "check", "handler",
+           "analyze", "call", "help", "optimize", "repair", "do", "use", "begin", "start", "commit", "rollback", "savepoint", "release",
+           "lock", "unlock", "kill", "flush", "signal", "resignal", "get", "xa", "reset", "cache"}
+NOISE = re.compile(r"\b(or replace|if not exists|if exists|temporary|low_priority|high_priority|delayed|quick|ignore|unique|fulltext|spatial|"
+                   r"online|algorithm\s*=\s*\w+|sql security \w+|definer\s*=\s*\S+)\b", re.IGNORECASE)
+
+
+def bare(text):
+    """The text without comments (but those that servers execute) and surrounding space."""
+    return COMMENT.sub(" ", text + "\n").strip()
+
+
+def kind(text):
+    """The first words: `select`, `create table`, .."""
+    words = re.findall(r"[A-Za-z_]+|\(|/\*[!M]\d*", NOISE.sub(" ", text[:400]))
+    words = [word.lower() for word in words if word != "(" and not word.startswith("/*")]
+    if not words:
+        return "nothing"
+    if words[0] in TWO_WORDS and len(words) > 1:
+        return " ".join(words[:2])
+    return words[0]
+
+
+def without_strings(text):
+    return STRING.sub("''", text)
+
+
+def names(text):
+    """Every identifier of the text, in lower case, user variables with their `@`."""
+    found = set()
+    for quoted, plain in NAME.findall(without_strings(text)):
+        found.add((quoted or plain).lower())
+    return found
+
+
+def listed(part):
+    """The names of a list of tables."""
+    found = set()
+    for item in part.split(","):
+        parts = [(quoted or plain).lower() for quoted, plain in NAME.findall(item)]
+        if parts:
+            found.add(parts[0])
+            if re.match(r"\s*\S+\s*\.\s*", item) and len(parts) > 1:
+                found.add(parts[1])
+    return found
+
+
+TARGETS = [
+    (re.compile(r"\s*create\s+(?:table|view|sequence|server|role)\s+([^\s(;]+(?:\s*\.\s*[^\s(]+)?)", re.IGNORECASE), None),
+    (re.compile(r"\s*create\s+(?:database|schema)\s+([^\s;]+)", re.IGNORECASE), None),
+    (re.compile(r"\s*create\s+(?:aggregate\s+)?(?:procedure|function|event|package(?:\s+body)?)\s+([^\s(;]+(?:\s*\.\s*[^\s(]+)?)", re.IGNORECASE), None),
+    (re.compile(r"\s*create\s+trigger\s+\S+.*?\bon\s+([^\s(;]+)", re.IGNORECASE | re.DOTALL), None),
+    (re.compile(r"\s*create\b.*?\bview\s+([^\s(;]+)", re.IGNORECASE | re.DOTALL), None),
+    (re.compile(r"\s*(?:create|drop)\s+index\s+.*?\bon\s+([^\s(;]+)", re.IGNORECASE | re.DOTALL), None),
+    (re.compile(r"\s*(?:drop|alter)\s+(?:table|tables|view|database|schema|procedure|function|trigger|event|user|role)\s+(.*?)(?:\bcascade\b|\brestrict\b|;|$)", re.IGNORECASE | re.DOTALL), "list"),
+    (re.compile(r"\s*(?:insert|replace)\s+(?:into\s+)?([^\s(;]+)", re.IGNORECASE), None),
+    (re.compile(r"\s*update\s+(.*?)\bset\b", re.IGNORECASE | re.DOTALL), "all"),
+    (re.compile(r"\s*delete\s+(.*?)(?:\bwhere\b|\border\b|\blimit\b|$)", re.IGNORECASE | re.DOTALL), "all"),
+    (re.compile(r"\s*truncate\s+(?:table\s+)?([^\s;]+)", re.IGNORECASE), None),
+    (re.compile(r"\s*load\s+(?:data|xml)\b.*?\binto\s+table\s+([^\s(;]+)", re.IGNORECASE | re.DOTALL), None),
+    (re.compile(r"\s*rename\s+tables?\s+(.*)", re.IGNORECASE | re.DOTALL), "all"),
+    (re.compile(r"\s*prepare\s+([^\s;]+)", re.IGNORECASE), None),
+]
+VARIABLES = re.compile(r"(@[A-Za-z_][\w$]*)\s*:?=|\binto\s+((?:@[\w$]+\s*,?\s*)+)", re.IGNORECASE)
+
+
+def targets(text):
+    """The names of what the statement makes, changes or drops, user variables among them."""
+    plain = NOISE.sub(" ", without_strings(text))
+    found = set()
+    for pattern, how in TARGETS:
+        match = pattern.match(plain)
+        if match:
+            part = match.group(1)
+            if how == "list" and re.match(r"\s*alter", plain, re.IGNORECASE):
+                part = part.split()[0] if part.split() else ""
+                renamed = re.search(r"\brename\s+(?:to\s+|as\s+)?(?!index|key|column)([^\s,;]+)", plain, re.IGNORECASE)
+                found |= listed(renamed.group(1)) if renamed else set()
+            found |= names(part) if how == "all" else listed(part)
+            break
+    for one, several in VARIABLES.findall(plain):
+        if one and not one.startswith("@@"):
+            found.add(one.lower())
+        for name in re.findall(r"@[\w$]+", several):
+            found.add(name.lower())
+    return found
+
+
+def is_query(text):
+    """Whether the statement is one whose rows are an answer to a question about data."""
+    return kind(text) in ("select", "with", "values", "table", "execute", "handler")
+
+
+def drops(text):
+    return re.match(r"\s*drop\s+(?:temporary\s+)?(?:table|tables|view|database|schema|procedure|function|user|prepare|role)\b", text, re.IGNORECASE)
+
+
+def makes(text):
+    return re.match(r"\s*create\s+or\s+replace\b|\s*truncate\b", text, re.IGNORECASE)
