@@ -484,7 +484,8 @@ fn access_type(path: &AccessPath, inner: bool) -> &'static str {
     if path.is_index_merge() {
         "index_merge"
     } else if path.is_table_scan() {
-        "ALL"
+        // InnoDB's word for the rows in the order of the primary key, where that order is wanted, is that of a read of an index.
+        if path.order == ScanOrder::Any || !path.index.is_primary() { "ALL" } else { "index" }
     } else if path.is_skip_scan() || path.first_of.is_some() {
         "range"
     } else if constraint.is_unbounded() {
