@@ -57,7 +57,7 @@ pub(super) fn unnested(
         return Ok(select);
     }
     match select.from.take() {
-        Some(from) => select.from = Some(hoisted(from, &mut select.filter)),
+        Some(from) => select.from = Some(hoisted(from, &mut select.filter, &Expr::has_subquery)),
         None => return Ok(select),
     }
     if !select.filter.iter().any(Expr::has_subquery) && !scalar::in_outputs(&select) {
@@ -145,20 +145,29 @@ fn subqueries_of(expr: &Expr) -> Vec<&Subquery> {
     found
 }
 
-/// Moves conditions of inner joins that have subqueries to the filter, where they mean the same.
-fn hoisted(tree: JoinTree, filter: &mut Vec<Expr>) -> JoinTree {
+/// Moves those conditions of inner joins that are `wanted` to the filter, where they mean the same.
+fn hoisted(tree: JoinTree, filter: &mut Vec<Expr>, wanted: &dyn Fn(&Expr) -> bool) -> JoinTree {
     match tree {
         JoinTree::Inner { children, conditions, straight } => {
-            let children = children.into_iter().map(|child| hoisted(child, filter)).collect();
-            let (asking, plain) = conditions.into_iter().partition::<Vec<_>, _>(Expr::has_subquery);
-            filter.extend(asking);
-            JoinTree::Inner { children, conditions: plain, straight }
+            let children = children.into_iter().map(|child| hoisted(child, filter, wanted)).collect();
+            let (moved, conditions) = conditions.into_iter().partition::<Vec<_>, _>(wanted);
+            filter.extend(moved);
+            JoinTree::Inner { children, conditions, straight }
         }
         JoinTree::Left { left, right, conditions } => {
-            JoinTree::Left { left: Box::new(hoisted(*left, filter)), right, conditions }
+            JoinTree::Left { left: Box::new(hoisted(*left, filter, wanted)), right, conditions }
         }
         tree => tree,
     }
+}
+
+/// Moves what conditions of joins take from the block around the subquery to its filter. False if some of it has to stay in an ON of
+/// an outer join: its tables cannot be joined before those of the block around it are, so that they cannot be pulled up.
+fn frees_joins(inner: &mut BoundSelect) -> bool {
+    inner.from = inner.from.take().map(|from| hoisted(from, &mut inner.filter, &has_outer));
+    let mut in_joins = Vec::new();
+    inner.from.iter().for_each(|from| conditions_of(from, &mut in_joins));
+    !in_joins.into_iter().any(has_outer)
 }
 
 /// The subquery that a condition asks about its rows, and whether it is negated.
@@ -228,6 +237,9 @@ fn semi_ways(
         ways.push(Way { select: way, unnested, sure: one_table });
         Some(is_inner)
     };
+    if is_flat && !frees_joins(&mut inner) {
+        return Ok(Vec::new());
+    }
     if is_flat {
         let flat = unnested(inner.clone(), Pulled::Yes, cx)?;
         let is_inner = pull(&flat, cx, false);
