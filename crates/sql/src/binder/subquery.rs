@@ -3,7 +3,8 @@
 //! A name that a query does not know is looked up in the queries around it, the nearest first. The column found there is one of
 //! the values that the subquery depends on: each query on the way hands it down, and what stands in the subquery is its
 //! position among them. An aggregate whose argument is of nothing but such columns belongs to the nearest query that one of
-//! them is of, and is handed down in the same way.
+//! them is of, and is handed down in the same way. An argument that is itself an aggregate of a query around is a constant to the
+//! aggregate and does not decide where it belongs, but that query must be farther outside (1111).
 
 use leafline_types::aggregate::AggregateCall;
 use leafline_types::expr::subquery::{outer, subquery};
@@ -13,7 +14,7 @@ use leafline_types::{ExprType, MysqlError};
 use super::Binder;
 use super::expression::{Bound, ExpressionBinder};
 use super::row::strictly;
-use super::scope::{Block, Clause, Scope};
+use super::scope::{Block, Clause, FIRST_AGGREGATE, Scope};
 use crate::bound::BoundSubquery;
 use crate::parser::ast::{self, ColumnName, ExprKind, Query};
 
@@ -33,6 +34,15 @@ struct Inner {
     outer: Vec<Expr>,
     is_volatile: bool,
     columns: Vec<ExprType>,
+}
+
+/// The levels of the nearest queries around a place whose values expressions use.
+#[derive(Default)]
+struct Origins {
+    /// That of a column.
+    column: Option<usize>,
+    /// That of an aggregate.
+    aggregate: Option<usize>,
 }
 
 impl Inner {
@@ -109,13 +119,17 @@ impl Binder<'_> {
         None
     }
 
-    /// The nearest query that a value in an expression of the innermost one comes from.
-    fn nearest_origin(&self, exprs: &[Expr]) -> Option<usize> {
-        let mut nearest = None;
+    /// The nearest queries that values in expressions of the innermost one come from.
+    fn nearest_origins(&self, exprs: &[Expr]) -> Origins {
+        let mut nearest = Origins::default();
         for expr in exprs {
             expr.visit(&mut |e| {
-                if let Kind::Outer(number) = e.kind {
-                    nearest = nearest.max(self.origin(number).map(|(level, _)| level));
+                if let Kind::Outer(number) = e.kind
+                    && let Some((level, value)) = self.origin(number)
+                {
+                    let holds_aggregate = value.columns().iter().any(|&column| column >= FIRST_AGGREGATE);
+                    let of_kind = if holds_aggregate { &mut nearest.aggregate } else { &mut nearest.column };
+                    *of_kind = (*of_kind).max(Some(level));
                 }
                 true
             });
@@ -222,7 +236,11 @@ impl ExpressionBinder<'_, '_, '_> {
         self.block.in_aggregate = nested;
         let bound = bound?;
         let own = bound.is_empty() || bound.iter().any(|arg| !arg.columns().is_empty());
-        let level = if own { None } else { self.binder.nearest_origin(&bound) };
+        let origins = self.binder.nearest_origins(&bound);
+        let level = origins.column.filter(|_| !own);
+        if level.is_some_and(|level| origins.aggregate >= Some(level)) {
+            return Err(MysqlError::invalid_group_function());
+        }
         let Some(level) = level else {
             if nested || !has_aggregates(self.clause) {
                 return Err(MysqlError::invalid_group_function());
@@ -231,7 +249,8 @@ impl ExpressionBinder<'_, '_, '_> {
         };
         let lifted =
             bound.into_iter().map(|arg| self.binder.lifted(arg, level)).collect::<Result<Vec<_>, _>>()?;
-        for (frame, known) in self.binder.enclosing.iter_mut().zip(known) {
+        // What the lifted arguments take from farther outside is still handed down to the query at `level`.
+        for (frame, known) in self.binder.enclosing.iter_mut().zip(known).skip(level) {
             frame.captures.truncate(known);
         }
         let Some(frame) = self.binder.enclosing.get_mut(level) else {

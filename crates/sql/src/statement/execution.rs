@@ -193,8 +193,7 @@ impl Execution {
         column: &ColumnDef,
         row: u64,
     ) -> Result<Value, MysqlError> {
-        // NULL asks an AUTO_INCREMENT column for its next value.
-        let nullable = column.nullable || column.auto_increment;
+        let nullable = column.nullable || (column.auto_increment && !self.rules.keeps_rows);
         let mode = session.settings.evaluation_mode();
         let strict = mode.strict && !self.rules.ignore;
         if value.is_null() && !nullable && (self.rules.ignore || (!strict && self.rules.null_is_default)) {
@@ -270,6 +269,8 @@ pub(crate) struct StoreRules {
     pub(crate) ignore: bool,
     /// Without strict mode, NULL in a NOT NULL column becomes the type's own default: everywhere but in an INSERT of one row.
     pub(crate) null_is_default: bool,
+    /// The statement changes rows and adds none: NULL does not ask an AUTO_INCREMENT column for its next value.
+    pub(crate) keeps_rows: bool,
 }
 
 /// The value of a type for columns that must not be NULL (manual: "Data Type Default Values"): zero, or the empty string.

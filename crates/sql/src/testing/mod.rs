@@ -176,6 +176,16 @@ impl Database {
         })
     }
 
+    /// How many joins of two inputs are considered to plan a query, and how many access paths are priced.
+    pub fn effort(&self, sql: &str) -> Result<(usize, usize), MysqlError> {
+        let (select, subqueries) = self.bind_all(sql)?;
+        self.optimize(&subqueries, |cx| {
+            plan_select(&select, cx)?;
+            plan_parts(cx)?;
+            Ok((cx.joins_considered, cx.planner.judged.paths_priced()))
+        })
+    }
+
     /// The plan of a bound query.
     pub fn plan_bound(&self, select: &BoundSelect, to_change: bool) -> Result<Arc<Plan>, MysqlError> {
         self.optimize(&[], |cx| {

@@ -31,6 +31,12 @@ impl MysqlError {
         Self::new(code, state, message.into())
     }
 
+    /// Whether strict mode makes the warning an error in a statement that stores values. MySQL's warnings without a number of their own
+    /// (1105), such as those of CAST .. AS UNSIGNED, stay warnings.
+    pub fn fails_in_strict_mode(&self) -> bool {
+        self.code != errno::ER_UNKNOWN_ERROR
+    }
+
     fn new(code: u16, sqlstate: &str, message: String) -> Self {
         let mut state = *b"HY000";
         if let Ok(given) = sqlstate.as_bytes().try_into() {

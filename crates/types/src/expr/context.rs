@@ -139,7 +139,7 @@ impl<'a> EvalContext<'a> {
 
     /// A warning, or the error that it is when a statement stores values in strict mode.
     pub(crate) fn warn(&mut self, e: MysqlError) -> Result<(), MysqlError> {
-        if self.stores && self.sql_mode.strict {
+        if self.stores && self.sql_mode.strict && e.fails_in_strict_mode() {
             return Err(e);
         }
         self.warnings.warn(e);

@@ -1,6 +1,7 @@
 //! Plans against the reference interpreter, and what they look like.
 
 mod differential;
+mod effort;
 mod leaps;
 mod merges;
 mod parallel;

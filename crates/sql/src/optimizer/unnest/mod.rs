@@ -17,7 +17,7 @@ mod pull;
 mod scalar;
 
 use super::merge::merged;
-use super::settings::OptimizerContext;
+use super::settings::{Flattened, OptimizerContext};
 use crate::bound::{BoundLimit, BoundSelect, JoinTree, RelationSource, SetOperation};
 use leafline_types::expr::{Expr, ExprKind, Subquery, SubqueryQuestion, conjuncts, push_down_not};
 use leafline_types::{MysqlError, Value};
@@ -57,7 +57,7 @@ pub(super) fn unnested(
         return Ok(select);
     }
     match select.from.take() {
-        Some(from) => select.from = Some(hoisted(from, &mut select.filter)),
+        Some(from) => select.from = Some(hoisted(from, &mut select.filter, &Expr::has_subquery)),
         None => return Ok(select),
     }
     if !select.filter.iter().any(Expr::has_subquery) && !scalar::in_outputs(&select) {
@@ -112,7 +112,7 @@ fn cheapest(
     let mut best: Option<(f64, Way)> = None;
     if ways.len() == 1 && sure {
         best = ways.into_iter().next().map(|way| (0.0, way));
-    } else if !ways.is_empty() && cx.choosing < MAX_CHOICES {
+    } else if !ways.is_empty() && cx.choosing < MAX_CHOICES && cx.may_choose() {
         cx.choosing += 1;
         let before = cx.unnested.clone();
         let priced = |select: &BoundSelect, cx: &mut OptimizerContext<'_, '_>| {
@@ -145,20 +145,29 @@ fn subqueries_of(expr: &Expr) -> Vec<&Subquery> {
     found
 }
 
-/// Moves conditions of inner joins that have subqueries to the filter, where they mean the same.
-fn hoisted(tree: JoinTree, filter: &mut Vec<Expr>) -> JoinTree {
+/// Moves those conditions of inner joins that are `wanted` to the filter, where they mean the same.
+fn hoisted(tree: JoinTree, filter: &mut Vec<Expr>, wanted: &dyn Fn(&Expr) -> bool) -> JoinTree {
     match tree {
         JoinTree::Inner { children, conditions, straight } => {
-            let children = children.into_iter().map(|child| hoisted(child, filter)).collect();
-            let (asking, plain) = conditions.into_iter().partition::<Vec<_>, _>(Expr::has_subquery);
-            filter.extend(asking);
-            JoinTree::Inner { children, conditions: plain, straight }
+            let children = children.into_iter().map(|child| hoisted(child, filter, wanted)).collect();
+            let (moved, conditions) = conditions.into_iter().partition::<Vec<_>, _>(wanted);
+            filter.extend(moved);
+            JoinTree::Inner { children, conditions, straight }
         }
         JoinTree::Left { left, right, conditions } => {
-            JoinTree::Left { left: Box::new(hoisted(*left, filter)), right, conditions }
+            JoinTree::Left { left: Box::new(hoisted(*left, filter, wanted)), right, conditions }
         }
         tree => tree,
     }
+}
+
+/// Moves what conditions of joins take from the block around the subquery to its filter. False if some of it has to stay in an ON of
+/// an outer join: its tables cannot be joined before those of the block around it are, so that they cannot be pulled up.
+fn frees_joins(inner: &mut BoundSelect) -> bool {
+    inner.from = inner.from.take().map(|from| hoisted(from, &mut inner.filter, &has_outer));
+    let mut in_joins = Vec::new();
+    inner.from.iter().for_each(|from| conditions_of(from, &mut in_joins));
+    !in_joins.into_iter().any(has_outer)
 }
 
 /// The subquery that a condition asks about its rows, and whether it is negated.
@@ -228,8 +237,11 @@ fn semi_ways(
         ways.push(Way { select: way, unnested, sure: one_table });
         Some(is_inner)
     };
+    if is_flat && !frees_joins(&mut inner) {
+        return Ok(Vec::new());
+    }
     if is_flat {
-        let flat = unnested(inner.clone(), Pulled::Yes, cx)?;
+        let flat = flattened(&inner, subquery.number, cx)?;
         let is_inner = pull(&flat, cx, false);
         cx.unnested.clone_from(&before);
         if depends || negated || is_inner != Some(false) || !keeps_partners(subquery) {
@@ -244,6 +256,25 @@ fn semi_ways(
         ways.pop();
     }
     Ok(ways)
+}
+
+/// The query of a subquery with its own subqueries made joins, to be pulled up. What became joins in it is added to those of the statement.
+/// It is made once, however often the query around is planned.
+fn flattened(
+    inner: &BoundSelect,
+    number: usize,
+    cx: &mut OptimizerContext<'_, '_>,
+) -> Result<BoundSelect, MysqlError> {
+    if let Some(known) = cx.flattened.get(&number) {
+        cx.unnested.extend(&known.unnested);
+        return Ok(known.query.clone());
+    }
+    let before = std::mem::take(&mut cx.unnested);
+    let query = unnested(inner.clone(), Pulled::Yes, cx)?;
+    let unnested = std::mem::replace(&mut cx.unnested, before);
+    cx.unnested.extend(&unnested);
+    cx.flattened.insert(number, Flattened { query: query.clone(), unnested });
+    Ok(query)
 }
 
 /// Has every row that is looked for a partner among the distinct rows of the subquery, if it has one among all?

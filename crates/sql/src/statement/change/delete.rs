@@ -25,7 +25,7 @@ impl<'a> Delete<'a> {
 
 impl RowChange for Delete<'_> {
     fn rules(&self) -> StoreRules {
-        StoreRules { ignore: self.delete.ignore, null_is_default: false }
+        StoreRules { ignore: self.delete.ignore, keeps_rows: true, ..StoreRules::default() }
     }
 
     fn targets(&self) -> usize {

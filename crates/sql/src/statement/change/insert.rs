@@ -3,7 +3,10 @@
 use super::bulk::{Bulk, begin_progress};
 use super::foreign::{Changes, ignoring};
 use super::load::{load, load_values};
-use super::{computed, default_of, generate, has_no_partition, meets_checks, of_table, stays_in_view, touch};
+use super::{
+    computed, default_of, generate, has_no_partition, meets_checks, number_or_zero, of_table, stays_in_view,
+    touch,
+};
 use crate::accounts::check_row;
 use crate::bound::{BoundAssignment, BoundInsert, GivenValue, InsertRows, NewValue, OnDuplicate};
 use crate::plan::{Plan, PlanParts};
@@ -90,7 +93,7 @@ fn execution_of(
 
 /// What becomes of values that columns cannot have.
 pub(super) fn rules(insert: &BoundInsert) -> StoreRules {
-    StoreRules { ignore: insert.ignore, null_is_default: !is_one_row(insert) }
+    StoreRules { ignore: insert.ignore, null_is_default: !is_one_row(insert), keeps_rows: false }
 }
 
 fn is_one_row(insert: &BoundInsert) -> bool {
@@ -491,6 +494,7 @@ impl<'a> Run<'a> {
                     default_of(*column, definition, &self.insert.rules, &values, execution, session)?
                 }
             };
+            let stored = number_or_zero(stored, definition)?;
             if let Some(slot) = values.get_mut(*column) {
                 *slot = stored;
             }

@@ -33,7 +33,7 @@ pub(super) use insert::{Given, insert};
 pub(super) use repeating::{Repeating, repeating};
 pub(super) use update::Update;
 
-use super::execution::Execution;
+use super::execution::{Execution, implicit_default};
 use crate::bound::{ChangedTable, RowRules, ViewCheck};
 use crate::session::Session;
 use leafline_table::{ColumnDef, DefaultValue, TableDef, TableError};
@@ -60,6 +60,14 @@ fn default_of(
         },
         None if column.nullable || column.auto_increment || column.generated.is_some() => Ok(Value::Null),
         None | Some(DefaultValue::Dropped) => execution.missing_value(session, column),
+    }
+}
+
+/// Gives `value`, or for a NULL in an AUTO_INCREMENT column that cannot be NULL the type's own default: a row that is changed draws no number.
+fn number_or_zero(value: Value, column: &ColumnDef) -> Result<Value, MysqlError> {
+    match value {
+        Value::Null if column.auto_increment && !column.nullable => implicit_default(column),
+        value => Ok(value),
     }
 }
 

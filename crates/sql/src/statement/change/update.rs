@@ -3,8 +3,8 @@
 use super::foreign::{Changes, ignoring};
 use super::found_rows::RowChange;
 use super::{
-    Met, computed, default_of, generate, has_no_partition, is_changed_twice, meets_checks, stays_in_view,
-    touch,
+    Met, computed, default_of, generate, has_no_partition, is_changed_twice, meets_checks, number_or_zero,
+    stays_in_view, touch,
 };
 use crate::bound::{BoundUpdate, ChangedTable, NewValue};
 use crate::result::Done;
@@ -25,7 +25,7 @@ pub(in crate::statement) struct Update<'a> {
 
 impl RowChange for Update<'_> {
     fn rules(&self) -> StoreRules {
-        StoreRules { ignore: self.update.ignore, null_is_default: true }
+        StoreRules { ignore: self.update.ignore, null_is_default: true, keeps_rows: true }
     }
 
     fn targets(&self) -> usize {
@@ -63,7 +63,9 @@ impl RowChange for Update<'_> {
                 NewValue::Expr(expr) => computed(expr, &values, column, row, execution, session)?,
                 NewValue::Default => {
                     let of_target = values.get(target.first..).unwrap_or_default();
-                    default_of(assignment.column, column, &target.rules, of_target, execution, session)?
+                    let value =
+                        default_of(assignment.column, column, &target.rules, of_target, execution, session)?;
+                    number_or_zero(value, column)?
                 }
             };
             if let Some(slot) = values.get_mut(target.first + assignment.column) {

@@ -12,7 +12,8 @@ use crate::json::{Json, Node, order};
 use crate::temporal::{Date, DateRules, DateTime, Time};
 use crate::value::{SqlType, Value};
 
-/// Runs a conversion that gives warnings; where the statement stores values in strict mode, the first is an error.
+/// Runs a conversion that gives warnings; where the statement stores values in strict mode, the first that strict mode makes an error is
+/// returned as one.
 pub(super) fn strictly<T>(
     cx: &mut EvalContext<'_>,
     convert: impl FnOnce(&mut crate::statement::Warnings) -> T,
@@ -22,10 +23,14 @@ pub(super) fn strictly<T>(
     }
     let mut raised = crate::statement::Warnings::new();
     let converted = convert(&mut raised);
-    match raised.iter().next() {
-        Some(w) => Err(MysqlError::with_message(w.code, w.message.clone())),
-        None => Ok(converted),
+    for warning in raised.iter() {
+        let raised = MysqlError::with_message(warning.code, warning.message.clone());
+        if raised.fails_in_strict_mode() {
+            return Err(raised);
+        }
+        cx.warnings.push(warning.level, raised);
     }
+    Ok(converted)
 }
 
 /// `CAST`.
