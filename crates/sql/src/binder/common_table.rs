@@ -83,7 +83,8 @@ impl Binder<'_> {
     }
 
     fn plain(&mut self, table: &ast::CommonTable) -> Result<Bound, MysqlError> {
-        let query = self.query(&table.query)?;
+        let mut query = self.query(&table.query)?;
+        query.keep_digits();
         let columns = derived_columns(&query, &table.columns)?;
         Ok((query, None, columns))
     }

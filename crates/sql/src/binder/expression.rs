@@ -384,7 +384,11 @@ impl ExpressionBinder<'_, '_, '_> {
     }
 
     fn between(&mut self, operand: &ast::Expr, low: &ast::Expr, high: &ast::Expr, negated: bool) -> Bound {
-        let [operand, low, high] = self.compared([operand, low, high])?;
+        let bounds = [low, high];
+        let [operand, mut low, mut high] = self.compared([operand, low, high])?;
+        if operand.ty.sql == SqlType::Json {
+            (low, high) = (truth_value(bounds[0], low), truth_value(bounds[1], high));
+        }
         build::between(operand, low, high, negated)
     }
 
@@ -399,7 +403,12 @@ impl ExpressionBinder<'_, '_, '_> {
         }
         let needle = self.bind(operand)?;
         let number = needle.ty.sql.is_numeric();
-        let list = list.iter().map(|e| if number { self.number(e) } else { self.bind(e) });
+        let document = needle.ty.sql == SqlType::Json;
+        let list = list.iter().map(|e| match (number, document) {
+            (true, _) => self.number(e),
+            (_, true) => self.document(e),
+            _ => self.bind(e),
+        });
         let mut operands = vec![needle];
         for value in list {
             operands.push(value?);
@@ -444,6 +453,9 @@ impl ExpressionBinder<'_, '_, '_> {
         // A literal of digits or bits is a number beside one branch, and bytes beside the next.
         let literal = operand.filter(|e| literal::is_bytes(e));
         let operand = operand.filter(|_| literal.is_none()).map(|e| self.bind(e)).transpose()?;
+        if let Some(document) = operand.as_ref().filter(|e| e.ty.sql == SqlType::Json && !e.is_volatile()) {
+            return self.case_of_document(document, branches, otherwise);
+        }
         // As in MySQL, CASE compares documents as the text that they are shown as.
         let operand = operand.map(document_as_text).transpose()?;
         let number = operand.as_ref().is_some_and(|operand| operand.ty.sql.is_numeric());
@@ -463,7 +475,35 @@ impl ExpressionBinder<'_, '_, '_> {
             })
             .collect::<Result<Vec<_>, MysqlError>>()?;
         let otherwise = otherwise.map(|e| self.bind(e)).transpose()?;
-        build::case(operand, branches, otherwise)
+        Ok(self.of_connection(build::case(operand, branches, otherwise)?))
+    }
+
+    /// `CASE document WHEN ..`: with text the document is compared as the text that it is shown as; with a number as the number that it is,
+    /// and TRUE and FALSE are 1 and 0 as well as those of JSON.
+    fn case_of_document(
+        &mut self,
+        document: &Expr,
+        branches: &[(ast::Expr, ast::Expr)],
+        otherwise: Option<&ast::Expr>,
+    ) -> Bound {
+        let equal = |to| build::compare(CompareOp::Eq, document.clone(), to);
+        let mut bound = Vec::with_capacity(branches.len());
+        for (when, then) in branches {
+            let when = self.bind(when)?;
+            let condition = match when.as_literal() {
+                Some(Value::Int(0 | 1)) => {
+                    build::or(vec![equal(when.clone())?, equal(build::json_truth(when))?])
+                }
+                _ if when.ty.sql.is_numeric() => equal(when)?,
+                _ => {
+                    let text = document_as_text(document.clone())?;
+                    build::compare(CompareOp::Eq, text, document_as_text(when)?)?
+                }
+            };
+            bound.push((condition, self.bind(then)?));
+        }
+        let otherwise = otherwise.map(|e| self.bind(e)).transpose()?;
+        build::case(None, bound, otherwise)
     }
 
     fn literal(&self, literal: &Literal, negative: bool) -> Bound {
@@ -522,7 +562,7 @@ impl ExpressionBinder<'_, '_, '_> {
 }
 
 /// TRUE and FALSE as documents; all else as it was bound.
-fn truth_value(e: &ast::Expr, bound: Expr) -> Expr {
+pub(super) fn truth_value(e: &ast::Expr, bound: Expr) -> Expr {
     match &e.kind {
         ExprKind::Literal(Literal::Boolean(_)) => build::json_truth(bound),
         _ => bound,

@@ -166,7 +166,8 @@ impl Binder<'_> {
             let query = bind(self)?;
             return derived(block, query, alias, names);
         };
-        let (query, outer) = self.within(block, &before, Clause::From, bind)?;
+        let (mut query, outer) = self.within(block, &before, Clause::From, bind)?;
+        query.keep_digits();
         let columns = derived_columns(&query, names)?;
         let source = match outer.is_empty() {
             true => RelationSource::Derived(Box::new(query)),
@@ -240,10 +241,11 @@ fn rows_of(table: SchemaTable) -> (RelationSource, Vec<(String, ExprType)>) {
 /// A query in FROM that depends on no relation before it.
 fn derived(
     block: &mut Block,
-    query: BoundSelect,
+    mut query: BoundSelect,
     alias: &Ident,
     names: &[Ident],
 ) -> Result<Part, MysqlError> {
+    query.keep_digits();
     let columns = derived_columns(&query, names)?;
     let source = RelationSource::Derived(Box::new(query));
     add_relation(block, alias.value.clone(), String::new(), source, columns, TableHints::default())
@@ -293,6 +295,9 @@ pub(super) fn add_relation(
     let first = block.columns.len();
     let mut scope = Scope { columns: Vec::with_capacity(columns.len()), relations: vec![relation] };
     for (ordinal, (name, ty)) in columns.into_iter().enumerate() {
+        if let Some(shown) = source.shown_type(ordinal, &ty.sql) {
+            block.shown.insert(block.columns.len(), shown);
+        }
         if !source.hides(ordinal) {
             scope.columns.push(Visible { id: block.columns.len(), name: name.clone() });
         }

@@ -3,16 +3,25 @@
 use leafline_types::aggregate::{AggregateCall, AggregateFunction, ConcatOptions};
 use leafline_types::expr::{self, CompareOp, Expr, build};
 use leafline_types::functions::{self, Volatility};
-use leafline_types::{Charset, MysqlError};
+use leafline_types::{Charset, Collation, MysqlError, SqlType};
 
-use super::expression::{Bound, ExpressionBinder};
+use super::expression::{Bound, ExpressionBinder, truth_value};
 use super::{cast, literal};
 use crate::parser::ast::{self, ExprKind, Literal};
 
 impl ExpressionBinder<'_, '_, '_> {
     pub(super) fn call(&mut self, name: &str, args: &[ast::Expr]) -> Bound {
         let call = self.call_of(name, args)?;
-        Ok(self.counted(call))
+        Ok(self.counted(self.of_connection(call)))
+    }
+
+    /// Text that is made of numbers and dates, or of a function's own words, has the connection's collation.
+    pub(super) fn of_connection(&self, mut text: Expr) -> Expr {
+        let connection = self.binder.context.collation;
+        if connection != Collation::Binary && build::is_own_text(&text) {
+            text.ty.collation = connection;
+        }
+        text
     }
 
     /// Takes note of a call whose value changes with every evaluation.
@@ -45,6 +54,13 @@ impl ExpressionBinder<'_, '_, '_> {
             ("NULLIF", [a, b]) if literal::is_bytes(a) || literal::is_bytes(b) => {
                 let equal = self.compare_bound(CompareOp::Eq, a, b)?;
                 build::case(None, vec![(equal, build::null())], Some(self.bind(a)?))
+            }
+            ("NULLIF", [a, b]) => {
+                let (first, mut second) = (self.bind(a)?, self.bind(b)?);
+                if first.ty.sql == SqlType::Json {
+                    second = truth_value(b, second);
+                }
+                build::call(name, vec![first, second])
             }
             // Beside a number a literal of digits or bits is one, and all are compared as doubles.
             ("FIELD", args) => {
@@ -120,7 +136,18 @@ impl ExpressionBinder<'_, '_, '_> {
             separator: separator.into(),
             max_length: usize::try_from(self.binder.context.group_concat_max_len).unwrap_or(usize::MAX),
         };
-        self.aggregate_of(&all, false, &|all| AggregateCall::group_concat(distinct, all, options.clone()))
+        let connection = self.binder.context.collation;
+        self.aggregate_of(&all, false, &|all| {
+            let of_numbers = !all
+                .iter()
+                .take(values)
+                .any(|value| value.ty.sql.plain().is_some() || value.ty.sql.is_string());
+            let mut call = AggregateCall::group_concat(distinct, all, options.clone())?;
+            if of_numbers && call.ty.sql.is_character() && connection != Collation::Binary {
+                call.ty.collation = connection;
+            }
+            Ok(call)
+        })
     }
 
     pub(super) fn json_value(&mut self, value: &ast::JsonValue) -> Bound {

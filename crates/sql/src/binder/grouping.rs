@@ -121,6 +121,10 @@ impl Grouping<'_> {
             *expr = build::column(FIRST_KEY + key, expr.ty.clone());
             return Ok(());
         }
+        if let Some(key) = self.key_with_all_digits(expr) {
+            *expr = key;
+            return Ok(());
+        }
         if let ExprKind::Column(column) = expr.kind {
             let grouping = column.checked_sub(FIRST_GROUPING).filter(|_| column < FIRST_KEY);
             if let Some(call) = grouping {
@@ -140,6 +144,18 @@ impl Grouping<'_> {
             return result;
         }
         self.rewrite_children(expr, place)
+    }
+
+    /// What stands for a quotient that is a key, where it has all digits: groups have those that are shown.
+    fn key_with_all_digits(&self, expr: &Expr) -> Option<Expr> {
+        let SqlType::Decimal { .. } = expr.ty.sql else { return None };
+        let (number, key) = (0..).zip(self.keys.iter()).find(|(_, key)| {
+            matches!(key.ty.sql, SqlType::Decimal { .. })
+                && key.ty.sql.scale() < expr.ty.sql.scale()
+                && build::all_digits((*key).clone()) == *expr
+        })?;
+        let column = build::column(FIRST_KEY + number, key.ty.clone());
+        Some(Expr { kind: ExprKind::Cast { operand: Box::new(column) }, ty: expr.ty.clone() })
     }
 
     fn rewrite_children(&mut self, expr: &mut Expr, place: &Place) -> Result<(), MysqlError> {
@@ -190,7 +206,7 @@ impl Grouping<'_> {
                 MysqlError::not_in_group_by(place.number, place.clause, name)
             });
         }
-        let reference = self.block.reference(column);
+        let reference = self.block.column(column);
         if determined && self.written > 0 {
             let ty = reference.ty.clone();
             return Ok(build::column(FIRST_KEY + self.keys.insert(reference).0, ty));

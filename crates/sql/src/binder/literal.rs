@@ -40,10 +40,18 @@ pub(super) fn bind(
             let collation = literal_collation(charset.as_deref(), value, connection)?;
             let is_latin1 = |collation: Collation| collation.charset() == Charset::Latin1;
             // The bytes that the client sent are text of the set.
+            if charset.is_some() && collation.charset().is_unicode() && is_latin1(connection) {
+                let text = collation.charset().decode(&Charset::Latin1.encode(value))?;
+                return Ok(build::string(&text, collation));
+            }
             if charset.is_some() && is_latin1(collation) && !is_latin1(connection) {
                 return Ok(build::string(&Charset::decode_latin1(value.as_bytes()), collation));
             }
             Ok(build::string(value, collation))
+        }
+        Literal::Encoded { bytes, charset } => {
+            let charset = Charset::from_name(charset)?;
+            Ok(build::string(&charset.decode(bytes)?, charset.default_collation()))
         }
         Literal::Temporal { kind: TemporalKind::Timestamp, text } => {
             let (value, fsp) = timestamp(text, dates)?;
@@ -91,6 +99,7 @@ fn value(literal: &Literal, negative: bool, dates: DateRules) -> Result<Value, M
         }
         Literal::String { value, .. } => Value::string(value.as_str()),
         Literal::Bytes { value, .. } => Value::bytes(value.as_slice()),
+        Literal::Encoded { bytes, charset } => Value::string(Charset::from_name(charset)?.decode(bytes)?),
         Literal::Temporal { kind, text } => temporal(*kind, text, dates)?,
     })
 }

@@ -67,6 +67,7 @@ pub(crate) mod tests;
 mod view;
 mod view_changes;
 mod window;
+mod zero_dates;
 
 use locking::lock;
 use scope::Block;

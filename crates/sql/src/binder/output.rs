@@ -1,6 +1,7 @@
 //! Result columns: their headings and what clients are told of them.
 
 use leafline_table::{DefaultValue, IndexKind, TableDef};
+use leafline_types::expr::build;
 use leafline_types::{Collation, ExprType, SqlType};
 
 use super::scope::{Block, Item};
@@ -43,7 +44,8 @@ pub(super) fn meta(block: &Block, item: &Item) -> ColumnMeta {
         },
         flags: expression_flags(ty),
     };
-    let column = item.expr.as_column().and_then(|id| block.columns.get(id).map(|c| (id, c.origin)));
+    let value = build::of_shown(&item.expr).unwrap_or(&item.expr);
+    let column = value.as_column().and_then(|id| block.columns.get(id).map(|c| (id, c.origin)));
     if let Some((id, ColumnOrigin::Relation { relation, ordinal })) = column
         && let Some(relation) = block.relations.get(relation)
     {

@@ -5,10 +5,12 @@
 //! columns one there), and the relations that qualified names may name. Names of columns are compared without case,
 //! names of tables and databases as they are.
 
+use std::collections::BTreeMap;
+
 use leafline_table::ColumnDef;
 use leafline_types::aggregate::AggregateCall;
 use leafline_types::expr::{Expr, build};
-use leafline_types::{ExprType, MysqlError, Origin};
+use leafline_types::{ExprType, MysqlError, Origin, SqlType};
 
 use super::numbering::Numbering;
 use super::window::{Call, Window, WindowPlace, has_window_function};
@@ -78,6 +80,8 @@ pub(super) struct Block {
     pub(super) rollup: bool,
     /// The arguments of calls of GROUPING() met so far; number `FIRST_GROUPING + i`.
     pub(super) groupings: Vec<Vec<Expr>>,
+    /// The types that columns are shown with which have more digits than these.
+    pub(super) shown: BTreeMap<ColumnId, SqlType>,
     /// In FROM: what a lateral query sees here.
     pub(super) before: Scope,
     /// In ON DUPLICATE KEY UPDATE: the first column of the row that was to be inserted, for VALUES().
@@ -126,8 +130,21 @@ impl Scope {
 }
 
 impl Block {
-    /// A reference to a column.
+    /// A reference to a column. Of a quotient that a derived table computes it shows the digits that MySQL shows; what is computed
+    /// with it goes on with all of them (`build::all_digits`).
     pub(super) fn reference(&self, id: ColumnId) -> Expr {
+        let column = self.column(id);
+        match self.shown.get(&id) {
+            Some(sql) => {
+                let ty = ExprType { sql: sql.clone(), ..column.ty.clone() };
+                build::shown(column, ty)
+            }
+            None => column,
+        }
+    }
+
+    /// A column with all digits that it has.
+    pub(super) fn column(&self, id: ColumnId) -> Expr {
         let mut ty = self.columns.get(id).map_or(ExprType::NULL, |c| c.ty.clone());
         if let Some(origin) = self.origin(id) {
             ty.origin = origin;

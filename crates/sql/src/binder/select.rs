@@ -9,7 +9,7 @@ use super::scope::{
     Block, Clause, FIRST_AGGREGATE, FIRST_GROUPING, FIRST_WINDOW, Item, Scope, named_item, qualified,
 };
 use super::window::has_window_function;
-use super::{Binder, output};
+use super::{Binder, output, zero_dates};
 use crate::bound::{BlockHints, BoundLimit, BoundOutput, BoundSelect, JoinTree, OrderKey};
 use crate::parser::ast::{self, ExprKind, Limit, Literal, OrderItem, Select, SelectItem, TableName};
 
@@ -64,7 +64,10 @@ impl Binder<'_> {
     ) -> Result<Vec<Expr>, MysqlError> {
         match condition {
             Some(condition) => {
-                let condition = self.expression(block, scope, clause, condition)?;
+                let mut condition = self.expression(block, scope, clause, condition)?;
+                if clause == Clause::Where {
+                    zero_dates::found_as_null(block, &mut condition)?;
+                }
                 Ok(conjuncts(self.condition(condition)))
             }
             None => Ok(Vec::new()),

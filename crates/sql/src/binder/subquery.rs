@@ -95,6 +95,10 @@ impl Binder<'_> {
     /// What stands in the innermost query for an expression over the one at `level`.
     fn handed_down(&mut self, level: usize, mut expr: Expr) -> Expr {
         self.outer_references += 1;
+        if let Some(exact) = build::of_shown(&expr) {
+            let (exact, ty) = (exact.clone(), expr.ty);
+            return build::shown(self.handed_down(level, exact), ty);
+        }
         for frame in self.enclosing.iter_mut().skip(level) {
             let ty = expr.ty.clone();
             let number = frame.captures.iter().position(|known| *known == expr).unwrap_or_else(|| {
@@ -168,11 +172,21 @@ impl ExpressionBinder<'_, '_, '_> {
 
     /// `(query)` as a value.
     pub(super) fn scalar_subquery(&mut self, query: &Query) -> Bound {
-        let inner = self.subquery(query)?;
-        if inner.columns.len() != 1 {
-            return Err(MysqlError::operand_columns(1));
+        let mut inner = self.subquery(query)?;
+        let [shown] = inner.columns.as_slice() else { return Err(MysqlError::operand_columns(1)) };
+        let shown = shown.clone();
+        if let Some(subquery) = self.binder.subqueries.get_mut(inner.number) {
+            subquery.query.keep_digits();
+            inner.columns = subquery.query.output.iter().map(|output| output.expr.ty.clone()).collect();
         }
-        Ok(inner.asked(SubqueryQuestion::Value, Vec::new()))
+        let value = inner.asked(SubqueryQuestion::Value, Vec::new());
+        Ok(match value.ty.sql == shown.sql {
+            true => value,
+            false => {
+                let ty = ExprType { sql: shown.sql, ..value.ty.clone() };
+                build::shown(value, ty)
+            }
+        })
     }
 
     /// `EXISTS (query)`.

@@ -99,7 +99,8 @@ impl Binder<'_> {
         (self.deepest, self.expanded) = (inner.deepest, inner.expanded);
         let names: Vec<Ident> =
             view.columns.iter().map(|name| Ident { value: name.clone(), span: Span::default() }).collect();
-        let bound = bound?;
+        let mut bound = bound?;
+        bound.keep_digits();
         let columns = derived_columns(&bound, &names)?;
         Ok((bound, columns))
     }

@@ -230,6 +230,17 @@ impl RelationSource {
         }
     }
 
+    /// The type that a column of a query in FROM is shown with, where `kept` has more digits.
+    pub fn shown_type(&self, ordinal: usize, kept: &SqlType) -> Option<SqlType> {
+        let query = match self {
+            RelationSource::Common(common) if common.recursion.is_none() => &common.query,
+            other => other.query()?,
+        };
+        let shown = &query.output.get(ordinal)?.meta.ty;
+        let decimals = matches!((shown, kept), (SqlType::Decimal { .. }, SqlType::Decimal { .. }));
+        (decimals && shown.scale() < kept.scale()).then(|| shown.clone())
+    }
+
     /// Whether a column of it is one that statements cannot name: of a functional key part.
     pub fn hides(&self, ordinal: usize) -> bool {
         match self {
@@ -469,6 +480,18 @@ pub struct BoundOutput {
 }
 
 impl BoundSelect {
+    /// Gives quotients of the select list with all their digits, for a query around this one to compute and compare with, as it would with
+    /// the quotients themselves; `meta` keeps the types with which they are shown. DISTINCT compares what is shown.
+    pub fn keep_digits(&mut self) {
+        if self.distinct {
+            return;
+        }
+        for output in &mut self.output {
+            let taken = std::mem::replace(&mut output.expr, build::null());
+            output.expr = build::all_digits(taken);
+        }
+    }
+
     /// An ORDER BY expression of distinct rows, over the select list by position: what it says that is selected, or computed from
     /// what is, rounded as it is shown.
     ///

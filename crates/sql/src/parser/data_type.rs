@@ -124,6 +124,7 @@ impl Parser<'_> {
             "INT" | "INTEGER" | "INT4" => (TypeName::Int, Numbers::One),
             "BIGINT" | "INT8" => (TypeName::BigInt, Numbers::One),
             "DECIMAL" | "DEC" | "NUMERIC" | "FIXED" => (TypeName::Decimal, Numbers::Two),
+            "REAL" if self.mode.real_as_float => (TypeName::Float, Numbers::Two),
             "DOUBLE" | "REAL" | "FLOAT8" => {
                 self.accept_word("PRECISION");
                 (TypeName::Double, Numbers::BothOrNone)

@@ -87,9 +87,9 @@ const BARE_FUNCTIONS: &[&str] = &[
 ];
 
 impl Parser<'_> {
-    /// Does the token `ahead` follow the one before it without a gap?
+    /// Does the token `ahead` follow the one before it without a gap, or with one that means nothing?
     pub(super) fn is_adjacent(&self, ahead: usize) -> bool {
-        ahead > 0 && self.token(ahead - 1).span.end == self.token(ahead).span.start
+        self.mode.ignore_space || ahead > 0 && self.token(ahead - 1).span.end == self.token(ahead).span.start
     }
 
     /// A function that needs no parentheses stands next.

@@ -108,6 +108,10 @@ pub struct LexMode {
     pub no_backslash_escapes: bool,
     /// PIPES_AS_CONCAT: `||` puts strings together.
     pub pipes_as_concat: bool,
+    /// IGNORE_SPACE: blanks may stand between the name of a function and its parenthesis.
+    pub ignore_space: bool,
+    /// REAL_AS_FLOAT: REAL is FLOAT.
+    pub real_as_float: bool,
 }
 
 /// All tokens of `sql`, ending with one [`TokenKind::End`].

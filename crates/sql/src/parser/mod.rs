@@ -70,6 +70,15 @@ pub use split::split_statements;
 use leafline_types::CancelToken;
 use leafline_types::error::MysqlError;
 
+/// How text is read that definitions keep: blanks before parentheses mean what they meant when it was written.
+const STORED: LexMode = LexMode {
+    ansi_quotes: false,
+    no_backslash_escapes: false,
+    pipes_as_concat: false,
+    ignore_space: true,
+    real_as_float: false,
+};
+
 /// Parses exactly one statement; a semicolon after it is allowed.
 ///
 /// # Errors
@@ -110,7 +119,7 @@ impl Default for ParseLimits<'_> {
 /// # Errors
 /// As [`parse`].
 pub(crate) fn parse_view(text: &str) -> Result<ast::Query, MysqlError> {
-    cursor::Parser::new(text, LexMode::default(), ParseLimits::default())?.whole_query()
+    cursor::Parser::new(text, STORED, ParseLimits::default())?.whole_query()
 }
 
 /// The text of a query under no `sql_mode`; `None` if there are parameters or variables in it.
@@ -126,5 +135,5 @@ pub(crate) fn canonical_query(text: &str, mode: LexMode) -> Result<Option<String
 /// # Errors
 /// As [`parse`].
 pub(crate) fn parse_stored(text: &str) -> Result<ast::Expr, MysqlError> {
-    cursor::Parser::new(text, LexMode::default(), ParseLimits::default())?.whole_expression()
+    cursor::Parser::new(text, STORED, ParseLimits::default())?.whole_expression()
 }

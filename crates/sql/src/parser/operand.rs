@@ -181,7 +181,12 @@ impl Parser<'_> {
         let kind = match self.token(0).kind {
             TokenKind::String => self.string_literal(word.get(1..))?,
             _ if word == "_binary" => ExprKind::Literal(self.bytes_literal()),
-            _ => return self.refuse("character set introducer before a byte string"),
+            _ => {
+                let Literal::Bytes { value: bytes, .. } = self.bytes_literal() else {
+                    return Err(self.syntax_error());
+                };
+                ExprKind::Literal(Literal::Encoded { bytes, charset: word[1..].to_owned() })
+            }
         };
         self.built(start, kind)
     }
@@ -344,6 +349,7 @@ impl Parser<'_> {
                 self.accept_word("PRECISION");
                 CastKind::Double
             }
+            "REAL" if self.mode.real_as_float => CastKind::Float { precision: None },
             "REAL" => CastKind::Double,
             "CHAR" | "CHARACTER" | "NCHAR" => {
                 let length = self.optional_length()?;

@@ -93,6 +93,9 @@ impl Parser<'_> {
     /// FIELDS and LINES. Error 1083 where one character is wanted and more are given.
     fn text_format(&mut self) -> Parsed<TextFormat> {
         let mut format = TextFormat::default();
+        if self.mode.no_backslash_escapes {
+            format.escape = None;
+        }
         let mut options = 0;
         if self.accept_any_word(&["FIELDS", "COLUMNS"]) {
             loop {

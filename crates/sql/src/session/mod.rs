@@ -476,6 +476,19 @@ impl Session {
         Ok(())
     }
 
+    /// What is said of all transactions takes the place of what SET TRANSACTION has said of the next, unless one is open.
+    pub(crate) fn replace_next_transaction(&mut self, isolation: bool, read_only: bool) {
+        if self.in_transaction() {
+            return;
+        }
+        if isolation {
+            self.transaction.next_isolation = None;
+        }
+        if read_only {
+            self.transaction.next_read_only = None;
+        }
+    }
+
     /// SET TRANSACTION without a scope.
     pub(crate) fn set_next_transaction(
         &mut self,

@@ -103,6 +103,11 @@ fn set_system(
         Scope::Both | Scope::ReadOnly => {}
     }
     session.tracker.variable(variable.name);
+    match variable.name {
+        "transaction_isolation" => session.replace_next_transaction(true, false),
+        "transaction_read_only" => session.replace_next_transaction(false, true),
+        _ => {}
+    }
     if variable.name == "autocommit" && variable.scope == Scope::Both {
         let before = session.settings.autocommit;
         let set = variable.set(&mut session.settings, value);
@@ -167,7 +172,10 @@ fn set_transaction(
     match scope {
         None => return session.set_next_transaction(isolation, read_only),
         Some(VariableScope::Global) => change(&mut session.instance.globals().write()),
-        Some(_) => change(&mut session.settings),
+        Some(_) => {
+            change(&mut session.settings);
+            session.replace_next_transaction(isolation.is_some(), read_only.is_some());
+        }
     }
     Ok(())
 }

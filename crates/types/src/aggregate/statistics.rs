@@ -53,8 +53,20 @@ impl Moments {
             let before = moment.mean;
             moment.mean = before + (v - before) / moment.count as f64;
             moment.squares += (v - before) * (v - moment.mean);
+            if !(moment.mean.is_finite() && moment.squares.is_finite()) {
+                return Err(MysqlError::data_out_of_range("DOUBLE", self.name()));
+            }
         }
         Ok(())
+    }
+
+    fn name(&self) -> &'static str {
+        match (self.root, self.sample) {
+            (true, true) => "stddev_samp",
+            (true, false) => "std",
+            (false, true) => "var_samp",
+            (false, false) => "variance",
+        }
     }
 
     /// The result of a group by now.

@@ -181,6 +181,7 @@ catalogue! {
     1266 "HY000" ER_WARN_USING_OTHER_HANDLER using_other_engine(engine, table) "Using storage engine {engine} for table '{table}'";
     1267 "HY000" ER_CANT_AGGREGATE_2COLLATIONS illegal_mix_of_collations(first, first_coercibility, second, second_coercibility, operation) "Illegal mix of collations ({first},{first_coercibility}) and ({second},{second_coercibility}) for operation '{operation}'";
     1269 "HY000" ER_REVOKE_GRANTS cannot_revoke_all() "Can't revoke all privileges for one or more of the requested users";
+    1270 "HY000" ER_CANT_AGGREGATE_3COLLATIONS illegal_mix_of_three_collations(first, first_coercibility, second, second_coercibility, third, third_coercibility, operation) "Illegal mix of collations ({first},{first_coercibility}), ({second},{second_coercibility}), ({third},{third_coercibility}) for operation '{operation}'";
     1271 "HY000" ER_CANT_AGGREGATE_NCOLLATIONS illegal_mix_of_many_collations(operation) "Illegal mix of collations for operation '{operation}'";
     1273 "HY000" ER_UNKNOWN_COLLATION unknown_collation(name) "Unknown collation: '{name}'";
     1280 "42000" ER_WRONG_NAME_FOR_INDEX wrong_index_name(name) "Incorrect index name '{name}'";

@@ -26,7 +26,7 @@ use super::ir::{CompareDomain, CompareOp};
 use super::like::LikePattern;
 use super::narrow::{Narrowed, beyond, to_grid, to_range, to_scale};
 use super::prefix_range::{beginning_with, prefix_ranges};
-use crate::codec::fixed::{TIMESTAMP_END, timestamp_micros};
+use crate::codec::fixed::{TIMESTAMP_END, timestamp_at, timestamp_micros};
 use crate::collation::Collation;
 use crate::convert::f64_prefix;
 use crate::decimal::{Decimal, MAX_SCALE};
@@ -290,6 +290,9 @@ fn temporal_column(
         // Both in UTC: see `build::plain`.
         (SqlType::Timestamp { fsp }, CompareDomain::DateTime) => {
             let Value::DateTime(c) = constant else { return None };
+            if *c != DateTime::ZERO && c.epoch_micros().is_none() {
+                return Some(beside_no_day(op, *c, *fsp));
+            }
             if *c != DateTime::ZERO && timestamp_micros(*c).is_none() {
                 // Between the zero date and 1970 there is nothing.
                 if c.epoch_micros().is_none_or(|micros| micros < TIMESTAMP_END) {
@@ -311,6 +314,27 @@ fn temporal_column(
             Some(to_grid(op, Value::Time(below), below == *c))
         }
         _ => None,
+    }
+}
+
+/// `column op c` for a TIMESTAMP column, where the month or day of `c` is zero, or behind the end of its month: it lies between the
+/// last moment before and the first behind, and is none itself.
+fn beside_no_day(op: CompareOp, c: DateTime, fsp: u8) -> Narrowed<Value> {
+    let (mut low, mut high) = (0, TIMESTAMP_END);
+    // The least moment above it: moments are in the order of their parts.
+    while low < high {
+        let middle = low + (high - low) / 2;
+        match DateTime::from_epoch_micros(middle) {
+            Some(moment) if moment > c => high = middle,
+            _ => low = middle + 1,
+        }
+    }
+    if low >= TIMESTAMP_END {
+        return beyond(op, true);
+    }
+    match timestamp_at(low.saturating_sub(1).max(0)) {
+        Some(below) => to_grid(op, Value::DateTime(below.truncate(fsp)), false),
+        None => beyond(op, false),
     }
 }
 

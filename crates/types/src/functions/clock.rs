@@ -38,7 +38,8 @@ pub(super) static FUNCTIONS: &[Function] = &[
     ),
     Function::new("MAKETIME", (3, 3), |args| Ok(time_type(fraction_digits(&args[2]))), make_time)
         .numbers(&[0, 1, 2]),
-    Function::new("SEC_TO_TIME", (1, 1), |args| Ok(time_type(fraction_digits(&args[0]))), sec_to_time)
+    // Text is a number here, and no time that says how many digits it has.
+    Function::new("SEC_TO_TIME", (1, 1), |args| Ok(time_type(seconds_digits(&args[0]))), sec_to_time)
         .numbers(&[0]),
     Function::new("TIME_TO_SEC", (1, 1), bigint_or_null, |cx, _, args| {
         Ok(operand::time(&args[0], cx)?.map_or(Value::Null, |t| Value::Int(t.micros() / MICROS)))
@@ -99,6 +100,11 @@ fn make_time(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result
     let within = (hour.unsigned_abs().min(1_000_000) * 3600) as i64 * MICROS + minute * 60 * MICROS + micros;
     let text = || format!("{hour:02}:{minute:02}:{:02}", micros / MICROS);
     clipped(cx, if hour < 0 { -within } else { within }, text)
+}
+
+/// The digits of the fraction that a number of seconds may have.
+fn seconds_digits(arg: &Expr) -> u8 {
+    if arg.ty.sql.is_string() { 6 } else { fraction_digits(arg) }
 }
 
 fn sec_to_time(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result<Value, MysqlError> {

@@ -6,7 +6,7 @@ use super::args::{binary_string, bounded_text, integer, nullable};
 use super::{Call, Function};
 use crate::error::MysqlError;
 use crate::expr::{EvalContext, Expr, build};
-use crate::value::{ExprType, Value};
+use crate::value::{ExprType, SqlType, Value};
 
 pub(super) static FUNCTIONS: &[Function] = &[
     Function::new("ASCII", (1, 1), super::args::bigint, |_, call, values| {
@@ -107,11 +107,17 @@ fn convert(
     to: i64,
 ) -> Result<Value, MysqlError> {
     let bases = 2..=36;
-    let Some(text) = call.text(values, 0) else { return Ok(Value::Null) };
-    if text.is_empty() || !bases.contains(&from.unsigned_abs()) || !bases.contains(&to.unsigned_abs()) {
+    if !bases.contains(&from.unsigned_abs()) || !bases.contains(&to.unsigned_abs()) {
         return Ok(Value::Null);
     }
-    let bits = read_radix(&text, from.unsigned_abs() as u32, from < 0);
+    let bits = match (&values[0], &call.args[0].ty.sql) {
+        // The number that they are: their text is bytes, and no digits of any base.
+        (Value::UInt(bits), SqlType::Bit { .. }) => *bits,
+        _ => match call.text(values, 0) {
+            Some(text) if !text.is_empty() => read_radix(&text, from.unsigned_abs() as u32, from < 0),
+            _ => return Ok(Value::Null),
+        },
+    };
     Ok(Value::string(match to < 0 && (bits as i64) < 0 {
         true => format!("-{}", in_radix((bits as i64).unsigned_abs(), to.unsigned_abs())),
         false => in_radix(bits, to.unsigned_abs()),

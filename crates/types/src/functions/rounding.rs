@@ -3,6 +3,8 @@
 //! Exact numbers are rounded half away from zero, doubles half to even. A literal number of digits is the scale of the
 //! result; with any other the argument's scale stays.
 
+use std::sync::LazyLock;
+
 use super::args::{integer, literal_integer, nullable};
 use super::math::out_of_range;
 use super::{Call, Function};
@@ -142,6 +144,10 @@ fn rounded(
     })
 }
 
+/// The powers of ten that doubles hold, each the nearest one.
+static POWERS_OF_TEN: LazyLock<Vec<f64>> =
+    LazyLock::new(|| (0..=308).map(|power| format!("1e{power}").parse().unwrap_or(f64::INFINITY)).collect());
+
 /// Rounds to `digits` digits after the point, below zero before it.
 fn whole_digits(v: i128, digits: i32, rounds: bool) -> i128 {
     let Some(unit) = 10i128.checked_pow(digits.unsigned_abs()).filter(|_| digits > -30) else { return 0 };
@@ -151,7 +157,8 @@ fn whole_digits(v: i128, digits: i32, rounds: bool) -> i128 {
 
 pub(super) fn double_digits(v: f64, digits: i32, rounds: bool) -> f64 {
     let cut = |v: f64| if rounds { v.round_ties_even() } else { v.trunc() };
-    let unit = 10f64.powi(digits.abs());
+    let power = digits.unsigned_abs() as usize;
+    let unit = POWERS_OF_TEN.get(power).copied().unwrap_or(f64::INFINITY);
     if digits < 0 {
         return if unit.is_finite() { cut(v / unit) * unit } else { 0.0 };
     }

@@ -2,6 +2,7 @@
 
 use super::args::{bounded_text, count_characters, integer, nullable, offset, string};
 use super::{Call, Function};
+use crate::collation::Collation;
 use crate::error::MysqlError;
 use crate::expr::{EvalContext, Expr, build, find_bytes};
 use crate::value::{Coercibility, ExprType, Value};
@@ -26,13 +27,13 @@ pub(super) static FUNCTIONS: &[Function] = &[
     Function::new(
         "CHARSET",
         (1, 1),
-        |_| Ok(bounded_text(64, false)),
+        |_| Ok(system_name(64)),
         |_, call, _| Ok(Value::from(call.args[0].ty.collation.charset().name())),
     ),
     Function::new(
         "COLLATION",
         (1, 1),
-        |_| Ok(bounded_text(64, false)),
+        |_| Ok(system_name(64)),
         |_, call, _| Ok(Value::from(call.args[0].ty.collation.name())),
     ),
     Function::new(
@@ -43,6 +44,11 @@ pub(super) static FUNCTIONS: &[Function] = &[
     ),
     Function::new("NAME_CONST", (2, 2), |args| Ok(args[1].ty.clone()), |_, _, values| Ok(values[1].clone())),
 ];
+
+/// The name of a character set or collation.
+fn system_name(length: u64) -> ExprType {
+    ExprType { collation: Collation::Utf8mb3GeneralCi, ..bounded_text(length, false) }
+}
 
 fn length(arg: &Expr) -> u64 {
     build::text_length(&arg.ty.sql)

@@ -7,13 +7,19 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use super::args::{bigint_or_null, binary_string, bounded_text};
 use super::radix::hexadecimal;
 use super::{Call, Function, Volatility};
+use crate::collation::Collation;
 use crate::error::MysqlError;
 use crate::expr::{EvalContext, eval_operand as operand};
 use crate::value::{ExprType, SqlType, Value};
 
 pub(super) static FUNCTIONS: &[Function] = &[
-    Function::new("UUID", (0, 0), |_| Ok(bounded_text(36, false)), |_, _, _| Ok(Value::string(text(new()))))
-        .volatility(Volatility::Volatile),
+    Function::new(
+        "UUID",
+        (0, 0),
+        |_| Ok(ExprType { collation: Collation::Utf8mb3GeneralCi, ..bounded_text(36, false) }),
+        |_, _, _| Ok(Value::string(text(new()))),
+    )
+    .volatility(Volatility::Volatile),
     Function::new(
         "UUID_SHORT",
         (0, 0),

@@ -310,6 +310,13 @@ pub enum Literal {
         /// How it was written.
         form: BytesForm,
     },
+    /// `_latin1 x'..'`: text, given as the bytes that it is in a character set.
+    Encoded {
+        /// The bytes.
+        bytes: Vec<u8>,
+        /// The introducer, without its underscore.
+        charset: String,
+    },
     /// `DATE '..'`, `TIME '..'`, `TIMESTAMP '..'` and the `{d '..'}` forms.
     Temporal {
         /// Which type.

@@ -176,6 +176,8 @@ fn random_tokens_never_panic() {
             ansi_quotes: rng.random(),
             no_backslash_escapes: rng.random(),
             pipes_as_concat: rng.random(),
+            ignore_space: rng.random(),
+            real_as_float: rng.random(),
         };
         accepted += usize::from(parse(&sql, mode).is_ok());
     }

@@ -384,7 +384,10 @@ pub const VARIABLES: &[Variable] = &[
         "sql_mode",
         |s, _| text(s.sql_mode),
         |s, v| {
-            s.sql_mode = Modes::parse(&word(&v))?;
+            s.sql_mode = match v.as_integer().map(u64::try_from) {
+                Some(Ok(bits)) => Modes::from_bits(bits)?,
+                _ => Modes::parse(&word(&v))?,
+            };
             Ok(())
         },
     ),

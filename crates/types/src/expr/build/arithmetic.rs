@@ -147,6 +147,14 @@ pub fn shown(operand: Expr, ty: ExprType) -> Expr {
     }
 }
 
+/// The operand with all its digits of what [`shown`] made.
+pub fn of_shown(e: &Expr) -> Option<&Expr> {
+    match &e.kind {
+        ExprKind::Call { function, args } if function.definition().name == SHOWN => args.first(),
+        _ => None,
+    }
+}
+
 /// The function that rounds what has all its digits to those that are shown.
 pub(crate) const SHOWN: &str = "SHOWN DIGITS";
 

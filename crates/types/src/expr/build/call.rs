@@ -65,6 +65,54 @@ fn make(function: functions::FunctionId, args: Vec<Expr>) -> Result<Expr, MysqlE
     Ok(Expr { kind: ExprKind::Call { function, args }, ty })
 }
 
+/// Functions that give text of their own, whatever their arguments are.
+const OWN_TEXT: &[&str] = &[
+    "BIN",
+    "BIN_TO_UUID",
+    "CONV",
+    "DATE_FORMAT",
+    "DAYNAME",
+    "FORMAT",
+    "GET_FORMAT",
+    "HEX",
+    "INET6_NTOA",
+    "INET_NTOA",
+    "MD5",
+    "MONTHNAME",
+    "OCT",
+    "SHA",
+    "SHA1",
+    "SHA2",
+    "SPACE",
+    "TIME_FORMAT",
+    "TO_BASE64",
+];
+
+/// Whether it is text that no operand gave its collation: of numbers and dates, or of a function's own words.
+pub fn is_own_text(e: &Expr) -> bool {
+    let without = |operands: &mut dyn Iterator<Item = &Expr>| {
+        !operands
+            .into_iter()
+            .any(|e| e.ty.sql.is_string() || e.ty.sql.has_members() || e.ty.sql == SqlType::Json)
+    };
+    if !e.ty.sql.is_character()
+        || e.ty.collation != super::TEXT_OF_NUMBER
+        || e.ty.coercibility < Coercibility::Coercible
+    {
+        return false;
+    }
+    match &e.kind {
+        ExprKind::Call { function, args } => {
+            OWN_TEXT.contains(&function.definition().name) || without(&mut args.iter())
+        }
+        ExprKind::Coalesce(list) => without(&mut list.iter()),
+        ExprKind::Case { whens, otherwise, .. } => {
+            without(&mut whens.iter().map(|when| &when.result).chain(otherwise.iter().map(|e| &**e)))
+        }
+        _ => false,
+    }
+}
+
 /// The operand where bytes are wanted: those of text are in its character set.
 pub(super) fn bytes(operand: Expr) -> Expr {
     let operand = super::plain(operand);

@@ -129,7 +129,11 @@ pub fn collate(operand: Expr, collation: Collation) -> Result<Expr, MysqlError> 
     if charset != collation.charset() {
         return Err(MysqlError::collation_charset_mismatch(collation, charset.name()));
     }
-    e.ty.collation = collation;
-    e.ty.coercibility = Coercibility::Explicit;
-    Ok(e)
+    let ty = ExprType { collation, coercibility: Coercibility::Explicit, ..e.ty.clone() };
+    if e.ty.collation == collation || e.as_literal().is_some() {
+        e.ty = ty;
+        return Ok(e);
+    }
+    // A node of its own: a column is compared by its collation wherever it is taken for the column that it is.
+    Ok(Expr { kind: ExprKind::Cast { operand: Box::new(e) }, ty })
 }

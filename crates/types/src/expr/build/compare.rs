@@ -28,7 +28,7 @@ use std::sync::Arc;
 
 use super::arithmetic::all_digits;
 use super::plain::{meet, plain};
-use super::types::{common_type, compared_by, decimal_digits, merge_collations};
+use super::types::{all_compared_by, common_type, compared_by, decimal_digits, merge_collations};
 use super::{and, condition, literal, or};
 use crate::collation::Collation;
 use crate::convert::compared_year;
@@ -42,9 +42,19 @@ use crate::value::{ExprType, SqlType, Value};
 
 /// `left op right`.
 pub fn compare(op: CompareOp, left: Expr, right: Expr) -> Result<Expr, MysqlError> {
+    compare_among(op, left, right, None)
+}
+
+/// `left op right`; texts under `shared`, the collation of all operands that these are two of, if there is one.
+fn compare_among(
+    op: CompareOp,
+    left: Expr,
+    right: Expr,
+    shared: Option<Collation>,
+) -> Result<Expr, MysqlError> {
     let equality = matches!(op, CompareOp::Eq | CompareOp::Ne | CompareOp::NullSafeEq);
     let (left, right) = meet(left, right, equality)?;
-    let (left, right, domain) = domain_of(op, left, right, true)?;
+    let (left, right, domain) = domain_among(op, left, right, true, shared)?;
     let nullable = op != CompareOp::NullSafeEq && (left.ty.nullable || right.ty.nullable);
     Ok(condition(ExprKind::Compare { op, left: Box::new(left), right: Box::new(right), domain }, nullable))
 }
@@ -68,6 +78,38 @@ pub(super) fn domain_of(
     let domain = domain_of_types(operation, &left.ty, &right.ty)?;
     let left = if adapt_left { all_digits(left) } else { left };
     Ok((left, all_digits(right), domain))
+}
+
+/// [`domain_of`] for two of several operands, which compare texts under one collation, `shared`.
+pub(super) fn domain_among(
+    operation: impl std::fmt::Display,
+    left: Expr,
+    right: Expr,
+    adapt_left: bool,
+    shared: Option<Collation>,
+) -> Result<(Expr, Expr, CompareDomain), MysqlError> {
+    match shared {
+        Some(collation) if left.ty.sql.is_string() && right.ty.sql.is_string() => {
+            Ok((left, right, CompareDomain::String(collation)))
+        }
+        _ => domain_of(operation, left, right, adapt_left),
+    }
+}
+
+/// The collation under which the first of several operands is compared with the others: MySQL finds one for all of them, numbers left
+/// out. None where the first is no text.
+///
+/// # Errors
+/// 1267, 1270 or 1271 where they have none in common.
+pub(super) fn shared_collation(operation: &str, operands: &[&Expr]) -> Result<Option<Collation>, MysqlError> {
+    let Some(first) = operands.first() else { return Ok(None) };
+    let is_kept = |e: &&Expr| e.ty.sql.has_members() || e.ty.sql == SqlType::Json;
+    let meets_text = first.ty.sql.is_string() && operands.iter().skip(1).any(|e| e.ty.sql.is_string());
+    if operands.len() < 3 || !meets_text || operands.iter().any(is_kept) {
+        return Ok(None);
+    }
+    let types: Vec<&ExprType> = operands.iter().map(|e| &e.ty).collect();
+    all_compared_by(operation, &types).map(Some)
 }
 
 fn domain_of_types(
@@ -113,7 +155,18 @@ pub fn is_comparable(value: &Value, other: &SqlType) -> bool {
         SqlType::Timestamp { fsp } => &SqlType::DateTime { fsp: *fsp },
         other => other,
     };
-    !matches!(value, Value::String(_)) || adapted(&literal(value.clone()), plain, false).is_ok()
+    if !matches!(value, Value::String(_)) {
+        return true;
+    }
+    match adapted(&literal(value.clone()), plain, false) {
+        // A month or day that is zero is compared in the session's time zone: see `plain::kept`.
+        Ok(Some(read)) if plain != other => !matches!(
+            read.as_literal(),
+            Some(Value::DateTime(time)) if *time != DateTime::ZERO && time.epoch_micros().is_none()
+        ),
+        Ok(_) => true,
+        Err(_) => false,
+    }
 }
 
 /// The number that a text of digits is beside a column of numbers.
@@ -247,13 +300,14 @@ pub fn between(operand: Expr, low: Expr, high: Expr, negated: bool) -> Result<Ex
         true => (as_double(low), as_double(high)),
         false => (low, high),
     };
+    let shared = shared_collation("between", &[&operand, &low, &high])?;
     if negated {
-        let below = compare(CompareOp::Lt, operand.clone(), low)?;
-        let above = compare(CompareOp::Gt, operand, high)?;
+        let below = compare_among(CompareOp::Lt, operand.clone(), low, shared)?;
+        let above = compare_among(CompareOp::Gt, operand, high, shared)?;
         return Ok(or(vec![below, above]));
     }
-    let from = compare(CompareOp::Ge, operand.clone(), low)?;
-    let to = compare(CompareOp::Le, operand, high)?;
+    let from = compare_among(CompareOp::Ge, operand.clone(), low, shared)?;
+    let to = compare_among(CompareOp::Le, operand, high, shared)?;
     Ok(and(vec![from, to]))
 }
 
@@ -303,9 +357,13 @@ fn as_double(bound: Expr) -> Expr {
 pub fn in_list(needle: Expr, list: Vec<Expr>, negated: bool) -> Result<Expr, MysqlError> {
     let mut lists: Vec<(Expr, CompareDomain, Vec<Expr>)> = Vec::new();
     let most = list.len();
+    let shared = match needle.ty.sql.is_string() {
+        true => shared_collation(" IN ", &std::iter::once(&needle).chain(&list).collect::<Vec<_>>())?,
+        false => None,
+    };
     for member in list {
         let (needle, member) = meet(needle.clone(), member, true)?;
-        let (adapted, member, domain) = domain_of("IN", needle, member, true)?;
+        let (adapted, member, domain) = domain_among(" IN ", needle, member, true, shared)?;
         match lists.iter_mut().find(|(n, d, _)| *d == domain && *n == adapted) {
             Some((_, _, members)) => members.push(member),
             None => {

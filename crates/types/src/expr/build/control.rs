@@ -1,7 +1,7 @@
 //! CASE and the functions that are a CASE: IF, IFNULL, COALESCE, NULLIF.
 
 use super::compare;
-use super::compare::domain_of;
+use super::compare::{domain_among, shared_collation};
 use super::plain::{plain, plain_or_document, plain_or_documents};
 use super::types::common_type;
 use crate::error::MysqlError;
@@ -32,12 +32,20 @@ pub fn case(
     let results = whens.iter().map(|(_, result)| &result.ty).chain(otherwise.iter().map(|e| &e.ty));
     let mut ty = common_type("case", &results.collect::<Vec<_>>())?;
     ty.nullable |= otherwise.is_none();
+    let shared = match &operand {
+        Some(operand) => {
+            let compared = std::iter::once(operand).chain(whens.iter().map(|(condition, _)| condition));
+            shared_collation("case", &compared.collect::<Vec<_>>())?
+        }
+        None => None,
+    };
     let mut branches = Vec::with_capacity(whens.len());
     for (condition, result) in whens {
         let (condition, domain) = match &operand {
             None => (condition, None),
             Some(operand) => {
-                let (_, value, domain) = domain_of("case", operand.clone(), plain(condition), false)?;
+                let (_, value, domain) =
+                    domain_among("case", operand.clone(), plain(condition), false, shared)?;
                 (value, Some(domain))
             }
         };

@@ -29,10 +29,11 @@ use crate::collation::Collation;
 use crate::value::{Coercibility, ExprType, SqlType, Value};
 
 pub(crate) use arithmetic::{SHOWN, quotient_digits};
-pub use arithmetic::{all_digits, arithmetic, negate, shown};
+pub use arithmetic::{all_digits, arithmetic, negate, of_shown, shown};
 pub use call::{
     TrimSide, assign_variable, bits, call, characters, condition_count, convert_using, date_add, extract,
-    get_format, interval_of, invert_bits, json_truth, member_of, read_variable, timestamp_diff, trim,
+    get_format, interval_of, invert_bits, is_own_text, json_truth, member_of, read_variable, timestamp_diff,
+    trim,
 };
 pub use cast::{CastTarget, cast, collate};
 pub use compare::{

@@ -13,6 +13,7 @@ use super::compare::adapted;
 use super::literal;
 use crate::error::MysqlError;
 use crate::expr::ir::{Expr, ExprKind};
+use crate::temporal::DateTime;
 use crate::value::{Coercibility, ExprType, SqlType, Value};
 
 /// The operand as what it means: text for an ENUM, a DATETIME for a TIMESTAMP.
@@ -105,6 +106,13 @@ fn kept(operand: &Expr, other: &Expr, equality: bool) -> Result<Option<Expr>, My
         {
             let datetime = SqlType::DateTime { fsp: 6 };
             let other = adapted(other, &datetime, true)?.unwrap_or_else(|| other.clone());
+            // What is no day has no place in UTC.
+            if let Some(Value::DateTime(time)) = other.as_literal()
+                && *time != DateTime::ZERO
+                && time.epoch_micros().is_none()
+            {
+                return Ok(None);
+            }
             let ty = ExprType::numeric(SqlType::Timestamp { fsp: 6 }, true);
             Some(Expr { kind: ExprKind::Cast { operand: Box::new(other) }, ty })
         }

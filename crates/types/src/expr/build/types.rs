@@ -108,14 +108,36 @@ pub(crate) fn merge_collations<'t>(
     operation: &str,
     types: impl IntoIterator<Item = &'t ExprType>,
 ) -> Result<(Collation, Coercibility), MysqlError> {
+    let types: Vec<&ExprType> = types.into_iter().collect();
     let mut merged = (Collation::Binary, Coercibility::Ignorable);
-    for ty in types {
-        let next = (ty.collation, ty.coercibility);
-        merged = merge(merged, next).ok_or_else(|| {
-            MysqlError::illegal_mix_of_collations(merged.0, merged.1.name(), next.0, next.1.name(), operation)
-        })?;
+    for ty in &types {
+        merged =
+            merge(merged, (ty.collation, ty.coercibility)).ok_or_else(|| illegal_mix(operation, &types))?;
     }
     Ok(merged)
+}
+
+/// The error that operands of these types have no collation in common, as MySQL tells it of two, three and more.
+fn illegal_mix(operation: &str, types: &[&ExprType]) -> MysqlError {
+    match types {
+        [a, b] => MysqlError::illegal_mix_of_collations(
+            a.collation,
+            a.coercibility.name(),
+            b.collation,
+            b.coercibility.name(),
+            operation,
+        ),
+        [a, b, c] => MysqlError::illegal_mix_of_three_collations(
+            a.collation,
+            a.coercibility.name(),
+            b.collation,
+            b.coercibility.name(),
+            c.collation,
+            c.coercibility.name(),
+            operation,
+        ),
+        _ => MysqlError::illegal_mix_of_many_collations(operation),
+    }
 }
 
 type Strength = (Collation, Coercibility);
@@ -167,15 +189,17 @@ fn merge(a: Strength, b: Strength) -> Option<Strength> {
 /// # Errors
 /// 1267 where they have none in common.
 pub(crate) fn compared_by(operation: &str, a: &ExprType, b: &ExprType) -> Result<Collation, MysqlError> {
-    let (collation, coercibility) = merge_collations(operation, [a, b])?;
+    all_compared_by(operation, &[a, b])
+}
+
+/// The collation by which all operands of BETWEEN, IN or CASE are compared.
+///
+/// # Errors
+/// 1267, 1270 or 1271 where they have none in common.
+pub(crate) fn all_compared_by(operation: &str, types: &[&ExprType]) -> Result<Collation, MysqlError> {
+    let (collation, coercibility) = merge_collations(operation, types.iter().copied())?;
     if coercibility == Coercibility::None {
-        return Err(MysqlError::illegal_mix_of_collations(
-            a.collation,
-            a.coercibility.name(),
-            b.collation,
-            b.coercibility.name(),
-            operation,
-        ));
+        return Err(illegal_mix(operation, types));
     }
     Ok(collation)
 }

@@ -76,11 +76,19 @@ fn call(
     let constant = data.iter().all(|d| matches!(d, Datum::Scalar(_)));
     if constant && definition.volatility != Volatility::Volatile {
         let values: Vec<Value> = data.iter().zip(args).map(|(d, a)| d.value(0, &a.ty.sql)).collect();
-        return (definition.scalar)(cx, call, &values).map(Datum::Scalar);
+        let value = (definition.scalar)(cx, call, &values)?;
+        return row::finite(value, e, cx).map(Datum::Scalar);
     }
     if let Some(vector) = definition.vector
         && let Some(datum) = vector(cx, call, &data, batch.rows)?
     {
+        if e.ty.sql.is_real()
+            && let Datum::Array(array) = &datum
+            && let Some(numbers) = array.as_primitive_opt::<Float64Type>()
+            && let Some(number) = numbers.iter().flatten().find(|number| !number.is_finite())
+        {
+            row::finite(Value::Double(number), e, cx)?;
+        }
         return Ok(datum);
     }
     let mut out = ColumnBuilder::with_capacity(&e.ty.sql, batch.rows);
@@ -90,7 +98,8 @@ fn call(
             *value = datum.value(row, &arg.ty.sql);
         }
         let call = Call { row: &BatchRow { batch, row }, ..call };
-        out.push_value(&(definition.scalar)(cx, call, &values)?)?;
+        let value = (definition.scalar)(cx, call, &values)?;
+        out.push_value(&row::finite(value, e, cx)?)?;
     }
     Ok(Datum::Array(out.finish()))
 }

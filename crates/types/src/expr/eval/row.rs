@@ -65,7 +65,7 @@ pub(crate) fn value_of(e: &Expr, row: &dyn Row, cx: &mut EvalContext<'_>) -> Res
         ExprKind::Call { function, args } => {
             let call = Call { function: *function, args, ty: &e.ty, row };
             let kernel = function.definition().scalar;
-            match args.as_slice() {
+            let value = match args.as_slice() {
                 [] => kernel(cx, call, &[]),
                 [a] => {
                     let values = [value_of(a, row, cx)?];
@@ -83,7 +83,8 @@ pub(crate) fn value_of(e: &Expr, row: &dyn Row, cx: &mut EvalContext<'_>) -> Res
                     let values = args.iter().map(|a| value_of(a, row, cx)).collect::<Result<Vec<_>, _>>()?;
                     kernel(cx, call, &values)
                 }
-            }
+            };
+            finite(value?, e, cx)
         }
         ExprKind::Arithmetic { op, left, right } => {
             let left = value_of(left, row, cx)?;
@@ -136,6 +137,20 @@ pub(crate) fn value_of(e: &Expr, row: &dyn Row, cx: &mut EvalContext<'_>) -> Res
         }
         _ => condition_of(e, row, cx).map(condition_value),
     }
+}
+
+/// The result of a call: what is no finite number is error 1690.
+#[inline]
+pub(super) fn finite(value: Value, e: &Expr, cx: &EvalContext<'_>) -> Result<Value, MysqlError> {
+    match value {
+        Value::Double(number) if !number.is_finite() => Err(infinite(e, cx)),
+        value => Ok(value),
+    }
+}
+
+#[cold]
+fn infinite(e: &Expr, cx: &EvalContext<'_>) -> MysqlError {
+    MysqlError::data_out_of_range("DOUBLE", e.with_parameters(cx.parameters))
 }
 
 /// The value of a parameter.
