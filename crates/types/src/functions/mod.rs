@@ -30,6 +30,8 @@ mod string_position;
 mod temporal;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod tests_of_length;
 mod user_lock;
 mod uuid;
 mod weight_string;

@@ -66,7 +66,8 @@ impl EvalContext<'_> {
     /// Gives back what was counted since the account stood so.
     #[inline]
     fn release_to(&mut self, before: Held) {
-        let now = std::mem::replace(&mut self.state.held, Held { overrun: self.state.held.overrun, ..before });
+        let now = self.state.held;
+        self.state.held = Held { overrun: now.overrun, ..before };
         if now.charged > before.charged {
             self.memory.give_back(now.charged - before.charged);
         }

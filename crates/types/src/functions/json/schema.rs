@@ -432,8 +432,13 @@ mod tests {
     fn check(schema: &str, document: &str) -> Option<(&'static str, String, String)> {
         let (schema, document) = (Json::parse(schema).unwrap(), Json::parse(document).unwrap());
         let never = CancelToken::new();
-        let mut validator =
-            Validator { root: schema.view(), schema: "#".into(), document: "#".into(), references: 0, steps: Steps::new(&never, 1 << 18) };
+        let mut validator = Validator {
+            root: schema.view(),
+            schema: "#".into(),
+            document: "#".into(),
+            references: 0,
+            steps: Steps::new(&never, 1 << 18),
+        };
         match validator.check(schema.view(), document.view()) {
             Ok(()) => None,
             Err(Stop::Failed(f)) => Some((f.keyword, f.schema_location, f.document_location)),
@@ -499,8 +504,13 @@ mod tests {
     fn references_in_a_circle_end() {
         let schema = Json::parse(r##"{"$ref": "#"}"##).unwrap();
         let never = CancelToken::new();
-        let mut validator =
-            Validator { root: schema.view(), schema: "#".into(), document: "#".into(), references: 0, steps: Steps::new(&never, 1 << 18) };
+        let mut validator = Validator {
+            root: schema.view(),
+            schema: "#".into(),
+            document: "#".into(),
+            references: 0,
+            steps: Steps::new(&never, 1 << 18),
+        };
         let ended = validator.check(schema.view(), schema.view());
         assert!(matches!(ended, Err(Stop::Error(error)) if error.code == 3157));
         let list = r##"{"properties": {"next": {"$ref": "#"}, "v": {"type": "integer"}}}"##;
