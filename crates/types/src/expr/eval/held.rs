@@ -64,21 +64,21 @@ impl EvalContext<'_> {
     }
 
     /// Gives back what was counted since the account stood so.
-    #[inline]
-    fn release_to(&mut self, before: Held) {
-        let now = self.state.held;
-        self.state.held = Held { overrun: now.overrun, ..before };
-        if now.charged > before.charged {
-            self.memory.give_back(now.charged - before.charged);
-        }
+    #[cold]
+    fn release_to(&mut self, bytes: usize, charged: usize) {
+        let held = &mut self.state.held;
+        self.memory.give_back(held.charged.saturating_sub(charged));
+        (held.bytes, held.charged) = (bytes, charged);
     }
 
     /// Runs a part of an evaluation; what it counted is not held afterwards.
     #[inline]
     pub(super) fn releasing<R>(&mut self, work: impl FnOnce(&mut Self) -> R) -> R {
-        let before = self.state.held;
+        let Held { bytes, charged, .. } = self.state.held;
         let result = work(self);
-        self.release_to(before);
+        if self.state.held.bytes != bytes {
+            self.release_to(bytes, charged);
+        }
         result
     }
 }
@@ -94,8 +94,10 @@ pub(super) fn in_batch<T>(
     cx.state.held = Held { batch_limit: Some(outer.bytes + BATCH_BYTES), overrun: false, ..outer };
     let result = work(cx);
     let overrun = cx.state.held.overrun;
-    cx.release_to(outer);
-    cx.state.held.overrun = outer.overrun;
+    if cx.state.held.bytes != outer.bytes {
+        cx.release_to(outer.bytes, outer.charged);
+    }
+    cx.state.held = outer;
     match result {
         Err(_) if overrun => {
             cx.warnings.back_to(mark);
