@@ -19,6 +19,7 @@ pub mod functions;
 pub mod json;
 pub mod key;
 pub mod memory;
+mod output;
 pub mod progress;
 pub mod row;
 pub mod statement;

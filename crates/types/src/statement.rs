@@ -112,6 +112,17 @@ impl Warnings {
         (self.count, self.errors) = (earlier.count, earlier.errors);
     }
 
+    /// Where the list is now, to go [back](Self::back_to) to.
+    pub(crate) fn mark(&self) -> WarningsMark {
+        WarningsMark { kept: self.kept.len(), count: self.count, errors: self.errors }
+    }
+
+    /// Takes back what came after a mark.
+    pub(crate) fn back_to(&mut self, mark: WarningsMark) {
+        self.kept.truncate(mark.kept);
+        (self.count, self.errors) = (mark.count, mark.errors);
+    }
+
     /// An empty list that keeps what this one does.
     pub fn another(&self) -> Warnings {
         Warnings { without_notes: self.without_notes, ..Warnings::default() }
@@ -131,6 +142,14 @@ impl Warnings {
         self.count = 0;
         self.errors = 0;
     }
+}
+
+/// A place in a list of warnings.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct WarningsMark {
+    kept: usize,
+    count: u64,
+    errors: u64,
 }
 
 const RUNNING: u32 = 0;

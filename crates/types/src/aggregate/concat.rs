@@ -131,11 +131,13 @@ impl Concat {
             None => Box::new(all),
         };
         let mut text = Vec::new();
+        let mut steps = cx.steps();
         for row in chosen {
             let row = row as usize;
-            if !put_values(values, &self.types, row, &mut text) {
+            if !put_values(values, &self.types, row, self.cut.max_length, &mut text) {
                 continue;
             }
+            steps.take(1 + text.len())?;
             let group = &mut self.groups[groups.of(row)];
             let before = group.text.len();
             if self.order.is_some() {
@@ -157,7 +159,7 @@ impl Concat {
         let mut give = |row: usize, value: &[u8]| {
             let group = groups.of(row);
             let is_cut = self.order.is_none() && self.groups.get(group).is_some_and(|group| group.cut);
-            if is_cut || !put_values(values, &self.types, row, &mut text) {
+            if is_cut || !put_values(values, &self.types, row, self.cut.max_length, &mut text) {
                 return;
             }
             let key = if self.order.is_some() { self.keys.get(row) } else { &[] };
@@ -235,14 +237,16 @@ impl Concat {
     }
 }
 
-/// Puts the texts of a row's values together; false if one is NULL.
-fn put_values(values: &[Datum], types: &[SqlType], row: usize, out: &mut Vec<u8>) -> bool {
+/// Puts the texts of a row's values together, as far as a result that may have so many bytes shows them, and one byte more that tells
+/// where it is cut; false if one is NULL.
+fn put_values(values: &[Datum], types: &[SqlType], row: usize, most: usize, out: &mut Vec<u8>) -> bool {
     out.clear();
     values.iter().zip(types).all(|(datum, ty)| {
         let v = datum.value(row, ty);
         match operand::text(&v, ty) {
             Some(text) => {
-                out.extend_from_slice(&text);
+                let left = most.saturating_add(1).saturating_sub(out.len());
+                out.extend_from_slice(&text[..text.len().min(left)]);
                 true
             }
             None => false,

@@ -21,11 +21,13 @@
 //! | `weights`   | from strings to weights; comparison                           |
 //! | `packing`   | weights as bytes of keys                                      |
 //! | `unpacking` | and back                                                      |
+//! | `search`    | where a string is in another                                  |
 //! | `canonical` | from weights back to the plainest characters that have them   |
 
 mod canonical;
 pub mod charset;
 mod packing;
+mod search;
 mod table;
 mod unpacking;
 mod weights;
@@ -37,6 +39,7 @@ pub(crate) use self::canonical::{KeyUnits, StringUnits};
 pub use self::charset::Charset;
 pub(crate) use self::weights::Weights;
 use crate::error::MysqlError;
+use crate::output::{Output, Stop};
 
 /// A collation that works.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -351,31 +354,26 @@ impl Collation {
         }
     }
 
-    /// Where `part` first is in `text`, in bytes. As in MySQL, what is found has as many bytes as what was looked for: `é` is not
-    /// found as `e`.
-    pub fn find(self, text: &[u8], part: &[u8]) -> Option<usize> {
-        let Some(weights) = self.weights() else { return crate::expr::find_bytes(text, part) };
-        // Where a character begins, or the text ends.
-        let boundary = |at: usize| text.get(at).is_none_or(|byte| byte & 0xc0 != 0x80);
-        let mut places = 0..=text.len().checked_sub(part.len())?;
-        places.find(|&at| {
-            let end = at + part.len();
-            boundary(at) && boundary(end) && weights.same(&text[at..end], part)
-        })
-    }
-
-    /// What WEIGHT_STRING gives: two bytes per weight, levels apart by a zero; the bytes themselves of a collation that has
+    /// Writes what WEIGHT_STRING gives: two bytes per weight, levels apart by a zero; the bytes themselves of a collation that has
     /// no weights.
-    pub fn weight_string(self, s: &[u8]) -> Vec<u8> {
-        let Some(weights) = self.weights() else { return s.to_vec() };
-        let mut out = Vec::new();
+    pub(crate) fn put_weight_string(self, s: &[u8], out: &mut Output<'_>) -> Result<(), Stop> {
+        let Some(weights) = self.weights() else { return out.push(s) };
         for (number, level) in weights.levels.iter().enumerate() {
             if number > 0 {
-                out.extend_from_slice(&[0, 0]);
+                out.push(&[0, 0])?;
             }
-            level.weights(s).for_each(|w| out.extend_from_slice(&w.to_be_bytes()));
+            level.weights(s).try_for_each(|w| out.push(&w.to_be_bytes()))?;
         }
-        out
+        Ok(())
+    }
+
+    /// Writes the low byte of each weight: all there is of those of a character set of single bytes, which have one level.
+    pub(crate) fn put_low_weights(self, s: &[u8], out: &mut Output<'_>) -> Result<(), Stop> {
+        let Some(weights) = self.weights() else { return out.push(s) };
+        weights
+            .levels
+            .iter()
+            .try_for_each(|level| level.weights(s).try_for_each(|w| out.push(&w.to_be_bytes()[1..])))
     }
 }
 

@@ -143,6 +143,15 @@ pub fn text_at(array: &ArrayRef, row: usize) -> Option<Option<&str>> {
     Some(texts.is_valid(row).then(|| texts.value(row)))
 }
 
+/// How many bytes the string in `row` has; 0 in a column of anything else.
+pub(crate) fn byte_len_at(array: &dyn Array, row: usize) -> usize {
+    match array.data_type() {
+        DataType::Utf8 => array.as_string::<i32>().value_length(row) as usize,
+        DataType::Binary => array.as_binary::<i32>().value_length(row) as usize,
+        _ => 0,
+    }
+}
+
 /// The value in `row`. Panics if `array` is not of `arrow_type(ty)` or has no such row. A day, time or number
 /// that `ty` cannot hold, which no builder lets in, is NULL.
 pub fn value_at(array: &dyn Array, row: usize, ty: &SqlType) -> Value {

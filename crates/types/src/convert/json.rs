@@ -3,6 +3,7 @@
 use super::number::{decimal_prefix, f64_prefix, whole_prefix};
 use super::store::{StoreContext, store_cast};
 use crate::error::MysqlError;
+use crate::expr::EvalContext;
 use crate::json::{Item, Json, Node, View, parse::Failure, scalar, text};
 use crate::statement::Warnings;
 use crate::temporal::DateRules;
@@ -16,13 +17,32 @@ const NO_COLUMN: &str = "json";
 /// # Errors
 /// 3141, 3151, 3157.
 pub fn parse_json(text: &str, function: &str, argument: usize) -> Result<Json, MysqlError> {
-    Json::parse(text).map_err(|failure| match failure {
+    Json::parse(text).map_err(|failure| argument_error(failure, function, argument))
+}
+
+/// The same within the bounds of a statement.
+///
+/// # Errors
+/// Besides, 1038 where its tree is too large, and that of a statement that has to end.
+pub(crate) fn parse_json_within(
+    text: &str,
+    function: &str,
+    argument: usize,
+    cx: &EvalContext<'_>,
+) -> Result<Json, MysqlError> {
+    Json::parse_within(text, cx.memory.limit(), cx.cancel)
+        .map_err(|failure| argument_error(failure, function, argument))
+}
+
+fn argument_error(failure: Failure, function: &str, argument: usize) -> MysqlError {
+    match failure {
         Failure::Syntax { message, position } => {
             MysqlError::invalid_json_argument(argument, function, message, position)
         }
         Failure::TooDeep => MysqlError::json_document_too_deep(),
         Failure::KeyTooLong => MysqlError::json_key_too_big(),
-    })
+        Failure::Stopped(error) => error,
+    }
 }
 
 /// A value as a document: a string as a string of JSON.
@@ -82,6 +102,7 @@ pub(super) fn store_json(v: &Value, cx: &StoreContext<'_>) -> Result<Value, Mysq
             }
             Failure::TooDeep => MysqlError::json_document_too_deep(),
             Failure::KeyTooLong => MysqlError::json_key_too_big(),
+            Failure::Stopped(error) => error,
         })?,
         Value::Bytes(_) => return Err(MysqlError::invalid_json_charset("binary")),
         _ => return Err(MysqlError::invalid_json_text("not a JSON text, may need CAST", 0, cx.column)),

@@ -433,9 +433,12 @@ catalogue! {
     3692 "HY000" ER_REGEXP_BAD_INTERVAL regexp_bad_interval() "Incorrect description of a {{min,max}} interval.";
     3693 "HY000" ER_REGEXP_MAX_LT_MIN regexp_max_below_min() "The maximum is less than the minimum in a {{min,max}} interval.";
     3694 "HY000" ER_REGEXP_INVALID_BACK_REF regexp_invalid_back_reference() "Invalid back-reference in regular expression.";
+    3695 "HY000" ER_REGEXP_LOOK_BEHIND_LIMIT regexp_look_behind_limit() "The look-behind assertion exceeds its limit in regular expression.";
     3696 "HY000" ER_REGEXP_MISSING_CLOSE_BRACKET regexp_unclosed_bracket() "The regular expression contains an unclosed bracket expression.";
     3697 "HY000" ER_REGEXP_INVALID_RANGE regexp_invalid_range() "The regular expression contains an [x-y] character range where x comes after y.";
     3698 "HY000" ER_REGEXP_STACK_OVERFLOW regexp_too_large() "Overflow in the regular expression backtrack stack.";
+    3699 "HY000" ER_REGEXP_TIME_OUT regexp_time_out() "Timeout exceeded in regular expression match.";
+    3700 "HY000" ER_REGEXP_PATTERN_TOO_BIG regexp_pattern_too_big() "Regular expression pattern exceeds limits on size or complexity.";
     3730 "HY000" ER_FK_CANNOT_DROP_PARENT fk_cannot_drop_parent(table, name, child) "Cannot drop table '{table}' referenced by a foreign key constraint '{name}' on table '{child}'.";
     3733 "HY000" ER_FK_CANNOT_USE_VIRTUAL_COLUMN fk_virtual_column(name, column) "Foreign key '{name}' uses virtual column '{column}' which is not supported.";
     3734 "HY000" ER_FK_NO_COLUMN_PARENT fk_no_parent_column(column, name, table) "Failed to add the foreign key constraint. Missing column '{column}' for constraint '{name}' in the referenced table '{table}'";

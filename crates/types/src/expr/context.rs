@@ -7,7 +7,8 @@ use super::subquery::SubqueryRunner;
 use crate::error::MysqlError;
 use crate::functions::{BlockEncryption, UserLocks};
 use crate::memory::MemoryBudget;
-use crate::statement::{CancelToken, Warnings};
+use crate::output::BYTES_BETWEEN_CHECKS;
+use crate::statement::{CancelToken, Steps, Warnings};
 use crate::temporal::{DateRules, DateTime, Zone};
 use crate::user_variables::UserVariables;
 use crate::value::Value;
@@ -106,6 +107,7 @@ pub struct CallState {
     pub(crate) random: RandomState,
     pub(crate) patterns: crate::functions::PatternCache,
     pub(crate) paths: crate::functions::PathCache,
+    pub(crate) held: super::eval::Held,
     /// The session's user variables, lent for as long as something is evaluated.
     pub variables: UserVariables,
     /// What `LAST_INSERT_ID(value)` was told.
@@ -135,6 +137,11 @@ impl<'a> EvalContext<'a> {
             memory: MemoryBudget::unlimited(),
             state: CallState::default(),
         }
+    }
+
+    /// Counts bytes that are looked at in long values, and asks once in some whether the statement has to end.
+    pub(crate) fn steps(&self) -> Steps<'a> {
+        Steps::new(self.cancel, BYTES_BETWEEN_CHECKS)
     }
 
     /// A warning, or the error that it is when a statement stores values in strict mode.

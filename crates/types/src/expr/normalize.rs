@@ -51,7 +51,10 @@ fn has_time_operand(e: &Expr) -> bool {
     found
 }
 
-/// The literal that a node with literal operands is, unless computing it raises something.
+/// Bytes of the longest value that a plan holds instead of what makes it.
+const LONGEST_LITERAL: usize = 64 << 10;
+
+/// The literal that a node with literal operands is, unless computing it raises something, or it is long.
 fn folded(e: Expr, cx: &mut EvalContext<'_>) -> Expr {
     let mut constant = !matches!(
         e.kind,
@@ -78,7 +81,7 @@ fn folded(e: Expr, cx: &mut EvalContext<'_>) -> Expr {
         state: Default::default(),
     };
     match evaluate_scalar(&e, &mut quiet) {
-        Ok(v) if warnings.is_empty() => {
+        Ok(v) if warnings.is_empty() && v.byte_len() <= LONGEST_LITERAL => {
             let mut ty = e.ty;
             ty.nullable = v.is_null();
             Expr { kind: ExprKind::Literal(v), ty }

@@ -7,6 +7,7 @@ use crate::collation::Collation;
 use crate::error::MysqlError;
 use crate::expr::eval_operand as operand;
 use crate::expr::{EvalContext, Expr, build};
+use crate::output::{Output, Stop, room_for};
 use crate::value::{Coercibility, ExprType, SqlType, Value};
 
 /// Whether any argument can be NULL.
@@ -81,6 +82,19 @@ pub(super) fn literal_integer(arg: &Expr) -> Option<i64> {
     }
 }
 
+/// What a call is whose result is written.
+pub(super) enum Made {
+    /// The string that was written.
+    String,
+    /// NULL.
+    Null,
+}
+
+/// Bytes of the longest of some values.
+pub(super) fn longest(values: &[Value]) -> usize {
+    values.iter().map(Value::byte_len).max().unwrap_or(0)
+}
+
 impl<'a> Call<'a> {
     /// The bytes of argument `n`; None for NULL.
     pub(super) fn text<'v>(&self, values: &'v [Value], n: usize) -> Option<Cow<'v, [u8]>> {
@@ -93,16 +107,56 @@ impl<'a> Call<'a> {
     }
 
     /// A string of the type of the result.
-    pub(super) fn string(&self, bytes: impl Into<Vec<u8>>) -> Result<Value, MysqlError> {
-        let bytes = bytes.into();
+    pub(super) fn string(&self, bytes: impl AsRef<[u8]>) -> Result<Value, MysqlError> {
+        let bytes = bytes.as_ref();
+        room_for(bytes.len())?;
         if self.bytewise() {
             return Ok(Value::bytes(bytes));
         }
-        String::from_utf8(bytes).map(Value::string).map_err(|e| {
-            let start = e.utf8_error().valid_up_to();
-            let shown = e.as_bytes()[start..].iter().take(6).map(|b| format!("\\x{b:02X}"));
+        str::from_utf8(bytes).map(Value::string).map_err(|e| {
+            let shown = bytes[e.valid_up_to()..].iter().take(6).map(|b| format!("\\x{b:02X}"));
             MysqlError::invalid_character_string("utf8mb4", shown.collect::<String>())
         })
+    }
+
+    /// The string of the type of the result that `write` makes; NULL where it says so, and, with a warning, where it would be too
+    /// long.
+    pub(super) fn made<'c>(
+        &self,
+        cx: &mut EvalContext<'c>,
+        values: &[Value],
+        write: impl FnOnce(&mut Output<'c>) -> Result<Made, Stop>,
+    ) -> Result<Value, MysqlError> {
+        self.made_as(cx, values, write, |bytes| self.string(bytes))
+    }
+
+    /// The same of a string of bytes, whatever the type of the result.
+    pub(super) fn made_bytes<'c>(
+        &self,
+        cx: &mut EvalContext<'c>,
+        values: &[Value],
+        write: impl FnOnce(&mut Output<'c>) -> Result<Made, Stop>,
+    ) -> Result<Value, MysqlError> {
+        self.made_as(cx, values, write, |bytes| Ok(Value::bytes(bytes)))
+    }
+
+    fn made_as<'c>(
+        &self,
+        cx: &mut EvalContext<'c>,
+        values: &[Value],
+        write: impl FnOnce(&mut Output<'c>) -> Result<Made, Stop>,
+        value: impl FnOnce(&[u8]) -> Result<Value, MysqlError>,
+    ) -> Result<Value, MysqlError> {
+        let mut out = Output::new(cx.sql_mode.max_result.max(longest(values)), cx.cancel);
+        match write(&mut out) {
+            Ok(Made::String) => {
+                room_for(out.len())?;
+                value(out.as_bytes())
+            }
+            Ok(Made::Null) => Ok(Value::Null),
+            Err(Stop::TooLong) => self.too_long(cx),
+            Err(Stop::Error(error)) => Err(error),
+        }
     }
 
     /// NULL, with a warning that the result would be too long.

@@ -11,11 +11,13 @@ use super::args::{binary_string, nullable};
 use super::{Call, Function};
 use crate::error::MysqlError;
 use crate::expr::{EvalContext, Expr, build};
+use crate::output::room_for;
+use crate::statement::Steps;
 use crate::value::{ExprType, Value};
 
 pub(super) static FUNCTIONS: &[Function] = &[
     Function::new("AES_ENCRYPT", (2, 3), encrypted_type, |cx, call, values| {
-        aes(cx, call, values, |cipher, mode, iv, text| Some(cipher.encrypt(mode, iv, text)))
+        aes(cx, call, values, |cipher, mode, iv, text, steps| cipher.encrypt(mode, iv, text, steps).map(Some))
     })
     .bytes(),
     Function::new("AES_DECRYPT", (2, 3), decrypted_type, |cx, call, values| {
@@ -96,7 +98,7 @@ fn decrypted_type(args: &[Expr]) -> Result<ExprType, MysqlError> {
 }
 
 /// Encrypts or decrypts, from an initialization vector on.
-type Application = fn(&Cipher, Mode, Block, &[u8]) -> Option<Vec<u8>>;
+type Application = fn(&Cipher, Mode, Block, &[u8], &mut Steps<'_>) -> Result<Option<Vec<u8>>, MysqlError>;
 
 fn aes(
     cx: &mut EvalContext<'_>,
@@ -121,7 +123,8 @@ fn aes(
         return Ok(Value::Null);
     };
     let cipher = Cipher::new(&key, key_bytes);
-    Ok(apply(&cipher, mode, iv, &text).map_or(Value::Null, Value::bytes))
+    room_for(text.len() * 2)?;
+    Ok(apply(&cipher, mode, iv, &text, &mut cx.steps())?.map_or(Value::Null, Value::bytes))
 }
 
 enum Cipher {
@@ -163,9 +166,15 @@ impl Cipher {
         block
     }
 
-    fn encrypt(&self, mode: Mode, mut last: Block, text: &[u8]) -> Vec<u8> {
+    fn encrypt(
+        &self,
+        mode: Mode,
+        mut last: Block,
+        text: &[u8],
+        steps: &mut Steps<'_>,
+    ) -> Result<Vec<u8>, MysqlError> {
         if !matches!(mode, Mode::Ecb | Mode::Cbc) {
-            return self.stream(mode, last, text, true);
+            return self.stream(mode, last, text, true, steps);
         }
         let fill = BLOCK - text.len() % BLOCK;
         let mut padded = text.to_vec();
@@ -178,17 +187,24 @@ impl Cipher {
             }
             last = self.encrypt_block(block);
             chunk.copy_from_slice(&last);
+            steps.take(BLOCK)?;
         }
-        padded
+        Ok(padded)
     }
 
     /// None of what no such key has encrypted: its length or its end shows that.
-    fn decrypt(&self, mode: Mode, mut last: Block, text: &[u8]) -> Option<Vec<u8>> {
+    fn decrypt(
+        &self,
+        mode: Mode,
+        mut last: Block,
+        text: &[u8],
+        steps: &mut Steps<'_>,
+    ) -> Result<Option<Vec<u8>>, MysqlError> {
         if !matches!(mode, Mode::Ecb | Mode::Cbc) {
-            return Some(self.stream(mode, last, text, false));
+            return self.stream(mode, last, text, false, steps).map(Some);
         }
         if !text.len().is_multiple_of(BLOCK) {
-            return None;
+            return Ok(None);
         }
         let mut plain = text.to_vec();
         for chunk in plain.chunks_exact_mut(BLOCK) {
@@ -200,20 +216,36 @@ impl Cipher {
                 last = block;
             }
             chunk.copy_from_slice(&opened);
+            steps.take(BLOCK)?;
         }
-        let fill = usize::from(*plain.last()?);
-        let end = plain.len().checked_sub(fill).filter(|_| (1..=BLOCK).contains(&fill))?;
+        let Some(fill) = plain.last().map(|fill| usize::from(*fill)) else { return Ok(None) };
+        let end = plain.len().checked_sub(fill).filter(|_| (1..=BLOCK).contains(&fill));
+        let Some(end) = end else { return Ok(None) };
         let is_filled = plain[end..].iter().all(|&byte| usize::from(byte) == fill);
         plain.truncate(end);
-        is_filled.then_some(plain)
+        Ok(is_filled.then_some(plain))
     }
 
     /// The modes that make a stream. The register is what is encrypted next: of CFB the bytes before, encrypted; of OFB the stream.
-    fn stream(&self, mode: Mode, mut register: Block, text: &[u8], encrypts: bool) -> Vec<u8> {
+    fn stream(
+        &self,
+        mode: Mode,
+        mut register: Block,
+        text: &[u8],
+        encrypts: bool,
+        steps: &mut Steps<'_>,
+    ) -> Result<Vec<u8>, MysqlError> {
         let mut out = Vec::with_capacity(text.len());
         let mut key = Block::default();
+        // One bit or byte takes as long as a block.
+        let work = match mode {
+            Mode::Cfb1 => BLOCK * 8,
+            Mode::Cfb8 => BLOCK,
+            _ => 1,
+        };
         for (n, &byte) in text.iter().enumerate() {
             let at = n % BLOCK;
+            steps.take(work)?;
             match mode {
                 Mode::Ofb | Mode::Cfb128 => {
                     if at == 0 {
@@ -235,7 +267,7 @@ impl Cipher {
                 _ => out.push(self.stream_bits(&mut register, byte, encrypts)),
             }
         }
-        out
+        Ok(out)
     }
 
     /// CFB1: bit after bit, the highest first.
@@ -258,6 +290,7 @@ fn xor(block: &mut Block, other: &Block) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::statement::CancelToken;
 
     fn hex(text: &str) -> Vec<u8> {
         let text: String = text.split_whitespace().collect();
@@ -280,15 +313,30 @@ mod tests {
             // F.3.1 gives 16 bits.
             (Mode::Cfb1, "68b3"),
         ] {
-            let made = cipher.encrypt(mode, iv, &text);
+            let made =
+                cipher.encrypt(mode, iv, &text, &mut Steps::new(&CancelToken::new(), 1 << 18)).unwrap();
             let expected = hex(expected);
             assert_eq!(made[..expected.len()], expected, "{mode:?}");
-            assert_eq!(cipher.decrypt(mode, iv, &made).as_ref(), Some(&text), "{mode:?}");
+            assert_eq!(
+                cipher
+                    .decrypt(mode, iv, &made, &mut Steps::new(&CancelToken::new(), 1 << 18))
+                    .unwrap()
+                    .as_ref(),
+                Some(&text),
+                "{mode:?}"
+            );
         }
         let long = Cipher::new(&hex("603deb1015ca71be2b73aef0857d77811f352c073b6108d72d9810a30914dff4"), 32);
-        assert_eq!(long.encrypt(Mode::Ecb, iv, &text)[..16], hex("f3eed1bdb5d2a03c064b5a7e3db181f8"));
+        assert_eq!(
+            long.encrypt(Mode::Ecb, iv, &text, &mut Steps::new(&CancelToken::new(), 1 << 18)).unwrap()[..16],
+            hex("f3eed1bdb5d2a03c064b5a7e3db181f8")
+        );
         let middle = Cipher::new(&hex("8e73b0f7da0e6452c810f32b809079e562f8ead2522c6b7b"), 24);
-        assert_eq!(middle.encrypt(Mode::Ecb, iv, &text)[..16], hex("bd334f1d6e45f25ff712a214571fa5cc"));
+        assert_eq!(
+            middle.encrypt(Mode::Ecb, iv, &text, &mut Steps::new(&CancelToken::new(), 1 << 18)).unwrap()
+                [..16],
+            hex("bd334f1d6e45f25ff712a214571fa5cc")
+        );
     }
 
     #[test]
@@ -299,14 +347,37 @@ mod tests {
             let cipher = Cipher::new(b"a key that is longer than the cipher takes", key_bytes);
             for length in 0..40usize {
                 let text: Vec<u8> = (0..length as u8).collect();
-                let made = cipher.encrypt(mode, [7; BLOCK], &text);
-                assert_eq!(cipher.decrypt(mode, [7; BLOCK], &made), Some(text), "{name} {length}");
+                let made = cipher
+                    .encrypt(mode, [7; BLOCK], &text, &mut Steps::new(&CancelToken::new(), 1 << 18))
+                    .unwrap();
+                assert_eq!(
+                    cipher
+                        .decrypt(mode, [7; BLOCK], &made, &mut Steps::new(&CancelToken::new(), 1 << 18))
+                        .unwrap(),
+                    Some(text),
+                    "{name} {length}"
+                );
             }
         }
         let cipher = Cipher::new(b"key", 16);
-        assert_eq!(cipher.decrypt(Mode::Ecb, Block::default(), b""), None);
-        assert_eq!(cipher.decrypt(Mode::Ecb, Block::default(), b"short"), None);
-        assert_eq!(cipher.decrypt(Mode::Cbc, Block::default(), &[1; 16]), None);
+        assert_eq!(
+            cipher
+                .decrypt(Mode::Ecb, Block::default(), b"", &mut Steps::new(&CancelToken::new(), 1 << 18))
+                .unwrap(),
+            None
+        );
+        assert_eq!(
+            cipher
+                .decrypt(Mode::Ecb, Block::default(), b"short", &mut Steps::new(&CancelToken::new(), 1 << 18))
+                .unwrap(),
+            None
+        );
+        assert_eq!(
+            cipher
+                .decrypt(Mode::Cbc, Block::default(), &[1; 16], &mut Steps::new(&CancelToken::new(), 1 << 18))
+                .unwrap(),
+            None
+        );
         for wrong in ["aes-128", "aes-64-ecb", "des-128-ecb", "aes-128-ctr", ""] {
             assert_eq!(BlockEncryption::from_name(wrong), None, "{wrong}");
         }

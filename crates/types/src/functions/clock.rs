@@ -1,8 +1,8 @@
 //! Functions of times of day and of spans of time.
 
-use super::args::{bigint_or_null, bounded_text, integer};
+use super::args::{Made, bigint_or_null, bounded_text, integer};
 use super::calendar::{clock_digits, fraction_digits};
-use super::date_format::time_format;
+use super::date_format::put_time;
 use super::{Call, Function, Volatility};
 use crate::decimal::Decimal;
 use crate::error::MysqlError;
@@ -241,5 +241,6 @@ fn time_format_function(
 ) -> Result<Value, MysqlError> {
     let Some(time) = operand::time(&args[0], cx)? else { return Ok(Value::Null) };
     let Some(format) = call.text(args, 1).filter(|format| !format.is_empty()) else { return Ok(Value::Null) };
-    Ok(time_format(time, &String::from_utf8_lossy(&format)).map_or(Value::Null, Value::string))
+    let format = String::from_utf8_lossy(&format);
+    call.made(cx, args, |out| Ok(if put_time(time, &format, out)? { Made::String } else { Made::Null }))
 }

@@ -4,21 +4,22 @@ use md5::{Digest, Md5};
 use sha1::Sha1;
 use sha2::{Sha224, Sha256, Sha384, Sha512};
 
-use super::args::{binary_string, bounded_text, integer, nullable};
+use super::args::{Made, binary_string, bounded_text, integer, nullable};
 use super::math::out_of_range_argument;
 use super::radix::hexadecimal;
 use super::{Call, Function, Volatility};
 use crate::error::MysqlError;
 use crate::expr::{EvalContext, Expr, build};
+use crate::output::{BYTES_BETWEEN_CHECKS, Output, Stop, room_for};
 use crate::value::{ExprType, Value};
 
 pub(super) static FUNCTIONS: &[Function] = &[
-    Function::new("MD5", (1, 1), hash_type::<32>, |_, call, values| {
-        Ok(call.text(values, 0).map_or(Value::Null, |s| Value::string(hexadecimal(&Md5::digest(&*s)))))
+    Function::new("MD5", (1, 1), hash_type::<32>, |cx, call, values| {
+        digest::<Md5>(cx, call.text(values, 0).as_deref())
     })
     .bytes(),
-    Function::new("SHA1", (1, 1), hash_type::<40>, |_, call, values| {
-        Ok(call.text(values, 0).map_or(Value::Null, |s| Value::string(hexadecimal(&Sha1::digest(&*s)))))
+    Function::new("SHA1", (1, 1), hash_type::<40>, |cx, call, values| {
+        digest::<Sha1>(cx, call.text(values, 0).as_deref())
     })
     .bytes()
     .aliases(&["SHA"]),
@@ -42,16 +43,27 @@ fn hash_type<const LENGTH: u64>(args: &[Expr]) -> Result<ExprType, MysqlError> {
 fn sha2(cx: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Result<Value, MysqlError> {
     let bits = integer(&values[1], cx)?;
     let (Some(s), Some(bits)) = (call.text(values, 0), bits) else { return Ok(Value::Null) };
-    Ok(Value::string(match bits {
-        0 | 256 => hexadecimal(&Sha256::digest(&*s)),
-        224 => hexadecimal(&Sha224::digest(&*s)),
-        384 => hexadecimal(&Sha384::digest(&*s)),
-        512 => hexadecimal(&Sha512::digest(&*s)),
+    match bits {
+        0 | 256 => digest::<Sha256>(cx, Some(&s)),
+        224 => digest::<Sha224>(cx, Some(&s)),
+        384 => digest::<Sha384>(cx, Some(&s)),
+        512 => digest::<Sha512>(cx, Some(&s)),
         _ => {
             cx.warn(MysqlError::wrong_parameters("sha2"))?;
-            return Ok(Value::Null);
+            Ok(Value::Null)
         }
-    }))
+    }
+}
+
+/// The digits of a hash; NULL of NULL.
+fn digest<D: Digest>(cx: &EvalContext<'_>, s: Option<&[u8]>) -> Result<Value, MysqlError> {
+    let Some(s) = s else { return Ok(Value::Null) };
+    let (mut digest, mut steps) = (D::new(), cx.steps());
+    for piece in s.chunks(BYTES_BETWEEN_CHECKS) {
+        digest.update(piece);
+        steps.take(piece.len())?;
+    }
+    Ok(Value::string(hexadecimal(&digest.finalize())))
 }
 
 /// The checksum of Ethernet, zlib and PNG.
@@ -107,12 +119,50 @@ fn compress(cx: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Resul
     if s.len() > cx.sql_mode.max_result {
         return call.too_long(cx);
     }
-    let mut out = (s.len() as u32 & 0x3FFF_FFFF).to_le_bytes().to_vec();
-    out.extend(miniz_oxide::deflate::compress_to_vec_zlib(&s, 6));
-    if out.ends_with(b" ") {
-        out.push(b'.');
+    call.made_bytes(cx, values, |out| {
+        out.push(&(s.len() as u32 & 0x3FFF_FFFF).to_le_bytes())?;
+        put_compressed(&s, out)?;
+        if out.as_bytes().ends_with(b" ") {
+            out.push_byte(b'.')?;
+        }
+        Ok(Made::String)
+    })
+}
+
+/// Writes a zlib stream.
+fn put_compressed(s: &[u8], out: &mut Output<'_>) -> Result<(), Stop> {
+    use miniz_oxide::deflate::core::{
+        CompressorOxide, TDEFLFlush, TDEFLStatus, compress_to_output, create_comp_flags_from_zip_params,
+    };
+    const LEVEL: i32 = 6;
+    const ZLIB_WINDOW: i32 = 1;
+    const DEFAULT_STRATEGY: i32 = 0;
+    let mut compressor =
+        CompressorOxide::new(create_comp_flags_from_zip_params(LEVEL, ZLIB_WINDOW, DEFAULT_STRATEGY));
+    let mut pieces = s.chunks(BYTES_BETWEEN_CHECKS).peekable();
+    while let Some(piece) = pieces.next() {
+        out.read(piece.len())?;
+        let flush = if pieces.peek().is_some() { TDEFLFlush::None } else { TDEFLFlush::Finish };
+        let mut left = piece;
+        loop {
+            let mut stopped = None;
+            let (status, used) = compress_to_output(&mut compressor, left, flush, |made| {
+                stopped = out.push(made).err();
+                stopped.is_none()
+            });
+            if let Some(stop) = stopped {
+                return Err(stop);
+            }
+            left = &left[used..];
+            match status {
+                TDEFLStatus::Done => return Ok(()),
+                TDEFLStatus::Okay if left.is_empty() && pieces.peek().is_some() => break,
+                TDEFLStatus::Okay => {}
+                _ => return Err(MysqlError::internal("a string that cannot be compressed").into()),
+            }
+        }
     }
-    Ok(Value::bytes(out))
+    Ok(())
 }
 
 /// The length that the header tells; None if there is none.
@@ -135,6 +185,7 @@ fn uncompress(cx: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Res
         cx.warn(MysqlError::uncompressed_data_too_large(cx.sql_mode.max_result))?;
         return Ok(Value::Null);
     }
+    room_for(length)?;
     match miniz_oxide::inflate::decompress_to_vec_zlib_with_limit(&s[HEADER..], length) {
         Ok(bytes) => Ok(Value::bytes(bytes)),
         Err(_) => {

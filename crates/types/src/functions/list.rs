@@ -1,6 +1,6 @@
 //! Functions of lists: FIELD, ELT, FIND_IN_SET, MAKE_SET, EXPORT_SET, INTERVAL.
 
-use super::args::{integer, nullable, string};
+use super::args::{Made, integer, nullable, string};
 use super::{Call, Function};
 use crate::error::MysqlError;
 use crate::expr::eval_operand as operand;
@@ -92,7 +92,7 @@ fn find_in_set_type(args: &[Expr]) -> Result<ExprType, MysqlError> {
     super::args::bigint(args)
 }
 
-fn find_in_set(_: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Result<Value, MysqlError> {
+fn find_in_set(cx: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Result<Value, MysqlError> {
     let (Some(wanted), Some(list)) = (call.text(values, 0), call.text(values, 1)) else {
         return Ok(Value::Null);
     };
@@ -104,8 +104,14 @@ fn find_in_set(_: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Res
     if list.is_empty() {
         return Ok(Value::Int(0));
     }
-    let found = list.split(|b| *b == b',').position(|member| collation.compare(member, &wanted).is_eq());
-    Ok(Value::Int(found.map_or(0, |n| n as i64 + 1)))
+    let mut steps = cx.steps();
+    for (n, member) in list.split(|b| *b == b',').enumerate() {
+        steps.take(member.len() + wanted.len() + 1)?;
+        if collation.compare(member, &wanted).is_eq() {
+            return Ok(Value::Int(n as i64 + 1));
+        }
+    }
+    Ok(Value::Int(0))
 }
 
 fn make_set_type(args: &[Expr]) -> Result<ExprType, MysqlError> {
@@ -115,21 +121,17 @@ fn make_set_type(args: &[Expr]) -> Result<ExprType, MysqlError> {
 
 fn make_set(cx: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Result<Value, MysqlError> {
     let Some(bits) = super::bits::bits(&values[0], &call.args[0].ty.sql, cx)? else { return Ok(Value::Null) };
-    let mut out: Option<Vec<u8>> = None;
-    for n in (0..(values.len() - 1).min(64)).filter(|n| bits >> n & 1 == 1) {
-        let Some(text) = call.text(values, n + 1) else { continue };
-        match &mut out {
-            Some(out) => {
-                out.push(b',');
-                out.extend_from_slice(&text);
+    call.made(cx, values, |out| {
+        let mut first = true;
+        for n in (0..(values.len() - 1).min(64)).filter(|n| bits >> n & 1 == 1) {
+            let Some(text) = call.text(values, n + 1) else { continue };
+            if !std::mem::take(&mut first) {
+                out.push_byte(b',')?;
             }
-            None => out = Some(text.into_owned()),
+            out.push(&text)?;
         }
-        if out.as_ref().is_some_and(|out| out.len() > cx.sql_mode.max_result) {
-            return call.too_long(cx);
-        }
-    }
-    call.string(out.unwrap_or_default())
+        Ok(Made::String)
+    })
 }
 
 fn export_set_type(args: &[Expr]) -> Result<ExprType, MysqlError> {
@@ -155,17 +157,15 @@ fn export_set(cx: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Res
             None => return Ok(Value::Null),
         },
     };
-    let mut out = Vec::new();
-    for n in 0..count {
-        if n > 0 {
-            out.extend_from_slice(&separator);
+    call.made(cx, values, |out| {
+        for n in 0..count {
+            if n > 0 {
+                out.push(&separator)?;
+            }
+            out.push(if bits >> n & 1 == 1 { &on } else { &off })?;
         }
-        out.extend_from_slice(if bits >> n & 1 == 1 { &on } else { &off });
-        if out.len() > cx.sql_mode.max_result {
-            return call.too_long(cx);
-        }
-    }
-    call.string(out)
+        Ok(Made::String)
+    })
 }
 
 /// How many of the numbers after the first, which ascend, are not above it; -1 for NULL.

@@ -30,6 +30,8 @@ mod string_position;
 mod temporal;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod tests_of_length;
 mod user_lock;
 mod uuid;
 mod weight_string;
@@ -40,6 +42,7 @@ use std::sync::LazyLock;
 
 use crate::error::MysqlError;
 use crate::expr::{Datum, EvalContext, Expr, Row};
+use crate::json::Json;
 use crate::value::{ExprType, Value};
 
 pub(crate) use bits::bits as bits_of;
@@ -78,6 +81,26 @@ pub struct Call<'a> {
     pub ty: &'a ExprType,
     /// The row it is evaluated for, where it is evaluated for one.
     pub(crate) row: &'a dyn Row,
+}
+
+impl Call<'_> {
+    /// Computes the call for one row. A result that is longer than `max_allowed_packet`, and than what it was made of, is
+    /// NULL with warning 1301, whatever the function.
+    #[inline]
+    pub(crate) fn compute(&self, cx: &mut EvalContext<'_>, values: &[Value]) -> Result<Value, MysqlError> {
+        let v = (self.function.definition().scalar)(cx, *self, values)?;
+        if v.byte_len() > cx.sql_mode.max_result { self.bounded(cx, values, v) } else { Ok(v) }
+    }
+
+    #[cold]
+    fn bounded(&self, cx: &mut EvalContext<'_>, values: &[Value], v: Value) -> Result<Value, MysqlError> {
+        match &v {
+            v if v.byte_len() <= args::longest(values) => {}
+            Value::Json(_) => return Err(Json::too_large(cx.sql_mode.max_result)),
+            _ => return self.too_long(cx),
+        }
+        Ok(v)
+    }
 }
 
 /// Computes the type of a call, or finds its arguments wrong.

@@ -2,10 +2,11 @@
 
 use std::fmt::Write;
 
-use super::args::{binary_string, bounded_text, integer, nullable};
+use super::args::{Made, binary_string, bounded_text, integer, nullable};
 use super::{Call, Function};
 use crate::error::MysqlError;
 use crate::expr::{EvalContext, Expr, build};
+use crate::output::{Output, Stop};
 use crate::value::{ExprType, SqlType, Value};
 
 pub(super) static FUNCTIONS: &[Function] = &[
@@ -171,15 +172,21 @@ fn unhex(cx: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Result<V
     let Some(text) = call.text(values, 0) else { return Ok(Value::Null) };
     let digit = |b: u8| char::from(b).to_digit(16).map(|d| d as u8);
     let (first, pairs) = text.split_at(text.len() % 2);
-    let mut out = Vec::with_capacity(text.len().div_ceil(2));
-    for pair in first.chunks(1).chain(pairs.chunks(2)) {
-        let byte = pair.iter().try_fold(0u8, |byte, b| Some(byte << 4 | digit(*b)?));
-        match byte {
-            Some(byte) => out.push(byte),
-            None => return wrong_text(cx, call, "string"),
+    let mut wrong = false;
+    let made = call.made_bytes(cx, values, |out| {
+        out.reserve(text.len().div_ceil(2))?;
+        for pair in first.chunks(1).chain(pairs.chunks(2)) {
+            match pair.iter().try_fold(0u8, |byte, b| Some(byte << 4 | digit(*b)?)) {
+                Some(byte) => out.push_byte(byte)?,
+                None => {
+                    wrong = true;
+                    return Ok(Made::Null);
+                }
+            }
         }
-    }
-    Ok(Value::bytes(out))
+        Ok(Made::String)
+    });
+    if wrong { wrong_text(cx, call, "string") } else { made }
 }
 
 const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
@@ -194,10 +201,19 @@ fn to_base64_type(args: &[Expr]) -> Result<ExprType, MysqlError> {
 
 fn to_base64(cx: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Result<Value, MysqlError> {
     let Some(bytes) = call.text(values, 0) else { return Ok(Value::Null) };
-    if bytes.len() / 3 * 4 > cx.sql_mode.max_result {
-        return call.too_long(cx);
-    }
-    Ok(Value::string(base64_text(&bytes, LINE)))
+    let characters = bytes.len().div_ceil(3) * 4;
+    // Whole lines of the text, so that each begins with a group.
+    const PIECE: usize = LINE / 4 * 3 * 256;
+    call.made(cx, values, |out| {
+        out.reserve(characters + characters.saturating_sub(1) / LINE)?;
+        for (n, piece) in bytes.chunks(PIECE).enumerate() {
+            if n > 0 {
+                out.push_byte(b'\n')?;
+            }
+            out.push(base64_text(piece, LINE).as_bytes())?;
+        }
+        Ok(Made::String)
+    })
 }
 
 /// Base 64, in lines of so many characters.
@@ -220,33 +236,54 @@ pub fn base64_text(bytes: &[u8], line: usize) -> String {
 
 fn from_base64(cx: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Result<Value, MysqlError> {
     let Some(text) = call.text(values, 0) else { return Ok(Value::Null) };
-    match decode_base64(&text) {
-        Some(bytes) => Ok(Value::bytes(bytes)),
-        None => wrong_text(cx, call, "string"),
-    }
+    let mut wrong = false;
+    let made = call.made_bytes(cx, values, |out| {
+        out.reserve(text.len() / 4 * 3)?;
+        match decode_base64(&text, out)? {
+            true => Ok(Made::String),
+            false => {
+                wrong = true;
+                Ok(Made::Null)
+            }
+        }
+    });
+    if wrong { wrong_text(cx, call, "string") } else { made }
 }
 
-/// White space between the characters does not count.
-fn decode_base64(text: &[u8]) -> Option<Vec<u8>> {
-    let kept: Vec<u8> = text.iter().copied().filter(|b| !b.is_ascii_whitespace()).collect();
-    if !kept.len().is_multiple_of(4) {
-        return None;
+/// Of each byte what it stands for in base 64; 64 of one that stands for nothing.
+const DIGITS: [u8; 256] = {
+    let mut digits = [64; 256];
+    let mut n = 0;
+    while n < 64 {
+        digits[ALPHABET[n] as usize] = n as u8;
+        n += 1;
     }
-    let mut out = Vec::with_capacity(kept.len() / 4 * 3);
-    let groups = kept.len() / 4;
-    for (n, group) in kept.chunks(4).enumerate() {
+    digits
+};
+
+/// Writes what a text in base 64 stands for; whether it is one. White space between the characters does not count.
+fn decode_base64(text: &[u8], out: &mut Output<'_>) -> Result<bool, Stop> {
+    let (mut group, mut filled, mut ended) = ([0u8; 4], 0, false);
+    for byte in text.iter().filter(|b| !b.is_ascii_whitespace()) {
+        if ended {
+            return Ok(false);
+        }
+        group[filled] = *byte;
+        filled += 1;
+        if filled < group.len() {
+            continue;
+        }
+        filled = 0;
         let padding = group.iter().rev().take_while(|b| **b == b'=').count();
-        if padding > 2 || padding > 0 && n + 1 < groups {
-            return None;
+        let digits = &group[..4 - padding.min(3)];
+        if padding > 2 || digits.iter().any(|b| DIGITS[usize::from(*b)] == 64) {
+            return Ok(false);
         }
-        let mut bits = 0u32;
-        for b in &group[..4 - padding] {
-            bits = bits << 6 | ALPHABET.iter().position(|c| c == b)? as u32;
-        }
-        bits <<= 6 * padding;
-        out.extend_from_slice(&bits.to_be_bytes()[1..4 - padding]);
+        let bits = digits.iter().fold(0u32, |bits, b| bits << 6 | u32::from(DIGITS[usize::from(*b)]));
+        out.push(&(bits << (6 * padding)).to_be_bytes()[1..4 - padding])?;
+        ended = padding > 0;
     }
-    Some(out)
+    Ok(filled == 0)
 }
 
 /// Lower-case hexadecimal digits.

@@ -1,6 +1,6 @@
 //! String functions that make strings, or measure them.
 
-use super::args::{count_characters, integer, nullable, offset, string};
+use super::args::{Made, count_characters, integer, nullable, offset, string};
 use super::letter_case::{to_lower, to_upper};
 use super::{Call, Function};
 use crate::error::MysqlError;
@@ -18,9 +18,9 @@ pub(super) static FUNCTIONS: &[Function] = &[
     .aliases(&["OCTET_LENGTH"])
     .vector(length_of_all),
     Function::new("CHAR_LENGTH", (1, 1), super::args::bigint, char_length).aliases(&["CHARACTER_LENGTH"]),
-    Function::new("UPPER", (1, 1), same_type, |_, call, values| cased(call, values, to_upper))
+    Function::new("UPPER", (1, 1), same_type, |cx, call, values| cased(cx, call, values, to_upper))
         .aliases(&["UCASE"]),
-    Function::new("LOWER", (1, 1), same_type, |_, call, values| cased(call, values, to_lower))
+    Function::new("LOWER", (1, 1), same_type, |cx, call, values| cased(cx, call, values, to_lower))
         .aliases(&["LCASE"]),
     Function::new("LTRIM", (1, 1), same_type, |_, call, values| trim(call, values, true, false)),
     Function::new("RTRIM", (1, 1), same_type, |_, call, values| trim(call, values, false, true)),
@@ -53,15 +53,13 @@ fn concat_type(args: &[Expr]) -> Result<ExprType, MysqlError> {
 }
 
 fn concat(cx: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Result<Value, MysqlError> {
-    let mut out = Vec::new();
-    for n in 0..values.len() {
-        let Some(s) = call.text(values, n) else { return Ok(Value::Null) };
-        out.extend_from_slice(&s);
-        if out.len() > cx.sql_mode.max_result {
-            return call.too_long(cx);
+    call.made(cx, values, |out| {
+        for n in 0..values.len() {
+            let Some(s) = call.text(values, n) else { return Ok(Made::Null) };
+            out.push(&s)?;
         }
-    }
-    call.string(out)
+        Ok(Made::String)
+    })
 }
 
 fn concat_ws_type(args: &[Expr]) -> Result<ExprType, MysqlError> {
@@ -73,19 +71,17 @@ fn concat_ws_type(args: &[Expr]) -> Result<ExprType, MysqlError> {
 /// NULL only for a NULL separator; other NULLs are skipped.
 fn concat_ws(cx: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Result<Value, MysqlError> {
     let Some(separator) = call.text(values, 0) else { return Ok(Value::Null) };
-    let mut out = Vec::new();
-    let mut first = true;
-    for n in 1..values.len() {
-        let Some(s) = call.text(values, n) else { continue };
-        if !std::mem::take(&mut first) {
-            out.extend_from_slice(&separator);
+    call.made(cx, values, |out| {
+        let mut first = true;
+        for n in 1..values.len() {
+            let Some(s) = call.text(values, n) else { continue };
+            if !std::mem::take(&mut first) {
+                out.push(&separator)?;
+            }
+            out.push(&s)?;
         }
-        out.extend_from_slice(&s);
-        if out.len() > cx.sql_mode.max_result {
-            return call.too_long(cx);
-        }
-    }
-    call.string(out)
+        Ok(Made::String)
+    })
 }
 
 /// From the offsets of a string column alone.
@@ -115,13 +111,23 @@ fn char_length(_: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Res
 }
 
 /// Upper or lower case, character by character. Bytes stay.
-fn cased(call: Call<'_>, values: &[Value], map: fn(char) -> char) -> Result<Value, MysqlError> {
+fn cased(
+    cx: &mut EvalContext<'_>,
+    call: Call<'_>,
+    values: &[Value],
+    map: fn(char) -> char,
+) -> Result<Value, MysqlError> {
     let Some(s) = call.text(values, 0) else { return Ok(Value::Null) };
     if call.bytewise() {
         return call.string(s);
     }
     let text = String::from_utf8_lossy(&s);
-    call.string(text.chars().map(map).collect::<String>())
+    call.made(cx, values, |out| {
+        // Some letters have more bytes in the other case.
+        out.reserve(text.len())?;
+        text.chars().try_for_each(|c| out.push_char(map(c)))?;
+        Ok(Made::String)
+    })
 }
 
 /// Without the second argument (a space) at the ends, as often as it is there.
@@ -155,18 +161,18 @@ fn replace(cx: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Result
     if from.is_empty() {
         return call.string(s);
     }
-    let mut out = Vec::with_capacity(s.len());
-    let mut rest: &[u8] = &s;
-    while let Some(at) = crate::expr::find_bytes(rest, &from) {
-        out.extend_from_slice(&rest[..at]);
-        out.extend_from_slice(&to);
-        rest = &rest[at + from.len()..];
-        if out.len() > cx.sql_mode.max_result {
-            return call.too_long(cx);
+    let finder = memchr::memmem::Finder::new(&*from);
+    call.made(cx, values, |out| {
+        let mut rest: &[u8] = &s;
+        while let Some(at) = finder.find(rest) {
+            out.push(&rest[..at])?;
+            out.push(&to)?;
+            out.read(from.len())?;
+            rest = &rest[at + from.len()..];
         }
-    }
-    out.extend_from_slice(rest);
-    call.string(out)
+        out.push(rest)?;
+        Ok(Made::String)
+    })
 }
 
 /// The length that a literal argument asks for; the most, for any other.
@@ -193,20 +199,24 @@ fn pad(cx: &mut EvalContext<'_>, call: Call<'_>, values: &[Value], left: bool) -
         return call.string(&s[..offset(&s, bytewise, wanted)]);
     }
     if padding.is_empty() {
-        return call.string(Vec::new());
+        return call.string([]);
     }
     let missing = wanted - have;
     let unit = count_characters(&padding, bytewise);
     let last = &padding[..offset(&padding, bytewise, missing % unit)];
     let filled = (missing / unit).saturating_mul(padding.len()).saturating_add(last.len());
-    if s.len().saturating_add(filled) > cx.sql_mode.max_result {
-        return call.too_long(cx);
-    }
-    let mut fill = padding.repeat(missing / unit);
-    fill.extend_from_slice(last);
-    let (mut out, tail) = if left { (fill, s.into_owned()) } else { (s.into_owned(), fill) };
-    out.extend_from_slice(&tail);
-    call.string(out)
+    call.made(cx, values, |out| {
+        out.reserve(s.len().saturating_add(filled))?;
+        if !left {
+            out.push(&s)?;
+        }
+        out.push_repeated(&padding, missing / unit)?;
+        out.push(last)?;
+        if left {
+            out.push(&s)?;
+        }
+        Ok(Made::String)
+    })
 }
 
 fn repeat_type(args: &[Expr]) -> Result<ExprType, MysqlError> {
@@ -218,18 +228,22 @@ fn repeat(cx: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Result<
     let Some(count) = integer(&values[1], cx)? else { return Ok(Value::Null) };
     let Some(s) = call.text(values, 0) else { return Ok(Value::Null) };
     let count = usize::try_from(count).unwrap_or(0);
-    if s.len().saturating_mul(count) > cx.sql_mode.max_result {
-        return call.too_long(cx);
-    }
-    call.string(s.repeat(count))
+    call.made(cx, values, |out| {
+        out.push_repeated(&s, count)?;
+        Ok(Made::String)
+    })
 }
 
-fn reverse(_: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Result<Value, MysqlError> {
+fn reverse(cx: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Result<Value, MysqlError> {
     let Some(s) = call.text(values, 0) else { return Ok(Value::Null) };
-    if call.bytewise() {
-        return call.string(s.iter().rev().copied().collect::<Vec<u8>>());
-    }
-    call.string(String::from_utf8_lossy(&s).chars().rev().collect::<String>())
+    call.made(cx, values, |out| {
+        out.reserve(s.len())?;
+        match call.bytewise() {
+            true => s.iter().rev().try_for_each(|byte| out.push_byte(*byte))?,
+            false => String::from_utf8_lossy(&s).chars().rev().try_for_each(|c| out.push_char(c))?,
+        }
+        Ok(Made::String)
+    })
 }
 
 fn hex_type(args: &[Expr]) -> Result<ExprType, MysqlError> {
@@ -255,10 +269,12 @@ fn hex(cx: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Result<Val
         }
         _ => match call.text(values, 0) {
             Some(s) => {
-                let digit = |half: u8| char::from(HEX_DIGITS[usize::from(half & 0xF)]);
-                let mut digits = String::with_capacity(s.len() * 2);
-                s.iter().for_each(|b| digits.extend([digit(b >> 4), digit(*b)]));
-                Value::string(digits)
+                let digit = |half: u8| HEX_DIGITS[usize::from(half & 0xF)];
+                return call.made(cx, values, |out| {
+                    out.reserve(s.len() * 2)?;
+                    s.iter().try_for_each(|b| out.push(&[digit(b >> 4), digit(*b)]))?;
+                    Ok(Made::String)
+                });
             }
             None => Value::Null,
         },

@@ -1,10 +1,10 @@
 //! Strings taken apart, quoted, compared by sound, and what is known of their collation.
 
-use super::args::{bounded_text, count_characters, integer, nullable, offset, string};
+use super::args::{Made, bounded_text, count_characters, integer, nullable, offset, string};
 use super::{Call, Function};
 use crate::collation::Collation;
 use crate::error::MysqlError;
-use crate::expr::{EvalContext, Expr, build, find_bytes};
+use crate::expr::{EvalContext, Expr, build};
 use crate::value::{Coercibility, ExprType, Value};
 
 pub(super) static FUNCTIONS: &[Function] = &[
@@ -72,12 +72,18 @@ fn insert(cx: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Result<
         return call.string(s);
     };
     let count = usize::try_from(count).unwrap_or(usize::MAX).min(have - start);
+    let begin = offset(&s, bytewise, start);
+    let end = begin + offset(&s[begin..], bytewise, count);
     if s.len() + new.len() > cx.sql_mode.max_result {
         return call.too_long(cx);
     }
-    let begin = offset(&s, bytewise, start);
-    let end = begin + offset(&s[begin..], bytewise, count);
-    call.string([&s[..begin], &new, &s[end..]].concat())
+    call.made(cx, values, |out| {
+        out.reserve(begin + new.len() + s.len() - end)?;
+        out.push(&s[..begin])?;
+        out.push(&new)?;
+        out.push(&s[end..])?;
+        Ok(Made::String)
+    })
 }
 
 fn quote_type(args: &[Expr]) -> Result<ExprType, MysqlError> {
@@ -87,22 +93,20 @@ fn quote_type(args: &[Expr]) -> Result<ExprType, MysqlError> {
 
 /// A literal of SQL: what has a meaning inside of quotes after a backslash; the word NULL for NULL.
 fn quote(cx: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Result<Value, MysqlError> {
-    let Some(s) = call.text(values, 0) else { return call.string(b"NULL".as_slice()) };
-    let mut out = Vec::with_capacity(s.len() + 2);
-    out.push(b'\'');
-    for b in s.iter() {
-        match b {
-            0 => out.extend_from_slice(b"\\0"),
-            0x1A => out.extend_from_slice(b"\\Z"),
-            b'\'' | b'\\' => out.extend_from_slice(&[b'\\', *b]),
-            b => out.push(*b),
+    let Some(s) = call.text(values, 0) else { return call.string(b"NULL") };
+    call.made(cx, values, |out| {
+        out.push_byte(b'\'')?;
+        for b in s.iter() {
+            match b {
+                0 => out.push(b"\\0")?,
+                0x1A => out.push(b"\\Z")?,
+                b'\'' | b'\\' => out.push(&[b'\\', *b])?,
+                b => out.push_byte(*b)?,
+            }
         }
-    }
-    out.push(b'\'');
-    if out.len() > cx.sql_mode.max_result {
-        return call.too_long(cx);
-    }
-    call.string(out)
+        out.push_byte(b'\'')?;
+        Ok(Made::String)
+    })
 }
 
 fn soundex_type(args: &[Expr]) -> Result<ExprType, MysqlError> {
@@ -121,30 +125,31 @@ fn sound(c: char) -> u8 {
 
 /// As MySQL has it: vowels do not separate equal sounds, and all letters count, however many. Letters beyond ASCII
 /// are vowels.
-fn soundex(_: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Result<Value, MysqlError> {
+fn soundex(cx: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Result<Value, MysqlError> {
     let Some(s) = call.text(values, 0) else { return Ok(Value::Null) };
     let bytewise = call.bytewise();
     let text = match bytewise {
         true => s.iter().map(|b| char::from(*b)).collect(),
         false => String::from_utf8_lossy(&s),
     };
-    let mut letters = text.chars().filter(|c| c.is_ascii_alphabetic() || *c >= '\u{C0}');
-    let Some(first) = letters.next() else { return call.string(Vec::new()) };
-    let mut out = String::from(first.to_ascii_uppercase());
-    let mut last = sound(first);
-    for code in letters.map(sound).filter(|code| *code != b'0') {
-        if code != last {
-            out.push(char::from(code));
-            last = code;
+    call.made(cx, values, |out| {
+        let mut letters = text.chars().filter(|c| c.is_ascii_alphabetic() || *c >= '\u{C0}');
+        let Some(first) = letters.next() else { return Ok(Made::String) };
+        match first.to_ascii_uppercase() {
+            first if bytewise => out.push_byte(first as u8)?,
+            first => out.push_char(first)?,
         }
-    }
-    while out.chars().count() < 4 {
-        out.push('0');
-    }
-    if bytewise {
-        return call.string(out.chars().map(|c| c as u8).collect::<Vec<u8>>());
-    }
-    call.string(out)
+        let (mut last, mut length) = (sound(first), 1);
+        for code in letters.map(sound) {
+            out.read(1)?;
+            if code != b'0' && code != last {
+                out.push_byte(code)?;
+                (last, length) = (code, length + 1);
+            }
+        }
+        out.push_repeated(b"0", 4usize.saturating_sub(length))?;
+        Ok(Made::String)
+    })
 }
 
 fn space_type(args: &[Expr]) -> Result<ExprType, MysqlError> {
@@ -157,10 +162,10 @@ fn space_type(args: &[Expr]) -> Result<ExprType, MysqlError> {
 
 fn space(cx: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Result<Value, MysqlError> {
     let Some(count) = integer(&values[0], cx)? else { return Ok(Value::Null) };
-    match usize::try_from(count).unwrap_or(0) {
-        count if count <= cx.sql_mode.max_result => Ok(Value::string(" ".repeat(count))),
-        _ => call.too_long(cx),
-    }
+    call.made(cx, values, |out| {
+        out.push_repeated(b" ", usize::try_from(count).unwrap_or(0))?;
+        Ok(Made::String)
+    })
 }
 
 fn strcmp_type(args: &[Expr]) -> Result<ExprType, MysqlError> {
@@ -190,12 +195,15 @@ fn substring_index(cx: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -
         return Ok(Value::Null);
     };
     if s.is_empty() || delimiter.is_empty() || count == 0 {
-        return call.string(Vec::new());
+        return call.string([]);
     }
     let mut left = count.unsigned_abs();
+    let mut steps = cx.steps();
     if count > 0 {
+        let finder = memchr::memmem::Finder::new(&*delimiter);
         let mut at = 0;
-        while let Some(found) = find_bytes(&s[at..], &delimiter) {
+        while let Some(found) = finder.find(&s[at..]) {
+            steps.take(found + delimiter.len())?;
             left -= 1;
             if left == 0 {
                 return call.string(&s[..at + found]);
@@ -204,17 +212,15 @@ fn substring_index(cx: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -
         }
         return call.string(s);
     }
+    let finder = memchr::memmem::FinderRev::new(&*delimiter);
     let mut end = s.len();
-    while end >= delimiter.len() {
-        if s[..end].ends_with(&delimiter) {
-            left -= 1;
-            if left == 0 {
-                return call.string(&s[end..]);
-            }
-            end -= delimiter.len();
-        } else {
-            end -= 1;
+    while let Some(found) = finder.rfind(&s[..end]) {
+        steps.take(end - found)?;
+        left -= 1;
+        if left == 0 {
+            return call.string(&s[found + delimiter.len()..]);
         }
+        end = found;
     }
     call.string(s)
 }

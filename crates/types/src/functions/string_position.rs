@@ -20,8 +20,8 @@ pub(super) static FUNCTIONS: &[Function] = &[
         .numbers(&[1])
         .vector(|_, call, data, _| Ok(parts(call, data, None, data.get(1)))),
     Function::new("RIGHT", (2, 2), end_type, right).numbers(&[1]),
-    Function::new("INSTR", (2, 2), position_type, |_, call, values| {
-        position(call, call.text(values, 0), call.text(values, 1), 0)
+    Function::new("INSTR", (2, 2), position_type, |cx, call, values| {
+        position(cx, call, call.text(values, 0), call.text(values, 1), 0)
     }),
     Function::new("LOCATE", (2, 3), position_type, locate).aliases(&["POSITION"]).numbers(&[2]),
 ];
@@ -65,7 +65,7 @@ fn substring(cx: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Resu
     };
     match from {
         Some(from) => call.string(characters(&s, bytewise, from, count)),
-        None => call.string(Vec::new()),
+        None => call.string([]),
     }
 }
 
@@ -119,11 +119,12 @@ fn locate(cx: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Result<
             Some(from) => usize::try_from(from.saturating_sub(1)).unwrap_or(usize::MAX),
         },
     };
-    position(call, call.text(values, 1), call.text(values, 0), skip)
+    position(cx, call, call.text(values, 1), call.text(values, 0), skip)
 }
 
 /// Where `part` first is in `s` after `skip` characters; 0 if nowhere, or if there are not so many.
 fn position(
+    cx: &EvalContext<'_>,
     call: Call<'_>,
     s: Option<std::borrow::Cow<'_, [u8]>>,
     part: Option<std::borrow::Cow<'_, [u8]>>,
@@ -141,7 +142,7 @@ fn position(
         let bytes = if collation.charset() == Charset::Latin1 { skip } else { start };
         return Ok(Value::Int(bytes as i64 + 1));
     }
-    Ok(Value::Int(match collation.find(&s[start..], &part) {
+    Ok(Value::Int(match collation.find(&s[start..], &part, &mut cx.steps())? {
         Some(at) => (skip + count_characters(&s[start..start + at], bytewise)) as i64 + 1,
         None => 0,
     }))

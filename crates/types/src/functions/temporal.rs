@@ -1,8 +1,8 @@
 //! Functions of dates and datetimes. An argument that is none is read as one; text that cannot be is NULL, with
 //! warning 1292.
 
-use super::args::{bigint_or_null, integer, literal_integer};
-use super::date_format::date_format;
+use super::args::{Made, bigint_or_null, integer, literal_integer};
+use super::date_format::put_date;
 use super::{Call, Function, Volatility};
 use crate::decimal::Decimal;
 use crate::error::MysqlError;
@@ -313,7 +313,8 @@ fn date_format_function(
     if format.is_empty() {
         return Ok(Value::Null);
     }
-    Ok(date_format(t, &String::from_utf8_lossy(&format)).map_or(Value::Null, Value::string))
+    let format = String::from_utf8_lossy(&format);
+    call.made(cx, args, |out| Ok(if put_date(t, &format, out)? { Made::String } else { Made::Null }))
 }
 
 fn now_type(args: &[Expr]) -> Result<ExprType, MysqlError> {

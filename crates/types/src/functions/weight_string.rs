@@ -1,10 +1,11 @@
 //! WEIGHT_STRING: what strings are compared by.
 
-use super::args::{binary_string, characters, count_characters, integer};
+use super::args::{Made, binary_string, characters, count_characters, integer};
 use super::{Call, Function};
 use crate::collation::{Charset, Collation};
 use crate::error::MysqlError;
 use crate::expr::{EvalContext, Expr, build};
+use crate::output::{Output, Stop, room_for};
 use crate::value::{ExprType, Value};
 
 /// With the number of characters that `AS CHAR(n)` says; `AS BINARY(n)` is a cast of the argument.
@@ -33,34 +34,32 @@ fn weight_string(cx: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> 
         if missing > cx.sql_mode.max_result {
             return call.too_long(cx);
         }
+        room_for(text.len() + missing)?;
         let mut cut = characters(&text, bytewise, 0, count).to_vec();
         if ty.collation.pads_space() {
             cut.resize(cut.len() + missing, b' ');
         }
         text = cut.into();
     }
-    let weights = weights(ty.collation, &text);
-    if weights.len() > cx.sql_mode.max_result {
-        return call.too_long(cx);
-    }
-    Ok(Value::bytes(weights))
+    call.made_bytes(cx, values, |out| {
+        put_weights(ty.collation, &text, out)?;
+        Ok(Made::String)
+    })
 }
 
 /// As many bytes for a weight as MySQL has: one for character sets of single bytes, three for code points beyond U+FFFF.
-fn weights(collation: Collation, text: &[u8]) -> Vec<u8> {
-    let code_points = |bytes: usize| {
+fn put_weights(collation: Collation, text: &[u8], out: &mut Output<'_>) -> Result<(), Stop> {
+    let code_points = |bytes: usize, out: &mut Output<'_>| {
         let text = String::from_utf8_lossy(text);
-        text.chars().flat_map(|c| u32::from(c).to_be_bytes().into_iter().skip(4 - bytes)).collect()
+        text.chars().try_for_each(|c| out.push(&u32::from(c).to_be_bytes()[4 - bytes..]))
     };
     match (collation, collation.charset()) {
-        (Collation::Utf8mb4Bin, _) => code_points(3),
-        (Collation::Utf8mb3Bin, _) => code_points(2),
+        (Collation::Utf8mb4Bin, _) => code_points(3, out),
+        (Collation::Utf8mb3Bin, _) => code_points(2, out),
         (_, Charset::Latin1 | Charset::Ascii) if collation.is_bin() => {
-            collation.charset().encode(&String::from_utf8_lossy(text))
+            out.push(&collation.charset().encode(&String::from_utf8_lossy(text)))
         }
-        (_, Charset::Latin1 | Charset::Ascii) => {
-            collation.weight_string(text).into_iter().skip(1).step_by(2).collect()
-        }
-        _ => collation.weight_string(text),
+        (_, Charset::Latin1 | Charset::Ascii) => collation.put_low_weights(text, out),
+        _ => collation.put_weight_string(text, out),
     }
 }

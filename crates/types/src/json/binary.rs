@@ -221,7 +221,7 @@ impl<'a> View<'a> {
     }
 
     /// Its bytes.
-    pub(super) fn bytes(self) -> &'a [u8] {
+    pub(crate) fn bytes(self) -> &'a [u8] {
         self.0
     }
 

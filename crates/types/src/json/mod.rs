@@ -27,6 +27,7 @@ use std::sync::Arc;
 
 use crate::codec::CodecError;
 use crate::error::MysqlError;
+use crate::statement::CancelToken;
 
 pub use binary::{Item, View};
 pub use node::{Key, Node};
@@ -64,6 +65,19 @@ impl Json {
     /// See [`parse::Failure`].
     pub fn parse(text: &str) -> Result<Json, parse::Failure> {
         let node = parse::parse(text)?;
+        Ok(Json(binary::encode(&node).map_err(|_| parse::Failure::KeyTooLong)?.into()))
+    }
+
+    /// The document of a text, whose tree takes no more than about `memory` bytes. Asks for cancellation as it goes.
+    ///
+    /// # Errors
+    /// See [`parse::Failure`].
+    pub(crate) fn parse_within(
+        text: &str,
+        memory: usize,
+        cancel: &CancelToken,
+    ) -> Result<Json, parse::Failure> {
+        let node = parse::parse_within(text, memory, cancel)?;
         Ok(Json(binary::encode(&node).map_err(|_| parse::Failure::KeyTooLong)?.into()))
     }
 

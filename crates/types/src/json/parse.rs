@@ -4,6 +4,9 @@
 
 use super::MAX_DEPTH;
 use super::node::{Key, Members, Node};
+use crate::error::MysqlError;
+use crate::output::BYTES_BETWEEN_CHECKS;
+use crate::statement::{CancelToken, Steps};
 
 /// Why a text is no document.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -19,7 +22,18 @@ pub enum Failure {
     TooDeep,
     /// The name of a member is too long.
     KeyTooLong,
+    /// The statement has to end, or may not hold so large a tree.
+    Stopped(MysqlError),
 }
+
+impl From<MysqlError> for Failure {
+    fn from(error: MysqlError) -> Self {
+        Failure::Stopped(error)
+    }
+}
+
+/// Bytes of memory that the tree of a document may take where no setting says it.
+const DEFAULT_MEMORY: usize = 1 << 30;
 
 const EMPTY: &str = "The document is empty.";
 const NOT_SINGULAR: &str = "The document root must not be followed by other values.";
@@ -39,7 +53,13 @@ const NO_EXPONENT: &str = "Missing exponent in number.";
 
 /// The document of a text.
 pub fn parse(text: &str) -> Result<Node, Failure> {
-    let mut parser = Parser { text, at: 0 };
+    parse_within(text, DEFAULT_MEMORY, &CancelToken::new())
+}
+
+/// The document of a text, whose tree takes no more than about `memory` bytes (1038). Asks for cancellation as it goes.
+pub fn parse_within(text: &str, memory: usize, cancel: &CancelToken) -> Result<Node, Failure> {
+    let steps = Steps::new(cancel, BYTES_BETWEEN_CHECKS);
+    let mut parser = Parser { text, at: 0, steps, memory };
     parser.skip_space();
     if parser.at == text.len() {
         return parser.fail(EMPTY, parser.at);
@@ -54,7 +74,9 @@ pub fn parse(text: &str) -> Result<Node, Failure> {
 
 /// The string in double quotes at the front of a text, and its length in the text.
 pub(super) fn quoted_prefix(text: &str) -> Option<(String, usize)> {
-    let mut parser = Parser { text, at: 0 };
+    let never = CancelToken::new();
+    let steps = Steps::new(&never, BYTES_BETWEEN_CHECKS);
+    let mut parser = Parser { text, at: 0, steps, memory: DEFAULT_MEMORY };
     (parser.peek() == Some(b'"')).then_some(())?;
     let string = parser.string().ok()?;
     Some((string, parser.at))
@@ -63,9 +85,20 @@ pub(super) fn quoted_prefix(text: &str) -> Option<(String, usize)> {
 struct Parser<'a> {
     text: &'a str,
     at: usize,
+    steps: Steps<'a>,
+    /// Bytes that the tree may still take.
+    memory: usize,
 }
 
 impl Parser<'_> {
+    /// Counts a value or name of the tree, with `bytes` of a string.
+    fn charge(&mut self, bytes: usize) -> Result<(), Failure> {
+        self.steps.take(bytes + size_of::<Node>())?;
+        let left = self.memory.checked_sub(bytes + size_of::<Node>());
+        self.memory = left.ok_or_else(MysqlError::out_of_sort_memory)?;
+        Ok(())
+    }
+
     fn fail<T>(&self, message: &'static str, position: usize) -> Result<T, Failure> {
         Err(Failure::Syntax { message, position })
     }
@@ -88,6 +121,7 @@ impl Parser<'_> {
 
     /// A value that would be so deep if it were an array.
     fn value(&mut self, depth: usize) -> Result<Node, Failure> {
+        self.charge(0)?;
         match self.peek() {
             Some(b'{') => self.object(depth),
             Some(b'[') => self.array(depth),
@@ -177,11 +211,14 @@ impl Parser<'_> {
         loop {
             let rest = &self.text[self.at..];
             let plain = rest.bytes().take_while(|b| !matches!(b, b'"' | b'\\' | 0..=0x1f)).count();
+            out.try_reserve(plain).map_err(|_| MysqlError::out_of_resources())?;
             out.push_str(&rest[..plain]);
             self.at += plain;
+            self.steps.take(plain)?;
             match self.peek() {
                 Some(b'"') => {
                     self.at += 1;
+                    self.charge(out.len())?;
                     return Ok(out);
                 }
                 Some(b'\\') => out.push(self.escape()?),

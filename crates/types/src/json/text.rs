@@ -1,23 +1,53 @@
 //! A document as text: MySQL's form, and that of JSON_PRETTY.
 
-use std::fmt::Write;
+use std::convert::Infallible;
 
 use super::MAX_DEPTH;
 use super::binary::{Item, View};
 use crate::convert::f64_text;
+use crate::output::{BYTES_BETWEEN_CHECKS, Output, Stop};
+
+/// Where text is written to.
+pub(crate) trait Sink {
+    /// Why no more is taken.
+    type Stop;
+
+    /// Takes a part of the text.
+    fn take(&mut self, part: &str) -> Result<(), Self::Stop>;
+}
+
+impl Sink for String {
+    type Stop = Infallible;
+
+    fn take(&mut self, part: &str) -> Result<(), Infallible> {
+        self.push_str(part);
+        Ok(())
+    }
+}
+
+impl Sink for Output<'_> {
+    type Stop = Stop;
+
+    fn take(&mut self, part: &str) -> Result<(), Stop> {
+        self.push(part.as_bytes())
+    }
+}
 
 /// The text of a document: a space behind each comma and colon.
 pub fn to_text(view: View<'_>) -> String {
     let mut out = String::new();
-    put(view, Level { depth: 0, pretty: false }, &mut out);
+    let Ok(()) = put_text(view, &mut out);
     out
 }
 
-/// The text with a line for each cell and member, two spaces further in for each level.
-pub fn to_pretty_text(view: View<'_>) -> String {
-    let mut out = String::new();
-    put(view, Level { depth: 0, pretty: true }, &mut out);
-    out
+/// Writes the text of a document.
+pub(crate) fn put_text<S: Sink>(view: View<'_>, out: &mut S) -> Result<(), S::Stop> {
+    put(view, Level { depth: 0, pretty: false }, out)
+}
+
+/// Writes the text with a line for each cell and member, two spaces further in for each level.
+pub(crate) fn put_pretty_text<S: Sink>(view: View<'_>, out: &mut S) -> Result<(), S::Stop> {
+    put(view, Level { depth: 0, pretty: true }, out)
 }
 
 /// What a scalar is as text where it is no document any more: a string without its quotes.
@@ -43,56 +73,48 @@ struct Level {
     pretty: bool,
 }
 
-fn put(view: View<'_>, level: Level, out: &mut String) {
+fn put<S: Sink>(view: View<'_>, level: Level, out: &mut S) -> Result<(), S::Stop> {
     match view.item() {
         // Malformed bytes may be deeper than a document is.
-        Item::Array(_) | Item::Object(_) if level.depth > MAX_DEPTH => out.push_str("null"),
-        Item::Null => out.push_str("null"),
-        Item::Bool(v) => out.push_str(if v { "true" } else { "false" }),
+        Item::Array(_) | Item::Object(_) if level.depth > MAX_DEPTH => out.take("null"),
+        Item::Null => out.take("null"),
+        Item::Bool(v) => out.take(if v { "true" } else { "false" }),
         Item::Array(array) => {
-            out.push('[');
+            out.take("[")?;
             for (n, cell) in array.iter().enumerate() {
-                level.before(n, out);
-                put(cell, level.inner(), out);
+                level.before(n, out)?;
+                put(cell, level.inner(), out)?;
             }
-            level.end(array.is_empty(), out);
-            out.push(']');
+            level.end(array.is_empty(), out)?;
+            out.take("]")
         }
         Item::Object(object) => {
-            out.push('{');
+            out.take("{")?;
             for (n, (name, value)) in object.iter().enumerate() {
-                level.before(n, out);
-                put_quoted(name, out);
-                out.push_str(": ");
-                put(value, level.inner(), out);
+                level.before(n, out)?;
+                put_quoted_to(name, out)?;
+                out.take(": ")?;
+                put(value, level.inner(), out)?;
             }
-            level.end(object.is_empty(), out);
-            out.push('}');
+            level.end(object.is_empty(), out)?;
+            out.take("}")
         }
-        // Writing to a string does not fail.
-        Item::Int(v) => {
-            let _ = write!(out, "{v}");
-        }
-        Item::UInt(v) => {
-            let _ = write!(out, "{v}");
-        }
-        Item::Double(v) => out.push_str(&double_text(v)),
-        Item::Decimal(v) => {
-            let _ = write!(out, "{v}");
-        }
-        Item::String(s) => put_quoted(s, out),
-        Item::Date(d) => {
-            let _ = write!(out, "\"{d}\"");
-        }
-        Item::DateTime(t) => {
-            let _ = write!(out, "\"{}\"", t.display(6));
-        }
-        Item::Time(t) => {
-            let _ = write!(out, "\"{}\"", t.display(6));
-        }
+        Item::Int(v) => out.take(&v.to_string()),
+        Item::UInt(v) => out.take(&v.to_string()),
+        Item::Double(v) => out.take(&double_text(v)),
+        Item::Decimal(v) => out.take(&v.to_string()),
+        Item::String(s) => put_quoted_to(s, out),
+        Item::Date(d) => out.take(&format!("\"{d}\"")),
+        Item::DateTime(t) => out.take(&format!("\"{}\"", t.display(6))),
+        Item::Time(t) => out.take(&format!("\"{}\"", t.display(6))),
         Item::Opaque(field_type, bytes) => {
-            let encoded = crate::functions::base64_text(bytes, usize::MAX);
-            let _ = write!(out, "\"base64:type{field_type}:{encoded}\"");
+            out.take(&format!("\"base64:type{field_type}:"))?;
+            // Pieces of whole groups.
+            const PIECE: usize = 3 << 12;
+            for piece in bytes.chunks(PIECE) {
+                out.take(&crate::functions::base64_text(piece, usize::MAX))?;
+            }
+            out.take("\"")
         }
     }
 }
@@ -112,48 +134,57 @@ impl Level {
     }
 
     /// What is before value `n` of an array or object.
-    fn before(self, n: usize, out: &mut String) {
+    fn before<S: Sink>(self, n: usize, out: &mut S) -> Result<(), S::Stop> {
         match (n, self.pretty) {
             (0, _) => {}
-            (_, true) => out.push(','),
-            (_, false) => out.push_str(", "),
+            (_, true) => out.take(",")?,
+            (_, false) => out.take(", ")?,
         }
-        if self.pretty {
-            self.inner().line(out);
-        }
+        if self.pretty { self.inner().line(out) } else { Ok(()) }
     }
 
-    fn end(self, empty: bool, out: &mut String) {
-        if self.pretty && !empty {
-            self.line(out);
-        }
+    fn end<S: Sink>(self, empty: bool, out: &mut S) -> Result<(), S::Stop> {
+        if self.pretty && !empty { self.line(out) } else { Ok(()) }
     }
 
-    fn line(self, out: &mut String) {
-        out.push('\n');
-        out.push_str(&"  ".repeat(self.depth));
+    fn line<S: Sink>(self, out: &mut S) -> Result<(), S::Stop> {
+        out.take("\n")?;
+        (0..self.depth).try_for_each(|_| out.take("  "))
     }
 }
 
 /// Appends a string in double quotes.
 pub fn put_quoted(s: &str, out: &mut String) {
-    out.push('"');
-    for c in s.chars() {
-        match c {
-            '"' => out.push_str("\\\""),
-            '\\' => out.push_str("\\\\"),
-            '\u{8}' => out.push_str("\\b"),
-            '\u{c}' => out.push_str("\\f"),
-            '\n' => out.push_str("\\n"),
-            '\r' => out.push_str("\\r"),
-            '\t' => out.push_str("\\t"),
-            '\0'..='\u{1f}' => {
-                let _ = write!(out, "\\u{:04x}", u32::from(c));
-            }
-            _ => out.push(c),
+    let Ok(()) = put_quoted_to(s, out);
+}
+
+/// Writes a string in double quotes.
+pub(crate) fn put_quoted_to<S: Sink>(s: &str, out: &mut S) -> Result<(), S::Stop> {
+    out.take("\"")?;
+    let mut rest = s;
+    let special = |c: char| matches!(c, '"' | '\\' | '\0'..='\u{1f}');
+    while let Some(at) = rest.find(special) {
+        out.take(&rest[..at])?;
+        match rest.as_bytes()[at] {
+            b'"' => out.take("\\\"")?,
+            b'\\' => out.take("\\\\")?,
+            0x8 => out.take("\\b")?,
+            0xc => out.take("\\f")?,
+            b'\n' => out.take("\\n")?,
+            b'\r' => out.take("\\r")?,
+            b'\t' => out.take("\\t")?,
+            other => out.take(&format!("\\u{other:04x}"))?,
         }
+        rest = &rest[at + 1..];
     }
-    out.push('"');
+    // In pieces, between which cancellation is asked for.
+    while rest.len() > BYTES_BETWEEN_CHECKS {
+        let (piece, after) = rest.split_at(rest.floor_char_boundary(BYTES_BETWEEN_CHECKS));
+        out.take(piece)?;
+        rest = after;
+    }
+    out.take(rest)?;
+    out.take("\"")
 }
 
 #[cfg(test)]
@@ -177,6 +208,8 @@ mod tests {
     fn pretty_text_has_a_line_for_each_value() {
         let json = Json::parse("{\"a\": [1, {\"b\": []}], \"c\": {}}").unwrap();
         let expected = "{\n  \"a\": [\n    1,\n    {\n      \"b\": []\n    }\n  ],\n  \"c\": {}\n}";
-        assert_eq!(to_pretty_text(json.view()), expected);
+        let mut out = String::new();
+        let Ok(()) = put_pretty_text(json.view(), &mut out);
+        assert_eq!(out, expected);
     }
 }

@@ -82,6 +82,17 @@ impl Value {
         }
     }
 
+    /// How many bytes the value has besides itself: those of a string or document.
+    #[inline]
+    pub fn byte_len(&self) -> usize {
+        match self {
+            Value::String(s) => s.len(),
+            Value::Bytes(b) => b.len(),
+            Value::Json(json) => json.as_bytes().len(),
+            _ => 0,
+        }
+    }
+
     /// The text of a character string.
     pub fn as_str(&self) -> Option<&str> {
         match self {

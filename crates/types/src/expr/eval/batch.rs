@@ -15,25 +15,53 @@ use super::super::in_set::InSet;
 use super::super::ir::{CompareOp, Expr, ExprKind, When};
 use super::super::like::LikePattern;
 use super::compare_batch::Strings;
+use super::held::{ColumnBytes, LONG};
 use super::lanes::{Lanes, Truths, compare_constant, pack};
 use super::row::{BatchRow, NoRow};
 use super::subset::{Subset, is_relabelling};
 use super::{Datum, arithmetic_batch, compare_batch, operand, row, subquery};
-use crate::column::{Batch, ColumnBuilder, arrow_type};
+use crate::column::{Batch, ColumnBuilder, arrow_type, byte_len_at};
 use crate::error::MysqlError;
 use crate::functions::{Call, FunctionId, Volatility};
 use crate::value::{SqlType, Value};
 
-/// The value of an expression for each row.
+/// The value of an expression for each row. Of what it is made of nothing is [held](super::held) afterwards, but itself.
 pub(super) fn datum_of(e: &Expr, batch: &Batch, cx: &mut EvalContext<'_>) -> Result<Datum, MysqlError> {
+    let made = match &e.kind {
+        // These are shared.
+        ExprKind::Literal(v) => return Ok(Datum::Scalar(v.clone())),
+        ExprKind::Column(n) => {
+            return match batch.columns.get(*n) {
+                Some(array) => Ok(Datum::Array(array.clone())),
+                None => Err(MysqlError::internal(format_args!("no column #{n}"))),
+            };
+        }
+        ExprKind::Parameter(n) => return row::parameter(*n, cx).map(Datum::Scalar),
+        ExprKind::Outer(n) => return row::outer(*n, cx).map(Datum::Scalar),
+        _ => cx.releasing(|cx| computed(e, batch, cx))?,
+    };
+    let bytes = match &made {
+        Datum::Array(array) => string_bytes(array),
+        Datum::Scalar(v) => v.byte_len(),
+    };
+    if bytes >= LONG {
+        cx.hold_bytes(bytes)?;
+    }
+    Ok(made)
+}
+
+/// Bytes of the values of a column of strings.
+fn string_bytes(array: &ArrayRef) -> usize {
+    match array.data_type() {
+        DataType::Utf8 => array.as_string::<i32>().value_data().len(),
+        DataType::Binary => array.as_binary::<i32>().value_data().len(),
+        _ => 0,
+    }
+}
+
+/// The values of a node that has operands.
+fn computed(e: &Expr, batch: &Batch, cx: &mut EvalContext<'_>) -> Result<Datum, MysqlError> {
     match &e.kind {
-        ExprKind::Literal(v) => Ok(Datum::Scalar(v.clone())),
-        ExprKind::Column(n) => match batch.columns.get(*n) {
-            Some(array) => Ok(Datum::Array(array.clone())),
-            None => Err(MysqlError::internal(format_args!("no column #{n}"))),
-        },
-        ExprKind::Parameter(n) => row::parameter(*n, cx).map(Datum::Scalar),
-        ExprKind::Outer(n) => row::outer(*n, cx).map(Datum::Scalar),
         ExprKind::Subquery(subquery) => subquery::answers(e, subquery, batch, cx),
         ExprKind::Call { function, args } => call(e, *function, args, batch, cx),
         ExprKind::Arithmetic { op, left, right } => {
@@ -76,7 +104,7 @@ fn call(
     let constant = data.iter().all(|d| matches!(d, Datum::Scalar(_)));
     if constant && definition.volatility != Volatility::Volatile {
         let values: Vec<Value> = data.iter().zip(args).map(|(d, a)| d.value(0, &a.ty.sql)).collect();
-        let value = (definition.scalar)(cx, call, &values)?;
+        let value = call.compute(cx, &values)?;
         return row::finite(value, e, cx).map(Datum::Scalar);
     }
     if let Some(vector) = definition.vector
@@ -93,13 +121,15 @@ fn call(
     }
     let mut out = ColumnBuilder::with_capacity(&e.ty.sql, batch.rows);
     let mut values: Vec<Value> = vec![Value::Null; args.len()];
+    let mut bytes = ColumnBytes::default();
     for row in 0..batch.rows {
         for ((value, datum), arg) in values.iter_mut().zip(&data).zip(args) {
             *value = datum.value(row, &arg.ty.sql);
         }
         let call = Call { row: &BatchRow { batch, row }, ..call };
-        let value = (definition.scalar)(cx, call, &values)?;
-        out.push_value(&row::finite(value, e, cx)?)?;
+        let made = row::finite(call.compute(cx, &values)?, e, cx)?;
+        bytes.add(&made, cx)?;
+        out.push_value(&made)?;
     }
     Ok(Datum::Array(out.finish()))
 }
@@ -116,8 +146,11 @@ fn cast(
         same if is_relabelling(from, to) => Ok(same),
         array => {
             let mut out = ColumnBuilder::with_capacity(to, rows);
+            let mut bytes = ColumnBytes::default();
             for n in 0..rows {
-                out.push_value(&operand::cast(&array.value(n, from), from, to, cx)?)?;
+                let made = operand::cast(&array.value(n, from), from, to, cx)?;
+                bytes.add(&made, cx)?;
+                out.push_value(&made)?;
             }
             Ok(Datum::Array(out.finish()))
         }
@@ -150,8 +183,11 @@ fn conform(
     }
     let array = Datum::Array(array);
     let mut out = ColumnBuilder::with_capacity(to, rows);
+    let mut bytes = ColumnBytes::default();
     for n in 0..rows {
-        out.push_value(&operand::conform(array.value(n, from), from, to, cx)?)?;
+        let made = operand::conform(array.value(n, from), from, to, cx)?;
+        bytes.add(&made, cx)?;
+        out.push_value(&made)?;
     }
     Ok(Datum::Array(out.finish()))
 }
@@ -212,7 +248,13 @@ impl<'a> Pieces<'a> {
         Ok(())
     }
 
-    fn finish(self) -> Result<Datum, MysqlError> {
+    /// The column. A constant that many rows have is not repeated where that takes more than a batch may hold.
+    fn finish(self, cx: &mut EvalContext<'_>) -> Result<Datum, MysqlError> {
+        let bytes: usize =
+            self.source.iter().map(|(piece, row)| byte_len_at(&self.arrays[*piece], *row)).sum();
+        if bytes >= LONG {
+            cx.hold_bytes(bytes)?;
+        }
         let arrays: Vec<&dyn Array> = self.arrays.iter().map(|a| a.as_ref()).collect();
         interleave(&arrays, &self.source).map(Datum::Array).map_err(MysqlError::internal)
     }
@@ -264,7 +306,7 @@ fn case(
     {
         pieces.take(otherwise, &remaining, batch, cx)?;
     }
-    pieces.finish()
+    pieces.finish(cx)
 }
 
 fn coalesce(e: &Expr, list: &[Expr], batch: &Batch, cx: &mut EvalContext<'_>) -> Result<Datum, MysqlError> {
@@ -299,7 +341,7 @@ fn coalesce(e: &Expr, list: &[Expr], batch: &Batch, cx: &mut EvalContext<'_>) ->
         pieces.place(datum, &(&remaining & &present), false)?;
         remaining = &remaining & &!&present;
     }
-    pieces.finish()
+    pieces.finish(cx)
 }
 
 /// A bit for each row that is not NULL.

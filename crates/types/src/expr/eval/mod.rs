@@ -7,6 +7,7 @@
 //! | `operand`          | values brought into the domain of a comparison, truth                     |
 //! | `arithmetic`       | arithmetic on two values                                                  |
 //! | `lanes`, `*_batch` | loops over native values                                                  |
+//! | `held`             | the long values that an evaluation holds, and when a batch is given up    |
 //! | `subquery`         | subqueries                                                                |
 //! | `subset`           | which expressions must be evaluated for some rows only, and doing so      |
 //! | `selection`        | the result of a filter                                                    |
@@ -15,6 +16,7 @@ mod arithmetic;
 mod arithmetic_batch;
 mod batch;
 mod compare_batch;
+mod held;
 mod lanes;
 pub(crate) mod operand;
 mod row;
@@ -30,8 +32,11 @@ use super::context::EvalContext;
 use super::ir::Expr;
 use crate::column::{Batch, ColumnBuilder, value_at};
 use crate::error::MysqlError;
+use crate::output::room_for;
 use crate::value::{SqlType, Value};
 
+pub(crate) use held::Held;
+use held::{BATCH_BYTES, ColumnBytes, in_batch};
 pub use operand::truth;
 pub(crate) use row::{Row, value_of};
 pub use selection::Selection;
@@ -55,6 +60,7 @@ impl Datum {
         match self {
             Datum::Array(array) => Ok(array),
             Datum::Scalar(v) => {
+                room_for(v.byte_len().saturating_mul(rows))?;
                 let mut out = ColumnBuilder::with_capacity(ty, rows);
                 for _ in 0..rows {
                     out.push_value(&v)?;
@@ -77,10 +83,70 @@ impl Datum {
 /// The value of `expr` for every row of `batch`; its columns are positions in the batch.
 pub fn evaluate(expr: &Expr, batch: &Batch, cx: &mut EvalContext<'_>) -> Result<Datum, MysqlError> {
     cx.cancel.check()?;
-    if batch.rows == 1 && expr.as_column().is_none() {
-        return value_of(expr, &row::BatchRow { batch, row: 0 }, cx).map(Datum::Scalar);
+    if expr.as_column().is_some() {
+        return batch::datum_of(expr, batch, cx);
     }
-    batch::datum_of(expr, batch, cx)
+    if batch.rows == 1 {
+        return cx.releasing(|cx| value_of(expr, &row::BatchRow { batch, row: 0 }, cx)).map(Datum::Scalar);
+    }
+    if let Some(datum) = in_batch(cx, |cx| batch::datum_of(expr, batch, cx))? {
+        return Ok(datum);
+    }
+    let (mut columns, _) = by_rows(std::slice::from_ref(expr), batch, usize::MAX, cx)?;
+    columns.pop().map(Datum::Array).ok_or_else(|| MysqlError::internal("an expression without a column"))
+}
+
+/// The values of `exprs` for the first rows of `batch`, as columns, and for how many rows: for all of them, unless they are so long
+/// that fewer should be kept at a time; for one at least, if there is one.
+pub fn evaluate_some(
+    exprs: &[Expr],
+    batch: &Batch,
+    cx: &mut EvalContext<'_>,
+) -> Result<(Vec<ArrayRef>, usize), MysqlError> {
+    cx.cancel.check()?;
+    let whole = in_batch(cx, |cx| {
+        let mut columns = Vec::with_capacity(exprs.len());
+        for e in exprs {
+            let datum = batch::datum_of(e, batch, cx)?;
+            if let Datum::Scalar(v) = &datum {
+                // It is repeated.
+                let bytes = v.byte_len().saturating_mul(batch.rows);
+                if bytes >= held::LONG {
+                    cx.hold_bytes(bytes)?;
+                }
+            }
+            columns.push(datum.into_array(&e.ty.sql, batch.rows)?);
+        }
+        Ok(columns)
+    })?;
+    match whole {
+        Some(columns) => Ok((columns, batch.rows)),
+        None => by_rows(exprs, batch, BATCH_BYTES, cx),
+    }
+}
+
+/// Evaluates row by row, up to the row with which the values have `enough` bytes.
+fn by_rows(
+    exprs: &[Expr],
+    batch: &Batch,
+    enough: usize,
+    cx: &mut EvalContext<'_>,
+) -> Result<(Vec<ArrayRef>, usize), MysqlError> {
+    let mut columns: Vec<(ColumnBuilder, ColumnBytes)> =
+        exprs.iter().map(|e| (ColumnBuilder::for_type(&e.ty.sql), ColumnBytes::default())).collect();
+    let mut rows = 0;
+    cx.releasing(|cx| {
+        while rows < batch.rows && columns.iter().map(|(_, bytes)| bytes.total()).sum::<usize>() < enough {
+            for (e, (builder, bytes)) in exprs.iter().zip(&mut columns) {
+                let v = cx.releasing(|cx| value_of(e, &row::BatchRow { batch, row: rows }, cx))?;
+                bytes.add(&v, cx)?;
+                builder.push_value(&v)?;
+            }
+            rows += 1;
+        }
+        Ok::<(), MysqlError>(())
+    })?;
+    Ok((columns.iter_mut().map(|(builder, _)| builder.finish()).collect(), rows))
 }
 
 /// The rows of `batch` for which all `conjuncts` are TRUE. A conjunct is evaluated only on rows that the ones
@@ -107,31 +173,38 @@ pub fn evaluate_filter(
             Selection::Some(bits) if c.may_raise() || bits.count_set_bits() * SPARSE < batch.rows => {
                 let subset = subset::Subset::new(bits);
                 let rows = subset.batch(batch, c)?;
-                let truths = batch::truths_of(c, &rows, cx)?;
+                let truths = truths(c, &rows, cx)?;
                 let scattered = subset.scatter(truths, Some(false));
                 let bits = lanes::Truths::Rows(scattered).bits_where(true, batch.rows);
                 Selection::from_bits(bits)
             }
             Selection::Some(bits) => {
-                let truths = batch::truths_of(c, batch, cx)?.bits_where(true, batch.rows);
+                let truths = truths(c, batch, cx)?.bits_where(true, batch.rows);
                 Selection::from_bits(&bits & &truths)
             }
-            Selection::All(_) => {
-                Selection::from_bits(batch::truths_of(c, batch, cx)?.bits_where(true, batch.rows))
-            }
+            Selection::All(_) => Selection::from_bits(truths(c, batch, cx)?.bits_where(true, batch.rows)),
         };
     }
     Ok(passed)
 }
 
+/// The truth of a condition for each row.
+fn truths(c: &Expr, batch: &Batch, cx: &mut EvalContext<'_>) -> Result<lanes::Truths, MysqlError> {
+    if let Some(truths) = in_batch(cx, |cx| batch::truths_of(c, batch, cx))? {
+        return Ok(truths);
+    }
+    let of_row = |row| row::condition_of(c, &row::BatchRow { batch, row }, cx);
+    Ok(lanes::Truths::Rows((0..batch.rows).map(of_row).collect::<Result<_, _>>()?))
+}
+
 /// The value of an expression without columns.
 pub fn evaluate_scalar(expr: &Expr, cx: &mut EvalContext<'_>) -> Result<Value, MysqlError> {
-    value_of(expr, &row::NoRow, cx)
+    cx.releasing(|cx| value_of(expr, &row::NoRow, cx))
 }
 
 /// The value of `expr` for one row, whose values its columns number.
 pub fn evaluate_row(expr: &Expr, row: &[Value], cx: &mut EvalContext<'_>) -> Result<Value, MysqlError> {
-    value_of(expr, &row, cx)
+    cx.releasing(|cx| value_of(expr, &row, cx))
 }
 
 /// Whether all `conjuncts` are TRUE for one row.

@@ -9,6 +9,7 @@ use crate::convert;
 use crate::decimal::Decimal;
 use crate::error::MysqlError;
 use crate::json::{Json, Node, order};
+use crate::output::{Output, Stop, room_for};
 use crate::temporal::{Date, DateRules, DateTime, Time};
 use crate::value::{SqlType, Value};
 
@@ -54,6 +55,20 @@ pub(crate) fn cast(
         // What `build::plain` compares with an ENUM.
         (from, SqlType::Enum(members), Value::String(text)) if from.is_string() => {
             return Ok(Value::UInt(members.compared_number(text)));
+        }
+        (from, SqlType::Json, Value::String(text)) if !from.has_members() => {
+            return convert::parse_json_within(text, "cast_as_json", 1, cx).map(Value::Json);
+        }
+        (_, to, Value::Json(json)) if to.is_string() => {
+            let mut out = Output::new(cx.sql_mode.max_result.max(json.as_bytes().len()), cx.cancel);
+            match crate::json::text::put_text(json.view(), &mut out) {
+                Ok(()) => room_for(out.len())?,
+                Err(Stop::TooLong) => {
+                    cx.warn(MysqlError::allowed_packet_overflowed("cast_as_char", cx.sql_mode.max_result))?;
+                    return Ok(Value::Null);
+                }
+                Err(Stop::Error(error)) => return Err(error),
+            }
         }
         _ => {}
     }

@@ -6,9 +6,10 @@ use super::super::like::LikePattern;
 use super::super::subquery::answer;
 use super::arithmetic;
 use super::operand::{cast, compare, condition_value, conform, text, truth};
-use crate::column::{Batch, value_at};
+use crate::column::{Batch, byte_len_at, value_at};
 use crate::error::MysqlError;
 use crate::functions::Call;
+use crate::output::room_for;
 use crate::value::{SqlType, Value};
 
 /// Where columns have their values.
@@ -43,19 +44,32 @@ pub(super) struct BatchRow<'a> {
 impl Row for BatchRow<'_> {
     fn value(&self, column: usize, ty: &SqlType) -> Result<Value, MysqlError> {
         match self.batch.columns.get(column) {
-            Some(array) => Ok(value_at(array, self.row, ty)),
+            Some(array) => {
+                room_for(byte_len_at(array, self.row))?;
+                Ok(value_at(array, self.row, ty))
+            }
             None => Err(MysqlError::internal(format_args!("no column #{column}"))),
         }
     }
 }
 
-/// The value of an expression.
+/// The value of an expression. Of what it is made of nothing is [held](super::held) afterwards, but itself.
 pub(crate) fn value_of(e: &Expr, row: &dyn Row, cx: &mut EvalContext<'_>) -> Result<Value, MysqlError> {
+    let v = match &e.kind {
+        // These are shared.
+        ExprKind::Literal(v) => return Ok(v.clone()),
+        ExprKind::Parameter(n) => return parameter(*n, cx),
+        ExprKind::Outer(n) => return outer(*n, cx),
+        ExprKind::Column(n) => row.value(*n, &e.ty.sql)?,
+        _ => cx.releasing(|cx| computed(e, row, cx))?,
+    };
+    cx.hold(&v)?;
+    Ok(v)
+}
+
+/// The value of a node that has operands.
+fn computed(e: &Expr, row: &dyn Row, cx: &mut EvalContext<'_>) -> Result<Value, MysqlError> {
     match &e.kind {
-        ExprKind::Literal(v) => Ok(v.clone()),
-        ExprKind::Column(n) => row.value(*n, &e.ty.sql),
-        ExprKind::Parameter(n) => parameter(*n, cx),
-        ExprKind::Outer(n) => outer(*n, cx),
         ExprKind::Subquery(subquery) => {
             let needle =
                 subquery.needle.iter().map(|e| value_of(e, row, cx)).collect::<Result<Vec<_>, _>>()?;
@@ -64,24 +78,23 @@ pub(crate) fn value_of(e: &Expr, row: &dyn Row, cx: &mut EvalContext<'_>) -> Res
         }
         ExprKind::Call { function, args } => {
             let call = Call { function: *function, args, ty: &e.ty, row };
-            let kernel = function.definition().scalar;
             let value = match args.as_slice() {
-                [] => kernel(cx, call, &[]),
+                [] => call.compute(cx, &[]),
                 [a] => {
                     let values = [value_of(a, row, cx)?];
-                    kernel(cx, call, &values)
+                    call.compute(cx, &values)
                 }
                 [a, b] => {
                     let values = [value_of(a, row, cx)?, value_of(b, row, cx)?];
-                    kernel(cx, call, &values)
+                    call.compute(cx, &values)
                 }
                 [a, b, c] => {
                     let values = [value_of(a, row, cx)?, value_of(b, row, cx)?, value_of(c, row, cx)?];
-                    kernel(cx, call, &values)
+                    call.compute(cx, &values)
                 }
                 args => {
                     let values = args.iter().map(|a| value_of(a, row, cx)).collect::<Result<Vec<_>, _>>()?;
-                    kernel(cx, call, &values)
+                    call.compute(cx, &values)
                 }
             };
             finite(value?, e, cx)
@@ -170,6 +183,10 @@ pub(super) fn condition_of(
     row: &dyn Row,
     cx: &mut EvalContext<'_>,
 ) -> Result<Option<bool>, MysqlError> {
+    cx.releasing(|cx| decided(e, row, cx))
+}
+
+fn decided(e: &Expr, row: &dyn Row, cx: &mut EvalContext<'_>) -> Result<Option<bool>, MysqlError> {
     match &e.kind {
         ExprKind::And(list) => {
             let mut all = Some(true);

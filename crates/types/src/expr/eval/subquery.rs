@@ -5,6 +5,7 @@ use super::super::ir::Expr;
 use super::super::subquery::{self, Subquery};
 use super::Datum;
 use super::batch::datum_of;
+use super::held::ColumnBytes;
 use crate::column::{Batch, ColumnBuilder};
 use crate::error::MysqlError;
 use crate::value::Value;
@@ -30,8 +31,11 @@ pub(super) fn answers(
         return answer(0, cx).map(Datum::Scalar);
     }
     let mut out = ColumnBuilder::with_capacity(&e.ty.sql, batch.rows);
+    let mut bytes = ColumnBytes::default();
     for row in 0..batch.rows {
-        out.push_value(&answer(row, cx)?)?;
+        let v = answer(row, cx)?;
+        bytes.add(&v, cx)?;
+        out.push_value(&v)?;
     }
     Ok(Datum::Array(out.finish()))
 }

@@ -17,7 +17,7 @@ pub(super) mod table;
 pub(super) mod values;
 
 use super::Call;
-use crate::convert::{parse_json, to_json};
+use crate::convert::{parse_json_within, to_json};
 use crate::error::MysqlError;
 use crate::expr::EvalContext;
 use crate::json::{Json, Node, Path};
@@ -59,11 +59,16 @@ fn name(call: Call<'_>) -> String {
 ///
 /// # Errors
 /// 3141 for text that is none, 3144 for bytes, 3146 for what is neither.
-fn document(call: Call<'_>, values: &[Value], n: usize) -> Result<Option<Json>, MysqlError> {
+fn document(
+    cx: &EvalContext<'_>,
+    call: Call<'_>,
+    values: &[Value],
+    n: usize,
+) -> Result<Option<Json>, MysqlError> {
     match &values[n] {
         Value::Null => Ok(None),
         Value::Json(json) => Ok(Some(json.clone())),
-        Value::String(text) => parse_json(text, &name(call), n + 1).map(Some),
+        Value::String(text) => parse_json_within(text, &name(call), n + 1, cx).map(Some),
         Value::Bytes(_) => Err(MysqlError::invalid_json_charset("binary")),
         _ => Err(MysqlError::invalid_type_for_json(n + 1, name(call))),
     }
@@ -107,6 +112,15 @@ fn path_to_one(
     match path(cx, call, values, n)? {
         Some(path) if path.is_ambiguous() => Err(MysqlError::json_path_wildcard()),
         path => Ok(path),
+    }
+}
+
+/// What a document is to be made of: error 1301 if it would be too large.
+fn fits(cx: &EvalContext<'_>, values: &[Value]) -> Result<(), MysqlError> {
+    let (most, longest) = (cx.sql_mode.max_result, super::args::longest(values));
+    match values.iter().map(Value::byte_len).sum::<usize>() > most.saturating_add(longest) {
+        true => Err(Json::too_large(most)),
+        false => Ok(()),
     }
 }
 

@@ -1,7 +1,7 @@
 //! Documents changed and merged.
 
 use super::super::{Call, Function};
-use super::{document, json, of_node, path_to_one, value};
+use super::{document, fits, json, of_node, path_to_one, value};
 use crate::error::MysqlError;
 use crate::expr::{EvalContext, Expr};
 use crate::json::edit::{self, Mode};
@@ -61,9 +61,11 @@ fn change(
     values: &[Value],
     apply: impl Fn(&mut Node, &Path, Node) -> Result<(), MysqlError>,
 ) -> Result<Value, MysqlError> {
-    let Some(json) = document(call, values, 0)? else { return Ok(Value::Null) };
+    let Some(json) = document(cx, call, values, 0)? else { return Ok(Value::Null) };
+    fits(cx, values)?;
     let mut node = json.to_node();
     for n in (1..values.len()).step_by(2) {
+        cx.cancel.check()?;
         let Some(path) = path_to_one(cx, call, values, n)? else { return Ok(Value::Null) };
         apply(&mut node, &path, value(call, values, n + 1)?)?;
     }
@@ -76,7 +78,7 @@ fn put(node: &mut Node, path: &Path, v: Node, mode: Mode) -> Result<(), MysqlErr
 }
 
 fn remove(cx: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Result<Value, MysqlError> {
-    let json = document(call, values, 0)?;
+    let json = document(cx, call, values, 0)?;
     let mut paths = Vec::with_capacity(values.len());
     for n in 1..values.len() {
         let path = path_to_one(cx, call, values, n)?;
@@ -90,20 +92,26 @@ fn remove(cx: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Result<
     };
     let mut node = json.to_node();
     for path in &paths {
+        cx.cancel.check()?;
         edit::remove(&mut node, path.legs());
     }
     of_node(&node)
 }
 
 /// All documents; None if one is NULL. What is wrong with a later one is an error all the same.
-fn documents(call: Call<'_>, values: &[Value]) -> Result<Option<Vec<Node>>, MysqlError> {
-    let nodes = (0..values.len()).map(|n| Ok(document(call, values, n)?.map(|json| json.to_node())));
+fn documents(
+    cx: &EvalContext<'_>,
+    call: Call<'_>,
+    values: &[Value],
+) -> Result<Option<Vec<Node>>, MysqlError> {
+    fits(cx, values)?;
+    let nodes = (0..values.len()).map(|n| Ok(document(cx, call, values, n)?.map(|json| json.to_node())));
     let nodes = nodes.collect::<Result<Vec<Option<Node>>, MysqlError>>()?;
     Ok(nodes.into_iter().collect())
 }
 
-fn merge_preserve(_: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Result<Value, MysqlError> {
-    let Some(nodes) = documents(call, values)? else { return Ok(Value::Null) };
+fn merge_preserve(cx: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Result<Value, MysqlError> {
+    let Some(nodes) = documents(cx, call, values)? else { return Ok(Value::Null) };
     match nodes.into_iter().reduce(Node::merged_preserving) {
         Some(node) => of_node(&node),
         None => Ok(Value::Null),
@@ -111,10 +119,11 @@ fn merge_preserve(_: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> 
 }
 
 /// NULL as a patch gives NULL, unless a later patch replaces all there is.
-fn merge_patch(_: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Result<Value, MysqlError> {
-    let mut merged = document(call, values, 0)?.map(|json| json.to_node());
+fn merge_patch(cx: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Result<Value, MysqlError> {
+    fits(cx, values)?;
+    let mut merged = document(cx, call, values, 0)?.map(|json| json.to_node());
     for n in 1..values.len() {
-        let patch = document(call, values, n)?.map(|json| json.to_node());
+        let patch = document(cx, call, values, n)?.map(|json| json.to_node());
         merged = match (merged, patch) {
             (_, None) => None,
             (None, Some(Node::Object(_))) => None,

@@ -12,11 +12,12 @@ use crate::expr::EvalContext;
 use crate::json::binary::{ArrayView, ObjectView};
 use crate::json::node::{Key, Members, Node};
 use crate::json::{Item, Json, View, order};
+use crate::statement::Steps;
 use crate::value::Value;
 
 pub(in super::super) static FUNCTIONS: &[Function] = &[
-    Function::new("JSON_SCHEMA_VALID", (2, 2), bigint_or_null, |_, call, values| {
-        Ok(match failure(call, values)? {
+    Function::new("JSON_SCHEMA_VALID", (2, 2), bigint_or_null, |cx, call, values| {
+        Ok(match failure(cx, call, values)? {
             None => Value::Null,
             Some(failure) => Value::Int(failure.is_none().into()),
         })
@@ -37,15 +38,24 @@ struct Failure {
 }
 
 /// Whether the second argument fits the schema that is the first; None where one is NULL.
-fn failure(call: Call<'_>, values: &[Value]) -> Result<Option<Option<Failure>>, MysqlError> {
-    let Some(schema) = document(call, values, 0)? else { return Ok(None) };
+fn failure(
+    cx: &EvalContext<'_>,
+    call: Call<'_>,
+    values: &[Value],
+) -> Result<Option<Option<Failure>>, MysqlError> {
+    let Some(schema) = document(cx, call, values, 0)? else { return Ok(None) };
     let Item::Object(_) = schema.view().item() else {
         let name = super::name(call);
         return Err(MysqlError::json_type_required(1, name, "object"));
     };
-    let Some(json) = document(call, values, 1)? else { return Ok(None) };
-    let mut validator =
-        Validator { root: schema.view(), schema: "#".into(), document: "#".into(), references: 0 };
+    let Some(json) = document(cx, call, values, 1)? else { return Ok(None) };
+    let mut validator = Validator {
+        root: schema.view(),
+        schema: "#".into(),
+        document: "#".into(),
+        references: 0,
+        steps: cx.steps(),
+    };
     match validator.check(schema.view(), json.view()) {
         Ok(()) => Ok(Some(None)),
         Err(Stop::Failed(failure)) => Ok(Some(Some(failure))),
@@ -53,8 +63,8 @@ fn failure(call: Call<'_>, values: &[Value]) -> Result<Option<Option<Failure>>, 
     }
 }
 
-fn report(_: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Result<Value, MysqlError> {
-    let Some(failure) = failure(call, values)? else { return Ok(Value::Null) };
+fn report(cx: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Result<Value, MysqlError> {
+    let Some(failure) = failure(cx, call, values)? else { return Ok(Value::Null) };
     let mut members = Members::new();
     members.insert(Key("valid".to_owned()), Node::Bool(failure.is_none()));
     if let Some(Failure { keyword, schema_location, document_location }) = failure {
@@ -92,6 +102,7 @@ struct Validator<'s> {
     document: String,
     /// How many references lead to the place in the schema.
     references: usize,
+    steps: Steps<'s>,
 }
 
 impl<'s> Validator<'s> {
@@ -141,6 +152,9 @@ impl<'s> Validator<'s> {
     }
 
     fn check(&mut self, schema: View<'s>, value: View<'_>) -> Result<(), Stop> {
+        // What a check looks at besides the value.
+        const CHECK: usize = 256;
+        self.steps.take(CHECK)?;
         let Item::Object(schema) = schema.item() else { return Ok(()) };
         if let Some(Item::String(reference)) = schema.get("$ref").map(View::item) {
             return self.follow(reference, value);
@@ -196,6 +210,7 @@ impl<'s> Validator<'s> {
                 self.inside(&["properties", name], Some(name), inner, value)?;
             }
             for (pattern, inner) in patterns.iter().flat_map(|patterns| patterns.iter()) {
+                self.steps.take(COMPILATION + name.len())?;
                 if regex(pattern)?.is_match(name) {
                     known = true;
                     self.inside(&["patternProperties", pattern], Some(name), inner, value)?;
@@ -363,6 +378,9 @@ fn size(schema: ObjectView<'_>, name: &str) -> Option<u64> {
     }
 }
 
+/// To make a regular expression ready takes as long as to look at so many bytes.
+const COMPILATION: usize = 1 << 14;
+
 fn regex(pattern: &str) -> Result<regex::Regex, MysqlError> {
     regex::RegexBuilder::new(pattern)
         .size_limit(1 << 22)
@@ -408,12 +426,19 @@ fn is_of_type(types: View<'_>, item: &Item<'_>) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::statement::CancelToken;
 
     /// The keyword that fails, where in the schema and where in the document.
     fn check(schema: &str, document: &str) -> Option<(&'static str, String, String)> {
         let (schema, document) = (Json::parse(schema).unwrap(), Json::parse(document).unwrap());
-        let mut validator =
-            Validator { root: schema.view(), schema: "#".into(), document: "#".into(), references: 0 };
+        let never = CancelToken::new();
+        let mut validator = Validator {
+            root: schema.view(),
+            schema: "#".into(),
+            document: "#".into(),
+            references: 0,
+            steps: Steps::new(&never, 1 << 18),
+        };
         match validator.check(schema.view(), document.view()) {
             Ok(()) => None,
             Err(Stop::Failed(f)) => Some((f.keyword, f.schema_location, f.document_location)),
@@ -478,8 +503,14 @@ mod tests {
     #[test]
     fn references_in_a_circle_end() {
         let schema = Json::parse(r##"{"$ref": "#"}"##).unwrap();
-        let mut validator =
-            Validator { root: schema.view(), schema: "#".into(), document: "#".into(), references: 0 };
+        let never = CancelToken::new();
+        let mut validator = Validator {
+            root: schema.view(),
+            schema: "#".into(),
+            document: "#".into(),
+            references: 0,
+            steps: Steps::new(&never, 1 << 18),
+        };
         let ended = validator.check(schema.view(), schema.view());
         assert!(matches!(ended, Err(Stop::Error(error)) if error.code == 3157));
         let list = r##"{"properties": {"next": {"$ref": "#"}, "v": {"type": "integer"}}}"##;

@@ -9,7 +9,7 @@ use crate::error::{MysqlError, errno};
 use crate::expr::{EvalContext, LikePattern};
 use crate::json::binary::ArrayView;
 use crate::json::{Item, Json, Node, View, order, text};
-use crate::statement::CancelToken;
+use crate::statement::{CancelToken, Steps};
 use crate::value::{Coercibility, Value};
 use std::collections::HashSet;
 
@@ -26,7 +26,7 @@ pub(in super::super) static FUNCTIONS: &[Function] = &[
 /// What the paths select: the value that a single path without wildcards leads to, else an array of all that is found; NULL
 /// where nothing is.
 fn extract(cx: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Result<Value, MysqlError> {
-    let json = document(call, values, 0)?;
+    let json = document(cx, call, values, 0)?;
     let paths = (1..values.len()).map(|n| path(cx, call, values, n)).collect::<Result<Vec<_>, _>>()?;
     let (Some(json), Some(paths)) = (json, paths.into_iter().collect::<Option<Vec<_>>>()) else {
         return Ok(Value::Null);
@@ -39,8 +39,15 @@ fn extract(cx: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Result
             .map_or(Value::Null, |part| Value::Json(Json::of_view(part))));
     }
     let mut found: Vec<Node> = Vec::new();
+    let mut bytes = 0;
     for path in &paths {
-        found.extend(path.select(json.view(), cx.cancel)?.into_iter().map(View::to_node));
+        for part in path.select(json.view(), cx.cancel)? {
+            bytes += part.bytes().len();
+            if bytes > cx.sql_mode.max_result {
+                return Err(Json::too_large(cx.sql_mode.max_result));
+            }
+            found.push(part.to_node());
+        }
     }
     if found.is_empty() { Ok(Value::Null) } else { of_node(&Node::Array(found)) }
 }
@@ -54,7 +61,7 @@ fn json_value(cx: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Res
         Value::Int(1) => Err(error),
         _ => Ok(values[at + 1].clone()),
     };
-    let json = match document(call, values, 0) {
+    let json = match document(cx, call, values, 0) {
         Ok(Some(json)) => json,
         Ok(None) => return Ok(Value::Null),
         Err(error) if error.code == errno::ER_INVALID_JSON_TEXT_IN_PARAM => {
@@ -76,7 +83,7 @@ fn json_value(cx: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Res
 }
 
 fn contains(cx: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Result<Value, MysqlError> {
-    let (target, candidate) = (document(call, values, 0)?, document(call, values, 1)?);
+    let (target, candidate) = (document(cx, call, values, 0)?, document(cx, call, values, 1)?);
     let (Some(target), Some(candidate)) = (target, candidate) else { return Ok(Value::Null) };
     let part = if values.len() > 2 {
         let Some(path) = path_to_one(cx, call, values, 2)? else { return Ok(Value::Null) };
@@ -87,25 +94,134 @@ fn contains(cx: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Resul
     } else {
         target.view()
     };
-    Ok(Value::Int(is_contained(part, candidate.view()).into()))
+    let mut comparison = Comparison { steps: cx.steps() };
+    Ok(Value::Int(comparison.contains(part, candidate.view())?.into()))
 }
 
-/// Whether the target has all that is in the candidate: members of an object by their names; each cell of an array, or the value
-/// that is none, in some cell.
-fn is_contained(target: View<'_>, candidate: View<'_>) -> bool {
-    match (target.item(), candidate.item()) {
-        (Item::Object(target), Item::Object(candidate)) => candidate
-            .iter()
-            .all(|(name, wanted)| target.get(name).is_some_and(|found| is_contained(found, wanted))),
-        (Item::Array(target), Item::Array(candidate)) => candidate.iter().all(|cell| has_cell(target, cell)),
-        (Item::Array(target), _) => has_cell(target, candidate),
-        (Item::Object(_), _) | (_, Item::Object(_) | Item::Array(_)) => false,
-        _ => order::compare(target, candidate).is_eq(),
+/// Comparison of the parts of two documents. Asks for cancellation as it goes.
+struct Comparison<'c> {
+    steps: Steps<'c>,
+}
+
+/// Pairs of cells up to which each is compared with each.
+const FEW_PAIRS: usize = 256;
+
+impl Comparison<'_> {
+    fn equal(&mut self, a: View<'_>, b: View<'_>) -> Result<bool, MysqlError> {
+        self.steps.take(1 + a.bytes().len() + b.bytes().len())?;
+        Ok(order::compare(a, b).is_eq())
+    }
+
+    /// The keys of cells, to find equal ones by: of scalars only, where they are all that is looked for.
+    fn keys(&mut self, array: ArrayView<'_>, scalars: bool) -> Result<HashSet<Vec<u8>>, MysqlError> {
+        let mut keys = HashSet::new();
+        for cell in array.iter() {
+            self.steps.take(1 + cell.bytes().len())?;
+            if !scalars || is_scalar(cell) {
+                keys.insert(order::key(cell));
+            }
+        }
+        Ok(keys)
+    }
+
+    /// Whether the target has all that is in the candidate: members of an object by their names; each cell of an array, or the
+    /// value that is none, in some cell.
+    fn contains(&mut self, target: View<'_>, candidate: View<'_>) -> Result<bool, MysqlError> {
+        match (target.item(), candidate.item()) {
+            (Item::Object(target), Item::Object(candidate)) => {
+                for (name, wanted) in candidate.iter() {
+                    let Some(found) = target.get(name) else { return Ok(false) };
+                    if !self.contains(found, wanted)? {
+                        return Ok(false);
+                    }
+                }
+                Ok(true)
+            }
+            (Item::Array(target), Item::Array(candidate)) => {
+                let many = target.len().saturating_mul(candidate.len()) > FEW_PAIRS;
+                let scalars = if many { Some(self.keys(target, true)?) } else { None };
+                // A scalar may also be in an array that is a cell.
+                let has_arrays = target.iter().any(|cell| matches!(cell.item(), Item::Array(_)));
+                for cell in candidate.iter() {
+                    self.steps.take(1)?;
+                    let found = match &scalars {
+                        Some(scalars) if is_scalar(cell) => {
+                            scalars.contains(&order::key(cell))
+                                || has_arrays && self.has_cell(target, cell)?
+                        }
+                        _ => self.has_cell(target, cell)?,
+                    };
+                    if !found {
+                        return Ok(false);
+                    }
+                }
+                Ok(true)
+            }
+            (Item::Array(target), _) => self.has_cell(target, candidate),
+            (Item::Object(_), _) | (_, Item::Object(_) | Item::Array(_)) => Ok(false),
+            _ => self.equal(target, candidate),
+        }
+    }
+
+    fn has_cell(&mut self, array: ArrayView<'_>, wanted: View<'_>) -> Result<bool, MysqlError> {
+        for cell in array.iter() {
+            if self.contains(cell, wanted)? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Whether a cell of the array is equal to the value.
+    fn has_equal(&mut self, array: ArrayView<'_>, v: View<'_>) -> Result<bool, MysqlError> {
+        for cell in array.iter() {
+            if self.equal(cell, v)? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    fn overlap(&mut self, left: View<'_>, right: View<'_>) -> Result<bool, MysqlError> {
+        match (left.item(), right.item()) {
+            (Item::Array(left), Item::Array(right)) => {
+                if left.len().saturating_mul(right.len()) <= FEW_PAIRS {
+                    for cell in left.iter() {
+                        if self.has_equal(right, cell)? {
+                            return Ok(true);
+                        }
+                    }
+                    return Ok(false);
+                }
+                let (few, many) = if left.len() < right.len() { (left, right) } else { (right, left) };
+                let keys = self.keys(few, false)?;
+                for cell in many.iter() {
+                    self.steps.take(1 + cell.bytes().len())?;
+                    if keys.contains(&order::key(cell)) {
+                        return Ok(true);
+                    }
+                }
+                Ok(false)
+            }
+            (Item::Array(array), _) => self.has_equal(array, right),
+            (_, Item::Array(array)) => self.has_equal(array, left),
+            (Item::Object(left), Item::Object(right)) => {
+                for (name, v) in left.iter() {
+                    if let Some(other) = right.get(name)
+                        && self.equal(v, other)?
+                    {
+                        return Ok(true);
+                    }
+                }
+                Ok(false)
+            }
+            _ => self.equal(left, right),
+        }
     }
 }
 
-fn has_cell(array: ArrayView<'_>, wanted: View<'_>) -> bool {
-    array.iter().any(|cell| is_contained(cell, wanted))
+fn is_scalar(view: View<'_>) -> bool {
+    !matches!(view.item(), Item::Array(_) | Item::Object(_))
 }
 
 /// Whether argument `n` says `one`; None for NULL.
@@ -119,7 +235,7 @@ fn wants_one(call: Call<'_>, values: &[Value], n: usize) -> Result<Option<bool>,
 }
 
 fn contains_path(cx: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Result<Value, MysqlError> {
-    let Some(json) = document(call, values, 0)? else { return Ok(Value::Null) };
+    let Some(json) = document(cx, call, values, 0)? else { return Ok(Value::Null) };
     let Some(one) = wants_one(call, values, 1)? else { return Ok(Value::Null) };
     for n in 2..values.len() {
         let Some(path) = path(cx, call, values, n)? else { return Ok(Value::Null) };
@@ -130,41 +246,30 @@ fn contains_path(cx: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> 
     Ok(Value::Int((!one).into()))
 }
 
-fn overlaps(_: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Result<Value, MysqlError> {
-    let (left, right) = (document(call, values, 0)?, document(call, values, 1)?);
+fn overlaps(cx: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Result<Value, MysqlError> {
+    let (left, right) = (document(cx, call, values, 0)?, document(cx, call, values, 1)?);
     let (Some(left), Some(right)) = (left, right) else { return Ok(Value::Null) };
-    Ok(Value::Int(overlap(left.view(), right.view()).into()))
+    let mut comparison = Comparison { steps: cx.steps() };
+    Ok(Value::Int(comparison.overlap(left.view(), right.view())?.into()))
 }
 
-fn overlap(left: View<'_>, right: View<'_>) -> bool {
-    let has = |array: ArrayView<'_>, v: View<'_>| array.iter().any(|cell| order::compare(cell, v).is_eq());
-    match (left.item(), right.item()) {
-        (Item::Array(left), Item::Array(right)) => left.iter().any(|cell| has(right, cell)),
-        (Item::Array(array), _) => has(array, right),
-        (_, Item::Array(array)) => has(array, left),
-        (Item::Object(left), Item::Object(right)) => {
-            left.iter().any(|(name, v)| right.get(name).is_some_and(|other| order::compare(v, other).is_eq()))
-        }
-        _ => order::compare(left, right).is_eq(),
-    }
-}
-
-fn member_of(_: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Result<Value, MysqlError> {
-    let Some(array) = document(call, values, 1)? else { return Ok(Value::Null) };
+fn member_of(cx: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Result<Value, MysqlError> {
+    let Some(array) = document(cx, call, values, 1)? else { return Ok(Value::Null) };
     if values[0].is_null() {
         return Ok(Value::Null);
     }
     let wanted = to_json(&values[0], &call.args[0].ty.sql)?;
+    let mut comparison = Comparison { steps: cx.steps() };
     let found = match array.view().item() {
-        Item::Array(array) => array.iter().any(|cell| order::compare(cell, wanted.view()).is_eq()),
-        _ => order::compare(array.view(), wanted.view()).is_eq(),
+        Item::Array(array) => comparison.has_equal(array, wanted.view())?,
+        _ => comparison.equal(array.view(), wanted.view())?,
     };
     Ok(Value::Int(found.into()))
 }
 
 /// The paths of strings that are like a pattern: `JSON_SEARCH(document, 'one' or 'all', pattern [, escape [, path ..]])`.
 fn search(cx: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Result<Value, MysqlError> {
-    let Some(json) = document(call, values, 0)? else { return Ok(Value::Null) };
+    let Some(json) = document(cx, call, values, 0)? else { return Ok(Value::Null) };
     let Some(one) = wants_one(call, values, 1)? else { return Ok(Value::Null) };
     let Some(pattern) = call.text(values, 2) else { return Ok(Value::Null) };
     let escape = match values.get(3).and_then(|_| call.text(values, 3)) {
@@ -187,6 +292,8 @@ fn search(cx: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Result<
         one,
         known: HashSet::new(),
         paths: Vec::new(),
+        bytes: 0,
+        most: cx.sql_mode.max_result,
         cancel: cx.cancel,
     };
     if values.len() < 5 {
@@ -266,6 +373,9 @@ struct Found<'c> {
     /// The paths, in the order in which they were found, and to look them up.
     paths: Vec<String>,
     known: HashSet<String>,
+    /// Bytes of the paths, and how many there may be.
+    bytes: usize,
+    most: usize,
     cancel: &'c CancelToken,
 }
 
@@ -277,6 +387,10 @@ impl Found<'_> {
         if let Item::String(s) = view.item() {
             self.cancel.check()?;
             if self.pattern.matches_unless(s.as_bytes(), self.cancel)? && self.known.insert(place.clone()) {
+                self.bytes += place.len();
+                if self.bytes > self.most {
+                    return Err(Json::too_large(self.most));
+                }
                 self.paths.push(place.clone());
             }
         }

@@ -1,13 +1,14 @@
 //! Documents made of values, and what is to know of a document.
 
-use super::super::args::{bigint_or_null, bounded_text, nullable};
+use super::super::args::{Made, bigint_or_null, bounded_text, nullable};
 use super::super::{Call, Function};
-use super::{document, json, name, of_node, path_to_one, value};
+use super::{document, fits, json, name, of_node, path_to_one, value};
 use crate::collation::Collation;
-use crate::convert::{parse_json, truth_json};
-use crate::error::MysqlError;
+use crate::convert::{parse_json_within, truth_json};
+use crate::error::{MysqlError, errno};
 use crate::expr::{EvalContext, Expr, build, truth};
 use crate::json::{Item, Json, Key, Node, scalar, text};
+use crate::output::room_for;
 use crate::value::{Coercibility, ExprType, SqlType, Value};
 
 pub(in super::super) static FUNCTIONS: &[Function] = &[
@@ -26,7 +27,8 @@ pub(in super::super) static FUNCTIONS: &[Function] = &[
     Function::new("JSON_STORAGE_FREE", (1, 1), bigint_or_null, storage_free).documents(),
 ];
 
-fn array(_: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Result<Value, MysqlError> {
+fn array(cx: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Result<Value, MysqlError> {
+    fits(cx, values)?;
     let cells: Result<Vec<Node>, MysqlError> = (0..values.len()).map(|n| value(call, values, n)).collect();
     of_node(&Node::Array(cells?))
 }
@@ -38,7 +40,8 @@ fn object_type(args: &[Expr]) -> Result<ExprType, MysqlError> {
     }
 }
 
-fn object(_: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Result<Value, MysqlError> {
+fn object(cx: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Result<Value, MysqlError> {
+    fits(cx, values)?;
     let mut members = crate::json::node::Members::new();
     for n in (0..values.len()).step_by(2) {
         members.insert(member_name(&values[n], &call.args[n].ty.sql)?, value(call, values, n + 1)?);
@@ -82,16 +85,17 @@ fn quote_type(args: &[Expr]) -> Result<ExprType, MysqlError> {
     Ok(ExprType::string(sql, nullable(args), Collation::Utf8mb4Bin, Coercibility::Implicit))
 }
 
-fn quote(_: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Result<Value, MysqlError> {
+fn quote(cx: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Result<Value, MysqlError> {
     if let Value::Bytes(_) = &values[0] {
         return Err(MysqlError::invalid_json_charset("binary"));
     }
     let Some(given) = crate::convert::to_text(&values[0], &call.args[0].ty.sql) else {
         return Ok(Value::Null);
     };
-    let mut out = String::with_capacity(given.len() + 2);
-    text::put_quoted(&given, &mut out);
-    Ok(Value::string(out))
+    call.made(cx, values, |out| {
+        text::put_quoted_to(&given, out)?;
+        Ok(Made::String)
+    })
 }
 
 fn unquote_type(args: &[Expr]) -> Result<ExprType, MysqlError> {
@@ -100,23 +104,44 @@ fn unquote_type(args: &[Expr]) -> Result<ExprType, MysqlError> {
 }
 
 /// The text of a string of JSON; of any other document, and of text that is no string of JSON, its text.
-fn unquote(_: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Result<Value, MysqlError> {
+fn unquote(cx: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Result<Value, MysqlError> {
     let text = match &values[0] {
         Value::Null => return Ok(Value::Null),
-        Value::Json(json) => return Ok(Value::string(text::unquoted(json.view()))),
+        Value::Json(json) => return unquoted(cx, call, values, json),
         Value::Bytes(_) => return Err(MysqlError::invalid_json_charset("binary")),
         other => crate::convert::to_text(other, &call.args[0].ty.sql).unwrap_or_default(),
     };
     if text.len() < 2 || !text.starts_with('"') || !text.ends_with('"') {
         return Ok(Value::String(text));
     }
-    let json = parse_json(&text, &name(call), 1)?;
-    Ok(Value::string(text::unquoted(json.view())))
+    let json = parse_json_within(&text, &name(call), 1, cx)?;
+    unquoted(cx, call, values, &json)
 }
 
-fn pretty(_: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Result<Value, MysqlError> {
-    let json = document(call, values, 0)?;
-    Ok(json.map_or(Value::Null, |json| Value::string(text::to_pretty_text(json.view()))))
+fn unquoted(
+    cx: &mut EvalContext<'_>,
+    call: Call<'_>,
+    values: &[Value],
+    json: &Json,
+) -> Result<Value, MysqlError> {
+    match json.view().item() {
+        Item::Array(_) | Item::Object(_) => call.made(cx, values, |out| {
+            text::put_text(json.view(), out)?;
+            Ok(Made::String)
+        }),
+        _ => {
+            room_for(json.as_bytes().len().saturating_mul(2))?;
+            Ok(Value::string(text::unquoted(json.view())))
+        }
+    }
+}
+
+fn pretty(cx: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Result<Value, MysqlError> {
+    let Some(json) = document(cx, call, values, 0)? else { return Ok(Value::Null) };
+    call.made(cx, values, |out| {
+        text::put_pretty_text(json.view(), out)?;
+        Ok(Made::String)
+    })
 }
 
 fn truth_value(cx: &mut EvalContext<'_>, _: Call<'_>, values: &[Value]) -> Result<Value, MysqlError> {
@@ -126,25 +151,25 @@ fn truth_value(cx: &mut EvalContext<'_>, _: Call<'_>, values: &[Value]) -> Resul
     }
 }
 
-fn json_type(_: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Result<Value, MysqlError> {
-    let json = document(call, values, 0)?;
+fn json_type(cx: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Result<Value, MysqlError> {
+    let json = document(cx, call, values, 0)?;
     Ok(json.map_or(Value::Null, |json| Value::from(scalar::type_name(json.view()))))
 }
 
-fn valid(_: &mut EvalContext<'_>, _: Call<'_>, values: &[Value]) -> Result<Value, MysqlError> {
+fn valid(cx: &mut EvalContext<'_>, _: Call<'_>, values: &[Value]) -> Result<Value, MysqlError> {
     Ok(match &values[0] {
         Value::Null => Value::Null,
         Value::Json(_) => Value::Int(1),
-        Value::String(text) => match parse_json(text, "json_valid", 1) {
-            Err(e) if e == MysqlError::json_document_too_deep() => return Err(e),
+        Value::String(text) => match parse_json_within(text, "json_valid", 1, cx) {
+            Err(e) if e.code != errno::ER_INVALID_JSON_TEXT_IN_PARAM => return Err(e),
             parsed => Value::Int(parsed.is_ok().into()),
         },
         _ => Value::Int(0),
     })
 }
 
-fn depth(_: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Result<Value, MysqlError> {
-    let json = document(call, values, 0)?;
+fn depth(cx: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Result<Value, MysqlError> {
+    let json = document(cx, call, values, 0)?;
     Ok(json.map_or(Value::Null, |json| Value::Int(json.view().depth() as i64)))
 }
 
@@ -155,7 +180,7 @@ fn with_part<T>(
     values: &[Value],
     f: impl FnOnce(Item<'_>) -> Option<T>,
 ) -> Result<Option<T>, MysqlError> {
-    let Some(json) = document(call, values, 0)? else { return Ok(None) };
+    let Some(json) = document(cx, call, values, 0)? else { return Ok(None) };
     if values.len() < 2 {
         return Ok(f(json.view().item()));
     }
@@ -184,12 +209,12 @@ fn keys(cx: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Result<Va
     keys.map_or(Ok(Value::Null), |keys| of_node(&keys))
 }
 
-fn storage_size(_: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Result<Value, MysqlError> {
-    let json: Option<Json> = document(call, values, 0)?;
+fn storage_size(cx: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Result<Value, MysqlError> {
+    let json: Option<Json> = document(cx, call, values, 0)?;
     Ok(json.map_or(Value::Null, |json| Value::Int(json.as_bytes().len() as i64)))
 }
 
 /// Documents are stored whole.
-fn storage_free(_: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Result<Value, MysqlError> {
-    Ok(document(call, values, 0)?.map_or(Value::Null, |_| Value::Int(0)))
+fn storage_free(cx: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Result<Value, MysqlError> {
+    Ok(document(cx, call, values, 0)?.map_or(Value::Null, |_| Value::Int(0)))
 }

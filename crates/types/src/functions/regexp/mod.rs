@@ -3,20 +3,22 @@
 //! Positions count characters from 1 (bytes, of binary strings). Upper and lower case differ by the collation, unless a
 //! match type says otherwise.
 
+mod backtrack;
 mod pattern;
+mod syntax;
 
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use regex::bytes::{Captures, Regex};
-
-use super::args::{count_characters, integer, offset, string};
+use super::args::{Made, count_characters, integer, offset, string};
 use super::{Call, Function};
 use crate::collation::Collation;
 use crate::error::MysqlError;
 use crate::expr::{EvalContext, Expr, build};
+use crate::output::{Output, Stop};
 use crate::value::{Coercibility, ExprType, Value};
-use pattern::Flags;
+use backtrack::Spans;
+use pattern::{Compiled, Flags};
 
 pub(super) static FUNCTIONS: &[Function] = &[
     Function::new("REGEXP_LIKE", (2, 3), like_type, like),
@@ -27,17 +29,17 @@ pub(super) static FUNCTIONS: &[Function] = &[
 
 /// Compiled patterns of a statement.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct PatternCache(Vec<(String, Flags, Arc<Regex>)>);
+pub(crate) struct PatternCache(Vec<(String, Flags, Arc<Compiled>)>);
 
 /// So many patterns are kept; a statement seldom has more that do not change with every row.
 const KEPT: usize = 8;
 
 impl PatternCache {
-    fn get(&mut self, pattern: &str, flags: Flags) -> Result<Arc<Regex>, MysqlError> {
+    fn get(&mut self, pattern: &str, flags: Flags) -> Result<Arc<Compiled>, MysqlError> {
         if let Some(at) = self.0.iter().position(|(text, with, _)| text == pattern && *with == flags) {
             return Ok(self.0[at].2.clone());
         }
-        let compiled = Arc::new(pattern::compile(pattern, flags)?);
+        let compiled = Arc::new(Compiled::new(pattern, flags)?);
         if self.0.len() == KEPT {
             self.0.remove(0);
         }
@@ -76,7 +78,7 @@ fn replace_type(args: &[Expr]) -> Result<ExprType, MysqlError> {
 /// A text, a pattern, and from where and which occurrence is looked for.
 struct Search<'v> {
     text: Cow<'v, [u8]>,
-    regex: Arc<Regex>,
+    regex: Arc<Compiled>,
     bytewise: bool,
     /// The byte to begin at.
     start: usize,
@@ -161,17 +163,28 @@ fn read_flags(letters: &[u8], flags: &mut Flags) -> Result<(), MysqlError> {
 
 impl Search<'_> {
     /// The bytes of the occurrence that is looked for.
-    fn found(&self) -> Option<std::ops::Range<usize>> {
+    fn found(&self, cx: &EvalContext<'_>) -> Result<Option<std::ops::Range<usize>>, MysqlError> {
         // `^` is the beginning of the text that is searched, as in MySQL.
-        let found = self.regex.find_iter(&self.text[self.start..]).nth(self.occurrence.saturating_sub(1))?;
-        Some(self.start + found.start()..self.start + found.end())
+        let text = &self.text[self.start..];
+        let mut steps = cx.steps();
+        let (mut at, mut left) = (Some(0), self.occurrence.max(1));
+        while let Some(from) = at {
+            let Some(found) = self.regex.find(text, from, &mut steps)? else { return Ok(None) };
+            left -= 1;
+            if left == 0 {
+                return Ok(Some(self.start + found.0..self.start + found.1));
+            }
+            at = self.regex.after(text, found);
+        }
+        Ok(None)
     }
 }
 
 /// `REGEXP_LIKE(text, pattern[, match_type])`, `text REGEXP pattern`.
 fn like(cx: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Result<Value, MysqlError> {
-    let search = search(cx, call, values, 2, 2)?;
-    Ok(search.map_or(Value::Null, |s| Value::Int(s.regex.is_match(&s.text).into())))
+    let Some(search) = search(cx, call, values, 2, 2)? else { return Ok(Value::Null) };
+    let found = search.regex.find(&search.text, 0, &mut cx.steps())?;
+    Ok(Value::Int(found.is_some().into()))
 }
 
 /// `REGEXP_INSTR(text, pattern[, position[, occurrence[, return_option[, match_type]]]])`: 0 if nowhere.
@@ -185,7 +198,7 @@ fn instr(cx: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Result<V
         },
         None => false,
     };
-    Ok(Value::Int(search.found().map_or(0, |found| {
+    Ok(Value::Int(search.found(cx)?.map_or(0, |found| {
         let at = if after { found.end } else { found.start };
         count_characters(&search.text[..at], search.bytewise) as i64 + 1
     })))
@@ -194,7 +207,7 @@ fn instr(cx: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Result<V
 /// `REGEXP_SUBSTR(text, pattern[, position[, occurrence[, match_type]]])`: NULL if nowhere.
 fn substr(cx: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Result<Value, MysqlError> {
     let Some(search) = search(cx, call, values, 2, 4)? else { return Ok(Value::Null) };
-    match search.found() {
+    match search.found(cx)? {
         Some(found) => call.string(&search.text[found]),
         None => Ok(Value::Null),
     }
@@ -204,36 +217,59 @@ fn substr(cx: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Result<
 fn replace(cx: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Result<Value, MysqlError> {
     let Some(search) = search(cx, call, values, 3, 5)? else { return Ok(Value::Null) };
     let Some(replacement) = call.text(values, 2) else { return Ok(Value::Null) };
-    let mut out = search.text[..search.start].to_vec();
-    let mut done = search.start;
-    for (n, found) in search.regex.captures_iter(&search.text[search.start..]).enumerate() {
-        if search.occurrence > n + 1 {
-            continue;
+    let Search { text, regex, start, occurrence, .. } = search;
+    let searched = &text[start..];
+    let mut steps = cx.steps();
+    call.made(cx, values, |out| {
+        out.push(&text[..start])?;
+        let (mut at, mut number, mut done) = (Some(0), 0, 0);
+        while let Some(from) = at
+            && let Some(found) = regex.captures(searched, from, &mut steps)?
+            && let Some(whole) = found.first().copied().flatten()
+        {
+            number += 1;
+            at = regex.after(searched, whole);
+            if occurrence > number {
+                continue;
+            }
+            out.push(&searched[done..whole.0])?;
+            put(&replacement, &Match { regex: &regex, text: searched, spans: &found }, out)?;
+            done = whole.1;
+            if occurrence > 0 {
+                break;
+            }
         }
-        let Some(whole) = found.get(0) else { continue };
-        out.extend_from_slice(&search.text[done..search.start + whole.start()]);
-        put(&replacement, &found, &mut out)?;
-        done = search.start + whole.end();
-        if out.len() > cx.sql_mode.max_result {
-            return call.too_long(cx);
-        }
-        if search.occurrence > 0 {
-            break;
-        }
-    }
-    out.extend_from_slice(&search.text[done..]);
-    call.string(out)
+        out.push(&searched[done..])?;
+        Ok(Made::String)
+    })
 }
 
-/// A replacement with `$n` and `${name}` filled in; a backslash takes the meaning from the next character.
-fn put(replacement: &[u8], found: &Captures<'_>, out: &mut Vec<u8>) -> Result<(), MysqlError> {
+/// A match with its groups.
+struct Match<'m> {
+    regex: &'m Compiled,
+    text: &'m [u8],
+    spans: &'m Spans,
+}
+
+impl Match<'_> {
+    /// The text of a group; empty of one that took no part.
+    fn group(&self, number: usize) -> &[u8] {
+        match self.spans.get(number) {
+            Some(Some((begin, end))) => &self.text[*begin..*end],
+            _ => &[],
+        }
+    }
+}
+
+/// Writes a replacement with `$n` and `${name}` filled in; a backslash takes the meaning from the next character.
+fn put(replacement: &[u8], found: &Match<'_>, out: &mut Output<'_>) -> Result<(), Stop> {
     let mut rest = replacement;
     while let Some((&b, after)) = rest.split_first() {
         rest = after;
         match b {
             b'\\' => {
                 if let Some((&next, after)) = rest.split_first() {
-                    out.push(next);
+                    out.push_byte(next)?;
                     rest = after;
                 }
             }
@@ -241,8 +277,8 @@ fn put(replacement: &[u8], found: &Captures<'_>, out: &mut Vec<u8>) -> Result<()
                 let end =
                     rest.iter().position(|b| *b == b'}').ok_or_else(MysqlError::regexp_illegal_argument)?;
                 let name = String::from_utf8_lossy(&rest[1..end]);
-                let group = found.name(&name).ok_or_else(MysqlError::regexp_invalid_back_reference)?;
-                out.extend_from_slice(group.as_bytes());
+                let group = found.regex.group(&name).ok_or_else(MysqlError::regexp_invalid_back_reference)?;
+                out.push(found.group(group))?;
                 rest = &rest[end + 1..];
             }
             b'$' => {
@@ -250,7 +286,7 @@ fn put(replacement: &[u8], found: &Captures<'_>, out: &mut Vec<u8>) -> Result<()
                 let mut number: Option<usize> = None;
                 while let Some((digit @ b'0'..=b'9', after)) = rest.split_first() {
                     let longer = number.unwrap_or(0) * 10 + usize::from(digit - b'0');
-                    if longer >= found.len() {
+                    if longer >= found.spans.len() {
                         break;
                     }
                     number = Some(longer);
@@ -258,12 +294,12 @@ fn put(replacement: &[u8], found: &Captures<'_>, out: &mut Vec<u8>) -> Result<()
                 }
                 let number = match (number, rest.first()) {
                     (Some(number), _) => number,
-                    (None, Some(b'0'..=b'9')) => return Err(MysqlError::regexp_index_out_of_bounds()),
-                    (None, _) => return Err(MysqlError::regexp_invalid_back_reference()),
+                    (None, Some(b'0'..=b'9')) => return Err(MysqlError::regexp_index_out_of_bounds().into()),
+                    (None, _) => return Err(MysqlError::regexp_invalid_back_reference().into()),
                 };
-                out.extend_from_slice(found.get(number).map_or(b"", |group| group.as_bytes()));
+                out.push(found.group(number))?;
             }
-            b => out.push(b),
+            b => out.push_byte(b)?,
         }
     }
     Ok(())

@@ -1,0 +1,202 @@
+//! Where a string first is in another under a collation with weights, in time in proportion to the text.
+//!
+//! As in MySQL, what is found has as many bytes as what is looked for, so that a window of so many bytes goes over the text. The
+//! weights in it are summed up level by level as a polynomial (Karp and Rabin), to which a character is added in front and taken from
+//! behind; only a window with the sum that is looked for is compared.
+
+use std::hash::{BuildHasher, RandomState};
+
+use super::Collation;
+use super::weights::Level;
+use crate::error::MysqlError;
+use crate::statement::Steps;
+
+/// Up to so many bytes a string is compared at each place.
+const FEW: usize = 16;
+
+/// The modulus of the sums, a prime.
+const MODULUS: u64 = (1 << 61) - 1;
+
+fn times(a: u64, b: u64) -> u64 {
+    let product = u128::from(a) * u128::from(b);
+    let (low, high) = (product as u64 & MODULUS, (product >> 61) as u64);
+    let sum = low + high;
+    if sum >= MODULUS { sum - MODULUS } else { sum }
+}
+
+fn plus(a: u64, b: u64) -> u64 {
+    let sum = a + b;
+    if sum >= MODULUS { sum - MODULUS } else { sum }
+}
+
+/// The sum of the weights of a window on one level.
+struct Sum {
+    level: &'static Level,
+    base: u64,
+    sum: u64,
+    /// The powers of the base that belong to the first weight of the window, and to the one behind it.
+    first: u64,
+    next: u64,
+    /// What is looked for, times the power of the first weight.
+    wanted: u64,
+}
+
+impl Sum {
+    /// Of an empty window; the sum that is looked for is that of `part`.
+    fn new(level: &'static Level, base: u64, part: &[u8], steps: &mut Steps<'_>) -> Result<Sum, MysqlError> {
+        let mut sum = Sum { level, base, sum: 0, first: 1, next: 1, wanted: 0 };
+        for character in characters(part) {
+            sum.add(character);
+            steps.take(character.len())?;
+        }
+        Ok(Sum { level, base, sum: 0, first: 1, next: 1, wanted: sum.sum })
+    }
+
+    fn add(&mut self, character: &[u8]) {
+        for w in self.level.weights(character) {
+            // No weight counts as nothing.
+            self.sum = plus(self.sum, times(u64::from(w) + 1, self.next));
+            self.next = times(self.next, self.base);
+        }
+    }
+
+    fn remove(&mut self, character: &[u8]) {
+        for w in self.level.weights(character) {
+            self.sum = plus(self.sum, MODULUS - times(u64::from(w) + 1, self.first));
+            self.first = times(self.first, self.base);
+            self.wanted = times(self.wanted, self.base);
+        }
+    }
+}
+
+/// The characters of a text.
+fn characters(text: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let mut rest = text;
+    std::iter::from_fn(move || {
+        let (character, after) = rest.split_at_checked(first_len(rest))?;
+        rest = after;
+        (!character.is_empty()).then_some(character)
+    })
+}
+
+/// The length of the first character; 0 of the empty text.
+fn first_len(text: &[u8]) -> usize {
+    match text.split_first() {
+        Some((_, rest)) => 1 + rest.iter().take_while(|byte| **byte & 0xc0 == 0x80).count(),
+        None => 0,
+    }
+}
+
+impl Collation {
+    /// Where `part` first is in `text`, in bytes. As in MySQL, what is found has as many bytes as what was looked for: `é` is not
+    /// found as `e`.
+    ///
+    /// # Errors
+    /// That of a statement that has to end.
+    pub(crate) fn find(
+        self,
+        text: &[u8],
+        part: &[u8],
+        steps: &mut Steps<'_>,
+    ) -> Result<Option<usize>, MysqlError> {
+        let Some(weights) = self.weights() else { return Ok(crate::expr::find_bytes(text, part)) };
+        if part.len() > text.len() {
+            return Ok(None);
+        }
+        let mut sums = Vec::new();
+        if part.len() > FEW {
+            let base = (RandomState::new().hash_one(text.len()) >> 3).max(1 << 32);
+            for level in weights.levels {
+                sums.push(Sum::new(level, base, part, steps)?);
+            }
+        }
+        let (mut start, mut end) = (0, 0);
+        loop {
+            // The window is as long as it can be, but not longer than the part.
+            while let len @ 1.. = first_len(&text[end..])
+                && end + len - start <= part.len()
+            {
+                sums.iter_mut().for_each(|sum| sum.add(&text[end..end + len]));
+                end += len;
+                steps.take(len)?;
+            }
+            let window = &text[start..end];
+            if window.len() == part.len() && sums.iter().all(|sum| sum.sum == sum.wanted) {
+                steps.take(part.len().min(FEW))?;
+                if weights.same(window, part) {
+                    return Ok(Some(start));
+                }
+            }
+            let len = first_len(&text[start..]);
+            if start + len + part.len() > text.len() {
+                return Ok(None);
+            }
+            if start == end {
+                // The first character is longer than the part.
+                end += len;
+            } else {
+                sums.iter_mut().for_each(|sum| sum.remove(&text[start..start + len]));
+            }
+            start += len;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::statement::{CancelReason, CancelToken};
+    use rand::Rng;
+
+    /// At each place.
+    fn by_definition(collation: Collation, text: &[u8], part: &[u8]) -> Option<usize> {
+        let weights = collation.weights()?;
+        let boundary = |at: usize| text.get(at).is_none_or(|byte| byte & 0xc0 != 0x80);
+        (0..=text.len().checked_sub(part.len())?).find(|&at| {
+            let end = at + part.len();
+            boundary(at) && boundary(end) && weights.same(&text[at..end], part)
+        })
+    }
+
+    #[test]
+    fn the_window_finds_what_the_definition_finds() {
+        let mut rng = crate::testing::rng("the_window_finds_what_the_definition_finds");
+        let cancel = CancelToken::new();
+        let weighted: Vec<Collation> = Collation::ALL.into_iter().filter(|c| c.is_weighted()).collect();
+        let alphabet = ['a', 'A', 'á', 'b', 'ß', 's', 'S', ' ', '\u{301}', '\0', '가', '😀', 'ﷺ'];
+        let mut found = 0;
+        for _ in 0..3000 {
+            let collation = weighted[rng.random_range(0..weighted.len())];
+            let used = rng.random_range(1..=alphabet.len());
+            let mut text = |most: usize| -> String {
+                let length = rng.random_range(0..=most);
+                (0..length).map(|_| alphabet[rng.random_range(0..used)]).collect()
+            };
+            let (whole, mut part) = (text(120), text(30));
+            if rng.random_bool(0.5) && !whole.is_empty() {
+                let boundaries: Vec<usize> = whole.char_indices().map(|(at, _)| at).collect();
+                let from = boundaries[rng.random_range(0..boundaries.len())];
+                part = whole[from..].to_uppercase();
+            }
+            let mut steps = Steps::new(&cancel, 1 << 18);
+            let place = collation.find(whole.as_bytes(), part.as_bytes(), &mut steps).unwrap();
+            assert_eq!(
+                place,
+                by_definition(collation, whole.as_bytes(), part.as_bytes()),
+                "{collation} {whole:?} {part:?}"
+            );
+            found += usize::from(place.is_some() && part.len() > FEW);
+        }
+        assert!(found > 100, "{found}");
+    }
+
+    #[test]
+    fn a_statement_that_has_to_end_looks_no_further() {
+        let cancel = CancelToken::new();
+        cancel.cancel(CancelReason::QueryKilled);
+        let (text, part) = (vec![b'a'; 1 << 20], [vec![b'A'; 1 << 16], vec![b'b']].concat());
+        let mut steps = Steps::new(&cancel, 1 << 18);
+        let stopped = Collation::Utf8mb4_0900AiCi.find(&text, &part, &mut steps);
+        assert_eq!(stopped.unwrap_err().code, 1317);
+    }
+}
