@@ -178,3 +178,17 @@ fn kill_during_loads_and_builds_leaves_all_of_them_or_nothing() {
     assert!(killed > 0, "nothing was killed before it was done");
     assert!(server.terminate());
 }
+
+#[test]
+fn a_server_whose_directory_vanishes_says_so_and_ends() {
+    let parent = tempfile::tempdir().expect("a directory");
+    let directory = parent.path().join("db");
+    let server = Served::start(&directory, &[]);
+    let mut client = server.connect();
+    client.run("CREATE DATABASE crash");
+    client.run("CREATE TABLE crash.t (a INT PRIMARY KEY)");
+    std::fs::remove_dir_all(&directory).expect("it is removed");
+    let line = server.wait_for_line("is gone");
+    assert!(line.contains(&directory.display().to_string()), "{line}");
+    assert!(!server.ended(), "that is a failure");
+}

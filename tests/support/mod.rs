@@ -89,6 +89,18 @@ impl Served {
         self.child.wait().expect("a process");
     }
 
+    /// Waits until the process has ended by itself, and returns whether it ended well.
+    pub fn ended(mut self) -> bool {
+        let begun = Instant::now();
+        loop {
+            if let Some(status) = self.child.try_wait().expect("a process") {
+                return status.success();
+            }
+            assert!(begun.elapsed() < Duration::from_secs(30), "the server does not end");
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
+
     /// Asks the process to end, and returns whether it ended well.
     pub fn terminate(mut self) -> bool {
         let pid = self.child.id().to_string();

@@ -36,8 +36,10 @@
 //! | `pieces` | [`Pieces`]: a query that several connections share |
 //! | `value` | [`ToValue`], [`FromValue`], [`Params`]: Rust's types and SQL's |
 //! | `error` | [`Error`] |
+//! | `counting_allocator` | [`CountingAllocator`]: for programs that bound the memory of all statements together |
 
 mod api;
+mod counting_allocator;
 
 /// The program in the README is compiled with the tests.
 #[cfg(doctest)]
@@ -53,6 +55,7 @@ pub use api::rows::{ColumnIndex, Row, Rows};
 pub use api::statement::Statement;
 pub use api::table::{Reader, RowView, Snapshot, Table, Writer};
 pub use api::value::{FromValue, Parameter, Params, ToValue};
+pub use counting_allocator::{CountingAllocator, tune as tune_allocator};
 pub use leafline_access::cost::DeviceClass;
 pub use leafline_sql::{ColumnFlags, ColumnMeta, Cut};
 pub use leafline_storage::device::DiskModel;

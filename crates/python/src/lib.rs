@@ -27,7 +27,8 @@ mod values;
 
 /// Of what is in Rust alone: statements allocate little and often, and threads give back what others took.
 #[global_allocator]
-static MEMORY: mimalloc::MiMalloc = mimalloc::MiMalloc;
+static MEMORY: leafline::CountingAllocator<mimalloc::MiMalloc> =
+    leafline::CountingAllocator(mimalloc::MiMalloc);
 
 /// The native part of the package.
 #[pyo3::pymodule]

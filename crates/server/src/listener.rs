@@ -14,8 +14,8 @@ use crate::tls::Tls;
 use crate::transport::{Socket, Transport};
 use crate::watcher::{TICK, Watched, deserted};
 use leafline_sql::Instance;
-use leafline_types::MysqlError;
 use leafline_types::statement::CancelReason;
+use leafline_types::{MysqlError, memory};
 use parking_lot::{Condvar, Mutex};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::collections::HashMap;
@@ -260,7 +260,9 @@ impl Shared {
             self.connected.notify_all();
         }
         let run = move || {
+            memory::server::statement_begins();
             let _ = serve(transport, &shared.gate, &shared.instance, number, &peer, &activity);
+            memory::server::give_back();
             shared.connections.lock().remove(&number);
         };
         match std::thread::Builder::new()

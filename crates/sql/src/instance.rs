@@ -3,6 +3,7 @@
 use crate::accounts::{AccountId, Accounts, LOCALHOST, Privilege, ROOT};
 use crate::digest::Digests;
 use crate::index_uses::IndexUses;
+use crate::machine::{LEAST_SERVER_MEMORY, default_server_memory};
 use crate::resource_group::ResourceGroups;
 use crate::session::settings::Settings;
 use crate::session::variables::{Facts, VERSION};
@@ -14,10 +15,11 @@ use crate::status::{Gauges, SessionCounters, StorageCounters};
 use crate::upkeep::{Keeper, Upkeep};
 use leafline_access::Statistics;
 use leafline_access::cost::{CostModel, Device, DeviceChoice, Known, StoredProfile};
-use leafline_storage::{Env, FlushPolicy};
+use leafline_storage::{Env, FlushPolicy, lent_bytes};
 use leafline_table::{Engine, EngineOptions, TableError};
 use leafline_types::MysqlError;
 use leafline_types::functions::UserLocks;
+use leafline_types::memory::server;
 use leafline_types::statement::CancelReason;
 use parking_lot::{Mutex, RwLock};
 use std::collections::BTreeMap;
@@ -122,6 +124,7 @@ impl Instance {
             port: options.port,
             socket: options.socket,
             buffer_pool_bytes: used.store.buffer_pool_bytes,
+            server_memory: default_server_memory(used.store.buffer_pool_bytes),
             page_bytes,
             log_bytes: used.store.log_capacity_bytes,
             flush_log_at_commit: match used.store.flush_log_at_commit {
@@ -162,6 +165,7 @@ impl Instance {
             user_locks: Arc::default(),
             opened: Instant::now(),
         });
+        server::exempt(lent_bytes());
         instance.apply_globals()?;
         if has_threads {
             *instance.upkeep.lock() = Some(Upkeep::start(&instance)?);
@@ -178,6 +182,9 @@ impl Instance {
         self.engine.set_change_buffering(globals.change_buffering, globals.change_buffer_percent);
         self.engine.force_change_buffering(globals.change_buffering_forced);
         self.engine.store().set_punch_holes(globals.punch_holes);
+        let memory =
+            if globals.server_memory == 0 { self.facts.server_memory } else { globals.server_memory };
+        server::set_limit(usize::try_from(memory.max(LEAST_SERVER_MEMORY)).unwrap_or(usize::MAX));
         self.slow_log.apply(&globals.slow_log, &self.facts)
     }
 
@@ -441,6 +448,8 @@ impl Instance {
             connections: self.sessions.lock().len() as u64,
             connections_made: self.connections_made.load(Ordering::Relaxed),
             slow_log_dropped: self.slow_log.dropped(),
+            memory_used: server::used() as u64,
+            memory_peak: server::peak() as u64,
             uptime_seconds: self.uptime_seconds(),
         }
     }

@@ -15,7 +15,7 @@
 //! | `upkeep` | what of that is kept when the database is closed |
 //! | `advice` | which indexes would make that faster |
 //! | [`session`], [`instance`], [`accounts`], [`status`] | who runs them |
-//! | `start` | what an instance is opened with |
+//! | `start`, `machine` | what an instance is opened with, and the memory there is |
 //! | `resource_group` | where the threads of statements may run |
 //! | [`result`], [`text_format`] | what comes out |
 
@@ -28,6 +28,7 @@ pub mod explain;
 mod index_uses;
 pub mod information_schema;
 pub mod instance;
+mod machine;
 pub mod observed;
 pub mod operator;
 pub mod optimizer;
@@ -54,6 +55,7 @@ mod upkeep;
 pub mod window;
 
 pub use instance::{Instance, InstanceOptions};
+pub use machine::machine_memory;
 pub use observed::IndexUse;
 pub use result::{ColumnFlags, ColumnMeta, Done};
 pub use session::{Chunk, ChunkValues, Cut, Outcome, Prepared, QueryPieces, RowStream, Session};

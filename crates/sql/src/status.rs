@@ -182,6 +182,10 @@ pub struct Gauges<'a> {
     pub connections_made: u64,
     /// Entries of the slow query log that were not written.
     pub slow_log_dropped: u64,
+    /// Bytes that the process has allocated.
+    pub memory_used: u64,
+    /// The most that it had at one time.
+    pub memory_peak: u64,
     /// Seconds since the instance was opened.
     pub uptime_seconds: u64,
 }
@@ -227,6 +231,8 @@ impl Gauges<'_> {
             ("Leafline_oldest_snapshot_seconds", self.engine.oldest_snapshot.map_or(0, |age| age.as_secs())),
             ("Leafline_purge_queue", self.engine.purge_queue),
             ("Leafline_purged", self.engine.purged),
+            ("Leafline_server_memory_peak", self.memory_peak),
+            ("Leafline_server_memory_used", self.memory_used),
             ("Leafline_slow_log_dropped", self.slow_log_dropped),
             ("Leafline_snapshots", self.engine.snapshots),
             ("Leafline_snapshots_given_up", self.engine.snapshots_given_up),
@@ -319,6 +325,8 @@ mod tests {
             connections: 1,
             connections_made: 2,
             slow_log_dropped: 0,
+            memory_used: 0,
+            memory_peak: 0,
             uptime_seconds: 3,
         };
         let mut counters = SessionCounters::default();

@@ -37,6 +37,7 @@ mod import;
 mod inspect;
 mod link;
 mod open;
+mod presence;
 mod output;
 mod progress;
 mod repair;

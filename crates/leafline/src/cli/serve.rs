@@ -3,6 +3,7 @@
 use super::args::{Disk, ServeOptions};
 use super::failure::Failure;
 use super::open;
+use super::presence::Presence;
 use super::size::{Size, default_server_pool};
 use super::socket::{self, SOCKET_NAME, SocketLink};
 use super::watch::WatchListeners;
@@ -58,6 +59,7 @@ pub fn run(options: &ServeOptions) -> Result<(), Failure> {
     };
     let tls = tls.transpose().map_err(|error| Failure::Message(error.to_string()))?;
     let log = Arc::new(|line: &str| eprintln!("{} {line}", now()));
+    let (presence, shown) = (Presence::of(&directory), absolute(directory.clone()));
     let server_options = ServerOptions { tls, directory, log };
     let server = Server::start(database.instance().clone(), listeners, server_options)
         .map_err(|error| listen_failure(&error))?;
@@ -86,12 +88,19 @@ pub fn run(options: &ServeOptions) -> Result<(), Failure> {
              ALTER USER {ROOT} IDENTIFIED BY '...';"
         );
     }
-    if stopped.recv().is_ok() {
-        eprintln!("Stopping.");
+    let stays = presence.wait(&stopped);
+    match stays {
+        true => eprintln!("Stopping."),
+        false => eprintln!("{} The directory {} is gone. Stopping.", now(), shown.display()),
     }
     server.stop();
     drop((watch, link));
-    Ok(database.close()?)
+    let closed = database.close();
+    if !stays {
+        let lost = "what was committed since is lost";
+        return Err(Failure::Message(format!("the directory {} is gone; {lost}", shown.display())));
+    }
+    Ok(closed?)
 }
 
 /// The files of the certificate and of its key, unless there is to be no TLS.

@@ -1,5 +1,6 @@
-//! Sizes on the command line, and the memory of the machine.
+//! Sizes on the command line, and the default size of the buffer pool.
 
+use leafline_sql::machine_memory;
 use std::fmt;
 use std::str::FromStr;
 
@@ -49,21 +50,6 @@ pub fn human_bytes(bytes: u64) -> String {
     if unit == 0 { format!("{bytes} bytes") } else { format!("{value:.1} {}", units[unit]) }
 }
 
-/// Memory of this machine, or of the control group the process is in if that is less.
-pub fn machine_memory() -> Option<u64> {
-    let meminfo = std::fs::read_to_string("/proc/meminfo").ok()?;
-    let total = memory_total(&meminfo)?;
-    let group = std::fs::read_to_string("/sys/fs/cgroup/memory.max").ok();
-    let limit = group.and_then(|text| text.trim().parse::<u64>().ok()).unwrap_or(u64::MAX);
-    Some(total.min(limit))
-}
-
-fn memory_total(meminfo: &str) -> Option<u64> {
-    let line = meminfo.lines().find_map(|line| line.strip_prefix("MemTotal:"))?;
-    let kilobytes: u64 = line.split_whitespace().next()?.parse().ok()?;
-    kilobytes.checked_mul(1024)
-}
-
 /// Buffer pool of a server that was not told: a quarter of the memory, from 128M to 64G.
 pub fn default_server_pool() -> Size {
     let quarter = machine_memory().map_or(0, |memory| memory / 4);
@@ -90,9 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn memory_is_read_from_meminfo() {
-        assert_eq!(memory_total("MemTotal:       24 kB\nMemFree: 1 kB\n"), Some(24 * 1024));
-        assert_eq!(memory_total("MemFree: 1 kB\n"), None);
+    fn a_server_has_a_pool_of_128_mib_at_least() {
         assert!(default_server_pool() >= Size(128 << 20));
     }
 

@@ -10,6 +10,7 @@ use crate::protocol::reply;
 use leafline_sql::session::{RowStream, Session};
 use leafline_sql::text_format::{TextColumns, append_text};
 use leafline_sql::{Chunk, ChunkValues, ColumnMeta};
+use leafline_types::memory::server;
 use leafline_types::{Batch, Charset, MysqlError, SqlType};
 use std::sync::Arc;
 
@@ -20,6 +21,9 @@ pub(super) struct Delivery {
     /// What text is converted to.
     charset: Option<Charset>,
 }
+
+/// Bytes of a batch that is only sent if the server has the memory.
+const LARGE_BATCH: usize = 8 << 20;
 
 impl Delivery {
     pub(super) fn of(rows: RowStream, session: &Session) -> Delivery {
@@ -48,13 +52,25 @@ impl Delivery {
     }
 }
 
+/// Asks for the memory that packets of rows take beside them.
+fn room_to_send(values: &ChunkValues) -> Result<(), MysqlError> {
+    let ChunkValues::Columns(batch) = values else { return Ok(()) };
+    let bytes: usize = batch.columns.iter().map(|column| column.get_array_memory_size()).sum();
+    // A batch of that size or more may be one row: a value, a packet, and the pieces that it is sent in.
+    if bytes >= LARGE_BATCH { server::ask(bytes.saturating_mul(3)) } else { Ok(()) }
+}
+
 impl Connection<'_> {
     /// Sends rows as they come. False if they ended with an error, which the client has been told.
     pub(super) fn send_rows(&mut self, rows: RowStream, more: bool, binary: bool) -> Result<bool, WireError> {
         self.send_columns(rows.columns(), true)?;
         let mut rows = Delivery::of(rows, &self.session);
         loop {
-            match rows.next(&mut self.session) {
+            let next = rows.next(&mut self.session).and_then(|chunk| {
+                chunk.as_ref().map_or(Ok(()), |chunk| room_to_send(&chunk.values))?;
+                Ok(chunk)
+            });
+            match next {
                 Ok(Some(chunk)) => self.send_values(&chunk.values, rows.types(), binary)?,
                 Ok(None) => break,
                 Err(error) => {

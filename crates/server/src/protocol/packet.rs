@@ -10,6 +10,7 @@
 
 use super::compression::{Algorithm, Compression};
 use leafline_types::MysqlError;
+use leafline_types::memory::server;
 use leafline_types::statement::CancelToken;
 use std::io::{self, BufRead, BufReader, Read, Write};
 
@@ -32,6 +33,9 @@ pub enum WireError {
     #[error("{0}")]
     Protocol(MysqlError),
 }
+
+/// A packet of so many bytes is only read if the server has the memory.
+const LARGE_PACKET: usize = 1 << 20;
 
 /// Packets both ways over one stream.
 pub struct PacketStream<S> {
@@ -108,7 +112,7 @@ impl<S: Read + Write> PacketStream<S> {
     /// Reads the next packet into `packet`, writing what is buffered first. False at the end of the stream.
     ///
     /// # Errors
-    /// `Io`; `Protocol` with 1153 if it is too large, 1156 if its number is not the next.
+    /// `Io`; `Protocol` with 1153 if it is too large, 1041 if the server has no memory for it, 1156 if its number is not the next.
     pub fn read(&mut self, packet: &mut Vec<u8>) -> Result<bool, WireError> {
         self.flush()?;
         packet.clear();
@@ -130,6 +134,10 @@ impl<S: Read + Write> PacketStream<S> {
             }
             if packet.len() + length > self.max_packet {
                 return Err(WireError::Protocol(MysqlError::packet_too_large()));
+            }
+            if packet.len() + length >= LARGE_PACKET {
+                // A buffer that grows is copied into one of twice its size.
+                server::ask(2 * (packet.len() + length)).map_err(WireError::Protocol)?;
             }
             self.read_payload(length, packet)?;
             if length < PIECE {

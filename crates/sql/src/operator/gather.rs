@@ -1,6 +1,7 @@
 //! Rows picked from many batches: sorted rows, the build side of a join.
 
 use super::BATCH_ROWS;
+use super::batch_size::{BATCH_BYTES, RowBytes, copy_failed};
 use arrow_array::{Array, ArrayRef, new_null_array};
 use arrow_select::interleave::interleave;
 use leafline_types::column::arrow_type;
@@ -18,14 +19,45 @@ pub(super) struct RowRef {
 pub(super) struct RowStore {
     batches: Vec<Batch>,
     rows: usize,
+    /// Per batch; empty as long as none has long rows.
+    row_bytes: Vec<RowBytes>,
 }
 
 impl RowStore {
     /// Keeps a batch; gives its number.
     pub fn push(&mut self, batch: Batch) -> u32 {
         self.rows += batch.rows;
+        let bytes = RowBytes::of(&batch);
+        if bytes.has_long() || !self.row_bytes.is_empty() {
+            self.row_bytes.resize(self.batches.len(), RowBytes::default());
+            self.row_bytes.push(bytes);
+        }
         self.batches.push(batch);
         (self.batches.len() - 1) as u32
+    }
+
+    /// Whether some rows are long.
+    pub fn has_long(&self) -> bool {
+        !self.row_bytes.is_empty()
+    }
+
+    /// The bytes of a row; 0 if none of its batch is long.
+    pub fn row_bytes(&self, row: RowRef) -> usize {
+        self.row_bytes.get(row.batch as usize).map_or(0, |bytes| bytes.get(row.row as usize))
+    }
+
+    /// How many of the first of `rows` make a batch: at least one.
+    fn first_of(&self, rows: &[RowRef]) -> usize {
+        if !self.has_long() {
+            return rows.len().min(BATCH_ROWS);
+        }
+        let mut bytes = 0;
+        let enough = rows.iter().take(BATCH_ROWS).take_while(|row| {
+            let begins = bytes == 0;
+            bytes += self.row_bytes(**row).max(1);
+            begins || bytes <= BATCH_BYTES
+        });
+        enough.count()
     }
 
     pub fn rows(&self) -> usize {
@@ -52,7 +84,7 @@ impl RowStore {
             return only
                 .columns
                 .iter()
-                .map(|column| arrow_select::take::take(column, &indices, None).map_err(MysqlError::internal))
+                .map(|column| arrow_select::take::take(column, &indices, None).map_err(copy_failed))
                 .collect();
         }
         let picks: Vec<(usize, usize)> =
@@ -64,7 +96,7 @@ impl RowStore {
                     .iter()
                     .filter_map(|batch| batch.columns.get(column).map(AsRef::as_ref))
                     .collect();
-                interleave(&sources, &picks).map_err(MysqlError::internal)
+                interleave(&sources, &picks).map_err(copy_failed)
             })
             .collect()
     }
@@ -88,11 +120,12 @@ impl Delivery {
     }
 
     pub fn next(&mut self) -> Result<Option<Batch>, MysqlError> {
-        let end = self.rows.len().min(self.next + BATCH_ROWS);
-        let Some(rows) = self.rows.get(self.next..end).filter(|rows| !rows.is_empty()) else {
+        let rest = self.rows.get(self.next..).unwrap_or_default();
+        let rows = rest.get(..self.store.first_of(rest)).unwrap_or(rest);
+        if rows.is_empty() {
             return Ok(None);
-        };
-        self.next = end;
+        }
+        self.next += rows.len();
         Ok(Some(Batch { columns: self.store.gather(rows)?, rows: rows.len() }))
     }
 }

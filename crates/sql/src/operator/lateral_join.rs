@@ -3,7 +3,9 @@
 //! The query's operators are made anew for each outer row; what they held is given back behind it. Joined rows are put together into
 //! batches that grow, so that a LIMIT runs the query for few rows.
 
+use super::batch_size::{BATCH_BYTES, RowBytes};
 use super::gather::batch_bytes;
+use super::limit::slice;
 use super::lookup_join::{beside, joined_pieces};
 use super::subplans::within;
 use super::{BATCH_ROWS, BoxedOperator, ExecutionContext, Operator, build};
@@ -30,10 +32,13 @@ pub(super) struct LateralJoin {
 /// Outer rows, and the next of them that the query is run for.
 struct Current {
     batch: Batch,
+    bytes: RowBytes,
     captures: Vec<Datum>,
     row: usize,
     /// The query at work for the row before, what it depends on, and whether it has given a row.
     running: Option<(BoxedOperator, Vec<Value>, bool)>,
+    /// Rows that the query has given and that are not joined yet, because the outer row is long.
+    rest: Option<Batch>,
     /// What its operators hold, bytes.
     held: usize,
 }
@@ -65,11 +70,21 @@ impl LateralJoin {
                 continue;
             };
             let row = (current.row - 1) as u32;
-            let before = held(cx);
-            let found = step(inner, values, cx)?;
-            current.held += held(cx).saturating_sub(before);
-            if let Some(found) = found {
-                let tags = vec![row; found.rows];
+            let found = match current.rest.take() {
+                Some(rest) => Some(rest),
+                None => {
+                    let before = held(cx);
+                    let found = step(inner, values, cx)?;
+                    current.held += held(cx).saturating_sub(before);
+                    found
+                }
+            };
+            if let Some(mut found) = found {
+                let tags = vec![row; current.bytes.first_of(std::iter::repeat_n(row as usize, found.rows))];
+                if tags.len() < found.rows {
+                    current.rest = Some(slice(&found, tags.len(), found.rows - tags.len()));
+                    found = slice(&found, 0, tags.len());
+                }
                 let mut joined = beside(&current.batch, &tags, found)?;
                 if !self.join.conditions.is_empty() {
                     joined = evaluate_filter(&self.join.conditions, &joined, &mut cx.eval)?.apply(&joined)?;
@@ -117,8 +132,8 @@ fn step(
 
 impl Operator for LateralJoin {
     fn next(&mut self, cx: &mut ExecutionContext<'_>) -> Result<Option<Batch>, MysqlError> {
-        let (mut pieces, mut rows) = (Vec::new(), 0);
-        while rows < self.goal {
+        let (mut pieces, mut rows, mut bytes) = (Vec::new(), 0, 0);
+        while rows < self.goal && bytes < BATCH_BYTES {
             if self.current.is_none() {
                 let Some(batch) = self.outer.next(cx)? else { break };
                 let mut captures = Vec::with_capacity(self.join.captures.len());
@@ -126,11 +141,14 @@ impl Operator for LateralJoin {
                     captures.push(evaluate(capture, &batch, &mut cx.eval)?);
                 }
                 self.held.set(batch_bytes(&batch), cx.memory)?;
-                self.current = Some(Current { batch, captures, row: 0, running: None, held: 0 });
+                let bytes = RowBytes::of(&batch);
+                self.current =
+                    Some(Current { batch, bytes, captures, row: 0, running: None, rest: None, held: 0 });
             }
             match self.joined(cx)? {
                 Some(batch) => {
                     rows += batch.rows;
+                    bytes += batch_bytes(&batch);
                     pieces.push(batch);
                 }
                 None => self.current = None,

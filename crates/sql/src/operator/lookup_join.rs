@@ -6,6 +6,7 @@
 //! the first partner.
 
 use super::adaptive_join::Rest;
+use super::batch_size::{BATCH_BYTES, RowBytes, copy_failed};
 use super::gather::batch_bytes;
 use super::limit::slice;
 use super::runtime_filters::RuntimeFilters;
@@ -60,6 +61,8 @@ pub(super) struct LookupJoin {
     /// Outer rows that were read and not joined yet.
     waiting: VecDeque<Batch>,
     waiting_rows: usize,
+    /// Bytes of them, and of those that were joined since none waited last.
+    waiting_bytes: usize,
     outer_done: bool,
     current: Option<Current>,
     ready: VecDeque<Batch>,
@@ -71,6 +74,7 @@ pub(super) struct LookupJoin {
 /// Outer rows whose partners are being looked up.
 struct Current {
     outer: Batch,
+    bytes: RowBytes,
     matched: Vec<bool>,
 }
 
@@ -93,6 +97,7 @@ impl LookupJoin {
             goal: first_goal(inner, keep_order),
             waiting: VecDeque::new(),
             waiting_rows: 0,
+            waiting_bytes: 0,
             outer_done: false,
             current: None,
             ready: VecDeque::new(),
@@ -120,10 +125,15 @@ impl LookupJoin {
 
     /// Reads outer rows until so many wait, or there are no more.
     fn read_outer(&mut self, rows: usize, cx: &mut ExecutionContext<'_>) -> Result<(), MysqlError> {
-        while !self.outer_done && self.waiting_rows < rows {
+        let most = BATCH_BYTES.max(cx.memory.share());
+        while !self.outer_done
+            && self.waiting_rows < rows
+            && (self.waiting_rows == 0 || self.waiting_bytes < most)
+        {
             match self.outer.next(cx)? {
                 Some(batch) => {
                     self.waiting_rows += batch.rows;
+                    self.waiting_bytes += batch_bytes(&batch);
                     self.waiting.push_back(batch);
                 }
                 None => self.outer_done = true,
@@ -156,6 +166,9 @@ impl LookupJoin {
             pieces.push(slice(&batch, 0, taken));
         }
         self.waiting_rows -= rows;
+        if self.waiting_rows == 0 {
+            self.waiting_bytes = 0;
+        }
         self.goal = (self.goal * GROWTH).min(most(&self.inner, self.keep_order));
         joined_pieces(pieces).map(Some)
     }
@@ -176,7 +189,7 @@ impl LookupJoin {
             Ok(self.scan.start_for(inner, first_only, demand, &mut cx.scan())?)
         };
         cx.measured(&self.inner, |()| 0, start)?;
-        self.current = Some(Current { matched: vec![false; outer.rows], outer });
+        self.current = Some(Current { matched: vec![false; outer.rows], bytes: RowBytes::of(&outer), outer });
         Ok(())
     }
 
@@ -199,7 +212,7 @@ impl LookupJoin {
     /// The outer rows that have a partner or, for an anti join, have none.
     fn kept(&mut self, cx: &mut ExecutionContext<'_>) -> Result<Option<Batch>, MysqlError> {
         while self.found(cx)?.is_some() {}
-        let Some(Current { outer, matched }) = self.current.take() else { return Ok(None) };
+        let Some(Current { outer, matched, .. }) = self.current.take() else { return Ok(None) };
         let wanted = self.rows == JoinRows::Semi;
         let kept = BooleanBuffer::collect_bool(outer.rows, |row| matched[row] == wanted);
         let selection = Selection::from_bits(kept);
@@ -229,16 +242,20 @@ impl LookupJoin {
         let inner = joined_pieces(pieces)?;
         let mut order: Vec<u32> = (0..tags.len() as u32).collect();
         order.sort_by_key(|row| tags.get(*row as usize).copied());
-        for rows in order.chunks(BATCH_ROWS) {
+        let inner_bytes = RowBytes::of(&inner);
+        let mut order = order.as_slice();
+        while !order.is_empty() {
+            let (rows, rest) = order.split_at(inner_bytes.first_of(order.iter().map(|row| *row as usize)));
+            order = rest;
             let rows_taken = UInt32Array::from_iter_values(rows.iter().copied());
             let tags: Vec<u32> = rows.iter().filter_map(|row| tags.get(*row as usize).copied()).collect();
             let columns = inner
                 .columns
                 .iter()
-                .map(|column| take(column, &rows_taken, None).map_err(MysqlError::internal))
+                .map(|column| take(column, &rows_taken, None).map_err(copy_failed))
                 .collect::<Result<_, _>>()?;
             let inner = Batch { columns, rows: rows.len() };
-            self.ready.push_back(beside(&current.outer, &tags, inner)?);
+            current.deliver(&tags, &inner, &mut self.ready)?;
         }
         Ok(())
     }
@@ -256,6 +273,18 @@ impl LookupJoin {
 }
 
 impl Current {
+    /// Puts outer rows, by number, with inner rows to their right, in batches of no more than enough bytes.
+    fn deliver(&self, tags: &[u32], inner: &Batch, ready: &mut VecDeque<Batch>) -> Result<(), MysqlError> {
+        let mut begin = 0;
+        while let Some(rest) = tags.get(begin..).filter(|rest| !rest.is_empty()) {
+            let rows = self.bytes.first_of(rest.iter().map(|row| *row as usize));
+            let some = rest.get(..rows).unwrap_or(rest);
+            ready.push_back(beside(&self.outer, some, slice(inner, begin, rows))?);
+            begin += rows;
+        }
+        Ok(())
+    }
+
     /// The outer rows without partner.
     fn alone(&self) -> Vec<u32> {
         (0..).zip(&self.matched).filter(|(_, matched)| !**matched).map(|(row, _)| row).collect()
@@ -295,7 +324,11 @@ impl LookupJoin {
             }
             if let Some(found) = self.found(cx)? {
                 let Some(current) = &self.current else { continue };
-                return beside(&current.outer, &found.tags, found.batch).map(Some);
+                if !current.bytes.has_long() {
+                    return beside(&current.outer, &found.tags, found.batch).map(Some);
+                }
+                current.deliver(&found.tags, &found.batch, &mut self.ready)?;
+                continue;
             }
             let Some(current) = self.current.take() else { continue };
             if self.rows == JoinRows::AllOuter {
@@ -317,6 +350,7 @@ impl Operator for LookupJoin {
         self.goal = first_goal(&self.inner, self.keep_order);
         self.waiting.clear();
         self.waiting_rows = 0;
+        self.waiting_bytes = 0;
         self.outer_done = false;
         self.current = None;
         self.ready.clear();
@@ -333,7 +367,7 @@ pub(super) fn beside(outer: &Batch, tags: &[u32], inner: Batch) -> Result<Batch,
     let rows = UInt32Array::from_iter_values(tags.iter().copied());
     let mut columns = Vec::with_capacity(outer.columns.len() + inner.columns.len());
     for column in &outer.columns {
-        columns.push(take(column, &rows, None).map_err(MysqlError::internal)?);
+        columns.push(take(column, &rows, None).map_err(copy_failed)?);
     }
     columns.extend(inner.columns);
     Ok(Batch { columns, rows: inner.rows })
@@ -350,7 +384,7 @@ pub(super) fn joined_pieces(mut pieces: Vec<Batch>) -> Result<Batch, MysqlError>
         .map(|column| {
             let arrays: Vec<&dyn Array> =
                 pieces.iter().filter_map(|piece| piece.columns.get(column).map(AsRef::as_ref)).collect();
-            concat(&arrays).map_err(MysqlError::internal)
+            concat(&arrays).map_err(copy_failed)
         })
         .collect::<Result<_, _>>()?;
     Ok(Batch { columns, rows })

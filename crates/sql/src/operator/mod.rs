@@ -6,6 +6,7 @@
 
 mod adaptive_join;
 mod aggregate;
+mod batch_size;
 mod common_table;
 mod context;
 mod distinct;

@@ -3,6 +3,7 @@
 //! Files lie under `temp` in the directory of the database, are removed when they are dropped, and by the next open after a crash.
 //! Each file that is being written has buffers of about 300 KB, which are not counted.
 
+use super::batch_size::{BATCH_BYTES, copy_failed};
 use super::sort::RowKeys;
 use super::{BATCH_ROWS, BoxedOperator, ExecutionContext, Operator};
 use arrow_array::ArrayRef;
@@ -151,7 +152,7 @@ impl SpillFile {
 impl Operator for SpillReader {
     fn next(&mut self, cx: &mut ExecutionContext<'_>) -> Result<Option<Batch>, MysqlError> {
         cx.eval.cancel.check()?;
-        while self.rows.rows() < BATCH_ROWS {
+        while self.rows.rows() < BATCH_ROWS && self.rows.bytes() < BATCH_BYTES {
             let Some(reader) = &mut self.reader else { break };
             let Some((_, row)) = reader.next().map_err(failed)? else { break };
             self.rows.push(row)?;
@@ -316,7 +317,7 @@ impl DiskSort {
 impl Operator for DiskSorted {
     fn next(&mut self, cx: &mut ExecutionContext<'_>) -> Result<Option<Batch>, MysqlError> {
         cx.eval.cancel.check()?;
-        while self.rows.rows() < BATCH_ROWS && self.left > 0 {
+        while self.rows.rows() < BATCH_ROWS && self.rows.bytes() < BATCH_BYTES && self.left > 0 {
             let Some((.., row)) = self.entries.next()? else { break };
             if self.skip > 0 {
                 self.skip -= 1;
@@ -333,6 +334,6 @@ impl Operator for DiskSorted {
 /// Some rows of a batch.
 pub(super) fn picked(batch: &Batch, rows: &[u32]) -> Result<Batch, MysqlError> {
     let indices = arrow_array::UInt32Array::from_iter_values(rows.iter().copied());
-    let pick = |column: &ArrayRef| take(column, &indices, None).map_err(MysqlError::internal);
+    let pick = |column: &ArrayRef| take(column, &indices, None).map_err(copy_failed);
     Ok(Batch { columns: batch.columns.iter().map(pick).collect::<Result<_, _>>()?, rows: rows.len() })
 }

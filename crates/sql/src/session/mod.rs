@@ -312,6 +312,7 @@ impl Session {
         self.end_uses();
         let since = (!short).then(|| ended.unwrap_or_else(Instant::now));
         self.entry.end(&self.counters, since);
+        server::give_back();
     }
 
     /// An error ends a statement: SHOW WARNINGS shows it, and the one that says so has rolled the transaction back.

@@ -17,12 +17,20 @@ use super::guard::OwnedFrame;
 use crate::store::Inner;
 use crate::{Result, StorageError};
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Most of the usable frames that can be lent: one part in this many.
 const LARGEST_SHARE: usize = 2;
 /// Frames are lent and taken back this many at a time, or a loan that wavers would map and unmap memory all the time.
 const STEP: usize = 8;
+
+/// What all pools of the process have lent, bytes.
+static LENT_BYTES: AtomicU64 = AtomicU64::new(0);
+
+/// The account of what all pools of the process have lent, bytes: memory that is counted against them.
+pub fn lent_bytes() -> &'static AtomicU64 {
+    &LENT_BYTES
+}
 
 /// What is lent, to all borrowers.
 #[derive(Default)]
@@ -106,6 +114,7 @@ impl PageCache {
                 return Err(StorageError::MemoryExhausted { bytes, lent: lent.bytes, limit });
             }
             lent.bytes = total;
+            LENT_BYTES.fetch_add(bytes, Ordering::Relaxed);
             self.frames_for(total).saturating_sub(lent.frames.len())
         };
         let mut taken = Vec::new();
@@ -134,6 +143,7 @@ impl PageCache {
     fn take_back(&self, bytes: u64) {
         let mut lent = self.lent.lock();
         lent.bytes -= bytes;
+        LENT_BYTES.fetch_sub(bytes, Ordering::Relaxed);
         self.trim(&mut lent);
     }
 

@@ -38,7 +38,7 @@ mod wait;
 mod word;
 mod write_back;
 
-pub use budget::MemoryLoan;
+pub use budget::{MemoryLoan, lent_bytes};
 pub(crate) use cache::PageCache;
 pub(crate) use frames::BufferPool;
 pub use guard::SharedGuard;

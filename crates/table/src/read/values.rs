@@ -5,6 +5,7 @@ use crate::catalog::TableDef;
 use crate::error::{Result, TableError};
 use crate::overflow::{checked, part_key, part_of_payload, parts};
 use arrow_array::ArrayRef;
+use leafline_types::memory::server;
 use leafline_types::{DecodedRows, OverflowRef, RowBlock, SqlType};
 use std::collections::BTreeMap;
 
@@ -40,6 +41,9 @@ impl ReadView {
     /// # Errors
     /// As [`complete`](Self::complete).
     pub fn overflow_values(&self, table: &TableDef, references: &[OverflowRef]) -> Result<Vec<Vec<u8>>> {
+        // Each is copied into a column.
+        let bytes: usize = references.iter().map(|reference| reference.len as usize).sum();
+        server::ask(bytes.saturating_mul(2))?;
         let overflow = self.engine.overflow_table(table)?;
         let mut values: BTreeMap<u64, Vec<u8>> = BTreeMap::new();
         let mut wanted = LocatorBatch::default();
@@ -64,8 +68,12 @@ impl ReadView {
             }
         })?;
         error.map_or(Ok(()), Err)?;
+        let is_once = by_id.len() == references.len();
         let value_of = |reference: &OverflowRef| {
-            let value = values.get(&reference.id).cloned();
+            let value = match is_once {
+                true => values.remove(&reference.id),
+                false => values.get(&reference.id).cloned(),
+            };
             checked(reference, value.ok_or_else(|| TableError::Internal("a value was not fetched".into()))?)
         };
         references.iter().map(value_of).collect()

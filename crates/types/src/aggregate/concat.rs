@@ -79,7 +79,7 @@ impl Concat {
         let by_values = call.distinct && order.is_empty();
         let ordered = order.iter().map(|e| &e.ty).zip(options.descending.iter().copied());
         let order = if by_values {
-            Some(KeyEncoder::new(values.iter().map(|e| &e.ty)))
+            Some(KeyEncoder::ordered(values.iter().map(|e| (&e.ty, false))))
         } else {
             (!order.is_empty()).then(|| KeyEncoder::ordered(ordered))
         };

@@ -177,6 +177,14 @@ impl Extreme {
         self.best[group].clone()
     }
 
+    /// The result of a group, of which nothing is left.
+    pub(super) fn take(&mut self, group: usize) -> Value {
+        let value = self.best.get_mut(group).map_or(Value::Null, |best| std::mem::replace(best, Value::Null));
+        let bytes = value.as_bytes().map_or(0, <[u8]>::len);
+        self.string_bytes = self.string_bytes.saturating_sub(bytes);
+        value
+    }
+
     pub(super) fn finish(&mut self, ty: &SqlType) -> Result<ArrayRef, MysqlError> {
         let best = std::mem::take(&mut self.best);
         self.string_bytes = 0;

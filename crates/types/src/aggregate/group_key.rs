@@ -2,6 +2,10 @@
 //!
 //! The bytes are those of index keys ([`crate::key`]), but integers of all widths and FLOAT take eight bytes, datetimes and
 //! times have microseconds, so that columns of different widths have comparable keys.
+//!
+//! Keys that only have to be equal or not ([`KeyEncoder::new`]) have no part of more than [`LONG_PART`] bytes: such a part is its
+//! first [`LONG_PART`] bytes and the SHA-256 of all of it. That is no other part's key, because no key of a part is the beginning of
+//! another one.
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Date32Type, Decimal128Type, Int64Type};
@@ -13,7 +17,9 @@ use crate::decimal::Decimal;
 use crate::error::MysqlError;
 use crate::expr::Datum;
 use crate::key::{KeyPart, encode_date, encode_i64, encode_part, encode_string_part};
+use crate::memory::server;
 use crate::value::{ExprType, SqlType, Value};
+use sha2::{Digest, Sha256};
 
 /// Turns columns into keys whose `memcmp` order is the order of the rows, and whose equality is that of the values
 /// under their collations (NULL equals NULL).
@@ -22,7 +28,18 @@ pub struct KeyEncoder {
     parts: Vec<KeyPart>,
     /// The types of the columns.
     types: Vec<SqlType>,
+    /// Keys have to be equal or not; their order does not count.
+    digests: bool,
 }
+
+/// The most bytes of a part of a key that is not sorted by.
+const LONG_PART: usize = 1024;
+
+/// A string of so many bytes is only encoded if the server has the memory for its key.
+const LARGE_STRING: usize = 1 << 20;
+
+/// Keys take no more memory than this from one batch to the next.
+const KEPT_BYTES: usize = 4 << 20;
 
 /// The keys of the rows of a batch.
 #[derive(Debug, Clone, Default)]
@@ -48,12 +65,12 @@ enum Source<'a> {
 impl KeyEncoder {
     /// For grouping, joining and DISTINCT.
     pub fn new<'t>(types: impl IntoIterator<Item = &'t ExprType>) -> Self {
-        Self::ordered(types.into_iter().map(|ty| (ty, false)))
+        KeyEncoder { digests: true, ..Self::ordered(types.into_iter().map(|ty| (ty, false))) }
     }
 
     /// For ORDER BY: each type with whether it is descending. NULL is the least value.
     pub fn ordered<'t>(types: impl IntoIterator<Item = (&'t ExprType, bool)>) -> Self {
-        let mut encoder = KeyEncoder { parts: Vec::new(), types: Vec::new() };
+        let mut encoder = KeyEncoder { parts: Vec::new(), types: Vec::new(), digests: false };
         for (ty, descending) in types {
             let wide = match &ty.sql {
                 integer if integer.is_integer() => SqlType::BigInt { unsigned: integer.is_unsigned() },
@@ -83,17 +100,18 @@ impl KeyEncoder {
     /// Replaces `keys` by the keys of `rows` rows.
     pub fn encode(&self, columns: &[Datum], rows: usize, keys: &mut EncodedKeys) -> Result<(), MysqlError> {
         keys.bytes.clear();
+        keys.bytes.shrink_to(KEPT_BYTES);
         keys.offsets.clear();
         keys.offsets.push(0);
         keys.has_null.clear();
         let mut sources = Vec::with_capacity(columns.len());
         for (part, column) in self.parts.iter().zip(columns) {
-            sources.push(source(part, column)?);
+            sources.push(source(part, column, self.digests)?);
         }
         for row in 0..rows {
             let mut has_null = false;
             for ((part, ty), source) in self.parts.iter().zip(&self.types).zip(&sources) {
-                has_null |= encode_one(part, ty, source, row, &mut keys.bytes)?;
+                has_null |= encode_one(part, ty, source, row, self.digests, &mut keys.bytes)?;
             }
             keys.has_null.push(has_null);
             keys.offsets.push(keys.bytes.len());
@@ -104,17 +122,17 @@ impl KeyEncoder {
     /// Appends the key of one row of values.
     pub fn encode_row(&self, values: &[Value], out: &mut Vec<u8>) -> Result<(), MysqlError> {
         for (part, v) in self.parts.iter().zip(values) {
-            encode_part(part, v, out)?;
+            encode_value(part, v, self.digests, out)?;
         }
         Ok(())
     }
 }
 
-fn source<'a>(part: &KeyPart, column: &'a Datum) -> Result<Source<'a>, MysqlError> {
+fn source<'a>(part: &KeyPart, column: &'a Datum, digests: bool) -> Result<Source<'a>, MysqlError> {
     Ok(match column {
         Datum::Scalar(v) => {
             let mut bytes = Vec::new();
-            encode_part(part, v, &mut bytes)?;
+            encode_value(part, v, digests, &mut bytes)?;
             Source::Constant(bytes, v.is_null())
         }
         Datum::Array(array) => match array.data_type() {
@@ -137,6 +155,7 @@ fn encode_one(
     ty: &SqlType,
     source: &Source<'_>,
     row: usize,
+    digests: bool,
     out: &mut Vec<u8>,
 ) -> Result<bool, MysqlError> {
     match source {
@@ -145,11 +164,11 @@ fn encode_one(
             return Ok(*null);
         }
         Source::Text(array) if array.is_valid(row) => {
-            encode_string_part(part, array.value(row).as_bytes(), out)?;
+            encode_text(part, array.value(row).as_bytes(), digests, out)?;
             return Ok(false);
         }
         Source::Bytes(array) if array.is_valid(row) => {
-            encode_string_part(part, array.value(row), out)?;
+            encode_text(part, array.value(row), digests, out)?;
             return Ok(false);
         }
         Source::Integers(array) if array.is_valid(row) => {
@@ -174,11 +193,44 @@ fn encode_one(
         }
         Source::Values(array) => {
             let v = value_at(*array, row, ty);
-            encode_part(part, &v, out)?;
+            encode_value(part, &v, digests, out)?;
             return Ok(v.is_null());
         }
     }
     Ok(true)
+}
+
+/// Appends the key of a string.
+#[inline]
+fn encode_text(part: &KeyPart, s: &[u8], digests: bool, out: &mut Vec<u8>) -> Result<(), MysqlError> {
+    let start = out.len();
+    if s.len() >= LARGE_STRING {
+        // With two bytes for each, in a buffer that is copied into one of twice its size.
+        server::ask(s.len().saturating_mul(4))?;
+    }
+    encode_string_part(part, s, out)?;
+    if digests && out.len() - start > LONG_PART {
+        digest(start, out);
+    }
+    Ok(())
+}
+
+/// Appends the key of a value.
+fn encode_value(part: &KeyPart, v: &Value, digests: bool, out: &mut Vec<u8>) -> Result<(), MysqlError> {
+    let start = out.len();
+    encode_part(part, v, out)?;
+    if digests && out.len() - start > LONG_PART {
+        digest(start, out);
+    }
+    Ok(())
+}
+
+/// Replaces the end of a long part, which begins at `start`, by the digest of all of it.
+#[cold]
+fn digest(start: usize, out: &mut Vec<u8>) {
+    let digest = Sha256::digest(out.get(start..).unwrap_or_default());
+    out.truncate(start + LONG_PART);
+    out.extend_from_slice(&digest);
 }
 
 impl EncodedKeys {

@@ -6,6 +6,9 @@
 use hashbrown::{DefaultHashBuilder, HashTable};
 use std::hash::BuildHasher;
 
+/// From this size on a buffer of keys grows by an eighth at a time.
+const LARGE_BYTES: usize = 8 << 20;
+
 /// Byte strings one behind the other.
 #[derive(Clone, Debug, Default)]
 pub struct KeyBuffer {
@@ -38,6 +41,10 @@ impl KeyBuffer {
 
     /// Appends a key.
     pub fn push(&mut self, key: &[u8]) {
+        if self.bytes.capacity() - self.bytes.len() < key.len() && self.bytes.len() >= LARGE_BYTES {
+            // Twice as much would be more than is accounted for.
+            self.bytes.reserve_exact(key.len().max(self.bytes.len() / 8));
+        }
         self.bytes.extend_from_slice(key);
         self.ends.push(self.bytes.len());
     }

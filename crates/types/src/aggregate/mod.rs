@@ -450,11 +450,17 @@ impl GroupedAccumulator {
         Ok(())
     }
 
-    /// What was [gathered](Self::gathering) of a group; nothing is left of it.
+    /// Whether its results can be long, and be [asked for group by group](Self::finish_group).
+    pub fn has_values(&self) -> bool {
+        matches!(self.state, State::Extreme(_) | State::Concat(_) | State::Documents(_))
+    }
+
+    /// The result of a group of what [has values](Self::has_values); nothing is left of it.
     pub fn finish_group(&mut self, group: usize, cx: &mut EvalContext<'_>) -> Result<Value, MysqlError> {
         match &mut self.state {
             State::Concat(concat) => Ok(concat.finish(group, &self.result, cx)),
             State::Documents(documents) => documents.finish(group),
+            State::Extreme(extreme) => Ok(extreme.take(group)),
             _ => Err(MysqlError::internal("an aggregate that is finished for all groups at once")),
         }
     }

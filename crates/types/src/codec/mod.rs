@@ -10,7 +10,7 @@ mod short;
 
 pub use short::extend_short;
 
-use crate::error::MysqlError;
+use crate::error::{MysqlError, errno};
 use crate::value::{SqlType, Value};
 
 /// An error of the key or row codec.
@@ -44,7 +44,7 @@ pub enum CodecError {
     /// NULL for a column or key part that cannot hold it.
     #[error("NULL for something that is NOT NULL")]
     UnexpectedNull,
-    /// The row is longer than its 16-bit offsets can say, or than a batch of columns can hold.
+    /// The row is longer than its 16-bit offsets can say.
     #[error("{bytes} bytes are too long, {limit} is the limit")]
     TooLong {
         /// The length in bytes.
@@ -52,6 +52,15 @@ pub enum CodecError {
         /// The limit in bytes.
         limit: usize,
     },
+    /// A column of a batch in memory has no room for so many bytes more.
+    #[error("{bytes} bytes more are too many for a batch in memory")]
+    BatchFull {
+        /// How many more.
+        bytes: usize,
+    },
+    /// The server has no memory for so many bytes more.
+    #[error("{0}")]
+    OutOfMemory(Box<MysqlError>),
     /// The row carries a schema version that the table did not have when its definition was looked up.
     #[error("unknown schema version {0} in a row")]
     UnknownVersion(u16),
@@ -73,6 +82,10 @@ impl From<CodecError> for MysqlError {
     fn from(e: CodecError) -> Self {
         match e {
             CodecError::TooLong { limit, .. } => MysqlError::too_big_row_size(limit),
+            full @ CodecError::BatchFull { .. } => {
+                MysqlError::with_message(errno::ER_OUT_OF_SORTMEMORY, format!("Out of memory: {full}"))
+            }
+            CodecError::OutOfMemory(error) => *error,
             other => MysqlError::internal(other),
         }
     }

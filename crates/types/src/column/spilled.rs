@@ -55,12 +55,13 @@ fn push_string(bytes: &[u8], out: &mut Vec<u8>) {
 pub struct RowReader {
     builders: Vec<ColumnBuilder>,
     rows: usize,
+    bytes: usize,
 }
 
 impl RowReader {
     /// For rows with columns of these types.
     pub fn new<'t>(types: impl IntoIterator<Item = &'t SqlType>) -> Self {
-        RowReader { builders: types.into_iter().map(ColumnBuilder::for_type).collect(), rows: 0 }
+        RowReader { builders: types.into_iter().map(ColumnBuilder::for_type).collect(), rows: 0, bytes: 0 }
     }
 
     /// How many rows there are by now.
@@ -68,11 +69,17 @@ impl RowReader {
         self.rows
     }
 
+    /// How many bytes of rows there are by now.
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+
     /// Adds a row.
     ///
     /// # Errors
     /// The bytes are not a row of these columns.
     pub fn push(&mut self, mut bytes: &[u8]) -> Result<(), CodecError> {
+        self.bytes += bytes.len();
         for builder in &mut self.builders {
             let [is_value] = take(&mut bytes)?;
             if is_value == 0 {
@@ -104,6 +111,7 @@ impl RowReader {
     /// The rows; there are none afterwards.
     pub fn finish(&mut self) -> Batch {
         let columns = self.builders.iter_mut().map(ColumnBuilder::finish).collect();
+        self.bytes = 0;
         Batch { columns, rows: std::mem::take(&mut self.rows) }
     }
 }

@@ -7,9 +7,13 @@ use arrow_array::StringArray;
 use arrow_buffer::{Buffer, NullBufferBuilder, OffsetBuffer, ScalarBuffer};
 
 use crate::codec::{CodecError, extend_short};
+use crate::memory::server;
 
 /// The most bytes of strings in one column: Arrow's offsets are `i32`.
 pub(super) const MAX_STRING_BYTES: usize = i32::MAX as usize;
+
+/// A column of more bytes is only made if the server has the memory.
+const LARGE_BYTES: usize = 8 << 20;
 
 /// Builds a column of character strings. Everything in it is UTF-8.
 #[derive(Debug)]
@@ -124,10 +128,16 @@ pub(super) fn text_of(s: &[u8]) -> Result<&str, CodecError> {
 /// Whether a column with `used` bytes of strings takes so many more.
 #[inline]
 pub(super) fn check_room(used: usize, more: usize) -> Result<(), CodecError> {
-    if more > MAX_STRING_BYTES - used {
-        return Err(CodecError::TooLong { bytes: more, limit: MAX_STRING_BYTES });
+    if used + more <= LARGE_BYTES { Ok(()) } else { check_large(used, more) }
+}
+
+#[cold]
+fn check_large(used: usize, more: usize) -> Result<(), CodecError> {
+    if more > MAX_STRING_BYTES.saturating_sub(used) {
+        return Err(CodecError::BatchFull { bytes: more });
     }
-    Ok(())
+    // A buffer that grows is copied into one of twice its size.
+    server::ask(more.max(used)).map_err(|error| CodecError::OutOfMemory(Box::new(error)))
 }
 
 #[cfg(test)]

@@ -17,8 +17,9 @@
 
 use crate::error::MysqlError;
 use std::cell::Cell;
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicIsize, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Mutex, OnceLock};
+use std::time::{Duration, Instant};
 
 /// Bytes of difference that a thread keeps to itself.
 const STEP: isize = 64 << 10;
@@ -29,12 +30,16 @@ const ALWAYS_TOLERATED: usize = 512 << 10;
 /// From this part of the bound on, what can go to files does.
 const SHORT: usize = 4;
 
-/// A statement that held so much has free memory given back to the system when it ends.
+/// Free memory is given back to the system when the process holds so much less than it did, and not again for [`TRIM_PAUSE`].
 const WORTH_TRIMMING: isize = 16 << 20;
+const TRIM_PAUSE: Duration = Duration::from_millis(500);
 
 /// What all threads have passed on. Below zero by no more than what they have not.
 static USED: AtomicIsize = AtomicIsize::new(0);
 static PEAK: AtomicIsize = AtomicIsize::new(0);
+/// The most since free memory was given back last.
+static HIGH: AtomicIsize = AtomicIsize::new(0);
+static LAST_TRIM: Mutex<Option<Instant>> = Mutex::new(None);
 static LIMIT: AtomicUsize = AtomicUsize::new(usize::MAX);
 /// Whether the figure was above the bound when a thread last passed something on. Written only when that changes.
 static ABOVE: AtomicUsize = AtomicUsize::new(0);
@@ -49,14 +54,12 @@ struct Local {
     passed_on: Cell<isize>,
     /// What the thread had allocated when its statement began.
     begun_at: Cell<isize>,
-    /// The most that its statement held, of what was passed on.
-    most: Cell<isize>,
 }
 
 thread_local! {
     /// Without a destructor, so that the allocator may use it at any time.
     static LOCAL: Local = const {
-        Local { waiting: Cell::new(0), passed_on: Cell::new(0), begun_at: Cell::new(0), most: Cell::new(0) }
+        Local { waiting: Cell::new(0), passed_on: Cell::new(0), begun_at: Cell::new(0) }
     };
     /// Passes on what is left when the thread ends.
     static AT_END: PassOn = const { PassOn };
@@ -98,10 +101,11 @@ fn pass_on(local: &Local) {
     let waiting = local.waiting.replace(0);
     let passed_on = local.passed_on.get() + waiting;
     local.passed_on.set(passed_on);
-    local.most.set(local.most.get().max(passed_on - local.begun_at.get()));
     let used = USED.fetch_add(waiting, Ordering::Relaxed) + waiting;
-    if used > PEAK.load(Ordering::Relaxed) {
-        PEAK.fetch_max(used, Ordering::Relaxed);
+    for most in [&PEAK, &HIGH] {
+        if used > most.load(Ordering::Relaxed) {
+            most.fetch_max(used, Ordering::Relaxed);
+        }
     }
     let above = usize::from(used > 0 && used as usize > LIMIT.load(Ordering::Relaxed));
     if ABOVE.load(Ordering::Relaxed) != above {
@@ -146,20 +150,29 @@ pub fn set_trim(trim: fn()) {
 /// A statement begins on this thread, or a part of one that others work on, too: what it holds counts from zero.
 pub fn statement_begins() {
     AT_END.with(|_| ());
-    LOCAL.with(|local| {
-        local.begun_at.set(local.passed_on.get() + local.waiting.get());
-        local.most.set(0);
-    });
+    LOCAL.with(|local| local.begun_at.set(local.passed_on.get() + local.waiting.get()));
 }
 
-/// The statement on this thread has ended and holds nothing any more. If it held much, free memory is given back to the system.
-pub fn statement_ended() {
-    let most = LOCAL.with(|local| local.most.replace(0));
-    if most >= WORTH_TRIMMING
-        && let Some(trim) = TRIM.get()
-    {
-        trim();
+/// Gives free memory back to the system if the process holds much less than it did. Called when a statement or a session has ended.
+#[inline]
+pub fn give_back() {
+    let used = USED.load(Ordering::Relaxed);
+    if HIGH.load(Ordering::Relaxed) - used >= WORTH_TRIMMING {
+        trim(used);
     }
+}
+
+#[cold]
+fn trim(used: isize) {
+    let Some(trim) = TRIM.get() else { return };
+    // Somebody else does it.
+    let Ok(mut last) = LAST_TRIM.try_lock() else { return };
+    if last.is_some_and(|last| last.elapsed() < TRIM_PAUSE) {
+        return;
+    }
+    HIGH.store(used, Ordering::Relaxed);
+    trim();
+    *last = Some(Instant::now());
 }
 
 /// Bytes that the statement on this thread has allocated and not freed.

@@ -10,6 +10,7 @@ mod results;
 #[cfg(test)]
 mod tests;
 
+use super::batch_size::{BATCH_BYTES, copy_failed};
 use super::gather::batch_bytes;
 use super::spill::{Partitions, SpillFile, picked};
 use super::{BoxedOperator, ExecutionContext, Operator};
@@ -26,6 +27,9 @@ use leafline_types::{Batch, ExprType, MysqlError};
 use repeats::Repeats;
 use results::{Column, GroupByGroup, Results};
 use std::sync::Arc;
+
+/// Columns of results of so many bytes are delivered a part at a time.
+const LONG_BYTES: usize = 64 << 20;
 
 pub(super) struct Aggregate {
     input: BoxedOperator,
@@ -133,12 +137,16 @@ impl Aggregate {
             repeats.finish(&mut state.accumulator, rows, besides, &mut self.held, cx)?;
         }
         let keys = grouping.finish(&self.keys)?;
-        let mut columns: Vec<Column> = keys.into_iter().map(Column::Ready).collect();
+        let mut columns: Vec<Column> = keys;
         for (call, State { mut accumulator, beyond }) in self.aggregates.iter().zip(states) {
             columns.push(match beyond {
                 Some(Beyond::Gathered(gathered)) => {
-                    let (entries, ty) = (gathered.finish(cx)?, call.ty.sql.clone());
+                    let (entries, ty) = (Some(gathered.finish(cx)?), call.ty.sql.clone());
                     Column::Gathered(Box::new(GroupByGroup { accumulator, entries, ty }))
+                }
+                _ if accumulator.memory() > LONG_BYTES && accumulator.has_values() => {
+                    let ty = call.ty.sql.clone();
+                    Column::Gathered(Box::new(GroupByGroup { accumulator, entries: None, ty }))
                 }
                 _ => Column::Ready(accumulator.finish(rows, &mut cx.eval)?),
             });
@@ -281,7 +289,7 @@ impl Grouping {
             let mut piece = Vec::with_capacity(columns.len());
             for (column, key) in columns.into_iter().zip(keys) {
                 let column = column.into_array(&key.ty.sql, batch.rows)?;
-                piece.push(take(&column, &opened, None).map_err(MysqlError::internal)?);
+                piece.push(take(&column, &opened, None).map_err(copy_failed)?);
             }
             self.piece_bytes += batch_bytes(&Batch { columns: piece.clone(), rows: opened.len() });
             self.pieces.push(piece);
@@ -328,16 +336,36 @@ impl Grouping {
         self.table.memory_bytes() + self.piece_bytes
     }
 
-    fn finish(self, keys: &[Expr]) -> Result<Vec<ArrayRef>, MysqlError> {
+    fn finish(self, keys: &[Expr]) -> Result<Vec<Column>, MysqlError> {
         if self.pieces.is_empty() {
             let empty = |key: &Expr| leafline_types::ColumnBuilder::for_type(&key.ty.sql).finish();
-            return Ok(keys.iter().map(empty).collect());
+            return Ok(keys.iter().map(|key| Column::Ready(empty(key))).collect());
+        }
+        // Columns of so many bytes are not put together again.
+        let most = if self.piece_bytes > LONG_BYTES { BATCH_BYTES } else { usize::MAX };
+        let mut runs: Vec<(usize, Vec<&Vec<ArrayRef>>)> = Vec::new();
+        for piece in &self.pieces {
+            let bytes: usize = piece.iter().map(|column| column.get_array_memory_size()).sum();
+            match runs.last_mut().filter(|(before, _)| before.saturating_add(bytes) <= most) {
+                Some((before, run)) => {
+                    *before += bytes;
+                    run.push(piece);
+                }
+                None => runs.push((bytes, vec![piece])),
+            }
         }
         (0..keys.len())
             .map(|column| {
-                let pieces: Vec<&dyn Array> =
-                    self.pieces.iter().filter_map(|piece| piece.get(column).map(AsRef::as_ref)).collect();
-                concat(&pieces).map_err(MysqlError::internal)
+                let joined = runs.iter().map(|(_, run)| {
+                    let pieces: Vec<&dyn Array> =
+                        run.iter().filter_map(|piece| piece.get(column).map(AsRef::as_ref)).collect();
+                    concat(&pieces).map_err(copy_failed)
+                });
+                let mut joined = joined.collect::<Result<Vec<ArrayRef>, _>>()?;
+                Ok(match joined.len() {
+                    1 => Column::Ready(joined.remove(0)),
+                    _ => Column::Pieces(joined),
+                })
             })
             .collect()
     }

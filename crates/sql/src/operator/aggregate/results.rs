@@ -1,5 +1,6 @@
 //! The rows that grouping gives, a part at a time. What goes to files while it is gathered is put together as it is asked for.
 
+use super::super::batch_size::BATCH_BYTES;
 use super::super::{BATCH_ROWS, ExecutionContext};
 use super::gathered::GroupEntries;
 use arrow_array::ArrayRef;
@@ -10,6 +11,8 @@ use leafline_types::{Batch, ColumnBuilder, MysqlError, SqlType, Value};
 pub(super) enum Column {
     /// All groups are finished.
     Ready(ArrayRef),
+    /// All groups are finished; there are too many bytes for one array.
+    Pieces(Vec<ArrayRef>),
     /// Groups are finished one after the other.
     Gathered(Box<GroupByGroup>),
 }
@@ -17,7 +20,8 @@ pub(super) enum Column {
 /// An aggregate whose groups are finished one after the other.
 pub(super) struct GroupByGroup {
     pub accumulator: GroupedAccumulator,
-    pub entries: GroupEntries,
+    /// What was not kept in memory.
+    pub entries: Option<GroupEntries>,
     pub ty: SqlType,
 }
 
@@ -26,16 +30,29 @@ pub(super) struct Results {
     columns: Vec<Column>,
     rows: usize,
     delivered: usize,
+    /// Where the pieces of columns end; all of these have the same.
+    ends: Vec<usize>,
 }
 
 impl Results {
     pub fn new(columns: Vec<Column>, rows: usize) -> Results {
-        Results { columns, rows, delivered: 0 }
+        let pieces = columns.iter().find_map(|column| match column {
+            Column::Pieces(pieces) => Some(pieces),
+            _ => None,
+        });
+        let mut end = 0;
+        let ends = pieces.into_iter().flatten().map(|piece| {
+            end += piece.len();
+            end
+        });
+        Results { ends: ends.collect(), columns, rows, delivered: 0 }
     }
 
     pub fn next(&mut self, cx: &mut ExecutionContext<'_>) -> Result<Option<Batch>, MysqlError> {
         let first = self.delivered;
-        let most = self.rows.min(first + BATCH_ROWS);
+        let piece = self.ends.partition_point(|end| *end <= first);
+        let begin = piece.checked_sub(1).and_then(|before| self.ends.get(before)).copied().unwrap_or(0);
+        let most = self.rows.min(first + BATCH_ROWS).min(self.ends.get(piece).copied().unwrap_or(usize::MAX));
         if first == most {
             return Ok(None);
         }
@@ -44,6 +61,7 @@ impl Results {
         let mut gathered = gathered.into_iter();
         let columns = self.columns.iter().filter_map(|column| match column {
             Column::Ready(array) => Some(array.slice(first, end - first)),
+            Column::Pieces(pieces) => pieces.get(piece).map(|array| array.slice(first - begin, end - first)),
             Column::Gathered(_) => gathered.next(),
         });
         Ok(Some(Batch { columns: columns.collect(), rows: end - first }))
@@ -67,12 +85,15 @@ impl Results {
         if gathering.is_empty() {
             return Ok((Vec::new(), most));
         }
-        let enough = cx.memory.share();
+        let enough = cx.memory.share().min(BATCH_BYTES);
         let (mut bytes, mut end) = (0, first);
         while end < most && bytes <= enough {
             cx.eval.cancel.check()?;
             for (column, builder) in &mut gathering {
-                let value = column.entries.finish_group(end as u32, &mut column.accumulator, cx)?;
+                let value = match &mut column.entries {
+                    Some(entries) => entries.finish_group(end as u32, &mut column.accumulator, cx)?,
+                    None => column.accumulator.finish_group(end, &mut cx.eval)?,
+                };
                 bytes += value_bytes(&value);
                 builder.push_value(&value)?;
             }

@@ -7,6 +7,7 @@
 
 mod spilled;
 
+use super::batch_size::{BATCH_BYTES, RowBytes, copy_failed};
 use super::gather::{RowRef, RowStore, batch_bytes};
 use super::runtime_filters::RuntimeFilters;
 use super::spill::SpillFile;
@@ -216,16 +217,25 @@ impl HashJoin {
                         .collect();
                 let later = self.shape.rows == JoinRows::AllOuter && !self.shape.conditions.is_empty();
                 let matched = if later { vec![false; batch.rows] } else { Vec::new() };
-                self.current = Some(Probing { matched, batch, heads, row: 0, alone: true });
+                let bytes = RowBytes::of(&batch);
+                self.current = Some(Probing { matched, batch, bytes, heads, row: 0, alone: true });
             }
             let inline_nulls = self.shape.rows == JoinRows::AllOuter && self.shape.conditions.is_empty();
             let Some(probing) = &mut self.current else { return Ok(None) };
             let mut pairs = Pairs::default();
-            while probing.row < probing.batch.rows && pairs.probe.len() < BATCH_ROWS {
+            let is_long = probing.bytes.has_long() || self.table.store.has_long();
+            while probing.row < probing.batch.rows
+                && pairs.probe.len() < BATCH_ROWS
+                && pairs.bytes < BATCH_BYTES
+            {
                 let head = &mut probing.heads[probing.row];
                 if *head != NO_ROW {
                     pairs.probe.push(probing.row as u32);
-                    pairs.build.push(self.table.rows[*head as usize]);
+                    let partner = self.table.rows[*head as usize];
+                    pairs.build.push(partner);
+                    if is_long {
+                        pairs.bytes += probing.bytes.get(probing.row) + self.table.store.row_bytes(partner);
+                    }
                     *head = self.table.next[*head as usize];
                     probing.alone = false;
                     continue;
@@ -233,6 +243,7 @@ impl HashJoin {
                 if let (true, Some(null_row)) = (probing.alone && inline_nulls, self.table.null_row) {
                     pairs.probe.push(probing.row as u32);
                     pairs.build.push(null_row);
+                    pairs.bytes += probing.bytes.get(probing.row);
                 }
                 probing.row += 1;
                 probing.alone = true;
@@ -242,10 +253,10 @@ impl HashJoin {
             }
             if let Some(null_row) = self.table.null_row {
                 let alone = std::mem::take(&mut probing.matched);
-                for (row, _) in alone.iter().enumerate().filter(|(_, matched)| !**matched) {
-                    pairs.probe.push(row as u32);
-                    pairs.build.push(null_row);
-                }
+                let alone =
+                    alone.iter().enumerate().filter(|(_, matched)| !**matched).map(|(row, _)| row as u32);
+                pairs.probe.extend(alone);
+                pairs.build.resize(pairs.probe.len(), null_row);
                 if !pairs.probe.is_empty() {
                     pairs.without_partner = true;
                     return Ok(Some(pairs));
@@ -259,7 +270,7 @@ impl HashJoin {
         let indices = UInt32Array::from_iter_values(pairs.probe.iter().copied());
         let mut columns = Vec::with_capacity(probe.columns.len() + self.shape.build_types.len());
         for column in &probe.columns {
-            columns.push(take(column, &indices, None).map_err(MysqlError::internal)?);
+            columns.push(take(column, &indices, None).map_err(copy_failed)?);
         }
         columns.extend(self.table.store.gather(&pairs.build)?);
         Ok(Batch { columns, rows: pairs.probe.len() })
@@ -304,6 +315,7 @@ impl HashJoin {
         let mut matched = vec![false; batch.rows];
         let mut open: Vec<(u32, u32)> =
             (0..).zip(heads.iter().copied()).filter(|(_, head)| *head != NO_ROW).collect();
+        let bytes = RowBytes::of(batch);
         let mut tried = 1;
         while !open.is_empty() {
             let mut begun = 0;
@@ -316,11 +328,16 @@ impl HashJoin {
                             break;
                         }
                         pairs.probe.push(*row);
-                        pairs.build.push(self.table.rows[*next as usize]);
+                        let partner = self.table.rows[*next as usize];
+                        pairs.build.push(partner);
+                        pairs.bytes += bytes.get(*row as usize) + self.table.store.row_bytes(partner);
                         *next = self.table.next[*next as usize];
+                        if pairs.bytes >= BATCH_BYTES {
+                            break;
+                        }
                     }
                     begun += 1;
-                    if pairs.probe.len() >= BATCH_ROWS {
+                    if pairs.probe.len() >= BATCH_ROWS || pairs.bytes >= BATCH_BYTES {
                         break;
                     }
                 }
@@ -497,6 +514,7 @@ impl Built {
 /// A probe batch in progress.
 struct Probing {
     batch: Batch,
+    bytes: RowBytes,
     /// Per row, the next build row to pair it with.
     heads: Vec<u32>,
     /// Rows kept without partner that conditions decide on: those for which one held. They are delivered behind the
@@ -512,5 +530,7 @@ struct Probing {
 struct Pairs {
     probe: Vec<u32>,
     build: Vec<RowRef>,
+    /// Of rows that are long.
+    bytes: usize,
     without_partner: bool,
 }

@@ -6,8 +6,8 @@
 //! are in memory. Whoever goes through the rows keeps the block at hand, in a [`Cursor`] of its own.
 
 use super::frame::{Place, places};
-use crate::operator::ExecutionContext;
 use crate::operator::spill::{SpillFile, SpilledBlock};
+use crate::operator::{ExecutionContext, batch_bytes};
 use crate::window::Reach;
 use arrow_array::ArrayRef;
 use leafline_types::memory::MemoryBudget;
@@ -77,6 +77,7 @@ impl Starts {
 /// Rows that are in memory together.
 pub(super) struct Block {
     rows: Range<usize>,
+    bytes: usize,
     columns: Vec<ArrayRef>,
     starts: Starts,
     /// Of columns that frames look at: the values on their scale.
@@ -86,7 +87,8 @@ pub(super) struct Block {
 impl Block {
     pub fn new(first: usize, batch: Batch, starts: Starts) -> Block {
         let places = batch.columns.iter().map(|_| OnceLock::new()).collect();
-        Block { rows: first..first + batch.rows, columns: batch.columns, starts, places }
+        let bytes = batch_bytes(&batch);
+        Block { rows: first..first + batch.rows, bytes, columns: batch.columns, starts, places }
     }
 
     /// The numbers of the rows.
@@ -153,6 +155,8 @@ pub(super) struct FileChunk {
     /// The blocks that were read last, the last one first.
     recent: VecDeque<Arc<Block>>,
     most_recent: usize,
+    /// The most bytes of these, but for the last one.
+    most_bytes: usize,
     cancel: CancelToken,
 }
 
@@ -165,6 +169,7 @@ impl FileChunk {
             all_peers,
             recent: VecDeque::new(),
             most_recent: most_blocks(cx.memory),
+            most_bytes: cx.memory.limit() / SHARE,
             cancel: cx.eval.cancel.clone(),
         }
     }
@@ -192,6 +197,14 @@ impl FileChunk {
             return Err(MysqlError::internal("a row that its file does not have"));
         }
         self.recent.truncate(self.most_recent.saturating_sub(1));
+        let mut bytes = block.bytes;
+        // Blocks of long values are longer than others.
+        let kept = self.recent.iter().take_while(|recent| {
+            bytes += recent.bytes;
+            bytes <= self.most_bytes
+        });
+        let kept = kept.count();
+        self.recent.truncate(kept);
         self.recent.push_front(block.clone());
         Ok(block)
     }

@@ -15,6 +15,7 @@ mod spilled;
 #[cfg(test)]
 mod tests;
 
+use super::batch_size::{BATCH_BYTES, copy_failed};
 use super::gather::batch_bytes;
 use super::limit::slice;
 use super::sort::RowKeys;
@@ -178,7 +179,7 @@ impl Window {
     fn hold(&mut self, computed: Option<&Batch>, cx: &ExecutionContext<'_>) {
         let pending: usize = self.pending.iter().map(batch_bytes).sum();
         let mut bytes = pending + computed.map_or(0, batch_bytes) + self.starts.memory_bytes();
-        if self.starts.len() + computed.map_or(0, |batch| batch.rows) <= BATCH_ROWS {
+        if self.starts.len() + computed.map_or(0, |batch| batch.rows) <= BATCH_ROWS && bytes <= BATCH_BYTES {
             bytes = 0;
         }
         bytes += self.computation.as_ref().map_or(0, Computation::file_memory);
@@ -207,7 +208,7 @@ impl Window {
         let columns = (0..width).map(|column| {
             let pieces: Vec<&dyn Array> =
                 cut.iter().filter_map(|batch| batch.columns.get(column).map(AsRef::as_ref)).collect();
-            concat(&pieces).map_err(MysqlError::internal)
+            concat(&pieces).map_err(copy_failed)
         });
         Ok(Batch { columns: columns.collect::<Result<_, _>>()?, rows })
     }

@@ -212,6 +212,12 @@ pub const VARIABLES: &[Variable] = &[
         |s, _| Value::Double(s.device.bytes_per_us.unwrap_or(0.0)),
         |s, v| figure("leafline_sequential_read_rate", &v).map(|rate| s.device.bytes_per_us = rate),
     ),
+    shared(number(
+        "leafline_server_memory",
+        (0, 1 << 50),
+        |s, f| Value::UInt(if s.server_memory == 0 { f.server_memory } else { s.server_memory }),
+        |s, n| s.server_memory = n,
+    )),
     shown("license", |_, _| text("Apache-2.0")),
     Variable {
         scope: Scope::Shared,

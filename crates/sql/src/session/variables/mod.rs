@@ -26,6 +26,8 @@ pub struct Facts {
     pub socket: String,
     /// `innodb_buffer_pool_size`, bytes.
     pub buffer_pool_bytes: u64,
+    /// `leafline_server_memory` where it is not set.
+    pub server_memory: u64,
     /// `innodb_page_size`, bytes.
     pub page_bytes: u64,
     /// `innodb_log_file_size`, `innodb_redo_log_capacity`: bytes that the whole redo log can grow to.

@@ -1,0 +1,236 @@
+//! Bombs: statements that ask for more memory or time than there is. A server under a limit of its buffer pool and 256 MiB survives
+//! every one of them.
+//!
+//! The limit is RLIMIT_DATA, which is stricter than a control group: what goes beyond is refused to the process, which would end it,
+//! and memory counts that is mapped and not used.
+//!
+//! | file | bombs |
+//! |---|---|
+//! | `statements.sql` | statements: operators, aggregates, recursion, joins, what a session keeps |
+//! | `expressions.sql` | functions and expressions |
+//! | `generated.rs` | deep nesting and long lists |
+//!
+//! Every bomb runs in a connection of its own, gets `KILL QUERY` after [`FUSE`], and has to end within [`MOST_AFTER_KILL`], whether
+//! with rows or with an error. Meanwhile another connection reads rows by their keys. `LEAFLINE_BOMBS` names a part of the bombs to run.
+
+mod generated;
+#[path = "../support/mod.rs"]
+mod support;
+
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+use support::Served;
+use support::client::{Answer, Client};
+
+/// What the server may map: its pool of 16 MiB (`Served`), and what is beside it.
+const LIMIT: u64 = (16 + 256) << 20;
+/// How long a bomb runs before it is killed.
+const FUSE: Duration = Duration::from_millis(300);
+const MOST_AFTER_KILL: Duration = Duration::from_secs(2);
+/// A read by key takes no longer, on a machine that does other things, too.
+const MOST_FOR_A_ROW: Duration = Duration::from_secs(2);
+const MOST_TO_STOP: Duration = Duration::from_secs(10);
+
+fn bombs() -> Vec<(String, Vec<String>)> {
+    let mut all = Vec::new();
+    for file in [include_str!("statements.sql"), include_str!("expressions.sql")] {
+        for line in file.lines().filter(|line| !line.is_empty() && !line.starts_with("--")) {
+            all.push((line.to_owned(), line.split(" ;; ").map(str::to_owned).collect()));
+        }
+    }
+    all.extend(generated::bombs());
+    match std::env::var("LEAFLINE_BOMBS") {
+        Ok(part) => all.into_iter().filter(|(name, _)| name.contains(&part)).collect(),
+        Err(_) => all,
+    }
+}
+
+/// Serves a directory under the limit.
+fn served(directory: &std::path::Path) -> Served {
+    let before = getrlimit(Resource::Data);
+    let limit = Rlimit { current: Some(LIMIT), maximum: before.maximum };
+    setrlimit(Resource::Data, limit).expect("a lower limit");
+    let server = Served::start(directory, &[]);
+    setrlimit(Resource::Data, before).expect("the limit there was");
+    server
+}
+
+fn make_tables(client: &mut Client) {
+    for sql in [
+        "CREATE DATABASE bombs",
+        "USE bombs",
+        "CREATE TABLE t (id INT PRIMARY KEY, g INT, v VARCHAR(100), KEY (g))",
+        "INSERT INTO t SELECT * FROM (WITH RECURSIVE n AS (SELECT 1 AS i UNION ALL SELECT i + 1 FROM n WHERE i < 1000) \
+         SELECT i, i % 10, CONCAT('value ', i * 7919 % 1000) FROM n) d",
+        "CREATE TABLE served LIKE t",
+        "INSERT INTO served SELECT * FROM t",
+        "CREATE TABLE sink (id INT PRIMARY KEY AUTO_INCREMENT, x LONGTEXT)",
+        "CREATE TABLE long_values (id INT PRIMARY KEY, x LONGTEXT, b LONGBLOB, j JSON)",
+    ] {
+        client.run(sql);
+    }
+    for id in 0..10 {
+        client.run(&format!(
+            "INSERT INTO long_values VALUES ({id}, CONCAT(REPEAT('abc def ', 1250000), {id}), \
+             REPEAT(CHAR({id} + 65), 5000000), CONCAT('[', REPEAT('{{\"a\": [1, 2]}}, ', 50000), '{id}]'))"
+        ));
+    }
+}
+
+/// Reads an answer to its end and keeps none of it: the error's number, if it is one.
+fn drain(client: &mut Client) -> io::Result<Option<(u16, String)>> {
+    let mut packet = client.read()?;
+    if packet.first() == Some(&0) {
+        return Ok(None);
+    }
+    loop {
+        match packet.first() {
+            Some(0xff) => {
+                let code = packet.get(1..3).map_or(0, |code| u16::from_le_bytes([code[0], code[1]]));
+                return Ok(Some((
+                    code,
+                    String::from_utf8_lossy(&packet[9.min(packet.len())..]).into_owned(),
+                )));
+            }
+            Some(0xfe) if packet.len() < 0xff_ffff => return Ok(None),
+            _ => {}
+        }
+        packet = client.read()?;
+    }
+}
+
+/// Runs a bomb in a connection of its own; what it ended with, and how long that took after it was killed.
+fn explode(server: &Served, statements: &[String], watcher: &mut Client) -> Result<String, String> {
+    let mut client = server.connect();
+    let number = client.rows("SELECT CONNECTION_ID()")[0][0].clone().expect("a number");
+    client.run("USE bombs");
+    let over = AtomicBool::new(false);
+    let mut verdict = Ok(String::new());
+    std::thread::scope(|scope| {
+        let run = scope.spawn(|| {
+            let mut last = String::from("done");
+            for sql in statements {
+                let answer = client
+                    .send(leafline_server::protocol::command::QUERY, sql.as_bytes())
+                    .and_then(|()| drain(&mut client));
+                last = match answer {
+                    Ok(None) => "done".to_owned(),
+                    Ok(Some((code, _))) if matches!(code, 1153) => code.to_string(),
+                    Ok(Some((code, text))) if matches!(code, 1105 | 1815) => {
+                        over.store(true, Ordering::SeqCst);
+                        return Err(format!("internal error {code}: {text}"));
+                    }
+                    Ok(Some((code, _))) => code.to_string(),
+                    Err(error) => {
+                        over.store(true, Ordering::SeqCst);
+                        return Err(format!("the connection was lost: {error}"));
+                    }
+                };
+            }
+            over.store(true, Ordering::SeqCst);
+            Ok(last)
+        });
+        let begun = Instant::now();
+        let mut killed_at = None;
+        while !over.load(Ordering::SeqCst) {
+            std::thread::sleep(Duration::from_millis(5));
+            if begun.elapsed() < FUSE {
+                continue;
+            }
+            // A bomb of several statements is killed until the last of them has ended.
+            let _ = watcher.query(&format!("KILL QUERY {number}"));
+            let killed: Instant = *killed_at.get_or_insert_with(Instant::now);
+            let most = MOST_AFTER_KILL * u32::try_from(statements.len()).unwrap_or(1);
+            if killed.elapsed() > most {
+                verdict = Err(format!("it did not end within {most:?} after KILL QUERY"));
+                let _ = watcher.query(&format!("KILL {number}"));
+                break;
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        let ended = run.join().unwrap_or_else(|_| Err("the client panicked".to_owned()));
+        if verdict.is_ok() {
+            verdict = ended;
+        }
+    });
+    verdict
+}
+
+#[test]
+fn a_server_survives_every_bomb_and_serves_others_meanwhile() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let server = served(directory.path());
+    let mut client = server.connect();
+    make_tables(&mut client);
+    let bound = client.rows("SELECT @@leafline_server_memory")[0][0].clone();
+    eprintln!("leafline_server_memory {bound:?} under RLIMIT_DATA {LIMIT}");
+
+    let stopping = Arc::new(AtomicBool::new(false));
+    let longest = Arc::new(AtomicU64::new(0));
+    let reads = Arc::new(AtomicU64::new(0));
+    let reader = {
+        let (stopping, longest, reads) = (stopping.clone(), longest.clone(), reads.clone());
+        let mut client = server.connect();
+        std::thread::spawn(move || {
+            for id in (1..=1000).cycle() {
+                if stopping.load(Ordering::SeqCst) {
+                    return Ok(());
+                }
+                let begun = Instant::now();
+                match client.query(&format!("SELECT v FROM bombs.served WHERE id = {id}")) {
+                    Ok(Answer::Rows(rows)) if rows.len() == 1 => {}
+                    other => return Err(format!("{other:?}")),
+                }
+                longest.fetch_max(begun.elapsed().as_millis() as u64, Ordering::SeqCst);
+                reads.fetch_add(1, Ordering::SeqCst);
+                std::thread::sleep(Duration::from_millis(5));
+            }
+            Ok(())
+        })
+    };
+
+    let mut failures = Vec::new();
+    let bombs = bombs();
+    for (name, statements) in &bombs {
+        let shown: String = name.chars().take(150).collect();
+        longest.store(0, Ordering::SeqCst);
+        let begun = Instant::now();
+        let verdict = explode(&server, statements, &mut client);
+        eprintln!("{:6} ms  {verdict:?}  {shown}", begun.elapsed().as_millis());
+        let waited = Duration::from_millis(longest.load(Ordering::SeqCst));
+        match verdict {
+            Err(why) => failures.push(format!("{shown}: {why}")),
+            Ok(_) if waited > MOST_FOR_A_ROW => {
+                failures.push(format!("{shown}: a read by key took {waited:?}"))
+            }
+            Ok(_) => {}
+        }
+        if client.query("SELECT 1").is_err() {
+            failures.push(format!("{shown}: the server is gone"));
+            break;
+        }
+    }
+    stopping.store(true, Ordering::SeqCst);
+    let read = reader.join().expect("no panic");
+    let status = client.query("SHOW GLOBAL STATUS LIKE 'Leafline_server_memory%'");
+    eprintln!("{} bombs, {} reads, {status:?}", bombs.len(), reads.load(Ordering::SeqCst));
+    eprintln!("resident: {} MiB", server.resident_bytes() >> 20);
+    assert!(failures.is_empty(), "{} of {} bombs:\n{}", failures.len(), bombs.len(), failures.join("\n"));
+    assert_eq!(read, Ok(()));
+
+    // A bomb that is under way does not keep the server from ending.
+    let mut bomber = server.connect();
+    bomber
+        .send(
+            leafline_server::protocol::command::QUERY,
+            b"SELECT COUNT(*) FROM bombs.t a, bombs.t b, bombs.t c, bombs.t d",
+        )
+        .expect("it is sent");
+    std::thread::sleep(FUSE);
+    let begun = Instant::now();
+    assert!(server.terminate(), "the server ends well");
+    assert!(begun.elapsed() < MOST_TO_STOP, "it took {:?} to end", begun.elapsed());
+}
