@@ -90,6 +90,8 @@ pub struct Settings {
     pub cte_max_recursion_depth: u64,
     /// `leafline_query_memory`: bytes that one statement may hold for sorting, joining and grouping.
     pub query_memory: u64,
+    /// `leafline_session_memory`: bytes that the session may keep in user variables and prepared statements.
+    pub session_memory: u64,
     /// `max_parallel_degree`, and `innodb_parallel_read_threads`: how many threads may share a part of a statement.
     pub parallel_degree: u64,
     /// `leafline_device` and what stands beside it: the device that plans are priced for.
@@ -186,6 +188,7 @@ impl Default for Settings {
             time_zone: TimeZone::system(),
             cte_max_recursion_depth: 1000,
             query_memory: 1 << 30,
+            session_memory: 256 << 20,
             parallel_degree: default_threads(),
             device: Device::default(),
             digests_persistent: true,

@@ -42,7 +42,8 @@ mod walk;
 pub use context::{CallState, EvalContext, SessionFacts, SqlMode};
 pub(crate) use eval::operand as eval_operand;
 pub use eval::{
-    Datum, Selection, evaluate, evaluate_condition, evaluate_filter, evaluate_row, evaluate_scalar, truth,
+    Datum, Selection, evaluate, evaluate_condition, evaluate_filter, evaluate_row, evaluate_rows,
+    evaluate_scalar, row_passes, truth,
 };
 pub(crate) use eval::{Row, value_of};
 pub use in_set::InSet;

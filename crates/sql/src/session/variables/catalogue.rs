@@ -212,6 +212,12 @@ pub const VARIABLES: &[Variable] = &[
         |s, _| Value::Double(s.device.bytes_per_us.unwrap_or(0.0)),
         |s, v| figure("leafline_sequential_read_rate", &v).map(|rate| s.device.bytes_per_us = rate),
     ),
+    number(
+        "leafline_session_memory",
+        (1 << 16, 1 << 40),
+        |s, _| Value::UInt(s.session_memory),
+        |s, n| s.session_memory = n,
+    ),
     shown("license", |_, _| text("Apache-2.0")),
     Variable {
         scope: Scope::Shared,

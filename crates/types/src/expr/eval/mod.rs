@@ -25,6 +25,7 @@ mod subset;
 mod tests;
 
 use arrow_array::{Array, ArrayRef};
+use arrow_buffer::BooleanBufferBuilder;
 
 use super::context::EvalContext;
 use super::ir::Expr;
@@ -39,6 +40,9 @@ pub use selection::Selection;
 /// If less than one row in so many is left, the rows left are copied together before the next conjunct is evaluated;
 /// otherwise comparing them all is cheaper than copying some.
 const SPARSE: usize = 16;
+
+/// Rows that are evaluated one by one before cancellation is asked for again.
+const ROWS_BETWEEN_CHECKS: usize = 256;
 
 /// The value of an expression for the rows of a batch.
 #[derive(Debug, Clone)]
@@ -80,6 +84,9 @@ pub fn evaluate(expr: &Expr, batch: &Batch, cx: &mut EvalContext<'_>) -> Result<
     if batch.rows == 1 && expr.as_column().is_none() {
         return value_of(expr, &row::BatchRow { batch, row: 0 }, cx).map(Datum::Scalar);
     }
+    if cx.row_by_row && expr.is_volatile() {
+        return row_by_row(expr, batch, cx);
+    }
     batch::datum_of(expr, batch, cx)
 }
 
@@ -93,13 +100,14 @@ pub fn evaluate_filter(
     cx.cancel.check()?;
     let mut passed = Selection::All(batch.rows);
     if batch.rows == 1 {
-        let one = row::BatchRow { batch, row: 0 };
-        for c in conjuncts {
-            if row::condition_of(c, &one, cx)? != Some(true) {
-                return Ok(Selection::None(1));
-            }
+        return Ok(if row_passes(conjuncts, batch, 0, cx)? { passed } else { Selection::None(1) });
+    }
+    if cx.row_by_row && conjuncts.iter().any(Expr::is_volatile) {
+        let mut bits = BooleanBufferBuilder::new(batch.rows);
+        for row in 0..batch.rows {
+            bits.append(row_passes(conjuncts, batch, row, cx)?);
         }
-        return Ok(passed);
+        return Ok(Selection::from_bits(bits.finish()));
     }
     for c in conjuncts {
         passed = match passed {
@@ -122,6 +130,51 @@ pub fn evaluate_filter(
         };
     }
     Ok(passed)
+}
+
+/// The value of `expr` for each row of `batch`, computed in the order of the rows: for what assigns and reads user variables.
+fn row_by_row(expr: &Expr, batch: &Batch, cx: &mut EvalContext<'_>) -> Result<Datum, MysqlError> {
+    let mut out = ColumnBuilder::with_capacity(&expr.ty.sql, batch.rows);
+    for row in 0..batch.rows {
+        out.push_value(&value_of(expr, &row::BatchRow { batch, row }, cx)?)?;
+    }
+    Ok(Datum::Array(out.finish()))
+}
+
+/// The columns of `exprs`, computed row by row, and for each row from the first expression to the last: what one of them assigns, those
+/// behind it read.
+pub fn evaluate_rows(
+    exprs: &[Expr],
+    batch: &Batch,
+    cx: &mut EvalContext<'_>,
+) -> Result<Vec<ArrayRef>, MysqlError> {
+    let mut columns: Vec<ColumnBuilder> =
+        exprs.iter().map(|expr| ColumnBuilder::with_capacity(&expr.ty.sql, batch.rows)).collect();
+    for row in 0..batch.rows {
+        if row % ROWS_BETWEEN_CHECKS == 0 {
+            cx.cancel.check()?;
+        }
+        for (expr, column) in exprs.iter().zip(&mut columns) {
+            column.push_value(&value_of(expr, &row::BatchRow { batch, row }, cx)?)?;
+        }
+    }
+    Ok(columns.into_iter().map(|mut column| column.finish()).collect())
+}
+
+/// Whether all `conjuncts` are TRUE for a row of `batch`.
+pub fn row_passes(
+    conjuncts: &[Expr],
+    batch: &Batch,
+    row: usize,
+    cx: &mut EvalContext<'_>,
+) -> Result<bool, MysqlError> {
+    let one = row::BatchRow { batch, row };
+    for c in conjuncts {
+        if row::condition_of(c, &one, cx)? != Some(true) {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }
 
 /// The value of an expression without columns.
