@@ -33,6 +33,8 @@ pub struct PlanParts {
     pub subqueries: BTreeMap<usize, SubqueryPlan>,
     /// The queries of WITH that are run by themselves.
     pub commons: BTreeMap<usize, CommonPlan>,
+    /// The statement assigns user variables in its expressions; see [`leafline_types::expr::EvalContext::row_by_row`].
+    pub row_by_row: bool,
 }
 
 /// A query of WITH ready to run.

@@ -3,8 +3,8 @@
 //! One small function for each form: the binder recurses as deep as an expression is tall, and a rule that keeps
 //! little on the stack lets it be taller.
 
-use leafline_types::expr::{self, ArithmeticOp, Expr, build};
-use leafline_types::{Collation, ExprType, IntervalUnit, MysqlError, SqlType, Value};
+use leafline_types::expr::{self, ArithmeticOp, EvalContext, Expr, SessionFacts, build};
+use leafline_types::{Collation, ExprType, IntervalUnit, MysqlError, SqlType, Value, Warnings};
 
 use super::scope::{Block, Clause, Scope, qualified};
 use super::{Binder, cast, literal};
@@ -51,6 +51,7 @@ impl ExpressionBinder<'_, '_, '_> {
             ExprKind::SystemVariable { scope, name } => self.system_variable(*scope, name),
             ExprKind::AssignVariable { name, value } => {
                 let value = self.bind(value)?;
+                self.binder.assigns(name, &value);
                 Ok(self.counted(build::assign_variable(name, value)?))
             }
             ExprKind::Unary { op, operand } => self.unary(*op, operand),
@@ -155,7 +156,10 @@ impl ExpressionBinder<'_, '_, '_> {
         }
         // Its value is known only as the statement goes on.
         match self.binder.assigns_variables {
-            true => Ok(self.counted(build::read_variable(name, bound)?)),
+            true => {
+                let scale = self.binder.scale_of_variable(name);
+                Ok(self.counted(build::read_variable(name, bound, scale)?))
+            }
             false => Ok(bound),
         }
     }
@@ -429,19 +433,44 @@ impl ExpressionBinder<'_, '_, '_> {
         let default = if self.binder.context.no_backslash_escapes { None } else { Some('\\') };
         let escape = match escape.map(|e| &e.kind) {
             None => default,
-            Some(ExprKind::Literal(Literal::Null)) => default,
-            Some(ExprKind::Literal(Literal::String { value, .. })) => {
-                let mut chars = value.chars();
-                let first = chars.next();
-                if chars.next().is_some() {
-                    return Err(MysqlError::wrong_arguments("ESCAPE"));
-                }
-                first
-            }
-            Some(_) => return unsupported("ESCAPE with anything but a literal"),
+            Some(_) => match escape.map(|e| self.bind(e)).transpose()? {
+                Some(escape) => self.escape_character(escape, default)?,
+                None => default,
+            },
         };
         let operand = self.bind(operand)?;
         build::like(operand, self.bind(pattern)?, escape, negated)
+    }
+
+    /// The character that an expression behind ESCAPE is: `default` for NULL, none for an empty text.
+    ///
+    /// # Errors
+    /// 1210 if it is not the same for all rows, or is longer.
+    fn escape_character(&mut self, escape: Expr, default: Option<char>) -> Result<Option<char>, MysqlError> {
+        let wrong = || MysqlError::wrong_arguments("ESCAPE");
+        let value = match &escape.kind {
+            expr::ExprKind::Literal(value) => value.clone(),
+            expr::ExprKind::Parameter(number) => {
+                // The plan is one for this value only.
+                self.binder.reads_variables = true;
+                match self.binder.context.parameters.get(*number) {
+                    Some(value) => value.clone(),
+                    None => return Ok(default),
+                }
+            }
+            _ if escape.is_constant() && !escape.has_subquery() && !escape.depends_on_time() => {
+                let (facts, mut warnings) = (SessionFacts::default(), Warnings::new());
+                let now = leafline_types::DateTime::ZERO;
+                let mut cx = EvalContext::new(now, &facts, &mut warnings, self.binder.context.cancel);
+                cx.parameters = self.binder.context.parameters;
+                expr::evaluate_scalar(&escape, &mut cx)?
+            }
+            _ => return Err(wrong()),
+        };
+        let Some(text) = leafline_types::convert::to_text(&value, &escape.ty.sql) else { return Ok(default) };
+        let mut chars = text.chars();
+        let first = chars.next();
+        if chars.next().is_some() { Err(wrong()) } else { Ok(first) }
     }
 
     fn case(

@@ -10,14 +10,16 @@ use super::row_rules::indexed_expressions;
 use super::scope::{Block, Clause, Scope, Visible};
 use crate::accounts::{Privilege, Privileges};
 use crate::bound::{
-    BlockColumn, BoundSelect, ColumnOrigin, IndexChoice, IndexHints, JoinTree, LateralQuery, MAX_RELATIONS,
-    Relation, RelationSource, TableHints,
+    BlockColumn, BoundSelect, ColumnOrigin, CommonTable, IndexChoice, IndexHints, JoinTree, LateralQuery,
+    MAX_RELATIONS, Relation, RelationSource, TableHints,
 };
 use crate::information_schema::SchemaTable;
 use crate::parser::ast::{
     Ident, IndexHint, IndexHintAction, IndexHintScope, Join, JoinConstraint, JoinKind, TableName,
     TableReference,
 };
+use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
 
 /// A part of FROM: how it is joined and what is seen behind it.
 type Part = (JoinTree, Scope);
@@ -57,16 +59,23 @@ impl Binder<'_> {
             TableReference::Derived { lateral, query, alias, columns, .. } => {
                 let Some(alias) = alias else { return Err(MysqlError::derived_without_alias()) };
                 match lateral {
-                    true => self.lateral(block, alias, columns, |binder| binder.query(query)),
+                    true => self.lateral(block, alias, "", columns, |binder| binder.query(query)),
                     false => {
+                        let (volatile, outer) = (self.volatile_calls, self.outer_references);
                         let query = self.query(query)?;
+                        if self.assigns_variables && self.volatile_calls > volatile {
+                            let is_dependent = self.outer_references > outer;
+                            return self.materialized(block, query, is_dependent, alias, columns);
+                        }
                         derived(block, query, alias, columns)
                     }
                 }
             }
             TableReference::JsonTable(table) => {
                 let alias = table.alias.as_ref().ok_or_else(MysqlError::table_function_without_alias)?;
-                self.lateral(block, alias, &[], |binder| binder.json_table(table))
+                // Its alias is one of the database at hand, as those of stored tables are.
+                let database = self.context.database.unwrap_or_default();
+                self.lateral(block, alias, database, &[], |binder| binder.json_table(table))
             }
             TableReference::List(references) => match self.from(block, references)? {
                 Some(part) => Ok(part),
@@ -153,18 +162,43 @@ impl Binder<'_> {
         Ok(part)
     }
 
+    /// A derived table whose query assigns user variables, or reads those that the statement assigns: its rows are made once, before those of
+    /// the query around it, as a query of WITH makes them.
+    fn materialized(
+        &mut self,
+        block: &mut Block,
+        query: BoundSelect,
+        is_dependent: bool,
+        alias: &Ident,
+        names: &[Ident],
+    ) -> Result<Part, MysqlError> {
+        let columns = derived_columns(&query, names)?;
+        let number = self.next_common;
+        self.next_common += 1;
+        let name = alias.value.clone();
+        // More than one reference keeps the optimizer from making it a derived table again.
+        let references = AtomicUsize::new(2);
+        let table =
+            CommonTable { number, name: name.clone(), query, recursion: None, is_dependent, references };
+        let source = RelationSource::Common(Arc::new(table));
+        add_relation(block, name, String::new(), source, columns, TableHints::default())
+    }
+
     /// `LATERAL (query)`: the query sees the relations before it as one that stands in an expression would.
     fn lateral(
         &mut self,
         block: &mut Block,
         alias: &Ident,
+        database: &str,
         names: &[Ident],
         bind: impl FnOnce(&mut Self) -> Result<BoundSelect, MysqlError>,
     ) -> Result<Part, MysqlError> {
         let before = block.before.clone();
         let Some(after) = before.relations.last().copied() else {
             let query = bind(self)?;
-            return derived(block, query, alias, names);
+            let columns = derived_columns(&query, names)?;
+            let (alias, source) = (alias.value.clone(), RelationSource::Derived(Box::new(query)));
+            return add_relation(block, alias, database.to_owned(), source, columns, TableHints::default());
         };
         let (mut query, outer) = self.within(block, &before, Clause::From, bind)?;
         query.keep_digits();
@@ -173,7 +207,7 @@ impl Binder<'_> {
             true => RelationSource::Derived(Box::new(query)),
             false => RelationSource::Lateral(Box::new(LateralQuery { query, outer, after })),
         };
-        add_relation(block, alias.value.clone(), String::new(), source, columns, TableHints::default())
+        add_relation(block, alias.value.clone(), database.to_owned(), source, columns, TableHints::default())
     }
 
     fn join(&mut self, block: &mut Block, join: &Join) -> Result<Part, MysqlError> {

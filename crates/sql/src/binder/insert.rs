@@ -52,7 +52,7 @@ impl Binder<'_> {
             (false, true) => OnDuplicate::Fail,
             (false, false) => OnDuplicate::Update(self.on_duplicate(insert, &target, &columns, &mut rows)?),
         };
-        self.refuse_reading(&target, &rows, &on_duplicate)?;
+        self.refuse_reading(&target, &on_duplicate)?;
         let rules = self.row_rules(&table)?;
         let foreign = self.foreign_keys([&table])?;
         Ok(BoundInsert {
@@ -108,31 +108,11 @@ impl Binder<'_> {
         Ok((InsertRows::Values(bound), reads_row))
     }
 
-    /// Error 1093 for a subquery that reads the table which rows are inserted into, save in the query that the rows come from.
-    fn refuse_reading(
-        &self,
-        target: &InsertTarget,
-        rows: &InsertRows,
-        on_duplicate: &OnDuplicate,
-    ) -> Result<(), MysqlError> {
-        if self.subqueries.is_empty() {
-            return Ok(());
-        }
-        let values = match rows {
-            InsertRows::Values(rows) => rows.as_slice(),
-            InsertRows::Select(_) | InsertRows::File(_) => &[],
-        };
-        let assignments = match on_duplicate {
-            OnDuplicate::Update(assignments) => assignments.as_slice(),
-            OnDuplicate::Fail | OnDuplicate::Replace => &[],
-        };
-        let assigned = assignments.iter().map(|assignment| &assignment.value);
-        let given = values.iter().flatten().filter_map(|value| match value {
-            GivenValue::New(value) => Some(&**value),
-            GivenValue::Literal(_) => None,
-        });
-        for value in given.chain(assigned) {
-            if let NewValue::Expr(expr) = value
+    /// Error 1093 for a subquery of ON DUPLICATE KEY UPDATE that reads the table which rows are inserted into.
+    fn refuse_reading(&self, target: &InsertTarget, on_duplicate: &OnDuplicate) -> Result<(), MysqlError> {
+        let OnDuplicate::Update(assignments) = on_duplicate else { return Ok(()) };
+        for assignment in assignments {
+            if let NewValue::Expr(expr) = &assignment.value
                 && let Some(reader) = self.expression_reads(expr, target.table.id)
             {
                 let known = Target { alias: &target.name, view: target.view.as_deref() };

@@ -71,6 +71,8 @@ mod zero_dates;
 
 use locking::lock;
 use scope::Block;
+use std::collections::HashMap;
+use std::mem::take;
 use std::sync::Arc;
 
 use leafline_table::{ForeignKeyDef, TableDef, ViewDef};
@@ -194,7 +196,30 @@ pub fn bind_kind(
     sql: &str,
     context: &BindContext<'_>,
 ) -> Result<BoundStatement, MysqlError> {
+    let mut scales = HashMap::new();
+    for _ in 0..SCALE_ROUNDS {
+        let mut binder = Binder::new(sql, context);
+        binder.variable_scales = scales;
+        let bound = bound_by(&mut binder, kind, parameters)?;
+        if !binder.scales_grew {
+            return Ok(bound);
+        }
+        scales = binder.variable_scales;
+    }
     let mut binder = Binder::new(sql, context);
+    binder.variable_scales = scales;
+    bound_by(&mut binder, kind, parameters)
+}
+
+/// How often a statement is bound again because it assigns decimals with more digits behind the point than it was taken to: each round adds
+/// those of a product or quotient.
+const SCALE_ROUNDS: usize = 3;
+
+fn bound_by(
+    binder: &mut Binder<'_>,
+    kind: &StatementKind,
+    parameters: usize,
+) -> Result<BoundStatement, MysqlError> {
     let kind = match kind {
         StatementKind::Query(query) | StatementKind::SelectInto { query, .. } => {
             binder.first_select = query.first_select().map(|select| select.span);
@@ -211,16 +236,15 @@ pub fn bind_kind(
         _ => return Err(MysqlError::internal("only SELECT, INSERT, UPDATE and DELETE are bound")),
     };
     binder.unresolved_hints();
-    let Binder { warnings, reads_variables, beside_times, beside_numbers, subqueries, views, .. } = binder;
     Ok(BoundStatement {
         kind,
         parameters,
-        warnings,
-        reads_variables,
-        beside_times,
-        beside_numbers,
-        subqueries,
-        views,
+        warnings: take(&mut binder.warnings),
+        reads_variables: binder.reads_variables,
+        beside_times: take(&mut binder.beside_times),
+        beside_numbers: take(&mut binder.beside_numbers),
+        subqueries: take(&mut binder.subqueries),
+        views: take(&mut binder.views),
     })
 }
 
@@ -275,6 +299,10 @@ struct Binder<'a> {
     beside_times: Vec<(usize, SqlType)>,
     beside_numbers: Vec<usize>,
     assigns_variables: bool,
+    /// The digits behind the point that the statement assigns to variables, by their names in lower case.
+    variable_scales: HashMap<String, u8>,
+    /// There are more of them than names that were bound before were taken to have.
+    scales_grew: bool,
     /// The variables among the fields of a LOAD DATA, with the columns that stand for them and their type.
     row_variables: Vec<(String, usize, ExprType)>,
     /// The queries around the one that is bound, outermost first.
@@ -322,6 +350,8 @@ impl<'a> Binder<'a> {
             beside_times: Vec::new(),
             beside_numbers: Vec::new(),
             assigns_variables,
+            variable_scales: HashMap::new(),
+            scales_grew: false,
             row_variables: Vec::new(),
             enclosing: Vec::new(),
             subqueries: Vec::new(),
@@ -345,7 +375,7 @@ impl<'a> Binder<'a> {
     fn query(&mut self, query: &Query) -> Result<BoundSelect, MysqlError> {
         use crate::parser::ast::QueryBody;
         // What it is a part of may change tables: it reads them.
-        let changes = std::mem::take(&mut self.changes);
+        let changes = take(&mut self.changes);
         let bound = self.query_with_names(query.with.as_ref(), |binder| {
             let mut bound = match &query.body {
                 QueryBody::Select(select) => binder.select(select, &query.order_by, query.limit.as_ref()),
@@ -357,6 +387,20 @@ impl<'a> Binder<'a> {
         });
         self.changes = changes;
         bound
+    }
+
+    /// Takes note of what is assigned to a variable.
+    fn assigns(&mut self, name: &str, value: &Expr) {
+        let SqlType::Decimal { scale, .. } = value.ty.sql else { return };
+        let known = self.variable_scales.entry(name.to_lowercase()).or_default();
+        if scale > *known {
+            *known = scale;
+            self.scales_grew = true;
+        }
+    }
+
+    fn scale_of_variable(&self, name: &str) -> u8 {
+        self.variable_scales.get(&name.to_lowercase()).copied().unwrap_or_default()
     }
 
     /// A column of a block, if it may be read.

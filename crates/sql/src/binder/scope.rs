@@ -229,6 +229,25 @@ impl Block {
         Ok(None)
     }
 
+    /// The entry of the select list that has the name as its alias, for a subquery in an entry behind it.
+    ///
+    /// # Errors
+    /// 1247 if it holds an aggregate or a window function.
+    pub(super) fn earlier_item(&self, name: &ColumnName) -> Result<Option<Expr>, MysqlError> {
+        let alias = &name.column.value;
+        let aliased = |item: &&Item| item.aliased && item.name.eq_ignore_ascii_case(alias);
+        let Some(item) = self.items.iter().find(aliased).filter(|_| name.table.is_none()) else {
+            return Ok(None);
+        };
+        if has_window_function(&item.expr) {
+            return Err(MysqlError::invalid_window_alias(alias));
+        }
+        if item.expr.columns().iter().any(|&column| column >= FIRST_AGGREGATE) {
+            return Err(MysqlError::illegal_reference(alias, "reference to group function"));
+        }
+        Ok(Some(item.expr.clone()))
+    }
+
     /// A name in HAVING.
     fn result_column(
         &self,

@@ -49,7 +49,9 @@ impl Binder<'_> {
         bound.limit = limit;
         if select.distinct {
             bound.distinct = true;
-            check_distinct_order(&bound)?;
+            if self.context.only_full_group_by {
+                check_distinct_order(&bound)?;
+            }
         }
         Ok(bound)
     }
@@ -80,16 +82,16 @@ impl Binder<'_> {
         scope: &Scope,
         items: &[SelectItem],
     ) -> Result<(), MysqlError> {
-        // Entries must not see each other, so they join the block together.
-        let mut bound = Vec::with_capacity(items.len());
+        // Entries do not see each other, but subqueries in them see those before.
         for item in items {
             match item {
                 SelectItem::Wildcard { table, span } => {
-                    let before = bound.len();
-                    wildcard(block, scope, table.as_ref(), &mut bound)?;
+                    let mut spread_out = Vec::new();
+                    wildcard(block, scope, table.as_ref(), &mut spread_out)?;
                     if let Some(kept) = &mut self.wildcards {
-                        kept.push((*span, spread(block, bound.get(before..).unwrap_or_default())));
+                        kept.push((*span, spread(block, &spread_out)));
                     }
+                    block.items.append(&mut spread_out);
                 }
                 SelectItem::Expr { expr, alias, span } => {
                     let value = self.expression(block, scope, Clause::FieldList, expr)?;
@@ -97,14 +99,13 @@ impl Binder<'_> {
                         Some(alias) => alias.value.clone(),
                         None => output::heading(expr, span.text(self.sql)),
                     };
-                    bound.push(Item { expr: value, name, aliased: alias.is_some() });
+                    block.items.push(Item { expr: value, name, aliased: alias.is_some() });
                 }
             }
         }
-        if bound.len() > MAX_ITEMS {
+        if block.items.len() > MAX_ITEMS {
             return Err(MysqlError::too_many_columns());
         }
-        block.items = bound;
         Ok(())
     }
 

@@ -88,6 +88,11 @@ impl Binder<'_> {
                 let found = self.readable(&frame.block, found)?;
                 return Ok(Some(self.handed_down(level, found)));
             }
+            if frame.clause == Clause::FieldList
+                && let Some(found) = frame.block.earlier_item(name)?
+            {
+                return Ok(Some(self.handed_down(level, found)));
+            }
         }
         Ok(None)
     }

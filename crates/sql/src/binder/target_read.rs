@@ -1,10 +1,10 @@
 //! Subqueries that read the table which their statement changes.
 //!
 //! As in MySQL they are refused (1093; 1443 and 1288 where a view is between), unless what they read is run by itself before: a derived
-//! table that cannot be merged, or a query of WITH that several places name.
+//! table, a query of WITH, or a view that cannot be merged. None of them sees what the statement has changed: it reads what was there when it
+//! began.
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 use leafline_table::{TableId, ViewDef};
 use leafline_types::MysqlError;
@@ -68,14 +68,8 @@ impl Binder<'_> {
             let merge = relation.hints.merge.unwrap_or(self.context.derived_merge);
             let found = match &relation.source {
                 RelationSource::Base(read) => (read.id == table).then_some(None),
-                RelationSource::Derived(query) if merge && is_merged(query) => self.query_reads(query, table),
-                RelationSource::Common(common)
-                    if merge
-                        && common.references.load(Ordering::Relaxed) == 1
-                        && common.recursion.is_none()
-                        && is_merged(&common.query) =>
-                {
-                    self.query_reads(&common.query, table)
+                RelationSource::Derived(query) if relation.view.is_some() && merge && is_merged(query) => {
+                    self.query_reads(query, table)
                 }
                 RelationSource::SetOperation(operation) => {
                     let steps = operation.steps.iter().map(|step| &step.operand);

@@ -1,23 +1,51 @@
 //! Rows for which every condition is true.
 
 use super::{BoxedOperator, ExecutionContext, Operator};
-use leafline_types::expr::{Expr, evaluate_filter};
+use leafline_types::expr::{Expr, evaluate_filter, row_passes};
 use leafline_types::{Batch, MysqlError};
 use std::sync::Arc;
 
 pub(super) struct Filter {
     input: BoxedOperator,
     conditions: Arc<[Expr]>,
+    /// Where the conditions assign user variables: the input's rows that were not looked at, and the first of them.
+    waiting: Option<(Batch, usize)>,
 }
 
 impl Filter {
     pub fn new(input: BoxedOperator, conditions: Arc<[Expr]>) -> Filter {
-        Filter { input, conditions }
+        Filter { input, conditions, waiting: None }
+    }
+
+    /// The next row alone: what is computed of it above, and what the conditions do with the rows behind it, may depend on each other.
+    fn next_row(&mut self, cx: &mut ExecutionContext<'_>) -> Result<Option<Batch>, MysqlError> {
+        loop {
+            let (batch, from) = match self.waiting.take() {
+                Some(waiting) => waiting,
+                None => match self.input.next(cx)? {
+                    Some(batch) => (batch, 0),
+                    None => return Ok(None),
+                },
+            };
+            cx.eval.cancel.check()?;
+            for row in from..batch.rows {
+                if row_passes(&self.conditions, &batch, row, &mut cx.eval)? {
+                    let columns = batch.columns.iter().map(|column| column.slice(row, 1)).collect();
+                    if row + 1 < batch.rows {
+                        self.waiting = Some((batch, row + 1));
+                    }
+                    return Ok(Some(Batch { columns, rows: 1 }));
+                }
+            }
+        }
     }
 }
 
 impl Operator for Filter {
     fn next(&mut self, cx: &mut ExecutionContext<'_>) -> Result<Option<Batch>, MysqlError> {
+        if cx.eval.row_by_row && self.conditions.iter().any(Expr::is_volatile) {
+            return self.next_row(cx);
+        }
         while let Some(batch) = self.input.next(cx)? {
             let selection = evaluate_filter(&self.conditions, &batch, &mut cx.eval)?;
             if selection.count() > 0 {
@@ -28,6 +56,7 @@ impl Operator for Filter {
     }
 
     fn reset(&mut self) -> bool {
+        self.waiting = None;
         self.input.reset()
     }
 }

@@ -385,6 +385,9 @@ impl<'s> Shared<'s> {
             warnings,
             cancel: self.cancel,
             memory,
+            ignores: false,
+            // What assigns variables is not shared by threads.
+            row_by_row: false,
             state,
         }
     }

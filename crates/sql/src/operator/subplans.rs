@@ -264,7 +264,7 @@ impl Runner<'_> {
         result
     }
 
-    /// The only row; error 1242 when there are more.
+    /// The only row; error 1242 when there are more, or none and a warning where the statement has IGNORE.
     fn only_row(
         &self,
         number: usize,
@@ -273,9 +273,14 @@ impl Runner<'_> {
         cx: &mut EvalContext<'_>,
     ) -> Result<Option<Vec<Value>>, MysqlError> {
         let mut only = None;
-        self.run(number, plan, outer, cx, &mut |batch, _| {
+        self.run(number, plan, outer, cx, &mut |batch, cx| {
             if batch.rows > 1 || only.is_some() {
-                return Err(MysqlError::subquery_more_than_one_row());
+                if !cx.ignores {
+                    return Err(MysqlError::subquery_more_than_one_row());
+                }
+                cx.warnings.warn(MysqlError::subquery_more_than_one_row());
+                only = None;
+                return Ok(false);
             }
             only = Some(row_of(plan, batch, 0));
             Ok(true)
@@ -336,6 +341,8 @@ pub(super) fn within<'x>(cx: &'x mut EvalContext<'_>, outer: &'x [Value]) -> Eva
         warnings: &mut *cx.warnings,
         cancel: cx.cancel,
         memory: cx.memory,
+        ignores: cx.ignores,
+        row_by_row: cx.row_by_row,
         state: std::mem::take(&mut cx.state),
     }
 }

@@ -1,11 +1,14 @@
 //! A whole query block: the joins, and what comes above them.
 
-use super::emit::{Emitted, bind, demand_all, empty, locator_column, node, number};
+use super::distinct::distinct;
+use super::early::{computed_early, late_conditions};
+use super::emit::{Emitted, demand_all, empty, locator_column, node, number};
 use super::equalities::{Class, classes};
 use super::first_rows::is_certain;
 use super::generated::read_from_columns;
 use super::graph::{ColumnMap, Graph, MemberSource, build};
 use super::lateral_nest::lateral_nests;
+use super::locking::{Locking, lock_rows, locked_relations, rechecked};
 use super::members::JoinPlanner;
 use super::merge::merged;
 use super::order::{InOrder, Wanted};
@@ -21,8 +24,8 @@ use super::unnest::{Pulled, unnested};
 use super::window::{first_order, windows};
 use crate::bound::{Aggregation, BoundLimit, BoundSelect, OrderKey, RelationSource};
 use crate::plan::{
-    EmptyReason, Estimate, LimitValue, LockRows, LockedTable, Node, Operator, Plan, PlanParts, RowLimit,
-    SortKey, SubqueryPlan, locator_type,
+    EmptyReason, Estimate, LimitValue, Node, Operator, Plan, PlanParts, RowLimit, SortKey, SubqueryPlan,
+    locator_type,
 };
 use leafline_access::Demand;
 use leafline_types::aggregate::AggregateFunction;
@@ -48,7 +51,8 @@ pub fn plan_parts(cx: &mut OptimizerContext<'_, '_>) -> Result<PlanParts, MysqlE
             plans.insert(number, SubqueryPlan { plan, is_dependent: subquery.is_dependent, became_join });
         }
     }
-    Ok(PlanParts { subqueries: plans, commons: std::mem::take(&mut cx.commons) })
+    let commons = std::mem::take(&mut cx.commons);
+    Ok(PlanParts { subqueries: plans, commons, row_by_row: cx.eval.row_by_row })
 }
 
 /// Plans the query that finds the rows to change or delete: behind the columns of its select list it delivers the clustered key of
@@ -107,16 +111,18 @@ fn plan_block(
     }
     let merged = pushed_down(merged, cx.switches.derived_condition_pushdown);
     let recheck = rechecked(&merged);
-    let merged = read_from_columns(unnested(merged, Pulled::No, cx)?, cx.eval);
+    let mut merged = read_from_columns(unnested(merged, Pulled::No, cx)?, cx.eval);
+    let late = late_conditions(&mut merged, cx)?;
     recheck.iter().flatten().for_each(|condition| cx.keep_subqueries(condition));
     let (mut planner, graph) = join_planner(&merged, cx)?;
+    planner.required.extend(late.iter().flat_map(Expr::columns));
     let impossible = planner.constant_conditions(&graph).iter().any(is_never_true);
     let mut other_plan = None;
     let joined = match (impossible, &merged.from) {
         (true, _) => None,
         (false, None) => Some(Joined::default()),
         (false, Some(_)) => {
-            let Chosen { plan, served, first_row, instead } = planner.cheapest(&graph)?;
+            let Chosen { plan, served, first_row, instead } = planner.cheapest(&graph, !late.is_empty())?;
             let live = (!plan.empty).then(|| planner.emit(&plan)).transpose()?;
             if let Some((other, entries)) = instead {
                 other_plan = Some((planner.emit(&other)?, entries));
@@ -150,6 +156,7 @@ fn plan_block(
             (Emitted { node, layout }, Served::default())
         }
     };
+    let emitted = filter(emitted, &late)?;
     let groups = planner.groups(emitted.node.estimate.rows)?;
     let locking = Locking { recheck, deliver_locators };
     let first = above(&merged, emitted, served, groups, planner.cx, locking)?;
@@ -209,7 +216,7 @@ impl Chosen {
 
 /// What ORDER BY and LIMIT have of a plan.
 #[derive(Clone, Copy, Default)]
-struct Served {
+pub(super) struct Served {
     /// Its rows come in the order of so many of the keys, from the first.
     keys: usize,
     /// What the rows cost that are asked for, if it is known apart from what all of them do, microseconds; with what sorting is left.
@@ -224,10 +231,14 @@ struct Joined {
 }
 
 impl JoinPlanner<'_, '_, '_> {
-    /// The cheapest plan for the joins, with what sorting costs in mind.
-    pub(super) fn cheapest(&mut self, graph: &Graph) -> Result<Chosen, MysqlError> {
+    /// The cheapest plan for the joins, with what sorting costs in mind. `filtered`: conditions reject rows of the result, so that its first
+    /// rows are not enough.
+    pub(super) fn cheapest(&mut self, graph: &Graph, filtered: bool) -> Result<Chosen, MysqlError> {
         let select = self.select;
         let (members, joined) = self.joined(graph)?;
+        if filtered {
+            return Ok(Chosen::unordered(joined));
+        }
         let rows = joined.rows.max(1.0);
         if !joined.empty
             && let Some(loose) = self.plan_loose(graph)?
@@ -347,12 +358,6 @@ fn extreme(select: &BoundSelect) -> Option<OrderKey> {
     Some(OrderKey { expr: column.clone(), descending })
 }
 
-/// The relations whose rows are locked.
-fn locked_relations(select: &BoundSelect) -> impl Iterator<Item = usize> + '_ {
-    let relations = select.relations.iter().enumerate();
-    relations.filter(|(_, relation)| relation.lock.is_some()).map(|(at, _)| at)
-}
-
 /// The first row of a scan.
 fn only_first_row(mut rows: Emitted, served: Served) -> Emitted {
     let limit = RowLimit { offset: LimitValue::Constant(0), count: Some(LimitValue::Constant(1)) };
@@ -361,65 +366,6 @@ fn only_first_row(mut rows: Emitted, served: Served) -> Emitted {
     let cost_us = served.asked_us.unwrap_or(rows.node.estimate.cost_us);
     let operator = Operator::Limit { input: Box::new(rows.node), limit };
     Emitted { node: node(operator, types, 1.0, cost_us), layout: rows.layout }
-}
-
-/// How a block locks rows.
-struct Locking {
-    /// What the newest version of a row has to meet to be taken; `None` if it cannot be.
-    recheck: Option<Vec<Expr>>,
-    /// Behind the select list come the places of the locked rows.
-    deliver_locators: bool,
-}
-
-/// The conditions of a block whose only table is locked, before subqueries in them become joins, where rows are delivered as they are.
-fn rechecked(select: &BoundSelect) -> Option<Vec<Expr>> {
-    let groups = select.aggregation.is_some() || select.distinct || !select.windows.is_empty();
-    match &select.relations[..] {
-        [only] if !groups && only.lock.is_some() => Some(select.filter.clone()),
-        _ => None,
-    }
-}
-
-/// Locks the rows of the tables that are to be locked, if there are any. With `limit`, no more rows are locked than are
-/// delivered.
-fn lock_rows(
-    rows: Emitted,
-    select: &BoundSelect,
-    recheck: Option<&[Expr]>,
-    limit: Option<RowLimit>,
-    cx: &mut OptimizerContext<'_, '_>,
-) -> Result<Emitted, MysqlError> {
-    let mut tables = Vec::new();
-    for (at, relation) in select.relations.iter().enumerate() {
-        let (Some(lock), RelationSource::Base(table)) = (relation.lock, &relation.source) else { continue };
-        let locator = locator_column(select, at);
-        let Some(locator) = rows.layout.iter().position(|column| *column == locator) else { continue };
-        let of_table = |(position, column): (usize, &usize)| {
-            let inside = relation.columns.contains(column);
-            inside.then(|| (position, column - relation.columns.start))
-        };
-        let columns = rows.layout.iter().enumerate().filter_map(of_table).collect();
-        let alias = relation.alias.as_str().into();
-        tables.push(LockedTable { table: table.clone(), alias, locator, columns, lock });
-    }
-    if tables.is_empty() {
-        return Ok(rows);
-    }
-    let recheck = match (recheck, select.relations.first()) {
-        (Some(recheck), Some(only)) => {
-            let layout: Vec<usize> = only.columns.clone().collect();
-            let bound = recheck.iter().map(|condition| bind(&fold(condition.clone(), cx.eval)?, &layout));
-            Some(bound.collect::<Result<_, MysqlError>>()?)
-        }
-        _ => None,
-    };
-    let Emitted { node: input, layout } = rows;
-    let (types, mut estimate) = (input.types.to_vec(), input.estimate);
-    if let Some(Some(LimitValue::Constant(count))) = limit.as_ref().map(|limit| limit.count) {
-        estimate.rows = estimate.rows.min(count as f64);
-    }
-    let operator = Operator::LockRows(Box::new(LockRows { input, tables: tables.into(), recheck, limit }));
-    Ok(Emitted { node: node(operator, types, estimate.rows, estimate.cost_us), layout })
 }
 
 /// Locking, grouping, HAVING, select list, DISTINCT, ORDER BY, LIMIT.
@@ -454,25 +400,16 @@ fn above(
     }
     rows = filter(rows, &having)?;
     let ordered = served.keys >= first_order(select).len();
+    let (rows, early) = computed_early(rows, select, ordered, cx)?;
     let (mut rows, ordered) = windows(rows, select, ordered, cx)?;
     let served = if select.windows.is_empty() { served } else { Served::default() };
     let limit = select.limit.as_ref().map(row_limit).transpose()?;
-    let outputs: Vec<&Expr> = select.output.iter().map(|output| &output.expr).collect();
+    let outputs: Vec<Expr> = select.output.iter().map(|output| early.replaced(&output.expr)).collect();
+    let outputs: Vec<&Expr> = outputs.iter().collect();
     if select.distinct {
-        let mut projected = project(rows, &outputs, &[])?;
-        let (types, estimate) = (projected.types.to_vec(), projected.estimate);
-        let operator = Operator::Distinct { input: Box::new(projected) };
-        let distinct = groups.min(estimate.rows);
-        projected = node(operator, types, distinct, estimate.cost_us);
-        let mut keys = Vec::with_capacity(select.order_by.len());
-        for key in &select.order_by {
-            let expr = select.over_outputs(&key.expr);
-            let expr = expr.map_err(|_| MysqlError::internal("ORDER BY of a column that is not distinct"))?;
-            keys.push(SortKey { expr, descending: key.descending });
-        }
-        return Ok(sort_and_limit(projected, (keys, Served::default()), limit, cx));
+        return distinct(rows, select, groups, limit, cx);
     }
-    let keys = if ordered { Vec::new() } else { sort_keys(&rows, &select.order_by)? };
+    let keys = if ordered { Vec::new() } else { sort_keys(&rows, &early.order(&select.order_by))? };
     if let (true, Some(limit)) = (keys.is_empty(), &limit) {
         enough(&mut rows.node, limit);
     }
@@ -525,7 +462,7 @@ fn aggregate(
     Ok(Emitted { node: node(operator, types, groups, cost), layout: outs })
 }
 
-fn filter(rows: Emitted, conditions: &[Expr]) -> Result<Emitted, MysqlError> {
+pub(super) fn filter(rows: Emitted, conditions: &[Expr]) -> Result<Emitted, MysqlError> {
     if conditions.is_empty() {
         return Ok(rows);
     }
@@ -541,7 +478,7 @@ fn filter(rows: Emitted, conditions: &[Expr]) -> Result<Emitted, MysqlError> {
 }
 
 /// The select list. Where the input delivers nothing but its columns in order, there is nothing to do.
-fn project(rows: Emitted, outputs: &[&Expr], locators: &[usize]) -> Result<Node, MysqlError> {
+pub(super) fn project(rows: Emitted, outputs: &[&Expr], locators: &[usize]) -> Result<Node, MysqlError> {
     let mut expressions = rows.bind_all(outputs.iter().copied())?;
     for &locator in locators {
         expressions.push(rows.bind(&leafline_types::expr::build::column(locator, locator_type()))?);
@@ -563,7 +500,7 @@ fn sort_keys(rows: &Emitted, order: &[OrderKey]) -> Result<Vec<SortKey>, MysqlEr
     Ok(keys.map(|(expr, key)| SortKey { expr, descending: key.descending }).collect())
 }
 
-fn sort_and_limit(
+pub(super) fn sort_and_limit(
     input: Node,
     (keys, served): (Vec<SortKey>, Served),
     limit: Option<RowLimit>,

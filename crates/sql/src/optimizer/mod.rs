@@ -23,6 +23,8 @@
 //! Prices and row estimates come from [`leafline_access::choose`].
 
 mod block;
+mod distinct;
+mod early;
 mod emit;
 mod equalities;
 mod factor;
@@ -32,6 +34,7 @@ mod graph;
 mod instead;
 mod join_order;
 mod lateral_nest;
+mod locking;
 mod loose;
 mod members;
 mod merge;

@@ -30,6 +30,7 @@ impl Parser<'_> {
         let hash = self.index_type()?;
         self.expect_word("ON")?;
         let table = self.table_name()?;
+        self.define(&table);
         let parts = self.key_parts()?;
         let options = self.index_options(hash)?;
         let key = KeyDefinition { kind, name, parts, options };
@@ -97,6 +98,7 @@ impl Parser<'_> {
             algorithm: AlterAlgorithm::Default,
             lock: AlterLock::Default,
         };
+        self.define(&alter.table);
         if self.at_end() || self.at_symbol(Symbol::Semicolon) {
             return Ok(StatementKind::AlterTable(Box::new(alter)));
         }

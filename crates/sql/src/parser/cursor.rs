@@ -79,6 +79,8 @@ pub(super) struct Parser<'a> {
     pub(super) blocks: usize,
     /// Rules entered and not yet left.
     pub(super) depth: usize,
+    /// The table that is defined, whose name may stand before those of its columns: its database, if that is written, and its name.
+    pub(super) defined: Option<(Option<String>, String)>,
     /// The `||` that put strings together.
     pub(super) concatenations: Vec<Concatenation>,
     /// The height of the tallest expression tree seen in the rule at hand.
@@ -99,6 +101,7 @@ impl<'a> Parser<'a> {
             statement_hints: StatementHints::default(),
             blocks: 0,
             depth: 0,
+            defined: None,
             concatenations: Vec::new(),
             height: 0,
         })

@@ -99,6 +99,11 @@ pub fn parse_within(sql: &str, mode: LexMode, limits: ParseLimits<'_>) -> Result
     cursor::Parser::new(sql, mode, limits)?.whole_statement()
 }
 
+/// How many tokens a text has.
+pub(crate) fn token_count(sql: &str, mode: LexMode) -> usize {
+    lexer::tokenize(sql, mode).len()
+}
+
 /// What ends parsing before it is done.
 #[derive(Debug, Clone, Copy)]
 pub struct ParseLimits<'a> {
@@ -127,7 +132,7 @@ pub(crate) fn parse_view(text: &str) -> Result<ast::Query, MysqlError> {
 /// # Errors
 /// As [`parse`].
 pub(crate) fn canonical_query(text: &str, mode: LexMode) -> Result<Option<String>, MysqlError> {
-    stored::canonical(text, mode, true)
+    stored::canonical(text, mode, true, None)
 }
 
 /// Parses an expression that the catalog keeps as text.

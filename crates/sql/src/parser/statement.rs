@@ -17,13 +17,16 @@ const DEFAULT_BUCKETS: u64 = 100;
 impl Parser<'_> {
     /// Exactly one statement, a semicolon after it allowed.
     pub(super) fn whole_statement(&mut self) -> Parsed<Statement> {
-        if self.at_end() {
-            return Err(MysqlError::empty_query());
-        }
-        if self.at_symbol(Symbol::Semicolon) && self.token(1).kind == TokenKind::End {
-            return Err(MysqlError::empty_query());
-        }
-        let kind = self.statement()?;
+        let semicolon_alone = self.at_symbol(Symbol::Semicolon) && self.token(1).kind == TokenKind::End;
+        let kind = match self.at_end() || semicolon_alone {
+            // As in MySQL, comments alone are a statement, which does nothing.
+            true if self.sql.chars().any(|c| !c.is_whitespace() && c != ';') => {
+                self.accept_symbol(Symbol::Semicolon);
+                StatementKind::Do(Vec::new())
+            }
+            true => return Err(MysqlError::empty_query()),
+            false => self.statement()?,
+        };
         self.accept_symbol(Symbol::Semicolon);
         // INTO in the query of another statement.
         if !self.at_end() || self.into.is_some() {

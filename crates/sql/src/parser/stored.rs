@@ -4,9 +4,9 @@
 //! before a backslash.
 
 use super::ParseLimits;
-use super::ast::{CheckDefinition, GeneratedDefinition};
+use super::ast::{CheckDefinition, GeneratedDefinition, TableName};
 use super::cursor::{Parsed, Parser};
-use super::lexer::{LexMode, Symbol, TokenKind, tokenize};
+use super::lexer::{LexMode, Symbol, Token, TokenKind, tokenize};
 use super::literal::unquote;
 
 impl Parser<'_> {
@@ -21,6 +21,12 @@ impl Parser<'_> {
         let text = self.stored_text()?;
         (0..pairs).try_for_each(|_| self.expect_symbol(Symbol::RightParen))?;
         Ok(text)
+    }
+
+    /// The columns of expressions from here on are those of a table, whose name may stand before theirs.
+    pub(super) fn define(&mut self, table: &TableName) {
+        let database = table.database.as_ref().map(|database| database.value.clone());
+        self.defined = Some((database, table.name.value.clone()));
     }
 
     fn is_query_at(&self, ahead: usize) -> bool {
@@ -51,7 +57,7 @@ impl Parser<'_> {
         let start = self.span();
         self.expression()?;
         let source = self.span_from(start).text(self.sql);
-        match canonical(source, self.mode, false)? {
+        match canonical(source, self.mode, false, self.defined.as_ref())? {
             Some(text) => Ok(text),
             None => self.refuse("subqueries, parameters and variables in expressions of a table"),
         }
@@ -114,16 +120,59 @@ fn concatenations(text: &str, mode: LexMode, is_query: bool) -> Parsed<Vec<Conca
     Ok(parser.concatenations)
 }
 
+/// How many tokens at the beginning are the name of the table, with that of its database or without, and a point behind each.
+fn qualifier_at(
+    text: &str,
+    mode: LexMode,
+    tokens: &[Token],
+    (database, table): &(Option<String>, String),
+) -> usize {
+    let name = |at: usize| {
+        let token = tokens.get(at)?;
+        let source = token.span.text(text);
+        match token.kind {
+            TokenKind::Word => Some(source.to_owned()),
+            TokenKind::QuotedIdent => Some(unquote(source, mode)),
+            _ => None,
+        }
+    };
+    let point = |at: usize| tokens.get(at).is_some_and(|token| token.kind == TokenKind::Symbol(Symbol::Dot));
+    let is = |at: usize, wanted: &str| name(at).is_some_and(|name| name == wanted) && point(at + 1);
+    if is(0, table) && name(2).is_some() && !point(3) {
+        return 2;
+    }
+    let in_database = database.as_ref().map_or_else(|| name(0).is_some() && point(1), |known| is(0, known));
+    if in_database && is(2, table) && name(4).is_some() { 4 } else { 0 }
+}
+
 /// The text of an expression, or query, under no `sql_mode`, with CONCAT for the `||` that mean it; `None` if there is something in it
-/// that rows do not determine.
+/// that rows do not determine. The name of `table` is left out before those of its columns.
 ///
 /// # Errors
 /// 1064 and its like if it cannot be parsed.
-pub(super) fn canonical(text: &str, mode: LexMode, is_query: bool) -> Parsed<Option<String>> {
+pub(super) fn canonical(
+    text: &str,
+    mode: LexMode,
+    is_query: bool,
+    table: Option<&(Option<String>, String)>,
+) -> Parsed<Option<String>> {
     let concatenations = concatenations(text, mode, is_query)?;
     let mut out = String::with_capacity(text.len());
     let mut end = 0;
-    for token in tokenize(text, mode) {
+    let tokens = tokenize(text, mode);
+    let mut qualifier = 0;
+    for (at, token) in tokens.iter().copied().enumerate() {
+        if let Some(table) = table
+            && qualifier == 0
+        {
+            qualifier = qualifier_at(text, mode, tokens.get(at..).unwrap_or_default(), table);
+        }
+        if qualifier > 0 {
+            // What follows stands where the qualifier does.
+            qualifier -= 1;
+            end = if out.is_empty() || token.span.start > end { end } else { token.span.end };
+            continue;
+        }
         if concatenations.iter().any(|of| of.operators.binary_search(&token.span.start).is_ok()) {
             out.push(',');
             end = token.span.end;

@@ -2,17 +2,23 @@
 
 use super::entry::StatementText;
 use super::{Outcome, Session};
-use crate::parser::ast::Statement;
+use crate::parser::ast::{Statement, StatementKind};
+use crate::parser::token_count;
 use crate::result::ColumnMeta;
 use crate::statement::planned::Planned;
 use crate::statement::{command, keeps_diagnostics};
 use crate::status::Command;
 use hashbrown::HashMap;
-use leafline_types::{MysqlError, Value};
+use leafline_types::{MysqlError, SqlType, Value};
 use std::sync::Arc;
 
 /// Most prepared statements of one session, as `max_prepared_stmt_count` bounds them in MySQL.
 const MAX_PREPARED: usize = 16_382;
+
+/// Bytes that a statement takes besides its text and its tree.
+const FIXED: usize = 2048;
+/// Bytes of its tree for each token of the text: measured from 10 tokens to 400.
+const PER_TOKEN: usize = 150;
 
 /// What a client is told of a statement that it has prepared.
 #[derive(Debug, Clone, PartialEq)]
@@ -30,7 +36,12 @@ pub(super) struct Entry {
     pub(super) sql: Arc<str>,
     pub(super) statement: Arc<Statement>,
     pub(super) command: Command,
+    /// It is bound and planned, and counted where its plan is run.
+    pub(super) is_planned: bool,
+    /// Its plan, once it was run.
     pub(super) planned: Option<Arc<Planned>>,
+    /// What it counts for in the memory of its session.
+    bytes: usize,
 }
 
 #[derive(Default)]
@@ -38,6 +49,8 @@ pub(super) struct PreparedStatements {
     entries: HashMap<u32, Arc<Entry>>,
     names: HashMap<String, u32>,
     last: u32,
+    /// What they take, about.
+    bytes: usize,
 }
 
 impl Session {
@@ -49,14 +62,83 @@ impl Session {
         if self.prepared.entries.len() >= MAX_PREPARED {
             return Err(MysqlError::too_many_prepared_statements(MAX_PREPARED));
         }
-        let planned = self.plan_statement(&statement, sql, None)?.map(Arc::new);
+        if matches!(
+            statement.kind,
+            StatementKind::Prepare { .. } | StatementKind::Execute { .. } | StatementKind::Deallocate(_)
+        ) {
+            return Err(MysqlError::unsupported_in_prepared());
+        }
+        let bytes = FIXED + sql.len() + token_count(sql, self.settings.lex_mode()) * PER_TOKEN;
+        self.keep_prepared(bytes)?;
+        // A plan is kept when it has run: one that is made without values of parameters is seldom the one that runs.
+        let planned = self.plan_statement(&statement, sql, None)?;
         let columns = planned.as_ref().map_or_else(Vec::new, |planned| planned.columns().to_vec());
         let id = self.next_id();
         let parameters = statement.parameters;
         let command = command(&statement.kind);
-        let entry = Entry { sql: sql.into(), statement: Arc::new(statement), command, planned };
+        let entry = Entry {
+            sql: sql.into(),
+            statement: Arc::new(statement),
+            command,
+            is_planned: planned.is_some(),
+            planned: None,
+            bytes,
+        };
+        self.prepared.bytes += bytes;
         self.prepared.entries.insert(id, Arc::new(entry));
         Ok(Prepared { id, parameters, columns })
+    }
+
+    /// Error 1041 if the session may not keep so much more.
+    fn keep_prepared(&self, bytes: usize) -> Result<(), MysqlError> {
+        match self.prepared.bytes.saturating_add(bytes) > self.room_for_prepared() {
+            true => Err(MysqlError::session_memory("prepared statements")),
+            false => Ok(()),
+        }
+    }
+
+    fn room_for_prepared(&self) -> usize {
+        self.memory_to_keep().saturating_sub(self.user_variables.bytes())
+    }
+
+    /// `leafline_session_memory`.
+    fn memory_to_keep(&self) -> usize {
+        usize::try_from(self.settings.session_memory).unwrap_or(usize::MAX)
+    }
+
+    /// What user variables may take beside the prepared statements.
+    pub(crate) fn room_for_variables(&self) -> usize {
+        self.memory_to_keep().saturating_sub(self.prepared.bytes)
+    }
+
+    /// Sets a user variable.
+    ///
+    /// # Errors
+    /// 1041 if the session would keep more than it may.
+    pub(crate) fn set_user_variable(
+        &mut self,
+        name: &str,
+        value: Value,
+        ty: SqlType,
+    ) -> Result<(), MysqlError> {
+        let room = self.room_for_variables();
+        self.user_variables.set_room(room);
+        self.user_variables.set(name, value, ty)
+    }
+
+    /// Keeps the plan of a statement in place of the one it had, if there is room: without, it is planned each time.
+    fn keep_plan(&mut self, id: u32, planned: Option<&Arc<Planned>>) {
+        let room = self.room_for_prepared();
+        let Some(stored) = self.prepared.entries.get_mut(&id) else { return };
+        let planned = planned.filter(|planned| planned.can_be_kept());
+        let without = if stored.planned.is_some() { stored.bytes / 2 } else { stored.bytes };
+        let others = self.prepared.bytes.saturating_sub(stored.bytes);
+        // A plan takes about as much as the statement.
+        let fits = others.saturating_add(2 * without) <= room;
+        let planned = planned.filter(|_| fits).cloned();
+        let bytes = if planned.is_some() { 2 * without } else { without };
+        self.prepared.bytes = others + bytes;
+        *stored = Arc::new(Entry { planned, bytes, ..(**stored).clone() });
     }
 
     /// A prepared statement, if it is there.
@@ -83,7 +165,7 @@ impl Session {
         };
         self.begin_statement(StatementText::Prepared(&entry.sql));
         // Others are counted where they are run.
-        if entry.planned.is_some() {
+        if entry.is_planned {
             self.count_command(entry.command, true);
         }
         let outcome = self.run_prepared(id, &entry, parameters);
@@ -110,9 +192,7 @@ impl Session {
             return Ok(outcome);
         }
         let planned = self.plan_statement(&entry.statement, &entry.sql, Some(parameters))?.map(Arc::new);
-        if let Some(stored) = self.prepared.entries.get_mut(&id) {
-            *stored = Arc::new(Entry { planned: planned.clone(), ..(**entry).clone() });
-        }
+        self.keep_plan(id, planned.as_ref());
         match planned {
             Some(planned) => self.run_planned(&planned, parameters),
             None => self.run_statement(&entry.statement, &entry.sql, parameters),
@@ -121,7 +201,12 @@ impl Session {
 
     /// Forgets a prepared statement, if it is there.
     pub fn close_prepared(&mut self, id: u32) {
-        self.prepared.entries.remove(&id);
+        if let Some(entry) = self.prepared.entries.remove(&id) {
+            self.prepared.bytes = self.prepared.bytes.saturating_sub(entry.bytes);
+        }
+        if self.prepared.entries.is_empty() {
+            self.prepared.entries.shrink_to_fit();
+        }
         self.prepared.names.retain(|_, named| *named != id);
     }
 
@@ -144,7 +229,7 @@ impl Session {
         let Some((id, entry)) = entry else {
             return Err(MysqlError::unknown_statement_handler(name, "EXECUTE"));
         };
-        if entry.planned.is_some() {
+        if entry.is_planned {
             self.count_command(entry.command, false);
         }
         self.run_prepared(id, &entry, parameters)

@@ -92,6 +92,8 @@ pub struct Settings {
     pub query_memory: u64,
     /// `leafline_server_memory`: bytes that everything but pages may take; 0 for the default of this machine.
     pub server_memory: u64,
+    /// `leafline_session_memory`: bytes that the session may keep in user variables and prepared statements.
+    pub session_memory: u64,
     /// `max_parallel_degree`, and `innodb_parallel_read_threads`: how many threads may share a part of a statement.
     pub parallel_degree: u64,
     /// `leafline_device` and what stands beside it: the device that plans are priced for.
@@ -189,6 +191,7 @@ impl Default for Settings {
             cte_max_recursion_depth: 1000,
             query_memory: 1 << 30,
             server_memory: 0,
+            session_memory: 256 << 20,
             parallel_degree: default_threads(),
             device: Device::default(),
             digests_persistent: true,

@@ -24,6 +24,7 @@ pub(crate) struct Execution {
     locks: Option<StatementLocks>,
     profile: Option<Profile>,
     subplans: Subplans,
+    row_by_row: bool,
     max_recursion: u64,
     /// What of its table is read, until its scan has begun; none: all.
     piece: Option<ScanPiece>,
@@ -43,6 +44,7 @@ impl Execution {
             locks: None,
             profile: None,
             subplans: Subplans::default(),
+            row_by_row: false,
             max_recursion: session.settings.cte_max_recursion_depth,
             piece: None,
         }
@@ -71,6 +73,7 @@ impl Execution {
 
     /// Lets its expressions run the subqueries of a statement.
     pub(crate) fn with_parts(mut self, parts: &Arc<PlanParts>) -> Execution {
+        self.row_by_row = parts.row_by_row;
         if !parts.subqueries.is_empty() || !parts.commons.is_empty() {
             self.subplans = Subplans::new(parts, self.max_recursion);
         }
@@ -123,7 +126,9 @@ impl Execution {
     ) -> R {
         let mut sql_mode = session.settings.evaluation_mode();
         sql_mode.strict &= !self.rules.ignore;
+        let room = session.room_for_variables();
         self.state.variables = std::mem::take(&mut session.user_variables);
+        self.state.variables.set_room(room);
         let runner = Runner {
             subplans: &self.subplans,
             view: &self.view,
@@ -144,6 +149,8 @@ impl Execution {
                 warnings: &mut session.warnings,
                 cancel: &session.cancel,
                 memory: &self.memory,
+                ignores: self.rules.ignore,
+                row_by_row: self.row_by_row,
                 state: std::mem::take(&mut self.state),
             },
             view: &self.view,

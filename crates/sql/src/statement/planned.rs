@@ -15,7 +15,7 @@ use crate::digest::Digest;
 use crate::explain;
 use crate::index_uses::PlanRuns;
 use crate::operator::{self, RowWindow};
-use crate::optimizer::{OptimizerContext, Trace, plan_parts, plan_rows_to_change, plan_select};
+use crate::optimizer::{OptimizerContext, Parallelism, Trace, plan_parts, plan_rows_to_change, plan_select};
 use crate::parser::ast::{Into, Statement, StatementKind};
 use crate::plan::{Plan, PlanParts, RowLimit, Scan};
 use crate::plan_facts::{PlanFacts, reads_whole_table};
@@ -127,6 +127,16 @@ impl Work {
             Work::Select { .. } | Work::Into { .. } => true,
             Work::Explain { work, how } => *how == How::Analyze && work.runs_query(),
             Work::Insert { .. } | Work::Update { .. } | Work::Delete { .. } => false,
+        }
+    }
+
+    /// Whether it changes a table that others see, with or without rows to change.
+    fn changes_shared_table(&self) -> bool {
+        match self {
+            Work::Insert { insert, .. } => !insert.table.is_private,
+            Work::Update { update, .. } => update.targets.iter().any(|target| !target.table.is_private),
+            Work::Delete { delete, .. } => delete.targets.iter().any(|target| !target.table.is_private),
+            Work::Select { .. } | Work::Explain { .. } | Work::Into { .. } => false,
         }
     }
 
@@ -414,8 +424,10 @@ impl Session {
         let window = window_of(kind, &mut bound)?;
         let traces = parameters.is_some() && explainable && self.traces(&uses);
         let tells = Tells { of_other_ways: how.is_some() || traces, of_steps: traces };
-        let PlannedWork { mut work, parts, trace } =
-            self.plan_bound(bound, &subqueries, parameters.unwrap_or_default(), tells)?;
+        let PlannedWork { mut work, parts, trace } = {
+            let values = parameters.unwrap_or_default();
+            self.plan_bound((bound, statement.assigns_variables), &subqueries, values, tells)?
+        };
         self.keep_trace(sql, trace, &work, &parts);
         if let Work::Select { window: slot, .. } = &mut work {
             *slot = window;
@@ -485,12 +497,15 @@ impl Session {
 
     fn plan_bound(
         &mut self,
-        bound: BoundKind,
+        (bound, row_by_row): (BoundKind, bool),
         subqueries: &[BoundSubquery],
         parameters: &[Value],
         tells: Tells,
     ) -> Result<PlannedWork, MysqlError> {
         self.with_optimizer(parameters, subqueries, |cx| {
+            if row_by_row {
+                (cx.eval.row_by_row, cx.parallelism) = (true, Parallelism::NONE);
+            }
             cx.explains = tells.of_other_ways;
             cx.trace = tells.of_steps.then(Trace::default);
             let work = match bound {
@@ -589,6 +604,9 @@ impl Session {
                 }
                 _ => self.warnings.warn(warning.clone()),
             }
+        }
+        if planned.work.changes_shared_table() && self.is_read_only() {
+            return Err(MysqlError::read_only_transaction());
         }
         match &*planned.work {
             Work::Select { plan, columns, window } => {

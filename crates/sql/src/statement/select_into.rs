@@ -90,7 +90,7 @@ impl Session {
             return Ok(Done::default());
         };
         for ((name, value), ty) in variables.iter().zip(values).zip(types) {
-            self.user_variables.set(name, value, ty);
+            self.set_user_variable(name, value, ty)?;
         }
         Ok(Done { affected: 1, ..Done::default() })
     }

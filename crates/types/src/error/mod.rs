@@ -37,6 +37,14 @@ impl MysqlError {
         self.code != errno::ER_UNKNOWN_ERROR
     }
 
+    /// Error 1041 for `what` a session keeps, where that would take more than it may.
+    pub fn session_memory(what: &str) -> Self {
+        let text = format!(
+            "Out of memory: {what} of this session would take more than leafline_session_memory allows"
+        );
+        Self::with_message(1041, text)
+    }
+
     fn new(code: u16, sqlstate: &str, message: String) -> Self {
         let mut state = *b"HY000";
         if let Ok(given) = sqlstate.as_bytes().try_into() {

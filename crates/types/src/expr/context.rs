@@ -97,6 +97,11 @@ pub struct EvalContext<'a> {
     pub cancel: &'a CancelToken,
     /// What the statement may hold.
     pub memory: &'a MemoryBudget,
+    /// The statement has IGNORE: a subquery of more than one row is NULL, with a warning.
+    pub ignores: bool,
+    /// The statement assigns user variables in its expressions: those that do, and those that read them, are evaluated row by row, in
+    /// order, not a column at a time.
+    pub row_by_row: bool,
     /// What calls keep from row to row.
     pub state: CallState,
 }
@@ -135,6 +140,8 @@ impl<'a> EvalContext<'a> {
             warnings,
             cancel,
             memory: MemoryBudget::unlimited(),
+            ignores: false,
+            row_by_row: false,
             state: CallState::default(),
         }
     }

@@ -43,7 +43,7 @@ pub use context::{CallState, EvalContext, SessionFacts, SqlMode};
 pub(crate) use eval::operand as eval_operand;
 pub use eval::{
     Datum, Selection, evaluate, evaluate_condition, evaluate_filter, evaluate_row, evaluate_scalar,
-    evaluate_some, truth,
+    evaluate_some, row_passes, truth,
 };
 pub(crate) use eval::{Row, value_of};
 pub use in_set::InSet;

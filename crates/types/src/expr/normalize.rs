@@ -78,6 +78,8 @@ fn folded(e: Expr, cx: &mut EvalContext<'_>) -> Expr {
         warnings: &mut warnings,
         cancel: cx.cancel,
         memory: cx.memory,
+        ignores: cx.ignores,
+        row_by_row: cx.row_by_row,
         state: Default::default(),
     };
     match evaluate_scalar(&e, &mut quiet) {

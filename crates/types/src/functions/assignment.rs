@@ -8,11 +8,17 @@ use crate::expr::eval_operand as operand;
 use crate::expr::{EvalContext, Expr};
 use crate::value::{ExprType, SqlType, Value};
 
+/// The name of the function that assigns a variable.
+pub(crate) const ASSIGN_VARIABLE: &str = ":=";
+
+/// The name of the function that reads a variable which its statement assigns.
+pub(crate) const READ_VARIABLE: &str = "@";
+
 pub(super) static FUNCTIONS: &[Function] = &[
-    Function::new(":=", (2, 2), |args| Ok(args[1].ty.clone()), assign)
+    Function::new(ASSIGN_VARIABLE, (2, 2), |args| Ok(args[1].ty.clone()), assign)
         .volatility(Volatility::Volatile)
         .special(),
-    Function::new("@", (2, 2), |args| Ok(ExprType { nullable: true, ..args[1].ty.clone() }), read)
+    Function::new(READ_VARIABLE, (2, 3), |args| Ok(ExprType { nullable: true, ..args[1].ty.clone() }), read)
         .volatility(Volatility::Volatile)
         .special(),
     Function::new("LAST_INSERT_ID_OF", (1, 1), id_type, set_last_insert_id)
@@ -27,15 +33,19 @@ fn name<'e>(call: Call<'e>) -> &'e str {
 }
 
 fn assign(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result<Value, MysqlError> {
-    cx.state.variables.set(name(call), args[1].clone(), call.args[1].ty.sql.clone());
+    cx.state.variables.set(name(call), args[1].clone(), call.args[1].ty.sql.clone())?;
     Ok(args[1].clone())
 }
 
-/// A variable as a value of the type that it had when the statement began, which its second argument tells.
+/// A variable as a value of the type of the call. With a third argument, a DECIMAL has the digits that it has.
 fn read(cx: &mut EvalContext<'_>, call: Call<'_>, _: &[Value]) -> Result<Value, MysqlError> {
     let (value, from) = cx.state.variables.get(name(call));
     match &call.ty.sql {
         ty if *ty == from => Ok(value),
+        ty if ty.is_character() && matches!(value, Value::String(_)) => Ok(value),
+        SqlType::Decimal { .. } if call.args.len() > 2 => {
+            Ok(operand::decimal(&value, cx)?.map_or(Value::Null, Value::Decimal))
+        }
         ty => operand::cast(&value, &from, ty, cx),
     }
 }

@@ -178,18 +178,18 @@ fn uncompress(cx: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Res
         return Ok(Value::bytes(Vec::new()));
     }
     let Some(length) = told_length(&s) else {
-        cx.warn(MysqlError::corrupted_compressed_data())?;
+        cx.warnings.warn(MysqlError::corrupted_compressed_data());
         return Ok(Value::Null);
     };
     if length > cx.sql_mode.max_result {
-        cx.warn(MysqlError::uncompressed_data_too_large(cx.sql_mode.max_result))?;
+        cx.warnings.warn(MysqlError::uncompressed_data_too_large(cx.sql_mode.max_result));
         return Ok(Value::Null);
     }
     room_for(length)?;
     match miniz_oxide::inflate::decompress_to_vec_zlib_with_limit(&s[HEADER..], length) {
         Ok(bytes) => Ok(Value::bytes(bytes)),
         Err(_) => {
-            cx.warn(MysqlError::corrupted_compressed_data())?;
+            cx.warnings.warn(MysqlError::corrupted_compressed_data());
             Ok(Value::Null)
         }
     }
@@ -207,7 +207,7 @@ fn uncompressed_length(
     match told_length(&s) {
         Some(length) => Ok(Value::Int(length as i64)),
         None => {
-            cx.warn(MysqlError::corrupted_compressed_data())?;
+            cx.warnings.warn(MysqlError::corrupted_compressed_data());
             Ok(Value::Int(0))
         }
     }

@@ -45,6 +45,7 @@ use crate::expr::{Datum, EvalContext, Expr, Row};
 use crate::json::Json;
 use crate::value::{ExprType, Value};
 
+pub(crate) use assignment::{ASSIGN_VARIABLE, READ_VARIABLE};
 pub(crate) use bits::bits as bits_of;
 pub use cipher::BlockEncryption;
 pub use format::locale_name;

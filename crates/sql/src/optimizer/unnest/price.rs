@@ -18,7 +18,7 @@ pub(super) fn price(select: &BoundSelect, cx: &mut OptimizerContext<'_, '_>) -> 
     let (mut planner, graph) = join_planner(select, cx)?;
     let (mut cost, mut rows) = (0.0, 1.0);
     if select.from.is_some() && !planner.constant_conditions(&graph).iter().any(is_never_true) {
-        let plan = planner.cheapest(&graph)?.plan;
+        let plan = planner.cheapest(&graph, false)?.plan;
         (cost, rows) = (plan.cost_us, plan.rows);
     }
     let asked: Vec<&Expr> = select.filter.iter().filter(|condition| condition.has_subquery()).collect();

@@ -59,6 +59,9 @@ fn messages_are_mysqls() {
         "This version of Leafline doesn't yet support 'IGNORE NULLS'"
     );
     assert_eq!(message("SELECT ALL DISTINCT 1"), "Incorrect usage of ALL and DISTINCT");
-    assert_eq!(message("  -- nothing\n"), "Query was empty");
+    assert_eq!(message("  \n"), "Query was empty");
+    // As in MySQL, comments alone are a statement.
+    assert!(crate::parser::parse("  -- nothing\n", LexMode::default()).is_ok());
+    assert!(crate::parser::parse("/* nothing */ ;", LexMode::default()).is_ok());
     assert_eq!(message(";"), "Query was empty");
 }

@@ -218,6 +218,12 @@ pub const VARIABLES: &[Variable] = &[
         |s, f| Value::UInt(if s.server_memory == 0 { f.server_memory } else { s.server_memory }),
         |s, n| s.server_memory = n,
     )),
+    number(
+        "leafline_session_memory",
+        (1 << 16, 1 << 40),
+        |s, _| Value::UInt(s.session_memory),
+        |s, n| s.session_memory = n,
+    ),
     shown("license", |_, _| text("Apache-2.0")),
     Variable {
         scope: Scope::Shared,

@@ -43,7 +43,7 @@ pub(super) fn load(
             let field = lines.field(&mut bytes).map_err(failed)?;
             if field == Field::Missing {
                 if at == 0 {
-                    keep_variables(load, session, &variables);
+                    keep_variables(load, session, &variables)?;
                     return Ok(());
                 }
                 told(MysqlError::too_few_records(run.counts.records + 1), strict, session)?;
@@ -71,7 +71,7 @@ pub(super) fn load(
             };
             run.set(*column, stored);
         }
-        keep_variables(load, session, &variables);
+        keep_variables(load, session, &variables)?;
         run.finish_row(execution, session, transaction)?;
         if lines.end_line().map_err(failed)? {
             told(MysqlError::too_many_records(run.counts.records), strict, session)?;
@@ -210,7 +210,7 @@ fn value(bytes: &[u8], charset: Charset) -> Result<(Value, SqlType), MysqlError>
 }
 
 /// The variables have the fields of the last line.
-fn keep_variables(load: &BoundLoad, session: &mut Session, values: &[Value]) {
+fn keep_variables(load: &BoundLoad, session: &mut Session, values: &[Value]) -> Result<(), MysqlError> {
     let names = load.fields.iter().filter_map(|field| match field {
         LoadTarget::Variable(name) => Some(name),
         LoadTarget::Column(_) => None,
@@ -220,6 +220,7 @@ fn keep_variables(load: &BoundLoad, session: &mut Session, values: &[Value]) {
             Value::Bytes(_) => SqlType::Blob { max_bytes: u32::MAX },
             _ => SqlType::Text { max_bytes: u32::MAX },
         };
-        session.user_variables.set(name, value.clone(), ty);
+        session.set_user_variable(name, value.clone(), ty)?;
     }
+    Ok(())
 }

@@ -16,6 +16,7 @@
 //! quotient takes a type with all its digits ([`all_digits`]), while the result's type follows the table.
 
 use super::types::{common_type, decimal_digits};
+use super::variable::read_as;
 use crate::decimal::{DIVISION_SCALE_INCREMENT, Decimal, MAX_PRECISION, MAX_SCALE};
 use crate::error::MysqlError;
 use crate::expr::ir::{ArithmeticOp, Expr, ExprKind};
@@ -37,6 +38,7 @@ pub fn arithmetic(op: ArithmeticOp, left: Expr, right: Expr) -> Result<Expr, Mys
     let sql = result_type(op, &left, &right);
     let divides = matches!(op, ArithmeticOp::Divide | ArithmeticOp::IntegerDivide | ArithmeticOp::Modulo);
     let nullable = divides || left.ty.nullable || right.ty.nullable;
+    let (left, right) = (read_as(left, &sql), read_as(right, &sql));
     let (left, right) = (Box::new(all_digits(left)), Box::new(all_digits(right)));
     Ok(Expr { kind: ExprKind::Arithmetic { op, left, right }, ty: ExprType::numeric(sql, nullable) })
 }

@@ -6,7 +6,7 @@ use crate::error::MysqlError;
 use crate::expr::ir::{Expr, ExprKind};
 use crate::functions;
 use crate::temporal::IntervalUnit;
-use crate::value::{Coercibility, ExprType, SqlType, Value};
+use crate::value::{Coercibility, ExprType, Value};
 
 /// `name(args)`, of the function table (in any case). Error 1305 for a function that does not exist, 1582 for a wrong
 /// number of arguments.
@@ -57,6 +57,7 @@ fn make(function: functions::FunctionId, args: Vec<Expr>) -> Result<Expr, MysqlE
         _ => super::plain,
     };
     let args: Vec<Expr> = args.into_iter().map(meant).collect();
+    let args = super::variable::arguments(definition, args);
     let ty = (definition.type_rule)(&args)?;
     let args = match definition.numeric {
         true => args.into_iter().map(super::all_digits).collect(),
@@ -152,7 +153,7 @@ pub fn condition_count(name: &str) -> Result<Expr, MysqlError> {
 }
 
 /// A call of the table's function `name`, which has a syntax of its own in SQL.
-fn special(name: &str, args: Vec<Expr>) -> Result<Expr, MysqlError> {
+pub(super) fn special(name: &str, args: Vec<Expr>) -> Result<Expr, MysqlError> {
     let function = functions::lookup(name).ok_or_else(|| MysqlError::internal(name))?;
     make(function, args)
 }
@@ -178,21 +179,6 @@ pub fn characters(codes: Vec<Expr>, charset: Charset) -> Result<Expr, MysqlError
     let mut e = special("CHAR_USING", codes)?;
     e.ty.collation = charset.default_collation();
     Ok(e)
-}
-
-/// `@name := value`.
-pub fn assign_variable(name: &str, value: Expr) -> Result<Expr, MysqlError> {
-    special(":=", vec![literal(Value::from(name)), value])
-}
-
-/// `@name` in a statement that assigns variables; `now` has the type that the variable has when the statement begins.
-pub fn read_variable(name: &str, mut now: Expr) -> Result<Expr, MysqlError> {
-    if now.ty.sql == SqlType::Null {
-        // What was never set is text, whatever it will be.
-        let text = SqlType::Text { max_bytes: u32::MAX };
-        now.ty = ExprType::string(text, true, super::TEXT_OF_NUMBER, Coercibility::Implicit);
-    }
-    special("@", vec![literal(Value::from(name)), now])
 }
 
 /// `INTERVAL(operand, bound, ..)`.

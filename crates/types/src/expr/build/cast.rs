@@ -2,6 +2,7 @@
 
 use super::arithmetic::all_digits;
 use super::types::text_length;
+use super::variable::read_as;
 use crate::collation::Collation;
 use crate::decimal::{MAX_PRECISION, MAX_SCALE};
 use crate::error::MysqlError;
@@ -102,6 +103,7 @@ pub fn cast(operand: Expr, to: CastTarget, collation: Collation) -> Result<Expr,
         CastTarget::Binary(_) => ExprType::string(sql, nullable, Collation::Binary, Coercibility::Implicit),
         _ => ExprType::numeric(sql, nullable),
     };
+    let operand = read_as(operand, &ty.sql);
     // Text shows what would be shown; all else is computed with.
     let operand = if ty.sql.is_string() { operand } else { all_digits(operand) };
     let e = Expr { kind: ExprKind::Cast { operand: Box::new(operand) }, ty };

@@ -29,6 +29,7 @@ use std::sync::Arc;
 use super::arithmetic::all_digits;
 use super::plain::{meet, plain};
 use super::types::{all_compared_by, common_type, compared_by, decimal_digits, merge_collations};
+use super::variable::{again, read_as, read_in};
 use super::{and, condition, literal, or};
 use crate::collation::Collation;
 use crate::convert::compared_year;
@@ -55,6 +56,7 @@ fn compare_among(
     let equality = matches!(op, CompareOp::Eq | CompareOp::Ne | CompareOp::NullSafeEq);
     let (left, right) = meet(left, right, equality)?;
     let (left, right, domain) = domain_among(op, left, right, true, shared)?;
+    let (left, right) = (read_in(left, domain), read_in(right, domain));
     let nullable = op != CompareOp::NullSafeEq && (left.ty.nullable || right.ty.nullable);
     Ok(condition(ExprKind::Compare { op, left: Box::new(left), right: Box::new(right), domain }, nullable))
 }
@@ -293,21 +295,24 @@ pub fn retype(e: Expr) -> Result<Expr, MysqlError> {
 /// `operand [NOT] BETWEEN low AND high`: two comparisons, so the operand must have one value for both. MySQL chooses one
 /// domain for all three.
 pub fn between(operand: Expr, low: Expr, high: Expr, negated: bool) -> Result<Expr, MysqlError> {
-    if operand.is_volatile() {
-        return Err(MysqlError::not_supported("BETWEEN of a value that changes with every evaluation"));
-    }
+    let same = match operand.is_volatile() {
+        true => again(&operand).ok_or_else(|| {
+            MysqlError::not_supported("BETWEEN of a value that changes with every evaluation")
+        })?,
+        false => operand.clone(),
+    };
     let (low, high) = match meet_as_doubles(&operand, &low, &high) {
         true => (as_double(low), as_double(high)),
         false => (low, high),
     };
     let shared = shared_collation("between", &[&operand, &low, &high])?;
     if negated {
-        let below = compare_among(CompareOp::Lt, operand.clone(), low, shared)?;
-        let above = compare_among(CompareOp::Gt, operand, high, shared)?;
+        let below = compare_among(CompareOp::Lt, operand, low, shared)?;
+        let above = compare_among(CompareOp::Gt, same, high, shared)?;
         return Ok(or(vec![below, above]));
     }
-    let from = compare_among(CompareOp::Ge, operand.clone(), low, shared)?;
-    let to = compare_among(CompareOp::Le, operand, high, shared)?;
+    let from = compare_among(CompareOp::Ge, operand, low, shared)?;
+    let to = compare_among(CompareOp::Le, same, high, shared)?;
     Ok(and(vec![from, to]))
 }
 
@@ -374,8 +379,12 @@ pub fn in_list(needle: Expr, list: Vec<Expr>, negated: bool) -> Result<Expr, Mys
             }
         }
     }
-    if lists.len() > 1 && needle.is_volatile() {
-        return Err(MysqlError::not_supported("IN of a value that changes with every evaluation"));
+    if needle.is_volatile() {
+        for (needle, ..) in lists.iter_mut().skip(1) {
+            *needle = again(needle).ok_or_else(|| {
+                MysqlError::not_supported("IN of a value that changes with every evaluation")
+            })?;
+        }
     }
     let conditions = lists.into_iter().map(|(needle, domain, list)| {
         let nullable = needle.ty.nullable || list.iter().any(|e| e.ty.nullable);
@@ -390,7 +399,8 @@ pub fn in_list(needle: Expr, list: Vec<Expr>, negated: bool) -> Result<Expr, Mys
 
 /// `value [NOT] LIKE pattern [ESCAPE escape]`; no `ESCAPE` is `Some('\\')`, `ESCAPE ''` is None.
 pub fn like(value: Expr, pattern: Expr, escape: Option<char>, negated: bool) -> Result<Expr, MysqlError> {
-    let (value, pattern) = (plain(value), plain(pattern));
+    let text = SqlType::Text { max_bytes: u32::MAX };
+    let (value, pattern) = (read_as(plain(value), &text), read_as(plain(pattern), &text));
     let mut collation = compared_by("like", &value.ty, &pattern.ty)?;
     let (_, coercibility) = merge_collations("like", [&value.ty, &pattern.ty])?;
     if coercibility >= crate::value::Coercibility::Numeric {

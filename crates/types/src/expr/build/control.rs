@@ -4,6 +4,7 @@ use super::compare;
 use super::compare::{domain_among, shared_collation};
 use super::plain::{plain, plain_or_document, plain_or_documents};
 use super::types::common_type;
+use super::variable::read_as;
 use crate::error::MysqlError;
 use crate::expr::ir::{CompareOp, Expr, ExprKind, When};
 use crate::value::{ExprType, SqlType};
@@ -39,8 +40,10 @@ pub fn case(
         }
         None => None,
     };
+    let otherwise = otherwise.map(|e| read_as(e, &ty.sql));
     let mut branches = Vec::with_capacity(whens.len());
     for (condition, result) in whens {
+        let result = read_as(result, &ty.sql);
         let (condition, domain) = match &operand {
             None => (condition, None),
             Some(operand) => {
@@ -72,6 +75,7 @@ pub(super) fn coalesce(name: &str, args: Vec<Expr>) -> Result<Expr, MysqlError> 
     let args = plain_or_documents(args);
     let mut ty = common_type(name, &args.iter().map(|e| &e.ty).collect::<Vec<_>>())?;
     ty.nullable = args.iter().all(|e| e.ty.nullable);
+    let args = args.into_iter().map(|e| read_as(e, &ty.sql)).collect();
     Ok(Expr { kind: ExprKind::Coalesce(args), ty })
 }
 

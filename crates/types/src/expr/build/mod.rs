@@ -10,6 +10,7 @@
 //! | `plain`      | operands of types whose values are kept as something else                 |
 //! | `cast`       | CAST and COLLATE                                                          |
 //! | `json`       | JSON_VALUE                                                                |
+//! | `variable`   | user variables that their statement assigns                               |
 //! | `call`       | calls of the function table, and the functions with a syntax of their own |
 
 mod arithmetic;
@@ -23,6 +24,7 @@ mod plain;
 #[cfg(test)]
 mod tests;
 mod types;
+mod variable;
 
 use super::ir::{Expr, ExprKind};
 use crate::collation::Collation;
@@ -31,9 +33,8 @@ use crate::value::{Coercibility, ExprType, SqlType, Value};
 pub(crate) use arithmetic::{SHOWN, quotient_digits};
 pub use arithmetic::{all_digits, arithmetic, negate, of_shown, shown};
 pub use call::{
-    TrimSide, assign_variable, bits, call, characters, condition_count, convert_using, date_add, extract,
-    get_format, interval_of, invert_bits, is_own_text, json_truth, member_of, read_variable, timestamp_diff,
-    trim,
+    TrimSide, bits, call, characters, condition_count, convert_using, date_add, extract, get_format,
+    interval_of, invert_bits, is_own_text, json_truth, member_of, timestamp_diff, trim,
 };
 pub use cast::{CastTarget, cast, collate};
 pub use compare::{
@@ -46,6 +47,7 @@ pub use plain::plain;
 pub(crate) use plain::{document, number};
 pub(crate) use types::{TEXT_OF_NUMBER, bigint, compared_by, merge_collations, text_length, text_type};
 pub use types::{common_type, decimal_digits, type_of};
+pub use variable::{assign_variable, read_variable};
 
 /// A literal of the type that its value has; a string has the default collation (see [`string`] for others).
 pub fn literal(v: Value) -> Expr {

@@ -27,6 +27,7 @@ mod subset;
 mod tests;
 
 use arrow_array::{Array, ArrayRef};
+use arrow_buffer::BooleanBufferBuilder;
 
 use super::context::EvalContext;
 use super::ir::Expr;
@@ -44,6 +45,9 @@ pub use selection::Selection;
 /// If less than one row in so many is left, the rows left are copied together before the next conjunct is evaluated;
 /// otherwise comparing them all is cheaper than copying some.
 const SPARSE: usize = 16;
+
+/// Rows that are evaluated one by one before cancellation is asked for again.
+const ROWS_BETWEEN_CHECKS: usize = 256;
 
 /// The value of an expression for the rows of a batch.
 #[derive(Debug, Clone)]
@@ -89,7 +93,8 @@ pub fn evaluate(expr: &Expr, batch: &Batch, cx: &mut EvalContext<'_>) -> Result<
     if batch.rows == 1 {
         return cx.releasing(|cx| value_of(expr, &row::BatchRow { batch, row: 0 }, cx)).map(Datum::Scalar);
     }
-    if let Some(datum) = in_batch(cx, |cx| batch::datum_of(expr, batch, cx))? {
+    let in_order = cx.row_by_row && expr.is_volatile();
+    if !in_order && let Some(datum) = in_batch(cx, |cx| batch::datum_of(expr, batch, cx))? {
         return Ok(datum);
     }
     let (mut columns, _) = by_rows(std::slice::from_ref(expr), batch, usize::MAX, cx)?;
@@ -97,13 +102,17 @@ pub fn evaluate(expr: &Expr, batch: &Batch, cx: &mut EvalContext<'_>) -> Result<
 }
 
 /// The values of `exprs` for the first rows of `batch`, as columns, and for how many rows: for all of them, unless they are so long
-/// that fewer should be kept at a time; for one at least, if there is one.
+/// that fewer should be kept at a time; for one at least, if there is one. Where user variables are assigned, each row is computed from
+/// the first expression to the last, so that those behind read what one of them assigns.
 pub fn evaluate_some(
     exprs: &[Expr],
     batch: &Batch,
     cx: &mut EvalContext<'_>,
 ) -> Result<(Vec<ArrayRef>, usize), MysqlError> {
     cx.cancel.check()?;
+    if cx.row_by_row && exprs.iter().any(Expr::is_volatile) {
+        return by_rows(exprs, batch, BATCH_BYTES, cx);
+    }
     let whole = in_batch(cx, |cx| {
         let mut columns = Vec::with_capacity(exprs.len());
         for e in exprs {
@@ -137,6 +146,9 @@ fn by_rows(
     let mut rows = 0;
     cx.releasing(|cx| {
         while rows < batch.rows && columns.iter().map(|(_, bytes)| bytes.total()).sum::<usize>() < enough {
+            if rows % ROWS_BETWEEN_CHECKS == 0 {
+                cx.cancel.check()?;
+            }
             for (e, (builder, bytes)) in exprs.iter().zip(&mut columns) {
                 let v = cx.releasing(|cx| value_of(e, &row::BatchRow { batch, row: rows }, cx))?;
                 bytes.add(&v, cx)?;
@@ -159,13 +171,14 @@ pub fn evaluate_filter(
     cx.cancel.check()?;
     let mut passed = Selection::All(batch.rows);
     if batch.rows == 1 {
-        let one = row::BatchRow { batch, row: 0 };
-        for c in conjuncts {
-            if row::condition_of(c, &one, cx)? != Some(true) {
-                return Ok(Selection::None(1));
-            }
+        return Ok(if row_passes(conjuncts, batch, 0, cx)? { passed } else { Selection::None(1) });
+    }
+    if cx.row_by_row && conjuncts.iter().any(Expr::is_volatile) {
+        let mut bits = BooleanBufferBuilder::new(batch.rows);
+        for row in 0..batch.rows {
+            bits.append(row_passes(conjuncts, batch, row, cx)?);
         }
-        return Ok(passed);
+        return Ok(Selection::from_bits(bits.finish()));
     }
     for c in conjuncts {
         passed = match passed {
@@ -195,6 +208,22 @@ fn truths(c: &Expr, batch: &Batch, cx: &mut EvalContext<'_>) -> Result<lanes::Tr
     }
     let of_row = |row| row::condition_of(c, &row::BatchRow { batch, row }, cx);
     Ok(lanes::Truths::Rows((0..batch.rows).map(of_row).collect::<Result<_, _>>()?))
+}
+
+/// Whether all `conjuncts` are TRUE for a row of `batch`.
+pub fn row_passes(
+    conjuncts: &[Expr],
+    batch: &Batch,
+    row: usize,
+    cx: &mut EvalContext<'_>,
+) -> Result<bool, MysqlError> {
+    let one = row::BatchRow { batch, row };
+    for c in conjuncts {
+        if row::condition_of(c, &one, cx)? != Some(true) {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }
 
 /// The value of an expression without columns.
