@@ -19,6 +19,8 @@ const MAX_PREPARED: usize = 16_382;
 const FIXED: usize = 2048;
 /// Bytes of its tree for each token of the text: measured from 10 tokens to 400.
 const PER_TOKEN: usize = 150;
+/// Most parameters of a prepared statement: the protocol counts them with two bytes.
+const MAX_PARAMETERS: usize = u16::MAX as usize;
 
 /// What a client is told of a statement that it has prepared.
 #[derive(Debug, Clone, PartialEq)]
@@ -67,6 +69,9 @@ impl Session {
             StatementKind::Prepare { .. } | StatementKind::Execute { .. } | StatementKind::Deallocate(_)
         ) {
             return Err(MysqlError::unsupported_in_prepared());
+        }
+        if statement.parameters > MAX_PARAMETERS {
+            return Err(MysqlError::too_many_placeholders());
         }
         let bytes = FIXED + sql.len() + token_count(sql, self.settings.lex_mode()) * PER_TOKEN;
         self.keep_prepared(bytes)?;

@@ -4,50 +4,44 @@ use std::fmt::Write;
 
 use super::temporal::weekday;
 use crate::output::{Output, Stop};
+use super::time_names::TimeNames;
 use crate::temporal::{Date, DateTime, Time, WeekMode};
 
-pub(super) const MONTHS: [&str; 12] = [
-    "January",
-    "February",
-    "March",
-    "April",
-    "May",
-    "June",
-    "July",
-    "August",
-    "September",
-    "October",
-    "November",
-    "December",
-];
-pub(super) const DAYS: [&str; 7] =
-    ["Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"];
-
 /// The name of the day of the week; None if its month or day is zero.
-pub(super) fn day_name(day: Date) -> Option<&'static str> {
-    Some(DAYS[usize::from(weekday(day, true)?)])
+pub(super) fn day_name(day: Date, names: TimeNames) -> Option<&'static str> {
+    names.day(weekday(day, true)?)
 }
 
 /// The name of the month; None of month 0.
-pub(super) fn month_name(day: Date) -> Option<&'static str> {
-    MONTHS.get(usize::from(day.civil().month).checked_sub(1)?).copied()
+pub(super) fn month_name(day: Date, names: TimeNames) -> Option<&'static str> {
+    names.month(day.civil().month)
 }
 
 /// Writes a datetime as `format` says; whether the date has all that it names.
-pub(super) fn put_date(t: DateTime, format: &str, out: &mut Output<'_>) -> Result<bool, Stop> {
+pub(super) fn put_date(
+    t: DateTime,
+    format: &str,
+    names: TimeNames,
+    out: &mut Output<'_>,
+) -> Result<bool, Stop> {
     let c = t.civil();
     let clock = Clock { hour: c.hour.into(), minute: c.minute, second: c.second, microsecond: c.microsecond };
-    put_formatted(format, out, &clock, Some(t.date()))
+    put_formatted(format, out, &clock, (Some(t.date()), names))
 }
 
 /// Writes a span of time as `format` says. It has no day: parts of one are 0, but those with names, which it does not have.
-pub(super) fn put_time(time: Time, format: &str, out: &mut Output<'_>) -> Result<bool, Stop> {
+pub(super) fn put_time(
+    time: Time,
+    format: &str,
+    names: TimeNames,
+    out: &mut Output<'_>,
+) -> Result<bool, Stop> {
     let c = time.civil();
     if c.negative {
         out.push_byte(b'-')?;
     }
     let clock = Clock { hour: c.hour, minute: c.minute, second: c.second, microsecond: c.microsecond };
-    put_formatted(format, out, &clock, None)
+    put_formatted(format, out, &clock, (None, names))
 }
 
 struct Clock {
@@ -58,7 +52,12 @@ struct Clock {
 }
 
 /// Writes what `format` says; a `%` before any other character is that character.
-fn put_formatted(format: &str, out: &mut Output<'_>, clock: &Clock, day: Option<Date>) -> Result<bool, Stop> {
+fn put_formatted(
+    format: &str,
+    out: &mut Output<'_>,
+    clock: &Clock,
+    day: (Option<Date>, TimeNames),
+) -> Result<bool, Stop> {
     let mut part = String::new();
     let mut characters = format.chars();
     while let Some(character) = characters.next() {
@@ -80,15 +79,20 @@ fn put_formatted(format: &str, out: &mut Output<'_>, clock: &Clock, day: Option<
 }
 
 /// Writes what a letter behind a `%` stands for; None if the date does not have it.
-fn put_part(specifier: char, out: &mut String, clock: &Clock, day: Option<Date>) -> Option<()> {
+fn put_part(
+    specifier: char,
+    out: &mut String,
+    clock: &Clock,
+    (day, names): (Option<Date>, TimeNames),
+) -> Option<()> {
     let Clock { hour, minute, second, microsecond } = clock;
     let date = day.unwrap_or(Date::ZERO).civil();
     let hour12 = (hour % 24 + 11) % 12 + 1;
     let half = if hour % 24 < 12 { "AM" } else { "PM" };
     let week = |mode: u8| day?.week(WeekMode::from_number(mode));
     let written = match specifier {
-        'a' => write!(out, "{}", &day_name(day?)?[..3]),
-        'b' => write!(out, "{}", &month_name(day?)?[..3]),
+        'a' => write!(out, "{}", names.short_day(weekday(day?, true)?)?),
+        'b' => write!(out, "{}", names.short_month(day?.civil().month)?),
         'c' => write!(out, "{}", date.month),
         'D' => write!(out, "{}{}", date.day, ordinal(date.day)),
         'd' => write!(out, "{:02}", date.day),
@@ -100,7 +104,7 @@ fn put_part(specifier: char, out: &mut String, clock: &Clock, day: Option<Date>)
         'j' => write!(out, "{:03}", day?.day_of_year()?),
         'k' => write!(out, "{hour}"),
         'l' => write!(out, "{hour12}"),
-        'M' => write!(out, "{}", month_name(day?)?),
+        'M' => write!(out, "{}", month_name(day?, names)?),
         'm' => write!(out, "{:02}", date.month),
         'p' => write!(out, "{half}"),
         'r' => write!(out, "{hour12:02}:{minute:02}:{second:02} {half}"),
@@ -110,7 +114,7 @@ fn put_part(specifier: char, out: &mut String, clock: &Clock, day: Option<Date>)
         'u' => write!(out, "{:02}", week(1)?.1),
         'V' => write!(out, "{:02}", week(2)?.1),
         'v' => write!(out, "{:02}", week(3)?.1),
-        'W' => write!(out, "{}", day_name(day?)?),
+        'W' => write!(out, "{}", day_name(day?, names)?),
         'w' => write!(out, "{}", weekday(day?, true)?),
         'X' => write!(out, "{:04}", week(2)?.0),
         'x' => write!(out, "{:04}", week(3)?.0),

@@ -32,6 +32,7 @@ mod temporal;
 mod tests;
 #[cfg(test)]
 mod tests_of_length;
+mod time_names;
 mod user_lock;
 mod uuid;
 mod weight_string;
@@ -54,6 +55,7 @@ pub use json::table::{JsonTableColumn, JsonTableLevel, JsonTableResponse, JsonTa
 pub(crate) use json::values::member_name;
 pub use radix::base64_text;
 pub(crate) use regexp::PatternCache;
+pub use time_names::TimeNames;
 pub use user_lock::UserLocks;
 
 /// A function, by its place in the table.

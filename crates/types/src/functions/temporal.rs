@@ -313,8 +313,8 @@ fn date_format_function(
     if format.is_empty() {
         return Ok(Value::Null);
     }
-    let format = String::from_utf8_lossy(&format);
-    call.made(cx, args, |out| Ok(if put_date(t, &format, out)? { Made::String } else { Made::Null }))
+    let (format, names) = (String::from_utf8_lossy(&format), cx.sql_mode.time_names);
+    call.made(cx, args, |out| Ok(if put_date(t, &format, names, out)? { Made::String } else { Made::Null }))
 }
 
 fn now_type(args: &[Expr]) -> Result<ExprType, MysqlError> {
