@@ -418,10 +418,10 @@ impl Session {
         self.connection = facts;
     }
 
-    /// Takes the collation of UTF-8 that a client named when it came. Others are ignored: what many clients name by default is
-    /// not what they send.
+    /// Takes the collation that a client named when it came. Unknown ones, and those of character sets that clients cannot speak, are
+    /// ignored, as in MySQL.
     pub fn greet(&mut self, collation: u16) {
-        if let Some(collation) = Collation::from_id(collation).filter(|c| c.charset().is_unicode()) {
+        if let Some(collation) = Collation::from_id(collation).filter(|c| c.charset().is_for_clients()) {
             let charset = collation.charset();
             self.settings.collation = collation;
             (self.settings.client_charset, self.settings.results_charset) = (charset, Some(charset));

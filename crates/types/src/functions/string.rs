@@ -121,7 +121,13 @@ fn cased(call: Call<'_>, values: &[Value], map: fn(char) -> char) -> Result<Valu
         return call.string(s);
     }
     let text = String::from_utf8_lossy(&s);
-    call.string(text.chars().map(map).collect::<String>())
+    // A letter whose other case the character set has not stays as it is.
+    let charset = call.ty.collation.charset();
+    let mapped = |c: char| Some(map(c)).filter(|mapped| charset.has(*mapped)).unwrap_or(c);
+    call.string(match charset.is_utf8() {
+        true => text.chars().map(map).collect::<String>(),
+        false => text.chars().map(mapped).collect(),
+    })
 }
 
 /// Without the second argument (a space) at the ends, as often as it is there.

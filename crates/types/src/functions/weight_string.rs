@@ -46,21 +46,25 @@ fn weight_string(cx: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> 
     Ok(Value::bytes(weights))
 }
 
-/// As many bytes for a weight as MySQL has: one for character sets of single bytes, three for code points beyond U+FFFF.
+/// As many bytes for a weight as MySQL has: those of its code where the character set is not Unicode's, three for code points beyond
+/// U+FFFF.
 fn weights(collation: Collation, text: &[u8]) -> Vec<u8> {
+    let charset = collation.charset();
     let code_points = |bytes: usize| {
         let text = String::from_utf8_lossy(text);
         text.chars().flat_map(|c| u32::from(c).to_be_bytes().into_iter().skip(4 - bytes)).collect()
     };
-    match (collation, collation.charset()) {
-        (Collation::Utf8mb4Bin, _) => code_points(3),
-        (Collation::Utf8mb3Bin, _) => code_points(2),
-        (_, Charset::Latin1 | Charset::Ascii) if collation.is_bin() => {
-            collation.charset().encode(&String::from_utf8_lossy(text))
+    match charset {
+        Charset::Binary => collation.weight_string(text),
+        _ if collation == Collation::Utf8mb4_0900Bin => collation.weight_string(text),
+        _ if charset.is_unicode() && collation.is_bin() => {
+            let beyond = !matches!(charset, Charset::Utf8mb3 | Charset::Ucs2);
+            code_points(if beyond { 3 } else { 2 })
         }
-        (_, Charset::Latin1 | Charset::Ascii) => {
-            collation.weight_string(text).into_iter().skip(1).step_by(2).collect()
+        _ if charset.is_unicode() || charset == Charset::Gb18030 && !collation.is_bin() => {
+            collation.weight_string(text)
         }
-        _ => collation.weight_string(text),
+        _ if collation.is_bin() => charset.encode(&String::from_utf8_lossy(text)),
+        _ => charset.bytes_of_weights(&collation.weight_string(text)),
     }
 }

@@ -303,6 +303,13 @@ pub enum Literal {
         /// The introducer (`_utf8mb4'..'`), without its underscore; `N'..'` says utf8mb3.
         charset: Option<String>,
     },
+    /// `_charset x'..'` and `_charset b'..'`: text in the bytes of a character set.
+    Encoded {
+        /// The bytes.
+        value: Vec<u8>,
+        /// The introducer without its underscore.
+        charset: String,
+    },
     /// `x'..'`, `0x..`, `b'..'`, `0b..`, and strings under `_binary`.
     Bytes {
         /// The value.
