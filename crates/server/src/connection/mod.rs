@@ -12,7 +12,7 @@ use crate::protocol::bytes::Reader;
 use crate::protocol::capability as cap;
 use crate::protocol::handshake::read_change_user;
 use crate::protocol::packet::{PacketStream, WireError};
-use crate::protocol::reply::{self, put_error};
+use crate::protocol::reply::{self, put_error, put_error_in};
 use crate::protocol::{command, status};
 use crate::transport::Transport;
 use crate::watcher::Activity;
@@ -120,10 +120,7 @@ impl Connection<'_> {
     /// A statement, or several.
     fn statement_text<'b>(&self, body: &'b [u8]) -> Result<Cow<'b, str>, MysqlError> {
         let settings = self.session.settings();
-        match settings.client_charset {
-            Charset::Latin1 => text(body, Charset::Latin1),
-            _ => leafline_sql::parser::statement_text(body, settings.lex_mode()),
-        }
+        leafline_sql::parser::statement_text(body, settings.client_charset, settings.lex_mode())
     }
 
     /// Runs one command. What goes wrong with it is told to the client; only a broken connection is an error.
@@ -200,7 +197,8 @@ impl Connection<'_> {
     }
 
     fn send_error(&mut self, error: &MysqlError) -> Result<(), WireError> {
-        self.packets.write(|out| put_error(out, error))
+        let results = self.session.settings().results_charset.filter(|charset| !charset.is_utf8());
+        self.packets.write(|out| put_error_in(out, error, results))
     }
 
     fn send_done(&mut self, done: &Done, more: bool) -> Result<(), WireError> {
@@ -308,8 +306,8 @@ fn has_timed_out(error: &io::Error) -> bool {
 
 /// What the client has sent, as UTF-8.
 fn text(bytes: &[u8], charset: Charset) -> Result<Cow<'_, str>, MysqlError> {
-    if charset == Charset::Latin1 {
-        return Ok(Charset::decode_latin1(bytes).into());
+    if !charset.is_utf8() {
+        return charset.decode(bytes).map(Cow::Owned);
     }
     std::str::from_utf8(bytes).map(Cow::Borrowed).map_err(|error| {
         let at = error.valid_up_to();

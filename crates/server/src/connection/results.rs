@@ -17,9 +17,12 @@ use std::sync::Arc;
 /// Rows in the client's character set.
 pub(super) struct Delivery {
     rows: RowStream,
+    /// The types of the values as they are delivered.
     types: Vec<SqlType>,
-    /// What text is converted to.
-    charset: Option<Charset>,
+    /// The types of the values as they come.
+    found: Vec<SqlType>,
+    /// What the texts of each column are converted to; empty if none is.
+    charsets: Vec<Option<Charset>>,
 }
 
 /// Bytes of a batch that is only sent if the server has the memory.
@@ -27,14 +30,24 @@ const LARGE_BATCH: usize = 8 << 20;
 
 impl Delivery {
     pub(super) fn of(rows: RowStream, session: &Session) -> Delivery {
-        let mut types = rows.types();
-        let charset = session.settings().results_charset;
-        let charset = charset.filter(|charset| !matches!(charset, Charset::Binary | Charset::Utf8mb4));
-        if charset.is_some() {
-            let text = types.iter_mut().filter(|ty| ty.is_character());
-            text.for_each(|ty| *ty = SqlType::Varbinary { len: u32::MAX });
+        let found = rows.types();
+        let mut types = found.clone();
+        let wanted = session.settings().results_charset.filter(|charset| *charset != Charset::Binary);
+        // Text that is not converted has the bytes of its own character set.
+        let of_column = |(ty, column): (&SqlType, &ColumnMeta)| {
+            let charset = wanted.unwrap_or(column.collation.charset());
+            let is_text = ty.is_character() || ty.has_members();
+            let is_as_stored = charset == Charset::Utf8mb4 || charset == Charset::Binary;
+            (is_text && !is_as_stored && (wanted.is_some() || !charset.is_utf8())).then_some(charset)
+        };
+        let mut charsets: Vec<_> = found.iter().zip(rows.columns().iter()).map(of_column).collect();
+        for (ty, _) in types.iter_mut().zip(&charsets).filter(|(_, charset)| charset.is_some()) {
+            *ty = SqlType::Varbinary { len: u32::MAX };
         }
-        Delivery { rows, types, charset }
+        if charsets.iter().all(Option::is_none) {
+            charsets.clear();
+        }
+        Delivery { rows, types, found, charsets }
     }
 
     /// The types of the values.
@@ -44,10 +57,12 @@ impl Delivery {
 
     /// The next rows.
     pub(super) fn next(&mut self, session: &mut Session) -> Result<Option<Arc<Chunk>>, MysqlError> {
-        let Some(charset) = self.charset else { return self.rows.next_chunk(session) };
+        if self.charsets.is_empty() {
+            return self.rows.next_chunk(session);
+        }
         let batch = self.rows.next_batch(session)?;
         let columns = self.rows.columns().clone();
-        let values = |batch: Batch| ChunkValues::Columns(batch.in_charset(charset));
+        let values = |batch: Batch| ChunkValues::Columns(batch.in_charsets(&self.charsets, &self.found));
         Ok(batch.map(|batch| Arc::new(Chunk { columns, values: values(batch) })))
     }
 }

@@ -250,11 +250,11 @@ fn read_value(reader: &mut Reader<'_>, ty: &ParameterType, charset: Charset) -> 
     })
 }
 
-/// A string parameter is text if it is UTF-8, and binary if it is not: drivers send both under any string type. In latin1
-/// all bytes are text.
+/// A string parameter is text if it is text of the client's character set, and binary if it is not: drivers send both under any
+/// string type.
 fn string_value(bytes: &[u8], charset: Charset) -> Value {
     match std::str::from_utf8(bytes) {
-        _ if charset == Charset::Latin1 => Value::string(Charset::decode_latin1(bytes)),
+        _ if !charset.is_utf8() => charset.decode(bytes).map_or_else(|_| Value::bytes(bytes), Value::string),
         Ok(text) => Value::string(text),
         Err(_) => Value::bytes(bytes),
     }

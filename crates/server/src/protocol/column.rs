@@ -72,7 +72,10 @@ pub fn type_byte(ty: &SqlType) -> u8 {
 /// leaves it its own.
 pub fn put_column(out: &mut Vec<u8>, column: &ColumnMeta, results: Option<Collation>) {
     for name in ["def", &column.database, &column.table, &column.org_table, &column.name, &column.org_name] {
-        put_string(out, name.as_bytes());
+        match results.map(Collation::charset).filter(|charset| !charset.is_utf8() && !name.is_ascii()) {
+            Some(charset) => put_string(out, &charset.encode(name)),
+            None => put_string(out, name.as_bytes()),
+        }
     }
     out.push(0x0c);
     let collation = match (column.collation, results) {

@@ -4,7 +4,7 @@ use super::bytes::{put_length, put_string};
 use super::capability as cap;
 use super::status;
 use leafline_sql::session::StateChange;
-use leafline_types::MysqlError;
+use leafline_types::{Charset, MysqlError};
 
 /// What an OK packet tells.
 #[derive(Clone, Debug, Default)]
@@ -84,6 +84,20 @@ pub fn put_error(out: &mut Vec<u8>, error: &MysqlError) {
     out.push(b'#');
     out.extend_from_slice(&error.sqlstate);
     put_message(out, error);
+}
+
+/// Appends the error packet with its message in a character set.
+pub fn put_error_in(out: &mut Vec<u8>, error: &MysqlError, charset: Option<Charset>) {
+    let start = out.len();
+    put_error(out, error);
+    if let Some(charset) = charset
+        && let Some(message) = out.get(start + 9..)
+        && let Ok(text) = std::str::from_utf8(message)
+    {
+        let encoded = charset.encode(text);
+        out.truncate(start + 9);
+        out.extend_from_slice(&encoded);
+    }
 }
 
 /// Appends the error packet that comes in place of the greeting: it has no SQLSTATE, which the client does not expect yet.

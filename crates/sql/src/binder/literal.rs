@@ -37,22 +37,16 @@ pub(super) fn bind(
 ) -> Result<Expr, MysqlError> {
     match literal {
         Literal::String { value, charset, .. } => {
-            let collation = literal_collation(charset.as_deref(), value, connection)?;
-            let is_latin1 = |collation: Collation| collation.charset() == Charset::Latin1;
-            // The bytes that the client sent are text of the set.
-            if charset.is_some() && collation.charset().is_unicode() && is_latin1(connection) {
-                let text = collation.charset().decode(&Charset::Latin1.encode(value))?;
-                return Ok(build::string(&text, collation));
-            }
-            if charset.is_some() && is_latin1(collation) && !is_latin1(connection) {
-                return Ok(build::string(&Charset::decode_latin1(value.as_bytes()), collation));
-            }
-            Ok(build::string(value, collation))
+            let Some(charset) = charset else {
+                let set = connection.charset();
+                return Ok(match set.first_foreign(value) {
+                    None => build::string(value, connection),
+                    Some(_) => build::string(&set.replace_foreign(value), connection),
+                });
+            };
+            encoded(charset, value.as_bytes())
         }
-        Literal::Encoded { bytes, charset } => {
-            let charset = Charset::from_name(charset)?;
-            Ok(build::string(&charset.decode(bytes)?, charset.default_collation()))
-        }
+        Literal::Encoded { value, charset } => encoded(charset, value),
         Literal::Temporal { kind: TemporalKind::Timestamp, text } => {
             let (value, fsp) = timestamp(text, dates)?;
             let mut e = build::literal(Value::DateTime(value));
@@ -69,19 +63,13 @@ pub(super) fn bind(
     }
 }
 
-/// The collation of a string with this introducer.
-fn literal_collation(
-    charset: Option<&str>,
-    value: &str,
-    connection: Collation,
-) -> Result<Collation, MysqlError> {
-    let Some(name) = charset else { return Ok(connection) };
-    let charset = Charset::from_name(name)?;
-    // Plain ASCII is the same in every one of these sets.
-    if !charset.is_unicode() && charset != Charset::Latin1 && !value.is_ascii() {
-        return Err(MysqlError::not_supported(format_args!("_{name} literals that are not ASCII")));
-    }
-    Ok(charset.default_collation())
+/// The text that bytes are in the character set of an introducer.
+///
+/// # Errors
+/// 1115 for a character set that there is not, 1300 for bytes that are no text of it.
+fn encoded(charset: &str, bytes: &[u8]) -> Result<Expr, MysqlError> {
+    let charset = Charset::from_name(charset)?;
+    Ok(build::string(&charset.decode(bytes)?, charset.default_collation()))
 }
 
 fn value(literal: &Literal, negative: bool, dates: DateRules) -> Result<Value, MysqlError> {
@@ -99,7 +87,7 @@ fn value(literal: &Literal, negative: bool, dates: DateRules) -> Result<Value, M
         }
         Literal::String { value, .. } => Value::string(value.as_str()),
         Literal::Bytes { value, .. } => Value::bytes(value.as_slice()),
-        Literal::Encoded { bytes, charset } => Value::string(Charset::from_name(charset)?.decode(bytes)?),
+        Literal::Encoded { value, charset } => Value::string(Charset::from_name(charset)?.decode(value)?),
         Literal::Temporal { kind, text } => temporal(*kind, text, dates)?,
     })
 }

@@ -11,6 +11,9 @@ impl Binder<'_> {
     pub(super) fn load(&mut self, load: &Load) -> Result<BoundInsert, MysqlError> {
         let charset =
             load.charset.as_ref().map_or(Ok(Charset::Utf8mb4), |name| Charset::from_name(&name.value))?;
+        if charset.min_bytes() > 1 {
+            return Err(MysqlError::not_supported(format_args!("LOAD DATA of {}", charset.name())));
+        }
         let named = load.fields.as_ref().map(|fields| {
             let column = |field: &LoadField| match field {
                 LoadField::Column(name) => Some(name.clone()),

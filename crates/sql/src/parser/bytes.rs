@@ -1,59 +1,84 @@
-//! Statements that are not all text: dumps have the bytes of BLOBs in their string literals, as they are.
+//! Statements as text: they come in the character set of the client, and dumps have the bytes of BLOBs in their string literals, as they
+//! are.
 //!
-//! Statements are UTF-8 everywhere else. A literal that is not is written as a hexadecimal one, which means the same bytes.
+//! A string literal that is no text of the character set is written as a hexadecimal one, which means the same bytes; so is one
+//! with an introducer, unless clients speak UTF-8: its bytes are those that were sent.
 
 use super::lexer::LexMode;
-use leafline_types::MysqlError;
+use leafline_types::{Charset, MysqlError};
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
 /// A statement, or several, as text.
 ///
 /// # Errors
-/// 1300 if there are bytes outside of string literals that are not UTF-8.
-pub fn statement_text(bytes: &[u8], mode: LexMode) -> Result<Cow<'_, str>, MysqlError> {
-    let wrong = match std::str::from_utf8(bytes) {
-        Ok(text) => return Ok(Cow::Borrowed(text)),
-        Err(error) => error.valid_up_to(),
-    };
-    let mut out = Vec::with_capacity(2 * bytes.len());
+/// 1300 if there are bytes outside of string literals that are no text of the character set.
+pub fn statement_text(bytes: &[u8], charset: Charset, mode: LexMode) -> Result<Cow<'_, str>, MysqlError> {
+    let charset = if charset.is_utf8() { Charset::Utf8mb4 } else { charset };
+    if charset == Charset::Utf8mb4 || bytes.is_ascii() && charset.keeps_ascii() {
+        if let Ok(text) = std::str::from_utf8(bytes) {
+            return Ok(Cow::Borrowed(text));
+        }
+    }
+    let mut out = String::with_capacity(2 * bytes.len());
     let mut at = 0;
     while let Some(&first) = bytes.get(at) {
         let rest = bytes.get(at..).unwrap_or_default();
         let is_string = first == b'\'' || (first == b'"' && !mode.ansi_quotes);
         let length = match first {
-            b'\'' | b'"' | b'`' => quoted_length(rest, first, is_string && !mode.no_backslash_escapes),
+            b'\'' | b'"' | b'`' => {
+                quoted_length(rest, (first, charset), is_string && !mode.no_backslash_escapes)
+            }
             b'#' => line_length(rest),
             b'-' if rest.starts_with(b"--") && rest.get(2).is_none_or(u8::is_ascii_whitespace) => {
                 line_length(rest)
             }
             b'/' if rest.starts_with(b"/*") && !rest.starts_with(b"/*!") => comment_length(rest),
-            _ => 1,
+            _ => plain_length(rest, charset),
         };
         let piece = rest.get(..length).unwrap_or(rest);
-        match piece.get(1..piece.len().saturating_sub(1)) {
-            Some(inside) if is_string && std::str::from_utf8(piece).is_err() => {
-                if out.last().is_some_and(|last: &u8| last.is_ascii_alphanumeric()) {
-                    out.push(b' ');
+        let text = charset.decode(piece);
+        match (piece.get(1..piece.len().saturating_sub(1)), text) {
+            (Some(inside), text)
+                if is_string && (text.is_err() || charset != Charset::Utf8mb4 && is_introduced(&out, piece)) =>
+            {
+                if out.ends_with(|last: char| last.is_ascii_alphanumeric()) {
+                    out.push(' ');
                 }
-                out.extend_from_slice(hexadecimal(inside, first, mode).as_bytes());
+                out.push_str(&hexadecimal(inside, (first, charset), mode));
             }
-            _ => out.extend_from_slice(piece),
+            (_, text) => out.push_str(&text?),
         }
         at += piece.len().max(1);
     }
-    String::from_utf8(out).map(Cow::Owned).map_err(|_| {
-        let bytes = bytes.iter().skip(wrong).take(6);
-        let shown: String = bytes.map(|byte| format!("\\x{byte:02X}")).collect();
-        MysqlError::invalid_character_string("utf8mb4", shown)
-    })
+    Ok(Cow::Owned(out))
+}
+
+/// Bytes up to what may begin a quoted piece or a comment.
+fn plain_length(rest: &[u8], charset: Charset) -> usize {
+    let mut at = 0;
+    while let Some(byte) = rest.get(at) {
+        if at > 0 && matches!(byte, b'\'' | b'"' | b'`' | b'#' | b'-' | b'/') {
+            break;
+        }
+        at += if byte.is_ascii() { 1 } else { charset.first_len(rest.get(at..).unwrap_or_default()) };
+    }
+    at
+}
+
+/// Whether a literal that is not plain ASCII comes after an introducer.
+fn is_introduced(before: &str, literal: &[u8]) -> bool {
+    let before = before.trim_end();
+    let word = before.rsplit(|c: char| !c.is_ascii_alphanumeric() && c != '_').next().unwrap_or_default();
+    !literal.is_ascii() && word.strip_prefix('_').is_some_and(|name| Charset::known(name).is_some())
 }
 
 /// Bytes of a quoted piece, its quotes included; all that is left if it does not end.
-fn quoted_length(rest: &[u8], quote: u8, escapes: bool) -> usize {
+fn quoted_length(rest: &[u8], (quote, charset): (u8, Charset), escapes: bool) -> usize {
     let mut at = 1;
     while let Some(&byte) = rest.get(at) {
         match byte {
+            0x80.. => at += charset.first_len(rest.get(at..).unwrap_or_default()),
             b'\\' if escapes => at += 2,
             _ if byte != quote => at += 1,
             _ if rest.get(at + 1) == Some(&quote) => at += 2,
@@ -72,18 +97,27 @@ fn comment_length(rest: &[u8]) -> usize {
 }
 
 /// The literal of the bytes that a string literal stands for.
-fn hexadecimal(inside: &[u8], quote: u8, mode: LexMode) -> String {
+fn hexadecimal(inside: &[u8], (quote, charset): (u8, Charset), mode: LexMode) -> String {
     let mut text = String::with_capacity(2 * inside.len() + 3);
     text.push_str("x'");
-    let mut bytes = inside.iter().copied().peekable();
-    while let Some(byte) = bytes.next() {
+    let mut rest = inside;
+    while let Some((&byte, mut after)) = rest.split_first() {
+        if !byte.is_ascii() {
+            let (character, after) = rest.split_at(charset.first_len(rest).min(rest.len()));
+            character.iter().for_each(|byte| {
+                write!(text, "{byte:02X}").ok();
+            });
+            rest = after;
+            continue;
+        }
         let mut meant = byte;
         if byte == quote {
-            bytes.next();
+            after = after.get(1..).unwrap_or_default();
         } else if byte == b'\\'
             && !mode.no_backslash_escapes
-            && let Some(escaped) = bytes.next()
+            && let Some((&escaped, behind)) = after.split_first()
         {
+            after = behind;
             meant = match escaped {
                 b'0' => 0,
                 b'n' => b'\n',
@@ -99,6 +133,7 @@ fn hexadecimal(inside: &[u8], quote: u8, mode: LexMode) -> String {
             };
         }
         write!(text, "{meant:02X}").ok();
+        rest = after;
     }
     text.push('\'');
     text
@@ -109,7 +144,7 @@ mod tests {
     use super::*;
 
     fn text(bytes: &[u8]) -> Result<String, u16> {
-        statement_text(bytes, LexMode::default()).map(Cow::into_owned).map_err(|error| error.code)
+        statement_text(bytes, Charset::Utf8mb4, LexMode::default()).map(Cow::into_owned).map_err(|error| error.code)
     }
 
     #[test]
@@ -132,10 +167,27 @@ mod tests {
             assert_eq!(text(wrong), Err(1300));
         }
         let mode = LexMode { ansi_quotes: true, ..LexMode::default() };
-        assert!(statement_text(b"SELECT \"\xff\"", mode).is_err());
+        assert!(statement_text(b"SELECT \"\xff\"", Charset::Utf8mb4, mode).is_err());
         let mode = LexMode { no_backslash_escapes: true, ..LexMode::default() };
-        assert_eq!(statement_text(b"SELECT '\xff\\', 'a'", mode).as_deref(), Ok("SELECT x'FF5C', 'a'"));
+        let text_of = statement_text(b"SELECT '\xff\\', 'a'", Charset::Utf8mb4, mode);
+        assert_eq!(text_of.as_deref(), Ok("SELECT x'FF5C', 'a'"));
         // What does not end is a syntax error later.
         assert!(text(b"SELECT '\xff").is_ok());
+    }
+
+    #[test]
+    fn text_of_other_character_sets_is_converted() {
+        let text = |bytes: &[u8], charset| {
+            let text = statement_text(bytes, charset, LexMode::default());
+            text.map(Cow::into_owned).map_err(|error| error.code)
+        };
+        assert_eq!(text(b"SELECT '\xe9' `\xe9`", Charset::Latin1), Ok("SELECT 'é' `é`".into()));
+        // The second byte of a character is no backslash and no quote.
+        assert_eq!(text(b"SELECT '\x95\x5c', 'a'", Charset::Sjis), Ok("SELECT '表', 'a'".into()));
+        assert_eq!(text(b"SELECT '\xbf\x5c' -- \xbf\x5c", Charset::Gbk), Ok("SELECT '縗' -- 縗".into()));
+        // With an introducer the bytes are what counts.
+        assert_eq!(text(b"SELECT _koi8r'\xd0', _utf8mb4 '\xc3\xa9'", Charset::Latin1), Ok("SELECT _koi8r x'D0', _utf8mb4 x'C3A9'".into()));
+        assert_eq!(text(b"SELECT _sjis'\x95\x5c\\''", Charset::Sjis), Ok("SELECT _sjis x'955C27'".into()));
+        assert_eq!(text(b"SELECT \x98", Charset::Cp1251), Err(1300));
     }
 }

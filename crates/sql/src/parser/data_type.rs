@@ -105,6 +105,9 @@ impl Parser<'_> {
             binary: false,
             span: start,
         };
+        if matches!(word.as_str(), "NCHAR" | "NVARCHAR" | "NATIONAL") {
+            data_type.charset = Some(self.national_charset(start));
+        }
         if is_number(name) {
             self.number_attributes(&mut data_type)?;
         } else if is_text(name) {
@@ -165,13 +168,41 @@ impl Parser<'_> {
             "SET" => (TypeName::Set, Numbers::Texts),
             "JSON" => (TypeName::Json, Numbers::None),
             "SERIAL" => (TypeName::BigInt, Numbers::None),
-            "NCHAR" | "NVARCHAR" | "NATIONAL" | "GEOMETRY" | "POINT" | "LINESTRING" | "POLYGON"
+            "NCHAR" => {
+                let varies = self.accept_any_word(&["VARYING", "VARCHAR", "VARCHARACTER"]);
+                if varies { (TypeName::Varchar, Numbers::OneRequired) } else { (TypeName::Char, Numbers::One) }
+            }
+            "NVARCHAR" => (TypeName::Varchar, Numbers::OneRequired),
+            "NATIONAL" => {
+                let second = self.any_word()?.value.to_ascii_uppercase();
+                let varies = match second.as_str() {
+                    "CHAR" | "CHARACTER" => self.accept_word("VARYING"),
+                    "VARCHAR" | "VARCHARACTER" => true,
+                    _ => return Err(self.syntax_error_at(start)),
+                };
+                if varies { (TypeName::Varchar, Numbers::OneRequired) } else { (TypeName::Char, Numbers::One) }
+            }
+            "GEOMETRY" | "POINT" | "LINESTRING" | "POLYGON"
             | "MULTIPOINT" | "MULTILINESTRING" | "MULTIPOLYGON" | "GEOMETRYCOLLECTION" | "GEOMCOLLECTION"
             | "VECTOR" => {
                 return self.refuse(&format!("{word} columns"));
             }
             _ => return Err(self.syntax_error_at(start)),
         })
+    }
+
+    /// The character set of `NCHAR` and the like.
+    pub(super) fn national_charset(&self, span: Span) -> Ident {
+        Ident { value: "utf8mb3".to_owned(), span }
+    }
+
+    /// The character set that the attribute ASCII, UNICODE or BYTE stands for, if there is one here.
+    pub(super) fn charset_attribute(&mut self) -> Option<Ident> {
+        let attributes = [("ASCII", "latin1"), ("UNICODE", "ucs2"), ("BYTE", "binary")];
+        let (word, charset) = attributes.into_iter().find(|(word, _)| self.at_word(word))?;
+        let span = self.span();
+        self.accept_word(word);
+        Some(Ident { value: charset.to_owned(), span })
     }
 
     fn number_attributes(&mut self, data_type: &mut DataType) -> Parsed<()> {
@@ -195,9 +226,8 @@ impl Parser<'_> {
                 data_type.collation = Some(self.charset_or_collation_name()?);
             } else if self.accept_word("BINARY") {
                 data_type.binary = true;
-            } else if self.at_any_word(&["ASCII", "UNICODE", "BYTE"]) {
-                let word = self.any_word()?;
-                return self.refuse(&format!("the {} attribute", word.value.to_ascii_uppercase()));
+            } else if let Some(charset) = self.charset_attribute() {
+                data_type.charset = Some(charset);
             } else {
                 return Ok(());
             }

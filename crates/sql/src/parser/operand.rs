@@ -180,13 +180,12 @@ impl Parser<'_> {
         self.advance();
         let kind = match self.token(0).kind {
             TokenKind::String => self.string_literal(word.get(1..))?,
-            _ if word == "_binary" => ExprKind::Literal(self.bytes_literal()),
-            _ => {
-                let Literal::Bytes { value: bytes, .. } = self.bytes_literal() else {
-                    return Err(self.syntax_error());
-                };
-                ExprKind::Literal(Literal::Encoded { bytes, charset: word[1..].to_owned() })
-            }
+            _ => ExprKind::Literal(match (self.bytes_literal(), word.get(1..)) {
+                (Literal::Bytes { value, .. }, Some(charset)) if charset != "binary" => {
+                    Literal::Encoded { value, charset: charset.to_owned() }
+                }
+                (bytes, _) => bytes,
+            }),
         };
         self.built(start, kind)
     }
@@ -353,9 +352,12 @@ impl Parser<'_> {
             "REAL" => CastKind::Double,
             "CHAR" | "CHARACTER" | "NCHAR" => {
                 let length = self.optional_length()?;
-                let charset = self.optional_charset()?;
-                if self.at_any_word(&["ASCII", "UNICODE", "BYTE", "BINARY"]) {
-                    return self.refuse("CAST to CHAR with a character set attribute");
+                let charset = match self.optional_charset()?.or_else(|| self.charset_attribute()) {
+                    None if word == "NCHAR" => Some(self.national_charset(start)),
+                    charset => charset,
+                };
+                if self.at_word("BINARY") {
+                    return self.refuse("CAST to CHAR with the BINARY attribute");
                 }
                 CastKind::Char { length, charset }
             }

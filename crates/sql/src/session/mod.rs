@@ -432,9 +432,12 @@ impl Session {
         self.take_idle_time();
     }
 
-    /// Takes the collation that a client named when it came, as SET NAMES would. One that there is not leaves the server's.
+    /// Takes the collation that a client named when it came, as SET NAMES would. One that there is not, or whose character set clients
+    /// cannot speak, leaves the server's, as in MySQL.
     pub fn greet(&mut self, collation: u16) {
-        let collation = Collation::from_id(collation).unwrap_or(self.settings.server_collation);
+        let collation = Collation::from_id(collation)
+            .filter(|collation| collation.charset().is_for_clients())
+            .unwrap_or(self.settings.server_collation);
         let charset = collation.charset();
         self.settings.collation = collation;
         (self.settings.client_charset, self.settings.results_charset) = (charset, Some(charset));

@@ -218,7 +218,9 @@ pub(crate) fn character_sets() -> RowSet {
         ("Default collation", SqlType::Varchar { len: 64 }),
         ("Maxlen", SqlType::Int { unsigned: true }),
     ]);
-    for charset in Charset::ALL {
+    let mut charsets: Vec<Charset> = Charset::all().collect();
+    charsets.sort_by_key(|charset| charset.name());
+    for charset in charsets {
         rows.push(vec![
             text(charset.name()),
             text(charset.description()),

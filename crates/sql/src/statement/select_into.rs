@@ -15,7 +15,7 @@ impl Session {
             Into::Variables(variables) => return self.set_variables(rows, variables),
             Into::Lines { path, charset, format } => {
                 let charset = charset.as_deref().map(Charset::from_name).transpose()?;
-                (path, Some((format, charset.filter(|charset| *charset == Charset::Latin1))))
+                (path, Some((format, charset.filter(|charset| *charset != Charset::Binary))))
             }
             Into::Bytes(path) => (path, None),
         };
@@ -51,7 +51,7 @@ impl Session {
                     let mut text = Vec::new();
                     let has_value = columns.append(row, at, &mut text);
                     if let Some((_, Some(charset))) = lines
-                        && ty.is_character()
+                        && (ty.is_character() || ty.has_members())
                         && let Ok(utf8) = std::str::from_utf8(&text)
                     {
                         text = charset.encode(utf8);

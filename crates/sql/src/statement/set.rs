@@ -33,7 +33,7 @@ pub(crate) fn set(
             SetItem::Names { charset, collation } => {
                 let charset =
                     charset.as_ref().map(|charset| Charset::from_name(&charset.value)).transpose()?;
-                let charset = charset.unwrap_or(Charset::Utf8mb4);
+                let charset = charset.unwrap_or(Charset::Utf8mb4).for_client()?;
                 let settings = &mut session.settings;
                 settings.collation = match collation {
                     Some(name) => {
@@ -52,7 +52,7 @@ pub(crate) fn set(
             SetItem::CharacterSet(charset) => {
                 let charset =
                     charset.as_ref().map(|charset| Charset::from_name(&charset.value)).transpose()?;
-                let charset = charset.unwrap_or(Charset::Utf8mb4);
+                let charset = charset.unwrap_or(Charset::Utf8mb4).for_client()?;
                 let settings = &mut session.settings;
                 settings.collation = settings.database_collation;
                 (settings.client_charset, settings.results_charset) = (charset, Some(charset));

@@ -2,6 +2,7 @@
 //! is doubled, and the escape character takes the meaning from what stands behind it or gives it another.
 
 use super::TextFormat;
+use leafline_types::Charset;
 use std::io::{self, Read};
 
 /// Bytes that are read at once.
@@ -30,6 +31,8 @@ pub(crate) struct LineReader<'f, R> {
     before_start: bool,
     at_line_end: bool,
     most_bytes: usize,
+    /// The character set of the text.
+    charset: Charset,
 }
 
 impl<'f, R: Read> LineReader<'f, R> {
@@ -45,7 +48,27 @@ impl<'f, R: Read> LineReader<'f, R> {
             before_start: !format.line_start.is_empty(),
             at_line_end: false,
             most_bytes,
+            charset: Charset::Utf8mb4,
         }
+    }
+
+    /// The same of text of a character set, whose characters may have second bytes that mean something alone.
+    pub(crate) fn in_charset(self, charset: Charset) -> Self {
+        LineReader { charset, ..self }
+    }
+
+    /// Takes the character whose first byte was read, if its other bytes may be those of ASCII; whether it did.
+    fn take_character(&mut self, first: u8, out: &mut Vec<u8>) -> io::Result<bool> {
+        if first.is_ascii() || !self.charset.has_ascii_within() {
+            return Ok(false);
+        }
+        self.at -= 1;
+        self.fill(self.charset.max_bytes() as usize)?;
+        let rest = self.buffer.get(self.at..).unwrap_or_default();
+        let len = self.charset.first_len(rest).min(rest.len());
+        out.extend_from_slice(rest.get(..len).unwrap_or(rest));
+        self.at += len;
+        Ok(true)
     }
 
     /// Makes sure of `bytes` bytes, if the file has so many.
@@ -151,6 +174,9 @@ impl<'f, R: Read> LineReader<'f, R> {
                 }
                 return Ok(false);
             };
+            if self.take_character(byte, out)? {
+                continue;
+            }
             if Some(byte) == self.format.escape && self.format.escape != self.format.quote {
                 match self.next()? {
                     Some(next) => {

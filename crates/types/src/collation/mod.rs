@@ -1,22 +1,27 @@
 //! Collations: how strings compare, when they are equal, and what to hash.
 //!
-//! | name                                        | compares                                   | trailing spaces |
-//! |---------------------------------------------|--------------------------------------------|-----------------|
-//! | binary, utf8mb4_0900_bin                    | bytes                                      | count           |
-//! | utf8mb4_bin, utf8mb3_bin, ascii_bin         | code points                                | PAD SPACE: none |
-//! | latin1_bin                                  | bytes of latin1                            | PAD SPACE       |
-//! | utf8mb4_0900_ai_ci, _as_ci, _as_cs          | UCA 9.0.0: letters; accents too; case too   | count           |
-//! | utf8mb4_unicode_520_ci                      | UCA 5.2.0, letters                         | PAD SPACE       |
-//! | utf8mb4_unicode_ci, utf8mb3_unicode_ci      | UCA 4.0.0, letters                         | PAD SPACE       |
-//! | utf8mb4_general_ci, utf8mb3_general_ci, ascii_general_ci | MySQL's weight per character   | PAD SPACE       |
-//! | latin1_swedish_ci                           | MySQL's weight per byte of latin1           | PAD SPACE       |
+//! `rows` lists them. Most belong to one of few kinds:
+//!
+//! | kind                                                  | compares                                    | trailing spaces |
+//! |-------------------------------------------------------|---------------------------------------------|-----------------|
+//! | binary, utf8mb4_0900_bin                              | bytes                                       | count           |
+//! | `_bin` of the sets of Unicode                         | code points                                 | PAD SPACE: none |
+//! | `_bin` of other sets                                  | codes of the set                            | PAD SPACE       |
+//! | utf8mb4_0900_ai_ci, _as_ci, _as_cs                    | UCA 9.0.0: letters; accents too; case too   | count           |
+//! | `_unicode_520_ci`                                     | UCA 5.2.0, letters                          | PAD SPACE       |
+//! | `_unicode_ci`                                         | UCA 4.0.0, letters                          | PAD SPACE       |
+//! | `_german2_ci` and other languages of the sets of Unicode | UCA 4.0.0, letters, as the language has them | PAD SPACE     |
+//! | `_general_ci` of the sets of Unicode                  | MySQL's weight per character                | PAD SPACE       |
+//! | others                                                | MySQL's weight per code of the set          | PAD SPACE       |
 //!
 //! UTF-8 keeps the order of code points in its bytes, so what compares code points compares bytes. PAD SPACE compares the
 //! shorter string as if it went on with spaces: `'a\t' < 'a' = 'a ' < 'a!'`.
 //!
 //! | module      | does                                                          |
 //! |-------------|---------------------------------------------------------------|
-//! | [`charset`] | character sets: which characters a string may hold            |
+//! | `rows`      | the list of collations                                        |
+//! | [`charset`] | character sets: which characters a string may hold, and their bytes |
+//! | `codes`     | codes of the sets that are not of Unicode, and their weights  |
 //! | `table`     | the tables of weights                                         |
 //! | `weights`   | from strings to weights; comparison                           |
 //! | `packing`   | weights as bytes of keys                                      |
@@ -26,64 +31,29 @@
 
 mod canonical;
 pub mod charset;
+mod codes;
 mod packing;
 mod search;
+mod rows;
 mod table;
 mod unpacking;
 mod weights;
 
 use std::cmp::Ordering;
 use std::fmt;
+use std::sync::OnceLock;
 
 pub(crate) use self::canonical::{KeyUnits, StringUnits};
 pub use self::charset::Charset;
+use self::codes::Tailoring;
+use self::rows::{ROWS, Row, Sorting};
 pub(crate) use self::weights::Weights;
 use crate::error::MysqlError;
 use crate::output::{Output, Stop};
 
-/// A collation that works.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-#[non_exhaustive]
-pub enum Collation {
-    /// Bytes, of binary strings.
-    Binary,
-    /// Code points, PAD SPACE.
-    Utf8mb4Bin,
-    /// Code points, NO PAD.
-    Utf8mb4_0900Bin,
-    /// Letters by UCA 9.0.0, NO PAD.
-    Utf8mb4_0900AiCi,
-    /// Letters and accents by UCA 9.0.0, NO PAD.
-    Utf8mb4_0900AsCi,
-    /// Letters, accents and case by UCA 9.0.0, NO PAD.
-    Utf8mb4_0900AsCs,
-    /// MySQL's simple weights, PAD SPACE.
-    Utf8mb4GeneralCi,
-    /// Letters by UCA 4.0.0, PAD SPACE.
-    Utf8mb4UnicodeCi,
-    /// Letters by UCA 5.2.0, PAD SPACE.
-    Utf8mb4Unicode520Ci,
-    /// Code points, PAD SPACE.
-    Utf8mb3Bin,
-    /// MySQL's simple weights, PAD SPACE.
-    Utf8mb3GeneralCi,
-    /// Letters by UCA 4.0.0, PAD SPACE.
-    Utf8mb3UnicodeCi,
-    /// Code points, PAD SPACE.
-    AsciiBin,
-    /// Letters, PAD SPACE.
-    AsciiGeneralCi,
-    /// Bytes of latin1, PAD SPACE.
-    Latin1Bin,
-    /// Letters as in Swedish, PAD SPACE.
-    Latin1SwedishCi,
-}
-
-/// The character sets of collations that MySQL has and we do not, as their names begin.
-const KNOWN_PREFIXES: &[&str] = &[
-    "utf8mb4_", "utf8mb3_", "utf8_", "latin1_", "ascii_", "ucs2_", "utf16_", "utf16le_", "utf32_",
-    "gb18030_", "gbk_", "big5_", "latin2_", "latin5_", "cp1250_", "cp1251_", "sjis_", "ujis_", "euckr_",
-];
+/// A collation: its number in MySQL.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Collation(u16);
 
 /// How a collation compares.
 enum Order {
@@ -92,91 +62,153 @@ enum Order {
     Weights(&'static Weights),
 }
 
+/// Numbers of collations are below.
+const NUMBERS: usize = 328;
+const NO_ROW: u16 = u16::MAX;
+
+/// Of each number its place in [`ROWS`].
+const PLACES: [u16; NUMBERS] = {
+    let mut places = [NO_ROW; NUMBERS];
+    let mut at = 0;
+    while at < ROWS.len() {
+        places[ROWS[at].number as usize] = at as u16;
+        at += 1;
+    }
+    places
+};
+
+static BY_NUMBER: [Row; NUMBERS] = {
+    let mut rows = [ROWS[0]; NUMBERS];
+    let mut number = 0;
+    while number < NUMBERS {
+        if PLACES[number] != NO_ROW {
+            rows[number] = ROWS[PLACES[number] as usize];
+        }
+        number += 1;
+    }
+    rows
+};
+
+/// The weights of collations that are made when they are first asked for.
+static MADE: [OnceLock<Weights>; NUMBERS] = [const { OnceLock::new() }; NUMBERS];
+
+/// Those that are named in the program.
+#[expect(non_upper_case_globals, reason = "they stand where variants of an enumeration would")]
 impl Collation {
-    /// All of them.
-    pub const ALL: [Collation; 16] = [
-        Collation::Binary,
-        Collation::Utf8mb4Bin,
-        Collation::Utf8mb4_0900Bin,
-        Collation::Utf8mb4_0900AiCi,
-        Collation::Utf8mb4_0900AsCi,
-        Collation::Utf8mb4_0900AsCs,
-        Collation::Utf8mb4GeneralCi,
-        Collation::Utf8mb4UnicodeCi,
-        Collation::Utf8mb4Unicode520Ci,
-        Collation::Utf8mb3Bin,
-        Collation::Utf8mb3GeneralCi,
-        Collation::Utf8mb3UnicodeCi,
-        Collation::AsciiBin,
-        Collation::AsciiGeneralCi,
-        Collation::Latin1Bin,
-        Collation::Latin1SwedishCi,
-    ];
+    /// Bytes, of binary strings.
+    pub const Binary: Collation = Collation::numbered(63);
+    /// Code points, PAD SPACE.
+    pub const Utf8mb4Bin: Collation = Collation::numbered(46);
+    /// Code points, NO PAD.
+    pub const Utf8mb4_0900Bin: Collation = Collation::numbered(309);
+    /// Letters by UCA 9.0.0, NO PAD.
+    pub const Utf8mb4_0900AiCi: Collation = Collation::numbered(255);
+    /// Letters and accents by UCA 9.0.0, NO PAD.
+    pub const Utf8mb4_0900AsCi: Collation = Collation::numbered(305);
+    /// Letters, accents and case by UCA 9.0.0, NO PAD.
+    pub const Utf8mb4_0900AsCs: Collation = Collation::numbered(278);
+    /// MySQL's simple weights, PAD SPACE.
+    pub const Utf8mb4GeneralCi: Collation = Collation::numbered(45);
+    /// Letters by UCA 4.0.0, PAD SPACE.
+    pub const Utf8mb4UnicodeCi: Collation = Collation::numbered(224);
+    /// Letters by UCA 5.2.0, PAD SPACE.
+    pub const Utf8mb4Unicode520Ci: Collation = Collation::numbered(246);
+    /// Code points, PAD SPACE.
+    pub const Utf8mb3Bin: Collation = Collation::numbered(83);
+    /// MySQL's simple weights, PAD SPACE.
+    pub const Utf8mb3GeneralCi: Collation = Collation::numbered(33);
+    /// Letters by UCA 4.0.0, PAD SPACE.
+    pub const Utf8mb3UnicodeCi: Collation = Collation::numbered(192);
+    /// Code points, PAD SPACE.
+    pub const AsciiBin: Collation = Collation::numbered(65);
+    /// Letters, PAD SPACE.
+    pub const AsciiGeneralCi: Collation = Collation::numbered(11);
+    /// Bytes of latin1, PAD SPACE.
+    pub const Latin1Bin: Collation = Collation::numbered(47);
+    /// Letters as in Swedish, PAD SPACE.
+    pub const Latin1SwedishCi: Collation = Collation::numbered(8);
+}
+
+impl Collation {
+    /// All of them, by their numbers.
+    pub const ALL: [Collation; ROWS.len()] = {
+        let mut all = [Collation(0); ROWS.len()];
+        let mut at = 0;
+        while at < ROWS.len() {
+            all[at] = Collation(ROWS[at].number);
+            at += 1;
+        }
+        all
+    };
 
     /// That of strings whose collation nothing says.
     pub const DEFAULT: Collation = Collation::Utf8mb4_0900AiCi;
 
-    /// MySQL's number of it, as result metadata carries it, and its name.
-    fn number_and_name(self) -> (u16, &'static str) {
-        match self {
-            Collation::Binary => (63, "binary"),
-            Collation::Utf8mb4Bin => (46, "utf8mb4_bin"),
-            Collation::Utf8mb4_0900Bin => (309, "utf8mb4_0900_bin"),
-            Collation::Utf8mb4_0900AiCi => (255, "utf8mb4_0900_ai_ci"),
-            Collation::Utf8mb4_0900AsCi => (305, "utf8mb4_0900_as_ci"),
-            Collation::Utf8mb4_0900AsCs => (278, "utf8mb4_0900_as_cs"),
-            Collation::Utf8mb4GeneralCi => (45, "utf8mb4_general_ci"),
-            Collation::Utf8mb4UnicodeCi => (224, "utf8mb4_unicode_ci"),
-            Collation::Utf8mb4Unicode520Ci => (246, "utf8mb4_unicode_520_ci"),
-            Collation::Utf8mb3Bin => (83, "utf8mb3_bin"),
-            Collation::Utf8mb3GeneralCi => (33, "utf8mb3_general_ci"),
-            Collation::Utf8mb3UnicodeCi => (192, "utf8mb3_unicode_ci"),
-            Collation::AsciiBin => (65, "ascii_bin"),
-            Collation::AsciiGeneralCi => (11, "ascii_general_ci"),
-            Collation::Latin1Bin => (47, "latin1_bin"),
-            Collation::Latin1SwedishCi => (8, "latin1_swedish_ci"),
-        }
+    /// The collation of that number, which must have a row.
+    pub(super) const fn numbered(number: u16) -> Collation {
+        assert!(PLACES[number as usize] != NO_ROW, "a collation that has no row");
+        Collation(number)
+    }
+
+    #[inline]
+    fn row(self) -> &'static Row {
+        &BY_NUMBER[usize::from(self.0)]
     }
 
     /// MySQL's number of it, as result metadata carries it.
     pub fn id(self) -> u16 {
-        self.number_and_name().0
+        self.0
     }
 
     /// Its name.
     pub fn name(self) -> &'static str {
-        self.number_and_name().1
+        self.row().name
     }
 
     /// Its character set.
+    #[inline]
     pub fn charset(self) -> Charset {
-        match self {
-            Collation::Binary => Charset::Binary,
-            Collation::Utf8mb3Bin | Collation::Utf8mb3GeneralCi | Collation::Utf8mb3UnicodeCi => {
-                Charset::Utf8mb3
-            }
-            Collation::AsciiBin | Collation::AsciiGeneralCi => Charset::Ascii,
-            Collation::Latin1Bin | Collation::Latin1SwedishCi => Charset::Latin1,
-            _ => Charset::Utf8mb4,
-        }
+        self.row().charset
     }
 
     #[inline]
     fn order(self) -> Order {
-        match self {
-            Collation::Binary | Collation::Utf8mb4_0900Bin => Order::Bytes,
-            Collation::Utf8mb4Bin | Collation::Utf8mb3Bin | Collation::AsciiBin => Order::PaddedBytes,
-            Collation::Utf8mb4_0900AiCi => Order::Weights(&weights::UCA_900_AI_CI),
-            Collation::Utf8mb4_0900AsCi => Order::Weights(&weights::UCA_900_AS_CI),
-            Collation::Utf8mb4_0900AsCs => Order::Weights(&weights::UCA_900_AS_CS),
-            Collation::Utf8mb4Unicode520Ci => Order::Weights(&weights::UNICODE_520),
-            Collation::Utf8mb4UnicodeCi | Collation::Utf8mb3UnicodeCi => Order::Weights(&weights::UNICODE),
-            Collation::Utf8mb4GeneralCi | Collation::Utf8mb3GeneralCi | Collation::AsciiGeneralCi => {
-                Order::Weights(&weights::GENERAL)
+        Order::Weights(match self.row().sorting {
+            Sorting::Bytes => return Order::Bytes,
+            Sorting::PaddedBytes => return Order::PaddedBytes,
+            Sorting::Uca900AiCi => &weights::UCA_900_AI_CI,
+            Sorting::Uca900AsCi => &weights::UCA_900_AS_CI,
+            Sorting::Uca900AsCs => &weights::UCA_900_AS_CS,
+            Sorting::Unicode => &weights::UNICODE,
+            Sorting::Unicode520 => &weights::UNICODE_520,
+            Sorting::General => &weights::GENERAL,
+            Sorting::Latin1Swedish => &weights::LATIN1_SWEDISH,
+            Sorting::Latin1Bin => &weights::LATIN1_BIN,
+            Sorting::Language
+            | Sorting::GeneralMysql500
+            | Sorting::Codes
+            | Sorting::Gb18030
+            | Sorting::Measured => self.made(),
+        })
+    }
+
+    /// The language of its name.
+    fn language(self) -> &'static str {
+        let behind = self.name().strip_prefix(self.charset().name()).unwrap_or_default();
+        behind.trim_start_matches('_').trim_end_matches("_ci")
+    }
+
+    fn made(self) -> &'static Weights {
+        MADE[usize::from(self.0)].get_or_init(|| {
+            let codes = self.charset().own_codes();
+            match (self.row().sorting, codes) {
+                (Sorting::Language, _) => Weights::of_language(&Tailoring::of(self.language())),
+                (Sorting::GeneralMysql500, _) => Weights::general_mysql500(),
+                (Sorting::Measured, Some(codes)) => Weights::of_codes(&codes.weights_of(self.name())),
+                (_, Some(codes)) => Weights::of_codes(&codes.weights()),
+                (_, None) => Weights::of_gb18030(),
             }
-            Collation::Latin1SwedishCi => Order::Weights(&weights::LATIN1_SWEDISH),
-            Collation::Latin1Bin => Order::Weights(&weights::LATIN1_BIN),
-        }
+        })
     }
 
     #[inline]
@@ -220,19 +252,22 @@ impl Collation {
         self.name().ends_with("_ci")
     }
 
-    /// The collation of that name, in any case; `utf8_` is `utf8mb3_`. Error 1235 for one that MySQL has and we do not, 1273
-    /// for one that nobody has.
+    /// The collation of that name, in any case; `utf8_` is `utf8mb3_`.
+    ///
+    /// # Errors
+    /// 1235 for one that MySQL or MariaDB has and we do not, 1273 for one that nobody has.
     pub fn from_name(name: &str) -> Result<Self, MysqlError> {
         let lower = name.to_ascii_lowercase();
         let current = match lower.strip_prefix("utf8_") {
             Some(rest) => format!("utf8mb3_{rest}"),
             None => lower.clone(),
         };
-        if let Some(found) = Self::ALL.into_iter().find(|c| c.name() == current) {
-            return Ok(found);
+        if let Some(found) = ROWS.iter().find(|row| row.name == current) {
+            return Ok(Collation(found.number));
         }
-        let known = KNOWN_PREFIXES.iter().any(|p| lower.starts_with(p));
-        if known && ["_ci", "_cs", "_bin"].iter().any(|s| lower.ends_with(s)) {
+        let known = current.split_once('_').is_some_and(|(set, _)| Charset::known(set).is_some());
+        let endings = ["_ci", "_cs", "_ks", "_bin", "_w2"];
+        if known && endings.iter().any(|ending| lower.ends_with(ending)) {
             return Err(MysqlError::not_supported(format_args!("COLLATE {lower}")));
         }
         Err(MysqlError::unknown_collation(name))
@@ -240,26 +275,25 @@ impl Collation {
 
     /// The collation of that number.
     pub fn from_id(id: u16) -> Option<Self> {
-        Self::ALL.into_iter().find(|c| c.id() == id)
+        let place = PLACES.get(usize::from(id))?;
+        (*place != NO_ROW).then_some(Collation(id))
     }
 
     /// The most bytes that a key takes for a character, or half of it where spaces and zeros double.
     pub fn most_key_bytes(self) -> usize {
         // U+FDFA has 18 weights on each level.
         const MOST_WEIGHTS: usize = 18;
+        const MOST_UTF8: usize = 4;
         match self.weights() {
             Some(weights) => MOST_WEIGHTS * (weights.levels.len() + 1),
-            None => self.charset().max_bytes() as usize,
+            None if self.charset().is_utf8() => self.charset().max_bytes() as usize,
+            None => MOST_UTF8,
         }
     }
 
     /// What SHOW COLLATION calls its sort length.
     pub fn sort_length(self) -> u64 {
-        match self {
-            Collation::Utf8mb4UnicodeCi | Collation::Utf8mb4Unicode520Ci | Collation::Utf8mb3UnicodeCi => 8,
-            Collation::Utf8mb4_0900AiCi | Collation::Utf8mb4_0900AsCi | Collation::Utf8mb4_0900AsCs => 0,
-            _ => 1,
-        }
+        self.row().sort_length.into()
     }
 
     /// Compares two strings.
@@ -367,19 +401,26 @@ impl Collation {
         Ok(())
     }
 
-    /// Writes the low byte of each weight: all there is of those of a character set of single bytes, which have one level.
-    pub(crate) fn put_low_weights(self, s: &[u8], out: &mut Output<'_>) -> Result<(), Stop> {
+    /// Writes what WEIGHT_STRING gives for a character set that is not Unicode's: as many bytes of a weight as codes have.
+    pub(crate) fn put_weights_as_codes(self, s: &[u8], out: &mut Output<'_>) -> Result<(), Stop> {
         let Some(weights) = self.weights() else { return out.push(s) };
-        weights
-            .levels
-            .iter()
-            .try_for_each(|level| level.weights(s).try_for_each(|w| out.push(&w.to_be_bytes()[1..])))
+        let charset = self.charset();
+        let mut levels = weights.levels.iter();
+        levels.try_for_each(|level| {
+            level.weights(s).try_for_each(|w| charset.put_weight(w.to_be_bytes(), out))
+        })
     }
 }
 
 /// How many bytes at the front of `key` the key of a string under a weighted collation takes, each byte `^ mask`.
 pub(crate) fn weights_len(key: &[u8], mask: u8) -> Option<usize> {
     key.iter().position(|&b| b == packing::END ^ mask).map(|end| end + 1)
+}
+
+impl fmt::Debug for Collation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
 }
 
 impl fmt::Display for Collation {

@@ -99,7 +99,7 @@ struct Packer<'a> {
 
 /// Appends the key of a string.
 pub(super) fn append_key(weights: &'static Weights, s: &[u8], out: &mut Vec<u8>) {
-    let space = append_prefix(weights, s, out);
+    let space = append_characters(weights, s, out);
     if weights.pads {
         out.extend_from_slice(&[space, RUN_FOREVER]);
     }
@@ -113,6 +113,11 @@ pub(super) fn append_key(weights: &'static Weights, s: &[u8], out: &mut Vec<u8>)
 /// Appends what the keys of all strings begin with that begin with `s`. Of trailing spaces under PAD SPACE nothing can be
 /// said, so they are left out. Returns the byte of a space.
 pub(super) fn append_prefix(weights: &'static Weights, s: &[u8], out: &mut Vec<u8>) -> u8 {
+    append_characters(weights, weights.without_open_contraction(s), out)
+}
+
+/// The same of the characters that are there, whatever comes behind.
+fn append_characters(weights: &'static Weights, s: &[u8], out: &mut Vec<u8>) -> u8 {
     out.reserve(s.len() + 4);
     let mut packer = Packer { weights, space: weights.ascii[usize::from(b' ')], spaces: 0, out };
     // Runs are tried again when what is left is this long.
@@ -126,7 +131,12 @@ pub(super) fn append_prefix(weights: &'static Weights, s: &[u8], out: &mut Vec<u
         let len = if byte < 0x80 {
             match weights.ascii[usize::from(byte)] {
                 IGNORED => {}
-                LONG => packer.character(&rest[..1]),
+                LONG => {
+                    let len = weights.beginning_len(rest, 1);
+                    packer.character(&rest[..len]);
+                    rest = &rest[len..];
+                    continue;
+                }
                 code => packer.code(code),
             }
             1
@@ -145,7 +155,7 @@ pub(super) fn append_prefix(weights: &'static Weights, s: &[u8], out: &mut Vec<u
 pub(super) fn append_first(weights: &'static Weights, s: &[u8], most: usize, out: &mut Vec<u8>) -> bool {
     let mut packer = Packer { weights, space: weights.ascii[usize::from(b' ')], spaces: 0, out };
     let (mut count, mut after_implicit) = (0, false);
-    for w in weights.levels[0].weights(s) {
+    for w in weights.levels[0].weights(weights.without_open_contraction(s)) {
         if !after_implicit {
             if count == most {
                 return true;

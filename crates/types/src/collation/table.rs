@@ -14,6 +14,11 @@
 //! Keys on disk hold these weights. A table that changes is another format of the database: `tables_are_what_they_were`
 //! fails.
 
+use std::collections::{BTreeMap, HashMap};
+
+/// Code points of a page.
+const PAGE: usize = 256;
+
 /// A table in memory, as it is in the program.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct WeightTable {
@@ -29,8 +34,16 @@ pub(super) struct WeightTable {
 pub(super) struct Words(&'static [u8]);
 
 impl Words {
+    pub(super) const fn new(bytes: &'static [u8]) -> Self {
+        Words(bytes)
+    }
+
     pub(super) const fn len(self) -> usize {
         self.0.len() / 2
+    }
+
+    fn made(words: impl Iterator<Item = u16>) -> Self {
+        Words(words.flat_map(u16::to_le_bytes).collect::<Vec<u8>>().leak())
     }
 
     /// The word at `at`; 0 beyond the end.
@@ -71,6 +84,53 @@ impl WeightTable {
         let (starts, rest) = rest.split(counts.get(2) as usize + 1);
         let (weights, leads) = rest.split(counts.get(3) as usize);
         WeightTable { index, entries, starts, weights, leads }
+    }
+
+    /// Of each code point of the table its weights.
+    pub(super) fn weights_of_all(&self) -> BTreeMap<u32, Vec<u16>> {
+        let weights = |code_point: u32| match self.entry(code_point) {
+            Entry::Absent => None,
+            Entry::Ignorable => Some(Vec::new()),
+            Entry::Weight(w) => Some(vec![w]),
+            Entry::Expansion(from, to) => Some((from..to).map(|at| self.weight(at)).collect()),
+        };
+        (0..self.end()).filter_map(|c| weights(c).map(|weights| (c, weights))).collect()
+    }
+
+    /// Made at run time, and kept for the life of the program: of each code point its weights.
+    pub(super) fn made(weights: &BTreeMap<u32, Vec<u16>>) -> Self {
+        let mut expansions: Vec<&[u16]> = Vec::new();
+        let mut numbers: HashMap<&[u16], u16> = HashMap::new();
+        let last = weights.keys().next_back().map_or(0, |last| *last as usize);
+        let mut index = vec![0; last / PAGE + 1];
+        let mut pages = vec![[ABSENT; PAGE]];
+        for (code_point, list) in weights {
+            let entry = match list[..] {
+                [] => 0,
+                [only @ 1..EXPANSION] => only,
+                _ => *numbers.entry(list).or_insert_with(|| {
+                    expansions.push(list);
+                    EXPANSION + (expansions.len() - 1) as u16
+                }),
+            };
+            let (page, at) = (*code_point as usize / PAGE, *code_point as usize % PAGE);
+            if index[page] == 0 {
+                index[page] = pages.len() as u16;
+                pages.push([ABSENT; PAGE]);
+            }
+            pages[usize::from(index[page])][at] = entry;
+        }
+        let ends = expansions.iter().scan(0, |end, list| {
+            *end += list.len() as u16;
+            Some(*end)
+        });
+        WeightTable {
+            index: Words::made(index.into_iter()),
+            entries: Words::made(pages.into_iter().flatten()),
+            starts: Words::made(std::iter::once(0).chain(ends)),
+            weights: Words::made(expansions.iter().copied().flatten().copied()),
+            leads: Words::new(&[]),
+        }
     }
 
     #[inline]

@@ -12,8 +12,11 @@
 //! there are no contractions.
 
 use std::cmp::Ordering;
+use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
+use super::Charset;
+use super::codes::Tailoring;
 use super::canonical::{AsciiForms, Characters};
 use super::packing::{self, Packing};
 use super::table::{self, Entry, WeightTable};
@@ -44,6 +47,29 @@ pub(crate) struct Weights {
 pub(super) struct Level {
     table: WeightTable,
     absent: Absent,
+    /// Of a language; the first characters of its contractions are not in the table.
+    contractions: Option<&'static Contractions>,
+}
+
+/// Pairs of characters that have a weight together.
+#[derive(Debug)]
+struct Contractions {
+    /// The first characters, and their weights where they stand alone. All are of ASCII.
+    firsts: Vec<(u32, u16)>,
+    pairs: Vec<(u32, u32, u16)>,
+}
+
+impl Contractions {
+    fn first(&self, code_point: u32) -> Option<u16> {
+        self.firsts.iter().find(|(first, _)| *first == code_point).map(|(_, w)| *w)
+    }
+
+    /// The weight of a pair whose second character is at the front of `rest`, and the bytes of that.
+    fn pair(&self, first: u32, rest: &[u8]) -> Option<(u16, usize)> {
+        let (second, len) = first_character(rest)?;
+        let pair = self.pairs.iter().find(|(a, b, _)| (*a, *b) == (first, second));
+        pair.map(|(.., w)| (*w, len))
+    }
 }
 
 /// The weights of characters that are not in the table.
@@ -53,6 +79,10 @@ enum Absent {
     CodePoint,
     /// Above all bytes.
     AboveBytes,
+    /// That of U+FFFD.
+    Unknown,
+    /// The bytes of GB 18030, two for each weight.
+    Gb18030,
     /// Implicit weights by Unicode 4.0; beyond U+FFFF that of U+FFFD.
     Uca400,
     /// Implicit weights by Unicode 4.0.
@@ -69,15 +99,16 @@ pub(super) const IGNORED: u8 = 0;
 pub(super) const LONG: u8 = 0xff;
 
 const REPLACEMENT: u16 = 0xfffd;
+const SHARP_S: u32 = 0xdf;
 /// Secondary and tertiary weights of most characters.
 const COMMON_SECONDARY: u16 = 0x20;
 const COMMON_TERTIARY: u16 = 0x02;
 
-const PRIMARY_900: Level = Level { table: table::UCA_900_PRIMARY, absent: Absent::Uca900 };
+const PRIMARY_900: Level = Level { table: table::UCA_900_PRIMARY, absent: Absent::Uca900, contractions: None };
 const SECONDARY_900: Level =
-    Level { table: table::UCA_900_SECONDARY, absent: Absent::Constant(COMMON_SECONDARY) };
+    Level { table: table::UCA_900_SECONDARY, absent: Absent::Constant(COMMON_SECONDARY), contractions: None };
 const TERTIARY_900: Level =
-    Level { table: table::UCA_900_TERTIARY, absent: Absent::Constant(COMMON_TERTIARY) };
+    Level { table: table::UCA_900_TERTIARY, absent: Absent::Constant(COMMON_TERTIARY), contractions: None };
 
 const UCA_900: Packing = Packing::Leads(table::UCA_900_PRIMARY.leads);
 pub(super) static UCA_900_AI_CI: Weights = Weights::new(&[PRIMARY_900], UCA_900, false);
@@ -85,26 +116,65 @@ pub(super) static UCA_900_AS_CI: Weights = Weights::new(&[PRIMARY_900, SECONDARY
 pub(super) static UCA_900_AS_CS: Weights =
     Weights::new(&[PRIMARY_900, SECONDARY_900, TERTIARY_900], UCA_900, false);
 pub(super) static UNICODE_520: Weights = Weights::new(
-    &[Level { table: table::UCA_520, absent: Absent::Uca520 }],
+    &[Level { table: table::UCA_520, absent: Absent::Uca520, contractions: None }],
     Packing::Leads(table::UCA_520.leads),
     true,
 );
 pub(super) static UNICODE: Weights = Weights::new(
-    &[Level { table: table::UCA_400, absent: Absent::Uca400 }],
+    &[Level { table: table::UCA_400, absent: Absent::Uca400, contractions: None }],
     Packing::Leads(table::UCA_400.leads),
     true,
 );
 pub(super) static GENERAL: Weights =
-    Weights::new(&[Level { table: table::GENERAL, absent: Absent::CodePoint }], Packing::CodePoints, true);
+    Weights::new(&[Level { table: table::GENERAL, absent: Absent::CodePoint, contractions: None }], Packing::CodePoints, true);
 pub(super) static LATIN1_SWEDISH: Weights = Weights::new(
-    &[Level { table: table::LATIN1_SWEDISH, absent: Absent::AboveBytes }],
+    &[Level { table: table::LATIN1_SWEDISH, absent: Absent::AboveBytes, contractions: None }],
     Packing::CodePoints,
     true,
 );
 pub(super) static LATIN1_BIN: Weights =
-    Weights::new(&[Level { table: table::LATIN1, absent: Absent::AboveBytes }], Packing::CodePoints, true);
+    Weights::new(&[Level { table: table::LATIN1, absent: Absent::AboveBytes, contractions: None }], Packing::CodePoints, true);
 
 impl Weights {
+    /// Of characters that have these weights; kept for the life of the program.
+    pub(super) fn of_codes(weights: &BTreeMap<u32, Vec<u16>>) -> Self {
+        let wide = weights.values().flatten().any(|w| *w > 0xff);
+        Self::made(weights, if wide { Absent::Unknown } else { Absent::AboveBytes })
+    }
+
+    /// Of the bytes of GB 18030.
+    pub(super) fn of_gb18030() -> Self {
+        Self::made(&(0..0x80).map(|c| (c, vec![c as u16])).collect(), Absent::Gb18030)
+    }
+
+    fn made(weights: &BTreeMap<u32, Vec<u16>>, absent: Absent) -> Self {
+        let level = Level { table: WeightTable::made(weights), absent, contractions: None };
+        Weights::new(Box::leak(Box::new([level])), Packing::CodePoints, true)
+    }
+
+    /// Of the letters of UCA 4.0.0, tailored.
+    pub(super) fn of_language(tailoring: &Tailoring) -> Self {
+        let mut weights = table::UCA_400.weights_of_all();
+        weights.extend(tailoring.weights.iter().cloned());
+        let mut firsts: Vec<(u32, u16)> = Vec::new();
+        for (first, ..) in &tailoring.contractions {
+            if let Some(alone) = weights.remove(first).and_then(|list| list.first().copied()) {
+                firsts.push((*first, alone));
+            }
+        }
+        let contractions = Contractions { firsts, pairs: tailoring.contractions.clone() };
+        let contractions = (!contractions.pairs.is_empty()).then(|| &*Box::leak(Box::new(contractions)));
+        let level = Level { table: WeightTable::made(&weights), absent: Absent::Uca400, contractions };
+        Weights::new(Box::leak(Box::new([level])), Packing::Leads(table::UCA_400.leads), true)
+    }
+
+    /// The general weights as they were before MySQL 5.1.24: sharp S is a letter of its own.
+    pub(super) fn general_mysql500() -> Self {
+        let mut weights = table::GENERAL.weights_of_all();
+        weights.insert(SHARP_S, vec![SHARP_S as u16]);
+        Self::made(&weights, Absent::CodePoint)
+    }
+
     const fn new(levels: &'static [Level], packing: Packing, pads: bool) -> Self {
         let mut ascii = [LONG; 128];
         let mut c = 0;
@@ -112,6 +182,8 @@ impl Weights {
             ascii[c] = match levels[0].table.entry(c as u32) {
                 Entry::Ignorable => IGNORED,
                 Entry::Weight(w) => packing.single_byte(w),
+                // The first of a contraction.
+                Entry::Absent if levels[0].contractions.is_some() => LONG,
                 Entry::Absent => packing.single_byte(c as u16),
                 // None of ASCII has one but NUL, whose weight 0 is written as an expansion.
                 Entry::Expansion(at, _) => packing.single_byte(levels[0].table.weight(at)),
@@ -142,7 +214,7 @@ impl Weights {
         let mut at = 0;
         while at < common && (a[at] | b[at]) < 0x80 {
             let (x, y) = (self.ascii[usize::from(a[at])], self.ascii[usize::from(b[at])]);
-            if x != y {
+            if x != y || x == LONG {
                 if matches!(x, IGNORED | LONG) || matches!(y, IGNORED | LONG) {
                     break;
                 }
@@ -185,6 +257,7 @@ impl Weights {
     pub(super) fn nth_character(&self, s: &[u8], number: usize) -> Option<usize> {
         let (mut at, mut before) = (0, 0);
         while let Some((_, len)) = s.get(at..).and_then(first_character) {
+            let len = self.beginning_len(&s[at..], len);
             let character = &s[at..at + len];
             let counts = match character {
                 [byte] => self.ascii[usize::from(*byte)] != IGNORED,
@@ -197,6 +270,25 @@ impl Weights {
             at += len;
         }
         None
+    }
+
+    /// How many bytes the contraction at the front of `s` has, whose first character has `len`; `len` if there is none.
+    #[inline]
+    pub(super) fn beginning_len(&self, s: &[u8], len: usize) -> usize {
+        let Some(contractions) = self.levels[0].contractions else { return len };
+        let pair = s.split_at_checked(len).and_then(|(first, rest)| {
+            let (first, _) = first_character(first)?;
+            contractions.pair(first, rest)
+        });
+        pair.map_or(len, |(_, second)| len + second)
+    }
+
+    /// `s` without its last character, if that may be the first of a contraction.
+    pub(super) fn without_open_contraction<'s>(&self, s: &'s [u8]) -> &'s [u8] {
+        match (self.levels[0].contractions, s.split_last()) {
+            (Some(contractions), Some((last, rest))) if contractions.first((*last).into()).is_some() => rest,
+            _ => s,
+        }
     }
 
     /// Whether two strings have the same weights: trailing spaces count.
@@ -228,6 +320,9 @@ impl Level {
 
     /// The weight of a character that has just one.
     pub(super) fn only_weight(&self, code_point: u32) -> Option<u16> {
+        if let Some(w) = self.contractions.and_then(|contractions| contractions.first(code_point)) {
+            return Some(w);
+        }
         match (self.table.entry(code_point), self.absent) {
             (Entry::Weight(w), _) => Some(w),
             (Entry::Expansion(from, to), _) if to == from + 1 => Some(self.table.weight(from)),
@@ -289,11 +384,22 @@ impl Iterator for LevelWeights<'_> {
 
 impl LevelWeights<'_> {
     fn queue_absent(&mut self, code_point: u32) {
+        if let Some(contractions) = self.level.contractions
+            && let Some(alone) = contractions.first(code_point)
+        {
+            let pair = contractions.pair(code_point, self.rest);
+            let (w, len) = pair.unwrap_or((alone, 0));
+            self.rest = &self.rest[len..];
+            (self.queue[0], self.queued) = (w, 1);
+            return;
+        }
         let beyond = code_point > 0xffff;
         let first: u16 = match self.level.absent {
             Absent::CodePoint | Absent::Uca400 if beyond => REPLACEMENT,
             Absent::CodePoint => code_point as u16,
             Absent::AboveBytes => above_bytes(code_point),
+            Absent::Unknown => REPLACEMENT,
+            Absent::Gb18030 => return self.queue_bytes(code_point),
             Absent::Uca400 | Absent::Uca520 => return self.queue_pair(implicit_400(code_point)),
             Absent::Uca900 => {
                 return match hangul_letters(code_point) {
@@ -312,6 +418,14 @@ impl LevelWeights<'_> {
 
     fn queue_pair(&mut self, (first, second): (u16, u16)) {
         (self.queue, self.queued) = ([second, first, 0], 2);
+    }
+
+    /// The bytes of GB 18030.
+    fn queue_bytes(&mut self, code_point: u32) {
+        let bytes = Charset::Gb18030.encode(char::from_u32(code_point).unwrap_or('?').encode_utf8(&mut [0; 4]));
+        let weight = |at: usize| bytes.get(at..at + 2).map_or(0, |two| u16::from_be_bytes([two[0], two[1]]));
+        (self.queue, self.queued) =
+            if bytes.len() > 2 { ([weight(2), weight(0), 0], 2) } else { ([weight(0), 0, 0], 1) };
     }
 
     /// The weights of the letters of a syllable: each has one.

@@ -63,14 +63,31 @@ impl Batch {
         Batch { columns, rows }
     }
 
-    /// The same rows with text as the bytes it has in a character set: for clients. Its types become strings of bytes.
-    pub fn in_charset(self, charset: Charset) -> Self {
-        let encoded = |column: ArrayRef| match column.data_type() {
+    /// The same rows with texts, and members of ENUM and SET, as the bytes they have in a character set of each column, if one is given: for
+    /// clients. Their types become strings of bytes.
+    pub fn in_charsets(self, charsets: &[Option<Charset>], types: &[SqlType]) -> Self {
+        let encoded = |(at, column): (usize, ArrayRef)| {
+            let charset = charsets.get(at).copied().flatten();
+            match (charset, types.get(at)) {
+                (Some(charset), Some(ty)) => Self::in_charset(column, ty, charset),
+                _ => column,
+            }
+        };
+        Batch { columns: self.columns.into_iter().enumerate().map(encoded).collect(), rows: self.rows }
+    }
+
+    fn in_charset(column: ArrayRef, ty: &SqlType, charset: Charset) -> ArrayRef {
+        if ty.has_members() {
+            let text = |row| crate::convert::to_text(&value_at(&column, row, ty), ty);
+            let texts = (0..column.len()).map(|row| text(row).map(|text| charset.encode(&text)));
+            return Arc::new(texts.collect::<BinaryArray>());
+        }
+        match column.data_type() {
             DataType::Utf8 => {
                 let texts = column.as_string::<i32>();
                 let same = match charset {
                     Charset::Utf8mb3 => texts.value_data().iter().all(|byte| *byte < 0xf0),
-                    _ => texts.value_data().is_ascii(),
+                    _ => charset.keeps_ascii() && texts.value_data().is_ascii(),
                 };
                 let bytes: BinaryArray = match same {
                     true => texts.clone().into(),
@@ -79,8 +96,7 @@ impl Batch {
                 Arc::new(bytes) as ArrayRef
             }
             _ => column,
-        };
-        Batch { columns: self.columns.into_iter().map(encoded).collect(), rows: self.rows }
+        }
     }
 
     /// Of rows of values, one type per column. For VALUES lists, SHOW and tests.

@@ -363,6 +363,13 @@ fn store_text(
     cx: &mut StoreContext<'_>,
 ) -> Result<Value, MysqlError> {
     let text = match v {
+        Value::Bytes(b) if !cx.charset.is_utf8() => match cx.charset.decode(b) {
+            Ok(text) => text.into(),
+            Err(_) => {
+                cx.incorrect("string", &printable(b))?;
+                String::from_utf8_lossy(b).into()
+            }
+        },
         Value::Bytes(b) => match std::str::from_utf8(b) {
             Ok(text) => text.into(),
             Err(e) => {
@@ -386,7 +393,8 @@ fn store_text(
     };
     // Where the text must be cut, if it is too long.
     let end = match to {
-        SqlType::Text { max_bytes } => fitting(&text, *max_bytes as usize),
+        SqlType::Text { max_bytes } if cx.charset.is_utf8() => fitting(&text, *max_bytes as usize),
+        SqlType::Text { max_bytes } => cx.charset.fitting(&text, *max_bytes as usize),
         SqlType::Char { len } | SqlType::Varchar { len } => match text.len() <= *len as usize {
             true => text.len(),
             false => text.char_indices().nth(*len as usize).map_or(text.len(), |(end, _)| end),

@@ -14,7 +14,7 @@ pub(super) static FUNCTIONS: &[Function] = &[
         Ok(call.text(values, 0).map_or(Value::Null, |s| Value::Int(s.first().copied().unwrap_or(0).into())))
     })
     .bytes(),
-    Function::new("ORD", (1, 1), super::args::bigint, ord).bytes(),
+    Function::new("ORD", (1, 1), super::args::bigint, ord),
     Function::new("CHAR", (1, usize::MAX), char_type, |cx, _, values| {
         Ok(Value::bytes(bytes_of_codes(cx, values)?))
     })
@@ -63,6 +63,12 @@ fn ord(_: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Result<Valu
     let Some(s) = call.text(values, 0) else { return Ok(Value::Null) };
     let bytewise = !call.args[0].ty.sql.is_character();
     let first = &s[..super::args::offset(&s, bytewise, 1)];
+    let charset = call.args[0].ty.collation.charset();
+    let encoded = match str::from_utf8(first) {
+        Ok(text) if !bytewise && !charset.is_utf8() => charset.encode(text),
+        _ => first.to_vec(),
+    };
+    let first = encoded;
     Ok(Value::Int(first.iter().fold(0i64, |code, b| code << 8 | i64::from(*b))))
 }
 

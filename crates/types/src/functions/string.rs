@@ -122,10 +122,16 @@ fn cased(
         return call.string(s);
     }
     let text = String::from_utf8_lossy(&s);
+    // A letter whose other case the character set has not stays as it is.
+    let charset = call.ty.collation.charset();
+    let mapped = |c: char| Some(map(c)).filter(|mapped| charset.has(*mapped)).unwrap_or(c);
     call.made(cx, values, |out| {
         // Some letters have more bytes in the other case.
         out.reserve(text.len())?;
-        text.chars().try_for_each(|c| out.push_char(map(c)))?;
+        match charset.is_utf8() {
+            true => text.chars().try_for_each(|c| out.push_char(map(c)))?,
+            false => text.chars().try_for_each(|c| out.push_char(mapped(c)))?,
+        }
         Ok(Made::String)
     })
 }

@@ -3,7 +3,7 @@
 
 use super::args::{characters, count_characters, integer, nullable, offset, string};
 use super::{Call, Function};
-use crate::collation::{Charset, Collation};
+use crate::collation::Collation;
 use crate::error::MysqlError;
 use crate::expr::{Datum, EvalContext, Expr, build};
 use crate::value::{ExprType, Value};
@@ -139,7 +139,8 @@ fn position(
     let start = offset(&s, bytewise, skip);
     if part.is_empty() {
         // The place of nothing counts bytes, as in MySQL.
-        let bytes = if collation.charset() == Charset::Latin1 { skip } else { start };
+        let skipped = str::from_utf8(&s[..start]).unwrap_or_default();
+        let bytes = if bytewise { start } else { collation.charset().encoded_len(skipped) };
         return Ok(Value::Int(bytes as i64 + 1));
     }
     Ok(Value::Int(match collation.find(&s[start..], &part, &mut cx.steps())? {

@@ -47,19 +47,25 @@ fn weight_string(cx: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> 
     })
 }
 
-/// As many bytes for a weight as MySQL has: one for character sets of single bytes, three for code points beyond U+FFFF.
+/// Writes as many bytes for a weight as MySQL has: those of its code where the character set is not Unicode's, three for code points
+/// beyond U+FFFF.
 fn put_weights(collation: Collation, text: &[u8], out: &mut Output<'_>) -> Result<(), Stop> {
+    let charset = collation.charset();
     let code_points = |bytes: usize, out: &mut Output<'_>| {
         let text = String::from_utf8_lossy(text);
         text.chars().try_for_each(|c| out.push(&u32::from(c).to_be_bytes()[4 - bytes..]))
     };
-    match (collation, collation.charset()) {
-        (Collation::Utf8mb4Bin, _) => code_points(3, out),
-        (Collation::Utf8mb3Bin, _) => code_points(2, out),
-        (_, Charset::Latin1 | Charset::Ascii) if collation.is_bin() => {
-            out.push(&collation.charset().encode(&String::from_utf8_lossy(text)))
+    match charset {
+        Charset::Binary => collation.put_weight_string(text, out),
+        _ if collation == Collation::Utf8mb4_0900Bin => collation.put_weight_string(text, out),
+        _ if charset.is_unicode() && collation.is_bin() => {
+            let beyond = !matches!(charset, Charset::Utf8mb3 | Charset::Ucs2);
+            code_points(if beyond { 3 } else { 2 }, out)
         }
-        (_, Charset::Latin1 | Charset::Ascii) => collation.put_low_weights(text, out),
-        _ => collation.put_weight_string(text, out),
+        _ if charset.is_unicode() || charset == Charset::Gb18030 && !collation.is_bin() => {
+            collation.put_weight_string(text, out)
+        }
+        _ if collation.is_bin() => out.push(&charset.encode(&String::from_utf8_lossy(text))),
+        _ => collation.put_weights_as_codes(text, out),
     }
 }

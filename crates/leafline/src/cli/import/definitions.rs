@@ -1,6 +1,7 @@
 //! Definitions of other servers in a form that Leafline takes: what it does not have is left out of them.
 
 use crate::cli::dump::definitions::{rewritten, without_lines};
+use leafline_types::{Charset, Collation};
 
 /// The statement without what is not supported, and what that is; the statement itself if nothing of the kind is in it.
 pub fn adapted(create: &str) -> (String, Vec<String>) {
@@ -73,36 +74,29 @@ fn option_value(text: &str) -> Option<(&str, usize)> {
     Some((value.get(..end)?, length))
 }
 
-/// What stands for a collation or character set that is not known here.
+/// What stands for a collation that is not known here: MariaDB's NO PAD ones and those of UCA 14, and few of MySQL's.
 fn known(word: &str, left_out: &mut Vec<String>) -> Option<&'static str> {
-    const SETS: [&str; 36] = [
-        "armscii8", "big5", "cp1250", "cp1251", "cp1256", "cp1257", "cp850", "cp852", "cp866", "cp932",
-        "dec8", "eucjpms", "euckr", "gb18030", "gb2312", "gbk", "geostd8", "greek", "hebrew", "hp8",
-        "keybcs2", "koi8r", "koi8u", "latin2", "latin5", "latin7", "macce", "macroman", "sjis", "swe7",
-        "tis620", "ucs2", "ujis", "utf16", "utf16le", "utf32",
-    ];
-    let (set, rest) = word.split_once('_').unwrap_or((word, ""));
+    if Charset::known(word).is_some() || Collation::from_name(word).is_ok() {
+        return None;
+    }
+    let (set, rest) = match word.split_once('_')? {
+        ("uca1400", rest) => (Charset::Utf8mb4, rest),
+        (set, rest) => (Charset::known(set)?, rest),
+    };
+    let padded = Collation::from_name(&word.replace("_nopad", ""));
     let is_binary = rest.ends_with("bin");
     let instead = match set {
-        _ if leafline_types::Collation::from_name(word).is_ok() => return None,
-        "utf8mb4" | "uca1400" if rest.is_empty() && set == "utf8mb4" => return None,
-        "utf8mb4" | "uca1400" if is_binary => "utf8mb4_bin",
-        "utf8mb4" | "uca1400" if rest.contains("as_cs") || rest.ends_with("_cs") => "utf8mb4_0900_as_cs",
-        "utf8mb4" | "uca1400" if rest.contains("as_ci") => "utf8mb4_0900_as_ci",
-        "utf8mb4" | "uca1400" => "utf8mb4_0900_ai_ci",
-        "utf8mb3" | "utf8" if rest.is_empty() => return None,
-        "utf8mb3" | "utf8" if is_binary => "utf8mb3_bin",
-        "utf8mb3" | "utf8" => "utf8mb3_general_ci",
-        "latin1" if rest.is_empty() => return None,
-        "latin1" if is_binary => "latin1_bin",
-        "latin1" => "latin1_swedish_ci",
-        _ if !SETS.contains(&set) => return None,
-        _ if rest.is_empty() => "utf8mb4",
-        _ if is_binary => "utf8mb4_bin",
-        _ => "utf8mb4_0900_ai_ci",
+        _ if !["_ci", "_cs", "_bin", "_w2"].iter().any(|end| word.ends_with(end)) => return None,
+        Charset::Utf8mb4 if is_binary => Collation::Utf8mb4_0900Bin,
+        Charset::Utf8mb4 if rest.contains("as_cs") || rest.ends_with("_cs") => Collation::Utf8mb4_0900AsCs,
+        Charset::Utf8mb4 if rest.contains("as_ci") => Collation::Utf8mb4_0900AsCi,
+        Charset::Utf8mb4 => Collation::Utf8mb4_0900AiCi,
+        _ if padded.is_ok() => padded.unwrap_or(Collation::DEFAULT),
+        _ if is_binary || rest.ends_with("_cs") => set.binary_collation(),
+        _ => set.default_collation(),
     };
     left_out.push(format!("{word} (it is {instead} instead)"));
-    Some(instead)
+    Some(instead.name())
 }
 
 #[cfg(test)]
@@ -111,15 +105,15 @@ mod tests {
 
     #[test]
     fn what_is_not_known_is_left_out_and_named() {
-        let create = "CREATE TABLE `ENGINE=Aria` (\n  `a` varchar(9) CHARACTER SET cp1250 COLLATE cp1250_bin DEFAULT 'ENGINE=x',\n  `u` uuid NOT NULL,\n  \
+        let create = "CREATE TABLE `ENGINE=Aria` (\n  `a` varchar(9) CHARACTER SET cp1250 COLLATE cp1250_nopad_bin DEFAULT 'ENGINE=x',\n  `u` uuid NOT NULL,\n  \
                       FULLTEXT KEY `f` (`a`),\n  KEY `k` (`a`)\n) ENGINE=Aria DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_uca1400_ai_ci PAGE_CHECKSUM=1";
         let (text, left_out) = adapted(create);
         assert_eq!(
             text,
-            "CREATE TABLE `ENGINE=Aria` (\n  `a` varchar(9) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin DEFAULT 'ENGINE=x',\n  `u` char(36) NOT NULL,\n  \
+            "CREATE TABLE `ENGINE=Aria` (\n  `a` varchar(9) CHARACTER SET cp1250 COLLATE cp1250_bin DEFAULT 'ENGINE=x',\n  `u` char(36) NOT NULL,\n  \
              KEY `k` (`a`)\n)  DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_0900_ai_ci "
         );
-        assert_eq!(left_out.len(), 6, "{left_out:?}");
+        assert_eq!(left_out.len(), 5, "{left_out:?}");
         let known = "CREATE TABLE t (\n  `a` int\n) ENGINE=InnoDB COLLATE=utf8mb4_0900_bin CHARSET=latin1";
         assert_eq!(adapted(known), (known.to_owned(), Vec::new()));
     }

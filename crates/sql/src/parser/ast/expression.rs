@@ -303,19 +303,19 @@ pub enum Literal {
         /// The introducer (`_utf8mb4'..'`), without its underscore; `N'..'` says utf8mb3.
         charset: Option<String>,
     },
+    /// `_charset x'..'` and `_charset b'..'`: text in the bytes of a character set.
+    Encoded {
+        /// The bytes.
+        value: Vec<u8>,
+        /// The introducer without its underscore.
+        charset: String,
+    },
     /// `x'..'`, `0x..`, `b'..'`, `0b..`, and strings under `_binary`.
     Bytes {
         /// The value.
         value: Vec<u8>,
         /// How it was written.
         form: BytesForm,
-    },
-    /// `_latin1 x'..'`: text, given as the bytes that it is in a character set.
-    Encoded {
-        /// The bytes.
-        bytes: Vec<u8>,
-        /// The introducer, without its underscore.
-        charset: String,
     },
     /// `DATE '..'`, `TIME '..'`, `TIMESTAMP '..'` and the `{d '..'}` forms.
     Temporal {

@@ -57,7 +57,7 @@ fn shown(literal: &Literal) -> String {
         Literal::Decimal(text) | Literal::Float(text) => text.clone(),
         Literal::String { value, .. } => format!("'{value}'"),
         Literal::Bytes { value, .. } => format!("{value:?}"),
-        Literal::Encoded { bytes, charset } => format!("_{charset} {bytes:?}"),
+        Literal::Encoded { value, charset } => format!("_{charset} {value:?}"),
         Literal::Temporal { kind, text } => format!("{kind:?}'{text}'"),
     }
 }

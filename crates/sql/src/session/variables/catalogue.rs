@@ -66,7 +66,7 @@ pub(super) const VARIABLES: &[Variable] = &[
     settable(
         "character_set_client",
         |s, _| text(s.client_charset.name()),
-        |s, v| charset(&v).map(|charset| s.client_charset = charset),
+        |s, v| charset(&v).and_then(Charset::for_client).map(|charset| s.client_charset = charset),
     ),
     settable(
         "character_set_connection",

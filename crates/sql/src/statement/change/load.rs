@@ -27,7 +27,7 @@ pub(super) fn load(
     if load.source == LoadSource::Table {
         return load_table(run, (load, &mut file), execution, session, transaction);
     }
-    let mut lines = LineReader::new(file, &load.format, most_bytes);
+    let mut lines = LineReader::new(file, &load.format, most_bytes).in_charset(load.charset);
     let failed = |e: io::Error| text_file::read_error(&load.path, &e);
     for _ in 0..load.skip {
         session.cancel.check()?;

@@ -117,8 +117,8 @@ pub fn is_own_text(e: &Expr) -> bool {
 /// The operand where bytes are wanted: those of text are in its character set.
 pub(super) fn bytes(operand: Expr) -> Expr {
     let operand = super::plain(operand);
-    let is_latin1 = operand.ty.collation.charset() == Charset::Latin1;
-    if !(operand.ty.sql.is_character() && is_latin1) {
+    let is_utf8 = operand.ty.collation.charset().is_utf8();
+    if !operand.ty.sql.is_character() || is_utf8 {
         return operand;
     }
     match special("BYTES_OF_TEXT", vec![operand.clone()]) {

@@ -169,11 +169,7 @@ fn merge(a: Strength, b: Strength) -> Option<Strength> {
         return Some(if binary_first.0.1 <= binary_first.1.1 { binary_first.0 } else { binary_first.1 });
     }
     // Whether all that one may hold can be text of the other.
-    let holds = |wide: Charset, narrow: Charset| match (wide, narrow) {
-        (Charset::Utf8mb4, _) | (_, Charset::Ascii) => true,
-        (Charset::Utf8mb3, narrow) => narrow != Charset::Utf8mb4,
-        _ => false,
-    };
+    let holds = |wide: Charset, narrow: Charset| wide.holds(narrow);
     let constant = |s: Strength| s.1 >= Coercibility::Coercible;
     match a.1.cmp(&b.1) {
         Ordering::Less if holds(charset_a, charset_b) || constant(b) => Some(a),

@@ -98,23 +98,16 @@ impl<'i> SqlImport<'i> {
                 continue;
             }
             let mode = self.connection.session().settings().lex_mode();
-            let statement = script.statement(mode).map_err(|error| failed(line, error))?;
+            let charset = self.connection.session().settings().client_charset;
+            let statement = script.statement(charset, mode).map_err(|error| failed(line, error))?;
             let Some(statement) = statement else {
                 if self.statements == 0 {
                     eprintln!("Warning: there is no statement in {name}");
                 }
                 return Ok(());
             };
-            let charset = self.connection.session().settings().client_charset;
-            if !is_unicode(charset) && !statement.is_ascii() {
-                return Err(Failure::Message(format!(
-                    "{}: this is text of {}: convert the file to UTF-8, and have it say SET NAMES utf8mb4",
-                    place(line),
-                    charset.name()
-                )));
-            }
-            let text = statement_text(&statement, mode)
-                .map_err(|_| Failure::Message(format!("{}: this is not UTF-8", place(line))))?;
+            let text = statement_text(&statement, charset, mode)
+                .map_err(|_| Failure::Message(format!("{}: this is no text of {}", place(line), charset.name())))?;
             self.statement(text.trim(), &place(line))?;
             self.statements += 1;
         }
@@ -294,7 +287,7 @@ fn is_passed_over(text: &str) -> bool {
 
 /// Whether text of a client with that character set is UTF-8, or bytes.
 fn is_unicode(charset: Charset) -> bool {
-    matches!(charset, Charset::Utf8mb4 | Charset::Utf8mb3 | Charset::Binary)
+    charset.is_utf8()
 }
 
 /// Whether a statement takes back others, or prepares for that.

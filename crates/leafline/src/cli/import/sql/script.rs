@@ -3,6 +3,7 @@
 //! Statements end at the delimiter outside of quotes and comments; `DELIMITER` changes it, as in MySQL's clients.
 
 use leafline_sql::parser::LexMode;
+use leafline_types::Charset;
 use memchr::{memchr_iter, memchr3};
 use std::io::{self, Read};
 
@@ -173,7 +174,7 @@ impl<R: Read> Script<R> {
     ///
     /// # Errors
     /// Those of reading; `FileTooLarge`; `UnexpectedEof` if the script ends within a quoted text or a comment.
-    pub fn statement(&mut self, mode: LexMode) -> io::Result<Option<Vec<u8>>> {
+    pub fn statement(&mut self, charset: Charset, mode: LexMode) -> io::Result<Option<Vec<u8>>> {
         let mut statement = Vec::new();
         let delimiter = self.delimiter.clone();
         let first = delimiter.first().copied().unwrap_or(b';');
@@ -182,7 +183,7 @@ impl<R: Read> Script<R> {
                 return Err(io::ErrorKind::FileTooLarge.into());
             }
             match byte {
-                b'\'' | b'"' | b'`' => self.take_quoted(byte, mode, &mut statement)?,
+                b'\'' | b'"' | b'`' => self.take_quoted((byte, charset), mode, &mut statement)?,
                 byte if byte == first && self.peek(delimiter.len())?.starts_with(&delimiter) => {
                     self.skip(delimiter.len());
                     return Ok(Some(statement));
@@ -196,6 +197,7 @@ impl<R: Read> Script<R> {
                     self.skip_comment()?;
                     statement.push(b' ');
                 }
+                0x80.. if charset.has_ascii_within() => self.take_character(charset, &mut statement)?,
                 byte => {
                     statement.push(byte);
                     self.skip(1);
@@ -206,8 +208,20 @@ impl<R: Read> Script<R> {
         Ok((!is_empty).then_some(statement))
     }
 
+    /// Takes a character of a set whose second bytes may be those of ASCII.
+    fn take_character(&mut self, charset: Charset, into: &mut Vec<u8>) -> io::Result<()> {
+        let length = charset.first_len(self.peek(charset.max_bytes() as usize)?);
+        self.take(length, into);
+        Ok(())
+    }
+
     /// Takes a quoted text as it stands.
-    fn take_quoted(&mut self, quote: u8, mode: LexMode, into: &mut Vec<u8>) -> io::Result<()> {
+    fn take_quoted(
+        &mut self,
+        (quote, charset): (u8, Charset),
+        mode: LexMode,
+        into: &mut Vec<u8>,
+    ) -> io::Result<()> {
         let escape = if quote == b'`' || mode.no_backslash_escapes { quote } else { b'\\' };
         self.take(1, into);
         loop {
@@ -217,7 +231,16 @@ impl<R: Read> Script<R> {
             if into.len() > LONGEST {
                 return Err(io::ErrorKind::FileTooLarge.into());
             }
-            let found = memchr3(quote, escape, quote, self.rest());
+            let mut found = memchr3(quote, escape, quote, self.rest());
+            if charset.has_ascii_within() {
+                let ascii = self.rest().iter().take_while(|byte| byte.is_ascii()).count();
+                if found.is_none_or(|found| ascii < found) && ascii < self.rest().len() {
+                    self.take(ascii, into);
+                    self.take_character(charset, into)?;
+                    continue;
+                }
+                found = found.filter(|found| *found <= ascii);
+            }
             self.take(found.unwrap_or(self.rest().len()), into);
             match found.map(|_| self.rest().first().copied()) {
                 Some(Some(byte)) if byte == quote => {
@@ -315,7 +338,7 @@ mod tests {
         loop {
             script.skip_to_statement()?;
             let line = script.line;
-            match script.statement(LexMode::default())? {
+            match script.statement(Charset::Utf8mb4, LexMode::default())? {
                 Some(text) => found.push((line, String::from_utf8(text).unwrap())),
                 None => return Ok(found),
             }
