@@ -6,7 +6,7 @@ use crate::error::MysqlError;
 use crate::expr::ir::{Expr, ExprKind};
 use crate::functions;
 use crate::temporal::IntervalUnit;
-use crate::value::{Coercibility, ExprType, Value};
+use crate::value::{Coercibility, ExprType, SqlType, Value};
 
 /// `name(args)`, of the function table (in any case). Error 1305 for a function that does not exist, 1582 for a wrong
 /// number of arguments.
@@ -91,10 +91,10 @@ const OWN_TEXT: &[&str] = &[
 
 /// Whether it is text that no operand gave its collation: of numbers and dates, or of a function's own words.
 pub fn is_own_text(e: &Expr) -> bool {
-    let without = |operands: &mut dyn Iterator<Item = &Expr>| {
-        !operands
-            .into_iter()
-            .any(|e| e.ty.sql.is_string() || e.ty.sql.has_members() || e.ty.sql == SqlType::Json)
+    let without = |mut operands: &mut dyn Iterator<Item = &Expr>| {
+        !Iterator::any(&mut operands, |e| {
+            e.ty.sql.is_string() || e.ty.sql.has_members() || e.ty.sql == SqlType::Json
+        })
     };
     if !e.ty.sql.is_character()
         || e.ty.collation != super::TEXT_OF_NUMBER
