@@ -114,71 +114,7 @@ impl Candidate {
         if self.empty {
             return Price::default();
         }
-        let (cpu, sizes, path) = (&model.cpu, &self.sizes, &self.path);
-        let seeks = loops * sizes.ranges;
-        let examined = loops * self.examined;
-        // A long range is read in order, many short ones in sorted batches. Where a leap goes is known when the entry before it was read.
-        let walked = if path.leaps { sizes.visited } else { sizes.entries.leaves };
-        let within = (loops * walked).min(sizes.index.leaves);
-        let leaves = distinct_pages(seeks, sizes.index.leaves).max(within);
-        let one_by_one = loops > 1.0 && !path.batched;
-        let io = if path.leaps || one_by_one {
-            leaves * point_read_us(model, sizes.entries.resident)
-        } else if seeks > 1.0 {
-            batched_fetch_us(model, leaves, sizes.index.leaves, sizes.entries.resident)
-        } else {
-            scan_us(model, leaves, sizes.entries.resident)
-        };
-        // All ranges that are merged are begun for the first row.
-        let begun = if path.merged.is_some() { sizes.ranges } else { 1.0 };
-        let startup_us = sizes.set_us + begun * (cpu.seek + io / leaves.max(1.0));
-        let mut total_us = sizes.set_us + io + seeks * cpu.seek + leaves * cpu.leaf + examined * cpu.entry;
-        if path.merged.is_some() {
-            total_us += examined * (cpu.row + sizes.ranges.max(2.0).log2() * cpu.sort);
-        }
-        if path.leaps {
-            total_us += loops * (sizes.leaps * cpu.leap + sizes.visited * cpu.seek);
-        }
-        let delivered = if path.fetches() {
-            let fetched = loops * self.fetched;
-            let row_bytes = model.page_bytes * sizes.table.leaves / sizes.table.entries.max(1.0);
-            let most = match path.order {
-                // All of them are known before the first is fetched.
-                _ if path.is_index_merge() => fetched,
-                ScanOrder::Any => FETCH_ENTRIES as f64,
-                // They wait for their turn.
-                _ => (LARGE_BATCH as f64 / row_bytes.max(1.0)).clamp(1.0, FETCH_ENTRIES as f64),
-            };
-            // A join looks up a batch of outer rows at a time.
-            let batch = if loops > 1.0 { most.min(BATCH_ROWS as f64 * self.fetched) } else { most };
-            let per_seek = if fetched > 0.0 { seeks.min(fetched) / fetched } else { 0.0 };
-            let sweeps = Sweeps {
-                rows: fetched,
-                batch,
-                pages: sizes.table.leaves,
-                resident: sizes.table.resident,
-                pages_per_row: sizes.row_leaves_per_entry.max(per_seek),
-            };
-            let (pages, io) = match path.batched {
-                true if sizes.begins_small => sweeps.growing(model, FIRST_BATCH as f64, GROWTH as f64),
-                true => sweeps.cost(model),
-                false => sweeps.one_by_one(model),
-            };
-            if path.pushes_conditions() {
-                total_us += examined * (cpu.condition + sizes.more_comparisons.0 * cpu.filter);
-            }
-            total_us += loops * sizes.probed * PROBE_US;
-            let find = if path.batched { cpu.fetch } else { cpu.seek };
-            total_us += io + fetched * find + pages * cpu.leaf;
-            fetched
-        } else {
-            examined
-        };
-        total_us += (delivered - loops * sizes.rejected).max(0.0) * cpu.decode;
-        if path.row_conditions.iter().any(|condition| !condition.implied) {
-            total_us += delivered * cpu.filter * (1.0 + sizes.more_comparisons.1);
-        }
-        Price { total_us, startup_us }
+        price_of(&self.path, (self.examined, self.fetched), &self.sizes, loops, model)
     }
 
     /// The same rows in the order of the parts behind the first `parts`: the ranges of each value of these are merged. `None` if they are no single values, or
@@ -237,6 +173,81 @@ impl Candidate {
         self.path.order = order;
         self
     }
+}
+
+/// What it costs to read a table along a path, `loops` times, where each loop examines and fetches so many entries and rows.
+pub(crate) fn price_of(
+    path: &AccessPath,
+    (examined_per_loop, fetched_per_loop): (f64, f64),
+    sizes: &Sizes,
+    loops: f64,
+    model: &CostModel,
+) -> Price {
+    let cpu = &model.cpu;
+    let seeks = loops * sizes.ranges;
+    let examined = loops * examined_per_loop;
+    // A long range is read in order, many short ones in sorted batches. Where a leap goes is known when the entry before it was read.
+    let walked = if path.leaps { sizes.visited } else { sizes.entries.leaves };
+    let within = (loops * walked).min(sizes.index.leaves);
+    let leaves = distinct_pages(seeks, sizes.index.leaves).max(within);
+    let one_by_one = loops > 1.0 && !path.batched;
+    let io = if path.leaps || one_by_one {
+        leaves * point_read_us(model, sizes.entries.resident)
+    } else if seeks > 1.0 {
+        batched_fetch_us(model, leaves, sizes.index.leaves, sizes.entries.resident)
+    } else {
+        scan_us(model, leaves, sizes.entries.resident)
+    };
+    // All ranges that are merged are begun for the first row.
+    let begun = if path.merged.is_some() { sizes.ranges } else { 1.0 };
+    let startup_us = sizes.set_us + begun * (cpu.seek + io / leaves.max(1.0));
+    let mut total_us = sizes.set_us + io + seeks * cpu.seek + leaves * cpu.leaf + examined * cpu.entry;
+    if path.merged.is_some() {
+        total_us += examined * (cpu.row + sizes.ranges.max(2.0).log2() * cpu.sort);
+    }
+    if path.leaps {
+        total_us += loops * (sizes.leaps * cpu.leap + sizes.visited * cpu.seek);
+    }
+    let delivered = if path.fetches() {
+        let fetched = loops * fetched_per_loop;
+        let row_bytes = model.page_bytes * sizes.table.leaves / sizes.table.entries.max(1.0);
+        let most = match path.order {
+            // All of them are known before the first is fetched.
+            _ if path.is_index_merge() => fetched,
+            ScanOrder::Any => FETCH_ENTRIES as f64,
+            // They wait for their turn.
+            _ => (LARGE_BATCH as f64 / row_bytes.max(1.0)).clamp(1.0, FETCH_ENTRIES as f64),
+        };
+        // A join looks up a batch of outer rows at a time.
+        let batch = if loops > 1.0 { most.min(BATCH_ROWS as f64 * fetched_per_loop) } else { most };
+        let per_seek = if fetched > 0.0 { seeks.min(fetched) / fetched } else { 0.0 };
+        let sweeps = Sweeps {
+            rows: fetched,
+            batch,
+            pages: sizes.table.leaves,
+            resident: sizes.table.resident,
+            pages_per_row: sizes.row_leaves_per_entry.max(per_seek),
+        };
+        let (pages, io) = match path.batched {
+            true if sizes.begins_small => sweeps.growing(model, FIRST_BATCH as f64, GROWTH as f64),
+            true => sweeps.cost(model),
+            false => sweeps.one_by_one(model),
+        };
+        if path.pushes_conditions() {
+            total_us += examined * (cpu.condition + sizes.more_comparisons.0 * cpu.filter);
+        }
+        total_us += loops * sizes.probed * PROBE_US;
+        let find = if path.batched { cpu.fetch } else { cpu.seek };
+        total_us += io + fetched * find + pages * cpu.leaf;
+        fetched
+    } else {
+        examined
+    };
+    total_us += (delivered - loops * sizes.rejected).max(0.0) * cpu.decode;
+    if path.row_conditions.iter().any(|condition| !condition.implied) {
+        total_us += delivered * cpu.filter * (1.0 + sizes.more_comparisons.1);
+    }
+    Price { total_us, startup_us }
 }
 
 /// So many rows in batches that begin small and grow, the last of them full.

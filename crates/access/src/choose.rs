@@ -276,6 +276,7 @@ impl Planner<'_> {
 
     /// The entries that a path whose bounds need no outer row has to examine.
     pub fn entries(&self, path: &AccessPath, eval: &mut EvalContext<'_>) -> Result<f64> {
+        self.judged.note_price();
         let bounds = self.bounds(path, eval)?;
         if let (Some(partitioning), Some(pruning)) = (&path.table.partitioning, &path.pruning) {
             let possible = pruning.possible(partitioning, eval)?;
@@ -370,6 +371,7 @@ impl Planner<'_> {
         conditions: &[Expr],
         eval: &mut EvalContext<'_>,
     ) -> Result<(Candidate, Option<Known>)> {
+        self.judged.note_price();
         let table = path.table.clone();
         let rows = self.table_rows(&table);
         let whole = Extent { entries: rows, ..self.whole(&table, &path.index)? };

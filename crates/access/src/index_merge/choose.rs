@@ -3,9 +3,12 @@
 //! Of every index that the conditions bound it is known what it costs to read its entries and how many rows these name. An OR whose
 //! branches bound different indexes is a union. Out of these, beginning with what names few rows, sets are intersected as long as the rows
 //! that need not be fetched cost more than the entries that are read for it. Conditions on different indexes are taken to be independent.
+//!
+//! How much is looked at is bounded, whatever the number of conditions: [`MAX_UNIONS`], [`MAX_BRANCHES`], [`MAX_BESIDE`],
+//! [`MAX_INTERSECTED`].
 
 use super::{Located, LocatorSet};
-use crate::candidate::{Candidate, Extent, Sizes, index_position};
+use crate::candidate::{Candidate, Extent, Sizes, index_position, price_of};
 use crate::choose::{Planner, Question};
 use crate::cost::{CostModel, batched_fetch_us, distinct_pages};
 use crate::error::Result;
@@ -27,8 +30,16 @@ const LOCATOR_US: f64 = 0.06;
 pub(crate) const PROBE_US: f64 = 0.1;
 /// Branches of an OR for each of which every index is asked how many entries it has.
 const WEIGHED_BRANCHES: usize = 16;
-/// Sets from which an intersection may start.
+/// Sets from which an intersection may start, beside unions.
 const STARTS: usize = 3;
+/// ORs that are looked at for a union: those of the fewest branches. The others are evaluated on rows.
+const MAX_UNIONS: usize = 8;
+/// Branches of an OR that is looked at for a union: for each of them every index is asked what it says.
+const MAX_BRANCHES: usize = 1_000;
+/// Conditions beside its OR that a union asks of the entries of an index.
+const MAX_BESIDE: usize = 16;
+/// Sets that are intersected.
+const MAX_INTERSECTED: usize = 8;
 /// An intersection with another set has to save such a share of the price.
 const WORTHWHILE: f64 = 0.95;
 
@@ -110,6 +121,15 @@ impl Read {
     }
 }
 
+/// Sets of which the rows that all of them name are looked up.
+struct Merged<'s> {
+    sources: Vec<&'s Source>,
+    rows: f64,
+    sizes: Sizes,
+    /// What it costs.
+    total_us: f64,
+}
+
 /// Candidates, and what was learnt about the conditions on the way.
 #[derive(Default)]
 pub(crate) struct Merges {
@@ -158,7 +178,7 @@ impl Planner<'_> {
         unions.retain(|union| question.merging.allows_set(&union.set));
         sources.append(&mut unions);
         sources.sort_by(|a, b| a.rows.total_cmp(&b.rows));
-        merges.candidates = merger.chains(&sources);
+        merges.candidates = merger.chains(&sources, eval)?;
         if question.merging.rowid_filter {
             let filtered = found.iter().filter_map(|candidate| merger.filtered(candidate, &sources));
             merges.candidates.extend(filtered);
@@ -222,13 +242,21 @@ impl Merger<'_, '_> {
 
     /// A union for each OR whose branches bound indexes, not all the same.
     fn unions(&self, eval: &mut EvalContext<'_>) -> Result<Vec<Source>> {
+        let conjuncts = self.question.request.conjuncts.iter().enumerate();
+        let mut ors: Vec<(usize, &[Expr])> = conjuncts
+            .filter_map(|(at, conjunct)| match &conjunct.kind {
+                ExprKind::Or(branches) if branches.len() <= MAX_BRANCHES => Some((at, branches.as_slice())),
+                _ => None,
+            })
+            .collect();
+        if ors.len() > MAX_UNIONS {
+            ors.sort_by_key(|(_, branches)| branches.len());
+            ors.truncate(MAX_UNIONS);
+            ors.sort_by_key(|(at, _)| *at);
+        }
         let mut unions = Vec::new();
-        for (at, conjunct) in self.question.request.conjuncts.iter().enumerate() {
-            if let ExprKind::Or(branches) = &conjunct.kind
-                && let Some(union) = self.union(at, branches, eval)?
-            {
-                unions.push(union);
-            }
+        for (at, branches) in ors {
+            unions.extend(self.union(at, branches, eval)?);
         }
         Ok(unions)
     }
@@ -236,6 +264,7 @@ impl Merger<'_, '_> {
     fn union(&self, at: usize, branches: &[Expr], eval: &mut EvalContext<'_>) -> Result<Option<Source>> {
         let mut by_index: BTreeMap<usize, Vec<Expr>> = BTreeMap::new();
         for branch in branches {
+            eval.cancel.check()?;
             let weigh = branches.len() <= WEIGHED_BRANCHES;
             let Some((position, part)) = self.best_index(branch, weigh, eval)? else { return Ok(None) };
             by_index.entry(position).or_default().push(part);
@@ -251,7 +280,8 @@ impl Merger<'_, '_> {
             let Some(index) = request.table.indexes.get(position) else { return Ok(None) };
             let others_decided = self.decided(index, request.conjuncts);
             let mut conjuncts = vec![or(parts)];
-            conjuncts.extend(others_decided.into_iter().filter(|(o, _)| *o != at).map(|(_, c)| c.clone()));
+            let others_decided = others_decided.into_iter().filter(|(other, _)| *other != at);
+            conjuncts.extend(others_decided.take(MAX_BESIDE).map(|(_, conjunct)| conjunct.clone()));
             let asked = Question { request: self.request(&conjuncts), hints: &[], ..self.question.clone() };
             let Some(collecting) = self.planner.collecting(index, &asked, eval)? else { return Ok(None) };
             if collecting.empty {
@@ -317,69 +347,71 @@ impl Merger<'_, '_> {
         })
     }
 
-    /// The rows that all of some sets name, looked up.
-    fn merged(&self, sources: &[&Source]) -> Candidate {
-        let mut sources = sources.to_vec();
+    /// The rows that all of some sets name, looked up, and what that costs. `scan` is the scan of the table with any set of locators.
+    fn merged<'s>(&self, mut sources: Vec<&'s Source>, scan: &AccessPath) -> Merged<'s> {
         sources.sort_by(|a, b| a.rows.total_cmp(&b.rows));
+        let model = self.planner.model;
         let (mut rows, mut us) = (self.rows, 0.0);
         for (at, source) in sources.iter().enumerate() {
-            let model = self.planner.model;
             us += match at {
                 0 => source.us(),
                 _ => PROBE_US + source.reads.iter().map(|read| read.us_within(rows, model)).sum::<f64>(),
             };
             rows *= (source.rows / self.rows).min(1.0);
         }
+        let sizes = self.sizes.with_set(us, 0.0);
+        let total_us = price_of(scan, (rows, rows), &sizes, 1.0, model).total_us;
+        Merged { sources, rows, sizes, total_us }
+    }
+
+    /// The candidate that looks the rows of merged sets up.
+    fn candidate(&self, Merged { sources, rows, sizes, .. }: Merged<'_>, scan: &AccessPath) -> Candidate {
         let mut sets: Vec<LocatorSet> = sources.iter().map(|source| source.set.clone()).collect();
         let set = if sets.len() == 1 { sets.pop() } else { Some(LocatorSet::All(sets)) };
-        let path = AccessPath { locators: set.map(Arc::new), ..self.question.request.build_scan() };
-        let sizes = self.sizes.with_set(us, 0.0);
+        let path = AccessPath { locators: set.map(Arc::new), ..scan.clone() };
         Candidate { path, examined: rows, fetched: rows, rows, empty: false, possible: Arc::default(), sizes }
     }
 
     /// Unions, and the intersections that are worth it.
-    fn chains(&self, sources: &[Source]) -> Vec<Candidate> {
+    fn chains(&self, sources: &[Source], eval: &EvalContext<'_>) -> Result<Vec<Candidate>> {
         let mut found: Vec<Candidate> = Vec::new();
+        let Some(any) = sources.first() else { return Ok(found) };
+        let locators = Some(Arc::new(any.set.clone()));
+        let scan = AccessPath { locators, ..self.question.request.build_scan() };
         for (start, first) in sources.iter().enumerate() {
+            eval.cancel.check()?;
             let is_union = matches!(first.set, LocatorSet::Any(_));
             if start >= STARTS && !is_union {
                 continue;
             }
-            let mut chain = vec![first];
-            let mut best = self.merged(&chain);
-            while let Some(longer) = self.longer(&chain, &best, sources) {
-                (best, chain) = longer;
+            let mut best = self.merged(vec![first], &scan);
+            while let Some(longer) = self.longer(&best, sources, &scan) {
+                best = longer;
             }
-            if is_union || chain.len() > 1 {
-                found.push(best);
+            if is_union || best.sources.len() > 1 {
+                found.push(self.candidate(best, &scan));
             }
         }
-        found
+        Ok(found)
     }
 
     /// An intersection with one set more that says something new, if that is worth it.
-    fn longer<'s>(
-        &self,
-        chain: &[&'s Source],
-        best: &Candidate,
-        sources: &'s [Source],
-    ) -> Option<(Candidate, Vec<&'s Source>)> {
-        if !self.question.merging.intersection {
+    fn longer<'s>(&self, best: &Merged<'s>, sources: &'s [Source], scan: &AccessPath) -> Option<Merged<'s>> {
+        if !self.question.merging.intersection || best.sources.len() >= MAX_INTERSECTED {
             return None;
         }
-        let price = |candidate: &Candidate| candidate.price(1.0, self.planner.model).total_us;
-        let is_used = |at: usize| chain.iter().any(|known| known.uses.get(at).is_some_and(|used| *used));
+        let is_used =
+            |at: usize| best.sources.iter().any(|known| known.uses.get(at).is_some_and(|used| *used));
         let is_new = |other: &&Source| other.uses.iter().enumerate().any(|(at, uses)| *uses && !is_used(at));
         let longer = sources.iter().filter(is_new).map(|other| {
-            let mut longer = chain.to_vec();
+            let mut longer = best.sources.clone();
             longer.push(other);
-            (self.merged(&longer), longer)
+            self.merged(longer, scan)
         });
-        let (next, longer) = longer.min_by(|a, b| price(&a.0).total_cmp(&price(&b.0)))?;
-        let is_merged = |set: &LocatorSet| set.paths().len() > 1;
-        let demanded = self.question.merging.indexes.is_demand()
-            && !best.path.locators.as_deref().is_some_and(is_merged);
-        (demanded || price(&next) <= price(best) * WORTHWHILE).then_some((next, longer))
+        let next = longer.min_by(|a, b| a.total_us.total_cmp(&b.total_us))?;
+        let is_merged = best.sources.iter().map(|source| source.set.paths().len()).sum::<usize>() > 1;
+        let demanded = self.question.merging.indexes.is_demand() && !is_merged;
+        (demanded || next.total_us <= best.total_us * WORTHWHILE).then_some(next)
     }
 
     /// A candidate whose entries are looked up in the set that spares it most, if order or outer rows make it walk its index as it does.

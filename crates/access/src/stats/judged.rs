@@ -7,7 +7,7 @@ use super::table::{Hits, TableSample};
 use crate::error::Result;
 use leafline_table::{TableDef, TableId};
 use leafline_types::expr::{EvalContext, Expr};
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -21,6 +21,8 @@ pub struct Judged {
     tables: RefCell<HashMap<TableId, OfTable>>,
     /// What [`span_in_order`] says.
     spans: RefCell<HashMap<SpanKey, f64>>,
+    /// How many access paths were priced: what planning takes grows with that.
+    priced: Cell<usize>,
 }
 
 #[derive(Debug)]
@@ -31,6 +33,15 @@ struct OfTable {
 }
 
 impl Judged {
+    /// How many access paths were priced for the statement.
+    pub fn paths_priced(&self) -> usize {
+        self.priced.get()
+    }
+
+    pub(crate) fn note_price(&self) {
+        self.priced.set(self.priced.get() + 1);
+    }
+
     /// The rows of a table that the statement is planned by, taken when it first asks.
     pub(crate) fn sample(
         &self,

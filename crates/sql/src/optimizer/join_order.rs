@@ -3,7 +3,8 @@
 //! For every set of members the cheapest way to join it is kept, made of the cheapest way for one member less and
 //! that member, read by itself and hashed, or looked up through an index by the columns of the others. Combinations without a condition
 //! between them are tried only where nothing else is left. Beyond [`MAX_EXHAUSTIVE`] members the order is
-//! found greedily.
+//! found greedily. For all queries of a statement together a bounded number of joins is considered
+//! (`OptimizerContext::joins_considered`): beyond that every order is found greedily, and at last taken as it comes.
 
 use super::graph::{Graph, MemberSource, Relations};
 use super::members::{JoinPlanner, PreparedMember};
@@ -71,7 +72,7 @@ impl JoinPlanner<'_, '_, '_> {
                 first.map(|(_, first)| first).or_else(|| members.first().map(|member| member.own.clone()));
             return only.ok_or_else(|| MysqlError::internal("a join without members"));
         }
-        if members.len() > MAX_EXHAUSTIVE {
+        if members.len() > MAX_EXHAUSTIVE || !self.cx.may_search() {
             return self.join_greedily(graph, members, first);
         }
         let mut best: HashMap<u64, PartialRef> = HashMap::new();
@@ -186,7 +187,11 @@ impl JoinPlanner<'_, '_, '_> {
         let mut set = 1u64 << position;
         while set != (1u64 << members.len()) - 1 {
             let mut best: Option<(usize, Partial)> = None;
-            for position in self.next_members(graph, members, set, joined.relations) {
+            let mut next = self.next_members(graph, members, set, joined.relations);
+            if !self.cx.may_compare() {
+                next.truncate(1);
+            }
+            for position in next {
                 let extended = self.extend(graph, &joined, &members[position], keep_order)?;
                 let better = |known: &Partial| {
                     (extended.cost_us + extended.rows).total_cmp(&(known.cost_us + known.rows)).is_lt()

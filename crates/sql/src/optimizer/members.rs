@@ -21,6 +21,9 @@ const AVOIDED_US: f64 = 1e12;
 /// An anti join is expected to leave at least this share of the rows.
 const LEAST_LEFT: f64 = 0.05;
 
+/// Lists of candidates that are kept to be found again. A list takes some KiB.
+const MAX_LOOKED_UP: usize = 4096;
+
 /// Plans the joins of one block.
 pub(super) struct JoinPlanner<'p, 'c, 'a> {
     pub select: &'p BoundSelect,
@@ -252,6 +255,9 @@ impl<'p> JoinPlanner<'p, '_, '_> {
         };
         let found = Rc::new(self.cx.planner.candidates(&question, self.cx.eval)?);
         self.note(|planner| planner.access_step(relation, &found));
+        if self.looked_up.len() >= MAX_LOOKED_UP {
+            self.looked_up.clear();
+        }
         self.looked_up.insert(key, found.clone());
         Ok(found)
     }
@@ -351,6 +357,7 @@ impl<'p> JoinPlanner<'p, '_, '_> {
         keep_order: bool,
     ) -> Result<Partial, MysqlError> {
         self.cx.eval.cancel.check()?;
+        self.cx.joins_considered += 1;
         let matching = self.matching(graph, left.relations, member);
         let joining = selectivity::joining_all(self, &matching.joining)?;
         let pairs = left.rows * member.own.rows * joining;

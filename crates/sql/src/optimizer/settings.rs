@@ -1,7 +1,7 @@
 //! What the optimizer is told by the session, and what it reads.
 
 use super::trace::Trace;
-use crate::bound::{BoundSubquery, IndexChoice};
+use crate::bound::{BoundSelect, BoundSubquery, IndexChoice};
 use crate::plan::CommonPlan;
 use leafline_access::{AllowsIndex, Merging, Permission, Planner, Strategy};
 use leafline_types::expr::EvalContext;
@@ -156,6 +156,13 @@ impl Default for Patience {
     }
 }
 
+/// After so many joins were considered for a statement, no more ways to write its queries are compared by price: they stay as they are.
+const MAX_JOINS_TO_CHOOSE: usize = 20_000;
+/// After so many, the order of joins is no longer sought exhaustively, but greedily.
+const MAX_JOINS_TO_SEARCH: usize = 100_000;
+/// After so many, tables are joined as they come, those first that a condition connects.
+const MAX_JOINS_TO_COMPARE: usize = 200_000;
+
 /// What planning reads.
 pub struct OptimizerContext<'c, 'a> {
     /// Data, prices, statistics.
@@ -186,6 +193,18 @@ pub struct OptimizerContext<'c, 'a> {
     pub(super) subquery_costs: HashMap<usize, f64>,
     /// How many choices by price are being made, one inside the other.
     pub(super) choosing: usize,
+    /// How many joins of two inputs were considered for the statement: what planning it takes grows with that.
+    pub(crate) joins_considered: usize,
+    /// The subqueries whose own subqueries were made joins for being pulled up, by their numbers.
+    pub(super) flattened: HashMap<usize, Flattened>,
+}
+
+/// A subquery as it is pulled up into the query around it.
+#[derive(Clone)]
+pub(super) struct Flattened {
+    pub query: BoundSelect,
+    /// The subqueries that became joins in it.
+    pub unnested: BTreeSet<usize>,
 }
 
 impl<'c, 'a> OptimizerContext<'c, 'a> {
@@ -211,11 +230,28 @@ impl<'c, 'a> OptimizerContext<'c, 'a> {
             kept: None,
             subquery_costs: HashMap::new(),
             choosing: 0,
+            joins_considered: 0,
+            flattened: HashMap::new(),
         }
     }
 }
 
 impl OptimizerContext<'_, '_> {
+    /// Whether ways to write a query may still be compared by price.
+    pub(super) fn may_choose(&self) -> bool {
+        self.joins_considered < MAX_JOINS_TO_CHOOSE
+    }
+
+    /// Whether every order of joins may still be tried.
+    pub(super) fn may_search(&self) -> bool {
+        self.joins_considered < MAX_JOINS_TO_SEARCH
+    }
+
+    /// Whether it may still be compared which table to join next.
+    pub(super) fn may_compare(&self) -> bool {
+        self.joins_considered < MAX_JOINS_TO_COMPARE
+    }
+
     /// Plans the subqueries of an expression by themselves whatever becomes of them elsewhere: it is evaluated on its own.
     pub fn keep_subqueries(&mut self, expr: &Expr) {
         expr.visit(&mut |e| {

@@ -17,7 +17,7 @@ mod pull;
 mod scalar;
 
 use super::merge::merged;
-use super::settings::OptimizerContext;
+use super::settings::{Flattened, OptimizerContext};
 use crate::bound::{BoundLimit, BoundSelect, JoinTree, RelationSource, SetOperation};
 use leafline_types::expr::{Expr, ExprKind, Subquery, SubqueryQuestion, conjuncts, push_down_not};
 use leafline_types::{MysqlError, Value};
@@ -112,7 +112,7 @@ fn cheapest(
     let mut best: Option<(f64, Way)> = None;
     if ways.len() == 1 && sure {
         best = ways.into_iter().next().map(|way| (0.0, way));
-    } else if !ways.is_empty() && cx.choosing < MAX_CHOICES {
+    } else if !ways.is_empty() && cx.choosing < MAX_CHOICES && cx.may_choose() {
         cx.choosing += 1;
         let before = cx.unnested.clone();
         let priced = |select: &BoundSelect, cx: &mut OptimizerContext<'_, '_>| {
@@ -241,7 +241,7 @@ fn semi_ways(
         return Ok(Vec::new());
     }
     if is_flat {
-        let flat = unnested(inner.clone(), Pulled::Yes, cx)?;
+        let flat = flattened(&inner, subquery.number, cx)?;
         let is_inner = pull(&flat, cx, false);
         cx.unnested.clone_from(&before);
         if depends || negated || is_inner != Some(false) || !keeps_partners(subquery) {
@@ -256,6 +256,25 @@ fn semi_ways(
         ways.pop();
     }
     Ok(ways)
+}
+
+/// The query of a subquery with its own subqueries made joins, to be pulled up. What became joins in it is added to those of the statement.
+/// It is made once, however often the query around is planned.
+fn flattened(
+    inner: &BoundSelect,
+    number: usize,
+    cx: &mut OptimizerContext<'_, '_>,
+) -> Result<BoundSelect, MysqlError> {
+    if let Some(known) = cx.flattened.get(&number) {
+        cx.unnested.extend(&known.unnested);
+        return Ok(known.query.clone());
+    }
+    let before = std::mem::take(&mut cx.unnested);
+    let query = unnested(inner.clone(), Pulled::Yes, cx)?;
+    let unnested = std::mem::replace(&mut cx.unnested, before);
+    cx.unnested.extend(&unnested);
+    cx.flattened.insert(number, Flattened { query: query.clone(), unnested });
+    Ok(query)
 }
 
 /// Has every row that is looked for a partner among the distinct rows of the subquery, if it has one among all?
