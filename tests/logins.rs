@@ -11,7 +11,7 @@ use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::time::{Duration, Instant};
 use support::Served;
-use support::client::{Client, Login};
+use support::client::{Answer, Client, Login};
 
 const NATIVE: &str = "mysql_native_password";
 const SHA2: &str = "caching_sha2_password";
@@ -349,4 +349,86 @@ fn connections_are_bounded_and_root_has_one_more() {
         std::thread::sleep(Duration::from_millis(10));
     }
     assert!(server.terminate());
+}
+
+/// Clients that connect and say nothing are no reason to keep others out.
+#[test]
+fn silent_connections_keep_nobody_out() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let server =
+        Served::start(directory.path(), &["--set", "max_connections=40", "--set", "connect_timeout=300"]);
+    let mut first = server.connect();
+    let mut silent: Vec<TcpStream> =
+        (0..200).map(|_| TcpStream::connect(server.address).expect("a connection")).collect();
+    let begun = Instant::now();
+    let mut clients: Vec<Client> = (0..39).map(|_| server.connect()).collect();
+    assert!(begun.elapsed() < Duration::from_secs(60), "{:?}", begun.elapsed());
+    // All places are taken but the one of who sees to it.
+    clients.push(server.connect());
+    assert!(refusal(Client::connect(server.address, "root", "")).contains("1040"));
+    assert_eq!(first.rows("SELECT 1"), vec![vec![Some("1".to_owned())]]);
+    // Those that waited longest were cut off.
+    let oldest = silent.first_mut().expect("a connection");
+    oldest.set_read_timeout(Some(Duration::from_secs(60))).expect("a timeout");
+    let mut greeting = Vec::new();
+    match oldest.read_to_end(&mut greeting) {
+        Ok(_) => {}
+        Err(error) => assert_eq!(error.kind(), std::io::ErrorKind::ConnectionReset),
+    }
+    assert!(server.terminate());
+}
+
+#[test]
+fn collations_of_the_handshake_are_those_of_the_session() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let server = Served::start(directory.path(), &[]);
+    let variables = "SELECT @@character_set_client, @@character_set_results, @@collation_connection";
+    for (collation, charset, name) in [
+        (8, "latin1", "latin1_swedish_ci"),
+        (63, "binary", "binary"),
+        (45, "utf8mb4", "utf8mb4_general_ci"),
+        (33, "utf8mb3", "utf8mb3_general_ci"),
+        // There is none of that number: the server's.
+        (0, "utf8mb4", "utf8mb4_0900_ai_ci"),
+    ] {
+        let login = Login { collation, ..Login::default() };
+        let mut client = Client::log_in(server.address, &login).expect("let in");
+        let expected = [charset, charset, name].map(|word| Some(word.to_owned())).to_vec();
+        assert_eq!(client.rows(variables), vec![expected], "{collation}");
+    }
+    let mut latin =
+        Client::log_in(server.address, &Login { collation: 8, ..Login::default() }).expect("let in");
+    latin
+        .send(leafline_server::protocol::command::QUERY, b"SELECT HEX(CONVERT('\xe9' USING utf8mb4))")
+        .expect("sent");
+    let found = latin.answer().expect("an answer");
+    assert_eq!(found, Answer::Rows(vec![vec![Some("C3A9".to_owned())]]));
+}
+
+#[test]
+fn what_clients_say_of_themselves_is_shown() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let server = Served::start(directory.path(), &[]);
+    let long = "x".repeat(600);
+    let attributes = [("_client_name", "a test"), ("program_name", "é"), ("too_long", long.as_str())];
+    let login = Login { attributes: &attributes, ..Login::default() };
+    let mut client = Client::log_in(server.address, &login).expect("let in");
+    let mut other = server.connect();
+    other.run("CREATE USER u");
+    let id = client.rows("SELECT CONNECTION_ID()")[0][0].clone();
+    let expected = |name: &str, value: &str, at: &str| {
+        vec![id.clone(), Some(name.to_owned()), Some(value.to_owned()), Some(at.to_owned())]
+    };
+    let all = vec![expected("_client_name", "a test", "0"), expected("program_name", "é", "1")];
+    for table in ["session_account_connect_attrs", "session_connect_attrs"] {
+        let sql = format!("SELECT * FROM performance_schema.{table} ORDER BY ORDINAL_POSITION");
+        assert_eq!(client.rows(&sql), all, "{table}");
+    }
+    let nobody = Login { user: "u", attributes: &attributes, ..Login::default() };
+    let mut nobody = Client::log_in(server.address, &nobody).expect("let in");
+    let count = "SELECT COUNT(*) FROM performance_schema.session_account_connect_attrs";
+    assert_eq!(nobody.rows(count), vec![vec![Some("2".to_owned())]]);
+    let refused = nobody.query("SELECT * FROM performance_schema.session_connect_attrs").expect("an answer");
+    assert!(matches!(refused, Answer::Error(1142, _)), "{refused:?}");
+    drop(client);
 }

@@ -229,6 +229,16 @@ fn the_console_is_for_who_has_its_token_and_changes_nothing() {
         get_with(address, "/api/status", &host.replace(&address.to_string(), "evil.example")).status,
         421
     );
+    // A page of another site gets nothing, though a browser sends the cookie along.
+    for (origin, status) in [
+        ("http://evil.example".to_owned(), 403),
+        (format!("https://{address}"), 403),
+        ("null".to_owned(), 403),
+        (format!("http://{address}"), 200),
+    ] {
+        let headers = format!("{host}Origin: {origin}\r\n");
+        assert_eq!(get_with(address, "/api/status", &headers).status, status, "{origin}");
+    }
     let wrong = host.replace(&token[..8], "00000000");
     assert_eq!(get_with(address, "/api/status", &wrong).status, 403);
 

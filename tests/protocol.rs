@@ -554,3 +554,117 @@ fn a_load_that_fails_leaves_the_protocol_in_step() {
     assert_eq!(client.rows("SELECT COUNT(*) FROM t"), vec![vec![text("2")]]);
     assert!(server.terminate());
 }
+
+/// COM_STMT_PREPARE counts parameters with two bytes.
+#[test]
+fn prepared_statements_have_up_to_65535_parameters() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let server = Served::start(directory.path(), &[]);
+    let mut client = server.connect();
+    let sql =
+        |count: usize| format!("SELECT 1 FROM (SELECT 1 AS a) t WHERE a IN ({}?)", "?,".repeat(count - 1));
+    client.send(command::STMT_PREPARE, sql(65_536).as_bytes()).expect("sent");
+    let refused = client.answer().expect("an answer");
+    assert!(matches!(refused, Answer::Error(1390, _)), "{refused:?}");
+    client.send(command::STMT_PREPARE, sql(60_000).as_bytes()).expect("sent");
+    let prepared = client.read().expect("an answer");
+    assert_eq!((prepared.first(), &prepared[7..9]), (Some(&0), &60_000u16.to_le_bytes()[..]));
+    for _ in 0..60_001 {
+        client.read().expect("a parameter or a column");
+    }
+    // Each parameter is the integer 7, the last one 1.
+    let mut body = prepared[1..5].to_vec();
+    body.extend_from_slice(&[0, 1, 0, 0, 0]);
+    body.extend(std::iter::repeat_n(0, 7_500));
+    body.push(1);
+    body.extend([8, 0].repeat(60_000));
+    (0..59_999).for_each(|_| body.extend_from_slice(&7u64.to_le_bytes()));
+    body.extend_from_slice(&1u64.to_le_bytes());
+    client.send(command::STMT_EXECUTE, &body).expect("sent");
+    let columns = client.read().expect("an answer");
+    assert_eq!(columns, [1], "{}", String::from_utf8_lossy(&columns));
+    client.read().expect("a column");
+    let row = client.read().expect("a row");
+    assert_eq!(row.first(), Some(&0), "a row of the binary protocol: {row:?}");
+    client.read().expect("the end");
+    assert_eq!(client.rows("SELECT 2"), vec![vec![text("2")]]);
+    assert!(server.terminate());
+}
+
+/// Statements about all tables go on while some of them are dropped and built anew.
+#[test]
+fn statistics_of_all_tables_are_read_beside_ddl() {
+    use std::sync::atomic::{AtomicBool, Ordering};
+    let directory = tempfile::tempdir().expect("a directory");
+    let server = Served::start(directory.path(), &[]);
+    let mut client = server.connect();
+    client.run("CREATE DATABASE d");
+    client.run("CREATE TABLE d.quiet (a INT PRIMARY KEY, b INT, KEY (b))");
+    let done = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        for number in 0..2 {
+            let (done, mut other) = (&done, server.connect());
+            scope.spawn(move || {
+                while !done.load(Ordering::Relaxed) {
+                    other.run(&format!("CREATE TABLE d.t{number} (a INT PRIMARY KEY, b INT, KEY (b))"));
+                    other.run(&format!("INSERT INTO d.t{number} VALUES (1, 1), (2, 2)"));
+                    other.run(&format!("ALTER TABLE d.t{number} ENGINE=InnoDB, ALGORITHM=COPY"));
+                    other.run(&format!("ALTER TABLE d.t{number} ADD KEY (a, b)"));
+                    other.run(&format!("DROP TABLE d.t{number}"));
+                }
+            });
+        }
+        let begun = std::time::Instant::now();
+        while begun.elapsed() < Duration::from_secs(2) {
+            client.rows("SELECT * FROM information_schema.STATISTICS");
+            client.rows("SELECT * FROM information_schema.INNODB_INDEX_STATS");
+            client.rows("SHOW INDEX FROM d.quiet");
+            match client.query("SHOW INDEX FROM d.t0").expect("an answer") {
+                Answer::Rows(_) | Answer::Error(1146, _) => {}
+                other => panic!("{other:?}"),
+            }
+        }
+        done.store(true, Ordering::Relaxed);
+    });
+    assert!(server.terminate());
+}
+
+/// Django's `test_implicit_savepoint_rollback`. Of two transactions that have done as much, the one whose statement closes the circle is rolled back, as in
+/// InnoDB, whichever began first.
+#[test]
+fn who_closes_a_circle_of_waits_is_rolled_back() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let server = Served::start(directory.path(), &[]);
+    for main_is_first in [true, false] {
+        let (mut main, mut other) = (server.connect(), server.connect());
+        main.run("CREATE DATABASE IF NOT EXISTS d");
+        main.run("DROP TABLE IF EXISTS d.reporter");
+        main.run("CREATE TABLE d.reporter (id INT PRIMARY KEY, name VARCHAR(30) NOT NULL DEFAULT '')");
+        main.run("INSERT INTO d.reporter (id) VALUES (1), (2)");
+        let lock = |client: &mut Client, id: u32| {
+            client.run("BEGIN");
+            client.run(&format!("SELECT id FROM d.reporter WHERE id = {id} FOR UPDATE"));
+        };
+        if main_is_first {
+            lock(&mut main, 2);
+            lock(&mut other, 1);
+        } else {
+            lock(&mut other, 1);
+            lock(&mut main, 2);
+        }
+        std::thread::scope(|scope| {
+            let waits = scope.spawn(move || other.run("UPDATE d.reporter SET id = 2 WHERE NOT (id = 1)"));
+            let begun = Instant::now();
+            let mut watcher = server.connect();
+            let waiting = "SELECT COUNT(*) FROM information_schema.INNODB_TRX WHERE trx_state = 'LOCK WAIT'";
+            while watcher.rows(waiting) != vec![vec![text("1")]] {
+                assert!(begun.elapsed() < Duration::from_secs(60), "nobody waits");
+                std::thread::sleep(Duration::from_millis(5));
+            }
+            let closed = main.query("UPDATE d.reporter SET id = 1 WHERE NOT (id = 2)").expect("an answer");
+            assert!(matches!(closed, Answer::Error(1213, _)), "{closed:?}");
+            assert_eq!(waits.join().expect("a thread"), Answer::Done(0));
+        });
+    }
+    assert!(server.terminate());
+}

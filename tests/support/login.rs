@@ -29,6 +29,10 @@ pub struct Login<'l> {
     pub is_unix: bool,
     /// What the client can do beyond the usual.
     pub capabilities: u32,
+    /// The number of its collation.
+    pub collation: u8,
+    /// What it says of itself, if it says anything.
+    pub attributes: &'l [(&'l str, &'l str)],
 }
 
 impl Default for Login<'_> {
@@ -40,6 +44,8 @@ impl Default for Login<'_> {
             tls: None,
             is_unix: false,
             capabilities: 0,
+            collation: 0,
+            attributes: &[],
         }
     }
 }
@@ -63,7 +69,11 @@ pub(super) fn log_in(stream: Box<dyn Stream>, login: &Login<'_>) -> io::Result<(
     }
     let challenge = challenge_of(&greeting).map_err(broken)?;
     let mut capabilities = CAPABILITIES | login.capabilities;
-    let beginning = |capabilities: u32| [&capabilities.to_le_bytes()[..], &[0; 28]].concat();
+    if !login.attributes.is_empty() {
+        capabilities |= cap::CONNECT_ATTRS;
+    }
+    let beginning =
+        |capabilities: u32| [&capabilities.to_le_bytes()[..], &[0; 4], &[login.collation], &[0; 23]].concat();
     if let Some(certificate) = login.tls {
         capabilities |= cap::SSL;
         write(&mut packets, &beginning(capabilities))?;
@@ -73,6 +83,14 @@ pub(super) fn log_in(stream: Box<dyn Stream>, login: &Login<'_>) -> io::Result<(
     put_terminated(&mut answer, login.user);
     put_string(&mut answer, &scramble(login.plugin, login.password, &challenge));
     put_terminated(&mut answer, login.plugin);
+    if !login.attributes.is_empty() {
+        let mut all = Vec::new();
+        for (name, value) in login.attributes {
+            put_string(&mut all, name.as_bytes());
+            put_string(&mut all, value.as_bytes());
+        }
+        put_string(&mut answer, &all);
+    }
     let algorithm = match capabilities {
         bits if bits & cap::COMPRESS != 0 => Some(Algorithm::Zlib),
         bits if bits & cap::ZSTD != 0 => Some(Algorithm::Zstd(7)),

@@ -3,8 +3,10 @@
 //! Stopping takes no new connections, tells every session to end, waits for the connections' threads and removes the
 //! socket. A client that is idle is cut off; a statement that runs ends with error 1317.
 //!
-//! There are as many connections at a time as `max_connections` says, logged in or not, and one more in which `root` can see to it. Who comes
-//! then is told so, 1040, and no thread is made.
+//! Sessions and handshakes are bounded apart, so that clients that never log in keep nobody out. `Instance::new_session` counts sessions against
+//! `max_connections`. Of handshakes there are as many as `max_connections` at a time, within [`HANDSHAKES`]; who comes then takes the place of the one
+//! that has waited longest, which is cut off. Where all places of sessions are taken, the reserved one too, a client is told so, 1040, and
+//! no thread is made.
 
 use crate::connection::serve;
 use crate::login::{Gate, Log, Peer};
@@ -18,9 +20,10 @@ use leafline_types::MysqlError;
 use leafline_types::statement::CancelReason;
 use parking_lot::{Condvar, Mutex};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::io;
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::ops::RangeInclusive;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
@@ -31,6 +34,9 @@ use std::time::Duration;
 
 /// Stack of a connection's thread.
 const STACK_BYTES: usize = 2 << 20;
+
+/// How many handshakes may be under way at a time: `max_connections`, but no fewer and no more than these.
+const HANDSHAKES: RangeInclusive<usize> = 32..=1024;
 
 /// What keeps a server from starting.
 #[derive(Debug, thiserror::Error)]
@@ -110,7 +116,19 @@ pub struct Server {
     unix: Option<PathBuf>,
 }
 
+/// How far a connection is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Stage {
+    /// Its client has not logged in yet.
+    Handshake,
+    /// It had not logged in, and its place was needed: its thread is about to end.
+    CutOff,
+    /// Its client has logged in.
+    Session,
+}
+
 struct OpenConnection {
+    stage: Stage,
     cutter: Cutter,
     watched: Watched,
     /// Once it has been started.
@@ -121,7 +139,8 @@ struct Shared {
     instance: Arc<Instance>,
     gate: Gate,
     stopping: AtomicBool,
-    connections: Mutex<HashMap<u64, OpenConnection>>,
+    /// By number, so that older ones come first.
+    connections: Mutex<BTreeMap<u64, OpenConnection>>,
     /// Wakes the watcher: there is a connection again, or the server stops.
     connected: Condvar,
 }
@@ -248,19 +267,24 @@ impl Shared {
         let shared = self.clone();
         // Held until the thread is noted, so that it cannot end before.
         let mut connections = self.connections.lock();
-        if connections.len() as u64 > self.instance.max_connections() {
+        if !make_room(&mut connections, self.instance.max_connections()) {
             drop(connections);
             turn_away(transport);
             return;
         }
         let watched = Watched::default();
         let activity = watched.activity.clone();
-        connections.insert(number, OpenConnection { cutter, watched, thread: None });
+        connections.insert(number, OpenConnection { stage: Stage::Handshake, cutter, watched, thread: None });
         if connections.len() == 1 {
             self.connected.notify_all();
         }
         let run = move || {
-            let _ = serve(transport, &shared.gate, &shared.instance, number, &peer, &activity);
+            let logged_in = || {
+                if let Some(connection) = shared.connections.lock().get_mut(&number) {
+                    connection.stage = Stage::Session;
+                }
+            };
+            let _ = serve(transport, (&shared.gate, &peer), &shared.instance, number, &activity, logged_in);
             shared.connections.lock().remove(&number);
         };
         match std::thread::Builder::new()
@@ -278,6 +302,25 @@ impl Shared {
             }
         }
     }
+}
+
+/// Makes room for another handshake, and says whether there is any: at the price of the oldest one where there are too many. There is none
+/// where nobody could log in, and where those that were cut off have not ended yet.
+fn make_room(connections: &mut BTreeMap<u64, OpenConnection>, max_connections: u64) -> bool {
+    let most = usize::try_from(max_connections).unwrap_or(usize::MAX);
+    let handshakes = most.clamp(*HANDSHAKES.start(), *HANDSHAKES.end());
+    let count = |stage| connections.values().filter(|connection| connection.stage == stage).count();
+    if count(Stage::Session) > most || count(Stage::CutOff) >= handshakes {
+        return false;
+    }
+    if count(Stage::Handshake) >= handshakes {
+        let oldest = connections.values_mut().find(|connection| connection.stage == Stage::Handshake);
+        if let Some(oldest) = oldest {
+            oldest.stage = Stage::CutOff;
+            oldest.cutter.cut();
+        }
+    }
+    true
 }
 
 impl Shared {

@@ -4,7 +4,7 @@ use crate::accounts::{AccountId, Accounts, LOCALHOST, Privilege, ROOT};
 use crate::digest::Digests;
 use crate::index_uses::IndexUses;
 use crate::resource_group::ResourceGroups;
-use crate::session::settings::Settings;
+use crate::session::settings::{ServerAccess, Settings};
 use crate::session::variables::{Facts, VERSION};
 use crate::session::{CompressionAlgorithms, Session, SessionEntry};
 use crate::slow_log::SlowLog;
@@ -20,6 +20,7 @@ use leafline_types::MysqlError;
 use leafline_types::functions::UserLocks;
 use leafline_types::statement::CancelReason;
 use parking_lot::{Mutex, RwLock};
+use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -38,6 +39,8 @@ pub struct InstanceOptions {
     pub port: u16,
     /// `socket`; empty when there is none.
     pub socket: String,
+    /// `bind_address`; empty when not served.
+    pub bind_address: String,
     /// Files of the certificate and of its key, where TLS is offered.
     pub tls_files: Option<(String, String)>,
     /// What device holds the database: the first value of `leafline_device`, for which plans are priced.
@@ -54,6 +57,7 @@ impl Default for InstanceOptions {
             data_directory: String::new(),
             port: 0,
             socket: String::new(),
+            bind_address: String::new(),
             tls_files: None,
             device: DeviceChoice::Auto,
             version: None,
@@ -135,6 +139,8 @@ impl Instance {
             warm_up: used.store.warm_up,
             digests: most_digests,
             secure_file_priv,
+            bind_address: options.bind_address,
+            server_uuid: uuid_of(engine.store().database_id()),
             default_plugin,
         };
         let accounts = Accounts::open(&engine, default_plugin)?;
@@ -167,6 +173,11 @@ impl Instance {
             *instance.upkeep.lock() = Some(Upkeep::start(&instance)?);
         }
         Ok(instance)
+    }
+
+    /// `read_only` and `super_read_only`.
+    pub(crate) fn server_access(&self) -> ServerAccess {
+        self.globals.read().server_access
     }
 
     /// Has the engine and the slow query log follow the global variables that are their own.
@@ -457,4 +468,13 @@ impl Instance {
         self.slow_log.close();
         self.engine.close().map_err(|error: TableError| MysqlError::from(error))
     }
+}
+
+/// The UUID of a database with that number: as random as the number is, and always the same.
+fn uuid_of(database_id: u64) -> String {
+    let digest = Sha256::digest(database_id.to_le_bytes());
+    let digits: String = digest.iter().take(16).map(|byte| format!("{byte:02x}")).collect();
+    let part = |range| digits.get(range).unwrap_or_default();
+    // Version 8, whose bits are as one likes; variant 1.
+    format!("{}-{}-8{}-8{}-{}", part(0..8), part(8..12), part(13..16), part(17..20), part(20..32))
 }

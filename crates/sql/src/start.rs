@@ -14,7 +14,7 @@
 use crate::accounts::password::AuthPlugin;
 use crate::digest::{DIGESTS, MOST_DIGESTS};
 use crate::session::settings::Settings;
-use crate::session::variables::{self, flag};
+use crate::session::variables::{self, Scope, flag};
 use leafline_storage::FlushPolicy;
 use leafline_table::EngineOptions;
 use leafline_types::error::errno;
@@ -106,6 +106,9 @@ impl Start {
             _ => Value::string(text),
         };
         let variable = variables::find(name)?;
+        if variable.scope == Scope::Session {
+            return Err(MysqlError::incorrect_variable_scope(variable.name, "SESSION"));
+        }
         let set = variable.set_within(&mut self.globals, Some(value), true);
         match (set, number(text)) {
             (Err(error), Some(number)) if error.code == errno::ER_WRONG_TYPE_FOR_VAR => {
@@ -194,7 +197,9 @@ mod tests {
             ("max_allowed_packet", "2T", 1231),
             ("sql_mode", "16M", 1231),
             ("port", "3307", 1238),
-            ("innodb_log_files_in_group", "2", 1193),
+            ("innodb_log_files_in_group", "2", 1238),
+            ("timestamp", "1", 1238),
+            ("no_such_variable", "2", 1193),
         ] {
             assert_eq!(start(&[(name, text)]).err(), Some(code), "{name}={text}");
         }

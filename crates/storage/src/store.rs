@@ -332,6 +332,11 @@ impl Store {
         self.inner.space.state().segment(segment).ok().map(|segment| segment.root)
     }
 
+    /// The number that was drawn for the database when it was made.
+    pub fn database_id(&self) -> u64 {
+        self.inner.database_id
+    }
+
     /// Bytes of a page.
     pub fn page_size(&self) -> usize {
         self.inner.cache.page_size

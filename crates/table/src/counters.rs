@@ -17,6 +17,7 @@
 use crate::bytes::{ByteReader, ByteWriter};
 use crate::catalog::{MAX_ROW_ID, TableId};
 use crate::error::Result;
+use crate::txn::Numbering;
 use crate::txn::op::CounterChange;
 use leafline_btree::CommitTs;
 use leafline_storage::Lsn;
@@ -228,12 +229,12 @@ impl Counters {
         self.state.lock().tables.get(&table).map_or(1, |counters| counters.next_row_id)
     }
 
-    /// An AUTO_INCREMENT value: the next one, but at most `max` (MySQL hands out the last value again and again,
+    /// An AUTO_INCREMENT value: the next one of `numbering`, but at most `max` (MySQL hands out the last value again and again,
     /// so that the insert fails as a duplicate).
-    pub(crate) fn new_auto_increment(&self, table: TableId, max: u64) -> u64 {
+    pub(crate) fn new_auto_increment(&self, table: TableId, max: u64, numbering: Numbering) -> u64 {
         let mut state = self.state.lock();
         let counters = state.tables.entry(table).or_default();
-        let value = counters.next_auto_increment.min(max);
+        let value = numbering.from(counters.next_auto_increment).min(max);
         counters.next_auto_increment = value.saturating_add(1);
         value
     }
@@ -317,7 +318,20 @@ mod tests {
     fn auto_increment_stays_at_the_largest_value() {
         let counters = Counters::new(CounterState::default());
         counters.use_auto_increment(TableId(1), 125);
-        let values: Vec<u64> = (0..3).map(|_| counters.new_auto_increment(TableId(1), 127)).collect();
+        let values: Vec<u64> =
+            (0..3).map(|_| counters.new_auto_increment(TableId(1), 127, Numbering::default())).collect();
         assert_eq!(values, [126, 127, 127]);
+    }
+
+    #[test]
+    fn numbers_are_those_of_an_offset_and_an_increment() {
+        let some = Numbering { increment: 10, offset: 5 };
+        assert_eq!([0, 1, 5, 6, 15, 16].map(|next| some.from(next)), [5, 5, 5, 15, 15, 25]);
+        assert_eq!([0, 1, 7].map(|next| Numbering::default().from(next)), [0, 1, 7]);
+        assert_eq!(Numbering { increment: 3, offset: 7 }.from(2), 4);
+        assert_eq!(some.from(u64::MAX), u64::MAX);
+        let counters = Counters::new(CounterState::default());
+        let drawn: Vec<u64> = (0..4).map(|_| counters.new_auto_increment(TableId(1), 30, some)).collect();
+        assert_eq!(drawn, [5, 15, 25, 30]);
     }
 }

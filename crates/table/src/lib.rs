@@ -86,7 +86,7 @@ pub use read::{
 };
 pub use repair::{LostRange, Rescue, SalvageReport, TableRepair};
 pub use txn::{
-    CommitOutcome, InsertOutcome, Isolation, KeySearch, Locked, LockedRow, LookedUp, Mark,
+    CommitOutcome, InsertOutcome, Isolation, KeySearch, Locked, LockedRow, LookedUp, Mark, Numbering,
     RegisteredSnapshot, RowLocker, Snapshot, StatementMark, Transaction, TransactionFigures,
     TransactionWatch, TxnMode,
 };

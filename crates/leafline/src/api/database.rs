@@ -218,6 +218,12 @@ impl OpenOptions {
         self
     }
 
+    /// What the system variable `bind_address` says of a database that is served.
+    pub fn listens_on(mut self, host: impl Into<String>) -> OpenOptions {
+        self.instance.bind_address = host.into();
+        self
+    }
+
     /// What the system variables `ssl_cert` and `ssl_key` say of a database that is served over TLS.
     pub fn served_with_tls(mut self, certificate: &Path, key: &Path) -> OpenOptions {
         let text = |path: &Path| path.display().to_string();

@@ -36,6 +36,9 @@ pub fn run(options: &ServeOptions) -> Result<(), Failure> {
     // The socket comes last: that of a database that is served must not be taken over.
     let expected = absolute(options.socket.clone().unwrap_or_else(|| directory.join(SOCKET_NAME)));
     let mut listeners = Listeners::new();
+    if !options.skip_networking {
+        database_options = database_options.listens_on(&options.host);
+    }
     let port = if options.skip_networking {
         0
     } else {

@@ -38,20 +38,22 @@ const MULTI_STATEMENTS_OFF: u16 = 1;
 /// How often a wait for a client that reads nothing looks whether it is to end, in seconds.
 const WRITE_SECONDS: u64 = 1;
 
-/// Serves one client until it leaves. Errors of the connection end it and are not reported anywhere: the client is gone.
+/// Serves one client until it leaves; calls `logged_in` once it has been let in. Errors of the connection end it and are not reported anywhere: the
+/// client is gone.
 pub(crate) fn serve(
     transport: Transport,
-    gate: &Gate,
+    (gate, peer): (&Gate, &Peer),
     instance: &Arc<Instance>,
     number: u64,
-    peer: &Peer,
     activity: &Activity,
+    logged_in: impl FnOnce(),
 ) -> Result<(), WireError> {
     transport.set_write_timeout(WRITE_SECONDS)?;
     let mut packets = PacketStream::new(transport, HANDSHAKE_PACKET);
     packets.set_patience(HANDSHAKE_PATIENCE);
     let result = match gate.admit(&mut packets, instance, number, peer) {
         Ok(Some(Admitted { session, capabilities })) => {
+            logged_in();
             packets.let_in(session.cancel_token());
             let parameters = Parameters::new();
             let mut connection = Connection { packets, session, capabilities, parameters, gate, peer };
@@ -290,6 +292,7 @@ impl Connection<'_> {
         let changed = self.session.change_user(&answer.user, &self.peer.host, account);
         changed.map_err(WireError::Protocol)?;
         self.packets.let_in(self.session.cancel_token());
+        self.session.described(answer.attributes);
         self.session.greet(answer.collation);
         self.parameters.clear();
         match answer.database.map(|database| self.session.set_database(&database)) {

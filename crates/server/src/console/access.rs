@@ -3,6 +3,7 @@
 //! | asked | answered |
 //! |---|---|
 //! | another name than this machine's (DNS rebinding) | 421 |
+//! | from a page of another site (`Origin`) | 403, with the cookie too |
 //! | `/?token=` with the token | 303 to `/`, with a cookie that no script can read and that no other site makes browsers send |
 //! | anything, with the cookie | what was asked for |
 //! | anything else | 403 |
@@ -43,6 +44,9 @@ impl Access {
     pub fn refuse(&self, request: &Request) -> Option<Answer> {
         if !request.is_for_this_machine() {
             return Some(Answer::failure(421, "the console is not served under this name"));
+        }
+        if request.is_of_another_site() {
+            return Some(Answer::failure(403, "the console does not answer pages of other sites"));
         }
         if let Some(token) = request.parameter("token").filter(|_| request.path == "/") {
             if !self.is_right(token) {

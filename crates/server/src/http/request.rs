@@ -17,6 +17,8 @@ pub(crate) struct Request {
     parameters: Vec<(String, String)>,
     /// The `Host` header.
     pub host: String,
+    /// The `Origin` header, which browsers send with what a page of another site asks for.
+    pub origin: Option<String>,
     pub cookies: String,
     /// The address that the client has come to.
     pub local: IpAddr,
@@ -31,6 +33,14 @@ impl Request {
         };
         name.eq_ignore_ascii_case("localhost")
             || name.parse::<IpAddr>().is_ok_and(|named| named == self.local)
+    }
+
+    /// Whether a page of another site has asked for it.
+    pub fn is_of_another_site(&self) -> bool {
+        let own = |origin: &str| {
+            origin.strip_prefix("http://").is_some_and(|host| host.eq_ignore_ascii_case(&self.host))
+        };
+        self.origin.as_deref().is_some_and(|origin| !own(origin))
     }
 
     /// The value of a parameter.
@@ -90,7 +100,7 @@ fn parse(head: &[u8], local: IpAddr) -> Result<Option<Request>, Refused> {
         Some("HEAD") => true,
         _ => return Err(Refused::With(405, "only GET and HEAD are served")),
     };
-    let mut host = None;
+    let (mut host, mut origin) = (None, None);
     let mut cookies = String::new();
     for header in parsed.headers.iter() {
         let text = std::str::from_utf8(header.value);
@@ -99,6 +109,8 @@ fn parse(head: &[u8], local: IpAddr) -> Result<Option<Request>, Refused> {
                 return Err(bad("two hosts"));
             }
             host = Some(text.map_err(|_| bad("no host"))?.to_owned());
+        } else if header.name.eq_ignore_ascii_case("origin") {
+            origin = Some(text.map_err(|_| bad("no origin"))?.to_owned());
         } else if header.name.eq_ignore_ascii_case("cookie") {
             cookies.push_str(text.unwrap_or_default());
             cookies.push(';');
@@ -122,6 +134,7 @@ fn parse(head: &[u8], local: IpAddr) -> Result<Option<Request>, Refused> {
         path: unescaped(path, false).ok_or_else(not_text)?,
         parameters: parameters.ok_or_else(not_text)?,
         host,
+        origin,
         cookies,
         local,
     }))

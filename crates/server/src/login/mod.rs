@@ -135,6 +135,7 @@ impl Gate {
                 if answer.capabilities & cap::SESSION_TRACK != 0 {
                     session.track_state();
                 }
+                session.described(answer.attributes.clone());
                 session.greet(answer.collation);
                 if let Some(database) = &answer.database {
                     session.set_database(database)?;
@@ -361,5 +362,5 @@ fn facts(transport: &Transport, answer: &Answer) -> ConnectionFacts {
         Some(TlsFacts { version: version_name(tls.protocol_version()?), cipher })
     });
     let compression = answer.compression.map(|algorithm| (algorithm.name(), algorithm.level()));
-    ConnectionFacts { tls, compression }
+    ConnectionFacts { tls, compression, is_interactive: answer.capabilities & cap::INTERACTIVE != 0 }
 }

@@ -12,6 +12,7 @@
 use super::bytes::{Reader, put_terminated};
 use super::capability as cap;
 use super::compression::Algorithm;
+use leafline_sql::session::ConnectAttributes;
 use leafline_types::MysqlError;
 
 /// The collation that the greeting names: utf8mb4_bin, a number that every client knows.
@@ -71,6 +72,8 @@ pub struct Answer {
     pub plugin: Option<String>,
     /// How packets are compressed once the client is let in.
     pub compression: Option<Algorithm>,
+    /// What the client says of itself: names and values.
+    pub attributes: ConnectAttributes,
 }
 
 /// The level of Zstandard of a client that does not say one it could have.
@@ -122,8 +125,9 @@ impl Answer {
             let name = reader.terminated().unwrap_or_else(|_| reader.rest());
             plugin = Some(text(name)?);
         }
+        let mut attributes = Vec::new();
         if capabilities & cap::CONNECT_ATTRS != 0 && !reader.is_empty() {
-            reader.string()?;
+            attributes = read_attributes(reader.string()?)?;
         }
         let compression = match capabilities {
             bits if bits & cap::COMPRESS != 0 => Some(Algorithm::Zlib),
@@ -133,7 +137,16 @@ impl Answer {
             }
             _ => None,
         };
-        Ok(Answer { capabilities, collation, user, authentication, database, plugin, compression })
+        Ok(Answer {
+            capabilities,
+            collation,
+            user,
+            authentication,
+            database,
+            plugin,
+            compression,
+            attributes,
+        })
     }
 }
 
@@ -148,16 +161,41 @@ pub fn read_change_user(packet: &[u8], capabilities: u32) -> Result<Answer, Mysq
         let length = reader.u8()?;
         let authentication = reader.take(length.into())?.to_vec();
         let database = Some(text(reader.terminated()?)?).filter(|name| !name.is_empty());
-        let (mut plugin, mut collation) = (None, 0);
+        let (mut plugin, mut collation, mut attributes) = (None, 0, Vec::new());
         if !reader.is_empty() {
             collation = reader.u16()?;
             if capabilities & cap::PLUGIN_AUTH != 0 && !reader.is_empty() {
                 plugin = Some(text(reader.terminated()?)?);
             }
+            if capabilities & cap::CONNECT_ATTRS != 0 && !reader.is_empty() {
+                attributes = read_attributes(reader.string()?)?;
+            }
         }
-        Ok(Answer { capabilities, collation, user, authentication, database, plugin, compression: None })
+        let compression = None;
+        Ok(Answer {
+            capabilities,
+            collation,
+            user,
+            authentication,
+            database,
+            plugin,
+            compression,
+            attributes,
+        })
     };
     parse().map_err(|_| MysqlError::bad_handshake())
+}
+
+/// Names and values, each with its length.
+fn read_attributes(bytes: &[u8]) -> Result<ConnectAttributes, MysqlError> {
+    let mut reader = Reader::new(bytes);
+    let mut attributes = Vec::new();
+    while !reader.is_empty() {
+        let (name, value) = (reader.string()?, reader.string()?);
+        let text = |bytes| String::from_utf8_lossy(bytes).into_owned();
+        attributes.push((text(name), text(value)));
+    }
+    Ok(attributes)
 }
 
 /// Appends what a plugin tells the client while it logs in.

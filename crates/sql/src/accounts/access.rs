@@ -164,7 +164,11 @@ impl Access {
             true => None,
             false => rights.tables.get(&(database.to_owned(), table.to_owned())),
         };
-        self.on_database(database) | granted.copied().unwrap_or(Privileges::NONE)
+        let everybody = match information_schema::is_about_own_sessions(database, table) {
+            true => Privileges::of(Privilege::Select),
+            false => Privileges::NONE,
+        };
+        self.on_database(database) | granted.copied().unwrap_or(Privileges::NONE) | everybody
     }
 
     /// Whether it may know of a table or view: if it may do anything with it.

@@ -9,10 +9,10 @@ use super::users::account_of;
 use super::{AccountId, Privilege, Privileges, definer_of};
 use crate::information_schema::STATEMENT_DIGESTS;
 use crate::parser::ast::{
-    AccountName, AlterAction, AlterTable, CreateTable, CreateTableLike, CreateView, FlushItem, Ident,
-    Into as SelectInto, NotThere, PartitionAction, PartitionMaintenance, PartitionOperation,
-    ResourceGroupStatement, SetItem, Show, ShowKind, StatementKind, TableName, UserOptions, UserSpec,
-    VariableScope, ViewVerb,
+    AccountName, AlterAction, AlterTable, CreateTable, CreateTableLike, CreateView, DropProgram, FlushItem,
+    Ident, Into as SelectInto, NotThere, PartitionAction, PartitionMaintenance, PartitionOperation,
+    ProgramKind, ResourceGroupStatement, SetItem, Show, ShowKind, StatementKind, TableName, UserOptions,
+    UserSpec, VariableScope, ViewVerb,
 };
 use crate::session::{Session, SessionEntry};
 use crate::system_table::SYSTEM_DATABASE;
@@ -61,6 +61,7 @@ pub(crate) fn authorize(session: &Session, kind: &StatementKind) -> Result<(), M
         StatementKind::DropView(drop) => {
             drop.views.iter().try_for_each(|view| asked.of_name(Privilege::Drop, view))
         }
+        StatementKind::DropProgram(drop) => asked.of_program(drop),
         StatementKind::DropTable(drop) if drop.temporary => Ok(()),
         StatementKind::DropTable(drop) => asked.of_tables(Privilege::Drop, &drop.tables),
         StatementKind::CreateIndex(alter) | StatementKind::DropIndex(alter) => {
@@ -179,6 +180,18 @@ impl Asked<'_> {
         match name.map(|name| name.value.as_str()).or(self.session.database()) {
             Some(name) => self.session.access.check_database(wanted, name),
             None => Ok(()),
+        }
+    }
+
+    /// The privilege to drop a program. That of a trigger is one on its table, which only a trigger that is there has.
+    fn of_program(&self, drop: &DropProgram) -> Result<(), MysqlError> {
+        let database = drop.name.database.as_ref();
+        match drop.kind {
+            ProgramKind::Procedure | ProgramKind::Function => {
+                self.of_database(Privilege::AlterRoutine, database)
+            }
+            ProgramKind::Event => self.of_database(Privilege::Event, database),
+            ProgramKind::Trigger => Ok(()),
         }
     }
 

@@ -8,7 +8,6 @@ use leafline_table::{
     CheckDef, ColumnDef, DefaultValue, ForeignKeySpec, GeneratedColumn, GeneratedKind, IndexSpec,
     IndexSpecKind, IndexSpecPart, Organisation, StoredColumn, TableOptions, TableSpec,
 };
-use leafline_types::error::errno;
 use leafline_types::{Charset, Collation, MysqlError, SqlType, StoreContext, Value, Warnings, store_cast};
 
 use super::data_type::{ColumnType, column_type, table_collation, type_warnings};
@@ -21,7 +20,7 @@ use crate::parser::ast::{
 /// TIMESTAMP is in the time zone that is so many seconds ahead of UTC.
 ///
 /// # Errors
-/// MySQL's for types, defaults and options of columns; 1286 for another storage engine; 1235 for what is not supported.
+/// MySQL's for types, defaults and options of columns; 1235 for what is not supported.
 pub fn table_spec(
     create: &CreateTable,
     database: &str,
@@ -29,7 +28,7 @@ pub fn table_spec(
     times: TimeSettings<'_>,
 ) -> Result<(TableSpec, Vec<MysqlError>), MysqlError> {
     let options = &create.options;
-    let organisation = organisation(options)?.unwrap_or_default();
+    let organisation = organisation(options).unwrap_or_default();
     let collation = table_collation(options.charset.as_ref(), options.collation.as_ref(), default)?;
     let mut columns = Vec::with_capacity(create.columns.len());
     let mut indexes = Vec::new();
@@ -70,30 +69,13 @@ pub fn table_spec(
     let mut warnings: Vec<MysqlError> =
         create.columns.iter().flat_map(|column| type_warnings(&column.data_type)).collect();
     warnings.extend(option_warnings(options));
-    warnings.extend(organisation_note(&spec.name, organisation));
     create.keys.iter().for_each(|key| warnings.extend(key_warnings(key)));
     Ok((spec, warnings))
 }
 
-/// The organisation that ENGINE asks for. Error 1286 for another storage engine.
-pub(super) fn organisation(options: &ast::TableOptions) -> Result<Option<Organisation>, MysqlError> {
-    let Some(engine) = &options.engine else { return Ok(None) };
-    match Organisation::of_engine(&engine.value) {
-        None => Err(MysqlError::unknown_storage_engine(&engine.value)),
-        organisation => Ok(organisation),
-    }
-}
-
-/// Note 1266 where ENGINE names an engine of MySQL's that works otherwise.
-pub(super) fn organisation_note(table: &str, organisation: Organisation) -> Option<MysqlError> {
-    let text = format!(
-        "Using storage engine Leafline for table '{table}': a heap, with the primary key as an index beside others and strings in \
-         indexes packed; it is transactional"
-    );
-    match organisation {
-        Organisation::Clustered => None,
-        Organisation::Heap => Some(MysqlError::with_message(errno::ER_WARN_USING_OTHER_HANDLER, text)),
-    }
+/// The organisation that ENGINE asks for; none if it names an engine that there is not, for which the statement has found another by then.
+pub(super) fn organisation(options: &ast::TableOptions) -> Option<Organisation> {
+    Organisation::of_engine(&options.engine.as_ref()?.value)
 }
 
 /// For each CHECK constraint of a table that is to be made, the column at which it stands.

@@ -2,12 +2,15 @@
 //! look at few pages of each. `leafline inspect` looks at all.
 
 use super::sizes::Sizes;
-use super::{Columns, Rows, count_column, name_column, nullable_column, text, text_column, users_tables};
+use super::{
+    Columns, Rows, count_column, name_column, nullable_column, of_current, text, text_column, users_tables,
+};
 use crate::accounts::Privilege;
 use crate::session::Session;
 use leafline_btree::SampledLeaves;
-use leafline_table::{TableError, Tree};
+use leafline_table::{TableDef, TableError, Tree};
 use leafline_types::{Decimal, MysqlError, SqlType, Value};
+use std::sync::Arc;
 
 /// Most leaves of an index that are looked at.
 const LEAVES: SampledLeaves = SampledLeaves { most: 32, read: true };
@@ -37,43 +40,49 @@ pub(super) fn columns() -> Columns {
 
 pub(super) fn rows(session: &Session) -> Result<Rows, MysqlError> {
     session.access.check_any(&[Privilege::Process])?;
-    let engine = session.instance.engine();
     let sizes = Sizes::now(session);
     let mut rows = Rows::new();
     for table in users_tables(session) {
-        for (at, stored) in table.stored().enumerate() {
-            let partition = table.partitioning.as_ref().map(|all| all.name(at));
-            let readable = stored.indexes.iter().filter(|index| !engine.is_quarantined(index));
-            for index in readable {
-                let tree = engine.tree(index)?;
-                let estimate = tree.estimate(&[], None).map_err(TableError::from)?;
-                let statistics = session.instance.statistics().index(engine, stored, index)?;
-                let per_key = (1..=index.parts.len()).map(|parts| statistics.entries_per(parts).round());
-                let per_key = per_key.map(|rows| rows.to_string()).collect::<Vec<_>>().join(", ");
-                let pages = sizes.segment(index.tree).map_or(0, |segment| segment.pages);
-                let extents = sizes.segment(index.tree).map_or(0, |segment| segment.extents);
-                let (used, free) = sizes.of_tree(index.tree);
-                rows.push(vec![
-                    text(table.database.as_str()),
-                    text(table.name.as_str()),
-                    text(index.name.as_str()),
-                    Value::UInt(index.parts.len() as u64),
-                    text(per_key.as_str()),
-                    Value::UInt(pages),
-                    Value::UInt(estimate.leaves.round() as u64),
-                    text(partition),
-                    Value::UInt(estimate.depth.into()),
-                    Value::UInt(estimate.entries.round() as u64),
-                    fill(&tree)?.map_or(Value::Null, percent),
-                    tree.breaks().map_err(TableError::from)?.map_or(Value::Null, percent),
-                    percent(estimate.resident_fraction),
-                    Value::UInt(extents),
-                    Value::UInt(used + free),
-                    Value::UInt(free),
-                    Value::UInt(tree.splits()),
-                    Value::UInt(tree.merges()),
-                ]);
-            }
+        rows.extend(of_current(session, &table, |table| rows_of(session, table, &sizes))?);
+    }
+    Ok(rows)
+}
+
+fn rows_of(session: &Session, table: &Arc<TableDef>, sizes: &Sizes) -> Result<Rows, MysqlError> {
+    let engine = session.instance.engine();
+    let mut rows = Rows::new();
+    for (at, stored) in table.stored().enumerate() {
+        let partition = table.partitioning.as_ref().map(|all| all.name(at));
+        let readable = stored.indexes.iter().filter(|index| !engine.is_quarantined(index));
+        for index in readable {
+            let tree = engine.tree(index)?;
+            let estimate = tree.estimate(&[], None).map_err(TableError::from)?;
+            let statistics = session.instance.statistics().index(engine, stored, index)?;
+            let per_key = (1..=index.parts.len()).map(|parts| statistics.entries_per(parts).round());
+            let per_key = per_key.map(|rows| rows.to_string()).collect::<Vec<_>>().join(", ");
+            let pages = sizes.segment(index.tree).map_or(0, |segment| segment.pages);
+            let extents = sizes.segment(index.tree).map_or(0, |segment| segment.extents);
+            let (used, free) = sizes.of_tree(index.tree);
+            rows.push(vec![
+                text(table.database.as_str()),
+                text(table.name.as_str()),
+                text(index.name.as_str()),
+                Value::UInt(index.parts.len() as u64),
+                text(per_key.as_str()),
+                Value::UInt(pages),
+                Value::UInt(estimate.leaves.round() as u64),
+                text(partition),
+                Value::UInt(estimate.depth.into()),
+                Value::UInt(estimate.entries.round() as u64),
+                fill(&tree)?.map_or(Value::Null, percent),
+                tree.breaks().map_err(TableError::from)?.map_or(Value::Null, percent),
+                percent(estimate.resident_fraction),
+                Value::UInt(extents),
+                Value::UInt(used + free),
+                Value::UInt(free),
+                Value::UInt(tree.splits()),
+                Value::UInt(tree.merges()),
+            ]);
         }
     }
     Ok(rows)

@@ -5,6 +5,7 @@ mod absent;
 mod character_sets;
 mod column_statistics;
 pub(crate) mod columns;
+mod connect_attributes;
 mod constraints;
 mod index_statistics;
 mod index_usage;
@@ -26,8 +27,10 @@ mod views;
 use crate::session::Session;
 use crate::system_table::SYSTEM_DATABASE;
 use leafline_table::TableDef;
+use leafline_types::error::errno;
 use leafline_types::{Coercibility, Collation, ExprType, MysqlError, SqlType, Value};
 use std::sync::Arc;
+use std::time::Duration;
 
 /// Names and types of columns.
 pub(crate) type Columns = Vec<(String, ExprType)>;
@@ -54,6 +57,13 @@ pub(crate) struct Definition {
     /// Its columns.
     pub(crate) columns: fn() -> Columns,
     rows: fn(&Session) -> Result<Rows, MysqlError>,
+}
+
+impl Definition {
+    /// What `TABLE_TYPE` calls it. All that there is in `sys` are views, as in MySQL.
+    pub(crate) fn kind(&self) -> &'static str {
+        if self.database == SYS { "VIEW" } else { "SYSTEM VIEW" }
+    }
 }
 
 /// The databases of such tables, by name.
@@ -116,6 +126,18 @@ pub(crate) const TABLES: &[Definition] = &[
         columns: statement_digests::columns,
         rows: statement_digests::rows,
     },
+    Definition {
+        database: PERFORMANCE,
+        name: "session_account_connect_attrs",
+        columns: connect_attributes::columns,
+        rows: connect_attributes::account_rows,
+    },
+    Definition {
+        database: PERFORMANCE,
+        name: "session_connect_attrs",
+        columns: connect_attributes::columns,
+        rows: connect_attributes::rows,
+    },
     in_sys("schema_redundant_indexes", index_usage::redundant_columns, index_usage::redundant_rows),
     in_sys("schema_unused_indexes", index_usage::unused_columns, index_usage::unused_rows),
     in_sys(
@@ -154,6 +176,11 @@ pub(crate) fn is_standard(database: &str) -> bool {
 /// Whether everybody may know of that database and enter it.
 pub(crate) fn is_for_everybody(database: &str) -> bool {
     is_standard(database) || database.eq_ignore_ascii_case(PERFORMANCE)
+}
+
+/// Whether that is a table of what concerns the sessions of one's own account, which everybody may read.
+pub(crate) fn is_about_own_sessions(database: &str, table: &str) -> bool {
+    database.eq_ignore_ascii_case(PERFORMANCE) && table.eq_ignore_ascii_case("session_account_connect_attrs")
 }
 
 /// The tables of such a database.
@@ -203,6 +230,34 @@ fn users_tables(session: &Session) -> Vec<Arc<TableDef>> {
     let mut tables = stored_tables(session);
     tables.retain(|table| table.database != SYSTEM_DATABASE);
     tables
+}
+
+/// What `look` finds in a table. Where the table has been changed since its definition was read it looks at the new one; a table that was dropped
+/// gives nothing. So a statement about all tables goes on beside DDL.
+///
+/// # Errors
+/// What `look` returns, but for 1412; 1317 if the statement is to stop.
+pub(crate) fn of_current<T: Default>(
+    session: &Session,
+    table: &Arc<TableDef>,
+    look: impl Fn(&Arc<TableDef>) -> Result<T, MysqlError>,
+) -> Result<T, MysqlError> {
+    /// How often a definition is looked at that is not in force any more, and has no successor yet.
+    const PATIENCE: u32 = 1000;
+    let mut table = table.clone();
+    for _ in 0..PATIENCE {
+        match look(&table) {
+            Err(error) if error.code == errno::ER_TABLE_DEF_CHANGED => {}
+            found => return found,
+        }
+        session.cancel.check()?;
+        match session.instance.engine().catalog().table(&table.database, &table.name) {
+            Some(current) if Arc::ptr_eq(current, &table) => std::thread::sleep(Duration::from_millis(1)),
+            Some(current) => table = current.clone(),
+            None => break,
+        }
+    }
+    Ok(T::default())
 }
 
 /// A value of a text, and of none.

@@ -2,7 +2,7 @@
 
 use super::{
     CATALOG, Columns, Rows, long_text, name_column, nullable_column, nullable_name, number_column,
-    stored_tables, text, text_column, yes_no,
+    of_current, stored_tables, text, text_column, yes_no,
 };
 use crate::session::Session;
 use leafline_table::{IndexDef, TableDef};
@@ -38,7 +38,7 @@ pub(super) fn columns() -> Columns {
 pub(super) fn rows(session: &Session) -> Result<Rows, MysqlError> {
     let mut rows = Rows::new();
     for table in stored_tables(session) {
-        rows.extend(rows_of(session, &table)?);
+        rows.extend(of_current(session, &table, |table| rows_of(session, table))?);
     }
     Ok(rows)
 }

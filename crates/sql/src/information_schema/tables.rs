@@ -99,7 +99,7 @@ fn create_options(table: &TableDef) -> String {
 }
 
 fn computed(table: &Definition) -> Vec<Value> {
-    without_rows(&[CATALOG, table.database, table.name, "SYSTEM VIEW"].map(text), "")
+    without_rows(&[CATALOG, table.database, table.name, table.kind()].map(text), "")
 }
 
 fn view(session: &Session, view: &ViewDef) -> Vec<Value> {

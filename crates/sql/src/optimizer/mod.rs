@@ -54,5 +54,6 @@ mod window;
 pub(crate) use block::row_limit;
 pub use block::{plan_parts, plan_rows_to_change, plan_select};
 pub(crate) use parallel::read_in_pieces;
+pub(crate) use settings::UNUSED_SWITCHES;
 pub use settings::{Filtering, OptimizerContext, OptimizerSwitches, Parallelism, Patience};
 pub use trace::{Trace, TraceStep};

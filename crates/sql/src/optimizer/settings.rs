@@ -46,7 +46,28 @@ pub struct OptimizerSwitches {
     pub derived_condition_pushdown: bool,
     /// `use_invisible_indexes`: as if there were no INVISIBLE indexes.
     pub use_invisible_indexes: bool,
+    /// `materialization`: join with the distinct rows of a subquery, by themselves.
+    pub materialization: bool,
+    /// `firstmatch`: look for the first partner of each row; off: only where there is no other way.
+    pub first_match: bool,
+    /// Flags of MySQL's that no plan depends on here, kept as they are set: bit n is that of `UNUSED_SWITCHES[n]`.
+    pub unused: u16,
 }
+
+/// Flags of MySQL's that no plan depends on here: of strategies that there are not, of choices that are always made by price, and such as MySQL
+/// does not heed either. All are on by default.
+pub(crate) const UNUSED_SWITCHES: [&str; 10] = [
+    "engine_condition_pushdown",
+    "mrr_cost_based",
+    "loosescan",
+    "duplicateweedout",
+    "subquery_materialization_cost_based",
+    "use_index_extensions",
+    "condition_fanout_filter",
+    "hash_join",
+    "prefer_ordering_index",
+    "hash_set_operations",
+];
 
 impl Default for OptimizerSwitches {
     fn default() -> OptimizerSwitches {
@@ -68,6 +89,9 @@ impl Default for OptimizerSwitches {
             subquery_to_derived: true,
             derived_condition_pushdown: true,
             use_invisible_indexes: false,
+            materialization: true,
+            first_match: true,
+            unused: u16::MAX,
         }
     }
 }

@@ -1,6 +1,9 @@
 //! CREATE, DROP and ALTER, save the inside of CREATE TABLE and ALTER TABLE.
 
-use super::ast::{AlterDatabase, CreateDatabase, DatabaseOptions, DropDatabase, DropTable, StatementKind};
+use super::ast::{
+    AlterDatabase, CreateDatabase, DatabaseOptions, DropDatabase, DropProgram, DropTable, ProgramKind,
+    StatementKind,
+};
 use super::cursor::{Parsed, Parser};
 use super::lexer::Symbol;
 
@@ -84,6 +87,17 @@ impl Parser<'_> {
         }
         if self.at_resource_group() {
             return self.drop_resource_group();
+        }
+        let programs = [
+            ("PROCEDURE", ProgramKind::Procedure),
+            ("FUNCTION", ProgramKind::Function),
+            ("TRIGGER", ProgramKind::Trigger),
+            ("EVENT", ProgramKind::Event),
+        ];
+        if let Some((_, kind)) = programs.into_iter().find(|(word, _)| self.accept_word(word)) {
+            let if_exists = self.if_exists()?;
+            let name = self.table_name()?;
+            return Ok(StatementKind::DropProgram(DropProgram { kind, name, if_exists }));
         }
         self.other_object("DROP")
     }

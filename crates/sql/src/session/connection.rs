@@ -10,6 +10,8 @@ pub struct ConnectionFacts {
     pub tls: Option<TlsFacts>,
     /// How packets are compressed: the algorithm's name and level.
     pub compression: Option<(&'static str, u8)>,
+    /// The client says that somebody sits before it: it may be idle for `interactive_timeout`.
+    pub is_interactive: bool,
 }
 
 /// How a connection is encrypted, as OpenSSL and so MySQL names it.

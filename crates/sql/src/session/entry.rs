@@ -7,8 +7,8 @@ use crate::status::SessionCounters;
 use leafline_table::{RegisteredSnapshot, TransactionWatch};
 use leafline_types::{CancelToken, Progress};
 use parking_lot::Mutex;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::{Instant, SystemTime};
 
 /// The public side of a session.
@@ -28,8 +28,16 @@ pub struct SessionEntry {
     pub cancel: CancelToken,
     /// How far its statement is.
     pub progress: Progress,
+    /// What the client has said of itself: names and values.
+    attributes: OnceLock<ConnectAttributes>,
     state: Mutex<State>,
 }
+
+/// What a client says of itself when it comes: names and values.
+pub type ConnectAttributes = Vec<(String, String)>;
+
+/// Bytes that are kept of it: as in MySQL, attributes beyond that are left out.
+pub(crate) const MOST_ATTRIBUTE_BYTES: usize = 512;
 
 #[derive(Debug)]
 struct State {
@@ -116,6 +124,7 @@ impl SessionEntry {
             admitted,
             cancel: CancelToken::new(),
             progress: Progress::default(),
+            attributes: OnceLock::new(),
             state: Mutex::new(State {
                 database: None,
                 statement: Running::Nothing,
@@ -128,6 +137,23 @@ impl SessionEntry {
                 transaction: None,
             }),
         }
+    }
+
+    /// Keeps what the client has said of itself, once.
+    pub(super) fn set_attributes(&self, mut attributes: ConnectAttributes) {
+        let mut bytes = 0;
+        let end = attributes.iter().position(|(name, value)| {
+            bytes += name.len() + value.len();
+            bytes > MOST_ATTRIBUTE_BYTES
+        });
+        attributes.truncate(end.unwrap_or(attributes.len()));
+        attributes.shrink_to_fit();
+        let _ = self.attributes.set(attributes);
+    }
+
+    /// What the client has said of itself.
+    pub(crate) fn attributes(&self) -> &[(String, String)] {
+        self.attributes.get().map_or(&[], Vec::as_slice)
     }
 
     /// What it is doing now.

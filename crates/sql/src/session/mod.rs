@@ -29,8 +29,9 @@ pub(crate) use client_file::WaitingLoad;
 pub use connection::{CompressionAlgorithms, ConnectionFacts, TlsFacts};
 use controlled::StatementGroups;
 pub(crate) use entry::BegunTransaction;
+pub(crate) use entry::MOST_ATTRIBUTE_BYTES;
 use entry::StatementText;
-pub use entry::{Activity, SessionEntry};
+pub use entry::{Activity, ConnectAttributes, SessionEntry};
 pub(crate) use hypothetical::{HypotheticalIndexes, Supposed};
 pub use many::ManyDone;
 pub(crate) use outcome::shown_value;
@@ -327,11 +328,10 @@ impl Session {
         self.storage_baseline = self.instance.storage_counters();
     }
 
-    /// The time of a statement, in UTC and in the session's time zone.
+    /// The time of a statement, in UTC and in the session's time zone: the clock's, unless `timestamp` is set.
     pub(crate) fn now(&self) -> Now {
-        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        let utc = i64::try_from(since.as_micros()).ok().and_then(DateTime::from_epoch_micros);
-        let utc = utc.unwrap_or(DateTime::MAX);
+        let micros = self.settings.timestamp.or_else(clock_micros);
+        let utc = micros.and_then(DateTime::from_epoch_micros).unwrap_or(DateTime::MAX);
         Now { utc, local: self.settings.time_zone.zone().to_local(utc).unwrap_or(DateTime::MAX) }
     }
 
@@ -413,19 +413,30 @@ impl Session {
         self.facts.last_insert_id
     }
 
+    /// An interactive client may be idle for so long as `interactive_timeout` says.
+    fn take_idle_time(&mut self) {
+        if self.connection.is_interactive {
+            self.settings.wait_timeout = self.settings.interactive_timeout;
+        }
+    }
+
+    /// Keeps what the client has said of itself.
+    pub fn described(&mut self, attributes: ConnectAttributes) {
+        self.entry.set_attributes(attributes);
+    }
+
     /// Tells what connection it is served over.
     pub fn connected(&mut self, facts: ConnectionFacts) {
         self.connection = facts;
+        self.take_idle_time();
     }
 
-    /// Takes the collation of UTF-8 that a client named when it came. Others are ignored: what many clients name by default is
-    /// not what they send.
+    /// Takes the collation that a client named when it came, as SET NAMES would. One that there is not leaves the server's.
     pub fn greet(&mut self, collation: u16) {
-        if let Some(collation) = Collation::from_id(collation).filter(|c| c.charset().is_unicode()) {
-            let charset = collation.charset();
-            self.settings.collation = collation;
-            (self.settings.client_charset, self.settings.results_charset) = (charset, Some(charset));
-        }
+        let collation = Collation::from_id(collation).unwrap_or(self.settings.server_collation);
+        let charset = collation.charset();
+        self.settings.collation = collation;
+        (self.settings.client_charset, self.settings.results_charset) = (charset, Some(charset));
     }
 
     /// The session's settings.
@@ -447,6 +458,7 @@ impl Session {
         self.facts.locks.release_all(self.entry.id);
         let database_collation = self.settings.database_collation;
         self.settings = Settings { database_collation, ..self.instance.globals().read().clone() };
+        self.take_idle_time();
         self.user_variables = UserVariables::default();
         self.prepared = PreparedStatements::default();
         self.statements = StatementCache::default();
@@ -501,4 +513,9 @@ impl Drop for Session {
         self.instance.add_counters(self.counters, &self.entry);
         self.instance.end_session(self.entry.id);
     }
+}
+/// Microseconds since 1970.
+pub(crate) fn clock_micros() -> Option<i64> {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since.as_micros()).ok()
 }

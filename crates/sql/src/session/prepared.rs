@@ -14,6 +14,9 @@ use std::sync::Arc;
 /// Most prepared statements of one session, as `max_prepared_stmt_count` bounds them in MySQL.
 const MAX_PREPARED: usize = 16_382;
 
+/// Most parameters of a prepared statement: the protocol counts them with two bytes.
+const MAX_PARAMETERS: usize = u16::MAX as usize;
+
 /// What a client is told of a statement that it has prepared.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Prepared {
@@ -48,6 +51,9 @@ impl Session {
     ) -> Result<Prepared, MysqlError> {
         if self.prepared.entries.len() >= MAX_PREPARED {
             return Err(MysqlError::too_many_prepared_statements(MAX_PREPARED));
+        }
+        if statement.parameters > MAX_PARAMETERS {
+            return Err(MysqlError::too_many_placeholders());
         }
         let planned = self.plan_statement(&statement, sql, None)?.map(Arc::new);
         let columns = planned.as_ref().map_or_else(Vec::new, |planned| planned.columns().to_vec());

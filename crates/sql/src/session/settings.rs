@@ -3,12 +3,13 @@
 use super::connection::CompressionAlgorithms;
 use super::state_changes::TrackSettings;
 use super::tracing::TraceSettings;
-use crate::optimizer::{OptimizerSwitches, Parallelism};
+use super::variables::KeptValues;
+use crate::optimizer::{OptimizerSwitches, Parallelism, UNUSED_SWITCHES};
 use crate::parser::LexMode;
 use crate::slow_log::SlowLogSettings;
 use leafline_access::cost::Device;
-use leafline_table::{ChangeBuffering, Isolation, Organisation, ReadAheadSettings};
-use leafline_types::functions::BlockEncryption;
+use leafline_table::{ChangeBuffering, Isolation, Numbering, Organisation, ReadAheadSettings};
+use leafline_types::functions::{BlockEncryption, TimeNames};
 use leafline_types::temporal::{DateRules, Zone};
 use leafline_types::{Charset, Collation, MysqlError};
 use std::sync::OnceLock;
@@ -49,6 +50,37 @@ impl From<Isolation> for SessionIsolation {
         match kept {
             Isolation::ReadCommitted => SessionIsolation::ReadCommitted,
             Isolation::RepeatableRead => SessionIsolation::RepeatableRead,
+        }
+    }
+}
+
+/// Who may write, as `read_only` and `super_read_only` say.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ServerAccess {
+    /// All.
+    ReadWrite,
+    /// Who has SUPER or CONNECTION_ADMIN.
+    ReadOnly,
+    /// Nobody.
+    SuperReadOnly,
+}
+
+impl ServerAccess {
+    /// With `read_only` set so. OFF sets `super_read_only` off, too.
+    pub(super) fn read_only(self, on: bool) -> ServerAccess {
+        match (on, self) {
+            (false, _) => ServerAccess::ReadWrite,
+            (true, ServerAccess::ReadWrite) => ServerAccess::ReadOnly,
+            (true, already) => already,
+        }
+    }
+
+    /// With `super_read_only` set so. ON sets `read_only` on, too.
+    pub(super) fn super_read_only(self, on: bool) -> ServerAccess {
+        match (on, self) {
+            (true, _) => ServerAccess::SuperReadOnly,
+            (false, ServerAccess::SuperReadOnly) => ServerAccess::ReadOnly,
+            (false, other) => other,
         }
     }
 }
@@ -102,6 +134,8 @@ pub struct Settings {
     pub organisation: Organisation,
     /// `default_tmp_storage_engine`: the same of temporary tables.
     pub temporary_organisation: Organisation,
+    /// `leafline_engine_substitution`: engines of MySQL's that there are not become the default one, whatever `sql_mode` says.
+    pub engine_substitution: bool,
     /// `change_buffering`: which changes of indexes are kept where their pages are not in memory.
     pub change_buffering: ChangeBuffering,
     /// `change_buffering_debug`: the pages leave memory before each change.
@@ -110,6 +144,24 @@ pub struct Settings {
     pub change_buffer_percent: u64,
     /// `read_ahead`, `logical_read_ahead_size` and `read_ahead_pause`: what scans read before they get there.
     pub read_ahead: ReadAheadSettings,
+    /// Values of variables that are kept as they are set.
+    pub kept: KeptValues,
+    /// `timestamp`: microseconds since 1970 that statements take for the time; none if it is the clock's.
+    pub timestamp: Option<i64>,
+    /// `insert_id`: the AUTO_INCREMENT number that the next INSERT begins with.
+    pub insert_id: Option<u64>,
+    /// `auto_increment_increment` and `auto_increment_offset`.
+    pub numbering: Numbering,
+    /// `read_only` and `super_read_only`. That of all sessions is the global one.
+    pub server_access: ServerAccess,
+    /// `lc_time_names`: what months and days are called.
+    pub time_names: TimeNames,
+    /// `sql_quote_show_create`: names are quoted where they need not be, too.
+    pub quotes_shown_names: bool,
+    /// `sql_warnings`: an INSERT of one row tells how many warnings there were.
+    pub sql_warnings: bool,
+    /// `interactive_timeout`: the `wait_timeout` of clients that say they are interactive.
+    pub interactive_timeout: u64,
     /// `wait_timeout`: seconds that a connection may be idle.
     pub wait_timeout: u64,
     /// `connect_timeout`: seconds that a client may take to log in. That of all is the global one, as are the next two.
@@ -192,10 +244,20 @@ impl Default for Settings {
             punch_holes: true,
             organisation: Organisation::default(),
             temporary_organisation: Organisation::default(),
+            engine_substitution: false,
             change_buffering: ChangeBuffering::All,
             change_buffering_forced: false,
             change_buffer_percent: 100,
             read_ahead: ReadAheadSettings::default(),
+            kept: KeptValues::default(),
+            timestamp: None,
+            insert_id: None,
+            numbering: Numbering::default(),
+            server_access: ServerAccess::ReadWrite,
+            time_names: TimeNames::default(),
+            quotes_shown_names: true,
+            sql_warnings: false,
+            interactive_timeout: 28_800,
             wait_timeout: 28_800,
             connect_timeout: 10,
             max_connections: 512,
@@ -282,6 +344,7 @@ impl Settings {
                 beyond_month: self.sql_mode.has(Modes::ALLOW_INVALID_DATES),
             },
             block_encryption: self.block_encryption,
+            time_names: self.time_names,
             max_result: self.max_packet_bytes(),
         }
     }
@@ -397,39 +460,87 @@ impl std::fmt::Display for Modes {
 }
 
 /// A flag of `optimizer_switch`.
-type Flag = (&'static str, fn(&mut OptimizerSwitches) -> &mut bool);
+enum Flag {
+    /// Plans depend on it.
+    Used(fn(&mut OptimizerSwitches) -> &mut bool),
+    /// None does; it is kept as it is set.
+    Unused,
+    /// It is off, and cannot be on.
+    Off,
+}
 
-/// The flags, in the order in which they are shown.
-const FLAGS: [Flag; 17] = [
-    ("index_merge", |switches| &mut switches.index_merge),
-    ("index_merge_union", |switches| &mut switches.index_merge_union),
-    ("index_merge_sort_union", |switches| &mut switches.index_merge_sort_union),
-    ("index_merge_intersection", |switches| &mut switches.index_merge_intersection),
-    ("rowid_filter", |switches| &mut switches.rowid_filter),
-    ("index_condition_pushdown", |switches| &mut switches.index_condition_pushdown),
-    ("skip_scan", |switches| &mut switches.skip_scan),
-    ("ordered_merge", |switches| &mut switches.ordered_merge),
-    ("mrr", |switches| &mut switches.multi_range_read),
-    ("batched_key_access", |switches| &mut switches.batched_key_access),
-    // MySQL's name for it from 8.0.18 on; its flag `hash_join` has had no effect since 8.0.19.
-    ("block_nested_loop", |switches| &mut switches.hash_join),
-    ("runtime_filter", |switches| &mut switches.runtime_filter),
-    ("derived_merge", |switches| &mut switches.derived_merge),
-    ("semijoin", |switches| &mut switches.semijoin),
-    ("subquery_to_derived", |switches| &mut switches.subquery_to_derived),
-    ("derived_condition_pushdown", |switches| &mut switches.derived_condition_pushdown),
-    ("use_invisible_indexes", |switches| &mut switches.use_invisible_indexes),
+/// The flags in the order in which they are shown: MySQL's, then those that it does not have.
+const FLAGS: [(&str, Flag); 30] = [
+    ("index_merge", Flag::Used(|switches| &mut switches.index_merge)),
+    ("index_merge_union", Flag::Used(|switches| &mut switches.index_merge_union)),
+    ("index_merge_sort_union", Flag::Used(|switches| &mut switches.index_merge_sort_union)),
+    ("index_merge_intersection", Flag::Used(|switches| &mut switches.index_merge_intersection)),
+    ("engine_condition_pushdown", Flag::Unused),
+    ("index_condition_pushdown", Flag::Used(|switches| &mut switches.index_condition_pushdown)),
+    ("mrr", Flag::Used(|switches| &mut switches.multi_range_read)),
+    ("mrr_cost_based", Flag::Unused),
+    // MySQL's name for hash joins from 8.0.18 on; its flag `hash_join` has had no effect since 8.0.19.
+    ("block_nested_loop", Flag::Used(|switches| &mut switches.hash_join)),
+    ("batched_key_access", Flag::Used(|switches| &mut switches.batched_key_access)),
+    ("materialization", Flag::Used(|switches| &mut switches.materialization)),
+    ("semijoin", Flag::Used(|switches| &mut switches.semijoin)),
+    ("loosescan", Flag::Unused),
+    ("firstmatch", Flag::Used(|switches| &mut switches.first_match)),
+    ("duplicateweedout", Flag::Unused),
+    ("subquery_materialization_cost_based", Flag::Unused),
+    ("use_index_extensions", Flag::Unused),
+    ("condition_fanout_filter", Flag::Unused),
+    ("derived_merge", Flag::Used(|switches| &mut switches.derived_merge)),
+    ("use_invisible_indexes", Flag::Used(|switches| &mut switches.use_invisible_indexes)),
+    ("skip_scan", Flag::Used(|switches| &mut switches.skip_scan)),
+    ("hash_join", Flag::Unused),
+    ("subquery_to_derived", Flag::Used(|switches| &mut switches.subquery_to_derived)),
+    ("prefer_ordering_index", Flag::Unused),
+    ("hypergraph_optimizer", Flag::Off),
+    ("derived_condition_pushdown", Flag::Used(|switches| &mut switches.derived_condition_pushdown)),
+    ("hash_set_operations", Flag::Unused),
+    ("rowid_filter", Flag::Used(|switches| &mut switches.rowid_filter)),
+    ("ordered_merge", Flag::Used(|switches| &mut switches.ordered_merge)),
+    ("runtime_filter", Flag::Used(|switches| &mut switches.runtime_filter)),
 ];
 
+/// The bit of `OptimizerSwitches::unused` that a flag has.
+fn unused_bit(name: &str) -> u16 {
+    UNUSED_SWITCHES.iter().position(|known| *known == name).map_or(0, |at| 1 << at)
+}
+
 impl OptimizerSwitches {
-    fn flag(&mut self, name: &str) -> Option<&mut bool> {
-        FLAGS.iter().find(|(known, _)| *known == name).map(|(_, flag)| flag(self))
+    /// Whether a flag is on; `None` if there is no such flag.
+    fn flag(mut self, name: &str) -> Option<bool> {
+        let (_, flag) = FLAGS.iter().find(|(known, _)| *known == name)?;
+        Some(match flag {
+            Flag::Used(flag) => *flag(&mut self),
+            Flag::Unused => self.unused & unused_bit(name) != 0,
+            Flag::Off => false,
+        })
+    }
+
+    /// Sets a flag that there is.
+    ///
+    /// # Errors
+    /// 1235 if it cannot be on.
+    fn set_flag(&mut self, name: &str, on: bool) -> Result<(), MysqlError> {
+        match FLAGS.iter().find(|(known, _)| *known == name) {
+            Some((_, Flag::Used(flag))) => *flag(self) = on,
+            Some((_, Flag::Unused)) if on => self.unused |= unused_bit(name),
+            Some((_, Flag::Unused)) => self.unused &= !unused_bit(name),
+            Some((_, Flag::Off)) if on => {
+                return Err(MysqlError::not_supported(format_args!("optimizer_switch = {name}=on")));
+            }
+            Some((_, Flag::Off)) | None => {}
+        }
+        Ok(())
     }
 
     /// Applies `flag=on|off|default,..` or `default`.
     ///
     /// # Errors
-    /// 1231 for a flag or a value that does not exist.
+    /// 1231 for a flag or a value that does not exist, 1235 for one that it cannot have.
     pub fn apply(mut self, text: &str) -> Result<OptimizerSwitches, MysqlError> {
         let wrong = |part: &str| MysqlError::wrong_value_for_variable("optimizer_switch", part);
         for part in text.split(',').map(str::trim).filter(|part| !part.is_empty()) {
@@ -439,13 +550,14 @@ impl OptimizerSwitches {
             }
             let (name, value) = part.split_once('=').ok_or_else(|| wrong(part))?;
             let name = name.trim().to_ascii_lowercase();
+            let default = OptimizerSwitches::default().flag(&name).ok_or_else(|| wrong(part))?;
             let on = match value.trim().to_ascii_lowercase().as_str() {
                 "on" => true,
                 "off" => false,
-                "default" => *OptimizerSwitches::default().flag(&name).ok_or_else(|| wrong(part))?,
+                "default" => default,
                 _ => return Err(wrong(part)),
             };
-            *self.flag(&name).ok_or_else(|| wrong(part))? = on;
+            self.set_flag(&name, on)?;
         }
         Ok(self)
     }
@@ -453,10 +565,10 @@ impl OptimizerSwitches {
 
 impl std::fmt::Display for OptimizerSwitches {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let mut switches = *self;
-        for (at, (name, flag)) in FLAGS.iter().enumerate() {
+        for (at, (name, _)) in FLAGS.iter().enumerate() {
             let separator = if at > 0 { "," } else { "" };
-            write!(f, "{separator}{name}={}", if *flag(&mut switches) { "on" } else { "off" })?;
+            let value = if self.flag(name) == Some(true) { "on" } else { "off" };
+            write!(f, "{separator}{name}={value}")?;
         }
         Ok(())
     }

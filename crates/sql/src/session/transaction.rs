@@ -4,8 +4,9 @@
 //! snapshot if nobody can tell; otherwise the transaction ends with error 1213, for its client to run again.
 
 use super::Session;
-use super::settings::{Modes, SessionIsolation};
+use super::settings::{Modes, ServerAccess, SessionIsolation};
 use super::state_changes::TransactionUse;
+use crate::accounts::Privilege;
 use crate::parser::ast::Completion;
 use leafline_table::{Isolation, LockLimits, Mark, ReadView, Transaction, TxnMode};
 use leafline_types::MysqlError;
@@ -60,6 +61,19 @@ impl Session {
         match &self.transaction.open {
             Some(open) => open.mode() == TxnMode::ReadOnly,
             None => self.transaction.next_read_only.unwrap_or(self.settings.read_only),
+        }
+    }
+
+    /// Error 1290 where the server takes no changes from the session: `read_only` leaves them to who has SUPER or CONNECTION_ADMIN,
+    /// `super_read_only` to nobody.
+    pub(crate) fn check_server_writable(&self) -> Result<(), MysqlError> {
+        match self.instance.server_access() {
+            ServerAccess::ReadWrite => Ok(()),
+            ServerAccess::ReadOnly => {
+                let may = self.access.check_any(&[Privilege::ConnectionAdmin, Privilege::Super]);
+                may.map_err(|_| MysqlError::option_prevents_statement("--read-only"))
+            }
+            ServerAccess::SuperReadOnly => Err(MysqlError::option_prevents_statement("--super-read-only")),
         }
     }
 
@@ -119,6 +133,12 @@ impl Session {
     pub(crate) fn commit(&mut self) -> Result<(), MysqlError> {
         self.transaction.savepoints.clear();
         self.transaction.used = TransactionUse::default();
+        if self.transaction.open.as_ref().is_some_and(Transaction::changes_shared_tables)
+            && let Err(refused) = self.check_server_writable()
+        {
+            self.rollback();
+            return Err(refused);
+        }
         let Some(transaction) = self.transaction.open.take() else { return Ok(()) };
         self.end_sharing();
         self.counters.access.handler_commit += 1;
@@ -349,6 +369,7 @@ impl Session {
         });
         transaction.set_snapshot_isolation(self.settings.snapshot_isolation);
         transaction.set_zero_is_number(self.settings.sql_mode.has(Modes::NO_AUTO_VALUE_ON_ZERO));
+        transaction.set_numbering(self.settings.numbering, self.settings.insert_id);
         transaction.set_single(own);
     }
 }

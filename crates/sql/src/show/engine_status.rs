@@ -18,7 +18,7 @@ pub(super) fn engine_status(session: &Session, name: &str) -> Result<RowSet, Mys
         ("Name", SqlType::Varchar { len: 512 }),
         ("Status", SqlType::Text { max_bytes: u32::MAX }),
     ]);
-    rows.push(vec![text("Leafline"), text(""), text(report(session))]);
+    rows.push(vec![text("InnoDB"), text(""), text(report(session))]);
     Ok(rows)
 }
 

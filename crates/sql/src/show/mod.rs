@@ -1,6 +1,7 @@
 //! SHOW and DESCRIBE: the catalog, the variables and the counters as rows, under MySQL's headings.
 
 mod absent;
+mod bare_names;
 mod computed;
 mod databases;
 mod engine_status;
@@ -19,6 +20,7 @@ use crate::parser::ast::{Ident, Show, ShowFilter, ShowKind, TableName};
 use crate::result::RowSet;
 use crate::session::Session;
 use crate::statement::evaluate;
+use bare_names::with_bare_names;
 use leafline_table::{TableDef, ViewDef};
 use leafline_types::{MysqlError, SqlType, Value};
 use std::sync::Arc;
@@ -78,10 +80,28 @@ pub(crate) fn show(session: &mut Session, show: &Show, sql: &str) -> Result<RowS
         ShowKind::Collation => collations(),
         ShowKind::CharacterSet => character_sets(),
     };
+    let rows = match &show.kind {
+        ShowKind::CreateTable(_) | ShowKind::CreateView(_) | ShowKind::CreateDatabase { .. }
+            if !session.settings.quotes_shown_names =>
+        {
+            with_bare_names_in(rows)
+        }
+        _ => rows,
+    };
     match &show.filter {
         None => Ok(rows),
         Some(filter) => filtered(session, rows, filter, sql),
     }
+}
+
+/// The rows of SHOW CREATE, whose second column is the definition, with bare names.
+fn with_bare_names_in(mut rows: RowSet) -> RowSet {
+    for definition in rows.rows.iter_mut().filter_map(|row| row.get_mut(1)) {
+        if let Some(quoted) = definition.as_str() {
+            *definition = text(with_bare_names(quoted));
+        }
+    }
+    rows
 }
 
 /// HELP: one topic, whatever was asked for, in the columns that clients show as one.
@@ -149,10 +169,10 @@ fn columns(session: &Session, table: &TableName, full: bool) -> Result<RowSet, M
 fn indexes(session: &Session, table: &TableName) -> Result<RowSet, MysqlError> {
     let rows = match computed(session, table) {
         Some(_) => Vec::new(),
-        None => {
-            let table = session.with_hypothetical(shown(session, table)?);
-            information_schema::statistics::rows_of(session, &table)?
-        }
+        None => information_schema::of_current(session, &shown(session, table)?, |table| {
+            let table = session.with_hypothetical(table.clone());
+            information_schema::statistics::rows_of(session, &table)
+        })?,
     };
     Ok(tables::indexes(rows))
 }

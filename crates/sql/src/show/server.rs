@@ -4,6 +4,7 @@ use super::text;
 use crate::result::RowSet;
 use crate::session::variables::{CONDITION_COUNTS, Scope, VARIABLES};
 use crate::session::{Activity, ConnectionFacts, Session};
+use crate::statement::set::value_of;
 use crate::status::{StorageCounters, listing};
 use leafline_access::CpuCosts;
 use leafline_access::cost::DeviceProfile;
@@ -29,12 +30,9 @@ pub(super) fn status(session: &Session, global: bool) -> RowSet {
 }
 
 pub(super) fn variables(session: &Session, global: bool) -> RowSet {
-    let globals = session.instance.globals().read();
     let mut rows = RowSet::text(["Variable_name", "Value"]);
-    for variable in VARIABLES {
-        let shared = global || variable.scope == Scope::Shared;
-        let settings = if shared { &*globals } else { &session.settings };
-        let value = variable.get(settings, session.instance.facts());
+    for variable in VARIABLES.iter().filter(|variable| !(global && variable.scope == Scope::Session)) {
+        let value = value_of(session, variable, global);
         let shown = to_text(&value, &SqlType::Null).map_or(Value::Null, Value::String);
         rows.push(vec![text(variable.name), shown]);
     }
@@ -126,10 +124,11 @@ pub(crate) fn doing(activity: &Activity, stage: Stage) -> (&'static str, &'stati
 }
 
 /// What MySQL's plugins of that kind would be: name, type, what it is.
-pub(crate) const PLUGINS: [(&str, &str, &str); 3] = [
+pub(crate) const PLUGINS: [(&str, &str, &str); 4] = [
     ("mysql_native_password", "AUTHENTICATION", "Passwords by SHA-1 and a challenge"),
     ("caching_sha2_password", "AUTHENTICATION", "Passwords by SHA-256, salted"),
-    ("Leafline", "STORAGE ENGINE", "Clustered B+trees and heaps, transactions, recovery"),
+    ("InnoDB", "STORAGE ENGINE", "Leafline's clustered B+trees, transactions, recovery"),
+    ("MyISAM", "STORAGE ENGINE", "Leafline's heaps, transactions, recovery"),
 ];
 
 /// The license of all of them.
@@ -169,10 +168,13 @@ pub(super) fn device_profile(session: &Session) -> RowSet {
 pub(crate) fn engines(default: Organisation) -> RowSet {
     let mut rows = RowSet::text(["Engine", "Support", "Comment", "Transactions", "XA", "Savepoints"]);
     for (organisation, comment) in [
-        (Organisation::Clustered, "Clustered B+trees, transactions, recovery"),
+        (
+            Organisation::Clustered,
+            "Leafline's clustered B+trees: transactions, row locks, foreign keys, recovery",
+        ),
         (
             Organisation::Heap,
-            "Heaps of Leafline: rows in the order in which they came, all indexes beside them",
+            "Leafline's heaps: all indexes beside the rows; transactions, row locks, recovery",
         ),
     ] {
         let support = if organisation == default { "DEFAULT" } else { "YES" };

@@ -28,7 +28,7 @@ pub(super) fn tables(
     let visible = session.visible();
     let tables = visible.tables_of(database).map(|table| (table.name.as_str(), "BASE TABLE"));
     let views = visible.views_of(database).map(|view| (view.name.as_str(), "VIEW"));
-    let computed = visible.computed_of(database).map(|table| (table.name, "SYSTEM VIEW"));
+    let computed = visible.computed_of(database).map(|table| (table.name, table.kind()));
     let mut names: Vec<_> = tables.chain(views).chain(computed).collect();
     names.sort_unstable();
     for (name, kind) in names {

@@ -7,6 +7,7 @@ use super::change::of_table;
 use super::definitions::{DEFAULT_COLLATION, database_of, note_options, refuse_taken_names};
 use super::evaluate;
 use super::partitions::partitioning;
+use super::storage_engines;
 use crate::binder::{
     add_key_columns, bind_kind, check_expressions, check_owners, selected_columns, table_spec,
 };
@@ -170,15 +171,14 @@ pub(super) fn specification(
     database: &str,
     selected: Vec<ColumnDef>,
 ) -> Result<TableSpec, MysqlError> {
+    let organisation = storage_engines::of_new_table(session, create)?;
     let times = session.settings.time_settings();
     let default = session.instance.engine().catalog().database(database).map(|database| database.collation);
     let (mut spec, warnings) = table_spec(create, database, default.unwrap_or(DEFAULT_COLLATION), times)?;
     note_options(session, warnings);
-    if create.options.engine.is_none() {
-        spec.options.organisation = match create.temporary {
-            true => session.settings.temporary_organisation,
-            false => session.settings.organisation,
-        };
+    spec.options.organisation = organisation;
+    if !organisation.has_foreign_keys() {
+        spec.foreign_keys.clear();
     }
     spec.unchecked_references = !session.settings.foreign_key_checks;
     let is_called = |column: &ColumnDef, other: &ColumnDef| column.name.eq_ignore_ascii_case(&other.name);

@@ -13,6 +13,8 @@
 //! | `alter` | ALTER TABLE, CREATE INDEX, DROP INDEX, RENAME TABLE |
 //! | `hypothetical` | CREATE INDEX .. HYPOTHETICAL |
 //! | `views` | CREATE VIEW and the like |
+//! | `programs` | DROP of stored programs, of which there are none |
+//! | `storage_engines` | ENGINE of a table |
 //! | `metadata` | which tables DDL keeps others away from |
 //! | `resource_groups` | CREATE, ALTER, DROP and SET RESOURCE GROUP |
 //! | `select_into` | INTO of a SELECT |
@@ -45,11 +47,13 @@ mod partition_cuts;
 mod partition_maintenance;
 mod partitions;
 pub(crate) mod planned;
+mod programs;
 mod repeated;
 mod resource_groups;
 mod select_into;
 pub(crate) mod set;
 mod short_read;
+mod storage_engines;
 mod table_uses;
 mod transport;
 #[cfg(test)]
@@ -57,7 +61,7 @@ mod transport_tests;
 mod views;
 
 use crate::advice::advise;
-use crate::parser::ast::{PrepareSource, Statement, StatementKind};
+use crate::parser::ast::{PrepareSource, SetItem, Statement, StatementKind, TableName};
 use crate::result::{Done, RowSet};
 use crate::session::{Outcome, RowStream, Session};
 use crate::show;
@@ -86,6 +90,9 @@ impl Session {
         }
         if changes_definitions(kind) && self.is_read_only() {
             return Err(MysqlError::read_only_transaction());
+        }
+        if (changes_definitions(kind) || changes_accounts(kind)) && !is_about_own_tables(self, kind) {
+            self.check_server_writable()?;
         }
         self.apply_hints(&statement.hints);
         if let Some(planned) = self.plan_statement(statement, sql, Some(parameters))? {
@@ -159,6 +166,7 @@ impl Session {
             StatementKind::DropTable(drop) => return definitions::drop_table(self, drop),
             StatementKind::CreateView(create) => return views::create_view(self, create, sql),
             StatementKind::DropView(drop) => return views::drop_view(self, drop),
+            StatementKind::DropProgram(drop) => programs::drop(self, drop)?,
             StatementKind::CreateIndex(alter)
             | StatementKind::DropIndex(alter)
             | StatementKind::AlterTable(alter) => return alter::alter_table(self, alter),
@@ -300,6 +308,7 @@ fn changes_definitions(kind: &StatementKind) -> bool {
             | StatementKind::DropIndex(_)
             | StatementKind::CreateView(_)
             | StatementKind::DropView(_)
+            | StatementKind::DropProgram(_)
             | StatementKind::OptimizeTable(_)
             | StatementKind::RepairTable(_)
             | StatementKind::MaintainPartitions(_)
@@ -307,6 +316,36 @@ fn changes_definitions(kind: &StatementKind) -> bool {
             | StatementKind::CreateUser { .. }
             | StatementKind::DropUser { .. }
     )
+}
+
+/// Whether the statement changes what the server keeps of accounts or resource groups.
+fn changes_accounts(kind: &StatementKind) -> bool {
+    use crate::parser::ast::ResourceGroupStatement;
+    match kind {
+        StatementKind::RenameUser(_) | StatementKind::Grant(_) | StatementKind::Revoke(_) => true,
+        StatementKind::ResourceGroup(group) => !matches!(group, ResourceGroupStatement::Set { .. }),
+        StatementKind::Set(items) => items.iter().any(|item| matches!(item, SetItem::Password { .. })),
+        _ => false,
+    }
+}
+
+/// Whether the statement defines nothing but temporary tables.
+fn is_about_own_tables(session: &Session, kind: &StatementKind) -> bool {
+    use crate::parser::ast::CreateTableLike;
+    let is_own = |table: &TableName| session.own_table_named(table).is_some();
+    match kind {
+        StatementKind::CreateTable(create) => create.temporary,
+        StatementKind::CreateTableLike(CreateTableLike { temporary, .. }) => *temporary,
+        StatementKind::DropTable(drop) => drop.temporary || drop.tables.iter().all(is_own),
+        StatementKind::AlterTable(alter)
+        | StatementKind::CreateIndex(alter)
+        | StatementKind::DropIndex(alter) => is_own(&alter.table),
+        StatementKind::Truncate(table) => is_own(table),
+        StatementKind::OptimizeTable(tables) | StatementKind::RepairTable(tables) => {
+            tables.iter().all(is_own)
+        }
+        _ => false,
+    }
 }
 
 /// Whether the statement ends the open transaction (manual: "Statements That Cause an Implicit Commit").
@@ -324,6 +363,7 @@ fn commits_first(kind: &StatementKind) -> bool {
             | StatementKind::DropTable(DropTable { temporary: false, .. })
             | StatementKind::CreateView(_)
             | StatementKind::DropView(_)
+            | StatementKind::DropProgram(_)
             | StatementKind::CreateIndex(_)
             | StatementKind::DropIndex(_)
             | StatementKind::AlterTable(_)

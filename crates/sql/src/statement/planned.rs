@@ -21,7 +21,7 @@ use crate::plan::{Plan, PlanParts, RowLimit, Scan};
 use crate::plan_facts::{PlanFacts, reads_whole_table};
 use crate::result::{ColumnMeta, Done};
 use crate::session::settings::Settings;
-use crate::session::{OptimizerTrace, Outcome, RowStream, Session, Supposed, TableUse};
+use crate::session::{OptimizerTrace, Outcome, RowStream, Session, Supposed, TableUse, clock_micros};
 use leafline_access::{Judged, Planner};
 use leafline_table::{Catalog, TableId};
 use leafline_types::error::errno;
@@ -274,7 +274,7 @@ impl Planned {
         let Some((runs, is_first)) = self.runs.run() else { return };
         session.instance.index_uses().note(self.indexes(), runs);
         if let Some(plan) = self.facts.digest.filter(|_| is_first) {
-            self.digest.note_plan(plan, session.now().utc.epoch_micros().unwrap_or_default());
+            self.digest.note_plan(plan, clock_micros().unwrap_or_default());
         }
     }
 
@@ -590,6 +590,7 @@ impl Session {
                 _ => self.warnings.warn(warning.clone()),
             }
         }
+        self.check_server_access(&planned.work)?;
         match &*planned.work {
             Work::Select { plan, columns, window } => {
                 self.select(planned, plan, (columns, window.as_ref()), parameters).map(Outcome::Rows)
@@ -609,7 +610,9 @@ impl Session {
                 let run = |session: &mut Session, transaction: &mut _| {
                     change::insert(session, transaction, insert, (plan.as_ref(), None), parts, parameters)
                 };
-                self.write_rows(&insert.table, run).map(Outcome::Done)
+                let done = self.write_rows(&insert.table, run).map(Outcome::Done);
+                self.settings.insert_id = None;
+                done
             }
             Work::Update { update, plan, by_key } => {
                 let found = (by_key.as_ref(), plan);

@@ -41,6 +41,7 @@ impl Session {
         if !planned.is_held(self, &planned.taken(first))? {
             return Ok(());
         }
+        self.check_server_access(planned.work())?;
         self.begin_planned(planned);
         let mut work: Option<(Execution, Repeating<'_>)> = None;
         self.write_each(|session, transaction| {

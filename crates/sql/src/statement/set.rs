@@ -97,10 +97,24 @@ fn set_system(
     if scope == Some(VariableScope::Global) {
         return set_global(session, variable, value);
     }
+    match (variable.scope, variable.name) {
+        (Scope::Session, "last_insert_id" | "identity") => {
+            let mut number = 0;
+            if let Some(value) = value {
+                number = value
+                    .as_integer()
+                    .and_then(|number| u64::try_from(number).ok())
+                    .ok_or_else(|| MysqlError::wrong_type_for_variable(variable.name))?;
+            }
+            session.facts.last_insert_id = number;
+            return Ok(());
+        }
+        _ => {}
+    }
     match variable.scope {
         Scope::Shared => return Err(MysqlError::global_variable(variable.name)),
         Scope::Global => return Err(MysqlError::variable_is_readonly("SESSION", variable.name, "GLOBAL")),
-        Scope::Both | Scope::ReadOnly => {}
+        Scope::Both | Scope::ReadOnly | Scope::Session => {}
     }
     session.tracker.variable(variable.name);
     if variable.name == "autocommit" && variable.scope == Scope::Both {
@@ -124,6 +138,9 @@ fn set_system(
 
 /// Sets a global value, which comes into force for all at once where the server goes by it. It stays what it was if that is not possible.
 fn set_global(session: &mut Session, variable: &Variable, value: Option<Value>) -> Result<(), MysqlError> {
+    if variable.scope == Scope::Session {
+        return Err(MysqlError::session_variable(variable.name));
+    }
     let strict = session.settings.sql_mode.has(Modes::STRICT_ALL_TABLES);
     let instance = session.instance.clone();
     let (before, set) = {
@@ -172,22 +189,35 @@ fn set_transaction(
     Ok(())
 }
 
+/// The value of a variable: the session's, or the global one.
+pub(crate) fn value_of(session: &Session, variable: &Variable, global: bool) -> Value {
+    let instance = &session.instance;
+    if global || variable.scope == Scope::Shared {
+        return variable.get(&instance.globals().read(), instance.facts());
+    }
+    let value = variable.get(&session.settings, instance.facts());
+    match variable.name {
+        "last_insert_id" | "identity" => Value::UInt(session.facts.last_insert_id),
+        "pseudo_thread_id" if value == Value::UInt(0) => Value::UInt(session.connection_id()),
+        _ => value,
+    }
+}
+
 /// The value of `@@name`, with its type.
 ///
 /// # Errors
-/// 1193 if there is no such variable.
+/// 1193 if there is no such variable, 1238 if it has no global value and that is asked for.
 pub(crate) fn system_variable(
     session: &Session,
     scope: Option<VariableScope>,
     name: &str,
 ) -> Result<(Value, SqlType), MysqlError> {
     let variable = find(name)?;
-    let instance = &session.instance;
-    let value = match scope {
-        Some(VariableScope::Global) => variable.get(&instance.globals().read(), instance.facts()),
-        _ if variable.scope == Scope::Shared => variable.get(&instance.globals().read(), instance.facts()),
-        _ => variable.get(&session.settings, instance.facts()),
-    };
+    let is_global = scope == Some(VariableScope::Global);
+    if is_global && variable.scope == Scope::Session {
+        return Err(MysqlError::incorrect_variable_scope(variable.name, "SESSION"));
+    }
+    let value = value_of(session, variable, is_global);
     // As an expression a switch is a number.
     let value = match value.as_str() {
         Some(word) if variable.is_switch => Value::Int(i64::from(word == "ON")),

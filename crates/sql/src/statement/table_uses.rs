@@ -1,11 +1,25 @@
 //! The tables and views that a planned statement uses.
 
+use super::planned::Work;
 use crate::accounts::Privilege;
 use crate::bound::{BoundKind, BoundSubquery, OnDuplicate, tables_of};
 use crate::session::{Session, TableUse};
 use crate::system_table::SYSTEM_DATABASE;
 use leafline_table::{LockStrength, TableId};
 use leafline_types::MysqlError;
+
+impl Work {
+    /// Whether it changes rows of a table that others use, too.
+    fn changes_shared_tables(&self) -> bool {
+        match self {
+            Work::Insert { insert, .. } => !insert.table.is_private,
+            Work::Update { update, .. } => update.targets.iter().any(|target| !target.table.is_private),
+            Work::Delete { delete, .. } => delete.targets.iter().any(|target| !target.table.is_private),
+            // EXPLAIN ANALYZE runs queries alone.
+            Work::Select { .. } | Work::Into { .. } | Work::Explain { .. } => false,
+        }
+    }
+}
 
 impl Session {
     /// The tables and views that a statement uses, and how many rows there are in those that it reads.
@@ -47,6 +61,11 @@ impl Session {
             may &= table.is_private || granted.has(Privilege::Select);
         });
         if shown && !may { Err(MysqlError::view_not_explainable()) } else { Ok(may) }
+    }
+
+    /// Error 1290 for a change of a table that is not the session's own, where the server does not take changes.
+    pub(super) fn check_server_access(&self, work: &Work) -> Result<(), MysqlError> {
+        if work.changes_shared_tables() { self.check_server_writable() } else { Ok(()) }
     }
 
     /// The tables that a statement changes, or looks at because it changes others.

@@ -3,7 +3,7 @@
 use leafline_types::MysqlError;
 use std::fs::{File, OpenOptions};
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 /// Opens a file to be read. `allowed` is `secure_file_priv`.
 ///
@@ -28,9 +28,7 @@ pub(crate) fn open_regular(path: &str, allowed: Option<&str>) -> Result<File, My
 /// Where a file is that may be read.
 fn readable(path: &str, allowed: Option<&str>) -> Result<PathBuf, MysqlError> {
     let (directory, path_there) = place(path, allowed)?;
-    let real = path_there.canonicalize().map_err(|e| not_found(path, &e))?;
-    within(&directory, &real)?;
-    Ok(real)
+    resolved(&directory, &path_there, |e| not_found(path, e))
 }
 
 /// Makes a file, and says where it is. `allowed` is `secure_file_priv`.
@@ -40,8 +38,7 @@ fn readable(path: &str, allowed: Option<&str>) -> Result<PathBuf, MysqlError> {
 pub(crate) fn create(path: &str, allowed: Option<&str>) -> Result<(File, PathBuf), MysqlError> {
     let (directory, path_there) = place(path, allowed)?;
     let parent = path_there.parent().filter(|parent| !parent.as_os_str().is_empty());
-    let parent = parent.unwrap_or(Path::new(".")).canonicalize().map_err(|e| write_error(path, &e))?;
-    within(&directory, &parent)?;
+    resolved(&directory, parent.unwrap_or(Path::new(".")), |e| write_error(path, e))?;
     match OpenOptions::new().write(true).create_new(true).open(&path_there) {
         Ok(file) => Ok((file, path_there)),
         Err(e) if e.kind() == io::ErrorKind::AlreadyExists => Err(MysqlError::file_exists(path)),
@@ -57,9 +54,7 @@ pub(crate) fn create(path: &str, allowed: Option<&str>) -> Result<(File, PathBuf
 /// is something, 1026 if its parent cannot be read.
 pub(crate) fn for_backup(path: &str, allowed: Option<&str>, data: &Path) -> Result<PathBuf, MysqlError> {
     let (directory, there) = backup_place(path, allowed)?;
-    let parent =
-        there.parent().unwrap_or(Path::new("/")).canonicalize().map_err(|e| write_error(path, &e))?;
-    within(&directory, &parent)?;
+    let parent = resolved(&directory, there.parent().unwrap_or(Path::new("/")), |e| write_error(path, e))?;
     if data.canonicalize().is_ok_and(|data| parent.starts_with(data)) {
         return Err(MysqlError::wrong_arguments("BACKUP DATABASE: a directory within the database's own"));
     }
@@ -78,8 +73,7 @@ pub(crate) fn for_backup(path: &str, allowed: Option<&str>, data: &Path) -> Resu
 /// As [`for_backup`]; 29 if there is no such directory.
 pub(crate) fn of_backup(path: &str, allowed: Option<&str>) -> Result<PathBuf, MysqlError> {
     let (directory, there) = backup_place(path, allowed)?;
-    let real = there.canonicalize().map_err(|e| not_found(path, &e))?;
-    within(&directory, &real)?;
+    let real = resolved(&directory, &there, |e| not_found(path, e))?;
     match real.is_dir() {
         true => Ok(real),
         false => Err(not_found(path, &io::Error::from(io::ErrorKind::NotADirectory))),
@@ -105,11 +99,33 @@ fn place(path: &str, allowed: Option<&str>) -> Result<(Option<PathBuf>, PathBuf)
     Ok((Some(directory), there))
 }
 
-fn within(directory: &Option<PathBuf>, real: &Path) -> Result<(), MysqlError> {
-    match directory {
-        Some(directory) if !real.starts_with(directory) => Err(refused()),
-        _ => Ok(()),
+/// `there` with its links followed. What is outside of `directory` is refused whether it is there or not, so that nobody learns which files
+/// the machine has; what is not there within it is the error that `failed` makes.
+fn resolved(
+    directory: &Option<PathBuf>,
+    there: &Path,
+    failed: impl Fn(&io::Error) -> MysqlError,
+) -> Result<PathBuf, MysqlError> {
+    match (there.canonicalize(), directory) {
+        (Ok(real), Some(directory)) if !real.starts_with(directory) => Err(refused()),
+        (Ok(real), _) => Ok(real),
+        (Err(error), Some(directory)) if is_missing_within(directory, there) => Err(failed(&error)),
+        (Err(_), Some(_)) => Err(refused()),
+        (Err(error), None) => Err(failed(&error)),
     }
+}
+
+/// Whether the part of a path that is there leads into `directory`, and the rest neither goes back nor is a link to nothing.
+fn is_missing_within(directory: &Path, there: &Path) -> bool {
+    for known in there.ancestors().skip(1) {
+        let Ok(real) = known.canonicalize() else { continue };
+        let Ok(rest) = there.strip_prefix(known) else { return false };
+        let goes_down =
+            rest.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
+        let is_link = rest.components().next().is_some_and(|first| known.join(first).is_symlink());
+        return real.starts_with(directory) && goes_down && !is_link;
+    }
+    false
 }
 
 fn refused() -> MysqlError {

@@ -9,6 +9,7 @@ use crate::engine::Engine;
 use crate::error::{Result, TableError};
 use crate::lock::{LockLimits, LockMode, LockOwner};
 use crate::trees::TreeHandle;
+use crate::txn::Numbering;
 use crate::txn::op::CounterChange;
 use leafline_btree::Tree;
 use leafline_types::{CancelToken, Stage, Value};
@@ -264,7 +265,7 @@ pub(crate) fn numbered<'r>(
         engine.counters.use_auto_increment(table.id, used);
         return Cow::Borrowed(row);
     }
-    let (value, _) = crate::txn::new_auto_increment(engine, table, column);
+    let (value, _) = crate::txn::new_auto_increment(engine, table, column, Numbering::default());
     let mut filled = row.to_vec();
     if let Some(slot) = filled.get_mut(column) {
         *slot = value;

@@ -305,6 +305,9 @@ fn check_against_parent(
     }
     match catalog.table(&key.parent_database, &key.parent_table) {
         Some(parent) if parent.is_partitioned() => Err(MysqlError::foreign_key_on_partitioned().into()),
+        Some(parent) if !parent.options.organisation.has_foreign_keys() => {
+            Err(MysqlError::fk_cannot_open_parent(&key.parent_table).into())
+        }
         Some(parent) => {
             let keys = keys_of(&parent.indexes);
             let side = Side { table: &parent.name, columns: &parent.columns, keys: &keys };

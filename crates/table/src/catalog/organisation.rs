@@ -27,22 +27,27 @@ pub enum Organisation {
 }
 
 impl Organisation {
-    /// What ENGINE calls it.
+    /// What ENGINE calls it: the engine of MySQL's that organises tables so.
     pub fn engine(self) -> &'static str {
         match self {
-            Organisation::Clustered => "Leafline",
+            Organisation::Clustered => "InnoDB",
             Organisation::Heap => "MyISAM",
         }
     }
 
-    /// That of ENGINE, whatever the case of its letters. `InnoDB` is another name of the clustered one.
+    /// That of ENGINE, whatever the case of its letters. `Leafline` is another name of the clustered one, which older dumps have.
     pub fn of_engine(name: &str) -> Option<Organisation> {
         let all = [
-            ("Leafline", Organisation::Clustered),
             ("InnoDB", Organisation::Clustered),
+            ("Leafline", Organisation::Clustered),
             ("MyISAM", Organisation::Heap),
         ];
         all.iter().find(|(known, _)| known.eq_ignore_ascii_case(name)).map(|(_, organisation)| *organisation)
+    }
+
+    /// Whether tables have foreign keys. Those of heaps are parsed and dropped, as MyISAM's are.
+    pub fn has_foreign_keys(self) -> bool {
+        self == Organisation::Clustered
     }
 
     pub(super) fn encode(self) -> u8 {

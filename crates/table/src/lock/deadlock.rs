@@ -38,8 +38,8 @@ impl Waits {
         self.waiting.remove(&owner).map(|(_, key)| key)
     }
 
-    /// If `start` waits for itself by way of others: the one of that circle that is cheapest to roll back, of several
-    /// the one that began last. `blockers` adds whom an owner waits for at a lock.
+    /// If `start` waits for itself by way of others: the one of that circle that is cheapest to roll back, of several `start`, as in
+    /// InnoDB, and else the one that began last. `blockers` adds whom an owner waits for at a lock.
     pub(super) fn find_victim(
         &self,
         start: OwnerId,
@@ -47,7 +47,10 @@ impl Waits {
     ) -> Option<Arc<OwnerState>> {
         let circle = self.find_circle(start, blockers)?;
         let members = circle.iter().filter_map(|owner| self.waiting.get(owner));
-        members.map(|(owner, _)| owner).min_by_key(|owner| (owner.weight(), !owner.id.0)).cloned()
+        members
+            .map(|(owner, _)| owner)
+            .min_by_key(|owner| (owner.weight(), owner.id != start, !owner.id.0))
+            .cloned()
     }
 
     /// The owners on a way from `start` back to it.

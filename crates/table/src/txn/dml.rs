@@ -1,9 +1,9 @@
 //! Inserting, updating and deleting rows: into the write set, after the unique checks.
 
-use super::Transaction;
 use super::locking::conflict;
 use super::unique::{Probe, check_clustered};
 use super::write_set::{NOW, State};
+use super::{Numbering, Transaction};
 use crate::catalog::{IndexDef, TableDef, TableId};
 use crate::engine::Engine;
 use crate::error::{Result, TableError};
@@ -82,7 +82,13 @@ impl Transaction {
         }
         let (value, number) = match (unused.take(), table.columns.get(column)) {
             (Some(number), Some(column)) => (auto_increment_value(&column.ty, number), number),
-            _ => new_auto_increment(&self.engine, table, column),
+            (None, Some(column)) if self.given_number.is_some() => {
+                let number = self.given_number.take().unwrap_or_default();
+                self.engine.counters.use_auto_increment(table.id, number);
+                self.given_number = number.checked_add(self.numbering.increment);
+                (auto_increment_value(&column.ty, number), number)
+            }
+            _ => new_auto_increment(&self.engine, table, column, self.numbering),
         };
         *slot = value;
         self.writes.write().note_auto_increment(table, number);
@@ -445,10 +451,15 @@ pub(crate) fn asks_for_number(value: &Value, zero_is_number: bool) -> bool {
 }
 
 /// A new value for the AUTO_INCREMENT column of a table, also as a number.
-pub(crate) fn new_auto_increment(engine: &Engine, table: &TableDef, column: usize) -> (Value, u64) {
+pub(crate) fn new_auto_increment(
+    engine: &Engine,
+    table: &TableDef,
+    column: usize,
+    numbering: Numbering,
+) -> (Value, u64) {
     let ty = table.columns.get(column).map_or(SqlType::BIGINT, |column| column.ty.clone());
     let max = ty.integer_range().map_or(i64::MAX as u64, |(_, max)| max as u64);
-    let number = engine.counters.new_auto_increment(table.id, max);
+    let number = engine.counters.new_auto_increment(table.id, max, numbering);
     (auto_increment_value(&ty, number), number)
 }
 

@@ -70,6 +70,32 @@ pub enum TxnMode {
     ReadOnly,
 }
 
+/// Which numbers AUTO_INCREMENT columns get: `offset`, and every `increment`th from there on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Numbering {
+    /// At least 1.
+    pub increment: u64,
+    /// Beyond the increment only what it leaves over counts.
+    pub offset: u64,
+}
+
+impl Default for Numbering {
+    /// All numbers.
+    fn default() -> Numbering {
+        Numbering { increment: 1, offset: 1 }
+    }
+}
+
+impl Numbering {
+    /// The first of the numbers that is no smaller than `next`.
+    pub(crate) fn from(self, next: u64) -> u64 {
+        let increment = self.increment.max(1);
+        let (wanted, has) = (self.offset % increment, next % increment);
+        let gap = if wanted >= has { wanted - has } else { increment - (has - wanted) };
+        next.saturating_add(gap)
+    }
+}
+
 /// Where a statement began: for [`Transaction::rollback_statement`].
 pub type StatementMark = Mark;
 
@@ -87,6 +113,9 @@ pub struct Transaction {
     snapshot_isolation: bool,
     /// 0 in an AUTO_INCREMENT column is a number like others.
     zero_is_number: bool,
+    numbering: Numbering,
+    /// The number that the next row gets which asks for one.
+    given_number: Option<u64>,
     /// The running statement sees writes before this.
     statement: Mark,
     /// Somebody has seen what it has read.
@@ -109,6 +138,8 @@ impl Transaction {
             limits: LockLimits::default(),
             snapshot_isolation: true,
             zero_is_number: false,
+            numbering: Numbering::default(),
+            given_number: None,
             engine,
             isolation,
             mode,
@@ -138,6 +169,11 @@ impl Transaction {
     /// Whether it has written anything that was not rolled back.
     pub fn has_writes(&self) -> bool {
         !self.writes.read().is_empty()
+    }
+
+    /// Whether it may have written to a table that others use, too.
+    pub fn changes_shared_tables(&self) -> bool {
+        self.writes.read().has_shared_tables()
     }
 
     /// The snapshot it reads at; taken now if there is none yet.
@@ -190,6 +226,11 @@ impl Transaction {
     /// NULL does.
     pub fn set_zero_is_number(&mut self, on: bool) {
         self.zero_is_number = on;
+    }
+
+    /// Which numbers AUTO_INCREMENT columns get, and the first of them if it is a certain one.
+    pub fn set_numbering(&mut self, numbering: Numbering, first: Option<u64>) {
+        (self.numbering, self.given_number) = (numbering, first);
     }
 
     /// Whether it is the running statement alone, and is committed when that has succeeded.

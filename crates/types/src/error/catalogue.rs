@@ -209,6 +209,7 @@ catalogue! {
     1354 "HY000" ER_WARN_VIEW_MERGE view_not_merged() "View merge algorithm can't be used here for now (assumed undefined algorithm)";
     1355 "HY000" ER_WARN_VIEW_WITHOUT_KEY view_without_key() "View being updated does not have complete key of underlying table in it";
     1356 "HY000" ER_VIEW_INVALID view_invalid(database, name) "View '{database}.{name}' references invalid table(s) or column(s) or function(s) or definer/invoker of view lack rights to use them";
+    1360 "HY000" ER_TRG_DOES_NOT_EXIST no_such_trigger() "Trigger does not exist";
     1364 "HY000" ER_NO_DEFAULT_FOR_FIELD no_default_for_field(column) "Field '{column}' doesn't have a default value";
     1365 "22012" ER_DIVISION_BY_ZERO division_by_zero() "Division by 0";
     1366 "HY000" ER_TRUNCATED_WRONG_VALUE_FOR_FIELD incorrect_value_for_column(kind, value, column, row) "Incorrect {kind} value: '{value}' for column '{column}' at row {row}";
@@ -276,6 +277,7 @@ catalogue! {
     1524 "HY000" ER_PLUGIN_IS_NOT_LOADED plugin_not_loaded(name) "Plugin '{name}' is not loaded";
     1525 "HY000" ER_WRONG_VALUE wrong_value(kind, value) "Incorrect {kind} value: '{value}'";
     1526 "HY000" ER_NO_PARTITION_FOR_GIVEN_VALUE no_partition_for_value(value) "Table has no partition for value {value}";
+    1539 "HY000" ER_EVENT_DOES_NOT_EXIST unknown_event(name) "Unknown event '{name}'";
     1553 "HY000" ER_DROP_INDEX_FK drop_index_of_foreign_key(index) "Cannot drop index '{index}': needed in a foreign key constraint";
     1562 "HY000" ER_PARTITION_NO_TEMPORARY partitioned_temporary_table() "Cannot create temporary table with partitions";
     1563 "HY000" ER_PARTITION_CONST_DOMAIN_ERROR partition_constant_domain() "Partition constant is out of partition function domain";
@@ -452,6 +454,7 @@ catalogue! {
     3767 "HY000" ER_DEFAULT_VAL_GENERATED_NON_PRIOR default_non_prior(column) "Default value expression of column '{column}' cannot refer to a column defined after it if that column is a generated column or has an expression as default value.";
     3768 "HY000" ER_DEFAULT_VAL_GENERATED_REF_AUTO_INC default_auto_increment(column) "Default value expression of column '{column}' cannot refer to an auto-increment column.";
     3773 "HY000" ER_DEFAULT_AS_VAL_GENERATED default_of_expression() "DEFAULT function cannot be used with default value expressions";
+    3776 "HY000" ER_FK_CANNOT_CHANGE_ENGINE fk_cannot_change_engine() "Cannot change table's storage engine because the table participates in a foreign key constraint.";
     3780 "HY000" ER_FK_INCOMPATIBLE_COLUMNS fk_incompatible_columns(column, parent, name) "Referencing column '{column}' and referenced column '{parent}' in foreign key constraint '{name}' are incompatible.";
     3812 "HY000" ER_NON_BOOLEAN_EXPR_FOR_CHECK_CONSTRAINT check_not_boolean(name) "An expression of non-boolean type specified to a check constraint '{name}'.";
     3813 "HY000" ER_COLUMN_CHECK_CONSTRAINT_REFERENCES_OTHER_COLUMN column_check_other_column(name) "Column check constraint '{name}' references other column.";

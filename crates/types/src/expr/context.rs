@@ -5,14 +5,14 @@ use std::sync::Arc;
 
 use super::subquery::SubqueryRunner;
 use crate::error::MysqlError;
-use crate::functions::{BlockEncryption, UserLocks};
+use crate::functions::{BlockEncryption, TimeNames, UserLocks};
 use crate::memory::MemoryBudget;
 use crate::statement::{CancelToken, Warnings};
 use crate::temporal::{DateRules, DateTime, Zone};
 use crate::user_variables::UserVariables;
 use crate::value::Value;
 
-/// The settings that evaluation depends on: flags of `sql_mode`, and two more.
+/// The settings that evaluation depends on: flags of `sql_mode`, and some more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SqlMode {
     /// `STRICT_TRANS_TABLES` or `STRICT_ALL_TABLES`.
@@ -23,6 +23,8 @@ pub struct SqlMode {
     pub dates: DateRules,
     /// `block_encryption_mode`.
     pub block_encryption: BlockEncryption,
+    /// `lc_time_names`.
+    pub time_names: TimeNames,
     /// `max_allowed_packet`: bytes of the longest string that a function makes.
     pub max_result: usize,
 }
@@ -35,6 +37,7 @@ impl Default for SqlMode {
             error_for_division_by_zero: true,
             dates: DateRules::default(),
             block_encryption: BlockEncryption::default(),
+            time_names: TimeNames::ENGLISH,
             max_result: 64 << 20,
         }
     }

@@ -18,13 +18,21 @@ pub(super) static FUNCTIONS: &[Function] = &[
         "DAYNAME",
         (1, 1),
         |_| Ok(bounded_text(9, true)),
-        |cx, _, args| Ok(operand::day(&args[0], cx)?.and_then(day_name).map_or(Value::Null, Value::from)),
+        |cx, _, args| {
+            Ok(operand::day(&args[0], cx)?
+                .and_then(|day| day_name(day, cx.sql_mode.time_names))
+                .map_or(Value::Null, Value::from))
+        },
     ),
     Function::new(
         "MONTHNAME",
         (1, 1),
         |_| Ok(bounded_text(9, true)),
-        |cx, _, args| Ok(operand::date(&args[0], cx)?.and_then(month_name).map_or(Value::Null, Value::from)),
+        |cx, _, args| {
+            Ok(operand::date(&args[0], cx)?
+                .and_then(|day| month_name(day, cx.sql_mode.time_names))
+                .map_or(Value::Null, Value::from))
+        },
     ),
     Function::new("TO_DAYS", (1, 1), bigint_or_null, |cx, _, args| {
         let number = operand::day(&args[0], cx)?.and_then(Date::day_number);

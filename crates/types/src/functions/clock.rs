@@ -235,5 +235,6 @@ fn time_format_function(
 ) -> Result<Value, MysqlError> {
     let Some(time) = operand::time(&args[0], cx)? else { return Ok(Value::Null) };
     let Some(format) = call.text(args, 1).filter(|format| !format.is_empty()) else { return Ok(Value::Null) };
-    Ok(time_format(time, &String::from_utf8_lossy(&format)).map_or(Value::Null, Value::string))
+    Ok(time_format(time, &String::from_utf8_lossy(&format), cx.sql_mode.time_names)
+        .map_or(Value::Null, Value::string))
 }

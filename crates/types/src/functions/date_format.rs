@@ -3,48 +3,32 @@
 use std::fmt::Write;
 
 use super::temporal::weekday;
+use super::time_names::TimeNames;
 use crate::temporal::{Date, DateTime, Time, WeekMode};
 
-pub(super) const MONTHS: [&str; 12] = [
-    "January",
-    "February",
-    "March",
-    "April",
-    "May",
-    "June",
-    "July",
-    "August",
-    "September",
-    "October",
-    "November",
-    "December",
-];
-pub(super) const DAYS: [&str; 7] =
-    ["Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"];
-
 /// The name of the day of the week; None if its month or day is zero.
-pub(super) fn day_name(day: Date) -> Option<&'static str> {
-    Some(DAYS[usize::from(weekday(day, true)?)])
+pub(super) fn day_name(day: Date, names: TimeNames) -> Option<&'static str> {
+    names.day(weekday(day, true)?)
 }
 
 /// The name of the month; None of month 0.
-pub(super) fn month_name(day: Date) -> Option<&'static str> {
-    MONTHS.get(usize::from(day.civil().month).checked_sub(1)?).copied()
+pub(super) fn month_name(day: Date, names: TimeNames) -> Option<&'static str> {
+    names.month(day.civil().month)
 }
 
 /// The text of a datetime as `format` says; None where it names what the date does not have.
-pub(super) fn date_format(t: DateTime, format: &str) -> Option<String> {
+pub(super) fn date_format(t: DateTime, format: &str, names: TimeNames) -> Option<String> {
     let c = t.civil();
     let clock = Clock { hour: c.hour.into(), minute: c.minute, second: c.second, microsecond: c.microsecond };
-    formatted(format, String::new(), clock, Some(t.date()))
+    formatted(format, String::new(), clock, (Some(t.date()), names))
 }
 
 /// The text of a span of time as `format` says. It has no day: parts of one are 0, and None where they have names.
-pub(super) fn time_format(time: Time, format: &str) -> Option<String> {
+pub(super) fn time_format(time: Time, format: &str, names: TimeNames) -> Option<String> {
     let c = time.civil();
     let sign = if c.negative { "-" } else { "" };
     let clock = Clock { hour: c.hour, minute: c.minute, second: c.second, microsecond: c.microsecond };
-    formatted(format, sign.to_owned(), clock, None)
+    formatted(format, sign.to_owned(), clock, (None, names))
 }
 
 struct Clock {
@@ -55,7 +39,12 @@ struct Clock {
 }
 
 /// `out` with what `format` says behind it; a `%` before any other character is that character.
-fn formatted(format: &str, mut out: String, clock: Clock, day: Option<Date>) -> Option<String> {
+fn formatted(
+    format: &str,
+    mut out: String,
+    clock: Clock,
+    (day, names): (Option<Date>, TimeNames),
+) -> Option<String> {
     let Clock { hour, minute, second, microsecond } = clock;
     let date = day.unwrap_or(Date::ZERO).civil();
     let hour12 = (hour % 24 + 11) % 12 + 1;
@@ -73,8 +62,8 @@ fn formatted(format: &str, mut out: String, clock: Clock, day: Option<Date>) -> 
         };
         // Writing to a String does not fail.
         let _ = match specifier {
-            'a' => write!(out, "{}", &day_name(day?)?[..3]),
-            'b' => write!(out, "{}", &month_name(day?)?[..3]),
+            'a' => write!(out, "{}", names.short_day(weekday(day?, true)?)?),
+            'b' => write!(out, "{}", names.short_month(day?.civil().month)?),
             'c' => write!(out, "{}", date.month),
             'D' => write!(out, "{}{}", date.day, ordinal(date.day)),
             'd' => write!(out, "{:02}", date.day),
@@ -86,7 +75,7 @@ fn formatted(format: &str, mut out: String, clock: Clock, day: Option<Date>) -> 
             'j' => write!(out, "{:03}", day?.day_of_year()?),
             'k' => write!(out, "{hour}"),
             'l' => write!(out, "{hour12}"),
-            'M' => write!(out, "{}", month_name(day?)?),
+            'M' => write!(out, "{}", month_name(day?, names)?),
             'm' => write!(out, "{:02}", date.month),
             'p' => write!(out, "{half}"),
             'r' => write!(out, "{hour12:02}:{minute:02}:{second:02} {half}"),
@@ -96,7 +85,7 @@ fn formatted(format: &str, mut out: String, clock: Clock, day: Option<Date>) -> 
             'u' => write!(out, "{:02}", week(1)?.1),
             'V' => write!(out, "{:02}", week(2)?.1),
             'v' => write!(out, "{:02}", week(3)?.1),
-            'W' => write!(out, "{}", day_name(day?)?),
+            'W' => write!(out, "{}", day_name(day?, names)?),
             'w' => write!(out, "{}", weekday(day?, true)?),
             'X' => write!(out, "{:04}", week(2)?.0),
             'x' => write!(out, "{:04}", week(3)?.0),

@@ -176,9 +176,17 @@ pub fn locale_name(name: &str) -> Option<&'static str> {
 }
 
 fn known_locale(name: &str) -> Option<(&'static Locale, &'static str)> {
-    let mut all =
-        LOCALES.iter().flat_map(|(locale, names)| names.split(' ').map(move |known| (locale, known)));
-    all.find(|(_, known)| known.eq_ignore_ascii_case(name))
+    locales().find(|(_, known)| known.eq_ignore_ascii_case(name))
+}
+
+fn locales() -> impl Iterator<Item = (&'static Locale, &'static str)> {
+    LOCALES.iter().flat_map(|(locale, names)| names.split(' ').map(move |known| (locale, known)))
+}
+
+/// The names of all locales.
+#[cfg(test)]
+pub(super) fn locale_names() -> impl Iterator<Item = &'static str> {
+    locales().map(|(_, name)| name)
 }
 
 /// MySQL's locales.

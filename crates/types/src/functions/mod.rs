@@ -30,6 +30,7 @@ mod string_position;
 mod temporal;
 #[cfg(test)]
 mod tests;
+mod time_names;
 mod user_lock;
 mod uuid;
 mod weight_string;
@@ -50,6 +51,7 @@ pub use json::table::{JsonTableColumn, JsonTableLevel, JsonTableResponse, JsonTa
 pub(crate) use json::values::member_name;
 pub use radix::base64_text;
 pub(crate) use regexp::PatternCache;
+pub use time_names::TimeNames;
 pub use user_lock::UserLocks;
 
 /// A function, by its place in the table.

@@ -5,8 +5,8 @@
 //! either kind. Of the day of a month it is asked only that it is not above 31. A part of the date that is zero makes the result NULL
 //! under `NO_ZERO_DATE`.
 
-use super::date_format::{DAYS, MONTHS};
 use super::temporal::weekday;
+use super::time_names::TimeNames;
 use super::{Call, Function};
 use crate::error::MysqlError;
 use crate::expr::{EvalContext, Expr};
@@ -153,8 +153,8 @@ impl Reader<'_> {
             }
             'y' => self.fields.year = two_digit_year(self.number(2)?.0),
             'm' | 'c' => self.fields.month = self.number(2)?.0,
-            'M' => self.fields.month = self.word(&MONTHS, usize::MAX)?,
-            'b' => self.fields.month = self.word(&MONTHS, 3)?,
+            'M' => self.fields.month = self.word(TimeNames::ENGLISH.months(), usize::MAX)?,
+            'b' => self.fields.month = self.word(TimeNames::ENGLISH.months(), 3)?,
             'd' | 'e' => self.fields.day = self.number(2)?.0,
             'D' => {
                 self.fields.day = self.number(2)?.0;
@@ -188,8 +188,8 @@ impl Reader<'_> {
         // The list begins with Sunday.
         let monday_first = |place: i64| if place == 1 { 7 } else { place - 1 };
         match specifier {
-            'W' => self.fields.weekday = monday_first(self.word(&DAYS, usize::MAX)?),
-            'a' => self.fields.weekday = monday_first(self.word(&DAYS, 3)?),
+            'W' => self.fields.weekday = monday_first(self.word(TimeNames::ENGLISH.days(), usize::MAX)?),
+            'a' => self.fields.weekday = monday_first(self.word(TimeNames::ENGLISH.days(), 3)?),
             'w' => {
                 let day = Some(self.number(1)?.0).filter(|day| *day < 7)?;
                 self.fields.weekday = if day == 0 { 7 } else { day };

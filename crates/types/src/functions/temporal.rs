@@ -313,7 +313,8 @@ fn date_format_function(
     if format.is_empty() {
         return Ok(Value::Null);
     }
-    Ok(date_format(t, &String::from_utf8_lossy(&format)).map_or(Value::Null, Value::string))
+    Ok(date_format(t, &String::from_utf8_lossy(&format), cx.sql_mode.time_names)
+        .map_or(Value::Null, Value::string))
 }
 
 fn now_type(args: &[Expr]) -> Result<ExprType, MysqlError> {

@@ -8,7 +8,7 @@ mod indexes;
 
 use super::BindContext;
 use super::data_type::{table_collation, type_warnings};
-use super::table_spec::{key_warnings, option_warnings, organisation, organisation_note, pack_keys};
+use super::table_spec::{key_warnings, option_warnings, organisation, pack_keys};
 use crate::parser::ast::{AlterAction, AlterTable, ColumnDefinition, Ident};
 use crate::session::settings::TimeSettings;
 use columns::{work_of, work_of_new};
@@ -101,7 +101,7 @@ pub(crate) fn altered_table(
     for action in &alter.actions {
         match action {
             AlterAction::Options(options) => {
-                if let Some(organisation) = organisation(options)? {
+                if let Some(organisation) = organisation(options) {
                     spec.options.organisation = organisation;
                     work = work.max(AlterWork::Rows);
                 }
@@ -148,9 +148,6 @@ pub(crate) fn altered_table(
             AlterAction::EnableKeys(_) => warnings.push(MysqlError::no_such_table_option(&old.name)),
             _ => {}
         }
-    }
-    if spec.options.organisation != old.options.organisation {
-        warnings.extend(organisation_note(&spec.name, spec.options.organisation));
     }
     spec.options.collation = Some(collation);
     if next_auto_increment.is_some() {
@@ -238,6 +235,9 @@ impl<'a> Alter<'a> {
                 on_update: key.on_update,
                 ..ForeignKeySpec::default()
             });
+        }
+        if !spec.options.organisation.has_foreign_keys() {
+            self.foreign_keys.added.clear();
         }
         spec.foreign_keys.extend_from_slice(&self.foreign_keys.added);
         let (columns, sources) = self.columns.into_iter().map(|column| (column.def, column.source)).unzip();

@@ -185,5 +185,4 @@ fn defaults_are_of_the_column_type() {
     ] {
         assert_eq!(spec(&format!("CREATE TABLE t ({column})")).err(), Some(code), "{column}");
     }
-    assert_eq!(spec("CREATE TABLE t (a INT) ENGINE=MEMORY").err(), Some(1286));
 }

@@ -244,7 +244,12 @@ fn semi_ways(
         let flat = flattened(&inner, subquery.number, cx)?;
         let is_inner = pull(&flat, cx, false);
         cx.unnested.clone_from(&before);
-        if depends || negated || is_inner != Some(false) || !keeps_partners(subquery) {
+        if depends
+            || negated
+            || is_inner != Some(false)
+            || !keeps_partners(subquery)
+            || !cx.switches.materialization
+        {
             return Ok(ways);
         }
         inner.distinct = true;
@@ -254,6 +259,8 @@ fn semi_ways(
     let is_inner = pull(&whole, cx, true);
     if is_flat && is_inner != Some(true) {
         ways.pop();
+    } else if is_flat && !cx.switches.first_match && ways.len() > 1 {
+        ways.remove(0);
     }
     Ok(ways)
 }

@@ -412,6 +412,30 @@ pub struct DropView {
     pub if_exists: bool,
 }
 
+/// A kind of stored program.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ProgramKind {
+    /// PROCEDURE.
+    Procedure,
+    /// FUNCTION.
+    Function,
+    /// TRIGGER.
+    Trigger,
+    /// EVENT.
+    Event,
+}
+
+/// `DROP PROCEDURE|FUNCTION|TRIGGER|EVENT [IF EXISTS] a`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DropProgram {
+    /// Which of them.
+    pub kind: ProgramKind,
+    /// The program.
+    pub name: TableName,
+    /// With IF EXISTS.
+    pub if_exists: bool,
+}
+
 /// `DROP [TEMPORARY] TABLE [IF EXISTS] a, b`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DropTable {

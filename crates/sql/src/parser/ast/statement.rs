@@ -2,7 +2,7 @@
 
 use super::{
     AccountName, AlterDatabase, AlterTable, CreateDatabase, CreateTable, CreateTableLike, CreateView, Delete,
-    DropDatabase, DropTable, DropView, Expr, Grant, Ident, Insert, Into, KeyDefinition, Load,
+    DropDatabase, DropProgram, DropTable, DropView, Expr, Grant, Ident, Insert, Into, KeyDefinition, Load,
     PartitionMaintenance, Query, RenameTable, ResourceGroupStatement, Revoke, StatementHints, TableName,
     Update, UserOptions, UserSpec, VariableScope,
 };
@@ -46,6 +46,8 @@ pub enum StatementKind {
     CreateView(Box<CreateView>),
     /// DROP VIEW.
     DropView(DropView),
+    /// DROP PROCEDURE, FUNCTION, TRIGGER or EVENT.
+    DropProgram(DropProgram),
     /// DROP TABLE.
     DropTable(DropTable),
     /// CREATE INDEX.

@@ -1,24 +1,34 @@
-//! Every system variable: what it is, how it is read and set.
+//! The system variables that do something, and those that tell what differs from server to server: how each is read and set.
 
 use super::{
-    Scope, Setter, Variable, always_off, always_on, flag, number, on_off, settable, shared, shown, stays,
-    switch, text, word,
+    Constant, Getter, Scope, Setter, Variable, flag, kept_number, number, of_session, on_off, only, settable,
+    shared, shown, switch, text, word,
 };
 use crate::optimizer::OptimizerSwitches;
 use crate::session::connection::CompressionAlgorithms;
-use crate::session::settings::{Modes, SessionIsolation, Settings, TimeZone};
+use crate::session::settings::{Modes, ServerAccess, SessionIsolation, Settings, TimeZone};
 use crate::session::state_changes::{TrackSettings, TransactionInfo};
 use leafline_access::cost::DeviceChoice;
 use leafline_table::{ChangeBuffering, Organisation, ReadAheadKind};
-use leafline_types::functions::{BlockEncryption, locale_name};
+use leafline_types::functions::{BlockEncryption, TimeNames, locale_name};
 use leafline_types::temporal::Zone;
 use leafline_types::{Charset, Collation, MysqlError, Value};
-use std::time::Duration;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// Every system variable, ordered by name.
-pub const VARIABLES: &[Variable] = &[
-    shown("auto_increment_increment", |_, _| Value::Int(1)),
-    shown("auto_increment_offset", |_, _| Value::Int(1)),
+/// In the order of their names.
+pub(super) const VARIABLES: &[Variable] = &[
+    number(
+        "auto_increment_increment",
+        (1, 65_535),
+        |s, _| Value::UInt(s.numbering.increment),
+        |s, n| s.numbering.increment = n,
+    ),
+    number(
+        "auto_increment_offset",
+        (1, 65_535),
+        |s, _| Value::UInt(s.numbering.offset),
+        |s, n| s.numbering.offset = n,
+    ),
     switch(
         "autocommit",
         |s, _| on_off(s.autocommit),
@@ -39,7 +49,7 @@ pub const VARIABLES: &[Variable] = &[
         name: "change_buffer_max_size",
         scope: Scope::Shared,
         is_switch: false,
-        get: |s, _| Value::UInt(s.change_buffer_percent),
+        getter: Getter::Of(|s, _| Value::UInt(s.change_buffer_percent)),
         setter: Setter::Number { least: 0, most: 1000, step: 1, set: |s, n| s.change_buffer_percent = n },
     },
     Variable {
@@ -50,7 +60,7 @@ pub const VARIABLES: &[Variable] = &[
         name: "change_buffering_debug",
         scope: Scope::Shared,
         is_switch: false,
-        get: |s, _| Value::UInt(u64::from(s.change_buffering_forced)),
+        getter: Getter::Of(|s, _| Value::UInt(u64::from(s.change_buffering_forced))),
         setter: Setter::Number { least: 0, most: 1, step: 1, set: |s, n| s.change_buffering_forced = n != 0 },
     },
     settable(
@@ -109,7 +119,6 @@ pub const VARIABLES: &[Variable] = &[
         |s, _| text(s.temporary_organisation.engine()),
         |s, v| engine(&v).map(|engine| s.temporary_organisation = engine),
     ),
-    shown("div_precision_increment", |_, _| Value::Int(4)),
     switch(
         "foreign_key_checks",
         |s, _| on_off(s.foreign_key_checks),
@@ -129,9 +138,21 @@ pub const VARIABLES: &[Variable] = &[
         |s, _| Value::UInt(s.stats_expiry),
         |s, n| s.stats_expiry = n,
     ),
-    shown("init_connect", |_, _| text("")),
+    of_session(number("identity", (0, u64::MAX), |_, _| Value::UInt(0), |_, _| ())),
+    only("init_connect", Scope::Shared, Constant::Text("")),
     Variable { is_switch: true, ..shown("innodb_buffer_pool_load_at_startup", |_, f| on_off(f.warm_up)) },
     shown("innodb_buffer_pool_size", |_, f| Value::UInt(f.buffer_pool_bytes)),
+    Variable {
+        name: "innodb_change_buffer_max_size",
+        scope: Scope::Shared,
+        is_switch: false,
+        getter: Getter::Of(|s, _| Value::UInt(s.change_buffer_percent)),
+        setter: Setter::Number { least: 0, most: 1000, step: 1, set: |s, n| s.change_buffer_percent = n },
+    },
+    Variable {
+        scope: Scope::Shared,
+        ..settable("innodb_change_buffering", |s, _| change_buffering(s), set_change_buffering)
+    },
     number(
         "innodb_ddl_buffer_size",
         (1 << 16, u32::MAX as u64),
@@ -161,8 +182,21 @@ pub const VARIABLES: &[Variable] = &[
         |s, v| flag("innodb_snapshot_isolation", &v).map(|on| s.snapshot_isolation = on),
     ),
     Variable { is_switch: true, ..shown("innodb_use_native_aio", |_, f| on_off(f.native_aio)) },
-    shown("interactive_timeout", |s, _| Value::UInt(s.wait_timeout)),
+    of_session(number(
+        "insert_id",
+        (0, u64::MAX),
+        |s, _| Value::UInt(s.insert_id.unwrap_or(0)),
+        |s, n| s.insert_id = (n > 0).then_some(n),
+    )),
+    number(
+        "interactive_timeout",
+        (1, 31_536_000),
+        |s, _| Value::UInt(s.interactive_timeout),
+        |s, n| s.interactive_timeout = n,
+    ),
+    of_session(number("last_insert_id", (0, u64::MAX), |_, _| Value::UInt(0), |_, _| ())),
     settable("lc_messages", |s, _| text(s.messages_locale), set_messages_locale),
+    settable("lc_time_names", |s, _| text(s.time_names.name()), set_time_names),
     number(
         "leafline_bulk_load_rows",
         (0, u64::MAX),
@@ -183,6 +217,11 @@ pub const VARIABLES: &[Variable] = &[
             |s, v| flag("leafline_digests_persistent", &v).map(|on| s.digests_persistent = on),
         )
     },
+    switch(
+        "leafline_engine_substitution",
+        |s, _| on_off(s.engine_substitution),
+        |s, v| flag("leafline_engine_substitution", &v).map(|on| s.engine_substitution = on),
+    ),
     settable(
         "leafline_parallel_reads",
         |s, _| Value::Double(s.device.parallel_reads.unwrap_or(0.0)),
@@ -249,7 +288,7 @@ pub const VARIABLES: &[Variable] = &[
         name: "max_allowed_packet",
         scope: Scope::Global,
         is_switch: false,
-        get: |s, _| Value::UInt(s.max_allowed_packet),
+        getter: Getter::Of(|s, _| Value::UInt(s.max_allowed_packet)),
         setter: Setter::Number {
             least: 1024,
             most: 1 << 30,
@@ -336,6 +375,7 @@ pub const VARIABLES: &[Variable] = &[
         |s, v| CompressionAlgorithms::parse(&word(&v)).map(|set| s.compression = set),
     )),
     shown("protocol_version", |_, _| Value::Int(10)),
+    of_session(kept_number("pseudo_thread_id", Scope::Session, (0, u64::MAX), 0)),
     shown("query_cache_size", |_, _| Value::Int(0)),
     shown("query_cache_type", |_, _| text("OFF")),
     settable("read_ahead", |s, _| text(read_ahead_name(s.read_ahead.kind)), set_read_ahead),
@@ -345,6 +385,11 @@ pub const VARIABLES: &[Variable] = &[
         |s, _| Value::UInt(s.read_ahead.pause.as_micros() as u64),
         |s, n| s.read_ahead.pause = Duration::from_micros(n),
     ),
+    shared(switch(
+        "read_only",
+        |s, _| on_off(s.server_access != ServerAccess::ReadWrite),
+        |s, v| flag("read_only", &v).map(|on| s.server_access = s.server_access.read_only(on)),
+    )),
     shared(switch(
         "require_secure_transport",
         |s, _| on_off(s.require_secure_transport),
@@ -378,8 +423,8 @@ pub const VARIABLES: &[Variable] = &[
     )),
     shared(settable("slow_query_log_file", |s, _| text(&s.slow_log.file), set_slow_log_file)),
     shown("socket", |_, f| text(&f.socket)),
-    always_off("sql_auto_is_null", |_, v| stays(false, "sql_auto_is_null", &v)),
-    always_off("sql_log_bin", |_, v| stays(false, "sql_log_bin", &v)),
+    only("sql_auto_is_null", Scope::Both, Constant::Switch(false)),
+    only("sql_log_bin", Scope::Both, Constant::Switch(false)),
     settable(
         "sql_mode",
         |s, _| text(s.sql_mode),
@@ -389,15 +434,29 @@ pub const VARIABLES: &[Variable] = &[
         },
     ),
     switch("sql_notes", |s, _| on_off(s.sql_notes), |s, v| flag("sql_notes", &v).map(|on| s.sql_notes = on)),
-    always_on("sql_quote_show_create", |_, v| stays(true, "sql_quote_show_create", &v)),
+    switch(
+        "sql_quote_show_create",
+        |s, _| on_off(s.quotes_shown_names),
+        |s, v| flag("sql_quote_show_create", &v).map(|on| s.quotes_shown_names = on),
+    ),
     switch(
         "sql_safe_updates",
         |s, _| on_off(s.safe_updates),
         |s, v| flag("sql_safe_updates", &v).map(|on| s.safe_updates = on),
     ),
     number("sql_select_limit", (0, u64::MAX), |s, _| Value::UInt(s.select_limit), |s, n| s.select_limit = n),
+    switch(
+        "sql_warnings",
+        |s, _| on_off(s.sql_warnings),
+        |s, v| flag("sql_warnings", &v).map(|on| s.sql_warnings = on),
+    ),
     shown("ssl_cert", |_, f| text(&f.tls_certificate)),
     shown("ssl_key", |_, f| text(&f.tls_key)),
+    shared(switch(
+        "super_read_only",
+        |s, _| on_off(s.server_access == ServerAccess::SuperReadOnly),
+        |s, v| flag("super_read_only", &v).map(|on| s.server_access = s.server_access.super_read_only(on)),
+    )),
     shown("system_time_zone", |_, _| text(Zone::system().name())),
     settable(
         "time_zone",
@@ -407,6 +466,7 @@ pub const VARIABLES: &[Variable] = &[
             Ok(())
         },
     ),
+    of_session(settable("timestamp", |s, _| Value::Double(timestamp(s)), set_timestamp)),
     shown("tls_version", |_, f| text(if f.tls_certificate.is_empty() { "" } else { "TLSv1.2,TLSv1.3" })),
     settable("transaction_isolation", |s, _| text(s.isolation.name()), set_isolation),
     switch(
@@ -459,6 +519,37 @@ fn set_slow_log_file(settings: &mut Settings, value: Value) -> Result<(), MysqlE
 fn set_messages_locale(settings: &mut Settings, value: Value) -> Result<(), MysqlError> {
     let name = word(&value);
     settings.messages_locale = locale_name(&name).ok_or_else(|| MysqlError::unknown_locale(name))?;
+    Ok(())
+}
+
+fn set_time_names(settings: &mut Settings, value: Value) -> Result<(), MysqlError> {
+    let name = word(&value);
+    settings.time_names = TimeNames::of_locale(&name).ok_or_else(|| MysqlError::unknown_locale(name))?;
+    Ok(())
+}
+
+/// Seconds since 1970: those that were set, or those of now.
+fn timestamp(settings: &Settings) -> f64 {
+    let now = || SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_micros() as f64;
+    settings.timestamp.map_or_else(now, |micros| micros as f64) / 1e6
+}
+
+/// Seconds since 1970, with microseconds behind the point; 0 is the clock's time.
+fn set_timestamp(settings: &mut Settings, value: Value) -> Result<(), MysqlError> {
+    /// The last second that a TIMESTAMP has, in MySQL from 8.0.28 on.
+    const LAST: f64 = 32_536_771_199.0;
+    let seconds = match &value {
+        Value::Int(number) => *number as f64,
+        Value::UInt(number) => *number as f64,
+        Value::Double(number) => *number,
+        Value::Decimal(number) => number.to_f64(),
+        _ => return Err(MysqlError::wrong_type_for_variable("timestamp")),
+    };
+    settings.timestamp = match seconds {
+        0.0 => None,
+        1.0..=LAST => Some((seconds * 1e6).round() as i64),
+        _ => return Err(MysqlError::wrong_value_for_variable("timestamp", seconds)),
+    };
     Ok(())
 }
 

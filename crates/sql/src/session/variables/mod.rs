@@ -1,17 +1,49 @@
 //! The table of system variables: names, scopes, how each is read and set.
 //!
-//! A variable is here because it does something or tells something that is true. One that MySQL has and that is not
-//! in the table is error 1193, so that nothing is accepted and ignored.
+//! A variable is here because it does something or tells something that is true. Those of MySQL's whose subject Leafline does not have are of three kinds:
+//! facts, which are only shown (1238); those that can be set to the value they have and to no other (1235); and those that are kept as they are set, because
+//! nobody could tell the difference: sizes of buffers, effort of planning, the format of a log that is not written. A name that is in no table is
+//! error 1193.
+//!
+//! | module | has |
+//! |---|---|
+//! | `catalogue` | variables that do something |
+//! | `server_wide` | settings and facts of the server |
+//! | `other_servers` | MySQL's variables without a subject: replication, binary log, plugins |
+//! | `innodb` | those of InnoDB |
+//! | `instrumentation` | those of the performance schema |
+//! | `kept` | their values, where they are kept as they are set |
 
 mod catalogue;
+mod innodb;
+mod instrumentation;
+mod kept;
+mod other_servers;
+mod server_wide;
 
 use super::settings::{Modes, Settings};
 use crate::accounts::password::AuthPlugin;
-pub use catalogue::VARIABLES;
+use kept::Constant;
+pub use kept::KeptValues;
 use leafline_types::{MysqlError, Value};
+use std::sync::LazyLock;
 
 /// The oldest version of the protocol's peers that we stand for, and our name.
 pub const VERSION: &str = concat!("8.0.36-leafline-", env!("CARGO_PKG_VERSION"));
+
+/// Every system variable, ordered by name.
+pub static VARIABLES: LazyLock<Vec<&'static Variable>> = LazyLock::new(|| {
+    let tables = [
+        catalogue::VARIABLES,
+        server_wide::VARIABLES,
+        other_servers::VARIABLES,
+        innodb::VARIABLES,
+        instrumentation::VARIABLES,
+    ];
+    let mut all: Vec<&Variable> = tables.into_iter().flatten().collect();
+    all.sort_unstable_by_key(|variable| variable.name);
+    all
+});
 
 /// What is fixed while the instance is open.
 #[derive(Clone, Debug, Default)]
@@ -44,6 +76,10 @@ pub struct Facts {
     pub digests: u64,
     /// `secure_file_priv`: the directory whose files statements read and write; everywhere if it is empty, nowhere without one.
     pub secure_file_priv: Option<String>,
+    /// `bind_address`: the host that is listened on; empty when not served.
+    pub bind_address: String,
+    /// `server_uuid`: what tells the database from others.
+    pub server_uuid: String,
     /// `default_authentication_plugin`: that of accounts whose statement names none.
     pub default_plugin: AuthPlugin,
 }
@@ -57,6 +93,8 @@ pub enum Scope {
     Global,
     /// Globally, for all sessions at once.
     Shared,
+    /// For a session alone: there is no global value.
+    Session,
     /// Only shown.
     ReadOnly,
 }
@@ -69,12 +107,30 @@ pub struct Variable {
     pub scope: Scope,
     /// It is ON or OFF: 1 or 0 as an expression.
     pub is_switch: bool,
-    get: fn(&Settings, &Facts) -> Value,
+    getter: Getter,
     setter: Setter,
+}
+
+/// Where the value of a variable is.
+enum Getter {
+    /// It is computed.
+    Of(fn(&Settings, &Facts) -> Value),
+    /// It is always that.
+    Constant(Constant),
+    /// It is that until it is set.
+    Kept(Constant),
 }
 
 /// How a variable takes a value.
 enum Setter {
+    /// As the value that it has, and no other.
+    Only,
+    /// ON or OFF, kept as it is.
+    Switch,
+    /// One of these words, kept as it is.
+    Word(&'static [&'static str]),
+    /// A number between two, kept as it is.
+    KeptNumber { least: u64, most: u64 },
     /// As it is, or not at all.
     Any(fn(&mut Settings, Value) -> Result<(), MysqlError>),
     /// A number, the nearest one between two.
@@ -95,7 +151,11 @@ impl Variable {
 
     /// Its value.
     pub fn get(&self, settings: &Settings, facts: &Facts) -> Value {
-        (self.get)(settings, facts)
+        match &self.getter {
+            Getter::Of(get) => get(settings, facts),
+            Getter::Constant(constant) => constant.value(),
+            Getter::Kept(default) => settings.kept.get(self.name).unwrap_or_else(|| default.value()),
+        }
     }
 
     /// Sets it; `None` is DEFAULT. A number beyond its bounds becomes the nearest within, of which it gives the warning, 1292;
@@ -125,12 +185,54 @@ impl Variable {
         if self.scope == Scope::ReadOnly {
             return Err(MysqlError::incorrect_variable_scope(self.name, "read only"));
         }
-        let value = value.unwrap_or_else(|| self.get(&Settings::default(), &Facts::default()));
-        let (least, most, step, set) = match &self.setter {
-            Setter::Any(set) => return set(settings, value).map(|()| None),
-            Setter::Number { least, most, step, set } => (*least, *most, *step, set),
+        let value = match value {
+            Some(value) => value,
+            None if matches!(self.setter, Setter::Only) => return Ok(None),
+            None => self.get(&Settings::default(), &Facts::default()),
         };
-        let (given, below) = match &value {
+        match &self.setter {
+            Setter::Any(set) => set(settings, value).map(|()| None),
+            Setter::Only => self.check_same(settings, &value).map(|()| None),
+            Setter::Switch => {
+                let on = flag(self.name, &value)?;
+                self.keep(settings, on_off(on));
+                Ok(None)
+            }
+            Setter::Word(words) => {
+                let given = word(&value);
+                let known = words.iter().find(|known| known.eq_ignore_ascii_case(&given));
+                let known = known.ok_or_else(|| MysqlError::wrong_value_for_variable(self.name, &given))?;
+                self.keep(settings, text(known));
+                Ok(None)
+            }
+            Setter::Number { least, most, step, set } => {
+                let (taken, warning) = self.clipped(&value, (*least, *most, *step), strict)?;
+                set(settings, taken);
+                Ok(warning)
+            }
+            Setter::KeptNumber { least, most } => {
+                let (taken, warning) = self.clipped(&value, (*least, *most, 1), strict)?;
+                self.keep(settings, Value::UInt(taken));
+                Ok(warning)
+            }
+        }
+    }
+
+    fn keep(&self, settings: &mut Settings, value: Value) {
+        match &self.getter {
+            Getter::Kept(default) if default.value() == value => settings.kept.forget(self.name),
+            _ => settings.kept.set(self.name, value),
+        }
+    }
+
+    /// The nearest number that it takes, with a warning if that is another one.
+    fn clipped(
+        &self,
+        value: &Value,
+        (least, most, step): (u64, u64, u64),
+        strict: bool,
+    ) -> Result<(u64, Option<MysqlError>), MysqlError> {
+        let (given, below) = match value {
             Value::Int(n) => (u64::try_from(*n).unwrap_or(0), *n < 0),
             Value::UInt(n) => (*n, false),
             _ => return Err(MysqlError::wrong_type_for_variable(self.name)),
@@ -138,14 +240,29 @@ impl Variable {
         let taken = given.clamp(least, most);
         let taken = taken - taken % step;
         if taken == given && !below {
-            set(settings, taken);
-            return Ok(None);
+            return Ok((taken, None));
         }
         if strict {
-            return Err(MysqlError::wrong_value_for_variable(self.name, word(&value)));
+            return Err(MysqlError::wrong_value_for_variable(self.name, word(value)));
         }
-        set(settings, taken);
-        Ok(Some(MysqlError::truncated_value(self.name, &word(&value))))
+        Ok((taken, Some(MysqlError::truncated_value(self.name, &word(value)))))
+    }
+
+    /// Error 1235 unless the variable has that value, 1231 if a switch cannot have it at all.
+    fn check_same(&self, settings: &Settings, value: &Value) -> Result<(), MysqlError> {
+        let own = self.get(settings, &Facts::default());
+        let (own, given) = (word(&own), word(value));
+        let same = match self.is_switch {
+            true => flag(self.name, value)? == (own == "ON"),
+            false => own.eq_ignore_ascii_case(&given) || own.is_empty() && value.is_null(),
+        };
+        match same {
+            true => Ok(()),
+            false => {
+                let given = if self.is_switch { on_off_word(own != "ON") } else { &given };
+                Err(MysqlError::not_supported(format_args!("{} = {given}", self.name)))
+            }
+        }
     }
 }
 
@@ -160,7 +277,9 @@ pub fn find(name: &str) -> Result<&'static Variable, MysqlError> {
         "tx_read_only" => "transaction_read_only",
         other => other,
     };
-    VARIABLES.iter().find(|v| v.name == lower).ok_or_else(|| MysqlError::unknown_system_variable(name))
+    let found = VARIABLES.binary_search_by(|variable| variable.name.cmp(lower)).ok();
+    let found = found.and_then(|at| VARIABLES.get(at)).copied();
+    found.ok_or_else(|| MysqlError::unknown_system_variable(name))
 }
 
 fn text(value: impl ToString) -> Value {
@@ -168,7 +287,11 @@ fn text(value: impl ToString) -> Value {
 }
 
 fn on_off(on: bool) -> Value {
-    text(if on { "ON" } else { "OFF" })
+    text(on_off_word(on))
+}
+
+fn on_off_word(on: bool) -> &'static str {
+    if on { "ON" } else { "OFF" }
 }
 
 /// ON, OFF, TRUE, FALSE, 1 or 0.
@@ -186,13 +309,14 @@ fn word(value: &Value) -> String {
         Value::Null => "NULL".into(),
         Value::Int(n) => n.to_string(),
         Value::UInt(n) => n.to_string(),
+        Value::Double(n) => n.to_string(),
         Value::String(s) => s.to_string(),
         other => other.kind().into(),
     }
 }
 
 const fn shown(name: &'static str, get: fn(&Settings, &Facts) -> Value) -> Variable {
-    Variable { name, scope: Scope::ReadOnly, is_switch: false, get, setter: Setter::Any(|_, _| Ok(())) }
+    Variable { name, scope: Scope::ReadOnly, is_switch: false, getter: Getter::Of(get), setter: Setter::Only }
 }
 
 const fn settable(
@@ -200,7 +324,7 @@ const fn settable(
     get: fn(&Settings, &Facts) -> Value,
     set: fn(&mut Settings, Value) -> Result<(), MysqlError>,
 ) -> Variable {
-    Variable { name, scope: Scope::Both, is_switch: false, get, setter: Setter::Any(set) }
+    Variable { name, scope: Scope::Both, is_switch: false, getter: Getter::Of(get), setter: Setter::Any(set) }
 }
 
 /// One that is set for all sessions at once.
@@ -208,12 +332,17 @@ const fn shared(variable: Variable) -> Variable {
     Variable { scope: Scope::Shared, ..variable }
 }
 
+/// One that has no global value.
+const fn of_session(variable: Variable) -> Variable {
+    Variable { scope: Scope::Session, ..variable }
+}
+
 const fn switch(
     name: &'static str,
     get: fn(&Settings, &Facts) -> Value,
     set: fn(&mut Settings, Value) -> Result<(), MysqlError>,
 ) -> Variable {
-    Variable { name, scope: Scope::Both, is_switch: true, get, setter: Setter::Any(set) }
+    Variable { name, scope: Scope::Both, is_switch: true, getter: Getter::Of(get), setter: Setter::Any(set) }
 }
 
 const fn number(
@@ -223,25 +352,37 @@ const fn number(
     set: fn(&mut Settings, u64),
 ) -> Variable {
     let setter = Setter::Number { least, most, step: 1, set };
-    Variable { name, scope: Scope::Both, is_switch: false, get, setter }
+    Variable { name, scope: Scope::Both, is_switch: false, getter: Getter::Of(get), setter }
 }
 
-/// A switch that is off, and can be set to what it is.
-const fn always_off(name: &'static str, set: fn(&mut Settings, Value) -> Result<(), MysqlError>) -> Variable {
-    switch(name, |_, _| on_off(false), set)
+/// One that is only shown, and always the same.
+const fn fact(name: &'static str, constant: Constant) -> Variable {
+    let getter = Getter::Constant(constant);
+    Variable { name, scope: Scope::ReadOnly, is_switch: constant.is_switch(), getter, setter: Setter::Only }
 }
 
-const fn always_on(name: &'static str, set: fn(&mut Settings, Value) -> Result<(), MysqlError>) -> Variable {
-    switch(name, |_, _| on_off(true), set)
+/// One that can be set to what it is.
+const fn only(name: &'static str, scope: Scope, constant: Constant) -> Variable {
+    let getter = Getter::Constant(constant);
+    Variable { name, scope, is_switch: constant.is_switch(), getter, setter: Setter::Only }
 }
 
-/// Lets a switch be set to what it is.
-fn stays(on: bool, name: &str, value: &Value) -> Result<(), MysqlError> {
-    match flag(name, value)? {
-        asked if asked == on => Ok(()),
-        true => Err(MysqlError::not_supported(format_args!("{name} = ON"))),
-        false => Err(MysqlError::not_supported(format_args!("{name} = OFF"))),
-    }
+/// A number that is kept as it is set.
+const fn kept_number(name: &'static str, scope: Scope, (least, most): (u64, u64), default: u64) -> Variable {
+    let getter = Getter::Kept(Constant::Number(default));
+    Variable { name, scope, is_switch: false, getter, setter: Setter::KeptNumber { least, most } }
+}
+
+/// A switch that is kept as it is set.
+const fn kept_switch(name: &'static str, scope: Scope, default: bool) -> Variable {
+    let getter = Getter::Kept(Constant::Switch(default));
+    Variable { name, scope, is_switch: true, getter, setter: Setter::Switch }
+}
+
+/// One of some words, kept as it is set; the first by default.
+const fn kept_word(name: &'static str, scope: Scope, words: &'static [&'static str]) -> Variable {
+    let getter = Getter::Kept(Constant::Text(words[0]));
+    Variable { name, scope, is_switch: false, getter, setter: Setter::Word(words) }
 }
 
 /// `@@error_count` and `@@warning_count`: what the statement before has said. They are of the session at hand and change with each
@@ -250,10 +391,18 @@ pub const CONDITION_COUNTS: &[&str] = &["error_count", "warning_count"];
 
 /// Variables that a hint sets for one statement: those that MySQL lets, and our own that decide about plans and memory.
 const HINTABLE: &[&str] = &[
+    "auto_increment_increment",
+    "auto_increment_offset",
+    "big_tables",
+    "bulk_insert_buffer_size",
     "cte_max_recursion_depth",
+    "eq_range_index_dive_limit",
     "foreign_key_checks",
     "group_concat_max_len",
     "innodb_lock_wait_timeout",
+    "insert_id",
+    "internal_tmp_mem_storage_engine",
+    "join_buffer_size",
     "leafline_cpu_factor",
     "leafline_device",
     "leafline_parallel_reads",
@@ -263,14 +412,31 @@ const HINTABLE: &[&str] = &[
     "lock_wait_timeout",
     "logical_read_ahead_size",
     "max_execution_time",
+    "max_heap_table_size",
+    "max_length_for_sort_data",
     "max_parallel_degree",
+    "max_seeks_for_key",
+    "max_sort_length",
+    "min_examined_row_limit",
+    "optimizer_prune_level",
+    "optimizer_search_depth",
     "optimizer_switch",
+    "range_alloc_block_size",
+    "range_optimizer_max_mem_size",
     "read_ahead",
     "read_ahead_pause",
+    "read_buffer_size",
+    "read_rnd_buffer_size",
+    "set_operations_buffer_size",
+    "sort_buffer_size",
+    "sql_big_selects",
+    "sql_buffer_result",
     "sql_mode",
     "sql_safe_updates",
     "sql_select_limit",
     "time_zone",
+    "timestamp",
+    "tmp_table_size",
     "unique_checks",
 ];
 
@@ -280,11 +446,11 @@ mod tests {
     use crate::session::settings::SessionIsolation;
 
     #[test]
-    fn the_table_is_sorted_and_every_default_can_be_set() {
+    fn names_are_unique_and_every_default_can_be_set() {
         for pair in VARIABLES.windows(2) {
             assert!(pair[0].name < pair[1].name, "{} before {}", pair[0].name, pair[1].name);
         }
-        for variable in VARIABLES.iter().filter(|v| v.scope != Scope::ReadOnly) {
+        for variable in VARIABLES.iter().filter(|v| ![Scope::ReadOnly, Scope::Session].contains(&v.scope)) {
             let mut settings = Settings { query_memory: 1 << 20, wait_timeout: 5, ..Settings::default() };
             assert_eq!(variable.set(&mut settings, None), Ok(None), "{}", variable.name);
             let value = variable.get(&settings, &Facts::default());

@@ -8,6 +8,7 @@ use super::definitions::{DEFAULT_COLLATION, database_of, note_options, refuse_sy
 use super::execution::{Execution, StoreRules, implicit_default};
 use super::metadata::{Others, others};
 use super::partitions::{change_partitions, divide};
+use super::storage_engines;
 use crate::binder::{AlterWork, AlteredTable, altered_table, check_expressions, row_rules};
 use crate::parser::ast::{AlterAction, AlterAlgorithm, AlterLock, AlterTable, RenameTable};
 use crate::result::Done;
@@ -51,6 +52,7 @@ fn attempt(session: &mut Session, alter: &AlterTable) -> Result<Done, MysqlError
     {
         return Ok(done);
     }
+    storage_engines::of_altered_table(session, alter, &table)?;
     let times = session.settings.time_settings();
     let catalog = session.instance.engine().catalog();
     let collation = catalog.database(&database).map_or(DEFAULT_COLLATION, |database| database.collation);

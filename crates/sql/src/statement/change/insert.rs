@@ -569,13 +569,13 @@ impl Counts {
             OnDuplicate::Update(_) => self.updated,
         };
         let info = match (is_one_row(insert), &insert.rows) {
-            (true, _) => String::new(),
-            (false, InsertRows::File(_)) => {
+            (true, _) if !(session.settings.sql_warnings && warnings > 0) => String::new(),
+            (_, InsertRows::File(_)) => {
                 let (deleted, skipped) = (self.deleted, self.records.saturating_sub(self.inserted));
                 let records = self.records;
                 format!("Records: {records}  Deleted: {deleted}  Skipped: {skipped}  Warnings: {warnings}")
             }
-            (false, _) => format!("Records: {records}  Duplicates: {duplicates}  Warnings: {warnings}"),
+            (_, _) => format!("Records: {records}  Duplicates: {duplicates}  Warnings: {warnings}"),
         };
         Done {
             affected,

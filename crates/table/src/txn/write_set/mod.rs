@@ -308,6 +308,11 @@ impl WriteSet {
         }
     }
 
+    /// Whether a table was written that is not the session's own, and not all of that forgotten after it was rolled back.
+    pub(crate) fn has_shared_tables(&self) -> bool {
+        self.tables.values().any(|writes| !writes.table.is_private && !writes.rows.is_empty())
+    }
+
     /// Notes that an AUTO_INCREMENT value was used.
     pub(crate) fn note_auto_increment(&mut self, table: &Arc<TableDef>, value: u64) {
         let writes = self.tables.entry(table.id).or_insert_with(|| TableWrites::new(table));

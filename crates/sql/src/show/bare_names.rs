@@ -1,0 +1,77 @@
+//! Definitions with bare names: what SHOW CREATE shows while `sql_quote_show_create` is off.
+
+use crate::parser::is_reserved;
+
+/// A definition in which only those names stay quoted that could not be read without quotes.
+pub(super) fn with_bare_names(definition: &str) -> String {
+    let mut out = String::with_capacity(definition.len());
+    let mut rest = definition;
+    while let Some(at) = rest.find(['`', '\'']) {
+        let (before, from) = rest.split_at(at);
+        out.push_str(before);
+        let length = if from.starts_with('`') { name_length(from) } else { literal_length(from) };
+        let (quoted, behind) = from.split_at(length);
+        let name = quoted.trim_matches('`');
+        match quoted.starts_with('`') && can_be_bare(name) {
+            true => out.push_str(name),
+            false => out.push_str(quoted),
+        }
+        rest = behind;
+    }
+    out.push_str(rest);
+    out
+}
+
+/// Bytes of the quoted name that a text begins with. A backquote within is doubled.
+fn name_length(text: &str) -> usize {
+    let mut at = 1;
+    while let Some(found) = text.get(at..).and_then(|rest| rest.find('`')) {
+        at += found + 1;
+        if !text.get(at..).is_some_and(|rest| rest.starts_with('`')) {
+            return at;
+        }
+        at += 1;
+    }
+    text.len()
+}
+
+/// Bytes of the string that a text begins with.
+fn literal_length(text: &str) -> usize {
+    let mut escaped = false;
+    for (at, byte) in text.bytes().enumerate().skip(1) {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' => escaped = true,
+            // A quote that is doubled ends one string and begins the next.
+            b'\'' => return at + 1,
+            _ => {}
+        }
+    }
+    text.len()
+}
+
+/// Whether a name is read as one without quotes, too.
+fn can_be_bare(name: &str) -> bool {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '$' || !c.is_ascii();
+    name.starts_with(|c: char| is_plain(c) && !c.is_ascii_digit())
+        && name.chars().all(is_plain)
+        && !is_reserved(&name.to_ascii_uppercase())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_bare_where_they_can_be() {
+        for (text, bare) in [
+            ("CREATE TABLE `t` (\n  `a b` int, `key` int", "CREATE TABLE t (\n  `a b` int, `key` int"),
+            ("`x``y` `1` `a1` `é`", "`x``y` `1` a1 é"),
+            (r"`a` DEFAULT 'it''s `q` \'`q`' COMMENT '`'", r"a DEFAULT 'it''s `q` \'`q`' COMMENT '`'"),
+            ("`open", "`open"),
+            ("``", "``"),
+        ] {
+            assert_eq!(with_bare_names(text), bare);
+        }
+    }
+}
