@@ -115,6 +115,7 @@ pub(super) const VARIABLES: &[Variable] = &[
     fact("proxy_user", NULL),
     only("pseudo_replica_mode", Session, OFF),
     only("pseudo_slave_mode", Session, OFF),
+    only("rbr_exec_mode", Session, Text("STRICT")),
     fact("relay_log", Text("")),
     fact("relay_log_basename", Text("")),
     fact("relay_log_index", Text("")),
