@@ -133,8 +133,8 @@ impl Session {
     pub(crate) fn commit(&mut self) -> Result<(), MysqlError> {
         self.transaction.savepoints.clear();
         self.transaction.used = TransactionUse::default();
-        if self.transaction.open.as_ref().is_some_and(Transaction::changes_shared_tables)
-            && let Err(refused) = self.check_server_writable()
+        if let Err(refused) = self.check_server_writable()
+            && self.transaction.open.as_ref().is_some_and(Transaction::changes_shared_tables)
         {
             self.rollback();
             return Err(refused);
