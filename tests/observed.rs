@@ -198,6 +198,19 @@ fn metrics_are_what_prometheus_reads() {
     assert!(server.terminate());
 }
 
+/// A page of another site gets nothing from the console, though a browser sends the cookie along. `headers` have that and the host.
+fn answers_no_other_site(address: SocketAddr, headers: &str) {
+    for (origin, status) in [
+        ("http://evil.example".to_owned(), 403),
+        (format!("https://{address}"), 403),
+        ("null".to_owned(), 403),
+        (format!("http://{address}"), 200),
+    ] {
+        let headers = format!("{headers}Origin: {origin}\r\n");
+        assert_eq!(get_with(address, "/api/status", &headers).status, status, "{origin}");
+    }
+}
+
 #[test]
 fn the_console_is_for_who_has_its_token_and_changes_nothing() {
     let directory = tempfile::tempdir().expect("a directory");
@@ -229,16 +242,7 @@ fn the_console_is_for_who_has_its_token_and_changes_nothing() {
         get_with(address, "/api/status", &host.replace(&address.to_string(), "evil.example")).status,
         421
     );
-    // A page of another site gets nothing, though a browser sends the cookie along.
-    for (origin, status) in [
-        ("http://evil.example".to_owned(), 403),
-        (format!("https://{address}"), 403),
-        ("null".to_owned(), 403),
-        (format!("http://{address}"), 200),
-    ] {
-        let headers = format!("{host}Origin: {origin}\r\n");
-        assert_eq!(get_with(address, "/api/status", &headers).status, status, "{origin}");
-    }
+    answers_no_other_site(address, &host);
     let wrong = host.replace(&token[..8], "00000000");
     assert_eq!(get_with(address, "/api/status", &wrong).status, 403);
 

@@ -614,7 +614,7 @@ fn statistics_of_all_tables_are_read_beside_ddl() {
                 }
             });
         }
-        let begun = std::time::Instant::now();
+        let begun = Instant::now();
         while begun.elapsed() < Duration::from_secs(2) {
             client.rows("SELECT * FROM information_schema.STATISTICS");
             client.rows("SELECT * FROM information_schema.INNODB_INDEX_STATS");

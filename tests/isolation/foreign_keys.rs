@@ -12,10 +12,10 @@ fn clients<const N: usize>(level: &str, actions: &str) -> [Client; N] {
     let instance = database();
     let setup = Client::new_without_database(&instance);
     setup.must(&["CREATE DATABASE d", "USE d"]);
-    setup.must(&["CREATE TABLE p (id INT PRIMARY KEY, code INT, n INT, UNIQUE KEY (code))"]);
+    setup.must(&["CREATE TABLE p (id INT PRIMARY KEY, code INT, n INT, UNIQUE KEY (code)) ENGINE=InnoDB"]);
     setup.must(&[&format!(
         "CREATE TABLE c (id INT PRIMARY KEY, p INT, code INT, FOREIGN KEY (p) REFERENCES p (id) {actions}, \
-         FOREIGN KEY (code) REFERENCES p (code) {actions})"
+         FOREIGN KEY (code) REFERENCES p (code) {actions}) ENGINE=InnoDB"
     )]);
     setup.must(&["INSERT INTO p VALUES (1, 10, 0), (2, 20, 0)"]);
     [(); N].map(|()| {

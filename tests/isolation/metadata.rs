@@ -11,7 +11,7 @@ const ALL_READ_LOCKED: u16 = 1223;
 fn clients<const N: usize>() -> [Client; N] {
     let instance = database();
     let setup = Client::new_without_database(&instance);
-    setup.must(&["CREATE DATABASE d", "USE d", "CREATE TABLE t (id INT PRIMARY KEY, v INT)"]);
+    setup.must(&["CREATE DATABASE d", "USE d", "CREATE TABLE t (id INT PRIMARY KEY, v INT) ENGINE=InnoDB"]);
     setup.must(&["CREATE TABLE u (id INT PRIMARY KEY, v INT)"]);
     setup.must(&["INSERT INTO t VALUES (1, 10), (2, 20)", "INSERT INTO u VALUES (1, 100)"]);
     [(); N].map(|()| Client::new(&instance))
@@ -24,7 +24,7 @@ fn ddl_waits_for_transactions_that_have_used_the_table() {
         ("SELECT v FROM u WHERE v IN (SELECT v FROM t)", "TRUNCATE t"),
         ("INSERT INTO t VALUES (3, 30)", "CREATE INDEX v ON t (v)"),
         ("UPDATE t SET v = 1 WHERE id = 5", "DROP DATABASE d"),
-        ("SELECT * FROM t", "CREATE TABLE c (t INT, FOREIGN KEY (t) REFERENCES t (id))"),
+        ("SELECT * FROM t", "CREATE TABLE c (t INT, FOREIGN KEY (t) REFERENCES t (id)) ENGINE=InnoDB"),
     ] {
         let [a, b, c] = clients();
         a.must(&["BEGIN", used]);
