@@ -51,9 +51,8 @@ pub(crate) fn serve(
     transport.set_write_timeout(WRITE_SECONDS)?;
     let mut packets = PacketStream::new(transport, HANDSHAKE_PACKET);
     packets.set_patience(HANDSHAKE_PATIENCE);
-    let result = match gate.admit(&mut packets, instance, number, peer) {
+    let result = match gate.admit(&mut packets, instance, number, peer, logged_in) {
         Ok(Some(Admitted { session, capabilities })) => {
-            logged_in();
             packets.let_in(session.cancel_token());
             let parameters = Parameters::new();
             let mut connection = Connection { packets, session, capabilities, parameters, gate, peer };

@@ -92,7 +92,7 @@ impl Gate {
         Gate { tls, keys: KeyPair::of(directory), failures: Failures::default(), log }
     }
 
-    /// Lets a client in, or turns it away: `None`.
+    /// Lets a client in, or turns it away: `None`. Calls `logged_in` before the client is told that it is in.
     ///
     /// # Errors
     /// The connection broke; the client broke the protocol.
@@ -102,6 +102,7 @@ impl Gate {
         instance: &Arc<Instance>,
         number: u64,
         peer: &Peer,
+        logged_in: impl FnOnce(),
     ) -> Result<Option<Admitted>, WireError> {
         extend_deadline(packets, instance);
         let challenge = challenge()?;
@@ -144,6 +145,7 @@ impl Gate {
             });
         let session = match admitted {
             Ok((session, proof)) => {
+                logged_in();
                 let ok = reply::Ok { status: status::of(&session), info: &proof, ..reply::Ok::default() };
                 packets.write(|out| ok.put(out))?;
                 Some(session)
