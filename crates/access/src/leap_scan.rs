@@ -97,9 +97,11 @@ impl LeapScan {
         most: usize,
         cx: &ScanContext<'_, '_>,
     ) -> Result<LeapScan> {
+        let decoder = entry_decoder(&path.index, columns)?;
         Ok(LeapScan {
             columns: columns.to_vec(),
-            decoder: entry_decoder(&path.index, columns)?,
+            leaps: Leaps::at_first(&decoder),
+            decoder,
             cursor: cx.view.entries(&path.table, &path.index)?,
             targets: Targets::default(),
             current: 0,
@@ -114,7 +116,6 @@ impl LeapScan {
             screen: RowScreen::default(),
             filtered: (0, 0),
             read_ahead: ReadAhead::new(cx.view),
-            leaps: Leaps::at_first(),
             matched: None,
             path: path.clone(),
         })
@@ -149,7 +150,7 @@ impl LeapScan {
         kind: WalkKind,
         cx: &ScanContext<'_, '_>,
     ) {
-        self.leaps = Leaps::at_first();
+        self.leaps = Leaps::at_first(&self.decoder);
         self.turned = false;
         if let Some(first) = first {
             self.goal = first.clamp(1, self.most);
@@ -229,7 +230,7 @@ impl LeapScan {
             return false;
         }
         self.turned = true;
-        self.leaps = Leaps::at_first();
+        self.leaps = Leaps::at_first(&self.decoder);
         let targets = std::mem::take(&mut self.targets);
         self.walk(targets, self.kind);
         !self.done
@@ -272,6 +273,7 @@ impl LeapScan {
             };
             let more = self.cursor.visit_with(direction, &mut walk)?;
             let Walk { current, entered, behind, error, .. } = walk;
+            self.leaps.long_values = output.decoded.missing_bytes() > 0;
             if let Some(error) = error {
                 return Err(error);
             }

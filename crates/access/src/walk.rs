@@ -10,7 +10,7 @@ use leafline_table::{
     Direction, EntryDecoder, EntryRef, EntryRun, EntryStep, EntryVisitor, MOST_OF_A_RUN, RunBound, locator_of,
 };
 use leafline_types::key::{prefix_successor, skip_part};
-use leafline_types::{DecodedRows, RowScreen, extend_short};
+use leafline_types::{DecodedRows, RowScreen, SqlType, extend_short};
 
 /// A batch is complete when the values outside its rows take so many bytes.
 pub(crate) const LARGE_BATCH: usize = 8 << 20;
@@ -78,12 +78,15 @@ pub(crate) struct Leaps {
     under_way: bool,
     /// The last one went beyond the leaf.
     pub left_leaf: bool,
+    /// Rows have values that are stored outside of them, or it is not known yet.
+    pub long_values: bool,
 }
 
 impl Leaps {
     /// Of a scan that begins.
-    pub fn at_first() -> Leaps {
-        Leaps { patience: PATIENCE, ..Leaps::default() }
+    pub fn at_first(decoder: &EntryDecoder) -> Leaps {
+        let long_values = decoder.types().iter().any(SqlType::is_large);
+        Leaps { patience: PATIENCE, long_values, ..Leaps::default() }
     }
 
     /// An entry fails its tests, or has others to pass.
@@ -182,6 +185,10 @@ impl EntryVisitor for Walk<'_> {
     fn run_bound(&self) -> Option<RunBound<'_>> {
         let are_short = self.targets.len() > FEW_TARGETS && !self.kind.by_page;
         if self.goal <= FIRST_BATCH || are_short || self.matched.is_some() {
+            return None;
+        }
+        // A run is taken as a whole: where values are long, that would be far more than a batch.
+        if self.leaps.long_values || self.output.decoded.missing_bytes() > 0 {
             return None;
         }
         let target = self.targets.at(self.direction, self.current)?;

@@ -5,8 +5,8 @@
 //! [`BATCH_BYTES`].
 
 use super::BATCH_ROWS;
-use arrow_array::cast::AsArray;
 use arrow_array::ArrayRef;
+use arrow_array::cast::AsArray;
 use arrow_schema::{ArrowError, DataType};
 use leafline_types::{Batch, MysqlError};
 use std::sync::Arc;
