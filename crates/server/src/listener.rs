@@ -32,6 +32,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+/// The name of the thread that accepts connections over the socket.
+const SOCKET_ACCEPTOR: &str = "accept socket";
 /// Stack of a connection's thread.
 const STACK_BYTES: usize = 2 << 20;
 
@@ -190,7 +192,7 @@ impl Server {
         if let Some((listener, path)) = listeners.unix {
             server.unix = Some(path);
             let shared = server.shared.clone();
-            server.help("accept socket", move || {
+            server.help(SOCKET_ACCEPTOR, move || {
                 shared.accept_all(|| {
                     let (stream, _) = listener.accept()?;
                     let peer = Peer { host: "localhost".into(), local: true, address: None };
@@ -225,14 +227,16 @@ impl Server {
             }
             let _ = TcpStream::connect_timeout(&address, Duration::from_secs(1));
         }
-        if let Some(path) = &self.unix {
-            let _ = UnixStream::connect(path);
-        }
+        // Where the name of the socket is gone, its acceptor cannot be reached: it ends with the process.
+        let lost = self.unix.as_ref().is_some_and(|path| UnixStream::connect(path).is_err());
         {
             let _connections = self.shared.connections.lock();
             self.shared.connected.notify_all();
         }
         for helper in self.helpers.drain(..) {
+            if lost && helper.thread().name() == Some(SOCKET_ACCEPTOR) {
+                continue;
+            }
             let _ = helper.join();
         }
         let mut threads = Vec::new();
