@@ -241,6 +241,9 @@ fn time_format_function(
 ) -> Result<Value, MysqlError> {
     let Some(time) = operand::time(&args[0], cx)? else { return Ok(Value::Null) };
     let Some(format) = call.text(args, 1).filter(|format| !format.is_empty()) else { return Ok(Value::Null) };
-    let (format, names) = (String::from_utf8_lossy(&format), cx.sql_mode.time_names);
-    call.made(cx, args, |out| Ok(if put_time(time, &format, names, out)? { Made::String } else { Made::Null }))
+    let format = String::from_utf8_lossy(&format);
+    let names = cx.sql_mode.time_names;
+    call.made(cx, args, |out| {
+        Ok(if put_time(time, &format, names, out)? { Made::String } else { Made::Null })
+    })
 }

@@ -141,3 +141,74 @@ impl ColumnBytes {
         self.total
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::testkit::{Session, int, txt};
+    use super::super::super::{ArithmeticOp, Expr, ExprKind, build};
+    use super::super::{evaluate, evaluate_filter, evaluate_scalar, evaluate_some};
+    use super::*;
+    use crate::column::Batch;
+    use crate::memory::MemoryBudget;
+    use crate::value::{ExprType, SqlType};
+
+    const ROWS: usize = 100;
+
+    /// The numbers from 1.
+    fn numbers() -> (Expr, Batch) {
+        let ty = ExprType::numeric(SqlType::BIGINT, false);
+        let rows: Vec<[Value; 1]> = (1..=ROWS as i64).map(|n| [Value::Int(n)]).collect();
+        let batch = Batch::from_rows(&[SqlType::BIGINT], rows.iter().map(|row| row.as_slice())).unwrap();
+        (Expr { kind: ExprKind::Column(0), ty }, batch)
+    }
+
+    fn call(name: &str, args: Vec<Expr>) -> Expr {
+        build::call(name, args).unwrap()
+    }
+
+    /// A text of n bytes more than that.
+    fn long(n: &Expr, more: i64) -> Expr {
+        let length = build::arithmetic(ArithmeticOp::Add, n.clone(), int(more)).unwrap();
+        call("REPEAT", vec![txt("x"), length])
+    }
+
+    #[test]
+    fn a_batch_of_long_values_is_computed_row_by_row() {
+        let (n, batch) = numbers();
+        let budget = MemoryBudget::new(1 << 30);
+        let mut session = Session::new();
+        let mut cx = session.cx();
+        cx.memory = &budget;
+        let e = call("CONCAT", vec![long(&n, 600_000), call("LEFT", vec![txt("ab"), txt("1z")])]);
+        let datum = evaluate(&e, &batch, &mut cx).unwrap();
+        for row in [0, ROWS - 1] {
+            assert_eq!(datum.value(row, &e.ty.sql).byte_len(), 600_002 + row);
+        }
+        // A row has its warning once.
+        assert_eq!(cx.warnings.count(), ROWS as u64);
+        let condition = build::compare(super::super::super::CompareOp::Gt, e.clone(), txt("x")).unwrap();
+        assert_eq!(evaluate_filter(&[condition], &batch, &mut cx).unwrap().count(), ROWS);
+        let (columns, rows) = evaluate_some(&[n, e], &batch, &mut cx).unwrap();
+        assert!((BATCH_BYTES / 600_100..=BATCH_BYTES / 600_000 + 1).contains(&rows), "{rows}");
+        assert!(columns.iter().all(|column| column.len() == rows));
+        assert_eq!((budget.used(), cx.state.held.bytes), (0, 0));
+        assert!(budget.peak() > BATCH_BYTES);
+    }
+
+    #[test]
+    fn nested_calls_hold_no_more_than_the_budget() {
+        let budget = MemoryBudget::new(32 << 20);
+        let mut session = Session::new();
+        let nested = |depth: usize| {
+            (0..depth).fold(txt("x"), |inner, _| call("CONCAT", vec![long(&int(0), 1 << 20), inner]))
+        };
+        // Each level holds two: its first argument and what is inside.
+        for (depth, code) in [(3, None), (100, Some(1038))] {
+            let mut cx = session.cx();
+            cx.memory = &budget;
+            let made = evaluate_scalar(&nested(depth), &mut cx);
+            assert_eq!(made.err().map(|e| e.code), code);
+            assert_eq!((budget.used(), cx.state.held.bytes), (0, 0));
+        }
+    }
+}

@@ -110,6 +110,13 @@ pub fn evaluate_some(
     cx: &mut EvalContext<'_>,
 ) -> Result<(Vec<ArrayRef>, usize), MysqlError> {
     cx.cancel.check()?;
+    if batch.rows == 1 {
+        let mut columns = Vec::with_capacity(exprs.len());
+        for e in exprs {
+            columns.push(evaluate(e, batch, cx)?.into_array(&e.ty.sql, 1)?);
+        }
+        return Ok((columns, 1));
+    }
     if cx.row_by_row && exprs.iter().any(Expr::is_volatile) {
         return by_rows(exprs, batch, BATCH_BYTES, cx);
     }

@@ -59,7 +59,8 @@ pub(crate) fn cast(
         (from, SqlType::Json, Value::String(text)) if !from.has_members() => {
             return convert::parse_json_within(text, "cast_as_json", 1, cx).map(Value::Json);
         }
-        (_, to, Value::Json(json)) if to.is_string() => {
+        // The text of a large document is measured before it is made.
+        (_, to, Value::Json(json)) if to.is_string() && json.as_bytes().len() >= super::held::LONG => {
             let mut out = Output::new(cx.sql_mode.max_result.max(json.as_bytes().len()), cx.cancel);
             match crate::json::text::put_text(json.view(), &mut out) {
                 Ok(()) => room_for(out.len())?,
