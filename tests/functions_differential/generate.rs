@@ -19,10 +19,18 @@ enum Kind {
     Text,
     Bytes,
     Date,
+    /// A number at the end of a type.
+    Extreme,
+    /// A text that is long.
+    Long,
+    /// A BIT column.
+    Bits,
+    /// A text of JSON.
+    Document,
     /// As it is written.
     Word(&'static [&'static str]),
 }
-use Kind::{Any, Bytes, Date, Number, Small, Text, Word};
+use Kind::{Any, Bits, Bytes, Date, Document, Extreme, Long, Number, Small, Text, Word};
 
 /// Functions by template: `?` is an argument.
 const FUNCTIONS: &[(&str, &str, &[Kind])] = &[
@@ -147,7 +155,107 @@ const FUNCTIONS: &[(&str, &str, &[Kind])] = &[
     ("BIT_OR", "BIT_OR(?)", &[Number]),
     ("BIT_AND", "BIT_AND(?)", &[Number]),
     ("BIT_XOR", "BIT_XOR(?)", &[Number]),
+    ("+", "(? + ?)", &[Extreme, Extreme]),
+    ("-", "(? - ?)", &[Extreme, Extreme]),
+    ("*", "(? * ?)", &[Extreme, Extreme]),
+    ("/", "(? / ?)", &[Extreme, Extreme]),
+    ("NEGATIVE", "(- ?)", &[Extreme]),
+    ("ROUND", "ROUND(?, ?)", &[Extreme, Extreme]),
+    ("TRUNCATE", "TRUNCATE(?, ?)", &[Extreme, Extreme]),
+    ("FLOOR", "FLOOR(?)", &[Extreme]),
+    ("CEIL", "CEIL(?)", &[Extreme]),
+    ("ABS", "ABS(?)", &[Extreme]),
+    ("EXP", "EXP(?)", &[Extreme]),
+    ("LN", "LN(?)", &[Extreme]),
+    ("LOG", "LOG(?, ?)", &[Extreme, Extreme]),
+    ("LOG2", "LOG2(?)", &[Extreme]),
+    ("LOG10", "LOG10(?)", &[Extreme]),
+    ("POW", "POW(?, ?)", &[Extreme, Small]),
+    ("SQRT", "SQRT(?)", &[Extreme]),
+    ("SIGN", "SIGN(?)", &[Extreme]),
+    ("DEGREES", "DEGREES(?)", &[Extreme]),
+    ("RADIANS", "RADIANS(?)", &[Extreme]),
+    ("BIN", "BIN(?)", &[Bits]),
+    ("OCT", "OCT(?)", &[Bits]),
+    ("CONV", "CONV(?, ?, ?)", &[Bits, Small, Small]),
+    ("HEX", "HEX(?)", &[Bits]),
+    ("LENGTH", "LENGTH(?)", &[Long]),
+    ("REVERSE", "MD5(REVERSE(?))", &[Long]),
+    ("REPLACE", "LENGTH(REPLACE(?, ?, ?))", &[Long, Text, Text]),
+    ("SUBSTRING", "MD5(SUBSTRING(?, ?, ?))", &[Long, Extreme, Extreme]),
+    ("LEFT", "LENGTH(LEFT(?, ?))", &[Long, Extreme]),
+    ("REPEAT", "LENGTH(REPEAT(?, ?))", &[Text, Extreme]),
+    ("LPAD", "LENGTH(LPAD(?, ?, ?))", &[Text, Small, Long]),
+    ("SEC_TO_TIME", "SEC_TO_TIME(?)", &[Number]),
+    ("TIME_TO_SEC", "TIME_TO_SEC(?)", &[Date]),
+    ("JSON_EXTRACT", "JSON_UNQUOTE(JSON_EXTRACT(?, ?))", &[Document, Word(PATHS)]),
+    ("JSON_LENGTH", "JSON_LENGTH(?)", &[Document]),
+    ("JSON_VALID", "JSON_VALID(?)", &[Document]),
+    ("JSON_TYPE", "JSON_TYPE(?)", &[Document]),
+    ("JSON_DEPTH", "JSON_DEPTH(?)", &[Document]),
+    ("STDDEV_SAMP", "STDDEV_SAMP(?) IS NULL", &[Number]),
+    ("VAR_POP", "VAR_POP(?) IS NULL", &[Number]),
+    ("SUM", "SUM(?) IS NULL", &[Number]),
+    ("AVG", "AVG(?) IS NULL", &[Number]),
 ];
+
+const PATHS: &[&str] = &["'$'", "'$.a'", "'$[0]'", "'$.a[1]'", "'$.*'", "'$.b.c'", "'$[last]'"];
+const DOCUMENTS: &[&str] = &[
+    "'{\"a\": 1, \"b\": {\"c\": true}}'",
+    "'[1, \"x\", null, 1.5]'",
+    "'[]'",
+    "'{}'",
+    "'true'",
+    "'null'",
+    "'\"text\"'",
+    "'12345678901234567890'",
+    "'[[[1]]]'",
+    "NULL",
+];
+/// Numbers at the ends of types, and about them.
+const EXTREMES: &[&str] = &[
+    "9223372036854775807",
+    "9223372036854775806",
+    "-9223372036854775808",
+    "-9223372036854775807",
+    "18446744073709551615",
+    "18446744073709551614",
+    "9223372036854775808",
+    "4294967296",
+    "-4294967296",
+    "2147483647",
+    "99999999999999999999999999999999999999999999999999999999999999999",
+    "-99999999999999999999999999999999999999999999999999999999999999999",
+    "0.000000000000000000000000000001",
+    "99999999999999999999999999999999999.999999999999999999999999999999",
+    "1.7976931348623157e308",
+    "-1.7976931348623157e308",
+    "1e308",
+    "1.7e307",
+    "2.2250738585072014e-308",
+    "5e-324",
+    "1e-300",
+    "0e0",
+    "0",
+    "1",
+    "-1",
+    "308",
+    "-308",
+    "400",
+    "-400",
+    "1e15",
+    "NULL",
+];
+const LONGS: &[&str] = &[
+    "REPEAT('a', 100000)",
+    "REPEAT('é', 50000)",
+    "REPEAT('ab', 1000)",
+    "REPEAT('日本語', 10000)",
+    "REPEAT(' ', 1000)",
+    "REPEAT('-1', 500)",
+    "SPACE(70000)",
+];
+const BITS: &[&str] = &["t1", "t8", "t64", "t64", "t8"];
 
 const UNITS: &[&str] =
     &["MICROSECOND", "SECOND", "MINUTE", "HOUR", "DAY", "WEEK", "MONTH", "QUARTER", "YEAR"];
@@ -332,7 +440,8 @@ pub fn setup() -> Vec<String> {
         "SET time_zone = '+00:00'",
         "SET sql_mode = 'ONLY_FULL_GROUP_BY,STRICT_TRANS_TABLES,NO_ZERO_IN_DATE,NO_ZERO_DATE,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION'",
         "CREATE TABLE v (id INT PRIMARY KEY, i INT, b BIGINT, u BIGINT UNSIGNED, d DECIMAL(20,5), f DOUBLE, \
-         s VARCHAR(60) CHARACTER SET utf8mb4 COLLATE utf8mb4_0900_bin, y VARBINARY(20), dt DATE, ts DATETIME(6))",
+         s VARCHAR(60) CHARACTER SET utf8mb4 COLLATE utf8mb4_0900_bin, y VARBINARY(20), dt DATE, ts DATETIME(6), \
+         t1 BIT(1) DEFAULT 1, t8 BIT(8) DEFAULT b'10100101', t64 BIT(64) DEFAULT 18446744073709551615)",
     ]
     .map(String::from)
     .to_vec();
@@ -344,7 +453,11 @@ pub fn setup() -> Vec<String> {
         "5, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL",
         "6, 12, 34, 56, 7.8, 2.5, '12abc', '12', '2000-02-29', '1970-01-01 00:00:01'",
     ];
-    made.extend(rows.iter().map(|row| format!("INSERT INTO v VALUES ({row})")));
+    made.extend(
+        rows.iter().map(|row| format!("INSERT INTO v (id, i, b, u, d, f, s, y, dt, ts) VALUES ({row})")),
+    );
+    made.push("UPDATE v SET t1 = 0, t8 = 5, t64 = 9223372036854775808 WHERE id = 1".to_owned());
+    made.push("UPDATE v SET t1 = NULL, t8 = NULL, t64 = NULL WHERE id = 5".to_owned());
     // Dates that are no days come in without the modes against them.
     let mode = made[5].clone();
     made.push("SET sql_mode = ''".to_owned());
@@ -370,7 +483,7 @@ impl Generator {
                 break chosen;
             }
         };
-        let columns = self.rng.random_bool(0.4);
+        let columns = kinds.iter().any(|kind| matches!(kind, Bits)) || self.rng.random_bool(0.4);
         let mut parts = template.split('?');
         let mut call = parts.next().unwrap_or_default().to_owned();
         for (kind, rest) in kinds.iter().zip(parts) {
@@ -378,6 +491,7 @@ impl Generator {
             call += rest;
         }
         let aggregate = template.starts_with("GROUP_CONCAT")
+            || ["STDDEV", "VAR_", "SUM(", "AVG("].iter().any(|start| template.starts_with(start))
             || template.starts_with("BIT_") && name != "BIT_COUNT" && name != "BIT_LENGTH";
         let sql = match (columns, aggregate) {
             (true, true) => format!("SELECT {call} FROM v WHERE id < {}", self.rng.random_range(1..10)),
@@ -390,12 +504,12 @@ impl Generator {
     fn argument(&mut self, kind: Kind, columns: bool) -> String {
         // Now and then something that is not meant.
         let kind = match kind {
-            Word(_) => kind,
+            Word(_) | Bits | Document => kind,
             _ if self.rng.random_bool(0.05) => Any,
             kind => kind,
         };
         let kind = match kind {
-            Any => self.pick(&[Number, Small, Text, Bytes, Date]),
+            Any => self.pick(&[Number, Small, Text, Bytes, Date, Extreme]),
             kind => kind,
         };
         if columns && self.rng.random_bool(0.6) {
@@ -414,6 +528,10 @@ impl Generator {
             Text => TEXTS,
             Bytes => BYTES,
             Date => DATES,
+            Extreme => EXTREMES,
+            Long => LONGS,
+            Bits => BITS,
+            Document => DOCUMENTS,
             Word(words) => words,
         };
         self.pick(list).to_owned()

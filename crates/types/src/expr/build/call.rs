@@ -89,13 +89,14 @@ const OWN_TEXT: &[&str] = &[
     "TO_BASE64",
 ];
 
+/// Whether no operand brings a collation.
+fn none_is_text<'e>(operands: impl IntoIterator<Item = &'e Expr>) -> bool {
+    let is_text = |e: &Expr| e.ty.sql.is_string() || e.ty.sql.has_members() || e.ty.sql == SqlType::Json;
+    !operands.into_iter().any(is_text)
+}
+
 /// Whether it is text that no operand gave its collation: of numbers and dates, or of a function's own words.
 pub fn is_own_text(e: &Expr) -> bool {
-    let without = |mut operands: &mut dyn Iterator<Item = &Expr>| {
-        !Iterator::any(&mut operands, |e| {
-            e.ty.sql.is_string() || e.ty.sql.has_members() || e.ty.sql == SqlType::Json
-        })
-    };
     if !e.ty.sql.is_character()
         || e.ty.collation != super::TEXT_OF_NUMBER
         || e.ty.coercibility < Coercibility::Coercible
@@ -104,11 +105,11 @@ pub fn is_own_text(e: &Expr) -> bool {
     }
     match &e.kind {
         ExprKind::Call { function, args } => {
-            OWN_TEXT.contains(&function.definition().name) || without(&mut args.iter())
+            OWN_TEXT.contains(&function.definition().name) || none_is_text(args)
         }
-        ExprKind::Coalesce(list) => without(&mut list.iter()),
+        ExprKind::Coalesce(list) => none_is_text(list),
         ExprKind::Case { whens, otherwise, .. } => {
-            without(&mut whens.iter().map(|when| &when.result).chain(otherwise.iter().map(|e| &**e)))
+            none_is_text(whens.iter().map(|when| &when.result).chain(otherwise.iter().map(|e| &**e)))
         }
         _ => false,
     }

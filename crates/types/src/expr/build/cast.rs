@@ -132,7 +132,7 @@ pub fn collate(operand: Expr, collation: Collation) -> Result<Expr, MysqlError> 
         return Err(MysqlError::collation_charset_mismatch(collation, charset.name()));
     }
     let ty = ExprType { collation, coercibility: Coercibility::Explicit, ..e.ty.clone() };
-    if e.ty.collation == collation || e.as_literal().is_some() {
+    if e.ty.collation == collation || matches!(e.kind, ExprKind::Literal(_) | ExprKind::Cast { .. }) {
         e.ty = ty;
         return Ok(e);
     }

@@ -1,0 +1,99 @@
+//! Random statements that compare texts, here and in MariaDB: columns of several character sets and collations, COLLATE, literals and numbers,
+//! mixed wherever texts are compared. Rows, and the numbers of errors, must be the same.
+//!
+//! It needs a MariaDB server: `LEAFLINE_MARIADB=127.0.0.1:3306` (user `root`, no password; the database `leafline_collations` is made
+//! anew). Without one there is nothing to compare with, and the test passes. `LEAFLINE_SEED` and `LEAFLINE_CASES` choose what is
+//! tried; the seed is printed. What differs for a reason is in `generate`, which does not ask it.
+
+mod generate;
+
+#[path = "../support/client.rs"]
+#[expect(dead_code, reason = "not all of the client is needed")]
+mod client;
+
+use client::{Answer, Client};
+use generate::Generator;
+use leafline_sql::session::{Outcome, Session};
+use leafline_sql::text_format::TextColumns;
+use leafline_sql::{Instance, InstanceOptions};
+use leafline_storage::device::DirectoryEnv;
+use std::sync::Arc;
+
+/// Sorted rows, or the number of an error.
+type Given = Result<Vec<Vec<Option<String>>>, u16>;
+
+fn leafline(session: &mut Session, sql: &str) -> Given {
+    let rows = (|| {
+        let Outcome::Rows(mut stream) = session.execute(sql)? else { return Ok(Vec::new()) };
+        let types = stream.types();
+        let mut rows = Vec::new();
+        while let Some(batch) = stream.next_batch(session)? {
+            let columns = TextColumns::new(&batch, &types);
+            for row in 0..batch.rows {
+                let value = |column| {
+                    let mut text = Vec::new();
+                    let there = columns.append(row, column, &mut text);
+                    there.then(|| String::from_utf8_lossy(&text).into_owned())
+                };
+                rows.push((0..types.len()).map(value).collect::<Vec<_>>());
+            }
+        }
+        Ok::<_, leafline_types::MysqlError>(rows)
+    })();
+    let mut rows = rows.map_err(|error| error.code)?;
+    rows.sort();
+    Ok(rows)
+}
+
+fn mariadb(client: &mut Client, sql: &str) -> Given {
+    match client.query(sql) {
+        Ok(Answer::Rows(mut rows)) => {
+            rows.sort();
+            Ok(rows)
+        }
+        Ok(Answer::Done(_)) => Ok(Vec::new()),
+        Ok(Answer::Error(code, _)) => Err(code),
+        Ok(Answer::WantsFile(path)) => panic!("{path} is wanted"),
+        Err(error) => panic!("{sql}: {error}"),
+    }
+}
+
+fn number(variable: &str, otherwise: u64) -> u64 {
+    std::env::var(variable).ok().and_then(|text| text.parse().ok()).unwrap_or(otherwise)
+}
+
+#[test]
+fn texts_are_compared_as_mariadb_compares_them() {
+    let Ok(address) = std::env::var("LEAFLINE_MARIADB") else {
+        println!("LEAFLINE_MARIADB is not set: nothing to compare with");
+        return;
+    };
+    let mut client = Client::connect(address.parse().expect("an address"), "root", "").expect("MariaDB");
+    let directory = tempfile::tempdir().expect("a directory");
+    let env = Arc::new(DirectoryEnv::open(directory.path()).expect("a directory"));
+    let instance = Instance::open(env, InstanceOptions::default()).expect("a database");
+    let mut session = instance.connect().expect("a session");
+    for sql in generate::setup() {
+        assert_eq!(leafline(&mut session, &sql).err(), None, "{sql}");
+        assert_eq!(mariadb(&mut client, &sql).err(), None, "{sql}");
+    }
+    let seed = number("LEAFLINE_SEED", std::process::id().into());
+    let cases = number("LEAFLINE_CASES", 2_000);
+    println!("seed {seed}, {cases} statements");
+    let mut generator = Generator::new(seed);
+    let mut differences = Vec::new();
+    for _ in 0..cases {
+        let sql = generator.statement();
+        let theirs = mariadb(&mut client, &sql);
+        let ours = leafline(&mut session, &sql);
+        if ours != theirs && !generate::is_known(&sql, ours.as_ref().err(), theirs.as_ref().err()) {
+            differences.push(format!("{sql}\n    {ours:?}\n    {theirs:?}"));
+        }
+    }
+    for difference in differences.iter().take(number("LEAFLINE_SHOWN", 10) as usize) {
+        println!("{difference}");
+    }
+    drop(session);
+    instance.close().expect("a clean end");
+    assert_eq!(differences.len(), 0, "of {cases} statements with seed {seed}");
+}
