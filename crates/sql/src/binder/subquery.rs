@@ -9,7 +9,7 @@
 use leafline_types::aggregate::AggregateCall;
 use leafline_types::expr::subquery::{outer, subquery};
 use leafline_types::expr::{CompareOp, Expr, ExprKind as Kind, Subquery, SubqueryQuestion, build};
-use leafline_types::{ExprType, MysqlError};
+use leafline_types::{ExprType, MysqlError, SqlType};
 
 use super::Binder;
 use super::expression::{Bound, ExpressionBinder};
@@ -185,13 +185,13 @@ impl ExpressionBinder<'_, '_, '_> {
             inner.columns = subquery.query.output.iter().map(|output| output.expr.ty.clone()).collect();
         }
         let value = inner.asked(SubqueryQuestion::Value, Vec::new());
-        Ok(match value.ty.sql == shown.sql {
-            true => value,
-            false => {
-                let ty = ExprType { sql: shown.sql, ..value.ty.clone() };
-                build::shown(value, ty)
-            }
-        })
+        let decimals =
+            matches!((&value.ty.sql, &shown.sql), (SqlType::Decimal { .. }, SqlType::Decimal { .. }));
+        if !decimals || value.ty.sql.scale() <= shown.sql.scale() {
+            return Ok(value);
+        }
+        let ty = ExprType { sql: shown.sql.without_zerofill(), ..value.ty.clone() };
+        Ok(build::shown(value, ty))
     }
 
     /// `EXISTS (query)`.
