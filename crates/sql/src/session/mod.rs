@@ -17,6 +17,7 @@ mod pieces;
 mod prepared;
 mod running;
 pub mod settings;
+mod sql_mode;
 mod state_changes;
 mod statement_cache;
 mod tables;

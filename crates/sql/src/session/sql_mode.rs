@@ -1,0 +1,181 @@
+//! `sql_mode`: its flags, by name and by number.
+
+use leafline_types::MysqlError;
+
+/// The flags of `sql_mode`, with the bits that they have in MySQL.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Modes(u64);
+
+/// In the order in which MySQL shows them.
+const MODE_NAMES: &[(&str, Modes)] = &[
+    ("REAL_AS_FLOAT", Modes::REAL_AS_FLOAT),
+    ("PIPES_AS_CONCAT", Modes::PIPES_AS_CONCAT),
+    ("ANSI_QUOTES", Modes::ANSI_QUOTES),
+    ("IGNORE_SPACE", Modes::IGNORE_SPACE),
+    ("ONLY_FULL_GROUP_BY", Modes::ONLY_FULL_GROUP_BY),
+    ("ANSI", Modes::ANSI),
+    ("NO_AUTO_VALUE_ON_ZERO", Modes::NO_AUTO_VALUE_ON_ZERO),
+    ("NO_BACKSLASH_ESCAPES", Modes::NO_BACKSLASH_ESCAPES),
+    ("STRICT_TRANS_TABLES", Modes::STRICT_TRANS_TABLES),
+    ("STRICT_ALL_TABLES", Modes::STRICT_ALL_TABLES),
+    ("NO_ZERO_IN_DATE", Modes::NO_ZERO_IN_DATE),
+    ("NO_ZERO_DATE", Modes::NO_ZERO_DATE),
+    ("ALLOW_INVALID_DATES", Modes::ALLOW_INVALID_DATES),
+    ("ERROR_FOR_DIVISION_BY_ZERO", Modes::ERROR_FOR_DIVISION_BY_ZERO),
+    ("TRADITIONAL", Modes::TRADITIONAL),
+    ("NO_AUTO_CREATE_USER", Modes(0)),
+    ("NO_ENGINE_SUBSTITUTION", Modes::NO_ENGINE_SUBSTITUTION),
+];
+
+impl Modes {
+    /// REAL is FLOAT.
+    pub const REAL_AS_FLOAT: Modes = Modes(1);
+    /// `||` puts strings together.
+    pub const PIPES_AS_CONCAT: Modes = Modes(1 << 1);
+    /// Double quotes hold identifiers.
+    pub const ANSI_QUOTES: Modes = Modes(1 << 2);
+    /// Blanks may stand between the name of a function and its parenthesis.
+    pub const IGNORE_SPACE: Modes = Modes(1 << 3);
+    /// Columns that are neither grouped nor determined by the groups are refused.
+    pub const ONLY_FULL_GROUP_BY: Modes = Modes(1 << 5);
+    /// The name of several others, which are set with it.
+    pub const ANSI: Modes = Modes(
+        1 << 18
+            | Modes::REAL_AS_FLOAT.0
+            | Modes::PIPES_AS_CONCAT.0
+            | Modes::ANSI_QUOTES.0
+            | Modes::IGNORE_SPACE.0
+            | Modes::ONLY_FULL_GROUP_BY.0,
+    );
+    /// 0 in an AUTO_INCREMENT column is stored.
+    pub const NO_AUTO_VALUE_ON_ZERO: Modes = Modes(1 << 19);
+    /// A backslash in a string is itself.
+    pub const NO_BACKSLASH_ESCAPES: Modes = Modes(1 << 20);
+    /// A value that does not fit its column is an error.
+    pub const STRICT_TRANS_TABLES: Modes = Modes(1 << 21);
+    /// As `STRICT_TRANS_TABLES`: every table has transactions.
+    pub const STRICT_ALL_TABLES: Modes = Modes(1 << 22);
+    /// Dates with a month or day of zero are refused.
+    pub const NO_ZERO_IN_DATE: Modes = Modes(1 << 23);
+    /// The date of zeros is refused.
+    pub const NO_ZERO_DATE: Modes = Modes(1 << 24);
+    /// Days behind the end of their month are taken.
+    pub const ALLOW_INVALID_DATES: Modes = Modes(1 << 25);
+    /// Division by zero is an error when the result is stored, a warning otherwise.
+    pub const ERROR_FOR_DIVISION_BY_ZERO: Modes = Modes(1 << 26);
+    /// The name of several others, which are set with it.
+    pub const TRADITIONAL: Modes = Modes(
+        1 << 27
+            | Modes::STRICT_TRANS_TABLES.0
+            | Modes::STRICT_ALL_TABLES.0
+            | Modes::NO_ZERO_IN_DATE.0
+            | Modes::NO_ZERO_DATE.0
+            | Modes::ERROR_FOR_DIVISION_BY_ZERO.0
+            | Modes::NO_ENGINE_SUBSTITUTION.0,
+    );
+    /// A storage engine that does not exist is an error.
+    pub const NO_ENGINE_SUBSTITUTION: Modes = Modes(1 << 30);
+
+    /// MySQL 8.0's default.
+    pub const DEFAULT: Modes = Modes(
+        Modes::ONLY_FULL_GROUP_BY.0
+            | Modes::STRICT_TRANS_TABLES.0
+            | Modes::NO_ZERO_IN_DATE.0
+            | Modes::NO_ZERO_DATE.0
+            | Modes::ERROR_FOR_DIVISION_BY_ZERO.0
+            | Modes::NO_ENGINE_SUBSTITUTION.0,
+    );
+
+    /// Whether all of `other` are set.
+    pub fn has(self, other: Modes) -> bool {
+        self.0 & other.0 == other.0
+    }
+
+    /// From the number that MySQL keeps them as.
+    ///
+    /// # Errors
+    /// 1231 for bits that are no mode, 1235 for those of a mode that is not supported.
+    pub fn from_bits(bits: u64) -> Result<Modes, MysqlError> {
+        let known = MODE_NAMES.iter().fold(0, |known, (_, mode)| known | mode.0);
+        if bits >> 33 != 0 {
+            return Err(MysqlError::wrong_value_for_variable("sql_mode", bits));
+        }
+        if bits & !known != 0 {
+            return Err(MysqlError::not_supported(format_args!("sql_mode {}", bits & !known)));
+        }
+        let named = |mode: Modes, own: u64| if bits & own == 0 { 0 } else { mode.0 };
+        Ok(Modes(bits | named(Modes::ANSI, 1 << 18) | named(Modes::TRADITIONAL, 1 << 27)))
+    }
+
+    /// From a comma-separated list.
+    ///
+    /// # Errors
+    /// 1231 for a word that MySQL does not know, 1235 for a mode that is not supported.
+    pub fn parse(text: &str) -> Result<Modes, MysqlError> {
+        let mut modes = 0;
+        for word in text.split(',').map(str::trim).filter(|word| !word.is_empty()) {
+            match MODE_NAMES.iter().find(|(name, _)| name.eq_ignore_ascii_case(word)) {
+                Some((_, mode)) => modes |= mode.0,
+                None if is_other_mode(word) => {
+                    return Err(MysqlError::not_supported(format_args!("sql_mode {word}")));
+                }
+                None => return Err(MysqlError::wrong_value_for_variable("sql_mode", word)),
+            }
+        }
+        Ok(Modes(modes))
+    }
+}
+
+/// Modes of MySQL or MariaDB that change meanings and are not supported.
+fn is_other_mode(word: &str) -> bool {
+    const OTHERS: &[&str] = &[
+        "NO_UNSIGNED_SUBTRACTION",
+        "NO_DIR_IN_CREATE",
+        "HIGH_NOT_PRECEDENCE",
+        "PAD_CHAR_TO_FULL_LENGTH",
+        "TIME_TRUNCATE_FRACTIONAL",
+    ];
+    OTHERS.iter().any(|other| other.eq_ignore_ascii_case(word))
+}
+
+impl std::fmt::Display for Modes {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let names: Vec<&str> = MODE_NAMES
+            .iter()
+            .filter(|(_, mode)| mode.0 != 0 && self.has(*mode))
+            .map(|(name, _)| *name)
+            .collect();
+        f.write_str(&names.join(","))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn modes_read_back_as_written() {
+        let text = "ONLY_FULL_GROUP_BY,STRICT_TRANS_TABLES,NO_ZERO_IN_DATE,NO_ZERO_DATE,\
+                    ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION";
+        assert_eq!(Modes::DEFAULT.to_string(), text);
+        assert_eq!(Modes::parse(text), Ok(Modes::DEFAULT));
+        assert_eq!(
+            Modes::parse(" ansi_quotes, ,STRICT_ALL_TABLES").map(|m| m.to_string()),
+            Ok("ANSI_QUOTES,STRICT_ALL_TABLES".into())
+        );
+        let ansi = "REAL_AS_FLOAT,PIPES_AS_CONCAT,ANSI_QUOTES,IGNORE_SPACE,ONLY_FULL_GROUP_BY,ANSI";
+        assert_eq!(Modes::parse("ansi").map(|m| m.to_string()), Ok(ansi.into()));
+        assert_eq!(Modes::from_bits(1 << 18), Modes::parse(ansi));
+        assert_eq!(
+            Modes::parse("Traditional").map(|m| m.to_string()),
+            Ok("STRICT_TRANS_TABLES,STRICT_ALL_TABLES,NO_ZERO_IN_DATE,NO_ZERO_DATE,\
+                ERROR_FOR_DIVISION_BY_ZERO,TRADITIONAL,NO_ENGINE_SUBSTITUTION"
+                .into())
+        );
+        assert_eq!(Modes::from_bits(6).map(|m| m.to_string()), Ok("PIPES_AS_CONCAT,ANSI_QUOTES".into()));
+        assert_eq!(Modes::from_bits(1 << 29).map_err(|e| e.code), Err(1235));
+        assert_eq!(Modes::from_bits(1 << 40).map_err(|e| e.code), Err(1231));
+        assert_eq!(Modes::parse("NO_SUCH").map_err(|e| e.code), Err(1231));
+        assert_eq!(Modes::parse("HIGH_NOT_PRECEDENCE").map_err(|e| e.code), Err(1235));
+    }
+}
