@@ -12,6 +12,7 @@
 //! | `codes.txt`   | character set, code, code point                           | `HEX(CONVERT(CHAR(n USING koi8r) USING utf32))`                 |
 //! | `reverse.txt` | character set, code point, the code that it gets, where several codes have it | `HEX(CONVERT(CONVERT(UNHEX(..) USING utf32) USING koi8r))` |
 //! | `weights.txt` | collation, code, weight                                   | `HEX(WEIGHT_STRING(CHAR(n USING koi8r) COLLATE koi8r_general_ci))` |
+//! | `tailored.txt` | language, code point or two with a space between, weight where it is not that of `unicode_ci` (two of two code points) | `HEX(WEIGHT_STRING(CONVERT(UNHEX(..) USING utf32) .. COLLATE utf8mb4_czech_ci))` |
 
 use std::collections::BTreeMap;
 use std::error::Error;
@@ -27,6 +28,7 @@ const LEFT_OUT: &[&str] = &["latin2_czech_cs", "cp1250_czech_cs", "tis620_thai_c
 const REPLACEMENT: u32 = 0xfffd;
 const CHARSET: u8 = 0;
 const COLLATION: u8 = 1;
+const TAILORING: u8 = 2;
 
 fn main() -> Anything<()> {
     let directory = std::env::args().nth(1).ok_or("the directory of the sources is missing")?;
@@ -56,7 +58,8 @@ fn main() -> Anything<()> {
         };
         let of = u32::from_str_radix(&of, 16)?;
         let width = if of > 0xff { hex.len() } else { 2 };
-        let list = (0..hex.len() / width).map(|at| u32::from_str_radix(&hex[width * at..width * (at + 1)], 16));
+        let list =
+            (0..hex.len() / width).map(|at| u32::from_str_radix(&hex[width * at..width * (at + 1)], 16));
         let list = list.map(|w| Ok(code(w?))).collect::<Anything<_>>()?;
         weights.entry(name).or_default().insert(code(of), list);
     }
@@ -65,11 +68,42 @@ fn main() -> Anything<()> {
         let codes = sets.get(set).ok_or(set)?;
         put(&mut out, COLLATION, name, &of_collation(codes, weights)?);
     }
+    for (name, words) in tailorings(&read("tailored.txt")?)? {
+        put(&mut out, TAILORING, &name, &words);
+    }
     let packed = miniz_oxide::deflate::compress_to_vec(&out, 10);
     let path = format!("{}/src/collation/tables/charsets.deflate", env!("CARGO_MANIFEST_DIR"));
     std::fs::write(&path, &packed)?;
     println!("{} bytes, {} packed", out.len(), packed.len());
     Ok(())
+}
+
+/// Of each language the words of its tailoring.
+fn tailorings(text: &str) -> Anything<BTreeMap<String, Vec<u16>>> {
+    let mut of_languages: BTreeMap<String, [Vec<Vec<u16>>; 2]> = BTreeMap::new();
+    for line in text.lines() {
+        let fields: Vec<&str> = line.split('\t').collect();
+        let [name, code_points, hex] = fields[..] else { return Err(line.into()) };
+        let mut words = Vec::new();
+        for code_point in code_points.split(' ') {
+            words.push(u16::from_str_radix(code_point, 16)?);
+        }
+        let is_pair = words.len() == 2;
+        let weights = (0..hex.len() / 4).map(|at| u16::from_str_radix(&hex[4 * at..4 * at + 4], 16));
+        let weights = weights.collect::<Result<Vec<_>, _>>()?;
+        if !is_pair {
+            words.push(weights.len() as u16);
+        }
+        words.extend(weights);
+        // MySQL's name of what MariaDB calls by its version.
+        let [characters, pairs] = of_languages.entry(name.replace("_mysql561", "")).or_default();
+        if is_pair { pairs } else { characters }.push(words);
+    }
+    let words = of_languages.into_iter().map(|(name, [characters, pairs])| {
+        let count = characters.len() as u16;
+        (name, std::iter::once(count).chain(characters.into_iter().chain(pairs).flatten()).collect())
+    });
+    Ok(words.collect())
 }
 
 fn lines(text: &str) -> Anything<Vec<(String, u32, u32)>> {
@@ -118,7 +152,8 @@ fn of_collation(codes: &Codes, weights: &BTreeMap<u16, Vec<u16>>) -> Anything<Ve
     }
     words.extend((0..0x100).map(|code| weights.get(&code).map_or(code, |list| list[0])));
     let longer = codes.keys().filter(|code| **code > 0xff);
-    let longer: Vec<(u16, u16)> = longer.map(|code| (*code, weights.get(code).map_or(*code, |list| list[0]))).collect();
+    let longer: Vec<(u16, u16)> =
+        longer.map(|code| (*code, weights.get(code).map_or(*code, |list| list[0]))).collect();
     if longer.iter().any(|(code, w)| code != w) {
         words.extend(differences(longer.iter().map(|(_, w)| *w)));
     }

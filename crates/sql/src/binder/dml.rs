@@ -3,8 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use leafline_table::{IndexPart, LockStrength, LockWait, TableDef};
+use leafline_types::expr::build::CastTarget;
 use leafline_types::expr::{Expr, build};
-use leafline_types::{ExprType, MysqlError};
+use leafline_types::{Collation, ExprType, MysqlError};
 
 use super::scope::{Block, Clause, Scope, qualified};
 use super::target_read::Target;
@@ -78,7 +79,13 @@ impl Binder<'_> {
             return Ok(NewValue::Expr(number));
         }
         // A quotient has more digits than it shows.
-        Ok(NewValue::Expr(build::all_digits(self.expression(block, scope, Clause::FieldList, value)?)))
+        let value = build::all_digits(self.expression(block, scope, Clause::FieldList, value)?);
+        let takes_bytes = table.columns.get(column).is_some_and(|c| c.ty.is_bytes());
+        if takes_bytes && value.ty.sql.is_character() && !value.ty.collation.charset().is_utf8() {
+            // As many bytes as text has in its character set.
+            return Ok(NewValue::Expr(build::cast(value, CastTarget::Binary(None), Collation::Binary)?));
+        }
+        Ok(NewValue::Expr(value))
     }
 
     pub(super) fn update(&mut self, update: &Update) -> Result<BoundUpdate, MysqlError> {

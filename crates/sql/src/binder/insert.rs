@@ -94,7 +94,13 @@ impl Binder<'_> {
             }
             let mut values = Vec::with_capacity(row.len());
             for (value, &column) in row.iter().zip(columns.iter()) {
-                let is_stored = target.table.columns.get(column).is_some_and(|c| c.generated.is_none());
+                // Bytes that text becomes are those of the connection's character set.
+                let is_utf8 = self.context.collation.charset().is_utf8();
+                let is_stored = target
+                    .table
+                    .columns
+                    .get(column)
+                    .is_some_and(|c| c.generated.is_none() && (is_utf8 || !c.ty.is_bytes()));
                 if let Some(literal) = plain(value).filter(|_| is_stored) {
                     values.push(GivenValue::Literal(literal));
                     continue;

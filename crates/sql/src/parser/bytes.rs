@@ -15,10 +15,9 @@ use std::fmt::Write as _;
 /// 1300 if there are bytes outside of string literals that are no text of the character set.
 pub fn statement_text(bytes: &[u8], charset: Charset, mode: LexMode) -> Result<Cow<'_, str>, MysqlError> {
     let charset = if charset.is_utf8() { Charset::Utf8mb4 } else { charset };
-    if charset == Charset::Utf8mb4 || bytes.is_ascii() && charset.keeps_ascii() {
-        if let Ok(text) = std::str::from_utf8(bytes) {
-            return Ok(Cow::Borrowed(text));
-        }
+    let is_utf8 = charset == Charset::Utf8mb4 || bytes.is_ascii() && charset.keeps_ascii();
+    if is_utf8 && let Ok(text) = std::str::from_utf8(bytes) {
+        return Ok(Cow::Borrowed(text));
     }
     let mut out = String::with_capacity(2 * bytes.len());
     let mut at = 0;
@@ -40,7 +39,8 @@ pub fn statement_text(bytes: &[u8], charset: Charset, mode: LexMode) -> Result<C
         let text = charset.decode(piece);
         match (piece.get(1..piece.len().saturating_sub(1)), text) {
             (Some(inside), text)
-                if is_string && (text.is_err() || charset != Charset::Utf8mb4 && is_introduced(&out, piece)) =>
+                if is_string
+                    && (text.is_err() || charset != Charset::Utf8mb4 && is_introduced(&out, piece)) =>
             {
                 if out.ends_with(|last: char| last.is_ascii_alphanumeric()) {
                     out.push(' ');
@@ -144,7 +144,9 @@ mod tests {
     use super::*;
 
     fn text(bytes: &[u8]) -> Result<String, u16> {
-        statement_text(bytes, Charset::Utf8mb4, LexMode::default()).map(Cow::into_owned).map_err(|error| error.code)
+        statement_text(bytes, Charset::Utf8mb4, LexMode::default())
+            .map(Cow::into_owned)
+            .map_err(|error| error.code)
     }
 
     #[test]
@@ -186,7 +188,10 @@ mod tests {
         assert_eq!(text(b"SELECT '\x95\x5c', 'a'", Charset::Sjis), Ok("SELECT '表', 'a'".into()));
         assert_eq!(text(b"SELECT '\xbf\x5c' -- \xbf\x5c", Charset::Gbk), Ok("SELECT '縗' -- 縗".into()));
         // With an introducer the bytes are what counts.
-        assert_eq!(text(b"SELECT _koi8r'\xd0', _utf8mb4 '\xc3\xa9'", Charset::Latin1), Ok("SELECT _koi8r x'D0', _utf8mb4 x'C3A9'".into()));
+        assert_eq!(
+            text(b"SELECT _koi8r'\xd0', _utf8mb4 '\xc3\xa9'", Charset::Latin1),
+            Ok("SELECT _koi8r x'D0', _utf8mb4 x'C3A9'".into())
+        );
         assert_eq!(text(b"SELECT _sjis'\x95\x5c\\''", Charset::Sjis), Ok("SELECT _sjis x'955C27'".into()));
         assert_eq!(text(b"SELECT \x98", Charset::Cp1251), Err(1300));
     }

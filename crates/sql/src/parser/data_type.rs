@@ -170,7 +170,11 @@ impl Parser<'_> {
             "SERIAL" => (TypeName::BigInt, Numbers::None),
             "NCHAR" => {
                 let varies = self.accept_any_word(&["VARYING", "VARCHAR", "VARCHARACTER"]);
-                if varies { (TypeName::Varchar, Numbers::OneRequired) } else { (TypeName::Char, Numbers::One) }
+                if varies {
+                    (TypeName::Varchar, Numbers::OneRequired)
+                } else {
+                    (TypeName::Char, Numbers::One)
+                }
             }
             "NVARCHAR" => (TypeName::Varchar, Numbers::OneRequired),
             "NATIONAL" => {
@@ -180,11 +184,14 @@ impl Parser<'_> {
                     "VARCHAR" | "VARCHARACTER" => true,
                     _ => return Err(self.syntax_error_at(start)),
                 };
-                if varies { (TypeName::Varchar, Numbers::OneRequired) } else { (TypeName::Char, Numbers::One) }
+                if varies {
+                    (TypeName::Varchar, Numbers::OneRequired)
+                } else {
+                    (TypeName::Char, Numbers::One)
+                }
             }
-            "GEOMETRY" | "POINT" | "LINESTRING" | "POLYGON"
-            | "MULTIPOINT" | "MULTILINESTRING" | "MULTIPOLYGON" | "GEOMETRYCOLLECTION" | "GEOMCOLLECTION"
-            | "VECTOR" => {
+            "GEOMETRY" | "POINT" | "LINESTRING" | "POLYGON" | "MULTIPOINT" | "MULTILINESTRING"
+            | "MULTIPOLYGON" | "GEOMETRYCOLLECTION" | "GEOMCOLLECTION" | "VECTOR" => {
                 return self.refuse(&format!("{word} columns"));
             }
             _ => return Err(self.syntax_error_at(start)),

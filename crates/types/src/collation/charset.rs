@@ -170,10 +170,7 @@ impl Charset {
 
     /// Whether the second byte of a character may be one of ASCII, such as a quote or a backslash.
     pub fn has_ascii_within(self) -> bool {
-        matches!(
-            self,
-            Charset::Big5 | Charset::Cp932 | Charset::Gb18030 | Charset::Gbk | Charset::Sjis
-        )
+        matches!(self, Charset::Big5 | Charset::Cp932 | Charset::Gb18030 | Charset::Gbk | Charset::Sjis)
     }
 
     /// Itself, as the character set of a client.
@@ -348,8 +345,8 @@ impl Charset {
             Utf32 => char::from_u32(u32::from_be_bytes(*bytes.first_chunk()?)).map(|c| (c, 4)),
             Gb18030 => {
                 let len = self.first_len(bytes);
-                let text =
-                    encoding_rs::GB18030.decode_without_bom_handling_and_without_replacement(bytes.get(..len)?)?;
+                let text = encoding_rs::GB18030
+                    .decode_without_bom_handling_and_without_replacement(bytes.get(..len)?)?;
                 text.chars().next().map(|c| (c, len))
             }
             Bytes | Utf8(_) => {
@@ -523,7 +520,12 @@ mod tests {
             for c in (0..0x11_0000).filter_map(char::from_u32).filter(|c| charset.has(*c)) {
                 let mut bytes = Vec::new();
                 charset.append(c, &mut bytes);
-                assert_eq!(charset.first(&bytes), Some((c, bytes.len())), "{} {c:?} {bytes:x?}", charset.name());
+                assert_eq!(
+                    charset.first(&bytes),
+                    Some((c, bytes.len())),
+                    "{} {c:?} {bytes:x?}",
+                    charset.name()
+                );
                 assert!(bytes.len() <= charset.max_bytes() as usize, "{} {c:?}", charset.name());
             }
         }

@@ -56,7 +56,9 @@ fn entry(kind: u8, name: &str) -> Words {
     while let [found, len, tail @ ..] = rest {
         let Some((found_name, tail)) = tail.split_at_checked(usize::from(*len)) else { break };
         let Some((count, tail)) = tail.split_first_chunk::<4>() else { break };
-        let Some((words, tail)) = tail.split_at_checked(2 * u32::from_le_bytes(*count) as usize) else { break };
+        let Some((words, tail)) = tail.split_at_checked(2 * u32::from_le_bytes(*count) as usize) else {
+            break;
+        };
         if *found == kind && found_name == name.as_bytes() {
             return Words::new(words);
         }
@@ -179,7 +181,7 @@ impl Codes {
     /// Whether a code of two bytes begins with this one.
     fn leads(&self, first: u8) -> bool {
         let codes = usize::from(first) << 8;
-        self.code_points[codes..codes | 0x100].iter().any(|code_point| *code_point != NONE)
+        self.code_points[codes..=codes | 0xff].iter().any(|code_point| *code_point != NONE)
     }
 
     /// The character at the front of `bytes`, and how many bytes it has.

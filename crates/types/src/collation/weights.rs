@@ -8,16 +8,17 @@
 //! ASCII has a table of its own, a byte per character, whose order is that of the weights. It is the byte of the key, see
 //! [`super::packing`]. [`IGNORED`] stands for no weight and [`LONG`] for a weight that takes more bytes.
 //!
-//! The algorithm and the meaning of tables: Unicode Technical Standard #10. As in MySQL, a weight belongs to one character:
-//! there are no contractions.
+//! The algorithm and the meaning of tables: Unicode Technical Standard #10. As in MySQL, a weight belongs to one character,
+//! but for the contractions of few languages: pairs such as `ch` in Czech, whose first character is one of ASCII. It has no entry in the
+//! table, and [`LONG`] in that of ASCII.
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
 use super::Charset;
-use super::codes::Tailoring;
 use super::canonical::{AsciiForms, Characters};
+use super::codes::Tailoring;
 use super::packing::{self, Packing};
 use super::table::{self, Entry, WeightTable};
 
@@ -104,7 +105,8 @@ const SHARP_S: u32 = 0xdf;
 const COMMON_SECONDARY: u16 = 0x20;
 const COMMON_TERTIARY: u16 = 0x02;
 
-const PRIMARY_900: Level = Level { table: table::UCA_900_PRIMARY, absent: Absent::Uca900, contractions: None };
+const PRIMARY_900: Level =
+    Level { table: table::UCA_900_PRIMARY, absent: Absent::Uca900, contractions: None };
 const SECONDARY_900: Level =
     Level { table: table::UCA_900_SECONDARY, absent: Absent::Constant(COMMON_SECONDARY), contractions: None };
 const TERTIARY_900: Level =
@@ -125,15 +127,21 @@ pub(super) static UNICODE: Weights = Weights::new(
     Packing::Leads(table::UCA_400.leads),
     true,
 );
-pub(super) static GENERAL: Weights =
-    Weights::new(&[Level { table: table::GENERAL, absent: Absent::CodePoint, contractions: None }], Packing::CodePoints, true);
+pub(super) static GENERAL: Weights = Weights::new(
+    &[Level { table: table::GENERAL, absent: Absent::CodePoint, contractions: None }],
+    Packing::CodePoints,
+    true,
+);
 pub(super) static LATIN1_SWEDISH: Weights = Weights::new(
     &[Level { table: table::LATIN1_SWEDISH, absent: Absent::AboveBytes, contractions: None }],
     Packing::CodePoints,
     true,
 );
-pub(super) static LATIN1_BIN: Weights =
-    Weights::new(&[Level { table: table::LATIN1, absent: Absent::AboveBytes, contractions: None }], Packing::CodePoints, true);
+pub(super) static LATIN1_BIN: Weights = Weights::new(
+    &[Level { table: table::LATIN1, absent: Absent::AboveBytes, contractions: None }],
+    Packing::CodePoints,
+    true,
+);
 
 impl Weights {
     /// Of characters that have these weights; kept for the life of the program.
@@ -422,7 +430,8 @@ impl LevelWeights<'_> {
 
     /// The bytes of GB 18030.
     fn queue_bytes(&mut self, code_point: u32) {
-        let bytes = Charset::Gb18030.encode(char::from_u32(code_point).unwrap_or('?').encode_utf8(&mut [0; 4]));
+        let bytes =
+            Charset::Gb18030.encode(char::from_u32(code_point).unwrap_or('?').encode_utf8(&mut [0; 4]));
         let weight = |at: usize| bytes.get(at..at + 2).map_or(0, |two| u16::from_be_bytes([two[0], two[1]]));
         (self.queue, self.queued) =
             if bytes.len() > 2 { ([weight(2), weight(0), 0], 2) } else { ([weight(0), 0, 0], 1) };

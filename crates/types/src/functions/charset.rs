@@ -1,7 +1,7 @@
 //! Text in the bytes of its character set, and text brought into one.
 //!
-//! Text is UTF-8 whatever its character set is. Where its bytes are asked for, those of a set of one byte per character are made for the
-//! occasion; in all other sets ASCII and UTF-8 are the same.
+//! Text is UTF-8 whatever its character set is. Where its bytes are asked for, those of the character set are made for the occasion, if they are
+//! not UTF-8.
 
 use super::{Call, Function};
 use crate::error::MysqlError;

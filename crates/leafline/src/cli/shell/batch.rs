@@ -53,7 +53,8 @@ impl<'r, W: Write> Batch<'r, W> {
             number += 1;
             let settings = self.runner.session.settings();
             let (charset, mode) = (settings.client_charset, settings.lex_mode());
-            let wrong = |_| Failure::Message(format!("{name}: line {number} is no text of {}", charset.name()));
+            let wrong =
+                |_| Failure::Message(format!("{name}: line {number} is no text of {}", charset.name()));
             let line = leafline_sql::parser::statement_text(&bytes, charset, mode).map_err(wrong)?;
             let line = line.strip_suffix('\n').unwrap_or(&line);
             let line = line.strip_suffix('\r').unwrap_or(line);

@@ -106,8 +106,9 @@ impl<'i> SqlImport<'i> {
                 }
                 return Ok(());
             };
-            let text = statement_text(&statement, charset, mode)
-                .map_err(|_| Failure::Message(format!("{}: this is no text of {}", place(line), charset.name())))?;
+            let text = statement_text(&statement, charset, mode).map_err(|_| {
+                Failure::Message(format!("{}: this is no text of {}", place(line), charset.name()))
+            })?;
             self.statement(text.trim(), &place(line))?;
             self.statements += 1;
         }
