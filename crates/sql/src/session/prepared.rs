@@ -55,6 +55,16 @@ pub(super) struct PreparedStatements {
     bytes: usize,
 }
 
+impl PreparedStatements {
+    fn drop_plans(&mut self) {
+        for entry in self.entries.values_mut().filter(|entry| entry.planned.is_some()) {
+            let bytes = entry.bytes / 2;
+            self.bytes = self.bytes.saturating_sub(entry.bytes - bytes);
+            *entry = Arc::new(Entry { planned: None, bytes, ..(**entry).clone() });
+        }
+    }
+}
+
 impl Session {
     pub(super) fn prepare_statement(
         &mut self,
@@ -94,9 +104,16 @@ impl Session {
         Ok(Prepared { id, parameters, columns })
     }
 
-    /// Error 1041 if the session may not keep so much more.
-    fn keep_prepared(&self, bytes: usize) -> Result<(), MysqlError> {
-        match self.prepared.bytes.saturating_add(bytes) > self.room_for_prepared() {
+    /// Makes room for a statement that takes so much: plans go first, they are made again when they are wanted.
+    ///
+    /// # Errors
+    /// 1041 if the session may not keep so much more.
+    fn keep_prepared(&mut self, bytes: usize) -> Result<(), MysqlError> {
+        let room = self.room_for_prepared();
+        if self.prepared.bytes.saturating_add(bytes) > room {
+            self.prepared.drop_plans();
+        }
+        match self.prepared.bytes.saturating_add(bytes) > room {
             true => Err(MysqlError::session_memory("prepared statements")),
             false => Ok(()),
         }

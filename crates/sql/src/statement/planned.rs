@@ -130,16 +130,6 @@ impl Work {
         }
     }
 
-    /// Whether it changes a table that others see, with or without rows to change.
-    fn changes_shared_table(&self) -> bool {
-        match self {
-            Work::Insert { insert, .. } => !insert.table.is_private,
-            Work::Update { update, .. } => update.targets.iter().any(|target| !target.table.is_private),
-            Work::Delete { delete, .. } => delete.targets.iter().any(|target| !target.table.is_private),
-            Work::Select { .. } | Work::Explain { .. } | Work::Into { .. } => false,
-        }
-    }
-
     /// What a statement of this kind makes of it: into variables, or explained as `how` says.
     fn for_statement(self, kind: &StatementKind, how: Option<How>) -> Result<Work, MysqlError> {
         if let (
@@ -605,7 +595,7 @@ impl Session {
                 _ => self.warnings.warn(warning.clone()),
             }
         }
-        if planned.work.changes_shared_table() && self.is_read_only() {
+        if planned.work.changes_shared_tables() && self.is_read_only() {
             return Err(MysqlError::read_only_transaction());
         }
         self.check_server_access(&planned.work)?;

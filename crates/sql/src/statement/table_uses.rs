@@ -10,7 +10,7 @@ use leafline_types::MysqlError;
 
 impl Work {
     /// Whether it changes rows of a table that others use, too.
-    fn changes_shared_tables(&self) -> bool {
+    pub(super) fn changes_shared_tables(&self) -> bool {
         match self {
             Work::Insert { insert, .. } => !insert.table.is_private,
             Work::Update { update, .. } => update.targets.iter().any(|target| !target.table.is_private),
