@@ -61,7 +61,7 @@ pub(super) fn rows(session: &Session) -> Result<Rows, MysqlError> {
                     text(per_key.as_str()),
                     Value::UInt(pages),
                     Value::UInt(estimate.leaves.round() as u64),
-                    text(partition),
+                    text(partition.as_deref()),
                     Value::UInt(estimate.depth.into()),
                     Value::UInt(estimate.entries.round() as u64),
                     fill(&tree)?.map_or(Value::Null, percent),

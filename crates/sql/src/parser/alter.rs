@@ -30,6 +30,7 @@ impl Parser<'_> {
         let hash = self.index_type()?;
         self.expect_word("ON")?;
         let table = self.table_name()?;
+        self.defined = Some(table.clone());
         let parts = self.key_parts()?;
         let options = self.index_options(hash)?;
         let key = KeyDefinition { kind, name, parts, options };
@@ -97,6 +98,7 @@ impl Parser<'_> {
             algorithm: AlterAlgorithm::Default,
             lock: AlterLock::Default,
         };
+        self.defined = Some(alter.table.clone());
         if self.at_end() || self.at_symbol(Symbol::Semicolon) {
             return Ok(StatementKind::AlterTable(Box::new(alter)));
         }
@@ -154,7 +156,7 @@ impl Parser<'_> {
             AlterAction::Convert { charset, collation }
         } else if self.accept_words(&["ORDER", "BY"]) {
             AlterAction::OrderBy(self.comma_list(|p| {
-                let column = p.ident()?;
+                let column = p.column_name()?.column;
                 let descending = p.accept_word("DESC");
                 if !descending {
                     p.accept_word("ASC");

@@ -81,6 +81,8 @@ pub(super) struct Parser<'a> {
     pub(super) depth: usize,
     /// The `||` that put strings together.
     pub(super) concatenations: Vec<Concatenation>,
+    /// The table whose definition is read, by whose name its columns may be qualified.
+    pub(super) defined: Option<TableName>,
     /// The height of the tallest expression tree seen in the rule at hand.
     pub(super) height: usize,
 }
@@ -99,6 +101,7 @@ impl<'a> Parser<'a> {
             statement_hints: StatementHints::default(),
             blocks: 0,
             depth: 0,
+            defined: None,
             concatenations: Vec::new(),
             height: 0,
         })

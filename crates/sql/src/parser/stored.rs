@@ -4,9 +4,9 @@
 //! before a backslash.
 
 use super::ParseLimits;
-use super::ast::{CheckDefinition, GeneratedDefinition};
+use super::ast::{CheckDefinition, GeneratedDefinition, TableName};
 use super::cursor::{Parsed, Parser};
-use super::lexer::{LexMode, Symbol, TokenKind, tokenize};
+use super::lexer::{LexMode, Symbol, Token, TokenKind, tokenize};
 use super::literal::unquote;
 
 impl Parser<'_> {
@@ -52,7 +52,10 @@ impl Parser<'_> {
         self.expression()?;
         let source = self.span_from(start).text(self.sql);
         match canonical(source, self.mode, false)? {
-            Some(text) => Ok(text),
+            Some(text) => Ok(match &self.defined {
+                Some(table) => unqualified(&text, table),
+                None => text,
+            }),
             None => self.refuse("subqueries, parameters and variables in expressions of a table"),
         }
     }
@@ -91,6 +94,47 @@ impl Parser<'_> {
         }
         Ok(CheckDefinition { name, expression, enforced })
     }
+}
+
+/// The canonical text of an expression without the name of its own table, and of the database in front of that, before columns.
+fn unqualified(text: &str, table: &TableName) -> String {
+    let mode = LexMode::default();
+    let tokens = tokenize(text, mode);
+    let is_name = |at: usize, name: &str| {
+        let named = |token: &Token| match token.kind {
+            TokenKind::Word => token.span.text(text) == name,
+            TokenKind::QuotedIdent => unquote(token.span.text(text), mode) == name,
+            _ => false,
+        };
+        tokens.get(at).is_some_and(named)
+    };
+    let is_dot = |at: usize| tokens.get(at).is_some_and(|token| token.kind == TokenKind::Symbol(Symbol::Dot));
+    let (mut out, mut end, mut at) = (String::with_capacity(text.len()), 0, 0);
+    while at < tokens.len() {
+        let follows_dot = at > 0 && is_dot(at - 1);
+        let begins = !follows_dot && is_name(at, &table.name.value) && is_dot(at + 1);
+        let database = table.database.as_ref();
+        let of_database = !follows_dot
+            && database.is_some_and(|database| is_name(at, &database.value))
+            && is_dot(at + 1)
+            && is_name(at + 2, &table.name.value)
+            && is_dot(at + 3);
+        let skipped = if of_database {
+            4
+        } else if begins && !is_dot(at + 3) {
+            2
+        } else {
+            0
+        };
+        let (first, next) = (tokens.get(at), tokens.get(at + skipped));
+        if let (Some(first), Some(next)) = (first, next) {
+            out.push_str(text.get(end as usize..first.span.start as usize).unwrap_or_default());
+            out.push_str(next.span.text(text));
+            end = next.span.end;
+        }
+        at += skipped + 1;
+    }
+    out
 }
 
 /// Where the `||` stand that put strings together, and where these begin and end.

@@ -33,6 +33,7 @@ impl Parser<'_> {
     pub(super) fn create_table(&mut self, temporary: bool) -> Parsed<StatementKind> {
         let if_not_exists = self.if_not_exists()?;
         let name = self.table_name()?;
+        self.defined = Some(name.clone());
         if let Some(like) = self.table_like()? {
             let like = CreateTableLike { name, temporary, if_not_exists, like };
             return Ok(StatementKind::CreateTableLike(like));
