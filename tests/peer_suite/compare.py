@@ -48,6 +48,16 @@ def rows_alike(one, other, alike):
     return all(len(a) == len(b) and all(x == y or alike(x, y) for x, y in zip(a, b)) for a, b in zip(sorted(one, key=key), sorted(other, key=key)))
 
 
+def outermost(statement):
+    """The statement without what is in parentheses."""
+    text = re.sub(r"'(?:[^'\\]|\\.|'')*'|\"(?:[^\"\\]|\\.)*\"", "''", statement)
+    while True:
+        less = re.sub(r"\([^()]*\)", " ", text)
+        if less == text:
+            return text
+        text = less
+
+
 def order_columns(statement, columns):
     """The positions of the columns that the last ORDER BY names, as far as the result shows them; `None` if it orders by something else."""
     found = re.findall(r"\border\s+by\s+(.*?)(?:\blimit\b|\bfor\s+update\b|\block\s+in\b|\binto\b|$)", statement, re.IGNORECASE | re.DOTALL)
@@ -73,7 +83,7 @@ def compare_rows(statement, reference, subject):
     one, other = reference.rows, subject.rows
     if one == other:
         return None
-    ordered = re.search(r"\border\s+by\b", statement, re.IGNORECASE)
+    ordered = re.search(r"\border\s+by\b", outermost(statement), re.IGNORECASE)
     if Counter(one) == Counter(other):
         if not ordered:
             return None

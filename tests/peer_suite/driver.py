@@ -47,7 +47,7 @@ class Rules:
             data = tomllib.load(file)
         flags = re.IGNORECASE | re.DOTALL
         self.rules = [(rule["name"], rule["when"], re.compile(rule["pattern"], flags)) for rule in data["rule"]]
-        self.rewrites = [(re.compile(rewrite["pattern"], re.IGNORECASE), rewrite["with"]) for rewrite in data["rewrite"]]
+        self.rewrites = [(rewrite["of"], re.compile(rewrite["pattern"], flags), rewrite["with"]) for rewrite in data["rewrite"]]
         self.same = {tuple(same["numbers"]) for same in data["same_error"]}
         self.known_differences = [(entry.get("file"), re.compile(entry["pattern"], flags), entry["reason"]) for entry in data["known"]]
         self.skip_text = [(re.compile(skip["pattern"], re.IGNORECASE | re.MULTILINE), skip["reason"]) for skip in data["skip_file"]]
@@ -75,9 +75,10 @@ class Rules:
         """Why MariaDB's answer to the statement is not MySQL 8's, if that is known."""
         return next((f"known: {reason}" for of, pattern, reason in self.known_differences if of in (None, file) and pattern.search(text)), None)
 
-    def rewritten(self, text):
-        for pattern, replacement in self.rewrites:
-            text = pattern.sub(replacement, text)
+    def rewritten(self, text, side):
+        for of, pattern, replacement in self.rewrites:
+            if of == side:
+                text = pattern.sub(replacement, text)
         return text
 
 
@@ -156,7 +157,7 @@ class Run:
     def send(self, line, pair):
         if self.link.sent:
             self.reap()
-        pair = Pair(self.rules.rewritten(pair.both[0]), pair.both[1])
+        pair = Pair(self.rules.rewritten(pair.both[0], "reference"), self.rules.rewritten(pair.both[1], "subject"))
         self.link.sent = (line, pair)
         for side, end in enumerate(self.link.ends):
             if end:
@@ -195,13 +196,18 @@ class Run:
             except (TimedOut, Lost, ServerError):
                 if not self.servers[side].alive():
                     self.died(side, line, text)
+                if side == 1:
+                    # It takes processor time and memory for as long as it runs: what comes later would say nothing.
+                    self.servers[side].process.kill()
+                    self.servers[side].process.wait()
+                    self.died(side, line, text, "hangs, deaf to KILL")
                 self.reopen(side)
                 return [ServerError(3024, "hangs, deaf to KILL")]
 
-    def died(self, side, line, text):
+    def died(self, side, line, text, how=""):
         server = self.servers[side]
         server.crashes += 1
-        self.record(line, text, "server died", f"{server.name} code {server.process.poll()}")
+        self.record(line, text, "server died", f"{server.name} {how or server.process.poll()}")
         self.out.flush()
         print(f"{server.name} died at {self.name}:{line}: {text[:200]}", file=sys.stderr)
         server.admin.close()
@@ -226,6 +232,8 @@ class Run:
             detail = "lost"
         words = statements.names(plain)
         touched = statements.targets(plain)
+        if statements.is_program(plain):
+            touched = touched | (words & self.made)
         mentioned = self.diverged & words
         apart = next((name for name, when in self.rules.rule(plain, True)), None)
         self.follow(plain, verdict, words, touched, mentioned, number(results[0]))
@@ -455,7 +463,7 @@ class Run:
     def files(self, word, rest):
         for side in (0, 1):
             paths = self.expand(rest, side).split()
-            if not paths or not paths[-1 if word == "copy_file" else 0].startswith(self.servers[side].folder):
+            if len(paths) < (2 if word == "copy_file" else 1) or not paths[-1 if word == "copy_file" else 0].startswith(self.servers[side].folder):
                 continue
             try:
                 if word == "copy_file":
@@ -535,8 +543,8 @@ class Run:
             self.run_commands(script.read(path))
         except EndOfFile:
             pass
-        except RecursionError:
-            self.record(0, "", "file cut", "recursion")
+        except (RecursionError, ValueError, IndexError, OSError, RuntimeError, ServerError, Lost, TimedOut) as error:
+            self.record(0, "", "file cut", f"{type(error).__name__} {error}")
         for link in self.links.values():
             for end in link.ends:
                 if end:

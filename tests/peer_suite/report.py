@@ -7,6 +7,7 @@ import argparse
 import json
 from collections import Counter, defaultdict
 
+# A statement is a cause where state was the same before; what follows from one is not counted again.
 CAUSES = ("server died", "rows differ", "affected rows differ", "error here", "no error here", "other error")
 
 

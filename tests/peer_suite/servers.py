@@ -132,7 +132,7 @@ class MariaDB(Server):
                 "--bind-address=127.0.0.1", "--user=" + os.environ.get("USER", "root"), f"--pid-file={self.folder}/pid",
                 "--character-set-server=utf8mb4", "--collation-server=utf8mb4_general_ci", f"--sql-mode={SQL_MODE}",
                 "--default-storage-engine=InnoDB", "--innodb-log-file-size=10M", "--innodb-buffer-pool-size=64M",
-                "--innodb-flush-log-at-trx-commit=0", "--innodb-lock-wait-timeout=5", "--lock-wait-timeout=5", "--local-infile=1",
+                "--innodb-flush-log-at-trx-commit=0", "--innodb-lock-wait-timeout=5", "--innodb-autoinc-lock-mode=0", "--lock-wait-timeout=5", "--local-infile=1",
                 "--secure-file-priv=", "--max-allowed-packet=16M", "--skip-log-bin", "--event-scheduler=OFF", "--key-buffer-size=1M",
                 "--tmpdir=" + os.path.join(self.folder, "mysqld.1"), "--log-bin-trust-function-creators=1", "--max-statement-time=60"]
 

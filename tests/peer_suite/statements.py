@@ -74,7 +74,7 @@ VARIABLES = re.compile(r"(@[A-Za-z_][\w$]*)\s*:?=|\binto\s+((?:@[\w$]+\s*,?\s*)+
 
 def targets(text):
     """The names of what the statement makes, changes or drops, user variables among them."""
-    plain = NOISE.sub(" ", without_strings(text))
+    plain = re.sub(r"^\s*(analyze|explain|desc)\s+(format\s*=\s*\w+\s+|extended\s+|partitions\s+)?(?=update|insert|delete|replace)", "", NOISE.sub(" ", without_strings(text)), flags=re.IGNORECASE)
     found = set()
     for pattern, how in TARGETS:
         match = pattern.match(plain)
@@ -105,3 +105,8 @@ def drops(text):
 
 def makes(text):
     return re.match(r"\s*create\s+or\s+replace\b|\s*truncate\b", text, re.IGNORECASE)
+
+
+def is_program(text):
+    """Whether the statement is a block or a loop, or calls a procedure: it may change whatever it names."""
+    return re.match(r"\s*(for|while|loop|repeat|if|case|begin\s+not\s+atomic|call|declare)\b", text, re.IGNORECASE)

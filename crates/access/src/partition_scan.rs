@@ -102,8 +102,8 @@ impl PartitionScan {
             self.partitioning.partitions.iter().map(|partition| partition.number).collect();
         match self.path.pruning.as_deref().filter(|pruning| pruning.is_correlated()) {
             Some(pruning) => {
-                let mut columns = Vec::with_capacity(pruning.constraint.values().len());
-                for value in pruning.constraint.values() {
+                let mut columns = Vec::new();
+                for value in pruning.values() {
                     columns.push((evaluate(value, &outer, cx.eval)?, &value.ty.sql));
                 }
                 for row in 0..outer.rows {

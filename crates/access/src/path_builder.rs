@@ -180,10 +180,8 @@ impl AccessPath {
     #[must_use]
     pub fn map_outer(mut self, map: &mut dyn FnMut(usize) -> usize) -> AccessPath {
         self.constraint = self.constraint.map_values(&mut |value| value.map_columns(map));
-        self.pruning = self.pruning.map(|pruning| {
-            let constraint = pruning.constraint.map_values(&mut |value| value.map_columns(map));
-            Arc::new(Pruning { constraint })
-        });
+        self.pruning =
+            self.pruning.map(|pruning| Arc::new(pruning.map_values(&mut |value| value.map_columns(map))));
         for (conditions, width) in [
             (&mut self.entry_conditions, self.entry_columns.len()),
             (&mut self.row_conditions, self.columns.len()),

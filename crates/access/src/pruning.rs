@@ -2,21 +2,23 @@
 //!
 //! What conditions say about the columns that decide about the partition is a constraint like that of an index of these columns. Its bounds
 //! are expressions over constants, parameters and columns of tables read before, so partitions are left out when a plan is priced, when it
-//! begins to run, and for each outer row of a lookup join, by one mechanism.
+//! begins to run, and for each outer row of a lookup join, by one mechanism. The columns that decide about the subpartition have a constraint of
+//! their own: a row is in a subpartition that it leaves of a partition that the first one leaves.
 
 use crate::constraint::{Bounds, Constraint, IndexKeyPart};
 use crate::error::Result;
 use crate::path::AccessPath;
 use crate::path_builder::PathRequest;
-use leafline_table::{Partition, Partitioning, Possible, TableDef};
+use leafline_table::{Partition, PartitionScheme, Partitioning, Possible, TableDef};
 use leafline_types::Value;
-use leafline_types::expr::{EvalContext, evaluate_scalar};
+use leafline_types::expr::{EvalContext, Expr, evaluate_scalar};
 use std::sync::Arc;
 
 /// What conditions say about the columns that decide about the partition.
 #[derive(Clone, Debug)]
 pub struct Pruning {
-    pub(crate) constraint: Constraint,
+    /// What they say about the partition, and about the subpartition if there are any.
+    pub(crate) constraints: Vec<Constraint>,
 }
 
 impl Pruning {
@@ -24,19 +26,32 @@ impl Pruning {
     pub(crate) fn of(request: &PathRequest<'_>) -> Option<Pruning> {
         let scheme = &request.table.partitioning.as_ref()?.scheme;
         let width = request.table.columns.len();
-        let parts = scheme.columns.iter().zip(&scheme.parts);
-        let parts: Vec<IndexKeyPart> =
-            parts.map(|(column, key)| IndexKeyPart { column: *column, key: key.clone() }).collect();
         let own = |column| (column < width).then_some(column);
-        let constraint = Constraint::build(&parts, request.conjuncts, &own).constraint;
-        let constraint =
-            constraint.map_values(&mut |value| value.map_columns(&mut |column| column.saturating_sub(width)));
-        Some(Pruning { constraint })
+        let of = |scheme: &PartitionScheme| {
+            let parts = scheme.columns.iter().zip(&scheme.parts);
+            let parts: Vec<IndexKeyPart> =
+                parts.map(|(column, key)| IndexKeyPart { column: *column, key: key.clone() }).collect();
+            let constraint = Constraint::build(&parts, request.conjuncts, &own).constraint;
+            constraint.map_values(&mut |value| value.map_columns(&mut |column| column.saturating_sub(width)))
+        };
+        let levels = [Some(scheme), scheme.subdivision.as_ref()];
+        Some(Pruning { constraints: levels.into_iter().flatten().map(|scheme| of(scheme)).collect() })
     }
 
     /// Whether it depends on columns of tables read before.
     pub(crate) fn is_correlated(&self) -> bool {
-        self.constraint.is_correlated()
+        self.constraints.iter().any(Constraint::is_correlated)
+    }
+
+    /// The expressions that its bounds are made of.
+    pub(crate) fn values(&self) -> impl Iterator<Item = &Expr> {
+        self.constraints.iter().flat_map(|constraint| constraint.values().iter())
+    }
+
+    /// The same with other expressions.
+    pub(crate) fn map_values(&self, map: &mut impl FnMut(&Expr) -> Expr) -> Pruning {
+        let constraints = self.constraints.iter().map(|constraint| constraint.map_values(map));
+        Pruning { constraints: constraints.collect() }
     }
 
     /// The partitions that are left where bounds depend on no outer row; all if they do, or are not to be evaluated yet.
@@ -45,37 +60,49 @@ impl Pruning {
         partitioning: &Partitioning,
         eval: &mut EvalContext<'_>,
     ) -> Result<Possible> {
-        let mut values = Vec::with_capacity(self.constraint.values().len());
-        for value in self.constraint.values() {
+        let mut values = Vec::new();
+        for value in self.values() {
             // One that cannot be evaluated fails where it is evaluated for the rows.
             match (value.columns().is_empty(), evaluate_scalar(value, eval)) {
                 (true, Ok(value)) => values.push(value),
                 _ => return Ok(partitioning.scheme.all_possible()),
             }
         }
-        self.within(partitioning, &self.constraint.instantiate(&values))
+        self.possible_for(partitioning, &values)
     }
 
     /// Those that are left for these values of the bounds.
-    pub(crate) fn possible_for(&self, partitioning: &Partitioning, values: &[Value]) -> Result<Possible> {
-        self.within(partitioning, &self.constraint.instantiate(values))
-    }
-
-    fn within(&self, partitioning: &Partitioning, bounds: &Bounds) -> Result<Possible> {
+    pub(crate) fn possible_for(&self, partitioning: &Partitioning, mut values: &[Value]) -> Result<Possible> {
         let scheme = &partitioning.scheme;
-        if self.constraint.is_unbounded() && !bounds.ranges.is_empty() {
-            return Ok(scheme.all_possible());
+        let mut found: Option<Possible> = None;
+        for (constraint, scheme) in self.constraints.iter().zip([Some(scheme), scheme.subdivision.as_ref()]) {
+            let Some(scheme) = scheme else { continue };
+            let (own, others) = values.split_at(values.len().min(constraint.values().len()));
+            values = others;
+            let possible = within(constraint, scheme, &constraint.instantiate(own))?;
+            found = Some(match found {
+                Some(above) => above.subdivided(&possible),
+                None => possible,
+            });
         }
-        let mut possible = scheme.none_possible();
-        for range in &bounds.ranges {
-            let equal = range.is_of_equal(scheme.parts.len());
-            scheme.add_possible((&range.lower, range.upper.as_deref()), equal, &mut possible)?;
-            if possible.is_all() {
-                break;
-            }
-        }
-        Ok(possible)
+        Ok(found.unwrap_or_else(|| scheme.all_possible()))
     }
+}
+
+/// The partitions of one level that rows within bounds can be in.
+fn within(constraint: &Constraint, scheme: &PartitionScheme, bounds: &Bounds) -> Result<Possible> {
+    if constraint.is_unbounded() && !bounds.ranges.is_empty() {
+        return Ok(scheme.all_partitions());
+    }
+    let mut possible = scheme.none_possible();
+    for range in &bounds.ranges {
+        let equal = range.is_of_equal(scheme.parts.len());
+        scheme.add_possible((&range.lower, range.upper.as_deref()), equal, &mut possible)?;
+        if possible.is_all() {
+            break;
+        }
+    }
+    Ok(possible)
 }
 
 impl PathRequest<'_> {
@@ -85,8 +112,7 @@ impl PathRequest<'_> {
         let (Some(partitioning), Some(pruning)) = (&self.table.partitioning, Pruning::of(self)) else {
             return Ok(None);
         };
-        let is_known = |value: &leafline_types::expr::Expr| value.is_known_to_planner();
-        let possible = match pruning.constraint.values().iter().all(is_known) {
+        let possible = match pruning.values().all(Expr::is_known_to_planner) {
             true => pruning.possible(partitioning, eval)?,
             false => return Ok(Some(self.table.clone())),
         };
@@ -95,8 +121,8 @@ impl PathRequest<'_> {
 
     /// Whether the partitions that are left depend on no parameter.
     pub(crate) fn is_pruned_by_literals(&self) -> bool {
-        let literal = |value: &leafline_types::expr::Expr| value.as_literal().is_some();
-        Pruning::of(self).is_some_and(|pruning| pruning.constraint.values().iter().all(literal))
+        let literal = |value: &Expr| value.as_literal().is_some();
+        Pruning::of(self).is_some_and(|pruning| pruning.values().all(literal))
     }
 }
 

@@ -160,14 +160,17 @@ impl AccessPath {
     fn prune_by(&mut self, filter: &RuntimeFilter) {
         let (Some(partitioning), Some(pruning)) = (&self.table.partitioning, &self.pruning) else { return };
         let scheme = &partitioning.scheme;
-        let Some(position) = scheme.columns.iter().position(|column| *column == filter.column) else {
-            return;
-        };
-        let Some(part) = scheme.parts.get(position) else { return };
-        if let Some(set) = filter.points(part).or_else(|| filter.interval(part)) {
-            let constraint = pruning.constraint.clone().narrowed(position, part, set);
-            self.pruning = Some(Arc::new(Pruning { constraint }));
+        let mut constraints = pruning.constraints.clone();
+        for (constraint, scheme) in constraints.iter_mut().zip([Some(scheme), scheme.subdivision.as_ref()]) {
+            let Some(scheme) = scheme else { continue };
+            let mut parts = scheme.columns.iter().zip(&scheme.parts).enumerate();
+            let found = parts.find(|(_, (column, _))| **column == filter.column);
+            let Some((position, (_, part))) = found else { continue };
+            if let Some(set) = filter.points(part).or_else(|| filter.interval(part)) {
+                *constraint = constraint.clone().narrowed(position, part, set);
+            }
         }
+        self.pruning = Some(Arc::new(Pruning { constraints }));
     }
 
     /// So is it, with what is to be looked up before rows are decoded.

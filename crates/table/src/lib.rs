@@ -78,7 +78,7 @@ pub use lock::{
 };
 pub use partition::{
     BoundValue, MOST_PARTITIONS, Partition, PartitionChange, PartitionKey, PartitionMethod, PartitionScheme,
-    PartitionSpec, Partitioning, Possible, locator_in_partition,
+    PartitionSpec, Partitioning, Possible, SubpartitionSpec, locator_in_partition,
 };
 pub use read::{
     EntryCursor, EntryRef, EntryRun, EntryStep, EntryVisitor, LocatorBatch, MOST_OF_A_RUN, ReadView,

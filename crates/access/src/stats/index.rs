@@ -37,9 +37,9 @@ impl IndexStatistics {
     /// the others, too, unless they are what rows are divided by.
     pub(super) fn of_partitions(&self, rows: f64, table: &TableDef, index: &IndexDef) -> IndexStatistics {
         let times = (rows / self.rows.max(1.0)).max(1.0);
-        let divides = |column: &usize| {
-            table.partitioning.as_ref().is_some_and(|all| all.scheme.columns.contains(column))
-        };
+        let dividing =
+            table.partitioning.as_ref().map(|all| all.scheme.deciding_columns()).unwrap_or_default();
+        let divides = |column: &usize| dividing.contains(column);
         let of_prefix = |(part, entries): (usize, &f64)| {
             let divided = index.key_columns.iter().take(part + 1).any(divides);
             if divided || *entries < REPEATED { *entries } else { entries * times }

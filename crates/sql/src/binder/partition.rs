@@ -10,6 +10,7 @@ use leafline_table::{
 use leafline_types::expr::Expr;
 use leafline_types::expr::build::type_of;
 use leafline_types::key::encode_part;
+use leafline_types::temporal::IntervalUnit;
 use leafline_types::{KeyPart, MysqlError, SqlType, StoreContext, Value, Warnings, store_cast};
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -108,8 +109,8 @@ impl PartitionMethod {
 /// Checks number, names and kinds of values of partitions.
 ///
 /// # Errors
-/// 1479 and 1480 for VALUES that lack or are of another method, 1484, 1492, 1499 and 1504 for the number of partitions, 1517 for
-/// names, 1653 and 1656 to 1658 for the number of values, 1481 for MAXVALUE in the middle.
+/// 1479 and 1480 for VALUES that lack or are of another method, 1484, 1485, 1492, 1499 and 1504 for the number of partitions, 1500 for
+/// subpartitions of others than RANGE and LIST, 1517 and 1567 for names, 1653 and 1656 to 1658 for the number of values, 1481 for MAXVALUE in the middle.
 pub(crate) fn check_shape(by: &PartitionBy) -> Result<(), MysqlError> {
     let valued = by.method.valued();
     for (at, partition) in by.partitions.iter().enumerate() {
@@ -135,11 +136,48 @@ pub(crate) fn check_shape(by: &PartitionBy) -> Result<(), MysqlError> {
     if by.count.unwrap_or(listed) > MOST_PARTITIONS as u64 {
         return Err(MysqlError::too_many_partitions());
     }
+    check_subpartitions(by)?;
     let mut names = BTreeSet::new();
     for partition in &by.partitions {
-        if !names.insert(partition.name.value.to_lowercase()) {
-            return Err(MysqlError::same_name_partition(&partition.name.value));
+        let below = partition.subpartitions.iter().map(|below| &below.name.value);
+        for name in std::iter::once(&partition.name.value).chain(below) {
+            // A blank at the end would not be seen.
+            if name.is_empty() || name.ends_with(' ') {
+                return Err(MysqlError::wrong_partition_name());
+            }
+            if !names.insert(name.to_lowercase()) {
+                return Err(MysqlError::same_name_partition(name));
+            }
         }
+    }
+    Ok(())
+}
+
+/// Checks that only RANGE and LIST are divided again, and every partition into as many.
+fn check_subpartitions(by: &PartitionBy) -> Result<(), MysqlError> {
+    let listed = by.partitions.iter().map(|partition| partition.subpartitions.len());
+    let Some(below) = &by.below else {
+        return match listed.max().unwrap_or(0) {
+            0 => Ok(()),
+            _ => Err(MysqlError::subpartitions_of_hash()),
+        };
+    };
+    if by.method.valued().is_none() {
+        return Err(MysqlError::subpartitions_of_hash());
+    }
+    if below.count == Some(0) {
+        return Err(MysqlError::no_parts("subpartitions"));
+    }
+    let mut listed = listed;
+    let first = listed.next().unwrap_or(0);
+    let is_other =
+        |count: usize| count != first || count > 0 && below.count.is_some_and(|c| c != count as u64);
+    if is_other(first) || listed.any(is_other) {
+        return Err(MysqlError::subpartition_wrong_count());
+    }
+    let each = below.count.unwrap_or(first.max(1) as u64);
+    if each.saturating_mul(by.partitions.len() as u64) > MOST_PARTITIONS as u64 {
+        return Err(MysqlError::too_many_partitions());
     }
     Ok(())
 }
@@ -212,11 +250,11 @@ struct Compared {
 /// 1054 for an unknown column in an expression, 1488 in a list; 1486, 1491 and 1564 for what an expression cannot be; 1502 and 1659
 /// for types; 1652 and 1655 for lists of columns.
 pub(crate) fn partition_columns(
-    by: &PartitionBy,
+    method: &PartitionMethod,
     spec: &TableSpec,
     context: &BindContext<'_>,
 ) -> Result<PartitionColumns, MysqlError> {
-    let (text, names, is_key) = match &by.method {
+    let (text, names, is_key) = match method {
         PartitionMethod::Hash { expression, .. } => (Some(expression), None, false),
         PartitionMethod::Key { columns, .. } => (None, Some(columns), true),
         PartitionMethod::Range(key) | PartitionMethod::List(key) => match key {
@@ -277,7 +315,7 @@ fn bind_scheme(
     if let Some(text) = scheme.unbound_function() {
         scheme.bind(bound_partition_function(text, columns, context)?.0);
     }
-    Ok(())
+    scheme.subdivision.as_ref().map_or(Ok(()), |below| bind_scheme(below, columns, context))
 }
 
 fn position(spec: &TableSpec, name: &str) -> Option<usize> {
@@ -316,7 +354,8 @@ fn check_type(column: &ColumnDef, is_key: bool) -> Result<(), MysqlError> {
         return Err(MysqlError::blob_in_partition_function());
     }
     let is_day = matches!(ty, SqlType::Date | SqlType::DateTime { .. } | SqlType::Time { .. });
-    match is_key || ty.is_integer() || ty.is_string() || is_day {
+    let is_other = ty.has_members() || matches!(ty, SqlType::Year | SqlType::Bit { .. });
+    match is_key || !is_other && (ty.is_integer() || ty.is_string() || is_day) {
         true => Ok(()),
         false => Err(MysqlError::type_not_allowed_as_partition_field(&column.name)),
     }
@@ -354,6 +393,56 @@ fn function_columns(
     Ok(PartitionColumns { columns, ordered, function: Some(expr), compared })
 }
 
+/// The types of columns that a function of dates and times may be applied to in a partition function.
+enum Argument {
+    Date,
+    Time,
+    DateTime,
+    Timestamp,
+    Any,
+    /// Nothing: what it gives depends on a variable.
+    Nothing,
+}
+
+impl Argument {
+    fn of_function(name: &str) -> Argument {
+        match name.to_ascii_lowercase().as_str() {
+            "datediff" | "day" | "dayofmonth" | "dayofweek" | "dayofyear" | "month" | "quarter"
+            | "to_days" | "to_seconds" | "weekday" | "year" | "yearweek" => Argument::Date,
+            "hour" | "microsecond" | "minute" | "second" | "time_to_sec" => Argument::Time,
+            "unix_timestamp" => Argument::Timestamp,
+            _ => Argument::Any,
+        }
+    }
+
+    fn of_extract(unit: IntervalUnit) -> Argument {
+        use IntervalUnit as Unit;
+        match unit {
+            Unit::Year | Unit::Quarter | Unit::Month | Unit::Day | Unit::YearMonth => Argument::Date,
+            Unit::Week => Argument::Nothing,
+            Unit::DayHour | Unit::DayMinute | Unit::DaySecond | Unit::DayMicrosecond => Argument::DateTime,
+            _ => Argument::Time,
+        }
+    }
+
+    /// Whether the first argument is a column of such a type.
+    fn takes(&self, first: Option<&ast::Expr>, spec: &TableSpec) -> bool {
+        let column = match first.map(|first| &first.kind) {
+            Some(ExprKind::Column(name)) => position(spec, &name.column.value),
+            _ => None,
+        };
+        let ty = column.and_then(|at| spec.columns.get(at)).map(|column| &column.ty);
+        match self {
+            Argument::Any => true,
+            Argument::Nothing => false,
+            Argument::Date => matches!(ty, Some(SqlType::Date | SqlType::DateTime { .. })),
+            Argument::Time => matches!(ty, Some(SqlType::Time { .. } | SqlType::DateTime { .. })),
+            Argument::DateTime => matches!(ty, Some(SqlType::DateTime { .. })),
+            Argument::Timestamp => matches!(ty, Some(SqlType::Timestamp { .. })),
+        }
+    }
+}
+
 /// Whether everything in a partition function may be there, and has one value in all time zones.
 fn check_function(expr: &ast::Expr, spec: &TableSpec) -> Result<(), MysqlError> {
     let is_timestamp = |expr: &ast::Expr| match &expr.kind {
@@ -376,7 +465,10 @@ fn check_function(expr: &ast::Expr, spec: &TableSpec) -> Result<(), MysqlError> 
             check_function(left, spec)?;
             check_function(right, spec)
         }
-        ExprKind::Extract { operand, .. } => check_function(operand, spec),
+        ExprKind::Extract { unit, operand } => match Argument::of_extract(*unit).takes(Some(operand), spec) {
+            true => check_function(operand, spec),
+            false => Err(MysqlError::wrong_partition_function()),
+        },
         ExprKind::Function { name, args } if name.value.eq_ignore_ascii_case("unix_timestamp") => {
             match args.as_slice() {
                 [arg] if is_timestamp(arg) => Ok(()),
@@ -386,7 +478,11 @@ fn check_function(expr: &ast::Expr, spec: &TableSpec) -> Result<(), MysqlError> 
         ExprKind::Function { name, args }
             if FUNCTIONS.iter().any(|f| f.eq_ignore_ascii_case(&name.value)) =>
         {
-            args.iter().try_for_each(|arg| check_function(arg, spec))
+            args.iter().try_for_each(|arg| check_function(arg, spec))?;
+            match Argument::of_function(&name.value).takes(args.first(), spec) {
+                true => Ok(()),
+                false => Err(MysqlError::wrong_partition_function()),
+            }
         }
         _ => Err(MysqlError::partition_function_not_allowed()),
     }
@@ -437,7 +533,7 @@ pub(crate) fn check_values(
 /// # Errors
 /// If it is not what was looked at.
 pub(crate) fn scheme(
-    by: &PartitionBy,
+    method: &PartitionMethod,
     found: PartitionColumns,
     (partitions, listed): (Vec<PartitionSpec>, bool),
     spec: &TableSpec,
@@ -446,7 +542,7 @@ pub(crate) fn scheme(
         PartitionKey::Expression(text) => leafline_table::PartitionKey::Function(text.clone()),
         PartitionKey::Columns(_) => leafline_table::PartitionKey::Columns,
     };
-    let (method, key) = match &by.method {
+    let (method, key) = match method {
         PartitionMethod::Range(key) => (Method::Range, of_key(key)),
         PartitionMethod::List(key) => (Method::List, of_key(key)),
         PartitionMethod::Hash { linear, expression } => {
@@ -481,8 +577,8 @@ pub(crate) fn selected_partitions(
     };
     let mut selected = BTreeSet::new();
     for name in names {
-        let number = partitioning.named(&name.value);
-        selected.insert(number.ok_or_else(|| MysqlError::unknown_partition(&name.value, &table.name))?);
+        let numbers = partitioning.named(&name.value);
+        selected.extend(numbers.ok_or_else(|| MysqlError::unknown_partition(&name.value, &table.name))?);
     }
     Ok(Arc::new(table.with_partitions(|number| selected.contains(&number))))
 }
@@ -538,7 +634,7 @@ fn key(
     Ok(Key::Bytes(bytes))
 }
 
-/// Checks that keys of the whole table can be told by each partition alone.
+/// Checks that keys of the whole table can be told by each partition, or subpartition, alone.
 ///
 /// # Errors
 /// 1503 for a unique key without a partitioning column, 1506 for a foreign key.

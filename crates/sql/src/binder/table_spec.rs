@@ -67,7 +67,7 @@ pub fn table_spec(
         },
     };
     let mut warnings: Vec<MysqlError> =
-        create.columns.iter().flat_map(|column| type_warnings(&column.data_type)).collect();
+        create.columns.iter().flat_map(|column| column_warnings(column, times)).collect();
     warnings.extend(option_warnings(options));
     create.keys.iter().for_each(|key| warnings.extend(key_warnings(key)));
     Ok((spec, warnings))
@@ -223,6 +223,7 @@ pub(super) fn column_def(
     let default = column
         .default
         .as_ref()
+        .filter(|_| !loses_default(column, times))
         .map(|d| default_value(d, name, (&ty, collation.charset()), nullable, times))
         .transpose()?;
     Ok(ColumnDef {
@@ -241,6 +242,30 @@ pub(super) fn column_def(
         comment: column.comment.clone().unwrap_or_default(),
         stored: StoredColumn::default(),
     })
+}
+
+/// Whether the column is a TEXT or BLOB with `DEFAULT ''`, which is no default outside of the strict mode.
+fn loses_default(column: &ColumnDefinition, times: TimeSettings<'_>) -> bool {
+    use ast::TypeName::{Blob, LongBlob, LongText, MediumBlob, MediumText, Text, TinyBlob, TinyText};
+    let is_large = matches!(
+        column.data_type.name,
+        TinyText | Text | MediumText | LongText | TinyBlob | Blob | MediumBlob | LongBlob
+    );
+    let is_empty = |literal| constant_value(literal).is_ok_and(|value| value == Some(Value::string("")));
+    let literal = match &column.default {
+        Some(ast::DefaultValue::Literal(literal)) => Some(literal),
+        _ => None,
+    };
+    is_large && !times.strict && literal.is_some_and(is_empty)
+}
+
+/// What is said about a column's type and default.
+pub(super) fn column_warnings(column: &ColumnDefinition, times: TimeSettings<'_>) -> Vec<MysqlError> {
+    let mut warnings = type_warnings(&column.data_type);
+    if loses_default(column, times) {
+        warnings.push(MysqlError::blob_cannot_have_default(&column.name.value));
+    }
+    warnings
 }
 
 /// The default of a column, of its type. Error 1067 for one that the column cannot hold.

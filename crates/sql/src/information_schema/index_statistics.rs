@@ -71,7 +71,7 @@ fn rows_of(session: &Session, table: &Arc<TableDef>, sizes: &Sizes) -> Result<Ro
                 text(per_key.as_str()),
                 Value::UInt(pages),
                 Value::UInt(estimate.leaves.round() as u64),
-                text(partition),
+                text(partition.as_deref()),
                 Value::UInt(estimate.depth.into()),
                 Value::UInt(estimate.entries.round() as u64),
                 fill(&tree)?.map_or(Value::Null, percent),

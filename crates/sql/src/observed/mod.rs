@@ -60,6 +60,7 @@ impl Instance {
         for table in names.flat_map(|name| catalog.tables(name)) {
             for (at, stored) in table.stored().enumerate() {
                 let partition = table.partitioning.as_ref().map(|all| all.name(at));
+                let partition = partition.as_deref();
                 let show = |index| each(StoredIndex { table, partition, stored, index });
                 if !stored.indexes.iter().map(|index| &**index).all(show) {
                     return;

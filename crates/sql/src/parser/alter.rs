@@ -156,7 +156,7 @@ impl Parser<'_> {
             AlterAction::Convert { charset, collation }
         } else if self.accept_words(&["ORDER", "BY"]) {
             AlterAction::OrderBy(self.comma_list(|p| {
-                let column = p.ident()?;
+                let column = p.column_name()?.column;
                 let descending = p.accept_word("DESC");
                 if !descending {
                     p.accept_word("ASC");

@@ -331,7 +331,7 @@ impl Parser<'_> {
         };
         let Some(op) = op else { return Err(self.syntax_error_at(token.span)) };
         let additive = matches!(op, BinaryOp::Add | BinaryOp::Subtract);
-        if additive && self.at_word("INTERVAL") {
+        if additive && self.at_word("INTERVAL") && !self.at_interval_function() {
             let subtract = op == BinaryOp::Subtract;
             self.advance();
             let amount = Box::new(self.expression()?);

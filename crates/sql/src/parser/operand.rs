@@ -375,15 +375,40 @@ impl Parser<'_> {
         Ok(CastTarget { kind, span: self.span_from(start) })
     }
 
+    /// Whether INTERVAL stands next as the function of that name: before a list of several in parentheses.
+    pub(super) fn at_interval_function(&self) -> bool {
+        if !self.is_symbol_at(1, Symbol::LeftParen) {
+            return false;
+        }
+        let mut open = 0usize;
+        for ahead in 1.. {
+            if self.is_end_at(ahead) {
+                return false;
+            } else if self.is_symbol_at(ahead, Symbol::LeftParen) {
+                open += 1;
+            } else if self.is_symbol_at(ahead, Symbol::RightParen) {
+                open -= 1;
+            } else if open == 1 && self.is_symbol_at(ahead, Symbol::Comma) {
+                return true;
+            }
+            if open == 0 {
+                return false;
+            }
+        }
+        false
+    }
+
     /// INTERVAL at the start of an expression: `INTERVAL n unit + x`, or the function of that name.
     fn interval_first(&mut self) -> Parsed<Expr> {
         let start = self.span();
-        self.advance();
-        let amount = self.expression()?;
-        if let ExprKind::Row(args) = amount.kind {
+        if self.at_interval_function() {
+            self.advance();
+            let args = self.parenthesised_list(Self::expression)?;
             let name = Ident { value: "INTERVAL".to_owned(), span: start };
             return self.built(start, ExprKind::Function { name, args });
         }
+        self.advance();
+        let amount = self.expression()?;
         let unit = self.interval_unit()?;
         self.expect_symbol(Symbol::Plus)?;
         let operand = Box::new(self.expression_from(super::expression::BIT_OR)?);

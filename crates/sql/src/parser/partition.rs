@@ -2,7 +2,8 @@
 
 use super::ast::{
     Ident, PartitionAction, PartitionBound, PartitionBy, PartitionDefinition, PartitionItem, PartitionKey,
-    PartitionMaintenance, PartitionMethod, PartitionOperation, PartitionValues, StatementKind, TableName,
+    PartitionMaintenance, PartitionMethod, PartitionOperation, PartitionValues, StatementKind,
+    SubpartitionBy, SubpartitionDefinition, TableName,
 };
 use super::cursor::{Parsed, Parser};
 use super::lexer::Symbol;
@@ -114,14 +115,27 @@ impl Parser<'_> {
         self.expect_word("BY")?;
         let method = self.partition_method()?;
         let count = if self.accept_word("PARTITIONS") { Some(self.integer()?) } else { None };
-        if self.at_words(&["SUBPARTITION", "BY"]) {
-            return self.refuse("SUBPARTITION BY");
-        }
+        let below = self.subpartition_by()?;
         let mut partitions = Vec::new();
         if self.at_symbol(Symbol::LeftParen) && self.is_word_at(1, "PARTITION") {
             partitions = self.parenthesised_list(Self::partition_definition)?;
         }
-        Ok(Some(PartitionBy { method, count, partitions }))
+        Ok(Some(PartitionBy { method, count, below, partitions }))
+    }
+
+    /// `SUBPARTITION BY ..`, or nothing.
+    fn subpartition_by(&mut self) -> Parsed<Option<SubpartitionBy>> {
+        if !self.accept_words(&["SUBPARTITION", "BY"]) {
+            return Ok(None);
+        }
+        let method = self.partition_method()?;
+        match &method {
+            PartitionMethod::Hash { .. } => {}
+            PartitionMethod::Key { columns, .. } if !columns.is_empty() => {}
+            _ => return Err(self.syntax_error()),
+        }
+        let count = if self.accept_word("SUBPARTITIONS") { Some(self.integer()?) } else { None };
+        Ok(Some(SubpartitionBy { method, count }))
     }
 
     fn partition_method(&mut self) -> Parsed<PartitionMethod> {
@@ -171,10 +185,19 @@ impl Parser<'_> {
             values = self.partition_values()?;
         }
         let (comment, engine) = self.partition_options()?;
+        let mut subpartitions = Vec::new();
         if self.at_symbol(Symbol::LeftParen) {
-            return self.refuse("SUBPARTITION");
+            subpartitions = self.parenthesised_list(Self::subpartition_definition)?;
         }
-        Ok(PartitionDefinition { name, values, comment, engine })
+        Ok(PartitionDefinition { name, values, comment, engine, subpartitions })
+    }
+
+    /// `SUBPARTITION name [option ..]`.
+    fn subpartition_definition(&mut self) -> Parsed<SubpartitionDefinition> {
+        self.expect_word("SUBPARTITION")?;
+        let name = self.ident_or_string()?;
+        let (comment, engine) = self.partition_options()?;
+        Ok(SubpartitionDefinition { name, comment, engine })
     }
 
     fn partition_values(&mut self) -> Parsed<PartitionValues> {
@@ -212,10 +235,10 @@ impl Parser<'_> {
             } else if self.accept_word("COMMENT") {
                 self.accept_symbol(Symbol::Eq);
                 comment = self.string()?;
-            } else if self.accept_any_word(&["MAX_ROWS", "MIN_ROWS"]) {
+            } else if self.accept_any_word(&["MAX_ROWS", "MIN_ROWS", "NODEGROUP"]) {
                 self.accept_symbol(Symbol::Eq);
                 self.integer()?;
-            } else if self.at_any_word(&["DATA", "INDEX", "TABLESPACE", "NODEGROUP"]) {
+            } else if self.at_any_word(&["DATA", "INDEX", "TABLESPACE"]) {
                 return self.refuse("where a partition is stored");
             } else {
                 return Ok((comment, engine));

@@ -339,7 +339,8 @@ impl Settings {
 
     /// What a column's default depends on.
     pub fn time_settings(&self) -> TimeSettings<'_> {
-        TimeSettings { dates: self.evaluation_mode().dates, zone: self.time_zone.zone() }
+        let mode = self.evaluation_mode();
+        TimeSettings { dates: mode.dates, zone: self.time_zone.zone(), strict: mode.strict }
     }
 
     /// The modes that evaluation depends on.
@@ -482,12 +483,14 @@ pub struct TimeSettings<'a> {
     pub dates: DateRules,
     /// `time_zone`.
     pub zone: &'a Zone,
+    /// Strict, as `sql_mode` says.
+    pub strict: bool,
 }
 
 impl Default for TimeSettings<'_> {
-    /// Days only, and UTC.
+    /// Days only, UTC, and strict.
     fn default() -> Self {
-        TimeSettings { dates: DateRules::DAYS, zone: &Zone::UTC }
+        TimeSettings { dates: DateRules::DAYS, zone: &Zone::UTC, strict: true }
     }
 }
 

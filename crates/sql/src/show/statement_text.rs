@@ -74,6 +74,9 @@ fn partition_by(scheme: &PartitionScheme, table: &TableDef, zone: &Zone) -> Stri
         }
     };
     let mut text = format!("\n/*!{version} PARTITION BY {method}\n");
+    if let Some(below) = &scheme.subdivision {
+        text.push_str(&subpartition_by(below, columns));
+    }
     if !scheme.listed {
         write!(text, "PARTITIONS {} */", scheme.partitions.len()).ok();
         return text;
@@ -81,6 +84,26 @@ fn partition_by(scheme: &PartitionScheme, table: &TableDef, zone: &Zone) -> Stri
     let partitions: Vec<String> =
         scheme.partitions.iter().map(|partition| partition_text(scheme, partition, table, zone)).collect();
     write!(text, "({}) */", partitions.join(",\n ")).ok();
+    text
+}
+
+/// SUBPARTITION BY, a line, and another for the number of subpartitions that are not listed.
+fn subpartition_by(below: &PartitionScheme, columns: &[ColumnDef]) -> String {
+    let names = || {
+        let columns = below.columns.iter().filter_map(|at| columns.get(*at));
+        columns.map(|column| quoted(&column.name)).collect::<Vec<_>>().join(",")
+    };
+    let (linear, method) = match (below.method, &below.key) {
+        (PartitionMethod::Hash { linear }, PartitionKey::Function(text)) => {
+            (linear, format!("HASH ({text})"))
+        }
+        (PartitionMethod::Key { linear, .. }, _) => (linear, format!("KEY ({})", names())),
+        _ => (false, String::new()),
+    };
+    let mut text = format!("SUBPARTITION BY {}{method}\n", if linear { "LINEAR " } else { "" });
+    if !below.listed {
+        writeln!(text, "SUBPARTITIONS {}", below.partitions.len()).ok();
+    }
     text
 }
 
@@ -116,7 +139,20 @@ fn partition_text(
     if !partition.comment.is_empty() {
         write!(text, " COMMENT = {}", literal(&partition.comment)).ok();
     }
-    write!(text, " ENGINE = {}", table.options.organisation.engine()).ok();
+    let engine = table.options.organisation.engine();
+    if scheme.subdivision.as_ref().is_some_and(|below| below.listed) {
+        let below = partition.subpartitions.iter().map(|below| {
+            let name = if is_plain(&below.name) { below.name.clone() } else { quoted(&below.name) };
+            let comment = match below.comment.is_empty() {
+                true => String::new(),
+                false => format!(" COMMENT = {}", literal(&below.comment)),
+            };
+            format!("SUBPARTITION {name}{comment} ENGINE = {engine}")
+        });
+        write!(text, "\n ({})", below.collect::<Vec<_>>().join(",\n  ")).ok();
+    } else {
+        write!(text, " ENGINE = {engine}").ok();
+    }
     text
 }
 

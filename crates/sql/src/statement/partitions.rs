@@ -9,6 +9,7 @@ use crate::binder::partition::{
 };
 use crate::parser::ast::{
     self, AlterAction, AlterTable, Ident, PartitionAction, PartitionBound, PartitionBy, PartitionDefinition,
+    SubpartitionBy,
 };
 use crate::parser::parse_stored;
 use crate::result::Done;
@@ -16,7 +17,7 @@ use crate::session::Session;
 use crate::show::base_table;
 use leafline_table::{
     BoundValue, ColumnDef, IndexDef, MOST_PARTITIONS, Organisation, PartitionChange, PartitionMethod,
-    PartitionScheme, PartitionSpec, Partitioning, TableDef, TableSpec,
+    PartitionScheme, PartitionSpec, Partitioning, SubpartitionSpec, TableDef, TableSpec,
 };
 use leafline_types::MysqlError;
 use std::collections::BTreeSet;
@@ -35,10 +36,31 @@ pub(super) fn partitioning(
     check_engines(&by.partitions, spec.options.organisation)?;
     let listed = !by.partitions.is_empty();
     let partitions = match listed {
-        true => evaluated(session, &by.partitions)?,
+        true => evaluated(session, &by.partitions, subpartitions_of_each(by))?,
         false => unnamed(0, by.count.unwrap_or(1)),
     };
     divided(session, by, (partitions, listed), spec)
+}
+
+/// How many subpartitions each partition has that is written with PARTITION BY; 0 without SUBPARTITION BY.
+fn subpartitions_of_each(by: &PartitionBy) -> usize {
+    let Some(below) = &by.below else { return 0 };
+    let listed = by.partitions.first().map_or(0, |partition| partition.subpartitions.len());
+    let counted = below.count.map_or(1, |count| usize::try_from(count).unwrap_or(usize::MAX));
+    if listed > 0 { listed } else { counted }
+}
+
+/// The name of a subpartition that is not listed.
+fn subpartition_name(partition: &str, at: usize) -> String {
+    format!("{partition}sp{at}")
+}
+
+/// Whether subpartitions have other names than they get where they are not listed, or comments.
+fn lists_subpartitions(partitions: &[PartitionSpec]) -> bool {
+    partitions.iter().any(|partition| {
+        let mut below = partition.subpartitions.iter().enumerate();
+        below.any(|(at, of)| of.name != subpartition_name(&partition.name, at) || !of.comment.is_empty())
+    })
 }
 
 /// A division by what is written, among these partitions, of a table that is to be as `spec` says.
@@ -51,10 +73,19 @@ fn divided(
     (partitions, listed): (Vec<PartitionSpec>, bool),
     spec: &TableSpec,
 ) -> Result<Arc<PartitionScheme>, MysqlError> {
-    let found = partition_columns(by, spec, &session.bind_context(&[]))?;
+    let found = partition_columns(&by.method, spec, &session.bind_context(&[]))?;
     let partitions = check_values(by, &found, partitions, session.settings.time_settings())?;
     check_keys(&found, spec)?;
-    Ok(Arc::new(scheme(by, found, (partitions, listed), spec)?))
+    let mut below = None;
+    if let Some(by) = &by.below {
+        let found = partition_columns(&by.method, spec, &session.bind_context(&[]))?;
+        check_keys(&found, spec)?;
+        let count = partitions.first().map_or(0, |partition| partition.subpartitions.len());
+        let listed = lists_subpartitions(&partitions);
+        below = Some(scheme(&by.method, found, (vec![PartitionSpec::nameless(); count], listed), spec)?);
+    }
+    let divided = scheme(&by.method, found, (partitions, listed), spec)?.subdivided(below)?;
+    Ok(Arc::new(divided))
 }
 
 /// Says how a table that is altered is to be divided: as the statement says, or as it was, by the columns that have the same names. Whether
@@ -122,6 +153,9 @@ pub(super) fn change_partitions(
     };
     bind_partition_function(table, &session.bind_context(&[]))?;
     if let PartitionAction::Exchange { name, table: other, validates } = action {
+        if partitioning.scheme.subdivision.is_some() && partitioning.partition_named(&name.value).is_some() {
+            return Err(MysqlError::partition_instead_of_subpartition());
+        }
         let numbers = known(table, partitioning, std::slice::from_ref(name))?;
         let other = base_table(session, other)?;
         check_exchange(session, table, &other)?;
@@ -157,12 +191,14 @@ fn change(
     let count = scheme.partitions.len();
     let all = || (0..count).map(Some).collect::<Vec<_>>();
     let control = session.build_control();
-    let same = |kept: Vec<Option<usize>>, moved: Vec<usize>| PartitionChange {
-        scheme: scheme.clone(),
-        kept,
-        moved,
-        control: control.clone(),
+    // What becomes of partitions becomes of their subpartitions.
+    let each = scheme.tables_of_partition();
+    let of_scheme = |scheme: Arc<PartitionScheme>, kept: Vec<Option<usize>>, moved: Vec<usize>| {
+        let kept = kept.into_iter().flat_map(|kept| (0..each).map(move |at| kept.map(|of| of * each + at)));
+        let moved = moved.into_iter().flat_map(|of| of * each..(of + 1) * each);
+        PartitionChange { scheme, kept: kept.collect(), moved: moved.collect(), control: control.clone() }
     };
+    let same = |kept: Vec<Option<usize>>, moved: Vec<usize>| of_scheme(scheme.clone(), kept, moved);
     // Of a hash all rows go elsewhere.
     let counted = |partitions: Vec<PartitionSpec>| -> Result<PartitionChange, MysqlError> {
         let kept = vec![None; partitions.len()];
@@ -189,8 +225,7 @@ fn change(
                 return counted(partitions);
             }
             let kept = (0..partitions.len()).map(|at| (at < count).then_some(at)).collect();
-            let scheme = redefined(session, table, scheme, partitions)?;
-            PartitionChange { scheme, kept, moved: Vec::new(), control }
+            of_scheme(redefined(session, table, scheme, partitions)?, kept, Vec::new())
         }
         PartitionAction::Coalesce(_) if by_values => return Err(MysqlError::coalesce_only_on_hash()),
         PartitionAction::Coalesce(0) => return Err(MysqlError::coalesce_no_partition()),
@@ -201,6 +236,7 @@ fn change(
         }
         PartitionAction::Drop(_) if !by_values => return Err(MysqlError::only_on_range_or_list("DROP")),
         PartitionAction::Drop(names) => {
+            check_repeated(names)?;
             let gone = numbers(partitioning, names, "DROP")?;
             let kept: Vec<usize> = (0..count).filter(|number| !gone.contains(number)).collect();
             if kept.is_empty() {
@@ -209,14 +245,18 @@ fn change(
             let partitions =
                 kept.iter().filter_map(|number| scheme.partitions.get(*number)).cloned().collect();
             let scheme = redefined(session, table, scheme, partitions)?;
-            PartitionChange { scheme, kept: kept.into_iter().map(Some).collect(), moved: Vec::new(), control }
+            of_scheme(scheme, kept.into_iter().map(Some).collect(), Vec::new())
         }
         PartitionAction::Truncate(names) => {
             let emptied = match names {
-                None => (0..count).collect(),
-                Some(names) => known(table, partitioning, names)?,
+                None => (0..scheme.tables()).collect(),
+                Some(names) => {
+                    check_repeated(names)?;
+                    known(table, partitioning, names)?
+                }
             };
-            same(without(all(), &emptied), Vec::new())
+            let kept = without((0..scheme.tables()).map(Some).collect(), &emptied);
+            PartitionChange { scheme: scheme.clone(), kept, moved: Vec::new(), control }
         }
         PartitionAction::Rebuild(names) => {
             let rebuilt = match names {
@@ -233,7 +273,8 @@ fn change(
         PartitionAction::Reorganize { names, into } => {
             let replaced = numbers(partitioning, names, "REORGANIZE")?;
             let into = defined(session, table, scheme, into)?;
-            reorganized(session, table, scheme, &replaced, into)?
+            let (new, kept, moved) = reorganized(session, table, scheme, &replaced, into)?;
+            of_scheme(new, kept, moved)
         }
         PartitionAction::By(_) | PartitionAction::Remove | PartitionAction::Exchange { .. } => {
             return Err(MysqlError::internal("an action on partitions that is another's"));
@@ -249,27 +290,38 @@ fn without(mut all: Vec<Option<usize>>, replaced: &BTreeSet<usize>) -> Vec<Optio
     all
 }
 
-/// The partitions of these names; error 1735 if one is not there.
+/// The numbers of the partitions and subpartitions of these names; error 1735 if one is not there.
 pub(super) fn known(
     table: &TableDef,
     partitioning: &Partitioning,
     names: &[Ident],
 ) -> Result<BTreeSet<usize>, MysqlError> {
-    let number = |name: &Ident| {
-        let number = partitioning.named(&name.value);
-        number.ok_or_else(|| MysqlError::unknown_partition(&name.value, &table.name))
-    };
-    names.iter().map(number).collect()
+    let mut known = BTreeSet::new();
+    for name in names {
+        let numbers = partitioning.named(&name.value);
+        known.extend(numbers.ok_or_else(|| MysqlError::unknown_partition(&name.value, &table.name))?);
+    }
+    Ok(known)
 }
 
-/// REORGANIZE PARTITION: other partitions in the place of some.
+/// Error 1517 if a name is there twice.
+fn check_repeated(names: &[Ident]) -> Result<(), MysqlError> {
+    let mut seen = BTreeSet::new();
+    match names.iter().find(|name| !seen.insert(name.value.to_lowercase())) {
+        Some(name) => Err(MysqlError::same_name_partition(&name.value)),
+        None => Ok(()),
+    }
+}
+
+/// REORGANIZE PARTITION: other partitions in the place of some. The division, for each of its partitions which it was before, and those whose
+/// rows are moved.
 fn reorganized(
     session: &Session,
     table: &TableDef,
     scheme: &Arc<PartitionScheme>,
     replaced: &BTreeSet<usize>,
     into: Vec<PartitionSpec>,
-) -> Result<PartitionChange, MysqlError> {
+) -> Result<(Arc<PartitionScheme>, Vec<Option<usize>>, Vec<usize>), MysqlError> {
     let count = scheme.partitions.len();
     let first = replaced.first().copied().unwrap_or(0);
     let last = replaced.last().copied().unwrap_or(0);
@@ -303,7 +355,7 @@ fn reorganized(
         }
     }
     let moved = if by_values { replaced.iter().copied().collect() } else { Vec::new() };
-    Ok(PartitionChange { scheme: new, kept, moved, control: session.build_control() })
+    Ok((new, kept, moved))
 }
 
 /// Partitions that are written, of a table that is divided so.
@@ -313,9 +365,14 @@ fn defined(
     scheme: &PartitionScheme,
     partitions: &[PartitionDefinition],
 ) -> Result<Vec<PartitionSpec>, MysqlError> {
-    check_shape(&PartitionBy { partitions: partitions.to_vec(), ..written(scheme, table) })?;
+    let mut by = PartitionBy { partitions: partitions.to_vec(), ..written(scheme, table) };
+    let each = scheme.subdivision.as_ref().map_or(0, |below| below.partitions.len());
+    if let Some(below) = &mut by.below {
+        below.count = Some(each as u64);
+    }
+    check_shape(&by)?;
     check_engines(partitions, table.options.organisation)?;
-    evaluated(session, partitions)
+    evaluated(session, partitions, each)
 }
 
 /// The same division among other partitions.
@@ -325,11 +382,14 @@ fn redefined(
     scheme: &PartitionScheme,
     partitions: Vec<PartitionSpec>,
 ) -> Result<Arc<PartitionScheme>, MysqlError> {
-    check_count(partitions.len())?;
+    check_count(partitions.len().saturating_mul(scheme.tables_of_partition()))?;
     let mut names = BTreeSet::new();
     for partition in &partitions {
-        if !names.insert(partition.name.to_lowercase()) {
-            return Err(MysqlError::same_name_partition(&partition.name));
+        let below = partition.subpartitions.iter().map(|below| &below.name);
+        for name in std::iter::once(&partition.name).chain(below) {
+            if !names.insert(name.to_lowercase()) {
+                return Err(MysqlError::same_name_partition(name));
+            }
         }
     }
     divided(session, &written(scheme, table), (partitions, true), &TableSpec::of(table))
@@ -337,7 +397,11 @@ fn redefined(
 
 /// All partitions are organised as their table is: error 1497 if one is to be otherwise, 1286 for an engine that is not known.
 fn check_engines(partitions: &[PartitionDefinition], organisation: Organisation) -> Result<(), MysqlError> {
-    for engine in partitions.iter().filter_map(|partition| partition.engine.as_ref()) {
+    let engines = partitions.iter().flat_map(|partition| {
+        let below = partition.subpartitions.iter().map(|below| &below.engine);
+        std::iter::once(&partition.engine).chain(below)
+    });
+    for engine in engines.flatten() {
         match Organisation::of_engine(&engine.value) {
             None => return Err(MysqlError::unknown_storage_engine(&engine.value)),
             Some(own) if own != organisation => return Err(MysqlError::mix_of_engines()),
@@ -358,10 +422,14 @@ fn numbers(
     operation: &str,
 ) -> Result<BTreeSet<usize>, MysqlError> {
     let number = |name: &Ident| {
-        let number = partitioning.named(&name.value);
+        let number = partitioning.partition_named(&name.value);
         number.ok_or_else(|| MysqlError::drop_partition_non_existent(operation))
     };
-    names.iter().map(number).collect()
+    let found: BTreeSet<usize> = names.iter().map(number).collect::<Result<_, _>>()?;
+    match found.len() == names.len() {
+        true => Ok(found),
+        false => Err(MysqlError::drop_partition_non_existent(operation)),
+    }
 }
 
 fn method_name(scheme: &PartitionScheme) -> &'static str {
@@ -421,24 +489,28 @@ fn written(scheme: &PartitionScheme, table: &TableDef) -> PartitionBy {
     PartitionBy {
         method: ast::PartitionMethod::of(scheme, &table.columns),
         count: None,
+        below: scheme.subdivision.as_ref().map(|below| SubpartitionBy {
+            method: ast::PartitionMethod::of(below, &table.columns),
+            count: (!below.listed).then_some(below.partitions.len() as u64),
+        }),
         partitions: Vec::new(),
     }
 }
 
 /// Partitions that are only counted, with the names that they get.
 fn unnamed(first: u64, count: u64) -> Vec<PartitionSpec> {
-    let spec =
-        |number| PartitionSpec { name: format!("p{number}"), comment: String::new(), values: Vec::new() };
+    let spec = |number| PartitionSpec { name: format!("p{number}"), ..PartitionSpec::nameless() };
     (first..first + count).map(spec).collect()
 }
 
-/// Partitions as they are written, with their values.
+/// Partitions as they are written, with their values, and each with so many subpartitions.
 ///
 /// # Errors
 /// What evaluating the values returns.
 fn evaluated(
     session: &mut Session,
     partitions: &[PartitionDefinition],
+    subpartitions: usize,
 ) -> Result<Vec<PartitionSpec>, MysqlError> {
     let mut specs = Vec::with_capacity(partitions.len());
     for partition in partitions {
@@ -448,7 +520,13 @@ fn evaluated(
             values.push(row.collect::<Result<Vec<BoundValue>, MysqlError>>()?);
         }
         let (name, comment) = (partition.name.value.clone(), partition.comment.clone());
-        specs.push(PartitionSpec { name, comment, values });
+        let below = (0..subpartitions).map(|at| match partition.subpartitions.get(at) {
+            Some(below) => {
+                SubpartitionSpec { name: below.name.value.clone(), comment: below.comment.clone() }
+            }
+            None => SubpartitionSpec { name: subpartition_name(&name, at), comment: String::new() },
+        });
+        specs.push(PartitionSpec { subpartitions: below.collect(), name, comment, values });
     }
     Ok(specs)
 }

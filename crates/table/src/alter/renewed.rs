@@ -90,7 +90,7 @@ impl<'a> Renewed<'a> {
     }
 
     fn home(&self, row: &[Value]) -> Result<usize> {
-        self.scheme.as_ref().map_or(Ok(0), |scheme| scheme.partition_of(row))
+        self.scheme.as_ref().map_or(Ok(0), |scheme| scheme.table_of(row))
     }
 
     fn table(&self, home: usize) -> Result<&NewTable> {

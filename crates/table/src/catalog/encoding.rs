@@ -14,8 +14,8 @@
 //! | view     | 7, view id u64                  | database, name, count of columns u16 and their names, text of the query, algorithm u8 (0 UNDEFINED, 1 MERGE, 2 TEMPTABLE; +16 with LOCAL CHECK OPTION, +32 with CASCADED CHECK OPTION, +64 with SQL SECURITY INVOKER, +128 if who defines it follows: user, host) |
 //! | histogram | 8, table id u64, position of the column u16, piece u16 | see `catalog::histogram` |
 //! | dropped column | 9, table id u64, number u16 | see `catalog::stored` |
-//! | partitioning | 10, table id u64         | method u8 (0 RANGE, 1 LIST, 2 HASH, 3 KEY), flags u8 (1 LINEAR, 2 KEY without columns, 4 partitions were listed, 8 by a function), text of the function, columns that decide (u16 count, each u16) |
-//! | partition | 11, table id u64, position u16 | name, comment, number of the table of its rows u64, rows of values (u32 count, each: u16 count, each value: u8 (0 MAXVALUE, 1 value, 2 unsigned number of a function), value as a one-column row) |
+//! | partitioning | 10, table id u64         | method u8 (0 RANGE, 1 LIST, 2 HASH, 3 KEY), flags u8 (1 LINEAR, 2 KEY without columns, 4 partitions were listed, 8 by a function, 16 subpartitions), text of the function, columns that decide (u16 count, each u16); with subpartitions the same of them, and how many each partition has u16 |
+//! | partition, or subpartition | 11, table id u64, position u16 | name, comment, number of the table of its rows u64, rows of values (u32 count, each: u16 count, each value: u8 (0 MAXVALUE, 1 value, 2 unsigned number of a function), value as a one-column row); of a subpartition: its own name and comment |
 //!
 //! Names, texts, comments and the constant are a u32 length and the bytes.
 

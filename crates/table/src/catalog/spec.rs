@@ -20,6 +20,10 @@ pub(super) const MAX_INDEXES: usize = 64;
 const MAX_INDEX_PARTS: usize = 16;
 /// Longest name, in characters.
 const MAX_NAME: usize = 64;
+/// Longest comment of a table, in characters.
+const MAX_TABLE_COMMENT: usize = 2048;
+/// Longest comment of a column, an index or a partition, in characters.
+const MAX_COMMENT: usize = 1024;
 /// Most declared bytes of a row, TEXT not counted, as MySQL.
 const MAX_DECLARED_ROW: usize = 65535;
 
@@ -197,6 +201,7 @@ impl TableDraft {
     /// Checks `spec`.
     pub(crate) fn new(spec: &TableSpec, limits: &Limits) -> Result<TableDraft> {
         check_name(&spec.name, |name| MysqlError::wrong_table_name(name))?;
+        check_comments(spec)?;
         let mut columns = spec.columns.clone();
         check_columns(&columns, limits)?;
         StoredColumn::place_all(&mut columns);
@@ -233,6 +238,30 @@ impl TableDraft {
         check_auto_increment(&columns, &indexes)?;
         check_visibility(&columns, &indexes)?;
         Ok(TableDraft { columns, indexes })
+    }
+}
+
+/// Errors 1628, 1629, 1688 and 1793 for comments that are too long.
+fn check_comments(spec: &TableSpec) -> Result<()> {
+    let is_longer = |comment: &str, most: usize| comment.len() > most && comment.chars().count() > most;
+    if is_longer(&spec.options.comment, MAX_TABLE_COMMENT) {
+        return Err(MysqlError::table_comment_too_long(&spec.name, MAX_TABLE_COMMENT).into());
+    }
+    if let Some(column) = spec.columns.iter().find(|column| is_longer(&column.comment, MAX_COMMENT)) {
+        return Err(MysqlError::column_comment_too_long(&column.name, MAX_COMMENT).into());
+    }
+    if let Some(index) = spec.indexes.iter().find(|index| is_longer(&index.comment, MAX_COMMENT)) {
+        let name = index.name.as_deref().unwrap_or(PRIMARY);
+        return Err(MysqlError::index_comment_too_long(name, MAX_COMMENT).into());
+    }
+    let partitions = spec.partitioning.iter().flat_map(|scheme| &scheme.partitions);
+    let mut comments = partitions.flat_map(|partition| {
+        let below = partition.subpartitions.iter().map(|below| (&below.name, &below.comment));
+        std::iter::once((&partition.name, &partition.comment)).chain(below)
+    });
+    match comments.find(|(_, comment)| is_longer(comment, MAX_COMMENT)) {
+        Some((name, _)) => Err(MysqlError::partition_comment_too_long(name, MAX_COMMENT).into()),
+        None => Ok(()),
     }
 }
 

@@ -7,12 +7,13 @@ use crate::error::Result;
 use crate::partition::{Partition, Partitioning};
 use leafline_btree::Direction;
 use leafline_types::{CancelToken, Value};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// A row with the values of the columns that decide about the partition, and NULL in place of the others.
 fn deciding_values(
     table: &TableDef,
-    columns: &[usize],
+    columns: &BTreeSet<usize>,
     (key, payload): (&[u8], &[u8]),
 ) -> Result<Vec<Value>> {
     let mut row = vec![Value::Null; table.columns.len()];
@@ -39,7 +40,7 @@ impl Engine {
         let Some(partitioning) = &table.partitioning else { return Ok(all) };
         for partition in partitioning.partitions.iter() {
             let mut found = self.check_table_with(&partition.table, options, progress, cancel)?;
-            let is_known = partitioning.scheme.unbound_function().is_none();
+            let is_known = partitioning.scheme.is_bound();
             if found.is_sound() && is_known && options.depth > CheckDepth::Quick {
                 self.check_places(partitioning, partition, &mut found, cancel)?;
             }
@@ -62,9 +63,10 @@ impl Engine {
     ) -> Result<()> {
         let (table, scheme) = (&partition.table, &partitioning.scheme);
         let (mut misplaced, mut failed) = (0u64, None);
+        let columns = scheme.deciding_columns();
         self.read_view().rows(table)?.scan(Direction::Forward, None, |row| {
-            let number = deciding_values(table, &scheme.columns, (row.key, row.payload))
-                .and_then(|row| scheme.partition_of(&row));
+            let number = deciding_values(table, &columns, (row.key, row.payload))
+                .and_then(|row| scheme.table_of(&row));
             match (number, cancel.reason()) {
                 (Ok(number), None) => misplaced += u64::from(number != partition.number),
                 (Err(error), _) => match damage(error) {

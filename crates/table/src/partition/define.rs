@@ -22,7 +22,7 @@ use std::sync::Arc;
 pub struct PartitionChange {
     /// How the table is to be divided.
     pub scheme: Arc<PartitionScheme>,
-    /// For each partition that it is to have, which it is now; `None`: it is new.
+    /// For each partition (or subpartition, if it has any) that it is to have, which it is now; `None`: it is new.
     pub kept: Vec<Option<usize>>,
     /// The partitions whose rows go to new ones, in order. Rows of others that are not kept are gone.
     pub moved: Vec<usize>,
@@ -113,7 +113,7 @@ impl Engine {
     ) -> Result<Vec<TableDef>> {
         let model = table.as_partition();
         let (mut partitions, mut overflow) = (Vec::new(), Vec::new());
-        for number in 0..scheme.partitions.len() {
+        for number in 0..scheme.tables() {
             let (partition, values) = self.emptied(&model, new)?;
             partitions.push(Partition { number, table: Arc::new(partition) });
             overflow.extend(values);
@@ -186,7 +186,7 @@ impl Engine {
                 change.control.cancel.check()?;
                 change.control.progress.add(1);
                 let row = stored.row(key, payload)?;
-                let number = change.scheme.partition_of(&row)?;
+                let number = change.scheme.table_of(&row)?;
                 let target = targets.binary_search(&number).ok().and_then(|at| filled.get_mut(at));
                 let target =
                     target.ok_or_else(|| MysqlError::no_partition_for_value("of a row that is moved"))?;
@@ -247,7 +247,7 @@ impl Engine {
             let stored = StoredRows::new(self, other)?;
             while let Some((key, payload)) = rows.next()? {
                 cancel.check()?;
-                if before.scheme.partition_of(&stored.row(key, payload)?).ok() != Some(number) {
+                if before.scheme.table_of(&stored.row(key, payload)?).ok() != Some(number) {
                     return Err(MysqlError::row_does_not_match_partition().into());
                 }
             }

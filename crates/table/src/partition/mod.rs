@@ -30,13 +30,17 @@ mod writes;
 pub use define::PartitionChange;
 pub use possible::Possible;
 pub(crate) use rebuild::{Finished, Targets, built};
-pub use scheme::{BoundValue, PartitionKey, PartitionMethod, PartitionScheme, PartitionSpec};
+pub use scheme::{
+    BoundValue, PartitionKey, PartitionMethod, PartitionScheme, PartitionSpec, SubpartitionSpec,
+};
 pub(crate) use stored::{PartitionRows, StoredScheme, decode_partition, decode_scheme, partition_rows};
 pub(crate) use writes::Home;
 
 use crate::catalog::TableDef;
 use crate::error::{Result, TableError};
 use leafline_types::{MysqlError, Value};
+use std::borrow::Cow;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// As many partitions as a table of MySQL can have.
@@ -44,10 +48,10 @@ pub const MOST_PARTITIONS: usize = 8192;
 /// Bytes of a partition's number in a locator.
 const NUMBER_BYTES: usize = 2;
 
-/// A partition.
+/// A partition, or a subpartition of a table whose partitions are divided again.
 #[derive(Clone, Debug)]
 pub struct Partition {
-    /// Its position among all partitions of its table.
+    /// Its position among all of its table.
     pub number: usize,
     /// The table of its rows.
     pub table: Arc<TableDef>,
@@ -72,7 +76,7 @@ impl Partitioning {
 
     /// Whether these are all partitions of the table.
     pub fn is_whole(&self) -> bool {
-        self.partitions.len() == self.scheme.partitions.len()
+        self.partitions.len() == self.scheme.tables()
     }
 
     /// The partition at that position of the table, if it is among these.
@@ -86,7 +90,7 @@ impl Partitioning {
     /// # Errors
     /// 1526 if there is none, 1748 if it is not among these, what evaluating the partition function returns.
     pub fn of_row(&self, row: &[Value]) -> Result<&Partition> {
-        let number = self.scheme.partition_of(row)?;
+        let number = self.scheme.table_of(row)?;
         Ok(self.get(number).ok_or_else(MysqlError::row_not_in_partition_set)?)
     }
 
@@ -108,15 +112,31 @@ impl Partitioning {
         Partitioning { scheme: self.scheme.clone(), partitions: kept.cloned().collect() }
     }
 
-    /// The partition of that name, compared without case.
-    pub fn named(&self, name: &str) -> Option<usize> {
+    /// The position of the partition of that name, compared without case.
+    pub fn partition_named(&self, name: &str) -> Option<usize> {
         let is_named = |spec: &PartitionSpec| spec.name.to_lowercase() == name.to_lowercase();
         self.scheme.partitions.iter().position(is_named)
     }
 
-    /// The name of a partition.
-    pub fn name(&self, number: usize) -> &str {
-        self.scheme.partitions.get(number).map_or("", |spec| &spec.name)
+    /// The numbers of the tables of the partition or subpartition of that name, compared without case.
+    pub fn named(&self, name: &str) -> Option<Range<usize>> {
+        let count = self.scheme.tables_of_partition();
+        if let Some(at) = self.partition_named(name) {
+            return Some(at * count..(at + 1) * count);
+        }
+        let below = self.scheme.partitions.iter().flat_map(|spec| &spec.subpartitions);
+        let at = below.map(|spec| spec.name.to_lowercase()).position(|known| known == name.to_lowercase());
+        at.map(|at| at..at + 1)
+    }
+
+    /// The name of a partition; that of a subpartition behind the name of its partition and `_`.
+    pub fn name(&self, number: usize) -> Cow<'_, str> {
+        let count = self.scheme.tables_of_partition();
+        let Some(spec) = self.scheme.partitions.get(number / count.max(1)) else { return Cow::Borrowed("") };
+        match spec.subpartitions.get(number % count.max(1)) {
+            Some(below) => Cow::Owned(format!("{}_{}", spec.name, below.name)),
+            None => Cow::Borrowed(&spec.name),
+        }
     }
 
     /// The same division among other tables, as many as there are.

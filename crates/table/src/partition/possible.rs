@@ -28,6 +28,13 @@ impl Possible {
         self.found.get(number).copied().unwrap_or(false)
     }
 
+    /// The subpartitions of these partitions whose places in their partitions are among `below`.
+    #[must_use]
+    pub fn subdivided(&self, below: &Possible) -> Possible {
+        let tables = self.found.iter().flat_map(|of| below.found.iter().map(move |found| *of && *found));
+        Possible { found: tables.collect() }
+    }
+
     /// Whether all partitions are.
     pub fn is_all(&self) -> bool {
         self.found.iter().all(|found| *found)
@@ -67,8 +74,13 @@ impl PartitionScheme {
         Possible { found: vec![false; self.partitions.len()] }
     }
 
-    /// All partitions.
+    /// All tables that rows are in.
     pub fn all_possible(&self) -> Possible {
+        Possible { found: vec![true; self.tables()] }
+    }
+
+    /// All partitions, whatever they are divided into.
+    pub fn all_partitions(&self) -> Possible {
         Possible { found: vec![true; self.partitions.len()] }
     }
 

@@ -105,7 +105,7 @@ impl<'e> Targets<'e> {
             let tables = vec![Target::new(engine, shell, 1, control)?];
             return Ok(Targets { scheme, tables, rows: 0 });
         };
-        let count = division.partitions.len();
+        let count = division.tables();
         let partitions = (0..count).map(|_| {
             let partition = engine.partition_shell(shell);
             Target::new(engine, &partition, count, control)
@@ -116,7 +116,7 @@ impl<'e> Targets<'e> {
 
     /// As [`Target::push`].
     pub(crate) fn push(&mut self, row: &[Value], row_id: Option<u64>) -> Result<u64> {
-        let number = self.scheme.as_ref().map_or(Ok(0), |scheme| scheme.partition_of(row))?;
+        let number = self.scheme.as_ref().map_or(Ok(0), |scheme| scheme.table_of(row))?;
         let target = self.tables.get_mut(number);
         self.rows += 1;
         target

@@ -1,7 +1,8 @@
 //! How rows are divided: the method, what it looks at, and the values of the partitions.
 //!
 //! Columns are compared by the bytes of their keys, with NULL below everything else; a partition function by its number. What a
-//! partition has for values is kept as it was given, for SHOW CREATE TABLE, and as it is compared.
+//! partition has for values is kept as it was given, for SHOW CREATE TABLE, and as it is compared. Partitions that are divided again have a
+//! second scheme below the first, the same for all; the tables of their subpartitions are numbered through, partition by partition.
 
 use crate::catalog::ColumnDef;
 use crate::error::{Result, TableError};
@@ -9,8 +10,8 @@ use leafline_types::expr::{EvalContext, Expr, SessionFacts, evaluate_row};
 use leafline_types::temporal::DateTime;
 use leafline_types::{CancelToken, KeyPart, MysqlError, Value, Warnings, encode_part, prefix_successor};
 use std::cmp::Ordering;
-use std::collections::BTreeMap;
-use std::sync::{LazyLock, OnceLock};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, LazyLock, OnceLock};
 
 /// A value of a partition; `None` is MAXVALUE.
 pub type BoundValue = Option<Value>;
@@ -48,6 +49,15 @@ pub enum PartitionKey {
     Columns,
 }
 
+/// A subpartition as it is defined.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct SubpartitionSpec {
+    /// Its name.
+    pub name: String,
+    /// Its comment.
+    pub comment: String,
+}
+
 /// A partition as it is defined.
 #[derive(Clone, PartialEq, Debug)]
 pub struct PartitionSpec {
@@ -57,6 +67,20 @@ pub struct PartitionSpec {
     pub comment: String,
     /// The end of its range as one row; the rows of its list.
     pub values: Vec<Vec<BoundValue>>,
+    /// Its subpartitions; none if partitions are not divided again.
+    pub subpartitions: Vec<SubpartitionSpec>,
+}
+
+impl PartitionSpec {
+    /// One that only counts: a place of a [subdivision](PartitionScheme::subdivision).
+    pub fn nameless() -> PartitionSpec {
+        PartitionSpec {
+            name: String::new(),
+            comment: String::new(),
+            values: Vec::new(),
+            subpartitions: Vec::new(),
+        }
+    }
 }
 
 /// How a table is divided.
@@ -74,6 +98,8 @@ pub struct PartitionScheme {
     pub listed: bool,
     /// The parts of a key of the columns.
     pub parts: Vec<KeyPart>,
+    /// How each partition is divided again: by HASH or KEY, into as many subpartitions as this has partitions.
+    pub subdivision: Option<Arc<PartitionScheme>>,
     pub(super) places: Places,
     function: OnceLock<Expr>,
 }
@@ -95,8 +121,8 @@ pub(super) enum Places {
 
 impl PartialEq for PartitionScheme {
     fn eq(&self, other: &PartitionScheme) -> bool {
-        (self.method, &self.key, &self.columns, &self.partitions, self.listed)
-            == (other.method, &other.key, &other.columns, &other.partitions, other.listed)
+        (self.method, &self.key, &self.columns, &self.partitions, self.listed, &self.subdivision)
+            == (other.method, &other.key, &other.columns, &other.partitions, other.listed, &other.subdivision)
     }
 }
 
@@ -130,12 +156,46 @@ impl PartitionScheme {
             partitions,
             listed,
             parts,
+            subdivision: None,
             places,
             function: OnceLock::new(),
         })
     }
 
-    /// The same with other partitions.
+    /// The same with every partition divided again by HASH or KEY.
+    ///
+    /// # Errors
+    /// `Corrupt` if a partition has another number of subpartitions.
+    pub fn subdivided(self, subdivision: Option<PartitionScheme>) -> Result<PartitionScheme> {
+        let count = subdivision.as_ref().map_or(0, |below| below.partitions.len());
+        if self.partitions.iter().any(|partition| partition.subpartitions.len() != count) {
+            return Err(wrong("a partition has more or fewer subpartitions than it should"));
+        }
+        Ok(PartitionScheme { subdivision: subdivision.map(Arc::new), ..self })
+    }
+
+    /// How many tables rows are in: one for each partition, or for each subpartition.
+    pub fn tables(&self) -> usize {
+        self.partitions.len() * self.tables_of_partition()
+    }
+
+    /// How many tables the rows of one partition are in.
+    pub fn tables_of_partition(&self) -> usize {
+        self.subdivision.as_ref().map_or(1, |below| below.partitions.len())
+    }
+
+    /// The columns that decide about the table of a row, in ascending order.
+    pub fn deciding_columns(&self) -> BTreeSet<usize> {
+        let below = self.subdivision.iter().flat_map(|below| below.columns.iter());
+        self.columns.iter().chain(below).copied().collect()
+    }
+
+    /// Whether all functions are [bound](Self::bind).
+    pub fn is_bound(&self) -> bool {
+        self.unbound_function().is_none() && self.subdivision.as_ref().is_none_or(|below| below.is_bound())
+    }
+
+    /// The same with other partitions, of a method without subpartitions.
     ///
     /// # Errors
     /// As [`new`](Self::new).
@@ -185,7 +245,9 @@ impl PartitionScheme {
             PartitionKey::Columns => true,
             PartitionKey::Function(_) => self.function.get().is_some_and(|f| f.as_column().is_some()),
         };
-        (self.method == PartitionMethod::Range && plain).then_some(&self.columns)
+        // Those of subpartitions do not.
+        let ascend = self.method == PartitionMethod::Range && self.subdivision.is_none();
+        (ascend && plain).then_some(&self.columns)
     }
 
     /// The partition function.
@@ -194,11 +256,20 @@ impl PartitionScheme {
         function.ok_or_else(|| TableError::Internal("a partition function that was not bound".into()))
     }
 
-    /// The position of the partition that a row belongs to.
+    /// The number of the table that a row belongs to: of its partition, or of its subpartition among those of all partitions.
     ///
     /// # Errors
-    /// 1526 if there is none, what evaluating the function returns.
-    pub fn partition_of(&self, row: &[Value]) -> Result<usize> {
+    /// 1526 if there is none, what evaluating the functions returns.
+    pub fn table_of(&self, row: &[Value]) -> Result<usize> {
+        let partition = self.partition_of(row)?;
+        match &self.subdivision {
+            None => Ok(partition),
+            Some(below) => Ok(partition * below.partitions.len() + below.partition_of(row)?),
+        }
+    }
+
+    /// The position of the partition that a row belongs to.
+    fn partition_of(&self, row: &[Value]) -> Result<usize> {
         if self.has_function() {
             let number = self.number_of(row)?;
             return self.partition_of_number(number).ok_or_else(|| {

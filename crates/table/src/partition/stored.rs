@@ -1,6 +1,8 @@
-//! Partitions in the catalog's tree: a row that says how the table is divided, and one for each partition.
+//! Partitions in the catalog's tree: a row that says how the table is divided, and one for each partition, or each subpartition.
 
-use super::scheme::{BoundValue, PartitionKey, PartitionMethod, PartitionScheme, PartitionSpec};
+use super::scheme::{
+    BoundValue, PartitionKey, PartitionMethod, PartitionScheme, PartitionSpec, SubpartitionSpec,
+};
 use super::{Partition, Partitioning};
 use crate::bytes::{ByteReader, ByteWriter};
 use crate::catalog::{ColumnDef, TableDef, TableId};
@@ -20,6 +22,8 @@ const LINEAR: u8 = 1;
 const IMPLICIT: u8 = 2;
 const LISTED: u8 = 4;
 const FUNCTION: u8 = 8;
+/// Partitions are divided again: what follows says how, and each subpartition has a row, with what its partition is in front.
+const SUBDIVIDED: u8 = 16;
 
 const MAX_VALUE: u8 = 0;
 const VALUE: u8 = 1;
@@ -32,13 +36,21 @@ pub(crate) struct PartitionRows {
     pub(crate) partitions: Vec<Vec<u8>>,
 }
 
-/// What is known of a partitioned table before its partitions are.
-pub(crate) struct StoredScheme {
+/// How rows are divided, without the partitions.
+struct Division {
     method: PartitionMethod,
     key: PartitionKey,
     columns: Vec<usize>,
     listed: bool,
-    partitions: Vec<(PartitionSpec, TableId)>,
+}
+
+/// What is known of a partitioned table before its partitions are.
+pub(crate) struct StoredScheme {
+    division: Division,
+    /// How partitions are divided again, and into how many.
+    below: Option<(Division, usize)>,
+    specs: Vec<PartitionSpec>,
+    tables: Vec<TableId>,
 }
 
 /// The values of a partition function are kept as the largest integers.
@@ -51,10 +63,8 @@ fn one_value(column: &ColumnDef) -> RowLayout {
     RowLayout::new(0, &[ColumnLayout { ty, nullable: true, collation }])
 }
 
-/// The rows that say how `table` is divided; none if it is not.
-pub(crate) fn partition_rows(table: &TableDef) -> Result<Option<PartitionRows>> {
-    let Some(partitioning) = &table.partitioning else { return Ok(None) };
-    let scheme = &*partitioning.scheme;
+/// Writes how rows are divided. `flags` are added to those that say so.
+fn put_division(scheme: &PartitionScheme, more: u8, out: &mut ByteWriter) {
     let (method, linear, implicit) = match scheme.method {
         PartitionMethod::Range => (RANGE, false, false),
         PartitionMethod::List => (LIST, false, false),
@@ -65,42 +75,72 @@ pub(crate) fn partition_rows(table: &TableDef) -> Result<Option<PartitionRows>> 
     let flags = flag(linear, LINEAR)
         | flag(implicit, IMPLICIT)
         | flag(scheme.listed, LISTED)
-        | flag(scheme.has_function(), FUNCTION);
+        | flag(scheme.has_function(), FUNCTION)
+        | more;
     let text = match &scheme.key {
         PartitionKey::Function(text) => text.as_str(),
         PartitionKey::Columns => "",
     };
-    let mut out = ByteWriter::default();
-    out.u8(FORMAT).u8(method).u8(flags).string(text).u16(scheme.columns.len() as u16);
+    out.u8(method).u8(flags).string(text).u16(scheme.columns.len() as u16);
     for column in &scheme.columns {
         out.u16(*column as u16);
     }
+}
+
+/// The rows that say how `table` is divided; none if it is not.
+pub(crate) fn partition_rows(table: &TableDef) -> Result<Option<PartitionRows>> {
+    let Some(partitioning) = &table.partitioning else { return Ok(None) };
+    let scheme = &*partitioning.scheme;
+    let mut out = ByteWriter::default();
+    out.u8(FORMAT);
+    put_division(scheme, if scheme.subdivision.is_some() { SUBDIVIDED } else { 0 }, &mut out);
+    if let Some(below) = &scheme.subdivision {
+        put_division(below, 0, &mut out);
+        out.u16(below.partitions.len() as u16);
+    }
     let layouts = layouts(scheme.has_function(), &scheme.columns, &table.columns)?;
-    let mut partitions = Vec::with_capacity(scheme.partitions.len());
-    for (spec, partition) in scheme.partitions.iter().zip(partitioning.partitions.iter()) {
+    let mut partitions = Vec::with_capacity(scheme.tables());
+    let specs = scheme.partitions.iter().flat_map(|spec| {
+        let below = spec.subpartitions.iter().map(move |below| (spec, Some(below)));
+        below.chain(spec.subpartitions.is_empty().then_some((spec, None)))
+    });
+    for ((spec, below), partition) in specs.zip(partitioning.partitions.iter()) {
         let mut out = ByteWriter::default();
         out.u8(FORMAT).string(&spec.name).string(&spec.comment).u64(partition.table.id.0);
-        out.u32(spec.values.len() as u32);
-        for row in &spec.values {
-            out.u16(row.len() as u16);
-            for (value, layout) in row.iter().zip(&layouts) {
-                let Some(value) = value else {
-                    out.u8(MAX_VALUE);
-                    continue;
-                };
-                // An unsigned number as the signed one with its bits, which the kind of the value tells apart.
-                let (kind, value) = match value {
-                    Value::UInt(number) if scheme.has_function() => (VALUE + 1, Value::Int(*number as i64)),
-                    value => (VALUE, value.clone()),
-                };
-                let mut bytes = Vec::new();
-                layout.encode(std::slice::from_ref(&value), &mut bytes)?;
-                out.u8(kind).bytes(&bytes);
-            }
+        put_values(spec, scheme.has_function(), &layouts, &mut out)?;
+        if let Some(below) = below {
+            out.string(&below.name).string(&below.comment);
         }
         partitions.push(out.finish());
     }
     Ok(Some(PartitionRows { scheme: out.finish(), partitions }))
+}
+
+fn put_values(
+    spec: &PartitionSpec,
+    has_function: bool,
+    layouts: &[RowLayout],
+    out: &mut ByteWriter,
+) -> Result<()> {
+    out.u32(spec.values.len() as u32);
+    for row in &spec.values {
+        out.u16(row.len() as u16);
+        for (value, layout) in row.iter().zip(layouts) {
+            let Some(value) = value else {
+                out.u8(MAX_VALUE);
+                continue;
+            };
+            // An unsigned number as the signed one with its bits, which the kind of the value tells apart.
+            let (kind, value) = match value {
+                Value::UInt(number) if has_function => (VALUE + 1, Value::Int(*number as i64)),
+                value => (VALUE, value.clone()),
+            };
+            let mut bytes = Vec::new();
+            layout.encode(std::slice::from_ref(&value), &mut bytes)?;
+            out.u8(kind).bytes(&bytes);
+        }
+    }
+    Ok(())
 }
 
 fn layouts(has_function: bool, columns: &[usize], of_table: &[ColumnDef]) -> Result<Vec<RowLayout>> {
@@ -112,10 +152,8 @@ fn layouts(has_function: bool, columns: &[usize], of_table: &[ColumnDef]) -> Res
     layouts.ok_or_else(|| TableError::Corrupt("a partitioning names a column that is not there".into()))
 }
 
-/// Reads how a table is divided.
-pub(crate) fn decode_scheme(payload: &[u8]) -> Result<StoredScheme> {
-    let mut from = ByteReader::new("catalog partitioning", payload);
-    from.format(FORMAT)?;
+/// Reads how rows are divided, and its flags.
+fn division(from: &mut ByteReader<'_>) -> Result<(Division, u8)> {
     let (method, flags, text) = (from.u8()?, from.u8()?, from.string()?);
     let columns = (0..from.u16()?).map(|_| from.u16().map(usize::from)).collect::<Result<Vec<_>>>()?;
     let method = match method {
@@ -125,12 +163,29 @@ pub(crate) fn decode_scheme(payload: &[u8]) -> Result<StoredScheme> {
         KEY => PartitionMethod::Key { linear: flags & LINEAR != 0, implicit: flags & IMPLICIT != 0 },
         other => return Err(from.damaged(format!("method {other} is not known"))),
     };
-    from.end()?;
     let key = match flags & FUNCTION != 0 {
         true => PartitionKey::Function(text),
         false => PartitionKey::Columns,
     };
-    Ok(StoredScheme { method, key, columns, listed: flags & LISTED != 0, partitions: Vec::new() })
+    Ok((Division { method, key, columns, listed: flags & LISTED != 0 }, flags))
+}
+
+/// Reads how a table is divided.
+pub(crate) fn decode_scheme(payload: &[u8]) -> Result<StoredScheme> {
+    let mut from = ByteReader::new("catalog partitioning", payload);
+    from.format(FORMAT)?;
+    let (own, flags) = division(&mut from)?;
+    let mut below = None;
+    if flags & SUBDIVIDED != 0 {
+        let (division, _) = division(&mut from)?;
+        let count = usize::from(from.u16()?);
+        if count == 0 {
+            return Err(from.damaged("partitions without subpartitions"));
+        }
+        below = Some((division, count));
+    }
+    from.end()?;
+    Ok(StoredScheme { division: own, below, specs: Vec::new(), tables: Vec::new() })
 }
 
 /// Reads the next partition of a table with these columns.
@@ -142,8 +197,8 @@ pub(crate) fn decode_partition(
     let mut from = ByteReader::new("catalog partition", payload);
     from.format(FORMAT)?;
     let (name, comment, table) = (from.string()?, from.string()?, TableId(from.u64()?));
-    let has_function = matches!(scheme.key, PartitionKey::Function(_));
-    let layouts = layouts(has_function, &scheme.columns, of_table)?;
+    let has_function = matches!(scheme.division.key, PartitionKey::Function(_));
+    let layouts = layouts(has_function, &scheme.division.columns, of_table)?;
     let mut values: Vec<Vec<BoundValue>> = Vec::new();
     for _ in 0..from.u32()? {
         let width = usize::from(from.u16()?);
@@ -163,9 +218,26 @@ pub(crate) fn decode_partition(
         }
         values.push(row);
     }
+    let mut below = None;
+    if scheme.below.is_some() {
+        below = Some(SubpartitionSpec { name: from.string()?, comment: from.string()? });
+    }
     from.end()?;
-    scheme.partitions.push((PartitionSpec { name, comment, values }, table));
+    let each = scheme.below.as_ref().map_or(1, |(_, count)| *count);
+    if scheme.tables.len().is_multiple_of(each) {
+        scheme.specs.push(PartitionSpec { name, comment, values, subpartitions: Vec::new() });
+    }
+    if let Some(spec) = scheme.specs.last_mut() {
+        spec.subpartitions.extend(below);
+    }
+    scheme.tables.push(table);
     Ok(())
+}
+
+impl Division {
+    fn scheme(self, partitions: Vec<PartitionSpec>, of_table: &[ColumnDef]) -> Result<PartitionScheme> {
+        PartitionScheme::new(self.method, self.key, self.columns, (partitions, self.listed), of_table)
+    }
 }
 
 impl StoredScheme {
@@ -175,14 +247,16 @@ impl StoredScheme {
         of_table: &[ColumnDef],
         tables: &BTreeMap<TableId, Arc<TableDef>>,
     ) -> Result<Partitioning> {
-        let (specs, ids): (Vec<PartitionSpec>, Vec<TableId>) = self.partitions.into_iter().unzip();
         let partition = |(number, id): (usize, TableId)| match tables.get(&id) {
             Some(table) => Ok(Partition { number, table: table.clone() }),
             None => Err(TableError::Corrupt(format!("catalog: partition {} has no table", id.0))),
         };
-        let partitions = ids.into_iter().enumerate().map(partition).collect::<Result<_>>()?;
-        let scheme =
-            PartitionScheme::new(self.method, self.key, self.columns, (specs, self.listed), of_table)?;
+        let partitions = self.tables.into_iter().enumerate().map(partition).collect::<Result<_>>()?;
+        let below = self.below.map(|(division, count)| {
+            let nameless = vec![PartitionSpec::nameless(); count];
+            division.scheme(nameless, of_table)
+        });
+        let scheme = self.division.scheme(self.specs, of_table)?.subdivided(below.transpose()?)?;
         Ok(Partitioning { scheme: Arc::new(scheme), partitions })
     }
 }

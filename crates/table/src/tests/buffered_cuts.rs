@@ -48,6 +48,7 @@ fn partitioned_spec() -> TableSpec {
         name: format!("p{number}"),
         comment: String::new(),
         values: vec![vec![end.map(Value::Int)]],
+        subpartitions: Vec::new(),
     };
     let parts = vec![part(0, Some(IDS)), part(1, Some(2 * IDS)), part(2, None)];
     let scheme = PartitionScheme::new(

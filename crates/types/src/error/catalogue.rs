@@ -250,6 +250,7 @@ catalogue! {
     1480 "HY000" ER_PARTITION_WRONG_VALUES_ERROR partition_wrong_values(method, words) "Only {method} PARTITIONING can use VALUES {words} in partition definition";
     1481 "HY000" ER_PARTITION_MAXVALUE_ERROR partition_maxvalue() "MAXVALUE can only be used in last partition definition";
     1484 "HY000" ER_PARTITION_WRONG_NO_PART_ERROR partition_wrong_count() "Wrong number of partitions defined, mismatch with previous setting";
+    1485 "HY000" ER_PARTITION_WRONG_NO_SUBPART_ERROR subpartition_wrong_count() "Wrong number of subpartitions defined, mismatch with previous setting";
     1486 "HY000" ER_WRONG_EXPR_IN_PARTITION_FUNC_ERROR wrong_partition_function() "Constant, random or timezone-dependent expressions in (sub)partitioning function are not allowed";
     1488 "HY000" ER_FIELD_NOT_FOUND_PART_ERROR partition_field_not_found() "Field in list of fields for partition function not found in table";
     1491 "HY000" ER_PARTITION_FUNC_NOT_ALLOWED_ERROR partition_function_wrong_type(what) "The {what} function returns the wrong type";
@@ -258,6 +259,7 @@ catalogue! {
     1495 "HY000" ER_MULTIPLE_DEF_CONST_IN_LIST_PART_ERROR multiple_definition_in_list() "Multiple definition of same constant in list partitioning";
     1497 "HY000" ER_MIX_HANDLER_ERROR mix_of_engines() "The mix of handlers in the partitions is not allowed in this version of MySQL";
     1499 "HY000" ER_TOO_MANY_PARTITIONS_ERROR too_many_partitions() "Too many partitions (including subpartitions) were defined";
+    1500 "HY000" ER_SUBPARTITION_ERROR subpartitions_of_hash() "It is only possible to mix RANGE/LIST partitioning with HASH/KEY partitioning for subpartitioning";
     1502 "HY000" ER_BLOB_FIELD_IN_PART_FUNC_ERROR blob_in_partition_function() "A BLOB field is not allowed in partition function";
     1503 "HY000" ER_UNIQUE_KEY_NEED_ALL_FIELDS_IN_PF unique_key_needs_all_fields(what) "A {what} must include all columns in the table's partitioning function (prefixed columns are not considered).";
     1504 "HY000" ER_NO_PARTS_ERROR no_parts(what) "Number of {what} = 0 is not an allowed value";
@@ -284,11 +286,14 @@ catalogue! {
     1563 "HY000" ER_PARTITION_CONST_DOMAIN_ERROR partition_constant_domain() "Partition constant is out of partition function domain";
     1564 "HY000" ER_PARTITION_FUNCTION_IS_NOT_ALLOWED partition_function_not_allowed() "This partition function is not allowed";
     1566 "HY000" ER_NULL_IN_VALUES_LESS_THAN null_in_values_less_than() "Not allowed to use NULL value in VALUES LESS THAN";
+    1567 "HY000" ER_WRONG_PARTITION_NAME wrong_partition_name() "Incorrect partition name";
     1568 "25001" ER_CANT_CHANGE_TX_CHARACTERISTICS cannot_change_transaction() "Transaction characteristics can't be changed while a transaction is in progress";
     1582 "42000" ER_WRONG_PARAMCOUNT_TO_NATIVE_FCT wrong_parameter_count(function) "Incorrect parameter count in the call to native function '{function}'";
     1583 "42000" ER_WRONG_PARAMETERS_TO_NATIVE_FCT wrong_parameters(function) "Incorrect parameters in the call to native function '{function}'";
     1618 "HY000" WARN_OPTION_IGNORED option_ignored(option) "<{option}> option ignored";
     1621 "HY000" ER_VARIABLE_IS_READONLY variable_is_readonly(scope, variable, other) "{scope} variable '{variable}' is read-only. Use SET {other} to assign the value";
+    1628 "HY000" ER_TOO_LONG_TABLE_COMMENT table_comment_too_long(table, max) "Comment for table '{table}' is too long (max = {max})";
+    1629 "HY000" ER_TOO_LONG_FIELD_COMMENT column_comment_too_long(column, max) "Comment for field '{column}' is too long (max = {max})";
     1630 "42000" ER_FUNC_INEXISTENT_NAME_COLLISION unknown_function(name) "FUNCTION {name} does not exist. Check the 'Function Name Parsing and Resolution' section in the Reference Manual";
     1649 "HY000" ER_UNKNOWN_LOCALE unknown_locale(name) "Unknown locale: '{name}'";
     1652 "HY000" ER_SAME_NAME_PARTITION_FIELD same_name_partition_field(name) "Duplicate partition field name '{name}'";
@@ -300,6 +305,7 @@ catalogue! {
     1658 "HY000" ER_ROW_SINGLE_PARTITION_FIELD_ERROR row_single_partition_field() "Row expressions in VALUES IN only allowed for multi-field column partitioning";
     1659 "HY000" ER_FIELD_TYPE_NOT_ALLOWED_AS_PARTITION_FIELD type_not_allowed_as_partition_field(column) "Field '{column}' is of a not allowed type for this type of partitioning";
     1681 "HY000" ER_WARN_DEPRECATED_SYNTAX_NO_REPLACEMENT deprecated(what, advice) "{what} is deprecated and {advice}.";
+    1688 "HY000" ER_TOO_LONG_INDEX_COMMENT index_comment_too_long(index, max) "Comment for index '{index}' is too long (max = {max})";
     1690 "22003" ER_DATA_OUT_OF_RANGE data_out_of_range(kind, expression) "{kind} value is out of range in '{expression}'";
     1697 "HY000" ER_VALUES_IS_NOT_INT_TYPE_ERROR partition_value_is_not_int(partition) "VALUES value for partition '{partition}' must have type INT";
     1701 "42000" ER_TRUNCATE_ILLEGAL_FK truncate_of_parent(database, table, key) "Cannot truncate a table referenced in a foreign key constraint (`{database}`.`{table}`, CONSTRAINT `{key}`)";
@@ -308,6 +314,7 @@ catalogue! {
     1731 "HY000" ER_PARTITION_EXCHANGE_DIFFERENT_OPTION exchange_different_option(option) "Non matching attribute '{option}' between partition and table";
     1732 "HY000" ER_PARTITION_EXCHANGE_PART_TABLE exchange_with_partitioned(table) "Table to exchange with partition is partitioned: '{table}'";
     1733 "HY000" ER_PARTITION_EXCHANGE_TEMP_TABLE exchange_with_temporary(table) "Table to exchange with partition is temporary: '{table}'";
+    1734 "HY000" ER_PARTITION_INSTEAD_OF_SUBPARTITION partition_instead_of_subpartition() "Subpartitioned table, use subpartition instead of partition";
     1735 "HY000" ER_UNKNOWN_PARTITION unknown_partition(partition, table) "Unknown partition '{partition}' in table '{table}'";
     1736 "HY000" ER_TABLES_DIFFERENT_METADATA tables_different_metadata() "Tables have different definitions";
     1737 "HY000" ER_ROW_DOES_NOT_MATCH_PARTITION row_does_not_match_partition() "Found a row that does not match the partition";
@@ -317,6 +324,7 @@ catalogue! {
     1761 "23000" ER_FOREIGN_DUPLICATE_KEY_WITH_CHILD_INFO fk_duplicate_key(table, record, child, key) "Foreign key constraint for table '{table}', record '{record}' would lead to a duplicate entry in table '{child}', key '{key}'";
     1791 "HY000" ER_UNKNOWN_EXPLAIN_FORMAT unknown_explain_format(name) "Unknown EXPLAIN format name: '{name}'";
     1792 "25006" ER_CANT_EXECUTE_IN_READ_ONLY_TRANSACTION read_only_transaction() "Cannot execute statement in a READ ONLY transaction.";
+    1793 "HY000" ER_TOO_LONG_TABLE_PARTITION_COMMENT partition_comment_too_long(partition, max) "Comment for table partition '{partition}' is too long (max = {max})";
     1800 "HY000" ER_UNKNOWN_ALTER_ALGORITHM unknown_alter_algorithm(name) "Unknown ALGORITHM '{name}'";
     1801 "HY000" ER_UNKNOWN_ALTER_LOCK unknown_alter_lock(name) "Unknown LOCK type '{name}'";
     1808 "HY000" ER_TABLE_SCHEMA_MISMATCH schema_mismatch(what) "Schema mismatch ({what})";

@@ -6,7 +6,7 @@ use leafline_types::{Charset, Collation};
 /// The statement without what is not supported, and what that is; the statement itself if nothing of the kind is in it.
 pub fn adapted(create: &str) -> (String, Vec<String>) {
     let mut left_out = Vec::new();
-    let mut text = without_lines(create, |line| {
+    let text = without_lines(create, |line| {
         let kinds = ["FULLTEXT KEY", "FULLTEXT INDEX", "SPATIAL KEY", "SPATIAL INDEX", "PERIOD FOR"];
         let found = kinds.iter().any(|kind| line.starts_with(kind));
         if found {
@@ -14,11 +14,6 @@ pub fn adapted(create: &str) -> (String, Vec<String>) {
         }
         found
     });
-    if let Some(at) = text.find("PARTITION BY").filter(|_| text.contains("SUBPARTITION")) {
-        let start = text.get(..at).and_then(|text| text.rfind("/*!")).unwrap_or(at);
-        text.truncate(start);
-        left_out.push("partitions with subpartitions".into());
-    }
     let text = rewritten(&text, |piece| words(piece, &mut left_out));
     (text, left_out)
 }

@@ -7,8 +7,8 @@ mod constraints;
 mod indexes;
 
 use super::BindContext;
-use super::data_type::{table_collation, type_warnings};
-use super::table_spec::{key_warnings, option_warnings, organisation, pack_keys};
+use super::data_type::table_collation;
+use super::table_spec::{column_warnings, key_warnings, option_warnings, organisation, pack_keys};
 use crate::parser::ast::{AlterAction, AlterTable, ColumnDefinition, Ident};
 use crate::session::settings::TimeSettings;
 use columns::{work_of, work_of_new};
@@ -123,7 +123,7 @@ pub(crate) fn altered_table(
             }
             AlterAction::AddKey(key) => warnings.extend(key_warnings(key)),
             AlterAction::AddColumn(column, _) | AlterAction::ChangeColumn { column, .. } => {
-                warnings.extend(type_warnings(&column.data_type));
+                warnings.extend(column_warnings(column, times));
             }
             AlterAction::Convert { charset, collation: name } => {
                 let default = if charset.is_none() { database_collation } else { collation };

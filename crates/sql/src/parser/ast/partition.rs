@@ -10,8 +10,30 @@ pub struct PartitionBy {
     pub method: PartitionMethod,
     /// PARTITIONS.
     pub count: Option<u64>,
+    /// SUBPARTITION BY.
+    pub below: Option<SubpartitionBy>,
     /// The partitions, where they are listed.
     pub partitions: Vec<PartitionDefinition>,
+}
+
+/// `SUBPARTITION BY method [SUBPARTITIONS n]`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SubpartitionBy {
+    /// How the subpartition of a row is found: HASH or KEY.
+    pub method: PartitionMethod,
+    /// SUBPARTITIONS; none where they are listed, or one.
+    pub count: Option<u64>,
+}
+
+/// A subpartition.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SubpartitionDefinition {
+    /// The name.
+    pub name: Ident,
+    /// COMMENT.
+    pub comment: String,
+    /// ENGINE.
+    pub engine: Option<Ident>,
 }
 
 /// How the partition of a row is found.
@@ -57,6 +79,8 @@ pub struct PartitionDefinition {
     pub comment: String,
     /// ENGINE.
     pub engine: Option<Ident>,
+    /// The subpartitions, where they are listed.
+    pub subpartitions: Vec<SubpartitionDefinition>,
 }
 
 /// Which rows a partition holds.
