@@ -33,8 +33,8 @@ mod canonical;
 pub mod charset;
 mod codes;
 mod packing;
-mod search;
 mod rows;
+mod search;
 mod table;
 mod unpacking;
 mod weights;
@@ -406,9 +406,8 @@ impl Collation {
         let Some(weights) = self.weights() else { return out.push(s) };
         let charset = self.charset();
         let mut levels = weights.levels.iter();
-        levels.try_for_each(|level| {
-            level.weights(s).try_for_each(|w| charset.put_weight(w.to_be_bytes(), out))
-        })
+        levels
+            .try_for_each(|level| level.weights(s).try_for_each(|w| charset.put_weight(w.to_be_bytes(), out)))
     }
 }
 

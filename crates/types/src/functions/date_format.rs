@@ -3,8 +3,8 @@
 use std::fmt::Write;
 
 use super::temporal::weekday;
-use crate::output::{Output, Stop};
 use super::time_names::TimeNames;
+use crate::output::{Output, Stop};
 use crate::temporal::{Date, DateTime, Time, WeekMode};
 
 /// The name of the day of the week; None if its month or day is zero.
