@@ -147,7 +147,7 @@ fn question(rows: &[Row], random: &mut SmallRng) -> (String, Vec<String>) {
 
 #[test]
 fn variables_have_the_values_that_row_by_row_gives() {
-    let first = match std::env::var("LEAFLINE_SEED") {
+    let first: u64 = match std::env::var("LEAFLINE_SEED") {
         Ok(seed) => seed.parse().expect("LEAFLINE_SEED is not a number"),
         Err(_) => SmallRng::from_os_rng().random(),
     };

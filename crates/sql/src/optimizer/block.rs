@@ -99,7 +99,9 @@ fn plan_block(
     cx: &mut OptimizerContext<'_, '_>,
     deliver_locators: bool,
 ) -> Result<Node, MysqlError> {
-    let merged = lateral_nests(merged(select.clone(), cx.switches.derived_merge));
+    // What assigns variables wants the rows of a derived table in its order.
+    let merges = cx.switches.derived_merge && !cx.eval.row_by_row;
+    let merged = lateral_nests(merged(select.clone(), merges));
     let mut types: Vec<ExprType> = merged.output.iter().map(|output| output.expr.ty.clone()).collect();
     if let Some(BoundLimit { count, .. }) = &merged.limit
         && let Some(Value::Int(0) | Value::UInt(0)) = count.as_literal()

@@ -596,6 +596,9 @@ impl Session {
             }
         }
         if planned.work.changes_shared_tables() && self.is_read_only() {
+            if !self.in_transaction() {
+                self.forget_next_characteristics();
+            }
             return Err(MysqlError::read_only_transaction());
         }
         self.check_server_access(&planned.work)?;
