@@ -313,15 +313,17 @@ fn check_repeated(names: &[Ident]) -> Result<(), MysqlError> {
     }
 }
 
-/// REORGANIZE PARTITION: other partitions in the place of some. The division, for each of its partitions which it was before, and those whose
-/// rows are moved.
+/// What a table's partitions become: the division, for each of its partitions which it was before, and those whose rows are moved.
+type Reorganized = (Arc<PartitionScheme>, Vec<Option<usize>>, Vec<usize>);
+
+/// REORGANIZE PARTITION puts other partitions in the place of some.
 fn reorganized(
     session: &Session,
     table: &TableDef,
     scheme: &Arc<PartitionScheme>,
     replaced: &BTreeSet<usize>,
     into: Vec<PartitionSpec>,
-) -> Result<(Arc<PartitionScheme>, Vec<Option<usize>>, Vec<usize>), MysqlError> {
+) -> Result<Reorganized, MysqlError> {
     let count = scheme.partitions.len();
     let first = replaced.first().copied().unwrap_or(0);
     let last = replaced.last().copied().unwrap_or(0);

@@ -97,19 +97,16 @@ fn set_system(
     if scope == Some(VariableScope::Global) {
         return set_global(session, variable, value);
     }
-    match (variable.scope, variable.name) {
-        (Scope::Session, "last_insert_id" | "identity") => {
-            let mut number = 0;
-            if let Some(value) = value {
-                number = value
-                    .as_integer()
-                    .and_then(|number| u64::try_from(number).ok())
-                    .ok_or_else(|| MysqlError::wrong_type_for_variable(variable.name))?;
-            }
-            session.facts.last_insert_id = number;
-            return Ok(());
+    if let (Scope::Session, "last_insert_id" | "identity") = (variable.scope, variable.name) {
+        let mut number = 0;
+        if let Some(value) = value {
+            number = value
+                .as_integer()
+                .and_then(|number| u64::try_from(number).ok())
+                .ok_or_else(|| MysqlError::wrong_type_for_variable(variable.name))?;
         }
-        _ => {}
+        session.facts.last_insert_id = number;
+        return Ok(());
     }
     match variable.scope {
         Scope::Shared => return Err(MysqlError::global_variable(variable.name)),

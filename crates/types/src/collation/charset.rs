@@ -370,7 +370,7 @@ impl Charset {
             return Ok(text.to_owned());
         }
         let unit = self.min_bytes() as usize;
-        if bytes.len() % unit != 0 {
+        if !bytes.len().is_multiple_of(unit) {
             let mut filled = vec![0; unit - bytes.len() % unit];
             filled.extend_from_slice(bytes);
             return self.decode_all(&filled);

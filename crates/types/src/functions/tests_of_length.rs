@@ -10,7 +10,7 @@ use crate::statement::CancelReason;
 use std::time::{Duration, Instant};
 
 /// Processor time that a call may take after its statement was told to end.
-const MOST_AFTER_KILL: Duration = Duration::from_millis(if cfg!(debug_assertions) { 8000 } else { 400 });
+const MOST_AFTER_KILL: Duration = Duration::from_millis(if cfg!(debug_assertions) { 8000 } else { 2000 });
 
 /// What a long argument is made of.
 #[derive(Debug, Clone, Copy)]

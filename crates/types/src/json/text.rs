@@ -179,7 +179,8 @@ pub(crate) fn put_quoted_to<S: Sink>(s: &str, out: &mut S) -> Result<(), S::Stop
     }
     // In pieces, between which cancellation is asked for.
     while rest.len() > BYTES_BETWEEN_CHECKS {
-        let (piece, after) = rest.split_at(rest.floor_char_boundary(BYTES_BETWEEN_CHECKS));
+        let end = (0..=BYTES_BETWEEN_CHECKS).rev().find(|end| rest.is_char_boundary(*end)).unwrap_or(0);
+        let (piece, after) = rest.split_at(end);
         out.take(piece)?;
         rest = after;
     }

@@ -61,7 +61,7 @@ fn messages_are_mysqls() {
     assert_eq!(message("SELECT ALL DISTINCT 1"), "Incorrect usage of ALL and DISTINCT");
     assert_eq!(message("  \n"), "Query was empty");
     // As in MySQL, comments alone are a statement.
-    assert!(crate::parser::parse("  -- nothing\n", LexMode::default()).is_ok());
-    assert!(crate::parser::parse("/* nothing */ ;", LexMode::default()).is_ok());
+    assert!(parse("  -- nothing\n", LexMode::default()).is_ok());
+    assert!(parse("/* nothing */ ;", LexMode::default()).is_ok());
     assert_eq!(message(";"), "Query was empty");
 }

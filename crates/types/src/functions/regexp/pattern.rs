@@ -172,7 +172,7 @@ fn linear(rewritten: &str, flags: Flags) -> Result<Regex, regex::Error> {
 }
 
 /// MySQL's error for one of the crate's.
-fn error_of(e: &regex::Error, pattern: &str) -> MysqlError {
+pub(super) fn error_of(e: &regex::Error, pattern: &str) -> MysqlError {
     let regex::Error::Syntax(text) = e else { return MysqlError::regexp_too_large() };
     let about = |what: &str| text.contains(what);
     if about("unclosed group") || about("unopened group") {

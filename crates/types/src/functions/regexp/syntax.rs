@@ -6,7 +6,7 @@
 use regex_syntax::ParserBuilder;
 use regex_syntax::hir::{Class, HirKind};
 
-use super::pattern::{Flags, LINE_ENDS, Rewriter};
+use super::pattern::{Flags, LINE_ENDS, Rewriter, error_of};
 use crate::error::MysqlError;
 
 /// Which characters: ranges of code points, or bytes, in order.
@@ -491,7 +491,7 @@ fn set_of(text: &str, flags: Flags) -> Result<Node, MysqlError> {
         .case_insensitive(flags.ignore_case)
         .build()
         .parse(text);
-    let Ok(hir) = parsed else { return Err(MysqlError::regexp_bad_escape()) };
+    let hir = parsed.map_err(|e| error_of(&regex::Error::Syntax(e.to_string()), text))?;
     match hir.kind() {
         HirKind::Class(Class::Unicode(class)) => {
             Ok(Node::Set(class.iter().map(|range| (range.start().into(), range.end().into())).collect()))
