@@ -10,11 +10,6 @@ use crate::output::Output;
 use crate::statement::CancelToken;
 use crate::testing;
 
-use Collation::{
-    AsciiGeneralCi, Latin1Bin, Latin1SwedishCi, Utf8mb4_0900AiCi, Utf8mb4_0900AsCi, Utf8mb4_0900AsCs,
-    Utf8mb4GeneralCi, Utf8mb4Unicode520Ci, Utf8mb4UnicodeCi,
-};
-
 fn weight_string(collation: Collation, s: &[u8]) -> Vec<u8> {
     let cancel = CancelToken::new();
     let mut out = Output::new(usize::MAX, &cancel);
@@ -29,62 +24,65 @@ fn hex(collation: Collation, s: &str) -> String {
 #[test]
 fn weights_are_those_that_mysql_gives() {
     for (collation, s, expected) in [
-        (Utf8mb4_0900AiCi, "aA áÅ", "1C471C4702091C471C47"),
-        (Utf8mb4_0900AiCi, "ß", "1E711E71"),
-        (Utf8mb4_0900AiCi, "\0\u{301}", ""),
-        (Utf8mb4_0900AiCi, "中", "FB40CE2D"),
-        (Utf8mb4_0900AiCi, "㐀", "FB80B400"),
-        (Utf8mb4_0900AiCi, "\u{17000}", "FB008000"),
-        (Utf8mb4_0900AiCi, "\u{20000}", "FB848000"),
-        (Utf8mb4_0900AiCi, "\u{e000}", "FBC1E000"),
-        (Utf8mb4_0900AiCi, "😀", "15FB"),
-        (Utf8mb4_0900AsCi, "é", "1CAA000000200024"),
-        (Utf8mb4_0900AsCs, "aÁ", "1C471C47000000200020002400000002 00080002"),
-        (Utf8mb4UnicodeCi, "Aß", "0E330FEA0FEA"),
-        (Utf8mb4UnicodeCi, "가", "FBC1AC00"),
-        (Utf8mb4UnicodeCi, "😀", "FFFD"),
-        (Utf8mb4Unicode520Ci, "😀", "FBC3F600"),
-        (Utf8mb4Unicode520Ci, "\u{fdfa}", "18FC192B194F020A18AD192B192B193D"),
-        (Utf8mb4GeneralCi, "aÄßé\0", "00410041005300450000"),
-        (Utf8mb4GeneralCi, "😀", "FFFD"),
-        (Latin1SwedishCi, "äaÜ€", "005C004100590080"),
-        (Latin1Bin, "ä€", "00E40080"),
-        (AsciiGeneralCi, "a", "0041"),
+        (Collation::Utf8mb4_0900AiCi, "aA áÅ", "1C471C4702091C471C47"),
+        (Collation::Utf8mb4_0900AiCi, "ß", "1E711E71"),
+        (Collation::Utf8mb4_0900AiCi, "\0\u{301}", ""),
+        (Collation::Utf8mb4_0900AiCi, "中", "FB40CE2D"),
+        (Collation::Utf8mb4_0900AiCi, "㐀", "FB80B400"),
+        (Collation::Utf8mb4_0900AiCi, "\u{17000}", "FB008000"),
+        (Collation::Utf8mb4_0900AiCi, "\u{20000}", "FB848000"),
+        (Collation::Utf8mb4_0900AiCi, "\u{e000}", "FBC1E000"),
+        (Collation::Utf8mb4_0900AiCi, "😀", "15FB"),
+        (Collation::Utf8mb4_0900AsCi, "é", "1CAA000000200024"),
+        (Collation::Utf8mb4_0900AsCs, "aÁ", "1C471C47000000200020002400000002 00080002"),
+        (Collation::Utf8mb4UnicodeCi, "Aß", "0E330FEA0FEA"),
+        (Collation::Utf8mb4UnicodeCi, "가", "FBC1AC00"),
+        (Collation::Utf8mb4UnicodeCi, "😀", "FFFD"),
+        (Collation::Utf8mb4Unicode520Ci, "😀", "FBC3F600"),
+        (Collation::Utf8mb4Unicode520Ci, "\u{fdfa}", "18FC192B194F020A18AD192B192B193D"),
+        (Collation::Utf8mb4GeneralCi, "aÄßé\0", "00410041005300450000"),
+        (Collation::Utf8mb4GeneralCi, "😀", "FFFD"),
+        (Collation::Latin1SwedishCi, "äaÜ€", "005C004100590080"),
+        (Collation::Latin1Bin, "ä€", "00E40080"),
+        (Collation::AsciiGeneralCi, "a", "0041"),
     ] {
         assert_eq!(hex(collation, s), expected.replace(' ', ""), "{collation}: {s:?}");
     }
     // Hangul syllables have the weights of their letters.
-    assert_eq!(hex(Utf8mb4_0900AiCi, "각"), hex(Utf8mb4_0900AiCi, "\u{1100}\u{1161}\u{11a8}"));
-    assert_eq!(hex(Utf8mb4_0900AsCs, "가"), hex(Utf8mb4_0900AsCs, "\u{1100}\u{1161}"));
+    assert_eq!(
+        hex(Collation::Utf8mb4_0900AiCi, "각"),
+        hex(Collation::Utf8mb4_0900AiCi, "\u{1100}\u{1161}\u{11a8}")
+    );
+    assert_eq!(hex(Collation::Utf8mb4_0900AsCs, "가"), hex(Collation::Utf8mb4_0900AsCs, "\u{1100}\u{1161}"));
 }
 
 #[test]
 fn strings_compare_as_in_mysql() {
     use Ordering::{Equal, Greater, Less};
     for (collation, a, b, expected) in [
-        (Utf8mb4_0900AiCi, "Straße", "strasse", Equal),
-        (Utf8mb4_0900AiCi, "æ", "AE", Equal),
-        (Utf8mb4_0900AiCi, "a", "a ", Less),
-        (Utf8mb4_0900AiCi, "a\0b", "ab", Equal),
-        (Utf8mb4_0900AiCi, "a-b", "ab", Less),
-        (Utf8mb4_0900AiCi, "9", "a", Less),
-        (Utf8mb4_0900AiCi, "か", "カ", Equal),
-        (Utf8mb4_0900AiCi, "か", "が", Equal),
-        (Utf8mb4_0900AsCi, "resume", "Résumé", Less),
-        (Utf8mb4_0900AsCi, "résumé", "Résumé", Equal),
-        (Utf8mb4_0900AsCs, "résumé", "Résumé", Less),
-        (Utf8mb4_0900AsCs, "Resume", "résumé", Less),
-        (Utf8mb4_0900AsCs, "résumé", "resumf", Less),
-        (Utf8mb4UnicodeCi, "ß", "ss", Equal),
-        (Utf8mb4UnicodeCi, "😀", "😁", Equal),
-        (Utf8mb4UnicodeCi, "a", "A  ", Equal),
-        (Utf8mb4Unicode520Ci, "😀", "😁", Less),
-        (Utf8mb4GeneralCi, "ß", "s", Equal),
-        (Utf8mb4GeneralCi, "ß", "ss", Less),
-        (Utf8mb4GeneralCi, "ñ", "N", Equal),
-        (Latin1SwedishCi, "z", "ä", Less),
-        (Latin1SwedishCi, "ü", "y", Equal),
-        (Latin1Bin, "à", "€", Greater),
+        (Collation::Utf8mb4_0900AiCi, "Straße", "strasse", Equal),
+        (Collation::Utf8mb4_0900AiCi, "æ", "AE", Equal),
+        (Collation::Utf8mb4_0900AiCi, "a", "a ", Less),
+        (Collation::Utf8mb4_0900AiCi, "a\0b", "ab", Equal),
+        (Collation::Utf8mb4_0900AiCi, "a-b", "ab", Less),
+        (Collation::Utf8mb4_0900AiCi, "9", "a", Less),
+        (Collation::Utf8mb4_0900AiCi, "か", "カ", Equal),
+        (Collation::Utf8mb4_0900AiCi, "か", "が", Equal),
+        (Collation::Utf8mb4_0900AsCi, "resume", "Résumé", Less),
+        (Collation::Utf8mb4_0900AsCi, "résumé", "Résumé", Equal),
+        (Collation::Utf8mb4_0900AsCs, "résumé", "Résumé", Less),
+        (Collation::Utf8mb4_0900AsCs, "Resume", "résumé", Less),
+        (Collation::Utf8mb4_0900AsCs, "résumé", "resumf", Less),
+        (Collation::Utf8mb4UnicodeCi, "ß", "ss", Equal),
+        (Collation::Utf8mb4UnicodeCi, "😀", "😁", Equal),
+        (Collation::Utf8mb4UnicodeCi, "a", "A  ", Equal),
+        (Collation::Utf8mb4Unicode520Ci, "😀", "😁", Less),
+        (Collation::Utf8mb4GeneralCi, "ß", "s", Equal),
+        (Collation::Utf8mb4GeneralCi, "ß", "ss", Less),
+        (Collation::Utf8mb4GeneralCi, "ñ", "N", Equal),
+        (Collation::Latin1SwedishCi, "z", "ä", Less),
+        (Collation::Latin1SwedishCi, "ü", "y", Equal),
+        (Collation::Latin1Bin, "à", "€", Greater),
     ] {
         assert_eq!(collation.compare(a.as_bytes(), b.as_bytes()), expected, "{collation}: {a:?} and {b:?}");
         assert_eq!(
@@ -201,10 +199,10 @@ fn most_characters_take_no_more_bytes_in_a_key_than_declared() {
     let mut out = Vec::new();
     for c in ('\0'..=char::MAX).filter(|c| !matches!(*c, '\u{fdfa}')) {
         out.clear();
-        Utf8mb4_0900AiCi.sort_key(c.encode_utf8(&mut [0; 4]).as_bytes(), &mut out);
+        Collation::Utf8mb4_0900AiCi.sort_key(c.encode_utf8(&mut [0; 4]).as_bytes(), &mut out);
         assert!(out.len() - 1 <= 16, "{c:?}: {out:x?}");
         out.clear();
-        Utf8mb4GeneralCi.sort_key(c.encode_utf8(&mut [0; 4]).as_bytes(), &mut out);
+        Collation::Utf8mb4GeneralCi.sort_key(c.encode_utf8(&mut [0; 4]).as_bytes(), &mut out);
         assert!(out.len() - 3 <= 4, "{c:?}: {out:x?}");
     }
 }
