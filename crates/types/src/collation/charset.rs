@@ -10,7 +10,7 @@ use super::codes::Codes;
 use crate::error::MysqlError;
 use crate::output::{Output, Stop};
 
-/// A character set: the number of its row in [`ROWS`].
+/// A character set: the number of its row in `ROWS`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Charset(u8);
 

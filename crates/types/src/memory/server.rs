@@ -1,7 +1,7 @@
 //! The memory of the whole process, counted where it is allocated.
 //!
 //! The program installs an allocator that calls [`allocated`] and [`freed`]. Each thread adds up its own difference and passes it
-//! on to the process-wide figure in steps of [`STEP`] bytes, so that counting costs a thread-local addition. Programs with another
+//! on to the process-wide figure in steps of `STEP` bytes, so that counting costs a thread-local addition. Programs with another
 //! allocator count nothing, and then nothing here has an effect.
 //!
 //! Statements ask at their check points ([`check`], by [`CancelToken::check`](crate::CancelToken::check)) and before large
@@ -13,7 +13,7 @@
 //! |---|---|
 //! | up to 1/16 of it | 1/8 of the bound |
 //! | up to 1/8 of it | 1/32 of the bound |
-//! | more | [`ALWAYS_TOLERATED`] |
+//! | more | `ALWAYS_TOLERATED` |
 
 use crate::error::MysqlError;
 use std::cell::Cell;

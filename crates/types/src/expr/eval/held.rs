@@ -55,8 +55,9 @@ impl EvalContext<'_> {
         }
         match self.memory.take(bytes) {
             Ok(()) => self.state.held.charged += bytes,
-            // As an operator, an expression may have its share whatever the others hold.
-            Err(error) if total > self.memory.share() => return Err(error),
+            // As an operator, an expression may have its share whatever the others hold; and a single value may be as long as
+            // `max_allowed_packet` says.
+            Err(error) if total > self.memory.share().max(self.sql_mode.max_result) => return Err(error),
             Err(_) => {}
         }
         self.state.held.bytes = total;
