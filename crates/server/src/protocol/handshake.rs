@@ -257,7 +257,10 @@ mod tests {
         assert_eq!(answer(0, &[]), Ok(None));
         assert_eq!(answer(cap::COMPRESS | cap::ZSTD, &[9]), Ok(Some(Algorithm::Zlib)));
         assert_eq!(answer(cap::ZSTD, &[9]), Ok(Some(Algorithm::Zstd(9))));
-        assert_eq!(answer(cap::ZSTD | cap::CONNECT_ATTRS, &[2, 7, 7, 22]), Ok(Some(Algorithm::Zstd(22))));
+        assert_eq!(
+            answer(cap::ZSTD | cap::CONNECT_ATTRS, &[4, 1, b'a', 1, b'b', 22]),
+            Ok(Some(Algorithm::Zstd(22)))
+        );
         assert_eq!(answer(cap::ZSTD, &[99]), Ok(Some(Algorithm::Zstd(3))));
     }
 

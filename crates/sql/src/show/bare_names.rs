@@ -11,11 +11,8 @@ pub(super) fn with_bare_names(definition: &str) -> String {
         out.push_str(before);
         let length = if from.starts_with('`') { name_length(from) } else { literal_length(from) };
         let (quoted, behind) = from.split_at(length);
-        let name = quoted.trim_matches('`');
-        match quoted.starts_with('`') && can_be_bare(name) {
-            true => out.push_str(name),
-            false => out.push_str(quoted),
-        }
+        let name = quoted.strip_prefix('`').and_then(|name| name.strip_suffix('`'));
+        out.push_str(name.filter(|name| can_be_bare(name)).unwrap_or(quoted));
         rest = behind;
     }
     out.push_str(rest);

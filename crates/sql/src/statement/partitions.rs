@@ -242,18 +242,16 @@ fn change(
             if kept.is_empty() {
                 return Err(MysqlError::drop_last_partition());
             }
-            let partitions =
-                kept.iter().filter_map(|number| scheme.partitions.get(*number)).cloned().collect();
+            let left = kept.iter().filter_map(|number| scheme.partitions.get(*number));
+            let partitions = left.cloned().collect();
             let scheme = redefined(session, table, scheme, partitions)?;
             of_scheme(scheme, kept.into_iter().map(Some).collect(), Vec::new())
         }
         PartitionAction::Truncate(names) => {
+            names.as_ref().map_or(Ok(()), |names| check_repeated(names))?;
             let emptied = match names {
                 None => (0..scheme.tables()).collect(),
-                Some(names) => {
-                    check_repeated(names)?;
-                    known(table, partitioning, names)?
-                }
+                Some(names) => known(table, partitioning, names)?,
             };
             let kept = without((0..scheme.tables()).map(Some).collect(), &emptied);
             PartitionChange { scheme: scheme.clone(), kept, moved: Vec::new(), control }

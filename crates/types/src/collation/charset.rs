@@ -206,7 +206,8 @@ impl Charset {
     /// Whether it has this character.
     pub fn has(self, c: char) -> bool {
         match self.row().5 {
-            Bytes | Utf32 | Gb18030 => true,
+            Bytes | Utf32 => true,
+            Gb18030 => is_in_gb18030(c),
             Utf8(last) | Utf16 { last, .. } => u32::from(c) <= last,
             Encoding::Codes => self.codes().has(c),
         }
@@ -478,6 +479,18 @@ impl Charset {
     pub const Utf16le: Charset = Charset(39);
     /// `utf32`.
     pub const Utf32: Charset = Charset(40);
+}
+
+/// Whether GB 18030 has the character. Of those for private use the encoding standard leaves one out, and gives the codes of some to
+/// characters that came later.
+fn is_in_gb18030(c: char) -> bool {
+    if !('\u{e000}'..='\u{f8ff}').contains(&c) {
+        return true;
+    }
+    let mut buffer = [0; 4];
+    let text = &*c.encode_utf8(&mut buffer);
+    let (bytes, _, unmappable) = encoding_rs::GB18030.encode(text);
+    !unmappable && encoding_rs::GB18030.decode_without_bom_handling(&bytes).0 == text
 }
 
 #[cfg(test)]

@@ -92,6 +92,25 @@ static BY_NUMBER: [Row; NUMBERS] = {
 /// The weights of collations that are made when they are first asked for.
 static MADE: [OnceLock<Weights>; NUMBERS] = [const { OnceLock::new() }; NUMBERS];
 
+/// The collations of [`Collation::has_differences`], in the order in which they came.
+pub(crate) const WITH_DIFFERENCES: [Collation; 15] = [
+    Collation::Utf8mb4Bin,
+    Collation::Utf8mb4_0900Bin,
+    Collation::Utf8mb4_0900AiCi,
+    Collation::Utf8mb4_0900AsCi,
+    Collation::Utf8mb4_0900AsCs,
+    Collation::Utf8mb4GeneralCi,
+    Collation::Utf8mb4UnicodeCi,
+    Collation::Utf8mb4Unicode520Ci,
+    Collation::Utf8mb3Bin,
+    Collation::Utf8mb3GeneralCi,
+    Collation::Utf8mb3UnicodeCi,
+    Collation::AsciiBin,
+    Collation::AsciiGeneralCi,
+    Collation::Latin1Bin,
+    Collation::Latin1SwedishCi,
+];
+
 /// Those that are named in the program.
 #[expect(non_upper_case_globals, reason = "they stand where variants of an enumeration would")]
 impl Collation {
@@ -240,6 +259,12 @@ impl Collation {
     #[inline]
     pub fn equal_is_same(self) -> bool {
         matches!(self.order(), Order::Bytes)
+    }
+
+    /// Whether indexes keep, beside the key of a string, its difference to what the key says (`key::difference`), so that they cover
+    /// their columns. The plainest string of a key is known for these collations only; of others an index has the key alone.
+    pub(crate) fn has_differences(self) -> bool {
+        WITH_DIFFERENCES.contains(&self)
     }
 
     /// Whether it is one of code points: when it meets another of its character set, it stands.

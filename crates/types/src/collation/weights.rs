@@ -291,12 +291,12 @@ impl Weights {
         pair.map_or(len, |(_, second)| len + second)
     }
 
-    /// `s` without its last character, if that may be the first of a contraction.
+    /// `s` without the characters at its end that may be the first of a contraction with what follows: of a run of them, all, because
+    /// where the pairs in it end depends on what is before and behind.
     pub(super) fn without_open_contraction<'s>(&self, s: &'s [u8]) -> &'s [u8] {
-        match (self.levels[0].contractions, s.split_last()) {
-            (Some(contractions), Some((last, rest))) if contractions.first((*last).into()).is_some() => rest,
-            _ => s,
-        }
+        let Some(contractions) = self.levels[0].contractions else { return s };
+        let open = s.iter().rev().take_while(|byte| contractions.first((**byte).into()).is_some()).count();
+        s.get(..s.len() - open).unwrap_or(s)
     }
 
     /// Whether two strings have the same weights: trailing spaces count.

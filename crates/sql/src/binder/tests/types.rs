@@ -59,7 +59,7 @@ fn strings_have_the_collation_of_the_connection() {
         (ty.collation, ty.coercibility),
         (Collation::Utf8mb4Bin, leafline_types::Coercibility::Explicit)
     );
-    assert_eq!(error("SELECT _ascii'\u{e9}'").code, 1235);
+    assert_eq!(error("SELECT _ascii'\u{e9}'").code, 1300);
     query("SELECT _latin1'\u{e9}', N'a', _utf8mb3'a'");
 }
 

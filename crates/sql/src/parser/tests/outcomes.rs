@@ -608,7 +608,6 @@ const REFUSED: &[&str] = &[
     "SELECT NTH_VALUE(a, 2) FROM LAST OVER (ORDER BY a) FROM t",
     "SELECT MATCH (a) AGAINST ('x') FROM t",
     "SELECT db.f(1)",
-    "SELECT _latin1 x'41'",
     "CREATE TABLE t (a POINT)",
     "CREATE TABLE t (a TEXT, FULLTEXT KEY (a))",
     "CREATE TABLE t (a INT, KEY (a) USING RTREE)",

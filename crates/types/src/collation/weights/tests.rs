@@ -175,7 +175,8 @@ fn keys_compare_as_strings_do() {
         collation.sort_key(format!("{a}{b}").as_bytes(), &mut longer);
         assert!(longer.starts_with(&prefix), "{collation}: {a:?} and {b:?}");
         // Apart from the code under test: weights, padded where the collation says so.
-        if !collation.name().contains("_as_") {
+        let is_text = |s: &str| collation.charset().first_foreign(s).is_none();
+        if !collation.name().contains("_as_") && is_text(&a) && is_text(&b) {
             let pad = |s: &str, other: &str| {
                 let (mut w, other) =
                     (weight_string(collation, s.as_bytes()), weight_string(collation, other.as_bytes()));

@@ -89,14 +89,13 @@ const MOST: usize = 0x7fff + 128;
 
 /// Whether the difference of the part's values is to be kept beside the key for it to give them back.
 pub(crate) fn has_difference(part: &KeyPart) -> bool {
-    let may = matches!(
-        part.ty,
-        SqlType::Double
-            | SqlType::Real { .. }
-            | SqlType::Char { .. }
-            | SqlType::Varchar { .. }
-            | SqlType::Text { .. }
-    );
+    let may = match part.ty {
+        SqlType::Double | SqlType::Real { .. } => true,
+        SqlType::Char { .. } | SqlType::Varchar { .. } | SqlType::Text { .. } => {
+            part.collation.has_differences()
+        }
+        _ => false,
+    };
     may && part.prefix.is_none() && !is_restorable(part)
 }
 
