@@ -17,7 +17,7 @@ LINE = re.compile(r"(?P<sql>.*?);(?: -- (?P<expected>.*))?$")
 
 def connect(**more):
     # Text is taken as it comes: a tool that sets character_set_results to NULL gets the bytes that columns have.
-    return pymysql.connect(host="127.0.0.1", port=int(sys.argv[1]), user="root", charset="utf8mb4", use_unicode=False, **more)
+    return pymysql.connect(host="127.0.0.1", port=int(sys.argv[1]), user="root", charset="utf8mb4", use_unicode=False, conv={}, **more)
 
 
 def make_database():

@@ -4,7 +4,7 @@
 //! socket. A client that is idle is cut off; a statement that runs ends with error 1317.
 //!
 //! Sessions and handshakes are bounded apart, so that clients that never log in keep nobody out. `Instance::new_session` counts sessions against
-//! `max_connections`. Of handshakes there are as many as `max_connections` at a time, within [`HANDSHAKES`]; who comes then takes the place of the one
+//! `max_connections`. Of handshakes there are as many as `max_connections` at a time, within `HANDSHAKES`; who comes then takes the place of the one
 //! that has waited longest, which is cut off. Where all places of sessions are taken, the reserved one too, a client is told so, 1040, and
 //! no thread is made.
 
