@@ -15,9 +15,14 @@ HERE = pathlib.Path(__file__).parent
 LINE = re.compile(r"(?P<sql>.*?);(?: -- (?P<expected>.*))?$")
 
 
+# How values are written; none is read, text is taken as it comes: a tool that sets character_set_results to NULL gets the bytes that columns
+# have.
+WRITTEN = {key: value for key, value in pymysql.converters.conversions.items() if not isinstance(key, int)}
+
+
 def connect(**more):
-    # Text is taken as it comes: a tool that sets character_set_results to NULL gets the bytes that columns have.
-    return pymysql.connect(host="127.0.0.1", port=int(sys.argv[1]), user="root", charset="utf8mb4", use_unicode=False, conv={}, **more)
+    account = {"host": "127.0.0.1", "port": int(sys.argv[1]), "user": "root", "charset": "utf8mb4"}
+    return pymysql.connect(**account, use_unicode=False, conv=WRITTEN, **more)
 
 
 def make_database():

@@ -26,7 +26,7 @@ SELECT * FROM information_schema.KEY_COLUMN_USAGE WHERE TABLE_SCHEMA='clients_to
 SELECT tc.CONSTRAINT_NAME, cc.CHECK_CLAUSE FROM `information_schema`.`CHECK_CONSTRAINTS` AS cc, `information_schema`.`TABLE_CONSTRAINTS` AS tc WHERE tc.CONSTRAINT_SCHEMA='clients_tools' AND tc.TABLE_NAME='every type' AND tc.CONSTRAINT_TYPE='CHECK' AND tc.CONSTRAINT_SCHEMA=cc.CONSTRAINT_SCHEMA AND tc.CONSTRAINT_NAME=cc.CONSTRAINT_NAME; -- rows
 SELECT DISTINCT k.TABLE_SCHEMA, k.TABLE_NAME FROM INFORMATION_SCHEMA.KEY_COLUMN_USAGE k WHERE REFERENCED_TABLE_SCHEMA = 'clients_tools' AND REFERENCED_TABLE_NAME = 'parent'; -- rows
 SHOW CREATE TABLE `clients_tools`.`child`; -- rows
-SELECT CAST(LOAD_FILE(CONCAT(IFNULL(@@GLOBAL.datadir, CONCAT(@@GLOBAL.basedir, 'data/')), 'clients_tools/v.frm')) AS CHAR CHARACTER SET utf8); -- error 1193
+SELECT CAST(LOAD_FILE(CONCAT(IFNULL(@@GLOBAL.datadir, CONCAT(@@GLOBAL.basedir, 'data/')), 'clients_tools/v.frm')) AS CHAR CHARACTER SET utf8); -- 1 rows
 SHOW CREATE VIEW `clients_tools`.`v`; -- rows
 SELECT `a`, `b` FROM `clients_tools`.`parts` LIMIT 1000; -- rows
 SHOW TABLE STATUS FROM `clients_tools` LIKE 'parts'; -- rows

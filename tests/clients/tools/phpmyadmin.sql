@@ -35,7 +35,7 @@ SELECT * FROM `clients_tools`.`parts` ORDER BY `parts`.`a` ASC LIMIT 0, 25; -- r
 SELECT COUNT(*) FROM `clients_tools`.`parts`; -- rows
 SELECT SQL_CALC_FOUND_ROWS * FROM `clients_tools`.`parts` LIMIT 1; -- rows
 SELECT FOUND_ROWS() AS count; -- rows
-SET PROFILING = 1; -- error 1193
+SET PROFILING = 1; -- error 1235
 SELECT `PARTITION_NAME` FROM `information_schema`.`PARTITIONS` WHERE `TABLE_SCHEMA` = 'clients_tools' AND `TABLE_NAME` = 'parts'; -- rows
 SELECT DISTINCT `PARTITION_METHOD` FROM `information_schema`.`PARTITIONS` WHERE `TABLE_SCHEMA` = 'clients_tools' AND `TABLE_NAME` = 'parts' LIMIT 1; -- rows
 SELECT `column_name`, `table_name`, `table_schema`, `referenced_column_name` FROM `information_schema`.`key_column_usage` WHERE `referenced_table_name` = 'parent' AND `referenced_table_schema` = 'clients_tools'; -- rows
