@@ -175,7 +175,7 @@ impl Candidate {
     }
 }
 
-/// What it costs to read a table along a path, `loops` times, where each loop examines and fetches so many entries and rows.
+/// Prices `loops` reads of a table along a path, each of which examines and fetches so many entries and rows.
 pub(crate) fn price_of(
     path: &AccessPath,
     (examined_per_loop, fetched_per_loop): (f64, f64),

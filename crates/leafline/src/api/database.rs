@@ -218,7 +218,7 @@ impl OpenOptions {
         self
     }
 
-    /// What the system variable `bind_address` says of a database that is served.
+    /// The value of the system variable `bind_address` while the database is served.
     pub fn listens_on(mut self, host: impl Into<String>) -> OpenOptions {
         self.instance.bind_address = host.into();
         self

@@ -21,7 +21,7 @@ pub(super) struct Delivery {
     types: Vec<SqlType>,
     /// The types of the values as they come.
     found: Vec<SqlType>,
-    /// What the texts of each column are converted to; empty if none is.
+    /// The character set that the texts of each column are converted to; empty if none is.
     charsets: Vec<Option<Charset>>,
 }
 

@@ -72,7 +72,7 @@ pub struct Answer {
     pub plugin: Option<String>,
     /// How packets are compressed once the client is let in.
     pub compression: Option<Algorithm>,
-    /// What the client says of itself: names and values.
+    /// The connection attributes that the client sent: names and values.
     pub attributes: ConnectAttributes,
 }
 

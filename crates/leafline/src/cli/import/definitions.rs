@@ -69,7 +69,7 @@ fn option_value(text: &str) -> Option<(&str, usize)> {
     Some((value.get(..end)?, length))
 }
 
-/// What stands for a collation that is not known here: MariaDB's NO PAD ones and those of UCA 14, and few of MySQL's.
+/// Names the collation to use in place of one that is not known here: MariaDB's NO PAD ones and those of UCA 14, and few of MySQL's.
 fn known(word: &str, left_out: &mut Vec<String>) -> Option<&'static str> {
     if Charset::known(word).is_some() || Collation::from_name(word).is_ok() {
         return None;
