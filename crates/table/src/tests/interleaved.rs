@@ -6,7 +6,7 @@
 //! leaves is the state after some number of them, and not less than all that were acknowledged. A commit that was
 //! refused, by an error that did not stop the store, is never seen.
 
-use super::crash::read_state;
+use super::crash::{read_state, read_tables};
 use crate::catalog::TableDef;
 use crate::change_buffer::ChangeBuffering;
 use crate::engine::{Engine, EngineOptions};
@@ -117,7 +117,15 @@ pub(super) fn create_tables(env: &SimulatedEnv, options: &EngineOptions) {
 
 /// What is in the tables; all checks must find it sound.
 pub(super) fn state_of(engine: &Arc<Engine>, what: &str) -> State {
-    let mut found = read_state(engine, what);
+    rows_of(read_state(engine, what))
+}
+
+/// What is in the tables of a database that may have met faults since it was opened; all checks of tables must find it sound.
+pub(super) fn state_after_faults(engine: &Arc<Engine>, what: &str) -> State {
+    rows_of(read_tables(engine, what))
+}
+
+fn rows_of(mut found: super::crash::State) -> State {
     TABLES.map(|name| found.remove(name).unwrap_or_default().rows)
 }
 
