@@ -104,8 +104,12 @@ impl Binder<'_> {
             let (exact, ty) = (exact.clone(), expr.ty);
             return build::shown(self.handed_down(level, exact), ty);
         }
+        // Without ONLY_FULL_GROUP_BY the query may be aggregated without groups, and then a column of no row is NULL.
+        let clause = self.enclosing.get(level).map(|frame| frame.clause);
+        let after_groups = matches!(clause, Some(Clause::FieldList | Clause::Having | Clause::Order));
+        let may_have_no_row = after_groups && !self.context.only_full_group_by;
         for frame in self.enclosing.iter_mut().skip(level) {
-            let ty = expr.ty.clone();
+            let ty = ExprType { nullable: expr.ty.nullable || may_have_no_row, ..expr.ty.clone() };
             let number = frame.captures.iter().position(|known| *known == expr).unwrap_or_else(|| {
                 frame.captures.push(expr);
                 frame.captures.len() - 1

@@ -101,8 +101,14 @@ fn make_lateral(select: &mut BoundSelect, inside: &[usize]) {
     let mut side = None;
     select.from = select.from.take().map(|from| with_one_relation(from, inside, place, &mut side));
     let Some((tree, conditions)) = side else { return };
+    // Without a column of another relation, what the lateral queries inside come after decides where the new one stands.
+    let followed = inside.iter().find_map(|relation| match &select.relations.get(*relation)?.source {
+        RelationSource::Lateral(lateral) => Some(lateral.after).filter(|after| !inside.contains(after)),
+        _ => None,
+    });
     let (query, captures) = inner_query(select, inside, tree, conditions);
-    let after = captures.iter().flat_map(Expr::columns).find_map(|column| relation_of(select, column));
+    let read = captures.iter().flat_map(Expr::columns).find_map(|column| relation_of(select, column));
+    let after = read.or(followed);
     let start = select.columns.len();
     let mut outputs = HashMap::new();
     for (ordinal, output) in query.output.iter().enumerate() {

@@ -161,12 +161,18 @@ fn wanted(select: &BoundSelect) -> Option<Loose> {
     (!columns.is_empty()).then_some(Loose { columns, extreme })
 }
 
-/// Adds the columns that an expression is computed from. `None` if it is computed from anything else, too.
+/// Adds the columns that an expression is computed from. `None` if it is computed from anything else, too, or tells values apart that
+/// are the same to the index, as `HEX(s)` and `s COLLATE utf8mb4_bin` do.
 fn add_columns(select: &BoundSelect, expr: &Expr, columns: &mut BTreeSet<usize>) -> Option<()> {
     if expr.is_volatile() || expr.has_subquery() {
         return None;
     }
     for column in expr.columns() {
+        let ty = &select.columns.get(column)?.ty;
+        let has_same = ty.sql.is_real() || ty.sql.is_character() && !ty.collation.equal_is_same();
+        if has_same && expr.as_column().is_none() {
+            return None;
+        }
         columns.insert(ordinal(select, column)?);
     }
     Some(())
