@@ -10,7 +10,7 @@
 //! | file          | per line                                                 | asked by                                                        |
 //! |---------------|----------------------------------------------------------|-----------------------------------------------------------------|
 //! | `codes.txt`   | character set, code, code point                           | `HEX(CONVERT(CHAR(n USING koi8r) USING utf32))`                 |
-//! | `reverse.txt` | character set, code point, the code that it gets, where several codes have it | `HEX(CONVERT(CONVERT(UNHEX(..) USING utf32) USING koi8r))` |
+//! | `reverse.txt` | character set, code point, the code that it gets, where that is not the lowest in the form of tables, or none stands for it | `HEX(CONVERT(CONVERT(UNHEX(..) USING utf32) USING koi8r))` |
 //! | `weights.txt` | collation, code, weight                                   | `HEX(WEIGHT_STRING(CHAR(n USING koi8r) COLLATE koi8r_general_ci))` |
 //! | `tailored.txt` | language, code point or two with a space between, weight where it is not that of `unicode_ci` (two of two code points) | `HEX(WEIGHT_STRING(CONVERT(UNHEX(..) USING utf32) .. COLLATE utf8mb4_czech_ci))` |
 

@@ -163,6 +163,11 @@ impl Charset {
         matches!(self.row().5, Utf8(0x80..) | Utf16 { .. } | Utf32)
     }
 
+    /// Whether it is one of Unicode's, and has the characters beyond U+FFFF.
+    pub fn has_supplementary(self) -> bool {
+        matches!(self.row().5, Utf8(0x1_0000..) | Utf16 { last: 0x1_0000.., .. } | Utf32)
+    }
+
     /// Whether clients can speak it: those whose ASCII is other bytes they cannot.
     pub fn is_for_clients(self) -> bool {
         !matches!(self.row().5, Utf16 { .. } | Utf32)
@@ -270,6 +275,29 @@ impl Charset {
         let mut out = Vec::with_capacity(text.len() * self.min_bytes() as usize);
         text.chars().for_each(|c| self.append(c, &mut out));
         out
+    }
+
+    /// How many bytes a character, given as UTF-8, has in the character set.
+    #[inline]
+    pub(super) fn width(self, character: &[u8]) -> usize {
+        let decoded = || str::from_utf8(character).ok().and_then(|text| text.chars().next());
+        match self.row().5 {
+            Bytes | Utf8(_) => character.len(),
+            Utf16 { .. } => {
+                if character.len() > 3 {
+                    4
+                } else {
+                    2
+                }
+            }
+            Utf32 => 4,
+            Encoding::Codes if self.max_bytes() == 1 || character.len() == 1 => 1,
+            Encoding::Codes | Gb18030 => decoded().map_or(1, |c| {
+                let mut bytes = Vec::with_capacity(4);
+                self.append(c, &mut bytes);
+                bytes.len()
+            }),
+        }
     }
 
     /// How many bytes the text has in the character set.

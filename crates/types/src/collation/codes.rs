@@ -248,10 +248,10 @@ mod tests {
     fn what_is_packed_is_what_it_was() {
         let step = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3);
         let hash = bytes().iter().fold(0xcbf2_9ce4_8422_2325, step);
-        assert_eq!((bytes().len(), hash), (335_102, HASH), "{hash:#x}");
+        assert_eq!((bytes().len(), hash), (335_158, HASH), "{hash:#x}");
     }
 
-    const HASH: u64 = 0x3d4a_ddbc_829e_ae32;
+    const HASH: u64 = 0xba76_8b36_9e04_c66b;
 
     #[test]
     fn codes_of_one_two_and_three_bytes_go_both_ways() {

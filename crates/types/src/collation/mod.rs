@@ -7,7 +7,7 @@
 //! | binary, utf8mb4_0900_bin                              | bytes                                       | count           |
 //! | `_bin` of the sets of Unicode                         | code points                                 | PAD SPACE: none |
 //! | `_bin` of other sets                                  | codes of the set                            | PAD SPACE       |
-//! | utf8mb4_0900_ai_ci, _as_ci, _as_cs                    | UCA 9.0.0: letters; accents too; case too   | count           |
+//! | utf8mb4_0900_ai_ci, _as_ci, _as_cs, and those of languages | UCA 9.0.0: letters; accents too; case too   | count           |
 //! | `_unicode_520_ci`                                     | UCA 5.2.0, letters                          | PAD SPACE       |
 //! | `_unicode_ci`                                         | UCA 4.0.0, letters                          | PAD SPACE       |
 //! | `_german2_ci` and other languages of the sets of Unicode | UCA 4.0.0, letters, as the language has them | PAD SPACE     |
@@ -22,6 +22,7 @@
 //! | `rows`      | the list of collations                                        |
 //! | [`charset`] | character sets: which characters a string may hold, and their bytes |
 //! | `codes`     | codes of the sets that are not of Unicode, and their weights  |
+//! | `languages` | tailorings of UCA 9.0.0                                       |
 //! | `table`     | the tables of weights                                         |
 //! | `weights`   | from strings to weights; comparison                           |
 //! | `packing`   | weights as bytes of keys                                      |
@@ -32,6 +33,7 @@
 mod canonical;
 pub mod charset;
 mod codes;
+mod languages;
 mod packing;
 mod rows;
 mod search;
@@ -46,6 +48,7 @@ use std::sync::OnceLock;
 pub(crate) use self::canonical::{KeyUnits, StringUnits};
 pub use self::charset::Charset;
 use self::codes::Tailoring;
+use self::languages::Language;
 use self::rows::{ROWS, Row, Sorting};
 pub(crate) use self::weights::Weights;
 use crate::error::MysqlError;
@@ -204,6 +207,7 @@ impl Collation {
             Sorting::Latin1Swedish => &weights::LATIN1_SWEDISH,
             Sorting::Latin1Bin => &weights::LATIN1_BIN,
             Sorting::Language
+            | Sorting::Language900
             | Sorting::GeneralMysql500
             | Sorting::Codes
             | Sorting::Gb18030
@@ -214,7 +218,9 @@ impl Collation {
     /// The language of its name.
     fn language(self) -> &'static str {
         let behind = self.name().strip_prefix(self.charset().name()).unwrap_or_default();
-        behind.trim_start_matches('_').trim_end_matches("_ci")
+        let behind = behind.trim_start_matches('_');
+        let ending = behind.find("_0900_").or_else(|| behind.rfind('_'));
+        ending.and_then(|ending| behind.get(..ending)).unwrap_or(behind)
     }
 
     fn made(self) -> &'static Weights {
@@ -222,6 +228,10 @@ impl Collation {
             let codes = self.charset().own_codes();
             match (self.row().sorting, codes) {
                 (Sorting::Language, _) => Weights::of_language(&Tailoring::of(self.language())),
+                (Sorting::Language900, _) => {
+                    let levels = if self.name().ends_with("_ai_ci") { 1 } else { 3 };
+                    Weights::of_language_900(&Language::of(self.language()).unwrap_or_default(), levels)
+                }
                 (Sorting::GeneralMysql500, _) => Weights::general_mysql500(),
                 (Sorting::Measured, Some(codes)) => Weights::of_codes(&codes.weights_of(self.name())),
                 (_, Some(codes)) => Weights::of_codes(&codes.weights()),

@@ -1,7 +1,7 @@
 //! Where a string first is in another under a collation with weights, in time in proportion to the text.
 //!
-//! As in MySQL, what is found has as many bytes as what is looked for, so that a window of so many bytes goes over the text. The
-//! weights in it are summed up level by level as a polynomial (Karp and Rabin), to which a character is added in front and taken from
+//! As in MySQL, what is found has as many bytes in its character set as what is looked for, so that a window of so many bytes goes over
+//! the text. The weights in it are summed up level by level as a polynomial (Karp and Rabin), to which a character is added in front and taken from
 //! behind; only a window with the sum that is looked for is compared.
 
 use std::hash::{BuildHasher, RandomState};
@@ -88,8 +88,8 @@ fn first_len(text: &[u8]) -> usize {
 }
 
 impl Collation {
-    /// Where `part` first is in `text`, in bytes. As in MySQL, what is found has as many bytes as what was looked for: `é` is not
-    /// found as `e`.
+    /// Where `part` first is in `text`, in bytes. As in MySQL, what is found has as many bytes in the collation's character set as what was
+    /// looked for: in UTF-8 `é` is not found as `e`, in latin1 it is.
     ///
     /// # Errors
     /// That of a statement that has to end.
@@ -100,8 +100,11 @@ impl Collation {
         steps: &mut Steps<'_>,
     ) -> Result<Option<usize>, MysqlError> {
         let Some(weights) = self.weights() else { return Ok(crate::expr::find_bytes(text, part)) };
-        if part.len() > text.len() {
-            return Ok(None);
+        let charset = self.charset();
+        let mut wanted = 0;
+        for character in characters(part) {
+            wanted += charset.width(character);
+            steps.take(character.len())?;
         }
         let mut sums = Vec::new();
         if part.len() > FEW {
@@ -110,32 +113,37 @@ impl Collation {
                 sums.push(Sum::new(level, base, part, steps)?);
             }
         }
-        let (mut start, mut end) = (0, 0);
+        // The window, and how many bytes it has in the character set.
+        let (mut start, mut end, mut width) = (0, 0, 0);
         loop {
             // The window is as long as it can be, but not longer than the part.
-            while let len @ 1.. = first_len(&text[end..])
-                && end + len - start <= part.len()
-            {
-                sums.iter_mut().for_each(|sum| sum.add(&text[end..end + len]));
-                end += len;
+            while let len @ 1.. = first_len(&text[end..]) {
+                let character = &text[end..end + len];
+                let more = charset.width(character);
+                if width + more > wanted {
+                    break;
+                }
+                sums.iter_mut().for_each(|sum| sum.add(character));
+                (end, width) = (end + len, width + more);
                 steps.take(len)?;
             }
-            let window = &text[start..end];
-            if window.len() == part.len() && sums.iter().all(|sum| sum.sum == sum.wanted) {
+            if width == wanted && sums.iter().all(|sum| sum.sum == sum.wanted) {
                 steps.take(part.len().min(FEW))?;
-                if weights.same(window, part) {
+                if weights.same(&text[start..end], part) {
                     return Ok(Some(start));
                 }
             }
-            let len = first_len(&text[start..]);
-            if start + len + part.len() > text.len() {
+            if end == text.len() {
                 return Ok(None);
             }
+            let len = first_len(&text[start..]);
+            let first = &text[start..start + len];
             if start == end {
                 // The first character is longer than the part.
                 end += len;
             } else {
-                sums.iter_mut().for_each(|sum| sum.remove(&text[start..start + len]));
+                sums.iter_mut().for_each(|sum| sum.remove(first));
+                width -= charset.width(first);
             }
             start += len;
         }
@@ -151,10 +159,14 @@ mod tests {
     /// At each place.
     fn by_definition(collation: Collation, text: &[u8], part: &[u8]) -> Option<usize> {
         let weights = collation.weights()?;
-        let boundary = |at: usize| text.get(at).is_none_or(|byte| byte & 0xc0 != 0x80);
-        (0..=text.len().checked_sub(part.len())?).find(|&at| {
-            let end = at + part.len();
-            boundary(at) && boundary(end) && weights.same(&text[at..end], part)
+        let charset = collation.charset();
+        let width = |text: &[u8]| characters(text).map(|c| charset.width(c)).sum::<usize>();
+        let boundary = |at: &usize| text.get(*at).is_none_or(|byte| byte & 0xc0 != 0x80);
+        let boundaries: Vec<usize> = (0..=text.len()).filter(boundary).collect();
+        boundaries.iter().copied().find(|&at| {
+            let ends = boundaries.iter().filter(|end| **end >= at);
+            let mut same_width = ends.map(|end| &text[at..*end]).filter(|found| width(found) == width(part));
+            same_width.any(|found| weights.same(found, part))
         })
     }
 
@@ -188,6 +200,24 @@ mod tests {
             found += usize::from(place.is_some() && part.len() > FEW);
         }
         assert!(found > 100, "{found}");
+    }
+
+    #[test]
+    fn found_characters_may_be_longer_in_utf8() {
+        let cancel = CancelToken::new();
+        for (collation, text, part, expected) in [
+            ("latin1_swedish_ci", "xà", "a", Some(1)),
+            ("latin1_swedish_ci", "a", "à", Some(0)),
+            ("latin1_general_ci", "éà", "A", None),
+            ("utf8mb4_general_ci", "xàa", "a", Some(3)),
+            ("ucs2_general_ci", "xà", "A", Some(1)),
+            ("gbk_chinese_ci", "中a", "A", Some(3)),
+        ] {
+            let collation = Collation::from_name(collation).unwrap();
+            let mut steps = Steps::new(&cancel, 1 << 18);
+            let found = collation.find(text.as_bytes(), part.as_bytes(), &mut steps).unwrap();
+            assert_eq!(found, expected, "{collation} {text} {part}");
+        }
     }
 
     #[test]

@@ -42,7 +42,7 @@ impl Words {
         self.0.len() / 2
     }
 
-    fn made(words: impl Iterator<Item = u16>) -> Self {
+    pub(super) fn made(words: impl Iterator<Item = u16>) -> Self {
         Words(words.flat_map(u16::to_le_bytes).collect::<Vec<u8>>().leak())
     }
 

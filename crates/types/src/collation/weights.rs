@@ -9,8 +9,8 @@
 //! [`super::packing`]. [`IGNORED`] stands for no weight and [`LONG`] for a weight that takes more bytes.
 //!
 //! The algorithm and the meaning of tables: Unicode Technical Standard #10. As in MySQL, a weight belongs to one character,
-//! but for the contractions of few languages: pairs such as `ch` in Czech, whose first character is one of ASCII. It has no entry in the
-//! table, and [`LONG`] in that of ASCII.
+//! but for the contractions of some languages: sequences such as `ch` in Czech, all of whose characters but the last are of ASCII. The first
+//! has no entry in the table, and [`LONG`] in that of ASCII.
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -19,8 +19,9 @@ use std::sync::OnceLock;
 use super::Charset;
 use super::canonical::{AsciiForms, Characters};
 use super::codes::Tailoring;
+use super::languages::{self, Language};
 use super::packing::{self, Packing};
-use super::table::{self, Entry, WeightTable};
+use super::table::{self, Entry, WeightTable, Words};
 
 /// How a collation with weights compares.
 #[derive(Debug)]
@@ -52,24 +53,70 @@ pub(super) struct Level {
     contractions: Option<&'static Contractions>,
 }
 
-/// Pairs of characters that have a weight together.
+/// Sequences of characters that have weights together. The weights are in the level's table, under numbers above all code points.
 #[derive(Debug)]
 struct Contractions {
-    /// The first characters, and their weights where they stand alone. All are of ASCII.
-    firsts: Vec<(u32, u16)>,
-    pairs: Vec<(u32, u32, u16)>,
+    /// The first characters, and the numbers of their weights where they stand alone.
+    firsts: Vec<(u32, u32)>,
+    /// The longest first.
+    sequences: Vec<(Vec<u32>, u32)>,
 }
 
 impl Contractions {
-    fn first(&self, code_point: u32) -> Option<u16> {
-        self.firsts.iter().find(|(first, _)| *first == code_point).map(|(_, w)| *w)
+    /// Moves the weights of sequences, and of their first characters, to numbers above all code points. `None` if there are no sequences.
+    fn new(
+        sequences: &[(Vec<u32>, Vec<u16>)],
+        weights: &mut BTreeMap<u32, Vec<u16>>,
+    ) -> Option<&'static Self> {
+        let mut contractions = Contractions { firsts: Vec::new(), sequences: Vec::new() };
+        let mut number = BEYOND_UNICODE;
+        let mut put = |list: Vec<u16>, weights: &mut BTreeMap<u32, Vec<u16>>| {
+            weights.insert(number, list);
+            number += 1;
+            number - 1
+        };
+        for (sequence, list) in sequences {
+            let Some(first) = sequence.first() else { continue };
+            if let Some(alone) = weights.remove(first) {
+                let alone = put(alone, weights);
+                contractions.firsts.push((*first, alone));
+            }
+            contractions.sequences.push((sequence.clone(), put(list.clone(), weights)));
+        }
+        contractions.sequences.sort_by_key(|(sequence, _)| std::cmp::Reverse(sequence.len()));
+        (!contractions.sequences.is_empty()).then(|| &*Box::leak(Box::new(contractions)))
     }
 
-    /// The weight of a pair whose second character is at the front of `rest`, and the bytes of that.
-    fn pair(&self, first: u32, rest: &[u8]) -> Option<(u16, usize)> {
-        let (second, len) = first_character(rest)?;
-        let pair = self.pairs.iter().find(|(a, b, _)| (*a, *b) == (first, second));
-        pair.map(|(.., w)| (*w, len))
+    /// The number of the weights of a first character.
+    fn first(&self, code_point: u32) -> Option<u32> {
+        self.firsts.iter().find(|(first, _)| *first == code_point).map(|(_, number)| *number)
+    }
+
+    /// The number of the weights of the longest sequence that begins with `first` and goes on at the front of `rest`, and the bytes that it
+    /// has there.
+    fn longest(&self, first: u32, rest: &[u8]) -> Option<(u32, usize)> {
+        self.sequences.iter().find_map(|(sequence, number)| {
+            let (begins, others) = sequence.split_first()?;
+            if *begins != first {
+                return None;
+            }
+            let mut len = 0;
+            for other in others {
+                let (next, bytes) = first_character(rest.get(len..)?)?;
+                len += bytes;
+                if next != *other {
+                    return None;
+                }
+            }
+            Some((*number, len))
+        })
+    }
+
+    /// Whether a sequence goes on behind the character.
+    fn goes_on(&self, code_point: u32) -> bool {
+        self.sequences.iter().any(|(sequence, _)| {
+            sequence.split_last().is_some_and(|(_, before)| before.contains(&code_point))
+        })
     }
 }
 
@@ -100,6 +147,8 @@ pub(super) const IGNORED: u8 = 0;
 pub(super) const LONG: u8 = 0xff;
 
 const REPLACEMENT: u16 = 0xfffd;
+/// The first number that is no code point.
+const BEYOND_UNICODE: u32 = 0x11_0000;
 const SHARP_S: u32 = 0xdf;
 /// Secondary and tertiary weights of most characters.
 const COMMON_SECONDARY: u16 = 0x20;
@@ -164,16 +213,33 @@ impl Weights {
     pub(super) fn of_language(tailoring: &Tailoring) -> Self {
         let mut weights = table::UCA_400.weights_of_all();
         weights.extend(tailoring.weights.iter().cloned());
-        let mut firsts: Vec<(u32, u16)> = Vec::new();
-        for (first, ..) in &tailoring.contractions {
-            if let Some(alone) = weights.remove(first).and_then(|list| list.first().copied()) {
-                firsts.push((*first, alone));
-            }
-        }
-        let contractions = Contractions { firsts, pairs: tailoring.contractions.clone() };
-        let contractions = (!contractions.pairs.is_empty()).then(|| &*Box::leak(Box::new(contractions)));
+        let pairs: Vec<(Vec<u32>, Vec<u16>)> =
+            tailoring.contractions.iter().map(|(a, b, w)| (vec![*a, *b], vec![*w])).collect();
+        let contractions = Contractions::new(&pairs, &mut weights);
         let level = Level { table: WeightTable::made(&weights), absent: Absent::Uca400, contractions };
         Weights::new(Box::leak(Box::new([level])), Packing::Leads(table::UCA_400.leads), true)
+    }
+
+    /// Of the first levels of UCA 9.0.0, one or three, tailored.
+    pub(super) fn of_language_900(language: &Language, levels: usize) -> Self {
+        let plain = [PRIMARY_900, SECONDARY_900, TERTIARY_900];
+        let tailored = plain.into_iter().take(levels).enumerate().map(|(at, level)| {
+            let mut weights = level.table.weights_of_all();
+            let mut sequences = Vec::new();
+            for (characters, lists) in &language.weights {
+                match characters[..] {
+                    [only] => drop(weights.insert(only, lists[at].clone())),
+                    _ => sequences.push((characters.clone(), lists[at].clone())),
+                }
+            }
+            let contractions = Contractions::new(&sequences, &mut weights);
+            if at == 0 && language.cyrillic_first {
+                languages::with_cyrillic_first(&mut weights);
+            }
+            Level { table: WeightTable::made(&weights), absent: level.absent, contractions }
+        });
+        let tailored: Vec<Level> = tailored.collect();
+        Weights::new(tailored.leak(), Packing::Leads(leads_of_languages()), false)
     }
 
     /// The general weights as they were before MySQL 5.1.24: sharp S is a letter of its own.
@@ -286,7 +352,8 @@ impl Weights {
         let Some(contractions) = self.levels[0].contractions else { return len };
         let pair = s.split_at_checked(len).and_then(|(first, rest)| {
             let (first, _) = first_character(first)?;
-            contractions.pair(first, rest)
+            contractions.first(first)?;
+            contractions.longest(first, rest)
         });
         pair.map_or(len, |(_, second)| len + second)
     }
@@ -295,7 +362,7 @@ impl Weights {
     /// where the pairs in it end depends on what is before and behind.
     pub(super) fn without_open_contraction<'s>(&self, s: &'s [u8]) -> &'s [u8] {
         let Some(contractions) = self.levels[0].contractions else { return s };
-        let open = s.iter().rev().take_while(|byte| contractions.first((**byte).into()).is_some()).count();
+        let open = s.iter().rev().take_while(|byte| contractions.goes_on((**byte).into())).count();
         s.get(..s.len() - open).unwrap_or(s)
     }
 
@@ -328,7 +395,8 @@ impl Level {
 
     /// The weight of a character that has just one.
     pub(super) fn only_weight(&self, code_point: u32) -> Option<u16> {
-        if let Some(w) = self.contractions.and_then(|contractions| contractions.first(code_point)) {
+        let number = self.contractions.and_then(|contractions| contractions.first(code_point));
+        if let Some(Entry::Weight(w)) = number.map(|number| self.table.entry(number)) {
             return Some(w);
         }
         match (self.table.entry(code_point), self.absent) {
@@ -395,10 +463,13 @@ impl LevelWeights<'_> {
         if let Some(contractions) = self.level.contractions
             && let Some(alone) = contractions.first(code_point)
         {
-            let pair = contractions.pair(code_point, self.rest);
-            let (w, len) = pair.unwrap_or((alone, 0));
+            let (number, len) = contractions.longest(code_point, self.rest).unwrap_or((alone, 0));
             self.rest = &self.rest[len..];
-            (self.queue[0], self.queued) = (w, 1);
+            match self.level.table.entry(number) {
+                Entry::Weight(w) => (self.queue[0], self.queued) = (w, 1),
+                Entry::Expansion(from, to) => self.expansion = (from, to),
+                Entry::Ignorable | Entry::Absent => {}
+            }
             return;
         }
         let beyond = code_point > 0xffff;
@@ -510,6 +581,19 @@ pub(super) fn first_character(s: &[u8]) -> Option<(u32, usize)> {
         }
         _ => None,
     }
+}
+
+/// The lead ranges of UCA 9.0.0, with one for the letters of languages.
+fn leads_of_languages() -> Words {
+    static LEADS: OnceLock<Words> = OnceLock::new();
+    *LEADS.get_or_init(|| {
+        let leads = table::UCA_900_PRIMARY.leads;
+        let mut ranges: Vec<(u16, u16)> =
+            (0..leads.len() / 2).map(|at| (leads.get(2 * at), leads.get(2 * at + 1))).collect();
+        let at = ranges.partition_point(|(first, _)| *first < languages::PRIMARY);
+        ranges.insert(at, (languages::PRIMARY, languages::MOST_LETTERS + 1));
+        Words::made(ranges.into_iter().flat_map(|(first, count)| [first, count]))
+    })
 }
 
 /// The bytes of each level of a key that come after the first: see [`packing`].
