@@ -1,10 +1,15 @@
-//! Random statements that compare texts, here and in MariaDB: columns of several character sets and collations, COLLATE, literals and numbers,
-//! mixed wherever texts are compared. Rows, and the numbers of errors, must be the same.
+//! Random statements about text, here and in MariaDB. Rows, and the numbers of errors, must be the same.
 //!
-//! It needs a MariaDB server: `LEAFLINE_MARIADB=127.0.0.1:3306` (user `root`, no password; the database `leafline_collations` is made
-//! anew). Without one there is nothing to compare with, and the test passes. `LEAFLINE_SEED` and `LEAFLINE_CASES` choose what is
-//! tried; the seed is printed. What differs for a reason is in `generate`, which does not ask it.
+//! | module     | makes statements                                                                                         |
+//! |------------|----------------------------------------------------------------------------------------------------------|
+//! | `generate` | that compare texts: columns of several collations, COLLATE, literals and numbers, wherever texts are compared |
+//! | `charsets` | about text of every character set: bytes, conversions, lengths, places, case, order                      |
+//!
+//! They need a MariaDB server: `LEAFLINE_MARIADB=127.0.0.1:3306` (user `root`, no password; the databases `leafline_collations` and
+//! `leafline_charsets` are made anew). Without one there is nothing to compare with, and the tests pass. `LEAFLINE_SEED` and
+//! `LEAFLINE_CASES` choose what is tried; the seed is printed. What differs for a reason is in `is_known` of each module, or not asked.
 
+mod charsets;
 mod generate;
 
 #[path = "../support/client.rs"]
@@ -12,7 +17,6 @@ mod generate;
 mod client;
 
 use client::{Answer, Client};
-use generate::Generator;
 use leafline_sql::session::{Outcome, Session};
 use leafline_sql::text_format::TextColumns;
 use leafline_sql::{Instance, InstanceOptions};
@@ -62,8 +66,11 @@ fn number(variable: &str, otherwise: u64) -> u64 {
     std::env::var(variable).ok().and_then(|text| text.parse().ok()).unwrap_or(otherwise)
 }
 
-#[test]
-fn texts_are_compared_as_mariadb_compares_them() {
+/// Whether two answers, or the numbers of two errors, are to differ.
+type IsKnown = fn(&str, Option<&u16>, Option<&u16>) -> bool;
+
+/// Runs statements on both servers.
+fn compare(setup: Vec<String>, mut statement: impl FnMut() -> String, (seed, is_known): (u64, IsKnown)) {
     let Ok(address) = std::env::var("LEAFLINE_MARIADB") else {
         println!("LEAFLINE_MARIADB is not set: nothing to compare with");
         return;
@@ -73,20 +80,18 @@ fn texts_are_compared_as_mariadb_compares_them() {
     let env = Arc::new(DirectoryEnv::open(directory.path()).expect("a directory"));
     let instance = Instance::open(env, InstanceOptions::default()).expect("a database");
     let mut session = instance.connect().expect("a session");
-    for sql in generate::setup() {
+    for sql in setup {
         assert_eq!(leafline(&mut session, &sql).err(), None, "{sql}");
         assert_eq!(mariadb(&mut client, &sql).err(), None, "{sql}");
     }
-    let seed = number("LEAFLINE_SEED", std::process::id().into());
     let cases = number("LEAFLINE_CASES", 2_000);
     println!("seed {seed}, {cases} statements");
-    let mut generator = Generator::new(seed);
     let mut differences = Vec::new();
     for _ in 0..cases {
-        let sql = generator.statement();
+        let sql = statement();
         let theirs = mariadb(&mut client, &sql);
         let ours = leafline(&mut session, &sql);
-        if ours != theirs && !generate::is_known(&sql, ours.as_ref().err(), theirs.as_ref().err()) {
+        if ours != theirs && !is_known(&sql, ours.as_ref().err(), theirs.as_ref().err()) {
             differences.push(format!("{sql}\n    {ours:?}\n    {theirs:?}"));
         }
     }
@@ -96,4 +101,20 @@ fn texts_are_compared_as_mariadb_compares_them() {
     drop(session);
     instance.close().expect("a clean end");
     assert_eq!(differences.len(), 0, "of {cases} statements with seed {seed}");
+}
+
+fn seed() -> u64 {
+    number("LEAFLINE_SEED", std::process::id().into())
+}
+
+#[test]
+fn texts_are_compared_as_mariadb_compares_them() {
+    let mut generator = generate::Generator::new(seed());
+    compare(generate::setup(), || generator.statement(), (seed(), generate::is_known));
+}
+
+#[test]
+fn text_of_every_character_set_is_what_it_is_in_mariadb() {
+    let mut generator = charsets::Generator::new(seed());
+    compare(charsets::setup(), || generator.statement(), (seed(), charsets::is_known));
 }
