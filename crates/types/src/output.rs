@@ -100,6 +100,9 @@ impl<'c> Output<'c> {
     /// Appends `part`, `count` times.
     pub(crate) fn push_repeated(&mut self, part: &[u8], count: usize) -> Result<(), Stop> {
         let total = part.len().checked_mul(count).ok_or(Stop::TooLong)?;
+        if total == 0 {
+            return Ok(());
+        }
         self.reserve(total)?;
         // What is short is put together first, so that each step copies some bytes.
         const BLOCK: usize = 4096;

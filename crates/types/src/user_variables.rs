@@ -2,9 +2,10 @@
 
 use std::collections::HashMap;
 
+use crate::collation::Collation;
 use crate::convert::to_text;
 use crate::error::MysqlError;
-use crate::value::{SqlType, Value};
+use crate::value::{ExprType, SqlType, Value};
 
 /// What a variable takes besides its name and the bytes of its value.
 const OVERHEAD: usize = 128;
@@ -12,7 +13,8 @@ const OVERHEAD: usize = 128;
 /// The user variables of a session. Names are compared without case. What is NULL takes no memory.
 #[derive(Clone, Debug)]
 pub struct UserVariables {
-    values: HashMap<String, (Value, SqlType)>,
+    /// Their values, types, and the collations of those that are text.
+    values: HashMap<String, (Value, SqlType, Option<Collation>)>,
     /// What they take.
     bytes: usize,
     /// What they may take.
@@ -28,7 +30,13 @@ impl Default for UserVariables {
 impl UserVariables {
     /// The value and type of a variable: NULL if it was never set.
     pub fn get(&self, name: &str) -> (Value, SqlType) {
-        self.values.get(&name.to_lowercase()).cloned().unwrap_or((Value::Null, SqlType::Null))
+        let known = self.values.get(&name.to_lowercase());
+        known.map_or((Value::Null, SqlType::Null), |(value, ty, _)| (value.clone(), ty.clone()))
+    }
+
+    /// The collation of a variable that was assigned text; of a date's text that is the connection's.
+    pub fn collation(&self, name: &str) -> Option<Collation> {
+        self.values.get(&name.to_lowercase())?.2
     }
 
     /// Bytes of memory that they take, about.
@@ -45,17 +53,19 @@ impl UserVariables {
     ///
     /// # Errors
     /// 1041 if all of them would take more than they may; then it keeps its value.
-    pub fn set(&mut self, name: &str, value: Value, ty: SqlType) -> Result<(), MysqlError> {
+    pub fn set(&mut self, name: &str, value: Value, ty: &ExprType) -> Result<(), MysqlError> {
+        let collation = Some(ty.collation).filter(|_| ty.sql.is_character());
+        let ty = ty.sql.clone();
         let text = if ty.is_temporal() { to_text(&value, &ty) } else { None };
         let assigned = match text {
             Some(text) => {
                 let len = text.len() as u32;
-                (Value::String(text), SqlType::Varchar { len })
+                (Value::String(text), SqlType::Varchar { len }, None)
             }
-            None => (value, ty),
+            None => (value, ty, collation),
         };
         let name = name.to_lowercase();
-        let held = self.values.get(&name).map_or(0, |(old, _)| size(&name, old));
+        let held = self.values.get(&name).map_or(0, |(old, ..)| size(&name, old));
         if assigned.0.is_null() {
             self.values.remove(&name);
             self.bytes -= held;
@@ -89,25 +99,28 @@ fn size(name: &str, value: &Value) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::value::Coercibility;
 
     #[test]
     fn bytes_are_those_of_what_is_there_and_no_more_than_allowed() -> Result<(), MysqlError> {
         let text = |len: usize| Value::string("x".repeat(len));
-        let ty = SqlType::Text { max_bytes: u32::MAX };
+        let text_type = SqlType::Text { max_bytes: u32::MAX };
+        let ty = &ExprType::string(text_type, true, Collation::Latin1Bin, Coercibility::Implicit);
         let mut variables = UserVariables::default();
         variables.set_room(10_000);
-        variables.set("a", text(5_000), ty.clone())?;
-        variables.set("b", text(4_000), ty.clone())?;
-        let error = variables.set("C", text(4_000), ty.clone());
+        variables.set("a", text(5_000), ty)?;
+        variables.set("b", text(4_000), ty)?;
+        let error = variables.set("C", text(4_000), ty);
         assert_eq!(error.map_err(|error| error.code), Err(1041));
         assert_eq!(variables.get("c").0, Value::Null);
+        assert_eq!((variables.collation("A"), variables.collation("c")), (Some(Collation::Latin1Bin), None));
         // One takes the place of another, and NULL none.
-        variables.set("A", text(2_000), ty.clone())?;
-        variables.set("B", Value::Null, ty.clone())?;
-        variables.set("c", text(4_000), ty.clone())?;
+        variables.set("A", text(2_000), ty)?;
+        variables.set("B", Value::Null, ty)?;
+        variables.set("c", text(4_000), ty)?;
         assert_eq!(variables.bytes(), 2 * (OVERHEAD + 1) + 6_000);
-        variables.set("a", Value::Null, SqlType::Null)?;
-        variables.set("c", Value::Null, SqlType::Null)?;
+        variables.set("a", Value::Null, &ExprType::NULL)?;
+        variables.set("c", Value::Null, &ExprType::NULL)?;
         assert_eq!(variables.bytes(), 0);
         Ok(())
     }

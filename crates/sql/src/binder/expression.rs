@@ -121,9 +121,9 @@ impl ExpressionBinder<'_, '_, '_> {
 
     fn column(&mut self, name: &ColumnName) -> Bound {
         if let Some(found) = self.block.resolve(self.scope, self.clause, name)? {
-            return self.binder.readable(self.block, found);
+            return self.binder.readable(self.block, found).map(|found| self.binder.padded(found));
         }
-        let found = self.binder.outer_column(name)?;
+        let found = self.binder.outer_column(name)?.map(|found| self.binder.padded(found));
         found.ok_or_else(|| MysqlError::unknown_column(qualified(name), self.clause.name()))
     }
 
@@ -153,6 +153,9 @@ impl ExpressionBinder<'_, '_, '_> {
         bound.ty.nullable = true;
         if bound.ty.sql.is_string() {
             bound.ty.coercibility = leafline_types::Coercibility::Implicit;
+            if let Some(own) = self.binder.context.variables.user_collation(name) {
+                bound.ty.collation = own;
+            }
         }
         // Its value is known only as the statement goes on.
         match self.binder.assigns_variables {
@@ -282,7 +285,9 @@ impl ExpressionBinder<'_, '_, '_> {
             BinaryOp::ShiftRight => return build::bits(">>", self.number(left)?, self.number(right)?),
         };
         let left = self.number(left)?;
-        build::arithmetic(op, left, self.number(right)?)
+        let result = build::arithmetic(op, left, self.number(right)?)?;
+        let signed = op == ArithmeticOp::Subtract && self.binder.context.modes.signed_differences;
+        Ok(if signed { build::signed(result) } else { result })
     }
 
     fn compare(&mut self, op: CompareOp, left: &ast::Expr, right: &ast::Expr) -> Bound {
@@ -309,7 +314,7 @@ impl ExpressionBinder<'_, '_, '_> {
 
     fn is_test(&mut self, operand: &ast::Expr, test: IsTest, negated: bool) -> Bound {
         let operand = match test {
-            IsTest::Null => self.bind(operand)?,
+            IsTest::Null => build::unpadded(self.bind(operand)?),
             IsTest::True | IsTest::False | IsTest::Unknown => self.truth(operand)?,
         };
         Ok(match test {
@@ -326,7 +331,7 @@ impl ExpressionBinder<'_, '_, '_> {
     ) -> Result<[Expr; N], MysqlError> {
         let mut bound = operands.map(|_| build::null());
         for (place, operand) in bound.iter_mut().zip(operands) {
-            *place = self.bind(operand)?;
+            *place = build::unpadded(self.bind(operand)?);
         }
         if bound.iter().any(|value| value.ty.sql.is_numeric()) {
             for (value, operand) in bound.iter_mut().zip(operands) {
@@ -405,13 +410,13 @@ impl ExpressionBinder<'_, '_, '_> {
             let found = build::or(list.iter().map(equal).collect::<Result<_, _>>()?);
             return Ok(if negated { build::not(found) } else { found });
         }
-        let needle = self.bind(operand)?;
+        let needle = build::unpadded(self.bind(operand)?);
         let number = needle.ty.sql.is_numeric();
         let document = needle.ty.sql == SqlType::Json;
         let list = list.iter().map(|e| match (number, document) {
             (true, _) => self.number(e),
             (_, true) => self.document(e),
-            _ => self.bind(e),
+            _ => self.bind(e).map(build::unpadded),
         });
         let mut operands = vec![needle];
         for value in list {
@@ -430,7 +435,7 @@ impl ExpressionBinder<'_, '_, '_> {
         escape: Option<&ast::Expr>,
         negated: bool,
     ) -> Bound {
-        let default = if self.binder.context.no_backslash_escapes { None } else { Some('\\') };
+        let default = if self.binder.context.modes.no_backslash_escapes { None } else { Some('\\') };
         let escape = match escape.map(|e| &e.kind) {
             None => default,
             Some(_) => match escape.map(|e| self.bind(e)).transpose()? {
@@ -581,12 +586,20 @@ impl ExpressionBinder<'_, '_, '_> {
         let operand = self.bind(operand)?;
         // The digits of several units are a text.
         let amount = if unit.parts().len() > 1 { self.bind(amount)? } else { self.number(amount)? };
-        build::date_add(operand, amount, unit, subtract)
+        Ok(self.of_connection(build::date_add(operand, amount, unit, subtract)?))
     }
 
     fn trim(&mut self, side: TrimSide, remove: Option<&ast::Expr>, operand: &ast::Expr) -> Bound {
-        let remove = remove.map(|e| self.bind(e)).transpose()?;
-        build::trim(side, remove, self.bind(operand)?)
+        let Some(remove) = remove else {
+            // Beside the text of a number the space would have a collation.
+            let operand = self.bind(operand)?;
+            let is_number = !operand.ty.sql.is_string() && !operand.ty.sql.has_members();
+            let trimmed = build::trim(side, None, operand)?;
+            return Ok(if is_number { self.as_connection(trimmed) } else { trimmed });
+        };
+        let remove = self.bind(remove)?;
+        let trimmed = build::trim(side, Some(remove), self.bind(operand)?)?;
+        Ok(self.of_connection(trimmed))
     }
 }
 

@@ -4,10 +4,10 @@ use leafline_table::{IndexDef, TableDef, ViewAlgorithm};
 use leafline_types::expr::{CompareOp, Expr, ExprKind, build, conjuncts};
 use leafline_types::{ExprType, MysqlError, Value};
 
-use super::Binder;
 use super::partition::selected_partitions;
 use super::row_rules::indexed_expressions;
 use super::scope::{Block, Clause, Scope, Visible};
+use super::{Binder, zero_dates};
 use crate::accounts::{Privilege, Privileges};
 use crate::bound::{
     BlockColumn, BoundSelect, ColumnOrigin, CommonTable, IndexChoice, IndexHints, JoinTree, LateralQuery,
@@ -211,19 +211,27 @@ impl Binder<'_> {
     }
 
     fn join(&mut self, block: &mut Block, join: &Join) -> Result<Part, MysqlError> {
-        let (left, left_scope) = self.reference(block, &join.left)?;
+        let is_inner = block.is_inner;
+        block.is_inner = is_inner || join.kind == JoinKind::Right;
+        let left = self.reference(block, &join.left);
+        block.is_inner = is_inner;
+        let (left, left_scope) = left?;
         let before = block.before.clone();
         // The left side of a right join is looked for, for each row of the right one.
         if join.kind != JoinKind::Right {
             block.before = before.clone().beside(left_scope.clone());
         }
+        block.is_inner = is_inner || join.kind == JoinKind::Left;
         let right = self.reference(block, &join.right);
-        block.before = before;
+        (block.before, block.is_inner) = (before, is_inner);
         let (right, right_scope) = right?;
         let (conditions, scope) = match &join.constraint {
             JoinConstraint::On(condition) => {
                 let scope = left_scope.clone().beside(right_scope.clone());
-                let condition = self.expression(block, &scope, Clause::On, condition)?;
+                let mut condition = self.expression(block, &scope, Clause::On, condition)?;
+                if !is_inner && matches!(join.kind, JoinKind::Inner | JoinKind::Straight) {
+                    zero_dates::found_as_null(block, &mut condition)?;
+                }
                 (conjuncts(self.condition(condition)), scope)
             }
             JoinConstraint::Using(columns) => {

@@ -17,8 +17,16 @@ impl ExpressionBinder<'_, '_, '_> {
 
     /// Text that is made of numbers and dates, or of a function's own words, has the connection's collation.
     pub(super) fn of_connection(&self, mut text: Expr) -> Expr {
+        if build::is_own_text(&text) {
+            text = self.as_connection(text);
+        }
+        text
+    }
+
+    /// Text with the connection's collation.
+    pub(super) fn as_connection(&self, mut text: Expr) -> Expr {
         let connection = self.binder.context.collation;
-        if connection != Collation::Binary && build::is_own_text(&text) {
+        if connection != Collation::Binary && text.ty.sql.is_character() {
             text.ty.collation = connection;
         }
         text

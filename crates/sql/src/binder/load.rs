@@ -1,6 +1,6 @@
 //! LOAD DATA: an INSERT whose rows are the lines of a file.
 
-use leafline_types::{Charset, Coercibility, Collation, ExprType, MysqlError, SqlType};
+use leafline_types::{Charset, Coercibility, Collation, ExprType, MysqlError, SqlType, Value};
 
 use super::Binder;
 use super::scope::Block;
@@ -9,8 +9,13 @@ use crate::parser::ast::{Load, LoadField};
 
 impl Binder<'_> {
     pub(super) fn load(&mut self, load: &Load) -> Result<BoundInsert, MysqlError> {
-        let charset =
-            load.charset.as_ref().map_or(Ok(Charset::Utf8mb4), |name| Charset::from_name(&name.value))?;
+        let charset = match &load.charset {
+            Some(name) => Charset::from_name(&name.value)?,
+            None => match self.context.variables.system(None, "character_set_database")? {
+                Value::String(name) => Charset::from_name(&name)?,
+                _ => Charset::Utf8mb4,
+            },
+        };
         if charset.min_bytes() > 1 {
             return Err(MysqlError::not_supported(format_args!("LOAD DATA of {}", charset.name())));
         }

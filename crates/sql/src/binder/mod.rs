@@ -76,7 +76,7 @@ use std::mem::take;
 use std::sync::Arc;
 
 use leafline_table::{ForeignKeyDef, TableDef, ViewDef};
-use leafline_types::expr::Expr;
+use leafline_types::expr::{Expr, build};
 use leafline_types::temporal::DateRules;
 use leafline_types::{CancelToken, Collation, ExprType, MysqlError, SqlType, Value};
 
@@ -127,11 +127,26 @@ pub trait CatalogLookup {
 pub trait VariableLookup {
     /// The value of `@name`; NULL when it was never set.
     fn user(&self, name: &str) -> Value;
+    /// The collation of `@name`, if it is text and has one of its own.
+    fn user_collation(&self, _name: &str) -> Option<Collation> {
+        None
+    }
     /// The value of `@@name`.
     ///
     /// # Errors
     /// 1193 for an unknown variable, 1238 for one that does not have that scope.
     fn system(&self, scope: Option<VariableScope>, name: &str) -> Result<Value, MysqlError>;
+}
+
+/// The flags of `sql_mode` that change what expressions mean.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct BindModes {
+    /// NO_BACKSLASH_ESCAPES: LIKE has no escape character of its own.
+    pub no_backslash_escapes: bool,
+    /// NO_UNSIGNED_SUBTRACTION: a difference of integers is signed.
+    pub signed_differences: bool,
+    /// PAD_CHAR_TO_FULL_LENGTH: values of CHAR columns are read with their trailing spaces.
+    pub padded_chars: bool,
 }
 
 /// What binding depends on besides the statement.
@@ -146,8 +161,8 @@ pub struct BindContext<'a> {
     pub collation: Collation,
     /// ONLY_FULL_GROUP_BY in `sql_mode`.
     pub only_full_group_by: bool,
-    /// NO_BACKSLASH_ESCAPES in `sql_mode`: LIKE has no escape character of its own.
-    pub no_backslash_escapes: bool,
+    /// Flags of `sql_mode`.
+    pub modes: BindModes,
     /// Which dates `sql_mode` takes though they are no days.
     pub dates: DateRules,
     /// `foreign_key_checks`.
@@ -416,6 +431,12 @@ impl<'a> Binder<'a> {
             return Err(self.context.access.column_denied(name, relation.name()));
         }
         Ok(expr)
+    }
+
+    /// The value of a CHAR column with its trailing spaces, under PAD_CHAR_TO_FULL_LENGTH. Comparisons and GROUP BY leave them out,
+    /// so that they find the same rows with and without an index.
+    fn padded(&self, expr: Expr) -> Expr {
+        if self.context.modes.padded_chars { build::padded(expr) } else { expr }
     }
 
     /// What is asked for its truth: warning 3986 if it is a document, which is compared with 0.

@@ -69,7 +69,7 @@ fn bound(text: &str, columns: &[ColumnDef], context: &BindContext<'_>) -> Result
     // It means the same in every session.
     let context = BindContext {
         collation: DEFAULT_COLLATION,
-        no_backslash_escapes: false,
+        modes: Default::default(),
         parameter_types: &[],
         parameters: &[],
         hints: &[],

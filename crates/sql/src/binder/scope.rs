@@ -61,6 +61,8 @@ pub(super) struct Block {
     pub(super) names: Vec<String>,
     /// Aggregates met so far, each once; number `FIRST_AGGREGATE + i`.
     pub(super) aggregates: Numbering<AggregateCall>,
+    /// Inside of what an outer join may fill with NULL.
+    pub(super) is_inner: bool,
     /// Inside the arguments of an aggregate: no other may follow (error 1111).
     pub(super) in_aggregate: bool,
     /// The windows of the WINDOW clause.

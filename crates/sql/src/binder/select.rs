@@ -91,7 +91,10 @@ impl Binder<'_> {
                     if let Some(kept) = &mut self.wildcards {
                         kept.push((*span, spread(block, &spread_out)));
                     }
-                    block.items.append(&mut spread_out);
+                    block.items.extend(spread_out.into_iter().map(|item| {
+                        let expr = self.padded(item.expr);
+                        Item { expr, ..item }
+                    }));
                 }
                 SelectItem::Expr { expr, alias, span } => {
                     let value = self.expression(block, scope, Clause::FieldList, expr)?;
@@ -140,7 +143,7 @@ impl Binder<'_> {
     ) -> Result<(Expr, String), MysqlError> {
         let text = key.span.text(self.sql).to_owned();
         if let Some(item) = position(&block.items, key, Clause::Group)? {
-            return Ok((item.expr.clone(), item.name.clone()));
+            return Ok((build::unpadded(item.expr.clone()), item.name.clone()));
         }
         if let ExprKind::Column(name) = &key.kind
             && name.table.is_none()
@@ -150,16 +153,17 @@ impl Binder<'_> {
             let column = block.find(scope, Clause::Group, name)?.map(|id| block.reference(id));
             return Ok(match column {
                 Some(column) => {
-                    if column != item.expr {
+                    let shown = build::unpadded(item.expr.clone());
+                    if column != shown {
                         self.warnings
                             .push(MysqlError::ambiguous_column(qualified(name), Clause::Group.name()));
                     }
                     (column, text)
                 }
-                None => (item.expr.clone(), item.name.clone()),
+                None => (build::unpadded(item.expr.clone()), item.name.clone()),
             });
         }
-        Ok((self.expression(block, scope, Clause::Group, key)?, text))
+        Ok((build::unpadded(self.expression(block, scope, Clause::Group, key)?), text))
     }
 
     pub(super) fn order_by(

@@ -5,7 +5,7 @@
 //! left to right. A parenthesised query with clauses of its own, before more of them, is a set operation of one query. Columns have the names of the first query, and types that hold the values of all.
 
 use leafline_types::expr::{Expr, build};
-use leafline_types::{ExprType, MysqlError};
+use leafline_types::{Coercibility, ExprType, MysqlError};
 
 use super::from::add_relation;
 use super::scope::{Block, Clause, Item, Scope};
@@ -149,7 +149,11 @@ pub(super) fn common_columns(queries: &[&BoundSelect]) -> Result<Vec<(String, Ex
             .filter_map(|query| query.output.get(position))
             .map(|output| &output.expr.ty)
             .collect();
-        columns.push((output.meta.name.clone(), build::common_type("UNION", &types)?));
+        let ty = build::common_type("UNION", &types)?;
+        if ty.coercibility == Coercibility::None && ty.sql.is_character() {
+            return Err(MysqlError::illegal_mix_of_many_collations("UNION"));
+        }
+        columns.push((output.meta.name.clone(), ty));
     }
     Ok(columns)
 }

@@ -6,7 +6,7 @@ use leafline_types::{ExprType, MysqlError};
 
 use super::from::derived_columns;
 use super::target_read::is_merged;
-use super::{BindContext, Binder};
+use super::{BindContext, BindModes, Binder};
 use crate::accounts::{Access, Privilege, definer_of};
 use crate::bound::{BoundSelect, BoundSubquery};
 use crate::parser::ast::{CreateView, Ident, SelectItem, Span};
@@ -76,7 +76,7 @@ impl Binder<'_> {
         let context = BindContext {
             database: Some(&view.database),
             collation: DEFAULT_COLLATION,
-            no_backslash_escapes: false,
+            modes: BindModes { no_backslash_escapes: false, ..self.context.modes },
             assigns_variables: false,
             parameter_types: &[],
             parameters: &[],

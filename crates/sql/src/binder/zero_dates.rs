@@ -1,8 +1,8 @@
 //! `d IS NULL` in WHERE, of a DATE or DATETIME column that is NOT NULL, finds the rows whose date is `0000-00-00`, which is what drivers
 //! that know no such date read as NULL. MySQL's manual has it under IS NULL.
 //!
-//! It is so for WHERE and the conditions that its ANDs and ORs join, not below NOT, in ON, or in the select list. A column
-//! that an outer join may fill with NULL is found for both.
+//! It is so for WHERE, for ON of inner joins that no outer join fills with NULL, and for the conditions that their ANDs and ORs join; not
+//! below NOT, in ON of outer joins, in HAVING or in the select list. A column that an outer join may fill with NULL is found for both.
 
 use leafline_types::expr::{CompareOp, Expr, ExprKind, build};
 use leafline_types::temporal::{Date, DateTime};
@@ -11,7 +11,7 @@ use leafline_types::{MysqlError, SqlType, Value};
 use super::scope::Block;
 use crate::bound::{BoundSelect, ColumnId, ColumnOrigin, RelationSource};
 
-/// Lets the conditions of a WHERE find zero dates where they ask for NULL.
+/// Lets the conditions of a WHERE or ON find zero dates where they ask for NULL.
 pub(super) fn found_as_null(block: &Block, condition: &mut Expr) -> Result<(), MysqlError> {
     match &mut condition.kind {
         ExprKind::And(items) | ExprKind::Or(items) => {

@@ -83,6 +83,8 @@ pub(super) struct Parser<'a> {
     pub(super) defined: Option<(Option<String>, String)>,
     /// The `||` that put strings together.
     pub(super) concatenations: Vec<Concatenation>,
+    /// Where the NOTs stand that mean `!`.
+    pub(super) high_negations: Vec<u32>,
     /// The height of the tallest expression tree seen in the rule at hand.
     pub(super) height: usize,
 }
@@ -103,6 +105,7 @@ impl<'a> Parser<'a> {
             depth: 0,
             defined: None,
             concatenations: Vec::new(),
+            high_negations: Vec::new(),
             height: 0,
         })
     }

@@ -61,7 +61,7 @@ impl Parser<'_> {
         let start = self.span();
         // The power of the last rule applied; a tighter rule cannot continue it.
         let mut ceiling = COLLATE;
-        let mut left = if self.at_word("NOT") {
+        let mut left = if self.at_word("NOT") && !self.mode.high_not_precedence {
             ceiling = NOT;
             self.negation(least)?
         } else {
@@ -350,6 +350,10 @@ impl Parser<'_> {
             TokenKind::Symbol(Symbol::Tilde) => self.unary(UnaryOp::BitNot),
             TokenKind::Symbol(Symbol::Bang) => self.bang(),
             TokenKind::Word if self.at_word("BINARY") => self.binary_prefix(),
+            TokenKind::Word if self.mode.high_not_precedence && self.at_word("NOT") => {
+                self.high_negations.push(self.span().start);
+                self.bang()
+            }
             _ => self.operand(),
         }
     }
@@ -367,6 +371,7 @@ impl Parser<'_> {
         self.built(start, kind)
     }
 
+    /// `!`, or NOT under HIGH_NOT_PRECEDENCE.
     fn bang(&mut self) -> Parsed<Expr> {
         let start = self.advance().span;
         let operand = Box::new(self.expression_from(PREFIX)?);

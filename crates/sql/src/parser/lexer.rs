@@ -112,6 +112,10 @@ pub struct LexMode {
     pub ignore_space: bool,
     /// REAL_AS_FLOAT: REAL is FLOAT.
     pub real_as_float: bool,
+    /// HIGH_NOT_PRECEDENCE: NOT binds as `!` does.
+    pub high_not_precedence: bool,
+    /// NO_DIR_IN_CREATE: DATA DIRECTORY and INDEX DIRECTORY are ignored.
+    pub no_directories: bool,
 }
 
 /// All tokens of `sql`, ending with one [`TokenKind::End`].

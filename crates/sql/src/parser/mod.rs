@@ -77,6 +77,8 @@ const STORED: LexMode = LexMode {
     pipes_as_concat: false,
     ignore_space: true,
     real_as_float: false,
+    high_not_precedence: false,
+    no_directories: false,
 };
 
 /// Parses exactly one statement; a semicolon after it is allowed.

@@ -238,6 +238,7 @@ impl Parser<'_> {
             } else if self.accept_any_word(&["MAX_ROWS", "MIN_ROWS", "NODEGROUP"]) {
                 self.accept_symbol(Symbol::Eq);
                 self.integer()?;
+            } else if self.mode.no_directories && self.accept_directory()? {
             } else if self.at_any_word(&["DATA", "INDEX", "TABLESPACE"]) {
                 return self.refuse("where a partition is stored");
             } else {

@@ -107,17 +107,18 @@ pub(super) struct Concatenation {
     pub end: u32,
 }
 
-/// The `||` that put strings together, which they do under PIPES_AS_CONCAT only.
-fn concatenations(text: &str, mode: LexMode, is_query: bool) -> Parsed<Vec<Concatenation>> {
-    if !mode.pipes_as_concat || !text.contains("||") {
-        return Ok(Vec::new());
+/// The `||` that put strings together, which they do under PIPES_AS_CONCAT only, and where the NOTs stand that mean `!`, under
+/// HIGH_NOT_PRECEDENCE.
+fn moded(text: &str, mode: LexMode, is_query: bool) -> Parsed<(Vec<Concatenation>, Vec<u32>)> {
+    if !mode.high_not_precedence && !(mode.pipes_as_concat && text.contains("||")) {
+        return Ok(Default::default());
     }
     let mut parser = Parser::new(text, mode, ParseLimits::default())?;
     match is_query {
         true => drop(parser.query()?),
         false => drop(parser.expression()?),
     }
-    Ok(parser.concatenations)
+    Ok((parser.concatenations, parser.high_negations))
 }
 
 /// How many tokens at the beginning are the name of the table, with that of its database or without, and a point behind each.
@@ -145,7 +146,7 @@ fn qualifier_at(
     if in_database && is(2, table) && name(4).is_some() { 4 } else { 0 }
 }
 
-/// The text of an expression, or query, under no `sql_mode`, with CONCAT for the `||` that mean it; `None` if there is something in it
+/// The text of an expression, or query, under no `sql_mode`, with CONCAT for the `||` that mean it and `!` for such NOTs; `None` if there is something in it
 /// that rows do not determine. The name of `table` is left out before those of its columns.
 ///
 /// # Errors
@@ -156,7 +157,7 @@ pub(super) fn canonical(
     is_query: bool,
     table: Option<&(Option<String>, String)>,
 ) -> Parsed<Option<String>> {
-    let concatenations = concatenations(text, mode, is_query)?;
+    let (concatenations, high_negations) = moded(text, mode, is_query)?;
     let mut out = String::with_capacity(text.len());
     let mut end = 0;
     let tokens = tokenize(text, mode);
@@ -188,6 +189,7 @@ pub(super) fn canonical(
         match token.kind {
             TokenKind::End => break,
             TokenKind::Parameter | TokenKind::UserVariable => return Ok(None),
+            TokenKind::Word if high_negations.contains(&token.span.start) => out.push('!'),
             TokenKind::Word if !is_query && source.eq_ignore_ascii_case("SELECT") => return Ok(None),
             TokenKind::QuotedIdent => {
                 out.push_str(&format!("`{}`", unquote(source, mode).replace('`', "``")));

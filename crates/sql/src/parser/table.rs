@@ -405,6 +405,7 @@ impl Parser<'_> {
             options.without_effect.push(self.option_without_effect()?);
         } else if self.accept_word("ENCRYPTION") {
             self.no_encryption()?;
+        } else if self.accept_directory()? {
         } else if self.at_any_word(REFUSED_OPTIONS) {
             let word = self.any_word()?;
             return self.refuse(&format!("table option {}", word.value.to_ascii_uppercase()));
@@ -412,6 +413,21 @@ impl Parser<'_> {
             return Ok(false);
         }
         Ok(true)
+    }
+
+    /// DATA DIRECTORY and INDEX DIRECTORY, which NO_DIR_IN_CREATE ignores; files of tables are in the directory of the database only.
+    pub(super) fn accept_directory(&mut self) -> Parsed<bool> {
+        if !self.at_any_word(&["DATA", "INDEX"]) || !self.is_word_at(1, "DIRECTORY") {
+            return Ok(false);
+        }
+        let word = self.any_word()?;
+        self.advance();
+        self.accept_symbol(Symbol::Eq);
+        self.string()?;
+        match self.mode.no_directories {
+            true => Ok(true),
+            false => self.refuse(&format!("{} DIRECTORY", word.value.to_ascii_uppercase())),
+        }
     }
 
     /// What stands behind PACK_KEYS.

@@ -9,7 +9,7 @@ use crate::statement::planned::Planned;
 use crate::statement::{command, keeps_diagnostics};
 use crate::status::Command;
 use hashbrown::HashMap;
-use leafline_types::{MysqlError, SqlType, Value};
+use leafline_types::{ExprType, MysqlError, Value};
 use std::sync::Arc;
 
 /// Most prepared statements of one session, as `max_prepared_stmt_count` bounds them in MySQL.
@@ -141,7 +141,7 @@ impl Session {
         &mut self,
         name: &str,
         value: Value,
-        ty: SqlType,
+        ty: &ExprType,
     ) -> Result<(), MysqlError> {
         let room = self.room_for_variables();
         self.user_variables.set_room(room);

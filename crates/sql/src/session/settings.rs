@@ -4,6 +4,7 @@ use super::connection::CompressionAlgorithms;
 use super::state_changes::TrackSettings;
 use super::tracing::TraceSettings;
 use super::variables::KeptValues;
+use crate::binder::BindModes;
 use crate::optimizer::{OptimizerSwitches, Parallelism, UNUSED_SWITCHES};
 use crate::parser::LexMode;
 use crate::slow_log::SlowLogSettings;
@@ -334,6 +335,17 @@ impl Settings {
             pipes_as_concat: self.sql_mode.has(Modes::PIPES_AS_CONCAT),
             ignore_space: self.sql_mode.has(Modes::IGNORE_SPACE),
             real_as_float: self.sql_mode.has(Modes::REAL_AS_FLOAT),
+            high_not_precedence: self.sql_mode.has(Modes::HIGH_NOT_PRECEDENCE),
+            no_directories: self.sql_mode.has(Modes::NO_DIR_IN_CREATE),
+        }
+    }
+
+    /// The flags of `sql_mode` that change what expressions mean.
+    pub fn bind_modes(&self) -> BindModes {
+        BindModes {
+            no_backslash_escapes: self.sql_mode.has(Modes::NO_BACKSLASH_ESCAPES),
+            signed_differences: self.sql_mode.has(Modes::NO_UNSIGNED_SUBTRACTION),
+            padded_chars: self.sql_mode.has(Modes::PAD_CHAR_TO_FULL_LENGTH),
         }
     }
 
@@ -353,6 +365,7 @@ impl Settings {
                 zero: !self.sql_mode.has(Modes::NO_ZERO_DATE),
                 zero_parts: !self.sql_mode.has(Modes::NO_ZERO_IN_DATE),
                 beyond_month: self.sql_mode.has(Modes::ALLOW_INVALID_DATES),
+                cut_fractions: self.sql_mode.has(Modes::TIME_TRUNCATE_FRACTIONAL),
             },
             block_encryption: self.block_encryption,
             time_names: self.time_names,

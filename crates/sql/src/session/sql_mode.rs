@@ -13,6 +13,8 @@ const MODE_NAMES: &[(&str, Modes)] = &[
     ("ANSI_QUOTES", Modes::ANSI_QUOTES),
     ("IGNORE_SPACE", Modes::IGNORE_SPACE),
     ("ONLY_FULL_GROUP_BY", Modes::ONLY_FULL_GROUP_BY),
+    ("NO_UNSIGNED_SUBTRACTION", Modes::NO_UNSIGNED_SUBTRACTION),
+    ("NO_DIR_IN_CREATE", Modes::NO_DIR_IN_CREATE),
     ("ANSI", Modes::ANSI),
     ("NO_AUTO_VALUE_ON_ZERO", Modes::NO_AUTO_VALUE_ON_ZERO),
     ("NO_BACKSLASH_ESCAPES", Modes::NO_BACKSLASH_ESCAPES),
@@ -24,7 +26,10 @@ const MODE_NAMES: &[(&str, Modes)] = &[
     ("ERROR_FOR_DIVISION_BY_ZERO", Modes::ERROR_FOR_DIVISION_BY_ZERO),
     ("TRADITIONAL", Modes::TRADITIONAL),
     ("NO_AUTO_CREATE_USER", Modes(0)),
+    ("HIGH_NOT_PRECEDENCE", Modes::HIGH_NOT_PRECEDENCE),
     ("NO_ENGINE_SUBSTITUTION", Modes::NO_ENGINE_SUBSTITUTION),
+    ("PAD_CHAR_TO_FULL_LENGTH", Modes::PAD_CHAR_TO_FULL_LENGTH),
+    ("TIME_TRUNCATE_FRACTIONAL", Modes::TIME_TRUNCATE_FRACTIONAL),
 ];
 
 impl Modes {
@@ -38,6 +43,10 @@ impl Modes {
     pub const IGNORE_SPACE: Modes = Modes(1 << 3);
     /// Columns that are neither grouped nor determined by the groups are refused.
     pub const ONLY_FULL_GROUP_BY: Modes = Modes(1 << 5);
+    /// A difference is signed, even if an operand is unsigned.
+    pub const NO_UNSIGNED_SUBTRACTION: Modes = Modes(1 << 6);
+    /// DATA DIRECTORY and INDEX DIRECTORY are ignored.
+    pub const NO_DIR_IN_CREATE: Modes = Modes(1 << 7);
     /// The name of several others, which are set with it.
     pub const ANSI: Modes = Modes(
         1 << 18
@@ -73,8 +82,14 @@ impl Modes {
             | Modes::ERROR_FOR_DIVISION_BY_ZERO.0
             | Modes::NO_ENGINE_SUBSTITUTION.0,
     );
+    /// NOT binds as tightly as `!`.
+    pub const HIGH_NOT_PRECEDENCE: Modes = Modes(1 << 29);
     /// A storage engine that does not exist is an error.
     pub const NO_ENGINE_SUBSTITUTION: Modes = Modes(1 << 30);
+    /// Values of CHAR columns are read with their trailing spaces.
+    pub const PAD_CHAR_TO_FULL_LENGTH: Modes = Modes(1 << 31);
+    /// Digits of a second's fraction that a type does not have are cut off, not rounded.
+    pub const TIME_TRUNCATE_FRACTIONAL: Modes = Modes(1 << 32);
 
     /// MySQL 8.0's default.
     pub const DEFAULT: Modes = Modes(
@@ -94,14 +109,11 @@ impl Modes {
     /// From the number that MySQL keeps them as.
     ///
     /// # Errors
-    /// 1231 for bits that are no mode, 1235 for those of a mode that is not supported.
+    /// 1231 for bits that are no mode.
     pub fn from_bits(bits: u64) -> Result<Modes, MysqlError> {
         let known = MODE_NAMES.iter().fold(0, |known, (_, mode)| known | mode.0);
-        if bits >> 33 != 0 {
-            return Err(MysqlError::wrong_value_for_variable("sql_mode", bits));
-        }
         if bits & !known != 0 {
-            return Err(MysqlError::not_supported(format_args!("sql_mode {}", bits & !known)));
+            return Err(MysqlError::wrong_value_for_variable("sql_mode", bits));
         }
         let named = |mode: Modes, own: u64| if bits & own == 0 { 0 } else { mode.0 };
         Ok(Modes(bits | named(Modes::ANSI, 1 << 18) | named(Modes::TRADITIONAL, 1 << 27)))
@@ -110,32 +122,17 @@ impl Modes {
     /// From a comma-separated list.
     ///
     /// # Errors
-    /// 1231 for a word that MySQL does not know, 1235 for a mode that is not supported.
+    /// 1231 for a word that MySQL does not know.
     pub fn parse(text: &str) -> Result<Modes, MysqlError> {
         let mut modes = 0;
         for word in text.split(',').map(str::trim).filter(|word| !word.is_empty()) {
             match MODE_NAMES.iter().find(|(name, _)| name.eq_ignore_ascii_case(word)) {
                 Some((_, mode)) => modes |= mode.0,
-                None if is_other_mode(word) => {
-                    return Err(MysqlError::not_supported(format_args!("sql_mode {word}")));
-                }
                 None => return Err(MysqlError::wrong_value_for_variable("sql_mode", word)),
             }
         }
         Ok(Modes(modes))
     }
-}
-
-/// Modes of MySQL or MariaDB that change meanings and are not supported.
-fn is_other_mode(word: &str) -> bool {
-    const OTHERS: &[&str] = &[
-        "NO_UNSIGNED_SUBTRACTION",
-        "NO_DIR_IN_CREATE",
-        "HIGH_NOT_PRECEDENCE",
-        "PAD_CHAR_TO_FULL_LENGTH",
-        "TIME_TRUNCATE_FRACTIONAL",
-    ];
-    OTHERS.iter().any(|other| other.eq_ignore_ascii_case(word))
 }
 
 impl std::fmt::Display for Modes {
@@ -173,9 +170,12 @@ mod tests {
                 .into())
         );
         assert_eq!(Modes::from_bits(6).map(|m| m.to_string()), Ok("PIPES_AS_CONCAT,ANSI_QUOTES".into()));
-        assert_eq!(Modes::from_bits(1 << 29).map_err(|e| e.code), Err(1235));
+        let last =
+            "HIGH_NOT_PRECEDENCE,NO_ENGINE_SUBSTITUTION,PAD_CHAR_TO_FULL_LENGTH,TIME_TRUNCATE_FRACTIONAL";
+        assert_eq!(Modes::from_bits(0b1111 << 29).map(|m| m.to_string()), Ok(last.into()));
+        assert_eq!(Modes::parse(last), Modes::from_bits(0b1111 << 29));
+        assert_eq!(Modes::from_bits(1 << 4).map_err(|e| e.code), Err(1231));
         assert_eq!(Modes::from_bits(1 << 40).map_err(|e| e.code), Err(1231));
         assert_eq!(Modes::parse("NO_SUCH").map_err(|e| e.code), Err(1231));
-        assert_eq!(Modes::parse("HIGH_NOT_PRECEDENCE").map_err(|e| e.code), Err(1235));
     }
 }

@@ -44,6 +44,10 @@ impl VariableLookup for Session {
         self.user_variables.get(name).0
     }
 
+    fn user_collation(&self, name: &str) -> Option<Collation> {
+        self.user_variables.collation(name)
+    }
+
     fn system(&self, scope: Option<VariableScope>, name: &str) -> Result<Value, MysqlError> {
         Ok(system_variable(self, scope, name)?.0)
     }
@@ -58,7 +62,7 @@ impl Session {
             database: self.database(),
             collation: self.settings.collation,
             only_full_group_by: self.settings.sql_mode.has(Modes::ONLY_FULL_GROUP_BY),
-            no_backslash_escapes: self.settings.sql_mode.has(Modes::NO_BACKSLASH_ESCAPES),
+            modes: self.settings.bind_modes(),
             dates: self.settings.evaluation_mode().dates,
             foreign_key_checks: self.settings.foreign_key_checks,
             derived_merge: self.settings.optimizer_switch.derived_merge,
@@ -79,7 +83,7 @@ pub(crate) fn constant(
     session: &mut Session,
     expr: &Expr,
     (sql, parameters): (&str, &[Value]),
-) -> Result<(Value, SqlType), MysqlError> {
+) -> Result<(Value, ExprType), MysqlError> {
     let collation = session.settings.collation;
     let types: Vec<ExprType> = parameters.iter().map(|value| parameter_type(value, collation)).collect();
     // Whatever it assigns is there when the next is evaluated, and may be what it reads.
@@ -87,7 +91,7 @@ pub(crate) fn constant(
     let BoundExpression { expr, subqueries } = bind_scalar(expr, sql, &context)?;
     let mut execution = expression_execution(session, &subqueries, parameters)?;
     let value = execution.with(session, |cx| evaluate_scalar(&expr, &mut cx.eval))?;
-    Ok((value, expr.ty.sql))
+    Ok((value, expr.ty))
 }
 
 /// An execution for an expression with these subqueries.

@@ -9,7 +9,8 @@ use leafline_types::convert::{StoreContext, dated, store_cast};
 use leafline_types::expr::{CallState, EvalContext, Expr, ExprKind};
 use leafline_types::memory::MemoryBudget;
 use leafline_types::temporal::{DateRules, Zone};
-use leafline_types::{Batch, DateTime, MysqlError, SqlType, Value, Warnings};
+use leafline_types::{Batch, Collation, DateTime, MysqlError, SqlType, Value, Warnings};
+use std::borrow::Cow;
 use std::sync::Arc;
 
 /// One execution. The session lends its diagnostics and counters call by call, so that it is free between batches.
@@ -189,6 +190,16 @@ impl Execution {
             rows.push(batch);
         }
         Ok(rows)
+    }
+
+    /// Text for a column of bytes: the bytes that it has in the character set of its collation. Other values as they are.
+    pub(crate) fn bytes_for<'v>(value: &'v Value, from: Collation, column: &ColumnDef) -> Cow<'v, Value> {
+        match value {
+            Value::String(text) if column.ty.is_bytes() && !from.charset().is_utf8() => {
+                Cow::Owned(Value::bytes(from.charset().encode(text)))
+            }
+            _ => Cow::Borrowed(value),
+        }
     }
 
     /// A value as a column stores it; `row` counts from 1, for messages.

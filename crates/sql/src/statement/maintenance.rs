@@ -283,7 +283,7 @@ pub(super) fn kill(
 ) -> Result<(), MysqlError> {
     let (value, ty) = evaluate::constant(session, target, text)?;
     let id = value.as_integer().and_then(|id| u64::try_from(id).ok());
-    let id = id.ok_or_else(|| MysqlError::no_such_thread(evaluate::text(&value, &ty)))?;
+    let id = id.ok_or_else(|| MysqlError::no_such_thread(evaluate::text(&value, &ty.sql)))?;
     authorize_kill(session, id)?;
     let reason = if query_only { CancelReason::QueryKilled } else { CancelReason::ConnectionKilled };
     session.instance.kill(id, reason)?;

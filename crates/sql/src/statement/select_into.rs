@@ -5,7 +5,7 @@ use crate::result::Done;
 use crate::session::{RowStream, Session};
 use crate::text_file::{self, TextFormat};
 use crate::text_format::TextColumns;
-use leafline_types::{Charset, MysqlError, Value, value_at};
+use leafline_types::{Charset, Coercibility, Collation, ExprType, MysqlError, Value, value_at};
 use std::io::Write as _;
 
 impl Session {
@@ -77,6 +77,7 @@ impl Session {
     /// Puts the only row into variables. Without a row they stay as they are, with warning 1329; error 1172 for more than one.
     fn set_variables(&mut self, mut rows: RowStream, variables: &[String]) -> Result<Done, MysqlError> {
         let types = rows.types();
+        let collations: Vec<Collation> = rows.columns().iter().map(|column| column.collation).collect();
         let mut only: Option<Vec<Value>> = None;
         while let Some(batch) = rows.next_batch(self)? {
             if batch.rows > 1 || only.is_some() {
@@ -89,8 +90,11 @@ impl Session {
             self.warnings.warn(MysqlError::no_data());
             return Ok(Done::default());
         };
-        for ((name, value), ty) in variables.iter().zip(values).zip(types) {
-            self.set_user_variable(name, value, ty)?;
+        for ((name, value), (ty, collation)) in
+            variables.iter().zip(values).zip(types.into_iter().zip(collations))
+        {
+            let ty = ExprType::string(ty, true, collation, Coercibility::Implicit);
+            self.set_user_variable(name, value, &ty)?;
         }
         Ok(Done { affected: 1, ..Done::default() })
     }

@@ -27,7 +27,7 @@ pub(crate) fn set(
             }
             SetItem::User { name, value } => {
                 let (value, ty) = evaluate::constant(session, value, text)?;
-                session.set_user_variable(name, value, ty)?;
+                session.set_user_variable(name, value, &ty)?;
                 session.tracker.state();
             }
             SetItem::Names { charset, collation } => {

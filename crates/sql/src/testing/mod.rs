@@ -144,7 +144,7 @@ impl Database {
             database: Some("test"),
             collation: Collation::Utf8mb4Bin,
             only_full_group_by: true,
-            no_backslash_escapes: false,
+            modes: Default::default(),
             dates: Default::default(),
             foreign_key_checks: true,
             derived_merge: true,

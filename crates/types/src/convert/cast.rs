@@ -43,7 +43,7 @@ pub fn cast(
             to_f64(v, warnings).map_or(Value::Null, Value::Double)
         }
         SqlType::Real { .. } => to_f64(v, warnings).map_or(Value::Null, |d| Value::Double(to_single(d))),
-        SqlType::Time { fsp } => cast_time(v, *fsp, warnings),
+        SqlType::Time { fsp } => cast_time(v, *fsp, rules, warnings),
         SqlType::Year => cast_year(v, from, warnings),
         SqlType::Decimal { precision, scale, unsigned, .. } => {
             cast_decimal(v, from, (*precision, *scale, *unsigned), warnings)
@@ -216,7 +216,7 @@ fn cast_temporal(v: &Value, to: &SqlType, rules: DateRules, warnings: &mut Warni
     };
     match found {
         Ok(Some(t)) if to_date => Value::Date(t.date()),
-        Ok(Some(t)) => match t.round(to.scale()) {
+        Ok(Some(t)) => match t.fitted(to.scale(), rules) {
             Some(rounded) => Value::DateTime(rounded),
             None => {
                 warnings.warn(MysqlError::datetime_overflow("datetime"));
@@ -336,7 +336,9 @@ fn decimal_datetime(d: &Decimal, rules: DateRules) -> Option<DateTime> {
     if number < LEAST_WITH_TIME {
         return Some(base);
     }
-    let micros = d.checked_sub(&whole)?.round(6)?.unscaled_i128().and_then(|v| i64::try_from(v).ok())?;
+    let fraction = d.checked_sub(&whole)?;
+    let fraction = if rules.cut_fractions { fraction.truncate(6)? } else { fraction.round(6)? };
+    let micros = fraction.unscaled_i128().and_then(|v| i64::try_from(v).ok())?;
     if micros == 0 { Some(base) } else { base.plus_micros(micros) }
 }
 

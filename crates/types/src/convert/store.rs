@@ -269,7 +269,7 @@ fn store_timestamp(
 ) -> Result<Value, MysqlError> {
     let mut there = true;
     let utc = match (from, v) {
-        (SqlType::Timestamp { .. }, Value::DateTime(t)) => t.round(fsp),
+        (SqlType::Timestamp { .. }, Value::DateTime(t)) => t.fitted(fsp, cx.dates),
         _ => {
             let rules = DateRules { zero_parts: false, beyond_month: false, ..cx.dates };
             let stored = store_temporal(v, from, &SqlType::DateTime { fsp }, rules, cx)?;
@@ -335,7 +335,7 @@ fn store_temporal(
     };
     let stored = found.and_then(|found| match to_date {
         true => Ok(found.date().to_datetime()),
-        false => found.round(to.scale()).ok_or(BadTemporal::Day),
+        false => found.fitted(to.scale(), rules).ok_or(BadTemporal::Day),
     });
     match (stored, found) {
         (Ok(stored), Ok(found)) => {

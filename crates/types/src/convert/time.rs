@@ -6,7 +6,7 @@ use super::text::to_text;
 use crate::decimal::Decimal;
 use crate::error::MysqlError;
 use crate::statement::Warnings;
-use crate::temporal::{Date, Time};
+use crate::temporal::{Date, DateRules, Time};
 use crate::value::{SqlType, Value};
 
 /// A TIME as the datetime that it is on the current day, where a type with a day is wanted; None for all else.
@@ -28,7 +28,7 @@ struct Spelled {
 }
 
 /// The value as a time; None if it spells none. NULL spells none.
-fn spelled(v: &Value) -> Option<Spelled> {
+fn spelled(v: &Value, rules: DateRules) -> Option<Spelled> {
     let plain = |value| Spelled { value, truncated: false, clipped: false, had_date: false };
     let number = |d: &Decimal| {
         let whole = d.truncate(0)?;
@@ -37,7 +37,9 @@ fn spelled(v: &Value) -> Option<Spelled> {
             return Some(Spelled { clipped: true, ..plain(value) });
         };
         let (time, clipped) = Time::from_number(number)?;
-        let micros = d.checked_sub(&whole)?.round(6)?.unscaled_i128()?;
+        let fraction = d.checked_sub(&whole)?;
+        let fraction = if rules.cut_fractions { fraction.truncate(6)? } else { fraction.round(6)? };
+        let micros = fraction.unscaled_i128()?;
         let value = Time::clipped(time.micros() + i64::try_from(micros).ok()?);
         Some(Spelled { clipped, ..plain(value) })
     };
@@ -48,7 +50,7 @@ fn spelled(v: &Value) -> Option<Spelled> {
         Value::Date(_) => Some(Spelled { had_date: true, ..plain(Time::ZERO) }),
         Value::String(_) | Value::Bytes(_) => {
             let text = String::from_utf8_lossy(v.as_bytes().unwrap_or_default());
-            let found = Time::parse(&text).ok()?;
+            let found = Time::parse_by(&text, rules).ok()?;
             Some(Spelled {
                 value: found.value,
                 truncated: found.truncated,
@@ -56,7 +58,7 @@ fn spelled(v: &Value) -> Option<Spelled> {
                 had_date: found.had_date,
             })
         }
-        Value::Json(json) => spelled(&crate::json::scalar::sql_value(json.view())?),
+        Value::Json(json) => spelled(&crate::json::scalar::sql_value(json.view())?, rules),
         Value::Int(n) => number(&Decimal::from_i64(*n)),
         Value::UInt(n) => number(&Decimal::from_u64(*n)),
         Value::Decimal(d) => number(d),
@@ -66,10 +68,15 @@ fn spelled(v: &Value) -> Option<Spelled> {
 
 /// The value as a time, as functions and comparisons take it: NULL, with a warning, for what is none.
 pub fn to_time(v: &Value, warnings: &mut Warnings) -> Option<Time> {
+    to_time_by(v, DateRules::DAYS, warnings)
+}
+
+/// The same, of digits behind the sixth of the fraction what the rules say.
+fn to_time_by(v: &Value, rules: DateRules, warnings: &mut Warnings) -> Option<Time> {
     if v.is_null() {
         return None;
     }
-    let found = spelled(v);
+    let found = spelled(v, rules);
     if found.as_ref().is_none_or(|found| found.truncated || found.clipped) {
         let shown = to_text(v, &SqlType::Null).unwrap_or_default();
         warnings.warn(MysqlError::truncated_value("time", &shown));
@@ -87,12 +94,12 @@ pub(super) fn store_time(
     let incorrect = |cx: &StoreContext<'_>| {
         MysqlError::incorrect_temporal_for_column("time", &shown(), cx.column, cx.row)
     };
-    let Some(found) = spelled(v) else {
+    let Some(found) = spelled(v, cx.dates) else {
         let (error, warning) = (incorrect(cx), MysqlError::data_truncated(cx.column, cx.row));
         cx.refuse_or(error, warning)?;
         return Ok(Value::Time(Time::ZERO));
     };
-    let rounded = found.value.round(fsp);
+    let rounded = found.value.fitted(fsp, cx.dates);
     if found.clipped {
         let (error, warning) = (incorrect(cx), MysqlError::out_of_range(cx.column, cx.row));
         cx.refuse_or(error, warning)?;
@@ -185,6 +192,6 @@ pub fn compared_year(number: i128) -> Option<u64> {
     year_of(number, 0)
 }
 
-pub(super) fn cast_time(v: &Value, fsp: u8, warnings: &mut Warnings) -> Value {
-    to_time(v, warnings).map_or(Value::Null, |t| Value::Time(t.round(fsp)))
+pub(super) fn cast_time(v: &Value, fsp: u8, rules: DateRules, warnings: &mut Warnings) -> Value {
+    to_time_by(v, rules, warnings).map_or(Value::Null, |t| Value::Time(t.fitted(fsp, rules)))
 }

@@ -33,7 +33,7 @@ fn name<'e>(call: Call<'e>) -> &'e str {
 }
 
 fn assign(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result<Value, MysqlError> {
-    cx.state.variables.set(name(call), args[1].clone(), call.args[1].ty.sql.clone())?;
+    cx.state.variables.set(name(call), args[1].clone(), &call.args[1].ty)?;
     Ok(args[1].clone())
 }
 

@@ -5,6 +5,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use super::args::{bigint_or_null, bounded_text, integer, literal_integer};
 use super::date_format::{day_name, month_name};
 use super::temporal::{unit_of, week_mode_of};
+use super::time_names::TimeNames;
 use super::{Call, Function, Volatility};
 use crate::decimal::Decimal;
 use crate::error::MysqlError;
@@ -17,7 +18,7 @@ pub(super) static FUNCTIONS: &[Function] = &[
     Function::new(
         "DAYNAME",
         (1, 1),
-        |_| Ok(bounded_text(9, true)),
+        |_| Ok(bounded_text(TimeNames::longest_day(), true)),
         |cx, _, args| {
             Ok(operand::day(&args[0], cx)?
                 .and_then(|day| day_name(day, cx.sql_mode.time_names))
@@ -27,7 +28,7 @@ pub(super) static FUNCTIONS: &[Function] = &[
     Function::new(
         "MONTHNAME",
         (1, 1),
-        |_| Ok(bounded_text(9, true)),
+        |_| Ok(bounded_text(TimeNames::longest_month(), true)),
         |cx, _, args| {
             Ok(operand::date(&args[0], cx)?
                 .and_then(|day| month_name(day, cx.sql_mode.time_names))

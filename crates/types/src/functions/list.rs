@@ -21,7 +21,9 @@ fn length(arg: &Expr) -> u64 {
 }
 
 fn field_type(args: &[Expr]) -> Result<ExprType, MysqlError> {
-    field_domain(args)?;
+    if let CompareDomain::String(_) = field_domain(args)? {
+        build::all_compared_by("field", &args.iter().map(|a| &a.ty).collect::<Vec<_>>())?;
+    }
     Ok(build::bigint(false))
 }
 
@@ -88,7 +90,7 @@ fn elt(cx: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Result<Val
 }
 
 fn find_in_set_type(args: &[Expr]) -> Result<ExprType, MysqlError> {
-    build::merge_collations("find_in_set", args.iter().map(|a| &a.ty))?;
+    build::compared_by("find_in_set", &args[0].ty, &args[1].ty)?;
     super::args::bigint(args)
 }
 

@@ -169,7 +169,7 @@ fn space(cx: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Result<V
 }
 
 fn strcmp_type(args: &[Expr]) -> Result<ExprType, MysqlError> {
-    build::merge_collations("strcmp", args.iter().map(|a| &a.ty))?;
+    build::compared_by("strcmp", &args[0].ty, &args[1].ty)?;
     super::args::bigint(args)
 }
 

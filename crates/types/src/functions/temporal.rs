@@ -3,6 +3,7 @@
 
 use super::args::{Made, bigint_or_null, integer, literal_integer};
 use super::date_format::put_date;
+use super::time_names::TimeNames;
 use super::{Call, Function, Volatility};
 use crate::decimal::Decimal;
 use crate::error::MysqlError;
@@ -297,8 +298,9 @@ fn date_add(
 }
 
 fn date_format_type(args: &[Expr]) -> Result<ExprType, MysqlError> {
-    // %W and %M are the longest: nine characters for two.
-    let longest = build::text_length(&args[1].ty.sql).saturating_mul(5).max(1);
+    // %W and %M are the longest: the name of a day or month for two characters.
+    let name = TimeNames::longest_day().max(TimeNames::longest_month());
+    let longest = build::text_length(&args[1].ty.sql).saturating_mul(name.div_ceil(2)).max(1);
     let sql = build::text_type(longest.min(16_383));
     Ok(ExprType::string(sql, true, build::TEXT_OF_NUMBER, Coercibility::Coercible))
 }

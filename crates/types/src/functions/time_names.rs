@@ -75,6 +75,20 @@ impl TimeNames {
         found.map(|(_, names)| TimeNames { locale, names })
     }
 
+    /// The characters of the longest name of a day in any locale.
+    pub(super) fn longest_day() -> u64 {
+        static LONGEST: LazyLock<u64> =
+            LazyLock::new(|| longest(LOCALES.iter().flat_map(|(_, names)| names.days)));
+        *LONGEST
+    }
+
+    /// The characters of the longest name of a month in any locale.
+    pub(super) fn longest_month() -> u64 {
+        static LONGEST: LazyLock<u64> =
+            LazyLock::new(|| longest(LOCALES.iter().flat_map(|(_, names)| names.months)));
+        *LONGEST
+    }
+
     /// The locale.
     pub fn name(self) -> &'static str {
         self.locale
@@ -109,6 +123,10 @@ impl TimeNames {
     pub(super) fn short_day(self, number: u8) -> Option<&'static str> {
         self.names.short_days.get(usize::from(number)).copied()
     }
+}
+
+fn longest(names: impl Iterator<Item = &'static str>) -> u64 {
+    names.map(|name| name.chars().count() as u64).max().unwrap_or_default()
 }
 
 impl Default for TimeNames {

@@ -115,7 +115,8 @@ impl DateTime {
         self.0 % MICROS_PER_DAY
     }
 
-    /// Reads a datetime in any of MySQL's spellings; six digits of the fraction are kept, a seventh rounds.
+    /// Reads a datetime in any of MySQL's spellings; six digits of the fraction are kept, a seventh rounds unless the rules
+    /// cut it.
     pub fn parse(text: &str, rules: DateRules) -> Result<TemporalParse<DateTime>, BadTemporal> {
         parse_datetime(text, rules)
     }
@@ -140,6 +141,11 @@ impl DateTime {
             return Some(Self::at(self.date(), rounded));
         }
         Some(self.date().plus_days(1)?.to_datetime())
+    }
+
+    /// With `fsp` digits of the second's fraction, rounded or cut as the rules say; None as of [`round`](Self::round).
+    pub fn fitted(self, fsp: u8, rules: DateRules) -> Option<Self> {
+        if rules.cut_fractions { Some(self.truncate(fsp)) } else { self.round(fsp) }
     }
 
     /// Cut to `fsp` digits of the second's fraction.

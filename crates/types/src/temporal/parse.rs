@@ -99,10 +99,10 @@ pub(super) fn parse_datetime(text: &str, rules: DateRules) -> Result<TemporalPar
     if !rules.admit(value) {
         return Err(BadTemporal::Day);
     }
-    // Digits after the sixth of the fraction: the first of them rounds.
+    // Digits after the sixth of the fraction: the first of them rounds, or all are cut.
     let mut rest = &text[fields.end..];
     if fields.digits[FRACTION] == 6 && rest.first().is_some_and(u8::is_ascii_digit) {
-        if rest[0] >= b'5' {
+        if rest[0] >= b'5' && !rules.cut_fractions {
             value = value.plus_micros(1).ok_or(bad)?;
         }
         let len = rest.iter().position(|b| !b.is_ascii_digit()).unwrap_or(rest.len());

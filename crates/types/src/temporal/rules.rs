@@ -1,8 +1,8 @@
-//! Which dates that are no days may come in.
+//! Which dates that are no days may come in, and what becomes of fractions that are too long.
 
 use super::{DateTime, days_in_month};
 
-/// What `NO_ZERO_DATE`, `NO_ZERO_IN_DATE` and `ALLOW_INVALID_DATES` of `sql_mode` say of dates that are no days.
+/// What `NO_ZERO_DATE`, `NO_ZERO_IN_DATE`, `ALLOW_INVALID_DATES` and `TIME_TRUNCATE_FRACTIONAL` of `sql_mode` say.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DateRules {
     /// `0000-00-00` is taken.
@@ -11,6 +11,8 @@ pub struct DateRules {
     pub zero_parts: bool,
     /// Days behind the end of their month are taken: `2024-02-31`.
     pub beyond_month: bool,
+    /// Digits of a second's fraction that a type does not have are cut off, not rounded.
+    pub cut_fractions: bool,
 }
 
 impl Default for DateRules {
@@ -22,9 +24,11 @@ impl Default for DateRules {
 
 impl DateRules {
     /// Days only.
-    pub const DAYS: DateRules = DateRules { zero: false, zero_parts: false, beyond_month: false };
+    pub const DAYS: DateRules =
+        DateRules { zero: false, zero_parts: false, beyond_month: false, cut_fractions: false };
     /// Whatever has a year, a month and a day that can be written.
-    pub const ANY: DateRules = DateRules { zero: true, zero_parts: true, beyond_month: true };
+    pub const ANY: DateRules =
+        DateRules { zero: true, zero_parts: true, beyond_month: true, cut_fractions: false };
     /// Dates whose parts may be zero.
     pub const PARTS: DateRules = DateRules { beyond_month: false, ..DateRules::ANY };
 

@@ -99,7 +99,12 @@ impl Time {
 
     /// Reads a time in any of MySQL's spellings; six digits of the fraction are kept, a seventh rounds.
     pub fn parse(text: &str) -> Result<TimeParse, BadTemporal> {
-        parse_time(text)
+        parse_time(text, DateRules::DAYS)
+    }
+
+    /// The same, a seventh digit rounded or cut as the rules say.
+    pub fn parse_by(text: &str, rules: DateRules) -> Result<TimeParse, BadTemporal> {
+        parse_time(text, rules)
     }
 
     /// Reads a number such as 101112 or -11; of a number that is a datetime, its time of day. None if minutes or
@@ -136,6 +141,11 @@ impl Time {
         let unit = fraction_unit(fsp);
         let rounded = (self.0.abs() + unit / 2) / unit * unit;
         Self::clipped(if self.0 < 0 { -rounded } else { rounded })
+    }
+
+    /// With `fsp` digits of the second's fraction, rounded or cut as the rules say.
+    pub fn fitted(self, fsp: u8, rules: DateRules) -> Self {
+        if rules.cut_fractions { self.truncate(fsp) } else { self.round(fsp) }
     }
 
     /// Cut to `fsp` digits of the second's fraction, towards zero.
@@ -211,10 +221,11 @@ pub(crate) fn date_rules(text: &str) -> DateRules {
     if text.trim_ascii().contains([' ', 'T']) { DateRules::PARTS } else { DateRules::DAYS }
 }
 
-fn parse_time(text: &str) -> Result<TimeParse, BadTemporal> {
+fn parse_time(text: &str, rules: DateRules) -> Result<TimeParse, BadTemporal> {
     let text = text.trim_ascii_start();
     if text.len() >= LEAST_DATETIME
-        && let Ok(found) = DateTime::parse(text, date_rules(text))
+        && let Ok(found) =
+            DateTime::parse(text, DateRules { cut_fractions: rules.cut_fractions, ..date_rules(text) })
         && found.has_time
     {
         let value = Time(found.value.micros_of_day());
@@ -250,7 +261,7 @@ fn parse_time(text: &str) -> Result<TimeParse, BadTemporal> {
         } else {
             (first / 10_000, first / 100 % 100, first % 100)
         };
-    let (fraction, fsp) = fraction(&mut scanner);
+    let (fraction, fsp) = fraction(&mut scanner, rules);
     if matches!(scanner.rest, [b'e' | b'E', b'0'..=b'9' | b'+' | b'-', ..]) || minute > 59 || second > 59 {
         return Err(BadTemporal::Spelling);
     }
@@ -266,12 +277,13 @@ fn parse_time(text: &str) -> Result<TimeParse, BadTemporal> {
     })
 }
 
-/// `.123456`: microseconds, and how many digits there are. A seventh digit rounds.
-fn fraction(scanner: &mut Scanner<'_>) -> (i64, u8) {
+/// `.123456`: microseconds, and how many digits there are. A seventh digit rounds unless the rules cut it.
+fn fraction(scanner: &mut Scanner<'_>, rules: DateRules) -> (i64, u8) {
     let [b'.', rest @ ..] = scanner.rest else { return (0, 0) };
     let len = rest.iter().position(|b| !b.is_ascii_digit()).unwrap_or(rest.len());
     let digit = |at: usize| if at < len { i64::from(rest[at] - b'0') } else { 0 };
-    let micros = (0..6).fold(0, |sum, at| sum * 10 + digit(at)) + i64::from(digit(6) >= 5);
+    let micros =
+        (0..6).fold(0, |sum, at| sum * 10 + digit(at)) + i64::from(digit(6) >= 5 && !rules.cut_fractions);
     scanner.rest = &rest[len..];
     (micros, len.min(6) as u8)
 }

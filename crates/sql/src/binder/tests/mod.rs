@@ -85,7 +85,7 @@ fn bind_with(tables: &Tables, sql: &str, only_full_group_by: bool) -> Result<Bou
         database: Some("test"),
         collation: Collation::Utf8mb4_0900Bin,
         only_full_group_by,
-        no_backslash_escapes: false,
+        modes: Default::default(),
         dates: Default::default(),
         foreign_key_checks: true,
         derived_merge: true,

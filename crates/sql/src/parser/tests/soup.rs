@@ -178,6 +178,8 @@ fn random_tokens_never_panic() {
             pipes_as_concat: rng.random(),
             ignore_space: rng.random(),
             real_as_float: rng.random(),
+            high_not_precedence: rng.random(),
+            no_directories: rng.random(),
         };
         accepted += usize::from(parse(&sql, mode).is_ok());
     }

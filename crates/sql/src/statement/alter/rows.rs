@@ -77,7 +77,8 @@ impl<'a> Converter<'a> {
             self.session.warnings.warn(truncated);
             return implicit_default(to);
         }
-        let stored = self.execution.store(self.session, value, &from.ty, to, self.row);
+        let value = Execution::bytes_for(value, from.collation, to);
+        let stored = self.execution.store(self.session, &value, &from.ty, to, self.row);
         stored.map_err(|error| match error.code {
             errno::ER_DATA_TOO_LONG if cuts_field(from, to) => MysqlError::data_truncated(&to.name, self.row),
             _ => error,

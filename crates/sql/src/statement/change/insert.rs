@@ -253,6 +253,7 @@ impl<'a> Run<'a> {
                     let value = value_at(array, at, &ty.sql);
                     let definition = self.column(column)?;
                     let number = self.counts.records + 1;
+                    let value = Execution::bytes_for(&value, ty.collation, definition);
                     let value = execution.store(session, &value, &ty.sql, definition, number)?;
                     self.set(column, value);
                 }

@@ -11,7 +11,7 @@ use crate::statement::load_values::RowSource;
 use crate::table_file::{RowCodec, TableReader, damaged};
 use crate::text_file::{self, Field, LineReader};
 use leafline_table::Transaction;
-use leafline_types::{Charset, MysqlError, Progress, SqlType, Value};
+use leafline_types::{Charset, Coercibility, ExprType, MysqlError, Progress, SqlType, Value};
 use std::io::{self, Read};
 
 /// Gives `run` the lines of the file.
@@ -220,7 +220,8 @@ fn keep_variables(load: &BoundLoad, session: &mut Session, values: &[Value]) -> 
             Value::Bytes(_) => SqlType::Blob { max_bytes: u32::MAX },
             _ => SqlType::Text { max_bytes: u32::MAX },
         };
-        session.set_user_variable(name, value.clone(), ty)?;
+        let ty = ExprType::string(ty, true, session.settings.collation, Coercibility::Implicit);
+        session.set_user_variable(name, value.clone(), &ty)?;
     }
     Ok(())
 }

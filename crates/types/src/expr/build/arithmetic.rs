@@ -149,6 +149,14 @@ pub fn shown(operand: Expr, ty: ExprType) -> Expr {
     }
 }
 
+/// A difference of integers as a signed number, as NO_UNSIGNED_SUBTRACTION wants it.
+pub fn signed(mut difference: Expr) -> Expr {
+    if let SqlType::BigInt { unsigned } = &mut difference.ty.sql {
+        *unsigned = false;
+    }
+    difference
+}
+
 /// The operand with all its digits of what [`shown`] made.
 pub fn of_shown(e: &Expr) -> Option<&Expr> {
     match &e.kind {

@@ -276,17 +276,26 @@ fn narrowest(d: Decimal) -> Value {
     Value::Decimal(d)
 }
 
-/// A comparison whose operands have become others since it was made, such as literals: typed anew.
+/// A comparison whose operands have become others since it was made, such as literals: typed anew. Texts keep the collation, which may be
+/// that of more operands than these (BETWEEN, IN).
 pub fn retype(e: Expr) -> Result<Expr, MysqlError> {
+    let collation_of = |domain| match domain {
+        CompareDomain::String(collation) => Some(collation),
+        _ => None,
+    };
     match e.kind {
-        ExprKind::Compare { op, left, right, .. } => compare(op, *left, *right),
+        ExprKind::Compare { op, left, right, domain } => {
+            compare_among(op, *left, *right, collation_of(domain))
+        }
         // Literals that are of the domain's kinds stay so, as long as the needle is no literal.
         ExprKind::InList { needle, list, negated, domain, set: Some(set) }
             if needle.as_literal().is_none() =>
         {
             Ok(Expr { kind: ExprKind::InList { needle, list, negated, domain, set: Some(set) }, ty: e.ty })
         }
-        ExprKind::InList { needle, list, negated, .. } => in_list(*needle, list.to_vec(), negated),
+        ExprKind::InList { needle, list, negated, domain, .. } => {
+            in_list_among(*needle, list.to_vec(), negated, collation_of(domain))
+        }
         ExprKind::Like { value, pattern, escape, negated, .. } => like(*value, *pattern, escape, negated),
         kind => Ok(Expr { kind, ty: e.ty }),
     }
@@ -360,12 +369,22 @@ fn as_double(bound: Expr) -> Expr {
 
 /// `needle [NOT] IN (list)`. Members that meet the needle in another domain than the first form a list of their own.
 pub fn in_list(needle: Expr, list: Vec<Expr>, negated: bool) -> Result<Expr, MysqlError> {
-    let mut lists: Vec<(Expr, CompareDomain, Vec<Expr>)> = Vec::new();
-    let most = list.len();
     let shared = match needle.ty.sql.is_string() {
         true => shared_collation(" IN ", &std::iter::once(&needle).chain(&list).collect::<Vec<_>>())?,
         false => None,
     };
+    in_list_among(needle, list, negated, shared)
+}
+
+/// The same, texts under `shared` if there is such a collation.
+fn in_list_among(
+    needle: Expr,
+    list: Vec<Expr>,
+    negated: bool,
+    shared: Option<Collation>,
+) -> Result<Expr, MysqlError> {
+    let mut lists: Vec<(Expr, CompareDomain, Vec<Expr>)> = Vec::new();
+    let most = list.len();
     for member in list {
         let (needle, member) = meet(needle.clone(), member, true)?;
         let (adapted, member, domain) = domain_among(" IN ", needle, member, true, shared)?;

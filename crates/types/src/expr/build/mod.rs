@@ -7,6 +7,7 @@
 //! | `compare`    | comparisons and their domains, BETWEEN, IN, LIKE, keys of hash joins      |
 //! | `logic`      | AND, OR, XOR, NOT, IS                                                     |
 //! | `control`    | CASE, IF, IFNULL, COALESCE, NULLIF                                        |
+//! | `padding`    | values of CHAR columns with their trailing spaces                         |
 //! | `plain`      | operands of types whose values are kept as something else                 |
 //! | `cast`       | CAST and COLLATE                                                          |
 //! | `json`       | JSON_VALUE                                                                |
@@ -20,6 +21,7 @@ mod compare;
 mod control;
 mod json;
 mod logic;
+mod padding;
 mod plain;
 #[cfg(test)]
 mod tests;
@@ -31,7 +33,7 @@ use crate::collation::Collation;
 use crate::value::{Coercibility, ExprType, SqlType, Value};
 
 pub(crate) use arithmetic::{SHOWN, quotient_digits};
-pub use arithmetic::{all_digits, arithmetic, negate, of_shown, shown};
+pub use arithmetic::{all_digits, arithmetic, negate, of_shown, shown, signed};
 pub use call::{
     TrimSide, bits, call, characters, condition_count, convert_using, date_add, extract, get_format,
     interval_of, invert_bits, is_own_text, json_truth, member_of, timestamp_diff, trim,
@@ -43,9 +45,12 @@ pub use compare::{
 pub use control::{case, conformed};
 pub use json::{JsonResponse, json_value};
 pub use logic::{and, is_null, is_truth, not, or, xor};
+pub use padding::{of_padded, padded, unpadded};
 pub use plain::plain;
 pub(crate) use plain::{document, number};
-pub(crate) use types::{TEXT_OF_NUMBER, bigint, compared_by, merge_collations, text_length, text_type};
+pub(crate) use types::{
+    TEXT_OF_NUMBER, all_compared_by, bigint, compared_by, merge_collations, text_length, text_type,
+};
 pub use types::{common_type, decimal_digits, type_of};
 pub use variable::{assign_variable, read_variable};
 

@@ -103,16 +103,34 @@ fn digits(v: u64) -> u8 {
 /// The collation of several operands together. The lowest coercibility wins. Among equals a binary string does, then a
 /// character set of Unicode, then the collation of code points; two that are left give no collation (code points, which are
 /// not compared by), unless both are explicit: error 1267. That is also the error of operands of two character sets of
-/// which neither has the characters of the other, unless one is a constant, which is converted.
+/// which neither has the characters of the other, unless one is a constant, which is converted, or another has an explicit collation.
 pub(crate) fn merge_collations<'t>(
     operation: &str,
     types: impl IntoIterator<Item = &'t ExprType>,
 ) -> Result<(Collation, Coercibility), MysqlError> {
     let types: Vec<&ExprType> = types.into_iter().collect();
     let mut merged = (Collation::Binary, Coercibility::Ignorable);
+    let mut waits_for_explicit = false;
     for ty in &types {
-        merged =
-            merge(merged, (ty.collation, ty.coercibility)).ok_or_else(|| illegal_mix(operation, &types))?;
+        let strength = (ty.collation, ty.coercibility);
+        merged = match merge(merged, strength) {
+            Some(merged) => merged,
+            None if merged.0.charset() == ty.collation.charset() => {
+                return Err(illegal_mix(operation, &types));
+            }
+            None => {
+                waits_for_explicit = true;
+                (Collation::Binary, Coercibility::None)
+            }
+        };
+    }
+    if waits_for_explicit {
+        let set = merged.0.charset();
+        let converts =
+            |ty: &&ExprType| ty.coercibility >= Coercibility::Coercible || set.holds(ty.collation.charset());
+        if merged.1 != Coercibility::Explicit || !types.iter().all(converts) {
+            return Err(illegal_mix(operation, &types));
+        }
     }
     Ok(merged)
 }
@@ -168,16 +186,29 @@ fn merge(a: Strength, b: Strength) -> Option<Strength> {
         let binary_first = if a.0 == Collation::Binary { (a, b) } else { (b, a) };
         return Some(if binary_first.0.1 <= binary_first.1.1 { binary_first.0 } else { binary_first.1 });
     }
-    // Whether all that one may hold can be text of the other.
-    let holds = |wide: Charset, narrow: Charset| wide.holds(narrow);
-    let constant = |s: Strength| s.1 >= Coercibility::Coercible;
+    let constant = |s: Strength| s.1 >= Coercibility::SystemConstant;
     match a.1.cmp(&b.1) {
-        Ordering::Less if holds(charset_a, charset_b) || constant(b) => Some(a),
-        Ordering::Greater if holds(charset_b, charset_a) || constant(a) => Some(b),
-        Ordering::Equal if holds(charset_a, charset_b) => Some(a),
-        Ordering::Equal if holds(charset_b, charset_a) => Some(b),
+        Ordering::Less if stands_over(charset_a, charset_b, false) || constant(b) => Some(a),
+        Ordering::Greater if stands_over(charset_b, charset_a, false) || constant(a) => Some(b),
+        Ordering::Equal if stands_over(charset_a, charset_b, true) => Some(a),
+        Ordering::Equal if stands_over(charset_b, charset_a, true) => Some(b),
         _ => None,
     }
+}
+
+/// Whether text of the narrow character set is converted to the wide one where they meet: to one of Unicode always, unless it meets another
+/// such set that is as strong (`equal`) and not a smaller one of the same kind; and from ASCII.
+fn stands_over(wide: Charset, narrow: Charset, equal: bool) -> bool {
+    if narrow == Charset::Ascii {
+        return true;
+    }
+    let is_smaller = || {
+        wide.has_supplementary()
+            && !narrow.has_supplementary()
+            && wide.max_bytes() > narrow.max_bytes()
+            && wide.min_bytes() == narrow.min_bytes()
+    };
+    wide.is_unicode() && (!equal || !narrow.is_unicode() || is_smaller())
 }
 
 /// The collation by which two operands are compared.

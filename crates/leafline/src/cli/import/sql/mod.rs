@@ -90,12 +90,15 @@ impl<'i> SqlImport<'i> {
             script.skip_to_statement().map_err(|error| failed(script.line, error))?;
             let line = script.line;
             let head = Head::find(&mut script).map_err(|error| failed(line, error))?;
-            if let Some(head) = head
-                && let Some(target) = self.target(&head)
-            {
-                self.load(&mut script, head, &target, name)?;
-                self.statements += 1;
-                continue;
+            let mut filled = None;
+            if let Some(head) = head {
+                if let Some(target) = self.target(&head) {
+                    self.load(&mut script, head, &target, name)?;
+                    self.statements += 1;
+                    continue;
+                }
+                let current = || self.connection.session().database().map(str::to_owned);
+                filled = Some((head.database.clone().or_else(current).unwrap_or_default(), head.table));
             }
             let mode = self.connection.session().settings().lex_mode();
             let charset = self.connection.session().settings().client_charset;
@@ -109,7 +112,7 @@ impl<'i> SqlImport<'i> {
             let text = statement_text(&statement, charset, mode).map_err(|_| {
                 Failure::Message(format!("{}: this is no text of {}", place(line), charset.name()))
             })?;
-            self.statement(text.trim(), &place(line))?;
+            self.statement(text.trim(), &place(line), filled)?;
             self.statements += 1;
         }
     }
@@ -168,7 +171,13 @@ impl<'i> SqlImport<'i> {
         }
     }
 
-    fn statement(&mut self, text: &str, place: &str) -> Result<(), Failure> {
+    /// Runs a statement, which inserts rows into the table `filled` if there is one.
+    fn statement(
+        &mut self,
+        text: &str,
+        place: &str,
+        filled: Option<(String, String)>,
+    ) -> Result<(), Failure> {
         if is_passed_over(text) {
             return Ok(());
         }
@@ -180,7 +189,15 @@ impl<'i> SqlImport<'i> {
             )));
         }
         let session = self.connection.session();
-        let Err(error) = run(session, text) else { return Ok(()) };
+        let error = match run(session, text) {
+            Ok(rows) => {
+                if let Some((database, table)) = filled {
+                    self.report.loaded(&database, &table, rows);
+                }
+                return Ok(());
+            }
+            Err(error) => error,
+        };
         let failed = |error: &MysqlError| Failure::Message(format!("{place}: {error}\nin {}", shown(text)));
         let words = bare_words(text);
         if let Some(table) =
@@ -203,7 +220,7 @@ impl<'i> SqlImport<'i> {
             let (adapted, left_out) = adapted(text);
             if self.report.skips && !left_out.is_empty() {
                 match run(session, &adapted) {
-                    Ok(()) => {
+                    Ok(_) => {
                         let what = format!("{place}: {}", title(text));
                         return left_out.iter().try_for_each(|why| self.report.leave_out(what.clone(), why));
                     }
@@ -223,12 +240,15 @@ impl<'i> SqlImport<'i> {
     }
 }
 
-/// Runs a statement, and drops its rows.
-fn run(session: &mut Session, text: &str) -> Result<(), MysqlError> {
-    if let Outcome::Rows(mut rows) = session.execute_with_files(text, &mut OwnFiles)? {
-        while rows.next_batch(session)?.is_some() {}
+/// Runs a statement, and drops its rows; how many rows it has changed.
+fn run(session: &mut Session, text: &str) -> Result<u64, MysqlError> {
+    match session.execute_with_files(text, &mut OwnFiles)? {
+        Outcome::Rows(mut rows) => {
+            while rows.next_batch(session)?.is_some() {}
+            Ok(0)
+        }
+        Outcome::Done(done) => Ok(done.affected),
     }
-    Ok(())
 }
 
 /// Has another session read literals and times as the first one does.
