@@ -8,6 +8,7 @@ use super::Binder;
 use super::partition::selected_partitions;
 use super::row_rules::indexed_expressions;
 use super::scope::{Block, Clause, Scope, Visible};
+use super::select::MAX_KEPT_ITEMS;
 use crate::accounts::{Privilege, Privileges};
 use crate::bound::{
     BlockColumn, BoundSelect, ColumnOrigin, CommonTable, IndexChoice, IndexHints, JoinTree, LateralQuery,
@@ -297,6 +298,9 @@ pub(super) fn derived_columns(
             "In definition of view, derived table or common table expression, SELECT list and column names list \
              have different column counts",
         ));
+    }
+    if query.output.len() > MAX_KEPT_ITEMS {
+        return Err(MysqlError::too_many_columns());
     }
     let mut columns: Vec<(String, ExprType)> = Vec::with_capacity(query.output.len());
     for (position, output) in query.output.iter().enumerate() {
