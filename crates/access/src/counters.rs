@@ -65,6 +65,10 @@ counters! {
     handler_update => "Handler_update",
     /// Rows inserted.
     handler_write => "Handler_write",
+    /// Sorts that went to files, which were merged.
+    sort_merge_passes => "Sort_merge_passes",
+    /// Rows that were sorted.
+    sort_rows => "Sort_rows",
     /// Rows visited because of an entry of a secondary index that changed after the snapshot, to know whether it is visible.
     leafline_covering_lookups => "Leafline_covering_lookups",
     /// Index entries looked at, whichever the index, before any condition.

@@ -11,7 +11,7 @@ use crate::session::{CompressionAlgorithms, Session, SessionEntry};
 use crate::slow_log::SlowLog;
 use crate::start::Start;
 use crate::statement_times::StatementTimes;
-use crate::status::{Gauges, SessionCounters, StorageCounters};
+use crate::status::{Gauges, RareCommands, SessionCounters, StorageCounters};
 use crate::upkeep::{Keeper, Upkeep};
 use leafline_access::Statistics;
 use leafline_access::cost::{CostModel, Device, DeviceChoice, Known, StoredProfile};
@@ -73,9 +73,13 @@ pub struct Instance {
     facts: Facts,
     globals: RwLock<Settings>,
     /// What sessions counted that count from zero again, or have ended.
-    finished: Mutex<SessionCounters>,
+    finished: Mutex<(SessionCounters, RareCommands)>,
     sessions: Mutex<BTreeMap<u64, Arc<SessionEntry>>>,
     connections_made: AtomicU64,
+    /// The most that were open at one time.
+    most_connections: AtomicU64,
+    /// Those that ended without the client saying so, and those that were not let in.
+    aborted: [AtomicU64; 2],
     accounts: Accounts,
     resource_groups: ResourceGroups,
     statistics: Statistics,
@@ -156,6 +160,8 @@ impl Instance {
             finished: Mutex::default(),
             sessions: Mutex::default(),
             connections_made: AtomicU64::new(0),
+            most_connections: AtomicU64::new(0),
+            aborted: Default::default(),
             accounts,
             resource_groups,
             statistics: Statistics::new(),
@@ -228,6 +234,7 @@ impl Instance {
         }
         let entry = Arc::new(SessionEntry::new(id, user, host, (account, admitted)));
         sessions.insert(id, entry.clone());
+        self.most_connections.fetch_max(sessions.len() as u64, Ordering::Relaxed);
         drop(sessions);
         Ok(Session::new(self.clone(), entry, self.globals.read().clone()))
     }
@@ -273,6 +280,11 @@ impl Instance {
         self.new_session(self.new_connection_id(), (ROOT, LOCALHOST), None)
     }
 
+    /// A connection has ended: that of a client that was let in and did not say that it goes, or of one that was not let in.
+    pub fn count_aborted(&self, was_let_in: bool) {
+        self.aborted[usize::from(!was_let_in)].fetch_add(1, Ordering::Relaxed);
+    }
+
     pub(crate) fn end_session(&self, id: u64) {
         self.sessions.lock().remove(&id);
     }
@@ -280,8 +292,8 @@ impl Instance {
     /// Adds to the global counters what a session has counted, which counts from zero again.
     pub(crate) fn add_counters(&self, counters: SessionCounters, session: &SessionEntry) {
         let mut finished = self.finished.lock();
-        *finished += counters;
-        session.forget_counters();
+        finished.0 += counters;
+        finished.1.add(&session.forget_counters());
     }
 
     /// The sessions that are open, by number.
@@ -445,19 +457,37 @@ impl Instance {
     /// The counters of all sessions, those that have ended included.
     pub(crate) fn global_counters(&self) -> SessionCounters {
         let finished = self.finished.lock();
-        let mut all = *finished;
+        let mut all = finished.0;
         self.sessions.lock().values().for_each(|session| all += session.counters());
         all
     }
 
+    /// The rare commands of all sessions, those that have ended included.
+    pub(crate) fn global_commands(&self) -> RareCommands {
+        let finished = self.finished.lock();
+        let mut all = finished.1.clone();
+        self.sessions.lock().values().for_each(|session| all.add(&session.commands()));
+        all
+    }
+
     pub(crate) fn gauges(&self) -> Gauges<'_> {
+        let (connections, running, prepared) = {
+            let sessions = self.sessions.lock();
+            let running = sessions.values().filter(|session| session.is_running()).count();
+            (sessions.len(), running, sessions.values().map(|session| session.prepared()).sum())
+        };
         Gauges {
             change_buffer: self.engine.change_buffer_stats(),
             store: self.engine.store().stats(),
             engine: self.engine.stats(),
             page_bytes: self.facts.page_bytes,
-            connections: self.sessions.lock().len() as u64,
+            connections: connections as u64,
             connections_made: self.connections_made.load(Ordering::Relaxed),
+            most_connections: self.most_connections.load(Ordering::Relaxed),
+            aborted_clients: self.aborted[0].load(Ordering::Relaxed),
+            aborted_connects: self.aborted[1].load(Ordering::Relaxed),
+            running: running as u64,
+            prepared,
             slow_log_dropped: self.slow_log.dropped(),
             memory_used: server::used() as u64,
             memory_peak: server::peak() as u64,

@@ -9,6 +9,7 @@
 //! | [`explain`] | a plan in words |
 //! | `statement` | statements at work: queries, changes, definitions, SET, maintenance |
 //! | `show` | SHOW and DESCRIBE |
+//! | `command` | kinds of statements, as they are counted |
 //! | `digest`, `sample_text`, `index_uses`, `statement_times` | what was run so far |
 //! | [`observed`] | what is told to who watches a server |
 //! | `plan_facts`, `slow_log` | what is told of a plan, and of statements that took long |
@@ -23,6 +24,7 @@ pub mod accounts;
 mod advice;
 pub mod binder;
 pub mod bound;
+mod command;
 mod digest;
 pub mod explain;
 mod index_uses;

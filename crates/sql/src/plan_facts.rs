@@ -1,6 +1,6 @@
 //! What is told of a plan besides its figures: a digest, which other plans of the same statement do not have, and whether it reads all of a table.
 
-use crate::explain::access_label;
+use crate::explain::{access_label, access_type};
 use crate::plan::{Node, Operator, Plan, PlanParts};
 use leafline_access::AccessPath;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -12,6 +12,62 @@ pub(crate) struct PlanFacts {
     pub digest: Option<u64>,
     /// An index, or the rows themselves, are read from one end to the other: MySQL's "no index used".
     pub no_index_used: bool,
+    /// How tables are read and rows sorted.
+    pub reads: PlanReads,
+}
+
+/// How often a plan does what MySQL counts of statements that are run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PlanReads {
+    /// Reads the first table of a join from one end to the other.
+    pub scans: u32,
+    /// Reads ranges of the first table.
+    pub ranges: u32,
+    /// Reads another table of a join from one end to the other.
+    pub full_joins: u32,
+    /// Reads ranges of another table.
+    pub range_joins: u32,
+    /// Sorts what it has read from one end to the other.
+    pub sorted_scans: u32,
+    /// Sorts what it has read by an index.
+    pub sorted_ranges: u32,
+}
+
+impl PlanReads {
+    /// Adds what is below a node; `is_inner`: that is no first table. Says how the first table below it is read.
+    fn add(&mut self, of: &Node, is_inner: bool) -> Option<&'static str> {
+        let mut first = match &of.operator {
+            Operator::Scan(scan) => Some(self.add_access(access_type(&scan.path, is_inner), is_inner)),
+            _ => None,
+        };
+        for (place, input) in of.inputs().into_iter().enumerate() {
+            let found = self.add(input, is_inner || place > 0);
+            first = first.or(found);
+        }
+        match &of.operator {
+            Operator::LookupJoin { inner, .. } => {
+                self.add_access(access_type(&inner.path, true), true);
+            }
+            Operator::Sort { .. } | Operator::TopN { .. } => match first {
+                Some("ALL" | "index") => self.sorted_scans += 1,
+                Some(_) => self.sorted_ranges += 1,
+                None => {}
+            },
+            _ => {}
+        }
+        first
+    }
+
+    fn add_access(&mut self, access: &'static str, is_inner: bool) -> &'static str {
+        match (access, is_inner) {
+            ("ALL" | "index", false) => self.scans += 1,
+            ("ALL" | "index", true) => self.full_joins += 1,
+            ("range" | "index_merge", false) => self.ranges += 1,
+            ("range" | "index_merge", true) => self.range_joins += 1,
+            _ => {}
+        }
+        access
+    }
 }
 
 impl PlanFacts {
@@ -19,13 +75,14 @@ impl PlanFacts {
     pub fn of(plan: Option<&Plan>, parts: &PlanParts) -> PlanFacts {
         let mut hasher = DefaultHasher::new();
         let mut no_index_used = false;
-        let mut is_any = false;
+        let (mut is_any, mut reads) = (false, PlanReads::default());
         for plan in plan.into_iter().chain(parts.plans()) {
             is_any = true;
             node(&plan.root, &mut hasher);
+            reads.add(&plan.root, false);
             no_index_used |= reads_whole_table(plan);
         }
-        PlanFacts { digest: is_any.then(|| hasher.finish()), no_index_used }
+        PlanFacts { digest: is_any.then(|| hasher.finish()), no_index_used, reads }
     }
 }
 

@@ -38,16 +38,12 @@ pub(crate) struct StatementTimes([Times; KINDS.len()]);
 fn kind_of(command: Command) -> usize {
     match command {
         Command::Select => 0,
-        Command::Insert => 1,
-        Command::Update => 2,
-        Command::Delete => 3,
-        Command::Replace => 4,
+        Command::Insert | Command::InsertSelect => 1,
+        Command::Update | Command::UpdateMulti => 2,
+        Command::Delete | Command::DeleteMulti => 3,
+        Command::Replace | Command::ReplaceSelect => 4,
         Command::Begin | Command::Commit | Command::Rollback => 5,
-        Command::CreateTable
-        | Command::DropTable
-        | Command::CreateIndex
-        | Command::DropIndex
-        | Command::Other => 6,
+        _ => 6,
     }
 }
 

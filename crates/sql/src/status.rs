@@ -4,55 +4,52 @@
 //! (`Innodb_*`, MySQL's names for the same things) are the whole server's; for a session they count since it began or
 //! since its last FLUSH STATUS, whoever caused them. Gauges are what is the case now.
 
+pub use crate::command::{Command, RareCommands};
+
+use crate::command::{FREQUENT, frequent_names};
+use crate::plan_facts::PlanReads;
 use leafline_access::Counters;
 use leafline_storage::StoreStats;
 use leafline_table::{ChangeBufferStats, EngineStats};
 use std::ops::AddAssign;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Kinds of statements that are counted as `Com_*`.
+/// How the plans that were run read their tables.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[allow(missing_docs)]
-pub enum Command {
-    Select,
-    Insert,
-    Update,
-    Delete,
-    Begin,
-    Commit,
-    Rollback,
-    CreateTable,
-    DropTable,
-    CreateIndex,
-    DropIndex,
-    Replace,
-    #[default]
-    Other,
-}
+pub struct ReadCounters([u64; READ_NAMES.len()]);
 
-const COMMANDS: [&str; 12] = [
-    "Com_select",
-    "Com_insert",
-    "Com_update",
-    "Com_delete",
-    "Com_begin",
-    "Com_commit",
-    "Com_rollback",
-    "Com_create_table",
-    "Com_drop_table",
-    "Com_create_index",
-    "Com_drop_index",
-    "Com_replace",
+const READ_NAMES: [&str; 6] = [
+    "Select_full_join",
+    "Select_full_range_join",
+    "Select_range",
+    "Select_scan",
+    "Sort_range",
+    "Sort_scan",
 ];
+
+impl ReadCounters {
+    /// A plan is run.
+    pub(crate) fn add(&mut self, plan: &PlanReads) {
+        let counts =
+            [plan.full_joins, plan.range_joins, plan.ranges, plan.scans, plan.sorted_ranges, plan.sorted_scans];
+        self.0.iter_mut().zip(counts).for_each(|(sum, count)| *sum += u64::from(count));
+    }
+}
 
 /// The counters of a session, or the sum of many.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SessionCounters {
     /// Access paths and changes of rows.
     pub access: Counters,
-    commands: [u64; COMMANDS.len()],
+    commands: [u64; FREQUENT],
     /// Statements received.
     pub questions: u64,
+    /// How the plans that were run read their tables.
+    pub reads: ReadCounters,
+    /// Bytes of packets from the client.
+    pub bytes_received: u64,
+    /// Bytes of packets to it.
+    pub bytes_sent: u64,
     /// Rows sent to the client.
     pub rows_sent: u64,
     /// Statements that came as text and were run with a plan that was there already.
@@ -68,16 +65,25 @@ impl SessionCounters {
         self.count_executed(command);
     }
 
-    /// Counts a statement that another, EXECUTE, runs.
+    /// Counts a command that is none of the client's statements by itself: what EXECUTE runs, or a command of the protocol.
     pub fn count_executed(&mut self, command: Command) {
         if let Some(count) = self.commands.get_mut(command as usize) {
             *count += 1;
         }
     }
 
+    fn frequent(&self, command: Command) -> u64 {
+        self.commands.get(command as usize).copied().unwrap_or(0)
+    }
+
     fn named(&self) -> Vec<(&'static str, u64)> {
         let mut all = self.access.named();
-        all.extend(COMMANDS.into_iter().zip(self.commands));
+        all.extend(frequent_names().zip(self.commands));
+        all.extend(READ_NAMES.into_iter().zip(self.reads.0));
+        all.push(("Bytes_received", self.bytes_received));
+        all.push(("Bytes_sent", self.bytes_sent));
+        let beside = [Command::StmtPrepare, Command::StmtClose].map(|command| self.frequent(command));
+        all.push(("Queries", self.questions + beside.into_iter().sum::<u64>()));
         all.push(("Questions", self.questions));
         all.push(("Slow_queries", self.slow_queries));
         all.push(("Leafline_rows_sent", self.rows_sent));
@@ -90,6 +96,9 @@ impl AddAssign for SessionCounters {
     fn add_assign(&mut self, other: SessionCounters) {
         self.access += other.access;
         self.commands.iter_mut().zip(other.commands).for_each(|(sum, n)| *sum += n);
+        self.reads.0.iter_mut().zip(other.reads.0).for_each(|(sum, n)| *sum += n);
+        self.bytes_received += other.bytes_received;
+        self.bytes_sent += other.bytes_sent;
         self.questions += other.questions;
         self.rows_sent += other.rows_sent;
         self.statement_cache_hits += other.statement_cache_hits;
@@ -166,6 +175,46 @@ impl StorageCounters {
     }
 }
 
+/// What MySQL counts and Leafline does not have: temporary tables (what does not fit in memory goes to files, `Created_tmp_files`), tables and files that
+/// are kept open, locks of tables beside LOCK TABLES, MyISAM's key cache, delayed rows, the binary log, ranges that are chosen for each row.
+const NOT_THERE: [&str; 35] = [
+    "Binlog_cache_disk_use",
+    "Binlog_cache_use",
+    "Binlog_stmt_cache_disk_use",
+    "Binlog_stmt_cache_use",
+    "Created_tmp_disk_tables",
+    "Created_tmp_tables",
+    "Delayed_errors",
+    "Delayed_insert_threads",
+    "Delayed_writes",
+    "Key_blocks_not_flushed",
+    "Key_blocks_unused",
+    "Key_blocks_used",
+    "Key_read_requests",
+    "Key_reads",
+    "Key_write_requests",
+    "Key_writes",
+    "Not_flushed_delayed_rows",
+    "Open_files",
+    "Open_streams",
+    "Open_table_definitions",
+    "Open_tables",
+    "Opened_files",
+    "Opened_table_definitions",
+    "Opened_tables",
+    "Replica_open_temp_tables",
+    "Select_range_check",
+    "Slave_open_temp_tables",
+    "Slow_launch_threads",
+    "Table_locks_immediate",
+    "Table_locks_waited",
+    "Table_open_cache_hits",
+    "Table_open_cache_misses",
+    "Table_open_cache_overflows",
+    "Tc_log_max_pages_used",
+    "Tc_log_page_waits",
+];
+
 /// What is the case now.
 pub struct Gauges<'a> {
     /// The store.
@@ -180,6 +229,16 @@ pub struct Gauges<'a> {
     pub connections: u64,
     /// Connections made so far.
     pub connections_made: u64,
+    /// The most that were open at one time.
+    pub most_connections: u64,
+    /// Connections that ended without the client saying so.
+    pub aborted_clients: u64,
+    /// Connections that were not let in.
+    pub aborted_connects: u64,
+    /// Connections that run a statement.
+    pub running: u64,
+    /// Prepared statements of all sessions.
+    pub prepared: u64,
     /// Entries of the slow query log that were not written.
     pub slow_log_dropped: u64,
     /// Bytes that the process has allocated.
@@ -194,6 +253,8 @@ impl Gauges<'_> {
     fn named(&self) -> Vec<(&'static str, u64)> {
         let load = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
         vec![
+            ("Aborted_clients", self.aborted_clients),
+            ("Aborted_connects", self.aborted_connects),
             ("Connections", self.connections_made),
             ("Innodb_buffer_pool_bytes_data", load(&self.store.pool_data) * self.page_bytes),
             ("Innodb_buffer_pool_bytes_dirty", load(&self.store.pool_dirty) * self.page_bytes),
@@ -237,7 +298,13 @@ impl Gauges<'_> {
             ("Leafline_snapshots", self.engine.snapshots),
             ("Leafline_snapshots_given_up", self.engine.snapshots_given_up),
             ("Leafline_write_conflicts", self.engine.conflicts),
+            ("Max_used_connections", self.most_connections),
+            ("Prepared_stmt_count", self.prepared),
+            // A connection has a thread of its own, which ends with it.
+            ("Threads_cached", 0),
             ("Threads_connected", self.connections),
+            ("Threads_created", self.connections_made),
+            ("Threads_running", self.running),
             ("Uptime", self.uptime_seconds),
         ]
     }
@@ -245,6 +312,8 @@ impl Gauges<'_> {
 
 /// Those that only grow of what is told with the gauges.
 const GROWING: &[&str] = &[
+    "Aborted_clients",
+    "Aborted_connects",
     "Connections",
     "Innodb_deadlocks",
     "Innodb_row_lock_time",
@@ -265,6 +334,7 @@ const GROWING: &[&str] = &[
     "Leafline_slow_log_dropped",
     "Leafline_snapshots_given_up",
     "Leafline_write_conflicts",
+    "Threads_created",
 ];
 
 /// What a status variable is.
@@ -278,12 +348,12 @@ pub enum Is {
 
 /// The status variables of the server, ordered by name, without those that are made of others.
 pub(crate) fn observed(
-    sessions: &SessionCounters,
+    (sessions, commands): (&SessionCounters, &RareCommands),
     storage: &StorageCounters,
     gauges: &Gauges<'_>,
 ) -> Vec<(&'static str, u64, Is)> {
     let of_storage = storage.0.iter().copied().filter(|(name, _)| *name != SINCE_FLUSH);
-    let counters = sessions.named().into_iter().chain(of_storage);
+    let counters = sessions.named().into_iter().chain(commands.named()).chain(of_storage);
     let mut all: Vec<_> = counters.map(|(name, value)| (name, value, Is::Counter)).collect();
     all.extend(gauges.named().into_iter().map(|(name, value)| {
         let is = if GROWING.contains(&name) { Is::Counter } else { Is::Gauge };
@@ -295,14 +365,16 @@ pub(crate) fn observed(
 
 /// All status variables, ordered by name.
 pub fn listing(
-    session: &SessionCounters,
+    (session, commands): (&SessionCounters, &RareCommands),
     storage: &StorageCounters,
     gauges: &Gauges<'_>,
 ) -> Vec<(&'static str, u64)> {
     let mut all = session.named();
+    all.extend(commands.named());
     all.extend(storage.0.iter().copied());
     all.extend(storage.means());
     all.extend(gauges.named());
+    all.extend(NOT_THERE.map(|name| (name, 0)));
     all.sort_unstable_by_key(|(name, _)| *name);
     all
 }
@@ -324,6 +396,11 @@ mod tests {
             page_bytes: 16384,
             connections: 1,
             connections_made: 2,
+            most_connections: 2,
+            aborted_clients: 0,
+            aborted_connects: 0,
+            running: 1,
+            prepared: 0,
             slow_log_dropped: 0,
             memory_used: 0,
             memory_peak: 0,
@@ -332,17 +409,22 @@ mod tests {
         let mut counters = SessionCounters::default();
         counters.count(Command::Select);
         counters.count(Command::Other);
-        let observed = observed(&counters, &StorageCounters::read(&stats, 6), &gauges);
+        let mut rare = RareCommands::default();
+        rare.count(Command::XaStart);
+        rare.count(Command::Select);
+        let observed = observed((&counters, &rare), &StorageCounters::read(&stats, 6), &gauges);
         assert!(GROWING.iter().all(|name| observed.iter().any(|(n, _, is)| n == name && *is == Is::Counter)));
         assert!(observed.contains(&("Threads_connected", 1, Is::Gauge)));
         assert!(observed.iter().all(|(name, ..)| !name.contains("_mean_") && *name != SINCE_FLUSH));
         let earlier = StorageCounters::read(&StoreStats::default(), 2);
-        let all = listing(&counters, &StorageCounters::read(&stats, 6).since(&earlier), &gauges);
+        let all = listing((&counters, &rare), &StorageCounters::read(&stats, 6).since(&earlier), &gauges);
         for pair in all.windows(2) {
             assert!(pair[0].0 < pair[1].0, "{} before {}", pair[0].0, pair[1].0);
         }
         let value = |name: &str| all.iter().find(|(n, _)| *n == name).map(|(_, value)| *value);
         assert_eq!(value("Com_select"), Some(1));
+        assert_eq!(value("Com_xa_start"), Some(1));
+        assert_eq!(value("Com_admin_commands"), Some(0));
         assert_eq!(value("Questions"), Some(2));
         assert_eq!(value("Innodb_buffer_pool_reads"), Some(7));
         assert_eq!(value("Handler_read_key"), Some(0));

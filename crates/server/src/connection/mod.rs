@@ -18,6 +18,7 @@ use crate::transport::Transport;
 use crate::watcher::Activity;
 use leafline_sql::parser::split_statements;
 use leafline_sql::session::{Outcome, Session};
+use leafline_sql::status::Command;
 use leafline_sql::{Done, Instance};
 use leafline_types::statement::CancelReason;
 use leafline_types::{Charset, MysqlError};
@@ -60,8 +61,14 @@ pub(crate) fn serve(
             packets = connection.packets;
             result
         }
-        Ok(None) => Ok(()),
-        Err(error) => Err(error),
+        Ok(None) => {
+            instance.count_aborted(false);
+            Ok(())
+        }
+        Err(error) => {
+            instance.count_aborted(false);
+            Err(error)
+        }
     };
     if let Err(WireError::Protocol(error)) = &result {
         packets.write(|out| put_error(out, error))?;
@@ -90,12 +97,22 @@ impl Connection<'_> {
             self.packets.stream_mut().set_read_timeouts(settings.wait_timeout, settings.net_read_timeout);
             match self.packets.read(&mut packet) {
                 Ok(true) if packet.first() != Some(&command::QUIT) => {}
-                Ok(_) => return Ok(()),
+                Ok(says_so) => {
+                    if !says_so {
+                        self.session.instance().count_aborted(true);
+                    }
+                    return Ok(());
+                }
                 Err(WireError::Io(error)) if has_timed_out(&error) && self.packets.stream().is_idle() => {
                     return self.end_idle();
                 }
-                Err(error) => return Err(error),
+                Err(error) => {
+                    self.session.instance().count_aborted(true);
+                    return Err(error);
+                }
             }
+            let (received, sent) = self.packets.take_traffic();
+            self.session.count_bytes(received, sent);
             activity.change();
             let result = self.run_command(&packet).and_then(|()| self.packets.flush());
             activity.change();
@@ -126,6 +143,9 @@ impl Connection<'_> {
     fn run_command(&mut self, packet: &[u8]) -> Result<(), WireError> {
         let (&code, body) =
             packet.split_first().ok_or_else(|| WireError::Protocol(MysqlError::malformed_packet()))?;
+        if let Some(counted) = counted(code) {
+            self.session.count_protocol_command(counted);
+        }
         let result = match code {
             command::QUERY => return self.query(body),
             command::INIT_DB => text(body, self.session.settings().client_charset)
@@ -297,6 +317,26 @@ impl Connection<'_> {
             _ => self.send_done(&Done { info: proof, ..Done::default() }, false),
         }
     }
+}
+
+/// As what a command is counted that is no statement.
+fn counted(code: u8) -> Option<Command> {
+    Some(match code {
+        command::INIT_DB => Command::ChangeDatabase,
+        command::FIELD_LIST => Command::ShowFields,
+        command::STMT_PREPARE => Command::StmtPrepare,
+        command::STMT_EXECUTE => Command::StmtExecute,
+        command::STMT_SEND_LONG_DATA => Command::StmtSendLongData,
+        command::STMT_CLOSE => Command::StmtClose,
+        command::STMT_RESET => Command::StmtReset,
+        command::STMT_FETCH => Command::StmtFetch,
+        command::PING
+        | command::STATISTICS
+        | command::CHANGE_USER
+        | command::SET_OPTION
+        | command::RESET_CONNECTION => Command::AdminCommands,
+        _ => return None,
+    })
 }
 
 fn has_timed_out(error: &io::Error) -> bool {

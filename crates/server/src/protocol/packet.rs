@@ -48,6 +48,8 @@ pub struct PacketStream<S> {
     /// Where the packet that is being built begins in `out`.
     open: usize,
     max_packet: usize,
+    /// Bytes of packets read and written since they were last taken.
+    traffic: (u64, u64),
     /// Who says that a client that reads nothing has been waited for long enough.
     cancel: CancelToken,
     /// How many timeouts of the stream in a row are waited for it in any case.
@@ -67,6 +69,7 @@ impl<S: Read + Write> PacketStream<S> {
             out,
             open: 0,
             max_packet,
+            traffic: (0, 0),
             cancel,
             patience: u64::MAX,
         }
@@ -140,6 +143,7 @@ impl<S: Read + Write> PacketStream<S> {
                 server::ask(2 * (packet.len() + length)).map_err(WireError::Protocol)?;
             }
             self.read_payload(length, packet)?;
+            self.traffic.0 += 4 + length as u64;
             if length < PIECE {
                 return Ok(true);
             }
@@ -193,6 +197,11 @@ impl<S: Read + Write> PacketStream<S> {
             self.read_all(packet.get_mut(begin..).unwrap_or_default())?;
         }
         Ok(())
+    }
+
+    /// Bytes of packets that were read and written since this was last asked.
+    pub fn take_traffic(&mut self) -> (u64, u64) {
+        std::mem::take(&mut self.traffic)
     }
 
     /// The next packet read or written is the first of a command.
@@ -267,6 +276,7 @@ impl<S: Read + Write> PacketStream<S> {
             compression.put(&self.out, &mut compressed)?;
             self.out = compressed;
         }
+        self.traffic.1 += self.out.len() as u64;
         let mut done = 0;
         let mut timeouts = 0;
         while let Some(rest) = self.out.get(done..).filter(|rest| !rest.is_empty()) {

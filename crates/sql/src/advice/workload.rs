@@ -171,7 +171,7 @@ impl Session {
             matches!(statement.kind, StatementKind::Query(_)) && !locks && !statement.assigns_variables;
         let explain = Explain {
             analyze: false,
-            format: ExplainFormat::Traditional,
+            format: Some(ExplainFormat::Traditional),
             statement: Box::new(statement.kind.clone()),
         };
         Ok(Some(Query {

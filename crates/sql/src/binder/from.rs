@@ -7,6 +7,7 @@ use leafline_types::{ExprType, MysqlError, Value};
 use super::partition::selected_partitions;
 use super::row_rules::indexed_expressions;
 use super::scope::{Block, Clause, Scope, Visible};
+use super::select::MAX_KEPT_ITEMS;
 use super::{Binder, zero_dates};
 use crate::accounts::{Privilege, Privileges};
 use crate::bound::{
@@ -305,6 +306,9 @@ pub(super) fn derived_columns(
             "In definition of view, derived table or common table expression, SELECT list and column names list \
              have different column counts",
         ));
+    }
+    if query.output.len() > MAX_KEPT_ITEMS {
+        return Err(MysqlError::too_many_columns());
     }
     let mut columns: Vec<(String, ExprType)> = Vec::with_capacity(query.output.len());
     for (position, output) in query.output.iter().enumerate() {

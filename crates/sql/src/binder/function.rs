@@ -54,6 +54,10 @@ impl ExpressionBinder<'_, '_, '_> {
                 };
                 build::get_format(value, self.bind(standard)?)
             }
+            ("WEEK", [day]) if self.binder.context.default_week_format != 0 => {
+                let mode = leafline_types::Value::Int(self.binder.context.default_week_format.into());
+                build::call(name, vec![self.bind(day)?, build::literal(mode)])
+            }
             ("INTERVAL", args) => build::interval_of(self.numbers(args)?),
             ("IF", [condition, yes, no]) => {
                 let args = vec![self.number(condition)?, self.bind(yes)?, self.bind(no)?];

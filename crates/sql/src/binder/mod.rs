@@ -171,6 +171,8 @@ pub struct BindContext<'a> {
     pub derived_merge: bool,
     /// `use_invisible_indexes` in `optimizer_switch`.
     pub use_invisible_indexes: bool,
+    /// `default_week_format`: the mode of WEEK without one.
+    pub default_week_format: u8,
     /// `group_concat_max_len`: bytes.
     pub group_concat_max_len: u64,
     /// The statement assigns variables in its expressions: those it reads are read as it goes on.

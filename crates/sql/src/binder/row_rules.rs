@@ -70,6 +70,7 @@ fn bound(text: &str, columns: &[ColumnDef], context: &BindContext<'_>) -> Result
     let context = BindContext {
         collation: DEFAULT_COLLATION,
         modes: Default::default(),
+        default_week_format: 0,
         parameter_types: &[],
         parameters: &[],
         hints: &[],

@@ -12,9 +12,13 @@ use super::window::has_window_function;
 use super::{Binder, output, zero_dates};
 use crate::bound::{BlockHints, BoundLimit, BoundOutput, BoundSelect, JoinTree, OrderKey};
 use crate::parser::ast::{self, ExprKind, Limit, Literal, OrderItem, Select, SelectItem, TableName};
+use std::collections::HashSet;
 
 /// The longest select list, and row of VALUES.
-pub(super) const MAX_ITEMS: usize = 4096;
+pub(super) const MAX_ITEMS: usize = 65_535;
+
+/// The longest select list whose rows are sorted, grouped or read by another query; and how many columns of tables any select list may name.
+pub(super) const MAX_KEPT_ITEMS: usize = 4096;
 
 impl Binder<'_> {
     /// Binds a SELECT with the ORDER BY and LIMIT that follow it.
@@ -52,6 +56,13 @@ impl Binder<'_> {
             if self.context.only_full_group_by {
                 check_distinct_order(&bound)?;
             }
+        }
+        let keeps_rows = bound.distinct
+            || !bound.order_by.is_empty()
+            || bound.aggregation.is_some()
+            || !bound.windows.is_empty();
+        if keeps_rows && bound.output.len() > MAX_KEPT_ITEMS {
+            return Err(MysqlError::too_many_columns());
         }
         Ok(bound)
     }
@@ -106,7 +117,7 @@ impl Binder<'_> {
                 }
             }
         }
-        if block.items.len() > MAX_ITEMS {
+        if block.items.len() > MAX_ITEMS || has_too_many_columns(&block.items) {
             return Err(MysqlError::too_many_columns());
         }
         Ok(())
@@ -277,6 +288,14 @@ fn position<'i>(items: &'i [Item], key: &ast::Expr, clause: Clause) -> Result<Op
     match item {
         Some(item) => Ok(Some(item)),
         None => Err(MysqlError::unknown_column(place, clause.name())),
+    }
+}
+
+/// Whether a select list names more columns of tables than rows can have.
+fn has_too_many_columns(items: &[Item]) -> bool {
+    items.len() > MAX_KEPT_ITEMS && {
+        let columns: HashSet<usize> = items.iter().flat_map(|item| item.expr.columns()).collect();
+        columns.len() > MAX_KEPT_ITEMS
     }
 }
 

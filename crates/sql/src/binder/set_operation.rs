@@ -58,7 +58,7 @@ impl Binder<'_> {
         rows: &[Vec<ast::Expr>],
     ) -> Result<BoundSelect, MysqlError> {
         let width = rows.first().map_or(0, Vec::len);
-        if width > select::MAX_ITEMS {
+        if width > select::MAX_KEPT_ITEMS {
             return Err(MysqlError::too_many_columns());
         }
         let mut bound: Vec<Vec<Expr>> = Vec::with_capacity(rows.len());
@@ -141,6 +141,9 @@ pub(super) fn common_columns(queries: &[&BoundSelect]) -> Result<Vec<(String, Ex
     let Some(first) = queries.first() else { return Ok(Vec::new()) };
     if queries.iter().any(|query| query.output.len() != first.output.len()) {
         return Err(MysqlError::wrong_number_of_columns_in_select());
+    }
+    if first.output.len() > select::MAX_KEPT_ITEMS {
+        return Err(MysqlError::too_many_columns());
     }
     let mut columns = Vec::with_capacity(first.output.len());
     for (position, output) in first.output.iter().enumerate() {

@@ -479,7 +479,7 @@ fn of_keys(path: &AccessPath, of: impl Fn(&AccessPath) -> String) -> String {
 }
 
 /// MySQL's name for the way a table is read.
-fn access_type(path: &AccessPath, inner: bool) -> &'static str {
+pub(crate) fn access_type(path: &AccessPath, inner: bool) -> &'static str {
     let constraint = &path.constraint;
     if path.is_index_merge() {
         "index_merge"

@@ -44,7 +44,8 @@ impl Instance {
     /// The status variables of the server as numbers, but for those that are made of others.
     pub fn status(&self) -> Vec<(&'static str, u64, Is)> {
         let storage = self.storage_counters();
-        status::observed(&self.global_counters(), &storage, &self.gauges())
+        let (counters, commands) = (self.global_counters(), self.global_commands());
+        status::observed((&counters, &commands), &storage, &self.gauges())
     }
 
     /// How long statements of each kind took.

@@ -109,6 +109,7 @@ impl RowKeys {
             columns.push(evaluate(&key.expr, batch, &mut cx.eval)?);
         }
         self.encoder.encode(&columns, batch.rows, &mut self.encoded)?;
+        cx.counters.sort_rows += batch.rows as u64;
         Ok(&self.encoded)
     }
 }

@@ -226,6 +226,7 @@ pub(super) struct SortedEntries(Merge<'static>);
 impl EntrySort {
     pub fn new(cx: &mut ExecutionContext<'_>) -> EntrySort {
         cx.counters.created_tmp_files += 1;
+        cx.counters.sort_merge_passes += 1;
         let memory = (cx.memory.limit() / SORT_SHARE).max(LEAST_SORT);
         let sorter = cx.view.engine().sorter(memory as u64);
         EntrySort { sorter, key: Vec::new(), pushed: 0 }

@@ -27,7 +27,7 @@ impl Parser<'_> {
                 return Err(self.syntax_error());
             };
             let name = Ident { value: name, span: self.span() };
-            return self.system_assignment(scope, name);
+            return self.system_assignment((scope, scope.is_none()), name);
         }
         if self.accept_word("NAMES") {
             return self.set_names();
@@ -51,7 +51,7 @@ impl Parser<'_> {
             let part = self.ident_after_dot()?;
             name = Ident { value: format!("{}.{}", name.value, part.value), span: name.span.to(part.span) };
         }
-        self.system_assignment(scope, name)
+        self.system_assignment((scope, false), name)
     }
 
     fn set_scope(&mut self) -> Option<VariableScope> {
@@ -75,12 +75,17 @@ impl Parser<'_> {
         if self.accept_symbol(Symbol::Assign) { Ok(()) } else { self.expect_symbol(Symbol::Eq) }
     }
 
-    fn system_assignment(&mut self, scope: Option<VariableScope>, name: Ident) -> Parsed<SetItem> {
+    /// `= value` of a system variable with this scope, which may be written `@@name`.
+    fn system_assignment(
+        &mut self,
+        (scope, is_of_next): (Option<VariableScope>, bool),
+        name: Ident,
+    ) -> Parsed<SetItem> {
         self.assignment_sign()?;
         let is_last = !matches!(self.token(1).kind, TokenKind::Symbol(Symbol::LeftParen));
         if self.at_word("DEFAULT") && is_last {
             self.advance();
-            return Ok(SetItem::System { scope, name, value: None });
+            return Ok(SetItem::System { scope, is_of_next, name, value: None });
         }
         let value = if self.at_any_word(&["ON", "ALL", "BINARY", "ROW", "SYSTEM"]) && is_last {
             let word = self.any_word()?;
@@ -90,7 +95,7 @@ impl Parser<'_> {
         } else {
             self.expression()?
         };
-        Ok(SetItem::System { scope, name, value: Some(value) })
+        Ok(SetItem::System { scope, is_of_next, name, value: Some(value) })
     }
 
     fn set_names(&mut self) -> Parsed<SetItem> {

@@ -136,8 +136,8 @@ impl Parser<'_> {
             return Ok(Some((ShowKind::BinaryLogs, false)));
         }
         const LISTS: [(&[&str], NotThere, bool); 9] = [
-            (&["PROCEDURE", "STATUS"], NotThere::Routines, true),
-            (&["FUNCTION", "STATUS"], NotThere::Routines, true),
+            (&["PROCEDURE", "STATUS"], NotThere::Procedures, true),
+            (&["FUNCTION", "STATUS"], NotThere::Functions, true),
             (&["MASTER", "STATUS"], NotThere::BinaryLogStatus, false),
             (&["BINARY", "LOG", "STATUS"], NotThere::BinaryLogStatus, false),
             (&["REPLICA", "STATUS"], NotThere::ReplicaStatus, false),

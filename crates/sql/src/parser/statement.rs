@@ -336,15 +336,13 @@ impl Parser<'_> {
             || self.at_symbol(Symbol::LeftParen);
         if explainable {
             let statement = Box::new(self.statement()?);
-            let format = written.unwrap_or_default();
-            return Ok(StatementKind::Explain(Explain { analyze, format, statement }));
+            return Ok(StatementKind::Explain(Explain { analyze, format: written, statement }));
         }
         if self.accept_words(&["FOR", "CONNECTION"]) {
             if analyze {
                 return self.refuse("EXPLAIN ANALYZE FOR CONNECTION");
             }
-            let format = written.unwrap_or_default();
-            return Ok(StatementKind::ExplainConnection { format, connection: self.integer()? });
+            return Ok(StatementKind::ExplainConnection { format: written, connection: self.integer()? });
         }
         if analyze || written.is_some() {
             return Err(self.syntax_error());

@@ -146,7 +146,7 @@ fn qualifier_at(
     if in_database && is(2, table) && name(4).is_some() { 4 } else { 0 }
 }
 
-/// The text of an expression, or query, under no `sql_mode`, with CONCAT for the `||` that mean it and `!` for such NOTs; `None` if there is something in it
+/// The text of an expression, or query, under no `sql_mode`, with CONCAT for the `||` that mean it, `!` for such NOTs, and FLOAT for the REAL that does; `None` if there is something in it
 /// that rows do not determine. The name of `table` is left out before those of its columns.
 ///
 /// # Errors
@@ -191,6 +191,12 @@ pub(super) fn canonical(
             TokenKind::Parameter | TokenKind::UserVariable => return Ok(None),
             TokenKind::Word if high_negations.contains(&token.span.start) => out.push('!'),
             TokenKind::Word if !is_query && source.eq_ignore_ascii_case("SELECT") => return Ok(None),
+            // The word is reserved: it is a type, unless it is a name behind a point.
+            TokenKind::Word
+                if mode.real_as_float && source.eq_ignore_ascii_case("REAL") && !out.ends_with('.') =>
+            {
+                out.push_str("float");
+            }
             TokenKind::QuotedIdent => {
                 out.push_str(&format!("`{}`", unquote(source, mode).replace('`', "``")));
             }

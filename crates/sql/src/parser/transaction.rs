@@ -65,14 +65,16 @@ impl Parser<'_> {
         self.accept_word("WORK");
         let mut completion = Completion::default();
         if self.accept_word("AND") {
-            completion.chain = !self.accept_word("NO");
+            completion.chain = Some(!self.accept_word("NO"));
             self.expect_word("CHAIN")?;
         }
         let start = self.span();
-        if !self.accept_words(&["NO", "RELEASE"]) {
-            completion.release = self.accept_word("RELEASE");
+        if self.accept_words(&["NO", "RELEASE"]) {
+            completion.release = Some(false);
+        } else if self.accept_word("RELEASE") {
+            completion.release = Some(true);
         }
-        match completion.chain && completion.release {
+        match completion.chain == Some(true) && completion.release == Some(true) {
             true => Err(self.syntax_error_at(start)),
             false => Ok(completion),
         }

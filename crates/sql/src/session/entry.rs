@@ -3,7 +3,7 @@
 use crate::accounts::AccountId;
 use crate::resource_group::ResourceGroup;
 use crate::statement::planned::RunningPlan;
-use crate::status::SessionCounters;
+use crate::status::{Command, RareCommands, SessionCounters};
 use leafline_table::{RegisteredSnapshot, TransactionWatch};
 use leafline_types::{CancelToken, Progress};
 use parking_lot::Mutex;
@@ -30,6 +30,8 @@ pub struct SessionEntry {
     pub progress: Progress,
     /// What the client has said of itself: names and values.
     attributes: OnceLock<ConnectAttributes>,
+    /// How many prepared statements it has.
+    prepared: AtomicU64,
     state: Mutex<State>,
 }
 
@@ -49,6 +51,8 @@ struct State {
     plan: Option<RunningPlan>,
     /// As of the end of the last statement.
     counters: SessionCounters,
+    /// Those that are rare, as of now.
+    commands: RareCommands,
     /// Whose controls its threads are under; none: nobody's.
     resource_group: Option<Arc<ResourceGroup>>,
     /// That of its transaction, if it was begun WITH CONSISTENT SNAPSHOT.
@@ -125,6 +129,7 @@ impl SessionEntry {
             cancel: CancelToken::new(),
             progress: Progress::default(),
             attributes: OnceLock::new(),
+            prepared: AtomicU64::new(0),
             state: Mutex::new(State {
                 database: None,
                 statement: Running::Nothing,
@@ -132,6 +137,7 @@ impl SessionEntry {
                 since: Instant::now(),
                 plan: None,
                 counters: SessionCounters::default(),
+                commands: RareCommands::default(),
                 resource_group: None,
                 snapshot: None,
                 transaction: None,
@@ -200,8 +206,35 @@ impl SessionEntry {
         self.state.lock().counters
     }
 
-    pub(crate) fn forget_counters(&self) {
-        self.state.lock().counters = SessionCounters::default();
+    /// Forgets what the session has counted; its rare commands, which are nowhere else.
+    pub(crate) fn forget_counters(&self) -> RareCommands {
+        let mut state = self.state.lock();
+        state.counters = SessionCounters::default();
+        std::mem::take(&mut state.commands)
+    }
+
+    /// Counts a command that is rare.
+    pub(super) fn count_command(&self, command: Command) {
+        self.state.lock().commands.count(command);
+    }
+
+    /// The rare commands of the session.
+    pub(crate) fn commands(&self) -> RareCommands {
+        self.state.lock().commands.clone()
+    }
+
+    /// Whether it runs a statement.
+    pub(crate) fn is_running(&self) -> bool {
+        !matches!(self.state.lock().statement, Running::Nothing)
+    }
+
+    /// How many prepared statements the session has.
+    pub(crate) fn prepared(&self) -> u64 {
+        self.prepared.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn set_prepared(&self, statements: usize) {
+        self.prepared.store(statements as u64, Ordering::Relaxed);
     }
 
     /// The plan of the running statement, if it has one.

@@ -466,6 +466,7 @@ impl Session {
         self.take_idle_time();
         self.user_variables = UserVariables::default();
         self.prepared = PreparedStatements::default();
+        self.entry.set_prepared(0);
         self.statements = StatementCache::default();
         self.kept_rows = None;
         self.warnings.clear();

@@ -101,6 +101,7 @@ impl Session {
         };
         self.prepared.bytes += bytes;
         self.prepared.entries.insert(id, Arc::new(entry));
+        self.entry.set_prepared(self.prepared.entries.len());
         Ok(Prepared { id, parameters, columns })
     }
 
@@ -230,10 +231,12 @@ impl Session {
             self.prepared.entries.shrink_to_fit();
         }
         self.prepared.names.retain(|_, named| *named != id);
+        self.entry.set_prepared(self.prepared.entries.len());
     }
 
     /// PREPARE: replaces one of the same name.
     pub(crate) fn prepare_named(&mut self, name: &str, sql: &str) -> Result<(), MysqlError> {
+        self.count_protocol_command(Command::StmtPrepare);
         let key = name.to_lowercase();
         if let Some(old) = self.prepared.names.remove(&key) {
             self.close_prepared(old);
@@ -246,6 +249,7 @@ impl Session {
 
     /// EXECUTE of a statement of PREPARE.
     pub(crate) fn execute_named(&mut self, name: &str, parameters: &[Value]) -> Result<Outcome, MysqlError> {
+        self.count_protocol_command(Command::StmtExecute);
         let found = self.prepared.names.get(&name.to_lowercase()).copied();
         let entry = found.and_then(|id| Some((id, self.prepared.entries.get(&id)?.clone())));
         let Some((id, entry)) = entry else {
@@ -259,6 +263,7 @@ impl Session {
 
     /// DEALLOCATE PREPARE.
     pub(crate) fn deallocate_named(&mut self, name: &str) -> Result<(), MysqlError> {
+        self.count_protocol_command(Command::StmtClose);
         match self.prepared.names.get(&name.to_lowercase()).copied() {
             Some(id) => {
                 self.close_prepared(id);

@@ -137,13 +137,30 @@ impl Session {
             true => self.counters.count(command),
             false => self.counters.count_executed(command),
         }
+        if !command.is_frequent() {
+            self.entry.count_command(command);
+        }
+    }
+
+    /// So much has come from the client and gone to it.
+    pub fn count_bytes(&mut self, received: u64, sent: u64) {
+        self.counters.bytes_received += received;
+        self.counters.bytes_sent += sent;
+    }
+
+    /// The client has sent a command of the protocol.
+    pub fn count_protocol_command(&mut self, command: Command) {
+        self.counters.count_executed(command);
+        if !command.is_frequent() {
+            self.entry.count_command(command);
+        }
     }
 
     /// The statement at hand stands for several of this kind, run one after the other; all but the last affected so many rows.
     pub(super) fn count_runs(&mut self, command: Command, runs: u64, affected: u64) {
         self.running.kind = command;
         self.running.runs = Some((runs, affected));
-        (0..runs).for_each(|_| self.counters.count(command));
+        (0..runs).for_each(|_| self.count_command(command, true));
     }
 
     /// Nothing of the statement at hand has run, as if it had not begun.
@@ -160,6 +177,9 @@ impl Session {
         facts: Option<&PlanFacts>,
         estimated: Option<f64>,
     ) {
+        if let Some(facts) = facts {
+            self.counters.reads.add(&facts.reads);
+        }
         self.running.counted = Some(Counted {
             digest: digest.clone(),
             estimated,

@@ -7,6 +7,7 @@ use super::variables::KeptValues;
 use crate::binder::BindModes;
 use crate::optimizer::{OptimizerSwitches, Parallelism, UNUSED_SWITCHES};
 use crate::parser::LexMode;
+use crate::parser::ast::{Completion, ExplainFormat};
 use crate::slow_log::SlowLogSettings;
 use leafline_access::cost::Device;
 use leafline_table::{ChangeBuffering, Isolation, Numbering, Organisation, ReadAheadSettings};
@@ -161,6 +162,14 @@ pub struct Settings {
     pub numbering: Numbering,
     /// `read_only` and `super_read_only`. That of all sessions is the global one.
     pub server_access: ServerAccess,
+    /// `default_week_format`: the mode of WEEK without one.
+    pub default_week_format: u8,
+    /// `completion_type`: what follows COMMIT and ROLLBACK that do not say it.
+    pub completion: Completion,
+    /// `explain_format`: the form of EXPLAIN without FORMAT.
+    pub explain_format: ExplainFormat,
+    /// `sql_require_primary_key`: no table is made or left without one.
+    pub requires_primary_key: bool,
     /// `lc_time_names`: what months and days are called.
     pub time_names: TimeNames,
     /// `sql_quote_show_create`: names are quoted where they need not be, too.
@@ -263,6 +272,10 @@ impl Default for Settings {
             insert_id: None,
             numbering: Numbering::default(),
             server_access: ServerAccess::ReadWrite,
+            default_week_format: 0,
+            completion: Completion { chain: Some(false), release: Some(false) },
+            explain_format: ExplainFormat::default(),
+            requires_primary_key: false,
             time_names: TimeNames::default(),
             quotes_shown_names: true,
             sql_warnings: false,

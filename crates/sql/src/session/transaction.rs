@@ -174,11 +174,16 @@ impl Session {
         } else {
             self.rollback();
         }
-        if then.chain {
+        // AND CHAIN says that the connection goes on, RELEASE that no transaction follows.
+        let usual = self.settings.completion;
+        let usually = |usual: Option<bool>, other: Option<bool>| usual == Some(true) && other != Some(true);
+        let chain = then.chain.unwrap_or(usually(usual.chain, then.release));
+        let release = then.release.unwrap_or(usually(usual.release, then.chain));
+        if chain {
             self.transaction.next_isolation = kind.map(|(isolation, _)| isolation.into());
             self.begin(kind.map(|(_, mode)| mode == TxnMode::ReadOnly), false, None)?;
         }
-        if then.release {
+        if release {
             self.cancel.cancel(CancelReason::ConnectionKilled);
         }
         Ok(())

@@ -9,7 +9,7 @@ impl NotThere {
     /// The list.
     pub(super) fn list(self) -> RowSet {
         let names: &[&str] = match self {
-            NotThere::Routines => &ROUTINES,
+            NotThere::Procedures | NotThere::Functions => &ROUTINES,
             NotThere::BinaryLogStatus => &BINARY_LOG_STATUS,
             NotThere::OpenTables => &["Database", "Table", "In_use", "Name_locked"],
             NotThere::Profiles => &["Query_ID", "Duration", "Query"],

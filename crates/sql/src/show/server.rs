@@ -14,11 +14,14 @@ use leafline_types::{Charset, Collation, Decimal, SqlType, Stage, Value, Warning
 
 pub(super) fn status(session: &Session, global: bool) -> RowSet {
     let instance = &session.instance;
-    let counters = if global { instance.global_counters() } else { session.counters };
+    let (counters, commands) = match global {
+        true => (instance.global_counters(), instance.global_commands()),
+        false => (session.counters, session.entry.commands()),
+    };
     let baseline = if global { StorageCounters::default() } else { session.storage_baseline.clone() };
     let storage = instance.storage_counters().since(&baseline);
     let mut rows = RowSet::text(["Variable_name", "Value"]);
-    for (name, value) in listing(&counters, &storage, &instance.gauges()) {
+    for (name, value) in listing((&counters, &commands), &storage, &instance.gauges()) {
         rows.push(vec![text(name), text(value.to_string())]);
     }
     let connection = if global { ConnectionFacts::default() } else { session.connection.clone() };

@@ -19,7 +19,7 @@ use crate::parser::ast::{
 use crate::result::Done;
 use crate::session::{Outcome, Session};
 use crate::show;
-use leafline_table::{ColumnDef, TableDef, TableSpec};
+use leafline_table::{ColumnDef, IndexSpecKind, TableDef, TableSpec};
 use leafline_types::error::errno;
 use leafline_types::{ExprType, MysqlError, Value};
 use std::sync::Arc;
@@ -57,6 +57,7 @@ pub(super) fn create_table(
     let selected = selected.unwrap_or_else(|| Ok(Vec::new()))?;
     let names: Vec<String> = selected.iter().map(|column| column.name.clone()).collect();
     let mut spec = specification(session, create, &database, selected)?;
+    check_primary_key(session, &spec)?;
     if let Some(by) = &create.partition_by {
         if create.temporary {
             return Err(MysqlError::partitioned_temporary_table());
@@ -117,6 +118,7 @@ pub(super) fn create_table_like(session: &mut Session, create: &CreateTableLike)
     spec.options.auto_increment_start = None;
     (spec.database, spec.name) = (database, name.clone());
     spec.unchecked_references = !session.settings.foreign_key_checks;
+    check_primary_key(session, &spec)?;
     if create.temporary {
         if spec.partitioning.is_some() {
             return Err(MysqlError::partitioned_temporary_table());
@@ -127,6 +129,15 @@ pub(super) fn create_table_like(session: &mut Session, create: &CreateTableLike)
     refuse_taken_names(session, &spec.database, None, &spec.checks)?;
     create_stored(session, &spec, create.if_not_exists)?;
     Ok(Done::default())
+}
+
+/// Error 3750 if a table is to have no primary key though `sql_require_primary_key` says so.
+pub(super) fn check_primary_key(session: &Session, spec: &TableSpec) -> Result<(), MysqlError> {
+    let has_one = || spec.indexes.iter().any(|index| index.kind == IndexSpecKind::Primary);
+    match session.settings.requires_primary_key && !has_one() {
+        true => Err(MysqlError::table_without_primary_key()),
+        false => Ok(()),
+    }
 }
 
 /// Makes a table for everybody. It was not there; if another has been quicker, that is noted or an error.

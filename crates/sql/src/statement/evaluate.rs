@@ -67,6 +67,7 @@ impl Session {
             foreign_key_checks: self.settings.foreign_key_checks,
             derived_merge: self.settings.optimizer_switch.derived_merge,
             use_invisible_indexes: self.settings.optimizer_switch.use_invisible_indexes,
+            default_week_format: self.settings.default_week_format,
             group_concat_max_len: self.settings.group_concat_max_len,
             assigns_variables: false,
             parameter_types,

@@ -24,10 +24,11 @@ pub(crate) enum How {
 }
 
 impl How {
-    pub(super) fn of(explain: &Explain) -> How {
+    /// How a statement is explained; `usual` is the form where it does not say.
+    pub(super) fn of(explain: &Explain, usual: ExplainFormat) -> How {
         match explain.analyze {
             true => How::Analyze,
-            false => How::with_format(explain.format),
+            false => How::with_format(explain.format.unwrap_or(usual)),
         }
     }
 
@@ -87,7 +88,7 @@ impl Session {
     pub(super) fn explain_connection(
         &mut self,
         id: u64,
-        format: ExplainFormat,
+        format: Option<ExplainFormat>,
     ) -> Result<Outcome, MysqlError> {
         let session = self.instance.sessions().into_iter().find(|session| session.id == id);
         let session = session.ok_or_else(|| MysqlError::no_such_thread(id))?;
@@ -102,7 +103,7 @@ impl Session {
             Work::Into { work, .. } => work,
             work => work,
         };
-        self.explain(work, &running.parts, How::with_format(format), &[])
+        self.explain(work, &running.parts, How::with_format(format.unwrap_or(self.settings.explain_format)), &[])
     }
 
     pub(super) fn explain(
@@ -178,7 +179,7 @@ impl Session {
         let statement = self.parse(sql)?;
         self.apply_hints(&statement.hints);
         let explain =
-            Explain { analyze: false, format: ExplainFormat::Tree, statement: Box::new(statement.kind) };
+            Explain { analyze: false, format: Some(ExplainFormat::Tree), statement: Box::new(statement.kind) };
         let explain = Statement { kind: StatementKind::Explain(explain), ..statement };
         let planned = self.plan_statement(&explain, sql, Some(&[]))?;
         let planned = planned.ok_or_else(|| MysqlError::not_supported("a plan of this statement"))?;

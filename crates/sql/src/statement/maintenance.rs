@@ -13,6 +13,7 @@ use crate::show;
 use crate::show::statement_text::quoted;
 use crate::text_format::TextColumns;
 use leafline_table::{CheckDepth, CheckOptions, TableCheck, TableDef, ViewDef};
+use leafline_types::convert::cast;
 use leafline_types::statement::CancelReason;
 use leafline_types::{MysqlError, SqlType, Value, WarningLevel};
 
@@ -281,8 +282,11 @@ pub(super) fn kill(
     target: &Expr,
     text: (&str, &[Value]),
 ) -> Result<(), MysqlError> {
+    // MySQL takes the integer that the value is: clients that fill in parameters themselves send texts.
     let (value, ty) = evaluate::constant(session, target, text)?;
-    let id = value.as_integer().and_then(|id| u64::try_from(id).ok());
+    let rules = session.settings().evaluation_mode().dates;
+    let number = cast(&value, &ty.sql, &SqlType::BIGINT, rules, &mut session.warnings)?;
+    let id = number.as_integer().and_then(|id| u64::try_from(id).ok());
     let id = id.ok_or_else(|| MysqlError::no_such_thread(evaluate::text(&value, &ty.sql)))?;
     authorize_kill(session, id)?;
     let reason = if query_only { CancelReason::QueryKilled } else { CancelReason::ConnectionKilled };

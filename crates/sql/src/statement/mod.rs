@@ -8,6 +8,7 @@
 //! | `change` | the rows of INSERT, UPDATE and DELETE |
 //! | `limits` | LIMITs that a query is given, or that are taken off it |
 //! | `load_local` | LOAD DATA LOCAL |
+//! | `counted` | as what statements are counted |
 //! | `create` | CREATE TABLE |
 //! | `definitions` | CREATE DATABASE, DROP, TRUNCATE |
 //! | `alter` | ALTER TABLE, CREATE INDEX, DROP INDEX, RENAME TABLE |
@@ -28,6 +29,7 @@
 mod alter;
 mod backup;
 mod change;
+mod counted;
 mod create;
 pub(crate) mod definitions;
 pub(crate) mod evaluate;
@@ -60,12 +62,13 @@ mod transport;
 mod transport_tests;
 mod views;
 
+pub(crate) use counted::command;
+
 use crate::advice::advise;
 use crate::parser::ast::{PrepareSource, SetItem, Statement, StatementKind, TableName};
 use crate::result::{Done, RowSet};
 use crate::session::{Outcome, RowStream, Session};
 use crate::show;
-use crate::status::Command;
 use leafline_types::{MysqlError, SqlType, Value};
 
 impl Session {
@@ -254,25 +257,6 @@ impl Session {
             StatementKind::Revoke(revoke) => accounts.revoke(self, revoke),
             _ => Err(MysqlError::internal("a statement that changes no accounts")),
         }
-    }
-}
-
-/// How the statement is counted.
-pub(crate) fn command(kind: &StatementKind) -> Command {
-    match kind {
-        StatementKind::Query(_) | StatementKind::SelectInto { .. } => Command::Select,
-        StatementKind::Insert(insert) if insert.replace => Command::Replace,
-        StatementKind::Insert(_) => Command::Insert,
-        StatementKind::Update(_) => Command::Update,
-        StatementKind::Delete(_) => Command::Delete,
-        StatementKind::Begin { .. } => Command::Begin,
-        StatementKind::Commit(_) => Command::Commit,
-        StatementKind::Rollback(_) => Command::Rollback,
-        StatementKind::CreateTable(_) | StatementKind::CreateTableLike(_) => Command::CreateTable,
-        StatementKind::DropTable(_) => Command::DropTable,
-        StatementKind::CreateIndex(_) => Command::CreateIndex,
-        StatementKind::DropIndex(_) => Command::DropIndex,
-        _ => Command::Other,
     }
 }
 

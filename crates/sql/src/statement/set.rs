@@ -15,7 +15,7 @@ pub(crate) fn set(
 ) -> Result<(), MysqlError> {
     for item in items {
         match item {
-            SetItem::System { scope, name, value } => {
+            SetItem::System { scope, is_of_next, name, value } => {
                 if let Some(known) =
                     CONDITION_COUNTS.iter().find(|known| known.eq_ignore_ascii_case(&name.value))
                 {
@@ -23,7 +23,10 @@ pub(crate) fn set(
                 }
                 let variable = find(&name.value)?;
                 let value = value.as_ref().map(|value| setting_value(session, value, text)).transpose()?;
-                set_system(session, variable, *scope, value)?;
+                match *is_of_next && is_characteristic(variable) {
+                    true => set_of_next(session, variable, value)?,
+                    false => set_system(session, variable, *scope, value)?,
+                }
             }
             SetItem::User { name, value } => {
                 let (value, ty) = evaluate::constant(session, value, text)?;
@@ -82,6 +85,23 @@ fn setting_value(session: &mut Session, value: &Expr, text: (&str, &[Value])) ->
     match &value.kind {
         ExprKind::Column(name) if name.table.is_none() => Ok(Value::string(name.column.value.as_str())),
         _ => Ok(evaluate::constant(session, value, text)?.0),
+    }
+}
+
+/// Whether a variable is a characteristic of transactions.
+fn is_characteristic(variable: &Variable) -> bool {
+    matches!(variable.name, "transaction_isolation" | "transaction_read_only")
+}
+
+/// `SET @@transaction_isolation = ..` and `SET @@transaction_read_only = ..`: what the next transaction alone is.
+fn set_of_next(session: &mut Session, variable: &Variable, value: Option<Value>) -> Result<(), MysqlError> {
+    let value = value.unwrap_or_else(|| value_of(session, variable, true));
+    let mut next = session.settings.clone();
+    let set = variable.set(&mut next, Some(value));
+    warned(session, set)?;
+    match variable.name {
+        "transaction_isolation" => session.set_next_transaction(Some(next.isolation), None),
+        _ => session.set_next_transaction(None, Some(next.read_only)),
     }
 }
 

@@ -108,6 +108,7 @@ impl Database {
             patience: Patience::default(),
             filtering: Filtering::default(),
             memory_limit: 64 << 20,
+            default_week_format: 0,
             group_concat_max_len: 1024,
         }
     }

@@ -170,10 +170,11 @@ impl TableSpec {
 }
 
 impl IndexSpec {
-    /// Whether it begins with whole values of these columns.
+    /// Whether it begins with whole values of these columns, in ascending order: as in MySQL, an index in descending order does not take
+    /// the place of one that a foreign key has made.
     fn begins_with<'n>(&self, columns: impl ExactSizeIterator<Item = &'n String>) -> bool {
         let is_it = |(part, name): (&IndexSpecPart, &String)| {
-            part.prefix.is_none() && part.column.eq_ignore_ascii_case(name)
+            part.prefix.is_none() && !part.descending && part.column.eq_ignore_ascii_case(name)
         };
         self.parts.len() >= columns.len() && self.parts.iter().zip(columns).all(is_it)
     }

@@ -452,6 +452,7 @@ catalogue! {
     3730 "HY000" ER_FK_CANNOT_DROP_PARENT fk_cannot_drop_parent(table, name, child) "Cannot drop table '{table}' referenced by a foreign key constraint '{name}' on table '{child}'.";
     3733 "HY000" ER_FK_CANNOT_USE_VIRTUAL_COLUMN fk_virtual_column(name, column) "Foreign key '{name}' uses virtual column '{column}' which is not supported.";
     3734 "HY000" ER_FK_NO_COLUMN_PARENT fk_no_parent_column(column, name, table) "Failed to add the foreign key constraint. Missing column '{column}' for constraint '{name}' in the referenced table '{table}'";
+    3750 "HY000" ER_TABLE_WITHOUT_PK table_without_primary_key() "Unable to create or change a table without a primary key, when the system variable 'sql_require_primary_key' is set. Add a primary key to the table or unset this variable to avoid this message. Note that tables without a primary key can cause performance problems in row-based replication, so please consult your DBA before changing this setting.";
     3751 "01000" ER_WARN_DATA_TRUNCATED_FUNCTIONAL_INDEX functional_index_truncated(index, row) "Data truncated for functional index '{index}' at row {row}";
     3752 "01000" ER_WARN_DATA_OUT_OF_RANGE_FUNCTIONAL_INDEX functional_index_out_of_range(index, row) "Value is out of range for functional index '{index}' at row {row}";
     3753 "HY000" ER_FUNCTIONAL_INDEX_ON_JSON_OR_GEOMETRY_FUNCTION functional_index_on_json() "Cannot create a functional index on a function that returns a JSON or GEOMETRY value";

@@ -90,6 +90,7 @@ fn bind_with(tables: &Tables, sql: &str, only_full_group_by: bool) -> Result<Bou
         foreign_key_checks: true,
         derived_merge: true,
         use_invisible_indexes: false,
+        default_week_format: 0,
         group_concat_max_len: 1024,
         assigns_variables: statement.assigns_variables,
         parameter_types: &[],

@@ -126,8 +126,8 @@ pub enum StatementKind {
     Show(Box<Show>),
     /// `EXPLAIN FOR CONNECTION number`.
     ExplainConnection {
-        /// FORMAT.
-        format: ExplainFormat,
+        /// FORMAT; `None`: as `explain_format` says.
+        format: Option<ExplainFormat>,
         /// The number.
         connection: u64,
     },
@@ -232,8 +232,8 @@ pub enum StatementKind {
 pub struct Explain {
     /// With ANALYZE: the statement is run.
     pub analyze: bool,
-    /// FORMAT.
-    pub format: ExplainFormat,
+    /// FORMAT; `None`: as `explain_format` says.
+    pub format: Option<ExplainFormat>,
     /// The explained SELECT, INSERT, UPDATE or DELETE.
     pub statement: Box<StatementKind>,
 }
@@ -268,13 +268,13 @@ pub enum ShowFilter {
     Where(Expr),
 }
 
-/// What follows the end of a transaction.
+/// What follows the end of a transaction; `None`: as `completion_type` says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Completion {
-    /// AND CHAIN: another transaction like it.
-    pub chain: bool,
-    /// RELEASE: the end of the connection.
-    pub release: bool,
+    /// AND CHAIN: another transaction like it; AND NO CHAIN: none.
+    pub chain: Option<bool>,
+    /// RELEASE: the end of the connection; NO RELEASE: not.
+    pub release: Option<bool>,
 }
 
 /// What SHOW can show.
@@ -388,8 +388,10 @@ pub enum ShowKind {
 /// Things that there are none of, and SHOW lists.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NotThere {
-    /// PROCEDURE STATUS, FUNCTION STATUS.
-    Routines,
+    /// PROCEDURE STATUS.
+    Procedures,
+    /// FUNCTION STATUS.
+    Functions,
     /// MASTER STATUS, BINARY LOG STATUS.
     BinaryLogStatus,
     /// REPLICA STATUS.
@@ -413,6 +415,8 @@ pub enum SetItem {
     System {
         /// The scope; session when not written.
         scope: Option<VariableScope>,
+        /// Written `@@name`, without a scope: of a characteristic of transactions, that of the next one alone.
+        is_of_next: bool,
         /// The name.
         name: Ident,
         /// The value; `None` is DEFAULT. A bare word (`SET x = ON`) is a column name here.

@@ -83,11 +83,11 @@ fn set_takes_several_assignments_of_every_kind() {
     };
     assert!(matches!(&items[0], SetItem::User { name, .. } if name == "a"));
     assert!(
-        matches!(&items[1], SetItem::System { scope: Some(VariableScope::Global), name, value: Some(_) } if name.value == "b")
+        matches!(&items[1], SetItem::System { scope: Some(VariableScope::Global), name, value: Some(_), .. } if name.value == "b")
     );
     assert!(matches!(&items[2], SetItem::System { scope: Some(VariableScope::Session), value: None, .. }));
-    assert!(matches!(&items[3], SetItem::System { scope: None, .. }));
-    assert!(matches!(&items[4], SetItem::System { scope: None, name, .. } if name.value == "e"));
+    assert!(matches!(&items[3], SetItem::System { scope: None, is_of_next: false, .. }));
+    assert!(matches!(&items[4], SetItem::System { scope: None, is_of_next: true, name, .. } if name.value == "e"));
     assert!(matches!(&items[5], SetItem::Names { charset: Some(c), .. } if c.value == "utf8mb4"));
 }
 

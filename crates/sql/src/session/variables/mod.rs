@@ -8,6 +8,7 @@
 //! | module | has |
 //! |---|---|
 //! | `catalogue` | variables that do something |
+//! | `meanings` | those that decide what a statement means where it does not say |
 //! | `server_wide` | settings and facts of the server |
 //! | `other_servers` | MySQL's variables without a subject: replication, binary log, plugins |
 //! | `innodb` | those of InnoDB |
@@ -18,6 +19,7 @@ mod catalogue;
 mod innodb;
 mod instrumentation;
 mod kept;
+mod meanings;
 mod other_servers;
 mod server_wide;
 
@@ -35,6 +37,7 @@ pub const VERSION: &str = concat!("8.0.36-leafline-", env!("CARGO_PKG_VERSION"))
 pub static VARIABLES: LazyLock<Vec<&'static Variable>> = LazyLock::new(|| {
     let tables = [
         catalogue::VARIABLES,
+        meanings::VARIABLES,
         server_wide::VARIABLES,
         other_servers::VARIABLES,
         innodb::VARIABLES,

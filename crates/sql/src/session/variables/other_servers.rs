@@ -42,7 +42,6 @@ pub(super) const VARIABLES: &[Variable] = &[
     fact("caching_sha2_password_private_key_path", Text("private_key.pem")),
     fact("caching_sha2_password_public_key_path", Text("")),
     only("check_proxy_users", Shared, OFF),
-    only("completion_type", Both, Text("NO_CHAIN")),
     only("concurrent_insert", Shared, Text("AUTO")),
     only("default_password_lifetime", Shared, Number(0)),
     only("default_table_encryption", Both, OFF),

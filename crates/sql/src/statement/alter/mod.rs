@@ -4,6 +4,7 @@
 mod rows;
 
 use super::change::of_table;
+use super::create;
 use super::definitions::{DEFAULT_COLLATION, database_of, note_options, refuse_system, refuse_taken_names};
 use super::execution::{Execution, StoreRules, implicit_default};
 use super::metadata::{Others, others};
@@ -60,6 +61,7 @@ fn attempt(session: &mut Session, alter: &AlterTable) -> Result<Done, MysqlError
     let mut altered = altered_table(&table, alter, (&current, collation), times, &session.bind_context(&[]))?;
     refuse_system(session, &altered.spec.database)?;
     altered.spec.unchecked_references = !session.settings.foreign_key_checks;
+    create::check_primary_key(session, &altered.spec)?;
     check_expressions(&altered.spec, &altered.owners, &session.bind_context(&[]))?;
     if divide(session, alter, &table, &mut altered.spec)? {
         altered.work = altered.work.max(AlterWork::Rows);

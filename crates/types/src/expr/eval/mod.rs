@@ -101,8 +101,11 @@ pub fn evaluate(expr: &Expr, batch: &Batch, cx: &mut EvalContext<'_>) -> Result<
     columns.pop().map(Datum::Array).ok_or_else(|| MysqlError::internal("an expression without a column"))
 }
 
-/// The values of `exprs` for the first rows of `batch`, as columns, and for how many rows: for all of them, unless they are so long
-/// that fewer should be kept at a time; for one at least, if there is one. Where user variables are assigned, each row is computed from
+/// So many values of a batch are computed at a time.
+const MOST_VALUES: usize = 4 << 20;
+
+/// The values of `exprs` for the first rows of `batch`, as columns, and for how many rows: for all of them, unless they are so long, or
+/// `exprs` so many, that fewer should be kept at a time; for one at least, if there is one. Where user variables are assigned, each row is computed from
 /// the first expression to the last, so that those behind read what one of them assigns.
 pub fn evaluate_some(
     exprs: &[Expr],
@@ -116,6 +119,11 @@ pub fn evaluate_some(
             columns.push(evaluate(e, batch, cx)?.into_array(&e.ty.sql, 1)?);
         }
         return Ok((columns, 1));
+    }
+    let most = (MOST_VALUES / exprs.len().max(1)).max(1);
+    if batch.rows > most {
+        let first = batch.columns.iter().map(|column| column.slice(0, most)).collect();
+        return evaluate_some(exprs, &Batch { columns: first, rows: most }, cx);
     }
     if cx.row_by_row && exprs.iter().any(Expr::is_volatile) {
         return by_rows(exprs, batch, BATCH_BYTES, cx);
