@@ -299,9 +299,7 @@ impl DiskSort {
         encoder: &mut RowKeys,
         cx: &mut ExecutionContext<'_>,
     ) -> Result<(), MysqlError> {
-        while let Some(batch) = input.next(cx)? {
-            cx.eval.cancel.check()?;
-            let keys = encoder.encode(&batch, cx)?;
+        while let Some((batch, keys)) = encoder.next(input, cx)? {
             self.push_all(keys, &batch)?;
         }
         Ok(())
