@@ -9,7 +9,7 @@ use super::expression::{Bound, ExpressionBinder};
 use crate::parser::ast::{self, ExprKind};
 
 /// Lists of up to so many rows are comparisons, of which ranges of several columns are made.
-const FEW_ROWS: usize = 16;
+const FEW_ROWS: usize = 1000;
 
 impl ExpressionBinder<'_, '_, '_> {
     /// A comparison with a row on at least one side.

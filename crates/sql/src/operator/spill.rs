@@ -98,6 +98,10 @@ impl SpillWriter {
             self.blocks.push(BlockStart { row: self.rows, offset });
         }
         self.rows += 1;
+        // There may be many writers.
+        if self.bytes.capacity() > BATCH_BYTES {
+            self.bytes = Vec::new();
+        }
         Ok(())
     }
 
