@@ -13,6 +13,9 @@ const TENTHS: u64 = 8;
 /// The least that everything but pages may take, bytes.
 pub(crate) const LEAST_SERVER_MEMORY: u64 = 64 << 20;
 
+/// Left for what a process maps and does not use, such as the stacks of its threads: limits on address space and data count it.
+const MAPPED: u64 = 48 << 20;
+
 /// Bytes of memory that this process may use, if that can be found out.
 pub fn machine_memory() -> Option<u64> {
     let total = memory_total(&read_to_string("/proc/meminfo").ok()?)?;
@@ -28,7 +31,9 @@ pub(crate) fn default_server_memory(pool: u64) -> u64 {
 }
 
 fn own_limits() -> impl Iterator<Item = u64> {
-    [Resource::As, Resource::Data].into_iter().filter_map(|resource| getrlimit(resource).current)
+    let limits =
+        [Resource::As, Resource::Data].into_iter().filter_map(|resource| getrlimit(resource).current);
+    limits.map(|limit| limit.saturating_sub(MAPPED).max(limit / 2))
 }
 
 fn memory_total(meminfo: &str) -> Option<u64> {

@@ -117,6 +117,18 @@ impl<'a> Extractor<'a> {
             {
                 self.list(list, set.is_some(), *domain, *negated != truth)
             }
+            // The rows that have one of the values of each column are more than those of the list.
+            ExprKind::InRows { needle, list, negated } if *negated != truth => {
+                let columns = needle.iter().zip(list.columns());
+                let mut parts = columns
+                    .filter(|(part, column)| self.is_part(part) && self.is_compared(part, column.domain));
+                match parts.next() {
+                    Some((_, column)) => {
+                        Extracted { exact: false, ..self.list(&column.list, true, column.domain, true) }
+                    }
+                    None => Extracted::anything(),
+                }
+            }
             ExprKind::Like { value, pattern, escape, negated, collation, .. }
                 if self.is_part(value) && *negated != truth && *collation == self.part.collation =>
             {

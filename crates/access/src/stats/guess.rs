@@ -27,6 +27,10 @@ pub fn guess_selectivity(condition: &Expr) -> f64 {
         ExprKind::InList { list, negated, .. } => {
             negate((EQUALITY * list.len() as f64).min(LIST_AT_MOST), *negated)
         }
+        ExprKind::InRows { needle, list, negated } => {
+            let one = EQUALITY.powi(needle.len().try_into().unwrap_or(i32::MAX));
+            negate((one * list.rows() as f64).min(LIST_AT_MOST), *negated)
+        }
         ExprKind::Like { negated, .. } => negate(BETWEEN, *negated),
         _ => INEQUALITY,
     }

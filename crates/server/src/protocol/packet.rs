@@ -252,8 +252,11 @@ impl<S: Read + Write> PacketStream<S> {
 
     /// The packet at the end of the buffer is too long for one piece.
     fn write_pieces(&mut self) -> Result<(), WireError> {
-        let payload = self.out.split_off(self.open + 4);
-        self.out.truncate(self.open);
+        // Taken, not copied: it may be long.
+        let whole = std::mem::take(&mut self.out);
+        let (before, packet) = whole.split_at(self.open);
+        self.out.extend_from_slice(before);
+        let payload = packet.get(4..).unwrap_or_default();
         let mut pieces: Vec<&[u8]> = payload.chunks(PIECE).collect();
         if payload.len().is_multiple_of(PIECE) {
             pieces.push(&[]);

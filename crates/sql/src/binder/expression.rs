@@ -405,8 +405,13 @@ impl ExpressionBinder<'_, '_, '_> {
         if list.iter().chain([operand]).any(|e| matches!(e.kind, ExprKind::Row(_))) {
             return self.row_in_list(operand, list, negated);
         }
+        self.value_in_list(operand, &list.iter().collect::<Vec<_>>(), negated)
+    }
+
+    /// `operand [NOT] IN (list)` of values.
+    pub(super) fn value_in_list(&mut self, operand: &ast::Expr, list: &[&ast::Expr], negated: bool) -> Bound {
         if literal::is_bytes(operand) {
-            let equal = |e| self.compare(CompareOp::Eq, operand, e);
+            let equal = |e: &&ast::Expr| self.compare(CompareOp::Eq, operand, e);
             let found = build::or(list.iter().map(equal).collect::<Result<_, _>>()?);
             return Ok(if negated { build::not(found) } else { found });
         }

@@ -3,10 +3,13 @@
 //! They are comparisons of their columns: rows are equal when all of them are, and ordered by the first in which they differ.
 
 use leafline_types::MysqlError;
-use leafline_types::expr::{CompareOp, build};
+use leafline_types::expr::{CompareOp, Expr, build};
 
 use super::expression::{Bound, ExpressionBinder};
 use crate::parser::ast::{self, ExprKind};
+
+/// Lists of up to so many rows are comparisons, of which ranges of several columns are made.
+const FEW_ROWS: usize = 1000;
 
 impl ExpressionBinder<'_, '_, '_> {
     /// A comparison with a row on at least one side.
@@ -50,9 +53,46 @@ impl ExpressionBinder<'_, '_, '_> {
 
     /// `(a, b) [NOT] IN ((1, 2), (3, 4))`.
     pub(super) fn row_in_list(&mut self, operand: &ast::Expr, list: &[ast::Expr], negated: bool) -> Bound {
+        if list.len() > FEW_ROWS
+            && let Some(found) = self.in_literal_rows(operand, list, negated)?
+        {
+            return Ok(found);
+        }
         let equalities = list.iter().map(|member| self.compare_rows(CompareOp::Eq, operand, member));
         let found = build::or(equalities.collect::<Result<_, _>>()?);
         Ok(if negated { build::not(found) } else { found })
+    }
+
+    /// The same of many rows that are literal: a list that is looked up at once. None for other rows.
+    fn in_literal_rows(
+        &mut self,
+        operand: &ast::Expr,
+        list: &[ast::Expr],
+        negated: bool,
+    ) -> Result<Option<Expr>, MysqlError> {
+        let Some(needle) = parts(operand) else { return Ok(None) };
+        let rows = list.iter().map(|row| parts(row).filter(|row| row.len() == needle.len()));
+        let Some(rows) = rows.collect::<Option<Vec<_>>>() else { return Ok(None) };
+        let is_literal = |part: &ast::Expr| matches!(part.kind, ExprKind::Literal(_));
+        if !rows.iter().all(|row| row.iter().all(is_literal)) {
+            return Ok(None);
+        }
+        let mut columns = Vec::with_capacity(needle.len());
+        for (n, part) in needle.iter().enumerate() {
+            let values: Vec<&ast::Expr> = rows.iter().filter_map(|row| row.get(n)).collect();
+            columns.push(self.value_in_list(part, &values, false)?);
+        }
+        Ok(build::in_rows(columns, negated))
+    }
+}
+
+/// The parts of a row that are no rows themselves.
+fn parts(row: &ast::Expr) -> Option<&[ast::Expr]> {
+    match &row.kind {
+        ExprKind::Row(parts) if !parts.iter().any(|part| matches!(part.kind, ExprKind::Row(_))) => {
+            Some(parts)
+        }
+        _ => None,
     }
 }
 

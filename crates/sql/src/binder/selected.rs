@@ -145,6 +145,7 @@ fn length(expr: &Expr) -> u32 {
         | ExprKind::IsNull { .. }
         | ExprKind::IsTruth { .. }
         | ExprKind::InList { .. }
+        | ExprKind::InRows { .. }
         | ExprKind::Like { .. } => 1,
         ExprKind::Arithmetic { op, left, right } => match op {
             ArithmeticOp::Add | ArithmeticOp::Subtract => digits(left).max(digits(right)) + 1 + sign,

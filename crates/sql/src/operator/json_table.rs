@@ -4,6 +4,7 @@ use super::{BATCH_ROWS, ExecutionContext, Operator};
 use crate::bound;
 use leafline_types::expr::evaluate_scalar;
 use leafline_types::{Batch, ColumnBuilder, ExprType, Json, MysqlError, Value};
+use std::ops::Range;
 use std::sync::Arc;
 
 /// Rows in the first batch, and by how much their number grows.
@@ -13,11 +14,17 @@ const GROWTH: usize = 8;
 pub(super) struct JsonTable {
     table: Arc<bound::JsonTable>,
     types: Arc<[ExprType]>,
-    /// The parts that rows were not made of yet; none before the document was read.
-    parts: Option<std::vec::IntoIter<Json>>,
+    /// The document, and the places of the parts of it that rows were not made of yet; none before it was read.
+    parts: Option<Parts>,
     /// The number of the last part that rows were made of.
     ordinal: u64,
     goal: usize,
+}
+
+#[derive(Default)]
+struct Parts {
+    document: Option<Json>,
+    places: std::vec::IntoIter<Range<usize>>,
 }
 
 impl JsonTable {
@@ -34,7 +41,8 @@ impl Operator for JsonTable {
             Some(parts) => parts,
             None => {
                 let document = evaluate_scalar(&self.table.document, &mut cx.eval)?;
-                self.parts.insert(level.parts(&document, cx.eval.cancel)?.into_iter())
+                let (document, places) = level.parts(&document, &mut cx.eval)?.unzip();
+                self.parts.insert(Parts { document, places: places.unwrap_or_default().into_iter() })
             }
         };
         let mut builders: Vec<ColumnBuilder> =
@@ -42,10 +50,10 @@ impl Operator for JsonTable {
         let mut row = vec![Value::Null; self.types.len()];
         let mut rows = 0;
         while rows < self.goal
-            && let Some(part) = parts.next()
+            && let Some((document, place)) = parts.document.as_ref().zip(parts.places.next())
         {
             self.ordinal += 1;
-            level.rows((self.ordinal, part.view()), &mut row, &mut cx.eval, &mut |row| {
+            level.rows((self.ordinal, document.at_place(place)), &mut row, &mut cx.eval, &mut |row| {
                 rows += 1;
                 let mut values = row.iter().zip(&mut builders);
                 Ok(values.try_for_each(|(value, builder)| builder.push_value(value))?)

@@ -10,6 +10,7 @@ use super::batch_size::{BATCH_BYTES, RowBytes, copy_failed};
 use super::gather::batch_bytes;
 use super::limit::slice;
 use super::runtime_filters::RuntimeFilters;
+use super::spill::picked;
 use super::{BATCH_ROWS, BoxedOperator, ExecutionContext, Operator};
 use crate::plan;
 use crate::plan::locator_type;
@@ -65,7 +66,7 @@ pub(super) struct LookupJoin {
     waiting_bytes: usize,
     outer_done: bool,
     current: Option<Current>,
-    ready: VecDeque<Batch>,
+    ready: VecDeque<Joined>,
     held: Held,
     /// Outer rows that were looked up, and entries that were examined for them.
     looked_up: u64,
@@ -245,17 +246,13 @@ impl LookupJoin {
         let inner_bytes = RowBytes::of(&inner);
         let mut order = order.as_slice();
         while !order.is_empty() {
-            let (rows, rest) = order.split_at(inner_bytes.first_of(order.iter().map(|row| *row as usize)));
+            let (rows, _) = order.split_at(inner_bytes.first_of(order.iter().map(|row| *row as usize)));
+            let mut tags: Vec<u32> = rows.iter().filter_map(|row| tags.get(*row as usize).copied()).collect();
+            tags.truncate(current.bytes.first_of(tags.iter().map(|tag| *tag as usize)));
+            let (rows, rest) = order.split_at(tags.len());
             order = rest;
-            let rows_taken = UInt32Array::from_iter_values(rows.iter().copied());
-            let tags: Vec<u32> = rows.iter().filter_map(|row| tags.get(*row as usize).copied()).collect();
-            let columns = inner
-                .columns
-                .iter()
-                .map(|column| take(column, &rows_taken, None).map_err(copy_failed))
-                .collect::<Result<_, _>>()?;
-            let inner = Batch { columns, rows: rows.len() };
-            current.deliver(&tags, &inner, &mut self.ready)?;
+            let inner = Inner::Rows(inner.clone(), rows.to_vec());
+            self.ready.push_back(Joined { outer: current.outer.clone(), tags, inner });
         }
         Ok(())
     }
@@ -272,17 +269,41 @@ impl LookupJoin {
     }
 }
 
+/// A batch that is put together when it is asked for, so that long values are copied a batch at a time.
+struct Joined {
+    outer: Batch,
+    /// The outer row of each row.
+    tags: Vec<u32>,
+    inner: Inner,
+}
+
+/// The inner rows of such a batch.
+enum Inner {
+    All(Batch),
+    Rows(Batch, Vec<u32>),
+}
+
+impl Joined {
+    fn batch(self) -> Result<Batch, MysqlError> {
+        let inner = match self.inner {
+            Inner::All(batch) => batch,
+            Inner::Rows(batch, rows) => picked(&batch, &rows)?,
+        };
+        beside(&self.outer, &self.tags, inner)
+    }
+}
+
 impl Current {
     /// Puts outer rows, by number, with inner rows to their right, in batches of no more than enough bytes.
-    fn deliver(&self, tags: &[u32], inner: &Batch, ready: &mut VecDeque<Batch>) -> Result<(), MysqlError> {
+    fn deliver(&self, tags: &[u32], inner: &Batch, ready: &mut VecDeque<Joined>) {
         let mut begin = 0;
         while let Some(rest) = tags.get(begin..).filter(|rest| !rest.is_empty()) {
             let rows = self.bytes.first_of(rest.iter().map(|row| *row as usize));
-            let some = rest.get(..rows).unwrap_or(rest);
-            ready.push_back(beside(&self.outer, some, slice(inner, begin, rows))?);
+            let tags = rest.get(..rows).unwrap_or(rest).to_vec();
+            let inner = Inner::All(slice(inner, begin, rows));
+            ready.push_back(Joined { outer: self.outer.clone(), tags, inner });
             begin += rows;
         }
-        Ok(())
     }
 
     /// The outer rows without partner.
@@ -299,8 +320,8 @@ impl LookupJoin {
         cx: &mut ExecutionContext<'_>,
     ) -> Result<Option<Batch>, MysqlError> {
         loop {
-            if let Some(batch) = self.ready.pop_front() {
-                return Ok(Some(batch));
+            if let Some(joined) = self.ready.pop_front() {
+                return joined.batch().map(Some);
             }
             if self.current.is_none() {
                 if self.looked_up > most {
@@ -327,14 +348,14 @@ impl LookupJoin {
                 if !current.bytes.has_long() {
                     return beside(&current.outer, &found.tags, found.batch).map(Some);
                 }
-                current.deliver(&found.tags, &found.batch, &mut self.ready)?;
+                current.deliver(&found.tags, &found.batch, &mut self.ready);
                 continue;
             }
             let Some(current) = self.current.take() else { continue };
             if self.rows == JoinRows::AllOuter {
                 let alone = current.alone();
                 if !alone.is_empty() {
-                    return beside(&current.outer, &alone, self.nulls(alone.len())).map(Some);
+                    current.deliver(&alone, &self.nulls(alone.len()), &mut self.ready);
                 }
             }
         }

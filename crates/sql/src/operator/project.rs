@@ -1,9 +1,12 @@
 //! Expressions over each row. Where their values are long, a batch of the input becomes several.
 
 use super::{BoxedOperator, ExecutionContext, Operator};
-use leafline_types::expr::{Expr, evaluate_some};
-use leafline_types::{Batch, MysqlError};
+use leafline_types::expr::{Expr, build, evaluate_some};
+use leafline_types::{Batch, ExprType, MysqlError, SqlType};
 use std::sync::Arc;
+
+/// Characters from which on a value may be long.
+const LONG: usize = 4096;
 
 pub(super) struct Project {
     input: BoxedOperator,
@@ -16,6 +19,24 @@ impl Project {
     pub fn new(input: BoxedOperator, expressions: Arc<[Expr]>) -> Project {
         Project { input, expressions, rest: None }
     }
+}
+
+/// Whether a value is computed and may be long, so that a batch of them may be more than a batch may have.
+pub(super) fn may_be_long(expr: &Expr) -> bool {
+    expr.as_column().is_none()
+        && expr.as_literal().is_none()
+        && match expr.ty.sql {
+            SqlType::Text { max_bytes } | SqlType::Blob { max_bytes } => max_bytes as usize > LONG,
+            SqlType::Json => true,
+            SqlType::Varchar { len } | SqlType::Varbinary { len } => len as usize > LONG,
+            _ => false,
+        }
+}
+
+/// The rows of an input with the values of `exprs` behind their columns, which have these `types`.
+pub(super) fn with_values(input: BoxedOperator, types: &[ExprType], exprs: Vec<Expr>) -> BoxedOperator {
+    let columns = types.iter().cloned().enumerate().map(|(n, ty)| build::column(n, ty));
+    Box::new(Project::new(input, columns.chain(exprs).collect()))
 }
 
 impl Operator for Project {

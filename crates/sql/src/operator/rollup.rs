@@ -1,10 +1,11 @@
 //! WITH ROLLUP: every row once for each level, to be grouped by the keys that the level keeps.
 
+use super::limit::slice;
 use super::{BoxedOperator, ExecutionContext, Operator};
 use crate::plan::Levels;
 use arrow_array::{ArrayRef, Int64Array};
 use leafline_types::column::nulls;
-use leafline_types::expr::{Expr, evaluate};
+use leafline_types::expr::{Expr, evaluate_some};
 use leafline_types::{Batch, MysqlError};
 use std::sync::Arc;
 
@@ -14,11 +15,13 @@ pub(super) struct Rollup {
     levels: Levels,
     /// A batch of the input with its keys, and how many levels of it are still to be delivered.
     current: Option<(Batch, Vec<ArrayRef>, usize)>,
+    /// Rows of the input whose keys are still to be computed, because they are long.
+    rest: Option<Batch>,
 }
 
 impl Rollup {
     pub fn new(input: BoxedOperator, keys: Arc<[Expr]>, levels: Levels) -> Rollup {
-        Rollup { input, keys, levels, current: None }
+        Rollup { input, keys, levels, current: None, rest: None }
     }
 }
 
@@ -27,13 +30,18 @@ impl Operator for Rollup {
         let (batch, keys, left) = match self.current.take() {
             Some(current) => current,
             None => {
-                let Some(batch) = self.input.next(cx)? else { return Ok(None) };
-                let mut keys = Vec::with_capacity(self.keys.len());
-                for key in self.keys.iter() {
-                    let value = evaluate(key, &batch, &mut cx.eval)?;
-                    keys.push(value.into_array(&key.ty.sql, batch.rows)?);
+                let batch = match self.rest.take() {
+                    Some(rest) => rest,
+                    None => match self.input.next(cx)? {
+                        Some(batch) => batch,
+                        None => return Ok(None),
+                    },
+                };
+                let (keys, rows) = evaluate_some(&self.keys, &batch, &mut cx.eval)?;
+                if rows < batch.rows {
+                    self.rest = Some(slice(&batch, rows, batch.rows - rows));
                 }
-                (batch, keys, self.levels.greatest + 1)
+                (slice(&batch, 0, rows), keys, self.levels.greatest + 1)
             }
         };
         let level = left.saturating_sub(1);

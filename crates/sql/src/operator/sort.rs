@@ -1,12 +1,13 @@
 //! All rows in order, by encoded keys: in memory, or on disk if they do not fit.
 
 use super::gather::{Delivery, RowRef, RowStore, batch_bytes};
+use super::limit::slice;
 use super::spill::{DiskSort, DiskSorted};
 use super::{BoxedOperator, ExecutionContext, Operator};
 use crate::plan::SortKey;
 use leafline_types::aggregate::KeyBuffer;
 use leafline_types::aggregate::{EncodedKeys, KeyEncoder};
-use leafline_types::expr::evaluate;
+use leafline_types::expr::{Expr, evaluate_first};
 use leafline_types::memory::Held;
 use leafline_types::{Batch, ExprType, MysqlError};
 use std::cmp::Ordering;
@@ -45,8 +46,7 @@ impl Sort {
         let mut store = RowStore::default();
         let mut rows = SortedRows::default();
         let mut stored = 0;
-        while let Some(batch) = self.input.next(cx)? {
-            let keys = encoder.encode(&batch, cx)?;
+        while let Some((batch, keys)) = encoder.next(&mut self.input, cx)? {
             let number = store.rows();
             debug_assert!(u32::try_from(number + batch.rows).is_ok());
             let rows_in_batch = batch.rows;
@@ -86,32 +86,75 @@ impl Operator for Sort {
     }
 }
 
-/// Evaluates and encodes sort keys.
+/// Evaluates and encodes sort keys. Where these are long, a batch is taken in pieces.
 pub(super) struct RowKeys {
     keys: Arc<[SortKey]>,
     encoder: KeyEncoder,
     encoded: EncodedKeys,
+    /// Rows whose keys are not encoded yet.
+    rest: Option<Batch>,
 }
 
 impl RowKeys {
     pub fn new(keys: &Arc<[SortKey]>) -> RowKeys {
         let encoder = KeyEncoder::ordered(keys.iter().map(|key| (&key.expr.ty, key.descending)));
-        RowKeys { keys: keys.clone(), encoder, encoded: EncodedKeys::default() }
+        RowKeys { keys: keys.clone(), encoder, encoded: EncodedKeys::default(), rest: None }
     }
 
-    pub fn encode(
+    /// The next rows of an input, and their keys.
+    pub fn next(
         &mut self,
-        batch: &Batch,
+        input: &mut BoxedOperator,
         cx: &mut ExecutionContext<'_>,
-    ) -> Result<&EncodedKeys, MysqlError> {
-        let mut columns = Vec::with_capacity(self.keys.len());
-        for key in self.keys.iter() {
-            columns.push(evaluate(&key.expr, batch, &mut cx.eval)?);
+    ) -> Result<Option<(Batch, &EncodedKeys)>, MysqlError> {
+        let batch = match self.rest.take() {
+            Some(rest) => rest,
+            None => match input.next(cx)? {
+                Some(batch) => batch,
+                None => return Ok(None),
+            },
+        };
+        let rows = self.encode_first(&batch, cx)?;
+        if rows < batch.rows {
+            self.rest = Some(slice(&batch, rows, batch.rows - rows));
         }
-        self.encoder.encode(&columns, batch.rows, &mut self.encoded)?;
-        cx.counters.sort_rows += batch.rows as u64;
-        Ok(&self.encoded)
+        cx.counters.sort_rows += rows as u64;
+        Ok(Some((slice(&batch, 0, rows), &self.encoded)))
     }
+
+    /// The key of the last row of a batch.
+    pub fn of_last(&mut self, batch: &Batch, cx: &mut ExecutionContext<'_>) -> Result<&[u8], MysqlError> {
+        self.encode_first(&slice(batch, batch.rows - 1, 1), cx)?;
+        Ok(self.encoded.get(0))
+    }
+
+    /// Encodes the keys of the first rows of a batch; of how many.
+    fn encode_first(&mut self, batch: &Batch, cx: &mut ExecutionContext<'_>) -> Result<usize, MysqlError> {
+        let exprs = self.keys.iter().map(|key| &key.expr);
+        let (columns, rows) = evaluate_first(exprs, batch, &mut cx.eval)?;
+        self.encoder.encode(&columns, rows, &mut self.encoded)?;
+        Ok(rows)
+    }
+}
+
+/// Encodes the keys of all rows of a batch, a piece at a time where their values are long. For keys of which only a digest is kept
+/// then.
+pub(super) fn encode_rows<'e>(
+    exprs: impl Iterator<Item = &'e Expr> + Clone,
+    encoder: &KeyEncoder,
+    batch: &Batch,
+    keys: &mut EncodedKeys,
+    cx: &mut ExecutionContext<'_>,
+) -> Result<(), MysqlError> {
+    keys.clear();
+    let mut done = 0;
+    while done < batch.rows {
+        let (columns, rows) =
+            evaluate_first(exprs.clone(), &slice(batch, done, batch.rows - done), &mut cx.eval)?;
+        encoder.append(&columns, rows, keys)?;
+        done += rows;
+    }
+    Ok(())
 }
 
 /// Rows with their keys, to be sorted. The first bytes of a key stand beside the row, so that most comparisons need not look

@@ -98,6 +98,10 @@ impl SpillWriter {
             self.blocks.push(BlockStart { row: self.rows, offset });
         }
         self.rows += 1;
+        // There may be many writers.
+        if self.bytes.capacity() > BATCH_BYTES {
+            self.bytes = Vec::new();
+        }
         Ok(())
     }
 
@@ -300,9 +304,7 @@ impl DiskSort {
         encoder: &mut RowKeys,
         cx: &mut ExecutionContext<'_>,
     ) -> Result<(), MysqlError> {
-        while let Some(batch) = input.next(cx)? {
-            cx.eval.cancel.check()?;
-            let keys = encoder.encode(&batch, cx)?;
+        while let Some((batch, keys)) = encoder.next(input, cx)? {
             self.push_all(keys, &batch)?;
         }
         Ok(())

@@ -11,7 +11,7 @@ use leafline_access::{Budget, Counters};
 use leafline_table::ReadView;
 use leafline_types::expr::subquery::compare_with_row;
 use leafline_types::expr::{EvalContext, Expr, Subquery, SubqueryQuestion, SubqueryRunner};
-use leafline_types::memory::MemoryBudget;
+use leafline_types::memory::{Held, MemoryBudget};
 use leafline_types::{Batch, MysqlError, Value, value_at};
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, HashMap};
@@ -313,11 +313,14 @@ impl Runner<'_> {
                 Answer::Row(self.only_row(subquery.number, plan, outer, cx)?.unwrap_or_else(nulls))
             }
             SubqueryQuestion::Any(comparison) => {
+                let mut held = Held::default();
                 let mut members = Members::new(comparison, &subquery.needle, &plan.plan.root.types);
                 self.run(subquery.number, plan, outer, cx, &mut |batch, cx| {
                     for at in 0..batch.rows {
                         members.add(row_of(plan, batch, at), cx)?;
                     }
+                    // Given back with what the operators hold.
+                    held.set(members.memory_bytes(), self.memory)?;
                     Ok(true)
                 })?;
                 Answer::Members(Arc::new(members))

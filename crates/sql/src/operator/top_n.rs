@@ -2,12 +2,13 @@
 //! sorted on disk.
 
 use super::gather::{Delivery, RowRef, RowStore, batch_bytes};
-use super::limit::{resolve, slice};
+use super::limit::resolve;
 use super::sort::{RowKeys, Sorted, SortedRows};
 use super::spill::DiskSort;
 use super::{BoxedOperator, ExecutionContext, Operator};
 use crate::plan::{RowLimit, SortKey};
 use arrow_buffer::BooleanBuffer;
+use leafline_types::aggregate::EncodedKeys;
 use leafline_types::expr::Selection;
 use leafline_types::memory::Held;
 use leafline_types::{Batch, ExprType, MysqlError};
@@ -46,12 +47,12 @@ impl TopN {
         if deliver > 0 {
             let mut encoder = RowKeys::new(&self.keys);
             let mut leading = RowKeys::new(&self.presorted);
-            while let Some(batch) = self.input.next(cx)? {
+            while let Some((batch, keys)) = encoder.next(&mut self.input, cx)? {
                 let last = match self.presorted.is_empty() {
                     true => None,
-                    false => Some(leading.encode(&slice(&batch, batch.rows - 1, 1), cx)?.get(0)),
+                    false => Some(leading.of_last(&batch, cx)?),
                 };
-                kept.add(batch, &mut encoder, cx)?;
+                kept.add(batch, keys)?;
                 if let Some(last) = last
                     && kept.rows.len() >= wanted
                 {
@@ -111,13 +112,7 @@ struct Kept {
 }
 
 impl Kept {
-    fn add(
-        &mut self,
-        batch: Batch,
-        encoder: &mut RowKeys,
-        cx: &mut ExecutionContext<'_>,
-    ) -> Result<(), MysqlError> {
-        let keys = encoder.encode(&batch, cx)?;
+    fn add(&mut self, batch: Batch, keys: &EncodedKeys) -> Result<(), MysqlError> {
         let selection = match &self.bound {
             Some(bound) => Selection::from_bits(BooleanBuffer::collect_bool(batch.rows, |row| {
                 keys.get(row) < bound.as_slice()

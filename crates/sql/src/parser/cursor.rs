@@ -2,6 +2,7 @@
 
 use leafline_types::CancelToken;
 use leafline_types::error::MysqlError;
+use leafline_types::memory::server;
 
 use super::ParseLimits;
 use super::ast::{Expr, Ident, Into, Span, StatementHints, TableName};
@@ -14,13 +15,22 @@ use super::stored::Concatenation;
 /// What every rule answers.
 pub type Parsed<T> = Result<T, MysqlError>;
 
-/// How deep parentheses, calls, queries and joins may nest, all together. It bounds the stack that parsing needs,
-/// tried by the test `the_deepest_statement_fits_a_small_stack`.
+/// How deep parentheses, calls and joins may nest, all together. It bounds the stack that parsing needs, tried by the test
+/// `the_deepest_statement_fits_a_small_stack`.
 pub const MAX_NESTING: usize = 100;
+
+/// So many queries in one another have levels of their own; the binder bounds how many there may be.
+const QUERIES: usize = 64;
+
+/// The levels of a query in another: itself, its parentheses, and the expression or reference that it stands in.
+const LEVELS_OF_A_QUERY: usize = 4;
 
 /// How tall an expression's tree, a chain of joins or of set operations may be: `1 + 1 + 1` is as tall as it has
 /// operators. It bounds the stack that binding, evaluating and dropping need.
 pub const MAX_HEIGHT: usize = 200;
+
+/// Room for so many tokens is made at first.
+const FIRST_TOKENS: usize = 1 << 18;
 
 /// How many tokens are made before one looks whether to go on.
 const TOKENS_AT_ONCE: usize = 1024;
@@ -28,9 +38,13 @@ const TOKENS_AT_ONCE: usize = 1024;
 /// All tokens, if they, and the tree that can be made of them, stay within the limits.
 fn tokens_within(sql: &str, mode: LexMode, limits: ParseLimits<'_>) -> Parsed<Vec<Token>> {
     let mut lexer = Lexer::new(sql, mode);
-    let mut tokens = Vec::with_capacity(sql.len() / 5 + 2);
+    // Most of a very long text is a few long literals.
+    let mut tokens = Vec::with_capacity((sql.len() / 5 + 2).min(FIRST_TOKENS));
     let mut bytes = 0;
     loop {
+        if tokens.len() == tokens.capacity() {
+            server::ask(2 * tokens.len() * size_of::<Token>())?;
+        }
         let token = lexer.next_token();
         tokens.push(token);
         bytes += tree_bytes(token);
@@ -79,6 +93,8 @@ pub(super) struct Parser<'a> {
     pub(super) blocks: usize,
     /// Rules entered and not yet left.
     pub(super) depth: usize,
+    /// Queries begun and not yet ended.
+    pub(super) queries: usize,
     /// The table that is defined, whose name may stand before those of its columns: its database, if that is written, and its name.
     pub(super) defined: Option<(Option<String>, String)>,
     /// The `||` that put strings together.
@@ -103,6 +119,7 @@ impl<'a> Parser<'a> {
             statement_hints: StatementHints::default(),
             blocks: 0,
             depth: 0,
+            queries: 0,
             defined: None,
             concatenations: Vec::new(),
             high_negations: Vec::new(),
@@ -257,7 +274,7 @@ impl<'a> Parser<'a> {
     }
 
     pub(super) fn enter(&mut self) -> Parsed<()> {
-        if self.depth >= MAX_NESTING {
+        if self.depth >= MAX_NESTING + LEVELS_OF_A_QUERY * self.queries.min(QUERIES) {
             return Err(MysqlError::nested_too_deeply(MAX_NESTING));
         }
         self.depth += 1;

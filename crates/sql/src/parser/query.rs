@@ -32,7 +32,10 @@ impl Parser<'_> {
 
     /// A query expression.
     pub(super) fn query(&mut self) -> Parsed<Query> {
-        self.nested(Self::query_expression)
+        self.queries += 1;
+        let query = self.nested(Self::query_expression);
+        self.queries -= 1;
+        query
     }
 
     /// The query behind WITH.

@@ -243,6 +243,10 @@ impl RunWriter {
         self.block.extend_from_slice(&(payload.len() as u32).to_le_bytes());
         self.block.extend_from_slice(key);
         self.block.extend_from_slice(payload);
+        // A long block is not kept until the next entry comes.
+        if self.block.len() >= self.run.block_bytes {
+            self.end_block()?;
+        }
         Ok(begins)
     }
 
@@ -276,8 +280,11 @@ impl RunWriter {
             self.buffer[self.filled..self.filled + self.block.len()].copy_from_slice(&self.block);
             self.filled += self.block.len();
         }
-        self.block.truncate(HEADER);
-        self.block.fill(0);
+        if self.block.capacity() > WRITE_BYTES {
+            self.block = Vec::new();
+        }
+        self.block.clear();
+        self.block.resize(HEADER, 0);
         Ok(())
     }
 

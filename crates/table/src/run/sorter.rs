@@ -4,6 +4,7 @@ use super::file::{RunFile, RunReader, RunWriter};
 use super::merge::{EntrySource, Merge, first_bytes};
 use crate::error::Result;
 use leafline_storage::Env;
+use leafline_types::memory::server;
 use std::sync::Arc;
 
 /// Most runs that are merged at once; each needs a read buffer.
@@ -26,13 +27,22 @@ pub struct Sorter {
     arena: Vec<u8>,
     spans: Vec<Span>,
     runs: Vec<RunFile>,
+    /// Bytes of the longest entry.
+    longest: usize,
 }
 
 impl Sorter {
     /// A sorter that takes up to `memory` bytes before it writes a run.
     pub(crate) fn new(env: &Arc<dyn Env>, memory: u64) -> Sorter {
         let memory = usize::try_from(memory).unwrap_or(usize::MAX);
-        Sorter { env: env.clone(), memory, arena: Vec::new(), spans: Vec::new(), runs: Vec::new() }
+        Sorter {
+            env: env.clone(),
+            memory,
+            arena: Vec::new(),
+            spans: Vec::new(),
+            runs: Vec::new(),
+            longest: 0,
+        }
     }
 
     /// Adds an entry.
@@ -57,6 +67,7 @@ impl Sorter {
     }
 
     fn add(&mut self, key: &[u8], payload: &[u8]) {
+        self.longest = self.longest.max(key.len() + payload.len());
         let begin = self.arena.len();
         self.arena.extend_from_slice(key);
         self.arena.extend_from_slice(payload);
@@ -74,6 +85,7 @@ impl Sorter {
     /// A run cannot be written.
     pub(crate) fn absorb(&mut self, other: Sorter) -> Result<()> {
         self.runs.extend(other.runs);
+        self.longest = self.longest.max(other.longest);
         (self.arena, self.spans) = (other.arena, other.spans);
         let spilled = if self.spans.is_empty() { Ok(()) } else { self.spill() };
         (self.arena, self.spans) = (Vec::new(), Vec::new());
@@ -117,6 +129,12 @@ impl Sorter {
         let mut sources: Vec<Box<dyn EntrySource>> = Vec::new();
         for mut part in parts {
             part.sort();
+            // Each run that is merged has an entry in memory: where these are long, few runs are merged at a time.
+            let fan_in = (server::limit() / 4 / part.longest.max(1)).clamp(2, MAX_FAN_IN);
+            while part.runs.len() > fan_in {
+                let merged = part.runs.drain(..fan_in).collect();
+                part.runs.push(write_run(&part.env, &mut merge_of(merged)?)?);
+            }
             for run in part.runs {
                 sources.push(Box::new(RunReader::new(Arc::new(run))));
             }
@@ -140,13 +158,8 @@ impl Sorter {
     fn spill(&mut self) -> Result<()> {
         self.sort();
         if self.runs.len() >= MAX_FAN_IN {
-            let sources = self
-                .runs
-                .drain(..)
-                .map(|run| Box::new(RunReader::new(Arc::new(run))) as Box<dyn EntrySource>);
-            let mut merge = Merge::new(sources.collect())?;
-            let merged = write_run(&self.env, &mut merge)?;
-            self.runs.push(merged);
+            let merged = std::mem::take(&mut self.runs);
+            self.runs.push(write_run(&self.env, &mut merge_of(merged)?)?);
         }
         let (arena, spans) = (std::mem::take(&mut self.arena), std::mem::take(&mut self.spans));
         let mut memory = MemoryRun { arena, spans, next: 0 };
@@ -159,6 +172,12 @@ impl Sorter {
         }
         Ok(())
     }
+}
+
+/// The entries of runs in key order.
+fn merge_of(runs: Vec<RunFile>) -> Result<Merge<'static>> {
+    let sources = runs.into_iter().map(|run| Box::new(RunReader::new(Arc::new(run))) as Box<dyn EntrySource>);
+    Merge::new(sources.collect())
 }
 
 fn write_run(env: &Arc<dyn Env>, source: &mut dyn EntrySource) -> Result<RunFile> {

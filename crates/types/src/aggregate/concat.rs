@@ -29,6 +29,9 @@ pub struct ConcatOptions {
     pub max_length: usize,
 }
 
+/// From this size on a text grows by an eighth at a time.
+const LARGE_TEXT: usize = 8 << 20;
+
 /// The texts of groups.
 #[derive(Debug)]
 pub(super) struct Concat {
@@ -270,6 +273,10 @@ impl Group {
         }
         if self.rows > 1 {
             self.text.extend_from_slice(cut.separator.as_bytes());
+        }
+        if self.text.len() >= LARGE_TEXT && self.text.capacity() - self.text.len() < text.len() {
+            // Twice as much would be more than is accounted for.
+            self.text.reserve_exact(text.len().max(self.text.len() / 8));
         }
         self.text.extend_from_slice(text);
         if self.text.len() > cut.max_length {

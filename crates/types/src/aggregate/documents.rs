@@ -146,13 +146,12 @@ impl Group {
     fn add(&mut self, name: Option<Key>, value: &Json, most: usize) -> Result<usize, MysqlError> {
         let named = name.as_ref().map_or(0, |name| name.0.len() + size_of::<Key>());
         self.size += value.as_bytes().len() + name.as_ref().map_or(0, |name| name.0.len());
+        let node = value.to_node()?;
         match (&mut self.document, name) {
-            (Some(Node::Array(cells)), None) => cells.push(value.to_node()),
-            (Some(Node::Object(members)), Some(name)) => drop(members.insert(name, value.to_node())),
-            (document, None) => *document = Some(Node::Array(vec![value.to_node()])),
-            (document, Some(name)) => {
-                *document = Some(Node::Object(Members::from([(name, value.to_node())])));
-            }
+            (Some(Node::Array(cells)), None) => cells.push(node),
+            (Some(Node::Object(members)), Some(name)) => drop(members.insert(name, node)),
+            (document, None) => *document = Some(Node::Array(vec![node])),
+            (document, Some(name)) => *document = Some(Node::Object(Members::from([(name, node)]))),
         }
         if self.size > most.max(self.measured) {
             self.measure(most)?;

@@ -99,11 +99,12 @@ impl KeyEncoder {
 
     /// Replaces `keys` by the keys of `rows` rows.
     pub fn encode(&self, columns: &[Datum], rows: usize, keys: &mut EncodedKeys) -> Result<(), MysqlError> {
-        keys.bytes.clear();
-        keys.bytes.shrink_to(KEPT_BYTES);
-        keys.offsets.clear();
-        keys.offsets.push(0);
-        keys.has_null.clear();
+        keys.clear();
+        self.append(columns, rows, keys)
+    }
+
+    /// Appends the keys of the rows of `columns`.
+    pub fn append(&self, columns: &[Datum], rows: usize, keys: &mut EncodedKeys) -> Result<(), MysqlError> {
         let mut sources = Vec::with_capacity(columns.len());
         for (part, column) in self.parts.iter().zip(columns) {
             sources.push(source(part, column, self.digests)?);
@@ -234,6 +235,15 @@ fn digest(start: usize, out: &mut Vec<u8>) {
 }
 
 impl EncodedKeys {
+    /// Drops all of them.
+    pub fn clear(&mut self) {
+        self.bytes.clear();
+        self.bytes.shrink_to(KEPT_BYTES);
+        self.offsets.clear();
+        self.offsets.push(0);
+        self.has_null.clear();
+    }
+
     /// How many there are.
     pub fn len(&self) -> usize {
         self.has_null.len()

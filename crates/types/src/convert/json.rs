@@ -52,7 +52,7 @@ fn argument_error(failure: Failure, function: &str, argument: usize) -> MysqlErr
 pub fn to_json(v: &Value, ty: &SqlType) -> Result<Json, MysqlError> {
     match v {
         Value::Json(json) => Ok(json.clone()),
-        other => Json::new(&scalar::node_of(other, ty)),
+        other => Json::new(&scalar::node_of(other, ty)?),
     }
 }
 

@@ -33,7 +33,7 @@ macro_rules! catalogue {
         impl MysqlError {
             $(#[doc = concat!("`", $code, "` (", $state, "): ", $text)]
             pub fn $name($($arg: impl Display),*) -> Self {
-                Self::new($code, $state, format!($text))
+                Self::new($code, $state, super::bounded(format_args!($text)))
             })*
         }
     };

@@ -7,6 +7,8 @@ mod catalogue;
 
 pub use catalogue::{CATALOGUE, errno};
 
+use std::fmt::{Arguments, Write};
+
 /// An error as a client sees it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("ERROR {code} ({}): {message}", self.state())]
@@ -91,6 +93,32 @@ const SYNTAX: &str = "You have an error in your SQL syntax; check the manual tha
                       version for the right syntax to use";
 
 /// The first `characters` of `text`.
+/// Bytes of a message at most: what is said of a long value is not as long.
+const MOST_BYTES: usize = 4096;
+
+/// A message up to [`MOST_BYTES`].
+fn bounded(text: Arguments<'_>) -> String {
+    let mut out = Bounded(String::new());
+    // It fails where the text is cut.
+    let _ = out.write_fmt(text);
+    out.0
+}
+
+struct Bounded(String);
+
+impl Write for Bounded {
+    fn write_str(&mut self, part: &str) -> std::fmt::Result {
+        let left = MOST_BYTES - self.0.len();
+        if part.len() <= left {
+            self.0.push_str(part);
+            return Ok(());
+        }
+        let end = (0..=left).rev().find(|end| part.is_char_boundary(*end)).unwrap_or(0);
+        self.0.push_str(part.get(..end).unwrap_or_default());
+        Err(std::fmt::Error)
+    }
+}
+
 fn clip(text: &str, characters: usize) -> &str {
     match text.char_indices().nth(characters) {
         Some((end, _)) => &text[..end],

@@ -46,6 +46,10 @@ impl Expr {
             ExprKind::Call { args, .. } => e.ty.sql.has_date() && args.iter().any(is_time),
             ExprKind::Compare { left, right, .. } => is_time(left) != is_time(right),
             ExprKind::InList { needle, list, .. } => list.iter().any(|one| is_time(needle) != is_time(one)),
+            ExprKind::InRows { needle, list, .. } => needle
+                .iter()
+                .zip(list.columns())
+                .any(|(part, column)| column.list.iter().any(|one| is_time(part) != is_time(one))),
             _ => false,
         })
     }

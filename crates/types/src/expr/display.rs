@@ -117,6 +117,19 @@ impl fmt::Display for Named<'_> {
             ExprKind::InList { needle, list: members, negated, .. } => {
                 write!(f, "({} {}in ({}))", of(needle), not(negated), list(members, ","))
             }
+            ExprKind::InRows { needle, list: members, negated } => {
+                write!(f, "(({}) {}in (", list(needle, ","), not(negated))?;
+                for row in 0..members.rows() {
+                    let parts: Vec<Expr> = members.row(row).cloned().collect();
+                    write!(
+                        f,
+                        "{}({})",
+                        if row == 0 { "" } else { "," },
+                        Joined { list: &parts, separator: ",", name: self.name }
+                    )?;
+                }
+                f.write_str("))")
+            }
             ExprKind::Like { value, pattern, escape, negated, .. } => {
                 write!(f, "({} {}like {}", of(value), not(negated), of(pattern))?;
                 match escape {

@@ -43,6 +43,9 @@ impl PartialEq for ExprKind {
                 InList { needle: a, list: l, negated: n, domain: x, set: _ },
                 InList { needle: b, list: k, negated: m, domain: y, set: _ },
             ) => n == m && x == y && a == b && (Arc::ptr_eq(l, k) || l == k),
+            (InRows { needle: a, list: l, negated: n }, InRows { needle: b, list: k, negated: m }) => {
+                n == m && a == b && (Arc::ptr_eq(l, k) || l.is_same(k))
+            }
             (
                 Like { value: a, pattern: l, escape: e, negated: n, collation: x, compiled: _ },
                 Like { value: b, pattern: k, escape: f, negated: m, collation: y, compiled: _ },
@@ -66,6 +69,7 @@ impl Hash for Expr {
             ExprKind::Arithmetic { op, .. } => op.hash(state),
             ExprKind::Compare { op, .. } => op.hash(state),
             ExprKind::InList { list, .. } => list.len().hash(state),
+            ExprKind::InRows { list, .. } => list.rows().hash(state),
             _ => {}
         }
         self.for_each_child(&mut |child| child.hash(state));

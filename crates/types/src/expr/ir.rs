@@ -7,6 +7,7 @@
 use std::fmt;
 use std::sync::Arc;
 
+use super::in_rows::RowList;
 use super::in_set::InSet;
 use super::like::LikePattern;
 use super::subquery::Subquery;
@@ -101,6 +102,15 @@ pub enum ExprKind {
         domain: CompareDomain,
         /// The list as a set, where all of it is literal. Who walks or rewrites the tree does not meet the members then.
         set: Option<Arc<InSet>>,
+    },
+    /// `(needle, ..) [NOT] IN ((..), ..)` of rows that are all literal.
+    InRows {
+        /// The parts of the row that is looked for.
+        needle: Vec<Expr>,
+        /// Where. Who walks or rewrites the tree does not meet it.
+        list: Arc<RowList>,
+        /// `NOT IN`.
+        negated: bool,
     },
     /// `value [NOT] LIKE pattern [ESCAPE escape]`.
     Like {

@@ -11,6 +11,7 @@ use std::convert::Infallible;
 
 use crate::collation::Collation;
 use crate::error::MysqlError;
+use crate::output::room_for;
 use crate::statement::{CancelToken, Steps};
 
 /// Characters up to which a text is compared at each place: a table of its repeats would not pay.
@@ -18,6 +19,9 @@ const FEW: usize = 32;
 
 /// Bytes that are looked at between two questions whether the statement has to end.
 const BYTES_BETWEEN_CHECKS: usize = 1 << 18;
+
+/// Memory of a pattern that is ready, for each of its bytes, at most.
+const READY_BYTES: usize = 100;
 
 /// A LIKE pattern made ready for matching.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -71,6 +75,14 @@ struct Repeats {
 struct Starts(Box<[bool; 256]>);
 
 impl LikePattern {
+    /// Asks for the memory that a long pattern takes when it is made ready.
+    ///
+    /// # Errors
+    /// 1041 where it is lacking.
+    pub(crate) fn room_for(pattern: &[u8]) -> Result<(), MysqlError> {
+        room_for(pattern.len().saturating_mul(READY_BYTES))
+    }
+
     /// From the text of a pattern. An escape character makes the next one itself; the last of a pattern is itself.
     pub fn new(pattern: &[u8], escape: Option<char>, collation: Collation) -> Self {
         let compare = match collation {
@@ -92,6 +104,8 @@ impl LikePattern {
             }
             let last = segments.len() - 1;
             match character {
+                // Several together are as one.
+                b"%" if !escaped && last > 0 && segments[last].items.is_empty() => {}
                 b"%" if !escaped => segments.push(Segment::default()),
                 b"_" if !escaped => segments[last].push_any(),
                 _ => segments[last].push_text(character),

@@ -9,6 +9,7 @@
 //! | `canonical`  | what decides about the value, to compare expressions of statements and tables      |
 //! | `display`    | as SQL text, for EXPLAIN, column names and error messages                          |
 //! | [`subquery`] | subqueries as operands, and who runs them                                          |
+//! | `in_set`, `in_rows` | constant lists of values and of rows, as sets                                |
 //! | `narrow`     | constants brought to the grid of a column's values                                 |
 //! | `normalize`  | constant folding, binding of parameters, NOT pushed to the leaves, conjuncts       |
 //! | `eval`       | the evaluator, over batches of columns and over single rows                        |
@@ -28,6 +29,7 @@ pub mod encoded;
 pub(crate) mod encoded_tests;
 mod eval;
 mod identity;
+mod in_rows;
 mod in_set;
 mod ir;
 mod like;
@@ -42,10 +44,11 @@ mod walk;
 pub use context::{CallState, EvalContext, SessionFacts, SqlMode};
 pub(crate) use eval::operand as eval_operand;
 pub use eval::{
-    Datum, Selection, evaluate, evaluate_condition, evaluate_filter, evaluate_row, evaluate_scalar,
-    evaluate_some, row_passes, truth,
+    Datum, Selection, evaluate, evaluate_condition, evaluate_filter, evaluate_first, evaluate_row,
+    evaluate_scalar, evaluate_some, row_passes, truth,
 };
 pub(crate) use eval::{Row, value_of};
+pub use in_rows::{RowColumn, RowList};
 pub use in_set::InSet;
 pub use ir::{ArithmeticOp, CompareDomain, CompareOp, Expr, ExprKind, When};
 pub use like::LikePattern;

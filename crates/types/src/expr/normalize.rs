@@ -129,6 +129,9 @@ fn pushed(e: Expr, negate: bool) -> Expr {
         ExprKind::InList { needle, list, negated, domain, set } => {
             ExprKind::InList { needle, list, negated: negated != negate, domain, set }
         }
+        ExprKind::InRows { needle, list, negated } => {
+            ExprKind::InRows { needle, list, negated: negated != negate }
+        }
         ExprKind::Like { value, pattern, escape, negated, collation, compiled } => {
             ExprKind::Like { value, pattern, escape, negated: negated != negate, collation, compiled }
         }

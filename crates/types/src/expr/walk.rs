@@ -33,6 +33,7 @@ impl Expr {
                 subquery.needle.iter().chain(subquery.outer.iter()).for_each(f);
             }
             ExprKind::Call { args, .. } => args.iter().for_each(f),
+            ExprKind::InRows { needle, .. } => needle.iter().for_each(f),
             ExprKind::And(list) | ExprKind::Or(list) | ExprKind::Coalesce(list) => list.iter().for_each(f),
             ExprKind::Arithmetic { left, right, .. }
             | ExprKind::Xor(left, right)
@@ -74,6 +75,7 @@ impl Expr {
                 subquery.needle.iter_mut().chain(&mut subquery.outer).for_each(f);
             }
             ExprKind::Call { args, .. } => args.iter_mut().for_each(f),
+            ExprKind::InRows { needle, .. } => needle.iter_mut().for_each(f),
             ExprKind::And(list) | ExprKind::Or(list) | ExprKind::Coalesce(list) => {
                 list.iter_mut().for_each(f)
             }
@@ -236,6 +238,7 @@ impl Expr {
                     | ExprKind::IsNull { .. }
                     | ExprKind::IsTruth { .. }
                     | ExprKind::InList { .. }
+                    | ExprKind::InRows { .. }
                     | ExprKind::Like { .. }
             )
     }

@@ -1,6 +1,8 @@
 //! Hashes, checksums, compression and random bytes.
 
 use md5::{Digest, Md5};
+use miniz_oxide::inflate::stream::{InflateState, inflate};
+use miniz_oxide::{DataFormat, MZFlush, MZStatus};
 use sha1::Sha1;
 use sha2::{Sha224, Sha256, Sha384, Sha512};
 
@@ -11,6 +13,7 @@ use super::{Call, Function, Volatility};
 use crate::error::MysqlError;
 use crate::expr::{EvalContext, Expr, build};
 use crate::output::{BYTES_BETWEEN_CHECKS, Output, Stop, room_for};
+use crate::statement::Steps;
 use crate::value::{ExprType, Value};
 
 pub(super) static FUNCTIONS: &[Function] = &[
@@ -186,11 +189,40 @@ fn uncompress(cx: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Res
         return Ok(Value::Null);
     }
     room_for(length)?;
-    match miniz_oxide::inflate::decompress_to_vec_zlib_with_limit(&s[HEADER..], length) {
-        Ok(bytes) => Ok(Value::bytes(bytes)),
-        Err(_) => {
+    match inflated(s.get(HEADER..).unwrap_or_default(), length, &mut cx.steps())? {
+        Some(bytes) => Ok(Value::bytes(bytes)),
+        None => {
             cx.warnings.warn(MysqlError::corrupted_compressed_data());
             Ok(Value::Null)
+        }
+    }
+}
+
+/// What a zlib stream holds; None if it is damaged, or holds more than `most` bytes.
+fn inflated(stream: &[u8], most: usize, steps: &mut Steps<'_>) -> Result<Option<Vec<u8>>, MysqlError> {
+    let mut state = InflateState::new_boxed(DataFormat::Zlib);
+    let mut out = vec![0; most];
+    let (mut read, mut written) = (0, 0);
+    loop {
+        let end = (written + BYTES_BETWEEN_CHECKS).min(most);
+        // Where there may be no more, a byte tells that there is.
+        let mut beyond = [0];
+        let is_full = written == most;
+        let room = if is_full { &mut beyond[..] } else { out.get_mut(written..end).unwrap_or_default() };
+        let made = inflate(&mut state, stream.get(read..).unwrap_or_default(), room, MZFlush::None);
+        if is_full && made.bytes_written > 0 {
+            return Ok(None);
+        }
+        read += made.bytes_consumed;
+        written += made.bytes_written;
+        steps.take(made.bytes_written)?;
+        match made.status {
+            Ok(MZStatus::StreamEnd) => {
+                out.truncate(written);
+                return Ok(Some(out));
+            }
+            Ok(_) if made.bytes_consumed > 0 || made.bytes_written > 0 => {}
+            _ => return Ok(None),
         }
     }
 }

@@ -32,12 +32,21 @@ use super::{Key, MAX_DEPTH};
 use crate::codec::CodecError;
 use crate::decimal::Decimal;
 use crate::error::MysqlError;
+use crate::output::room_for;
 use crate::temporal::{Date, DateTime, Time};
 
 /// The version of the format.
 pub(super) const VERSION: u8 = 1;
 /// The longest name of a member, in bytes.
 pub(super) const MAX_KEY: usize = 65_535;
+
+/// From this size on a document's tree is asked room for.
+const LARGE: usize = 64 << 10;
+/// What an allocation takes besides what is asked for.
+const BLOCK_BYTES: usize = 16;
+/// Members of an object are allocated some at a time.
+const MEMBERS_TOGETHER: usize = 6;
+const MEMBERS_BYTES: usize = 11 * (size_of::<Key>() + size_of::<Node>()) + BLOCK_BYTES;
 
 mod tag {
     pub const NULL: u8 = 0;
@@ -58,14 +67,76 @@ mod tag {
     pub const LARGE_OBJECT: u8 = 15;
 }
 
-/// The document of a tree. Error 3151 for a name that is too long.
+/// The document of a tree.
+///
+/// # Errors
+/// 3151 for a name that is too long, 1041 where the memory is lacking.
 pub(super) fn encode(node: &Node) -> Result<Vec<u8>, MysqlError> {
-    let mut out = vec![VERSION];
-    put_value(node, &mut out)?;
+    let mut extents = Vec::new();
+    let length = 1 + measure(node, &mut extents)?;
+    // A document is copied once more, to where it is shared.
+    room_for(length.saturating_mul(2))?;
+    let mut out = Vec::new();
+    out.try_reserve_exact(length).map_err(|_| MysqlError::out_of_resources())?;
+    out.push(VERSION);
+    put_value(node, &mut extents.iter(), &mut out);
     Ok(out)
 }
 
-fn put_value(node: &Node, out: &mut Vec<u8>) -> Result<(), MysqlError> {
+/// Bytes of the names and of the values of a container.
+#[derive(Debug, Clone, Copy, Default)]
+struct Extent {
+    names: usize,
+    values: usize,
+}
+
+impl Extent {
+    /// Bytes of a count or an end: two where they are enough, else four. No document is longer than four bytes can say, as no
+    /// packet, result or row is.
+    fn width(self, count: usize) -> usize {
+        if self.names.max(self.values).max(count) <= u16::MAX.into() { 2 } else { 4 }
+    }
+}
+
+/// Bytes of a value. The extents of the containers in it are appended, each before those inside it.
+fn measure(node: &Node, extents: &mut Vec<Extent>) -> Result<usize, MysqlError> {
+    let after_tag = match node {
+        Node::Null | Node::Bool(_) => 0,
+        Node::Int(_) | Node::UInt(_) | Node::Double(_) | Node::DateTime(_) | Node::Time(_) => 8,
+        Node::Date(_) => 4,
+        Node::String(s) => s.len(),
+        Node::Decimal(d) => d.to_string().len(),
+        Node::Opaque { bytes, .. } => 1 + bytes.len(),
+        Node::Array(cells) => {
+            let at = extents.len();
+            extents.push(Extent::default());
+            let mut extent = Extent::default();
+            for cell in cells {
+                extent.values += measure(cell, extents)?;
+            }
+            extents[at] = extent;
+            extent.width(cells.len()) * (1 + cells.len()) + extent.values
+        }
+        Node::Object(members) => {
+            let at = extents.len();
+            extents.push(Extent::default());
+            let mut extent = Extent::default();
+            for (Key(name), value) in members {
+                if name.len() > MAX_KEY {
+                    return Err(MysqlError::json_key_too_big());
+                }
+                extent.names += name.len();
+                extent.values += measure(value, extents)?;
+            }
+            extents[at] = extent;
+            extent.width(members.len()) * (1 + 2 * members.len()) + extent.names + extent.values
+        }
+    };
+    Ok(1 + after_tag)
+}
+
+/// Appends a value; `extents` are those of the containers that come.
+fn put_value(node: &Node, extents: &mut std::slice::Iter<'_, Extent>, out: &mut Vec<u8>) {
     match node {
         Node::Null => out.push(tag::NULL),
         Node::Bool(v) => out.push(if *v { tag::TRUE } else { tag::FALSE }),
@@ -82,30 +153,34 @@ fn put_value(node: &Node, out: &mut Vec<u8>) -> Result<(), MysqlError> {
             out.extend_from_slice(bytes);
         }
         Node::Array(cells) => {
-            let (mut ends, mut values) = (Vec::with_capacity(cells.len()), Vec::new());
+            let width = extents.next().map_or(4, |extent| extent.width(cells.len()));
+            out.push(if width == 2 { tag::ARRAY } else { tag::LARGE_ARRAY });
+            put_number(cells.len(), width, out);
+            let mut ends = Ends::reserve(cells.len(), width, out);
+            let begin = out.len();
             for cell in cells {
-                put_value(cell, &mut values)?;
-                ends.push(values.len());
+                put_value(cell, extents, out);
+                ends.put(out.len() - begin, out);
             }
-            put_container((tag::ARRAY, tag::LARGE_ARRAY), cells.len(), &[&ends], &[&values], out);
         }
         Node::Object(members) => {
-            let (mut names, mut name_ends) = (Vec::new(), Vec::with_capacity(members.len()));
-            let (mut values, mut value_ends) = (Vec::new(), Vec::with_capacity(members.len()));
-            for (Key(name), value) in members {
-                if name.len() > MAX_KEY {
-                    return Err(MysqlError::json_key_too_big());
-                }
-                names.extend_from_slice(name.as_bytes());
-                name_ends.push(names.len());
-                put_value(value, &mut values)?;
-                value_ends.push(values.len());
+            let width = extents.next().map_or(4, |extent| extent.width(members.len()));
+            out.push(if width == 2 { tag::OBJECT } else { tag::LARGE_OBJECT });
+            put_number(members.len(), width, out);
+            let mut name_ends = Ends::reserve(members.len(), width, out);
+            let mut value_ends = Ends::reserve(members.len(), width, out);
+            let begin = out.len();
+            for Key(name) in members.keys() {
+                out.extend_from_slice(name.as_bytes());
+                name_ends.put(out.len() - begin, out);
             }
-            let tags = (tag::OBJECT, tag::LARGE_OBJECT);
-            put_container(tags, members.len(), &[&name_ends, &value_ends], &[&names, &values], out);
+            let begin = out.len();
+            for value in members.values() {
+                put_value(value, extents, out);
+                value_ends.put(out.len() - begin, out);
+            }
         }
     }
-    Ok(())
 }
 
 fn put_tagged(tag: u8, bytes: &[u8], out: &mut Vec<u8>) {
@@ -113,20 +188,31 @@ fn put_tagged(tag: u8, bytes: &[u8], out: &mut Vec<u8>) {
     out.extend_from_slice(bytes);
 }
 
-/// Appends a container in its narrow form, where counts and ends fit two bytes, or in the wide one: no document is longer than
-/// four bytes can say, as no packet, result or row is.
-fn put_container(tags: (u8, u8), count: usize, ends: &[&[usize]], parts: &[&[u8]], out: &mut Vec<u8>) {
-    let largest = parts.iter().map(|part| part.len()).max().unwrap_or(0).max(count);
-    let narrow = largest <= u16::MAX.into();
-    put_numbers(if narrow { tags.0 } else { tags.1 }, narrow, count, ends, out);
-    parts.iter().for_each(|part| out.extend_from_slice(part));
+fn put_number(n: usize, width: usize, out: &mut Vec<u8>) {
+    out.extend_from_slice((n as u32).to_le_bytes().get(..width).unwrap_or_default());
 }
 
-fn put_numbers(tag: u8, narrow: bool, count: usize, ends: &[&[usize]], out: &mut Vec<u8>) {
-    out.push(tag);
-    for n in std::iter::once(&count).chain(ends.iter().copied().flatten()) {
-        let bytes = (*n as u32).to_le_bytes();
-        out.extend_from_slice(if narrow { &bytes[..2] } else { &bytes });
+/// The place of ends that are known later.
+struct Ends {
+    next: usize,
+    width: usize,
+}
+
+impl Ends {
+    fn reserve(count: usize, width: usize, out: &mut Vec<u8>) -> Ends {
+        let next = out.len();
+        out.resize(next + count * width, 0);
+        Ends { next, width }
+    }
+
+    fn put(&mut self, end: usize, out: &mut [u8]) {
+        let number = (end as u32).to_le_bytes();
+        if let (Some(place), Some(number)) =
+            (out.get_mut(self.next..self.next + self.width), number.get(..self.width))
+        {
+            place.copy_from_slice(number);
+        }
+        self.next += self.width;
     }
 }
 
@@ -220,6 +306,11 @@ impl<'a> View<'a> {
         }
     }
 
+    /// Of a value's bytes.
+    pub(super) fn of_value(bytes: &'a [u8]) -> View<'a> {
+        View(bytes)
+    }
+
     /// Its bytes.
     pub(crate) fn bytes(self) -> &'a [u8] {
         self.0
@@ -276,8 +367,33 @@ impl<'a> View<'a> {
     }
 
     /// As a tree. What is deeper than a document may be reads as null.
-    pub fn to_node(self) -> Node {
-        self.node_within(MAX_DEPTH)
+    ///
+    /// # Errors
+    /// 1041 where there is no memory for the tree of a long one.
+    pub fn to_node(self) -> Result<Node, MysqlError> {
+        if self.0.len() >= LARGE {
+            room_for(self.tree_bytes(MAX_DEPTH))?;
+        }
+        Ok(self.node_within(MAX_DEPTH))
+    }
+
+    /// The memory of its tree, roughly.
+    fn tree_bytes(self, depth: usize) -> usize {
+        let Some(depth) = depth.checked_sub(1) else { return 0 };
+        size_of::<Node>()
+            + match self.item() {
+                Item::Array(array) => array.iter().map(|v| v.tree_bytes(depth)).sum::<usize>() + BLOCK_BYTES,
+                Item::Object(object) => {
+                    let members = object
+                        .iter()
+                        .map(|(name, v)| name.len() + BLOCK_BYTES + v.tree_bytes(depth))
+                        .sum::<usize>();
+                    members + MEMBERS_BYTES * (1 + object.len() / MEMBERS_TOGETHER)
+                }
+                Item::String(s) => s.len() + BLOCK_BYTES,
+                Item::Opaque(_, bytes) => bytes.len() + BLOCK_BYTES,
+                _ => 0,
+            }
     }
 
     fn node_within(self, depth: usize) -> Node {
@@ -428,7 +544,7 @@ mod tests {
             let json = Json::parse(text).unwrap();
             json.verify().unwrap();
             assert_eq!(json.to_string(), *text);
-            assert_eq!(Json::new(&json.to_node()).unwrap(), json);
+            assert_eq!(Json::new(&json.to_node().unwrap()).unwrap(), json);
         }
     }
 

@@ -23,6 +23,7 @@ pub mod path;
 pub mod scalar;
 pub mod text;
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use crate::codec::CodecError;
@@ -52,6 +53,20 @@ impl Json {
         Ok(Json(binary::encode(node)?.into()))
     }
 
+    /// The place of a view of this document among its bytes; empty for a view of another one.
+    pub fn place_of(&self, view: View<'_>) -> Range<usize> {
+        let (whole, part) = (self.0.as_ptr_range(), view.bytes().as_ptr_range());
+        match whole.start <= part.start && part.end <= whole.end {
+            true => part.start as usize - whole.start as usize..part.end as usize - whole.start as usize,
+            false => 0..0,
+        }
+    }
+
+    /// The value at a place that [`Json::place_of`] has given.
+    pub fn at_place(&self, place: Range<usize>) -> View<'_> {
+        View::of_value(self.0.get(place).unwrap_or_default())
+    }
+
     /// A part of a document as a document.
     pub fn of_view(view: View<'_>) -> Json {
         let mut bytes = vec![binary::VERSION];
@@ -65,7 +80,7 @@ impl Json {
     /// See [`parse::Failure`].
     pub fn parse(text: &str) -> Result<Json, parse::Failure> {
         let node = parse::parse(text)?;
-        Ok(Json(binary::encode(&node).map_err(|_| parse::Failure::KeyTooLong)?.into()))
+        Json::of_parsed(&node)
     }
 
     /// The document of a text, whose tree takes no more than about `memory` bytes. Asks for cancellation as it goes.
@@ -78,7 +93,17 @@ impl Json {
         cancel: &CancelToken,
     ) -> Result<Json, parse::Failure> {
         let node = parse::parse_within(text, memory, cancel)?;
-        Ok(Json(binary::encode(&node).map_err(|_| parse::Failure::KeyTooLong)?.into()))
+        Json::of_parsed(&node)
+    }
+
+    fn of_parsed(node: &Node) -> Result<Json, parse::Failure> {
+        match binary::encode(node) {
+            Ok(bytes) => Ok(Json(bytes.into())),
+            Err(error) if error.code == MysqlError::json_key_too_big().code => {
+                Err(parse::Failure::KeyTooLong)
+            }
+            Err(error) => Err(parse::Failure::Stopped(error)),
+        }
     }
 
     /// Of the bytes that a row holds. They are not looked at: what is malformed in them reads as `null`; see
@@ -114,7 +139,10 @@ impl Json {
     }
 
     /// The document as a tree.
-    pub fn to_node(&self) -> Node {
+    ///
+    /// # Errors
+    /// 1041 where there is no memory for the tree of a long one.
+    pub fn to_node(&self) -> Result<Node, MysqlError> {
         self.view().to_node()
     }
 

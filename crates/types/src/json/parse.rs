@@ -5,7 +5,7 @@
 use super::MAX_DEPTH;
 use super::node::{Key, Members, Node};
 use crate::error::MysqlError;
-use crate::output::BYTES_BETWEEN_CHECKS;
+use crate::output::{BYTES_BETWEEN_CHECKS, room_for};
 use crate::statement::{CancelToken, Steps};
 
 /// Why a text is no document.
@@ -34,6 +34,9 @@ impl From<MysqlError> for Failure {
 
 /// Bytes of memory that the tree of a document may take where no setting says it.
 const DEFAULT_MEMORY: usize = 1 << 30;
+
+/// From this number of cells on an array asks for memory before it grows.
+const MANY_CELLS: usize = 1 << 16;
 
 const EMPTY: &str = "The document is empty.";
 const NOT_SINGULAR: &str = "The document root must not be followed by other values.";
@@ -161,6 +164,12 @@ impl Parser<'_> {
             return Err(Failure::TooDeep);
         }
         loop {
+            if cells.len() == cells.capacity() && cells.len() >= MANY_CELLS {
+                // Half as many again: the old ones are there until they are moved.
+                let more = cells.len() / 2;
+                room_for((cells.len() + more) * size_of::<Node>())?;
+                cells.try_reserve_exact(more).map_err(|_| MysqlError::out_of_resources())?;
+            }
             cells.push(self.value(depth + 1)?);
             self.skip_space();
             if self.accept(b',') {

@@ -7,6 +7,7 @@
 use super::binary::{Item, View};
 use super::parse::quoted_prefix;
 use crate::error::MysqlError;
+use crate::output::room_for;
 use crate::statement::{CancelToken, Steps};
 use std::collections::HashSet;
 
@@ -64,12 +65,16 @@ impl Index {
     }
 }
 
+/// Memory of the legs of a path, for each byte of its text, at most.
+const LEG_BYTES: usize = 48;
+
 impl Path {
     /// The path of a text.
     ///
     /// # Errors
-    /// 3143 where it is none.
+    /// 3143 where it is none, 1041 where there is no memory for a long one.
     pub fn parse(text: &str) -> Result<Path, MysqlError> {
+        room_for(text.len().saturating_mul(LEG_BYTES))?;
         let mut parser = Parser { text, at: 0 };
         match parser.path() {
             Some(legs) => Ok(Path { legs }),
@@ -134,6 +139,10 @@ impl Leg {
         steps: &mut Steps<'_>,
     ) -> Result<(), MysqlError> {
         let before = found.len();
+        if let Item::Array(array) = view.item() {
+            // What has many cells is asked room for.
+            room_for(array.len().saturating_mul(2 * size_of::<View<'_>>()))?;
+        }
         match (self, view.item()) {
             (Leg::Member(name), Item::Object(object)) => found.extend(object.get(name)),
             (Leg::AnyMember, Item::Object(object)) => found.extend(object.iter().map(|(_, value)| value)),

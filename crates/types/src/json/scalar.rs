@@ -3,6 +3,7 @@
 use super::binary::{Item, View};
 use super::node::Node;
 use super::text;
+use crate::error::MysqlError;
 use crate::value::{SqlType, Value};
 
 /// Numbers by which the protocol, and the text of a document, name types of bytes.
@@ -26,10 +27,13 @@ pub(super) fn is_blob(field_type: u8) -> bool {
 }
 
 /// A SQL value of type `ty` as a document: a string is a string of JSON, NULL is `null`.
-pub fn node_of(v: &Value, ty: &SqlType) -> Node {
-    match v {
+///
+/// # Errors
+/// 1041 where there is no memory for the tree of a long document.
+pub fn node_of(v: &Value, ty: &SqlType) -> Result<Node, MysqlError> {
+    Ok(match v {
         Value::Null => Node::Null,
-        Value::Json(json) => json.to_node(),
+        Value::Json(json) => json.to_node()?,
         Value::Int(v) => Node::Int(*v),
         Value::UInt(v) => match ty {
             SqlType::Enum(_) | SqlType::Set(_) => {
@@ -50,7 +54,7 @@ pub fn node_of(v: &Value, ty: &SqlType) -> Node {
         Value::Date(d) => Node::Date(*d),
         Value::DateTime(t) => Node::DateTime(*t),
         Value::Time(t) => Node::Time(*t),
-    }
+    })
 }
 
 fn bytes_type(ty: &SqlType) -> u8 {

@@ -12,6 +12,7 @@ mod tests;
 
 use super::batch_size::{BATCH_BYTES, copy_failed};
 use super::gather::batch_bytes;
+use super::project::{may_be_long, with_values};
 use super::spill::{Partitions, SpillFile, picked};
 use super::{BoxedOperator, ExecutionContext, Operator};
 use arrow_array::{Array, ArrayRef, UInt32Array};
@@ -21,7 +22,7 @@ use gathered::Gathered;
 use leafline_types::aggregate::{
     AggregateCall, EncodedKeys, GroupedAccumulator, Groups, KeyEncoder, KeyTable,
 };
-use leafline_types::expr::{Expr, evaluate};
+use leafline_types::expr::{Expr, build, evaluate};
 use leafline_types::memory::Held;
 use leafline_types::{Batch, ExprType, MysqlError};
 use repeats::Repeats;
@@ -53,7 +54,8 @@ impl Aggregate {
         grouping: usize,
         aggregates: Arc<[AggregateCall]>,
     ) -> Aggregate {
-        let (types, waiting, held) = (types.clone(), Vec::new(), Held::default());
+        let (waiting, held) = (Vec::new(), Held::default());
+        let (input, types, keys, aggregates) = computed_before(input, types, keys, aggregates);
         Aggregate {
             input,
             types,
@@ -153,6 +155,33 @@ impl Aggregate {
         }
         Ok(Results::new(columns, rows))
     }
+}
+
+/// The same with values that may be long as columns of the rows: these come in batches of few rows then.
+fn computed_before(
+    input: BoxedOperator,
+    types: &Arc<[ExprType]>,
+    keys: Arc<[Expr]>,
+    aggregates: Arc<[AggregateCall]>,
+) -> (BoxedOperator, Arc<[ExprType]>, Arc<[Expr]>, Arc<[AggregateCall]>) {
+    let mut all = keys.iter().chain(aggregates.iter().flat_map(|call| &call.args));
+    if !all.any(may_be_long) {
+        return (input, types.clone(), keys, aggregates);
+    }
+    let mut exprs = Vec::new();
+    let mut wider = types.to_vec();
+    let mut moved = |expr: &Expr| match may_be_long(expr) {
+        false => expr.clone(),
+        true => {
+            exprs.push(expr.clone());
+            wider.push(expr.ty.clone());
+            build::column(wider.len() - 1, expr.ty.clone())
+        }
+    };
+    let keys = keys.iter().map(&mut moved).collect();
+    let mut aggregates = aggregates.to_vec();
+    aggregates.iter_mut().flat_map(|call| &mut call.args).for_each(|arg| *arg = moved(arg));
+    (with_values(input, types, exprs), wider.into(), keys, aggregates.into())
 }
 
 /// The state of one aggregate.

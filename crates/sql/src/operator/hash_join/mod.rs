@@ -9,6 +9,7 @@ mod spilled;
 
 use super::batch_size::{BATCH_BYTES, RowBytes, copy_failed};
 use super::gather::{RowRef, RowStore, batch_bytes};
+use super::limit::slice;
 use super::runtime_filters::RuntimeFilters;
 use super::spill::SpillFile;
 use super::{BATCH_ROWS, BoxedOperator, ExecutionContext, Operator};
@@ -19,7 +20,7 @@ use arrow_select::take::take;
 use leafline_access::{FilterValues, JoinRows, MOST_FILTER_VALUES, RuntimeFilter};
 use leafline_types::aggregate::KeyTable;
 use leafline_types::aggregate::{EncodedKeys, KeyEncoder};
-use leafline_types::expr::{Datum, Expr, Selection, evaluate, evaluate_filter};
+use leafline_types::expr::{Datum, Expr, Selection, evaluate_filter, evaluate_first};
 use leafline_types::memory::Held;
 use leafline_types::{Batch, ExprType, MysqlError, value_at};
 use std::sync::Arc;
@@ -411,24 +412,29 @@ fn encode(
     keys: &mut EncodedKeys,
     cx: &mut ExecutionContext<'_>,
 ) -> Result<Joinable, MysqlError> {
-    let mut columns = Vec::with_capacity(exprs.len());
     let mut without: Vec<u32> = Vec::new();
-    for (expr, null_safe) in exprs.iter().zip(null_safe) {
-        let value = evaluate(expr, batch, &mut cx.eval)?;
-        if !null_safe {
-            match &value {
+    keys.clear();
+    let mut done = 0;
+    while done < batch.rows {
+        // Where values are long, a piece at a time.
+        let rest = slice(batch, done, batch.rows - done);
+        let (columns, rows) = evaluate_first(exprs.iter(), &rest, &mut cx.eval)?;
+        for (value, null_safe) in columns.iter().zip(null_safe) {
+            match value {
+                _ if *null_safe => {}
                 Datum::Scalar(value) if value.is_null() => return Ok(Joinable::None),
                 Datum::Array(array) => {
                     if let Some(nulls) = array.logical_nulls().filter(|nulls| nulls.null_count() > 0) {
-                        without.extend((0..batch.rows as u32).filter(|row| nulls.is_null(*row as usize)));
+                        let null_rows = (0..rows).filter(|row| nulls.is_null(*row));
+                        without.extend(null_rows.map(|row| (done + row) as u32));
                     }
                 }
                 Datum::Scalar(_) => {}
             }
         }
-        columns.push(value);
+        encoder.append(&columns, rows, keys)?;
+        done += rows;
     }
-    encoder.encode(&columns, batch.rows, keys)?;
     without.sort_unstable();
     Ok(if without.is_empty() { Joinable::All } else { Joinable::AllBut(without) })
 }

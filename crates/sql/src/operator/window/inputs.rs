@@ -1,6 +1,7 @@
 //! What the calls of a window compute from: columns of its input, and expressions over them, which are evaluated once for each row.
 
-use crate::operator::ExecutionContext;
+use crate::operator::project::{may_be_long, with_values};
+use crate::operator::{BoxedOperator, ExecutionContext};
 use crate::plan;
 use crate::window::{FrameBound, FrameUnit, WindowCall, WindowFunction};
 use leafline_types::expr::{Expr, evaluate};
@@ -9,6 +10,7 @@ use std::sync::Arc;
 
 /// The columns that calls need besides those of the input, which they follow.
 pub(super) struct Inputs {
+    /// None where these come with the rows.
     exprs: Vec<Expr>,
     /// Of all columns.
     pub types: Arc<[ExprType]>,
@@ -32,10 +34,18 @@ pub(super) struct CallInputs {
 }
 
 impl Inputs {
-    pub fn new(plan: &plan::Window) -> Inputs {
+    /// With the operator that delivers the rows. Values that may be long come with the rows from there, so that what is held of them
+    /// is known.
+    pub fn new(plan: &plan::Window, input: BoxedOperator) -> (Inputs, BoxedOperator) {
         let mut columns = Columns { exprs: Vec::new(), types: plan.input.to_vec(), input: plan.input.len() };
         let calls = plan.calls.iter().map(|call| columns.of_call(call)).collect();
-        Inputs { exprs: columns.exprs, types: columns.types.into(), input: columns.input, calls }
+        let mut inputs =
+            Inputs { exprs: columns.exprs, types: columns.types.into(), input: columns.input, calls };
+        if !inputs.exprs.iter().any(may_be_long) {
+            return (inputs, input);
+        }
+        let exprs = std::mem::take(&mut inputs.exprs);
+        (inputs, with_values(input, &plan.input, exprs))
     }
 
     /// Rows of the input with all columns.

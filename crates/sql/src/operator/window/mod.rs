@@ -18,7 +18,7 @@ mod tests;
 use super::batch_size::{BATCH_BYTES, copy_failed};
 use super::gather::batch_bytes;
 use super::limit::slice;
-use super::sort::RowKeys;
+use super::sort::encode_rows;
 use super::{BATCH_ROWS, BoxedOperator, ExecutionContext, Operator};
 use crate::plan;
 use crate::window::Reach;
@@ -27,6 +27,7 @@ use arrow_select::concat::concat;
 use calls::{CallState, Computation};
 use chunk::{Block, Chunk};
 use inputs::Inputs;
+use leafline_types::aggregate::{EncodedKeys, KeyEncoder};
 use leafline_types::memory::Held;
 use leafline_types::{Batch, MysqlError};
 use spilled::Spilled;
@@ -57,9 +58,10 @@ pub(super) struct Window {
 
 impl Window {
     pub fn new(input: BoxedOperator, plan: &Arc<plan::Window>) -> Window {
+        let (inputs, input) = Inputs::new(plan, input);
         Window {
             input,
-            inputs: Inputs::new(plan),
+            inputs,
             reach: plan.calls.iter().map(|call| call.reach()).max().unwrap_or(Reach::Row),
             partitions: Boundaries::new(&plan.partition),
             peers: Boundaries::new(&plan.order),
@@ -236,22 +238,30 @@ impl Operator for Window {
 
 /// Finds the rows whose keys are not those of the row before.
 struct Boundaries {
-    keys: Option<RowKeys>,
+    keys: Option<(Arc<[plan::SortKey]>, KeyEncoder)>,
+    encoded: EncodedKeys,
     /// The key of the last row; none before the first.
     last: Option<Vec<u8>>,
 }
 
 impl Boundaries {
     fn new(keys: &Arc<[plan::SortKey]>) -> Boundaries {
-        Boundaries { keys: (!keys.is_empty()).then(|| RowKeys::new(keys)), last: None }
+        // Whether keys are equal is all that counts.
+        let encoder = || KeyEncoder::new(keys.iter().map(|key| &key.expr.ty));
+        Boundaries {
+            keys: (!keys.is_empty()).then(|| (keys.clone(), encoder())),
+            encoded: EncodedKeys::default(),
+            last: None,
+        }
     }
 
     fn of(&mut self, batch: &Batch, cx: &mut ExecutionContext<'_>) -> Result<Vec<bool>, MysqlError> {
-        let Some(keys) = &mut self.keys else {
+        let Some((keys, encoder)) = &self.keys else {
             let is_first = self.last.replace(Vec::new()).is_none();
             return Ok((0..batch.rows).map(|row| row == 0 && is_first).collect());
         };
-        let encoded = keys.encode(batch, cx)?;
+        encode_rows(keys.iter().map(|key| &key.expr), encoder, batch, &mut self.encoded, cx)?;
+        let encoded = &self.encoded;
         let mut starts = Vec::with_capacity(batch.rows);
         for row in 0..batch.rows {
             let known = match row.checked_sub(1) {

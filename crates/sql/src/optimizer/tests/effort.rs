@@ -55,3 +55,15 @@ fn unions_are_sought_for_a_bounded_number_of_ors() {
     assert!(few > 10 && many < 200, "{few} paths for 4 ORs, {many} for 40");
     assert_eq!(many, most);
 }
+
+#[test]
+fn the_rows_of_an_in_list_are_not_planned_one_by_one() {
+    let database = database(&mut SmallRng::seed_from_u64(1), 600);
+    let effort = |rows: usize| {
+        let rows: Vec<String> = (0..rows).map(|at| format!("({at}, '{at}')")).collect();
+        let sql = format!("SELECT COUNT(b) FROM r WHERE (a, c) IN ({})", rows.join(", "));
+        database.effort(&sql).unwrap_or_else(|error| panic!("{sql:.200}: {error}"))
+    };
+    let (few, many) = (effort(100), effort(20_000));
+    assert!(few.1 > 0 && many.0 <= few.0 && many.1 <= few.1 + 4, "{few:?} for 100 rows, {many:?} for 20,000");
+}

@@ -35,6 +35,7 @@ use crate::collation::Collation;
 use crate::convert::compared_year;
 use crate::decimal::{Decimal, MAX_PRECISION};
 use crate::error::MysqlError;
+use crate::expr::in_rows::RowList;
 use crate::expr::in_set::InSet;
 use crate::expr::ir::{CompareDomain, CompareOp, Expr, ExprKind};
 use crate::expr::like::LikePattern;
@@ -416,6 +417,14 @@ fn in_list_among(
     Ok(if negated { and(conditions) } else { or(conditions) })
 }
 
+/// `(needle, ..) [NOT] IN ((..), ..)`, where each of `columns` is the `needle IN (list)` of a part of the row and of the values that the
+/// list has there. None where a list is not all literal, or has values that are compared in several domains.
+pub fn in_rows(columns: Vec<Expr>, negated: bool) -> Option<Expr> {
+    let nullable = columns.iter().any(|column| column.ty.nullable);
+    let (needle, list) = RowList::new(columns)?;
+    Some(condition(ExprKind::InRows { needle, list: Arc::new(list), negated }, nullable))
+}
+
 /// `value [NOT] LIKE pattern [ESCAPE escape]`; no `ESCAPE` is `Some('\\')`, `ESCAPE ''` is None.
 pub fn like(value: Expr, pattern: Expr, escape: Option<char>, negated: bool) -> Result<Expr, MysqlError> {
     let text = SqlType::Text { max_bytes: u32::MAX };
@@ -427,6 +436,7 @@ pub fn like(value: Expr, pattern: Expr, escape: Option<char>, negated: bool) -> 
     }
     let compiled = match pattern.as_literal() {
         Some(v @ (Value::String(_) | Value::Bytes(_))) => {
+            LikePattern::room_for(v.as_bytes().unwrap_or_default())?;
             v.as_bytes().map(|p| Arc::new(LikePattern::new(p, escape, collation)))
         }
         _ => None,

@@ -40,7 +40,8 @@ pub use call::{
 };
 pub use cast::{CastTarget, cast, collate};
 pub use compare::{
-    between, compare, in_list, is_comparable, join_keys, like, number_of_text, reads_text_as_number, retype,
+    between, compare, in_list, in_rows, is_comparable, join_keys, like, number_of_text, reads_text_as_number,
+    retype,
 };
 pub use control::{case, conformed};
 pub use json::{JsonResponse, json_value};

@@ -58,6 +58,7 @@ pub(crate) fn document(operand: Expr) -> Expr {
         | ExprKind::IsNull { .. }
         | ExprKind::IsTruth { .. }
         | ExprKind::InList { .. }
+        | ExprKind::InRows { .. }
         | ExprKind::Like { .. } => true,
         ExprKind::Subquery(subquery) => subquery.is_condition(),
         _ => false,

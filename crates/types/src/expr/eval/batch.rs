@@ -51,10 +51,14 @@ pub(super) fn datum_of(e: &Expr, batch: &Batch, cx: &mut EvalContext<'_>) -> Res
 }
 
 /// Bytes of the values of a column of strings.
-fn string_bytes(array: &ArrayRef) -> usize {
+pub(super) fn string_bytes(array: &ArrayRef) -> usize {
+    let between = |offsets: &[i32]| match offsets {
+        [first, .., last] => (last - first) as usize,
+        _ => 0,
+    };
     match array.data_type() {
-        DataType::Utf8 => array.as_string::<i32>().value_data().len(),
-        DataType::Binary => array.as_binary::<i32>().value_data().len(),
+        DataType::Utf8 => between(array.as_string::<i32>().value_offsets()),
+        DataType::Binary => between(array.as_binary::<i32>().value_offsets()),
         _ => 0,
     }
 }
@@ -123,6 +127,8 @@ fn call(
     let mut values: Vec<Value> = vec![Value::Null; args.len()];
     let mut bytes = ColumnBytes::default();
     for row in 0..batch.rows {
+        // A call may take long.
+        cx.cancel.check()?;
         for ((value, datum), arg) in values.iter_mut().zip(&data).zip(args) {
             *value = datum.value(row, &arg.ty.sql);
         }
@@ -421,6 +427,19 @@ pub(super) fn truths_of(e: &Expr, batch: &Batch, cx: &mut EvalContext<'_>) -> Re
                 row::in_list(e, &needle, &mut member, cx)
             })
         }
+        ExprKind::InRows { needle, .. } => {
+            let data = needle.iter().map(|part| datum_of(part, batch, cx)).collect::<Result<Vec<_>, _>>()?;
+            let (mut values, mut key) = (Vec::with_capacity(needle.len()), Vec::new());
+            let mut found = |n: usize| {
+                values.clear();
+                values.extend(data.iter().zip(needle).map(|(v, part)| v.value(n, &part.ty.sql)));
+                row::in_rows(e, &values, &mut key, cx)
+            };
+            match data.iter().all(|v| matches!(v, Datum::Scalar(_))) {
+                true => found(0).map(Truths::Scalar),
+                false => (0..rows).map(found).collect::<Result<BooleanArray, _>>().map(Truths::Rows),
+            }
+        }
         ExprKind::Like { value, pattern, escape, negated, collation, compiled } => {
             let v = datum_of(value, batch, cx)?;
             let p = datum_of(pattern, batch, cx)?;
@@ -429,7 +448,8 @@ pub(super) fn truths_of(e: &Expr, batch: &Batch, cx: &mut EvalContext<'_>) -> Re
             {
                 let ready = match compiled {
                     Some(compiled) => compiled.clone(),
-                    None => Arc::new(LikePattern::new(text, *escape, *collation)),
+                    None => LikePattern::room_for(text)
+                        .map(|()| Arc::new(LikePattern::new(text, *escape, *collation)))?,
                 };
                 let mut failed = None;
                 let bits = BooleanBuffer::collect_bool(rows, |n| {

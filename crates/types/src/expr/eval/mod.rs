@@ -31,13 +31,13 @@ use arrow_buffer::BooleanBufferBuilder;
 
 use super::context::EvalContext;
 use super::ir::Expr;
-use crate::column::{Batch, ColumnBuilder, value_at};
+use crate::column::{Batch, ColumnBuilder, byte_len_at, value_at};
 use crate::error::MysqlError;
 use crate::output::room_for;
 use crate::value::{SqlType, Value};
 
 pub(crate) use held::Held;
-use held::{BATCH_BYTES, ColumnBytes, in_batch};
+use held::{ColumnBytes, PIECE_BYTES, in_batch};
 pub use operand::truth;
 pub(crate) use row::{Row, value_of};
 pub use selection::Selection;
@@ -93,11 +93,12 @@ pub fn evaluate(expr: &Expr, batch: &Batch, cx: &mut EvalContext<'_>) -> Result<
     if batch.rows == 1 {
         return cx.releasing(|cx| value_of(expr, &row::BatchRow { batch, row: 0 }, cx)).map(Datum::Scalar);
     }
-    let in_order = cx.row_by_row && expr.is_volatile();
-    if !in_order && let Some(datum) = in_batch(cx, |cx| batch::datum_of(expr, batch, cx))? {
+    if !in_turn(std::iter::once(expr), cx)
+        && let Some(datum) = in_batch(cx, |cx| batch::datum_of(expr, batch, cx))?
+    {
         return Ok(datum);
     }
-    let (mut columns, _) = by_rows(std::slice::from_ref(expr), batch, usize::MAX, cx)?;
+    let (mut columns, _) = by_rows(&[expr], batch, usize::MAX, cx)?;
     columns.pop().map(Datum::Array).ok_or_else(|| MysqlError::internal("an expression without a column"))
 }
 
@@ -125,8 +126,9 @@ pub fn evaluate_some(
         let first = batch.columns.iter().map(|column| column.slice(0, most)).collect();
         return evaluate_some(exprs, &Batch { columns: first, rows: most }, cx);
     }
-    if cx.row_by_row && exprs.iter().any(Expr::is_volatile) {
-        return by_rows(exprs, batch, BATCH_BYTES, cx);
+    let all: Vec<&Expr> = exprs.iter().collect();
+    if in_turn(exprs.iter(), cx) {
+        return by_rows(&all, batch, PIECE_BYTES, cx);
     }
     let whole = in_batch(cx, |cx| {
         let mut columns = Vec::with_capacity(exprs.len());
@@ -145,13 +147,71 @@ pub fn evaluate_some(
     })?;
     match whole {
         Some(columns) => Ok((columns, batch.rows)),
-        None => by_rows(exprs, batch, BATCH_BYTES, cx),
+        None => by_rows(&all, batch, PIECE_BYTES, cx),
     }
+}
+
+/// The values of `exprs` for the first rows of `batch`, and for how many rows, as [`evaluate_some`]; a value that is the same for all
+/// rows is not repeated. A piece of long values has no more than about 8 MiB of them, so that what is made of it is bounded, too.
+pub fn evaluate_first<'e>(
+    exprs: impl Iterator<Item = &'e Expr> + Clone,
+    batch: &Batch,
+    cx: &mut EvalContext<'_>,
+) -> Result<(Vec<Datum>, usize), MysqlError> {
+    cx.cancel.check()?;
+    if batch.rows == 1 {
+        return Ok((exprs.map(|e| evaluate(e, batch, cx)).collect::<Result<_, _>>()?, 1));
+    }
+    if !in_turn(exprs.clone(), cx) {
+        let work = |cx: &mut EvalContext<'_>| exprs.clone().map(|e| batch::datum_of(e, batch, cx)).collect();
+        let whole: Option<Vec<Datum>> = in_batch(cx, work)?;
+        if let Some(mut values) = whole {
+            let rows = rows_of_a_piece(&values, batch.rows);
+            if rows < batch.rows {
+                for value in &mut values {
+                    if let Datum::Array(array) = value {
+                        *array = array.slice(0, rows);
+                    }
+                }
+            }
+            return Ok((values, rows));
+        }
+    }
+    let (columns, rows) = by_rows(&exprs.collect::<Vec<_>>(), batch, PIECE_BYTES, cx)?;
+    Ok((columns.into_iter().map(Datum::Array).collect(), rows))
+}
+
+/// How many of the first of these rows are a piece.
+fn rows_of_a_piece(values: &[Datum], rows: usize) -> usize {
+    let arrays = || {
+        values.iter().filter_map(|value| match value {
+            Datum::Array(array) => Some(array),
+            Datum::Scalar(_) => None,
+        })
+    };
+    let bytes: usize = arrays().map(batch::string_bytes).sum();
+    if bytes <= PIECE_BYTES {
+        return rows;
+    }
+    let mut total = 0;
+    let fits = (0..rows).take_while(|row| {
+        total += arrays().map(|array| byte_len_at(array, *row)).sum::<usize>();
+        total <= PIECE_BYTES
+    });
+    fits.count().max(1).min(rows)
+}
+
+/// Whether expressions are evaluated row by row from the start: where user variables are assigned, and where calls that differ each
+/// time are beside values that may be long. A batch of these may be given up when some of it is evaluated, and would make the calls
+/// twice.
+fn in_turn<'e>(mut exprs: impl Iterator<Item = &'e Expr> + Clone, cx: &EvalContext<'_>) -> bool {
+    let mut others = exprs.clone();
+    exprs.any(Expr::is_volatile) && (cx.row_by_row || others.any(Expr::may_make_long))
 }
 
 /// Evaluates row by row, up to the row with which the values have `enough` bytes.
 fn by_rows(
-    exprs: &[Expr],
+    exprs: &[&Expr],
     batch: &Batch,
     enough: usize,
     cx: &mut EvalContext<'_>,
@@ -218,10 +278,17 @@ pub fn evaluate_filter(
 
 /// The truth of a condition for each row.
 fn truths(c: &Expr, batch: &Batch, cx: &mut EvalContext<'_>) -> Result<lanes::Truths, MysqlError> {
-    if let Some(truths) = in_batch(cx, |cx| batch::truths_of(c, batch, cx))? {
+    if !in_turn(std::iter::once(c), cx)
+        && let Some(truths) = in_batch(cx, |cx| batch::truths_of(c, batch, cx))?
+    {
         return Ok(truths);
     }
-    let of_row = |row| row::condition_of(c, &row::BatchRow { batch, row }, cx);
+    let of_row = |row| {
+        if row % ROWS_BETWEEN_CHECKS == 0 {
+            cx.cancel.check()?;
+        }
+        row::condition_of(c, &row::BatchRow { batch, row }, cx)
+    };
     Ok(lanes::Truths::Rows((0..batch.rows).map(of_row).collect::<Result<_, _>>()?))
 }
 

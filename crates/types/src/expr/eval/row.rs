@@ -12,6 +12,9 @@ use crate::functions::Call;
 use crate::output::room_for;
 use crate::value::{SqlType, Value};
 
+/// Rows of a list that are compared one by one before cancellation is asked for again.
+const ROWS_BETWEEN_CHECKS: usize = 1024;
+
 /// Where columns have their values.
 pub(crate) trait Row: std::fmt::Debug {
     /// The value of a column.
@@ -236,6 +239,10 @@ fn decided(e: &Expr, row: &dyn Row, cx: &mut EvalContext<'_>) -> Result<Option<b
             let v = value_of(needle, row, cx)?;
             in_list(e, &v, &mut |n, cx| value_of(&list[n], row, cx), cx)
         }
+        ExprKind::InRows { needle, .. } => {
+            let values = needle.iter().map(|part| value_of(part, row, cx)).collect::<Result<Vec<_>, _>>()?;
+            in_rows(e, &values, &mut Vec::new(), cx)
+        }
         ExprKind::Like { value, pattern, .. } => {
             let v = value_of(value, row, cx)?;
             let p = value_of(pattern, row, cx)?;
@@ -278,6 +285,47 @@ pub(super) fn in_list(
     Ok(if unknown { None } else { Some(*negated) })
 }
 
+/// `IN` of rows, of the values of the row that is looked for; `key` is room.
+pub(super) fn in_rows(
+    e: &Expr,
+    values: &[Value],
+    key: &mut Vec<u8>,
+    cx: &mut EvalContext<'_>,
+) -> Result<Option<bool>, MysqlError> {
+    let ExprKind::InRows { needle, list, negated } = &e.kind else {
+        return Err(MysqlError::internal("not an IN of rows"));
+    };
+    if let Some(found) = list.contains(values, key, cx.cancel)? {
+        return Ok(found.map(|found| found != *negated));
+    }
+    let mut unknown = false;
+    for row in 0..list.rows() {
+        let mut equal = Some(true);
+        for (((v, part), column), member) in values.iter().zip(needle).zip(list.columns()).zip(list.row(row))
+        {
+            let value = member.as_literal().unwrap_or(&Value::Null);
+            let order = compare(column.domain, (v, &part.ty.sql), (value, &member.ty.sql), cx)?;
+            match order.map(|order| order.is_eq()) {
+                Some(true) => {}
+                Some(false) => {
+                    equal = Some(false);
+                    break;
+                }
+                None => equal = None,
+            }
+        }
+        match equal {
+            Some(true) => return Ok(Some(!negated)),
+            Some(false) => {}
+            None => unknown = true,
+        }
+        if row % ROWS_BETWEEN_CHECKS == 0 {
+            cx.cancel.check()?;
+        }
+    }
+    Ok(if unknown { None } else { Some(*negated) })
+}
+
 /// `LIKE`, of a text and a pattern.
 pub(super) fn like(e: &Expr, v: &Value, p: &Value, cx: &EvalContext<'_>) -> Result<Option<bool>, MysqlError> {
     let ExprKind::Like { value, pattern, escape, negated, collation, compiled } = &e.kind else {
@@ -288,6 +336,7 @@ pub(super) fn like(e: &Expr, v: &Value, p: &Value, cx: &EvalContext<'_>) -> Resu
         Some(compiled) => compiled.matches_unless(&text_bytes, cx.cancel)?,
         None => {
             let Some(pattern_bytes) = text(p, &pattern.ty.sql) else { return Ok(None) };
+            LikePattern::room_for(&pattern_bytes)?;
             LikePattern::new(&pattern_bytes, *escape, *collation).matches_unless(&text_bytes, cx.cancel)?
         }
     };

@@ -11,6 +11,9 @@ use crate::column::Batch;
 use crate::error::MysqlError;
 use crate::value::SqlType;
 
+/// Characters of what is not long, however many rows a batch has of it.
+const SHORT_TEXT: u32 = 1024;
+
 /// Some rows of a batch.
 pub(super) struct Subset {
     filter: FilterPredicate,
@@ -67,6 +70,19 @@ impl Subset {
 }
 
 impl Expr {
+    /// Whether evaluating it may make values of any length: something in it is computed and is a string of no type's length.
+    pub(super) fn may_make_long(&self) -> bool {
+        self.any(&mut |e| match &e.kind {
+            ExprKind::Literal(_) | ExprKind::Column(_) | ExprKind::Parameter(_) | ExprKind::Outer(_) => false,
+            _ => match e.ty.sql {
+                SqlType::Text { .. } | SqlType::Blob { .. } | SqlType::Json => true,
+                SqlType::Char { len } | SqlType::Varchar { len } => len > SHORT_TEXT,
+                SqlType::Binary { len } | SqlType::Varbinary { len } => len > SHORT_TEXT,
+                _ => false,
+            },
+        })
+    }
+
     /// Whether evaluating it for a row can be noticed: by an error, by a warning, or because it is volatile.
     pub fn may_raise(&self) -> bool {
         self.any(&mut |e| match &e.kind {
@@ -79,6 +95,10 @@ impl Expr {
             }
             ExprKind::Compare { domain, .. } | ExprKind::InList { domain, .. } => {
                 !matches!(domain, CompareDomain::String(_)) && reads_text(e)
+            }
+            ExprKind::InRows { list, .. } => {
+                let is_text = |domain: CompareDomain| matches!(domain, CompareDomain::String(_));
+                !list.columns().iter().all(|column| is_text(column.domain)) && reads_text(e)
             }
             ExprKind::And(_) | ExprKind::Or(_) | ExprKind::Xor(..) | ExprKind::Not(_) => reads_text(e),
             ExprKind::IsTruth { .. } => reads_text(e),

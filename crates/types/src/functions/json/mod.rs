@@ -76,7 +76,7 @@ fn document(
 
 /// Argument `n` as a value that goes into a document: NULL is `null`, text a string.
 fn value(call: Call<'_>, values: &[Value], n: usize) -> Result<Node, MysqlError> {
-    Ok(to_json(&values[n], &call.args[n].ty.sql)?.to_node())
+    to_json(&values[n], &call.args[n].ty.sql)?.to_node()
 }
 
 /// Argument `n` as a path; None for NULL.

@@ -63,7 +63,7 @@ fn change(
 ) -> Result<Value, MysqlError> {
     let Some(json) = document(cx, call, values, 0)? else { return Ok(Value::Null) };
     fits(cx, values)?;
-    let mut node = json.to_node();
+    let mut node = json.to_node()?;
     for n in (1..values.len()).step_by(2) {
         cx.cancel.check()?;
         let Some(path) = path_to_one(cx, call, values, n)? else { return Ok(Value::Null) };
@@ -90,7 +90,7 @@ fn remove(cx: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Result<
     let (Some(json), Some(paths)) = (json, paths.into_iter().collect::<Option<Vec<_>>>()) else {
         return Ok(Value::Null);
     };
-    let mut node = json.to_node();
+    let mut node = json.to_node()?;
     for path in &paths {
         cx.cancel.check()?;
         edit::remove(&mut node, path.legs());
@@ -105,7 +105,8 @@ fn documents(
     values: &[Value],
 ) -> Result<Option<Vec<Node>>, MysqlError> {
     fits(cx, values)?;
-    let nodes = (0..values.len()).map(|n| Ok(document(cx, call, values, n)?.map(|json| json.to_node())));
+    let nodes =
+        (0..values.len()).map(|n| document(cx, call, values, n)?.map(|json| json.to_node()).transpose());
     let nodes = nodes.collect::<Result<Vec<Option<Node>>, MysqlError>>()?;
     Ok(nodes.into_iter().collect())
 }
@@ -121,9 +122,9 @@ fn merge_preserve(cx: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) ->
 /// NULL as a patch gives NULL, unless a later patch replaces all there is.
 fn merge_patch(cx: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Result<Value, MysqlError> {
     fits(cx, values)?;
-    let mut merged = document(cx, call, values, 0)?.map(|json| json.to_node());
+    let mut merged = document(cx, call, values, 0)?.map(|json| json.to_node()).transpose()?;
     for n in 1..values.len() {
-        let patch = document(cx, call, values, n)?.map(|json| json.to_node());
+        let patch = document(cx, call, values, n)?.map(|json| json.to_node()).transpose()?;
         merged = match (merged, patch) {
             (_, None) => None,
             (None, Some(Node::Object(_))) => None,

@@ -252,9 +252,9 @@ impl<'s> Validator<'s> {
                     _ => true,
                 }),
                 _ => {
-                    let whole = Json::new(&Node::Object(
-                        members.iter().map(|(name, value)| (Key(name.to_owned()), value.to_node())).collect(),
-                    ))?;
+                    let nodes =
+                        members.iter().map(|(name, value)| Ok((Key(name.to_owned()), value.to_node()?)));
+                    let whole = Json::new(&Node::Object(nodes.collect::<Result<_, MysqlError>>()?))?;
                     self.fits(wanted, whole.view())?
                 }
             };

@@ -46,7 +46,7 @@ fn extract(cx: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Result
             if bytes > cx.sql_mode.max_result {
                 return Err(Json::too_large(cx.sql_mode.max_result));
             }
-            found.push(part.to_node());
+            found.push(part.to_node()?);
         }
     }
     if found.is_empty() { Ok(Value::Null) } else { of_node(&Node::Array(found)) }

@@ -4,12 +4,12 @@
 //! inside it (NESTED PATH) do the same with the part: their rows come one level after the other, beside the values of the
 //! level around them and NULLs for the other levels. A part without rows inside is one row.
 
-use crate::convert::{StoreContext, parse_json, stored_part};
+use crate::convert::{StoreContext, parse_json_within, stored_part};
 use crate::error::MysqlError;
 use crate::expr::EvalContext;
 use crate::json::{Item, Json, Node, Path, View};
-use crate::statement::CancelToken;
 use crate::value::{ExprType, SqlType, Value};
+use std::ops::Range;
 
 /// The parts that a path selects, and what is made of each.
 #[derive(Debug, Clone)]
@@ -65,19 +65,25 @@ pub enum JsonTableResponse {
 }
 
 impl JsonTableLevel {
-    /// The parts of a document that the outermost level selects; none of NULL.
+    /// A document, and the places of the parts of it that the outermost level selects; none of NULL.
     ///
     /// # Errors
     /// 3141 for text that is no document, 3144 for bytes, 3146 for what is neither; that of a statement that has to end.
-    pub fn parts(&self, document: &Value, cancel: &CancelToken) -> Result<Vec<Json>, MysqlError> {
+    pub fn parts(
+        &self,
+        document: &Value,
+        cx: &mut EvalContext<'_>,
+    ) -> Result<Option<(Json, Vec<Range<usize>>)>, MysqlError> {
         let document = match document {
-            Value::Null => return Ok(Vec::new()),
+            Value::Null => return Ok(None),
             Value::Json(json) => json.clone(),
-            Value::String(text) => parse_json(text, "json_table", 1)?,
+            Value::String(text) => parse_json_within(text, "json_table", 1, cx)?,
             Value::Bytes(_) => return Err(MysqlError::invalid_json_charset("binary")),
             _ => return Err(MysqlError::invalid_type_for_json(1, "json_table")),
         };
-        Ok(self.path.select(document.view(), cancel)?.into_iter().map(Json::of_view).collect())
+        let found = self.path.select(document.view(), cx.cancel)?;
+        let places = found.into_iter().map(|part| document.place_of(part)).collect();
+        Ok(Some((document, places)))
     }
 
     /// Gives the rows of part number `ordinal`, from 1, each as `row`, which is NULL where nothing is given.
@@ -136,7 +142,8 @@ impl JsonTableColumn {
             }
             [one] => self.made_of(*one, cx),
             all => {
-                several = Json::new(&Node::Array(all.iter().map(|part| part.to_node()).collect()))?;
+                let cells = all.iter().map(|part| part.to_node()).collect::<Result<_, _>>()?;
+                several = Json::new(&Node::Array(cells))?;
                 self.made_of(several.view(), cx)
             }
         };

@@ -4,6 +4,7 @@
 //! match type says otherwise.
 
 mod backtrack;
+mod long_text;
 mod pattern;
 mod syntax;
 

@@ -19,8 +19,10 @@ use std::sync::OnceLock;
 use regex::bytes::{Regex, RegexBuilder};
 
 use super::backtrack::{Program, Spans};
+use super::long_text::{Found, LONG_TEXT, LongSearch};
 use super::syntax;
 use crate::error::{MysqlError, errno};
+use crate::output::room_for;
 use crate::statement::Steps;
 
 /// How a pattern is meant, as match types (`'c'`, `'i'`, `'m'`, `'n'`, `'u'`) and the collation say.
@@ -39,15 +41,21 @@ pub(super) struct Flags {
 }
 
 /// The most memory of one compiled pattern.
-const SIZE_LIMIT: usize = 4 << 20;
+pub(super) const SIZE_LIMIT: usize = 4 << 20;
+/// Memory that the tree of a pattern takes for each of its bytes, at most.
+const TREE_BYTES: usize = 400;
 /// The most nesting of groups in a pattern.
-const NEST_LIMIT: u32 = 100;
+pub(super) const NEST_LIMIT: u32 = 100;
 
 /// A pattern made ready.
 #[derive(Debug)]
 pub(super) struct Compiled {
     /// None for one that needs backtracking whatever the text.
     linear: Option<Regex>,
+    /// The pattern as the crate has it.
+    rewritten: String,
+    /// The same for long texts, made when it is needed; none where there is none.
+    long: OnceLock<Option<LongSearch>>,
     /// Whether it asks for the end of the text.
     asks_for_end: bool,
     /// Made when it is needed.
@@ -57,11 +65,12 @@ pub(super) struct Compiled {
 }
 
 impl Compiled {
-    /// Errors are MySQL's 3685 to 3700, and 1235.
+    /// Errors are MySQL's 3685 to 3700, 1235, and 1041 where the memory for a long pattern is lacking.
     pub(super) fn new(pattern: &str, flags: Flags) -> Result<Compiled, MysqlError> {
         if pattern.is_empty() {
             return Err(MysqlError::regexp_illegal_argument());
         }
+        room_for(pattern.len().saturating_mul(TREE_BYTES))?;
         let mut rewriter = Rewriter::new(pattern, flags);
         let linear = match rewriter.run() {
             Ok(()) => Some(linear(&rewriter.out, flags).map_err(|e| error_of(&e, pattern))?),
@@ -70,6 +79,8 @@ impl Compiled {
         };
         let compiled = Compiled {
             linear,
+            rewritten: rewriter.out,
+            long: OnceLock::new(),
             asks_for_end: rewriter.asks_for_end,
             program: OnceLock::new(),
             text: pattern.to_owned(),
@@ -109,6 +120,9 @@ impl Compiled {
     ) -> Result<Option<(usize, usize)>, MysqlError> {
         match self.linear_for(text) {
             Some(regex) => {
+                if let Found::Match(found) = self.find_in_long(text, at, steps)? {
+                    return Ok(found);
+                }
                 let found = regex.find_at(text, at).map(|found| (found.start(), found.end()));
                 steps.take(1 + found.map_or(text.len(), |found| found.1) - at)?;
                 Ok(found)
@@ -116,6 +130,17 @@ impl Compiled {
             None => {
                 Ok(self.program()?.find(text, at, steps)?.and_then(|spans| spans.first().copied().flatten()))
             }
+        }
+    }
+
+    /// Searches a long text from `at` on.
+    fn find_in_long(&self, text: &[u8], at: usize, steps: &mut Steps<'_>) -> Result<Found, MysqlError> {
+        if text.len().saturating_sub(at) <= LONG_TEXT {
+            return Ok(Found::Unknown);
+        }
+        match self.long.get_or_init(|| LongSearch::new(&self.rewritten, self.flags)) {
+            Some(search) => search.find(text, at, steps),
+            None => Ok(Found::Unknown),
         }
     }
 
@@ -128,6 +153,12 @@ impl Compiled {
     ) -> Result<Option<Spans>, MysqlError> {
         match self.linear_for(text) {
             Some(regex) => {
+                let at = match self.find_in_long(text, at, steps)? {
+                    Found::Match(None) => return Ok(None),
+                    // A match has the groups that it has where it is searched for from its begin on.
+                    Found::Match(Some((begin, _))) => begin,
+                    Found::Unknown => at,
+                };
                 let found = regex.captures_at(text, at);
                 let end =
                     found.as_ref().and_then(|found| found.get(0)).map_or(text.len(), |whole| whole.end());
