@@ -28,6 +28,7 @@ pub mod temporal;
 mod testing;
 mod user_variables;
 pub mod value;
+mod xml;
 
 pub use codec::{CodecError, extend_short};
 pub use collation::{Charset, Collation};

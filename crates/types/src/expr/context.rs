@@ -115,6 +115,7 @@ pub struct CallState {
     pub(crate) random: RandomState,
     pub(crate) patterns: crate::functions::PatternCache,
     pub(crate) paths: crate::functions::PathCache,
+    pub(crate) xpaths: crate::functions::XPathCache,
     pub(crate) held: super::eval::Held,
     /// The session's user variables, lent for as long as something is evaluated.
     pub variables: UserVariables,

@@ -36,6 +36,7 @@ mod time_names;
 mod user_lock;
 mod uuid;
 mod weight_string;
+mod xml;
 
 use std::collections::HashMap;
 use std::fmt;
@@ -57,6 +58,7 @@ pub use radix::base64_text;
 pub(crate) use regexp::PatternCache;
 pub use time_names::TimeNames;
 pub use user_lock::UserLocks;
+pub(crate) use xml::{XPathCache, by_variables};
 
 /// A function, by its place in the table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -259,6 +261,7 @@ static TABLE: LazyLock<Vec<&'static Function>> = LazyLock::new(|| {
         network::FUNCTIONS,
         uuid::FUNCTIONS,
         weight_string::FUNCTIONS,
+        xml::FUNCTIONS,
         session::FUNCTIONS,
         assignment::FUNCTIONS,
         user_lock::FUNCTIONS,
