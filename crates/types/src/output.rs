@@ -117,6 +117,11 @@ impl<'c> Output<'c> {
         self.push(&block[..count % group * part.len()])
     }
 
+    /// Takes back what is beyond `bytes`.
+    pub(crate) fn truncate(&mut self, bytes: usize) {
+        self.bytes.truncate(bytes);
+    }
+
     /// Counts bytes that were read without being written.
     #[inline]
     pub(crate) fn read(&mut self, bytes: usize) -> Result<(), Stop> {

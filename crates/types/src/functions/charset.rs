@@ -14,8 +14,11 @@ pub(super) static FUNCTIONS: &[Function] = &[
     Function::new("TEXT_OF_CHARSET", (1, 1), |args| Ok(args[0].ty.clone()), text_of_charset).special(),
 ];
 
+/// Bytes of a character, in the character set that has the longest.
+const MOST_BYTES: u64 = 4;
+
 fn bytes_type(args: &[Expr]) -> Result<ExprType, MysqlError> {
-    let len = build::text_length(&args[0].ty.sql).min(u32::MAX.into()) as u32;
+    let len = (build::text_length(&args[0].ty.sql) * MOST_BYTES).min(u32::MAX.into()) as u32;
     let sql = SqlType::Varbinary { len };
     Ok(ExprType::string(sql, args[0].ty.nullable, crate::Collation::Binary, Coercibility::Coercible))
 }

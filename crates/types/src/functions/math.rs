@@ -54,10 +54,16 @@ pub(super) static FUNCTIONS: &[Function] = &[
         one(cx, call, args, |v| Some(v * (std::f64::consts::PI / 180.0)))
     })
     .numeric(),
-    Function::new("PI", (0, 0), double, |_, _, _| Ok(Value::Double(std::f64::consts::PI))),
+    Function::new("PI", (0, 0), pi_type, |_, _, _| Ok(Value::Double(std::f64::consts::PI))),
     Function::new("RAND", (0, 1), |_| Ok(ExprType::numeric(SqlType::Double, false)), rand)
         .volatility(Volatility::Volatile),
 ];
+
+/// A DOUBLE of which six digits are shown.
+fn pi_type(_: &[Expr]) -> Result<ExprType, MysqlError> {
+    let sql = SqlType::Real { single: false, digits: Some((8, 6)), unsigned: false, zerofill: false };
+    Ok(ExprType::numeric(sql, false))
+}
 
 /// BIGINT for integers, DECIMAL for decimals, DOUBLE for the rest.
 fn same_kind(args: &[Expr]) -> Result<ExprType, MysqlError> {

@@ -25,9 +25,9 @@ fn result_type(args: &[Expr]) -> Result<ExprType, MysqlError> {
     let (date, time) = (has("MVUXYWabcjmvuxywdeD"), has("HISThiklprsf"));
     let fsp = if has("f") { 6 } else { 0 };
     let sql = match (date, time) {
-        (true, false) => SqlType::Date,
+        (_, false) => SqlType::Date,
         (false, true) => SqlType::Time { fsp },
-        _ => SqlType::DateTime { fsp },
+        (true, true) => SqlType::DateTime { fsp },
     };
     Ok(ExprType::numeric(sql, true))
 }

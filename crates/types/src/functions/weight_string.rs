@@ -29,6 +29,9 @@ fn weight_string(cx: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> 
     let Some(mut text) = call.text(values, 0) else { return Ok(Value::Null) };
     if let Some(count) = values.get(1) {
         let count = integer(count, cx)?.and_then(|count| usize::try_from(count).ok()).unwrap_or(0);
+        if let Some(bytes) = bytes_of_weight(ty.collation) {
+            return weights_of(cx, call, values, &text, (count, bytes));
+        }
         let bytewise = ty.sql.is_bytes();
         let missing = count.saturating_sub(count_characters(&text, bytewise));
         if missing > cx.sql_mode.max_result {
@@ -43,6 +46,42 @@ fn weight_string(cx: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> 
     }
     call.made_bytes(cx, values, |out| {
         put_weights(ty.collation, &text, out)?;
+        Ok(Made::String)
+    })
+}
+
+/// How many bytes every weight has, where characters have none, one or several weights, and padding counts: then `AS CHAR(n)` says how many
+/// weights there are.
+fn bytes_of_weight(collation: Collation) -> Option<usize> {
+    let charset = collation.charset();
+    if !collation.is_weighted() || !collation.pads_space() {
+        return None;
+    }
+    match charset {
+        charset if charset.is_unicode() => Some(2),
+        Charset::Latin1 => Some(1),
+        _ => None,
+    }
+}
+
+/// The first weights of a text, and those of spaces where it has not so many.
+fn weights_of(
+    cx: &mut EvalContext<'_>,
+    call: Call<'_>,
+    values: &[Value],
+    text: &[u8],
+    (count, bytes): (usize, usize),
+) -> Result<Value, MysqlError> {
+    if count > cx.sql_mode.max_result {
+        return call.too_long(cx);
+    }
+    room_for(text.len() + count)?;
+    let mut padded = text.to_vec();
+    padded.resize(text.len() + count, b' ');
+    let collation = call.args[0].ty.collation;
+    call.made_bytes(cx, values, |out| {
+        put_weights(collation, &padded, out)?;
+        out.truncate(count * bytes);
         Ok(Made::String)
     })
 }

@@ -37,7 +37,10 @@ pub fn call(name: &str, args: Vec<Expr>) -> Result<Expr, MysqlError> {
                 <[Expr; 2]>::try_from(args).map_err(|_| MysqlError::wrong_parameter_count(name))?;
             super::arithmetic(crate::expr::ArithmeticOp::Modulo, left, right)
         }
-        _ => {
+        upper => {
+            if let Some(by_variables) = functions::by_variables(upper, &args) {
+                return special(by_variables, args);
+            }
             let function = functions::lookup(name).filter(|f| !f.definition().special);
             make(function.ok_or_else(|| MysqlError::does_not_exist("FUNCTION", name))?, args)
         }
@@ -58,6 +61,7 @@ fn make(function: functions::FunctionId, args: Vec<Expr>) -> Result<Expr, MysqlE
     };
     let args: Vec<Expr> = args.into_iter().map(meant).collect();
     let args = super::variable::arguments(definition, args);
+    let args = super::charset::arguments(definition, args);
     let ty = (definition.type_rule)(&args)?;
     let args = match definition.numeric {
         true => args.into_iter().map(super::all_digits).collect(),
@@ -68,10 +72,13 @@ fn make(function: functions::FunctionId, args: Vec<Expr>) -> Result<Expr, MysqlE
 
 /// Functions that give text of their own, whatever their arguments are.
 const OWN_TEXT: &[&str] = &[
+    "ADDTIME",
     "BIN",
     "BIN_TO_UUID",
     "CONV",
+    "DATE_ADD",
     "DATE_FORMAT",
+    "DATE_SUB",
     "DAYNAME",
     "FORMAT",
     "GET_FORMAT",
@@ -85,6 +92,7 @@ const OWN_TEXT: &[&str] = &[
     "SHA1",
     "SHA2",
     "SPACE",
+    "SUBTIME",
     "TIME_FORMAT",
     "TO_BASE64",
 ];
@@ -242,6 +250,9 @@ pub fn trim(side: TrimSide, remove: Option<Expr>, text: Expr) -> Result<Expr, My
         TrimSide::Trailing => "TRIM_TRAILING",
         TrimSide::Both => "TRIM_BOTH",
     };
-    let remove = remove.unwrap_or_else(|| literal(Value::from(" ")));
+    let remove = remove.unwrap_or_else(|| match text.ty.sql.is_character() {
+        true => super::string(" ", text.ty.collation),
+        false => literal(Value::from(" ")),
+    });
     special(name, vec![text, remove])
 }

@@ -48,6 +48,7 @@ pub fn cast(operand: Expr, to: CastTarget, collation: Collation) -> Result<Expr,
         | CastTarget::Double
         | CastTarget::Float => super::number(operand),
         CastTarget::Binary(_) => super::call::bytes(operand),
+        CastTarget::Char(_) => super::charset::under(super::plain(operand), collation),
         _ => super::plain(operand),
     };
     // Text can fail to be a date, and a date can have no such year.

@@ -27,6 +27,7 @@
 use std::sync::Arc;
 
 use super::arithmetic::all_digits;
+use super::charset::under;
 use super::plain::{meet, plain};
 use super::types::{all_compared_by, common_type, compared_by, decimal_digits, merge_collations};
 use super::variable::{again, read_as, read_in};
@@ -80,7 +81,8 @@ pub(super) fn domain_of(
     };
     let domain = domain_of_types(operation, &left.ty, &right.ty)?;
     let left = if adapt_left { all_digits(left) } else { left };
-    Ok((left, all_digits(right), domain))
+    let (left, right) = of_domain(left, all_digits(right), adapt_left, domain);
+    Ok((left, right, domain))
 }
 
 /// [`domain_of`] for two of several operands, which compare texts under one collation, `shared`.
@@ -93,9 +95,21 @@ pub(super) fn domain_among(
 ) -> Result<(Expr, Expr, CompareDomain), MysqlError> {
     match shared {
         Some(collation) if left.ty.sql.is_string() && right.ty.sql.is_string() => {
-            Ok((left, right, CompareDomain::String(collation)))
+            let domain = CompareDomain::String(collation);
+            let (left, right) = of_domain(left, right, adapt_left, domain);
+            Ok((left, right, domain))
         }
         _ => domain_of(operation, left, right, adapt_left),
+    }
+}
+
+/// The operands of a comparison of strings, where texts meet bytes. `left` stays as it is unless `adapt_left`.
+fn of_domain(left: Expr, right: Expr, adapt_left: bool, domain: CompareDomain) -> (Expr, Expr) {
+    match domain {
+        CompareDomain::String(collation) => {
+            (if adapt_left { under(left, collation) } else { left }, under(right, collation))
+        }
+        _ => (left, right),
     }
 }
 
@@ -434,6 +448,7 @@ pub fn like(value: Expr, pattern: Expr, escape: Option<char>, negated: bool) -> 
     if coercibility >= crate::value::Coercibility::Numeric {
         collation = super::TEXT_OF_NUMBER;
     }
+    let (value, pattern) = (under(value, collation), under(pattern, collation));
     let compiled = match pattern.as_literal() {
         Some(v @ (Value::String(_) | Value::Bytes(_))) => {
             LikePattern::room_for(v.as_bytes().unwrap_or_default())?;

@@ -10,6 +10,7 @@
 //! | `padding`    | values of CHAR columns with their trailing spaces                         |
 //! | `plain`      | operands of types whose values are kept as something else                 |
 //! | `cast`       | CAST and COLLATE                                                          |
+//! | `charset`    | text that meets strings of bytes                                          |
 //! | `json`       | JSON_VALUE                                                                |
 //! | `variable`   | user variables that their statement assigns                               |
 //! | `call`       | calls of the function table, and the functions with a syntax of their own |
@@ -17,6 +18,7 @@
 mod arithmetic;
 mod call;
 mod cast;
+mod charset;
 mod compare;
 mod control;
 mod json;
