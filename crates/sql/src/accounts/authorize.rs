@@ -483,7 +483,7 @@ impl Asked<'_> {
     fn of_flush(&self, item: &FlushItem) -> Result<(), MysqlError> {
         match item {
             FlushItem::Status => self.of_any(&[Privilege::Reload, Privilege::FlushStatus]),
-            FlushItem::Tables(_) | FlushItem::ReadLock => {
+            FlushItem::Tables(_) | FlushItem::ReadLock | FlushItem::ReadLockOf(_) => {
                 self.of_any(&[Privilege::Reload, Privilege::FlushTables])
             }
             FlushItem::Privileges | FlushItem::Logs | FlushItem::SlowLogs => {

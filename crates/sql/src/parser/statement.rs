@@ -365,11 +365,12 @@ impl Parser<'_> {
                 false => Vec::new(),
             };
             if self.at_any_word(&["WITH", "FOR"]) {
-                if self.at_word("FOR") || !names.is_empty() {
-                    return self.refuse("FLUSH TABLES of some tables WITH READ LOCK or FOR EXPORT");
+                match self.at_word("FOR") && !names.is_empty() {
+                    true => self.expect_words(&["FOR", "EXPORT"])?,
+                    false => self.expect_words(&["WITH", "READ", "LOCK"])?,
                 }
-                self.expect_words(&["WITH", "READ", "LOCK"])?;
-                return Ok(StatementKind::Flush(vec![FlushItem::ReadLock]));
+                let lock = if names.is_empty() { FlushItem::ReadLock } else { FlushItem::ReadLockOf(names) };
+                return Ok(StatementKind::Flush(vec![lock]));
             }
             return Ok(StatementKind::Flush(vec![FlushItem::Tables(names)]));
         }

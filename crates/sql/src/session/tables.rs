@@ -109,13 +109,15 @@ impl Session {
     }
 
     /// Keeps others away from what DDL changes, and waits for those who use it: the tables `changed`, with whether they may be read
-    /// meanwhile (`None`: used as ever, until [`keep_away`](Self::keep_away)), and the databases that are made or dropped. The transaction has ended.
+    /// meanwhile (`None`: used as ever, until [`keep_away`](Self::keep_away)), the names that tables get, and the databases that are made or dropped. The transaction has
+    /// ended.
     ///
     /// # Errors
     /// 1099 and 1100 under LOCK TABLES, 1223; 1205, 1213, 1317.
     pub(crate) fn exclude(
         &mut self,
         changed: &[(&TableName, Option<MetadataMode>)],
+        new_names: &[TableName],
         databases: &[&str],
     ) -> Result<Excluding, MysqlError> {
         let mut wanted = Vec::new();
@@ -127,6 +129,10 @@ impl Session {
             }
             wanted.extend(mode.map(|mode| (key, mode)));
             wanted.push((self.change_key_of(table)?, MetadataMode::Exclusive));
+        }
+        for name in new_names {
+            wanted.push((self.key_of(name)?, MetadataMode::Exclusive));
+            wanted.push((self.change_key_of(name)?, MetadataMode::Exclusive));
         }
         wanted.extend(databases.iter().map(|name| (self.locks.database_key(name), MetadataMode::Exclusive)));
         match &self.locked_tables {
@@ -232,6 +238,46 @@ impl Session {
             found.push((relation.alias.clone(), self.locks.table_key(&table.database, &table.name)));
         });
         Ok(found)
+    }
+
+    /// FLUSH TABLES of some tables WITH READ LOCK or FOR EXPORT: locks them as LOCK TABLES .. READ does.
+    ///
+    /// # Errors
+    /// 1192 where tables are locked already, 1347 for a view; those of LOCK TABLES.
+    pub(crate) fn lock_for_reading(&mut self, tables: &[TableName]) -> Result<(), MysqlError> {
+        if self.has_locked_tables() {
+            return Err(MysqlError::active_transaction());
+        }
+        for table in tables {
+            let (database, name) = (self.database_of(table)?, &table.name.value);
+            if self.instance.engine().catalog().view(database, name).is_some() {
+                return Err(MysqlError::wrong_object(database, name, "BASE TABLE"));
+            }
+        }
+        let lock = |table: &TableName| TableLock { table: table.clone(), alias: None, write: false };
+        self.lock_tables(&tables.iter().map(lock).collect::<Vec<_>>())
+    }
+
+    /// Tables were dropped: they are locked no more, and with the last of them LOCK TABLES is over.
+    pub(crate) fn unlock_dropped(&mut self, tables: &[TableName]) {
+        let keys: Vec<MetadataKey> = tables.iter().filter_map(|table| self.key_of(table).ok()).collect();
+        let Some(only) = self.locked_tables.as_mut().and_then(|locked| locked.only.as_mut()) else { return };
+        only.retain(|(_, key, _)| !keys.contains(key));
+        if only.is_empty() {
+            self.locked_tables = None;
+        }
+    }
+
+    /// A table has another name: it is locked under that.
+    pub(crate) fn lock_renamed(&mut self, old: &TableName, new: &TableName) {
+        let (Ok(from), Ok(to)) = (self.key_of(old), self.key_of(new)) else { return };
+        let Some(only) = self.locked_tables.as_mut().and_then(|locked| locked.only.as_mut()) else { return };
+        for (alias, key, _) in only.iter_mut().filter(|(_, key, _)| *key == from) {
+            *key = to;
+            if *alias == old.name.value {
+                *alias = new.name.value.clone();
+            }
+        }
     }
 
     /// FLUSH TABLES WITH READ LOCK: nobody writes, and no DDL runs, until UNLOCK TABLES.

@@ -128,6 +128,7 @@ pub(super) fn drop_table(session: &mut Session, drop: &DropTable) -> Result<Done
     let dropped = session.instance.engine().drop_tables(&names, drop.if_exists, unchecked);
     missing.extend(dropped.map_err(|error| of_table(error, session))?);
     session.drop_own_tables(&own)?;
+    session.unlock_dropped(&drop.tables);
     for missing in missing {
         session.warnings.note(MysqlError::unknown_table(missing));
     }

@@ -15,6 +15,8 @@ struct Changed {
     tables: Vec<(TableName, Option<MetadataMode>)>,
     /// Tables whose names, or those of their columns, change: the foreign keys that refer to them follow.
     renamed: Vec<TableName>,
+    /// The names that tables get. LOCK TABLES needs not have them.
+    new_names: Vec<TableName>,
     databases: Vec<String>,
 }
 
@@ -50,7 +52,7 @@ impl Changed {
         for action in &alter.actions {
             match action {
                 AlterAction::Rename(name) => {
-                    self.table(name);
+                    self.new_names.push(name.clone());
                     self.renamed.push(alter.table.clone());
                 }
                 AlterAction::ChangeColumn { name, column, .. } if name.value == column.name.value => {}
@@ -194,7 +196,7 @@ pub(super) fn excluded_by(
         StatementKind::RenameTable(rename) => {
             for (from, to) in &rename.tables {
                 changed.table(from);
-                changed.table(to);
+                changed.new_names.push(to.clone());
                 changed.renamed.push(from.clone());
             }
         }
@@ -211,7 +213,7 @@ pub(super) fn excluded_by(
     let tables: Vec<(&TableName, Option<MetadataMode>)> =
         changed.tables.iter().map(|(table, mode)| (table, *mode)).collect();
     let databases: Vec<&str> = changed.databases.iter().map(String::as_str).collect();
-    session.exclude(&tables, &databases).map(Some)
+    session.exclude(&tables, &changed.new_names, &databases).map(Some)
 }
 
 /// The database that a name belongs to.

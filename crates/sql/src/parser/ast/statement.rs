@@ -478,6 +478,8 @@ pub enum FlushItem {
     Tables(Vec<TableName>),
     /// TABLES WITH READ LOCK.
     ReadLock,
+    /// Some TABLES WITH READ LOCK, or FOR EXPORT.
+    ReadLockOf(Vec<TableName>),
     /// PRIVILEGES.
     Privileges,
     /// `[kind] LOGS`.

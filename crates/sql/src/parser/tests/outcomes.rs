@@ -633,8 +633,6 @@ const REFUSED: &[&str] = &[
     "SHOW BINLOG EVENTS",
     "SET ROLE NONE",
     "SET DEFAULT ROLE ALL TO a",
-    "FLUSH TABLES t WITH READ LOCK",
-    "FLUSH TABLES t FOR EXPORT",
     "FLUSH HOSTS",
     "CALL p(1)",
     "LOAD XML INFILE 'x' INTO TABLE t",

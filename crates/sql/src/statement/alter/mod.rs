@@ -39,10 +39,27 @@ pub(super) fn alter_table(session: &mut Session, alter: &AlterTable) -> Result<D
             Err(error) if error.code == errno::ER_TABLE_DEF_CHANGED => {
                 session.warnings.clone_from(&given);
             }
-            done => return done,
+            done => return renamed(session, alter, done),
         }
     }
-    attempt(session, alter)
+    let done = attempt(session, alter);
+    renamed(session, alter, done)
+}
+
+/// Takes note of the name that the statement has given to a table that LOCK TABLES has locked.
+fn renamed(
+    session: &mut Session,
+    alter: &AlterTable,
+    done: Result<Done, MysqlError>,
+) -> Result<Done, MysqlError> {
+    if done.is_ok() {
+        for action in &alter.actions {
+            if let AlterAction::Rename(name) = action {
+                session.lock_renamed(&alter.table, name);
+            }
+        }
+    }
+    done
 }
 
 fn attempt(session: &mut Session, alter: &AlterTable) -> Result<Done, MysqlError> {
@@ -362,5 +379,8 @@ pub(super) fn rename_tables(session: &mut Session, rename: &RenameTable) -> Resu
     let unchecked = !session.settings.foreign_key_checks;
     let renamed = session.instance.engine().rename_tables(&names, unchecked);
     renamed.map_err(|error| of_table(error, session))?;
+    for (from, to) in &rename.tables {
+        session.lock_renamed(from, to);
+    }
     Ok(Done::default())
 }
