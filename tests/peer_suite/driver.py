@@ -49,7 +49,8 @@ class Rules:
         self.rules = [(rule["name"], rule["when"], re.compile(rule["pattern"], flags)) for rule in data["rule"]]
         self.rewrites = [(rewrite["of"], re.compile(rewrite["pattern"], flags), rewrite["with"]) for rewrite in data["rewrite"]]
         self.same = {tuple(same["numbers"]) for same in data["same_error"]}
-        self.known_differences = [(entry.get("file"), re.compile(entry["pattern"], flags), entry["reason"]) for entry in data["known"]]
+        self.known_differences = [(re.compile(entry.get("file", ".*")), re.compile(entry["pattern"], flags), entry.get("verdict", ""), entry["reason"])
+                                  for entry in data["known"]]
         self.skip_text = [(re.compile(skip["pattern"], re.IGNORECASE | re.MULTILINE), skip["reason"]) for skip in data["skip_file"]]
         self.skip_names = [(re.compile(skip["pattern"], re.IGNORECASE), skip["reason"]) for skip in data["skip_name"]]
 
@@ -71,9 +72,10 @@ class Rules:
             if (when == "always") == always and pattern.search(text):
                 yield name, when
 
-    def known(self, file, text):
+    def known(self, file, text, verdict):
         """Why MariaDB's answer to the statement is not MySQL 8's, if that is known."""
-        return next((f"known: {reason}" for of, pattern, reason in self.known_differences if of in (None, file) and pattern.search(text)), None)
+        return next((f"known: {reason}" for of, pattern, how, reason in self.known_differences
+                     if of.fullmatch(file) and how in verdict and pattern.search(text)), None)
 
     def rewritten(self, text, side):
         for of, pattern, replacement in self.rewrites:
@@ -88,8 +90,17 @@ class Link:
     def __init__(self):
         self.ends = [None, None]
         self.sent = None
-        self.diverged = set()
+        # What differs between the two, with the rule by which that is counted apart, or None.
+        self.diverged = {}
         self.login = None
+        # One of the servers does not let the account in.
+        self.refused = False
+
+    def mark(self, what, differs, why=None):
+        if differs:
+            self.diverged[what] = why
+        else:
+            self.diverged.pop(what, None)
 
 
 class Run:
@@ -113,7 +124,8 @@ class Run:
                 errors.append(2013)
         self.links[name] = link
         if errors[0] != errors[1] and not (errors[0] and errors[1]):
-            self.record(0, f"connect {user}", "other error" if errors[0] else "error here", f"connect {errors}", rule="accounts and roles")
+            self.record(0, f"connect {user}", "apart", f"connect {errors}", rule="accounts and roles")
+            link.refused = True
         return link
 
     def reopen(self, side):
@@ -125,7 +137,7 @@ class Run:
             self.link.ends[side] = Connection(path=self.servers[side].socket, user=user.encode(), password=password.encode(), database=database.encode())
         except (Lost, TimedOut, ServerError):
             self.link.ends[side] = None
-        self.link.diverged.add("connection")
+        self.link.mark("connection", True)
 
     # Records
 
@@ -221,7 +233,10 @@ class Run:
         text = pair.both[0]
         plain = statements.bare(text)
         if results[0] is None or results[1] is None:
-            self.record(line, text, "consequence", "no connection")
+            if self.link.refused:
+                self.record(line, text, "follows", "no connection", rule="accounts and roles")
+            else:
+                self.record(line, text, "consequence", "no connection")
             return
         if not plain and number(results[0]) == 1065:
             return
@@ -234,31 +249,38 @@ class Run:
         touched = statements.targets(plain)
         if statements.is_program(plain):
             touched = touched | (words & self.made)
-        mentioned = self.diverged & words
-        apart = next((name for name, when in self.rules.rule(plain, True)), None)
-        self.follow(plain, verdict, words, touched, mentioned, number(results[0]))
-        if apart:
-            self.record(line, text, "apart", detail if verdict != "equal" else "", rule=apart)
-            return
-        if verdict == "equal":
+        mentioned = {name: self.diverged[name] for name in words if name in self.diverged}
+        self.note_prepared(plain)
+        always = next((name for name, when in self.rules.rule(plain, True)), None)
+        apart, before = always, {**mentioned, **self.link.diverged}
+        if verdict != "equal" and not apart:
+            apart = self.apart(plain, text, verdict, detail, bool(before))
+        self.follow(plain, verdict, words, touched, mentioned, number(results[0]), apart)
+        if verdict == "equal" and not always:
             self.record(line, text, "equal", "")
-            return
-        if mentioned or self.link.diverged:
+        elif apart:
+            self.record(line, text, "apart", detail if always else f"{verdict} {detail}", rule=apart, results=None if always else results)
+        elif before and None not in before.values():
+            self.record(line, text, "follows", detail, rule=sorted(before.values())[0])
+        elif before:
             self.record(line, text, "consequence", detail)
-            return
+        else:
+            self.record(line, text, verdict, detail, results=results)
+
+    def apart(self, plain, text, verdict, detail, is_consequence):
+        """Why a difference is counted apart, if it is."""
+        executed = re.match(r"\s*execute\s+`?(\w+)", plain, re.IGNORECASE)
+        if executed and executed.group(1).lower() in self.prepared:
+            plain = text = self.prepared[executed.group(1).lower()]
         for name, when in self.rules.rule(plain, False):
             if when == "differs" or verdict in ("rows differ", "affected rows differ"):
-                self.record(line, text, "apart", f"{verdict} {detail}", rule=name, results=results)
-                return
-        known = self.rules.known(self.name, text)
+                return name
+        known = self.rules.known(self.name, text, f"{verdict} {detail}")
         if verdict == "rows differ" and detail == "limit":
-            known = "LIMIT without ORDER BY"
-        elif verdict == "rows differ" and not known and statements.is_query(plain) and self.not_determined(text):
-            known = "columns that GROUP BY does not determine"
-        if known:
-            self.record(line, text, "apart", f"{verdict} {detail}", rule=known, results=results)
-            return
-        self.record(line, text, verdict, detail, results=results)
+            return "LIMIT without ORDER BY"
+        if verdict == "rows differ" and not known and not is_consequence and statements.is_query(plain) and self.not_determined(text):
+            return "columns that GROUP BY does not determine"
+        return known
 
     def not_determined(self, text):
         """Whether the subject says by 1055 or 1140 that the values of the result are not determined by the query."""
@@ -274,8 +296,26 @@ class Run:
         except (Lost, TimedOut, ServerError):
             return False
 
-    def follow(self, plain, verdict, words, touched, mentioned, reference):
-        """Keeps the set of names whose state differs."""
+    def note_prepared(self, plain):
+        """Keeps the text of a prepared statement: what is said of that goes for its execution."""
+        match = re.match(r"\s*prepare\s+`?(\w+)`?\s+from\s+(?:'((?:[^']|'')*)'|\"((?:[^\"]|\"\")*)\"|(@\w+))", plain, re.IGNORECASE | re.DOTALL)
+        if match:
+            name, single, double, variable = match.groups()
+            text = self.texts.get(variable.lower(), "") if variable else (single or double or "").replace("''", "'").replace('""', '"')
+            self.prepared[name.lower()] = text.strip()
+        match = re.match(r"\s*set\s+(@\w+)\s*:?=\s*(?:'((?:[^']|'')*)'|\"((?:[^\"]|\"\")*)\")\s*$", plain, re.IGNORECASE | re.DOTALL)
+        if match:
+            self.texts[match.group(1).lower()] = (match.group(2) or match.group(3) or "").replace("''", "'")
+
+    def follow(self, plain, verdict, words, touched, mentioned, reference, apart):
+        """Keeps the names whose state differs, each with the rule by which that is counted apart, or with None."""
+        if verdict == "equal":
+            why = None
+        elif apart:
+            why = apart
+        else:
+            before = {**mentioned, **self.link.diverged}
+            why = sorted(before.values())[0] if before and None not in before.values() else None
         lowered = plain.lower()
         if re.match(r"\s*create\b.*\b(procedure|function|trigger|event|package)\b", lowered, re.DOTALL) and not re.match(r"\s*create\s+(table|view|temporary)", lowered):
             for name in touched:
@@ -285,28 +325,37 @@ class Run:
                 self.bodies[called.group(1).strip("`").split(".")[-1]] = words
         if statements.drops(plain):
             if verdict == "equal" or reference == 0 or reference in (1051, 1008):
-                self.diverged -= touched
+                self.forget(touched)
             return
         if lowered.startswith("use "):
-            (self.link.diverged.discard if verdict == "equal" else self.link.diverged.add)("schema")
+            self.link.mark("schema", verdict != "equal", why)
             return
         if lowered.startswith("set ") and MODES.search(plain):
             for mode in MODES.findall(plain):
-                (self.link.diverged.discard if verdict == "equal" else self.link.diverged.add)(mode.lower())
+                self.link.mark(mode.lower(), verdict != "equal", why)
         if lowered.startswith(("commit", "rollback", "begin", "start transaction", "xa ", "lock ", "unlock ")) and verdict != "equal":
-            self.link.diverged.add("transaction")
+            self.link.mark("transaction", True, why)
         elif lowered.startswith(("commit", "rollback", "unlock")):
-            self.link.diverged.discard("transaction")
+            self.link.mark("transaction", False)
         if verdict != "equal" and not (verdict == "rows differ" and not touched):
-            self.diverged |= touched
+            self.diverge(touched, why)
             for name in words & self.bodies.keys():
-                self.diverged |= self.bodies[name] & self.made
+                self.diverge(self.bodies[name] & self.made, why)
         elif statements.makes(plain):
-            self.diverged -= touched - mentioned
+            self.forget(touched - mentioned.keys())
         elif mentioned and touched:
-            self.diverged |= touched
+            self.diverge(touched, None if None in mentioned.values() else sorted(mentioned.values())[0])
         if re.match(r"\s*create\s", lowered):
             self.made |= touched
+
+    def diverge(self, names, why):
+        """Notes that names have different states. What Leafline is to blame for stays so."""
+        for name in names:
+            self.diverged[name] = None if name in self.diverged and self.diverged[name] is None else why
+
+    def forget(self, names):
+        for name in names:
+            self.diverged.pop(name, None)
 
     # The language
 
@@ -530,8 +579,9 @@ class Run:
         self.path, self.name = path, os.path.relpath(path, SUITE).removesuffix(".test")
         self.until = time.monotonic() + self.seconds
         self.variables, self.links, self.parsed = {}, {}, {}
-        self.diverged, self.bodies, self.made = set(), {}, set()
+        self.diverged, self.bodies, self.made = {}, {}, set()
         self.errno, self.count = Pair("0"), 0
+        self.prepared, self.texts = {}, {}
         first, second = self.servers
         for name, end in (("MYSQLTEST_VARDIR", ""), ("MYSQL_TMP_DIR", "/tmp"), ("MYSQLD_DATADIR", "/mysqld.1/data"), ("MYSQL_TEST_DIR", None),
                           ("MASTER_MYSOCK", "/socket")):

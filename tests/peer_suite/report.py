@@ -26,7 +26,7 @@ def main():
     parser.add_argument("--files", action="store_true", help="a line for each file")
     parser.add_argument("results", nargs="+")
     options = parser.parse_args()
-    verdicts, apart, causes, examples, files, skipped = Counter(), Counter(), Counter(), defaultdict(list), defaultdict(Counter), Counter()
+    verdicts, apart, follows, causes, examples, files, skipped = Counter(), Counter(), Counter(), Counter(), defaultdict(list), defaultdict(Counter), Counter()
     wrong = []
     for entry in read(options.results):
         verdict = entry["verdict"]
@@ -37,6 +37,8 @@ def main():
         files[entry["file"]][verdict] += 1
         if verdict == "apart":
             apart[entry["rule"]] += 1
+        elif verdict == "follows":
+            follows[entry["rule"]] += 1
         elif verdict in CAUSES:
             cause = (verdict, entry.get("detail", ""), entry["kind"])
             causes[cause] += 1
@@ -45,13 +47,14 @@ def main():
             if verdict in ("rows differ", "server died"):
                 wrong.append(entry)
     compared = sum(count for verdict, count in verdicts.items() if verdict in CAUSES or verdict == "equal")
-    every = compared + verdicts["apart"] + verdicts["consequence"]
-    print(f"| files | {len(files)} |\n|---|---|\n| statements | {every} |\n| counted apart | {verdicts['apart']} |\n| consequences | {verdicts['consequence']} |")
+    every = compared + verdicts["apart"] + verdicts["follows"] + verdicts["consequence"]
+    print(f"| files | {len(files)} |\n|---|---|\n| statements | {every} |\n| counted apart | {verdicts['apart']} |\n| consequences of these | {verdicts['follows']} |\n| consequences | {verdicts['consequence']} |")
     print(f"| compared | {compared} |\n| equal | {verdicts['equal']} ({100 * verdicts['equal'] / max(compared, 1):.2f} %) |")
     print(f"| equal of compared and consequences | {100 * verdicts['equal'] / max(compared + verdicts['consequence'], 1):.2f} % |")
     for verdict in CAUSES + ("file cut",):
         print(f"| {verdict} | {verdicts[verdict]} |")
     print("\nApart:", "; ".join(f"{name} {count}" for name, count in apart.most_common()))
+    print("\nConsequences of these:", "; ".join(f"{name} {count}" for name, count in follows.most_common()))
     print("\nFiles skipped:", "; ".join(f"{name} {count}" for name, count in skipped.most_common()))
     print("\n| n | verdict | cause | kind | example |\n|---|---|---|---|---|")
     for cause, count in causes.most_common(options.causes):

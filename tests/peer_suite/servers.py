@@ -147,6 +147,7 @@ class Leafline(Server):
     def command(self):
         options = {"sql_mode": SQL_MODE, "character_set_server": "utf8mb4", "collation_server": "utf8mb4_general_ci",
                    "innodb_flush_log_at_trx_commit": "0", "innodb_lock_wait_timeout": "5", "lock_wait_timeout": "5", "local_infile": "1",
-                   "secure_file_priv": "", "max_allowed_packet": "16M", "max_execution_time": "60000"}
+                   "secure_file_priv": "", "max_allowed_packet": "16M", "max_execution_time": "60000",
+                   "leafline_engine_substitution": "1"}
         return ["prlimit", "--as=6000000000", self.binary, "serve", self.data, f"--port={self.port}", f"--socket={self.socket}",
                 "--buffer-pool-size=128M", "--no-tls"] + [part for name, value in options.items() for part in ("--set", f"{name}={value}")]
