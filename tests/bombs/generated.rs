@@ -11,6 +11,15 @@ pub type Make = Box<dyn Fn() -> String>;
 pub fn bombs() -> Vec<(String, Make)> {
     let mut all: Vec<(String, Make)> = Vec::new();
     let mut add = |name: &str, make: Make| all.push((name.to_owned(), make));
+    nesting(&mut add);
+    lists(&mut add);
+    conditions(&mut add);
+    long_texts(&mut add);
+    all
+}
+
+/// What stands in itself.
+fn nesting(add: &mut dyn FnMut(&str, Make)) {
     for function in
         ["HEX", "TO_BASE64", "QUOTE", "JSON_QUOTE", "REVERSE", "UPPER", "WEIGHT_STRING", "COMPRESS"]
     {
@@ -66,9 +75,17 @@ pub fn bombs() -> Vec<(String, Make)> {
             format!("{open}SELECT 1 AS a{}", ") SELECT * FROM c".repeat(50))
         }),
     );
+}
+
+/// Lists of many members.
+fn lists(add: &mut dyn FnMut(&str, Make)) {
     let numbers = || (0..MANY).map(|n| n.to_string()).collect::<Vec<_>>().join(", ");
     add("IN list", Box::new(move || format!("SELECT COUNT(*) FROM t WHERE id IN ({})", numbers())));
     add("NOT IN list", Box::new(move || format!("SELECT COUNT(*) FROM t WHERE g NOT IN ({})", numbers())));
+    add(
+        "IN list of millions",
+        Box::new(|| format!("SELECT COUNT(*) FROM t WHERE id IN ({}1)", "12345, ".repeat(2_000_000))),
+    );
     add(
         "IN list of rows",
         Box::new(move || {
@@ -89,6 +106,10 @@ pub fn bombs() -> Vec<(String, Make)> {
         Box::new(move || format!("SELECT {}id FROM t", "id, v, g, ".repeat(5_000))),
     );
     add("sum", Box::new(move || format!("SELECT 1{}", " + 1".repeat(MANY))));
+}
+
+/// Conditions, operators and joins, many of them.
+fn conditions(add: &mut dyn FnMut(&str, Make)) {
     add(
         "OR",
         Box::new(move || {
@@ -135,6 +156,10 @@ pub fn bombs() -> Vec<(String, Make)> {
             format!("SELECT COUNT(*) FROM {} WHERE {}", tables.join(", "), conditions.join(" AND "))
         }),
     );
+}
+
+/// Long literals and definitions.
+fn long_texts(add: &mut dyn FnMut(&str, Make)) {
     add("a long string", Box::new(move || format!("SELECT LENGTH('{}')", "x".repeat(30_000_000))));
     add("a long comment", Box::new(move || format!("SELECT 1 /* {} */", "x".repeat(30_000_000))));
     add("a long name", Box::new(move || format!("SELECT 1 AS `{}`", "x".repeat(10_000_000))));
@@ -161,5 +186,4 @@ pub fn bombs() -> Vec<(String, Make)> {
             format!("CREATE TABLE wide (e ENUM({}))", members.join(", "))
         }),
     );
-    all
 }

@@ -175,9 +175,6 @@ pub struct CancelToken(Arc<Cancellation>);
 #[derive(Debug, Default)]
 struct Cancellation {
     reason: AtomicU32,
-    /// How often it was asked.
-    #[cfg(test)]
-    asked: AtomicU64,
     /// When the statement's time is over, in microseconds since `epoch()`; 0 if it may take as long as it likes.
     deadline: AtomicU64,
     /// When the watch is to be called next, likewise; 0 if there is none.
@@ -223,12 +220,6 @@ impl CancelToken {
         Self::default()
     }
 
-    /// How often it was asked.
-    #[cfg(test)]
-    pub(crate) fn asked(&self) -> u64 {
-        self.0.asked.load(Ordering::Relaxed)
-    }
-
     /// Asks the statement to stop.
     pub fn cancel(&self, reason: CancelReason) {
         self.0.reason.fetch_max(reason as u32, Ordering::Relaxed);
@@ -266,8 +257,6 @@ impl CancelToken {
 
     /// Why to stop, if so.
     pub fn reason(&self) -> Option<CancelReason> {
-        #[cfg(test)]
-        self.0.asked.fetch_add(1, Ordering::Relaxed);
         match self.0.reason.load(Ordering::Relaxed) {
             1 => Some(CancelReason::QueryKilled),
             2 => Some(CancelReason::Timeout),

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use super::in_rows::RowList;
 use super::ir::{Expr, ExprKind};
 use super::subquery::{Subquery, SubqueryQuestion};
 use crate::convert;
@@ -61,6 +62,18 @@ impl fmt::Display for Joined<'_> {
     }
 }
 
+impl Named<'_> {
+    /// The rows of a list, and the end of its parentheses.
+    fn rows(&self, rows: &RowList, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for row in 0..rows.rows() {
+            let parts: Vec<Expr> = rows.row(row).cloned().collect();
+            let parts = Joined { list: &parts, separator: ",", name: self.name };
+            write!(f, "{}({parts})", if row == 0 { "" } else { "," })?;
+        }
+        f.write_str("))")
+    }
+}
+
 impl fmt::Display for Named<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let of = |e| Named { e, name: self.name };
@@ -117,18 +130,9 @@ impl fmt::Display for Named<'_> {
             ExprKind::InList { needle, list: members, negated, .. } => {
                 write!(f, "({} {}in ({}))", of(needle), not(negated), list(members, ","))
             }
-            ExprKind::InRows { needle, list: members, negated } => {
+            ExprKind::InRows { needle, list: rows, negated } => {
                 write!(f, "(({}) {}in (", list(needle, ","), not(negated))?;
-                for row in 0..members.rows() {
-                    let parts: Vec<Expr> = members.row(row).cloned().collect();
-                    write!(
-                        f,
-                        "{}({})",
-                        if row == 0 { "" } else { "," },
-                        Joined { list: &parts, separator: ",", name: self.name }
-                    )?;
-                }
-                f.write_str("))")
+                self.rows(rows, f)
             }
             ExprKind::Like { value, pattern, escape, negated, .. } => {
                 write!(f, "({} {}like {}", of(value), not(negated), of(pattern))?;
