@@ -57,6 +57,40 @@ fn several_statements_in_one_are_allowed_and_forbidden_at_any_time() {
 }
 
 #[test]
+fn commands_bytes_and_ends_of_connections_are_counted() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let server = Served::start(directory.path(), &[]);
+    let mut client = server.connect();
+    let mut value = |name: &str| -> u64 {
+        let shown = client.rows(&format!("SHOW GLOBAL STATUS LIKE '{name}'"));
+        shown[0][1].as_deref().and_then(|value| value.parse().ok()).expect("a number")
+    };
+    assert_eq!((value("Aborted_clients"), value("Aborted_connects")), (0, 0));
+    let (received, sent) = (value("Bytes_received"), value("Bytes_sent"));
+    {
+        let mut other = server.connect();
+        other.send(command::PING, &[]).expect("sent");
+        assert_eq!(other.answer().expect("an answer"), Answer::Done(0));
+        other.send(command::INIT_DB, b"information_schema").expect("sent");
+        assert_eq!(other.answer().expect("an answer"), Answer::Done(0));
+        assert_eq!(other.rows("SELECT REPEAT('a', 10000)")[0][0].as_deref().map(str::len), Some(10_000));
+        // It goes without a word.
+        other.end_sending();
+        while other.read().is_ok() {}
+    }
+    assert_eq!((value("Com_admin_commands"), value("Com_change_db")), (1, 1));
+    assert!(value("Bytes_sent") > sent + 10_000 && value("Bytes_received") > received + 30);
+    let wrong = Login { user: "nobody", ..Login::default() };
+    assert!(Client::log_in(server.address, &wrong).is_err());
+    let deadline = Instant::now() + Duration::from_secs(30);
+    while (value("Aborted_clients"), value("Aborted_connects")) != (1, 1) {
+        assert!(Instant::now() < deadline, "not counted");
+    }
+    assert!(value("Max_used_connections") == 2 && value("Threads_running") == 1);
+    assert!(server.terminate());
+}
+
+#[test]
 fn packets_go_compressed_by_either_algorithm() {
     let directory = tempfile::tempdir().expect("a directory");
     let server = Served::start(directory.path(), &[]);

@@ -18,20 +18,20 @@ use std::sync::atomic::{AtomicU64, Ordering};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ReadCounters([u64; READ_NAMES.len()]);
 
-const READ_NAMES: [&str; 6] = [
-    "Select_full_join",
-    "Select_full_range_join",
-    "Select_range",
-    "Select_scan",
-    "Sort_range",
-    "Sort_scan",
-];
+const READ_NAMES: [&str; 6] =
+    ["Select_full_join", "Select_full_range_join", "Select_range", "Select_scan", "Sort_range", "Sort_scan"];
 
 impl ReadCounters {
     /// A plan is run.
     pub(crate) fn add(&mut self, plan: &PlanReads) {
-        let counts =
-            [plan.full_joins, plan.range_joins, plan.ranges, plan.scans, plan.sorted_ranges, plan.sorted_scans];
+        let counts = [
+            plan.full_joins,
+            plan.range_joins,
+            plan.ranges,
+            plan.scans,
+            plan.sorted_ranges,
+            plan.sorted_scans,
+        ];
         self.0.iter_mut().zip(counts).for_each(|(sum, count)| *sum += u64::from(count));
     }
 }

@@ -450,7 +450,9 @@ impl Asked<'_> {
             | ShowKind::ErrorCount
             | ShowKind::DeviceProfile
             | ShowKind::Engines
-            | ShowKind::NotThere(NotThere::Procedures | NotThere::Functions | NotThere::OpenTables | NotThere::Profiles)
+            | ShowKind::NotThere(
+                NotThere::Procedures | NotThere::Functions | NotThere::OpenTables | NotThere::Profiles,
+            )
             | ShowKind::Privileges
             | ShowKind::Plugins
             | ShowKind::Collation

@@ -2,8 +2,8 @@
 
 use crate::command::Command;
 use crate::parser::ast::{
-    Delete, Insert, InsertSource, NotThere, ProgramKind, ResourceGroupStatement, SetItem, ShowKind, StatementKind,
-    TableReference, Update,
+    Delete, Insert, InsertSource, NotThere, ProgramKind, ResourceGroupStatement, SetItem, ShowKind,
+    StatementKind, TableReference, Update,
 };
 
 /// As what the statement is counted.

@@ -8,6 +8,7 @@ use crate::operator::{self, Part, Profile};
 use crate::parser::ast::{Explain, ExplainFormat, Statement, StatementKind};
 use crate::plan::{Plan, PlanParts};
 use crate::result::RowSet;
+use crate::session::settings::Settings;
 use crate::session::{Outcome, RowStream, Session};
 use leafline_types::{MysqlError, SqlType, Value};
 use std::sync::Arc;
@@ -24,11 +25,11 @@ pub(crate) enum How {
 }
 
 impl How {
-    /// How a statement is explained; `usual` is the form where it does not say.
-    pub(super) fn of(explain: &Explain, usual: ExplainFormat) -> How {
+    /// How a statement is explained: as the settings have it where it does not say.
+    pub(super) fn of(explain: &Explain, settings: &Settings) -> How {
         match explain.analyze {
             true => How::Analyze,
-            false => How::with_format(explain.format.unwrap_or(usual)),
+            false => How::with_format(explain.format.unwrap_or(settings.explain_format)),
         }
     }
 
@@ -103,7 +104,12 @@ impl Session {
             Work::Into { work, .. } => work,
             work => work,
         };
-        self.explain(work, &running.parts, How::with_format(format.unwrap_or(self.settings.explain_format)), &[])
+        self.explain(
+            work,
+            &running.parts,
+            How::with_format(format.unwrap_or(self.settings.explain_format)),
+            &[],
+        )
     }
 
     pub(super) fn explain(
@@ -178,8 +184,11 @@ impl Session {
     ) -> Result<PlanPicture, MysqlError> {
         let statement = self.parse(sql)?;
         self.apply_hints(&statement.hints);
-        let explain =
-            Explain { analyze: false, format: Some(ExplainFormat::Tree), statement: Box::new(statement.kind) };
+        let explain = Explain {
+            analyze: false,
+            format: Some(ExplainFormat::Tree),
+            statement: Box::new(statement.kind),
+        };
         let explain = Statement { kind: StatementKind::Explain(explain), ..statement };
         let planned = self.plan_statement(&explain, sql, Some(&[]))?;
         let planned = planned.ok_or_else(|| MysqlError::not_supported("a plan of this statement"))?;

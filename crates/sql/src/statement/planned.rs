@@ -361,7 +361,7 @@ impl Session {
             authorize(self, &statement.kind)?;
         }
         let (kind, how) = match &statement.kind {
-            StatementKind::Explain(explain) => (&*explain.statement, Some(How::of(explain, self.settings.explain_format))),
+            StatementKind::Explain(explain) => (&*explain.statement, Some(How::of(explain, &self.settings))),
             kind => (kind, None),
         };
         if !is_planned(kind) {

@@ -87,7 +87,9 @@ fn set_takes_several_assignments_of_every_kind() {
     );
     assert!(matches!(&items[2], SetItem::System { scope: Some(VariableScope::Session), value: None, .. }));
     assert!(matches!(&items[3], SetItem::System { scope: None, is_of_next: false, .. }));
-    assert!(matches!(&items[4], SetItem::System { scope: None, is_of_next: true, name, .. } if name.value == "e"));
+    assert!(
+        matches!(&items[4], SetItem::System { scope: None, is_of_next: true, name, .. } if name.value == "e")
+    );
     assert!(matches!(&items[5], SetItem::Names { charset: Some(c), .. } if c.value == "utf8mb4"));
 }
 

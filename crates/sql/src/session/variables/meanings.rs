@@ -9,7 +9,9 @@ use leafline_types::{MysqlError, Value};
 pub(super) const VARIABLES: &[Variable] = &[
     settable(
         "completion_type",
-        |s, _| text(COMPLETIONS.iter().find(|(_, known)| *known == s.completion).map_or("", |(name, _)| name)),
+        |s, _| {
+            text(COMPLETIONS.iter().find(|(_, known)| *known == s.completion).map_or("", |(name, _)| name))
+        },
         |s, v| one_of("completion_type", &v, &COMPLETIONS).map(|completion| s.completion = completion),
     ),
     number(
@@ -20,7 +22,9 @@ pub(super) const VARIABLES: &[Variable] = &[
     ),
     settable(
         "explain_format",
-        |s, _| text(FORMATS.iter().find(|(_, known)| *known == s.explain_format).map_or("", |(name, _)| name)),
+        |s, _| {
+            text(FORMATS.iter().find(|(_, known)| *known == s.explain_format).map_or("", |(name, _)| name))
+        },
         |s, v| one_of("explain_format", &v, &FORMATS).map(|format| s.explain_format = format),
     ),
     switch(
