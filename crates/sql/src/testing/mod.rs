@@ -108,7 +108,6 @@ impl Database {
             patience: Patience::default(),
             filtering: Filtering::default(),
             memory_limit: 64 << 20,
-            default_week_format: 0,
             group_concat_max_len: 1024,
         }
     }
@@ -150,6 +149,7 @@ impl Database {
             foreign_key_checks: true,
             derived_merge: true,
             use_invisible_indexes: false,
+            default_week_format: 0,
             group_concat_max_len: self.group_concat_max_len,
             assigns_variables: statement.assigns_variables,
             parameter_types: &[],
