@@ -180,7 +180,7 @@ impl Generator {
             4 => format!(
                 "SELECT id, HEX(LEFT({a}, {n})), HEX(RIGHT({b}, {n})), HEX(SUBSTRING({a}, {m}, {n})) FROM c"
             ),
-            5 => format!("SELECT id, HEX(LPAD({a}, {n}, '*')), HEX(RPAD({b}, {n}, '*')) FROM c"),
+            5 => format!("SELECT id, HEX(LPAD({column}, {n}, '*')), HEX(RPAD({column}, {n}, '*')) FROM c"),
             6 => format!("SELECT id, HEX(REVERSE({a})), ORD({a}), ASCII({b}) FROM c"),
             7 => format!("SELECT id, LOCATE({b}, {a}), INSTR({a}, {b}), POSITION({b} IN {column}) FROM c"),
             8 => format!("SELECT id, {a} {op} {b}, STRCMP({a}, {b}) FROM c"),
@@ -190,15 +190,11 @@ impl Generator {
             ),
             11 => format!("SELECT HEX(MIN({column})), HEX(MAX({column} COLLATE {collation})) FROM c"),
             12 => format!("SELECT id, {a} LIKE {b}, {a} LIKE CONCAT('%', {b}) FROM c"),
-            13 => format!("SELECT id, HEX(TRIM({b} FROM {a})), HEX(REPLACE({a}, {b}, {column})) FROM c"),
-            14 => format!("SELECT HEX(WEIGHT_STRING({a})) FROM c WHERE id < 11"),
-            15 => format!(
-                "SELECT HEX(CHAR({} USING {})), HEX(CHAR({}, {n} USING {}))",
-                65 + n,
-                set.name,
-                97 + n,
-                set.name
+            13 => format!(
+                "SELECT id, HEX(TRIM({b} FROM {a})), HEX(REPLACE({a}, {b}, {column})) FROM c WHERE id < 11"
             ),
+            14 => format!("SELECT HEX(WEIGHT_STRING({a})) FROM c WHERE id < 11"),
+            15 => format!("SELECT HEX(CHAR({} USING {}))", 65 + n, set.name),
             16 => format!(
                 "SELECT COUNT(*), COUNT(DISTINCT {column}), COUNT(DISTINCT {column} COLLATE {collation}) FROM c"
             ),
@@ -206,16 +202,17 @@ impl Generator {
             18 => format!(
                 "SELECT id, HEX(CONCAT({a}, {n})), HEX(CONCAT({n}, {b})), CHARSET(CONCAT({a}, {n})) FROM c"
             ),
-            19 => format!(
-                "SELECT HEX(_{} x'{}')",
-                set.name,
-                self.pick(&["80", "FF", "C1", "8140", "A1A1", "41", "00", "8FA1A1"])
-            ),
-            20 => format!(
-                "SELECT id, HEX({a}) FROM c WHERE {a} = CONVERT({} USING {})",
-                self.column(),
-                set.name
-            ),
+            19 => {
+                let code = self.pick(set.codes);
+                format!("SELECT HEX(_{0} x'{code}'), ORD(_{0} x'{code}')", set.name)
+            }
+            20 if set.name != "utf8mb4" => {
+                format!(
+                    "SELECT id, HEX({a}) FROM c WHERE {a} = CONVERT({} USING {})",
+                    self.column(),
+                    set.name
+                )
+            }
             21 => format!("SELECT id, HEX(CONCAT({a}, c_{})) FROM c", other.name),
             22 => format!("SELECT id, {column} IN ({b}, {a}), {column} BETWEEN {a} AND {b} FROM c"),
             _ => format!(

@@ -393,7 +393,9 @@ const KNOWN: &[Known] = &[
     Known {
         functions: &["CONV"],
         reason: "NULL for bases beyond 36; MariaDB takes the lower 32 bits of a base.",
-        applies: |case| case.ours_is_null() && case.has(&["1844674407370955161", "429496729", "9223372036854775"]),
+        applies: |case| {
+            case.ours_is_null() && case.has(&["1844674407370955161", "429496729", "9223372036854775"])
+        },
     },
     Known {
         functions: &["DATE_ADD", "DATE_SUB"],

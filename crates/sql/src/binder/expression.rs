@@ -591,7 +591,7 @@ impl ExpressionBinder<'_, '_, '_> {
         let operand = self.bind(operand)?;
         // The digits of several units are a text.
         let amount = if unit.parts().len() > 1 { self.bind(amount)? } else { self.number(amount)? };
-        Ok(self.of_connection(build::date_add(operand, amount, unit, subtract)?))
+        Ok(self.as_connection(build::date_add(operand, amount, unit, subtract)?))
     }
 
     fn trim(&mut self, side: TrimSide, remove: Option<&ast::Expr>, operand: &ast::Expr) -> Bound {

@@ -151,11 +151,13 @@ fn append_characters(weights: &'static Weights, s: &[u8], out: &mut Vec<u8>) -> 
 }
 
 /// Appends what the keys of all strings begin with whose first `most` weights are those of `s`, two implicit ones counted as one; or of
-/// all that begin with `s`, if it has no more. Whether it has `most` or more.
+/// all that begin with `s`, if it has no more. Whether it has `most` or more; of these the last are left out where they may be the first of a
+/// contraction.
 pub(super) fn append_first(weights: &'static Weights, s: &[u8], most: usize, out: &mut Vec<u8>) -> bool {
     let mut packer = Packer { weights, space: weights.ascii[usize::from(b' ')], spaces: 0, out };
     let (mut count, mut after_implicit) = (0, false);
-    for w in weights.levels[0].weights(weights.without_open_contraction(s)) {
+    let closed = weights.without_open_contraction(s);
+    for w in weights.levels[0].weights(closed) {
         if !after_implicit {
             if count == most {
                 return true;
@@ -164,7 +166,18 @@ pub(super) fn append_first(weights: &'static Weights, s: &[u8], most: usize, out
         }
         after_implicit = packer.weight(w, after_implicit);
     }
-    count == most
+    // What may be the first of a contraction is not written, but it is there.
+    count == most || closed.len() < s.len() && has_weights(weights, s, most)
+}
+
+/// Whether a string has so many weights on the first level, two implicit ones counted as one.
+fn has_weights(weights: &'static Weights, s: &[u8], most: usize) -> bool {
+    let (mut count, mut after_implicit) = (0, false);
+    for w in weights.levels[0].weights(s) {
+        count += usize::from(!after_implicit);
+        after_implicit = !after_implicit && weights.has_implicit(w);
+    }
+    count >= most
 }
 
 impl Packer<'_> {

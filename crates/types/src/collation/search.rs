@@ -163,10 +163,18 @@ mod tests {
         let width = |text: &[u8]| characters(text).map(|c| charset.width(c)).sum::<usize>();
         let boundary = |at: &usize| text.get(*at).is_none_or(|byte| byte & 0xc0 != 0x80);
         let boundaries: Vec<usize> = (0..=text.len()).filter(boundary).collect();
-        boundaries.iter().copied().find(|&at| {
-            let ends = boundaries.iter().filter(|end| **end >= at);
-            let mut same_width = ends.map(|end| &text[at..*end]).filter(|found| width(found) == width(part));
-            same_width.any(|found| weights.same(found, part))
+        let wanted = width(part);
+        boundaries.iter().enumerate().find_map(|(number, &at)| {
+            let mut found = 0;
+            let mut ends = boundaries[number..].windows(2);
+            while found < wanted {
+                let [from, to] = *ends.next()? else { return None };
+                found += charset.width(&text[from..to]);
+                if found == wanted {
+                    return weights.same(&text[at..to], part).then_some(at);
+                }
+            }
+            (wanted == 0).then_some(at)
         })
     }
 

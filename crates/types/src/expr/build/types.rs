@@ -192,6 +192,9 @@ fn merge(a: Strength, b: Strength) -> Option<Strength> {
         Ordering::Greater if stands_over(charset_b, charset_a, false) || constant(a) => Some(b),
         Ordering::Equal if stands_over(charset_a, charset_b, true) => Some(a),
         Ordering::Equal if stands_over(charset_b, charset_a, true) => Some(b),
+        // Two constants of different sets of Unicode.
+        Ordering::Equal if constant(a) && charset_a.holds(charset_b) => Some(a),
+        Ordering::Equal if constant(a) && charset_b.holds(charset_a) => Some(b),
         _ => None,
     }
 }
