@@ -15,15 +15,9 @@ use super::stored::Concatenation;
 /// What every rule answers.
 pub type Parsed<T> = Result<T, MysqlError>;
 
-/// How deep parentheses, calls and joins may nest, all together. It bounds the stack that parsing needs, tried by the test
-/// `the_deepest_statement_fits_a_small_stack`.
+/// How deep parentheses, calls, queries and joins may nest, all together. It bounds the stack that parsing needs,
+/// tried by the test `the_deepest_statement_fits_a_small_stack`.
 pub const MAX_NESTING: usize = 100;
-
-/// So many queries in one another have levels of their own; the binder bounds how many there may be.
-const QUERIES: usize = 64;
-
-/// The levels of a query in another: itself, its parentheses, and the expression or reference that it stands in.
-const LEVELS_OF_A_QUERY: usize = 4;
 
 /// How tall an expression's tree, a chain of joins or of set operations may be: `1 + 1 + 1` is as tall as it has
 /// operators. It bounds the stack that binding, evaluating and dropping need.
@@ -44,6 +38,7 @@ fn tokens_within(sql: &str, mode: LexMode, limits: ParseLimits<'_>) -> Parsed<Ve
     loop {
         if tokens.len() == tokens.capacity() {
             server::ask(2 * tokens.len() * size_of::<Token>())?;
+            tokens.try_reserve(tokens.len()).map_err(|_| MysqlError::out_of_resources())?;
         }
         let token = lexer.next_token();
         tokens.push(token);
@@ -93,8 +88,6 @@ pub(super) struct Parser<'a> {
     pub(super) blocks: usize,
     /// Rules entered and not yet left.
     pub(super) depth: usize,
-    /// Queries begun and not yet ended.
-    pub(super) queries: usize,
     /// The table that is defined, whose name may stand before those of its columns: its database, if that is written, and its name.
     pub(super) defined: Option<(Option<String>, String)>,
     /// The `||` that put strings together.
@@ -119,7 +112,6 @@ impl<'a> Parser<'a> {
             statement_hints: StatementHints::default(),
             blocks: 0,
             depth: 0,
-            queries: 0,
             defined: None,
             concatenations: Vec::new(),
             high_negations: Vec::new(),
@@ -274,7 +266,7 @@ impl<'a> Parser<'a> {
     }
 
     pub(super) fn enter(&mut self) -> Parsed<()> {
-        if self.depth >= MAX_NESTING + LEVELS_OF_A_QUERY * self.queries.min(QUERIES) {
+        if self.depth >= MAX_NESTING {
             return Err(MysqlError::nested_too_deeply(MAX_NESTING));
         }
         self.depth += 1;

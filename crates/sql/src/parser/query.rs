@@ -32,10 +32,7 @@ impl Parser<'_> {
 
     /// A query expression.
     pub(super) fn query(&mut self) -> Parsed<Query> {
-        self.queries += 1;
-        let query = self.nested(Self::query_expression);
-        self.queries -= 1;
-        query
+        self.nested(Self::query_expression)
     }
 
     /// The query behind WITH.
