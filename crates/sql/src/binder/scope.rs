@@ -73,6 +73,8 @@ pub(super) struct Block {
     pub(super) window_place: Option<WindowPlace>,
     /// The select list, once it is bound.
     pub(super) items: Vec<Item>,
+    /// The aliases of the select list, while it is bound.
+    pub(super) aliases: Vec<String>,
     /// GROUP BY, once it is bound: each key once.
     pub(super) group_by: Numbering<Expr>,
     /// Where each of them was written first, and how many were written.

@@ -94,6 +94,13 @@ impl Binder<'_> {
         items: &[SelectItem],
     ) -> Result<(), MysqlError> {
         // Entries do not see each other, but subqueries in them see those before.
+        block.aliases = items
+            .iter()
+            .filter_map(|item| match item {
+                SelectItem::Expr { alias: Some(alias), .. } => Some(alias.value.clone()),
+                _ => None,
+            })
+            .collect();
         for item in items {
             match item {
                 SelectItem::Wildcard { table, span } => {
@@ -117,6 +124,7 @@ impl Binder<'_> {
                 }
             }
         }
+        block.aliases.clear();
         if block.items.len() > MAX_ITEMS || has_too_many_columns(&block.items) {
             return Err(MysqlError::too_many_columns());
         }

@@ -80,7 +80,7 @@ impl Binder<'_> {
     /// The column of a query around this one that `name` means, if there is one.
     ///
     /// # Errors
-    /// 1052 when there are several.
+    /// 1052 when there are several; 1247 for an alias of the select list that the query is in, or of one behind it.
     pub(super) fn outer_column(&mut self, name: &ColumnName) -> Result<Option<Expr>, MysqlError> {
         for level in (0..self.enclosing.len()).rev() {
             let Some(frame) = self.enclosing.get(level) else { continue };
@@ -93,6 +93,12 @@ impl Binder<'_> {
             {
                 return Ok(Some(self.handed_down(level, found)));
             }
+        }
+        let is_ahead = |frame: &Enclosing| {
+            frame.block.aliases.iter().any(|alias| alias.eq_ignore_ascii_case(&name.column.value))
+        };
+        if name.table.is_none() && self.enclosing.iter().any(is_ahead) {
+            return Err(MysqlError::illegal_reference(&name.column.value, "forward reference in item list"));
         }
         Ok(None)
     }

@@ -1,7 +1,7 @@
 //! INTO of a SELECT: its rows into variables or a file.
 
 use crate::parser::ast::Into;
-use crate::result::Done;
+use crate::result::{ColumnMeta, Done};
 use crate::session::{RowStream, Session};
 use crate::text_file::{self, TextFormat};
 use crate::text_format::TextColumns;
@@ -30,7 +30,8 @@ impl Session {
         written
     }
 
-    /// Writes the rows as lines, in another character set if one is given; without a format the only row as it is.
+    /// Writes the rows as lines; without a format the only row as it is. Text is in the character set that is given, or in that of
+    /// each column.
     fn write_file(
         &mut self,
         mut rows: RowStream,
@@ -38,6 +39,9 @@ impl Session {
         write: &mut dyn FnMut(&[u8]) -> Result<(), MysqlError>,
     ) -> Result<Done, MysqlError> {
         let types = rows.types();
+        let given = lines.and_then(|(_, charset)| charset);
+        let own = |column: &ColumnMeta| given.unwrap_or_else(|| column.collation.charset());
+        let charsets: Vec<Charset> = rows.columns().iter().map(own).collect();
         let mut out = Vec::new();
         let mut affected = 0;
         while let Some(batch) = rows.next_batch(self)? {
@@ -50,8 +54,9 @@ impl Session {
                 let values = types.iter().enumerate().map(|(at, ty)| {
                     let mut text = Vec::new();
                     let has_value = columns.append(row, at, &mut text);
-                    if let Some((_, Some(charset))) = lines
+                    if let Some(charset) = charsets.get(at).filter(|charset| !charset.is_utf8())
                         && (ty.is_character() || ty.has_members())
+                        && *charset != Charset::Binary
                         && let Ok(utf8) = std::str::from_utf8(&text)
                     {
                         text = charset.encode(utf8);

@@ -1,5 +1,6 @@
 //! CASE and the functions that are a CASE: IF, IFNULL, COALESCE, NULLIF.
 
+use super::charset::under;
 use super::compare;
 use super::compare::{domain_among, shared_collation};
 use super::plain::{plain, plain_or_document, plain_or_documents};
@@ -40,10 +41,10 @@ pub fn case(
         }
         None => None,
     };
-    let otherwise = otherwise.map(|e| read_as(e, &ty.sql));
+    let otherwise = otherwise.map(|e| of_type(e, &ty));
     let mut branches = Vec::with_capacity(whens.len());
     for (condition, result) in whens {
-        let result = read_as(result, &ty.sql);
+        let result = of_type(result, &ty);
         let (condition, domain) = match &operand {
             None => (condition, None),
             Some(operand) => {
@@ -75,8 +76,14 @@ pub(super) fn coalesce(name: &str, args: Vec<Expr>) -> Result<Expr, MysqlError> 
     let args = plain_or_documents(args);
     let mut ty = common_type(name, &args.iter().map(|e| &e.ty).collect::<Vec<_>>())?;
     ty.nullable = args.iter().all(|e| e.ty.nullable);
-    let args = args.into_iter().map(|e| read_as(e, &ty.sql)).collect();
+    let args = args.into_iter().map(|e| of_type(e, &ty)).collect();
     Ok(Expr { kind: ExprKind::Coalesce(args), ty })
+}
+
+/// A branch of an operation of type `ty`.
+fn of_type(e: Expr, ty: &ExprType) -> Expr {
+    let e = read_as(e, &ty.sql);
+    if ty.sql.is_string() { under(e, ty.collation) } else { e }
 }
 
 /// `e` as a value of a type that holds it; see [`common_type`].
@@ -84,6 +91,7 @@ pub fn conformed(e: Expr, ty: &ExprType) -> Expr {
     if e.ty.sql == ty.sql && e.ty.collation == ty.collation {
         return e;
     }
+    let e = if ty.sql.is_string() { under(e, ty.collation) } else { e };
     let ty = ExprType { nullable: e.ty.nullable, ..ty.clone() };
     Expr { kind: ExprKind::Coalesce(vec![e]), ty }
 }
