@@ -397,6 +397,11 @@ impl Collation {
         Some(packing::append_first(self.weights()?, s, most, out))
     }
 
+    /// `s` up to the first character that may begin a contraction: LIKE compares character by character, keys of strings have contractions.
+    pub(crate) fn before_contractions(self, s: &[u8]) -> &[u8] {
+        self.weights().map_or(s, |weights| weights.before_contractions(s))
+    }
+
     /// What the first `characters` of a string are; bytes of a binary one. Those that have no weight of their own, such as
     /// combining accents, go with the one before them and do not count.
     pub fn beginning(self, s: &[u8], characters: usize) -> &[u8] {

@@ -366,6 +366,13 @@ impl Weights {
         s.get(..s.len() - open).unwrap_or(s)
     }
 
+    /// `s` up to the first character that may be the first of a contraction.
+    pub(super) fn before_contractions<'s>(&self, s: &'s [u8]) -> &'s [u8] {
+        let Some(contractions) = self.levels[0].contractions else { return s };
+        let first = s.iter().position(|byte| contractions.first((*byte).into()).is_some());
+        first.and_then(|at| s.get(..at)).unwrap_or(s)
+    }
+
     /// Whether two strings have the same weights: trailing spaces count.
     pub(super) fn same(&self, a: &[u8], b: &[u8]) -> bool {
         a == b || self.levels.iter().all(|level| level.weights(a).eq(level.weights(b)))

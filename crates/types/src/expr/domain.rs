@@ -437,6 +437,8 @@ pub(super) fn ranges(part: &KeyPart, op: CompareOp, bytes: Vec<u8>) -> Vec<ByteR
 pub fn like_range(part: &KeyPart, pattern: &LikePattern, collation: Collation) -> Option<(ByteRange, bool)> {
     let own = if part.ty.is_character() { part.collation } else { Collation::Binary };
     let (prefix, whole) = pattern.literal_prefix();
+    let closed = own.before_contractions(prefix);
+    let (prefix, whole) = (closed, whole && closed.len() == prefix.len());
     if !part.ty.is_string() || own != collation || prefix.is_empty() && !whole {
         return None;
     }
