@@ -1,6 +1,7 @@
 //! Literals and their types.
 
 use leafline_types::expr::{Expr, build};
+use leafline_types::memory::server;
 use leafline_types::temporal::{Date, DateRules, DateTime, Time};
 use leafline_types::{Charset, Collation, Decimal, MysqlError, SqlType, Value};
 
@@ -37,6 +38,8 @@ pub(super) fn bind(
 ) -> Result<Expr, MysqlError> {
     match literal {
         Literal::String { value, charset, .. } => {
+            // The value, which is shared, is a copy.
+            server::ask(value.len())?;
             let Some(charset) = charset else {
                 let set = connection.charset();
                 return Ok(match set.first_foreign(value) {
@@ -85,8 +88,14 @@ fn value(literal: &Literal, negative: bool, dates: DateRules) -> Result<Value, M
             }
             Value::Double(if negative { -number } else { number })
         }
-        Literal::String { value, .. } => Value::string(value.as_str()),
-        Literal::Bytes { value, .. } => Value::bytes(value.as_slice()),
+        Literal::String { value, .. } => {
+            server::ask(value.len())?;
+            Value::string(value.as_str())
+        }
+        Literal::Bytes { value, .. } => {
+            server::ask(value.len())?;
+            Value::bytes(value.as_slice())
+        }
         Literal::Encoded { value, charset } => Value::string(Charset::from_name(charset)?.decode(value)?),
         Literal::Temporal { kind, text } => temporal(*kind, text, dates)?,
     })

@@ -2,6 +2,7 @@
 //! ORDER BY, LIMIT.
 
 use leafline_types::expr::{Expr, build, conjuncts};
+use leafline_types::memory::server;
 use leafline_types::{MysqlError, SqlType};
 
 use super::numbering::Numbering;
@@ -120,7 +121,7 @@ impl Binder<'_> {
                         Some(alias) => alias.value.clone(),
                         None => output::heading(expr, span.text(self.sql)),
                     };
-                    block.items.push(Item { expr: value, name, aliased: alias.is_some() });
+                    server::push(&mut block.items, Item { expr: value, name, aliased: alias.is_some() })?;
                 }
             }
         }

@@ -355,7 +355,8 @@ impl<'a> Parser<'a> {
     pub(super) fn comma_list<T>(&mut self, mut rule: impl FnMut(&mut Self) -> Parsed<T>) -> Parsed<Vec<T>> {
         let mut list = vec![rule(self)?];
         while self.accept_symbol(Symbol::Comma) {
-            list.push(rule(self)?);
+            let item = rule(self)?;
+            server::push(&mut list, item)?;
         }
         Ok(list)
     }

@@ -16,6 +16,8 @@ use super::{EntrySource, TEMP, io_error};
 use crate::error::{Result, TableError};
 use leafline_storage::device::{AlignedBuf, BLOCK};
 use leafline_storage::{Env, File, OpenMode};
+use leafline_types::MysqlError;
+use leafline_types::memory::server;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -29,6 +31,8 @@ const BLOCK_BYTES: usize = 64 << 10;
 const READ_BYTES: usize = 64 << 10;
 /// Bytes of a block before its entries.
 const HEADER: usize = 8;
+/// An entry of so many bytes asks for its memory.
+const LONG_ENTRY: usize = 1 << 20;
 
 /// Numbers for the names of temporary run files, unique in the process.
 static NEXT: AtomicU64 = AtomicU64::new(0);
@@ -235,6 +239,12 @@ impl RunWriter {
     /// The file cannot be written.
     pub fn push(&mut self, key: &[u8], payload: &[u8]) -> Result<Option<u64>> {
         let bytes = 8 + key.len() + payload.len();
+        if bytes >= LONG_ENTRY {
+            // The entry in its block, and the block aligned for the device.
+            server::ask(2 * bytes)?;
+            let missing = (HEADER + bytes + BLOCK).saturating_sub(self.block.len());
+            self.block.try_reserve_exact(missing).map_err(|_| MysqlError::out_of_resources())?;
+        }
         if self.block.len() > HEADER && self.block.len() + bytes > self.run.block_bytes {
             self.end_block()?;
         }

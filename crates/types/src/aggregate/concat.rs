@@ -14,6 +14,7 @@ use super::entries::{Entries, Entry, Gathering};
 use super::{AggregateCall, EncodedKeys, Groups, KeyEncoder};
 use crate::error::MysqlError;
 use crate::expr::{Datum, EvalContext, eval_operand as operand};
+use crate::output::room_for;
 use crate::value::{SqlType, Value};
 
 /// What GROUP_CONCAT says besides its arguments, which are the values and then the keys of ORDER BY.
@@ -148,7 +149,7 @@ impl Concat {
                 self.bytes += key.len() + text.len() + size_of::<Waiting>();
                 group.waiting.push((key, text.as_slice().into()));
             } else {
-                group.append(&text, &self.cut, cx);
+                group.append(&text, &self.cut, cx)?;
                 self.bytes += group.text.len() - before;
             }
         }
@@ -197,32 +198,39 @@ impl Concat {
     }
 
     /// Adds what was given out to its group, in the order of the keys.
-    pub(super) fn take_back(&mut self, entry: Entry<'_>, cx: &mut EvalContext<'_>) {
+    pub(super) fn take_back(&mut self, entry: Entry<'_>, cx: &mut EvalContext<'_>) -> Result<(), MysqlError> {
         let Concat { groups, cut, .. } = self;
-        let Some(group) = groups.get_mut(entry.group as usize) else { return };
+        let Some(group) = groups.get_mut(entry.group as usize) else { return Ok(()) };
         group.sort();
         // Of equals, those that were kept came first.
         while let Some((key, _)) = group.waiting.last()
             && **key <= *entry.key
             && let Some((_, text)) = group.waiting.pop()
         {
-            group.append(&text, cut, cx);
+            group.append(&text, cut, cx)?;
         }
-        group.append(entry.payload, cut, cx);
+        group.append(entry.payload, cut, cx)
     }
 
     /// The result of a group, of which nothing is left.
-    pub(super) fn finish(&mut self, group: usize, ty: &SqlType, cx: &mut EvalContext<'_>) -> Value {
+    pub(super) fn finish(
+        &mut self,
+        group: usize,
+        ty: &SqlType,
+        cx: &mut EvalContext<'_>,
+    ) -> Result<Value, MysqlError> {
         let mut group = self.groups.get_mut(group).map(std::mem::take).unwrap_or_default();
         group.sort();
         while let Some((_, text)) = group.waiting.pop() {
-            group.append(&text, &self.cut, cx);
+            group.append(&text, &self.cut, cx)?;
         }
-        match (group.rows, ty.is_character()) {
+        // The value is a copy.
+        room_for(group.text.len())?;
+        Ok(match (group.rows, ty.is_character()) {
             (0, _) => Value::Null,
             (_, true) => Value::string(String::from_utf8_lossy(&group.text).into_owned()),
             (_, false) => Value::bytes(group.text),
-        }
+        })
     }
 
     /// All groups are finished.
@@ -266,10 +274,13 @@ impl Group {
         }
     }
 
-    fn append(&mut self, text: &[u8], cut: &Cut, cx: &mut EvalContext<'_>) {
+    fn append(&mut self, text: &[u8], cut: &Cut, cx: &mut EvalContext<'_>) -> Result<(), MysqlError> {
         self.rows += 1;
         if self.cut {
-            return;
+            return Ok(());
+        }
+        if self.text.capacity() - self.text.len() < cut.separator.len() + text.len() {
+            room_for(self.text.len() + cut.separator.len() + text.len())?;
         }
         if self.rows > 1 {
             self.text.extend_from_slice(cut.separator.as_bytes());
@@ -288,5 +299,6 @@ impl Group {
             self.cut = true;
             cx.warnings.warn(MysqlError::cut_by_group_concat(self.rows));
         }
+        Ok(())
     }
 }

@@ -443,7 +443,7 @@ impl GroupedAccumulator {
     /// Adds what was given out to its group.
     pub fn take_back(&mut self, entry: Entry<'_>, cx: &mut EvalContext<'_>) -> Result<(), MysqlError> {
         match &mut self.state {
-            State::Concat(concat) => concat.take_back(entry, cx),
+            State::Concat(concat) => concat.take_back(entry, cx)?,
             State::Documents(documents) => documents.take_back(entry)?,
             _ => return Err(MysqlError::internal("an aggregate that gives out no entries")),
         }
@@ -458,7 +458,7 @@ impl GroupedAccumulator {
     /// The result of a group of what [has values](Self::has_values); nothing is left of it.
     pub fn finish_group(&mut self, group: usize, cx: &mut EvalContext<'_>) -> Result<Value, MysqlError> {
         match &mut self.state {
-            State::Concat(concat) => Ok(concat.finish(group, &self.result, cx)),
+            State::Concat(concat) => concat.finish(group, &self.result, cx),
             State::Documents(documents) => documents.finish(group),
             State::Extreme(extreme) => Ok(extreme.take(group)),
             _ => Err(MysqlError::internal("an aggregate that is finished for all groups at once")),

@@ -8,7 +8,7 @@ use std::sync::OnceLock;
 use super::Collation;
 use super::codes::Codes;
 use crate::error::MysqlError;
-use crate::output::{Output, Stop};
+use crate::output::{Output, Stop, room_for};
 
 /// A character set: the number of its row in `ROWS`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -408,6 +408,8 @@ impl Charset {
     }
 
     fn decode_all(self, bytes: &[u8]) -> Result<String, MysqlError> {
+        // A character takes up to twice the bytes in UTF-8, as in most sets of one byte; the string grows by doubling.
+        room_for(bytes.len().saturating_mul(2))?;
         let mut text = String::with_capacity(bytes.len());
         let mut rest = bytes;
         while !rest.is_empty() {

@@ -176,6 +176,9 @@ fn decimal_to_integer(d: &Decimal, unsigned: bool, warnings: &mut Warnings) -> i
     clamped
 }
 
+/// So much of a value is shown in a message.
+const SHOWN_CHARS: usize = 128;
+
 fn cast_decimal(
     v: &Value,
     from: &SqlType,
@@ -188,7 +191,8 @@ fn cast_decimal(
     match d.round(scale.into()) {
         Some(rounded) if least <= rounded && rounded <= most => Value::Decimal(rounded),
         _ => {
-            let shown = to_text(v, from).unwrap_or_default();
+            let text = to_text(v, from).unwrap_or_default();
+            let shown = text.char_indices().nth(SHOWN_CHARS).map_or(&*text, |(end, _)| &text[..end]);
             let column = format!("cast({shown} as decimal({precision},{scale}))");
             warnings.warn(MysqlError::out_of_range(column, 1));
             let limit = if d.is_negative() { least } else { most };

@@ -5,6 +5,7 @@
 
 use super::{Call, Function};
 use crate::error::MysqlError;
+use crate::error::errno::ER_OUT_OF_RESOURCES;
 use crate::expr::{EvalContext, Expr, build};
 use crate::value::{Coercibility, ExprType, SqlType, Value};
 
@@ -38,6 +39,7 @@ fn text_of_charset(cx: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -
         Value::Null => return Ok(Value::Null),
         Value::Bytes(bytes) => match charset.decode(bytes) {
             Ok(text) => text.into(),
+            Err(e) if e.code == ER_OUT_OF_RESOURCES => return Err(e),
             Err(e) => {
                 cx.warn(e)?;
                 return Ok(Value::Null);

@@ -27,6 +27,9 @@ const STEP: isize = 64 << 10;
 /// What a statement may hold however short memory is.
 const ALWAYS_TOLERATED: usize = 512 << 10;
 
+/// A list asks for room from this size on, bytes.
+const WORTH_ASKING: usize = 1 << 20;
+
 /// From this part of the bound on, what can go to files does.
 const SHORT: usize = 4;
 
@@ -228,6 +231,23 @@ pub fn ask(bytes: usize) -> Result<(), MysqlError> {
         return Ok(());
     }
     Err(exhausted(used, limit))
+}
+
+/// Appends to a list that is as long as a statement likes, asking before it grows.
+///
+/// # Errors
+/// 1041, as [`ask`], and where the system has no memory.
+pub fn push<T>(list: &mut Vec<T>, item: T) -> Result<(), MysqlError> {
+    if list.len() == list.capacity() {
+        let more = list.len().max(4);
+        let bytes = (list.len() + more).saturating_mul(size_of::<T>());
+        if bytes >= WORTH_ASKING {
+            ask(bytes)?;
+        }
+        list.try_reserve_exact(more).map_err(|_| MysqlError::out_of_resources())?;
+    }
+    list.push(item);
+    Ok(())
 }
 
 fn tolerated(above: usize, limit: usize) -> usize {

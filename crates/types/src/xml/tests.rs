@@ -25,7 +25,7 @@ fn what_is_no_document_is_told_with_its_place() {
         ("<a>1</a></b>", "line 1 pos 12: '</b>' unexpected (END-OF-INPUT wanted)"),
         ("<a>1", "line 1 pos 5: unexpected END-OF-INPUT"),
         ("<a>\n1<", "line 2 pos 4: END-OF-INPUT unexpected (ident or '/' wanted)"),
-        ("<a><1b>1</1b></a>", "line 1 pos 5: unknown token unexpected (ident or '/' wanted)"),
+        ("<a><1b>1</1b></a>", "line 1 pos 6: unknown token unexpected (ident or '/' wanted)"),
         ("<a b c='1'/>", "line 1 pos 8: '=' unexpected ('>' wanted)"),
         ("<a b=\"", "line 1 pos 7: END-OF-INPUT unexpected ('>' wanted)"),
     ];
