@@ -110,7 +110,8 @@ pub(super) struct Concatenation {
 /// The `||` that put strings together, which they do under PIPES_AS_CONCAT only, and where the NOTs stand that mean `!`, under
 /// HIGH_NOT_PRECEDENCE.
 fn moded(text: &str, mode: LexMode, is_query: bool) -> Parsed<(Vec<Concatenation>, Vec<u32>)> {
-    if !mode.high_not_precedence && !(mode.pipes_as_concat && text.contains("||")) {
+    let is_moded = mode.high_not_precedence || mode.pipes_as_concat && text.contains("||");
+    if !is_moded {
         return Ok(Default::default());
     }
     let mut parser = Parser::new(text, mode, ParseLimits::default())?;
@@ -146,8 +147,8 @@ fn qualifier_at(
     if in_database && is(2, table) && name(4).is_some() { 4 } else { 0 }
 }
 
-/// The text of an expression, or query, under no `sql_mode`, with CONCAT for the `||` that mean it, `!` for such NOTs, and FLOAT for the REAL that does; `None` if there is something in it
-/// that rows do not determine. The name of `table` is left out before those of its columns.
+/// The text of an expression, or query, under no `sql_mode`, with CONCAT for the `||` that mean it, `!` for such NOTs, and FLOAT for the
+/// REAL that does; `None` if there is something in it that rows do not determine. The name of `table` is left out before those of its columns.
 ///
 /// # Errors
 /// 1064 and its like if it cannot be parsed.

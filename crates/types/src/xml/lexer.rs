@@ -66,10 +66,10 @@ fn first(text: &str) -> (Token<'_>, usize) {
         let length = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
         return (Token::Digits(&text[..length]), length);
     }
-    if matches!(c, '"' | '\'') {
-        if let Some(end) = text[1..].find(c) {
-            return (Token::Literal(&text[1..=end]), end + 2);
-        }
+    if matches!(c, '"' | '\'')
+        && let Some(end) = text[1..].find(c)
+    {
+        return (Token::Literal(&text[1..=end]), end + 2);
     }
     (Token::Sign(c), c.len_utf8())
 }

@@ -55,18 +55,33 @@ impl Aggregate {
         aggregates: Arc<[AggregateCall]>,
     ) -> Aggregate {
         let (waiting, held) = (Vec::new(), Held::default());
-        let (input, types, keys, aggregates) = computed_before(input, types, keys, aggregates);
-        Aggregate {
-            input,
-            types,
-            keys,
-            grouping,
-            aggregates,
-            results: None,
-            waiting,
-            reads_files: false,
-            held,
+        let types = types.clone();
+        let (results, reads_files) = (None, false);
+        Aggregate { input, types, keys, grouping, aggregates, results, waiting, reads_files, held }
+            .with_long_values_below()
+    }
+
+    /// The same with keys and arguments that may be long as columns of the input: its rows come in batches of few then.
+    fn with_long_values_below(self) -> Aggregate {
+        let mut all = self.keys.iter().chain(self.aggregates.iter().flat_map(|call| &call.args));
+        if !all.any(may_be_long) {
+            return self;
         }
+        let mut exprs = Vec::new();
+        let mut wider = self.types.to_vec();
+        let mut moved = |expr: &Expr| match may_be_long(expr) {
+            false => expr.clone(),
+            true => {
+                exprs.push(expr.clone());
+                wider.push(expr.ty.clone());
+                build::column(wider.len() - 1, expr.ty.clone())
+            }
+        };
+        let keys = self.keys.iter().map(&mut moved).collect();
+        let mut aggregates = self.aggregates.to_vec();
+        aggregates.iter_mut().flat_map(|call| &mut call.args).for_each(|arg| *arg = moved(arg));
+        let input = with_values(self.input, &self.types, exprs);
+        Aggregate { input, types: wider.into(), keys, aggregates: aggregates.into(), ..self }
     }
 
     fn run(&mut self, cx: &mut ExecutionContext<'_>) -> Result<Results, MysqlError> {
@@ -155,33 +170,6 @@ impl Aggregate {
         }
         Ok(Results::new(columns, rows))
     }
-}
-
-/// The same with values that may be long as columns of the rows: these come in batches of few rows then.
-fn computed_before(
-    input: BoxedOperator,
-    types: &Arc<[ExprType]>,
-    keys: Arc<[Expr]>,
-    aggregates: Arc<[AggregateCall]>,
-) -> (BoxedOperator, Arc<[ExprType]>, Arc<[Expr]>, Arc<[AggregateCall]>) {
-    let mut all = keys.iter().chain(aggregates.iter().flat_map(|call| &call.args));
-    if !all.any(may_be_long) {
-        return (input, types.clone(), keys, aggregates);
-    }
-    let mut exprs = Vec::new();
-    let mut wider = types.to_vec();
-    let mut moved = |expr: &Expr| match may_be_long(expr) {
-        false => expr.clone(),
-        true => {
-            exprs.push(expr.clone());
-            wider.push(expr.ty.clone());
-            build::column(wider.len() - 1, expr.ty.clone())
-        }
-    };
-    let keys = keys.iter().map(&mut moved).collect();
-    let mut aggregates = aggregates.to_vec();
-    aggregates.iter_mut().flat_map(|call| &mut call.args).for_each(|arg| *arg = moved(arg));
-    (with_values(input, types, exprs), wider.into(), keys, aggregates.into())
 }
 
 /// The state of one aggregate.

@@ -64,6 +64,9 @@ pub enum JsonTableResponse {
     Default(Json),
 }
 
+/// A document, and the places of parts of it.
+pub type DocumentParts = (Json, Vec<Range<usize>>);
+
 impl JsonTableLevel {
     /// A document, and the places of the parts of it that the outermost level selects; none of NULL.
     ///
@@ -73,7 +76,7 @@ impl JsonTableLevel {
         &self,
         document: &Value,
         cx: &mut EvalContext<'_>,
-    ) -> Result<Option<(Json, Vec<Range<usize>>)>, MysqlError> {
+    ) -> Result<Option<DocumentParts>, MysqlError> {
         let document = match document {
             Value::Null => return Ok(None),
             Value::Json(json) => json.clone(),
