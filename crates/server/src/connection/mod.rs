@@ -111,11 +111,11 @@ impl Connection<'_> {
                     return Err(error);
                 }
             }
-            let (received, sent) = self.packets.take_traffic();
-            self.session.count_bytes(received, sent);
+            self.count_traffic();
             activity.change();
             let result = self.run_command(&packet).and_then(|()| self.packets.flush());
             activity.change();
+            self.count_traffic();
             result?;
             if packet.capacity() > KEPT_PACKET {
                 packet = Vec::new();
@@ -124,6 +124,12 @@ impl Connection<'_> {
                 return Ok(());
             }
         }
+    }
+
+    /// Adds what was read and written since the last time to the session's counters.
+    fn count_traffic(&mut self) {
+        let (received, sent) = self.packets.take_traffic();
+        self.session.count_bytes(received, sent);
     }
 
     /// `wait_timeout` is over: the client finds out why before its next command.
