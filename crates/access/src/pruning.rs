@@ -17,7 +17,7 @@ use std::sync::Arc;
 /// What conditions say about the columns that decide about the partition.
 #[derive(Clone, Debug)]
 pub struct Pruning {
-    /// What they say about the partition, and about the subpartition if there are any.
+    /// The constraints that the conditions put on the partition, then those on the subpartition if the table has any.
     pub(crate) constraints: Vec<Constraint>,
 }
 
@@ -48,7 +48,7 @@ impl Pruning {
         self.constraints.iter().flat_map(|constraint| constraint.values().iter())
     }
 
-    /// The same with other expressions.
+    /// Replaces the expressions of the constraints by what `map` makes of them.
     pub(crate) fn map_values(&self, map: &mut impl FnMut(&Expr) -> Expr) -> Pruning {
         let constraints = self.constraints.iter().map(|constraint| constraint.map_values(map));
         Pruning { constraints: constraints.collect() }

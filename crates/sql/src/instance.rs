@@ -78,7 +78,7 @@ pub struct Instance {
     connections_made: AtomicU64,
     /// The most that were open at one time.
     most_connections: AtomicU64,
-    /// Those that ended without the client saying so, and those that were not let in.
+    /// Counts connections: those whose client left without COM_QUIT (`Aborted_clients`), then refused logins (`Aborted_connects`).
     aborted: [AtomicU64; 2],
     accounts: Accounts,
     resource_groups: ResourceGroups,

@@ -63,7 +63,7 @@ impl ExpressionBinder<'_, '_, '_> {
         Ok(if negated { build::not(found) } else { found })
     }
 
-    /// The same of many rows that are literal: a list that is looked up at once. None for other rows.
+    /// Binds IN over literal rows as one list that is looked up by hash. None if a row is not literal.
     fn in_literal_rows(
         &mut self,
         operand: &ast::Expr,

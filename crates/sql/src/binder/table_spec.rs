@@ -259,7 +259,7 @@ fn loses_default(column: &ColumnDefinition, times: TimeSettings<'_>) -> bool {
     is_large && !times.strict && literal.is_some_and(is_empty)
 }
 
-/// What is said about a column's type and default.
+/// Collects the warnings that a column's type and default give.
 pub(super) fn column_warnings(column: &ColumnDefinition, times: TimeSettings<'_>) -> Vec<MysqlError> {
     let mut warnings = type_warnings(&column.data_type);
     if loses_default(column, times) {

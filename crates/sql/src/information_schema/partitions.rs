@@ -118,7 +118,7 @@ fn method(scheme: &PartitionScheme) -> &'static str {
     }
 }
 
-/// What decides about the partition or subpartition, as it is written.
+/// Returns the partitioning expression of a scheme as PARTITION_EXPRESSION and SUBPARTITION_EXPRESSION show it.
 fn expression(table: &TableDef, scheme: &PartitionScheme) -> Value {
     let names = || {
         let columns = scheme.columns.iter().filter_map(|at| table.columns.get(*at));

@@ -99,7 +99,7 @@ fn plan_block(
     cx: &mut OptimizerContext<'_, '_>,
     deliver_locators: bool,
 ) -> Result<Node, MysqlError> {
-    // What assigns variables wants the rows of a derived table in its order.
+    // A statement that assigns variables reads the rows of a derived table in that table's order.
     let merges = cx.switches.derived_merge && !cx.eval.row_by_row;
     let merged = lateral_nests(merged(select.clone(), merges));
     let mut types: Vec<ExprType> = merged.output.iter().map(|output| output.expr.ty.clone()).collect();

@@ -51,7 +51,7 @@ struct State {
     plan: Option<RunningPlan>,
     /// As of the end of the last statement.
     counters: SessionCounters,
-    /// Those that are rare, as of now.
+    /// Counts the executions of rare commands in this session.
     commands: RareCommands,
     /// Whose controls its threads are under; none: nobody's.
     resource_group: Option<Arc<ResourceGroup>>,

@@ -61,7 +61,7 @@ impl Aggregate {
             .with_long_values_below()
     }
 
-    /// The same with keys and arguments that may be long as columns of the input: its rows come in batches of few then.
+    /// Has a projection below compute the keys and arguments that may be long, which gives batches of few rows where they are.
     fn with_long_values_below(self) -> Aggregate {
         let mut all = self.keys.iter().chain(self.aggregates.iter().flat_map(|call| &call.args));
         if !all.any(may_be_long) {

@@ -268,7 +268,7 @@ pub enum ShowFilter {
     Where(Expr),
 }
 
-/// What follows the end of a transaction; `None`: as `completion_type` says.
+/// Says what COMMIT or ROLLBACK does next; `None` leaves it to `completion_type`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Completion {
     /// AND CHAIN: another transaction like it; AND NO CHAIN: none.
