@@ -10,7 +10,7 @@ use super::{AccountId, Privilege, Privileges, definer_of};
 use crate::information_schema::STATEMENT_DIGESTS;
 use crate::parser::ast::{
     AccountName, AlterAction, AlterTable, CreateTable, CreateTableLike, CreateView, DropProgram, FlushItem,
-    Ident, Into as SelectInto, NotThere, PartitionAction, PartitionMaintenance, PartitionOperation,
+    Handler, Ident, Into as SelectInto, NotThere, PartitionAction, PartitionMaintenance, PartitionOperation,
     ProgramKind, ResourceGroupStatement, SetItem, Show, ShowKind, StatementKind, TableName, UserOptions,
     UserSpec, VariableScope, ViewVerb,
 };
@@ -81,6 +81,9 @@ pub(crate) fn authorize(session: &Session, kind: &StatementKind) -> Result<(), M
         StatementKind::CheckTable(tables, _) | StatementKind::ChecksumTable { tables, .. } => {
             asked.of_tables(Privilege::Select, tables)
         }
+        StatementKind::Handler(Handler::Open { table, .. }) => asked.of_table(Privilege::Select, table),
+        // Their table was asked for when it was opened, and is looked up again.
+        StatementKind::Handler(Handler::Read { .. } | Handler::Close(_)) => Ok(()),
         StatementKind::LoadIndex(tables) => {
             tables.iter().try_for_each(|wanted| asked.of_table(Privilege::Index, &wanted.table))
         }

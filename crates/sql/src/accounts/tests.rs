@@ -70,6 +70,7 @@ fn kind_of(kind: &StatementKind) -> &'static str {
         StatementKind::CheckTable(..) => "check",
         StatementKind::LoadIndex(_) => "load index",
         StatementKind::ChecksumTable { .. } => "checksum",
+        StatementKind::Handler(_) => "handler",
         StatementKind::Advise { .. } => "advise",
         StatementKind::RepairTable(_) => "repair",
         StatementKind::Explain(_) => "explain",
@@ -137,6 +138,7 @@ const REFUSED: &[(&str, &[&str])] = &[
     ("check", &["CHECK TABLE s.secret"]),
     ("load index", &["LOAD INDEX INTO CACHE s.secret"]),
     ("checksum", &["CHECKSUM TABLE s.secret"]),
+    ("handler", &["HANDLER s.secret OPEN", "HANDLER s.secret OPEN AS h"]),
     ("advise", &["ADVISE", "ADVISE VERIFY"]),
     ("repair", &["REPAIR TABLE s.secret"]),
     ("explain", &["EXPLAIN SELECT * FROM s.secret", "EXPLAIN DELETE FROM s.secret"]),
@@ -199,7 +201,7 @@ const REFUSED: &[(&str, &[&str])] = &[
 const OF_EACH_KIND: &str = "SELECT 1;INSERT INTO t VALUES (1);UPDATE t SET a=1;DELETE FROM t;CREATE DATABASE d;ALTER DATABASE d COLLATE utf8mb4_bin;DROP DATABASE d;\
     CREATE TABLE t (a INT);CREATE TABLE t LIKE u;CREATE VIEW v AS SELECT 1;DROP VIEW v;DROP PROCEDURE p;DROP TABLE t;CREATE INDEX i ON t (a);CREATE INDEX i ON t (a) HYPOTHETICAL;\
     DROP INDEX i ON t;ALTER TABLE t FORCE;ALTER TABLE t CHECK PARTITION ALL;BACKUP DATABASE TO 'd';EXPORT TABLE t INTO 'f';IMPORT TABLE t FROM 'f';RENAME TABLE t TO u;TRUNCATE t;\
-    ANALYZE TABLE t;OPTIMIZE TABLE t;ANALYZE TABLE t DROP HISTOGRAM ON a;CHECK TABLE t;LOAD INDEX INTO CACHE t;CHECKSUM TABLE t;ADVISE;REPAIR TABLE t;\
+    ANALYZE TABLE t;OPTIMIZE TABLE t;ANALYZE TABLE t DROP HISTOGRAM ON a;CHECK TABLE t;LOAD INDEX INTO CACHE t;CHECKSUM TABLE t;HANDLER t OPEN;ADVISE;REPAIR TABLE t;\
     EXPLAIN SELECT 1;LOAD DATA INFILE 'f' INTO TABLE t;SELECT 1 INTO @a;SHOW TABLES;EXPLAIN FOR CONNECTION 1;DESCRIBE t;USE d;SET @a=1;FLUSH LOGS;KILL 1;\
     PREPARE p FROM 'SELECT 1';EXECUTE p;DO 1;SET RESOURCE GROUP g;CREATE USER x;ALTER USER x;DROP USER x;RENAME USER x TO y;GRANT USAGE ON *.* TO x;\
     REVOKE USAGE ON *.* FROM x;LOCK TABLES t READ;BEGIN;COMMIT;ROLLBACK";

@@ -307,6 +307,23 @@ pub fn bind_over_columns(
     Ok(BoundExpression { expr, subqueries: binder.subqueries })
 }
 
+/// Binds a condition over the rows of a table that is called `alias`: WHERE of HANDLER. Column `i` of the rows is column `i` of the table.
+///
+/// # Errors
+/// 1054 for another column; else as [`bind`].
+pub(crate) fn bind_over_table(
+    condition: &crate::parser::ast::Expr,
+    sql: &str,
+    context: &BindContext<'_>,
+    reference: &crate::parser::ast::TableReference,
+) -> Result<BoundExpression, MysqlError> {
+    let mut binder = Binder::new(sql, context);
+    let mut block = Block::default();
+    let (_, seen) = binder.reference(&mut block, reference)?;
+    let expr = binder.expression(&mut block, &seen, scope::Clause::Where, condition)?;
+    Ok(BoundExpression { expr, subqueries: binder.subqueries })
+}
+
 /// The state of binding one statement.
 struct Binder<'a> {
     sql: &'a str,

@@ -31,6 +31,7 @@ mod foreign_key;
 mod from;
 mod function;
 mod grant;
+mod handler;
 mod hint;
 mod json_table;
 pub mod lexer;

@@ -185,7 +185,7 @@ impl Parser<'_> {
         })
     }
 
-    fn limit(&mut self) -> Parsed<Limit> {
+    pub(super) fn limit(&mut self) -> Parsed<Limit> {
         self.expect_word("LIMIT")?;
         let first = self.limit_value()?;
         if self.accept_symbol(Symbol::Comma) {

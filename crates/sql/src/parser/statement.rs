@@ -102,6 +102,7 @@ impl Parser<'_> {
             "EXPLAIN" | "DESCRIBE" | "DESC" => self.explain(),
             "SHOW" => self.show(),
             "HELP" => self.help(),
+            "HANDLER" => self.handler(),
             "USE" => {
                 self.advance();
                 Ok(StatementKind::Use(self.ident()?))
@@ -138,8 +139,9 @@ impl Parser<'_> {
             String::new()
         };
         let known = match word {
-            "CALL" | "HANDLER" | "SIGNAL" | "RESIGNAL" | "SHUTDOWN" | "RESTART" | "CLONE" | "BINLOG"
-            | "WITH" | "XA" => word.to_owned(),
+            "CALL" | "SIGNAL" | "RESIGNAL" | "SHUTDOWN" | "RESTART" | "CLONE" | "BINLOG" | "WITH" | "XA" => {
+                word.to_owned()
+            }
             "LOAD" if second == "XML" => "LOAD XML".to_owned(),
             "CACHE" if second == "INDEX" => "CACHE INDEX".to_owned(),
             "GET" if matches!(second.as_str(), "DIAGNOSTICS" | "CURRENT" | "STACKED") => {

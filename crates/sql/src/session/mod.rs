@@ -50,6 +50,7 @@ use crate::instance::Instance;
 use crate::parser::ParseLimits;
 use crate::parser::ast::StatementHints;
 use crate::statement::execution::Now;
+use crate::statement::handler::OpenHandlers;
 use crate::status::{SessionCounters, StorageCounters};
 use leafline_table::{BuildControl, SessionLocks};
 use leafline_types::expr::SessionFacts;
@@ -101,6 +102,7 @@ pub struct Session {
     pub(crate) locks: Arc<SessionLocks>,
     locked_tables: Option<LockedTables>,
     own_tables: OwnTables,
+    pub(crate) handlers: OpenHandlers,
     /// What EXPLAIN takes to be there.
     pub(crate) hypothetical: HypotheticalIndexes,
     prepared: PreparedStatements,
@@ -156,6 +158,7 @@ impl Session {
             transaction: TransactionState::default(),
             locked_tables: None,
             own_tables: OwnTables::default(),
+            handlers: OpenHandlers::default(),
             hypothetical: HypotheticalIndexes::default(),
             prepared: PreparedStatements::default(),
             kept_rows: None,
@@ -458,6 +461,7 @@ impl Session {
     pub fn reset(&mut self) {
         self.rollback();
         self.drop_all_own_tables();
+        self.handlers = OpenHandlers::default();
         self.forget_hypothetical();
         self.locked_tables = None;
         self.facts.locks.release_all(self.entry.id);

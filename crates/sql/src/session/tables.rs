@@ -162,6 +162,11 @@ impl Session {
         self.locked_tables.is_some()
     }
 
+    /// Whether LOCK TABLES is in effect.
+    pub(crate) fn has_only_locked_tables(&self) -> bool {
+        self.locked_tables.as_ref().is_some_and(|locked| locked.only.is_some())
+    }
+
     fn key_of(&self, table: &TableName) -> Result<MetadataKey, MysqlError> {
         Ok(self.locks.table_key(self.database_of(table)?, &table.name.value))
     }

@@ -2,7 +2,7 @@
 
 use crate::command::Command;
 use crate::parser::ast::{
-    Delete, Insert, InsertSource, NotThere, ProgramKind, ResourceGroupStatement, SetItem, ShowKind,
+    Delete, Handler, Insert, InsertSource, NotThere, ProgramKind, ResourceGroupStatement, SetItem, ShowKind,
     StatementKind, TableReference, Update,
 };
 
@@ -34,6 +34,9 @@ pub(crate) fn command(kind: &StatementKind) -> Command {
         StatementKind::Do(_) => Command::Do,
         StatementKind::Load(_) => Command::Load,
         StatementKind::Flush(_) => Command::Flush,
+        StatementKind::Handler(Handler::Open { .. }) => Command::HandlerOpen,
+        StatementKind::Handler(Handler::Read { .. }) => Command::HandlerRead,
+        StatementKind::Handler(Handler::Close(_)) => Command::HandlerClose,
         StatementKind::Kill { .. } => Command::Kill,
         StatementKind::LockTables(_) => Command::LockTables,
         StatementKind::UnlockTables => Command::UnlockTables,

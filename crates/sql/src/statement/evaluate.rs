@@ -11,6 +11,7 @@ use crate::result::RowSet;
 use crate::session::Session;
 use crate::session::settings::Modes;
 use leafline_table::{ForeignKeyDef, TableDef, ViewDef};
+use leafline_types::column::Batch;
 use leafline_types::convert::to_text;
 use leafline_types::expr::evaluate_scalar;
 use leafline_types::{Coercibility, Collation, ExprType, MysqlError, SqlType, Value};
@@ -121,10 +122,40 @@ pub(crate) fn over_rows(
     let columns: Vec<(&str, ExprType)> =
         rows.columns.iter().map(|c| (c.name.as_str(), c.expr_type())).collect();
     let bound = crate::binder::bind_over_columns(condition, sql, &session.bind_context(&[]), &columns)?;
-    let mut execution = expression_execution(session, &bound.subqueries, &[])?;
-    let selected = execution
-        .with(session, |cx| leafline_types::expr::evaluate_filter(&[bound.expr], &batch, &mut cx.eval))?;
-    Ok((0..batch.rows).map(|row| selected.contains(row)).collect())
+    Filter::new(session, bound, &[])?.holds(session, &batch)
+}
+
+/// A condition over rows that a statement has read itself.
+pub(super) struct Filter {
+    condition: [leafline_types::expr::Expr; 1],
+    execution: Execution,
+}
+
+impl Filter {
+    /// Evaluates the bound condition, with its subqueries, of a statement with these parameters.
+    ///
+    /// # Errors
+    /// Those of planning its subqueries.
+    pub(super) fn new(
+        session: &mut Session,
+        bound: BoundExpression,
+        parameters: &[Value],
+    ) -> Result<Filter, MysqlError> {
+        let execution = expression_execution(session, &bound.subqueries, parameters)?;
+        Ok(Filter { condition: [bound.expr], execution })
+    }
+
+    /// For each row whether the condition is true of it.
+    ///
+    /// # Errors
+    /// Those of evaluating it.
+    pub(super) fn holds(&mut self, session: &mut Session, batch: &Batch) -> Result<Vec<bool>, MysqlError> {
+        let condition = &self.condition;
+        let selected = self
+            .execution
+            .with(session, |cx| leafline_types::expr::evaluate_filter(condition, batch, &mut cx.eval))?;
+        Ok((0..batch.rows).map(|row| selected.contains(row)).collect())
+    }
 }
 
 /// The type that the value of a parameter or of a user variable is taken to have.

@@ -5,7 +5,8 @@ use crate::accounts::authorize_kill;
 use crate::binder::partition::bind_partition_function;
 use crate::binder::view_faults;
 use crate::parser::ast::{
-    AlterAction, AlterAlgorithm, AlterLock, AlterTable, Expr, FlushItem, LoadIndex, StatementKind, TableName,
+    AlterAction, AlterAlgorithm, AlterLock, AlterTable, Expr, FlushItem, Ident, LoadIndex, StatementKind,
+    TableName,
 };
 use crate::result::RowSet;
 use crate::session::{Outcome, Session};
@@ -259,6 +260,16 @@ pub(super) fn failed(rows: &mut RowSet, table: &str, operation: &str, error: &My
 /// FLUSH. Tables and privileges are never cached apart from what is on disk; logs are flushed by a checkpoint.
 pub(super) fn flush(session: &mut Session, items: &[FlushItem]) -> Result<(), MysqlError> {
     for item in items {
+        let database = session.database().map(str::to_owned);
+        match item {
+            FlushItem::Tables(tables) | FlushItem::ReadLockOf(tables) if !tables.is_empty() => {
+                session
+                    .handlers
+                    .lose_places(|of| tables.iter().any(|table| is_table(table, of, database.as_deref())));
+            }
+            FlushItem::Tables(_) | FlushItem::ReadLock => session.handlers.lose_places(|_| true),
+            _ => {}
+        }
         match item {
             FlushItem::Status => session.flush_status(),
             FlushItem::Tables(_) | FlushItem::Logs => {
@@ -274,6 +285,13 @@ pub(super) fn flush(session: &mut Session, items: &[FlushItem]) -> Result<(), My
         }
     }
     Ok(())
+}
+
+/// Whether a name means that table, which has its database.
+fn is_table(name: &TableName, table: &TableName, current: Option<&str>) -> bool {
+    let value = |ident: &Option<Ident>| ident.as_ref().map(|ident| ident.value.clone());
+    let database = value(&name.database).or(current.map(str::to_owned));
+    name.name.value == table.name.value && database == value(&table.database)
 }
 
 /// KILL [QUERY | CONNECTION] number.

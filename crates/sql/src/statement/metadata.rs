@@ -210,6 +210,10 @@ pub(super) fn excluded_by(
             changed.table(&named(&child.database, &child.name));
         }
     }
+    for (table, _) in &changed.tables {
+        let database = database_of(session, table).unwrap_or_default();
+        session.handlers.close_those_of(&database, &table.name.value);
+    }
     let tables: Vec<(&TableName, Option<MetadataMode>)> =
         changed.tables.iter().map(|(table, mode)| (table, *mode)).collect();
     let databases: Vec<&str> = changed.databases.iter().map(String::as_str).collect();

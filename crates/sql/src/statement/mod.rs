@@ -22,6 +22,7 @@
 //! | `set` | SET |
 //! | `histograms` | ANALYZE TABLE .. HISTOGRAM |
 //! | `backup` | BACKUP DATABASE |
+//! | `handler` | HANDLER |
 //! | `maintenance` | ANALYZE, CHECK, CHECKSUM, REPAIR TABLE, LOAD INDEX, FLUSH, KILL |
 //! | `table_uses` | which tables a planned statement uses |
 //! | [`evaluate`] | expressions without a table |
@@ -35,6 +36,7 @@ pub(crate) mod definitions;
 pub(crate) mod evaluate;
 pub(crate) mod execution;
 mod explained;
+pub(crate) mod handler;
 mod histograms;
 mod hypothetical;
 mod limits;
@@ -65,7 +67,7 @@ mod views;
 pub(crate) use counted::command;
 
 use crate::advice::advise;
-use crate::parser::ast::{PrepareSource, SetItem, Statement, StatementKind, TableName};
+use crate::parser::ast::{Handler, PrepareSource, SetItem, Statement, StatementKind, TableName};
 use crate::result::{Done, RowSet};
 use crate::session::{Outcome, RowStream, Session};
 use crate::show;
@@ -102,7 +104,7 @@ impl Session {
             return self.run_planned(&planned, parameters);
         }
         self.count_unplanned(kind, sql);
-        if let Some(rows) = self.run_listing(kind, sql)? {
+        if let Some(rows) = self.run_listing(kind, (sql, parameters))? {
             return Ok(Outcome::Rows(RowStream::ready(rows)?));
         }
         if let StatementKind::ExplainConnection { format, connection } = kind {
@@ -116,9 +118,13 @@ impl Session {
     }
 
     /// Statements that make their rows themselves.
-    fn run_listing(&mut self, kind: &StatementKind, sql: &str) -> Result<Option<RowSet>, MysqlError> {
+    fn run_listing(
+        &mut self,
+        kind: &StatementKind,
+        text: (&str, &[Value]),
+    ) -> Result<Option<RowSet>, MysqlError> {
         Ok(Some(match kind {
-            StatementKind::Show(what) => show::show(self, what, sql)?,
+            StatementKind::Show(what) => show::show(self, what, text.0)?,
             StatementKind::Describe { table, column } => show::describe(self, table, column.as_deref())?,
             StatementKind::AnalyzeTable(tables) => maintenance::analyze(self, tables),
             StatementKind::AnalyzeHistogram(histogram) => histograms::analyze(self, histogram)?,
@@ -133,6 +139,7 @@ impl Session {
             }
             StatementKind::ChecksumTable { tables, quick } => maintenance::checksum(self, tables, *quick)?,
             StatementKind::Backup { path, parent } => backup::backup(self, path, parent.as_deref())?,
+            StatementKind::Handler(Handler::Read { name, read }) => handler::read(self, name, read, text)?,
             _ => return Ok(None),
         }))
     }
@@ -187,6 +194,10 @@ impl Session {
             StatementKind::Savepoint(name) => self.savepoint(&name.value),
             StatementKind::ReleaseSavepoint(name) => self.release_savepoint(&name.value)?,
             StatementKind::Flush(items) => maintenance::flush(self, items)?,
+            StatementKind::Handler(Handler::Open { table, alias }) => {
+                handler::open(self, table, alias.as_ref())?;
+            }
+            StatementKind::Handler(Handler::Close(name)) => handler::close(self, name)?,
             StatementKind::Kill { query_only, connection } => {
                 maintenance::kill(self, *query_only, connection, with_parameters)?
             }
@@ -223,6 +234,7 @@ impl Session {
             | StatementKind::AnalyzeHistogram(_)
             | StatementKind::CheckTable(..)
             | StatementKind::ChecksumTable { .. }
+            | StatementKind::Handler(Handler::Read { .. })
             | StatementKind::Backup { .. }
             | StatementKind::LoadIndex(_)
             | StatementKind::RepairTable(_)

@@ -2,9 +2,9 @@
 
 use super::{
     AccountName, AlterDatabase, AlterTable, CreateDatabase, CreateTable, CreateTableLike, CreateView, Delete,
-    DropDatabase, DropProgram, DropTable, DropView, Expr, Grant, Ident, Insert, Into, KeyDefinition, Load,
-    PartitionMaintenance, Query, RenameTable, ResourceGroupStatement, Revoke, StatementHints, TableName,
-    Update, UserOptions, UserSpec, VariableScope,
+    DropDatabase, DropProgram, DropTable, DropView, Expr, Grant, Handler, Ident, Insert, Into, KeyDefinition,
+    Load, PartitionMaintenance, Query, RenameTable, ResourceGroupStatement, Revoke, StatementHints,
+    TableName, Update, UserOptions, UserSpec, VariableScope,
 };
 use leafline_table::CheckDepth;
 
@@ -138,6 +138,8 @@ pub enum StatementKind {
         /// A column name or a pattern for column names.
         column: Option<String>,
     },
+    /// HANDLER.
+    Handler(Handler),
     /// USE.
     Use(Ident),
     /// SET.

@@ -1,0 +1,141 @@
+//! The entries of an index that follow a place in it, over all partitions of a table.
+
+use leafline_access::Counters;
+use leafline_btree::Direction;
+use leafline_table::{EntryCursor, EntryRef, EntryStep, IndexDef, ReadView, TableDef};
+use leafline_types::MysqlError;
+use leafline_types::key::prefix_successor;
+use std::cmp::Ordering;
+use std::sync::Arc;
+
+/// An entry of an index.
+#[derive(Clone)]
+pub(super) struct Entry {
+    /// Its key.
+    pub(super) key: Vec<u8>,
+    /// The number of its partition; 0 in a table without partitions.
+    pub(super) partition: usize,
+}
+
+/// A place in the order of an index.
+#[derive(Clone)]
+pub(super) enum Place {
+    /// Between entries: before this key in all partitions; `None`: behind the last one.
+    Before(Option<Vec<u8>>),
+    /// At an entry.
+    At(Entry),
+}
+
+impl Place {
+    /// Before all entries.
+    pub(super) fn first() -> Place {
+        Place::Before(Some(Vec::new()))
+    }
+
+    /// Behind all entries.
+    pub(super) fn end() -> Place {
+        Place::Before(None)
+    }
+}
+
+/// A walk through an index.
+pub(super) struct Walk {
+    direction: Direction,
+    /// The place that it has come to.
+    pub(super) from: Place,
+    /// The keys that it ends behind begin so; empty: at the end of the index.
+    within: Vec<u8>,
+}
+
+impl Walk {
+    /// To the end of the index.
+    pub(super) fn new(direction: Direction, from: Place) -> Walk {
+        Walk { direction, from, within: Vec::new() }
+    }
+
+    /// Over the keys that begin with these bytes.
+    pub(super) fn within(prefix: Vec<u8>) -> Walk {
+        Walk { direction: Direction::Forward, from: Place::Before(Some(prefix.clone())), within: prefix }
+    }
+
+    /// The place behind what it walks over.
+    pub(super) fn end(&self) -> Place {
+        match self.direction {
+            Direction::Forward if self.within.is_empty() => Place::end(),
+            Direction::Forward => Place::Before(prefix_successor(&self.within)),
+            Direction::Reverse => Place::first(),
+        }
+    }
+
+    /// Comes to an entry.
+    pub(super) fn pass(&mut self, entry: Entry) {
+        self.from = Place::At(entry);
+    }
+
+    /// Counts a step.
+    pub(super) fn count(&self, counters: &mut Counters) {
+        match self.direction {
+            Direction::Forward => counters.handler_read_next += 1,
+            Direction::Reverse => counters.handler_read_prev += 1,
+        }
+    }
+
+    fn seek(&self, cursor: &mut EntryCursor, partition: usize) {
+        // The least key above another one is that key and a zero.
+        let above = |key: &[u8]| [key, &[0]].concat();
+        match (self.direction, &self.from) {
+            (Direction::Forward, Place::Before(Some(key))) => cursor.seek(key),
+            (Direction::Forward, Place::Before(None)) => cursor.seek_before(None),
+            (Direction::Forward, Place::At(entry)) if partition <= entry.partition => {
+                cursor.seek(&above(&entry.key))
+            }
+            (Direction::Forward, Place::At(entry)) => cursor.seek(&entry.key),
+            (Direction::Reverse, Place::Before(key)) => cursor.seek_before(key.as_deref()),
+            (Direction::Reverse, Place::At(entry)) if partition < entry.partition => {
+                cursor.seek_before(Some(&above(&entry.key)));
+            }
+            (Direction::Reverse, Place::At(entry)) => cursor.seek_before(Some(&entry.key)),
+        }
+    }
+
+    /// The order in which it comes to entries.
+    fn compare(&self, one: &Entry, other: &Entry) -> Ordering {
+        let order = one.key.cmp(&other.key).then(one.partition.cmp(&other.partition));
+        if self.direction == Direction::Forward { order } else { order.reverse() }
+    }
+}
+
+/// The next entries, as many as asked for or all that are left.
+///
+/// # Errors
+/// What the table returns.
+pub(super) fn next_entries(
+    view: &ReadView,
+    table: &Arc<TableDef>,
+    index: &IndexDef,
+    walk: &Walk,
+    most: usize,
+) -> Result<Vec<Entry>, MysqlError> {
+    let mut found = Vec::new();
+    if matches!((walk.direction, &walk.from), (Direction::Forward, Place::Before(None))) {
+        return Ok(found);
+    }
+    for (partition, stored) in table.stored().enumerate() {
+        let Some(index) = stored.index(&index.name) else { continue };
+        let mut cursor = view.entries(stored, index)?;
+        walk.seek(&mut cursor, partition);
+        let mut left = most;
+        let mut take = |entry: EntryRef<'_>| {
+            if left == 0 || !entry.key.starts_with(&walk.within) {
+                return EntryStep::Stop;
+            }
+            found.push(Entry { key: entry.key.to_vec(), partition });
+            left -= 1;
+            if left == 0 { EntryStep::Stop } else { EntryStep::Next }
+        };
+        while cursor.visit(walk.direction, &mut take)? {}
+    }
+    found.sort_by(|one, other| walk.compare(one, other));
+    found.truncate(most);
+    Ok(found)
+}
