@@ -211,7 +211,8 @@ impl AggregateCall {
                         (p + DIVISION_SCALE_INCREMENT).min(MAX_PRECISION),
                         (s + DIVISION_SCALE_INCREMENT).min(MAX_SCALE),
                     ),
-                    None => SqlType::Double,
+                    None if function == AggregateFunction::Sum => build::real(build::shown_digits(arg)),
+                    None => build::real(build::digits_of_quotient(build::shown_digits(arg))),
                 };
                 ExprType::numeric(sql, true)
             }
@@ -346,7 +347,10 @@ impl GroupedAccumulator {
                     let arg_scale = call.args.first().and_then(build::decimal_digits).map_or(0, |d| d.1);
                     State::Decimal(DecimalSum::new(arg_scale, average.then_some(scale)))
                 }
-                _ => State::Double(DoubleSum::new(average)),
+                SqlType::Real { digits: Some((_, digits)), .. } => {
+                    State::Double(DoubleSum::new(average, Some(digits)))
+                }
+                _ => State::Double(DoubleSum::new(average, None)),
             },
             AggregateFunction::JsonArray | AggregateFunction::JsonObject => {
                 State::Documents(Documents::new(&call.args))

@@ -11,6 +11,7 @@ use crate::column::{ColumnBuilder, value_at};
 use crate::decimal::{DIVISION_SCALE_INCREMENT, Decimal};
 use crate::error::MysqlError;
 use crate::expr::{EvalContext, eval_operand as operand};
+use crate::functions::rounding::double_digits;
 use crate::value::{SqlType, Value};
 
 /// Sums of exact numbers.
@@ -244,11 +245,13 @@ pub(super) struct DoubleSum {
     sums: Vec<f64>,
     counts: Vec<u64>,
     average: bool,
+    /// The digits after the point that results are rounded to.
+    digits: Option<u8>,
 }
 
 impl DoubleSum {
-    pub(super) fn new(average: bool) -> Self {
-        DoubleSum { sums: Vec::new(), counts: Vec::new(), average }
+    pub(super) fn new(average: bool, digits: Option<u8>) -> Self {
+        DoubleSum { sums: Vec::new(), counts: Vec::new(), average, digits }
     }
 
     pub(super) fn grow(&mut self, groups: usize) {
@@ -290,7 +293,11 @@ impl DoubleSum {
             let what = if self.average { "avg" } else { "sum" };
             return Err(MysqlError::data_out_of_range("DOUBLE", what));
         }
-        Ok(Value::Double(if self.average { sum / count as f64 } else { sum }))
+        let result = if self.average { sum / count as f64 } else { sum };
+        Ok(Value::Double(match self.digits {
+            Some(digits) => double_digits(result, digits.into(), true),
+            None => result,
+        }))
     }
 
     /// Takes the values of rows out of the only group again; exact if [`DoubleSum::exact_total`] says so.

@@ -72,7 +72,7 @@ fn same_kind(args: &[Expr]) -> Result<ExprType, MysqlError> {
         ty if ty.is_integer() => SqlType::BigInt { unsigned: ty.is_unsigned() },
         SqlType::Null => SqlType::Double,
         ty @ SqlType::Decimal { .. } => ty.clone().without_zerofill(),
-        _ => SqlType::Double,
+        _ => build::real(build::shown_digits(&args[0])),
     };
     Ok(ExprType::numeric(sql, nullable))
 }

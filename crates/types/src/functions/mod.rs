@@ -21,7 +21,7 @@ mod math;
 mod network;
 mod radix;
 mod regexp;
-mod rounding;
+pub(crate) mod rounding;
 mod session;
 mod str_to_date;
 mod string;

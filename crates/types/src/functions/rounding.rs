@@ -95,7 +95,14 @@ fn rounded_type(args: &[Expr], rounds: bool) -> Result<ExprType, MysqlError> {
             let precision = (whole + new_scale).clamp(1, MAX_PRECISION);
             SqlType::Decimal { precision, scale: new_scale, unsigned: *unsigned, zerofill: false }
         }
-        _ => SqlType::Double,
+        // A count of digits that is not constant leaves those of the operand.
+        _ => build::real(match args.get(1) {
+            None => None,
+            Some(arg) => match literal_integer(arg) {
+                Some(digits) => u8::try_from(digits.max(0)).ok(),
+                None => build::shown_digits(&args[0]),
+            },
+        }),
     };
     Ok(ExprType::numeric(sql, nullable(args)))
 }
@@ -155,7 +162,7 @@ fn whole_digits(v: i128, digits: i32, rounds: bool) -> i128 {
     (v + half) / unit * unit
 }
 
-pub(super) fn double_digits(v: f64, digits: i32, rounds: bool) -> f64 {
+pub(crate) fn double_digits(v: f64, digits: i32, rounds: bool) -> f64 {
     let cut = |v: f64| if rounds { v.round_ties_even() } else { v.trunc() };
     let power = digits.unsigned_abs() as usize;
     let unit = POWERS_OF_TEN.get(power).copied().unwrap_or(f64::INFINITY);

@@ -2,7 +2,7 @@
 //!
 //! A DOUBLE or a string on either side makes the result DOUBLE; else a DECIMAL makes it DECIMAL; integers give
 //! BIGINT, unsigned if one side is. A date is the integer YYYYMMDD, a datetime YYYYMMDDhhmmss, a time hhmmss (DECIMALs if they
-//! have a fraction). Precision grows as MySQL lets it: for DECIMAL(p1,s1) and DECIMAL(p2,s2),
+//! have a fraction). The digits that a DOUBLE is shown with are told in `real`. Precision grows as MySQL lets it: for DECIMAL(p1,s1) and DECIMAL(p2,s2),
 //!
 //! | op    | scale                 | digits before the point                |
 //! |-------|-----------------------|----------------------------------------|
@@ -15,6 +15,7 @@
 //! digits and goes on with all of them: `1/3*3` is 0.333333333 * 3, shown as 1.0000. So an operand that contains a
 //! quotient takes a type with all its digits ([`all_digits`]), while the result's type follows the table.
 
+use super::real::{digits_of_quotient, real, shown_digits};
 use super::types::{common_type, decimal_digits};
 use super::variable::read_as;
 use crate::decimal::{DIVISION_SCALE_INCREMENT, Decimal, MAX_PRECISION, MAX_SCALE};
@@ -49,7 +50,8 @@ fn result_type(op: ArithmeticOp, left: &Expr, right: &Expr) -> SqlType {
         return SqlType::BigInt { unsigned: either_unsigned };
     }
     let (Some((p1, s1)), Some((p2, s2))) = (decimal_digits(left), decimal_digits(right)) else {
-        return SqlType::Double;
+        let digits = shown_digits(left).zip(shown_digits(right)).map(|(a, b)| a.max(b));
+        return real(if op == ArithmeticOp::Divide { digits_of_quotient(digits) } else { digits });
     };
     if is_integral(left) && is_integral(right) && op != ArithmeticOp::Divide {
         let unsigned = if op == ArithmeticOp::Modulo { left.ty.sql.is_unsigned() } else { either_unsigned };
@@ -192,7 +194,7 @@ pub fn negate(operand: Expr) -> Result<Expr, MysqlError> {
     } else if let Some((precision, scale)) = decimal_digits(&operand) {
         SqlType::decimal(precision, scale)
     } else {
-        SqlType::Double
+        real(shown_digits(&operand))
     };
     Ok(Expr { kind: ExprKind::Negate(Box::new(all_digits(operand))), ty: ExprType::numeric(sql, nullable) })
 }

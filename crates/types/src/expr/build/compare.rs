@@ -29,6 +29,7 @@ use std::sync::Arc;
 use super::arithmetic::all_digits;
 use super::charset::under;
 use super::plain::{meet, plain};
+use super::real::as_shown;
 use super::types::{all_compared_by, common_type, compared_by, decimal_digits, merge_collations};
 use super::variable::{again, read_as, read_in};
 use super::{and, condition, literal, or};
@@ -45,6 +46,7 @@ use crate::value::{ExprType, SqlType, Value};
 
 /// `left op right`.
 pub fn compare(op: CompareOp, left: Expr, right: Expr) -> Result<Expr, MysqlError> {
+    let (left, right) = as_shown(left, right)?;
     compare_among(op, left, right, None)
 }
 

@@ -25,6 +25,7 @@ mod json;
 mod logic;
 mod padding;
 mod plain;
+mod real;
 #[cfg(test)]
 mod tests;
 mod types;
@@ -51,6 +52,7 @@ pub use logic::{and, is_null, is_truth, not, or, xor};
 pub use padding::{of_padded, padded, unpadded};
 pub use plain::plain;
 pub(crate) use plain::{document, number};
+pub(crate) use real::{digits_of_quotient, real, shown_digits};
 pub(crate) use types::{
     TEXT_OF_NUMBER, all_compared_by, bigint, compared_by, merge_collations, text_length, text_type,
 };

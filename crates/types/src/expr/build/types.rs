@@ -8,6 +8,8 @@ use crate::error::MysqlError;
 use crate::expr::ir::Expr;
 use crate::value::{Coercibility, ExprType, SqlType, Value};
 
+use super::real::{digits_of_any, real};
+
 /// The collation of what is text only because a number or date was made text. It loses against any other.
 pub(crate) const TEXT_OF_NUMBER: Collation = Collation::DEFAULT;
 
@@ -241,6 +243,10 @@ pub fn common_type(operation: &str, types: &[&ExprType]) -> Result<ExprType, Mys
     let mut sql = SqlType::Null;
     for ty in types {
         sql = common_sql_type(sql, &ty.sql);
+    }
+    // The columns of set operations have one type for all, and no digits where these differ.
+    if sql == SqlType::Double && !matches!(operation, "UNION" | "VALUES") {
+        sql = real(digits_of_any(types.iter().map(|ty| &ty.sql)));
     }
     let sql = sql.without_zerofill();
     if sql == SqlType::Json {

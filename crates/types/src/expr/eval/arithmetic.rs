@@ -12,7 +12,7 @@ use crate::value::{SqlType, Value};
 #[cold]
 fn out_of_range(e: &Expr, cx: &EvalContext<'_>) -> MysqlError {
     let kind = match e.ty.sql {
-        SqlType::Double => "DOUBLE",
+        SqlType::Double | SqlType::Real { .. } => "DOUBLE",
         SqlType::Decimal { .. } => "DECIMAL",
         SqlType::BigInt { unsigned: true } => "BIGINT UNSIGNED",
         _ => "BIGINT",
@@ -153,7 +153,7 @@ pub(super) fn negate(e: &Expr, v: &Value, cx: &mut EvalContext<'_>) -> Result<Va
         return Ok(Value::Null);
     }
     Ok(match &e.ty.sql {
-        SqlType::Double => double(v, cx)?.map_or(Value::Null, |d| Value::Double(-d)),
+        SqlType::Double | SqlType::Real { .. } => double(v, cx)?.map_or(Value::Null, |d| Value::Double(-d)),
         SqlType::Decimal { scale, .. } => match decimal(v, cx)? {
             Some(d) => at_scale(e, Some(d.negate()), *scale, cx)?,
             None => Value::Null,

@@ -79,7 +79,9 @@ fn by_lanes(e: &Expr, op: ArithmeticOp, left: &Datum, right: &Datum, rows: usize
             let (a, b) = (left.u64_side()?, right.u64_side()?);
             integers::<UInt64Type>(op, a, b, rows, nulls)
         }
-        SqlType::Double => doubles(op, left.f64_side()?, right.f64_side()?, rows, nulls),
+        SqlType::Double | SqlType::Real { .. } => {
+            doubles(op, left.f64_side()?, right.f64_side()?, rows, nulls)
+        }
         SqlType::Decimal { precision, scale, .. } => {
             decimals(op, left.decimal_side()?, right.decimal_side()?, (*precision, *scale), rows, nulls)
         }
