@@ -62,14 +62,15 @@ pub(super) fn decimal_digits(
 ) -> Result<(u8, u8), MysqlError> {
     let scale = scale.unwrap_or(0);
     let precision = match precision {
-        None | Some(0) => 10,
+        None => 10,
+        Some(0) if scale == 0 => 10,
         Some(precision) => precision,
     };
-    if scale > 30 {
-        return Err(MysqlError::too_big_scale(scale, column, 30));
-    }
     if precision > 65 {
         return Err(MysqlError::too_big_precision(precision, column, 65));
+    }
+    if scale > 30 {
+        return Err(MysqlError::too_big_scale(scale, column, 30));
     }
     if scale > precision {
         return Err(MysqlError::precision_less_than_scale(column));

@@ -2,7 +2,7 @@
 
 use leafline_table::{IndexDef, TableDef, ViewAlgorithm};
 use leafline_types::expr::{CompareOp, Expr, ExprKind, build, conjuncts};
-use leafline_types::{ExprType, MysqlError, Value};
+use leafline_types::{Coercibility, ExprType, MysqlError, Value};
 
 use super::partition::selected_partitions;
 use super::row_rules::indexed_expressions;
@@ -121,8 +121,7 @@ impl Binder<'_> {
             if let Some(index) = hints.iter().flat_map(|hint| &hint.indexes).next() {
                 return Err(MysqlError::key_does_not_exist(&index.value, &alias));
             }
-            // Its rows are others the next time.
-            self.reads_variables = true;
+            self.reads_schema_tables = true;
             let database = self.database_of(name)?.to_owned();
             let (source, columns) = rows_of(table);
             return add_relation(block, alias, database, source, columns, TableHints::default());
@@ -317,7 +316,13 @@ pub(super) fn derived_columns(
             return Err(MysqlError::duplicate_column(name));
         }
         let ty = &output.expr.ty;
-        columns.push((name, ExprType::column(ty.sql.clone(), ty.nullable, ty.collation)));
+        let column = ExprType::column(ty.sql.clone(), ty.nullable, ty.collation);
+        // A text is as easily converted as the expression that the column is made from.
+        let column = match ty.sql.is_character() && ty.coercibility != Coercibility::Ignorable {
+            true => ExprType { coercibility: ty.coercibility, ..column },
+            false => column,
+        };
+        columns.push((name, column));
     }
     Ok(columns)
 }

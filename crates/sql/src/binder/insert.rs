@@ -78,8 +78,9 @@ impl Binder<'_> {
         columns: &mut Vec<usize>,
         rows: &[Vec<ast::Expr>],
     ) -> Result<(InsertRows, bool), MysqlError> {
-        // `VALUES ()` without a column list is a row of defaults, but not of a view.
-        if insert.columns.is_none() && target.view.is_none() && rows.iter().all(Vec::is_empty) {
+        // `VALUES ()` without a column list, or with an empty one, is a row of defaults, but not of a view.
+        let names_none = insert.columns.as_ref().is_none_or(Vec::is_empty);
+        if names_none && target.view.is_none() && rows.iter().all(Vec::is_empty) {
             columns.clear();
         }
         let mut block = Block::default();

@@ -61,8 +61,8 @@ impl InsertTarget {
     /// # Errors
     /// 1054 for an unknown column, 1110 for one named twice.
     pub(super) fn columns(&self, listed: Option<&Vec<Ident>>) -> Result<Vec<usize>, MysqlError> {
-        // A view without a list, or with an empty one, wants values for all its columns.
-        let listed = listed.filter(|listed| self.view.is_none() || !listed.is_empty());
+        // Without a list, or with an empty one, values are given for all columns.
+        let listed = listed.filter(|listed| !listed.is_empty());
         let Some(listed) = listed else {
             let is_visible = |at: &usize| self.table.columns.get(*at).is_some_and(|column| !column.invisible);
             let all = self.names.iter().map(|(_, at)| *at);

@@ -2,7 +2,7 @@
 
 use leafline_types::expr::{Expr, build};
 use leafline_types::memory::server;
-use leafline_types::temporal::{Date, DateRules, DateTime, Time};
+use leafline_types::temporal::{DateRules, DateTime, Time};
 use leafline_types::{Charset, Collation, Decimal, MysqlError, SqlType, Value};
 
 use crate::parser::ast::{self, BytesForm, ExprKind, Literal, TemporalKind, UnaryOp};
@@ -123,9 +123,9 @@ fn decimal(text: &str, negative: bool) -> Result<Value, MysqlError> {
 
 fn temporal(kind: TemporalKind, text: &str, dates: DateRules) -> Result<Value, MysqlError> {
     match kind {
-        TemporalKind::Date => match Date::parse(text, dates) {
-            Ok(parsed) => Ok(Value::Date(parsed.value)),
-            Err(_) => Err(MysqlError::wrong_value("DATE", text)),
+        TemporalKind::Date => match DateTime::parse(text, dates) {
+            Ok(parsed) if !parsed.has_time && !parsed.truncated => Ok(Value::Date(parsed.value.date())),
+            _ => Err(MysqlError::wrong_value("DATE", text)),
         },
         TemporalKind::Timestamp => timestamp(text, dates).map(|(value, _)| Value::DateTime(value)),
         TemporalKind::Time => time(text).map(|(value, _)| Value::Time(value)),
@@ -146,7 +146,7 @@ fn timestamp(text: &str, dates: DateRules) -> Result<(DateTime, u8), MysqlError>
         Ok(parsed) if parsed.offset.is_some() => {
             Err(MysqlError::not_supported("a time zone in a TIMESTAMP literal"))
         }
-        Ok(parsed) if parsed.has_time => Ok((parsed.value, parsed.fsp)),
+        Ok(parsed) if parsed.has_time && !parsed.truncated => Ok((parsed.value, parsed.fsp)),
         _ => Err(MysqlError::wrong_value("DATETIME", text)),
     }
 }

@@ -257,7 +257,7 @@ fn bound_by(
         kind,
         parameters,
         warnings: take(&mut binder.warnings),
-        reads_variables: binder.reads_variables,
+        reads_variables: binder.reads_variables || binder.reads_schema_tables,
         beside_times: take(&mut binder.beside_times),
         beside_numbers: take(&mut binder.beside_numbers),
         subqueries: take(&mut binder.subqueries),
@@ -330,6 +330,8 @@ struct Binder<'a> {
     context: &'a BindContext<'a>,
     warnings: Vec<MysqlError>,
     reads_variables: bool,
+    /// It reads tables of information_schema, whose rows are others the next time.
+    reads_schema_tables: bool,
     beside_times: Vec<(usize, SqlType)>,
     beside_numbers: Vec<usize>,
     assigns_variables: bool,
@@ -371,6 +373,8 @@ struct Binder<'a> {
     changes: Privileges,
     /// It does so with some of them, and reads the others; which ones is known later.
     changes_some: bool,
+    /// The arguments of an aggregate are bound that belongs to a query around it: they may take all columns of that query's FROM.
+    aggregates_outer: bool,
 }
 
 impl<'a> Binder<'a> {
@@ -381,6 +385,7 @@ impl<'a> Binder<'a> {
             context,
             warnings: Vec::new(),
             reads_variables: false,
+            reads_schema_tables: false,
             beside_times: Vec::new(),
             beside_numbers: Vec::new(),
             assigns_variables,
@@ -403,6 +408,7 @@ impl<'a> Binder<'a> {
             wildcards: None,
             changes: Privileges::NONE,
             changes_some: false,
+            aggregates_outer: false,
         }
     }
 

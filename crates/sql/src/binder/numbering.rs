@@ -25,6 +25,11 @@ impl<T> Default for Numbering<T> {
 }
 
 impl<T: Eq + Hash> Numbering<T> {
+    /// Whether there is none.
+    pub(super) fn is_empty(&self) -> bool {
+        self.values.is_empty()
+    }
+
     /// The number of a value that is there.
     pub(super) fn number(&self, value: &T) -> Option<usize> {
         if self.by_hash.is_empty() {

@@ -6,8 +6,9 @@
 //! names of tables and databases as they are.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
-use leafline_table::ColumnDef;
+use leafline_table::{ColumnDef, IndexDef, IndexKind};
 use leafline_types::aggregate::AggregateCall;
 use leafline_types::expr::{Expr, build};
 use leafline_types::{ExprType, MysqlError, Origin, SqlType};
@@ -25,6 +26,9 @@ pub(super) const FIRST_GROUPING: ColumnId = FIRST_AGGREGATE / 4;
 
 /// Window functions have numbers from here on, as aggregates have.
 pub(super) const FIRST_WINDOW: ColumnId = FIRST_AGGREGATE + FIRST_AGGREGATE / 2;
+
+/// The name of a table's only integer key column.
+const ROW_ID: &str = "_rowid";
 
 /// The clause an expression stands in; errors name it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -174,6 +178,22 @@ impl Block {
         }
     }
 
+    /// The column that `_rowid` means in a relation: the only one of the primary key, else of the first unique key without NULL, if that is one
+    /// integer column (MySQL manual, "CREATE TABLE").
+    fn row_id(&self, position: usize) -> Option<ColumnId> {
+        let relation = self.relations.get(position)?;
+        let RelationSource::Base(table) = &relation.source else { return None };
+        let is_not_null = |at: usize| table.columns.get(at).is_some_and(|column| !column.nullable);
+        let is_key = |index: &&Arc<IndexDef>| {
+            index.kind != IndexKind::Secondary
+                && !index.parts.is_empty()
+                && index.parts.iter().all(|part| is_not_null(part.column))
+        };
+        let [part] = table.indexes.iter().find(is_key)?.parts.as_slice() else { return None };
+        table.columns.get(part.column).filter(|column| column.ty.is_integer())?;
+        relation.columns.clone().nth(part.column)
+    }
+
     /// The column that `name` means in `scope`; `None` when there is none.
     ///
     /// # Errors
@@ -187,6 +207,9 @@ impl Block {
         let Some(table) = &name.table else {
             let mut found = scope.named(&name.column.value);
             let first = found.next().map(|c| c.id);
+            if first.is_none() && name.column.value.eq_ignore_ascii_case(ROW_ID) {
+                return Ok(scope.relations.iter().find_map(|&position| self.row_id(position)));
+            }
             if found.next().is_some() {
                 return Err(MysqlError::ambiguous_column(&name.column.value, clause.name()));
             }
@@ -201,6 +224,8 @@ impl Block {
             }
             let columns = relation.columns.clone();
             let column = columns.clone().find(|&id| self.is_named(id, &name.column.value));
+            let is_row_id = column.is_none() && name.column.value.eq_ignore_ascii_case(ROW_ID);
+            let column = if is_row_id { self.row_id(position) } else { column };
             match (found, column) {
                 (Some(_), Some(_)) => {
                     return Err(MysqlError::ambiguous_column(qualified(name), clause.name()));
@@ -231,6 +256,11 @@ impl Block {
             return self.aliased(item.expr.clone(), &name.column.value, clause).map(Some);
         }
         Ok(None)
+    }
+
+    /// Whether neither keys nor aggregates group its rows, as far as it is bound.
+    pub(super) fn is_ungrouped(&self) -> bool {
+        self.group_by.is_empty() && self.aggregates.is_empty() && !self.rollup
     }
 
     /// The entry of the select list that has the name as its alias, for a subquery in an entry behind it.

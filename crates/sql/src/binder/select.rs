@@ -169,8 +169,9 @@ impl Binder<'_> {
             && name.table.is_none()
             && let Some(item) = named_item(&block.items, &name.column.value, Clause::Group)?
         {
-            // A column of FROM goes before an alias of the select list; MySQL warns when they differ.
-            let column = block.find(scope, Clause::Group, name)?.map(|id| block.reference(id));
+            // A column of FROM goes before an alias of the select list; MySQL warns when they differ. Where several columns of FROM have
+            // the name, the select list decides.
+            let column = block.find(scope, Clause::Group, name).ok().flatten().map(|id| block.reference(id));
             return Ok(match column {
                 Some(column) => {
                     let shown = build::unpadded(item.expr.clone());

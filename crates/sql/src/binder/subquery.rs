@@ -7,6 +7,7 @@
 //! aggregate and does not decide where it belongs, but that query must be farther outside (1111).
 
 use leafline_types::aggregate::AggregateCall;
+use leafline_types::error::errno;
 use leafline_types::expr::subquery::{outer, subquery};
 use leafline_types::expr::{CompareOp, Expr, ExprKind as Kind, Subquery, SubqueryQuestion, build};
 use leafline_types::{ExprType, MysqlError, SqlType};
@@ -86,6 +87,14 @@ impl Binder<'_> {
             let Some(frame) = self.enclosing.get(level) else { continue };
             if let Some(found) = frame.block.resolve(&frame.scope, frame.clause, name)? {
                 let found = self.readable(&frame.block, found)?;
+                return Ok(Some(self.handed_down(level, found)));
+            }
+            // Rows that are not grouped have all their columns, and aggregates are over such.
+            if frame.clause == Clause::Having
+                && (self.aggregates_outer || frame.block.is_ungrouped())
+                && let Some(id) = frame.block.find(&frame.scope, frame.clause, name)?
+            {
+                let found = self.readable(&frame.block, frame.block.reference(id))?;
                 return Ok(Some(self.handed_down(level, found)));
             }
             if frame.clause == Clause::FieldList
@@ -249,6 +258,15 @@ impl ExpressionBinder<'_, '_, '_> {
         Ok(inner.asked(SubqueryQuestion::Row(Box::new(comparison)), needle))
     }
 
+    /// The arguments of an aggregate.
+    fn arguments(&mut self, args: &[ast::Expr], documents: bool) -> Result<Vec<Expr>, MysqlError> {
+        let nested = std::mem::replace(&mut self.block.in_aggregate, true);
+        let bound =
+            args.iter().map(|arg| if documents { self.document(arg) } else { self.bind(arg) }).collect();
+        self.block.in_aggregate = nested;
+        bound
+    }
+
     /// An aggregate of `args`, of this query or, where these are of queries around it only, of one of those.
     pub(super) fn aggregate_of(
         &mut self,
@@ -257,20 +275,32 @@ impl ExpressionBinder<'_, '_, '_> {
         call: &dyn Fn(Vec<Expr>) -> Result<AggregateCall, MysqlError>,
     ) -> Bound {
         let known: Vec<usize> = self.binder.enclosing.iter().map(|frame| frame.captures.len()).collect();
-        let nested = std::mem::replace(&mut self.block.in_aggregate, true);
-        let bound = args
-            .iter()
-            .map(|arg| if documents { self.document(arg) } else { self.bind(arg) })
-            .collect::<Result<Vec<_>, _>>();
-        self.block.in_aggregate = nested;
-        let bound = bound?;
-        let own = bound.is_empty() || bound.iter().any(|arg| !arg.columns().is_empty());
+        let nested = self.block.in_aggregate;
+        let is_own = |bound: &[Expr]| bound.is_empty() || bound.iter().any(|arg| !arg.columns().is_empty());
+        let bound = match self.arguments(args, documents) {
+            Err(unknown)
+                if unknown.code == errno::ER_BAD_FIELD_ERROR && !self.binder.enclosing.is_empty() =>
+            {
+                let before = std::mem::replace(&mut self.binder.aggregates_outer, true);
+                let bound = self.arguments(args, documents);
+                self.binder.aggregates_outer = before;
+                bound.ok().filter(|bound| !is_own(bound)).ok_or(unknown)?
+            }
+            bound => bound?,
+        };
+        let own = is_own(&bound);
         let origins = self.binder.nearest_origins(&bound);
         let level = origins.column.filter(|_| !own);
         if level.is_some_and(|level| origins.aggregate >= Some(level)) {
             return Err(MysqlError::invalid_group_function());
         }
-        let Some(level) = level else {
+        // It belongs to the outermost query from there inwards where aggregates may stand, which is this one if they may in none of those.
+        let allows = |frame: &Enclosing| !frame.block.in_aggregate && has_aggregates(frame.clause);
+        let allowing = level.and_then(|level| {
+            let mut frames = self.binder.enclosing.iter().enumerate().skip(level);
+            frames.find(|(_, frame)| allows(frame)).map(|(at, _)| at)
+        });
+        let Some(level) = allowing else {
             if nested || !has_aggregates(self.clause) {
                 return Err(MysqlError::invalid_group_function());
             }
@@ -285,9 +315,6 @@ impl ExpressionBinder<'_, '_, '_> {
         let Some(frame) = self.binder.enclosing.get_mut(level) else {
             return Err(MysqlError::internal("an aggregate of a query that is not there"));
         };
-        if frame.block.in_aggregate || !has_aggregates(frame.clause) {
-            return Err(MysqlError::invalid_group_function());
-        }
         let aggregate = frame.block.aggregate(call(lifted)?);
         Ok(self.binder.handed_down(level, aggregate))
     }

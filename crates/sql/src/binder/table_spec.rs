@@ -202,7 +202,7 @@ pub(super) fn column_def(
         if !ty.is_integer() {
             return Err(MysqlError::incorrect_column_specifier(name));
         }
-        if column.default.is_some() {
+        if column.default.as_ref().is_some_and(|default| !is_null(default)) {
             return Err(MysqlError::invalid_default(name));
         }
     }
@@ -223,7 +223,7 @@ pub(super) fn column_def(
     let default = column
         .default
         .as_ref()
-        .filter(|_| !loses_default(column, times))
+        .filter(|default| !loses_default(column, times) && !(column.auto_increment && is_null(default)))
         .map(|d| default_value(d, name, (&ty, collation.charset()), nullable, times))
         .transpose()?;
     Ok(ColumnDef {
@@ -268,6 +268,11 @@ pub(super) fn column_warnings(column: &ColumnDefinition, times: TimeSettings<'_>
     warnings
 }
 
+/// DEFAULT NULL, which an AUTO_INCREMENT column may have: it says nothing there.
+fn is_null(default: &ast::DefaultValue) -> bool {
+    matches!(default, ast::DefaultValue::Literal(literal) if matches!(literal.kind, ast::ExprKind::Literal(ast::Literal::Null)))
+}
+
 /// The default of a column, of its type. Error 1067 for one that the column cannot hold.
 pub(super) fn default_value(
     default: &ast::DefaultValue,
@@ -286,6 +291,13 @@ pub(super) fn default_value(
         },
         ast::DefaultValue::Literal(literal) => {
             let value = constant_value(literal)?.ok_or_else(|| MysqlError::invalid_default(name))?;
+            let value = match &value {
+                // A hexadecimal literal is a number where one is wanted.
+                Value::Bytes(bytes) if ty.is_numeric() && bytes.len() <= size_of::<u64>() => {
+                    Value::UInt(bytes.iter().fold(0, |number, byte| number << 8 | u64::from(*byte)))
+                }
+                _ => value,
+            };
             if value.is_null() {
                 return match nullable {
                     true => Ok(DefaultValue::Constant(Value::Null)),

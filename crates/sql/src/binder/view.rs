@@ -11,7 +11,6 @@ use crate::accounts::{Access, Privilege, definer_of};
 use crate::bound::{BoundSelect, BoundSubquery};
 use crate::parser::ast::{CreateView, Ident, SelectItem, Span};
 use crate::parser::{canonical_query, parse_view};
-use crate::statement::definitions::DEFAULT_COLLATION;
 
 /// Most views in one another.
 const MAX_DEPTH: usize = 32;
@@ -75,7 +74,7 @@ impl Binder<'_> {
         let query = parse_view(&view.query)?;
         let context = BindContext {
             database: Some(&view.database),
-            collation: DEFAULT_COLLATION,
+            collation: view.collation,
             modes: BindModes { no_backslash_escapes: false, ..self.context.modes },
             assigns_variables: false,
             parameter_types: &[],
@@ -162,7 +161,11 @@ pub(crate) fn view_def(
     if binder.views.contains(&own) {
         return Err(MysqlError::view_recursive(&own.0, &own.1));
     }
-    let columns = derived_columns(&bound, &create.columns)?;
+    let names = match create.columns.is_empty() {
+        true => unique_names(create, &bound),
+        false => create.columns.clone(),
+    };
+    let columns = derived_columns(&bound, &names)?;
     check_given_names(create)?;
     let name = |(number, (name, _)): (usize, (String, _))| match is_column_name(&name) {
         true => name,
@@ -201,8 +204,19 @@ pub(crate) fn view_def(
     let kept = || altered.is_some_and(|view| view.by_invoker);
     let by_invoker = create.by_invoker.unwrap_or_else(kept);
     let definer = Some(definer);
-    let mut view =
-        ViewDef { id: 0, database, name, columns, query, algorithm, check_option, definer, by_invoker };
+    let collation = context.collation;
+    let mut view = ViewDef {
+        id: 0,
+        database,
+        name,
+        columns,
+        query,
+        algorithm,
+        check_option,
+        definer,
+        collation,
+        by_invoker,
+    };
     // As it will be read, by a definer who may do that, or by nobody yet: a dump may come before the accounts.
     let context = BindContext { access: Access::unlimited(), ..*context };
     let mut binder = Binder::new(&view.query, &context);
@@ -219,6 +233,47 @@ pub(crate) fn view_def(
     Ok((view, warning))
 }
 
+/// The names of a view's columns, where expressions without an alias are called as others are: MySQL gives them names of their own. Empty
+/// where no names meet.
+fn unique_names(create: &CreateView, bound: &BoundSelect) -> Vec<Ident> {
+    let given: Vec<&str> = aliases(create).map(|alias| alias.value.as_str()).collect();
+    let mut names: Vec<String> = bound.output.iter().map(|output| output.meta.name.clone()).collect();
+    let made: Vec<bool> = bound
+        .output
+        .iter()
+        .map(|output| output.meta.org_name.is_empty() && !given.contains(&output.meta.name.as_str()))
+        .collect();
+    let mut meets = false;
+    for at in 0..names.len() {
+        for before in 0..at {
+            if !names[before].eq_ignore_ascii_case(&names[at]) {
+                continue;
+            }
+            let Some(renamed) = [at, before].into_iter().find(|at| made[*at]) else { continue };
+            meets = true;
+            let name = &names[renamed];
+            let candidates = std::iter::once(format!("Name_exp_{name}"))
+                .chain((1..).map(|number: u32| format!("Name_exp_{number}_{name}")));
+            let is_free =
+                |candidate: &String| !names.iter().any(|known| known.eq_ignore_ascii_case(candidate));
+            if let Some(free) = candidates.into_iter().find(is_free) {
+                names[renamed] = free;
+            }
+        }
+    }
+    let ident = |value| Ident { value, span: create.name.name.span };
+    if meets { names.into_iter().map(ident).collect() } else { Vec::new() }
+}
+
+/// The aliases in the select list of a view.
+fn aliases(create: &CreateView) -> impl Iterator<Item = &Ident> {
+    let items = create.query.first_select().into_iter().flat_map(|select| &select.items);
+    items.filter_map(|item| match item {
+        SelectItem::Expr { alias, .. } => alias.as_ref(),
+        SelectItem::Wildcard { .. } => None,
+    })
+}
+
 /// Whether a column of a table or view can be called that.
 fn is_column_name(name: &str) -> bool {
     (1..=MAX_NAME).contains(&name.chars().count()) && !name.ends_with(' ')
@@ -226,14 +281,9 @@ fn is_column_name(name: &str) -> bool {
 
 /// Error 1166 for a column name that the statement gives and that is none: in its list, or without one as an alias.
 fn check_given_names(create: &CreateView) -> Result<(), MysqlError> {
-    let aliases = create.query.first_select().into_iter().flat_map(|select| &select.items);
-    let aliases = aliases.filter_map(|item| match item {
-        SelectItem::Expr { alias, .. } => alias.as_ref(),
-        SelectItem::Wildcard { .. } => None,
-    });
     let mut names: Vec<&Ident> = create.columns.iter().collect();
     if names.is_empty() {
-        names.extend(aliases);
+        names.extend(aliases(create));
     }
     match names.into_iter().find(|name| !is_column_name(&name.value)) {
         Some(name) => Err(MysqlError::wrong_column_name(&name.value)),

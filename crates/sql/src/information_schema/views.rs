@@ -26,7 +26,7 @@ pub(super) fn columns() -> Columns {
 pub(super) fn rows(session: &Session) -> Result<Rows, MysqlError> {
     let visible = session.visible();
     let row = |view: &std::sync::Arc<leafline_table::ViewDef>| {
-        let collation = session.settings.collation;
+        let collation = view.collation;
         // What it reads is for those who may see how it does.
         let shown = session.access.on_table(&view.database, &view.name).has(Privilege::ShowView);
         let query = if shown { view.query.as_str() } else { "" };

@@ -1,6 +1,6 @@
 //! SET in all its forms.
 
-use super::ast::{Expr, ExprKind, Ident, IsolationLevel, SetItem, StatementKind, VariableScope};
+use super::ast::{Expr, ExprKind, Ident, IsolationLevel, Literal, SetItem, StatementKind, VariableScope};
 use super::cursor::{Parsed, Parser};
 use super::lexer::{Symbol, TokenKind};
 
@@ -13,10 +13,12 @@ impl Parser<'_> {
         if self.at_resource_group() {
             return self.set_resource_group();
         }
-        Ok(StatementKind::Set(self.comma_list(Self::set_item)?))
+        // A scope holds for the names behind it, up to the next one (MySQL manual, "SET Syntax for Variable Assignment").
+        let mut scope = None;
+        Ok(StatementKind::Set(self.comma_list(|parser| parser.set_item(&mut scope))?))
     }
 
-    fn set_item(&mut self) -> Parsed<SetItem> {
+    fn set_item(&mut self, last_scope: &mut Option<VariableScope>) -> Parsed<SetItem> {
         if self.token(0).kind == TokenKind::UserVariable {
             let name = self.user_variable()?;
             self.assignment_sign()?;
@@ -51,7 +53,8 @@ impl Parser<'_> {
             let part = self.ident_after_dot()?;
             name = Ident { value: format!("{}.{}", name.value, part.value), span: name.span.to(part.span) };
         }
-        self.system_assignment((scope, false), name)
+        *last_scope = scope.or(*last_scope);
+        self.system_assignment((*last_scope, false), name)
     }
 
     fn set_scope(&mut self) -> Option<VariableScope> {
@@ -92,6 +95,17 @@ impl Parser<'_> {
             let span = word.span;
             let column = super::ast::ColumnName { database: None, table: None, column: word };
             Expr { kind: ExprKind::Column(column), span }
+        } else if self.token(0).kind == TokenKind::QuotedIdent && !self.is_ident_at(0) {
+            // Under ANSI_QUOTES `""` is a name, and names stand for their text here.
+            let span = self.advance().span;
+            Expr {
+                kind: ExprKind::Literal(Literal::String {
+                    value: String::new(),
+                    first_part: 0,
+                    charset: None,
+                }),
+                span,
+            }
         } else {
             self.expression()?
         };

@@ -25,8 +25,8 @@ use leafline_table::{TableDef, ViewDef};
 use leafline_types::{MysqlError, SqlType, Value};
 use std::sync::Arc;
 
-/// Runs a SHOW statement; `sql` is its text.
-pub(crate) fn show(session: &mut Session, show: &Show, sql: &str) -> Result<RowSet, MysqlError> {
+/// Runs a SHOW statement; `text` is the statement with its parameters.
+pub(crate) fn show(session: &mut Session, show: &Show, text: (&str, &[Value])) -> Result<RowSet, MysqlError> {
     let rows = match &show.kind {
         ShowKind::Databases => databases::databases(session),
         ShowKind::Tables { full, database } => {
@@ -39,12 +39,12 @@ pub(crate) fn show(session: &mut Session, show: &Show, sql: &str) -> Result<RowS
         ShowKind::Index { table } => indexes(session, table)?,
         ShowKind::CreateTable(table) => match (computed(session, table), views::find(session, table)?) {
             (Some(definition), _) => computed::create(session, definition),
-            (None, Some(view)) => views::create_view(session, &view),
+            (None, Some(view)) => views::create_view(&view),
             (None, None) => tables::create_table(session, &resolve(session, table)?),
         },
         ShowKind::Help(topic) => help(topic),
         ShowKind::CreateView(name) => match views::find(session, name)? {
-            Some(view) => views::create_view(session, &view),
+            Some(view) => views::create_view(&view),
             None => {
                 let table = resolve(session, name)?;
                 return Err(MysqlError::wrong_object(&table.database, &table.name, "VIEW"));
@@ -90,7 +90,7 @@ pub(crate) fn show(session: &mut Session, show: &Show, sql: &str) -> Result<RowS
     };
     match &show.filter {
         None => Ok(rows),
-        Some(filter) => filtered(session, rows, filter, sql),
+        Some(filter) => filtered(session, rows, filter, text),
     }
 }
 
@@ -203,7 +203,7 @@ fn filtered(
     session: &mut Session,
     mut rows: RowSet,
     filter: &ShowFilter,
-    sql: &str,
+    text: (&str, &[Value]),
 ) -> Result<RowSet, MysqlError> {
     match filter {
         ShowFilter::Like(pattern) => {
@@ -211,7 +211,7 @@ fn filtered(
                 .retain(|row| row.first().and_then(Value::as_str).is_some_and(|name| like(name, pattern)));
         }
         ShowFilter::Where(condition) => {
-            let keep = evaluate::over_rows(session, condition, sql, &rows)?;
+            let keep = evaluate::over_rows(session, condition, text, &rows)?;
             let mut keep = keep.into_iter();
             rows.rows.retain(|_| keep.next().unwrap_or(false));
         }

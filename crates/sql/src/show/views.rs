@@ -24,7 +24,7 @@ pub(super) fn find(session: &Session, name: &TableName) -> Result<Option<Arc<Vie
     Ok(session.instance.engine().catalog().view(database, &name.name.value).cloned())
 }
 
-pub(super) fn create_view(session: &Session, view: &ViewDef) -> RowSet {
+pub(super) fn create_view(view: &ViewDef) -> RowSet {
     let mut rows = RowSet::new([
         ("View", SqlType::Varchar { len: 64 }),
         ("Create View", SqlType::Varchar { len: 16_383 }),
@@ -34,8 +34,8 @@ pub(super) fn create_view(session: &Session, view: &ViewDef) -> RowSet {
     rows.push(vec![
         text(view.name.as_str()),
         text(view_statement(view)),
-        text(session.settings.client_charset.name()),
-        text(session.settings.collation.name()),
+        text(view.collation.charset().name()),
+        text(view.collation.name()),
     ]);
     rows
 }

@@ -12,6 +12,7 @@ use crate::system_table::SYSTEM_DATABASE;
 use leafline_table::{CheckDef, TableId};
 use leafline_types::error::errno;
 use leafline_types::{Collation, MysqlError};
+use std::collections::BTreeSet;
 
 /// What databases compare by unless they say otherwise.
 pub(crate) const DEFAULT_COLLATION: Collation = Collation::DEFAULT;
@@ -69,6 +70,7 @@ pub(super) fn alter_database(session: &mut Session, alter: &AlterDatabase) -> Re
 pub(super) fn drop_database(session: &mut Session, drop: &DropDatabase) -> Result<Done, MysqlError> {
     refuse_system(session, &drop.name.value)?;
     let unchecked = !session.settings.foreign_key_checks;
+    let views = session.instance.engine().catalog().views(&drop.name.value).count();
     let dropped = session.instance.engine().drop_database(&drop.name.value, drop.if_exists, unchecked);
     let dropped = dropped.map_err(|error| of_table(error, session))?;
     match dropped {
@@ -76,7 +78,9 @@ pub(super) fn drop_database(session: &mut Session, drop: &DropDatabase) -> Resul
         Some(_) if session.database() == Some(&drop.name.value) => session.forget_database(),
         Some(_) => {}
     }
-    Ok(Done { affected: dropped.unwrap_or(0) as u64, ..Done::default() })
+    // Tables and views.
+    let affected = dropped.map_or(0, |tables| tables + views) as u64;
+    Ok(Done { affected, ..Done::default() })
 }
 
 /// What is said about options of a definition that mean nothing here.
@@ -112,8 +116,12 @@ pub(super) fn refuse_taken_names(
 /// DROP TABLE: of each name the session's own table, if it has one. Others are dropped all or none.
 pub(super) fn drop_table(session: &mut Session, drop: &DropTable) -> Result<Done, MysqlError> {
     let (mut own, mut names, mut missing) = (Vec::new(), Vec::new(), Vec::new());
+    let mut seen = BTreeSet::new();
     for table in &drop.tables {
         let database = database_of(session, table)?;
+        if !seen.insert((database.clone(), table.name.value.as_str())) {
+            return Err(MysqlError::not_unique_table(&table.name.value));
+        }
         match session.own_table_named(table) {
             Some(known) => own.push(known.clone()),
             None if drop.temporary => missing.push(format!("{database}.{}", table.name.value)),

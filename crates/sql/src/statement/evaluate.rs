@@ -1,6 +1,7 @@
 //! What statements need of the binder: its view of the session, and expressions that stand alone.
 
 use super::execution::Execution;
+use super::parameters::types_of;
 use super::set::system_variable;
 use crate::binder::{BindContext, CatalogLookup, VariableLookup, bind_scalar};
 use crate::bound::{BoundExpression, BoundSubquery};
@@ -87,7 +88,7 @@ pub(crate) fn constant(
     (sql, parameters): (&str, &[Value]),
 ) -> Result<(Value, ExprType), MysqlError> {
     let collation = session.settings.collation;
-    let types: Vec<ExprType> = parameters.iter().map(|value| parameter_type(value, collation)).collect();
+    let types = types_of(parameters, collation);
     // Whatever it assigns is there when the next is evaluated, and may be what it reads.
     let context = BindContext { assigns_variables: true, parameters, ..session.bind_context(&types) };
     let BoundExpression { expr, subqueries } = bind_scalar(expr, sql, &context)?;
@@ -115,14 +116,15 @@ fn expression_execution(
 pub(crate) fn over_rows(
     session: &mut Session,
     condition: &Expr,
-    sql: &str,
+    (sql, parameters): (&str, &[Value]),
     rows: &RowSet,
 ) -> Result<Vec<bool>, MysqlError> {
     let batch = rows.batch()?;
     let columns: Vec<(&str, ExprType)> =
         rows.columns.iter().map(|c| (c.name.as_str(), c.expr_type())).collect();
-    let bound = crate::binder::bind_over_columns(condition, sql, &session.bind_context(&[]), &columns)?;
-    Filter::new(session, bound, &[])?.holds(session, &batch)
+    let types = types_of(parameters, session.settings.collation);
+    let bound = crate::binder::bind_over_columns(condition, sql, &session.bind_context(&types), &columns)?;
+    Filter::new(session, bound, parameters)?.holds(session, &batch)
 }
 
 /// A condition over rows that a statement has read itself.

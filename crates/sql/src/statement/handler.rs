@@ -11,6 +11,7 @@
 mod entries;
 
 use super::evaluate::{Filter, constant};
+use super::parameters::types_of;
 use crate::binder::bind_over_table;
 use crate::bound::BoundExpression;
 use crate::information_schema;
@@ -240,7 +241,8 @@ impl OpenHandler {
             alias: Some(self.alias.clone()),
             index_hints: Vec::new(),
         };
-        bind_over_table(expression, text.0, &session.bind_context(&[]), &reference)
+        let types = types_of(text.1, session.settings.collation);
+        bind_over_table(expression, text.0, &session.bind_context(&types), &reference)
     }
 
     /// The table may have been changed since the handler was opened.

@@ -124,7 +124,7 @@ impl Session {
         text: (&str, &[Value]),
     ) -> Result<Option<RowSet>, MysqlError> {
         Ok(Some(match kind {
-            StatementKind::Show(what) => show::show(self, what, text.0)?,
+            StatementKind::Show(what) => show::show(self, what, text)?,
             StatementKind::Describe { table, column } => show::describe(self, table, column.as_deref())?,
             StatementKind::AnalyzeTable(tables) => maintenance::analyze(self, tables),
             StatementKind::AnalyzeHistogram(histogram) => histograms::analyze(self, histogram)?,

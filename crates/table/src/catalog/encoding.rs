@@ -63,6 +63,7 @@ const INVISIBLE: u8 = 16;
 const INVISIBLE_INDEX: u8 = 1;
 const FOR_FOREIGN_KEY: u8 = 2;
 
+const HAS_COLLATION: u8 = 8;
 const CHECK_LOCAL: u8 = 16;
 const CHECK_CASCADED: u8 = 32;
 const BY_INVOKER: u8 = 64;
@@ -102,9 +103,14 @@ impl CatalogRow {
         };
         let security = if view.by_invoker { BY_INVOKER } else { 0 };
         let definer = if view.definer.is_some() { HAS_DEFINER } else { 0 };
-        out.string(&view.query).u8(algorithm | check_option | security | definer);
+        let has_collation = view.collation != Collation::DEFAULT;
+        let collation = if has_collation { HAS_COLLATION } else { 0 };
+        out.string(&view.query).u8(algorithm | check_option | security | definer | collation);
         if let Some((user, host)) = &view.definer {
             out.string(user).string(host);
+        }
+        if has_collation {
+            out.u16(view.collation.id());
         }
         CatalogRow { key: key(VIEW, view.id, None), payload: out.finish() }
     }
@@ -302,7 +308,7 @@ pub(super) fn decode_view(id: u64, payload: &[u8]) -> Result<ViewDef> {
     let query = from.string()?;
     let options = from.u8()?;
     let checks = CHECK_LOCAL | CHECK_CASCADED;
-    let algorithm = match options & !(checks | BY_INVOKER | HAS_DEFINER) {
+    let algorithm = match options & !(checks | BY_INVOKER | HAS_DEFINER | HAS_COLLATION) {
         0 => ViewAlgorithm::Undefined,
         1 => ViewAlgorithm::Merge,
         2 => ViewAlgorithm::TempTable,
@@ -318,9 +324,28 @@ pub(super) fn decode_view(id: u64, payload: &[u8]) -> Result<ViewDef> {
         0 => None,
         _ => Some((from.string()?, from.string()?)),
     };
+    let collation = match options & HAS_COLLATION {
+        0 => Collation::DEFAULT,
+        _ => {
+            let number = from.u16()?;
+            let known = Collation::from_id(number);
+            known.ok_or_else(|| from.damaged(format!("collation {number} is not known")))?
+        }
+    };
     from.end()?;
     let by_invoker = options & BY_INVOKER != 0;
-    Ok(ViewDef { id, database, name, columns, query, algorithm, check_option, definer, by_invoker })
+    Ok(ViewDef {
+        id,
+        database,
+        name,
+        columns,
+        query,
+        algorithm,
+        check_option,
+        definer,
+        collation,
+        by_invoker,
+    })
 }
 
 fn encode_foreign_key(key: &ForeignKeyDef) -> Vec<u8> {

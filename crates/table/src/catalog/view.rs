@@ -1,5 +1,7 @@
 //! Views: queries with a name.
 
+use leafline_types::Collation;
+
 /// How a view says that it is to be run.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub enum ViewAlgorithm {
@@ -65,6 +67,8 @@ pub struct ViewDef {
     pub check_option: CheckOption,
     /// The user and the host of the account that defines it; none of views of before there were accounts.
     pub definer: Option<(String, String)>,
+    /// The collation of the connection that made it, which its literals have.
+    pub collation: Collation,
     /// SQL SECURITY INVOKER: it may do what who uses it may do, not what its definer may.
     pub by_invoker: bool,
 }

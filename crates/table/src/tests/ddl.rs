@@ -87,6 +87,7 @@ fn every_definition_survives_opening_again() {
         algorithm: ViewAlgorithm::TempTable,
         check_option: CheckOption::Cascaded,
         definer: Some(("joe".into(), "%".into())),
+        collation: Collation::Utf8mb4Bin,
         by_invoker: true,
     };
     engine.create_view(new_view, false).unwrap();

@@ -260,6 +260,13 @@ impl AggregateCall {
 
     /// `GROUP_CONCAT(values ORDER BY order)`; `options` says how many of `args` are values.
     pub fn group_concat(distinct: bool, args: Vec<Expr>, options: ConcatOptions) -> Result<Self, MysqlError> {
+        // BIT is a number where values are told apart or ordered, bytes elsewhere.
+        let keeps_values = distinct || options.values < args.len();
+        let as_number = |arg: Expr| match arg.ty.sql {
+            SqlType::Bit { .. } if keeps_values => build::bit_number(arg),
+            _ => arg,
+        };
+        let args: Vec<Expr> = args.into_iter().map(as_number).collect();
         let values = &args[..options.values.min(args.len())];
         let (mut collation, coercibility) =
             build::merge_collations("group_concat", values.iter().map(|e| &e.ty))?;

@@ -62,12 +62,23 @@ impl Alter<'_> {
                 }
                 AlterAction::RenameColumn { name, to } => self.column(name)?.1.def.name.clone_from(&to.value),
                 AlterAction::SetVisible(name, visible) => self.column(name)?.1.def.invisible = !visible,
-                AlterAction::SetDefault(name, default) => {
-                    let times = self.times;
-                    set_default(&mut self.column(name)?.1.def, default.as_ref(), times)?;
-                }
                 _ => {}
             }
+        }
+        // Defaults are set of columns that the statement adds or changes, too.
+        for action in &alter.actions {
+            let AlterAction::SetDefault(name, default) = action else { continue };
+            let times = self.times;
+            if let Ok((_, column)) = self.column(name) {
+                set_default(&mut column.def, default.as_ref(), times)?;
+                continue;
+            }
+            let is_named = |column: &&mut Column| column.def.name.eq_ignore_ascii_case(&name.value);
+            let added = placed.iter_mut().filter_map(|(column, _)| column.as_mut().err());
+            let changed = self.fates.iter_mut().flatten().filter(|column| column.written.is_some());
+            let unknown = || MysqlError::unknown_column(&name.value, &self.old.name);
+            let column = added.chain(changed).find(is_named).ok_or_else(unknown)?;
+            set_default(&mut column.def, default.as_ref(), times)?;
         }
         if let Some(collation) = convert {
             let kept = self.fates.iter_mut().flatten();
@@ -84,26 +95,45 @@ impl Alter<'_> {
                 self.columns.extend(fate.take());
             }
         }
-        for (column, position) in placed {
+        let column_of = |(column, position): (Result<usize, Column>, _)| {
             let column = match column {
                 Ok(at) => fates.get_mut(at).and_then(Option::take),
                 Err(column) => Some(column),
             };
-            let Some(column) = column else { continue };
-            let at = match position {
-                None => self.columns.len(),
-                Some(ColumnPosition::First) => 0,
-                Some(ColumnPosition::After(name)) => {
-                    let named = |column: &Column| column.def.name.eq_ignore_ascii_case(&name.value);
-                    let unknown = || self.unknown(&name.value);
-                    self.columns.iter().position(named).ok_or_else(unknown)? + 1
+            column.map(|column| (column, position))
+        };
+        let mut waiting: Vec<(Column, Option<&ColumnPosition>)> =
+            placed.into_iter().filter_map(column_of).collect();
+        while !waiting.is_empty() {
+            let before = waiting.len();
+            for (column, position) in std::mem::take(&mut waiting) {
+                match self.place_of(position) {
+                    Some(at) => self.columns.insert(at, column),
+                    // It comes behind one that gets a place later in the statement.
+                    None => waiting.push((column, position)),
                 }
-            };
-            self.columns.insert(at, column);
+            }
+            if let (Some((_, Some(ColumnPosition::After(name)))), true) =
+                (waiting.first(), waiting.len() == before)
+            {
+                return Err(self.unknown(&name.value));
+            }
         }
         match self.columns.is_empty() {
             true => Err(MysqlError::cannot_remove_all_columns()),
             false => Ok(()),
+        }
+    }
+
+    /// Where a column goes; `None` if the one before it has no place yet.
+    fn place_of(&self, position: Option<&ColumnPosition>) -> Option<usize> {
+        match position {
+            None => Some(self.columns.len()),
+            Some(ColumnPosition::First) => Some(0),
+            Some(ColumnPosition::After(name)) => {
+                let named = |column: &Column| column.def.name.eq_ignore_ascii_case(&name.value);
+                self.columns.iter().position(named).map(|before| before + 1)
+            }
         }
     }
 

@@ -47,7 +47,7 @@ pub(super) const VARIABLES: &[Variable] = &[
     fact("innodb_doublewrite_pages", Number(128)),
     only("innodb_extend_and_initialize", Shared, ON),
     only("innodb_fast_shutdown", Shared, Number(1)),
-    only("innodb_file_per_table", Shared, OFF),
+    only("innodb_file_per_table", Shared, ON),
     kept_number("innodb_fill_factor", Shared, (10, 100), 100),
     only("innodb_flush_log_at_timeout", Shared, Number(1)),
     fact("innodb_flush_method", Text("fsync")),

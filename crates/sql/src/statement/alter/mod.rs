@@ -22,7 +22,7 @@ use leafline_table::{
 };
 use leafline_types::error::errno;
 use leafline_types::{MysqlError, Value};
-use rows::{Checks, Converter, Source, added};
+use rows::{Checks, Converter, Source, added, refuse_zero_dates};
 use std::sync::Arc;
 
 /// How often a statement begins anew because another has changed the table meanwhile.
@@ -77,6 +77,7 @@ fn attempt(session: &mut Session, alter: &AlterTable) -> Result<Done, MysqlError
     let current = session.database().unwrap_or(&database).to_owned();
     let mut altered = altered_table(&table, alter, (&current, collation), times, &session.bind_context(&[]))?;
     refuse_system(session, &altered.spec.database)?;
+    refuse_zero_dates(session, &table, &altered)?;
     altered.spec.unchecked_references = !session.settings.foreign_key_checks;
     create::check_primary_key(session, &altered.spec)?;
     check_expressions(&altered.spec, &altered.owners, &session.bind_context(&[]))?;

@@ -1,14 +1,18 @@
 //! The rows of ALTER TABLE: those of the new table from those of the old one, and whether those that stay meet new CHECKs.
 
+use crate::binder::AlteredTable;
 use crate::bound::RowRules;
 use crate::session::Session;
+use crate::session::settings::Modes;
 use crate::statement::change::{meets_checks, of_functional_index};
 use crate::statement::execution::{Execution, implicit_default};
+use leafline_btree::Direction;
 use leafline_table::{ColumnDef, DefaultValue, IndexSpec, RowCheck, RowConverter, TableDef, TableSpec};
 use leafline_types::error::errno;
 use leafline_types::expr::evaluate_row;
 use leafline_types::{MysqlError, SqlType, Value};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// Where the value of a column comes from.
 pub(super) enum Source {
@@ -198,5 +202,38 @@ impl RowCheck for Checks<'_> {
     fn check(&mut self, row: &[Value]) -> Result<(), MysqlError> {
         self.session.cancel.check()?;
         meets_checks(&self.rules, row, false, &mut self.execution, self.session).map(drop)
+    }
+}
+
+/// Error 1292 if rows would get the date 0000-00-00 in a new column, and `sql_mode` refuses that date.
+pub(super) fn refuse_zero_dates(
+    session: &Session,
+    table: &Arc<TableDef>,
+    altered: &AlteredTable,
+) -> Result<(), MysqlError> {
+    if !session.settings.evaluation_mode().strict || !session.settings.sql_mode.has(Modes::NO_ZERO_DATE) {
+        return Ok(());
+    }
+    let gets_zero = |column: &&ColumnDef| {
+        let has_value = column.nullable || column.default.is_some() || column.generated.is_some();
+        !has_value && matches!(column.ty, SqlType::Date | SqlType::DateTime { .. })
+    };
+    let new = altered.spec.columns.iter().zip(&altered.sources).filter(|(_, source)| source.is_none());
+    let Some(column) = new.map(|(column, _)| column).find(gets_zero) else { return Ok(()) };
+    let view = session.passing_view();
+    let mut has_rows = false;
+    for stored in table.stored() {
+        view.rows(stored)?.scan(Direction::Forward, None, |_| {
+            has_rows = true;
+            false
+        })?;
+    }
+    let (kind, zero) = match column.ty {
+        SqlType::Date => ("date", "0000-00-00"),
+        _ => ("datetime", "0000-00-00 00:00:00"),
+    };
+    match has_rows {
+        true => Err(MysqlError::incorrect_temporal_for_column(kind, zero, &column.name, 1)),
+        false => Ok(()),
     }
 }

@@ -18,7 +18,7 @@
 //! | DATE or DATETIME, TIME                     | DATETIME; the TIME is of today                                   |
 //! | DATE or DATETIME, string literal           | the literal is read as DATE or DATETIME: error 1525 if it is none |
 //! | DATE or DATETIME, other string             | DATETIME; text that is none is 0000-00-00                        |
-//! | TIME, string literal                       | the literal is read as TIME: error 1525 if it is none            |
+//! | TIME, string literal                       | the literal is read as TIME, both as texts if it is none         |
 //! | TIME, other string                         | TIME; text that is none is NULL                                  |
 //! | temporal, integer literal that is one      | the literal is read so                                           |
 //! | temporal, other number                     | the number YYYYMMDD, YYYYMMDDhhmmss or hhmmss                    |
@@ -42,12 +42,23 @@ use crate::expr::in_set::InSet;
 use crate::expr::ir::{CompareDomain, CompareOp, Expr, ExprKind};
 use crate::expr::like::LikePattern;
 use crate::temporal::{DateRules, DateTime, Time};
-use crate::value::{ExprType, SqlType, Value};
+use crate::value::{Coercibility, ExprType, SqlType, Value};
 
 /// `left op right`.
 pub fn compare(op: CompareOp, left: Expr, right: Expr) -> Result<Expr, MysqlError> {
     let (left, right) = as_shown(left, right)?;
+    let (left, right) = (beside_decimal(left, &right), right);
+    let (right, left) = (beside_decimal(right, &left), left);
     compare_among(op, left, right, None)
+}
+
+/// A literal text beside a DECIMAL that is not constant: the number that it is, so that no digits are lost.
+fn beside_decimal(operand: Expr, other: &Expr) -> Expr {
+    let is_decimal = is_decimal(&other.ty.sql) && !other.is_constant();
+    match operand.as_literal().filter(|_| is_decimal) {
+        Some(text @ Value::String(_)) => number_of_text(text).map_or(operand, literal),
+        _ => operand,
+    }
 }
 
 /// `left op right`; texts under `shared`, the collation of all operands that these are two of, if there is one.
@@ -73,6 +84,8 @@ pub(super) fn domain_of(
     right: Expr,
     adapt_left: bool,
 ) -> Result<(Expr, Expr, CompareDomain), MysqlError> {
+    let left = if adapt_left { time_beside(left, &right) } else { left };
+    let right = time_beside(right, &left);
     let right = match adapted(&right, &left.ty.sql, left.as_column().is_some())? {
         Some(new) => new,
         None => right,
@@ -168,6 +181,20 @@ fn is_time(ty: &SqlType) -> bool {
     matches!(ty, SqlType::Time { .. })
 }
 
+/// A TIME beside a literal text that is none: they are compared as texts.
+fn time_beside(operand: Expr, other: &Expr) -> Expr {
+    let is_other = |value: &Value| matches!(value, Value::String(text) if Time::parse(text).is_err());
+    if !is_time(&operand.ty.sql) || !other.as_literal().is_some_and(is_other) {
+        return operand;
+    }
+    let text = SqlType::Varchar { len: TIME_LENGTH };
+    let ty = ExprType::string(text, operand.ty.nullable, super::TEXT_OF_NUMBER, Coercibility::Numeric);
+    Expr { kind: ExprKind::Cast { operand: Box::new(operand) }, ty }
+}
+
+/// The most characters of a TIME.
+const TIME_LENGTH: u32 = 17;
+
 /// Whether a value, as a literal, can be compared with what is of type `other`: a text that is no date cannot be with dates.
 pub fn is_comparable(value: &Value, other: &SqlType) -> bool {
     let plain = match other {
@@ -213,8 +240,7 @@ pub(super) fn adapted(
             Ok(parsed) if !parsed.truncated && !parsed.clipped => {
                 Ok(Some(literal(Value::Time(parsed.value))))
             }
-            Ok(_) => Ok(None),
-            Err(_) => Err(MysqlError::wrong_value("TIME", text)),
+            _ => Ok(None),
         },
         Value::Int(number) if is_time(other) => Ok(match Time::from_number(*number) {
             Some((time, false)) => Some(literal(Value::Time(time))),
@@ -321,6 +347,11 @@ pub fn retype(e: Expr) -> Result<Expr, MysqlError> {
 /// `operand [NOT] BETWEEN low AND high`: two comparisons, so the operand must have one value for both. MySQL chooses one
 /// domain for all three.
 pub fn between(operand: Expr, low: Expr, high: Expr, negated: bool) -> Result<Expr, MysqlError> {
+    let operand =
+        match operand.ty.sql.is_string() && [&low, &high].iter().any(|bound| bound.ty.sql.has_date()) {
+            true => as_datetime(operand)?,
+            false => operand,
+        };
     let same = match operand.is_volatile() {
         true => again(&operand).ok_or_else(|| {
             MysqlError::not_supported("BETWEEN of a value that changes with every evaluation")
@@ -340,6 +371,16 @@ pub fn between(operand: Expr, low: Expr, high: Expr, negated: bool) -> Result<Ex
     let from = compare_among(CompareOp::Ge, operand, low, shared)?;
     let to = compare_among(CompareOp::Le, same, high, shared)?;
     Ok(and(vec![from, to]))
+}
+
+/// A text as a DATETIME: BETWEEN compares it so with both bounds, if one of them is a date.
+fn as_datetime(operand: Expr) -> Result<Expr, MysqlError> {
+    let datetime = SqlType::DateTime { fsp: 6 };
+    if let Some(literal) = adapted(&operand, &datetime, false)? {
+        return Ok(literal);
+    }
+    let ty = ExprType::numeric(datetime, true);
+    Ok(Expr { kind: ExprKind::Cast { operand: Box::new(operand) }, ty })
 }
 
 /// Whether BETWEEN compares numbers and texts as DOUBLE: if a DOUBLE is among them, or both numbers and texts are. Not between constants
@@ -447,7 +488,7 @@ pub fn like(value: Expr, pattern: Expr, escape: Option<char>, negated: bool) -> 
     let (value, pattern) = (read_as(plain(value), &text), read_as(plain(pattern), &text));
     let mut collation = compared_by("like", &value.ty, &pattern.ty)?;
     let (_, coercibility) = merge_collations("like", [&value.ty, &pattern.ty])?;
-    if coercibility >= crate::value::Coercibility::Numeric {
+    if coercibility >= Coercibility::Numeric {
         collation = super::TEXT_OF_NUMBER;
     }
     let (value, pattern) = (under(value, collation), under(pattern, collation));

@@ -51,7 +51,7 @@ pub use json::{JsonResponse, json_value};
 pub use logic::{and, is_null, is_truth, not, or, xor};
 pub use padding::{of_padded, padded, unpadded};
 pub use plain::plain;
-pub(crate) use plain::{document, number};
+pub(crate) use plain::{bit_number, document, number};
 pub(crate) use real::{digits_of_quotient, real, shown_digits};
 pub(crate) use types::{
     TEXT_OF_NUMBER, all_compared_by, bigint, compared_by, merge_collations, text_length, text_type,

@@ -39,6 +39,12 @@ pub(crate) fn number(operand: Expr) -> Expr {
     }
 }
 
+/// A BIT as the number that it is.
+pub(crate) fn bit_number(operand: Expr) -> Expr {
+    let ty = ExprType::numeric(SqlType::BIGINT_UNSIGNED, operand.ty.nullable);
+    Expr { kind: ExprKind::Cast { operand: Box::new(operand) }, ty }
+}
+
 /// The operands as what they mean; documents as they are, if all are documents.
 pub(super) fn plain_or_documents(operands: Vec<Expr>) -> Vec<Expr> {
     if operands.iter().all(|e| matches!(e.ty.sql, SqlType::Json | SqlType::Null)) {

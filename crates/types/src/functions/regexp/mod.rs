@@ -52,7 +52,7 @@ impl PatternCache {
 /// The collation of text and pattern together. Error 3995 for a binary string and characters.
 fn common_collation(name: &str, args: &[Expr]) -> Result<(Collation, Coercibility), MysqlError> {
     let binary = |e: &&Expr| e.ty.sql.is_string() && e.ty.collation == Collation::Binary;
-    let text = |e: &&Expr| e.ty.sql.is_character();
+    let text = |e: &&Expr| e.ty.sql.is_character() && e.ty.collation != Collation::Binary;
     if let (Some(first), Some(second)) = (args[..2].iter().find(binary), args[..2].iter().find(text)) {
         let names = [first.ty.collation.name(), second.ty.collation.name()];
         return Err(MysqlError::character_set_mismatch(names[0], names[1], name));

@@ -362,6 +362,16 @@ impl<'p> Rewriter<'p> {
                 self.out.push_str(r"\z");
             }
             'e' => self.out.push_str(r"\x1B"),
+            'x' if self.rest.starts_with('{') => {
+                let digits = self.rest.get(1..).and_then(|rest| rest.split_once('}'));
+                let digits = digits.filter(|(digits, _)| (1..=6).contains(&digits.len()));
+                let code = digits.and_then(|(digits, _)| u32::from_str_radix(digits, 16).ok());
+                let (Some((_, rest)), Some(c)) = (digits, code.and_then(char::from_u32)) else {
+                    return Err(MysqlError::regexp_bad_escape());
+                };
+                self.rest = rest;
+                self.out.push_str(&format!(r"\x{{{:X}}}", u32::from(c)));
+            }
             'c' => {
                 let Some(letter) = self.take() else { return Err(MysqlError::regexp_bad_escape()) };
                 self.out.push_str(&format!(r"\x{{{:X}}}", u32::from(letter) & 0x1F));
