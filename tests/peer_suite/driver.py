@@ -234,6 +234,7 @@ class Run:
         plain = statements.bare(text)
         if results[0] is None or results[1] is None:
             if self.link.refused:
+                self.diverge(statements.targets(plain), "accounts and roles")
                 self.record(line, text, "follows", "no connection", rule="accounts and roles")
             else:
                 self.record(line, text, "consequence", "no connection")
@@ -245,12 +246,16 @@ class Run:
             verdict, detail = "equal", ""
         if any(isinstance(result, ServerError) and result.number in (2013,) for result in (results[0][-1], results[1][-1])) and verdict == "equal":
             detail = "lost"
-        words = statements.names(plain)
+        self.note_prepared(plain)
+        held = self.held(plain)
+        words = statements.names(plain) | statements.names(held)
         touched = statements.targets(plain)
+        if not statements.prepares(plain):
+            touched = touched | statements.targets(held)
         if statements.is_program(plain):
             touched = touched | (words & self.made)
         mentioned = {name: self.diverged[name] for name in words if name in self.diverged}
-        self.note_prepared(plain)
+        self.drop_too(plain, results)
         always = next((name for name, when in self.rules.rule(plain, True)), None)
         apart, before = always, {**mentioned, **self.link.diverged}
         if verdict != "equal" and not apart:
@@ -269,9 +274,9 @@ class Run:
 
     def apart(self, plain, text, verdict, detail, is_consequence):
         """Why a difference is counted apart, if it is."""
-        executed = re.match(r"\s*execute\s+`?(\w+)", plain, re.IGNORECASE)
-        if executed and executed.group(1).lower() in self.prepared:
-            plain = text = self.prepared[executed.group(1).lower()]
+        executed = statements.executes(plain)
+        if executed in self.prepared:
+            plain = text = self.prepared[executed]
         for name, when in self.rules.rule(plain, False):
             if when == "differs" or verdict in ("rows differ", "affected rows differ"):
                 return name
@@ -295,6 +300,24 @@ class Run:
             return number(results) in (1055, 1140, 3029, 3065)
         except (Lost, TimedOut, ServerError):
             return False
+
+    def held(self, plain):
+        """The statement that this one prepares, executes or wraps, or an empty text."""
+        return self.prepared.get(statements.prepares(plain) or statements.executes(plain)) or statements.wrapped(plain)
+
+    def drop_too(self, plain, results):
+        """Drops on the subject, name by name, what only the reference has dropped, so that later statements meet the same names on both:
+        MySQL 8 drops everything that a DROP lists or nothing."""
+        dropped = statements.dropped(plain)
+        end = self.link.ends[1]
+        if not dropped or not end or number(results[0]) not in (0, 1051, 4092) or number(results[1]) == 0:
+            return
+        kind, names = dropped
+        try:
+            for name in names:
+                end.query(f"DROP {kind} IF EXISTS {name}".encode("latin-1"))
+        except (Lost, TimedOut):
+            self.reopen(1)
 
     def note_prepared(self, plain):
         """Keeps the text of a prepared statement: what is said of that goes for its execution."""

@@ -37,14 +37,14 @@ class Server:
         raise NotImplementedError
 
     def make_data(self):
-        """Makes the data directory, if it is not there."""
+        """Makes the data directory, if it is not there: the server runs in it."""
 
     def start(self):
         self.make_data()
         if os.path.exists(self.socket):
             os.unlink(self.socket)
         log = open(os.path.join(self.folder, "server.log"), "ab")
-        self.process = subprocess.Popen(self.command(), stdout=log, stderr=log, stdin=subprocess.DEVNULL, start_new_session=True, cwd=os.path.dirname(self.data),
+        self.process = subprocess.Popen(self.command(), stdout=log, stderr=log, stdin=subprocess.DEVNULL, start_new_session=True, cwd=self.data,
                                         preexec_fn=lambda: os.nice(5))
         until = time.monotonic() + 60
         while True:
@@ -143,6 +143,10 @@ class Leafline(Server):
     def __init__(self, folder, port, binary):
         super().__init__(folder, port)
         self.binary = binary
+
+    def make_data(self):
+        # Relative names of files begin at the directory in which the server runs, as they begin at its data for the reference.
+        os.makedirs(self.data, exist_ok=True)
 
     def command(self):
         options = {"sql_mode": SQL_MODE, "character_set_server": "utf8mb4", "collation_server": "utf8mb4_general_ci",

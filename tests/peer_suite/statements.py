@@ -99,6 +99,34 @@ def is_query(text):
     return kind(text) in ("select", "with", "values", "table", "execute", "handler")
 
 
+def prepares(text):
+    """The name of the statement that this one prepares, or `None`."""
+    match = re.match(r"\s*prepare\s+`?(\w+)", text, re.IGNORECASE)
+    return match.group(1).lower() if match else None
+
+
+def executes(text):
+    """The name of the prepared statement that this one executes, or `None`."""
+    match = re.match(r"\s*execute\s+(?!immediate\b)`?(\w+)", text, re.IGNORECASE)
+    return match.group(1).lower() if match else None
+
+
+def wrapped(text):
+    """The statement within an EXECUTE IMMEDIATE or a SET STATEMENT .. FOR, or an empty text."""
+    match = re.match(r"\s*set\s+statement\b.*?\bfor\b(.*)", text, re.IGNORECASE | re.DOTALL)
+    if match:
+        return match.group(1)
+    if re.match(r"\s*execute\s+immediate\b", text, re.IGNORECASE):
+        return " ".join(literal[1:-1] for literal in STRING.findall(text))
+    return ""
+
+
+def dropped(text):
+    """The kind, TABLE or VIEW, and the names of what a DROP lists, as they are written; `None` for other statements."""
+    match = re.match(r"\s*drop\s+(?:temporary\s+)?(table|view)s?\s+(?:if\s+exists\s+)?(.*?)(?:\s+(?:restrict|cascade))?\s*;?\s*$", text, re.IGNORECASE | re.DOTALL)
+    return (match.group(1), match.group(2).split(",")) if match else None
+
+
 def drops(text):
     return re.match(r"\s*drop\s+(?:temporary\s+)?(?:table|tables|view|database|schema|procedure|function|user|prepare|role)\b", text, re.IGNORECASE)
 
