@@ -27,7 +27,8 @@ STATEMENT_SECONDS = 25
 MODES = re.compile(r"\b(sql_mode|character_set_\w+|collation_\w+|time_zone|names|charset|autocommit|default_storage_engine|div_precision_increment"
                    r"|group_concat_max_len|max_allowed_packet|foreign_key_checks|unique_checks|sql_safe_updates|sql_select_limit|timestamp"
                    r"|tx_isolation|transaction_isolation|lc_time_names|auto_increment_\w+|sql_auto_is_null|max_sort_length|low_priority_updates"
-                   r"|explicit_defaults_for_timestamp|insert_id|last_insert_id|sql_quote_show_create|default_week_format)\b", re.IGNORECASE)
+                   r"|explicit_defaults_for_timestamp|transaction\s+isolation\s+level|insert_id|last_insert_id|sql_quote_show_create|default_week_format"
+                   r"|updatable_views_with_limit|max_join_size)\b", re.IGNORECASE)
 
 
 class EndOfFile(Exception):
@@ -274,13 +275,14 @@ class Run:
 
     def apart(self, plain, text, verdict, detail, is_consequence):
         """Why a difference is counted apart, if it is."""
-        executed = statements.executes(plain)
-        if executed in self.prepared:
-            plain = text = self.prepared[executed]
-        for name, when in self.rules.rule(plain, False):
-            if when == "differs" or verdict in ("rows differ", "affected rows differ"):
-                return name
-        known = self.rules.known(self.name, text, f"{verdict} {detail}")
+        executed = self.prepared.get(statements.executes(plain))
+        texts = [(plain, text)] + ([(executed, executed)] if executed else [])
+        known = None
+        for plain, text in texts:
+            for name, when in self.rules.rule(plain, False):
+                if when == "differs" or verdict in ("rows differ", "affected rows differ"):
+                    return name
+            known = known or self.rules.known(self.name, text, f"{verdict} {detail}")
         if verdict == "rows differ" and detail == "limit":
             return "LIMIT without ORDER BY"
         if verdict == "rows differ" and not known and not is_consequence and statements.is_query(plain) and self.not_determined(text):
@@ -349,6 +351,8 @@ class Run:
         if statements.drops(plain):
             if verdict == "equal" or reference == 0 or reference in (1051, 1008):
                 self.forget(touched)
+            else:
+                self.diverge(touched, why)
             return
         if lowered.startswith("use "):
             self.link.mark("schema", verdict != "equal", why)
