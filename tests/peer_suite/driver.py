@@ -360,7 +360,7 @@ class Run:
         if lowered.startswith("set ") and MODES.search(plain):
             for mode in MODES.findall(plain):
                 self.link.mark(mode.lower(), verdict != "equal", why)
-        if lowered.startswith(("commit", "rollback", "begin", "start transaction", "xa ", "lock ", "unlock ")) and verdict != "equal":
+        if lowered.startswith(("commit", "rollback", "begin", "start transaction", "xa ", "lock ", "unlock ", "flush table")) and verdict != "equal":
             self.link.mark("transaction", True, why)
         elif lowered.startswith(("commit", "rollback", "unlock")):
             self.link.mark("transaction", False)
