@@ -1,7 +1,9 @@
 """Compares the answers of the two servers to one statement."""
 
+import json
 import re
 from collections import Counter
+from decimal import Decimal, localcontext
 
 from client import Done, Rows, ServerError
 
@@ -36,9 +38,42 @@ def near(one, other):
     return abs(a - b) <= 1e-9 * max(abs(a), abs(b), 1e-300)
 
 
+def same_but_scale(one, other):
+    """Whether the second is the first rounded to 30 digits behind the point."""
+    if one == other:
+        return True
+    if one is None or other is None or not all(re.fullmatch(rb"-?\d*\.\d{30,}", value) for value in (one, other)):
+        return False
+    with localcontext() as context:
+        context.prec = 200
+        return Decimal(one.decode()).quantize(Decimal(1).scaleb(-30)) == Decimal(other.decode())
+
+
 def same_list(one, other):
     """Whether two texts are the same elements in another order, as GROUP_CONCAT without ORDER BY may give them."""
     return one is not None and other is not None and b"," in one and sorted(one.split(b",")) == sorted(other.split(b","))
+
+
+def document(text):
+    """What a text says as a JSON document, booleans apart from the numbers 0 and 1; `None` if it is none."""
+    def marked(value):
+        if isinstance(value, list):
+            return [marked(element) for element in value]
+        if isinstance(value, dict):
+            return {key: marked(element) for key, element in value.items()}
+        return (value,) if isinstance(value, bool) else value
+    try:
+        return marked(json.loads(text, parse_int=Decimal, parse_float=Decimal))
+    except (ValueError, RecursionError, ArithmeticError):
+        return None
+
+
+def same_document(one, other):
+    """Whether two texts are the same JSON document, written in different ways."""
+    if one is None or other is None:
+        return False
+    first = document(one)
+    return first is not None and first == document(other)
 
 
 def rows_alike(one, other, alike):
@@ -90,9 +125,14 @@ def compare_rows(statement, reference, subject):
         positions = order_columns(statement, reference.columns)
         if positions is not None and [[row[p] for p in positions] for row in one] == [[row[p] for p in positions] for row in other]:
             return None
-        return "order"
+        lowered = [[[row[p] and row[p].decode("utf-8", "surrogateescape").casefold() for p in positions or []] for row in rows] for rows in (one, other)]
+        return "order of cases" if positions and lowered[0] == lowered[1] else "order"
+    if rows_alike(one, other, same_but_scale):
+        return "scale"
     if rows_alike(one, other, near):
         return "digits"
+    if rows_alike(one, other, same_document):
+        return "form of JSON"
     if rows_alike(one, other, same_list):
         return "list order"
     if rows_alike(one, other, lambda a, b: a is not None and b is not None and a.lower() == b.lower()):

@@ -14,20 +14,20 @@ import re
 import shutil
 import sys
 import time
-import tomllib
 
 import script
 import statements
 from client import Connection, Done, Lost, Rows, ServerError, TimedOut, rows_of
 from compare import compare, normalized, number
+from links import Link
+from rules import Rules
 from servers import SUITE, Leafline, MariaDB
 
-HERE = os.path.dirname(os.path.abspath(__file__))
 STATEMENT_SECONDS = 25
 MODES = re.compile(r"\b(sql_mode|character_set_\w+|collation_\w+|time_zone|names|charset|autocommit|default_storage_engine|div_precision_increment"
                    r"|group_concat_max_len|max_allowed_packet|foreign_key_checks|unique_checks|sql_safe_updates|sql_select_limit|timestamp"
                    r"|tx_isolation|transaction_isolation|lc_time_names|auto_increment_\w+|sql_auto_is_null|max_sort_length|low_priority_updates"
-                   r"|explicit_defaults_for_timestamp|transaction\s+isolation\s+level|insert_id|last_insert_id|sql_quote_show_create|default_week_format"
+                   r"|explicit_defaults_for_timestamp|transaction\s+isolation\s+level|old_mode|insert_id|last_insert_id|sql_quote_show_create|default_week_format"
                    r"|updatable_views_with_limit|max_join_size)\b", re.IGNORECASE)
 
 
@@ -40,68 +40,6 @@ class Pair:
 
     def __init__(self, reference, subject=None):
         self.both = (reference, reference if subject is None else subject)
-
-
-class Rules:
-    def __init__(self):
-        with open(os.path.join(HERE, "rules.toml"), "rb") as file:
-            data = tomllib.load(file)
-        flags = re.IGNORECASE | re.DOTALL
-        self.rules = [(rule["name"], rule["when"], re.compile(rule["pattern"], flags)) for rule in data["rule"]]
-        self.rewrites = [(rewrite["of"], re.compile(rewrite["pattern"], flags), rewrite["with"]) for rewrite in data["rewrite"]]
-        self.same = {tuple(same["numbers"]) for same in data["same_error"]}
-        self.known_differences = [(re.compile(entry.get("file", ".*")), re.compile(entry["pattern"], flags), entry.get("verdict", ""), entry["reason"])
-                                  for entry in data["known"]]
-        self.skip_text = [(re.compile(skip["pattern"], re.IGNORECASE | re.MULTILINE), skip["reason"]) for skip in data["skip_file"]]
-        self.skip_names = [(re.compile(skip["pattern"], re.IGNORECASE), skip["reason"]) for skip in data["skip_name"]]
-
-    def skipped(self, path, text):
-        for pattern, reason in self.skip_names:
-            if pattern.search(os.path.basename(path)):
-                return reason
-        for pattern, reason in self.skip_text:
-            if pattern.search(text):
-                return reason
-        base = os.path.splitext(path)[0]
-        for end in ("-master.opt", ".opt", ".cnf", ".combinations"):
-            if os.path.exists(base + end):
-                return "needs options of the server"
-        return None
-
-    def rule(self, text, always):
-        for name, when, pattern in self.rules:
-            if (when == "always") == always and pattern.search(text):
-                yield name, when
-
-    def known(self, file, text, verdict):
-        """Why MariaDB's answer to the statement is not MySQL 8's, if that is known."""
-        return next((f"known: {reason}" for of, pattern, how, reason in self.known_differences
-                     if of.fullmatch(file) and how in verdict and pattern.search(text)), None)
-
-    def rewritten(self, text, side):
-        for of, pattern, replacement in self.rewrites:
-            if of == side:
-                text = pattern.sub(replacement, text)
-        return text
-
-
-class Link:
-    """The two connections that a script knows by one name."""
-
-    def __init__(self):
-        self.ends = [None, None]
-        self.sent = None
-        # What differs between the two, with the rule by which that is counted apart, or None.
-        self.diverged = {}
-        self.login = None
-        # One of the servers does not let the account in.
-        self.refused = False
-
-    def mark(self, what, differs, why=None):
-        if differs:
-            self.diverged[what] = why
-        else:
-            self.diverged.pop(what, None)
 
 
 class Run:
@@ -253,15 +191,19 @@ class Run:
         touched = statements.targets(plain)
         if not statements.prepares(plain):
             touched = touched | statements.targets(held)
+        if not statements.defines(plain):
+            words, touched = self.with_tables(words), self.with_tables(touched)
         if statements.is_program(plain):
-            touched = touched | (words & self.made)
+            touched = touched | self.changeable(words)
         mentioned = {name: self.diverged[name] for name in words if name in self.diverged}
         self.drop_too(plain, results)
+        if self.link.login[0].lower() in self.accounts:
+            mentioned["account"] = "accounts and roles"
         always = next((name for name, when in self.rules.rule(plain, True)), None)
         apart, before = always, {**mentioned, **self.link.diverged}
         if verdict != "equal" and not apart:
             apart = self.apart(plain, text, verdict, detail, bool(before))
-        self.follow(plain, verdict, words, touched, mentioned, number(results[0]), apart)
+        self.follow(plain, held, verdict, words, touched, mentioned, number(results[0]), apart)
         if verdict == "equal" and not always:
             self.record(line, text, "equal", "")
         elif apart:
@@ -321,6 +263,15 @@ class Run:
         except (Lost, TimedOut):
             self.reopen(1)
 
+    def changeable(self, names):
+        """The names that a program which mentions them may change: tables of this file and user variables."""
+        return {name for name in self.with_tables(names) if name in self.made or re.match(r"@\w", name)}
+
+    def with_tables(self, names):
+        """The names, and those of the tables below views among them."""
+        below = set().union(*(self.views[name] for name in names if name in self.views)) - names
+        return self.with_tables(names | below) if below else names
+
     def note_prepared(self, plain):
         """Keeps the text of a prepared statement: what is said of that goes for its execution."""
         match = re.match(r"\s*prepare\s+`?(\w+)`?\s+from\s+(?:'((?:[^']|'')*)'|\"((?:[^\"]|\"\")*)\"|(@\w+))", plain, re.IGNORECASE | re.DOTALL)
@@ -328,38 +279,38 @@ class Run:
             name, single, double, variable = match.groups()
             text = self.texts.get(variable.lower(), "") if variable else (single or double or "").replace("''", "'").replace('""', '"')
             self.prepared[name.lower()] = text.strip()
-        match = re.match(r"\s*set\s+(@\w+)\s*:?=\s*(?:'((?:[^']|'')*)'|\"((?:[^\"]|\"\")*)\")\s*$", plain, re.IGNORECASE | re.DOTALL)
+        match = re.match(r"\s*set\s+(@\w+)\s*:?=\s*(['\"].*['\"]|concat\s*\(.*\))\s*$", plain, re.IGNORECASE | re.DOTALL)
         if match:
-            self.texts[match.group(1).lower()] = (match.group(2) or match.group(3) or "").replace("''", "'")
+            self.texts[match.group(1).lower()] = statements.concatenated(match.group(2), self.texts)
 
-    def follow(self, plain, verdict, words, touched, mentioned, reference, apart):
+    def follow(self, plain, held, verdict, words, touched, mentioned, reference, apart):
         """Keeps the names whose state differs, each with the rule by which that is counted apart, or with None."""
         if verdict == "equal":
             why = None
         elif apart:
             why = apart
         else:
-            before = {**mentioned, **self.link.diverged}
-            why = sorted(before.values())[0] if before and None not in before.values() else None
+            why = self.blamed({**mentioned, **self.link.diverged})
         lowered = plain.lower()
-        if re.match(r"\s*create\b.*\b(procedure|function|trigger|event|package)\b", lowered, re.DOTALL) and not re.match(r"\s*create\s+(table|view|temporary)", lowered):
-            for name in touched:
-                self.bodies[name] = words
-            called = re.match(r".*?\b(?:procedure|function|event|trigger)\s+(?:if\s+not\s+exists\s+)?([\w`.]+)", lowered, re.DOTALL)
-            if called:
-                self.bodies[called.group(1).strip("`").split(".")[-1]] = words
+        self.note_program(lowered, words, touched, verdict)
+        self.note_accounts(lowered, verdict, why)
+        for table, names in self.triggers.values():
+            if table in touched:
+                self.diverge(self.changeable(names), "routines")
         if statements.drops(plain):
             if verdict == "equal" or reference == 0 or reference in (1051, 1008):
                 self.forget(touched)
+                self.triggers = {program: (table, names) for program, (table, names) in self.triggers.items() if table not in touched}
             else:
                 self.diverge(touched, why)
             return
         if lowered.startswith("use "):
             self.link.mark("schema", verdict != "equal", why)
             return
-        if lowered.startswith("set ") and MODES.search(plain):
-            for mode in MODES.findall(plain):
-                self.link.mark(mode.lower(), verdict != "equal", why)
+        setting = plain if lowered.startswith("set ") else held if statements.executes(plain) and held.lower().startswith("set ") else ""
+        if not (verdict == "equal" and reference):
+            for mode in MODES.findall(setting):
+                self.link.mark(mode.lower(), verdict != "equal" or bool(mentioned), why if verdict != "equal" else self.blamed(mentioned))
         if lowered.startswith(("commit", "rollback", "begin", "start transaction", "xa ", "lock ", "unlock ", "flush table")) and verdict != "equal":
             self.link.mark("transaction", True, why)
         elif lowered.startswith(("commit", "rollback", "unlock")):
@@ -367,13 +318,50 @@ class Run:
         if verdict != "equal" and not (verdict == "rows differ" and not touched):
             self.diverge(touched, why)
             for name in words & self.bodies.keys():
-                self.diverge(self.bodies[name] & self.made, why)
+                self.diverge(self.changeable(self.bodies[name]), why)
         elif statements.makes(plain):
             self.forget(touched - mentioned.keys())
-        elif mentioned and touched:
-            self.diverge(touched, None if None in mentioned.values() else sorted(mentioned.values())[0])
+        elif touched and (mentioned or self.character_sets(plain)):
+            self.diverge(touched, self.blamed({**mentioned, **self.character_sets(plain)}))
         if re.match(r"\s*create\s", lowered):
             self.made |= touched
+            if re.match(r"\s*create\b.*?\bview\b", lowered):
+                self.views.update((name, (words & self.made) - touched) for name in touched)
+        if re.search(r"\brand\s*\(\s*\)|\buuid(_short)?\s*\(", lowered):
+            self.diverge(touched, "another each time")
+
+    def note_program(self, lowered, words, touched, verdict):
+        """Keeps the names in the body of a program: they differ once it runs on one server only, a trigger with each change of its table."""
+        made = re.match(r"\s*(create|drop)\b.*?\b(procedure|function|trigger|event|package)\s+(?:if\s+(?:not\s+)?exists\s+)?([\w`.]+)", lowered, re.DOTALL)
+        if not made or re.match(r"\s*create\s+(table|view|temporary)", lowered):
+            return
+        program = made.group(3).strip("`").split(".")[-1]
+        self.triggers.pop(program, None)
+        if made.group(1) == "create":
+            for name in touched | {program}:
+                self.bodies[name] = words
+            if made.group(2) == "trigger" and verdict != "equal":
+                self.triggers.update((program, (table, words)) for table in touched)
+
+    def note_accounts(self, lowered, verdict, why):
+        """Keeps the accounts whose privileges differ."""
+        named = re.match(r"(?:(?:grant|revoke)\b.*?\b(?:to|from)|((?:create|drop|alter|rename)\s+)(?:user|role)(?:\s+if\s+(?:not\s+)?exists)?)\s+(.*)", lowered, re.DOTALL)
+        if named and verdict != "equal":
+            self.accounts |= statements.listed(named.group(2).replace("@", ","))
+        elif named and lowered.startswith("drop"):
+            self.accounts -= statements.listed(named.group(2).replace("@", ","))
+        elif re.match(r"set\s+(default\s+)?role\b", lowered):
+            self.link.mark("role", verdict != "equal", why)
+
+    def character_sets(self, plain):
+        """What differs of the session's character sets and collations, if a statement makes something that has one."""
+        if not re.match(r"\s*(create|alter)\s+(temporary\s+)?table\b|\s*set\b.*@@(character_set|collation)_", plain, re.IGNORECASE):
+            return {}
+        return {name: why for name, why in self.link.diverged.items() if re.match(r"names|charset|character_set_|collation_", name)}
+
+    @staticmethod
+    def blamed(causes):
+        return sorted(causes.values())[0] if causes and None not in causes.values() else None
 
     def diverge(self, names, why):
         """Notes that names have different states. What Leafline is to blame for stays so."""
@@ -441,7 +429,8 @@ class Run:
                 except ValueError:
                     answer = None
             answers.append(answer)
-        return Pair(answers[0] or "", answers[0] if answers[1] is None else answers[1])
+        differs = any(name in self.diverged for name in statements.names(query))
+        return Pair(answers[0] or "", answers[0] if answers[1] is None or differs else answers[1])
 
     def right_side(self, text):
         text = text.strip()
@@ -606,7 +595,7 @@ class Run:
         self.path, self.name = path, os.path.relpath(path, SUITE).removesuffix(".test")
         self.until = time.monotonic() + self.seconds
         self.variables, self.links, self.parsed = {}, {}, {}
-        self.diverged, self.bodies, self.made = {}, {}, set()
+        self.diverged, self.bodies, self.triggers, self.views, self.made, self.accounts = {}, {}, {}, {}, set(), set()
         self.errno, self.count = Pair("0"), 0
         self.prepared, self.texts = {}, {}
         first, second = self.servers

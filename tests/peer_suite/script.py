@@ -86,7 +86,7 @@ class Reader:
         while at < len(text):
             character = text[at]
             if quote:
-                if character == "\\":
+                if character == "\\" and quote != "`":
                     at += 2
                     continue
                 if character == quote:

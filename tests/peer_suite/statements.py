@@ -127,6 +127,18 @@ def dropped(text):
     return (match.group(1), match.group(2).split(",")) if match else None
 
 
+def defines(text):
+    """Whether the statement makes, changes or drops tables, views and programs themselves, and not their rows."""
+    return re.match(r"\s*(create|drop|alter|rename)\b", text, re.IGNORECASE)
+
+
+def concatenated(expression, variables):
+    """The text that literals and user variables of known text make, one after another."""
+    found = re.findall(r"'((?:[^'\\]|\\.|'')*)'|\"((?:[^\"\\]|\\.|\"\")*)\"|0x([0-9A-Fa-f]{2})\b|(@\w+)", expression, re.DOTALL)
+    return "".join(single.replace("''", "'") + double.replace('""', '"') + (chr(int(code, 16)) if code else "") + variables.get(name.lower(), "")
+                   for single, double, code, name in found)
+
+
 def drops(text):
     return re.match(r"\s*drop\s+(?:temporary\s+)?(?:table|tables|view|database|schema|procedure|function|user|prepare|role)\b", text, re.IGNORECASE)
 
