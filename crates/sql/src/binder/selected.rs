@@ -154,6 +154,12 @@ fn length(expr: &Expr) -> u32 {
             _ => length(left).max(length(right)),
         },
         ExprKind::Negate(operand) => length(operand) + 1,
+        // A number with a sign may become the greatest of those without.
+        ExprKind::Cast { operand }
+            if sign == 0 && !operand.ty.sql.is_unsigned() && !operand.ty.sql.is_string() =>
+        {
+            BIGINT_LENGTH
+        }
         ExprKind::Cast { operand } => match &operand.ty.sql {
             SqlType::Varchar { len } | SqlType::Char { len } => (*len).min(BIGINT_LENGTH + 1),
             _ => length(operand),

@@ -167,6 +167,31 @@ impl Session {
         self.locked_tables.as_ref().is_some_and(|locked| locked.only.is_some())
     }
 
+    /// Whether the tables of FLUSH TABLES, all of them if it names none, may be flushed.
+    ///
+    /// # Errors
+    /// 1099 if the session has locked one for reading, 1100 if it has locked others by LOCK TABLES.
+    pub(crate) fn check_flush(&self, tables: &[TableName]) -> Result<(), MysqlError> {
+        let Some(only) = self.locked_tables.as_ref().and_then(|locked| locked.only.as_ref()) else {
+            return Ok(());
+        };
+        if tables.is_empty() {
+            let read = only.iter().find(|(_, _, writes)| !writes);
+            return read.map_or(Ok(()), |(alias, ..)| Err(MysqlError::table_locked_for_read(alias)));
+        }
+        for table in tables.iter().filter(|table| self.own_table_named(table).is_none()) {
+            let key = self.key_of(table)?;
+            let mut known = only.iter().filter(|(_, locked, _)| *locked == key).peekable();
+            if known.peek().is_none() {
+                return Err(MysqlError::table_not_locked(&table.name.value));
+            }
+            if !known.any(|(_, _, writes)| *writes) {
+                return Err(MysqlError::table_locked_for_read(&table.name.value));
+            }
+        }
+        Ok(())
+    }
+
     fn key_of(&self, table: &TableName) -> Result<MetadataKey, MysqlError> {
         Ok(self.locks.table_key(self.database_of(table)?, &table.name.value))
     }

@@ -261,6 +261,9 @@ pub(super) fn failed(rows: &mut RowSet, table: &str, operation: &str, error: &My
 pub(super) fn flush(session: &mut Session, items: &[FlushItem]) -> Result<(), MysqlError> {
     for item in items {
         let database = session.database().map(str::to_owned);
+        if let FlushItem::Tables(tables) = item {
+            session.check_flush(tables)?;
+        }
         match item {
             FlushItem::Tables(tables) | FlushItem::ReadLockOf(tables) if !tables.is_empty() => {
                 session

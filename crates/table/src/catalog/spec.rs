@@ -445,6 +445,9 @@ fn resolve_parts(index: &IndexSpec, columns: &[ColumnDef], limits: &Limits) -> R
         if column.ty == SqlType::Json {
             return Err(MysqlError::json_used_as_key(&column.name).into());
         }
+        if column.ty.is_string() && declared_bytes(column) == 0 {
+            return Err(MysqlError::wrong_key_column(&column.name).into());
+        }
         let prefix = prefix_of(part, column)?;
         if column.ty.is_large() && prefix.is_none() {
             return Err(MysqlError::blob_key_without_length(&column.name).into());
