@@ -449,3 +449,37 @@ fn a_thousand_connections_that_are_idle_do_not_disturb_the_others() {
     }
     assert!(server.terminate());
 }
+
+/// MySQL lets queries nest 63 levels deep; planning and running them takes stack.
+#[test]
+fn queries_nest_63_levels_deep() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let server = Served::start(directory.path(), &[]);
+    let mut client = server.connect();
+    client.run("CREATE DATABASE d");
+    client.run("USE d");
+    client.run("CREATE TABLE t (a INT, b INT, KEY (a))");
+    client.run("INSERT INTO t VALUES (1, 2), (2, 3), (3, 4)");
+    const LEVELS: usize = 62;
+    let among = "SELECT a FROM t WHERE a IN (".repeat(LEVELS);
+    let exists: String = (1..LEVELS)
+        .map(|n| format!("SELECT 1 FROM t t{n} WHERE t{n}.a = t{}.a AND EXISTS (", n - 1))
+        .collect();
+    let derived: String = (0..LEVELS).map(|n| format!(") d{n}")).collect();
+    let ends = ")".repeat(LEVELS);
+    for (sql, rows) in [
+        (format!("{among}SELECT a FROM t{ends}"), 3),
+        (format!("SELECT a FROM t t0 WHERE EXISTS ({exists}SELECT 1 FROM t x WHERE x.b = 3{ends}"), 3),
+        (format!("SELECT {}1{}", "(SELECT a + ".repeat(LEVELS), " FROM t LIMIT 1)".repeat(LEVELS)), 1),
+        (format!("{}SELECT a FROM t{derived}", "SELECT * FROM (".repeat(LEVELS)), 3),
+    ] {
+        let found = match client.query(&sql) {
+            Ok(Answer::Rows(found)) => found.len(),
+            other => panic!("{other:?}: {sql:.80}"),
+        };
+        assert_eq!(found, rows, "{sql:.80}");
+    }
+    let too_deep = format!("SELECT {}1{}", "(".repeat(5000), ")".repeat(5000));
+    assert!(matches!(client.query(&too_deep), Ok(Answer::Error(1436, _))));
+    assert!(server.terminate());
+}

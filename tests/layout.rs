@@ -30,6 +30,7 @@ const MAX_FUNCTION_LINES: usize = 100;
 /// The modules that may contain `unsafe`.
 const UNSAFE_MODULES: &[&str] = &[
     "crates/leafline/src/counting_allocator.rs",
+    "crates/leafline/src/overflow.rs",
     "crates/storage/src/device/aligned.rs",
     "crates/storage/src/device/direct.rs",
     "crates/storage/src/device/ring.rs",

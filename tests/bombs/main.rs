@@ -1,4 +1,4 @@
-//! Bombs: statements that ask for more memory or time than there is. A server under a limit of its buffer pool and 1 GiB survives
+//! Bombs: statements that ask for more memory or time than there is. A server under a limit of its buffer pool and 256 MiB survives
 //! every one of them.
 //!
 //! The limit is RLIMIT_DATA, which is stricter than a control group: what goes beyond is refused to the process, which would end it,
@@ -18,7 +18,7 @@
 //! |---|---|
 //! | `LEAFLINE_BOMBS` | a part of the names of the bombs to run |
 //! | `LEAFLINE_BOMB_FUSE` | milliseconds before a bomb is killed |
-//! | `LEAFLINE_BOMB_MIB` | MiB that the server has beside its pool; with less than some hundred, single values of tens of MiB may still end it |
+//! | `LEAFLINE_BOMB_MIB` | MiB that the server has beside its pool |
 
 mod generated;
 #[path = "../support/mod.rs"]
@@ -34,7 +34,7 @@ use support::client::{Answer, Client};
 
 /// MiB of the server's pool (`Served`), and of what it may map beside it.
 const POOL: u64 = 16;
-const BESIDE_POOL: u64 = 1024;
+const BESIDE_POOL: u64 = 256;
 /// Milliseconds that a bomb runs before it is killed.
 const FUSE: u64 = 150;
 const MOST_AFTER_KILL: Duration = Duration::from_secs(2);

@@ -1,13 +1,14 @@
 //! The allocator of programs that bound the memory of all statements together.
 //!
 //! It hands every request on to another allocator and counts bytes in [`leafline_types::memory::server`]. Counting allocates
-//! nothing and takes a thread-local addition.
+//! nothing and takes a thread-local addition. Large blocks come from files ([`overflow`]) while the process is beyond its bound.
 //!
 //! [`tune`] sets up the C library's allocator for a process in which single statements take much for a short time: large blocks
 //! are mappings of their own, which go back to the system when they are freed, and free memory between others is given back when
 //! the process holds much less than it did.
 #![expect(unsafe_code, reason = "implements GlobalAlloc and sets parameters of the C library's allocator")]
 
+use crate::overflow;
 use leafline_types::memory::server;
 use std::alloc::{GlobalAlloc, Layout};
 
@@ -19,16 +20,71 @@ const MAPPED_BYTES: libc::c_int = 1 << 20;
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 const TRIM_BYTES: libc::c_int = 4 << 20;
 
-/// Counts what `A` allocates.
+/// Arenas of the C library where the address space or the data of the process is limited. What is free in an arena is of no use to threads
+/// of others, and such limits count it even when its pages have been given back.
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+const ARENAS_WITHIN_LIMITS: libc::c_int = 2;
+
+/// Blocks from this size on come from files while the process is beyond its bound, or while `A` has none.
+const LARGE: usize = 1 << 20;
+
+/// Counts what `A` allocates, and takes large blocks from files where that is too much.
 pub struct CountingAllocator<A>(pub A);
 
-// SAFETY: every call is handed on to `A` with the arguments it came with, and its result is returned. Counting neither allocates
-// nor unwinds: it is arithmetic on a thread-local without destructor and on atomics.
+impl<A: GlobalAlloc> CountingAllocator<A> {
+    /// A large block, which is not counted yet.
+    #[cold]
+    fn large(&self, layout: Layout, zeroed: bool) -> *mut u8 {
+        let may_be_in_file = layout.align() <= overflow::PAGE;
+        if may_be_in_file && server::used().saturating_add(layout.size()) > server::limit() {
+            let block = overflow::allocate(layout.size());
+            if !block.is_null() {
+                return block;
+            }
+        }
+        // SAFETY: a large layout is not of size zero.
+        let block = unsafe {
+            match zeroed {
+                true => self.0.alloc_zeroed(layout),
+                false => self.0.alloc(layout),
+            }
+        };
+        if block.is_null() && may_be_in_file { overflow::allocate(layout.size()) } else { block }
+    }
+
+    /// Moves a block that is in a file, or shall be where `A` has no room for it: null if it is where it was.
+    ///
+    /// # Safety
+    /// As of `realloc`.
+    #[cold]
+    unsafe fn moved(&self, block: *mut u8, layout: Layout, new_size: usize) -> *mut u8 {
+        let Ok(wanted) = Layout::from_size_align(new_size, layout.align()) else {
+            return std::ptr::null_mut();
+        };
+        // SAFETY: the caller says that the size is not zero.
+        let moved = unsafe { self.alloc(wanted) };
+        if !moved.is_null() {
+            // SAFETY: both blocks have so many bytes, and the new one is another; the old one came from here with `layout`.
+            unsafe {
+                std::ptr::copy_nonoverlapping(block, moved, layout.size().min(new_size));
+                self.dealloc(block, layout);
+            }
+        }
+        moved
+    }
+}
+
+// SAFETY: every call is handed on to `A` with the arguments it came with, and its result is returned; or else the block is a mapping
+// that `overflow` made, is of the layout's size and alignment, and goes back there. Counting neither allocates nor unwinds: it is
+// arithmetic on a thread-local without destructor and on atomics.
 unsafe impl<A: GlobalAlloc> GlobalAlloc for CountingAllocator<A> {
     #[inline]
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        // SAFETY: the caller keeps the contract of `alloc`.
-        let block = unsafe { self.0.alloc(layout) };
+        let block = match layout.size() < LARGE {
+            // SAFETY: the caller keeps the contract of `alloc`.
+            true => unsafe { self.0.alloc(layout) },
+            false => self.large(layout, false),
+        };
         if !block.is_null() {
             server::allocated(layout.size());
         }
@@ -37,15 +93,20 @@ unsafe impl<A: GlobalAlloc> GlobalAlloc for CountingAllocator<A> {
 
     #[inline]
     unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
-        // SAFETY: the caller keeps the contract of `dealloc`: the block came from `self.0` with this layout.
-        unsafe { self.0.dealloc(block, layout) };
+        if !overflow::may_have(block) || !overflow::free(block) {
+            // SAFETY: the caller keeps the contract of `dealloc`: the block came from `self.0` with this layout.
+            unsafe { self.0.dealloc(block, layout) };
+        }
         server::freed(layout.size());
     }
 
     #[inline]
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
-        // SAFETY: the caller keeps the contract of `alloc_zeroed`.
-        let block = unsafe { self.0.alloc_zeroed(layout) };
+        let block = match layout.size() < LARGE {
+            // SAFETY: the caller keeps the contract of `alloc_zeroed`.
+            true => unsafe { self.0.alloc_zeroed(layout) },
+            false => self.large(layout, true),
+        };
         if !block.is_null() {
             server::allocated(layout.size());
         }
@@ -54,15 +115,39 @@ unsafe impl<A: GlobalAlloc> GlobalAlloc for CountingAllocator<A> {
 
     #[inline]
     unsafe fn realloc(&self, block: *mut u8, layout: Layout, new_size: usize) -> *mut u8 {
+        if overflow::may_have(block)
+            && let Some(bytes) = overflow::bytes_at(block)
+        {
+            if new_size > bytes || new_size < LARGE {
+                // SAFETY: the caller keeps the contract of `realloc`.
+                return unsafe { self.moved(block, layout, new_size) };
+            }
+            count_change(layout.size(), new_size);
+            return block;
+        }
+        let grows = new_size >= LARGE && new_size > layout.size();
+        if grows && server::used().saturating_add(new_size - layout.size()) > server::limit() {
+            // SAFETY: the caller keeps the contract of `realloc`.
+            return unsafe { self.moved(block, layout, new_size) };
+        }
         // SAFETY: the caller keeps the contract of `realloc`: the block came from `self.0` with this layout.
         let moved = unsafe { self.0.realloc(block, layout, new_size) };
+        if moved.is_null() && grows {
+            // SAFETY: the caller keeps the contract of `realloc`, and the block is where it was.
+            return unsafe { self.moved(block, layout, new_size) };
+        }
         if !moved.is_null() {
-            match new_size.checked_sub(layout.size()) {
-                Some(more) => server::allocated(more),
-                None => server::freed(layout.size() - new_size),
-            }
+            count_change(layout.size(), new_size);
         }
         moved
+    }
+}
+
+#[inline]
+fn count_change(before: usize, after: usize) {
+    match after.checked_sub(before) {
+        Some(more) => server::allocated(more),
+        None => server::freed(before - after),
     }
 }
 
@@ -70,10 +155,18 @@ unsafe impl<A: GlobalAlloc> GlobalAlloc for CountingAllocator<A> {
 pub fn tune() {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     {
-        // SAFETY: the calls set parameters of the allocator; a value it does not take changes nothing.
+        // SAFETY: the calls set parameters of the allocator, where a value that it does not take changes nothing, and read limits
+        // into a variable of this function.
         unsafe {
             libc::mallopt(libc::M_MMAP_THRESHOLD, MAPPED_BYTES);
             libc::mallopt(libc::M_TRIM_THRESHOLD, TRIM_BYTES);
+            let is_limited = |resource| {
+                let mut limit = libc::rlimit { rlim_cur: libc::RLIM_INFINITY, rlim_max: libc::RLIM_INFINITY };
+                libc::getrlimit(resource, &raw mut limit) == 0 && limit.rlim_cur != libc::RLIM_INFINITY
+            };
+            if is_limited(libc::RLIMIT_AS) || is_limited(libc::RLIMIT_DATA) {
+                libc::mallopt(libc::M_ARENA_MAX, ARENAS_WITHIN_LIMITS);
+            }
         }
         server::set_trim(|| {
             // SAFETY: the call gives free pages back to the system and changes nothing that is in use.

@@ -37,9 +37,11 @@
 //! | `value` | [`ToValue`], [`FromValue`], [`Params`]: Rust's types and SQL's |
 //! | `error` | [`Error`] |
 //! | `counting_allocator` | [`CountingAllocator`]: for programs that bound the memory of all statements together |
+//! | `overflow` | blocks of memory in files, for what such a program allocates beyond its bound |
 
 mod api;
 mod counting_allocator;
+mod overflow;
 
 /// The program in the README is compiled with the tests.
 #[cfg(doctest)]
@@ -62,3 +64,4 @@ pub use leafline_storage::device::DiskModel;
 pub use leafline_storage::{FlushPolicy, RecoveryStep};
 pub use leafline_types::statement::Watch;
 pub use leafline_types::{Date, DateTime, Decimal, MysqlError, SqlType, Time, Value, ValueRef};
+pub use overflow::set_directory as set_overflow_directory;

@@ -5,8 +5,8 @@
 //!
 //! Sessions and handshakes are bounded apart, so that clients that never log in keep nobody out. `Instance::new_session` counts sessions against
 //! `max_connections`. Of handshakes there are as many as `max_connections` at a time, within `HANDSHAKES`; who comes then takes the place of the one
-//! that has waited longest, which is cut off. Where all places of sessions are taken, the reserved one too, a client is told so, 1040, and
-//! no thread is made.
+//! that has waited longest, which is cut off. Where as many that were cut off have not ended yet, one waits for them, `MOST_WAIT` at most. Where
+//! all places of sessions are taken, the reserved one too, a client is told so, 1040, and no thread is made.
 
 use crate::connection::serve;
 use crate::login::{Gate, Log, Peer};
@@ -16,9 +16,10 @@ use crate::tls::Tls;
 use crate::transport::{Socket, Transport};
 use crate::watcher::{TICK, Watched, deserted};
 use leafline_sql::Instance;
+use leafline_sql::parser::MAX_NESTING;
 use leafline_types::statement::CancelReason;
 use leafline_types::{MysqlError, memory};
-use parking_lot::{Condvar, Mutex};
+use parking_lot::{Condvar, Mutex, MutexGuard};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::collections::BTreeMap;
 use std::io;
@@ -30,15 +31,20 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// The name of the thread that accepts connections over the socket.
 const SOCKET_ACCEPTOR: &str = "accept socket";
-/// Stack of a connection's thread.
-const STACK_BYTES: usize = 2 << 20;
+/// Stack of a connection's thread, and how deep statements may nest there. It takes no memory before it is used.
+const STACK: Stack = Stack { bytes: 8 << 20, nesting: 200 };
+/// The same where a limit on the address space or the data of the process counts what is mapped.
+const STACK_WITHIN_LIMITS: Stack = Stack { bytes: 2 << 20, nesting: MAX_NESTING };
 
 /// How many handshakes may be under way at a time: `max_connections`, but no fewer and no more than these.
 const HANDSHAKES: RangeInclusive<usize> = 32..=1024;
+
+/// How long a client waits for the end of handshakes that were cut off.
+const MOST_WAIT: Duration = Duration::from_secs(2);
 
 /// What keeps a server from starting.
 #[derive(Debug, thiserror::Error)]
@@ -118,6 +124,21 @@ pub struct Server {
     unix: Option<PathBuf>,
 }
 
+/// The stack of a thread.
+#[derive(Clone, Copy)]
+struct Stack {
+    bytes: usize,
+    /// Levels of a statement that its parser, binder, optimizer and operators have room for.
+    nesting: usize,
+}
+
+impl Stack {
+    fn of_connections() -> Stack {
+        let mut limits = [Resource::As, Resource::Data].into_iter().map(getrlimit);
+        if limits.any(|limit| limit.current.is_some()) { STACK_WITHIN_LIMITS } else { STACK }
+    }
+}
+
 /// How far a connection is.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Stage {
@@ -140,11 +161,14 @@ struct OpenConnection {
 struct Shared {
     instance: Arc<Instance>,
     gate: Gate,
+    stack: Stack,
     stopping: AtomicBool,
     /// By number, so that older ones come first.
     connections: Mutex<BTreeMap<u64, OpenConnection>>,
     /// Wakes the watcher: there is a connection again, or the server stops.
     connected: Condvar,
+    /// Wakes who waits for room: a handshake that was cut off has ended.
+    cut_off_ended: Condvar,
 }
 
 /// Cuts a connection off.
@@ -164,12 +188,15 @@ impl Server {
         options: ServerOptions,
     ) -> Result<Server, ServerError> {
         raise_descriptor_limit();
+        let stack = Stack::of_connections();
         let shared = Arc::new(Shared {
             instance,
-            gate: Gate::new(options.tls, options.directory, options.log),
+            gate: Gate::new(options.tls, options.directory, options.log, stack.nesting),
+            stack,
             stopping: AtomicBool::new(false),
             connections: Mutex::default(),
             connected: Condvar::new(),
+            cut_off_ended: Condvar::new(),
         });
         let mut server = Server { shared, helpers: Vec::new(), tcp: None, unix: None };
         let watching = server.shared.clone();
@@ -271,7 +298,7 @@ impl Shared {
         let shared = self.clone();
         // Held until the thread is noted, so that it cannot end before.
         let mut connections = self.connections.lock();
-        if !make_room(&mut connections, self.instance.max_connections()) {
+        if !self.make_room(&mut connections) {
             drop(connections);
             turn_away(transport);
             return;
@@ -291,11 +318,14 @@ impl Shared {
             };
             let _ = serve(transport, (&shared.gate, &peer), &shared.instance, number, &activity, logged_in);
             memory::server::give_back();
-            shared.connections.lock().remove(&number);
+            let ended = shared.connections.lock().remove(&number);
+            if ended.is_some_and(|connection| connection.stage == Stage::CutOff) {
+                shared.cut_off_ended.notify_all();
+            }
         };
         match std::thread::Builder::new()
             .name(format!("connection {number}"))
-            .stack_size(STACK_BYTES)
+            .stack_size(self.stack.bytes)
             .spawn(run)
         {
             Ok(thread) => {
@@ -310,26 +340,35 @@ impl Shared {
     }
 }
 
-/// Makes room for another handshake, and says whether there is any: at the price of the oldest one where there are too many. There is none
-/// where nobody could log in, and where those that were cut off have not ended yet.
-fn make_room(connections: &mut BTreeMap<u64, OpenConnection>, max_connections: u64) -> bool {
-    let most = usize::try_from(max_connections).unwrap_or(usize::MAX);
-    let handshakes = most.clamp(*HANDSHAKES.start(), *HANDSHAKES.end());
-    let count = |stage| connections.values().filter(|connection| connection.stage == stage).count();
-    if count(Stage::Session) > most || count(Stage::CutOff) >= handshakes {
-        return false;
-    }
-    if count(Stage::Handshake) >= handshakes {
-        let oldest = connections.values_mut().find(|connection| connection.stage == Stage::Handshake);
-        if let Some(oldest) = oldest {
+impl Shared {
+    /// Makes room for another handshake, and says whether there is any: at the price of the oldest one where there are too many. There is none
+    /// where nobody could log in, and where those that were cut off do not end.
+    fn make_room(&self, connections: &mut MutexGuard<'_, BTreeMap<u64, OpenConnection>>) -> bool {
+        let most = usize::try_from(self.instance.max_connections()).unwrap_or(usize::MAX);
+        let handshakes = most.clamp(*HANDSHAKES.start(), *HANDSHAKES.end());
+        let until = Instant::now() + MOST_WAIT;
+        loop {
+            let count = |stage| connections.values().filter(|connection| connection.stage == stage).count();
+            if count(Stage::Session) > most {
+                return false;
+            }
+            if count(Stage::CutOff) < handshakes {
+                break;
+            }
+            if self.cut_off_ended.wait_until(connections, until).timed_out() {
+                return false;
+            }
+        }
+        let in_handshake = |connection: &&mut OpenConnection| connection.stage == Stage::Handshake;
+        if connections.values_mut().filter(in_handshake).count() >= handshakes
+            && let Some(oldest) = connections.values_mut().find(in_handshake)
+        {
             oldest.stage = Stage::CutOff;
             oldest.cutter.cut();
         }
+        true
     }
-    true
-}
 
-impl Shared {
     /// Ends the statements of clients that have gone.
     fn watch_clients(&self) {
         let mut connections = self.connections.lock();

@@ -16,6 +16,9 @@ use std::path::PathBuf;
 use std::sync::{Arc, mpsc};
 use std::time::{SystemTime, UNIX_EPOCH};
 
+/// The folder of temporary files in a database's directory.
+const TEMP: &str = "temp";
+
 /// Runs the verb.
 pub fn run(options: &ServeOptions) -> Result<(), Failure> {
     let pool = options.buffer_pool_size.unwrap_or_else(default_server_pool);
@@ -48,6 +51,7 @@ pub fn run(options: &ServeOptions) -> Result<(), Failure> {
     let watch = WatchListeners::new(options)?;
     let database =
         open::database(&database_options.served_at(port, expected.display().to_string()), &directory)?;
+    leafline::set_overflow_directory(&absolute(directory.join(TEMP)));
     socket::remove_stale(&directory)?;
     listeners.unix(&expected).map_err(|error| listen_failure(&error))?;
     // Some file systems have no links.

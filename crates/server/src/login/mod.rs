@@ -75,6 +75,8 @@ pub(crate) struct Gate {
     keys: KeyPair,
     failures: Failures,
     log: Log,
+    /// How deep statements of those who are let in may nest.
+    nesting: usize,
 }
 
 /// A client that was let in.
@@ -88,8 +90,8 @@ type Outcome<T> = Result<T, MysqlError>;
 
 impl Gate {
     /// With a key pair in `directory`.
-    pub(crate) fn new(tls: Option<Tls>, directory: PathBuf, log: Log) -> Gate {
-        Gate { tls, keys: KeyPair::of(directory), failures: Failures::default(), log }
+    pub(crate) fn new(tls: Option<Tls>, directory: PathBuf, log: Log, nesting: usize) -> Gate {
+        Gate { tls, keys: KeyPair::of(directory), failures: Failures::default(), log, nesting }
     }
 
     /// Lets a client in, or turns it away: `None`. Calls `logged_in` before the client is told that it is in.
@@ -133,6 +135,7 @@ impl Gate {
             self.authenticate(packets, instance, &answer, &challenge, peer)?.and_then(|(account, proof)| {
                 let mut session = instance.new_session(number, (&answer.user, &peer.host), Some(account))?;
                 session.connected(facts(packets.stream(), &answer));
+                session.nest_up_to(self.nesting);
                 if answer.capabilities & cap::SESSION_TRACK != 0 {
                     session.track_state();
                 }

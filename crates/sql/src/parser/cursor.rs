@@ -15,7 +15,8 @@ use super::stored::Concatenation;
 /// What every rule answers.
 pub type Parsed<T> = Result<T, MysqlError>;
 
-/// How deep parentheses, calls, queries and joins may nest, all together. It bounds the stack that parsing needs,
+/// How deep parentheses, calls, queries and joins may nest, all together, where nobody says that there is more stack than the 2 MiB
+/// that a thread has at least ([`ParseLimits::nesting`]). It bounds the stack that parsing needs,
 /// tried by the test `the_deepest_statement_fits_a_small_stack`.
 pub const MAX_NESTING: usize = 100;
 
@@ -266,8 +267,8 @@ impl<'a> Parser<'a> {
     }
 
     pub(super) fn enter(&mut self) -> Parsed<()> {
-        if self.depth >= MAX_NESTING {
-            return Err(MysqlError::nested_too_deeply(MAX_NESTING));
+        if self.depth >= self.limits.nesting {
+            return Err(MysqlError::nested_too_deeply(self.limits.nesting));
         }
         self.depth += 1;
         self.go_on()

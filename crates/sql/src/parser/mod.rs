@@ -114,11 +114,13 @@ pub struct ParseLimits<'a> {
     pub cancel: Option<&'a CancelToken>,
     /// `parser_max_mem_size`: bytes that tokens and tree may take.
     pub memory: u64,
+    /// How deep parentheses, calls, queries and joins may nest, all together.
+    pub nesting: usize,
 }
 
 impl Default for ParseLimits<'_> {
     fn default() -> Self {
-        ParseLimits { cancel: None, memory: u64::MAX }
+        ParseLimits { cancel: None, memory: u64::MAX, nesting: MAX_NESTING }
     }
 }
 

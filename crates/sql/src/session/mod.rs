@@ -47,8 +47,8 @@ pub(crate) use tracing::OptimizerTrace;
 use crate::accounts::{Access, AccountId};
 use crate::information_schema;
 use crate::instance::Instance;
-use crate::parser::ParseLimits;
 use crate::parser::ast::StatementHints;
+use crate::parser::{MAX_NESTING, ParseLimits};
 use crate::statement::execution::Now;
 use crate::statement::handler::OpenHandlers;
 use crate::status::{SessionCounters, StorageCounters};
@@ -91,6 +91,8 @@ pub struct Session {
     began: Instant,
     running: Running,
     wall: WallClock,
+    /// How deep its statements may nest ([`ParseLimits::nesting`]).
+    nesting: usize,
     /// It only watches: what it runs is not counted.
     is_watcher: bool,
     groups: StatementGroups,
@@ -141,6 +143,7 @@ impl Session {
             // No statement has begun.
             running: Running::over(),
             wall: WallClock::now(),
+            nesting: MAX_NESTING,
             is_watcher: false,
             groups: StatementGroups::default(),
             locks: instance.engine().session_locks(),
@@ -178,6 +181,11 @@ impl Session {
         self.finish(outcome, sql)
     }
 
+    /// Lets its statements nest so deep: for a session whose thread has more stack than others.
+    pub fn nest_up_to(&mut self, levels: usize) {
+        self.nesting = levels;
+    }
+
     /// Prepares one statement; its parameters are `?`.
     ///
     /// # Errors
@@ -213,7 +221,11 @@ impl Session {
     }
 
     pub(crate) fn parse(&self, sql: &str) -> Result<crate::parser::ast::Statement, MysqlError> {
-        let limits = ParseLimits { cancel: Some(&self.cancel), memory: self.settings.parser_memory };
+        let limits = ParseLimits {
+            cancel: Some(&self.cancel),
+            memory: self.settings.parser_memory,
+            nesting: self.nesting,
+        };
         crate::parser::parse_within(sql, self.settings.lex_mode(), limits)
     }
 

@@ -3,12 +3,14 @@
 //!
 //! Text is stored as UTF-8 whatever the character set of its column is. The character set says which characters it may have.
 
+use std::borrow::Cow;
 use std::sync::OnceLock;
 
 use super::Collation;
 use super::codes::Codes;
 use crate::error::MysqlError;
-use crate::output::{Output, Stop, room_for};
+use crate::output::{BYTES_BETWEEN_CHECKS, Output, Stop, room_for};
+use crate::statement::{CancelToken, Steps};
 
 /// A character set: the number of its row in `ROWS`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -245,6 +247,31 @@ impl Charset {
         text.chars().map(|c| if self.has(c) { c } else { '?' }).collect()
     }
 
+    /// The text with a question mark for every character that the set has not. Asks once in some bytes whether the statement has to end.
+    ///
+    /// # Errors
+    /// 1317 or 3024 when it has; 1041 where the memory is lacking.
+    pub(crate) fn replaced_foreign<'t>(
+        self,
+        text: &'t str,
+        cancel: &CancelToken,
+    ) -> Result<Cow<'t, str>, MysqlError> {
+        let mut replaced = None;
+        for (at, piece) in pieces(text) {
+            cancel.check()?;
+            if replaced.is_none() && self.first_foreign(piece).is_some() {
+                room_for(text.len())?;
+                let mut begun = String::with_capacity(text.len());
+                begun.push_str(&text[..at]);
+                replaced = Some(begun);
+            }
+            if let Some(replaced) = &mut replaced {
+                replaced.extend(piece.chars().map(|c| if self.has(c) { c } else { '?' }));
+            }
+        }
+        Ok(replaced.map_or(Cow::Borrowed(text), Cow::Owned))
+    }
+
     /// Appends the bytes of a character, those of a question mark for one that the set has not.
     fn append(self, c: char, out: &mut Vec<u8>) {
         let c = if self.has(c) { c } else { '?' };
@@ -275,6 +302,25 @@ impl Charset {
         let mut out = Vec::with_capacity(text.len() * self.min_bytes() as usize);
         text.chars().for_each(|c| self.append(c, &mut out));
         out
+    }
+
+    /// The text in the bytes of the character set, as [`Charset::encode`] makes it. Asks once in some bytes whether the statement has to end.
+    ///
+    /// # Errors
+    /// 1317 or 3024 when it has; 1041 where the memory is lacking.
+    pub(crate) fn encode_long(self, text: &str, cancel: &CancelToken) -> Result<Vec<u8>, MysqlError> {
+        let most = text.len().saturating_mul(self.min_bytes() as usize);
+        room_for(most)?;
+        let mut out = Vec::with_capacity(most);
+        for (_, piece) in pieces(text) {
+            cancel.check()?;
+            if piece.is_ascii() && self.keeps_ascii() || matches!(self.row().5, Bytes | Utf8(0x10_ffff)) {
+                out.extend_from_slice(piece.as_bytes());
+            } else {
+                piece.chars().for_each(|c| self.append(c, &mut out));
+            }
+        }
+        Ok(out)
     }
 
     /// How many bytes a character, given as UTF-8, has in the character set.
@@ -392,6 +438,23 @@ impl Charset {
     /// # Errors
     /// 1300 if they are none.
     pub fn decode(self, bytes: &[u8]) -> Result<String, MysqlError> {
+        self.decode_stepwise(bytes, &mut |_| Ok(()))
+    }
+
+    /// The same, which asks once in some bytes whether the statement has to end.
+    ///
+    /// # Errors
+    /// Also 1317 or 3024 when it has.
+    pub(crate) fn decode_long(self, bytes: &[u8], cancel: &CancelToken) -> Result<String, MysqlError> {
+        let mut steps = Steps::new(cancel, BYTES_BETWEEN_CHECKS);
+        self.decode_stepwise(bytes, &mut |read| steps.take(read))
+    }
+
+    fn decode_stepwise(
+        self,
+        bytes: &[u8],
+        step: &mut impl FnMut(usize) -> Result<(), MysqlError>,
+    ) -> Result<String, MysqlError> {
         if self.is_utf8()
             && let Ok(text) = std::str::from_utf8(bytes)
             && self.first_foreign(text).is_none()
@@ -402,12 +465,16 @@ impl Charset {
         if !bytes.len().is_multiple_of(unit) {
             let mut filled = vec![0; unit - bytes.len() % unit];
             filled.extend_from_slice(bytes);
-            return self.decode_all(&filled);
+            return self.decode_all(&filled, step);
         }
-        self.decode_all(bytes)
+        self.decode_all(bytes, step)
     }
 
-    fn decode_all(self, bytes: &[u8]) -> Result<String, MysqlError> {
+    fn decode_all(
+        self,
+        bytes: &[u8],
+        step: &mut impl FnMut(usize) -> Result<(), MysqlError>,
+    ) -> Result<String, MysqlError> {
         // A character takes up to twice the bytes in UTF-8, as in most sets of one byte; the string grows by doubling.
         room_for(bytes.len().saturating_mul(2))?;
         let mut text = String::with_capacity(bytes.len());
@@ -419,9 +486,24 @@ impl Charset {
             };
             text.push(c);
             rest = rest.get(len..).unwrap_or_default();
+            step(len)?;
         }
         Ok(text)
     }
+}
+
+/// The text in pieces of some bytes, each with where it begins.
+fn pieces(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    let mut at = 0;
+    std::iter::from_fn(move || {
+        let rest = text.get(at..).filter(|rest| !rest.is_empty())?;
+        let mut end = rest.len().min(BYTES_BETWEEN_CHECKS);
+        while !rest.is_char_boundary(end) {
+            end -= 1;
+        }
+        at += end;
+        Some((at - end, &rest[..end]))
+    })
 }
 
 /// Those that are named in the program.

@@ -52,7 +52,8 @@ use self::languages::Language;
 use self::rows::{ROWS, Row, Sorting};
 pub(crate) use self::weights::Weights;
 use crate::error::MysqlError;
-use crate::output::{Output, Stop};
+use crate::output::{BYTES_BETWEEN_CHECKS, Output, Stop};
+use crate::statement::{CancelToken, Steps};
 
 /// A collation: its number in MySQL.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -338,6 +339,25 @@ impl Collation {
             Order::Bytes => a.cmp(b),
             Order::PaddedBytes => compare_padded(a, b),
             Order::Weights(weights) => weights.compare(a, b),
+        }
+    }
+
+    /// Compares two strings that may be long: under weights it asks once in some characters whether the statement has to end.
+    ///
+    /// # Errors
+    /// 1317 or 3024 when it has.
+    pub(crate) fn compare_long(
+        self,
+        a: &[u8],
+        b: &[u8],
+        cancel: &CancelToken,
+    ) -> Result<Ordering, MysqlError> {
+        match self.order() {
+            Order::Weights(weights) if a.len().max(b.len()) >= BYTES_BETWEEN_CHECKS => {
+                let mut steps = Steps::new(cancel, BYTES_BETWEEN_CHECKS);
+                weights.compare_stepwise(a, b, &mut || steps.take(1))
+            }
+            _ => Ok(self.compare(a, b)),
         }
     }
 

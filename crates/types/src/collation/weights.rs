@@ -14,6 +14,7 @@
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
+use std::convert::Infallible;
 use std::sync::OnceLock;
 
 use super::Charset;
@@ -284,6 +285,19 @@ impl Weights {
 
     /// Compares two strings.
     pub(super) fn compare(&self, a: &[u8], b: &[u8]) -> Ordering {
+        match self.compare_stepwise(a, b, &mut || Ok::<(), Infallible>(())) {
+            Ok(order) => order,
+            Err(never) => match never {},
+        }
+    }
+
+    /// Compares two strings, and calls `step` for each pair of weights; its error ends the comparison.
+    pub(super) fn compare_stepwise<E>(
+        &self,
+        a: &[u8],
+        b: &[u8],
+        step: &mut impl FnMut() -> Result<(), E>,
+    ) -> Result<Ordering, E> {
         let common = a.len().min(b.len());
         let mut at = 0;
         while at < common && (a[at] | b[at]) < 0x80 {
@@ -292,39 +306,60 @@ impl Weights {
                 if matches!(x, IGNORED | LONG) || matches!(y, IGNORED | LONG) {
                     break;
                 }
-                return x.cmp(&y);
+                return Ok(x.cmp(&y));
             }
             at += 1;
         }
-        let first = if at == a.len() && at == b.len() {
-            Ordering::Equal
-        } else {
-            self.compare_level(&self.levels[0], &a[at..], &b[at..])
-        };
-        let others = || self.levels[1..].iter().map(|level| self.compare_level(level, a, b));
-        first.then_with(|| others().find(|order| order.is_ne()).unwrap_or(Ordering::Equal))
+        if at < a.len() || at < b.len() {
+            let first = self.compare_level(&self.levels[0], (&a[at..], &b[at..]), step)?;
+            if first.is_ne() {
+                return Ok(first);
+            }
+        }
+        for level in &self.levels[1..] {
+            let order = self.compare_level(level, (a, b), step)?;
+            if order.is_ne() {
+                return Ok(order);
+            }
+        }
+        Ok(Ordering::Equal)
     }
 
-    fn compare_level(&self, level: &'static Level, a: &[u8], b: &[u8]) -> Ordering {
+    fn compare_level<E>(
+        &self,
+        level: &'static Level,
+        (a, b): (&[u8], &[u8]),
+        step: &mut impl FnMut() -> Result<(), E>,
+    ) -> Result<Ordering, E> {
         let (mut x, mut y) = (level.weights(a), level.weights(b));
         loop {
             match (x.next(), y.next()) {
-                (Some(p), Some(q)) if p == q => {}
-                (Some(p), Some(q)) => return p.cmp(&q),
-                (None, None) => return Ordering::Equal,
-                (Some(p), None) => return self.against_end(p, x),
-                (None, Some(q)) => return self.against_end(q, y).reverse(),
+                (Some(p), Some(q)) if p == q => step()?,
+                (Some(p), Some(q)) => return Ok(p.cmp(&q)),
+                (None, None) => return Ok(Ordering::Equal),
+                (Some(p), None) => return self.against_end(p, x, step),
+                (None, Some(q)) => return Ok(self.against_end(q, y, step)?.reverse()),
             }
         }
     }
 
     /// Compares what is left of one string with the end of the other.
-    fn against_end(&self, first: u16, rest: LevelWeights<'_>) -> Ordering {
+    fn against_end<E>(
+        &self,
+        first: u16,
+        rest: LevelWeights<'_>,
+        step: &mut impl FnMut() -> Result<(), E>,
+    ) -> Result<Ordering, E> {
         if !self.pads {
-            return Ordering::Greater;
+            return Ok(Ordering::Greater);
         }
-        let mut all = std::iter::once(first).chain(rest);
-        all.find(|w| *w != self.space).map_or(Ordering::Equal, |w| w.cmp(&self.space))
+        for weight in std::iter::once(first).chain(rest) {
+            if weight != self.space {
+                return Ok(weight.cmp(&self.space));
+            }
+            step()?;
+        }
+        Ok(Ordering::Equal)
     }
 
     /// Where the character is that comes after so many, those without a weight on the first level not counted.

@@ -5,8 +5,9 @@
 
 use super::{Call, Function};
 use crate::error::MysqlError;
-use crate::error::errno::ER_OUT_OF_RESOURCES;
+use crate::error::errno::ER_INVALID_CHARACTER_STRING;
 use crate::expr::{EvalContext, Expr, build};
+use crate::output::room_for;
 use crate::value::{Coercibility, ExprType, SqlType, Value};
 
 pub(super) static FUNCTIONS: &[Function] = &[
@@ -24,10 +25,10 @@ fn bytes_type(args: &[Expr]) -> Result<ExprType, MysqlError> {
     Ok(ExprType::string(sql, args[0].ty.nullable, crate::Collation::Binary, Coercibility::Coercible))
 }
 
-fn bytes_of_text(_: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Result<Value, MysqlError> {
+fn bytes_of_text(cx: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Result<Value, MysqlError> {
     let charset = call.args[0].ty.collation.charset();
     Ok(match &values[0] {
-        Value::String(text) => Value::bytes(charset.encode(text)),
+        Value::String(text) => Value::bytes(charset.encode_long(text, cx.cancel)?),
         other => other.clone(),
     })
 }
@@ -37,9 +38,9 @@ fn text_of_charset(cx: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -
     let charset = call.ty.collation.charset();
     let text = match &values[0] {
         Value::Null => return Ok(Value::Null),
-        Value::Bytes(bytes) => match charset.decode(bytes) {
+        Value::Bytes(bytes) => match charset.decode_long(bytes, cx.cancel) {
             Ok(text) => text.into(),
-            Err(e) if e.code == ER_OUT_OF_RESOURCES => return Err(e),
+            Err(e) if e.code != ER_INVALID_CHARACTER_STRING => return Err(e),
             Err(e) => {
                 cx.warn(e)?;
                 return Ok(Value::Null);
@@ -47,8 +48,7 @@ fn text_of_charset(cx: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -
         },
         other => crate::convert::to_text(other, &call.args[0].ty.sql).unwrap_or_default(),
     };
-    Ok(match charset.first_foreign(&text) {
-        None => Value::string(&*text),
-        Some(_) => Value::string(charset.replace_foreign(&text)),
-    })
+    let text = charset.replaced_foreign(&text, cx.cancel)?;
+    room_for(text.len())?;
+    Ok(Value::string(&*text))
 }

@@ -173,11 +173,11 @@ fn strcmp_type(args: &[Expr]) -> Result<ExprType, MysqlError> {
     super::args::bigint(args)
 }
 
-fn strcmp(_: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Result<Value, MysqlError> {
+fn strcmp(cx: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Result<Value, MysqlError> {
     let (Some(a), Some(b)) = (call.text(values, 0), call.text(values, 1)) else { return Ok(Value::Null) };
     let (collation, coercibility) = build::merge_collations("strcmp", call.args.iter().map(|a| &a.ty))?;
     let collation = if coercibility >= Coercibility::Numeric { build::TEXT_OF_NUMBER } else { collation };
-    Ok(Value::Int(collation.compare(&a, &b) as i64))
+    Ok(Value::Int(collation.compare_long(&a, &b, cx.cancel)? as i64))
 }
 
 fn substring_index_type(args: &[Expr]) -> Result<ExprType, MysqlError> {

@@ -3,9 +3,9 @@
 //! The calls are made from the table, with arguments of every kind in every place, so that a new function is covered at once.
 
 use super::*;
-use crate::collation::Collation;
-use crate::expr::build;
+use crate::collation::{Charset, Collation};
 use crate::expr::testkit::Session;
+use crate::expr::{CompareOp, build};
 use crate::statement::CancelReason;
 use std::time::{Duration, Instant};
 
@@ -138,4 +138,36 @@ fn no_function_makes_what_is_longer_than_a_packet_may_be() {
         }
     }
     assert!(refused > 50, "{refused}");
+}
+
+/// One comparison or conversion of a long value asks, however fast the machine is.
+#[test]
+fn comparisons_and_conversions_of_long_text_end_when_their_statement_has_to() {
+    let text = |part: &str, collation| build::string(&part.repeat(1 << 20), collation);
+    let gbk = Charset::from_name("gbk").unwrap();
+    let bytes_of = |text| {
+        let (n, function) = table().enumerate().find(|(_, f)| f.name == "BYTES_OF_TEXT").unwrap();
+        let args = vec![text];
+        let ty = (function.type_rule)(&args).unwrap();
+        Expr { kind: crate::expr::ExprKind::Call { function: FunctionId(n as u16), args }, ty }
+    };
+    let compared = |op, collation| build::compare(op, text("É", collation), text("é", collation)).unwrap();
+    let calls = [
+        compared(CompareOp::Eq, Collation::Utf8mb4_0900AiCi),
+        compared(CompareOp::Lt, Collation::Utf8mb4GeneralCi),
+        build::call(
+            "STRCMP",
+            vec![text("É", Collation::Utf8mb4_0900AiCi), text("é", Collation::Utf8mb4_0900AiCi)],
+        )
+        .unwrap(),
+        build::convert_using(text("é", Collation::Utf8mb4_0900AiCi), gbk).unwrap(),
+        build::convert_using(long(Kind::Bytes, 1 << 20), gbk).unwrap(),
+        bytes_of(text("é", gbk.default_collation())),
+    ];
+    for call in calls {
+        let mut session = Session::new();
+        assert!(session.eval(&call).is_ok(), "{call:?}");
+        session.cancel.cancel(CancelReason::QueryKilled);
+        assert_eq!(session.eval(&call).map_err(|e| e.code), Err(1317), "{:.100}", format!("{call:?}"));
+    }
 }

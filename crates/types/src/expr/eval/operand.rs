@@ -257,9 +257,10 @@ pub(crate) fn compare(
             _ => decimal(a, cx)?.zip(decimal(b, cx)?).map(|(a, b)| a.cmp(&b)),
         },
         CompareDomain::Double => double(a, cx)?.zip(double(b, cx)?).and_then(|(a, b)| a.partial_cmp(&b)),
-        CompareDomain::String(collation) => {
-            text(a, a_type).zip(text(b, b_type)).map(|(a, b)| collation.compare(&a, &b))
-        }
+        CompareDomain::String(collation) => match text(a, a_type).zip(text(b, b_type)) {
+            Some((a, b)) => Some(collation.compare_long(&a, &b, cx.cancel)?),
+            None => None,
+        },
         CompareDomain::Date => date(a, cx)?.zip(date(b, cx)?).map(|(a, b)| a.cmp(&b)),
         // Text that is no date is compared as 0000-00-00.
         CompareDomain::DateTime => {
