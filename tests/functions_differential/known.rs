@@ -347,6 +347,7 @@ const KNOWN: &[Known] = &[
                     "INTERVAL b ",
                     "INTERVAL u ",
                     "9223372036854775807 YEAR",
+                    "4294967296 YEAR",
                     "INTERVAL f YEAR",
                     "18446744073709551615",
                     "0xFFFFFFFFFFFFFFFF",
