@@ -119,12 +119,26 @@ fn text(rng: &mut SmallRng, set: &Set) -> String {
 
 /// Whether the servers are to differ.
 pub fn is_known(sql: &str, ours: Option<&u16>, theirs: Option<&u16>) -> bool {
-    // A constant that the character set of the others does not have is an error there, here it is converted or compared as it is.
-    if theirs == Some(&1267) && (sql.contains(" x'") || sql.contains("'-'") || sql.contains("'*'")) {
-        return true;
-    }
     let mixes = [1267, 1270, 1271];
-    matches!((ours, theirs), (Some(ours), Some(theirs)) if mixes.contains(ours) && mixes.contains(theirs))
+    let is_mix = |code: Option<&u16>| code.is_some_and(|code| mixes.contains(code));
+    match (is_mix(ours), is_mix(theirs)) {
+        // MariaDB tells some mixes by another number.
+        (true, true) => true,
+        // MySQL 8.4 has no two explicit collations, of whichever character sets; MariaDB converts to a set of Unicode.
+        (true, false) => sql.matches(" COLLATE ").count() > 1,
+        // MySQL 8.4 converts any set of Unicode to one with supplementary characters; MariaDB utf8mb3 to utf8mb4 only.
+        (false, true) => {
+            let sets = ["utf8mb3", "utf8mb4", "ucs2", "utf16", "utf16le", "utf32"];
+            let is_there = |set: &&&str| {
+                [",", " ", ")", ";"].iter().any(|end| format!("{sql};").contains(&format!("{set}{end}")))
+            };
+            // Literals without an introducer are utf8mb4.
+            let plain = usize::from(sql.contains("'%'") || sql.contains("= ''"));
+            sets.iter().filter(is_there).count() + plain > 1
+        }
+        // Big5 is compared by codes, in MySQL and MariaDB too; its weights are strokes there.
+        (false, false) => sql.contains("WEIGHT_STRING") && sql.contains("big5"),
+    }
 }
 
 /// Makes statements.

@@ -147,7 +147,7 @@ const KNOWN: &[Known] = &[
     Known {
         functions: &["DATE_FORMAT"],
         reason: "NULL for a date whose month or day is zero where a day or week is asked for (in MySQL and MariaDB that of a day nearby), and for the text `'0000-00-00'`, which `sql_mode` refuses.",
-        applies: |case| case.ours_is_null() && (case.has(&["-00"]) || case.zero_parts()),
+        applies: |case| case.ours_is_null() && (case.has(&["-00", "(1e10,"]) || case.zero_parts()),
     },
     Known {
         functions: &["FLOOR", "CEIL", "ROUND", "TRUNCATE"],
@@ -190,13 +190,8 @@ const KNOWN: &[Known] = &[
     },
     Known {
         functions: &["SUBSTRING_INDEX"],
-        reason: "the whole text where there are fewer delimiters, however large the count; MariaDB finds nothing for the least 64-bit one.",
-        applies: |case| case.has(&["-9223372036854775808)", ", b)"]),
-    },
-    Known {
-        functions: &["EXPORT_SET"],
-        reason: "64 bits where the number of bits is negative or greater; MariaDB takes the lower 32 bits of it.",
-        applies: |case| case.has(&["-9223372036854775808)", ", b)"]),
+        reason: "the whole text where there are fewer delimiters, however large the count; MariaDB takes the lower 32 bits of it.",
+        applies: |case| case.has(&["-9223372036854775808)", ", b)", "4294967296)"]),
     },
     Known {
         functions: &["LOCATE"],
@@ -343,7 +338,7 @@ const KNOWN: &[Known] = &[
     },
     Known {
         functions: &["DATE_ADD", "DATE_SUB"],
-        reason: "NULL where the count of units leaves 63 bits; MariaDB, and MySQL for unsigned numbers, wrap it.",
+        reason: "NULL where the count of units leaves 63 bits, or the year 9999; MariaDB, and MySQL for unsigned numbers and years, wrap it.",
         applies: |case| {
             case.ours_is_null()
                 && case.has(&[
@@ -351,6 +346,9 @@ const KNOWN: &[Known] = &[
                     "9223372036854775808",
                     "INTERVAL b ",
                     "INTERVAL u ",
+                    "9223372036854775807 YEAR",
+                    "4294967296 YEAR",
+                    "INTERVAL f YEAR",
                     "18446744073709551615",
                     "0xFFFFFFFFFFFFFFFF",
                     "99999999999999999999",
@@ -358,7 +356,10 @@ const KNOWN: &[Known] = &[
         },
     },
     Known {
-        functions: &["+", "-", "*", "/", "DIV", "%", "ROUND", "TRUNCATE", "SUM", "AVG"],
+        functions: &[
+            "+", "-", "*", "/", "DIV", "%", "ROUND", "TRUNCATE", "SUM", "AVG", "LEAST", "GREATEST", "IF",
+            "IFNULL",
+        ],
         reason: "a DECIMAL of more than 65 digits is 1690, as is a DOUBLE beyond its range; MySQL and MariaDB leave out digits of the DECIMAL behind the point, which may be all, and MariaDB has an infinite DOUBLE.",
         applies: |case| {
             *case.ours == Given::Error(1690)

@@ -16,7 +16,7 @@ impl Binder<'_> {
     /// The query that gives its rows.
     pub(super) fn json_table(&mut self, table: &ast::JsonTable) -> Result<BoundSelect, MysqlError> {
         let mut block = Block::default();
-        let document = self.expression(&mut block, &Scope::default(), Clause::FieldList, &table.document)?;
+        let document = self.expression(&mut block, &Scope::default(), Clause::From, &table.document)?;
         let document = if document.ty.sql == SqlType::Json { document } else { build::plain(document) };
         let mut columns = Vec::new();
         let level = self.json_table_level(&table.level, &mut columns)?;

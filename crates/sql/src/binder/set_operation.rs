@@ -147,12 +147,13 @@ pub(super) fn common_columns(queries: &[&BoundSelect]) -> Result<Vec<(String, Ex
     }
     let mut columns = Vec::with_capacity(first.output.len());
     for (position, output) in first.output.iter().enumerate() {
-        let types: Vec<&ExprType> = queries
-            .iter()
-            .filter_map(|query| query.output.get(position))
-            .map(|output| &output.expr.ty)
-            .collect();
+        let outputs =
+            queries.iter().filter_map(|query| query.output.get(position)).map(|output| &output.expr);
+        let types: Vec<&ExprType> = outputs.clone().map(|output| &output.ty).collect();
         let ty = build::common_type("UNION", &types)?;
+        if ty.sql.is_character() {
+            build::convert_constants("UNION", outputs, ty.collation)?;
+        }
         if ty.coercibility == Coercibility::None && ty.sql.is_character() {
             return Err(MysqlError::illegal_mix_of_many_collations("UNION"));
         }

@@ -247,6 +247,7 @@ impl ExpressionBinder<'_, '_, '_> {
         };
         let inner = self.subquery(query)?;
         let comparison = comparison(op, &needle, &inner.columns)?;
+        self.convert_constants(op, &needle, &inner)?;
         Ok(inner.asked(SubqueryQuestion::Any(Box::new(comparison)), needle))
     }
 
@@ -255,7 +256,16 @@ impl ExpressionBinder<'_, '_, '_> {
         let needle = row.iter().map(|e| self.bind(e)).collect::<Result<Vec<_>, _>>()?;
         let inner = self.subquery(query)?;
         let comparison = comparison(op, &needle, &inner.columns)?;
+        self.convert_constants(op, &needle, &inner)?;
         Ok(inner.asked(SubqueryQuestion::Row(Box::new(comparison)), needle))
+    }
+
+    /// Error 1267 where a constant of the needle, or of the query, has characters that the other side's character set has not.
+    fn convert_constants(&self, op: CompareOp, needle: &[Expr], inner: &Inner) -> Result<(), MysqlError> {
+        let Some(subquery) = self.binder.subqueries.get(inner.number) else { return Ok(()) };
+        let mut pairs = needle.iter().zip(&subquery.query.output);
+        let operation = op.to_string();
+        pairs.try_for_each(|(left, right)| build::convert_constants_beside(&operation, left, &right.expr))
     }
 
     /// The arguments of an aggregate.
@@ -276,7 +286,8 @@ impl ExpressionBinder<'_, '_, '_> {
     ) -> Bound {
         let known: Vec<usize> = self.binder.enclosing.iter().map(|frame| frame.captures.len()).collect();
         let nested = self.block.in_aggregate;
-        let is_own = |bound: &[Expr]| bound.is_empty() || bound.iter().any(|arg| !arg.columns().is_empty());
+        let is_allowed = !nested && has_aggregates(self.clause);
+        let has_columns = |bound: &[Expr]| bound.iter().any(|arg| !arg.columns().is_empty());
         let bound = match self.arguments(args, documents) {
             Err(unknown)
                 if unknown.code == errno::ER_BAD_FIELD_ERROR && !self.binder.enclosing.is_empty() =>
@@ -284,24 +295,30 @@ impl ExpressionBinder<'_, '_, '_> {
                 let before = std::mem::replace(&mut self.binder.aggregates_outer, true);
                 let bound = self.arguments(args, documents);
                 self.binder.aggregates_outer = before;
-                bound.ok().filter(|bound| !is_own(bound)).ok_or(unknown)?
+                bound.ok().filter(|bound| !bound.is_empty() && !has_columns(bound)).ok_or(unknown)?
             }
             bound => bound?,
         };
-        let own = is_own(&bound);
+        let own = has_columns(&bound);
         let origins = self.binder.nearest_origins(&bound);
-        let level = origins.column.filter(|_| !own);
+        let level = match origins.column {
+            Some(level) if !own => Some(level),
+            // Of no columns, as COUNT(*): it is of the nearest query that may have aggregates there.
+            None if !own && !is_allowed => {
+                self.binder.enclosing.iter().rposition(Enclosing::allows_aggregates)
+            }
+            _ => None,
+        };
         if level.is_some_and(|level| origins.aggregate >= Some(level)) {
             return Err(MysqlError::invalid_group_function());
         }
         // It belongs to the outermost query from there inwards where aggregates may stand, which is this one if they may in none of those.
-        let allows = |frame: &Enclosing| !frame.block.in_aggregate && has_aggregates(frame.clause);
         let allowing = level.and_then(|level| {
             let mut frames = self.binder.enclosing.iter().enumerate().skip(level);
-            frames.find(|(_, frame)| allows(frame)).map(|(at, _)| at)
+            frames.find(|(_, frame)| frame.allows_aggregates()).map(|(at, _)| at)
         });
         let Some(level) = allowing else {
-            if nested || !has_aggregates(self.clause) {
+            if !is_allowed {
                 return Err(MysqlError::invalid_group_function());
             }
             return Ok(self.block.aggregate(call(bound)?));
@@ -317,6 +334,13 @@ impl ExpressionBinder<'_, '_, '_> {
         };
         let aggregate = frame.block.aggregate(call(lifted)?);
         Ok(self.binder.handed_down(level, aggregate))
+    }
+}
+
+impl Enclosing {
+    /// Whether aggregates of this query may stand at the place of the query inside.
+    fn allows_aggregates(&self) -> bool {
+        !self.block.in_aggregate && has_aggregates(self.clause)
     }
 }
 

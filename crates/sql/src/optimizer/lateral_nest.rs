@@ -126,6 +126,14 @@ fn make_lateral(select: &mut BoundSelect, inside: &[usize]) {
     for relation in inside {
         select.relations[*relation] = nothing();
     }
+    // Lateral queries that stand behind one of the relations stand behind the new query.
+    for relation in &mut select.relations {
+        if let RelationSource::Lateral(lateral) = &mut relation.source
+            && inside.contains(&lateral.after)
+        {
+            lateral.after = place;
+        }
+    }
     let lateral = LateralQuery { query, outer: captures, after: after.unwrap_or_default() };
     let source = RelationSource::Lateral(Box::new(lateral));
     select.relations[place] = Relation { alias, source, columns, ..nothing() };

@@ -16,18 +16,28 @@ use super::shape::{LiteralKind, Shape, ShapeLiteral};
 pub enum ColumnKind {
     /// Integers, decimals, floating point numbers.
     Number,
-    /// CHAR, VARCHAR, TEXT.
+    /// CHAR, VARCHAR, TEXT of any characters.
     String,
+    /// The same of a character set that has those of ASCII, but not all: a literal with another may be error 1267.
+    NarrowString,
 }
 
-/// Makes literals of `shape` parameters of the statement, which has none yet, and returns their positions in the shape, in the order
-/// of the parameters. `kind_of` says what a column holds, if it is known, from the tables of FROM.
+/// The literals of a shape that have become parameters.
+pub struct Lifted {
+    /// Their positions in the shape, in the order of the parameters.
+    pub positions: Vec<usize>,
+    /// Those of them that have to be ASCII.
+    pub plain: Vec<usize>,
+}
+
+/// Makes literals of `shape` parameters of the statement, which has none yet. `kind_of` says what a column holds, if it is known, from the tables of FROM.
 pub fn lift(
     statement: &mut Statement,
     shape: &Shape,
     kind_of: &dyn Fn(&[TableReference], &ColumnName) -> Option<ColumnKind>,
-) -> Vec<usize> {
-    let mut lifting = Lifting { literals: &shape.literals, kind_of, lifted: Vec::new() };
+) -> Lifted {
+    let lifted = Lifted { positions: Vec::new(), plain: Vec::new() };
+    let mut lifting = Lifting { literals: &shape.literals, kind_of, lifted };
     match &mut statement.kind {
         StatementKind::Query(query) => lifting.query(query),
         StatementKind::Insert(insert) => {
@@ -48,14 +58,14 @@ pub fn lift(
         }
         _ => {}
     }
-    statement.parameters = lifting.lifted.len();
+    statement.parameters = lifting.lifted.positions.len();
     lifting.lifted
 }
 
 struct Lifting<'a> {
     literals: &'a [ShapeLiteral],
     kind_of: &'a dyn Fn(&[TableReference], &ColumnName) -> Option<ColumnKind>,
-    lifted: Vec<usize>,
+    lifted: Lifted,
 }
 
 impl Lifting<'_> {
@@ -123,11 +133,18 @@ impl Lifting<'_> {
     fn compared(&mut self, value: &mut Expr, with: ColumnKind) {
         let same_kind = match &value.kind {
             ExprKind::Literal(Literal::Integer(_)) => with == ColumnKind::Number,
-            ExprKind::Literal(Literal::String { .. }) => with == ColumnKind::String,
+            ExprKind::Literal(Literal::String { .. }) if with == ColumnKind::String => true,
+            ExprKind::Literal(Literal::String { value, .. }) => {
+                with == ColumnKind::NarrowString && value.is_ascii()
+            }
             _ => false,
         };
+        let known = self.lifted.positions.len();
         if same_kind {
             self.value(value);
+        }
+        if with == ColumnKind::NarrowString {
+            self.lifted.plain.extend_from_slice(self.lifted.positions.get(known..).unwrap_or_default());
         }
     }
 
@@ -159,8 +176,8 @@ impl Lifting<'_> {
             && let Some(literal) = self.literals.get(position)
             && (literal.end, literal.kind == LiteralKind::String) == (span.1, is_string)
         {
-            value.kind = ExprKind::Parameter(self.lifted.len());
-            self.lifted.push(position);
+            value.kind = ExprKind::Parameter(self.lifted.positions.len());
+            self.lifted.positions.push(position);
         }
     }
 }
@@ -189,7 +206,7 @@ mod tests {
             "day" => None,
             _ => Some(ColumnKind::Number),
         };
-        let lifted = lift(&mut statement, &shape, &kind_of);
+        let lifted = lift(&mut statement, &shape, &kind_of).positions;
         assert_eq!(statement.parameters, lifted.len());
         lifted.into_iter().map(|position| shape.literals[position].source(sql)).collect()
     }

@@ -62,7 +62,7 @@ pub use bytes::statement_text;
 pub use cursor::{MAX_HEIGHT, MAX_NESTING};
 
 pub use lexer::{LexMode, OWN_VERSION};
-pub use lift::{ColumnKind, lift};
+pub use lift::{ColumnKind, Lifted, lift};
 pub use normalized::normalized;
 pub use reserved::is_reserved;
 pub(crate) use reserved::reserved_words;

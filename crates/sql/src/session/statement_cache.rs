@@ -8,11 +8,11 @@
 use super::{Outcome, Session};
 use crate::parser::ast::{ColumnName, TableName, TableReference};
 use crate::parser::shape::{Shape, shape_of};
-use crate::parser::{ColumnKind, LexMode, lift};
+use crate::parser::{ColumnKind, LexMode, Lifted, lift};
 use crate::statement::command;
 use crate::statement::planned::Planned;
 use crate::status::Command;
-use leafline_types::{MysqlError, SqlType, Value};
+use leafline_types::{Charset, MysqlError, SqlType, Value};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -21,8 +21,8 @@ const CAPACITY: usize = 128;
 
 /// A statement that came as text, planned with some of its literals as parameters.
 struct Cached {
-    /// The literals of the shape that are parameters, in the order of the parameters.
-    lifted: Vec<usize>,
+    /// The literals of the shape that are parameters.
+    lifted: Lifted,
     /// The others, as they were written.
     fixed: Vec<(usize, Box<str>)>,
     command: Command,
@@ -34,7 +34,10 @@ impl Cached {
         let same = |&(position, ref text): &(usize, Box<str>)| {
             shape.literals.get(position).is_some_and(|literal| literal.source(sql) == &**text)
         };
-        self.fixed.iter().all(same)
+        let is_plain = |position: &usize| {
+            shape.literals.get(*position).is_some_and(|literal| literal.source(sql).is_ascii())
+        };
+        self.fixed.iter().all(same) && self.lifted.plain.iter().all(is_plain)
     }
 }
 
@@ -113,7 +116,14 @@ impl Session {
                 // 70 means 1970 as a literal.
                 SqlType::Year => return None,
                 ty if ty.is_numeric() => ColumnKind::Number,
-                SqlType::Char { .. } | SqlType::Varchar { .. } | SqlType::Text { .. } => ColumnKind::String,
+                SqlType::Char { .. } | SqlType::Varchar { .. } | SqlType::Text { .. } => {
+                    let charset = column.collation.charset();
+                    match charset {
+                        _ if charset.holds(Charset::Utf8mb4) => ColumnKind::String,
+                        _ if charset.holds(Charset::Ascii) => ColumnKind::NarrowString,
+                        _ => return None,
+                    }
+                }
                 _ => return None,
             };
             if found.is_some_and(|found| found != kind) {
@@ -125,8 +135,13 @@ impl Session {
     }
 
     fn run_shaped(&mut self, shape: Shape, sql: &str, mode: LexMode) -> Result<Outcome, MysqlError> {
-        let values = |lifted: &[usize], shape: &Shape| -> Vec<Value> {
-            lifted.iter().filter_map(|&at| shape.literals.get(at)).map(|l| l.value(sql, mode)).collect()
+        let values = |lifted: &Lifted, shape: &Shape| -> Vec<Value> {
+            lifted
+                .positions
+                .iter()
+                .filter_map(|&at| shape.literals.get(at))
+                .map(|l| l.value(sql, mode))
+                .collect()
         };
         if let Some(cached) = self.statements.find(&shape, sql) {
             let parameters = values(&cached.lifted, &shape);
@@ -150,7 +165,7 @@ impl Session {
         match self.plan_statement(&statement, sql, Some(&parameters)) {
             Ok(Some(planned)) => {
                 self.count_command(command, true);
-                let fixed = (0..shape.literals.len()).filter(|at| !lifted.contains(at));
+                let fixed = (0..shape.literals.len()).filter(|at| !lifted.positions.contains(at));
                 let fixed = fixed.map(|at| (at, shape.literals[at].source(sql).into())).collect();
                 let cached = Arc::new(Cached { lifted, fixed, command, planned });
                 if cached.planned.can_be_kept() && statement.hints.resource_group.is_none() {
@@ -160,7 +175,7 @@ impl Session {
             }
             Ok(None) => self.run_statement(&statement, sql, &parameters),
             // A literal may be allowed where a parameter is not; and the error is to be that of the statement as it was sent.
-            Err(_) if !lifted.is_empty() => {
+            Err(_) if !lifted.positions.is_empty() => {
                 let statement = self.parse(sql)?;
                 self.run_statement(&statement, sql, &[])
             }

@@ -223,6 +223,17 @@ impl Codes {
         })
     }
 
+    /// Of each code point its weights under the collation of that name, which compares codes of several bytes as they are.
+    pub(super) fn folded_weights(&self, collation: &str) -> BTreeMap<u32, Vec<u16>> {
+        let (words, codes) = (self.weights_of(collation), self.weights());
+        let is_single = |code: &Vec<u16>| code.first().is_some_and(|code| *code < 0x100);
+        let single = |(point, code): (u32, Vec<u16>)| match words.get(&point) {
+            Some(weights) if is_single(&code) => (point, weights.clone()),
+            _ => (point, code),
+        };
+        codes.into_iter().map(single).collect()
+    }
+
     /// A single byte that is not of ASCII comes among the lead bytes of two.
     fn weighted(&self, weights: impl Fn(u16) -> Vec<u16>) -> BTreeMap<u32, Vec<u16>> {
         let ordered = |w: u16| match w & 0xff00 {

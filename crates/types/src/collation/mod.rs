@@ -211,6 +211,7 @@ impl Collation {
             | Sorting::Language900
             | Sorting::GeneralMysql500
             | Sorting::Codes
+            | Sorting::FoldedCodes
             | Sorting::Gb18030
             | Sorting::Measured => self.made(),
         })
@@ -234,6 +235,7 @@ impl Collation {
                     Weights::of_language_900(&Language::of(self.language()).unwrap_or_default(), levels)
                 }
                 (Sorting::GeneralMysql500, _) => Weights::general_mysql500(),
+                (Sorting::FoldedCodes, Some(codes)) => Weights::of_codes(&codes.folded_weights(self.name())),
                 (Sorting::Measured, Some(codes)) => Weights::of_codes(&codes.weights_of(self.name())),
                 (_, Some(codes)) => Weights::of_codes(&codes.weights()),
                 (_, None) => Weights::of_gb18030(),

@@ -41,6 +41,8 @@ pub(super) enum Sorting {
     Latin1Bin,
     /// Codes of the character set, PAD SPACE.
     Codes,
+    /// Codes of the character set, those of one byte by their weights as measured, PAD SPACE.
+    FoldedCodes,
     /// Bytes of GB 18030, PAD SPACE.
     Gb18030,
     /// Letters by UCA 4.0.0 as a language has them (the name behind that of the character set), PAD SPACE.
@@ -59,7 +61,7 @@ const fn row(number: u16, name: &'static str, charset: Charset, sorting: Sorting
 /// By their numbers.
 #[rustfmt::skip]
 pub(super) const ROWS: [Row; 277] = [
-    row(1, "big5_chinese_ci", Charset::Big5, Sorting::Measured, 1),
+    row(1, "big5_chinese_ci", Charset::Big5, Sorting::FoldedCodes, 1),
     row(3, "dec8_swedish_ci", Charset::Dec8, Sorting::Measured, 1),
     row(4, "cp850_general_ci", Charset::Cp850, Sorting::Measured, 1),
     row(5, "latin1_german1_ci", Charset::Latin1, Sorting::Measured, 1),

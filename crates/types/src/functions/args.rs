@@ -42,7 +42,7 @@ pub(super) fn string(
     length: u64,
     nullable: bool,
 ) -> Result<ExprType, MysqlError> {
-    let (mut collation, coercibility) = build::merge_collations(name, args.iter().map(|a| &a.ty))?;
+    let (mut collation, coercibility) = build::merge_operands(name, args)?;
     if coercibility >= Coercibility::Numeric {
         collation = build::TEXT_OF_NUMBER;
     }
@@ -182,6 +182,14 @@ pub(super) fn integer(v: &Value, cx: &mut EvalContext<'_>) -> Result<Option<i64>
         _ => operand::decimal(v, cx)?
             .map(|d| d.to_i64().unwrap_or(if d.is_negative() { i64::MIN } else { i64::MAX })),
     })
+}
+
+/// The low 32 bits of the value as an integer, where MySQL takes those of a 64-bit one, whatever its sign. None for NULL.
+pub(super) fn low_bits(v: &Value, cx: &mut EvalContext<'_>) -> Result<Option<u32>, MysqlError> {
+    match v {
+        Value::UInt(v) => Ok(Some(*v as u32)),
+        v => Ok(integer(v, cx)?.map(|v| v as u32)),
+    }
 }
 
 /// The characters of `text`, from character `from`, at most `count`: its bytes, or all that are there.

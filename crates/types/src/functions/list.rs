@@ -1,6 +1,6 @@
 //! Functions of lists: FIELD, ELT, FIND_IN_SET, MAKE_SET, EXPORT_SET, INTERVAL.
 
-use super::args::{Made, integer, nullable, string};
+use super::args::{Made, integer, low_bits, nullable, string};
 use super::{Call, Function};
 use crate::error::MysqlError;
 use crate::expr::eval_operand as operand;
@@ -22,13 +22,14 @@ fn length(arg: &Expr) -> u64 {
 
 fn field_type(args: &[Expr]) -> Result<ExprType, MysqlError> {
     if let CompareDomain::String(_) = field_domain(args)? {
-        build::all_compared_by("field", &args.iter().map(|a| &a.ty).collect::<Vec<_>>())?;
+        build::compared_by("field", &args.iter().collect::<Vec<_>>())?;
     }
     Ok(build::bigint(false))
 }
 
-/// All are compared as strings, as integers or decimals, or else as doubles.
+/// All are compared as strings, as integers or decimals, or else as doubles: so are numbers beside NULL, which is a string to MySQL.
 fn field_domain(args: &[Expr]) -> Result<CompareDomain, MysqlError> {
+    let has_null = args.iter().any(|a| a.ty.sql == SqlType::Null);
     let known = || args.iter().map(|a| &a.ty.sql).filter(|ty| **ty != SqlType::Null);
     Ok(if known().all(|ty| ty.is_string() || ty.is_temporal()) {
         let (collation, coercibility) = build::merge_collations("field", args.iter().map(|a| &a.ty))?;
@@ -36,6 +37,8 @@ fn field_domain(args: &[Expr]) -> Result<CompareDomain, MysqlError> {
             true => CompareDomain::String(build::TEXT_OF_NUMBER),
             false => CompareDomain::String(collation),
         }
+    } else if has_null {
+        CompareDomain::Double
     } else if known().all(SqlType::is_integer) {
         CompareDomain::Integer
     } else if known().all(|ty| ty.is_integer() || matches!(ty, SqlType::Decimal { .. })) {
@@ -90,7 +93,7 @@ fn elt(cx: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Result<Val
 }
 
 fn find_in_set_type(args: &[Expr]) -> Result<ExprType, MysqlError> {
-    build::compared_by("find_in_set", &args[0].ty, &args[1].ty)?;
+    build::compared_by("find_in_set", &[&args[0], &args[1]])?;
     super::args::bigint(args)
 }
 
@@ -154,8 +157,8 @@ fn export_set(cx: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Res
     let Some(separator) = separator else { return Ok(Value::Null) };
     let count = match values.get(4) {
         None => 64,
-        Some(count) => match integer(count, cx)? {
-            Some(count) => u64::try_from(count).unwrap_or(64).min(64),
+        Some(count) => match low_bits(count, cx)? {
+            Some(count) => count.min(64),
             None => return Ok(Value::Null),
         },
     };

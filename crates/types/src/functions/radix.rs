@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::args::{Made, binary_string, bounded_text, integer, nullable};
+use super::args::{Made, binary_string, bounded_text, integer, low_bits, nullable};
 use super::{Call, Function};
 use crate::error::MysqlError;
 use crate::expr::{EvalContext, Expr, build};
@@ -16,7 +16,7 @@ pub(super) static FUNCTIONS: &[Function] = &[
     .bytes(),
     Function::new("ORD", (1, 1), super::args::bigint, ord),
     Function::new("CHAR", (1, usize::MAX), char_type, |cx, _, values| {
-        Ok(Value::bytes(bytes_of_codes(cx, values)?))
+        Ok(Value::bytes(bytes_of_codes(cx, values, 1)?))
     })
     .numeric(),
     Function::new("CHAR_USING", (1, usize::MAX), char_using_type, char_using).special(),
@@ -81,13 +81,13 @@ fn char_using_type(args: &[Expr]) -> Result<ExprType, MysqlError> {
     Ok(bounded_text(args.len() as u64 * 4, true))
 }
 
-/// The low 32 bits of each number, without leading zero bytes; NULLs are left out.
-fn bytes_of_codes(cx: &mut EvalContext<'_>, values: &[Value]) -> Result<Vec<u8>, MysqlError> {
+/// The low 32 bits of each number, without leading zero bytes but those that make it a multiple of `unit` bytes; NULLs are left out.
+fn bytes_of_codes(cx: &mut EvalContext<'_>, values: &[Value], unit: usize) -> Result<Vec<u8>, MysqlError> {
     let mut out = Vec::new();
     for v in values {
-        let Some(code) = integer(v, cx)? else { continue };
-        let bytes = (code as u32).to_be_bytes();
-        let start = bytes.iter().position(|b| *b != 0).unwrap_or(3);
+        let Some(code) = low_bits(v, cx)? else { continue };
+        let bytes = code.to_be_bytes();
+        let start = bytes.iter().position(|b| *b != 0).unwrap_or(3) / unit * unit;
         out.extend_from_slice(&bytes[start..]);
     }
     Ok(out)
@@ -95,8 +95,9 @@ fn bytes_of_codes(cx: &mut EvalContext<'_>, values: &[Value]) -> Result<Vec<u8>,
 
 /// Bytes that are no text of the character set are NULL, with a warning.
 fn char_using(cx: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Result<Value, MysqlError> {
-    let bytes = bytes_of_codes(cx, values)?;
-    match call.ty.collation.charset().decode(&bytes) {
+    let charset = call.ty.collation.charset();
+    let bytes = bytes_of_codes(cx, values, charset.min_bytes() as usize)?;
+    match charset.decode(&bytes) {
         Ok(text) => Ok(Value::string(text)),
         Err(e) => {
             cx.warn(e)?;

@@ -169,7 +169,7 @@ fn space(cx: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Result<V
 }
 
 fn strcmp_type(args: &[Expr]) -> Result<ExprType, MysqlError> {
-    build::compared_by("strcmp", &args[0].ty, &args[1].ty)?;
+    build::compared_by("strcmp", &[&args[0], &args[1]])?;
     super::args::bigint(args)
 }
 
@@ -184,8 +184,9 @@ fn substring_index_type(args: &[Expr]) -> Result<ExprType, MysqlError> {
     string("substring_index", &[&args[0], &args[1]], length(&args[0]), nullable(args))
 }
 
-/// What is before the delimiter number `count`, counted from the left, or for a negative number what is after it,
-/// counted from the right.
+/// The text before the delimiter number `count`, counted from the left, or for a negative number the text after it, counted from the
+/// right. As in MySQL, delimiters that overlap are told apart from the left in character sets of several bytes, and else from the side
+/// from which they are counted.
 fn substring_index(cx: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Result<Value, MysqlError> {
     let count = match &values[2] {
         Value::UInt(v) => Some(i64::try_from(*v).unwrap_or(i64::MAX)),
@@ -199,14 +200,26 @@ fn substring_index(cx: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -
     }
     let mut left = count.unsigned_abs();
     let mut steps = cx.steps();
-    if count > 0 {
+    if count > 0 || call.ty.collation.charset().max_bytes() > 1 {
         let finder = memchr::memmem::Finder::new(&*delimiter);
+        if count < 0 {
+            let (mut all, mut end) = (0u64, 0);
+            for found in finder.find_iter(&s) {
+                steps.take(found + delimiter.len() - end)?;
+                (all, end) = (all + 1, found + delimiter.len());
+            }
+            match all.checked_sub(left) {
+                Some(before) => left = before + 1,
+                None => return call.string(s),
+            }
+        }
         let mut at = 0;
         while let Some(found) = finder.find(&s[at..]) {
             steps.take(found + delimiter.len())?;
             left -= 1;
             if left == 0 {
-                return call.string(&s[..at + found]);
+                let found = at + found;
+                return call.string(if count > 0 { &s[..found] } else { &s[found + delimiter.len()..] });
             }
             at += found + delimiter.len();
         }

@@ -106,7 +106,7 @@ fn right(cx: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Result<V
 }
 
 fn position_type(args: &[Expr]) -> Result<ExprType, MysqlError> {
-    build::compared_by("locate", &args[0].ty, &args[1].ty)?;
+    build::compared_by("locate", &[&args[0], &args[1]])?;
     super::args::bigint(args)
 }
 

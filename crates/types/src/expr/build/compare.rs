@@ -30,7 +30,7 @@ use super::arithmetic::all_digits;
 use super::charset::under;
 use super::plain::{meet, plain};
 use super::real::as_shown;
-use super::types::{all_compared_by, common_type, compared_by, decimal_digits, merge_collations};
+use super::types::{common_type, compared_by, decimal_digits, merge_collations};
 use super::variable::{again, read_as, read_in};
 use super::{and, condition, literal, or};
 use crate::collation::Collation;
@@ -94,7 +94,7 @@ pub(super) fn domain_of(
         Some(new) if adapt_left => new,
         _ => left,
     };
-    let domain = domain_of_types(operation, &left.ty, &right.ty)?;
+    let domain = domain_of_operands(operation, &left, &right)?;
     let left = if adapt_left { all_digits(left) } else { left };
     let (left, right) = of_domain(left, all_digits(right), adapt_left, domain);
     Ok((left, right, domain))
@@ -140,16 +140,15 @@ pub(super) fn shared_collation(operation: &str, operands: &[&Expr]) -> Result<Op
     if operands.len() < 3 || !meets_text || operands.iter().any(is_kept) {
         return Ok(None);
     }
-    let types: Vec<&ExprType> = operands.iter().map(|e| &e.ty).collect();
-    all_compared_by(operation, &types).map(Some)
+    compared_by(operation, operands).map(Some)
 }
 
-fn domain_of_types(
+fn domain_of_operands(
     operation: impl std::fmt::Display,
-    left: &ExprType,
-    right: &ExprType,
+    left: &Expr,
+    right: &Expr,
 ) -> Result<CompareDomain, MysqlError> {
-    let (a, b) = match (&left.sql, &right.sql) {
+    let (a, b) = match (&left.ty.sql, &right.ty.sql) {
         (SqlType::Null, SqlType::Null) => return Ok(CompareDomain::Integer),
         (SqlType::Null, b) => (b, b),
         (a, SqlType::Null) => (a, a),
@@ -158,7 +157,7 @@ fn domain_of_types(
     Ok(match (a, b) {
         (SqlType::Json, _) | (_, SqlType::Json) => CompareDomain::Json,
         (a, b) if a.is_string() && b.is_string() => {
-            CompareDomain::String(compared_by(&operation.to_string(), left, right)?)
+            CompareDomain::String(compared_by(&operation.to_string(), &[left, right])?)
         }
         (SqlType::Timestamp { .. }, SqlType::Timestamp { .. }) => CompareDomain::DateTime,
         (SqlType::Date, SqlType::Date) => CompareDomain::Date,
@@ -486,7 +485,7 @@ pub fn in_rows(columns: Vec<Expr>, negated: bool) -> Option<Expr> {
 pub fn like(value: Expr, pattern: Expr, escape: Option<char>, negated: bool) -> Result<Expr, MysqlError> {
     let text = SqlType::Text { max_bytes: u32::MAX };
     let (value, pattern) = (read_as(plain(value), &text), read_as(plain(pattern), &text));
-    let mut collation = compared_by("like", &value.ty, &pattern.ty)?;
+    let mut collation = compared_by("like", &[&value, &pattern])?;
     let (_, coercibility) = merge_collations("like", [&value.ty, &pattern.ty])?;
     if coercibility >= Coercibility::Numeric {
         collation = super::TEXT_OF_NUMBER;

@@ -1,10 +1,10 @@
 //! CASE and the functions that are a CASE: IF, IFNULL, COALESCE, NULLIF.
 
-use super::charset::under;
+use super::charset::{converted, under};
 use super::compare;
 use super::compare::{domain_among, shared_collation};
 use super::plain::{plain, plain_or_document, plain_or_documents};
-use super::types::common_type;
+use super::types::{common_type, convert_constants};
 use super::variable::read_as;
 use crate::error::MysqlError;
 use crate::expr::ir::{CompareOp, Expr, ExprKind, When};
@@ -34,6 +34,10 @@ pub fn case(
     let results = whens.iter().map(|(_, result)| &result.ty).chain(otherwise.iter().map(|e| &e.ty));
     let mut ty = common_type("case", &results.collect::<Vec<_>>())?;
     ty.nullable |= otherwise.is_none();
+    if ty.sql.is_character() {
+        let results = whens.iter().map(|(_, result)| result).chain(&otherwise);
+        convert_constants("case", results, ty.collation)?;
+    }
     let shared = match &operand {
         Some(operand) => {
             let compared = std::iter::once(operand).chain(whens.iter().map(|(condition, _)| condition));
@@ -75,6 +79,9 @@ pub(super) fn if_(mut args: Vec<Expr>) -> Result<Expr, MysqlError> {
 pub(super) fn coalesce(name: &str, args: Vec<Expr>) -> Result<Expr, MysqlError> {
     let args = plain_or_documents(args);
     let mut ty = common_type(name, &args.iter().map(|e| &e.ty).collect::<Vec<_>>())?;
+    if ty.sql.is_character() {
+        convert_constants(name, args.iter(), ty.collation)?;
+    }
     ty.nullable = args.iter().all(|e| e.ty.nullable);
     let args = args.into_iter().map(|e| of_type(e, &ty)).collect();
     Ok(Expr { kind: ExprKind::Coalesce(args), ty })
@@ -83,7 +90,7 @@ pub(super) fn coalesce(name: &str, args: Vec<Expr>) -> Result<Expr, MysqlError> 
 /// A branch of an operation of type `ty`.
 fn of_type(e: Expr, ty: &ExprType) -> Expr {
     let e = read_as(e, &ty.sql);
-    if ty.sql.is_string() { under(e, ty.collation) } else { e }
+    if ty.sql.is_string() { under(converted(e, (ty.collation, ty.coercibility)), ty.collation) } else { e }
 }
 
 /// `e` as a value of a type that holds it; see [`common_type`].

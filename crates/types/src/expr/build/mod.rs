@@ -54,9 +54,9 @@ pub use plain::plain;
 pub(crate) use plain::{bit_number, document, number};
 pub(crate) use real::{digits_of_quotient, real, shown_digits};
 pub(crate) use types::{
-    TEXT_OF_NUMBER, all_compared_by, bigint, compared_by, merge_collations, text_length, text_type,
+    TEXT_OF_NUMBER, bigint, compared_by, merge_collations, merge_operands, text_length, text_type,
 };
-pub use types::{common_type, decimal_digits, type_of};
+pub use types::{common_type, convert_constants, convert_constants_beside, decimal_digits, type_of};
 pub use variable::{assign_variable, read_variable};
 
 /// A literal of the type that its value has; a string has the default collation (see [`string`] for others).

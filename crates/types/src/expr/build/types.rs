@@ -104,7 +104,7 @@ fn digits(v: u64) -> u8 {
 
 /// The collation of several operands together. The lowest coercibility wins. Among equals a binary string does, then a
 /// character set of Unicode, then the collation of code points; two that are left give no collation (code points, which are
-/// not compared by), unless both are explicit: error 1267. That is also the error of operands of two character sets of
+/// not compared by), unless both are explicit, of whichever character sets: error 1267. That is also the error of operands of two character sets of
 /// which neither has the characters of the other, unless one is a constant, which is converted, or another has an explicit collation.
 pub(crate) fn merge_collations<'t>(
     operation: &str,
@@ -117,7 +117,7 @@ pub(crate) fn merge_collations<'t>(
         let strength = (ty.collation, ty.coercibility);
         merged = match merge(merged, strength) {
             Some(merged) => merged,
-            None if merged.0.charset() == ty.collation.charset() => {
+            None if merged.1 == ty.coercibility && merged.1 == Coercibility::Explicit => {
                 return Err(illegal_mix(operation, &types));
             }
             None => {
@@ -165,16 +165,18 @@ type Strength = (Collation, Coercibility);
 /// The stronger of two, None if they do not mix.
 fn merge(a: Strength, b: Strength) -> Option<Strength> {
     let (charset_a, charset_b) = (a.0.charset(), b.0.charset());
-    // What is no string, or NULL, has nothing to say.
+    // Numbers and NULL do not count.
     let silent = |s: Strength| s.1 >= Coercibility::Numeric;
     if silent(a) || silent(b) || a.0 == b.0 {
         return Some(if b.1 < a.1 { b } else { a });
+    }
+    if a.1 == Coercibility::Explicit && b.1 == Coercibility::Explicit {
+        return None;
     }
     if charset_a == charset_b {
         return match a.1.cmp(&b.1) {
             Ordering::Less => Some(a),
             Ordering::Greater => Some(b),
-            Ordering::Equal if a.1 == Coercibility::Explicit => None,
             // Text of numbers has the connection's collation in MySQL, and no other constant has the default if that
             // differs.
             Ordering::Equal if a.1 == Coercibility::Coercible && a.0 == TEXT_OF_NUMBER => Some(b),
@@ -202,38 +204,71 @@ fn merge(a: Strength, b: Strength) -> Option<Strength> {
 }
 
 /// Whether text of the narrow character set is converted to the wide one where they meet: to one of Unicode always, unless it meets another
-/// such set that is as strong (`equal`) and not a smaller one of the same kind; and from ASCII.
+/// such set that is as strong (`equal`), and the wide one has no characters beyond U+FFFF; and from ASCII.
 fn stands_over(wide: Charset, narrow: Charset, equal: bool) -> bool {
     if narrow == Charset::Ascii {
         return true;
     }
-    let is_smaller = || {
-        wide.has_supplementary()
-            && !narrow.has_supplementary()
-            && wide.max_bytes() > narrow.max_bytes()
-            && wide.min_bytes() == narrow.min_bytes()
+    wide.is_unicode() && (!equal || !narrow.is_unicode() || wide.has_supplementary())
+}
+
+/// The collation of several operands, to whose character set constants among them are converted.
+///
+/// # Errors
+/// 1267, 1270 or 1271 where they have none in common, or its set has not all characters of a constant.
+pub(crate) fn merge_operands(
+    operation: &str,
+    operands: &[&Expr],
+) -> Result<(Collation, Coercibility), MysqlError> {
+    let types: Vec<&ExprType> = operands.iter().map(|e| &e.ty).collect();
+    let merged = merge_collations(operation, types.iter().copied())?;
+    convert_constants(operation, operands.iter().copied(), merged.0)?;
+    Ok(merged)
+}
+
+/// Looks whether constants have only characters that the character set of the collation has, as they are converted to it.
+///
+/// # Errors
+/// 1267, 1270 or 1271 where one has another.
+pub fn convert_constants<'e>(
+    operation: &str,
+    operands: impl Iterator<Item = &'e Expr> + Clone,
+    collation: Collation,
+) -> Result<(), MysqlError> {
+    let charset = collation.charset();
+    let is_foreign = |e: &Expr| match e.as_literal() {
+        Some(Value::String(text)) => e.ty.sql.is_character() && charset.first_foreign(text).is_some(),
+        _ => false,
     };
-    wide.is_unicode() && (!equal || !narrow.is_unicode() || is_smaller())
+    if operands.clone().any(is_foreign) {
+        return Err(illegal_mix(operation, &operands.map(|e| &e.ty).collect::<Vec<_>>()));
+    }
+    Ok(())
 }
 
-/// The collation by which two operands are compared.
+/// The collation by which all operands of a comparison, BETWEEN, IN or CASE are compared.
 ///
 /// # Errors
-/// 1267 where they have none in common.
-pub(crate) fn compared_by(operation: &str, a: &ExprType, b: &ExprType) -> Result<Collation, MysqlError> {
-    all_compared_by(operation, &[a, b])
-}
-
-/// The collation by which all operands of BETWEEN, IN or CASE are compared.
-///
-/// # Errors
-/// 1267, 1270 or 1271 where they have none in common.
-pub(crate) fn all_compared_by(operation: &str, types: &[&ExprType]) -> Result<Collation, MysqlError> {
-    let (collation, coercibility) = merge_collations(operation, types.iter().copied())?;
+/// 1267, 1270 or 1271 where they have none in common, or its set has not all characters of a constant.
+pub(crate) fn compared_by(operation: &str, operands: &[&Expr]) -> Result<Collation, MysqlError> {
+    let (collation, coercibility) = merge_operands(operation, operands)?;
     if coercibility == Coercibility::None {
-        return Err(illegal_mix(operation, types));
+        return Err(illegal_mix(operation, &operands.iter().map(|e| &e.ty).collect::<Vec<_>>()));
     }
     Ok(collation)
+}
+
+/// Looks whether a value can be compared with what a subquery gives, where one of them is a constant text.
+///
+/// # Errors
+/// 1267 where the character set of the other has not all of its characters.
+pub fn convert_constants_beside(operation: &str, left: &Expr, right: &Expr) -> Result<(), MysqlError> {
+    let is_text = |e: &Expr| e.ty.sql.is_character();
+    let is_constant = |e: &Expr| e.as_literal().is_some();
+    if is_text(left) && is_text(right) && (is_constant(left) || is_constant(right)) {
+        merge_operands(operation, &[left, right])?;
+    }
+    Ok(())
 }
 
 /// The type of values that come from several sources: CASE branches, the blocks of a UNION. `operation` is named in

@@ -57,7 +57,7 @@ fn common_collation(name: &str, args: &[Expr]) -> Result<(Collation, Coercibilit
         let names = [first.ty.collation.name(), second.ty.collation.name()];
         return Err(MysqlError::character_set_mismatch(names[0], names[1], name));
     }
-    build::compared_by(name, &args[0].ty, &args[1].ty)?;
+    build::compared_by(name, &[&args[0], &args[1]])?;
     let merged = build::merge_collations(name, args[..2].iter().map(|a| &a.ty))?;
     Ok(if merged.1 >= Coercibility::Numeric { (build::TEXT_OF_NUMBER, merged.1) } else { merged })
 }
