@@ -65,6 +65,11 @@ impl TopN {
                 if kept.rows.len() >= wanted.saturating_mul(2).saturating_add(SLACK_ROWS) {
                     kept.shrink(wanted)?;
                 }
+                if !self.held.fits(kept.memory_bytes(), cx.memory)
+                    && kept.rows.len() >= wanted.saturating_mul(2)
+                {
+                    kept.shrink(wanted)?;
+                }
                 if !self.held.fits(kept.memory_bytes(), cx.memory) {
                     let mut disk = DiskSort::new(&self.types, cx);
                     kept.rows.move_to(kept.store, &mut disk)?;

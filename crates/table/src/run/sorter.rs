@@ -130,7 +130,8 @@ impl Sorter {
         for mut part in parts {
             part.sort();
             // Each run that is merged has an entry in memory: where these are long, few runs are merged at a time.
-            let fan_in = (server::limit() / 4 / part.longest.max(1)).clamp(2, MAX_FAN_IN);
+            let left = server::limit().saturating_sub(server::used());
+            let fan_in = (left / 4 / part.longest.max(1)).clamp(2, MAX_FAN_IN);
             while part.runs.len() > fan_in {
                 let merged = part.runs.drain(..fan_in).collect();
                 part.runs.push(write_run(&part.env, &mut merge_of(merged)?)?);

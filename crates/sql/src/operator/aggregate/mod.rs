@@ -228,6 +228,10 @@ impl Operator for Aggregate {
             }
             let Some(results) = &mut self.results else { return Ok(None) };
             if let Some(batch) = results.next(cx)? {
+                // Whoever keeps the batch accounts for it.
+                if let Some(left) = results.bytes_of_pieces() {
+                    self.held.set(left, cx.memory)?;
+                }
                 return Ok(Some(batch));
             }
             let Some(file) = self.waiting.pop() else { return Ok(None) };

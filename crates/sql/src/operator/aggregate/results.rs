@@ -3,7 +3,7 @@
 use super::super::batch_size::BATCH_BYTES;
 use super::super::{BATCH_ROWS, ExecutionContext};
 use super::gathered::GroupEntries;
-use arrow_array::ArrayRef;
+use arrow_array::{Array, ArrayRef, new_empty_array};
 use leafline_types::aggregate::GroupedAccumulator;
 use leafline_types::{Batch, ColumnBuilder, MysqlError, SqlType, Value};
 
@@ -59,12 +59,33 @@ impl Results {
         let (gathered, end) = self.gather(first, most, cx)?;
         self.delivered = end;
         let mut gathered = gathered.into_iter();
-        let columns = self.columns.iter().filter_map(|column| match column {
+        let is_last_of_piece = self.ends.get(piece) == Some(&end);
+        let columns = self.columns.iter_mut().filter_map(|column| match column {
             Column::Ready(array) => Some(array.slice(first, end - first)),
-            Column::Pieces(pieces) => pieces.get(piece).map(|array| array.slice(first - begin, end - first)),
+            Column::Pieces(pieces) => pieces.get_mut(piece).map(|array| {
+                let part = array.slice(first - begin, end - first);
+                if is_last_of_piece {
+                    *array = new_empty_array(array.data_type());
+                }
+                part
+            }),
             Column::Gathered(_) => gathered.next(),
         });
         Ok(Some(Batch { columns: columns.collect(), rows: end - first }))
+    }
+
+    /// The bytes of the pieces that have not been delivered; none where there are no pieces, or groups are finished one after the other.
+    pub fn bytes_of_pieces(&self) -> Option<usize> {
+        if self.ends.is_empty() {
+            return None;
+        }
+        self.columns.iter().try_fold(0, |bytes, column| match column {
+            Column::Ready(_) => Some(bytes),
+            Column::Pieces(pieces) => {
+                Some(bytes + pieces.iter().map(|piece| piece.get_array_memory_size()).sum::<usize>())
+            }
+            Column::Gathered(_) => None,
+        })
     }
 
     /// Finishes groups from the first on, at least one and not beyond `most`, until there is enough of them: the columns, and the

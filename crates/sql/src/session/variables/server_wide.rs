@@ -160,7 +160,7 @@ pub(super) const VARIABLES: &[Variable] = &[
     kept_switch("temptable_use_mmap", Shared, false),
     kept_number("thread_cache_size", Shared, (0, 16_384), 0),
     fact("thread_handling", Text("one-thread-per-connection")),
-    fact("thread_stack", Number(2_097_152)),
+    fact("thread_stack", Number(8_388_608)),
     fact("tls_certificates_enforced_validation", OFF),
     fact("tls_ciphersuites", Text("")),
     kept_number("tmp_table_size", Both, (1024, u64::MAX), 16_777_216),
