@@ -43,13 +43,8 @@ pub(crate) fn authorize(session: &Session, kind: &StatementKind) -> Result<(), M
         StatementKind::SelectInto { into: SelectInto::Lines { .. } | SelectInto::Bytes(_), .. } => {
             asked.of_files()
         }
-        StatementKind::Load(load) => {
-            if load.local {
-                Ok(())
-            } else {
-                asked.of_files()
-            }
-        }
+        StatementKind::Load(load) if load.local => Ok(()),
+        StatementKind::Load(_) => asked.of_files(),
         StatementKind::Explain(explain) => authorize(session, &explain.statement),
         StatementKind::ExplainConnection { connection, .. } => asked.of_connection(*connection),
         StatementKind::CreateDatabase(create) => asked.of_database(Privilege::Create, Some(&create.name)),
