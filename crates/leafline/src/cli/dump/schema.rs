@@ -258,12 +258,21 @@ fn add(
     Ok(())
 }
 
+/// The condition that a column of information_schema has that name. These columns are utf8mb3, which has no characters beyond U+FFFF.
+fn is_named(column: &str, name: &str) -> String {
+    let is_beyond = |c: char| u32::from(c) > 0xFFFF;
+    match name.contains(is_beyond) {
+        true => format!("CONVERT({column} USING utf8mb4) = {}", literal(name)),
+        false => format!("{column} = {}", literal(name)),
+    }
+}
+
 fn columns(link: &mut Link, database: &str, table: &str) -> Result<Vec<Column>, Failure> {
     let sql = format!(
         "SELECT COLUMN_NAME, DATA_TYPE, COLUMN_TYPE, NUMERIC_PRECISION, NUMERIC_SCALE, IS_NULLABLE, EXTRA FROM \
-         information_schema.COLUMNS WHERE TABLE_SCHEMA = {} AND TABLE_NAME = {} ORDER BY ORDINAL_POSITION",
-        literal(database),
-        literal(table)
+         information_schema.COLUMNS WHERE {} AND {} ORDER BY ORDINAL_POSITION",
+        is_named("TABLE_SCHEMA", database),
+        is_named("TABLE_NAME", table)
     );
     let mut columns = Vec::new();
     link.query(&sql, &mut |row| {

@@ -86,7 +86,11 @@ fn set_takes_several_assignments_of_every_kind() {
         matches!(&items[1], SetItem::System { scope: Some(VariableScope::Global), name, value: Some(_), .. } if name.value == "b")
     );
     assert!(matches!(&items[2], SetItem::System { scope: Some(VariableScope::Session), value: None, .. }));
-    assert!(matches!(&items[3], SetItem::System { scope: None, is_of_next: false, .. }));
+    // GLOBAL holds for the names behind it; `@@` says by itself which it means.
+    assert!(matches!(
+        &items[3],
+        SetItem::System { scope: Some(VariableScope::Global), is_of_next: false, .. }
+    ));
     assert!(
         matches!(&items[4], SetItem::System { scope: None, is_of_next: true, name, .. } if name.value == "e")
     );

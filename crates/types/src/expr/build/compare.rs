@@ -346,11 +346,12 @@ pub fn retype(e: Expr) -> Result<Expr, MysqlError> {
 /// `operand [NOT] BETWEEN low AND high`: two comparisons, so the operand must have one value for both. MySQL chooses one
 /// domain for all three.
 pub fn between(operand: Expr, low: Expr, high: Expr, negated: bool) -> Result<Expr, MysqlError> {
-    let operand =
-        match operand.ty.sql.is_string() && [&low, &high].iter().any(|bound| bound.ty.sql.has_date()) {
-            true => as_datetime(operand)?,
-            false => operand,
-        };
+    let bounds = [&low, &high];
+    let no_date = |value: &Value| matches!(value, Value::String(text) if DateTime::parse(text, DateRules::ANY).is_err());
+    let as_dates = operand.ty.sql.is_string()
+        && bounds.iter().any(|bound| bound.ty.sql.has_date())
+        && ![&operand, &low, &high].iter().any(|e| e.as_literal().is_some_and(no_date));
+    let operand = if as_dates { as_datetime(operand)? } else { operand };
     let same = match operand.is_volatile() {
         true => again(&operand).ok_or_else(|| {
             MysqlError::not_supported("BETWEEN of a value that changes with every evaluation")
