@@ -223,7 +223,7 @@ pub(super) fn column_def(
     let default = column
         .default
         .as_ref()
-        .filter(|default| !loses_default(column, times) && !(column.auto_increment && is_null(default)))
+        .filter(|default| !(loses_default(column, times) || column.auto_increment && is_null(default)))
         .map(|d| default_value(d, name, (&ty, collation.charset()), nullable, times))
         .transpose()?;
     Ok(ColumnDef {

@@ -202,10 +202,10 @@ fn add(
     named: Option<Vec<String>>,
 ) -> Result<(), Failure> {
     let create = link.value(&format!("SHOW CREATE DATABASE {}", quoted(database)), 1)?;
-    let of = literal(database);
+    let of = is_named("TABLE_SCHEMA", database);
     let (mut tables, mut views) = (Vec::new(), Vec::new());
     let sql = format!(
-        "SELECT TABLE_NAME, TABLE_TYPE, TABLE_ROWS, DATA_LENGTH FROM information_schema.TABLES WHERE TABLE_SCHEMA = {of} ORDER BY TABLE_NAME"
+        "SELECT TABLE_NAME, TABLE_TYPE, TABLE_ROWS, DATA_LENGTH FROM information_schema.TABLES WHERE {of} ORDER BY TABLE_NAME"
     );
     link.query(&sql, &mut |row| {
         let (name, number) = (row.text(0), |at| row.text(at).parse().unwrap_or(0));
