@@ -44,6 +44,16 @@ pub fn view(create: &str, compatible: Option<Compatible>) -> String {
     }
 }
 
+/// The collation that the connection needs where a view of that one is made; `None` where a server's own will do.
+pub fn connection_collation(collation: &str, compatible: Option<Compatible>) -> Option<String> {
+    const OWN: &str = "utf8mb4_0900_ai_ci";
+    if collation.is_empty() || collation == OWN {
+        return None;
+    }
+    let there = COLLATIONS.iter().find(|(here, _)| *here == collation).map_or(collation, |(_, there)| there);
+    Some(if compatible == Some(Compatible::Mariadb) { there } else { collation }.to_owned())
+}
+
 /// A view of the same columns that needs no other.
 pub fn placeholder(view: &View) -> String {
     let columns: Vec<String> = view.columns.iter().map(|name| format!("1 AS {}", quoted(name))).collect();

@@ -235,7 +235,14 @@ fn write_views(work: &Work<'_>, out: &mut dyn Write) -> io::Result<()> {
         if view.in_circle || work.options.add_drop_table {
             writeln!(out, "DROP VIEW IF EXISTS {};", quoted(&view.name))?;
         }
+        let collation = definitions::connection_collation(&view.collation, work.options.compatible);
+        if let Some(collation) = &collation {
+            writeln!(out, "/*!50001 SET collation_connection={collation} */;")?;
+        }
         writeln!(out, "{};", definitions::view(&view.create, work.options.compatible))?;
+        if collation.is_some() {
+            out.write_all(sql::NAMES.as_bytes())?;
+        }
     }
     Ok(())
 }

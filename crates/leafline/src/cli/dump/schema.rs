@@ -45,6 +45,8 @@ pub struct View {
     pub name: String,
     /// `CREATE VIEW ..`.
     pub create: String,
+    /// The collation of the connection that made it, which its literals have.
+    pub collation: String,
     pub columns: Vec<String>,
     /// It needs views behind it, which need it or one another: it is made with a placeholder first.
     pub in_circle: bool,
@@ -219,6 +221,7 @@ fn add(
                     database,
                     name,
                     create: String::new(),
+                    collation: String::new(),
                     columns: Vec::new(),
                     in_circle: false,
                 });
@@ -249,7 +252,10 @@ fn add(
     }
     for view in &mut views {
         let name = format!("{}.{}", quoted(database), quoted(&view.name));
-        view.create = link.value(&format!("SHOW CREATE VIEW {name}"), 1)?;
+        link.query(&format!("SHOW CREATE VIEW {name}"), &mut |cells| {
+            (view.create, view.collation) = (cells.text(1), cells.text(3));
+            Ok(())
+        })?;
         view.columns = columns(link, database, &view.name)?.into_iter().map(|column| column.name).collect();
     }
     schema.databases.push(Database { name: database.to_owned(), create });
@@ -341,6 +347,7 @@ mod tests {
             database: "d".into(),
             name: name.into(),
             create: create.into(),
+            collation: String::new(),
             columns: Vec::new(),
             in_circle: false,
         };

@@ -7,6 +7,9 @@ use std::io::{self, Write};
 /// Bytes of a statement after which another is begun. MySQL's clients send no more at once, and no server takes less.
 const STATEMENT: usize = 1 << 20;
 
+/// The character set of the dump.
+pub const NAMES: &str = "/*!40101 SET NAMES utf8mb4 */;\n";
+
 /// Settings that the rest relies on: no check that looks at other tables, no zone, no rule but that 0 is a number and that a date is taken as it is.
 pub const BEFORE: &str = "/*!40101 SET NAMES utf8mb4 */;
 /*!40103 SET @OLD_TIME_ZONE=@@TIME_ZONE, TIME_ZONE='+00:00' */;
