@@ -29,6 +29,7 @@ use crate::system_table::SYSTEM_DATABASE;
 use leafline_table::TableDef;
 use leafline_types::error::errno;
 use leafline_types::{Coercibility, Collation, ExprType, MysqlError, SqlType, Value};
+use std::cell::Cell;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -203,7 +204,34 @@ pub(crate) fn table(
     name: &str,
 ) -> Result<Option<SchemaTable>, MysqlError> {
     let Some(definition) = definition(database, name) else { return Ok(None) };
-    Ok(Some(SchemaTable { columns: (definition.columns)(), rows: (definition.rows)(session)? }))
+    let rows = match Computing::begin() {
+        Some(_computing) => (definition.rows)(session)?,
+        None => Vec::new(),
+    };
+    Ok(Some(SchemaTable { columns: (definition.columns)(), rows }))
+}
+
+thread_local! {
+    /// Whether rows of a table are computed.
+    static COMPUTING: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Rows of a table are computed on this thread. What is computed of views binds their queries, which may read such tables again: for their
+/// columns alone, so that no rows are computed for them, and none without end.
+struct Computing;
+
+impl Computing {
+    /// `None` if rows are computed already.
+    fn begin() -> Option<Computing> {
+        // A value made in vain would end the one that there is.
+        (!COMPUTING.replace(true)).then(|| Computing)
+    }
+}
+
+impl Drop for Computing {
+    fn drop(&mut self) {
+        COMPUTING.set(false);
+    }
 }
 
 /// The error of a table that there is not, if its database is one of these.

@@ -100,7 +100,7 @@ pub(super) fn open(
         Some(database) => database.value.clone(),
         None => session.database().ok_or_else(MysqlError::no_database_selected)?.to_owned(),
     };
-    if information_schema::table(session, &database, &table.name.value)?.is_some() {
+    if information_schema::definition(&database, &table.name.value).is_some() {
         return Err(MysqlError::wrong_usage("HANDLER OPEN", &database));
     }
     let database = Ident { value: database, span: table.name.span };
