@@ -39,7 +39,7 @@ static BLOCKS: [Block; MOST_BLOCKS] =
 /// How many entries are not free.
 static COUNT: AtomicUsize = AtomicUsize::new(0);
 
-/// The template of the files' names, as `mkstemp` takes it.
+/// The template of the files' names. `mkstemp` puts letters of its own in the place of its six X.
 static TEMPLATE: OnceLock<CString> = OnceLock::new();
 
 /// Bytes that a template may have, with the zero at its end.
@@ -181,7 +181,7 @@ mod tests {
             assert!(free(*block) && !free(*block));
         }
         assert!(!may_have(blocks[0]), "no block is left");
-        // What the disk has no room for is not mapped.
+        // The function maps no file that the disk has no room for.
         assert!(allocate(1 << 60).is_null());
         assert_eq!(COUNT.load(Ordering::Acquire), 0);
     }

@@ -37,7 +37,7 @@ use std::time::{Duration, Instant};
 const SOCKET_ACCEPTOR: &str = "accept socket";
 /// Stack of a connection's thread, and how deep statements may nest there. It takes no memory before it is used.
 const STACK: Stack = Stack { bytes: 8 << 20, nesting: 200 };
-/// The same where a limit on the address space or the data of the process counts what is mapped.
+/// Stack of a connection's thread in a process whose address space or data is limited: such limits count stacks before they are used.
 const STACK_WITHIN_LIMITS: Stack = Stack { bytes: 2 << 20, nesting: MAX_NESTING };
 
 /// How many handshakes may be under way at a time: `max_connections`, but no fewer and no more than these.

@@ -18,7 +18,7 @@ pub enum ColumnKind {
     Number,
     /// CHAR, VARCHAR, TEXT of any characters.
     String,
-    /// The same of a character set that has those of ASCII, but not all: a literal with another may be error 1267.
+    /// CHAR, VARCHAR, TEXT in a character set that has the characters of ASCII, but not all: a literal with another character may be error 1267.
     NarrowString,
 }
 
@@ -26,7 +26,7 @@ pub enum ColumnKind {
 pub struct Lifted {
     /// Their positions in the shape, in the order of the parameters.
     pub positions: Vec<usize>,
-    /// Those of them that have to be ASCII.
+    /// The positions whose literals have to be ASCII.
     pub plain: Vec<usize>,
 }
 

@@ -137,7 +137,7 @@ impl Filter {
     /// Evaluates the bound condition, with its subqueries, of a statement with these parameters.
     ///
     /// # Errors
-    /// Those of planning its subqueries.
+    /// Planning a subquery fails with its own errors.
     pub(super) fn new(
         session: &mut Session,
         bound: BoundExpression,
@@ -150,7 +150,7 @@ impl Filter {
     /// For each row whether the condition is true of it.
     ///
     /// # Errors
-    /// Those of evaluating it.
+    /// Evaluating the condition fails with its own errors.
     pub(super) fn holds(&mut self, session: &mut Session, batch: &Batch) -> Result<Vec<bool>, MysqlError> {
         let condition = &self.condition;
         let selected = self

@@ -36,7 +36,7 @@ use std::sync::Arc;
 
 /// The most keys that are read ahead of their rows.
 const MOST_ENTRIES: usize = 256;
-/// What messages call the place of an unknown handler.
+/// The place that error 1109 names for an unknown handler.
 const PLACE: &str = "HANDLER";
 
 /// The handlers of a session, by their names in lower case.

@@ -16,14 +16,14 @@ pub enum Handler {
     Read {
         /// The name of the handler.
         name: Ident,
-        /// What it reads.
+        /// The rows to read: their order, the first of them, and how many.
         read: Box<HandlerRead>,
     },
     /// `HANDLER name CLOSE`.
     Close(Ident),
 }
 
-/// What HANDLER READ reads.
+/// The rows that HANDLER READ asks for.
 #[derive(Debug, Clone, PartialEq)]
 pub struct HandlerRead {
     /// The index whose order it follows; `None`: the order in which the rows are stored.

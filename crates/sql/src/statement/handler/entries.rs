@@ -108,7 +108,7 @@ impl Walk {
 /// The next entries, as many as asked for or all that are left.
 ///
 /// # Errors
-/// What the table returns.
+/// Reading the index fails with the errors of [`ReadView::entries`] and of its cursor.
 pub(super) fn next_entries(
     view: &ReadView,
     table: &Arc<TableDef>,
