@@ -161,7 +161,13 @@ impl ExpressionBinder<'_, '_, '_> {
         match self.binder.assigns_variables {
             true => {
                 let scale = self.binder.scale_of_variable(name);
-                Ok(self.counted(build::read_variable(name, bound, scale)?))
+                let mut read = build::read_variable(name, bound, scale)?;
+                if let Some(assigned) = self.binder.variable_collations.get(&name.to_lowercase())
+                    && read.ty.sql.is_character()
+                {
+                    read.ty.collation = *assigned;
+                }
+                Ok(self.counted(read))
             }
             false => Ok(bound),
         }
@@ -468,19 +474,28 @@ impl ExpressionBinder<'_, '_, '_> {
                     None => return Ok(default),
                 }
             }
-            _ if escape.is_constant() && !escape.has_subquery() && !escape.depends_on_time() => {
-                let (facts, mut warnings) = (SessionFacts::default(), Warnings::new());
-                let now = leafline_types::DateTime::ZERO;
-                let mut cx = EvalContext::new(now, &facts, &mut warnings, self.binder.context.cancel);
-                cx.parameters = self.binder.context.parameters;
-                expr::evaluate_scalar(&escape, &mut cx)?
-            }
-            _ => return Err(wrong()),
+            _ => match self.constant_value(&escape)? {
+                Some(value) => value,
+                None => return Err(wrong()),
+            },
         };
         let Some(text) = leafline_types::convert::to_text(&value, &escape.ty.sql) else { return Ok(default) };
         let mut chars = text.chars();
         let first = chars.next();
         if chars.next().is_some() { Err(wrong()) } else { Ok(first) }
+    }
+
+    /// The value of an expression that is the same for every row; `None` for others. If it has parameters, the plan is one for their values.
+    pub(super) fn constant_value(&mut self, e: &Expr) -> Result<Option<Value>, MysqlError> {
+        if !e.is_constant() || e.has_subquery() || e.depends_on_time() {
+            return Ok(None);
+        }
+        self.binder.reads_variables |= has_parameter(e);
+        let (facts, mut warnings) = (SessionFacts::default(), Warnings::new());
+        let now = leafline_types::DateTime::ZERO;
+        let mut cx = EvalContext::new(now, &facts, &mut warnings, self.binder.context.cancel);
+        cx.parameters = self.binder.context.parameters;
+        expr::evaluate_scalar(e, &mut cx).map(Some)
     }
 
     fn case(
@@ -556,7 +571,13 @@ impl ExpressionBinder<'_, '_, '_> {
             ast::CastKind::Char { charset, .. } => charset.as_ref(),
             _ => None,
         };
-        let target = cast::target(&target.kind)?;
+        let target = match cast::target(&target.kind)? {
+            // Text of the character set `binary` is bytes.
+            Char(length) if charset.is_none() && self.binder.context.collation == Collation::Binary => {
+                Binary(length)
+            }
+            target => target,
+        };
         let operand = match target {
             Json => self.document(operand)?,
             Char(_) | Binary(_) | Date | DateTime(_) => self.bind(operand)?,
@@ -622,4 +643,9 @@ fn document_as_text(bound: Expr) -> Bound {
         SqlType::Json => build::cast(bound, build::CastTarget::Char(None), Collation::Utf8mb4Bin),
         _ => Ok(bound),
     }
+}
+
+/// Whether a parameter is part of it.
+pub(super) fn has_parameter(e: &Expr) -> bool {
+    e.any(&mut |part| matches!(part.kind, expr::ExprKind::Parameter(_)))
 }

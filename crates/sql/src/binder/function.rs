@@ -3,9 +3,9 @@
 use leafline_types::aggregate::{AggregateCall, AggregateFunction, ConcatOptions};
 use leafline_types::expr::{self, CompareOp, Expr, build};
 use leafline_types::functions::{self, Volatility};
-use leafline_types::{Charset, Collation, MysqlError, SqlType};
+use leafline_types::{Charset, Collation, MysqlError, SqlType, Value};
 
-use super::expression::{Bound, ExpressionBinder, truth_value};
+use super::expression::{Bound, ExpressionBinder, has_parameter, truth_value};
 use super::{cast, literal};
 use crate::parser::ast::{self, ExprKind, Literal};
 
@@ -55,7 +55,7 @@ impl ExpressionBinder<'_, '_, '_> {
                 build::get_format(value, self.bind(standard)?)
             }
             ("WEEK", [day]) if self.binder.context.default_week_format != 0 => {
-                let mode = leafline_types::Value::Int(self.binder.context.default_week_format.into());
+                let mode = Value::Int(self.binder.context.default_week_format.into());
                 build::call(name, vec![self.bind(day)?, build::literal(mode)])
             }
             ("INTERVAL", args) => build::interval_of(self.numbers(args)?),
@@ -89,6 +89,16 @@ impl ExpressionBinder<'_, '_, '_> {
                     }
                 }
                 build::call(name, bound)
+            }
+            // The format decides the type, also where it is computed, unless parameters do so.
+            ("STR_TO_DATE", [text, format]) => {
+                let (text, mut format) = (self.bind(text)?, self.bind(format)?);
+                if !has_parameter(&format)
+                    && let Some(known @ Value::String(_)) = self.constant_value(&format)?
+                {
+                    format = build::literal(known);
+                }
+                build::call(name, vec![text, format])
             }
             ("MEMBER OF", [value, array]) => {
                 let value = self.document(value)?;
@@ -193,6 +203,14 @@ impl ExpressionBinder<'_, '_, '_> {
         distinct: bool,
         args: &[ast::Expr],
     ) -> Bound {
+        // A hexadecimal or bit literal is a number where a sum is made.
+        if let (AggregateFunction::Sum | AggregateFunction::Avg, [arg]) = (function, args)
+            && let Some(number) = literal::bytes_as_number(arg)?
+        {
+            return self.aggregate_of(args, false, &|_| {
+                AggregateCall::new(function, distinct, vec![number.clone()])
+            });
+        }
         // DISTINCT changes nothing for the least and the greatest.
         let distinct = distinct && !matches!(function, AggregateFunction::Min | AggregateFunction::Max);
         let documents = matches!(function, AggregateFunction::JsonArray | AggregateFunction::JsonObject);

@@ -337,6 +337,8 @@ struct Binder<'a> {
     assigns_variables: bool,
     /// The digits behind the point that the statement assigns to variables, by their names in lower case.
     variable_scales: HashMap<String, u8>,
+    /// The collations of texts that the statement has assigned to variables so far: what is written after reads them with these.
+    variable_collations: HashMap<String, Collation>,
     /// There are more of them than names that were bound before were taken to have.
     scales_grew: bool,
     /// The variables among the fields of a LOAD DATA, with the columns that stand for them and their type.
@@ -390,6 +392,7 @@ impl<'a> Binder<'a> {
             beside_numbers: Vec::new(),
             assigns_variables,
             variable_scales: HashMap::new(),
+            variable_collations: HashMap::new(),
             scales_grew: false,
             row_variables: Vec::new(),
             enclosing: Vec::new(),
@@ -431,6 +434,9 @@ impl<'a> Binder<'a> {
 
     /// Takes note of what is assigned to a variable.
     fn assigns(&mut self, name: &str, value: &Expr) {
+        if value.ty.sql.is_character() {
+            self.variable_collations.insert(name.to_lowercase(), value.ty.collation);
+        }
         let SqlType::Decimal { scale, .. } = value.ty.sql else { return };
         let known = self.variable_scales.entry(name.to_lowercase()).or_default();
         if scale > *known {

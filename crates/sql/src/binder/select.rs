@@ -134,8 +134,13 @@ impl Binder<'_> {
 
     fn group_by(&mut self, block: &mut Block, scope: &Scope, keys: &[ast::Expr]) -> Result<(), MysqlError> {
         let mut bound = Numbering::default();
+        let mut names: Vec<String> = Vec::new();
         for (position, key) in keys.iter().enumerate() {
-            let (expr, name) = self.group_key(block, scope, key)?;
+            let (mut expr, name) = self.group_key(block, scope, key)?;
+            if block.rollup && bound.number(&expr).is_some() && !names.contains(&name) {
+                expr = apart(&mut block.items, &name, expr)?;
+            }
+            names.push(name.clone());
             if has_window_function(&expr) {
                 return Err(MysqlError::invalid_window_alias(name));
             }
@@ -236,6 +241,16 @@ impl Binder<'_> {
             _ => Err(MysqlError::wrong_arguments("LIMIT")),
         }
     }
+}
+
+/// A key of GROUP BY with ROLLUP that is equal to one before it, but written as another entry of the select list: it is left out of groups by
+/// its own position, and so is that entry (`a, a AS c .. GROUP BY a, c`). Entry and key become an expression that is equal to no other.
+fn apart(items: &mut [Item], name: &str, key: Expr) -> Result<Expr, MysqlError> {
+    let named = |item: &&mut Item| item.name == name && build::unpadded(item.expr.clone()) == key;
+    let Some(item) = items.iter_mut().find(named) else { return Ok(key) };
+    let own = build::call("ANY_VALUE", vec![key])?;
+    item.expr = own.clone();
+    Ok(own)
 }
 
 /// Columns as they could be written in place of `*`.

@@ -77,7 +77,7 @@ pub(super) fn system_string(length: u32, nullable: bool) -> ExprType {
 pub(super) fn literal_integer(arg: &Expr) -> Option<i64> {
     match arg.as_literal() {
         Some(Value::Int(v)) => Some(*v),
-        Some(Value::UInt(v)) => i64::try_from(*v).ok(),
+        Some(Value::UInt(v)) => Some(i64::try_from(*v).unwrap_or(i64::MAX)),
         _ => None,
     }
 }

@@ -56,6 +56,7 @@ pub use json::table::{JsonTableColumn, JsonTableLevel, JsonTableResponse, JsonTa
 pub(crate) use json::values::member_name;
 pub use radix::base64_text;
 pub(crate) use regexp::PatternCache;
+pub(crate) use temporal::NUMBER_OF_TEMPORAL_TEXT;
 pub use time_names::TimeNames;
 pub use user_lock::UserLocks;
 pub(crate) use xml::{XPathCache, by_variables};

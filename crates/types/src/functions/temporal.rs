@@ -56,6 +56,7 @@ pub(super) static FUNCTIONS: &[Function] = &[
         .special(),
     Function::new("DATE_SUB", (3, 3), date_add_type, |cx, call, args| date_add(cx, call, args, true))
         .special(),
+    Function::new(NUMBER_OF_TEMPORAL_TEXT, (1, 1), double_or_null, number_of_temporal_text).special(),
     Function::new("EXTRACT", (2, 2), bigint_or_null, |cx, call, args| {
         part(cx, &args[1..], unit_of(&call.args[0])?, true)
     })
@@ -75,6 +76,30 @@ pub(super) static FUNCTIONS: &[Function] = &[
     Function::new("UNIX_TIMESTAMP", (0, 1), unix_timestamp_type, unix_timestamp)
         .volatility(Volatility::Statement),
 ];
+
+/// The name of the function that makes a number of the text of a date or time.
+pub(crate) const NUMBER_OF_TEMPORAL_TEXT: &str = "NUMBER_OF_TEMPORAL_TEXT";
+
+fn double_or_null(_: &[Expr]) -> Result<ExprType, MysqlError> {
+    Ok(ExprType::numeric(SqlType::Double, true))
+}
+
+/// The number 20010103.5 of 2001-01-03.5: the digits of the text, whose form is always `[-]YYYY-MM-DD[ hh:mm:ss[.ffffff]]` or
+/// `[-]hh:mm:ss[.ffffff]`.
+fn number_of_temporal_text(
+    _: &mut EvalContext<'_>,
+    call: Call<'_>,
+    args: &[Value],
+) -> Result<Value, MysqlError> {
+    let Some(text) = call.text(args, 0) else { return Ok(Value::Null) };
+    let (sign, text) = match text.strip_prefix(b"-") {
+        Some(rest) => (-1.0, rest),
+        None => (1.0, &*text),
+    };
+    let digits: String =
+        text.iter().filter(|b| b.is_ascii_digit() || **b == b'.').map(|b| char::from(*b)).collect();
+    Ok(digits.parse::<f64>().map_or(Value::Null, |number| Value::Double(sign * number)))
+}
 
 fn date_type(_: &[Expr]) -> Result<ExprType, MysqlError> {
     Ok(ExprType::numeric(SqlType::Date, true))

@@ -1,5 +1,6 @@
 //! Calls of the function table, and of the functions whose syntax is not `name(args)`.
 
+use super::plain::number_of_temporal_text;
 use super::{control, literal};
 use crate::collation::Charset;
 use crate::error::MysqlError;
@@ -175,12 +176,12 @@ pub fn date_add(date: Expr, count: Expr, unit: IntervalUnit, subtract: bool) -> 
 
 /// `left op right` of bits: `&`, `|`, `^`, `<<` or `>>`.
 pub fn bits(op: &'static str, left: Expr, right: Expr) -> Result<Expr, MysqlError> {
-    special(op, vec![left, right])
+    special(op, vec![number_of_temporal_text(left), number_of_temporal_text(right)])
 }
 
 /// `~operand`.
 pub fn invert_bits(operand: Expr) -> Result<Expr, MysqlError> {
-    special("~", vec![operand])
+    special("~", vec![number_of_temporal_text(operand)])
 }
 
 /// `CHAR(codes USING charset)`, of a character set that is not `binary`.

@@ -9,12 +9,17 @@
 //! Columns of these types are read, grouped and sorted as they are kept. Wherever else they are used, what is made here is
 //! used instead. Comparisons that say the same of what is kept are made with that, so that an index can serve them.
 
+use super::call::special;
 use super::compare::adapted;
 use super::literal;
 use crate::error::MysqlError;
 use crate::expr::ir::{Expr, ExprKind};
+use crate::functions::NUMBER_OF_TEMPORAL_TEXT;
 use crate::temporal::DateTime;
 use crate::value::{Coercibility, ExprType, SqlType, Value};
+
+/// Functions that give a date or time as text if they are given texts or numbers.
+const TEMPORAL_TEXT: &[&str] = &["ADDTIME", "DATE_ADD", "DATE_SUB", "SUBTIME"];
 
 /// The operand as what it means: text for an ENUM, a DATETIME for a TIMESTAMP.
 pub fn plain(operand: Expr) -> Expr {
@@ -35,7 +40,25 @@ pub(crate) fn number(operand: Expr) -> Expr {
             let ty = ExprType::numeric(SqlType::Double, operand.ty.nullable);
             Expr { kind: ExprKind::Cast { operand: Box::new(operand) }, ty }
         }
-        _ => plain(operand),
+        _ => number_of_temporal_text(plain(operand)),
+    }
+}
+
+/// The text that arithmetic with dates and times gives for texts and numbers, as a DOUBLE: `'2001-01-01' + INTERVAL 2 DAY` is the text
+/// 2001-01-03, but the number 20010103, as in MySQL (`Item_temporal_hybrid_func::val_decimal`). Other operands stay as they are.
+pub(super) fn number_of_temporal_text(operand: Expr) -> Expr {
+    let is_temporal_text = match &operand.kind {
+        ExprKind::Call { function, .. } => {
+            operand.ty.sql.is_character() && TEMPORAL_TEXT.contains(&function.definition().name)
+        }
+        _ => false,
+    };
+    if !is_temporal_text {
+        return operand;
+    }
+    match special(NUMBER_OF_TEMPORAL_TEXT, vec![operand.clone()]) {
+        Ok(number) => number,
+        Err(_) => operand,
     }
 }
 
@@ -100,7 +123,12 @@ pub(super) fn meet(left: Expr, right: Expr, equality: bool) -> Result<(Expr, Exp
     if left.ty.sql == SqlType::Json || right.ty.sql == SqlType::Json {
         return Ok((plain_or_document(left), plain_or_document(right)));
     }
-    Ok((plain(left), plain(right)))
+    let (left, right) = (plain(left), plain(right));
+    Ok(match (left.ty.sql.is_numeric(), right.ty.sql.is_numeric()) {
+        (true, false) => (left, number_of_temporal_text(right)),
+        (false, true) => (number_of_temporal_text(left), right),
+        _ => (left, right),
+    })
 }
 
 /// What `other` becomes so that it can be compared with `operand` as that is kept.
