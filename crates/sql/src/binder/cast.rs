@@ -21,12 +21,11 @@ pub(super) fn target(kind: &CastKind) -> Result<CastTarget, MysqlError> {
         CastKind::Float { precision: Some(precision) } => {
             return Err(MysqlError::too_big_precision(precision, "CAST", 53));
         }
-        CastKind::Char { length, charset } => match charset {
-            Some(name) if name.value.eq_ignore_ascii_case("binary") => CastTarget::Binary(width(*length)),
-            Some(_) => CastTarget::Char(width(*length)),
-            None => CastTarget::Char(width(*length)),
+        CastKind::Char { length, charset, .. } => match charset {
+            Some(name) if name.value.eq_ignore_ascii_case("binary") => CastTarget::Binary(width(*length)?),
+            _ => CastTarget::Char(width(*length)?),
         },
-        CastKind::Binary { length } => CastTarget::Binary(width(*length)),
+        CastKind::Binary { length } => CastTarget::Binary(width(*length)?),
         CastKind::Date => CastTarget::Date,
         CastKind::DateTime { fsp } => CastTarget::DateTime(fraction_digits(*fsp, "CAST")?),
         CastKind::Time { fsp } => CastTarget::Time(fraction_digits(*fsp, "CAST")?),
@@ -37,8 +36,13 @@ pub(super) fn target(kind: &CastKind) -> Result<CastTarget, MysqlError> {
 
 /// `CONVERT(x USING charset)` and `CAST(x AS CHAR CHARACTER SET charset)`: what `bind` makes of `x`, once it has the character
 /// set's collation.
-/// What the set has not becomes a question mark.
-pub(super) fn convert_using(operand: Expr, to: CastTarget, charset: &Ident) -> Result<Expr, MysqlError> {
+/// What the set has not becomes a question mark. `collation` says which of the set's collations the result has.
+pub(super) fn convert_using(
+    operand: Expr,
+    to: CastTarget,
+    charset: &Ident,
+    collation: fn(Charset) -> Collation,
+) -> Result<Expr, MysqlError> {
     let charset = Charset::from_name(&charset.value)?;
     if charset == Charset::Binary {
         return build::cast(operand, CastTarget::Binary(None), Collation::Binary);
@@ -51,7 +55,7 @@ pub(super) fn convert_using(operand: Expr, to: CastTarget, charset: &Ident) -> R
         None if operand.ty.sql.is_character() && has_all || !operand.ty.sql.is_string() => operand,
         _ => build::convert_using(operand, charset)?,
     };
-    build::cast(operand, to, charset.default_collation())
+    build::cast(operand, to, collation(charset))
 }
 
 /// Precision and scale with MySQL's defaults and limits.
@@ -86,6 +90,8 @@ pub(super) fn fraction_digits(fsp: Option<u64>, column: &str) -> Result<u8, Mysq
     }
 }
 
-fn width(length: Option<u64>) -> Option<u32> {
-    length.map(|n| u32::try_from(n).unwrap_or(u32::MAX))
+/// The characters or bytes that are kept. Error 1439 for more than a value can have.
+fn width(length: Option<u64>) -> Result<Option<u32>, MysqlError> {
+    let too_big = |_| MysqlError::too_big_display_width("cast as char", u32::MAX);
+    length.map(|length| u32::try_from(length).map_err(too_big)).transpose()
 }

@@ -4,7 +4,7 @@ use leafline_types::{Charset, Collation, Members, MysqlError, SqlType};
 use std::sync::Arc;
 
 use super::cast::{decimal_digits, fraction_digits};
-use crate::parser::ast::{DataType, Ident, TypeName};
+use crate::parser::ast::{DataType, Ident, TextString, TypeName};
 
 /// The most bytes of a VARCHAR or VARBINARY.
 const MAX_VARIABLE_BYTES: u64 = 65_535;
@@ -16,27 +16,63 @@ pub struct ColumnType {
     pub ty: SqlType,
     /// Its collation; `Binary` for all that is no character string.
     pub collation: Collation,
+    /// Notes about what was made of the type as it was written.
+    pub notes: Vec<MysqlError>,
 }
 
-/// The type of a column of that name; `default` is the table's collation.
+/// How far a type may be made of one that cannot be as it is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TypeRules {
+    /// The strict mode: it may not.
+    pub strict: bool,
+    /// The column has a constant as its default.
+    pub has_default: bool,
+}
+
+impl TypeRules {
+    /// The strict mode.
+    pub const STRICT: TypeRules = TypeRules { strict: true, has_default: false };
+}
+
+/// The type of a column of that name; `default` is the table's collation. Outside of the strict mode a VARCHAR or VARBINARY that is too
+/// long becomes a TEXT or BLOB, and ENUM and SET may have a text twice.
 ///
 /// # Errors
 /// 1074 for a length, 1425, 1426 and 1427 for digits, 1439 for a display width beyond MySQL's limits; 1115, 1253 and
-/// 1273 for character sets and collations; 1235 for what is not supported.
-pub fn column_type(name: &str, written: &DataType, default: Collation) -> Result<ColumnType, MysqlError> {
+/// 1273 for character sets and collations; 1291 for a text of ENUM or SET that is there twice; 1235 for what is not supported.
+pub fn column_type(
+    name: &str,
+    written: &DataType,
+    default: Collation,
+    rules: TypeRules,
+) -> Result<ColumnType, MysqlError> {
     let mut collation = collation(written.charset.as_ref(), written.collation.as_ref(), default)?;
     if written.binary && written.collation.is_none() {
         collation = collation.charset().binary_collation();
     }
-    let ty = sql_type(written, name, collation.charset())?;
-    if !ty.is_character() && !matches!(written.name, TypeName::Enum | TypeName::Set) {
-        return Ok(ColumnType { ty, collation: Collation::Binary });
-    }
+    let mut notes = Vec::new();
     if matches!(written.name, TypeName::Enum | TypeName::Set) {
-        return Ok(ColumnType { ty: members_type(written, name, collation)?, collation });
+        let (members, mut repeated) = members_type(written, name, collation)?;
+        match repeated.pop() {
+            Some(error) if rules.strict => return Err(repeated.into_iter().next().unwrap_or(error)),
+            last => notes.extend(repeated.into_iter().chain(last)),
+        }
+        return Ok(ColumnType { ty: members, collation, notes });
+    }
+    let longer =
+        if rules.strict || rules.has_default { None } else { long_type(written, collation.charset()) };
+    let ty = match longer {
+        Some((ty, from, to)) => {
+            notes.push(MysqlError::column_converted(name, from, to));
+            ty
+        }
+        None => sql_type(written, name, collation.charset())?,
+    };
+    if !ty.is_character() {
+        return Ok(ColumnType { ty, collation: Collation::Binary, notes });
     }
     if collation != Collation::Binary {
-        return Ok(ColumnType { ty, collation });
+        return Ok(ColumnType { ty, collation, notes });
     }
     // A character type in the binary character set is a type of bytes.
     let ty = match ty {
@@ -45,7 +81,25 @@ pub fn column_type(name: &str, written: &DataType, default: Collation) -> Result
         SqlType::Text { max_bytes } => SqlType::Blob { max_bytes },
         other => other,
     };
-    Ok(ColumnType { ty, collation })
+    Ok(ColumnType { ty, collation, notes })
+}
+
+/// The TEXT or BLOB that a VARCHAR or VARBINARY becomes which is too long to be one, with the names of both.
+fn long_type(written: &DataType, charset: Charset) -> Option<(SqlType, &'static str, &'static str)> {
+    let character_bytes = match written.name {
+        TypeName::Varchar => u64::from(charset.max_bytes()),
+        TypeName::Varbinary => 1,
+        _ => return None,
+    };
+    let length = written.length.filter(|length| u32::try_from(*length).is_ok())?;
+    let bytes = length * character_bytes;
+    if bytes <= MAX_VARIABLE_BYTES {
+        return None;
+    }
+    Some(match written.name == TypeName::Varbinary || charset == Charset::Binary {
+        true => (SqlType::Blob { max_bytes: large(bytes) }, "VARBINARY", "BLOB"),
+        false => (text(bytes), "VARCHAR", "TEXT"),
+    })
 }
 
 /// What MySQL warns about in a type, in its order.
@@ -125,6 +179,10 @@ fn sql_type(written: &DataType, column: &str, charset: Charset) -> Result<SqlTyp
         _ => Err(MysqlError::column_too_long(column, max)),
     };
     let characters = written.length.unwrap_or(1);
+    let is_fraction = matches!(written.name, TypeName::DateTime | TypeName::Time | TypeName::Timestamp);
+    if !is_fraction && characters > u64::from(u32::MAX) {
+        return Err(MysqlError::too_big_display_width(column, u32::MAX));
+    }
     match written.name {
         TypeName::Bool => Ok(SqlType::Boolean),
         TypeName::TinyInt => integer(SqlType::TinyInt { unsigned }),
@@ -171,23 +229,35 @@ fn sql_type(written: &DataType, column: &str, charset: Charset) -> Result<SqlTyp
     }
 }
 
-/// ENUM or SET with its texts, whose trailing spaces do not count.
-fn members_type(written: &DataType, column: &str, collation: Collation) -> Result<SqlType, MysqlError> {
+/// ENUM or SET with its texts, whose trailing spaces do not count, and an error 1291 for each text that is there twice.
+fn members_type(
+    written: &DataType,
+    column: &str,
+    collation: Collation,
+) -> Result<(SqlType, Vec<MysqlError>), MysqlError> {
     let (kind, most) = if written.name == TypeName::Set { ("SET", 64) } else { ("ENUM", 65_535) };
     if written.members.len() > most {
         return Err(MysqlError::too_many_strings(column, kind));
     }
-    let names: Vec<&str> = written.members.iter().map(|name| name.trim_end_matches(' ')).collect();
+    let text = |member: &TextString| match member {
+        TextString::Text(text) => Ok(text.trim_end_matches(' ').to_owned()),
+        TextString::Bytes(bytes) => {
+            collation.charset().decode(bytes).map(|text| text.trim_end_matches(' ').to_owned())
+        }
+    };
+    let names = written.members.iter().map(text).collect::<Result<Vec<String>, MysqlError>>()?;
+    let mut repeated = Vec::new();
     for (at, name) in names.iter().enumerate() {
         if written.name == TypeName::Set && name.contains(',') {
             return Err(MysqlError::illegal_value_for_type("set", name));
         }
         if names[..at].iter().any(|known| collation.equal(known.as_bytes(), name.as_bytes())) {
-            return Err(MysqlError::duplicated_value_in_type(column, name, kind));
+            repeated.push(MysqlError::duplicated_value_in_type(column, name, kind));
         }
     }
     let members = Arc::new(Members::new(names, collation));
-    Ok(if written.name == TypeName::Set { SqlType::Set(members) } else { SqlType::Enum(members) })
+    let ty = if written.name == TypeName::Set { SqlType::Set(members) } else { SqlType::Enum(members) };
+    Ok((ty, repeated))
 }
 
 /// An integer with ZEROFILL; without a display width it has the digits of its type.

@@ -4,7 +4,7 @@
 //! little on the stack lets it be taller.
 
 use leafline_types::expr::{self, ArithmeticOp, EvalContext, Expr, SessionFacts, build};
-use leafline_types::{Collation, ExprType, IntervalUnit, MysqlError, SqlType, Value, Warnings};
+use leafline_types::{Charset, Collation, ExprType, IntervalUnit, MysqlError, SqlType, Value, Warnings};
 
 use super::scope::{Block, Clause, Scope, qualified};
 use super::{Binder, cast, literal};
@@ -73,7 +73,12 @@ impl ExpressionBinder<'_, '_, '_> {
             ExprKind::Cast { operand, target } => self.cast(operand, target),
             ExprKind::ConvertUsing { operand, charset } => {
                 let operand = self.bind(operand)?;
-                cast::convert_using(operand, build::CastTarget::Char(None), charset)
+                cast::convert_using(
+                    operand,
+                    build::CastTarget::Char(None),
+                    charset,
+                    Charset::default_collation,
+                )
             }
             ExprKind::Collate { operand, collation } => self.collate(operand, &collation.value),
             ExprKind::DateArithmetic { operand, amount, unit, subtract } => {
@@ -567,9 +572,9 @@ impl ExpressionBinder<'_, '_, '_> {
 
     fn cast(&mut self, operand: &ast::Expr, target: &ast::CastTarget) -> Bound {
         use build::CastTarget::{Binary, Char, Date, DateTime, Json};
-        let charset = match &target.kind {
-            ast::CastKind::Char { charset, .. } => charset.as_ref(),
-            _ => None,
+        let (charset, binary) = match &target.kind {
+            ast::CastKind::Char { charset, binary, .. } => (charset.as_ref(), *binary),
+            _ => (None, false),
         };
         let target = match cast::target(&target.kind)? {
             // Text of the character set `binary` is bytes.
@@ -584,7 +589,14 @@ impl ExpressionBinder<'_, '_, '_> {
             _ => self.number(operand)?,
         };
         match charset {
-            Some(charset) if matches!(target, Char(_)) => cast::convert_using(operand, target, charset),
+            Some(charset) if matches!(target, Char(_)) => {
+                let collation = if binary { Charset::binary_collation } else { Charset::default_collation };
+                cast::convert_using(operand, target, charset, collation)
+            }
+            _ if binary => {
+                let charset = self.binder.context.collation.charset();
+                build::cast(operand, target, charset.binary_collation())
+            }
             _ => build::cast(operand, target, self.binder.context.collation),
         }
     }

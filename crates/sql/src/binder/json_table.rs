@@ -7,7 +7,7 @@ use leafline_types::json::Path;
 use leafline_types::{ExprType, MysqlError, SqlType};
 
 use super::Binder;
-use super::data_type::column_type;
+use super::data_type::{TypeRules, column_type};
 use super::scope::{Block, Clause, Scope};
 use crate::bound::{BoundSelect, JsonTable, RelationSource};
 use crate::parser::ast::{self, ExprKind, Literal};
@@ -42,7 +42,8 @@ impl Binder<'_> {
                     (name, ExprType::numeric(SqlType::BIGINT_UNSIGNED, true), JsonTableSource::Ordinality)
                 }
                 ast::JsonTableColumn::Value { name, data_type, path, source } => {
-                    let found = column_type(&name.value, data_type, self.context.collation)?;
+                    let found =
+                        column_type(&name.value, data_type, self.context.collation, TypeRules::STRICT)?;
                     let ty = ExprType::column(found.ty, true, found.collation);
                     (name, ty, json_table_source(Path::parse(path)?, source)?)
                 }

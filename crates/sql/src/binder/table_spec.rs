@@ -10,7 +10,7 @@ use leafline_table::{
 };
 use leafline_types::{Charset, Collation, MysqlError, SqlType, StoreContext, Value, Warnings, store_cast};
 
-use super::data_type::{ColumnType, column_type, table_collation, type_warnings};
+use super::data_type::{ColumnType, TypeRules, column_type, table_collation, type_warnings};
 use super::literal::constant_value;
 use crate::parser::ast::{
     self, ColumnDefinition, CreateTable, ForeignKeyDefinition, KeyDefinition, KeyKind, PackKeys,
@@ -31,9 +31,9 @@ pub fn table_spec(
     let organisation = organisation(options).unwrap_or_default();
     let collation = table_collation(options.charset.as_ref(), options.collation.as_ref(), default)?;
     let mut columns = Vec::with_capacity(create.columns.len());
-    let mut indexes = Vec::new();
+    let (mut indexes, mut notes) = (Vec::new(), Vec::new());
     for column in &create.columns {
-        columns.push(column_def(column, collation, times)?);
+        columns.push(column_def(column, collation, times, &mut notes)?);
         if let Some(kind) = column.key {
             let parts = vec![IndexSpecPart::new(&column.name.value)];
             indexes.push(IndexSpec { kind: spec_kind(kind), parts, ..IndexSpec::default() });
@@ -68,6 +68,7 @@ pub fn table_spec(
     };
     let mut warnings: Vec<MysqlError> =
         create.columns.iter().flat_map(|column| column_warnings(column, times)).collect();
+    warnings.append(&mut notes);
     warnings.extend(option_warnings(options));
     create.keys.iter().for_each(|key| warnings.extend(key_warnings(key)));
     Ok((spec, warnings))
@@ -190,14 +191,19 @@ pub(super) fn option_warnings(options: &ast::TableOptions) -> Vec<MysqlError> {
     names.into_iter().map(without_effect).collect()
 }
 
-/// The definition of a column of a table with that collation.
+/// The definition of a column of a table with that collation. `notes` gets what is to be said about it.
 pub(super) fn column_def(
     column: &ColumnDefinition,
     table_collation: Collation,
     times: TimeSettings<'_>,
+    notes: &mut Vec<MysqlError>,
 ) -> Result<ColumnDef, MysqlError> {
     let name = &column.name.value;
-    let ColumnType { ty, collation } = column_type(name, &column.data_type, table_collation)?;
+    let has_default = matches!(&column.default, Some(ast::DefaultValue::Literal(_)));
+    let rules = TypeRules { strict: times.strict, has_default };
+    let column_type = column_type(name, &column.data_type, table_collation, rules)?;
+    let ColumnType { ty, collation, notes: mut of_type } = column_type;
+    notes.append(&mut of_type);
     if column.auto_increment {
         if !ty.is_integer() {
             return Err(MysqlError::incorrect_column_specifier(name));

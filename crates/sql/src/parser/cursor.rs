@@ -5,10 +5,10 @@ use leafline_types::error::MysqlError;
 use leafline_types::memory::server;
 
 use super::ParseLimits;
-use super::ast::{Expr, Ident, Into, Span, StatementHints, TableName};
+use super::ast::{Expr, Ident, Into, Span, StatementHints, TableName, TextString};
 use super::error::{syntax_error, unsupported};
 use super::lexer::{LexMode, Lexer, Symbol, Token, TokenKind};
-use super::literal::{unquote, variable_name};
+use super::literal::{bit_bytes, hex_bytes, unquote, variable_name};
 use super::reserved::is_reserved;
 use super::stored::Concatenation;
 
@@ -68,6 +68,20 @@ fn tree_bytes(token: Token) -> u64 {
         _ => size_of::<Expr>() + (token.span.end - token.span.start) as usize,
     };
     (size_of::<Token>() + node) as u64
+}
+
+/// The most characters of a name.
+const MAX_NAME_CHARACTERS: usize = 64;
+
+/// Error 1059 for a name that is too long, and the error that `wrong` makes for one that is empty or ends with a space.
+fn check_name<'n>(name: &'n str, wrong: impl FnOnce(&'n str) -> MysqlError) -> Parsed<()> {
+    if name.len() > MAX_NAME_CHARACTERS && name.chars().count() > MAX_NAME_CHARACTERS {
+        return Err(MysqlError::identifier_too_long(name));
+    }
+    match name.is_empty() || name.ends_with(' ') {
+        true => Err(wrong(name)),
+        false => Ok(()),
+    }
 }
 
 /// A recursive-descent parser over one statement's tokens.
@@ -295,8 +309,8 @@ impl<'a> Parser<'a> {
     pub(super) fn is_ident_at(&self, ahead: usize) -> bool {
         let token = self.token(ahead);
         match token.kind {
-            TokenKind::QuotedIdent => token.span.end - token.span.start > 2,
-            TokenKind::Word => !is_reserved(self.text(token)),
+            TokenKind::QuotedIdent => true,
+            TokenKind::Word => !is_reserved(self.text(token)) && !self.is_function_keyword_at(ahead),
             _ => false,
         }
     }
@@ -340,13 +354,25 @@ impl<'a> Parser<'a> {
         self.ident()
     }
 
+    /// The name of a table. Errors 1059, 1102 and 1103 for names that neither a table nor a database can have.
     pub(super) fn table_name(&mut self) -> Parsed<TableName> {
         let first = self.ident()?;
-        if self.accept_symbol(Symbol::Dot) {
-            let name = self.ident_after_dot()?;
-            return Ok(TableName { database: Some(first), name });
+        let name = match self.accept_symbol(Symbol::Dot) {
+            true => TableName { name: self.ident_after_dot()?, database: Some(first) },
+            false => TableName { database: None, name: first },
+        };
+        if let Some(database) = &name.database {
+            check_name(&database.value, MysqlError::wrong_database_name)?;
         }
-        Ok(TableName { database: None, name: first })
+        check_name(&name.name.value, MysqlError::wrong_table_name)?;
+        Ok(name)
+    }
+
+    /// The name of a database. Errors 1059 and 1102 for what cannot be one.
+    pub(super) fn database_name(&mut self) -> Parsed<Ident> {
+        let name = self.ident()?;
+        check_name(&name.value, MysqlError::wrong_database_name)?;
+        Ok(name)
     }
 
     pub(super) fn table_names(&mut self) -> Parsed<Vec<TableName>> {
@@ -381,6 +407,18 @@ impl<'a> Parser<'a> {
         }
         self.advance();
         Ok(unquote(self.text(token), self.mode))
+    }
+
+    /// A string, hexadecimal or bit literal.
+    pub(super) fn text_string(&mut self) -> Parsed<TextString> {
+        let token = self.token(0);
+        let bytes = match token.kind {
+            TokenKind::Hex => hex_bytes(self.text(token)),
+            TokenKind::Bit => bit_bytes(self.text(token)),
+            _ => return self.string().map(TextString::Text),
+        };
+        self.advance();
+        Ok(TextString::Bytes(bytes))
     }
 
     /// An unsigned integer literal of at most 64 bits.

@@ -3,12 +3,14 @@
 use super::ast::{DataType, Ident, Span, TypeName};
 use super::cursor::{Parsed, Parser};
 use super::lexer::{Symbol, TokenKind};
+use leafline_types::{Charset, MysqlError};
 
 /// What may stand in parentheses after a type's name.
 #[derive(Clone, Copy, PartialEq)]
 enum Numbers {
     None,
     One,
+    Fraction,
     OneRequired,
     Two,
     BothOrNone,
@@ -22,9 +24,30 @@ impl Parser<'_> {
         if !self.accept_symbol(Symbol::LeftParen) {
             return Ok(None);
         }
-        let length = self.integer()?;
+        let length = self.length()?;
         self.expect_symbol(Symbol::RightParen)?;
         Ok(Some(length))
+    }
+
+    /// The number of digits of a fraction in parentheses, or nothing.
+    pub(super) fn optional_fraction(&mut self) -> Parsed<Option<u64>> {
+        if !self.accept_symbol(Symbol::LeftParen) {
+            return Ok(None);
+        }
+        let digits = self.integer()?;
+        self.expect_symbol(Symbol::RightParen)?;
+        Ok(Some(digits))
+    }
+
+    /// A length as types have it: an integer of any size, or the integer part of a number with a point.
+    fn length(&mut self) -> Parsed<u64> {
+        let token = self.token(0);
+        if !matches!(token.kind, TokenKind::Integer | TokenKind::Decimal) {
+            return Err(self.syntax_error());
+        }
+        self.advance();
+        let digits = self.text(token).split('.').next().unwrap_or_default();
+        Ok(if digits.is_empty() { 0 } else { digits.parse().unwrap_or(u64::MAX) })
     }
 
     /// `(p)`, `(p, s)`, or nothing.
@@ -32,7 +55,8 @@ impl Parser<'_> {
         if !self.accept_symbol(Symbol::LeftParen) {
             return Ok((None, None));
         }
-        let precision = self.integer()?;
+        let scaled = self.is_symbol_at(1, Symbol::Comma);
+        let precision = if scaled { self.integer()? } else { self.length()? };
         let scale = match self.accept_symbol(Symbol::Comma) {
             true => Some(self.integer()?),
             false => None,
@@ -58,6 +82,19 @@ impl Parser<'_> {
             || self.accept_words(&["CHAR", "SET"])
     }
 
+    /// The name behind CHARACTER SET of a database or a table. Error 1302 if another one stood before.
+    pub(super) fn further_charset(&mut self, known: &mut Option<Ident>) -> Parsed<()> {
+        let name = self.charset_or_collation_name()?;
+        if let Some(before) = known.replace(name) {
+            let name = known.as_ref().map_or("", |name| name.value.as_str());
+            let (before, now) = (Charset::from_name(&before.value)?, Charset::from_name(name)?);
+            if before != now {
+                return Err(MysqlError::conflicting_charsets(before.name(), now.name()));
+            }
+        }
+        Ok(())
+    }
+
     pub(super) fn optional_charset(&mut self) -> Parsed<Option<Ident>> {
         if self.accept_charset() { Ok(Some(self.charset_or_collation_name()?)) } else { Ok(None) }
     }
@@ -75,16 +112,12 @@ impl Parser<'_> {
         let mut members = Vec::new();
         let (length, decimals) = match numbers {
             Numbers::Texts => {
-                self.expect_symbol(Symbol::LeftParen)?;
-                members.push(self.string()?);
-                while self.accept_symbol(Symbol::Comma) {
-                    members.push(self.string()?);
-                }
-                self.expect_symbol(Symbol::RightParen)?;
+                members = self.parenthesised_list(Self::text_string)?;
                 (None, None)
             }
             Numbers::None => (None, None),
             Numbers::One => (self.optional_length()?, None),
+            Numbers::Fraction => (self.optional_fraction()?, None),
             Numbers::OneRequired if !self.at_symbol(Symbol::LeftParen) => return Err(self.syntax_error()),
             Numbers::OneRequired => (self.optional_length()?, None),
             Numbers::Two => self.precision_and_scale()?,
@@ -153,8 +186,8 @@ impl Parser<'_> {
             }
             "VARBINARY" => (TypeName::Varbinary, Numbers::OneRequired),
             "DATE" => (TypeName::Date, Numbers::None),
-            "DATETIME" => (TypeName::DateTime, Numbers::One),
-            "TIME" => (TypeName::Time, Numbers::One),
+            "DATETIME" => (TypeName::DateTime, Numbers::Fraction),
+            "TIME" => (TypeName::Time, Numbers::Fraction),
             "YEAR" => (TypeName::Year, Numbers::One),
             "FLOAT" | "FLOAT4" => (TypeName::Float, Numbers::Two),
             "BINARY" => (TypeName::Binary, Numbers::One),
@@ -162,7 +195,7 @@ impl Parser<'_> {
             "BLOB" => (TypeName::Blob, Numbers::One),
             "MEDIUMBLOB" => (TypeName::MediumBlob, Numbers::None),
             "LONGBLOB" => (TypeName::LongBlob, Numbers::None),
-            "TIMESTAMP" => (TypeName::Timestamp, Numbers::One),
+            "TIMESTAMP" => (TypeName::Timestamp, Numbers::Fraction),
             "BIT" => (TypeName::Bit, Numbers::One),
             "ENUM" => (TypeName::Enum, Numbers::Texts),
             "SET" => (TypeName::Set, Numbers::Texts),

@@ -64,7 +64,7 @@ impl Parser<'_> {
         self.advance();
         if self.accept_any_word(&["DATABASE", "SCHEMA"]) {
             let if_exists = self.if_exists()?;
-            return Ok(StatementKind::DropDatabase(DropDatabase { name: self.ident()?, if_exists }));
+            return Ok(StatementKind::DropDatabase(DropDatabase { name: self.database_name()?, if_exists }));
         }
         let temporary = self.accept_word("TEMPORARY");
         if temporary && !self.at_any_word(&["TABLE", "TABLES"]) {
@@ -146,7 +146,7 @@ impl Parser<'_> {
 
     fn create_database(&mut self) -> Parsed<StatementKind> {
         let if_not_exists = self.if_not_exists()?;
-        let name = self.ident()?;
+        let name = self.database_name()?;
         let options = self.database_options()?;
         Ok(StatementKind::CreateDatabase(CreateDatabase { name, if_not_exists, options }))
     }
@@ -154,7 +154,7 @@ impl Parser<'_> {
     /// ALTER DATABASE from its name on, which may be left out.
     fn alter_database(&mut self) -> Parsed<StatementKind> {
         let at_option = self.at_charset() || self.at_any_word(&["DEFAULT", "COLLATE", "ENCRYPTION", "READ"]);
-        let name = if at_option { None } else { Some(self.ident()?) };
+        let name = if at_option { None } else { Some(self.database_name()?) };
         let start = self.span();
         let options = self.database_options()?;
         if self.at_word("READ") {
@@ -172,7 +172,7 @@ impl Parser<'_> {
             let default = self.accept_word("DEFAULT");
             if self.accept_charset() {
                 self.accept_symbol(Symbol::Eq);
-                database.charset = Some(self.charset_or_collation_name()?);
+                self.further_charset(&mut database.charset)?;
             } else if self.accept_word("COLLATE") {
                 self.accept_symbol(Symbol::Eq);
                 database.collation = Some(self.charset_or_collation_name()?);

@@ -50,6 +50,9 @@ const NO_GAP: &[&str] = &[
     "VAR_SAMP",
 ];
 
+/// Words of [`NO_GAP`] that are names before a parenthesis, too.
+const NO_GAP_NAMES: &[&str] = &["ADDDATE", "SESSION_USER", "SUBDATE", "SYSTEM_USER"];
+
 /// Reserved words that are functions when a parenthesis follows.
 const RESERVED_FUNCTIONS: &[&str] = &[
     "CHAR",
@@ -90,6 +93,14 @@ impl Parser<'_> {
     /// Does the token `ahead` follow the one before it without a gap, or with one that means nothing?
     pub(super) fn is_adjacent(&self, ahead: usize) -> bool {
         self.mode.ignore_space || ahead > 0 && self.token(ahead - 1).span.end == self.token(ahead).span.start
+    }
+
+    /// Whether the word `ahead` is the keyword of a function rather than a name, because its parenthesis follows.
+    pub(super) fn is_function_keyword_at(&self, ahead: usize) -> bool {
+        self.is_symbol_at(ahead + 1, Symbol::LeftParen)
+            && self.is_adjacent(ahead + 1)
+            && NO_GAP.iter().any(|word| self.is_word_at(ahead, word))
+            && !NO_GAP_NAMES.iter().any(|word| self.is_word_at(ahead, word))
     }
 
     /// A function that needs no parentheses stands next.
@@ -316,7 +327,7 @@ impl Parser<'_> {
         if self.accept_word("AS") {
             let target = self.cast_target()?;
             match target.kind {
-                CastKind::Char { length: Some(length @ 1..), charset: None } => {
+                CastKind::Char { length: Some(length @ 1..), charset: None, binary: false } => {
                     let count = Expr { kind: ExprKind::Literal(Literal::Integer(length)), span: target.span };
                     args.extend([operand, count]);
                 }

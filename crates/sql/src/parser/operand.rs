@@ -352,19 +352,18 @@ impl Parser<'_> {
             "REAL" => CastKind::Double,
             "CHAR" | "CHARACTER" | "NCHAR" => {
                 let length = self.optional_length()?;
+                let binary = self.accept_word("BINARY");
                 let charset = match self.optional_charset()?.or_else(|| self.charset_attribute()) {
                     None if word == "NCHAR" => Some(self.national_charset(start)),
                     charset => charset,
                 };
-                if self.at_word("BINARY") {
-                    return self.refuse("CAST to CHAR with the BINARY attribute");
-                }
-                CastKind::Char { length, charset }
+                let binary = binary || self.accept_word("BINARY");
+                CastKind::Char { length, charset, binary }
             }
             "BINARY" => CastKind::Binary { length: self.optional_length()? },
             "DATE" => CastKind::Date,
-            "DATETIME" => CastKind::DateTime { fsp: self.optional_length()? },
-            "TIME" => CastKind::Time { fsp: self.optional_length()? },
+            "DATETIME" => CastKind::DateTime { fsp: self.optional_fraction()? },
+            "TIME" => CastKind::Time { fsp: self.optional_fraction()? },
             "YEAR" => CastKind::Year,
             "JSON" => CastKind::Json,
             _ => return Err(self.syntax_error_at(token.span)),

@@ -95,7 +95,7 @@ impl Parser<'_> {
             let span = word.span;
             let column = super::ast::ColumnName { database: None, table: None, column: word };
             Expr { kind: ExprKind::Column(column), span }
-        } else if self.token(0).kind == TokenKind::QuotedIdent && !self.is_ident_at(0) {
+        } else if self.token(0).kind == TokenKind::QuotedIdent && self.text(self.token(0)).len() == 2 {
             // Under ANSI_QUOTES `""` is a name, and names stand for their text here.
             let span = self.advance().span;
             Expr {

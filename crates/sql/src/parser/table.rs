@@ -382,7 +382,7 @@ impl Parser<'_> {
         }
         if self.accept_charset() {
             self.accept_symbol(Symbol::Eq);
-            options.charset = Some(self.charset_or_collation_name()?);
+            self.further_charset(&mut options.charset)?;
         } else if self.accept_word("COLLATE") {
             self.accept_symbol(Symbol::Eq);
             options.collation = Some(self.charset_or_collation_name()?);

@@ -100,13 +100,13 @@ impl Parser<'_> {
         if self.accept_any_word(&["FIELDS", "COLUMNS"]) {
             loop {
                 if self.accept_words(&["TERMINATED", "BY"]) {
-                    format.field_end = self.string()?.into_bytes();
+                    format.field_end = self.text_string()?.into_bytes();
                 } else if self.at_words(&["OPTIONALLY", "ENCLOSED"]) || self.at_word("ENCLOSED") {
                     format.quotes_only_text = self.accept_word("OPTIONALLY");
                     self.expect_words(&["ENCLOSED", "BY"])?;
-                    format.quote = one_byte(&self.string()?)?;
+                    format.quote = one_byte(&self.text_string()?.into_bytes())?;
                 } else if self.accept_words(&["ESCAPED", "BY"]) {
-                    format.escape = one_byte(&self.string()?)?;
+                    format.escape = one_byte(&self.text_string()?.into_bytes())?;
                 } else {
                     break;
                 }
@@ -120,9 +120,9 @@ impl Parser<'_> {
         if self.accept_word("LINES") {
             loop {
                 if self.accept_words(&["TERMINATED", "BY"]) {
-                    format.line_end = self.string()?.into_bytes();
+                    format.line_end = self.text_string()?.into_bytes();
                 } else if self.accept_words(&["STARTING", "BY"]) {
-                    format.line_start = self.string()?.into_bytes();
+                    format.line_start = self.text_string()?.into_bytes();
                 } else {
                     break;
                 }
@@ -139,8 +139,8 @@ impl Parser<'_> {
     }
 }
 
-fn one_byte(text: &str) -> Parsed<Option<u8>> {
-    match text.as_bytes() {
+fn one_byte(text: &[u8]) -> Parsed<Option<u8>> {
+    match text {
         [] => Ok(None),
         [byte] => Ok(Some(*byte)),
         _ => Err(MysqlError::wrong_field_terminators()),

@@ -203,6 +203,9 @@ pub(super) fn specification(
         }
     }));
     add_key_columns(&mut spec, &create.keys, &session.bind_context(&[]))?;
+    if !session.settings.time_settings().strict {
+        note_options(session, spec.shorten(session.instance.engine().limits()));
+    }
     let owner = |owner: Option<usize>| {
         let column = written.get(owner?)?;
         spec.columns.iter().position(|other| is_called(column, other))

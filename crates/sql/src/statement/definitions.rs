@@ -88,6 +88,8 @@ pub(super) fn note_options(session: &mut Session, warnings: Vec<MysqlError>) {
     for warning in warnings {
         match warning.code {
             errno::ER_ILLEGAL_HA
+            | errno::ER_AUTO_CONVERT
+            | errno::ER_DUPLICATED_VALUE_IN_TYPE
             | errno::ER_UNSUPPORTED_INDEX_ALGORITHM
             | errno::ER_WARN_USING_OTHER_HANDLER => session.warnings.note(warning),
             _ => session.warnings.warn(warning),

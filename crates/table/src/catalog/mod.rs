@@ -15,6 +15,7 @@ mod organisation;
 mod packing;
 mod published;
 mod remains;
+mod shortened;
 mod spec;
 mod stored;
 mod type_code;

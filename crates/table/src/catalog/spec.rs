@@ -21,9 +21,9 @@ const MAX_INDEX_PARTS: usize = 16;
 /// Longest name, in characters.
 const MAX_NAME: usize = 64;
 /// Longest comment of a table, in characters.
-const MAX_TABLE_COMMENT: usize = 2048;
+pub(super) const MAX_TABLE_COMMENT: usize = 2048;
 /// Longest comment of a column, an index or a partition, in characters.
-const MAX_COMMENT: usize = 1024;
+pub(super) const MAX_COMMENT: usize = 1024;
 /// Most declared bytes of a row, TEXT not counted, as MySQL.
 const MAX_DECLARED_ROW: usize = 65535;
 
@@ -483,12 +483,12 @@ fn prefix_of(part: &IndexSpecPart, column: &ColumnDef) -> Result<Option<u32>> {
 }
 
 /// Bytes of a character, or what a string of the column is counted in.
-fn bytes_per_character(column: &ColumnDef) -> usize {
+pub(super) fn bytes_per_character(column: &ColumnDef) -> usize {
     if column.ty.is_character() { column.collation.charset().max_bytes() as usize } else { 1 }
 }
 
 /// Bytes a value of the column takes at most, as MySQL counts them.
-fn declared_bytes(column: &ColumnDef) -> usize {
+pub(super) fn declared_bytes(column: &ColumnDef) -> usize {
     let per_character = bytes_per_character(column);
     match &column.ty {
         SqlType::Decimal { precision, .. } => usize::from(*precision).div_ceil(2),

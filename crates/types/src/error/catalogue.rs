@@ -165,6 +165,7 @@ catalogue! {
     1241 "21000" ER_OPERAND_COLUMNS operand_columns(count) "Operand should contain {count} column(s)";
     1242 "21000" ER_SUBQUERY_NO_1_ROW subquery_more_than_one_row() "Subquery returns more than 1 row";
     1243 "HY000" ER_UNKNOWN_STMT_HANDLER unknown_statement_handler(name, command) "Unknown prepared statement handler ({name}) given to {command}";
+    1246 "HY000" ER_AUTO_CONVERT column_converted(column, from, to) "Converting column '{column}' from {from} to {to}";
     1247 "42S22" ER_ILLEGAL_REFERENCE illegal_reference(name, reason) "Reference '{name}' not supported ({reason})";
     1248 "42000" ER_DERIVED_MUST_HAVE_ALIAS derived_without_alias() "Every derived table must have its own alias";
     1250 "42000" ER_TABLENAME_NOT_ALLOWED_HERE table_name_not_allowed(table, clause) "Table '{table}' from one of the SELECTs cannot be used in {clause}";
@@ -197,6 +198,7 @@ catalogue! {
     1299 "HY000" ER_WARN_INVALID_TIMESTAMP invalid_timestamp(column, row) "Invalid TIMESTAMP value in column '{column}' at row {row}";
     1300 "HY000" ER_INVALID_CHARACTER_STRING invalid_character_string(charset, bytes) "Invalid {charset} character string: '{bytes}'";
     1301 "HY000" ER_WARN_ALLOWED_PACKET_OVERFLOWED allowed_packet_overflowed(function, max) "Result of {function}() was larger than max_allowed_packet ({max}) - truncated";
+    1302 "HY000" ER_CONFLICTING_DECLARATIONS conflicting_charsets(first, second) "Conflicting declarations: 'CHARACTER SET {first}' and 'CHARACTER SET {second}'";
     1305 "42000" ER_SP_DOES_NOT_EXIST does_not_exist(kind, name) "{kind} {name} does not exist";
     1317 "70100" ER_QUERY_INTERRUPTED query_interrupted() "Query execution was interrupted";
     1327 "42000" ER_SP_UNDECLARED_VAR undeclared_variable(name) "Undeclared variable: {name}";
@@ -292,6 +294,7 @@ catalogue! {
     1583 "42000" ER_WRONG_PARAMETERS_TO_NATIVE_FCT wrong_parameters(function) "Incorrect parameters in the call to native function '{function}'";
     1618 "HY000" WARN_OPTION_IGNORED option_ignored(option) "<{option}> option ignored";
     1621 "HY000" ER_VARIABLE_IS_READONLY variable_is_readonly(scope, variable, other) "{scope} variable '{variable}' is read-only. Use SET {other} to assign the value";
+    1611 "HY000" ER_LOAD_DATA_INVALID_COLUMN invalid_load_column(column) "Invalid column reference ({column}) in LOAD DATA";
     1628 "HY000" ER_TOO_LONG_TABLE_COMMENT table_comment_too_long(table, max) "Comment for table '{table}' is too long (max = {max})";
     1629 "HY000" ER_TOO_LONG_FIELD_COMMENT column_comment_too_long(column, max) "Comment for field '{column}' is too long (max = {max})";
     1630 "42000" ER_FUNC_INEXISTENT_NAME_COLLISION unknown_function(name) "FUNCTION {name} does not exist. Check the 'Function Name Parsing and Resolution' section in the Reference Manual";

@@ -25,8 +25,8 @@ impl Alter<'_> {
         }
     }
 
-    fn define(&self, column: &ColumnDefinition, source: Option<usize>) -> Result<Column, MysqlError> {
-        let def = column_def(column, self.collation, self.times)?;
+    fn define(&mut self, column: &ColumnDefinition, source: Option<usize>) -> Result<Column, MysqlError> {
+        let def = column_def(column, self.collation, self.times, &mut self.notes)?;
         Ok(Column { def, source, written: Some(column.clone()) })
     }
 
@@ -135,6 +135,14 @@ impl Alter<'_> {
                 self.columns.iter().position(named).map(|before| before + 1)
             }
         }
+    }
+
+    /// The new column that takes the name of an old one which is dropped.
+    pub(super) fn made_anew(&self, old: usize) -> Option<&Column> {
+        let name = &self.old.columns.get(old)?.name;
+        let takes_name =
+            |column: &&Column| column.source.is_none() && column.def.name.eq_ignore_ascii_case(name);
+        self.columns.iter().find(takes_name)
     }
 
     /// The new column that is made from an old one.

@@ -19,14 +19,17 @@ impl Alter<'_> {
         let shown = self.old.indexes.iter().filter(|index| !index.parts.is_empty());
         let mut kept = Vec::new();
         for (mut spec, index) in TableSpec::of(self.old).indexes.into_iter().zip(shown) {
-            let part = |part: &IndexPart| {
-                let column = &self.made_from(part.column)?.def;
+            let mut anew = false;
+            let mut part = |part: &IndexPart| {
+                let kept = self.made_from(part.column);
+                anew |= kept.is_none();
+                let column = &kept.or_else(|| self.made_anew(part.column))?.def;
                 let prefix = part.prefix.filter(|prefix| may_have_prefix(&column.ty, *prefix));
                 Some(IndexSpecPart { column: column.name.clone(), descending: part.descending, prefix })
             };
-            spec.parts = index.parts.iter().filter_map(part).collect();
-            if spec.parts.len() < index.parts.len() {
-                // It lost a column.
+            spec.parts = index.parts.iter().filter_map(&mut part).collect();
+            if anew {
+                // It lost a column, or got another one of that name.
                 spec.existing = None;
             }
             kept.push((index.name.as_str(), spec));

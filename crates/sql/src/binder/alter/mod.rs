@@ -78,6 +78,8 @@ struct Alter<'a> {
     old_checks: usize,
     foreign_keys: ForeignKeyChanges,
     work: AlterWork,
+    /// What is to be said about the types of columns.
+    notes: Vec<MysqlError>,
 }
 
 /// The table that an ALTER TABLE makes of `old`. `database_collation` is what CONVERT TO CHARACTER SET DEFAULT means, `database` the
@@ -159,6 +161,7 @@ pub(crate) fn altered_table(
     state.change_indexes(&alter.actions, &spec.options)?;
     state.change_checks(&alter.actions)?;
     state.change_foreign_keys(&alter.actions)?;
+    warnings.append(&mut state.notes);
     state.finish(spec, order, next_auto_increment, warnings)
 }
 
@@ -185,6 +188,7 @@ impl<'a> Alter<'a> {
             old_checks: 0,
             foreign_keys: ForeignKeyChanges::default(),
             work,
+            notes: Vec::new(),
         }
     }
 

@@ -3,6 +3,7 @@
 use leafline_types::expr::{Expr, ExprKind};
 use leafline_types::{Collation, SqlType, Value};
 
+use super::super::data_type::TypeRules;
 use super::super::{column_type, table_spec};
 use super::{error, query};
 use crate::parser::ast::StatementKind;
@@ -67,8 +68,8 @@ fn columns(definition: &str) -> Result<(SqlType, Collation), u16> {
     let sql = format!("CREATE TABLE t (c {definition})");
     let statement = parse(&sql, LexMode::default()).map_err(|e| e.code)?;
     let StatementKind::CreateTable(create) = statement.kind else { panic!() };
-    let found =
-        column_type("c", &create.columns[0].data_type, Collation::Utf8mb4_0900Bin).map_err(|e| e.code)?;
+    let found = column_type("c", &create.columns[0].data_type, Collation::Utf8mb4_0900Bin, TypeRules::STRICT)
+        .map_err(|e| e.code)?;
     Ok((found.ty, found.collation))
 }
 

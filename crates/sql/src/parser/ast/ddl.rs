@@ -195,6 +195,25 @@ pub struct CheckDefinition {
     pub enforced: bool,
 }
 
+/// A text that is written as a string or as a hexadecimal or bit literal.
+#[derive(Debug, Clone, PartialEq)]
+pub enum TextString {
+    /// A string.
+    Text(String),
+    /// The bytes of a hexadecimal or bit literal, in the character set of what they are for.
+    Bytes(Vec<u8>),
+}
+
+impl TextString {
+    /// Its bytes, those of a string in UTF-8.
+    pub fn into_bytes(self) -> Vec<u8> {
+        match self {
+            TextString::Text(text) => text.into_bytes(),
+            TextString::Bytes(bytes) => bytes,
+        }
+    }
+}
+
 /// A type as written.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DataType {
@@ -205,7 +224,7 @@ pub struct DataType {
     /// The second number: scale.
     pub decimals: Option<u64>,
     /// The texts of an ENUM or SET.
-    pub members: Vec<String>,
+    pub members: Vec<TextString>,
     /// UNSIGNED.
     pub unsigned: bool,
     /// ZEROFILL, which means UNSIGNED too.

@@ -457,6 +457,8 @@ pub enum CastKind {
         length: Option<u64>,
         /// The character set.
         charset: Option<Ident>,
+        /// The BINARY attribute: the character set's `_bin` collation.
+        binary: bool,
     },
     /// BINARY[(n)], also of the `BINARY x` operator.
     Binary {

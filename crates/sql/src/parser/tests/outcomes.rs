@@ -475,7 +475,7 @@ const REJECTED: &[&str] = &[
     "SELECT 'abc",
     "SELECT \"abc",
     "SELECT `abc",
-    "SELECT `` FROM t",
+    "SELECT max(1) FROM count(a)",
     "SELECT @",
     "SELECT @@ x",
     "SELECT 1 1",

@@ -78,6 +78,9 @@ fn attempt(session: &mut Session, alter: &AlterTable) -> Result<Done, MysqlError
     let mut altered = altered_table(&table, alter, (&current, collation), times, &session.bind_context(&[]))?;
     refuse_system(session, &altered.spec.database)?;
     refuse_zero_dates(session, &table, &altered)?;
+    if !session.settings.time_settings().strict {
+        altered.warnings.extend(altered.spec.shorten(session.instance.engine().limits()));
+    }
     altered.spec.unchecked_references = !session.settings.foreign_key_checks;
     create::check_primary_key(session, &altered.spec)?;
     check_expressions(&altered.spec, &altered.owners, &session.bind_context(&[]))?;
