@@ -407,7 +407,7 @@ fn common_names(block: &Block, left: &Scope, right: &Scope) -> Vec<String> {
 /// The conditions of USING and what is seen behind it: the shared columns once, then the others of the left, then the
 /// others of the right. A right join shows what the left join with its sides exchanged would.
 fn merged(
-    block: &Block,
+    block: &mut Block,
     names: Vec<String>,
     left: &Scope,
     right: &Scope,
@@ -427,6 +427,7 @@ fn merged(
         shared.push(of_first.clone());
         seen_first.retain(|c| c.id != of_first.id);
         seen_second.retain(|c| c.id != of_second.id);
+        block.joined.push(of_second.id);
     }
     shared.sort_by_key(|c| first.columns.iter().position(|f| f.id == c.id));
     shared.append(&mut seen_first);

@@ -4,7 +4,7 @@ use leafline_types::expr::build;
 use leafline_types::{ExprType, MysqlError, Value};
 
 use super::Binder;
-use super::insert_target::InsertTarget;
+use super::insert_target::{InsertKind, InsertTarget};
 use super::scope::{Block, Clause, Scope, Visible, qualified};
 use super::target_read::Target;
 use super::view_changes::Verb;
@@ -17,7 +17,8 @@ use crate::parser::ast::{self, ColumnName, ExprKind, Insert, InsertSource, Liter
 
 impl Binder<'_> {
     pub(super) fn insert(&mut self, insert: &Insert) -> Result<BoundInsert, MysqlError> {
-        let changes = (insert.replace, !insert.on_duplicate.is_empty());
+        let changes =
+            InsertKind { replaces: insert.replace, updates: !insert.on_duplicate.is_empty(), loads: false };
         let target =
             self.insert_target((&insert.table, &insert.partitions), insert.columns.as_ref(), changes)?;
         let table = target.table.clone();
@@ -250,7 +251,8 @@ fn add_query_columns(block: &mut Block, query: &BoundSelect) -> Scope {
     for (at, column) in query.columns.iter().enumerate() {
         let ColumnOrigin::Relation { relation, ordinal } = column.origin else { continue };
         let name = query.relations.get(relation).map_or(String::new(), |of| of.column_name(ordinal));
-        if !query.relations.get(relation).is_some_and(|of| of.source.hides(ordinal)) {
+        let is_hidden = query.relations.get(relation).is_some_and(|of| of.source.hides(ordinal));
+        if !is_hidden && !query.joined.contains(&at) {
             scope.columns.push(Visible { id: first + at, name: name.clone() });
         }
         let origin = ColumnOrigin::Relation { relation: relations + relation, ordinal };

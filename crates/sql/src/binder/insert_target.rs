@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use leafline_table::{TableDef, ViewDef};
+use leafline_types::error::errno;
 use leafline_types::expr::Expr;
 use leafline_types::{ExprType, MysqlError};
 
@@ -35,6 +36,17 @@ pub(super) struct InsertTarget {
     /// The statement's name for it, and the database of that.
     pub(super) name: String,
     database: String,
+}
+
+/// The statement that inserts.
+#[derive(Clone, Copy)]
+pub(super) struct InsertKind {
+    /// REPLACE.
+    pub(super) replaces: bool,
+    /// With ON DUPLICATE KEY UPDATE.
+    pub(super) updates: bool,
+    /// LOAD DATA, for which only those columns of a view have to be columns of a table that get fields.
+    pub(super) loads: bool,
 }
 
 impl InsertTarget {
@@ -84,19 +96,18 @@ impl InsertTarget {
 }
 
 impl Binder<'_> {
-    /// What an INSERT into `name` inserts into, or a REPLACE; `listed` are the columns that it names. With ON DUPLICATE KEY UPDATE it
-    /// `updates`, too.
+    /// The table that a statement inserts into by `name`; `listed` are the columns that it names.
     pub(super) fn insert_target(
         &mut self,
         (name, partitions): (&TableName, &[Ident]),
         listed: Option<&Vec<Ident>>,
-        (replace, updates): (bool, bool),
+        kind: InsertKind,
     ) -> Result<InsertTarget, MysqlError> {
         let mut wanted = Privileges::of(Privilege::Insert);
-        if replace {
+        if kind.replaces {
             wanted = wanted | Privilege::Delete;
         }
-        if updates {
+        if kind.updates {
             wanted = wanted | Privilege::Update;
         }
         let granted = self.granted(name, wanted)?;
@@ -104,7 +115,7 @@ impl Binder<'_> {
             if !partitions.is_empty() {
                 return Err(MysqlError::partition_clause_on_nonpartitioned());
             }
-            let mut target = self.insert_view(name, view.clone(), listed, (replace, wanted))?;
+            let mut target = self.insert_view(name, view.clone(), listed, (kind, wanted))?;
             if !target.granted.has_all(wanted) {
                 return Err(MysqlError::view_invalid(&view.database, &view.name));
             }
@@ -130,17 +141,31 @@ impl Binder<'_> {
         name: &TableName,
         view: Arc<ViewDef>,
         listed: Option<&Vec<Ident>>,
-        (replace, wanted): (bool, Privileges),
+        (kind, wanted): (InsertKind, Privileges),
     ) -> Result<InsertTarget, MysqlError> {
-        let refused = || MysqlError::non_insertable_table(&name.name.value, Verb::Insert.name());
+        let refused = || match kind.loads {
+            true => MysqlError::non_updatable_table(&name.name.value, "LOAD"),
+            false => MysqlError::non_insertable_table(&name.name.value, Verb::Insert.name()),
+        };
         let subqueries = self.subqueries.len();
         self.changes = wanted;
         let rows = self.rows_of_view(name);
         self.changes = Privileges::NONE;
         let (mut rows, names) = rows?;
         let Some(relation) = rows.relations.first() else { return Err(refused()) };
-        for ordinal in 0..names.len() {
-            self.stored_column(relation, ordinal, ("", Verb::Insert)).map_err(|_| refused())?;
+        for (ordinal, column) in names.iter().enumerate() {
+            let gets_field = listed
+                .filter(|listed| kind.loads && !listed.is_empty())
+                .is_none_or(|listed| listed.iter().any(|name| name.value.eq_ignore_ascii_case(column)));
+            match self.stored_column(relation, ordinal, ("", Verb::Insert)) {
+                Err(error) if kind.loads && error.code == errno::ER_NONUPDATEABLE_COLUMN => {
+                    if gets_field {
+                        return Err(MysqlError::invalid_load_column(format!("{}.{column}", name.name.value)));
+                    }
+                }
+                Err(_) => return Err(refused()),
+                Ok(_) => {}
+            }
         }
         let Some(expansion) = self.expand(&mut rows, 0)? else { return Err(refused()) };
         let full_name = expansion.name();
@@ -155,7 +180,7 @@ impl Binder<'_> {
         let origins = outputs.map(|column| column.and_then(|column| origin(&rows, column)));
         let columns: Vec<(String, (usize, usize))> =
             names.into_iter().zip(origins).filter_map(|(name, origin)| Some((name, origin?))).collect();
-        if expansion.relations.len() > 1 && replace {
+        if expansion.relations.len() > 1 && kind.replaces {
             return Err(MysqlError::delete_from_join_view(full_name));
         }
         if expansion.relations.len() > 1 && listed.is_none_or(Vec::is_empty) {

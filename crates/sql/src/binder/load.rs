@@ -3,6 +3,7 @@
 use leafline_types::{Charset, Coercibility, Collation, ExprType, MysqlError, SqlType, Value};
 
 use super::Binder;
+use super::insert_target::InsertKind;
 use super::scope::Block;
 use crate::bound::{BoundInsert, BoundLoad, InsertRows, LoadTarget, NewValue, OnDuplicate};
 use crate::parser::ast::{Load, LoadField};
@@ -26,8 +27,8 @@ impl Binder<'_> {
             };
             fields.iter().filter_map(column).collect::<Vec<_>>()
         });
-        let target =
-            self.insert_target((&load.table, &load.partitions), named.as_ref(), (load.replace, false))?;
+        let kind = InsertKind { replaces: load.replace, updates: false, loads: true };
+        let target = self.insert_target((&load.table, &load.partitions), named.as_ref(), kind)?;
         let table = target.table.clone();
         let mut columns = target.columns(named.as_ref())?;
         let generated =

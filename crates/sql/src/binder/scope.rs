@@ -90,6 +90,8 @@ pub(super) struct Block {
     pub(super) groupings: Vec<Vec<Expr>>,
     /// The types that columns are shown with which have more digits than these.
     pub(super) shown: BTreeMap<ColumnId, SqlType>,
+    /// Columns that USING has joined with others, by whose names they are seen.
+    pub(super) joined: Vec<ColumnId>,
     /// In FROM: what a lateral query sees here.
     pub(super) before: Scope,
     /// In ON DUPLICATE KEY UPDATE: the first column of the row that was to be inserted, for VALUES().

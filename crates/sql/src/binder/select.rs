@@ -353,7 +353,7 @@ pub(super) fn finished(
         block.items.iter_mut().for_each(|item| renumber(&mut item.expr));
         order_by.iter_mut().for_each(|key| renumber(&mut key.expr));
     }
-    let Block { relations, columns, items, .. } = block;
+    let Block { relations, columns, items, joined, .. } = block;
     let output =
         items.into_iter().zip(metas).map(|(item, meta)| BoundOutput { expr: item.expr, meta }).collect();
     Ok(BoundSelect {
@@ -370,6 +370,7 @@ pub(super) fn finished(
         distinct: false,
         order_by,
         limit: None,
+        joined,
     })
 }
 

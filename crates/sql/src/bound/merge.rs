@@ -21,6 +21,7 @@ pub(crate) fn empty_block() -> BoundSelect {
         distinct: false,
         order_by: Vec::new(),
         limit: None,
+        joined: Vec::new(),
     }
 }
 

@@ -128,6 +128,8 @@ pub struct BoundSelect {
     pub order_by: Vec<OrderKey>,
     /// LIMIT.
     pub limit: Option<BoundLimit>,
+    /// Columns of FROM that are seen under another's name only, as NATURAL JOIN or USING has joined the two.
+    pub joined: Vec<ColumnId>,
 }
 
 /// A table of FROM.
