@@ -516,6 +516,9 @@ pub(crate) fn check_values(
                 keys.push(key(value, with, &partition.name, times)?);
             }
             if is_range {
+                // Values behind MAXVALUE do not count.
+                let counted = keys.iter().position(|key| *key == Key::Max).map_or(keys.len(), |max| max + 1);
+                keys.truncate(counted);
                 if last.as_ref().is_some_and(|last| *last >= keys) {
                     return Err(MysqlError::range_not_increasing());
                 }

@@ -8,7 +8,7 @@ use crate::bound::{BoundExpression, BoundSubquery};
 use crate::information_schema::{self, SchemaTable};
 use crate::optimizer::plan_parts;
 use crate::parser::ast::{Expr, VariableScope};
-use crate::result::RowSet;
+use crate::result::{ColumnMeta, RowSet};
 use crate::session::Session;
 use crate::session::settings::Modes;
 use leafline_table::{ForeignKeyDef, TableDef, ViewDef};
@@ -121,10 +121,19 @@ pub(crate) fn over_rows(
 ) -> Result<Vec<bool>, MysqlError> {
     let batch = rows.batch()?;
     let columns: Vec<(&str, ExprType)> =
-        rows.columns.iter().map(|c| (c.name.as_str(), c.expr_type())).collect();
+        rows.columns.iter().map(|c| (c.name.as_str(), shown_type(c))).collect();
     let types = types_of(parameters, session.settings.collation);
     let bound = crate::binder::bind_over_columns(condition, sql, &session.bind_context(&types), &columns)?;
     Filter::new(session, bound, parameters)?.holds(session, &batch)
+}
+
+/// The type of a column of SHOW: its texts are names, which have a collation that any other takes in.
+fn shown_type(column: &ColumnMeta) -> ExprType {
+    let ty = column.expr_type();
+    match ty.sql.is_character() {
+        true => ExprType { collation: Collation::Utf8mb3GeneralCi, ..ty },
+        false => ty,
+    }
 }
 
 /// A condition over rows that a statement has read itself.

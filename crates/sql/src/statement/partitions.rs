@@ -222,6 +222,7 @@ fn change(
             let mut partitions = scheme.partitions.clone();
             partitions.extend(added);
             if !by_values {
+                check_names(&partitions)?;
                 return counted(partitions);
             }
             let kept = (0..partitions.len()).map(|at| (at < count).then_some(at)).collect();
@@ -383,8 +384,14 @@ fn redefined(
     partitions: Vec<PartitionSpec>,
 ) -> Result<Arc<PartitionScheme>, MysqlError> {
     check_count(partitions.len().saturating_mul(scheme.tables_of_partition()))?;
+    check_names(&partitions)?;
+    divided(session, &written(scheme, table), (partitions, true), &TableSpec::of(table))
+}
+
+/// Error 1517 if two partitions or subpartitions have one name.
+fn check_names(partitions: &[PartitionSpec]) -> Result<(), MysqlError> {
     let mut names = BTreeSet::new();
-    for partition in &partitions {
+    for partition in partitions {
         let below = partition.subpartitions.iter().map(|below| &below.name);
         for name in std::iter::once(&partition.name).chain(below) {
             if !names.insert(name.to_lowercase()) {
@@ -392,7 +399,7 @@ fn redefined(
             }
         }
     }
-    divided(session, &written(scheme, table), (partitions, true), &TableSpec::of(table))
+    Ok(())
 }
 
 /// All partitions are organised as their table is: error 1497 if one is to be otherwise, 1286 for an engine that is not known.

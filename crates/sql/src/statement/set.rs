@@ -5,6 +5,7 @@ use crate::parser::ast::{Expr, ExprKind, IsolationLevel, SetItem, VariableScope}
 use crate::session::Session;
 use crate::session::settings::{Modes, SessionIsolation, Settings};
 use crate::session::variables::{CONDITION_COUNTS, Scope, Variable, find};
+use leafline_types::error::errno;
 use leafline_types::{Charset, Collation, MysqlError, SqlType, Value};
 
 /// Runs SET; `text` is its text, with its parameters. All assignments are checked in order; those before a wrong one have been made, as in MySQL.
@@ -155,7 +156,17 @@ fn set_system(
         return warned(session, set);
     }
     let set = variable.set(&mut session.settings, value);
-    warned(session, set)
+    warned(session, set)?;
+    if matches!(variable.name, "character_set_database" | "collation_database") {
+        let text = format!(
+            "Updating '{}' is deprecated. It will be made read-only in a future release.",
+            variable.name
+        );
+        session
+            .warnings
+            .warn(MysqlError::with_message(errno::ER_WARN_DEPRECATED_SYNTAX_NO_REPLACEMENT, text));
+    }
+    Ok(())
 }
 
 /// Sets a global value, which comes into force for all at once where the server goes by it. It stays what it was if that is not possible.

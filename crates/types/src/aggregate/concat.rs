@@ -297,7 +297,7 @@ impl Group {
             }
             self.text.truncate(end);
             self.cut = true;
-            cx.warnings.warn(MysqlError::cut_by_group_concat(self.rows));
+            cx.warn(MysqlError::cut_by_group_concat(self.rows))?;
         }
         Ok(())
     }

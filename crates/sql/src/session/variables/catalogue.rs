@@ -73,7 +73,11 @@ pub(super) const VARIABLES: &[Variable] = &[
         |s, _| text(s.collation.charset().name()),
         |s, v| charset(&v).map(|charset| s.collation = charset.default_collation()),
     ),
-    shown("character_set_database", |s, _| text(s.database_collation.charset().name())),
+    settable(
+        "character_set_database",
+        |s, _| text(s.database_collation.charset().name()),
+        |s, v| charset(&v).map(|charset| s.database_collation = charset.default_collation()),
+    ),
     settable(
         "character_set_results",
         |s, _| s.results_charset.map_or(Value::Null, |charset| text(charset.name())),
@@ -89,7 +93,11 @@ pub(super) const VARIABLES: &[Variable] = &[
     ),
     shown("character_set_system", |_, _| text("utf8mb3")),
     settable("collation_connection", |s, _| text(s.collation.name()), set_collation),
-    shown("collation_database", |s, _| text(s.database_collation.name())),
+    settable(
+        "collation_database",
+        |s, _| text(s.database_collation.name()),
+        |s, v| Collation::from_name(&word(&v)).map(|collation| s.database_collation = collation),
+    ),
     settable(
         "collation_server",
         |s, _| text(s.server_collation.name()),
