@@ -88,7 +88,7 @@ use crate::information_schema::SchemaTable;
 use crate::parser::ast::{Hint, Query, Span, Statement, StatementKind, TableName, VariableScope};
 
 pub(crate) use alter::{AlterWork, AlteredTable, altered_table};
-pub use data_type::{ColumnType, column_type, table_collation};
+pub use data_type::{ColumnType, TypeRules, column_type, table_collation};
 pub(crate) use functional_key::add_key_columns;
 pub use literal::constant_value;
 pub(crate) use row_rules::{check_expressions, row_rules};

@@ -3,8 +3,7 @@
 use leafline_types::expr::{Expr, ExprKind};
 use leafline_types::{Collation, SqlType, Value};
 
-use super::super::data_type::TypeRules;
-use super::super::{column_type, table_spec};
+use super::super::{TypeRules, column_type, table_spec};
 use super::{error, query};
 use crate::parser::ast::StatementKind;
 use crate::parser::{LexMode, parse};
