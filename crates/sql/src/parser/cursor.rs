@@ -375,6 +375,16 @@ impl<'a> Parser<'a> {
         Ok(name)
     }
 
+    /// The name of a database; `None` for an empty one.
+    pub(super) fn database_or_nothing(&mut self) -> Parsed<Option<Ident>> {
+        let name = self.ident()?;
+        if name.value.is_empty() {
+            return Ok(None);
+        }
+        check_name(&name.value, MysqlError::wrong_database_name)?;
+        Ok(Some(name))
+    }
+
     pub(super) fn table_names(&mut self) -> Parsed<Vec<TableName>> {
         self.comma_list(Self::table_name)
     }

@@ -105,7 +105,8 @@ impl Parser<'_> {
             "HANDLER" => self.handler(),
             "USE" => {
                 self.advance();
-                Ok(StatementKind::Use(self.ident()?))
+                let name = self.database_or_nothing()?;
+                Ok(StatementKind::Use(name.ok_or_else(MysqlError::no_database_selected)?))
             }
             "SET" => self.set(),
             "BEGIN" | "START" | "COMMIT" | "ROLLBACK" | "SAVEPOINT" | "RELEASE" => self.transaction(&word),
