@@ -14,14 +14,15 @@ use std::path::{Path, PathBuf};
 
 /// The crates, lowest first; each may import only those it lists.
 const LAYERS: &[(&str, &[&str])] = &[
-    ("storage", &[]),
-    ("btree", &["storage"]),
-    ("types", &[]),
-    ("table", &["storage", "btree", "types"]),
-    ("access", &["storage", "btree", "types", "table"]),
-    ("sql", &["storage", "btree", "types", "table", "access"]),
-    ("server", &["types", "table", "sql"]),
-    ("leafline", &["storage", "btree", "types", "table", "access", "sql", "server"]),
+    ("invariant", &[]),
+    ("storage", &["invariant"]),
+    ("btree", &["invariant", "storage"]),
+    ("types", &["invariant"]),
+    ("table", &["invariant", "storage", "btree", "types"]),
+    ("access", &["invariant", "storage", "btree", "types", "table"]),
+    ("sql", &["invariant", "storage", "btree", "types", "table", "access"]),
+    ("server", &["invariant", "types", "table", "sql"]),
+    ("leafline", &["invariant", "storage", "btree", "types", "table", "access", "sql", "server"]),
 ];
 
 const MAX_FILE_LINES: usize = 700;
