@@ -362,7 +362,7 @@ impl Tree {
             }
             pages.insert(0, first);
             for (latched, part) in pages.iter().zip(parts) {
-                let entries = entries.get(part.entries.clone()).unwrap_or_default();
+                let entries = &entries[part.entries.clone()];
                 apply(mini, *latched, &Record::leaf_merge(entries, through, purge_before))?;
             }
             let numbers: Vec<PageNo> = pages.iter().map(|page| mini.page_no(*page)).collect();
@@ -381,7 +381,7 @@ pub(crate) fn parts_of(
     let whole = Part { image: page.to_vec(), entries: 0..entries.len() };
     let mut left = vec![whole];
     while let Some(next) = left.pop() {
-        let of_part = entries.get(next.entries.clone()).unwrap_or_default();
+        let of_part = &entries[next.entries.clone()];
         let mut copy = next.image.clone();
         if merge_entries(&mut copy, of_part, purge_before)? {
             parts.push(next);

@@ -101,7 +101,7 @@ impl Tree {
                 Latched::NoSuchLevel => return Ok(Attempt::Done(false)),
             }
         }
-        let [left, right] = pair[..] else { return Ok(Attempt::Done(false)) };
+        let (left, right) = (pair[0], pair[1]);
         if !policy::under_full(&Node::open(mini.page(pair[slot - first])).on(parent_page)?) {
             return Ok(Attempt::Done(false));
         }

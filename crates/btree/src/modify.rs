@@ -14,7 +14,9 @@ use crate::buffered::Modified;
 use crate::descend::{Faults, Latched};
 use crate::entry::{Change, CommitTs, EntryFlags, EntryView};
 use crate::error::{BtreeError, OnPage, Result};
-use crate::node::{LeafInsert, Node, NodeFault, NodeResult, Record, has_room, room_needed, settle_gain};
+use crate::node::{
+    LeafInsert, Node, NodeFault, NodeResult, Record, SHORT_KEY, has_room, room_needed, settle_gain,
+};
 use crate::policy;
 use crate::tree::{Pages, Tree};
 
@@ -238,7 +240,7 @@ impl<'a> ChangeRecords<'a> {
         entry: EntryView<'a>,
     ) -> NodeResult<Option<ChangeRecords<'a>>> {
         let prefix = leaf.prefix_for(key);
-        let suffix = key.get(prefix.unwrap_or(leaf.prefix().len())..).unwrap_or_default();
+        let suffix = key.get(prefix.unwrap_or(leaf.prefix().len())..).ok_or(SHORT_KEY)?;
         if !has_room(leaf, key, (slot, found), entry)? {
             return Ok(None);
         }

@@ -98,7 +98,7 @@ impl Copied {
     /// The entry.
     #[inline]
     pub fn entry(&self) -> EntryView<'_> {
-        let payload = if self.is_long { &self.long } else { self.short.get(..self.len).unwrap_or_default() };
+        let payload = if self.is_long { self.long.as_slice() } else { &self.short[..self.len] };
         EntryView { flags: self.flags, commit_ts: self.commit_ts, payload }
     }
 }

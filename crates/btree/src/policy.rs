@@ -271,11 +271,11 @@ impl NodeBytes {
     }
 
     fn total(&self) -> usize {
-        self.before.last().copied().unwrap_or_default()
+        self.before[self.before.len() - 1]
     }
 
     fn before(&self, slot: usize) -> usize {
-        self.before.get(slot).copied().unwrap_or_else(|| self.total())
+        self.before[slot]
     }
 
     fn from(&self, slot: usize) -> usize {

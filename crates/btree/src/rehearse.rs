@@ -44,15 +44,12 @@ impl Pages for Copies {
     }
 
     fn bytes(&self, (level, at): Place) -> &[u8] {
-        self.levels.get(level).and_then(|parts| parts.get(at)).map_or(&[], Vec::as_slice)
+        &self.levels[level][at]
     }
 
     fn apply(&mut self, (level, at): Place, record: &Record) -> Result<()> {
         self.log += record.payload.len() + RECORD_OVERHEAD + GROUP_OVERHEAD;
-        match self.levels.get_mut(level).and_then(|parts| parts.get_mut(at)) {
-            Some(page) => record.make(page).on(self.number),
-            None => Ok(()),
-        }
+        record.make(&mut self.levels[level][at]).on(self.number)
     }
 
     fn add(&mut self, _: SegmentId, level: u8) -> Result<Place> {

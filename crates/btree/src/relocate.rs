@@ -33,7 +33,7 @@ impl CopiedLeaf {
 
     /// First key that may be on the leaf.
     pub fn lower(&self) -> &[u8] {
-        self.copies.first().map_or(&[], |(lower, _)| lower)
+        &self.copies[0].0
     }
 }
 
@@ -97,7 +97,7 @@ impl Tree {
         fresh: &mut FreshPages,
         held: HeldPage,
     ) -> Result<()> {
-        let Some((_, first)) = leaf.copies.first() else { return Ok(()) };
+        let (_, first) = &leaf.copies[0];
         let lowers: Vec<&[u8]> = leaf.copies.iter().map(|(lower, _)| lower.as_slice()).collect();
         self.in_place_of(reservation, leaf.page, &lowers, 0, |mini, above| {
             above.replace(mini, *first)?;
@@ -121,7 +121,7 @@ fn images(page: &[u8], entries: &[BufferedEntry], purge_before: CommitTs) -> Nod
         return Ok(vec![image]);
     }
     let part = |Part { mut image, entries: of_part }: Part| {
-        let fits = merge_entries(&mut image, entries.get(of_part).unwrap_or_default(), purge_before)?;
+        let fits = merge_entries(&mut image, &entries[of_part], purge_before)?;
         fits.then_some(image).ok_or(NodeFault("entries that do not fit a part of a leaf"))
     };
     parts_of(page, entries, purge_before)?.into_iter().map(part).collect()

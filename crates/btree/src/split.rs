@@ -146,7 +146,7 @@ impl Tree {
                 page
             }
         };
-        let suffix = split.separator.get(prefix_len..).unwrap_or_default();
+        let suffix = &split.separator[prefix_len..];
         pages.apply(parent, &Record::branch_insert(slot + 1, suffix, upper))?;
         Ok(Split::Done)
     }

@@ -129,6 +129,7 @@ fn run(store: &Weak<Inner>, signal: &(Mutex<Signal>, Condvar), hot_pages: Vec<Pa
             state.wake = false;
         }
         let Some(store) = store.upgrade() else { return };
+        let _stops = store.cache.stop_on_panic("the page writer was at work");
         if ticked.elapsed() >= TICK {
             ticked = Instant::now();
             if let Err(error) = store.log.tick() {

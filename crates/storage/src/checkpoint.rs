@@ -135,7 +135,7 @@ impl Inner {
     /// From where on the log is needed, given its end and what the source needs, both looked up before.
     fn redo_position(&self, end: Lsn, needed: Option<Lsn>) -> Lsn {
         let dirty = self.cache.pool.dirty_pages().into_iter().map(|(_, since)| since).min();
-        [Some(end), needed, dirty].into_iter().flatten().min().unwrap_or(end)
+        needed.into_iter().chain(dirty).fold(end, Lsn::min)
     }
 
     /// Keeps the log from the last checkpoint's redo position on, until [`Log::keep_from`] says otherwise; that position, and that of the

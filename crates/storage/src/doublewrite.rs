@@ -20,6 +20,7 @@ use crate::device::{AlignedBuf, BLOCK, Env, File, IoQueue, OpenMode, ReadTarget}
 use crate::page::bytes;
 use crate::recovery::ATTEMPTS;
 use crate::{Lsn, PageNo, Result, StorageError, StoreStats, page};
+use leafline_invariant::invariant;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -79,11 +80,17 @@ impl Doublewrite {
 
     /// Adds a sealed copy of the page, to `data` alone. Pages come in ascending order. False if the batch is full.
     pub(crate) fn push_without_copy(&mut self, page_no: PageNo, image: &[u8]) -> bool {
-        if self.pages.len() == BATCH_PAGES || image.len() != self.page_size {
+        invariant!(
+            image.len() == self.page_size,
+            "page {page_no} has {} bytes in memory, {} in files",
+            image.len(),
+            self.page_size
+        );
+        if self.pages.len() == BATCH_PAGES {
             return false;
         }
         let slot = self.slot(self.pages.len());
-        let Some(buffer) = Arc::get_mut(&mut self.buffer) else { return false };
+        let buffer = Arc::get_mut(&mut self.buffer).expect("nobody writes a batch that is being filled");
         let copy = &mut buffer[slot];
         copy.copy_from_slice(image);
         page::seal(copy);
@@ -185,7 +192,7 @@ impl Doublewrite {
         if bytes::u32_at(header, 0) != Some(crc32c::crc32c(&header[4..])) {
             return Vec::new();
         }
-        let count = bytes::u32_at(header, 4).unwrap_or(0) as usize;
+        let count = bytes::u32_at(header, 4).expect("a header is a block") as usize;
         let entry = |index: usize| {
             let page = bytes::u64_at(header, 8 + index * ENTRY)?;
             Some((PageNo(page), bytes::u32_at(header, 16 + index * ENTRY)?))

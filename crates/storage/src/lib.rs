@@ -50,8 +50,8 @@ pub use mini_transaction::{MiniTransaction, PageClass, PageSlot};
 pub use open::page_size_of;
 pub use page::{PAGE_HEADER, PageKind};
 pub use pool::{
-    HeldPage, MemoryLoan, Optimistic, OptimisticPage, PageMerger, RawPage, SharedGuard, lent_bytes,
-    prefetch_line,
+    HeldPage, MemoryLoan, Optimistic, OptimisticPage, PageMerger, RawPage, SharedGuard, StopOnPanic,
+    lent_bytes, prefetch_line,
 };
 pub use recovery::{RecoveryReport, UnreadablePage};
 pub use redo::{

@@ -296,7 +296,7 @@ impl<'a> MiniTransaction<'a> {
         };
         debug_assert!(matches!(usage, ExtentUse::Shared) == single.is_some());
         self.changed = true;
-        let (_, bit) = ExtentNo::of(page).unwrap_or((extent, 0));
+        let (_, bit) = ExtentNo::of(page).expect("a page in use is in an extent");
         let (map, descriptor) = self.inner.space.geometry.descriptor(extent);
         self.change_space(map, SpaceRecord::ClearPages { descriptor, pages: bit });
         if let Some((at, slot)) = single {
@@ -459,11 +459,19 @@ impl<'a> MiniTransaction<'a> {
 }
 
 impl Drop for MiniTransaction<'_> {
+    /// Stops the store if pages were changed and not logged. Nobody may see them: they leave memory, and the older ones in the
+    /// file are not read in.
     fn drop(&mut self) {
-        if self.changed {
-            self.inner.cache.stop(&StorageError::Misuse {
-                what: "a mini-transaction was given up after it had changed pages".into(),
-            });
+        if !self.changed {
+            return;
+        }
+        let what = "a mini-transaction was given up after it had changed pages".into();
+        self.inner.cache.stop(&StorageError::Misuse { what });
+        self.inner.cache.end_reading();
+        for latched in self.pages.iter_mut().filter(|latched| latched.changed || latched.freed) {
+            if let Some(guard) = latched.guard.take() {
+                guard.evict();
+            }
         }
     }
 }

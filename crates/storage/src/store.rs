@@ -6,7 +6,7 @@ use crate::device::ReadSamples;
 use crate::flush_ahead::FlushAhead;
 use crate::log::{Log, LogSpace};
 use crate::poison::Poison;
-use crate::pool::PageCache;
+use crate::pool::{PageCache, StopOnPanic};
 use crate::redo::{CHECKPOINT_KIND, Handlers};
 use crate::space::Space;
 use crate::{
@@ -548,6 +548,12 @@ impl Store {
     /// found again by the next open.
     pub fn poison(&self, why: String) {
         self.inner.cache.stop(&StorageError::Poisoned { why });
+    }
+
+    /// Stops the store if this thread panics before the guard is dropped. `what` names what is half done then: "a panic while
+    /// {what}".
+    pub fn stop_on_panic(&self, what: &'static str) -> StopOnPanic<'_> {
+        self.inner.cache.stop_on_panic(what)
     }
 
     /// For who waits until others have changed something: that nothing has stopped the store.

@@ -15,7 +15,7 @@ use super::layout::{
     PAYLOAD_LEN, SLOT, SLOTS, Slot, TIMESTAMP, UPPER_INFINITE, common_prefix, field, head_of, put_u16,
     u48_bytes,
 };
-use super::packed::Run;
+use super::packed::{Run, SHORT_KEY};
 use crate::entry::{CommitTs, EntryFlags, EntryView};
 
 /// A node under construction.
@@ -65,7 +65,7 @@ impl NodeBuilder {
         match upper {
             Some(upper) => {
                 builder.put_fence(field::UPPER_OFFSET, upper)?;
-                let head = head_of(upper.get(prefix_len..).unwrap_or_default());
+                let head = head_of(upper.get(prefix_len..).ok_or(SHORT_KEY)?);
                 builder.page[field::UPPER_HEAD..][..4].copy_from_slice(&head.to_le_bytes());
             }
             None => builder.page[field::FLAGS] = UPPER_INFINITE,
@@ -342,7 +342,6 @@ fn cut<'k>(cut: usize, prefix: &'k [u8], suffix: &'k [u8]) -> NodeResult<(&'k [u
     if cut <= prefix.len() {
         return Ok((&prefix[cut..], suffix));
     }
-    let tail =
-        suffix.get(cut - prefix.len()..).ok_or(NodeFault("key shorter than the prefix of its node"))?;
+    let tail = suffix.get(cut - prefix.len()..).ok_or(SHORT_KEY)?;
     Ok((&[], tail))
 }

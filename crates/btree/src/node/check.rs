@@ -16,7 +16,7 @@ pub fn check(node: &Node<'_>) -> NodeResult<()> {
     if upper.is_some() && node.prefix().len() != prefix_len(lower, upper) {
         return Err(NodeFault("prefix is not the common prefix of the fences"));
     }
-    let upper_head = upper.map_or(0, |upper| head_of(upper.get(node.prefix().len()..).unwrap_or_default()));
+    let upper_head = upper.map_or(0, |upper| head_of(&upper[node.prefix().len()..]));
     if node.search().upper_head() != upper_head {
         return Err(NodeFault("upper head differs from the upper fence"));
     }

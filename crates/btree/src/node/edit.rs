@@ -11,7 +11,7 @@ use super::layout::{
     CHILD, HAS_PAYLOAD, InsertHistory, Node, NodeFault, NodeResult, PAYLOAD_LEN, SLOT, SLOTS, Slot,
     TIMESTAMP, common_prefix, field, get_u16, get_u64, head_of, put_u16, u48_bytes,
 };
-use super::packed::RUN;
+use super::packed::{MISCOUNTED, RUN};
 use super::packed_edit::Splice;
 use crate::entry::{CommitTs, EntryFlags, EntryView};
 use crate::policy;
@@ -43,7 +43,7 @@ pub fn leaf_insert(page: &mut [u8], slot: usize, suffix: &[u8], entry: EntryView
         Slot { head: head_of(suffix), offset: start, suffix_len: suffix.len(), flags }
     })?;
     debug_assert!(start >= SLOTS);
-    count_flags(page, (EntryFlags::default(), 0), (entry.flags, 1));
+    count_flags(page, (EntryFlags::default(), 0), (entry.flags, 1))?;
     raise_max_commit_ts(page, entry.commit_ts);
     put_history(page, history);
     Ok(())
@@ -113,7 +113,7 @@ pub fn leaf_replace(
             return Err(NO_ROOM);
         }
     }
-    count_flags(page, (old_flags, 1), (flags, 1));
+    count_flags(page, (old_flags, 1), (flags, 1))?;
     raise_max_commit_ts(page, ts);
     Ok(())
 }
@@ -126,8 +126,7 @@ pub fn leaf_remove(page: &mut [u8], slot: usize) -> NodeResult<()> {
     }
     let flags = node.search().flags(slot)?;
     remove_cell(page, slot)?;
-    count_flags(page, (flags, 1), (EntryFlags::default(), 0));
-    Ok(())
+    count_flags(page, (flags, 1), (EntryFlags::default(), 0))
 }
 
 /// Removes ghosts and strips timestamps below `before`, and the page maximum if it is below.
@@ -422,12 +421,20 @@ fn write_leaf_cell(page: &mut [u8], start: usize, suffix: &[u8], entry: EntryVie
 }
 
 /// Keeps the numbers of ghosts and unsettled entries when so many entries with some flags become others.
-pub(super) fn count_flags(page: &mut [u8], old: (EntryFlags, usize), new: (EntryFlags, usize)) {
+///
+/// # Errors
+/// A fault if the page counts fewer than there were.
+pub(super) fn count_flags(
+    page: &mut [u8],
+    old: (EntryFlags, usize),
+    new: (EntryFlags, usize),
+) -> NodeResult<()> {
     for (at, flag) in [(field::GHOSTS, EntryFlags::GHOST), (field::UNSETTLED, EntryFlags::HAS_TS)] {
         let of = |(flags, number): (EntryFlags, usize)| if flags.contains(flag) { number } else { 0 };
         let number = usize::from(get_u16(page, at)) + of(new);
-        put_u16(page, at, number.saturating_sub(of(old)));
+        put_u16(page, at, number.checked_sub(of(old)).ok_or(MISCOUNTED)?);
     }
+    Ok(())
 }
 
 pub(super) fn raise_max_commit_ts(page: &mut [u8], ts: CommitTs) {

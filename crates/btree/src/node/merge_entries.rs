@@ -10,6 +10,7 @@ use leafline_storage::page::bytes::Reader;
 use super::cell::leaf_cell_len;
 use super::edit;
 use super::layout::{Node, NodeFault, NodeResult, u48, u48_bytes};
+use super::packed::SHORT_KEY;
 use super::room::has_room;
 use crate::entry::{CommitTs, EntryFlags, EntryView};
 
@@ -83,7 +84,7 @@ fn merge_one(page: &mut [u8], key: &[u8], ts: CommitTs, new: EntryView<'_>) -> N
         return Ok(true);
     }
     let prefix = leaf.prefix_for(key);
-    let suffix = key.get(prefix.unwrap_or(leaf.prefix().len())..).unwrap_or_default();
+    let suffix = key.get(prefix.unwrap_or(leaf.prefix().len())..).ok_or(SHORT_KEY)?;
     if !has_room(&leaf, key, (slot, found), new)? {
         return Ok(false);
     }

@@ -43,7 +43,7 @@ pub use layout::{
     head_of,
 };
 pub use merge_entries::{BufferedEntry, merge_entries};
-pub(crate) use packed::{MISCOUNTED, RUN};
+pub(crate) use packed::{MISCOUNTED, RUN, SHORT_KEY};
 pub use record::{LeafInsert, RECORD_OVERHEAD, Record, TreeRedo, format_version};
 pub use room::{has_room, room_needed};
 pub use search::{EntryAt, Search};

@@ -43,6 +43,7 @@ pub(super) const MORE: usize = 15;
 pub(super) const OUTSIDE: NodeFault = NodeFault("run outside the page");
 /// Slots and runs do not say the same.
 pub(crate) const MISCOUNTED: NodeFault = NodeFault("entries miscounted");
+pub(crate) const SHORT_KEY: NodeFault = NodeFault("key shorter than the prefix of its node");
 
 /// Longest key with its payload that shares a run with others. Breaking a run writes up to two more keys out.
 pub(super) fn packable_len(page_size: usize) -> usize {
@@ -310,7 +311,7 @@ impl Run {
     pub fn copy_to(&self, page: &[u8], cut: usize, more: &[u8], out: &mut Vec<u8>) -> NodeResult<bool> {
         let end = self.end(page)?;
         if cut > self.keys.len {
-            return Err(NodeFault("key shorter than the prefix of its node"));
+            return Err(SHORT_KEY);
         }
         let len = self.keys.len - cut + more.len();
         if self.count > 1 && (cut > self.keys.shared || self.keys.tail > len) {

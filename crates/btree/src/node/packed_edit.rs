@@ -180,7 +180,7 @@ impl Splice {
         let new_slots = slots - self.slots.len() + self.cells.len();
         page.copy_within(at + self.slots.len() * SLOT..SLOTS + slots * SLOT, at + self.cells.len() * SLOT);
         for (flags, number) in gone {
-            count_flags(page, (flags, number), (EntryFlags::default(), 0));
+            count_flags(page, (flags, number), (EntryFlags::default(), 0))?;
         }
         for (index, cell) in self.cells.iter().enumerate() {
             heap -= cell.len();
@@ -188,7 +188,7 @@ impl Splice {
             let run = Run::read(&*page, heap)?;
             let head = head_of(&page[run.keys.at..run.keys.at + run.keys.len]);
             page[at + index * SLOT..][..SLOT].copy_from_slice(&packed_slot(head, heap, before));
-            count_flags(page, (EntryFlags::default(), 0), (run.entry_flags(), run.count));
+            count_flags(page, (EntryFlags::default(), 0), (run.entry_flags(), run.count))?;
             before += run.count;
             entries += run.count;
         }
@@ -196,7 +196,7 @@ impl Splice {
             for slot in self.slots.start + self.cells.len()..new_slots {
                 let at = SLOTS + slot * SLOT + 6;
                 let old = usize::from(u16::from_le_bytes([page[at], page[at + 1]]));
-                put_u16(page, at, (old + entries).saturating_sub(count) & 0xffff);
+                put_u16(page, at, (old + entries).checked_sub(count).ok_or(MISCOUNTED)? & 0xffff);
             }
         }
         put_u16(page, field::COUNT, new_slots);

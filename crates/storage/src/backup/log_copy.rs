@@ -46,7 +46,7 @@ impl LogCopy {
                 let what = format!("the redo log ends before LSN {end}, up to which it is durable");
                 return Err(StorageError::Backup { what });
             };
-            let length = u32::try_from(group.payload.len()).unwrap_or(u32::MAX);
+            let length = u32::try_from(group.payload.len()).expect("the log's groups have 32-bit lengths");
             self.to.write(&group_header(group.kind, length))?;
             self.to.write(group.payload)?;
         }
@@ -68,7 +68,7 @@ pub(super) fn read_group(from: &mut StreamReader, payload: &mut Vec<u8>, left: u
     let at = from.position();
     let mut header = [0; GROUP_HEADER];
     from.read(&mut header)?;
-    let (kind, length) = read_group_header(&header).unwrap_or_default();
+    let (kind, length) = read_group_header(&header).expect("a whole header");
     if length as u64 > left.saturating_sub(GROUP_HEADER as u64) {
         return Err(damaged(from.name(), format!("the group at byte {at} goes beyond the end")));
     }

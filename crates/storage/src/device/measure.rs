@@ -3,6 +3,7 @@
 use super::aligned::AlignedBuf;
 use super::env::{Env, File, OpenMode};
 use super::queue::{IoQueue, PageRead, ReadTarget};
+use leafline_invariant::invariant;
 use parking_lot::{Condvar, Mutex};
 use std::io;
 use std::sync::Arc;
@@ -133,7 +134,8 @@ impl ReadTarget for Page {
 
     fn complete(self, result: io::Result<()>) {
         let mut state = self.waiting.state.lock();
-        state.0 = state.0.saturating_sub(1);
+        invariant!(state.0 > 0, "a read ends that was not begun");
+        state.0 -= 1;
         if let Err(error) = result {
             state.1 = Some(error);
         }

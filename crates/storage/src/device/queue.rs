@@ -23,6 +23,7 @@ use super::threads::ThreadQueue;
 use parking_lot::{Condvar, Mutex};
 use std::io::{self, IoSliceMut};
 use std::ops::Range;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
@@ -228,7 +229,7 @@ impl<T: ReadTarget> Request<T> {
         match self {
             Request::Read(run) => run.execute(file),
             Request::Write(piece) => {
-                let result = file.write_at(&piece.buffer[piece.range.clone()], piece.offset);
+                let result = contained(|| file.write_at(&piece.buffer[piece.range.clone()], piece.offset));
                 piece.complete(result);
             }
         }
@@ -270,7 +271,7 @@ impl<T: ReadTarget> Run<T> {
         if self.targets.len() > 1 {
             let mut slices: Vec<IoSliceMut<'_>> =
                 self.targets.iter_mut().map(|target| IoSliceMut::new(target.buffer())).collect();
-            if file.read_vectored_at(&mut slices, self.offset).is_ok() {
+            if contained(|| file.read_vectored_at(&mut slices, self.offset)).is_ok() {
                 self.targets.into_iter().for_each(|target| target.complete(Ok(())));
                 return;
             }
@@ -280,11 +281,17 @@ impl<T: ReadTarget> Run<T> {
         for mut target in self.targets {
             let buffer = target.buffer();
             let len = buffer.len() as u64;
-            let result = file.read_at(buffer, offset);
+            let result = contained(|| file.read_at(buffer, offset));
             target.complete(result);
             offset += len;
         }
     }
+}
+
+/// The result of a transfer, which may be on a thread that others wait for: a panic is an error.
+fn contained(transfer: impl FnOnce() -> io::Result<()>) -> io::Result<()> {
+    let panicked = |_| Err(io::Error::other("a panic while bytes were transferred"));
+    catch_unwind(AssertUnwindSafe(transfer)).unwrap_or_else(panicked)
 }
 
 /// Sorts reads by offset and joins neighbours. Two reads of one offset stay apart.

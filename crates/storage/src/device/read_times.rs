@@ -12,6 +12,7 @@
 //! a few reads that were slow or fast for reasons of their own do nothing. Where reads may come from the memory of the machine
 //! ([`crate::Env::times_reads`]) nobody is to believe them.
 
+use leafline_invariant::invariant;
 use parking_lot::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
@@ -165,7 +166,8 @@ impl ReadTimes {
     /// A read of `bytes` that has begun is done.
     pub fn end(&self, bytes: u64, now: Instant) {
         let mut work = self.work.lock();
-        work.in_flight = work.in_flight.saturating_sub(1);
+        invariant!(work.in_flight > 0, "a read ends that was not begun");
+        work.in_flight -= 1;
         work.done += 1;
         work.bytes += bytes;
         if work.in_flight == 0 || work.done >= LONG {

@@ -191,8 +191,10 @@ impl<T: ReadTarget> Worker<T> {
         let shared = Arc::clone(&self.shared);
         let mut pending = shared.pending.lock();
         while !self.free.is_empty() {
-            let Some(request) = pending.requests.pop_front() else { break };
-            self.start(request);
+            match pending.requests.pop_front() {
+                Some(request) => self.start(request),
+                None => break,
+            }
         }
         pending.closed && pending.requests.is_empty()
     }
@@ -262,7 +264,8 @@ impl<T: ReadTarget> Worker<T> {
                 self.listening = false;
                 continue;
             }
-            let Some(found) = self.in_flight.get_mut(slot as usize).and_then(Option::take) else { continue };
+            let found = self.in_flight.get_mut(slot as usize).and_then(Option::take);
+            let found = found.expect("the system reports requests that it was given, once");
             self.free.push(slot as usize);
             let InFlight { request, bytes, .. } = *found;
             if usize::try_from(result) == Ok(bytes) {

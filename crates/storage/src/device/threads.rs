@@ -6,6 +6,7 @@ use super::queue::{ReadTarget, Request};
 use parking_lot::{Condvar, Mutex};
 use std::collections::VecDeque;
 use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
@@ -70,7 +71,8 @@ impl<T: ReadTarget> Shared<T> {
             match pending.requests.pop_front() {
                 Some(request) => {
                     drop(pending);
-                    request.execute(&*self.file);
+                    // Who waits for it finds that it has not been done. The others in the queue need the thread.
+                    let _ = catch_unwind(AssertUnwindSafe(|| request.execute(&*self.file)));
                     pending = self.pending.lock();
                 }
                 None if pending.closed => return,

@@ -150,7 +150,7 @@ impl Ring {
             spare.push_back(room(bytes));
         }
         sync_directory(&**env)?;
-        let current = spare.pop_front().unwrap_or(0);
+        let current = spare.pop_front().expect("a new ring has files");
         Ok(Ring { env: Arc::clone(env), layout, in_use: VecDeque::from([(1, current)]), spare })
     }
 
@@ -196,7 +196,7 @@ impl Ring {
             remove(&**env, sequence)?;
         }
         sync_directory(&**env)?;
-        in_use.push_back((newest + 1, spare.pop_front().unwrap_or(0)));
+        in_use.push_back((newest + 1, spare.pop_front().expect("two spare files at least")));
         Ok(Ring { env: Arc::clone(env), layout, in_use, spare })
     }
 

@@ -91,6 +91,26 @@ pub(super) struct Sync {
     pub(super) done: bool,
 }
 
+/// Stops the log when a panic unwinds over it: others wait for who writes, who will not go on. Taken before the state is locked.
+struct StopOnPanic<'i> {
+    inner: &'i Inner,
+    panicked_before: bool,
+}
+
+impl<'i> StopOnPanic<'i> {
+    fn new(inner: &'i Inner) -> StopOnPanic<'i> {
+        StopOnPanic { inner, panicked_before: std::thread::panicking() }
+    }
+}
+
+impl Drop for StopOnPanic<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() && !self.panicked_before {
+            self.inner.stop(&mut self.inner.state.lock(), "a panic while the log was written".into());
+        }
+    }
+}
+
 impl Inner {
     /// Locks the state of a log that has not stopped.
     pub(super) fn lock(&self) -> Result<MutexGuard<'_, State>> {
@@ -101,6 +121,7 @@ impl Inner {
 
     /// Writes, or waits for others to, until the state is as wanted.
     pub(super) fn write_until(&self, reached: impl Fn(&State) -> bool) -> Result<()> {
+        let _stops = StopOnPanic::new(self);
         let mut state = self.lock()?;
         while !reached(&state) {
             if state.writing {
@@ -116,6 +137,7 @@ impl Inner {
 
     /// Writes and syncs, or waits for others to, until the log is durable up to `lsn`.
     pub(super) fn sync_until(&self, lsn: Lsn) -> Result<()> {
+        let _stops = StopOnPanic::new(self);
         let mut state = self.lock()?;
         if state.durable >= lsn {
             return Ok(());

@@ -61,7 +61,7 @@ impl PageKind {
 }
 
 fn field<const N: usize>(page: &[u8], at: usize) -> [u8; N] {
-    bytes::array_at(page, at).unwrap_or([0; N])
+    bytes::array_at(page, at).expect("a page is longer than its header")
 }
 
 /// The page's kind.
@@ -138,7 +138,7 @@ pub(crate) fn initialise(page: &mut [u8], page_no: PageNo, kind: PageKind, owner
 }
 
 fn checksum(page: &[u8]) -> u32 {
-    crc32c::crc32c(page.get(KIND..).unwrap_or(&[]))
+    crc32c::crc32c(&page[KIND..])
 }
 
 /// Writes the checksum; the last step before the page leaves memory.

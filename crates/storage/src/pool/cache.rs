@@ -39,6 +39,8 @@ pub(crate) struct PageCache {
     pub(super) doublewrite: Mutex<Doublewrite>,
     pub(super) stats: Arc<StoreStats>,
     pub(super) poison: Arc<Poison>,
+    /// Whether pages that were changed and not logged have been dropped: nothing is read in then.
+    pub(super) has_lost_changes: AtomicBool,
     /// Set once the log is open for appending. Pages are only changed by what the log on disk holds before that.
     pub(super) log: OnceLock<Log>,
     pub(super) queue: IoQueue<PageFault>,
@@ -70,6 +72,7 @@ impl PageCache {
             doublewrite: Mutex::new(doublewrite),
             stats,
             poison,
+            has_lost_changes: AtomicBool::new(false),
             log: OnceLock::new(),
             queue,
             cleaner: OnceLock::new(),
@@ -181,6 +184,9 @@ impl PageCache {
     pub(super) fn fetch(&self, page: PageNo) -> Result<Option<PageFault>> {
         held::assert_none("reading a page in");
         while !self.pool.is_resident(page) {
+            if self.has_lost_changes.load(Ordering::Acquire) {
+                self.poison.check()?;
+            }
             if let Some(fault) = self.pool.take_parked(page) {
                 return Ok(Some(fault));
             }
@@ -246,6 +252,7 @@ impl PageCache {
     /// Those of `pages` that are not in memory, at most so many.
     fn missing(&self, pages: &[PageNo], most: usize) -> Vec<PageNo> {
         let file_pages = self.file_pages();
+        let most = if self.has_lost_changes.load(Ordering::Acquire) { 0 } else { most };
         let mut seen = HashSet::new();
         let missing =
             |page: &PageNo| page.0 < file_pages && !self.pool.is_resident(*page) && seen.insert(*page);

@@ -48,3 +48,4 @@ pub use optimistic::{Optimistic, OptimisticPage, prefetch_line};
 pub use pending::{HeldPage, PageMerger, RawPage};
 pub(crate) use translation::MAX_PAGES;
 pub(crate) use write_back::Latching;
+pub use write_back::StopOnPanic;

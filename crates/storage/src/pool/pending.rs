@@ -158,7 +158,7 @@ impl Parked {
     fn thin_out(&mut self, most: usize) -> Vec<PageFault> {
         let mut gone = Vec::new();
         while self.pages.len() > most {
-            let Some(oldest) = self.order.pop_front() else { break };
+            let oldest = self.order.pop_front().expect("each parked page has its place in the order");
             gone.extend(self.pages.remove(&oldest));
         }
         if self.pages.is_empty() {

@@ -17,6 +17,7 @@ use super::guard::{SharedGuard, held};
 use super::latch::Latch;
 use crate::doublewrite::{BATCH_PAGES, Doublewrite};
 use crate::{Lsn, PageNo, Result, StorageError, page};
+use std::sync::atomic::Ordering;
 
 /// What to do about pages that are latched exclusively.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -31,6 +32,8 @@ impl PageCache {
     /// Writes those of `pages` that are dirty, in page order. The caller holds no latch.
     pub(crate) fn write_back(&self, mut pages: Vec<PageNo>, latching: Latching) -> Result<()> {
         held::assert_none("writing pages");
+        // The batch is left half filled or half written.
+        let _stops = self.stop_on_panic("writing pages");
         pages.sort_unstable();
         pages.dedup();
         for batch in pages.chunks(BATCH_PAGES) {
@@ -126,5 +129,33 @@ impl PageCache {
             log.poison(why.clone());
         }
         self.poison.set(why);
+    }
+
+    /// Stops the store if this thread panics before the guard is dropped. `what` names what is half done then.
+    pub(crate) fn stop_on_panic(&self, what: &'static str) -> StopOnPanic<'_> {
+        StopOnPanic { cache: self, what, panicked_before: std::thread::panicking() }
+    }
+
+    /// Reads no page in from now on: some that were changed and not logged have been dropped from memory, and those in the
+    /// file are older.
+    pub(crate) fn end_reading(&self) {
+        self.has_lost_changes.store(true, Ordering::Release);
+    }
+}
+
+/// Stops the store when a panic unwinds over it. To be taken before locks and latches, so that they are free when it stops.
+#[must_use]
+pub struct StopOnPanic<'c> {
+    cache: &'c PageCache,
+    what: &'static str,
+    /// Code that cleans up after an earlier panic is no cause to stop.
+    panicked_before: bool,
+}
+
+impl Drop for StopOnPanic<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() && !self.panicked_before {
+            self.cache.stop(&StorageError::Misuse { what: format!("a panic while {}", self.what) });
+        }
     }
 }

@@ -14,6 +14,7 @@ use super::SINGLE_PAGES;
 use super::layout::EXTENT_PAGES;
 use super::mirror::Segment;
 use crate::PageClass;
+use leafline_invariant::invariant;
 
 /// What it depends on, over all segments.
 pub(crate) struct Demand {
@@ -75,8 +76,11 @@ impl Demand {
     }
 
     fn change_opening(&mut self, before: u64, by: i32) {
+        // A segment that has all pages of an extent left opens the next one only after them: that is not counted.
         if let Some(count) = self.openings.get_mut(before as usize) {
-            *count = count.saturating_add_signed(by);
+            let changed = i64::from(*count) + i64::from(by);
+            invariant!(changed >= 0, "{count} openings after {before} pages, changed by {by}");
+            *count = changed as u32;
         }
     }
 }

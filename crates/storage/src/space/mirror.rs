@@ -15,6 +15,7 @@ use super::layout::{EXTENT_PAGES, ExtentNo};
 use super::record::ExtentUse;
 use super::{SINGLE_PAGES, SegmentInfo, SegmentState, SpaceUsage};
 use crate::{Lsn, PageClass, PageNo, Result, SegmentId, StorageError};
+use leafline_invariant::invariant;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Extents looked at for a page that can be claimed: more than one only if stragglers look at freed pages.
@@ -243,7 +244,14 @@ impl SpaceState {
 
     /// Takes a promise back, unused.
     pub(crate) fn take_back(&mut self, pages: u64) {
+        invariant!(pages <= self.promised, "{pages} pages taken back, {} promised", self.promised);
         self.promised -= pages;
+    }
+
+    /// Counts a promised page that was taken.
+    fn keep_promise(&mut self) {
+        invariant!(self.promised > 0, "a page taken that nobody was promised");
+        self.promised -= 1;
     }
 
     // ---- taking pages ------------------------------------------------------------------------------------------
@@ -274,7 +282,7 @@ impl SpaceState {
         if taken.usage == ExtentUse::Shared {
             taken.single = single;
         }
-        self.promised = self.promised.saturating_sub(1);
+        self.keep_promise();
         self.update(segment, |segment| {
             segment.pages += 1;
             if let Some((_, slot)) = taken.single {
@@ -287,7 +295,7 @@ impl SpaceState {
     /// Takes a promised page for the store itself.
     pub(crate) fn take_own<G>(&mut self, mut claim: impl FnMut(PageNo) -> Option<G>) -> Option<(Taken, G)> {
         let taken = self.take_shared(&mut claim)?;
-        self.promised = self.promised.saturating_sub(1);
+        self.keep_promise();
         Some(taken)
     }
 
@@ -382,8 +390,14 @@ impl SpaceState {
 
     /// Gives pages of an extent back, by a group that ends at `lsn`.
     pub(crate) fn give_back(&mut self, extent: ExtentNo, pages: u64, lsn: Lsn) {
-        let Some(found) = self.extents.get_mut(extent.0 as usize) else { return };
+        let found = &mut self.extents[extent.0 as usize];
         let usage = found.usage;
+        invariant!(
+            found.pages & pages == pages,
+            "pages {pages:#x} of extent {} freed, {:#x} in use",
+            extent.0,
+            found.pages
+        );
         found.pages &= !pages;
         let empty = found.pages == 0;
         if empty {
@@ -403,7 +417,12 @@ impl SpaceState {
                 }
             }
             Some(ExtentUse::Owned(owner, class)) => self.update(owner, |segment| {
-                segment.pages = segment.pages.saturating_sub(count);
+                invariant!(
+                    segment.pages >= count,
+                    "{count} pages freed of {} of segment {owner}",
+                    segment.pages
+                );
+                segment.pages -= count;
                 segment.unused[class as usize] += count;
                 let with_space = &mut segment.with_space[class as usize];
                 if empty {
@@ -423,7 +442,8 @@ impl SpaceState {
         let mut page = PageNo::NONE;
         self.update(owner, |segment| {
             page = std::mem::take(&mut segment.singles[usize::from(slot)]);
-            segment.pages = segment.pages.saturating_sub(1);
+            invariant!(segment.pages > 0, "page {page} freed of segment {owner}, which has none");
+            segment.pages -= 1;
         });
         if let Some((extent, bit)) = ExtentNo::of(page) {
             self.give_back(extent, bit, lsn);

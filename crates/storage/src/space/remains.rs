@@ -119,7 +119,7 @@ impl Look<'_> {
             for bit in 0..EXTENT_PAGES as u32 {
                 let page = extent.page(bit);
                 let at = bit as usize * size;
-                let image = bytes.get_mut(at..at + size).unwrap_or_default();
+                let image = &mut bytes[at..at + size];
                 let readable = whole || self.cache.data.read_at(image, page.0 * size as u64).is_ok();
                 let found = if self.remains.unusable.contains_key(&page) {
                     None

@@ -60,7 +60,7 @@ impl Inner {
                     let page = extent.page(bit);
                     let owner = owners.of(page, usage);
                     let at = bit as usize * self.cache.page_size;
-                    let image = bytes.get_mut(at..at + self.cache.page_size).unwrap_or_default();
+                    let image = &mut bytes[at..at + self.cache.page_size];
                     if let Some(what) = self.scrub_page(page, owner, whole, image)? {
                         faults.lock().push(SpaceFault { page: Some(page), segment: owner, what });
                     }

@@ -191,7 +191,7 @@ impl Inner {
         let mut pages: Vec<PageNo> =
             segment.singles.iter().copied().filter(|page| *page != PageNo::NONE).collect();
         for extent in &segment.extents {
-            let used = state.extents.get(extent.0 as usize).map_or(0, |found| found.pages);
+            let used = state.extents[extent.0 as usize].pages;
             let bits = (0..EXTENT_PAGES as u32).filter(|bit| used & (1 << bit) != 0);
             pages.extend(bits.map(|bit| extent.page(bit)));
         }

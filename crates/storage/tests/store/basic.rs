@@ -86,10 +86,40 @@ fn mini_transaction_given_up_after_a_change_stops_the_store() {
     drop(change);
     assert!(matches!(store.begin(&mut reservation, 0), Err(StorageError::Poisoned { .. })));
     assert!(matches!(store.checkpoint(), Err(StorageError::Poisoned { .. })));
+    // Nobody sees the change, nor the page as it was before others that may be in the log.
+    assert!(matches!(store.shared(root), Err(StorageError::Poisoned { .. })));
     drop(reservation);
     drop(store);
     let store = open(&env).unwrap();
     assert_eq!(cell(&store.shared(root).unwrap(), 1), 0);
+}
+
+#[test]
+fn panic_over_a_guard_stops_the_store_and_cleaning_up_does_not() {
+    struct CleansUp<'s>(&'s Store);
+    impl Drop for CleansUp<'_> {
+        fn drop(&mut self) {
+            drop(self.0.stop_on_panic("it was cleaned up"));
+        }
+    }
+    let env = SimulatedEnv::new();
+    let store = open(&env).unwrap();
+    let panics = |within: &dyn Fn() -> bool| {
+        let ended = std::panic::catch_unwind(std::panic::AssertUnwindSafe(within));
+        assert!(ended.is_err());
+    };
+    drop(store.stop_on_panic("nothing was done"));
+    panics(&|| {
+        let _cleans_up = CleansUp(&store);
+        panic!("planted")
+    });
+    assert!(store.check_running().is_ok());
+    panics(&|| {
+        let _stops = store.stop_on_panic("a test ran");
+        panic!("planted")
+    });
+    let stopped = store.check_running().unwrap_err().to_string();
+    assert!(stopped.contains("a panic while a test ran"), "{stopped}");
 }
 
 #[test]
