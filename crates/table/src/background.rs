@@ -59,6 +59,7 @@ fn run(engine: &Weak<Engine>, signal: &Signal, round: Round) {
         }
         let is_there = parking_lot::MutexGuard::unlocked(&mut stop, || {
             let Some(engine) = engine.upgrade() else { return false };
+            let _stops = engine.store.stop_on_panic("a thread in the background was at work");
             more = round(&engine);
             true
         });

@@ -69,7 +69,8 @@ pub(crate) fn part_rows(limits: &Limits, id: u64, value: &[u8]) -> impl Iterator
 
 /// The bytes of a part, from the payload of its row.
 pub(crate) fn part_of_payload<'p>(overflow: &TableDef, payload: &'p [u8]) -> Result<&'p [u8]> {
-    Ok(overflow.clustered().format.stored_bytes(payload, BYTES)?.unwrap_or_default())
+    let bytes = overflow.clustered().format.stored_bytes(payload, BYTES)?;
+    bytes.ok_or_else(|| TableError::Corrupt("a part of a value is NULL".into()))
 }
 
 /// A value, put together from its parts; `part` appends what there is of the part with that key.
@@ -117,6 +118,14 @@ pub(crate) fn checked(reference: &OverflowRef, value: Vec<u8>) -> Result<Vec<u8>
     }
 }
 
+/// The bytes of a value that is stored outside its row.
+///
+/// # Panics
+/// The value has no bytes: `columns_outside` chooses no such column.
+pub(crate) fn bytes_outside(row: &[Value], column: usize) -> &[u8] {
+    bytes_of(&row[column]).expect("only strings are stored outside rows")
+}
+
 /// The bytes of a string or document.
 pub(crate) fn bytes_of(value: &Value) -> Option<&[u8]> {
     match value {
@@ -136,7 +145,7 @@ impl TableDef {
 
     /// What stays in the row of a value that is stored outside it: the longest beginning that is in an index.
     fn bytes_inside(&self, column: usize, value: &[u8]) -> usize {
-        let Some(definition) = self.columns.get(column) else { return 0 };
+        let definition = &self.columns[column];
         let longest = self.indexes.iter().filter_map(|index| index.longest_prefix(column)).max();
         let collation = if definition.ty.is_character() { definition.collation } else { Collation::Binary };
         longest.map_or(0, |longest| collation.beginning(value, longest as usize).len())
@@ -152,7 +161,7 @@ impl TableDef {
         limits: &Limits,
     ) -> Vec<usize> {
         let format = &self.clustered().format;
-        let value_of = |column: usize| row.get(column).and_then(bytes_of).unwrap_or_default();
+        let value_of = |column: usize| bytes_of(&row[column]).unwrap_or_default();
         let len_of = |column: usize| value_of(column).len();
         let len_left =
             |column: usize| EntryFormat::OVERFLOW_REF_BYTES + self.bytes_inside(column, value_of(column));
@@ -264,13 +273,12 @@ impl Engine {
         let mut values = Vec::new();
         for column in table.columns_outside(row, entry.key.len(), &outside, &self.limits) {
             let id = self.counters.new_row_id(overflow, &table.name)?;
-            let bytes = row.get(column).and_then(bytes_of).unwrap_or_default();
+            let bytes = bytes_outside(row, column);
             outside.push((column, OverflowRef::new(id, bytes)?));
             values.push((column, id));
         }
-        let beginning = |column: usize| {
-            table.bytes_inside(column, row.get(column).and_then(bytes_of).unwrap_or_default())
-        };
+        let beginning =
+            |column: usize| table.bytes_inside(column, bytes_of(&row[column]).unwrap_or_default());
         format.encode_payload_with(row, &outside, &beginning, &mut entry.payload)?;
         Ok(NewRow { entry, values })
     }

@@ -101,7 +101,7 @@ impl Engine {
                 table
             }
             None => {
-                let table = stored.pop().unwrap_or(table);
+                let table = stored.pop().expect("a table without partitions is stored as one");
                 self.check_references(&table, &unproven, &control.cancel)?;
                 table
             }

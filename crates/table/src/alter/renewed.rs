@@ -13,7 +13,9 @@ use crate::engine::Engine;
 use crate::error::{Result, TableError};
 use crate::index::entry::{clustered_entry, entry_of_row, row_id_of};
 use crate::limits::Limits;
-use crate::overflow::{bytes_of, joined, part_key, part_of_payload, part_rows, parts, values_of_row};
+use crate::overflow::{
+    bytes_of, bytes_outside, joined, part_key, part_of_payload, part_rows, parts, values_of_row,
+};
 use crate::partition::{Finished, PartitionScheme};
 use crate::read::ReadView;
 use crate::run::EntrySource;
@@ -84,7 +86,7 @@ impl<'a> Renewed<'a> {
 
     /// How many more rows each table has than were built at first, and values outside them: of how many more entries each tree has.
     pub(super) fn more(&self, added: &[i64]) -> Vec<(i64, i64)> {
-        let of = |tree: usize| added.get(tree).copied().unwrap_or(0);
+        let of = |tree: usize| added[tree];
         let more = |new: &NewTable| (of(new.first), new.outside.as_ref().map_or(0, |_| of(new.of_values())));
         self.tables.iter().map(more).collect()
     }
@@ -179,7 +181,7 @@ impl<'a> Renewed<'a> {
             let outside = new.outside.as_ref();
             let outside = outside
                 .ok_or_else(|| TableError::Internal("a value outside a row, and no place for it".into()))?;
-            let bytes = values.get(*column).and_then(bytes_of).unwrap_or_default();
+            let bytes = bytes_outside(&values, *column);
             for part in part_rows(limits, *id, bytes) {
                 let part = clustered_entry(outside, &part, 0)?;
                 changes.put(new.of_values(), &part.key, &part.payload)?;
@@ -258,7 +260,7 @@ impl Derivation for Renewed<'_> {
         let built = new.and_then(|new| trees.get(new.first));
         let built = built.ok_or_else(|| TableError::Internal("a tree that is not built".into()))?;
         let row = built.tree.get(locator, |entry| entry.map(|entry| entry.payload.to_vec()))?;
-        Ok(row.unwrap_or_default())
+        row.ok_or_else(|| TableError::Internal("an entry of a row that is not there".into()))
     }
 
     fn verify(

@@ -157,7 +157,7 @@ impl References {
 
     /// Notes the key of a row of the child or the parent, unless it has a NULL.
     fn note(&mut self, number: usize, is_child: bool, (key, payload): (&[u8], &[u8])) -> Result<()> {
-        let Some(reference) = self.keys.get_mut(number) else { return Ok(()) };
+        let reference = &mut self.keys[number];
         let side = if is_child { &reference.child } else { &reference.parent };
         let mut values = Vec::new();
         side.decoder.decode_values(key, payload, &mut values)?;
@@ -296,7 +296,7 @@ fn number_of(key: &[u8]) -> Result<usize> {
 fn is_missing(finders: &mut [(Finder<'_>, Finder<'_>)], of_parent: &[u8], of_child: &[u8]) -> Result<bool> {
     let finder = finders.get_mut(number_of(of_parent)?);
     let (child, parent) = finder.ok_or_else(|| TableError::Internal("a key of no foreign key".into()))?;
-    Ok(!parent.has(of_parent.get(4..).unwrap_or_default())? && child.has(of_child)?)
+    Ok(!parent.has(&of_parent[4..])? && child.has(of_child)?)
 }
 
 /// Whether a live entry begins with `prefix`.

@@ -116,7 +116,8 @@ impl Jobs<'_> {
                     let mut locator = Vec::new();
                     locator_of_entry(index, key, &mut locator)?;
                     let row = self.rows.get(&locator, |row| row.map(|row| row.payload.to_vec()))?;
-                    let row = row.unwrap_or_default();
+                    let row = row
+                        .ok_or_else(|| TableError::Internal("an entry of a row that is not there".into()))?;
                     return Err(duplicate_entry(self.table, index, (&locator, &row), &locator));
                 }
                 last.clear();

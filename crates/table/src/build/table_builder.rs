@@ -15,7 +15,7 @@ use crate::ddl::NewTrees;
 use crate::engine::Engine;
 use crate::error::{Result, TableError};
 use crate::index::entry::duplicate_entry;
-use crate::overflow::{NewRow, bytes_of, part_rows};
+use crate::overflow::{NewRow, bytes_outside, part_rows};
 use crate::run::{EntrySource, Merge, Sorter};
 use crate::trees::TreeHandle;
 use crate::txn::op::CounterChange;
@@ -172,7 +172,7 @@ impl TableBuilder {
             }
         };
         for (column, id) in &new.values {
-            let bytes = row.get(*column).and_then(bytes_of).unwrap_or_default();
+            let bytes = bytes_outside(row, *column);
             for part in part_rows(&engine.limits, *id, bytes) {
                 builder.push(engine, outside, &part)?;
             }

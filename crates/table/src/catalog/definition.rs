@@ -265,7 +265,7 @@ impl IndexDef {
     /// The columns that it is ordered by: those of its key, up to the first of which it has only the beginnings.
     pub fn leading_columns(&self) -> &[usize] {
         let whole = self.key_parts.iter().take_while(|part| part.prefix.is_none()).count();
-        self.key_columns.get(..whole).unwrap_or_default()
+        &self.key_columns[..whole]
     }
 
     /// Whether the values of a column are in its key as a whole, as far as they decide about the order.

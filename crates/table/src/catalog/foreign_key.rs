@@ -135,7 +135,7 @@ impl ForeignKeyDef {
             let (Some(at), Some(own)) = (at, child.get(*own)) else {
                 return Err(MysqlError::fk_no_parent_column(name, &self.name, parent.table).into());
             };
-            let Some(column) = parent.columns.get(at) else { continue };
+            let column = &parent.columns[at];
             if is_virtual(column) {
                 return Err(MysqlError::fk_virtual_column(&self.name, &column.name).into());
             }

@@ -79,7 +79,8 @@ impl TableDef {
     /// [extended](is_extended), columns may come, go (unless their values may be outside the rows) and change their positions.
     pub fn can_keep_rows(&self, columns: &[ColumnDef], sources: &[Option<usize>], limits: &Limits) -> bool {
         let is_same = |(new, source): (&ColumnDef, &Option<usize>)| {
-            let Some(old) = source.and_then(|source| self.columns.get(source)) else { return true };
+            let Some(source) = *source else { return true };
+            let old = &self.columns[source];
             is_extended(&old.ty, &new.ty) && (old.nullable, old.collation) == (new.nullable, new.collation)
         };
         let mut gone = (0..self.columns.len()).filter(|column| !sources.contains(&Some(*column)));
@@ -119,8 +120,8 @@ impl TableDef {
         let mut place = places.chain(old.dropped.iter().map(|column| column.place)).max().unwrap_or(0);
         let mut older = older.into_iter();
         for (column, source) in self.columns.iter_mut().zip(sources) {
-            column.stored = match source.and_then(|source| old.columns.get(source)) {
-                Some(old) => old.stored.clone(),
+            column.stored = match *source {
+                Some(source) => old.columns[source].stored.clone(),
                 None => {
                     place += 1;
                     let older = older.next().unwrap_or(Value::Null);

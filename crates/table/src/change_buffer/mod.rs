@@ -248,7 +248,7 @@ impl ChangeBuffer {
             let mut replaced = vec![0; left.len()];
             let key = |number: usize| left.get(number).map(|(key, _)| key.as_slice());
             let made = l0.modify_run(reservation, &key, CommitTs::NONE, &mut |number, there| {
-                let Some((key, payload)) = left.get(number) else { return Change::Keep };
+                let (key, payload) = &left[number];
                 if let Some(there) = there {
                     replaced[number] = key.len() + there.payload.len();
                     // Of a commit that is finished after a crash it may be there.

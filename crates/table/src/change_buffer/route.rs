@@ -139,7 +139,7 @@ impl ChangeBuffer {
         if self.force.load(Ordering::Relaxed) && self.takes(op) {
             take = ts.0.is_multiple_of(2) && self.is_to_be_buffered(op);
             let some = (1 + (ts.0 / 2 % 4) as usize).min(ops.len());
-            ops = ops.get(..some).unwrap_or_default();
+            ops = &ops[..some];
             for op in ops {
                 let leaf = tree.leaf_of(op.key())?;
                 if take { self.store.force_clean(leaf) } else { self.store.force_out(leaf).map(drop) }?;
@@ -188,7 +188,7 @@ impl ChangeBuffer {
                 self.hold_more(&mut together, tree, ops, take, &mut finger);
             }
             let made = together.changes();
-            self.buffer(ops.get(..made).unwrap_or_default(), ts, reservation)?;
+            self.buffer(&ops[..made], ts, reservation)?;
             self.let_go(together, ops, ts, purge_before)?;
             return Ok((made, true));
         }

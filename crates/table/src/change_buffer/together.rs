@@ -52,7 +52,7 @@ impl ChangeBuffer {
         let leaves = &mut together.0;
         let mut taken = leaves.iter().filter(|leaf| matches!(leaf.held, HeldLeaf::Taken(_))).count();
         for op in ops.iter().take(MOST_CHANGES).skip(1) {
-            let Some(last) = leaves.last_mut() else { return };
+            let last = leaves.last_mut().expect("the first leaf is held");
             if !self.is_to_be_buffered(op) {
                 return;
             }
@@ -81,7 +81,7 @@ impl ChangeBuffer {
     ) -> Result<()> {
         let mut left = ops;
         for OneLeaf { held, page, changes } in together.0 {
-            let (of_leaf, others) = left.split_at_checked(changes).unwrap_or((left, &[]));
+            let (of_leaf, others) = left.split_at(changes);
             left = others;
             self.note_pending(page, of_leaf);
             if let HeldLeaf::Taken(leaf) = held {

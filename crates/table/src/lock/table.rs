@@ -358,7 +358,7 @@ impl LockTable {
             if queue.conflicts(waiter.owner.id, waiter.mode) {
                 return;
             }
-            let Some(Waiter { owner, mode }) = queue.waiters.pop_front() else { return };
+            let Waiter { owner, mode } = queue.waiters.pop_front().expect("it is the first that waits");
             match queue.holders.iter_mut().find(|holder| holder.owner == owner.id) {
                 Some(holder) => holder.modes.add(mode),
                 None => {

@@ -85,7 +85,7 @@ impl CatalogChange {
         self.put_tables.extend(new);
         for table in gone {
             // Its definition in force.
-            let Some(table) = before.table_by_id(table.id) else { continue };
+            let table = before.table_by_id(table.id).expect("partitions of a table that is there are there");
             if !self.remove_tables.iter().any(|removed| removed.id == table.id) {
                 self.remove_tables.push(table.clone());
             }

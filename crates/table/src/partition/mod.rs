@@ -132,7 +132,7 @@ impl Partitioning {
     /// The name of a partition; that of a subpartition behind the name of its partition and `_`.
     pub fn name(&self, number: usize) -> Cow<'_, str> {
         let count = self.scheme.tables_of_partition();
-        let Some(spec) = self.scheme.partitions.get(number / count.max(1)) else { return Cow::Borrowed("") };
+        let spec = &self.scheme.partitions[number / count.max(1)];
         match spec.subpartitions.get(number % count.max(1)) {
             Some(below) => Cow::Owned(format!("{}_{}", spec.name, below.name)),
             None => Cow::Borrowed(&spec.name),

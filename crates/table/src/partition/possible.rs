@@ -25,7 +25,7 @@ pub struct Possible {
 impl Possible {
     /// Whether a partition is among them.
     pub fn has(&self, number: usize) -> bool {
-        self.found.get(number).copied().unwrap_or(false)
+        self.found[number]
     }
 
     /// The subpartitions of these partitions whose places in their partitions are among `below`.

@@ -296,7 +296,7 @@ impl PartitionScheme {
     pub(super) fn key_of(&self, row: &[Value]) -> Result<Vec<u8>> {
         let mut key = Vec::new();
         for (part, column) in self.parts.iter().zip(&self.columns) {
-            encode_part(part, row.get(*column).unwrap_or(&Value::Null), &mut key)?;
+            encode_part(part, &row[*column], &mut key)?;
         }
         Ok(key)
     }

@@ -40,10 +40,10 @@ impl LocatorBatch {
         self.bytes.len()
     }
 
-    /// The key at `position`, empty if there is none.
+    /// The key at `position`, which is below [`len`](Self::len).
     pub fn get(&self, position: usize) -> &[u8] {
-        let span = self.spans.get(position);
-        span.and_then(|&(begin, end)| self.bytes.get(begin as usize..end as usize)).unwrap_or_default()
+        let (begin, end) = self.spans[position];
+        &self.bytes[begin as usize..end as usize]
     }
 
     /// Forgets all keys, keeps the memory.

@@ -110,7 +110,7 @@ impl Patches {
 
     /// The scan goes on at `target`, which is not behind it.
     pub fn skip_to(&mut self, direction: Direction, target: &[u8]) {
-        let rest = self.list.get(self.next..).unwrap_or_default();
+        let rest = &self.list[self.next..];
         self.next += match direction {
             Direction::Forward => rest.partition_point(|patch| patch.key.as_slice() < target),
             Direction::Reverse => rest.partition_point(|patch| patch.key.as_slice() >= target),

@@ -109,8 +109,8 @@ impl Loaded {
     /// The entry in a slot below [`len`](Self::len): key and payload.
     fn entry(&self, slot: usize) -> (&[u8], &[u8]) {
         let entry = &self.bytes[self.bounds[slot] as usize..self.bounds[slot + 1] as usize];
-        let key = entry.first_chunk::<4>().map_or(0, |length| u32::from_le_bytes(*length) as usize);
-        entry[4..].split_at(key)
+        let (length, entry) = entry.split_first_chunk().expect("an entry begins with the length of its key");
+        entry.split_at(u32::from_le_bytes(*length) as usize)
     }
 
     /// The first slot whose key is not below `key`.

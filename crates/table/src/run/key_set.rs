@@ -66,7 +66,7 @@ impl KeySet {
 
     /// One run of those from `from` on.
     fn merge(&self, from: usize, cancel: &CancelToken) -> Result<IndexedRun> {
-        let runs = self.runs.get(from..).unwrap_or_default();
+        let runs = &self.runs[from..];
         let keys = runs.iter().map(|(_, run)| run.entries()).sum();
         let sources = runs.iter().map(|(_, run)| Box::new(run.reader()) as Box<dyn EntrySource>);
         let mut merge = Merge::new(sources.collect())?;

@@ -141,6 +141,7 @@ pub(crate) fn commit_plan(
         let (reservation, others) = room::find(engine, ample, exact)?;
         if let Some(mut reservation) = reservation {
             plan.keep_to_leaves(engine, &others);
+            let _stops = engine.store.stop_on_panic("a commit was made");
             let committed =
                 append_and_apply(engine, &plan, &mut record, &mut reservation, purge_before, publish)
                     .map_err(|error| engine.poison(error))?;

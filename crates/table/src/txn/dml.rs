@@ -83,7 +83,7 @@ impl Transaction {
         let (value, number) = match (unused.take(), table.columns.get(column)) {
             (Some(number), Some(column)) => (auto_increment_value(&column.ty, number), number),
             (None, Some(column)) if self.given_number.is_some() => {
-                let number = self.given_number.take().unwrap_or_default();
+                let number = self.given_number.take().expect("there is a number");
                 self.engine.counters.use_auto_increment(table.id, number);
                 self.given_number = number.checked_add(self.numbering.increment);
                 (auto_increment_value(&column.ty, number), number)

@@ -78,11 +78,12 @@ impl GhostChunk {
 
     /// Goes to the next one.
     pub(crate) fn pop(&mut self) {
-        self.first += self.first().map_or(0, |ghost| HEADER + ghost.key.len());
+        let ghost = self.first().expect("a chunk is left when its last ghost has gone");
+        self.first += HEADER + ghost.key.len();
     }
 
     fn len(&self) -> u64 {
-        let mut rest = self.bytes.get(self.first..).unwrap_or_default();
+        let mut rest = &self.bytes[self.first..];
         let mut count = 0;
         while let Some(length) = rest.get(16..HEADER).and_then(|length| length.first_chunk()) {
             rest = rest.get(HEADER + u32::from_le_bytes(*length) as usize..).unwrap_or_default();
@@ -264,7 +265,7 @@ impl ChunkFile {
 fn write(env: &Arc<dyn Env>, chunks: &VecDeque<GhostChunk>) -> Result<RunFile> {
     let mut writer = RunWriter::create(env)?;
     for chunk in chunks {
-        writer.push(&[], chunk.bytes.get(chunk.first..).unwrap_or_default())?;
+        writer.push(&[], &chunk.bytes[chunk.first..])?;
     }
     writer.finish()
 }

@@ -87,7 +87,7 @@ impl KeySearch {
             if key.len() >= self.prefix.len() {
                 break;
             }
-            encode_part(part, row.get(*column).unwrap_or(&Value::Null), &mut key)?;
+            encode_part(part, &row[*column], &mut key)?;
         }
         Ok(key == self.prefix)
     }

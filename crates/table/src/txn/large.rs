@@ -76,6 +76,7 @@ pub(super) fn commit_by_reference(
     }
     run.keep()?;
     plan.keep_to_leaves(engine, &others);
+    let _stops = engine.store.stop_on_panic("a commit was made");
     let committed =
         append_and_apply(engine, plan, &mut record, &run, &mut reservation, purge_before, publish);
     drop((reservation, others));

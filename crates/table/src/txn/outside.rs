@@ -9,7 +9,9 @@ use crate::catalog::TableDef;
 use crate::engine::Engine;
 use crate::error::{Result, TableError};
 use crate::index::entry::clustered_entry;
-use crate::overflow::{NewRow, bytes_of, joined, part_key, part_of_payload, part_rows, parts, values_of_row};
+use crate::overflow::{
+    NewRow, bytes_outside, joined, part_key, part_of_payload, part_rows, parts, values_of_row,
+};
 use leafline_types::Value;
 use parking_lot::RwLock;
 use std::sync::Arc;
@@ -95,7 +97,7 @@ impl Transaction {
         let overflow = self.engine.overflow_table(table)?;
         let limits = self.engine.limits;
         for (column, id) in &new.values {
-            let bytes = row.get(*column).and_then(bytes_of).unwrap_or_default();
+            let bytes = bytes_outside(row, *column);
             for part in part_rows(&limits, *id, bytes) {
                 let entry = clustered_entry(&overflow, &part, 0)?;
                 self.put(&overflow, &entry.key, None, Some(entry.payload.into()))?;

@@ -35,7 +35,7 @@ impl Transaction {
     ) -> Result<()> {
         let mut key = REFERENCE.to_vec();
         for (at, value) in columns.iter().zip(values) {
-            let Some(column) = parent.columns.get(*at) else { continue };
+            let column = &parent.columns[*at];
             key.extend_from_slice(&(*at as u16).to_be_bytes());
             let part = KeyPart {
                 ty: column.ty.clone(),

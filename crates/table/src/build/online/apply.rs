@@ -105,7 +105,7 @@ impl TreeChanges {
                 cancel.check()?;
             }
             count += 1;
-            let Some((what, key)) = key.split_last() else { continue };
+            let (what, key) = key.split_last().expect("a key ends with its kind of change");
             if at.as_ref().is_none_or(|at| at.key != key) {
                 if let Some(before) = at.take()
                     && let Some(taken) = before.apply(engine, trees)?

@@ -131,13 +131,15 @@ impl<'a> CatchUp<'a> {
 
     /// What has become of the rows of one table that were noted. Returns how many.
     fn gather(&mut self, source: usize, now: &ReadView, changes: &mut TreeChanges) -> Result<u64> {
-        let Some(Watched { watch, .. }) = self.sources.get(source) else { return Ok(0) };
+        let watch = &self.sources[source].watch;
         let mut noted = watch.take()?;
         let (mut rows, mut batch) = (0, LocatorBatch::new());
         let mut last: Option<(Vec<u8>, bool)> = None;
         while let Some((key, ts)) = noted.next()? {
             rows += 1;
-            let ts = CommitTs(ts.try_into().map_or(0, u64::from_be_bytes));
+            let ts = ts.try_into().map(u64::from_be_bytes).map(CommitTs);
+            let ts =
+                ts.map_err(|_| TableError::Internal("a change was noted without its timestamp".into()))?;
             let shown = now.snapshot().sees(ts);
             if !shown {
                 watch.put_back(key, ts);
@@ -171,7 +173,7 @@ impl<'a> CatchUp<'a> {
         changes: &mut TreeChanges,
     ) -> Result<()> {
         self.cancel.check()?;
-        let Some(Watched { table, .. }) = self.sources.get(source) else { return Ok(()) };
+        let table = &self.sources[source].table;
         let (old, new) = (rows_of(&self.view, table, batch)?, rows_of(now, table, batch)?);
         for (at, (old, new)) in old.iter().zip(&new).enumerate() {
             if old == new {

@@ -121,6 +121,7 @@ impl Derivation for IndexEntries {
         changes: &mut TreeChanges,
     ) -> Result<()> {
         let first = self.first_tree(source);
+        // Where nothing is built, and rows are only watched, there are none.
         let Some((_, indexes)) = self.tables.get(source) else { return Ok(()) };
         for (index, tree) in indexes.iter().zip(first..) {
             let entry = |row: Option<SeenRow<'_>>| -> Result<Option<Entry>> {
@@ -148,7 +149,8 @@ impl Derivation for IndexEntries {
             if left < indexes.len() {
                 let mut batch = LocatorBatch::new();
                 batch.push(locator);
-                return Ok(rows_of(view, table, &batch)?.pop().flatten().unwrap_or_default());
+                let row = rows_of(view, table, &batch)?.pop().flatten();
+                return row.ok_or_else(|| TableError::Internal("an entry of a row that is not there".into()));
             }
             left -= indexes.len();
         }

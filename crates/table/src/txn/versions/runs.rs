@@ -150,7 +150,7 @@ impl Runs {
             take
         });
         let count = similar.count().min(MAX_FAN_IN);
-        let old = list.get(list.len() - count..).unwrap_or_default();
+        let old = &list[list.len() - count..];
         let entries = old.iter().map(|run| run.entries.entries()).sum();
         let merged = merged(self.writer(entries), old, needed)?;
         self.change(|list| {

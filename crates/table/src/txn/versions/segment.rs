@@ -43,7 +43,7 @@ impl Segment {
     pub(super) fn push(&mut self, version: &Version<'_>, hash: RowHash<'_>) -> bool {
         let Segment { bytes, rows, .. } = self;
         let of_row = |&at: &u32| row_at(bytes, at).is_some_and(|row| row == (version.table, version.key));
-        let rehash = |&at: &u32| row_at(bytes, at).map_or(0, |(table, key)| hash(table, key));
+        let rehash = |&at: &u32| hash_at(bytes, at, hash);
         let entry = rows.entry(hash(version.table, version.key), of_row, rehash);
         let at = bytes.len() as u32;
         let older = match entry {
@@ -150,7 +150,7 @@ impl Segment {
     pub(super) fn shrink(&mut self, hash: RowHash<'_>) {
         self.bytes.shrink_to_fit();
         let bytes = &self.bytes;
-        self.rows.shrink_to_fit(|&at| row_at(bytes, at).map_or(0, |(table, key)| hash(table, key)));
+        self.rows.shrink_to_fit(|&at| hash_at(bytes, at, hash));
     }
 }
 
@@ -190,6 +190,11 @@ fn decode(bytes: &[u8], at: u32) -> Option<(Version<'_>, u32)> {
         payload: if payload == DELETED { None } else { Some(rest.get(..payload as usize)?) },
     };
     Some((version, u32_at(0)?))
+}
+
+fn hash_at(bytes: &[u8], at: u32, hash: RowHash<'_>) -> u64 {
+    let (table, key) = row_at(bytes, at).expect("the rows are where their newest versions are");
+    hash(table, key)
 }
 
 fn row_at(bytes: &[u8], at: u32) -> Option<(TableId, &[u8])> {

@@ -33,7 +33,7 @@ impl Key {
     #[inline]
     fn bytes(&self) -> &[u8] {
         match self {
-            Key::Short(len, bytes) => bytes.get(..usize::from(*len)).unwrap_or_default(),
+            Key::Short(len, bytes) => &bytes[..usize::from(*len)],
             Key::Long(bytes) => bytes,
         }
     }

@@ -299,7 +299,10 @@ impl Layers {
         let (mut key, mut first) = (Vec::new(), NOW);
         let mut write_key = |key: &[u8], of_key: &mut Vec<Vec<u8>>| -> Result<()> {
             // Sequence numbers are little-endian.
-            let seq = |write: &[u8]| write.first_chunk::<8>().map_or(0, |seq| u64::from_le_bytes(*seq));
+            let seq = |write: &[u8]| {
+                let seq = write.first_chunk().expect("a write begins with its sequence number");
+                u64::from_le_bytes(*seq)
+            };
             of_key.sort_by_key(|write| seq(write));
             first = first.min(of_key.first().map_or(NOW, |write| seq(write)));
             // The base: older layers know.

@@ -178,7 +178,7 @@ impl WriteSet {
         let bytes = writes.bytes();
         let before = writes.rows.put(key, base, seq, after.clone(), &self.aborted)?;
         for (index_id, view) in &mut writes.views {
-            let Some(index) = writes.table.index_by_id(*index_id) else { continue };
+            let index = writes.table.index_by_id(*index_id).expect("views are of the table's indexes");
             let states = (before.as_deref(), after.as_deref());
             view_writes(&writes.table, index, key, states, &mut |key, state| {
                 view.push(&key, seq, state.map(Into::into));
