@@ -267,5 +267,6 @@ pub fn index_position(candidate: &Candidate) -> usize {
 
 /// An index, by position in its table.
 pub(crate) fn position_in(table: &TableDef, index: &IndexDef) -> usize {
-    table.indexes.iter().position(|known| known.id == index.id).unwrap_or(0)
+    let position = table.indexes.iter().position(|known| known.id == index.id);
+    position.expect("the index is one of the table")
 }

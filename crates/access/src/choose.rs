@@ -637,7 +637,9 @@ fn compact(columns: &[usize], conditions: &[Expr]) -> (Vec<usize>, Vec<Expr>) {
         .filter(|column| conditions.iter().any(|c| c.columns().contains(column)))
         .collect();
     let renumber = |condition: &Expr| {
-        condition.map_columns(&mut |column| used.iter().position(|known| *known == column).unwrap_or(column))
+        condition.map_columns(&mut |column| {
+            used.iter().position(|known| *known == column).expect("conditions are on columns that are read")
+        })
     };
     let conditions = conditions.iter().map(renumber).collect();
     (used, conditions)

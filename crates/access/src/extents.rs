@@ -94,7 +94,7 @@ impl Planner<'_> {
         let step = filled.len().div_ceil(PARTITIONS).max(1);
         let (mut sum, mut seen, mut looked) = (Extent::default(), 0.0, 0.0);
         for partition in filled.iter().step_by(step) {
-            let Some(own) = partition.table.indexes.get(position) else { continue };
+            let own = &partition.table.indexes[position];
             let found = self.extent(&partition.table, own, bounds)?;
             sum.entries += found.entries;
             sum.leaves += found.leaves;

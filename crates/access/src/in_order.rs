@@ -67,13 +67,13 @@ impl InOrder {
             return Ok(part.map(|Fetched { batch, positions, .. }| (batch, positions)));
         }
         let end = self.order.len().min(self.next + BATCH_ROWS);
-        let picked = self.order.get(self.next..end).unwrap_or_default();
+        let picked = &self.order[self.next..end];
         self.next = end;
         if picked.is_empty() {
             return Ok(None);
         }
         let places: Vec<(usize, usize)> = picked.iter().map(|(_, part, row)| (*part, *row)).collect();
-        let width = self.parts.first().map_or(0, |part| part.batch.columns.len());
+        let width = self.parts[0].batch.columns.len();
         let column = |column: usize| {
             let parts: Vec<&dyn Array> = self
                 .parts

@@ -184,7 +184,7 @@ impl LeapScan {
             let Some(position) = self.cursor.position().filter(|_| self.cursor.is_exact()) else {
                 return Ok(());
             };
-            let mut rest = self.targets.all().get(self.current..).unwrap_or_default().to_vec();
+            let mut rest = self.targets.all()[self.current..].to_vec();
             if let Some(first) = rest.first_mut() {
                 first.continues = true;
                 first.range.lower = position.to_vec();

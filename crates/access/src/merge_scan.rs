@@ -122,10 +122,9 @@ impl MergeScan {
         while picks.len() < self.goal
             && let Some(Next { stream, .. }) = self.heap.pop()
         {
-            let Some(from) = self.streams.get_mut(stream) else { continue };
-            if let Some(entries) = &from.entries {
-                picks.push((held.number(stream, entries), from.at));
-            }
+            let from = &mut self.streams[stream];
+            let entries = from.entries.as_ref().expect("a stream in the heap has an entry");
+            picks.push((held.number(stream, entries), from.at));
             from.at += 1;
             self.advance(stream, cx)?;
         }
@@ -135,7 +134,7 @@ impl MergeScan {
 
     /// Puts what a stream has next into the heap.
     fn advance(&mut self, number: usize, cx: &mut ScanContext<'_, '_>) -> Result<()> {
-        let Some(stream) = self.streams.get_mut(number) else { return Ok(()) };
+        let stream = &mut self.streams[number];
         while stream.entries.as_ref().is_none_or(|entries| stream.at >= entries.keys.len()) {
             let Some(entries) = stream.scan.next(cx)? else { return Ok(()) };
             (stream.entries, stream.at) = (Some(Arc::new(entries)), 0);
@@ -159,7 +158,7 @@ impl MergeScan {
                 let number = held.add(&entries);
                 for (at, key) in entries.keys.iter().enumerate() {
                     let prefix = prefix_of(&self.path, parts, key)?.len();
-                    order.push((key.get(prefix..).unwrap_or_default().to_vec(), (number, at)));
+                    order.push((key[prefix..].to_vec(), (number, at)));
                 }
             }
         }
@@ -191,12 +190,9 @@ impl Held {
         if self.of_stream.len() <= stream {
             self.of_stream.resize(stream + 1, None);
         }
-        let known = self.of_stream.get(stream).copied().flatten();
-        let same = |number: &usize| self.entries.get(*number).is_some_and(|held| Arc::ptr_eq(held, entries));
-        let number = known.filter(same).unwrap_or_else(|| self.add(entries));
-        if let Some(of_stream) = self.of_stream.get_mut(stream) {
-            *of_stream = Some(number);
-        }
+        let same = |number: &usize| Arc::ptr_eq(&self.entries[*number], entries);
+        let number = self.of_stream[stream].filter(same).unwrap_or_else(|| self.add(entries));
+        self.of_stream[stream] = Some(number);
         number
     }
 
@@ -214,8 +210,8 @@ impl Held {
         }
         let (mut tags, mut locators) = (Vec::with_capacity(picks.len()), Locators::default());
         for (number, at) in picks {
-            let Some(entries) = self.entries.get(*number) else { continue };
-            tags.push(entries.tags.get(*at).copied().unwrap_or(0));
+            let entries = &self.entries[*number];
+            tags.push(entries.tags[*at]);
             if *at < entries.locators.len() {
                 locators.push(entries.locators.get(*at));
             }

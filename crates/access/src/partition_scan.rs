@@ -182,7 +182,7 @@ impl PartitionScan {
             };
             if let Some(tags) = &part.tags {
                 for tag in &mut found.tags {
-                    *tag = tags.get(*tag as usize).copied().unwrap_or(*tag);
+                    *tag = tags[*tag as usize];
                 }
             }
             if path.deliver_locators {
@@ -223,7 +223,7 @@ fn taken(batch: &Batch, rows: &[u32]) -> Result<Batch> {
 
 /// Puts the number of the partition in front of the locators, which are the last column.
 fn name_partition(batch: &mut Batch, number: usize) -> Result<()> {
-    let Some(last) = batch.columns.last_mut() else { return Ok(()) };
+    let last = batch.columns.last_mut().expect("locators are the last column");
     let keys = last.as_binary_opt::<i32>();
     let keys = keys.ok_or_else(|| MysqlError::internal("rows of a partition without locators"))?;
     let named = keys.iter().flatten().map(|key| locator_in_partition(number, key));
@@ -285,8 +285,8 @@ impl Merged {
         while picks.len() < self.goal
             && let Some(Next { stream: number, .. }) = self.heap.pop()
         {
-            let Some(stream) = self.streams.get_mut(number) else { continue };
-            let Some(batch) = &stream.batch else { continue };
+            let stream = &mut self.streams[number];
+            let batch = stream.batch.as_ref().expect("a stream in the heap has a row");
             let place = *held.entry(number).or_insert_with(|| {
                 batches.push(batch.clone());
                 batches.len() - 1
@@ -302,7 +302,7 @@ impl Merged {
         if picks.is_empty() {
             return Ok(None);
         }
-        let Some(first) = batches.first() else { return Ok(None) };
+        let first = &batches[0];
         let columns = (0..first.columns.len())
             .filter(|at| *at < self.delivered || path.deliver_locators && *at + 1 == first.columns.len());
         let columns = columns.map(|at| {
@@ -316,7 +316,7 @@ impl Merged {
 
     /// Puts what a stream has next into the heap.
     fn advance(&mut self, number: usize, path: &AccessPath, cx: &mut ScanContext<'_, '_>) -> Result<()> {
-        let Some(stream) = self.streams.get_mut(number) else { return Ok(()) };
+        let stream = &mut self.streams[number];
         if stream.batch.as_ref().is_none_or(|batch| stream.at >= batch.rows) {
             let Some(mut found) = stream.scan.next(cx)? else {
                 stream.batch = None;
@@ -330,8 +330,7 @@ impl Merged {
         let Some(batch) = &stream.batch else { return Ok(()) };
         let mut key = Vec::new();
         for (part, place) in &self.order {
-            let value = batch.columns.get(*place).map(|column| value_at(column, stream.at, &part.ty));
-            encode_part(part, &value.unwrap_or(Value::Null), &mut key)?;
+            encode_part(part, &value_at(&batch.columns[*place], stream.at, &part.ty), &mut key)?;
         }
         self.heap.push(Next { key, stream: number, reverse: path.order == ScanOrder::Reverse });
         Ok(())
@@ -344,7 +343,7 @@ fn ordered(path: &AccessPath) -> (AccessPath, Vec<(KeyPart, usize)>) {
     // Of which there are beginnings only, that is not the order, unless it is the same in all rows.
     let parts = path.index.key_columns.iter().zip(&path.index.key_parts).skip(behind);
     let whole: Vec<_> = parts.filter(|(_, part)| part.prefix.is_none()).collect();
-    let wanted = path.columns.get(..path.delivered).unwrap_or_default();
+    let wanted = &path.columns[..path.delivered];
     let mut columns = wanted.to_vec();
     columns.extend(whole.iter().map(|(column, _)| **column).filter(|column| !wanted.contains(column)));
     let delivered = columns.len();

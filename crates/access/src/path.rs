@@ -203,7 +203,7 @@ impl AccessPath {
     /// The columns of the working row that are read: those of conditions only where one is evaluated.
     pub(crate) fn columns_read(&self, exact: bool) -> &[usize] {
         match exact && self.row_conditions.iter().all(|condition| condition.implied) {
-            true => self.columns.get(..self.delivered).unwrap_or(&self.columns),
+            true => &self.columns[..self.delivered],
             false => &self.columns,
         }
     }

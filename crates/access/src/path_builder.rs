@@ -7,7 +7,7 @@
 use crate::candidate::position_in;
 use crate::constraint::{Built, Constraint, Implied, IndexKeyPart};
 use crate::path::{AccessPath, Condition, ScanOrder};
-use crate::pruning::Pruning;
+use crate::pruning::{Pruning, outer_column};
 use crate::strategy::Permission;
 use leafline_table::{IndexDef, TableDef};
 use leafline_types::expr::Expr;
@@ -142,7 +142,7 @@ impl PathRequest<'_> {
             table: self.table.clone(),
             index: index.clone(),
             constraint: constraint
-                .map_values(&mut |value| value.map_columns(&mut |column| column.saturating_sub(width))),
+                .map_values(&mut |value| value.map_columns(&mut |column| outer_column(column, width))),
             order,
             covering,
             entry_conditions: self.renumbered(&on_entries, &entry_columns),
@@ -167,7 +167,10 @@ impl PathRequest<'_> {
             .map(|(conjunct, implied)| Condition {
                 expr: conjunct.map_columns(&mut |column| match column.checked_sub(width) {
                     Some(outer) => columns.len() + outer,
-                    None => columns.iter().position(|own| *own == column).unwrap_or(column),
+                    None => {
+                        let own = columns.iter().position(|own| *own == column);
+                        own.expect("conditions are on columns that are read")
+                    }
                 }),
                 implied: *implied,
             })

@@ -121,7 +121,7 @@ impl Pending {
         cx: &mut ScanContext<'_, '_>,
     ) -> Result<Option<(Batch, Vec<u32>)>> {
         let end = self.order.len().min(self.next + self.most);
-        let positions = self.order.get(self.next..end).unwrap_or_default();
+        let positions = &self.order[self.next..end];
         if positions.is_empty() {
             return Ok(None);
         }
@@ -148,7 +148,7 @@ impl Pending {
                 self.ready = None;
             }
             let end = self.order.len().min(self.next + self.most);
-            let positions = self.order.get_mut(self.next..end).unwrap_or_default();
+            let positions = &mut self.order[self.next..end];
             if positions.is_empty() {
                 return Ok(None);
             }
@@ -156,7 +156,7 @@ impl Pending {
             let mut gathered = Gathered::default();
             while gathered.examined() < positions.len() && (gathered.examined() == 0 || !gathered.is_full()) {
                 cx.check(0)?;
-                let rest = positions.get(gathered.examined()..).unwrap_or_default();
+                let rest = &positions[gathered.examined()..];
                 let some = rest.get(..FETCH_ROWS).unwrap_or(rest);
                 gathered.add(fetch.fetch(path, &self.locators, some, cx)?);
             }
@@ -584,7 +584,7 @@ impl PathScan {
             self.pending = None;
             return Ok(None);
         };
-        let tags = positions.iter().map(|at| pending.tags.get(*at as usize).copied().unwrap_or(0)).collect();
+        let tags = positions.iter().map(|at| pending.tags[*at as usize]).collect();
         let locators = self.path.deliver_locators.then(|| {
             let keys = positions.iter().map(|position| pending.locators.get(*position as usize));
             Arc::new(BinaryArray::from_iter_values(keys)) as ArrayRef

@@ -225,7 +225,7 @@ impl RangePieces {
         self.take_more()?;
         if self.by_page {
             let end = self.targets.len().min(self.next + self.leaves);
-            let taken = self.targets.all().get(self.next..end).unwrap_or_default().to_vec();
+            let taken = self.targets.all()[self.next..end].to_vec();
             self.next = end;
             self.take_more()?;
             return Ok(self.piece(taken, self.next < self.targets.len()));

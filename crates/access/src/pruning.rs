@@ -9,6 +9,7 @@ use crate::constraint::{Bounds, Constraint, IndexKeyPart};
 use crate::error::Result;
 use crate::path::AccessPath;
 use crate::path_builder::PathRequest;
+use leafline_invariant::invariant;
 use leafline_table::{Partition, PartitionScheme, Partitioning, Possible, TableDef};
 use leafline_types::Value;
 use leafline_types::expr::{EvalContext, Expr, evaluate_scalar};
@@ -32,7 +33,7 @@ impl Pruning {
             let parts: Vec<IndexKeyPart> =
                 parts.map(|(column, key)| IndexKeyPart { column: *column, key: key.clone() }).collect();
             let constraint = Constraint::build(&parts, request.conjuncts, &own).constraint;
-            constraint.map_values(&mut |value| value.map_columns(&mut |column| column.saturating_sub(width)))
+            constraint.map_values(&mut |value| value.map_columns(&mut |column| outer_column(column, width)))
         };
         let levels = [Some(scheme), scheme.subdivision.as_ref()];
         Some(Pruning { constraints: levels.into_iter().flatten().map(|scheme| of(scheme)).collect() })
@@ -77,7 +78,7 @@ impl Pruning {
         let mut found: Option<Possible> = None;
         for (constraint, scheme) in self.constraints.iter().zip([Some(scheme), scheme.subdivision.as_ref()]) {
             let Some(scheme) = scheme else { continue };
-            let (own, others) = values.split_at(values.len().min(constraint.values().len()));
+            let (own, others) = values.split_at(constraint.values().len());
             values = others;
             let possible = within(constraint, scheme, &constraint.instantiate(own))?;
             found = Some(match found {
@@ -131,7 +132,8 @@ impl AccessPath {
     pub(crate) fn in_partition(&self, partition: &Partition) -> AccessPath {
         let indexes = &self.table.indexes;
         let position = indexes.iter().position(|index| index.id == self.index.id);
-        let own = position.and_then(|position| partition.table.indexes.get(position));
+        // One that only EXPLAIN knows is in no table.
+        let own = position.map(|position| &partition.table.indexes[position]);
         let locators = self.locators.as_ref();
         AccessPath {
             table: partition.table.clone(),
@@ -152,4 +154,10 @@ impl AccessPath {
             ..self.clone()
         }
     }
+}
+
+/// The number among the outer columns of one that comes behind the `width` columns of a table.
+pub(crate) fn outer_column(column: usize, width: usize) -> usize {
+    invariant!(column >= width, "a bound is column {column} of a table of {width} columns itself");
+    column - width
 }

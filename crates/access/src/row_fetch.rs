@@ -59,13 +59,13 @@ impl RowFetch {
         let examined = Cell::new(positions.len());
         let mut row = |number: usize, row: Option<RowRef<'_>>| {
             let (Some(row), None) = (row, &error) else { return };
-            let start = shared.get(number).copied().unwrap_or(positions.len());
+            let start = shared[number];
             let end = shared.get(number + 1).copied().unwrap_or(positions.len());
             if decoded.missing_bytes() >= LARGE_BATCH {
                 examined.set(examined.get().min(start));
                 return;
             }
-            for position in positions.get(start..end).unwrap_or_default() {
+            for position in &positions[start..end] {
                 if let Err(failed) = decoded.push(&self.decoder, row.key, row.payload) {
                     error = Some(failed);
                     return;

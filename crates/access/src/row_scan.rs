@@ -69,7 +69,7 @@ impl RowScan {
         {
             return Ok(None);
         }
-        let delivered = path.columns.get(..path.delivered).unwrap_or_default();
+        let delivered = &path.columns[..path.delivered];
         let columns: Option<Vec<usize>> = output.iter().map(|at| delivered.get(*at).copied()).collect();
         let Some(columns) = columns else { return Ok(None) };
         let decoder = match path.fetches() {

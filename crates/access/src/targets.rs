@@ -113,6 +113,6 @@ impl Targets {
 
     /// The outer rows that a target is for.
     pub fn tags_of(&self, target: &Target) -> &[u32] {
-        self.tags.get(target.tags.0..target.tags.1).unwrap_or_default()
+        &self.tags[target.tags.0..target.tags.1]
     }
 }

@@ -252,10 +252,10 @@ impl Walk<'_> {
     /// Keeps what passes of a run.
     fn keep_all(&mut self, run: &EntryRun<'_>) -> Result<()> {
         let mut payloads: [&[u8]; MOST_OF_A_RUN] = [&[]; MOST_OF_A_RUN];
-        let payloads = payloads.get_mut(..run.entries.len()).unwrap_or_default();
+        let payloads = &mut payloads[..run.entries.len()];
         payloads.iter_mut().zip(run.entries).for_each(|(to, (_, payload))| *to = payload);
         let mut suffixes: [&[u8]; MOST_OF_A_RUN] = [&[]; MOST_OF_A_RUN];
-        let suffixes = suffixes.get_mut(..run.entries.len()).unwrap_or_default();
+        let suffixes = &mut suffixes[..run.entries.len()];
         let wants_locators = self.wants_locators();
         let wants_keys = wants_locators || self.decoder.reads_keys();
         if wants_keys {
@@ -276,8 +276,7 @@ impl Walk<'_> {
                 kept += 1;
             }
         }
-        let payloads = payloads.get(..kept).unwrap_or_default();
-        let suffixes = suffixes.get(..kept).unwrap_or_default();
+        let (payloads, suffixes) = (&payloads[..kept], &suffixes[..kept]);
         let read = if wants_keys { suffixes } else { &[] };
         let output = &mut *self.output;
         output.decoded.push_all(self.decoder, run.prefix, read, payloads)?;
@@ -310,7 +309,7 @@ impl Walk<'_> {
     /// Have all outer rows of a target the partner they need?
     fn is_settled(&self, target: &Target) -> bool {
         let Some(matched) = &self.matched else { return false };
-        let has = |tag: &u32| matched.get(*tag as usize).copied().unwrap_or(false);
+        let has = |tag: &u32| matched[*tag as usize];
         self.targets.tags_of(target).iter().all(has)
     }
 

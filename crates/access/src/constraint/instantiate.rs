@@ -252,7 +252,7 @@ pub(super) fn set_values(key: &KeyPart, set: &PartSet, values: &[Value]) -> Valu
 }
 
 fn bound(values: &[Value], slot: usize) -> &Value {
-    values.get(slot).unwrap_or(&Value::Null)
+    &values[slot]
 }
 
 /// Is a condition's value the wanted one? NULL is neither.

@@ -169,7 +169,7 @@ impl IntervalSet {
         while sets.len() > 1 {
             let pairs = sets.chunks(2).map(|pair| match pair {
                 [a, b] => a.intersect(b),
-                rest => rest.first().cloned().unwrap_or_else(IntervalSet::all),
+                rest => rest[0].clone(),
             });
             sets = pairs.collect();
         }

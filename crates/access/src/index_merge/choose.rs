@@ -277,7 +277,7 @@ impl Merger<'_, '_> {
         uses[at] = true;
         let (mut sets, mut reads, mut others) = (Vec::new(), Vec::new(), 1.0);
         for (position, parts) in by_index {
-            let Some(index) = request.table.indexes.get(position) else { return Ok(None) };
+            let index = &request.table.indexes[position];
             let others_decided = self.decided(index, request.conjuncts);
             let mut conjuncts = vec![or(parts)];
             let others_decided = others_decided.into_iter().filter(|(other, _)| *other != at);

@@ -75,9 +75,7 @@ fn beginning(value: Value, column: &ColumnDef) -> Value {
         Value::String(text) if text.len() > CHARACTERS && !matches!(column.ty, SqlType::Json) => {
             Value::string(text.chars().take(CHARACTERS).collect::<String>())
         }
-        Value::Bytes(bytes) if bytes.len() > CHARACTERS => {
-            Value::bytes(bytes.get(..CHARACTERS).unwrap_or_default())
-        }
+        Value::Bytes(bytes) if bytes.len() > CHARACTERS => Value::bytes(&bytes[..CHARACTERS]),
         _ => value,
     }
 }
@@ -106,7 +104,7 @@ fn of_values(
     let mut alone = vec![false; counted.len()];
     let mut start = 0;
     for end in ends {
-        let inside = counted.get(start..end).unwrap_or_default();
+        let inside = &counted[start..end];
         let share = inside.iter().map(|value| value.rows).sum::<usize>() as f64 / rows;
         if let (Some(lower), Some(upper)) = (named.get(start), named.get(end - 1)) {
             let distinct = if inside.len() == 1 { 1.0 } else { (inside.len() as f64 * scale).round() };

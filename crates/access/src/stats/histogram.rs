@@ -294,12 +294,10 @@ pub(super) fn most_common(counted: &[Counted], seen: Seen) -> Vec<bool> {
     };
     let mut candidates: Vec<usize> =
         counted.iter().enumerate().filter(|(_, value)| stands_out(value)).map(|(at, _)| at).collect();
-    candidates.sort_by_key(|at| std::cmp::Reverse(counted.get(*at).map_or(0, |value| value.rows)));
+    candidates.sort_by_key(|at| std::cmp::Reverse(counted[*at].rows));
     let mut chosen = vec![false; counted.len()];
     for at in candidates.into_iter().take(FREQUENT) {
-        if let Some(chosen) = chosen.get_mut(at) {
-            *chosen = true;
-        }
+        chosen[at] = true;
     }
     chosen
 }

@@ -96,7 +96,7 @@ impl HypotheticalIndex {
 
     /// The entries of a range, and the leaves that they would be on.
     pub(crate) fn estimate(&self, range: &KeyRange) -> Estimate {
-        let start = range.lower.get(..range.equal.bytes).unwrap_or_default();
+        let start = &range.lower[..range.equal.bytes];
         let of_start = match range.equal.parts.checked_sub(1) {
             None => 1.0,
             Some(at) => self.prefixes.get(at).map_or(1.0, |spread| spread.share_of_value(start)),

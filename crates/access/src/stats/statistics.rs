@@ -103,7 +103,7 @@ impl Statistics {
             let empty = Estimate { entries: 0.0, leaves: 0.0, resident_fraction: 0.0, depth: 1, exact: true };
             let mut sum = empty;
             for Partition { table, .. } in partitioning.partitions.iter() {
-                let Some(own) = table.indexes.get(position) else { continue };
+                let own = &table.indexes[position];
                 let found = self.size(engine, table, own)?;
                 sum.resident_fraction += found.resident_fraction * found.leaves;
                 (sum.entries, sum.leaves) = (sum.entries + found.entries, sum.leaves + found.leaves);
@@ -284,7 +284,7 @@ pub(crate) fn largest<'t>(engine: &Engine, table: &'t TableDef) -> Option<&'t Ar
 /// The index itself, or that of the largest partition.
 pub(crate) fn largest_with(engine: &Engine, table: &TableDef, index: &Arc<IndexDef>) -> Arc<IndexDef> {
     let own = largest(engine, table).zip(position_of(table, index));
-    own.and_then(|(part, position)| part.indexes.get(position)).unwrap_or(index).clone()
+    own.map_or(index, |(part, position)| &part.indexes[position]).clone()
 }
 
 fn position_of(table: &TableDef, index: &IndexDef) -> Option<usize> {
