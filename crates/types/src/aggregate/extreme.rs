@@ -1,5 +1,6 @@
 //! MIN and MAX. Of strings that are equal under their collation, the first is kept.
 
+use leafline_invariant::invariant;
 use std::cmp::Ordering;
 
 use arrow_array::cast::AsArray;
@@ -181,7 +182,8 @@ impl Extreme {
     pub(super) fn take(&mut self, group: usize) -> Value {
         let value = self.best.get_mut(group).map_or(Value::Null, |best| std::mem::replace(best, Value::Null));
         let bytes = value.as_bytes().map_or(0, <[u8]>::len);
-        self.string_bytes = self.string_bytes.saturating_sub(bytes);
+        invariant!(bytes <= self.string_bytes, "{bytes} bytes leave, {} were counted", self.string_bytes);
+        self.string_bytes -= bytes;
         value
     }
 

@@ -229,7 +229,7 @@ fn encode_value(part: &KeyPart, v: &Value, digests: bool, out: &mut Vec<u8>) -> 
 /// Replaces the end of a long part, which begins at `start`, by the digest of all of it.
 #[cold]
 fn digest(start: usize, out: &mut Vec<u8>) {
-    let digest = Sha256::digest(out.get(start..).unwrap_or_default());
+    let digest = Sha256::digest(&out[start..]);
     out.truncate(start + LONG_PART);
     out.extend_from_slice(&digest);
 }

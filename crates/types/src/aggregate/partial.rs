@@ -93,7 +93,7 @@ pub(super) fn add_sums(
     }
     // A sum that is there was taken for one value.
     let mut counts: Vec<i64> = vec![0; sum.groups()];
-    add_counts(&mut counts, groups, rows, args.get(1..).unwrap_or_default())?;
+    add_counts(&mut counts, groups, rows, &args[1..])?;
     let mut known: Vec<i64> = vec![0; sum.groups()];
     for row in (0..rows).filter(|row| sums.is_valid(*row)) {
         known[groups.of(row)] += 1;

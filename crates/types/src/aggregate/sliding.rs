@@ -267,7 +267,7 @@ impl GroupedAccumulator {
     fn value(&self, cx: &mut EvalContext<'_>) -> Result<Value, MysqlError> {
         cx.cancel.check()?;
         Ok(match &self.state {
-            State::Count(counts) => Value::Int(counts.first().copied().unwrap_or(0)),
+            State::Count(counts) => Value::Int(counts[0]),
             State::Decimal(sum) => sum.value(0)?,
             State::Double(sum) => sum.value(0)?,
             State::Extreme(extreme) => extreme.value(0),

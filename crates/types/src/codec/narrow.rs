@@ -300,5 +300,5 @@ fn fill<T: ArrowPrimitiveType>(
     }
     let mut valid = [true; RUN];
     valid.iter_mut().enumerate().for_each(|(row, valid)| *valid = nulls & 1 << row == 0);
-    out.append_values(values, valid.get(..tops.len()).unwrap_or_default());
+    out.append_values(values, &valid[..tops.len()]);
 }

@@ -46,7 +46,8 @@ const NONE: u16 = 0xffff;
 fn bytes() -> &'static [u8] {
     static BYTES: OnceLock<Vec<u8>> = OnceLock::new();
     BYTES.get_or_init(|| {
-        miniz_oxide::inflate::decompress_to_vec_with_limit(PACKED, MOST_BYTES).unwrap_or_default()
+        let unpacked = miniz_oxide::inflate::decompress_to_vec_with_limit(PACKED, MOST_BYTES);
+        unpacked.expect("the program has the tables whole")
     })
 }
 

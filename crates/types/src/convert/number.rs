@@ -43,7 +43,7 @@ pub fn f64_prefix(text: &[u8]) -> Prefix<f64> {
     let text = text.trim_ascii_start();
     // The grammar is that of decimals: sign, digits, point, digits, exponent.
     let len = Decimal::parse_prefix(text).consumed;
-    let number = std::str::from_utf8(&text[..len]).unwrap_or_default();
+    let number = std::str::from_utf8(&text[..len]).expect("ASCII");
     let value: f64 = number.parse().unwrap_or(0.0);
     Prefix {
         value: value.clamp(f64::MIN, f64::MAX),

@@ -47,7 +47,7 @@ impl Decimal {
         match self.unscaled_i128().and_then(i128::checked_neg) {
             Some(v) => Self::from_i128(v, self.scale()),
             // 65 digits are far from the limits of 256 bits.
-            None => Self::from_i256(self.unscaled().wrapping_neg(), self.scale()).unwrap_or(Self::ZERO),
+            None => Self::from_i256(self.unscaled().wrapping_neg(), self.scale()).expect("65 digits"),
         }
     }
 
@@ -231,7 +231,7 @@ impl Decimal {
                 // One rounding, in the division: both operands are exact.
                 v as f64 / pow10_i128(self.scale()) as f64
             }
-            _ => self.to_string().parse().unwrap_or(f64::NAN),
+            _ => self.to_string().parse().expect("decimal digits are a double"),
         }
     }
 

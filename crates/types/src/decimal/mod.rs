@@ -111,7 +111,7 @@ impl Decimal {
     #[inline]
     pub fn unscaled(&self) -> i256 {
         match &self.0 {
-            Repr::Small { .. } => i256::from_i128(self.small().unwrap_or(0)),
+            Repr::Small { .. } => i256::from_i128(self.small().expect("a small number")),
             Repr::Large { value, .. } => **value,
         }
     }
@@ -174,7 +174,7 @@ impl Decimal {
     /// The greatest DECIMAL(precision, scale): all nines.
     pub fn max_value(precision: u8, scale: u8) -> Self {
         let nines = pow10_i256(precision.min(MAX_PRECISION)).wrapping_sub(i256::ONE);
-        Self::from_i256(nines, scale).unwrap_or(Self::ZERO)
+        Self::from_i256(nines, scale).expect("as many nines as a number has digits")
     }
 
     /// The unscaled value that the number has at a larger scale, if it fits 256 bits.

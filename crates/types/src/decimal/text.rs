@@ -137,7 +137,7 @@ impl fmt::Display for Decimal {
         let mut buffer = [0u8; 72];
         let start = self.write_backwards(&mut buffer);
         // Only ASCII was written.
-        f.pad(std::str::from_utf8(&buffer[start..]).unwrap_or_default())
+        f.pad(std::str::from_utf8(&buffer[start..]).expect("ASCII"))
     }
 }
 

@@ -114,7 +114,7 @@ impl Write for Bounded {
             return Ok(());
         }
         let end = (0..=left).rev().find(|end| part.is_char_boundary(*end)).unwrap_or(0);
-        self.0.push_str(part.get(..end).unwrap_or_default());
+        self.0.push_str(&part[..end]);
         Err(std::fmt::Error)
     }
 }

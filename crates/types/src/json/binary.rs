@@ -189,7 +189,7 @@ fn put_tagged(tag: u8, bytes: &[u8], out: &mut Vec<u8>) {
 }
 
 fn put_number(n: usize, width: usize, out: &mut Vec<u8>) {
-    out.extend_from_slice((n as u32).to_le_bytes().get(..width).unwrap_or_default());
+    out.extend_from_slice(&(n as u32).to_le_bytes()[..width]);
 }
 
 /// The place of ends that are known later.

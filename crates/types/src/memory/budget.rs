@@ -78,7 +78,10 @@ impl MemoryBudget {
 
     /// Gives `bytes` back.
     pub fn give_back(&self, bytes: usize) {
-        let less = |used: usize| Some(used.saturating_sub(bytes));
+        let less = |used: usize| {
+            debug_assert!(bytes <= used, "{bytes} bytes given back, {used} are used");
+            Some(used.saturating_sub(bytes))
+        };
         // It cannot fail: there is always a new value.
         let _ = self.used.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less);
     }

@@ -85,12 +85,8 @@ impl RowBlock {
     pub fn get(&self, row: usize, column: usize) -> ValueRef<'_> {
         match self.cells.get(row * self.width + column).filter(|_| column < self.width) {
             Some(Cell::Value(value)) => value.borrowed(),
-            Some(&Cell::Text(from, to)) => {
-                ValueRef::String(self.text.get(from as usize..to as usize).unwrap_or_default())
-            }
-            Some(&Cell::Bytes(from, to)) => {
-                ValueRef::Bytes(self.bytes.get(from as usize..to as usize).unwrap_or_default())
-            }
+            Some(&Cell::Text(from, to)) => ValueRef::String(&self.text[from as usize..to as usize]),
+            Some(&Cell::Bytes(from, to)) => ValueRef::Bytes(&self.bytes[from as usize..to as usize]),
             None => ValueRef::Null,
         }
     }
@@ -146,11 +142,8 @@ impl RowBlock {
     /// If a value is not of its column's type.
     pub fn complete(&mut self, values: &[Vec<u8>], types: &[SqlType]) -> Result<(), CodecError> {
         for (missing, bytes) in std::mem::take(&mut self.missing).iter().zip(values) {
-            let ty = types.get(missing.column).unwrap_or(&SqlType::Null);
-            let value = stored_value(ty, bytes)?;
-            if let Some(cell) = self.cells.get_mut(missing.row * self.width + missing.column) {
-                *cell = Cell::Value(value);
-            }
+            let value = stored_value(&types[missing.column], bytes)?;
+            self.cells[missing.row * self.width + missing.column] = Cell::Value(value);
         }
         Ok(())
     }
@@ -247,7 +240,7 @@ impl KeyValues for KeyCells<'_> {
         let mut bytes = std::mem::take(&mut self.block.bytes);
         let from = bytes.len();
         let written = write(&mut bytes).and_then(|len| {
-            let cell = self.block.text_cell(bytes.get(from..).unwrap_or_default())?;
+            let cell = self.block.text_cell(&bytes[from..])?;
             self.block.put(self.start + to, cell);
             Ok(len)
         });

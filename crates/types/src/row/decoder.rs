@@ -372,7 +372,7 @@ impl RowDecoder {
         match self.payload.as_slice() {
             // Nothing of the payload is wanted in any version.
             [first, ..] if first.is_empty() => Ok(&[]),
-            versions => Ok(versions.get(self.format.version_of(payload)?).map_or(&[], Vec::as_slice)),
+            versions => Ok(&versions[self.format.version_of(payload)?]),
         }
     }
 }
@@ -406,7 +406,7 @@ impl Slot {
                 Ok(())
             });
             match found {
-                Ok(()) => return texts.append_all(strings.get(..rows.len()).unwrap_or_default(), nulls),
+                Ok(()) => return texts.append_all(&strings[..rows.len()], nulls),
                 Err(CodecError::InOverflow) => {}
                 Err(error) => return Err(error),
             }

@@ -298,7 +298,7 @@ impl EntryFormat {
         let start = out.len();
         let value = |part: &usize| {
             let column = self.key_columns[*part];
-            (&self.key[*part], column.and_then(|column| row.get(column)).unwrap_or(&Value::Null))
+            (&self.key[*part], column.map_or(&Value::Null, |column| &row[column]))
         };
         let done = append_differences(self.differences.iter().map(value), out);
         if done.is_err() {
@@ -321,7 +321,7 @@ impl EntryFormat {
             return Err(CodecError::Malformed { what: "row with another number of columns" });
         }
         let start = out.len();
-        let value = |i: usize| self.stored.get(i).and_then(|&c| row.get(c)).unwrap_or(&Value::Null);
+        let value = |i: usize| &row[self.stored[i]];
         let outside = |i: usize| {
             let column = self.stored.get(i)?;
             let (_, reference) = overflow.iter().find(|(outside, _)| outside == column)?;
@@ -417,7 +417,7 @@ impl EntryFormat {
                 Ok(decode_value(part, rest)?.0)
             }
             Some(Source::Difference(number)) => {
-                let wanted = self.differences.get(*number).copied().unwrap_or_default();
+                let wanted = self.differences[*number];
                 let rest = self.key_at_part(key, wanted)?;
                 let part = self.key.get(wanted).ok_or(CodecError::Malformed { what: "key" })?;
                 let (present, marker) = part.marker(rest)?;

@@ -147,7 +147,7 @@ impl RowLayout {
             return Err(CodecError::Malformed { what: "row with another number of columns" });
         }
         let start = out.len();
-        let done = self.encode_columns(|i| values.get(i).unwrap_or(&Value::Null), |_| None, out);
+        let done = self.encode_columns(|i| &values[i], |_| None, out);
         if done.is_err() {
             out.truncate(start);
         }

@@ -210,10 +210,8 @@ impl DecodedRows {
         self.missing.sort_by_key(|missing| (missing.column, missing.row));
         for missing in self.missing.chunk_by(|a, b| a.column == b.column) {
             let values = read(missing)?;
-            let at = missing.first().map_or(0, |first| first.column);
-            if let Some(column) = columns.get_mut(at) {
-                *column = fill(column, missing, &values)?;
-            }
+            let column = &mut columns[missing[0].column];
+            *column = fill(column, missing, &values)?;
         }
         Ok(columns)
     }
