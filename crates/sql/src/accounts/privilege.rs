@@ -113,12 +113,12 @@ impl Privilege {
 
     /// Its name.
     pub fn name(self) -> &'static str {
-        KNOWN.get(self as usize).map_or("", |(_, _, name)| name)
+        KNOWN[self as usize].2
     }
 
     /// Where it can be granted.
     pub fn reach(self) -> Reach {
-        KNOWN.get(self as usize).map_or(Reach::Global, |(_, reach, _)| *reach)
+        KNOWN[self as usize].1
     }
 }
 

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use leafline_table::{IndexPart, LockStrength, LockWait, TableDef};
 use leafline_types::expr::build::CastTarget;
 use leafline_types::expr::{Expr, build};
-use leafline_types::{Collation, ExprType, MysqlError};
+use leafline_types::{Collation, MysqlError};
 
 use super::scope::{Block, Clause, Scope, qualified};
 use super::target_read::Target;
@@ -436,7 +436,7 @@ fn locking(mut rows: BoundSelect, relations: &BTreeSet<usize>, outputs: Vec<Colu
         relation.lock = relations.contains(&at).then_some(lock);
     }
     let reference = |column: ColumnId| {
-        let ty = rows.columns.get(column).map_or(ExprType::NULL, |column| column.ty.clone());
+        let ty = rows.columns[column].ty.clone();
         BoundOutput::unnamed(build::column(column, ty))
     };
     rows.output = outputs.into_iter().map(reference).collect();

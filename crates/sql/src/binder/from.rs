@@ -390,8 +390,8 @@ fn inner(left: JoinTree, right: JoinTree, conditions: Vec<Expr>, straight: bool)
 /// Every column of these relations can be NULL: an outer join may find no row for them.
 fn make_nullable(block: &mut Block, scope: &Scope) {
     for &relation in &scope.relations {
-        let Some(columns) = block.relations.get(relation).map(|r| r.columns.clone()) else { continue };
-        for column in block.columns.get_mut(columns).unwrap_or_default() {
+        let columns = block.relations[relation].columns.clone();
+        for column in &mut block.columns[columns] {
             column.ty.nullable = true;
         }
     }

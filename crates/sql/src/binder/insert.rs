@@ -1,7 +1,7 @@
 //! INSERT and REPLACE.
 
 use leafline_types::expr::build;
-use leafline_types::{ExprType, MysqlError, Value};
+use leafline_types::{MysqlError, Value};
 
 use super::Binder;
 use super::insert_target::{InsertKind, InsertTarget};
@@ -219,7 +219,7 @@ fn add_inserted_row(
     let (relation, first) = (block.relations.len(), block.columns.len());
     let mut scope = Scope { columns: Vec::new(), relations: vec![relation] };
     for (ordinal, of_table) in table.columns.clone().enumerate() {
-        let ty = block.columns.get(of_table).map_or(ExprType::NULL, |column| column.ty.clone());
+        let ty = block.columns[of_table].ty.clone();
         // Columns that are not inserted have no name.
         let listed = columns.iter().position(|column| *column == ordinal);
         let name = match listed.map(|at| names.get(at)) {

@@ -47,7 +47,7 @@ impl<T: Eq + Hash> Numbering<T> {
         let number = self.values.len();
         self.values.push(value);
         let values = &self.values;
-        let hash_at = |at: &usize| values.get(*at).map_or(0, |value| self.hasher.hash_one(value));
+        let hash_at = |at: &usize| self.hasher.hash_one(&values[*at]);
         let unhashed = match self.by_hash.is_empty() {
             true if number < FEW => number + 1,
             true => 0,

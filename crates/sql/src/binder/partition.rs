@@ -288,7 +288,7 @@ fn listed_columns(names: &[Ident], is_key: bool, spec: &TableSpec) -> Result<Par
             return Err(MysqlError::same_name_partition_field(&name.value));
         }
         found.ordered.push(at);
-        let Some(column) = spec.columns.get(at) else { continue };
+        let column = &spec.columns[at];
         check_type(column, is_key)?;
         found.compared.push(Compared { part: key_part(column), column: Some(column.name.clone()) });
     }

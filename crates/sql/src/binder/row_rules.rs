@@ -164,7 +164,7 @@ pub(crate) fn check_expressions(
                 return Err(MysqlError::not_supported("variables in DEFAULT (expression)"));
             }
             for used in expr.columns() {
-                let Some(other) = spec.columns.get(used) else { continue };
+                let other = &spec.columns[used];
                 let computed =
                     other.generated.is_some() || matches!(other.default, Some(DefaultValue::Expression(_)));
                 if other.auto_increment {
@@ -195,7 +195,7 @@ fn check_generated(
         return Err(MysqlError::generated_column_not_allowed(&column.name));
     }
     for used in expr.columns() {
-        let Some(other) = spec.columns.get(used) else { continue };
+        let other = &spec.columns[used];
         if other.auto_increment {
             return Err(MysqlError::generated_column_auto_increment(&column.name));
         }

@@ -219,7 +219,7 @@ impl Block {
         };
         let mut found = None;
         for &position in &scope.relations {
-            let Some(relation) = self.relations.get(position) else { continue };
+            let relation = &self.relations[position];
             let database_fits = name.database.as_ref().is_none_or(|d| d.value == relation.database);
             if relation.alias != table.value || !database_fits {
                 continue;

@@ -346,7 +346,7 @@ pub(super) fn finished(
     if !windows.is_empty() {
         let renumber = |expr: &mut Expr| {
             *expr = expr.map_columns(&mut |column| match column.checked_sub(FIRST_WINDOW) {
-                Some(position) => numbers.get(position).copied().unwrap_or(column),
+                Some(position) => numbers[position],
                 None => column,
             });
         };

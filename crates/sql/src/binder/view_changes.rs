@@ -178,7 +178,7 @@ impl Binder<'_> {
         let (behind, added) = (rows.relations.len(), query.relations.len().saturating_sub(1));
         let numbers = merge(rows, at);
         for condition in asked {
-            let renumbered = condition.map_columns(&mut |id| numbers.get(&id).copied().unwrap_or(id));
+            let renumbered = condition.map_columns(&mut |id| numbers[&id]);
             expansion.checks.push(rows.output.len());
             rows.output.push(BoundOutput::unnamed(renumbered));
         }

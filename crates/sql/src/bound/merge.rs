@@ -107,8 +107,7 @@ pub(crate) fn merge(outer: &mut BoundSelect, position: usize) -> HashMap<ColumnI
         }
         added.push(Relation { columns: start..outer.columns.len(), ..relation.clone() });
     }
-    let renumber =
-        |expr: &Expr| expr.map_columns(&mut |column| numbers.get(&column).copied().unwrap_or(column));
+    let renumber = |expr: &Expr| expr.map_columns(&mut |column| numbers[&column]);
     let outputs: HashMap<usize, Expr> =
         columns.zip(inner.output.iter().map(|output| renumber(&output.expr))).collect();
     let mut relations = added.into_iter();

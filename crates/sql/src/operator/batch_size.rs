@@ -37,7 +37,7 @@ impl RowBytes {
 
     /// The bytes of a row; 0 if none of its batch is long.
     pub fn get(&self, row: usize) -> usize {
-        self.0.as_ref().and_then(|bytes| bytes.get(row)).copied().unwrap_or(0)
+        self.0.as_ref().map_or(0, |bytes| bytes[row])
     }
 
     /// Whether some rows are long.

@@ -120,7 +120,7 @@ impl Delivery {
     }
 
     pub fn next(&mut self) -> Result<Option<Batch>, MysqlError> {
-        let rest = self.rows.get(self.next..).unwrap_or_default();
+        let rest = &self.rows[self.next..];
         let rows = rest.get(..self.store.first_of(rest)).unwrap_or(rest);
         if rows.is_empty() {
             return Ok(None);

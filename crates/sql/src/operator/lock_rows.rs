@@ -121,13 +121,11 @@ impl LockRows {
             return Ok(Batch { columns, rows });
         };
         for &(position, ordinal) in of_table.iter().filter(|_| replaces) {
-            let (Some(old), Some(column)) = (columns.get_mut(position), table.columns.get(ordinal)) else {
-                continue;
-            };
+            let (old, column) = (&mut columns[position], &table.columns[ordinal]);
             let mut builder = ColumnBuilder::with_capacity(&column.ty, rows);
             for (row, newer) in newer.iter().enumerate() {
-                let newer = newer.as_ref().and_then(|values| values.get(ordinal));
-                let value = newer.cloned().unwrap_or_else(|| value_at(&**old, row, &column.ty));
+                let newer = newer.as_ref().map(|values| values[ordinal].clone());
+                let value = newer.unwrap_or_else(|| value_at(&**old, row, &column.ty));
                 builder.push_value(&value).map_err(MysqlError::unknown_error)?;
             }
             *old = builder.finish();

@@ -299,7 +299,7 @@ impl Current {
         let mut begin = 0;
         while let Some(rest) = tags.get(begin..).filter(|rest| !rest.is_empty()) {
             let rows = self.bytes.first_of(rest.iter().map(|row| *row as usize));
-            let tags = rest.get(..rows).unwrap_or(rest).to_vec();
+            let tags = rest[..rows].to_vec();
             let inner = Inner::All(slice(inner, begin, rows));
             ready.push_back(Joined { outer: self.outer.clone(), tags, inner });
             begin += rows;
@@ -344,7 +344,7 @@ impl LookupJoin {
                 continue;
             }
             if let Some(found) = self.found(cx)? {
-                let Some(current) = &self.current else { continue };
+                let current = self.current.as_ref().expect("rows were found for the present outer rows");
                 if !current.bytes.has_long() {
                     return beside(&current.outer, &found.tags, found.batch).map(Some);
                 }

@@ -148,7 +148,7 @@ impl Subplans {
 
     /// The rows that the last round has added to a recursive table.
     pub(super) fn working(&self, number: usize) -> Arc<StoredRows> {
-        self.working.borrow().get(&number).cloned().unwrap_or_default()
+        self.working.borrow().get(&number).cloned().expect("a recursive table is read in its rounds")
     }
 
     pub(super) fn set_working(&self, number: usize, rows: StoredRows, budget: &MemoryBudget) {
@@ -167,7 +167,7 @@ impl Subplans {
         answer: &Answer,
         budget: &MemoryBudget,
     ) -> Result<(), MysqlError> {
-        let Some(memo) = self.memos.get(&number) else { return Ok(()) };
+        let memo = &self.memos[&number];
         let mut memo = memo.borrow_mut();
         let bytes = key.len() + answer.memory_bytes() + size_of::<(Vec<u8>, Answer)>();
         if memo.bytes + bytes > MEMO_BYTES {

@@ -36,7 +36,7 @@ impl TopN {
         (keys, presorted): (Arc<[SortKey]>, usize),
         limit: RowLimit,
     ) -> TopN {
-        let presorted = keys.get(..presorted).unwrap_or_default().into();
+        let presorted = keys[..presorted].into();
         TopN { input, types: types.clone(), keys, presorted, limit, result: None, held: Held::default() }
     }
 

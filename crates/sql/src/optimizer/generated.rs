@@ -105,7 +105,7 @@ fn candidates(select: &BoundSelect, eval: &mut EvalContext<'_>) -> Vec<Candidate
         let nulls = vec![Value::Null; of.columns.len()];
         for IndexedExpression { ordinal, expr } in of.generated.iter() {
             let column = of.columns.start + ordinal;
-            let Some(known) = select.columns.get(column) else { continue };
+            let known = &select.columns[column];
             let keeps_null = evaluate_row(expr, &nulls, eval).is_ok_and(|value| value.is_null());
             let expr = expr.map_columns(&mut |ordinal| of.columns.start + ordinal).canonical();
             let cut_text = CutText::new(&expr).filter(|_| known.ty.collation == PREFIX_COLLATION);

@@ -147,7 +147,7 @@ impl JoinPlanner<'_, '_, '_> {
         };
         let all: Vec<usize> = (0..self.select.relations.len()).filter(is_here).collect();
         let allowed = |position: &usize| {
-            let Some(member) = members.get(*position) else { return false };
+            let member = &members[*position];
             let known = joined.union(member.relations);
             let is_joined = |relation: usize| known.contains(Relations::one(relation));
             let mut own = all.iter().filter(|relation| member.relations.contains(Relations::one(**relation)));

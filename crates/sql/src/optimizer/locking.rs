@@ -43,7 +43,8 @@ pub(super) fn lock_rows(
     for (at, relation) in select.relations.iter().enumerate() {
         let (Some(lock), RelationSource::Base(table)) = (relation.lock, &relation.source) else { continue };
         let locator = locator_column(select, at);
-        let Some(locator) = rows.layout.iter().position(|column| *column == locator) else { continue };
+        let locator = rows.layout.iter().position(|column| *column == locator);
+        let locator = locator.expect("rows that are locked have locators");
         let of_table = |(position, column): (usize, &usize)| {
             let inside = relation.columns.contains(column);
             inside.then(|| (position, column - relation.columns.start))

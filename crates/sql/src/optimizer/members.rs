@@ -153,7 +153,7 @@ impl<'p> JoinPlanner<'p, '_, '_> {
             return Ok(planned.clone());
         }
         let bound = self.relation(relation)?;
-        let columns = self.select.columns.get(bound.columns.clone()).unwrap_or_default();
+        let columns = &self.select.columns[bound.columns.clone()];
         let types = columns.iter().map(|column| column.ty.clone()).collect();
         let node = super::sources::plan_source(bound, types, self.cx)?;
         let read = Rc::new(Partial {
@@ -213,7 +213,7 @@ impl<'p> JoinPlanner<'p, '_, '_> {
         if let Some(known) = self.looked_up.get(&key) {
             return Ok(known.clone());
         }
-        let Some(bound) = self.select.relations.get(relation) else { return Ok(Rc::default()) };
+        let bound = &self.select.relations[relation];
         let (start, width) = (bound.columns.start, table.columns.len());
         let wanted = self.wanted(relation, conditions, joined);
         let renumber = |condition: &Expr| {
@@ -264,7 +264,7 @@ impl<'p> JoinPlanner<'p, '_, '_> {
 
     /// The columns of a relation that are needed beyond `evaluated`, once the relations of `joined` are: by ordinal.
     fn wanted(&self, relation: usize, evaluated: &[Expr], joined: Relations) -> Vec<usize> {
-        let Some(bound) = self.select.relations.get(relation) else { return Vec::new() };
+        let bound = &self.select.relations[relation];
         let mut needed: BTreeSet<usize> = self.required.clone();
         // WHERE and an ON can say the same: each condition that is evaluated settles one of them. What classes say is none of them.
         let of_class = |condition: &&Expr| self.classes.iter().any(|class| class.says(condition));
@@ -393,7 +393,7 @@ impl<'p> JoinPlanner<'p, '_, '_> {
 
     /// Whether a member may be joined by hash where it can be looked up.
     pub(super) fn may_hash(&self, member: &PreparedMember) -> bool {
-        let bound = member.relation.and_then(|relation| self.select.relations.get(relation));
+        let bound = member.relation.map(|relation| &self.select.relations[relation]);
         bound.and_then(|bound| bound.hints.hash_join).unwrap_or(self.cx.switches.hash_join)
     }
 
@@ -492,7 +492,7 @@ impl<'p> JoinPlanner<'p, '_, '_> {
         else {
             return Ok(candidate.clone());
         };
-        let Some(bound) = self.select.relations.get(*relation) else { return Ok(candidate.clone()) };
+        let bound = &self.select.relations[*relation];
         match column.checked_sub(bound.columns.start) {
             Some(ordinal) if ordinal < outer.path.table.columns.len() => {
                 Ok(self.cx.planner.for_rows_of(outer, ordinal, candidate, self.cx.eval)?)

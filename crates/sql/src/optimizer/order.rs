@@ -7,6 +7,7 @@ use super::members::{JoinPlanner, PreparedMember};
 use super::partial::PartialRef;
 use crate::bound::{ColumnOrigin, OrderKey, RelationSource};
 use leafline_access::{Candidate, ScanOrder};
+use leafline_invariant::invariant;
 use leafline_table::TableDef;
 use leafline_types::expr::{CompareOp, Expr, ExprKind};
 use leafline_types::{KeyPart, MysqlError};
@@ -66,7 +67,7 @@ impl JoinPlanner<'_, '_, '_> {
         });
         let possible = |position: &usize| self.may_be_first(graph, members, *position);
         let Some(position) = position.filter(possible) else { return Ok(None) };
-        let Some(bound) = self.select.relations.get(relation) else { return Ok(None) };
+        let bound = &self.select.relations[relation];
         let RelationSource::Base(table) = &bound.source else { return Ok(None) };
         let (table, forced) = (table.clone(), bound.hints.indexes.order_by.forced);
         let local = self.local_conditions(Relations::one(relation), &graph.conjuncts);
@@ -134,7 +135,11 @@ impl JoinPlanner<'_, '_, '_> {
             return Ok(share);
         }
         let start = bound.columns.start;
-        let own = |condition: &Expr| condition.map_columns(&mut |column| column.saturating_sub(start));
+        let own_column = |column: usize| {
+            invariant!(bound.columns.contains(&column), "column {column} is none of {:?}", bound.columns);
+            column - start
+        };
+        let own = |condition: &Expr| condition.map_columns(&mut |column| own_column(column));
         let conditions: Vec<Expr> = conditions.iter().map(own).collect();
         Ok(self.cx.planner.share_in_order(&path.table, order, &conditions, share, self.cx.eval)?)
     }
@@ -184,7 +189,7 @@ impl JoinPlanner<'_, '_, '_> {
 
     /// The columns of a relation that have one value in all rows that pass the conditions.
     pub(super) fn fixed_columns(&self, relation: usize, conditions: &[Expr]) -> BTreeSet<usize> {
-        let Some(bound) = self.select.relations.get(relation) else { return BTreeSet::new() };
+        let bound = &self.select.relations[relation];
         conditions
             .iter()
             .filter_map(|condition| match &condition.kind {

@@ -32,7 +32,7 @@ fn push(select: &mut BoundSelect, condition: &Expr, wanted: bool) -> bool {
         return false;
     };
     let optional = select.from.as_ref().is_none_or(|from| is_nullable(from, at, false));
-    let Some(relation) = select.relations.get_mut(at) else { return false };
+    let relation = &mut select.relations[at];
     let unwanted = !relation.hints.condition_pushdown.unwrap_or(wanted);
     if unwanted || is_fixed || optional || !columns.iter().all(|column| relation.columns.contains(column)) {
         return false;

@@ -39,7 +39,7 @@ fn place(join: &mut HashJoin, rows: f64, filtering: Filtering, mut next: usize) 
     let keys = join.keys.iter().zip(join.null_safe.iter()).zip(join.domains.iter());
     for (((probe, build), null_safe), domain) in keys {
         let (Some(probe), Some(build)) = (plain_column(probe), plain_column(build)) else { continue };
-        let Some(ty) = join.build.types.get(build).map(|ty| ty.sql.clone()) else { continue };
+        let ty = join.build.types[build].sql.clone();
         if *null_safe || !is_kept_plainly(&ty) {
             continue;
         }

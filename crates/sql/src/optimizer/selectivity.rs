@@ -145,7 +145,7 @@ fn leading(
     else {
         return Ok(None);
     };
-    let Some(bound) = planner.select.relations.get(relation) else { return Ok(None) };
+    let bound = &planner.select.relations[relation];
     let RelationSource::Base(table) = &bound.source else { return Ok(None) };
     let sources = &planner.cx.planner;
     let rows = sources.engine.rows_of(table) as f64;

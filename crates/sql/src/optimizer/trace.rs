@@ -65,7 +65,7 @@ impl JoinPlanner<'_, '_, '_> {
 
     /// The step of comparing candidates.
     pub(super) fn access_step(&self, relation: usize, candidates: &[Candidate]) -> TraceStep {
-        let table = self.select.relations.get(relation).map(|bound| bound.alias.clone()).unwrap_or_default();
+        let table = self.select.relations[relation].alias.clone();
         let ways = candidates.iter().map(|candidate| self.as_considered(candidate)).collect();
         TraceStep::Access { table, for_order: self.every_index, ways }
     }

@@ -70,7 +70,7 @@ fn groups<'s>(select: &'s BoundSelect) -> Vec<Group<'s>> {
         match groups.iter_mut().find(|group| serves(&group.order, window)) {
             Some(group) => group.windows.push(window),
             None => {
-                let order = arranged(window, windows.get(at + 1..).unwrap_or_default());
+                let order = arranged(window, &windows[at + 1..]);
                 groups.push(Group { order, windows: vec![window] });
             }
         }
@@ -178,8 +178,8 @@ fn computed_over(
     cx: &OptimizerContext<'_, '_>,
 ) -> Result<Emitted, MysqlError> {
     let (wanted, parting) = wanted(window);
-    let partition = sort_keys(group.order.get(..parting).unwrap_or_default(), &rows, computed)?;
-    let order = sort_keys(wanted.get(parting..).unwrap_or_default(), &rows, computed)?;
+    let partition = sort_keys(&group.order[..parting], &rows, computed)?;
+    let order = sort_keys(&wanted[parting..], &rows, computed)?;
     let mut types = rows.node.types.to_vec();
     let mut layout = rows.layout.clone();
     let mut calls: Vec<WindowCall> = Vec::new();

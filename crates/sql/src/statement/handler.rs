@@ -177,9 +177,7 @@ impl OpenHandler {
             Some(index) => Order::Index(self.position_of(index)?),
         };
         let index = match order {
-            Order::Index(at) => {
-                self.definition.indexes.get(at).unwrap_or(self.definition.clustered()).clone()
-            }
+            Order::Index(at) => self.definition.indexes[at].clone(),
             Order::Stored => self.definition.clustered().clone(),
         };
         let mut walk = self.walk(session, &read.start, &index, order, text)?;
@@ -309,7 +307,7 @@ impl OpenHandler {
         }
         let mut key = Vec::new();
         for ((value, part), at) in values.iter().zip(&index.key_parts).zip(&index.key_columns) {
-            let Some(column) = self.definition.columns.get(*at) else { continue };
+            let column = &self.definition.columns[*at];
             let (value, ty) = constant(session, value, text).map_err(|error| {
                 let is_of_column = self.bound(session, value, text).is_ok();
                 if is_of_column { MysqlError::wrong_arguments("HANDLER ... READ") } else { error }

@@ -180,7 +180,7 @@ pub(super) fn load_index(session: &mut Session, tables: &[LoadIndex]) -> Result<
             for index in chosen {
                 let position = table.indexes.iter().position(|known| known.id == index.id);
                 for stored in table.stored() {
-                    let Some(index) = position.and_then(|at| stored.indexes.get(at)) else { continue };
+                    let index = &stored.indexes[position.expect("the index is one of the table")];
                     session.instance.engine().preload(index, !wanted.ignore_leaves, &session.cancel)?;
                 }
             }

@@ -144,7 +144,7 @@ impl Aggregate {
         }
         for at in 0..states.len() {
             let accumulated: usize = states.iter().map(|state| state.accumulator.memory()).sum();
-            let Some(state) = states.get_mut(at) else { break };
+            let state = &mut states[at];
             let Some(Beyond::Repeats(repeats)) =
                 state.beyond.take_if(|beyond| matches!(beyond, Beyond::Repeats(_)))
             else {

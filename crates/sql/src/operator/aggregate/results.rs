@@ -51,7 +51,7 @@ impl Results {
     pub fn next(&mut self, cx: &mut ExecutionContext<'_>) -> Result<Option<Batch>, MysqlError> {
         let first = self.delivered;
         let piece = self.ends.partition_point(|end| *end <= first);
-        let begin = piece.checked_sub(1).and_then(|before| self.ends.get(before)).copied().unwrap_or(0);
+        let begin = piece.checked_sub(1).map_or(0, |before| self.ends[before]);
         let most = self.rows.min(first + BATCH_ROWS).min(self.ends.get(piece).copied().unwrap_or(usize::MAX));
         if first == most {
             return Ok(None);

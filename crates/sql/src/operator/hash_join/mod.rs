@@ -83,13 +83,11 @@ impl Noted {
 
     /// A row of the present batch has a partner.
     fn add(&mut self, row: usize) {
-        if let Some(matched) = self.matched.get_mut(self.first + row) {
-            *matched = true;
-        }
+        self.matched[self.first + row] = true;
     }
 
     fn has(&self, row: usize) -> bool {
-        self.matched.get(self.first + row).copied().unwrap_or(false)
+        self.matched[self.first + row]
     }
 }
 

@@ -121,7 +121,7 @@ impl Added {
 
     /// An expression of the inner block as one of the outer.
     fn translated(&self, expr: &Expr, outer: &[Expr]) -> Expr {
-        let renumbered = expr.map_columns(&mut |column| self.numbers.get(&column).copied().unwrap_or(column));
+        let renumbered = expr.map_columns(&mut |column| self.numbers[&column]);
         with_outer(renumbered, outer)
     }
 }

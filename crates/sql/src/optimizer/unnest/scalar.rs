@@ -117,7 +117,7 @@ impl Pair {
         let put_in = |expr: Expr| {
             expr.transform(&mut |e| {
                 Ok(match e.kind {
-                    ExprKind::Outer(number) => outer.get(number).cloned().unwrap_or(e),
+                    ExprKind::Outer(number) => outer[number].clone(),
                     _ => e,
                 })
             })

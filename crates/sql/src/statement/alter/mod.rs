@@ -165,7 +165,7 @@ fn attempt(session: &mut Session, alter: &AlterTable) -> Result<Done, MysqlError
 fn check_names(session: &Session, table: &TableDef, altered: &AlteredTable) -> Result<(), MysqlError> {
     let (database, name) = (&altered.spec.database, &altered.spec.name);
     if !table.is_private {
-        let added = altered.spec.checks.get(altered.old_checks..).unwrap_or_default();
+        let added = &altered.spec.checks[altered.old_checks..];
         return refuse_taken_names(session, database, Some(table.id), added);
     }
     match session.own_table(database, name).is_some_and(|other| other.id != table.id) {

@@ -128,18 +128,15 @@ impl RowConverter for Converter<'_> {
         self.row += 1;
         let mut row = Vec::with_capacity(self.columns.len());
         for at in 0..self.columns.len() {
-            let value = match self.sources.get(at) {
-                Some(Source::Same(from)) => old.get_mut(*from).map_or(Value::Null, std::mem::take),
-                Some(Source::Constant(value)) => value.clone(),
-                Some(&Source::Converted(from)) => {
-                    let value = old.get_mut(from).map_or(Value::Null, std::mem::take);
-                    match (self.old.columns.get(from), self.columns.get(at)) {
-                        (Some(was), Some(column)) => self.converted(&value, was, column)?,
-                        _ => value,
-                    }
+            let value = match &self.sources[at] {
+                Source::Same(from) => std::mem::take(&mut old[*from]),
+                Source::Constant(value) => value.clone(),
+                &Source::Converted(from) => {
+                    let value = std::mem::take(&mut old[from]);
+                    self.converted(&value, &self.old.columns[from], &self.columns[at])?
                 }
-                Some(Source::Missing) => self.columns.get(at).map_or(Ok(Value::Null), implicit_default)?,
-                Some(Source::Computed) | None => Value::Null,
+                Source::Missing => implicit_default(&self.columns[at])?,
+                Source::Computed => Value::Null,
             };
             row.push(value);
         }

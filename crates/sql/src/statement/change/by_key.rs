@@ -48,7 +48,7 @@ impl ByKey {
         let [LockedTable { lock, .. }] = &locking.tables[..] else { return None };
         let Operator::Scan(scan) = &locking.input.operator else { return None };
         let path = &scan.path;
-        let delivered = path.columns.get(..path.delivered).unwrap_or_default();
+        let delivered = &path.columns[..path.delivered];
         // The locator comes last.
         let (_, outputs) = outputs.split_last()?;
         let in_order = outputs.iter().map(|at| delivered.get(*at).copied()).eq((0..outputs.len()).map(Some));
@@ -107,8 +107,7 @@ impl ByKey {
         counters.leafline_entries_examined += 1;
         if !self.conditions.is_empty() {
             let columns = self.path.columns.iter();
-            let working: Vec<Value> =
-                columns.map(|column| row.get(*column).cloned().unwrap_or_default()).collect();
+            let working: Vec<Value> = columns.map(|column| row[*column].clone()).collect();
             let meets = execution.with(session, |cx| {
                 for condition in &self.conditions {
                     let value = evaluate_row(condition, &working, &mut cx.eval)?;

@@ -47,7 +47,7 @@ impl RowChange for Delete<'_> {
                 continue;
             }
             let end = target.first + target.table.columns.len();
-            let row = values.get(target.first..end).unwrap_or_default();
+            let row = &values[target.first..end];
             let current;
             let row = match delete.foreign.can_reach(&target.table) {
                 true => {

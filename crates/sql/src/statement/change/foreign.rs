@@ -242,10 +242,8 @@ impl ForeignKeys {
         let Changes { execution, session, .. } = changes;
         let mut new = row.to_vec();
         for (number, at) in child.child_columns.iter().enumerate() {
-            let (Some(slot), Some(column)) = (new.get_mut(*at), child.child.columns.get(*at)) else {
-                continue;
-            };
-            let value = to.and_then(|to| to.get(number)).unwrap_or(&Value::Null);
+            let (slot, column) = (&mut new[*at], &child.child.columns[*at]);
+            let value = to.map_or(&Value::Null, |to| &to[number]);
             let fits = match (&column.ty, value) {
                 (_, Value::Null) => column.nullable,
                 (SqlType::Char { len } | SqlType::Varchar { len }, Value::String(text)) => {

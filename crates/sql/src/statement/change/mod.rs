@@ -97,7 +97,7 @@ fn generate(
     session: &mut Session,
 ) -> Result<(), MysqlError> {
     for (at, expr) in &rules.generated {
-        let Some(column) = table.columns.get(*at) else { continue };
+        let column = &table.columns[*at];
         let value = computed(expr, row, column, number, execution, session);
         let value =
             value.map_err(|error| match table.index_of_column(*at).filter(|_| column.is_hidden()) {

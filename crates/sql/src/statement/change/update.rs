@@ -54,15 +54,16 @@ impl RowChange for Update<'_> {
         let before = values.clone();
         for assignment in &self.update.assignments {
             // That of a row that was met before is computed again, for assignments that follow it.
-            let is_there = locators.get(assignment.target).is_some_and(Option::is_some);
-            let target = self.update.targets.get(assignment.target).filter(|_| is_there);
-            let Some(target) = target else { continue };
-            let Some(column) = target.table.columns.get(assignment.column) else { continue };
+            if locators[assignment.target].is_none() {
+                continue;
+            }
+            let target = &self.update.targets[assignment.target];
+            let column = &target.table.columns[assignment.column];
             let row = self.matched + 1;
             let value = match &assignment.value {
                 NewValue::Expr(expr) => computed(expr, &values, column, row, execution, session)?,
                 NewValue::Default => {
-                    let of_target = values.get(target.first..).unwrap_or_default();
+                    let of_target = &values[target.first..];
                     let value =
                         default_of(assignment.column, column, &target.rules, of_target, execution, session)?;
                     number_or_zero(value, column)?
@@ -79,7 +80,7 @@ impl RowChange for Update<'_> {
             };
             self.matched += 1;
             let of_target = target.first..target.first + target.table.columns.len();
-            let old = before.get(of_target).unwrap_or_default();
+            let old = &before[of_target];
             if self.change(number, target, locator, old, &values, execution, session, transaction)? {
                 self.changed += 1;
             }
@@ -123,7 +124,7 @@ impl<'a> Update<'a> {
         let current;
         let mut old = old;
         let of_target = target.first..target.first + table.columns.len();
-        let mut new = values.get(of_target.clone()).unwrap_or_default().to_vec();
+        let mut new = values[of_target.clone()].to_vec();
         let foreign = &self.update.foreign;
         if is_changed_twice(&self.update.targets, table) || foreign.can_reach(table) {
             // The same row may have been changed under the other name, or have followed another.

@@ -121,7 +121,7 @@ pub(super) fn next_entries(
         return Ok(found);
     }
     for (partition, stored) in table.stored().enumerate() {
-        let Some(index) = stored.index(&index.name) else { continue };
+        let index = stored.index(&index.name).expect("a partition has all indexes of its table");
         let mut cursor = view.entries(stored, index)?;
         walk.seek(&mut cursor, partition);
         let mut left = most;
