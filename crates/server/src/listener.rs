@@ -27,6 +27,7 @@ use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::ops::RangeInclusive;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::{UnixListener, UnixStream};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -316,7 +317,10 @@ impl Shared {
                     connection.stage = Stage::Session;
                 }
             };
-            let _ = serve(transport, (&shared.gate, &peer), &shared.instance, number, &activity, logged_in);
+            // A panic is contained by the session, or closes the connection; here it must not keep its place.
+            let _ = catch_unwind(AssertUnwindSafe(|| {
+                serve(transport, (&shared.gate, &peer), &shared.instance, number, &activity, logged_in)
+            }));
             memory::server::give_back();
             let ended = shared.connections.lock().remove(&number);
             if ended.is_some_and(|connection| connection.stage == Stage::CutOff) {

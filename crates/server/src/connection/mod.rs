@@ -117,6 +117,10 @@ impl Connection<'_> {
             activity.change();
             self.count_traffic();
             result?;
+            // The client has been told.
+            if self.session.is_broken() {
+                return Ok(());
+            }
             if packet.capacity() > KEPT_PACKET {
                 packet = Vec::new();
             }

@@ -40,18 +40,20 @@ impl Session {
         sql: &str,
         files: &mut dyn ClientFiles,
     ) -> Result<Outcome, MysqlError> {
-        self.begin_statement(StatementText::Of(sql));
-        self.client_files.allowed = true;
-        let outcome = self.run_text(sql);
-        self.client_files.allowed = false;
-        let waiting = self.client_files.waiting.take();
-        let outcome = match (outcome, waiting) {
-            (Ok(_), Some(waiting)) => {
-                files.open(&waiting.path).and_then(|mut file| self.run_load(&waiting, &mut file))
-            }
-            (outcome, _) => outcome,
-        };
-        self.finish(outcome, sql)
+        self.contained(|session| {
+            session.begin_statement(StatementText::Of(sql));
+            session.client_files.allowed = true;
+            let outcome = session.run_text(sql);
+            session.client_files.allowed = false;
+            let waiting = session.client_files.waiting.take();
+            let outcome = match (outcome, waiting) {
+                (Ok(_), Some(waiting)) => {
+                    files.open(&waiting.path).and_then(|mut file| session.run_load(&waiting, &mut file))
+                }
+                (outcome, _) => outcome,
+            };
+            session.finish(outcome, sql)
+        })
     }
 
     /// Adds rows to a table, given as values for the columns named: as LOAD DATA does, which of `sql_mode`, keys and constraints
@@ -66,9 +68,12 @@ impl Session {
         rows: &mut dyn RowSource,
     ) -> Result<Done, MysqlError> {
         let sql = format!("LOAD DATA INFILE '' INTO TABLE {}.{}", quoted(database), quoted(table));
-        self.begin_statement(StatementText::Of(&sql));
-        let outcome = self.run_values(&sql, columns, rows);
-        match self.finish(outcome, &sql)? {
+        let outcome = self.contained(|session| {
+            session.begin_statement(StatementText::Of(&sql));
+            let outcome = session.run_values(&sql, columns, rows);
+            session.finish(outcome, &sql)
+        });
+        match outcome? {
             Outcome::Done(done) => Ok(done),
             Outcome::Rows(_) => Err(MysqlError::internal("a load that gives rows")),
         }

@@ -49,7 +49,7 @@ impl Session {
             if in_vain < ATTEMPTS
                 && let Some(entry) = self.prepared_entry(id)
             {
-                self.run_repeated(&entry, left, &mut done)?;
+                self.contained(|session| session.run_repeated(&entry, left, &mut done))?;
             }
             if done.runs == before {
                 in_vain += 1;
@@ -58,7 +58,7 @@ impl Session {
                     Outcome::Rows(_) => return Ok(ManyDone { gave_rows: true, ..done }),
                 }
             }
-            left = all.get(done.runs..).unwrap_or_default();
+            left = &all[done.runs..];
         }
         Ok(done)
     }

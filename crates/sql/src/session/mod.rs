@@ -6,6 +6,7 @@
 
 mod client_file;
 mod connection;
+mod contained;
 mod controlled;
 mod entry;
 mod hypothetical;
@@ -95,6 +96,8 @@ pub struct Session {
     nesting: usize,
     /// It only watches: what it runs is not counted.
     is_watcher: bool,
+    /// A statement has panicked.
+    is_broken: bool,
     groups: StatementGroups,
     pub(crate) counters: SessionCounters,
     /// The storage counters at the last FLUSH STATUS.
@@ -145,6 +148,7 @@ impl Session {
             wall: WallClock::now(),
             nesting: MAX_NESTING,
             is_watcher: false,
+            is_broken: false,
             groups: StatementGroups::default(),
             locks: instance.engine().session_locks(),
             instance,
@@ -176,9 +180,11 @@ impl Session {
     /// # Errors
     /// MySQL's. The statement has then left nothing behind.
     pub fn execute(&mut self, sql: &str) -> Result<Outcome, MysqlError> {
-        self.begin_statement(StatementText::Of(sql));
-        let outcome = self.run_text(sql);
-        self.finish(outcome, sql)
+        self.contained(|session| {
+            session.begin_statement(StatementText::Of(sql));
+            let outcome = session.run_text(sql);
+            session.finish(outcome, sql)
+        })
     }
 
     /// Lets its statements nest so deep: for a session whose thread has more stack than others.
@@ -191,12 +197,14 @@ impl Session {
     /// # Errors
     /// MySQL's, as far as they can be known without the parameters.
     pub fn prepare(&mut self, sql: &str) -> Result<Prepared, MysqlError> {
-        self.cancel.rearm();
-        server::statement_begins();
-        self.refresh_access();
-        self.warnings.clear();
-        let statement = self.parse(sql)?;
-        self.prepare_statement(statement, sql)
+        self.contained(|session| {
+            session.cancel.rearm();
+            server::statement_begins();
+            session.refresh_access();
+            session.warnings.clear();
+            let statement = session.parse(sql)?;
+            session.prepare_statement(statement, sql)
+        })
     }
 
     /// Looks again at what it may do, if accounts have changed.

@@ -174,7 +174,7 @@ impl RowStream {
     /// MySQL's; the rows end with it.
     pub fn next_batch(&mut self, session: &mut Session) -> Result<Option<Batch>, MysqlError> {
         match std::mem::replace(&mut self.source, Source::Ended) {
-            Source::Running(running) => self.next_running(running, session),
+            Source::Running(running) => session.contained(|session| self.next_running(running, session)),
             Source::Ready(mut batches, rows) => match batches.pop_front() {
                 Some(batch) => {
                     let batch = self.delivered(batch, session)?;

@@ -98,13 +98,15 @@ impl Session {
         parameters: &[Value],
         cut: Cut,
     ) -> Result<QueryPieces, MysqlError> {
-        self.begin_statement(StatementText::Of(sql));
         let mut pieces = None;
-        let planned = self.plan_pieces(sql, parameters, cut).map(|planned| {
-            pieces = Some(planned);
-            Outcome::Done(Done::default())
-        });
-        self.finish(planned, sql)?;
+        self.contained(|session| {
+            session.begin_statement(StatementText::Of(sql));
+            let planned = session.plan_pieces(sql, parameters, cut).map(|planned| {
+                pieces = Some(planned);
+                Outcome::Done(Done::default())
+            });
+            session.finish(planned, sql)
+        })?;
         pieces.ok_or_else(|| MysqlError::internal("a query without pieces"))
     }
 
@@ -156,10 +158,13 @@ impl Session {
     /// # Errors
     /// 1210 if there is no such piece, 1412 if a table was changed since; MySQL's.
     pub fn run_piece(&mut self, of: &QueryPieces, number: usize) -> Result<RowStream, MysqlError> {
-        self.begin_statement(StatementText::Prepared(&of.sql));
-        self.count_command(Command::Select, true);
-        let rows = self.start_piece(of, number).map(Outcome::Rows);
-        match self.finish(rows, &of.sql)? {
+        let rows = self.contained(|session| {
+            session.begin_statement(StatementText::Prepared(&of.sql));
+            session.count_command(Command::Select, true);
+            let rows = session.start_piece(of, number).map(Outcome::Rows);
+            session.finish(rows, &of.sql)
+        });
+        match rows? {
             Outcome::Rows(rows) => Ok(rows),
             Outcome::Done(_) => Err(MysqlError::internal("a piece without rows")),
         }
@@ -231,8 +236,8 @@ fn order_of(root: &Node) -> (Vec<(usize, bool)>, usize) {
     let path = &scan.path;
     let (reverse, known) = match path.order {
         ScanOrder::Any => return Default::default(),
-        ScanOrder::Forward => (false, path.columns.get(..path.delivered).unwrap_or_default()),
-        ScanOrder::Reverse => (true, path.columns.get(..path.delivered).unwrap_or_default()),
+        ScanOrder::Forward => (false, &path.columns[..path.delivered]),
+        ScanOrder::Reverse => (true, &path.columns[..path.delivered]),
     };
     let equal = path.constraint.equal_parts();
     let (mut order, mut fixed) = (Vec::new(), 0);

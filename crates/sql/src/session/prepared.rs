@@ -186,13 +186,15 @@ impl Session {
         let Some(entry) = self.prepared.entries.get(&id).cloned() else {
             return Err(MysqlError::unknown_statement_handler(id, "EXECUTE"));
         };
-        self.begin_statement(StatementText::Prepared(&entry.sql));
-        // Others are counted where they are run.
-        if entry.is_planned {
-            self.count_command(entry.command, true);
-        }
-        let outcome = self.run_prepared(id, &entry, parameters);
-        self.finish(outcome, &entry.sql)
+        self.contained(|session| {
+            session.begin_statement(StatementText::Prepared(&entry.sql));
+            // Others are counted where they are run.
+            if entry.is_planned {
+                session.count_command(entry.command, true);
+            }
+            let outcome = session.run_prepared(id, &entry, parameters);
+            session.finish(outcome, &entry.sql)
+        })
     }
 
     fn run_prepared(

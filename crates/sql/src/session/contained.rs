@@ -1,0 +1,45 @@
+//! What becomes of a session when a statement panics, which says that our own logic is broken.
+//!
+//! The client gets an error, the transaction is rolled back and gives up its locks, and the session takes no further
+//! statement, because nobody knows what the panic has left half done in it. Other sessions go on. Where the panic has left
+//! half done what they share, a guard there has stopped the store (`Store::stop_on_panic`): then they get errors, and the
+//! next open finds everything that was committed.
+
+use super::Session;
+use leafline_types::MysqlError;
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+impl Session {
+    /// Runs a part of a statement, and turns a panic in it into error 1815.
+    pub(crate) fn contained<T>(
+        &mut self,
+        part: impl FnOnce(&mut Session) -> Result<T, MysqlError>,
+    ) -> Result<T, MysqlError> {
+        if self.is_broken {
+            return Err(MysqlError::internal("the session has ended by a panic"));
+        }
+        match catch_unwind(AssertUnwindSafe(|| part(self))) {
+            Ok(result) => result,
+            Err(panic) => Err(self.break_off(&*panic)),
+        }
+    }
+
+    /// Whether a statement has panicked: the session is to be dropped.
+    pub fn is_broken(&self) -> bool {
+        self.is_broken
+    }
+
+    #[cold]
+    fn break_off(&mut self, panic: &(dyn Any + Send)) -> MysqlError {
+        self.is_broken = true;
+        // What the panic has left may make this panic, too: then the locks stay until the instance ends.
+        let _ = catch_unwind(AssertUnwindSafe(|| {
+            self.rollback();
+            self.statement_ended();
+        }));
+        let text = panic.downcast_ref::<&str>().copied();
+        let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
+        MysqlError::internal(format!("a panic ends the session: {}", text.unwrap_or("without a text")))
+    }
+}
