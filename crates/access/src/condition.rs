@@ -3,8 +3,9 @@
 use crate::path::{AccessPath, Condition};
 use arrow_array::UInt32Array;
 use arrow_select::take::take;
-use leafline_types::expr::{EvalContext, Expr, Selection, bind_parameters, evaluate_filter};
-use leafline_types::{Batch, MysqlError, RowScreen};
+use leafline_expr::{EvalContext, Expr, Selection, bind_parameters, evaluate_filter};
+use leafline_expr::RowScreen;
+use leafline_types::{Batch, MysqlError};
 use std::collections::HashSet;
 
 /// Conditions over a working row and the outer row behind it.

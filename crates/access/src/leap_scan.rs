@@ -18,7 +18,8 @@ use crate::read_ahead::ReadAhead;
 use crate::targets::{Targets, WalkKind};
 use crate::walk::{Leaps, Output, Walk, mark};
 use leafline_table::{Direction, EntryCursor, EntryDecoder, ReadView, entry_decoder};
-use leafline_types::{Batch, RowScreen};
+use leafline_expr::RowScreen;
+use leafline_types::Batch;
 use std::sync::Arc;
 
 /// Entries in the first batch of a scan.

@@ -7,8 +7,8 @@ use crate::{
     ScanContext, ScanOrder,
 };
 use leafline_table::{ReadView, TableDef};
-use leafline_types::expr::build::{compare, in_list, literal, or};
-use leafline_types::expr::{CompareOp, Expr, ExprKind, push_down_not};
+use leafline_expr::build::{compare, in_list, literal, or};
+use leafline_expr::{CompareOp, Expr, ExprKind, push_down_not};
 use leafline_types::{Value, encode_part, value_at};
 use rand::seq::IndexedRandom;
 use rand::{Rng, SeedableRng, rngs::SmallRng};

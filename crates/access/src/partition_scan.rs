@@ -16,7 +16,7 @@ use arrow_array::{ArrayRef, BinaryArray, UInt32Array};
 use arrow_select::interleave::interleave;
 use arrow_select::take::take;
 use leafline_table::{Partition, Partitioning, locator_in_partition};
-use leafline_types::expr::{Datum, evaluate};
+use leafline_expr::{Datum, evaluate};
 use leafline_types::{Batch, KeyPart, MysqlError, SqlType, Value, encode_part, value_at};
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 use std::sync::Arc;

@@ -10,7 +10,7 @@ use crate::path::{AccessPath, Condition, ScanOrder};
 use crate::pruning::{Pruning, outer_column};
 use crate::strategy::Permission;
 use leafline_table::{IndexDef, TableDef};
-use leafline_types::expr::Expr;
+use leafline_expr::Expr;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 

@@ -9,8 +9,8 @@ use crate::{
     ScanPiece, Share,
 };
 use leafline_table::{Engine, Isolation, ReadAheadKind, ReadAheadSettings, ReadView, TableDef, TxnMode};
-use leafline_types::expr::build::{and, column, compare};
-use leafline_types::expr::{CompareOp, Expr, ExprKind, evaluate_condition, push_down_not};
+use leafline_expr::build::{and, column, compare};
+use leafline_expr::{CompareOp, Expr, ExprKind, evaluate_condition, push_down_not};
 use leafline_types::{
     Batch, CancelToken, ColumnBuilder, ExprType, RowBlock, SqlType, Value, encode_part, value_at,
 };
@@ -440,7 +440,7 @@ fn pushed_conditions_save_row_fetches_and_are_counted() {
     let table = testing::table(&engine, "counted", &["id"], &rows);
     let view = view(&engine);
     // KEY (k, c, a): k = 'a' is the range; a = 3 is behind c and is tested on the entries.
-    let literal = |value: Value| leafline_types::expr::build::literal(value);
+    let literal = |value: Value| leafline_expr::build::literal(value);
     let conjuncts = [
         compare(CompareOp::Eq, column_expr(9), literal(Value::string("a"))).expect("a comparison"),
         compare(CompareOp::Eq, column_expr(1), literal(Value::Int(3))).expect("a comparison"),
@@ -512,7 +512,7 @@ fn contradictory_conditions_read_nothing() {
     let engine = testing::engine();
     let mut rng = SmallRng::seed_from_u64(9);
     let table = testing::table(&engine, "empty", &["id"], &testing::rows(&mut rng, 50));
-    let literal = |value: i64| leafline_types::expr::build::literal(Value::Int(value));
+    let literal = |value: i64| leafline_expr::build::literal(Value::Int(value));
     let id = || column(0, ExprType::numeric(SqlType::BIGINT, false));
     let conjuncts = [and(vec![
         compare(CompareOp::Gt, id(), literal(20)).expect("a comparison"),

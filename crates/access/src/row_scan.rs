@@ -13,7 +13,7 @@ use leafline_table::{
     Direction, EntryRef, EntryRun, EntryStep, EntryVisitor, LocatorBatch, ReadView, RowDecoder, RowRef,
     RunBound, entry_decoder, locator_of, row_decoder,
 };
-use leafline_types::expr::ExprKind;
+use leafline_expr::ExprKind;
 use leafline_types::key::prefix_successor;
 use leafline_types::{CancelToken, RowBlock, Value, extend_short};
 use std::sync::Arc;
@@ -54,7 +54,7 @@ impl RowScan {
     /// # Errors
     /// If the definition of the table is damaged.
     pub fn new(path: &Arc<AccessPath>, output: &[usize]) -> Result<Option<RowScan>> {
-        let is_known = |value: &leafline_types::expr::Expr| {
+        let is_known = |value: &leafline_expr::Expr| {
             matches!(value.kind, ExprKind::Literal(_) | ExprKind::Parameter(_))
         };
         let known = path.constraint.values().iter().all(is_known);

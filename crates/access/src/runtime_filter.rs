@@ -16,8 +16,8 @@ use crate::constraint::IntervalSet;
 use crate::path::AccessPath;
 use crate::pruning::Pruning;
 use leafline_table::TableDef;
-use leafline_types::expr::CompareDomain;
-use leafline_types::expr::domain::equal_key;
+use leafline_expr::CompareDomain;
+use leafline_expr::domain::equal_key;
 use leafline_types::{KeyPart, NumberSet, Value, prefix_successor};
 use std::sync::Arc;
 

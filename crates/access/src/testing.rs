@@ -5,8 +5,8 @@ use leafline_table::{
     BuildControl, ColumnDef, Engine, EngineOptions, IndexSpec, IndexSpecKind, IndexSpecPart, StoreOptions,
     TableDef, TableSpec,
 };
-use leafline_types::expr::build::{and, call, column, compare, in_list, is_null, like, literal, not, or};
-use leafline_types::expr::{CompareOp, EvalContext, Expr, SessionFacts};
+use leafline_expr::build::{and, call, column, compare, in_list, is_null, like, literal, not, or};
+use leafline_expr::{CompareOp, EvalContext, Expr, SessionFacts};
 use leafline_types::{
     CancelToken, Collation, Date, DateTime, Decimal, ExprType, Members, MysqlError, SqlType, Time, Value,
     Warnings,

@@ -10,7 +10,8 @@ use leafline_table::{
     Direction, EntryDecoder, EntryRef, EntryRun, EntryStep, EntryVisitor, MOST_OF_A_RUN, RunBound, locator_of,
 };
 use leafline_types::key::{prefix_successor, skip_part};
-use leafline_types::{DecodedRows, RowScreen, SqlType, extend_short};
+use leafline_expr::RowScreen;
+use leafline_types::{DecodedRows, SqlType, extend_short};
 
 /// A batch is complete when the values outside its rows take so many bytes.
 pub(crate) const LARGE_BATCH: usize = 8 << 20;

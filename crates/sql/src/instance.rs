@@ -18,7 +18,7 @@ use leafline_access::cost::{CostModel, Device, DeviceChoice, Known, StoredProfil
 use leafline_storage::{Env, FlushPolicy, lent_bytes};
 use leafline_table::{Engine, EngineOptions, TableError};
 use leafline_types::MysqlError;
-use leafline_types::functions::UserLocks;
+use leafline_expr::functions::UserLocks;
 use leafline_types::memory::server;
 use leafline_types::statement::CancelReason;
 use parking_lot::{Mutex, RwLock};

@@ -9,9 +9,9 @@ use crate::bound::RowLocking;
 use crate::window::{Reach, WindowCall};
 use leafline_access::{AccessPath, Demand, JoinRows, Share};
 use leafline_table::TableDef;
-use leafline_types::aggregate::AggregateCall;
+use leafline_expr::aggregate::AggregateCall;
 use leafline_types::convert::cast;
-use leafline_types::expr::{CompareDomain, Expr};
+use leafline_expr::{CompareDomain, Expr};
 use leafline_types::temporal::DateRules;
 use leafline_types::{ExprType, SqlType, Value, Warnings};
 use std::collections::BTreeMap;
@@ -33,7 +33,7 @@ pub struct PlanParts {
     pub subqueries: BTreeMap<usize, SubqueryPlan>,
     /// The queries of WITH that are run by themselves.
     pub commons: BTreeMap<usize, CommonPlan>,
-    /// The statement assigns user variables in its expressions; see [`leafline_types::expr::EvalContext::row_by_row`].
+    /// The statement assigns user variables in its expressions; see [`leafline_expr::EvalContext::row_by_row`].
     pub row_by_row: bool,
 }
 

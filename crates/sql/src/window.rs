@@ -5,8 +5,8 @@
 //! plan over the columns of the operator's input.
 
 use leafline_types::ExprType;
-use leafline_types::aggregate::AggregateCall;
-use leafline_types::expr::Expr;
+use leafline_expr::aggregate::AggregateCall;
+use leafline_expr::Expr;
 
 /// A call of a window function.
 #[derive(Debug, Clone, PartialEq)]

@@ -9,14 +9,14 @@ use crate::memory::server;
 use crate::statement::{CancelToken, Steps};
 
 /// Bytes that are written or looked at between two questions whether the statement has to end.
-pub(crate) const BYTES_BETWEEN_CHECKS: usize = 1 << 18;
+pub const BYTES_BETWEEN_CHECKS: usize = 1 << 18;
 
 /// From this size on memory is asked for in a way that can fail.
 const LARGE: usize = 1 << 20;
 
 /// Why a string was not made.
 #[derive(Debug)]
-pub(crate) enum Stop {
+pub enum Stop {
     /// It would be longer than it may be: warning 1301 and NULL.
     TooLong,
     /// The statement ends.
@@ -31,7 +31,7 @@ impl From<MysqlError> for Stop {
 
 /// A string that grows.
 #[derive(Debug)]
-pub(crate) struct Output<'c> {
+pub struct Output<'c> {
     bytes: Vec<u8>,
     most: usize,
     steps: Steps<'c>,
@@ -39,12 +39,12 @@ pub(crate) struct Output<'c> {
 
 impl<'c> Output<'c> {
     /// An empty string that may grow to `most` bytes.
-    pub(crate) fn new(most: usize, cancel: &'c CancelToken) -> Self {
+    pub fn new(most: usize, cancel: &'c CancelToken) -> Self {
         Output { bytes: Vec::new(), most, steps: Steps::new(cancel, BYTES_BETWEEN_CHECKS) }
     }
 
     /// Makes room for `more` bytes: called where the length is known beforehand.
-    pub(crate) fn reserve(&mut self, more: usize) -> Result<(), Stop> {
+    pub fn reserve(&mut self, more: usize) -> Result<(), Stop> {
         if more > self.most.saturating_sub(self.bytes.len()) {
             return Err(Stop::TooLong);
         }
@@ -56,7 +56,7 @@ impl<'c> Output<'c> {
 
     /// Appends `part`.
     #[inline]
-    pub(crate) fn push(&mut self, part: &[u8]) -> Result<(), Stop> {
+    pub fn push(&mut self, part: &[u8]) -> Result<(), Stop> {
         if part.len() > self.bytes.capacity() - self.bytes.len()
             || part.len() > self.most.saturating_sub(self.bytes.len())
         {
@@ -87,18 +87,18 @@ impl<'c> Output<'c> {
 
     /// Appends a byte.
     #[inline]
-    pub(crate) fn push_byte(&mut self, byte: u8) -> Result<(), Stop> {
+    pub fn push_byte(&mut self, byte: u8) -> Result<(), Stop> {
         self.push(&[byte])
     }
 
     /// Appends a character.
     #[inline]
-    pub(crate) fn push_char(&mut self, c: char) -> Result<(), Stop> {
+    pub fn push_char(&mut self, c: char) -> Result<(), Stop> {
         self.push(c.encode_utf8(&mut [0; 4]).as_bytes())
     }
 
     /// Appends `part`, `count` times.
-    pub(crate) fn push_repeated(&mut self, part: &[u8], count: usize) -> Result<(), Stop> {
+    pub fn push_repeated(&mut self, part: &[u8], count: usize) -> Result<(), Stop> {
         let total = part.len().checked_mul(count).ok_or(Stop::TooLong)?;
         if total == 0 {
             return Ok(());
@@ -118,23 +118,23 @@ impl<'c> Output<'c> {
     }
 
     /// Takes back what is beyond `bytes`.
-    pub(crate) fn truncate(&mut self, bytes: usize) {
+    pub fn truncate(&mut self, bytes: usize) {
         self.bytes.truncate(bytes);
     }
 
     /// Counts bytes that were read without being written.
     #[inline]
-    pub(crate) fn read(&mut self, bytes: usize) -> Result<(), Stop> {
+    pub fn read(&mut self, bytes: usize) -> Result<(), Stop> {
         Ok(self.steps.take(bytes)?)
     }
 
     /// How many bytes it has.
-    pub(crate) fn len(&self) -> usize {
+    pub fn len(&self) -> usize {
         self.bytes.len()
     }
 
     /// The bytes so far.
-    pub(crate) fn as_bytes(&self) -> &[u8] {
+    pub fn as_bytes(&self) -> &[u8] {
         &self.bytes
     }
 }
@@ -147,7 +147,7 @@ impl std::fmt::Write for Output<'_> {
 }
 
 /// Error 1041 where so many bytes cannot be had: shared values are allocated in a way that cannot fail, so that their room is tried first.
-pub(crate) fn room_for(bytes: usize) -> Result<(), MysqlError> {
+pub fn room_for(bytes: usize) -> Result<(), MysqlError> {
     if bytes < LARGE {
         return Ok(());
     }

@@ -113,12 +113,12 @@ impl Warnings {
     }
 
     /// Where the list is now, to go [back](Self::back_to) to.
-    pub(crate) fn mark(&self) -> WarningsMark {
+    pub fn mark(&self) -> WarningsMark {
         WarningsMark { kept: self.kept.len(), count: self.count, errors: self.errors }
     }
 
     /// Takes back what came after a mark.
-    pub(crate) fn back_to(&mut self, mark: WarningsMark) {
+    pub fn back_to(&mut self, mark: WarningsMark) {
         self.kept.truncate(mark.kept);
         (self.count, self.errors) = (mark.count, mark.errors);
     }
@@ -146,7 +146,7 @@ impl Warnings {
 
 /// A place in a list of warnings.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct WarningsMark {
+pub struct WarningsMark {
     kept: usize,
     count: u64,
     errors: u64,
@@ -317,7 +317,7 @@ impl Drop for Unwatched<'_> {
 
 /// Asks a token once in so many steps of something that takes long within one value.
 #[derive(Debug)]
-pub(crate) struct Steps<'c> {
+pub struct Steps<'c> {
     cancel: &'c CancelToken,
     every: usize,
     taken: usize,
@@ -325,7 +325,7 @@ pub(crate) struct Steps<'c> {
 
 impl<'c> Steps<'c> {
     /// None taken yet.
-    pub(crate) fn new(cancel: &'c CancelToken, every: usize) -> Steps<'c> {
+    pub fn new(cancel: &'c CancelToken, every: usize) -> Steps<'c> {
         Steps { cancel, every, taken: 0 }
     }
 
@@ -334,7 +334,7 @@ impl<'c> Steps<'c> {
     /// # Errors
     /// 1317 or 3024 when the statement is to end.
     #[inline]
-    pub(crate) fn take(&mut self, steps: usize) -> Result<(), MysqlError> {
+    pub fn take(&mut self, steps: usize) -> Result<(), MysqlError> {
         self.taken += steps;
         if self.taken < self.every {
             return Ok(());

@@ -5,8 +5,8 @@
 //! not understood admits everything and makes the set a superset.
 
 use super::part_set::PartSet;
-use leafline_types::expr::domain::like_range;
-use leafline_types::expr::{CompareDomain, CompareOp, Expr, ExprKind, LikePattern};
+use leafline_expr::domain::like_range;
+use leafline_expr::{CompareDomain, CompareOp, Expr, ExprKind, LikePattern};
 use leafline_types::key::KeyPart;
 use leafline_types::{SqlType, Value};
 use std::collections::HashMap;

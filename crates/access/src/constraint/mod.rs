@@ -33,7 +33,7 @@ pub use part_set::PartSet;
 pub use ranges::{KeyRange, MAX_KEY_RANGES};
 
 use formula::{Joint, Reader};
-use leafline_types::expr::Expr;
+use leafline_expr::Expr;
 use leafline_types::key::KeyPart;
 use std::collections::BTreeSet;
 use std::sync::Arc;

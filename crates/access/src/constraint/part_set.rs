@@ -1,7 +1,7 @@
 //! The values of one key part that can satisfy a condition, before its bounds are known.
 
 use super::interval::IntervalSet;
-use leafline_types::expr::{CompareDomain, CompareOp, Expr};
+use leafline_expr::{CompareDomain, CompareOp, Expr};
 use std::sync::Arc;
 
 /// A set of values of one key part. Bounds are positions in the constraint's list of value expressions.

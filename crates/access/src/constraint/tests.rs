@@ -3,7 +3,7 @@
 use super::*;
 use crate::testing::{self, column_expr, columns, condition, with_eval};
 use leafline_types::Value;
-use leafline_types::expr::{evaluate_condition, evaluate_scalar, push_down_not};
+use leafline_expr::{evaluate_condition, evaluate_scalar, push_down_not};
 use leafline_types::key::encode_part;
 use rand::seq::IndexedRandom;
 use rand::{Rng, SeedableRng, rngs::SmallRng};
@@ -72,10 +72,10 @@ fn bounds_pass_every_row_that_satisfies_the_conditions() {
         if rng.random_ratio(1, 4) && among.len() > 1 {
             let branch = |rng: &mut SmallRng| {
                 let both = [0, 1].map(|at| condition(rng, &among[at..=at], 0));
-                leafline_types::expr::build::and(both.to_vec())
+                leafline_expr::build::and(both.to_vec())
             };
             let branches = (0..rng.random_range(2..5)).map(|_| branch(&mut rng)).collect();
-            conjuncts.push(push_down_not(leafline_types::expr::build::or(branches)));
+            conjuncts.push(push_down_not(leafline_expr::build::or(branches)));
         }
         let context = format!("seed {seed}, case {case}, {conjuncts:?} on {parts:?}");
         let built = Constraint::build(&parts, &conjuncts, &Some);
@@ -133,8 +133,8 @@ fn bounds_pass_every_row_that_satisfies_the_conditions() {
 
 #[test]
 fn many_branches_share_their_bounds() {
-    use leafline_types::expr::CompareOp::Eq;
-    use leafline_types::expr::build::{compare, in_list, literal, or};
+    use leafline_expr::CompareOp::Eq;
+    use leafline_expr::build::{compare, in_list, literal, or};
     let equal = |value: i64| compare(Eq, column_expr(1), literal(Value::Int(value))).expect("a comparison");
     let part = IndexKeyPart {
         column: 1,
@@ -161,8 +161,8 @@ fn many_branches_share_their_bounds() {
 
 #[test]
 fn rows_of_a_list_are_points_of_several_parts() {
-    use leafline_types::expr::CompareOp::{Eq, Gt, Lt};
-    use leafline_types::expr::build::{and, compare, literal, or};
+    use leafline_expr::CompareOp::{Eq, Gt, Lt};
+    use leafline_expr::build::{and, compare, literal, or};
     let all = columns();
     let part = |column: usize| IndexKeyPart {
         column,
@@ -213,8 +213,8 @@ fn rows_of_a_list_are_points_of_several_parts() {
 #[test]
 fn outer_columns_and_guards_are_bounds() {
     // a = outer AND ((outer2 = 1 AND b < 2) OR (outer2 = 2 AND b > 5)): known outer values leave one range of b.
-    use leafline_types::expr::CompareOp::{Eq, Gt, Lt};
-    use leafline_types::expr::build::{and, column, compare, literal, or};
+    use leafline_expr::CompareOp::{Eq, Gt, Lt};
+    use leafline_expr::build::{and, column, compare, literal, or};
     use leafline_types::{Decimal, ExprType, SqlType};
     let all = columns();
     let outer = |number| column(number, ExprType::numeric(SqlType::BIGINT, true));

@@ -17,8 +17,8 @@ use crate::path_builder::PathRequest;
 use crate::stats::Known;
 use crate::strategy::Permission;
 use leafline_table::IndexDef;
-use leafline_types::expr::build::{and, or};
-use leafline_types::expr::{EvalContext, Expr, ExprKind};
+use leafline_expr::build::{and, or};
+use leafline_expr::{EvalContext, Expr, ExprKind};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 

@@ -1,6 +1,6 @@
 //! Selectivities by rule of thumb, where nothing can be sampled: MySQL's (`sql/item_func.h`, "filtering effect").
 
-use leafline_types::expr::{CompareOp, Expr, ExprKind};
+use leafline_expr::{CompareOp, Expr, ExprKind};
 
 const EQUALITY: f64 = 0.1;
 const INEQUALITY: f64 = 1.0 / 3.0;

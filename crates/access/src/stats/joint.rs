@@ -9,7 +9,7 @@
 
 use super::selectivity::Selectivity;
 use crate::error::Result;
-use leafline_types::expr::{EvalContext, Expr};
+use leafline_expr::{EvalContext, Expr};
 
 /// What one path knows of the conditions on its table.
 #[derive(Clone, Debug)]
@@ -89,8 +89,8 @@ mod tests {
     use super::*;
     use crate::stats::{Judged, Statistics};
     use crate::testing::{engine, table_of_texts, with_eval};
-    use leafline_types::expr::CompareOp;
-    use leafline_types::expr::build::{column, compare, literal};
+    use leafline_expr::CompareOp;
+    use leafline_expr::build::{column, compare, literal};
     use leafline_types::{ExprType, SqlType, Value};
 
     fn equal_to_one(ordinal: usize) -> Expr {

@@ -7,7 +7,7 @@ use super::judged::Judged;
 use super::table::TableSample;
 use crate::error::Result;
 use leafline_table::TableDef;
-use leafline_types::expr::{EvalContext, Expr};
+use leafline_expr::{EvalContext, Expr};
 
 /// Rows that tell how rows are spread.
 const ENOUGH_ROWS: usize = 8;
@@ -107,8 +107,8 @@ mod tests {
     use super::*;
     use crate::stats::Statistics;
     use crate::testing::{engine, table_of_texts, with_eval};
-    use leafline_types::expr::CompareOp;
-    use leafline_types::expr::build::{column, compare, literal};
+    use leafline_expr::CompareOp;
+    use leafline_expr::build::{column, compare, literal};
     use leafline_types::{ExprType, SqlType, Value};
 
     #[test]

@@ -9,7 +9,7 @@ use crate::constraint::Bounds;
 use crate::error::Result;
 use arrow_array::ArrayRef;
 use leafline_table::{ColumnDef, Engine, TableDef};
-use leafline_types::expr::{EvalContext, Expr};
+use leafline_expr::{EvalContext, Expr};
 use leafline_types::key::{KeyPart, encode_part};
 use leafline_types::{Batch, Value, value_at};
 use std::collections::HashMap;

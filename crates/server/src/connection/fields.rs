@@ -6,7 +6,7 @@ use crate::protocol::column::put_column;
 use crate::protocol::packet::WireError;
 use crate::protocol::reply;
 use leafline_sql::ColumnMeta;
-use leafline_types::expr::LikePattern;
+use leafline_expr::LikePattern;
 use leafline_types::{Collation, MysqlError};
 
 impl Connection<'_> {

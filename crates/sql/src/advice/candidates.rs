@@ -8,7 +8,7 @@
 use crate::bound::{BoundSelect, ColumnOrigin, JoinTree, RelationSource};
 use leafline_access::constraint::{Constraint, IndexKeyPart};
 use leafline_table::{IndexPart, TableDef, TableId};
-use leafline_types::expr::{Expr, ExprKind};
+use leafline_expr::{Expr, ExprKind};
 use leafline_types::{KeyPart, SqlType};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;

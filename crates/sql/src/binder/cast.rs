@@ -1,7 +1,7 @@
 //! Targets of CAST, and units of intervals.
 
-use leafline_types::expr::Expr;
-use leafline_types::expr::build::{self, CastTarget};
+use leafline_expr::Expr;
+use leafline_expr::build::{self, CastTarget};
 use leafline_types::{Charset, Collation, MysqlError, Value};
 
 use crate::parser::ast::{CastKind, Ident};

@@ -7,7 +7,7 @@
 
 use std::collections::BTreeSet;
 
-use leafline_types::expr::{CompareDomain, CompareOp, Expr, ExprKind};
+use leafline_expr::{CompareDomain, CompareOp, Expr, ExprKind};
 use leafline_types::{ExprType, SqlType};
 
 use super::scope::Block;

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use leafline_table::{IndexPart, LockStrength, LockWait, TableDef};
-use leafline_types::expr::build::CastTarget;
-use leafline_types::expr::{Expr, build};
+use leafline_expr::build::CastTarget;
+use leafline_expr::{Expr, build};
 use leafline_types::{Collation, MysqlError};
 
 use super::scope::{Block, Clause, Scope, qualified};

@@ -3,7 +3,9 @@
 //! One small function for each form: the binder recurses as deep as an expression is tall, and a rule that keeps
 //! little on the stack lets it be taller.
 
-use leafline_types::expr::{self, ArithmeticOp, EvalContext, Expr, SessionFacts, build};
+use leafline_expr as expr;
+
+use leafline_expr::{ArithmeticOp, EvalContext, Expr, SessionFacts, build};
 use leafline_types::{Charset, Collation, ExprType, IntervalUnit, MysqlError, SqlType, Value, Warnings};
 
 use super::scope::{Block, Clause, Scope, qualified};

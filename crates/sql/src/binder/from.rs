@@ -1,7 +1,7 @@
 //! FROM: relations, the join tree, and what each place in it can see.
 
 use leafline_table::{IndexDef, TableDef, ViewAlgorithm};
-use leafline_types::expr::{CompareOp, Expr, ExprKind, build, conjuncts};
+use leafline_expr::{CompareOp, Expr, ExprKind, build, conjuncts};
 use leafline_types::{Coercibility, ExprType, MysqlError, Value};
 
 use super::partition::selected_partitions;

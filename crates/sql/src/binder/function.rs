@@ -1,8 +1,9 @@
 //! Calls: functions, aggregates, and operators that are functions of the table.
 
-use leafline_types::aggregate::{AggregateCall, AggregateFunction, ConcatOptions};
-use leafline_types::expr::{self, CompareOp, Expr, build};
-use leafline_types::functions::{self, Volatility};
+use leafline_expr::aggregate::{AggregateCall, AggregateFunction, ConcatOptions};
+use leafline_expr as expr;
+use leafline_expr::{CompareOp, Expr, build};
+use leafline_expr::functions::{self, Volatility};
 use leafline_types::{Charset, Collation, MysqlError, SqlType, Value};
 
 use super::expression::{Bound, ExpressionBinder, has_parameter, truth_value};

@@ -5,7 +5,7 @@
 //! says about that is no more than a hint to who writes rows.
 
 use leafline_table::{ColumnDef, GeneratedColumn, GeneratedKind, IndexSpec, IndexSpecKind, TableSpec};
-use leafline_types::expr::Expr;
+use leafline_expr::Expr;
 use leafline_types::{Collation, MysqlError, SqlType};
 
 use super::BindContext;

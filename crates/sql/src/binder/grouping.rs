@@ -8,8 +8,8 @@
 
 use std::collections::BTreeSet;
 
-use leafline_types::aggregate::{AggregateCall, AggregateFunction};
-use leafline_types::expr::{ArithmeticOp, CompareOp, Expr, ExprKind, build};
+use leafline_expr::aggregate::{AggregateCall, AggregateFunction};
+use leafline_expr::{ArithmeticOp, CompareOp, Expr, ExprKind, build};
 use leafline_types::{ExprType, MysqlError, SqlType, Value};
 
 use super::dependency;

@@ -1,6 +1,6 @@
 //! INSERT and REPLACE.
 
-use leafline_types::expr::build;
+use leafline_expr::build;
 use leafline_types::{MysqlError, Value};
 
 use super::Binder;

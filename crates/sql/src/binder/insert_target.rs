@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use leafline_table::{TableDef, ViewDef};
 use leafline_types::error::errno;
-use leafline_types::expr::Expr;
+use leafline_expr::Expr;
 use leafline_types::{ExprType, MysqlError};
 
 use super::from::add_relation;

@@ -1,8 +1,8 @@
 //! JSON_TABLE: a query over one relation, whose rows are made of a document. It sees the relations before it, as LATERAL does.
 
 use leafline_types::convert::parse_json;
-use leafline_types::expr::build;
-use leafline_types::functions::{JsonTableColumn, JsonTableLevel, JsonTableResponse, JsonTableSource};
+use leafline_expr::build;
+use leafline_expr::functions::{JsonTableColumn, JsonTableLevel, JsonTableResponse, JsonTableSource};
 use leafline_types::json::Path;
 use leafline_types::{ExprType, MysqlError, SqlType};
 

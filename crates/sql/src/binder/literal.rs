@@ -1,6 +1,6 @@
 //! Literals and their types.
 
-use leafline_types::expr::{Expr, build};
+use leafline_expr::{Expr, build};
 use leafline_types::memory::server;
 use leafline_types::temporal::{DateRules, DateTime, Time};
 use leafline_types::{Charset, Collation, Decimal, MysqlError, SqlType, Value};

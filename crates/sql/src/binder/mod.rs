@@ -76,7 +76,7 @@ use std::mem::take;
 use std::sync::Arc;
 
 use leafline_table::{ForeignKeyDef, TableDef, ViewDef};
-use leafline_types::expr::{Expr, build};
+use leafline_expr::{Expr, build};
 use leafline_types::temporal::DateRules;
 use leafline_types::{CancelToken, Collation, ExprType, MysqlError, SqlType, Value};
 

@@ -1,7 +1,7 @@
 //! Result columns: their headings and what clients are told of them.
 
 use leafline_table::{DefaultValue, IndexKind, TableDef};
-use leafline_types::expr::build;
+use leafline_expr::build;
 use leafline_types::{Collation, ExprType, SqlType};
 
 use super::scope::{Block, Item};

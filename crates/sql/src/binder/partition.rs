@@ -7,8 +7,8 @@ use leafline_table::{
     BoundValue, ColumnDef, IndexSpecKind, MOST_PARTITIONS, PartitionMethod as Method, PartitionScheme,
     PartitionSpec, TableDef, TableSpec,
 };
-use leafline_types::expr::Expr;
-use leafline_types::expr::build::type_of;
+use leafline_expr::Expr;
+use leafline_expr::build::type_of;
 use leafline_types::key::encode_part;
 use leafline_types::temporal::IntervalUnit;
 use leafline_types::{KeyPart, MysqlError, SqlType, StoreContext, Value, Warnings, store_cast};

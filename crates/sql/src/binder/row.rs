@@ -3,7 +3,7 @@
 //! They are comparisons of their columns: rows are equal when all of them are, and ordered by the first in which they differ.
 
 use leafline_types::MysqlError;
-use leafline_types::expr::{CompareOp, Expr, build};
+use leafline_expr::{CompareOp, Expr, build};
 
 use super::expression::{Bound, ExpressionBinder};
 use crate::parser::ast::{self, ExprKind};

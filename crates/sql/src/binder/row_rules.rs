@@ -8,8 +8,8 @@ use leafline_table::{
     ReferentialAction, TableDef, TableSpec, foreign_key_names,
 };
 use leafline_types::error::errno;
-use leafline_types::expr::{Expr, ExprKind};
-use leafline_types::functions::Volatility;
+use leafline_expr::{Expr, ExprKind};
+use leafline_expr::functions::Volatility;
 use leafline_types::{ExprType, MysqlError};
 
 use super::scope::{Block, Clause, Scope, Visible};

@@ -9,8 +9,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use leafline_table::{ColumnDef, IndexDef, IndexKind};
-use leafline_types::aggregate::AggregateCall;
-use leafline_types::expr::{Expr, build};
+use leafline_expr::aggregate::AggregateCall;
+use leafline_expr::{Expr, build};
 use leafline_types::{ExprType, MysqlError, Origin, SqlType};
 
 use super::numbering::Numbering;

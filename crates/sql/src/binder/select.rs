@@ -1,7 +1,7 @@
 //! A query block, in the order in which MySQL binds its clauses: FROM, WHERE, the select list, GROUP BY, HAVING,
 //! ORDER BY, LIMIT.
 
-use leafline_types::expr::{Expr, build, conjuncts};
+use leafline_expr::{Expr, build, conjuncts};
 use leafline_types::memory::server;
 use leafline_types::{MysqlError, SqlType};
 
@@ -258,7 +258,7 @@ fn spread(block: &Block, items: &[Item]) -> String {
     let quoted = crate::show::statement_text::quoted;
     let text = |item: &Item| {
         let origin = match item.expr.kind {
-            leafline_types::expr::ExprKind::Column(id) => block.columns.get(id).map(|column| column.origin),
+            leafline_expr::ExprKind::Column(id) => block.columns.get(id).map(|column| column.origin),
             _ => None,
         };
         let relation = match origin {

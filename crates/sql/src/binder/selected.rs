@@ -1,7 +1,7 @@
 //! The columns that CREATE TABLE .. SELECT makes of the columns of a query (manual: "CREATE TABLE ... SELECT Statement").
 
 use leafline_table::{ColumnDef, DefaultValue};
-use leafline_types::expr::{ArithmeticOp, Expr, ExprKind};
+use leafline_expr::{ArithmeticOp, Expr, ExprKind};
 use leafline_types::{Collation, MysqlError, SqlType, Value};
 
 use crate::bound::{BoundOutput, BoundSelect, ColumnOrigin, RelationSource};

@@ -4,7 +4,7 @@
 //! the same for all queries. INTERSECT binds closer than UNION and EXCEPT (the parser sees to that); otherwise they go from
 //! left to right. A parenthesised query with clauses of its own, before more of them, is a set operation of one query. Columns have the names of the first query, and types that hold the values of all.
 
-use leafline_types::expr::{Expr, build};
+use leafline_expr::{Expr, build};
 use leafline_types::{Coercibility, ExprType, MysqlError};
 
 use super::from::add_relation;

@@ -6,10 +6,10 @@
 //! them is of, and is handed down in the same way. An argument that is itself an aggregate of a query around is a constant to the
 //! aggregate and does not decide where it belongs, but that query must be farther outside (1111).
 
-use leafline_types::aggregate::AggregateCall;
+use leafline_expr::aggregate::AggregateCall;
 use leafline_types::error::errno;
-use leafline_types::expr::subquery::{outer, subquery};
-use leafline_types::expr::{CompareOp, Expr, ExprKind as Kind, Subquery, SubqueryQuestion, build};
+use leafline_expr::subquery::{outer, subquery};
+use leafline_expr::{CompareOp, Expr, ExprKind as Kind, Subquery, SubqueryQuestion, build};
 use leafline_types::{ExprType, MysqlError, SqlType};
 
 use super::Binder;

@@ -313,7 +313,7 @@ pub(super) fn default_value(
             if ty.is_large() {
                 return Err(MysqlError::blob_cannot_have_default(name));
             }
-            let from = leafline_types::expr::build::type_of(&value);
+            let from = leafline_expr::build::type_of(&value);
             let mut warnings = Warnings::new();
             let mut cx = StoreContext {
                 column: name,

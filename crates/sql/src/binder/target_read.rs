@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use leafline_table::{TableId, ViewDef};
 use leafline_types::MysqlError;
-use leafline_types::expr::{Expr, ExprKind};
+use leafline_expr::{Expr, ExprKind};
 
 use super::Binder;
 use super::view_changes::Verb;

@@ -10,7 +10,7 @@
 use std::sync::Arc;
 
 use leafline_table::{CheckOption, TableDef, ViewAlgorithm, ViewDef};
-use leafline_types::expr::{Expr, ExprKind};
+use leafline_expr::{Expr, ExprKind};
 use leafline_types::{MysqlError, Value};
 
 use super::Binder;

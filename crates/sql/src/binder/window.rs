@@ -4,9 +4,9 @@
 //! they read may hold aggregates, but no other window function. Names in a window are those of FROM, not of the select list.
 
 use leafline_types::MysqlError;
-use leafline_types::aggregate::AggregateCall;
-use leafline_types::expr::build::CastTarget;
-use leafline_types::expr::{ArithmeticOp, Expr, build};
+use leafline_expr::aggregate::AggregateCall;
+use leafline_expr::build::CastTarget;
+use leafline_expr::{ArithmeticOp, Expr, build};
 use leafline_types::{ExprType, IntervalUnit, SqlType, Value};
 
 use super::Binder;

@@ -4,7 +4,7 @@
 //! It is so for WHERE, for ON of inner joins that no outer join fills with NULL, and for the conditions that their ANDs and ORs join; not
 //! below NOT, in ON of outer joins, in HAVING or in the select list. A column that an outer join may fill with NULL is found for both.
 
-use leafline_types::expr::{CompareOp, Expr, ExprKind, build};
+use leafline_expr::{CompareOp, Expr, ExprKind, build};
 use leafline_types::temporal::{Date, DateTime};
 use leafline_types::{MysqlError, SqlType, Value};
 

@@ -4,7 +4,7 @@ use super::BoundSelect;
 use crate::parser::ast::LoadSource;
 use crate::text_file::TextFormat;
 use leafline_table::{IndexDef, ReferentialAction, TableDef, TableId};
-use leafline_types::expr::Expr;
+use leafline_expr::Expr;
 use leafline_types::{Charset, MysqlError, Value};
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -3,7 +3,7 @@
 use super::{
     BlockColumn, BlockHints, BoundSelect, ColumnId, ColumnOrigin, JoinTree, Relation, RelationSource,
 };
-use leafline_types::expr::Expr;
+use leafline_expr::Expr;
 use std::collections::HashMap;
 
 pub(crate) fn empty_block() -> BoundSelect {

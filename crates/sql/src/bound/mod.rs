@@ -32,9 +32,9 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 
 use leafline_table::{ColumnDef, LockStrength, LockWait, TableDef, ViewDef};
-use leafline_types::aggregate::AggregateCall;
-use leafline_types::expr::{Expr, build};
-use leafline_types::functions::JsonTableLevel;
+use leafline_expr::aggregate::AggregateCall;
+use leafline_expr::{Expr, build};
+use leafline_expr::functions::JsonTableLevel;
 use leafline_types::{ExprType, MysqlError, SqlType};
 
 use crate::accounts::Privileges;

@@ -10,7 +10,7 @@ use crate::plan::{
 use crate::window::Reach;
 use leafline_access::{AccessPath, JoinRows, PartUse, ScanOrder};
 use leafline_table::{LockStrength, LockWait};
-use leafline_types::expr::Expr;
+use leafline_expr::Expr;
 use std::fmt::Write;
 
 /// The tree of a plan; with a profile, as EXPLAIN ANALYZE shows it.

@@ -12,7 +12,7 @@ use crate::plan::{
     Considered, HashJoin, KeptRows, LateralJoin, Node, Operator, Plan, PlanParts, Scan, SubqueryPlan,
 };
 use leafline_access::{JoinRows, PartUse};
-use leafline_types::expr::{Expr, ExprKind};
+use leafline_expr::{Expr, ExprKind};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What a statement does with the rows that its plan finds.

@@ -109,7 +109,7 @@ pub(super) fn column_name(column: &ColumnDef) -> String {
 }
 
 /// An expression with the names of its input's columns.
-pub(super) fn text(expr: &leafline_types::expr::Expr, names: &[String]) -> String {
+pub(super) fn text(expr: &leafline_expr::Expr, names: &[String]) -> String {
     let name = |column: usize| names.get(column).filter(|name| !name.starts_with('#')).cloned();
     expr.display_with(&name).to_string()
 }

@@ -6,7 +6,7 @@ use crate::plan;
 use leafline_access::{Budget, Counters, ScanContext, ScanPiece};
 use leafline_table::{ReadView, RowLocker};
 use leafline_types::MysqlError;
-use leafline_types::expr::EvalContext;
+use leafline_expr::EvalContext;
 use leafline_types::memory::MemoryBudget;
 use std::sync::atomic::Ordering;
 use std::time::Instant;

@@ -1,7 +1,7 @@
 //! Rows for which every condition is true.
 
 use super::{BoxedOperator, ExecutionContext, Operator};
-use leafline_types::expr::{Expr, evaluate_filter, row_passes};
+use leafline_expr::{Expr, evaluate_filter, row_passes};
 use leafline_types::{Batch, MysqlError};
 use std::sync::Arc;
 

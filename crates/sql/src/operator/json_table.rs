@@ -2,7 +2,7 @@
 
 use super::{BATCH_ROWS, ExecutionContext, Operator};
 use crate::bound;
-use leafline_types::expr::evaluate_scalar;
+use leafline_expr::evaluate_scalar;
 use leafline_types::{Batch, ColumnBuilder, ExprType, Json, MysqlError, Value};
 use std::ops::Range;
 use std::sync::Arc;

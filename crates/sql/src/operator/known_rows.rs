@@ -4,8 +4,8 @@
 use super::ExecutionContext;
 use arrow_buffer::BooleanBuffer;
 use leafline_table::run::KeySet;
-use leafline_types::aggregate::{EncodedKeys, KeyEncoder, KeyTable};
-use leafline_types::expr::{Datum, Selection};
+use leafline_expr::aggregate::{EncodedKeys, KeyEncoder, KeyTable};
+use leafline_expr::{Datum, Selection};
 use leafline_types::memory::Held;
 use leafline_types::{Batch, ExprType, MysqlError};
 

@@ -12,7 +12,7 @@ use super::{BATCH_ROWS, BoxedOperator, ExecutionContext, Operator, build};
 use crate::plan;
 use leafline_access::JoinRows;
 use leafline_types::column::nulls;
-use leafline_types::expr::{Datum, evaluate, evaluate_filter};
+use leafline_expr::{Datum, evaluate, evaluate_filter};
 use leafline_types::memory::Held;
 use leafline_types::{Batch, MysqlError, Value};
 

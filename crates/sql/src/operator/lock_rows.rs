@@ -14,7 +14,7 @@ use arrow_select::take::take;
 use leafline_access::AccessPath;
 use leafline_table::{LockedRow, RowLocker, TableError};
 use leafline_types::column::value_at;
-use leafline_types::expr::{Expr, evaluate_row, truth};
+use leafline_expr::{Expr, evaluate_row, truth};
 use leafline_types::{Batch, ColumnBuilder, MysqlError, Value};
 use std::sync::Arc;
 

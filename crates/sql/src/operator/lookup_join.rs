@@ -20,7 +20,7 @@ use arrow_select::concat::concat;
 use arrow_select::take::take;
 use leafline_access::{Demand, JoinRows, PathScan, ScanBatch};
 use leafline_types::column::arrow_type;
-use leafline_types::expr::Selection;
+use leafline_expr::Selection;
 use leafline_types::memory::Held;
 use leafline_types::{Batch, MysqlError};
 use std::collections::VecDeque;

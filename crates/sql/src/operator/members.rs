@@ -5,11 +5,11 @@
 //! needle has a NULL, the row is compared with one after the other.
 
 use super::subplans::{memo_key, value_bytes};
-use leafline_types::aggregate::KeyTable;
-use leafline_types::aggregate::{EncodedKeys, KeyEncoder};
-use leafline_types::expr::build::join_keys;
-use leafline_types::expr::subquery::compare_with_row;
-use leafline_types::expr::{CompareDomain, CompareOp, Datum, EvalContext, Expr, ExprKind, evaluate_row};
+use leafline_expr::aggregate::KeyTable;
+use leafline_expr::aggregate::{EncodedKeys, KeyEncoder};
+use leafline_expr::build::join_keys;
+use leafline_expr::subquery::compare_with_row;
+use leafline_expr::{CompareDomain, CompareOp, Datum, EvalContext, Expr, ExprKind, evaluate_row};
 use leafline_types::{ExprType, MysqlError, Value};
 use std::collections::HashSet;
 

@@ -18,7 +18,7 @@ use crate::plan::{self, Node};
 use leafline_access::{Budget, Counters, ScanPiece, ScanPieces, Share};
 use leafline_storage::reads_begun_here;
 use leafline_table::ReadView;
-use leafline_types::expr::{CallState, EvalContext, SessionFacts, SqlMode};
+use leafline_expr::{CallState, EvalContext, SessionFacts, SqlMode};
 use leafline_types::memory::{Held, MemoryBudget, server};
 use leafline_types::statement::{CancelToken, Warnings};
 use leafline_types::temporal::Zone;

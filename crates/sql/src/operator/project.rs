@@ -1,7 +1,7 @@
 //! Expressions over each row. Where their values are long, a batch of the input becomes several.
 
 use super::{BoxedOperator, ExecutionContext, Operator};
-use leafline_types::expr::{Expr, build, evaluate_some};
+use leafline_expr::{Expr, build, evaluate_some};
 use leafline_types::{Batch, ExprType, MysqlError, SqlType};
 use std::sync::Arc;
 

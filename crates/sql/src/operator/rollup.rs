@@ -5,7 +5,7 @@ use super::{BoxedOperator, ExecutionContext, Operator};
 use crate::plan::Levels;
 use arrow_array::{ArrayRef, Int64Array};
 use leafline_types::column::nulls;
-use leafline_types::expr::{Expr, evaluate_some};
+use leafline_expr::{Expr, evaluate_some};
 use leafline_types::{Batch, MysqlError};
 use std::sync::Arc;
 

@@ -11,7 +11,7 @@ use arrow_select::take::take;
 use hashbrown::DefaultHashBuilder;
 use leafline_table::TableError;
 use leafline_table::run::{EntrySource, Merge, RunFile, RunReader, RunWriter, Sorter};
-use leafline_types::aggregate::EncodedKeys;
+use leafline_expr::aggregate::EncodedKeys;
 use leafline_types::column::spilled::{RowReader, push_row};
 use leafline_types::{Batch, ExprType, MysqlError};
 use std::hash::BuildHasher;

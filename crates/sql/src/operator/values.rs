@@ -1,7 +1,7 @@
 //! Rows of constants, and no rows.
 
 use super::{ExecutionContext, Operator};
-use leafline_types::expr::{Expr, evaluate_scalar};
+use leafline_expr::{Expr, evaluate_scalar};
 use leafline_types::{Batch, ColumnBuilder, ExprType, MysqlError};
 use std::sync::Arc;
 

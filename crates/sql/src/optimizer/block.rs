@@ -28,8 +28,8 @@ use crate::plan::{
     locator_type,
 };
 use leafline_access::Demand;
-use leafline_types::aggregate::AggregateFunction;
-use leafline_types::expr::{Expr, ExprKind, fold};
+use leafline_expr::aggregate::AggregateFunction;
+use leafline_expr::{Expr, ExprKind, fold};
 use leafline_types::{ExprType, MysqlError, Value};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
@@ -321,7 +321,7 @@ impl JoinPlanner<'_, '_, '_> {
     ) -> Result<Option<InOrder>, MysqlError> {
         let mut graph = graph.clone();
         if key.expr.ty.nullable {
-            graph.conjuncts.push(leafline_types::expr::build::is_null(key.expr.clone(), true));
+            graph.conjuncts.push(leafline_expr::build::is_null(key.expr.clone(), true));
         }
         let members = self.prepare(&graph)?;
         let wanted = Wanted { rows, share: 1.0 / rows, partly_sorted: false };
@@ -483,7 +483,7 @@ pub(super) fn filter(rows: Emitted, conditions: &[Expr]) -> Result<Emitted, Mysq
 pub(super) fn project(rows: Emitted, outputs: &[&Expr], locators: &[usize]) -> Result<Node, MysqlError> {
     let mut expressions = rows.bind_all(outputs.iter().copied())?;
     for &locator in locators {
-        expressions.push(rows.bind(&leafline_types::expr::build::column(locator, locator_type()))?);
+        expressions.push(rows.bind(&leafline_expr::build::column(locator, locator_type()))?);
     }
     let is_identity = expressions.len() == rows.node.types.len()
         && expressions.iter().enumerate().all(|(position, expr)| expr.as_column() == Some(position));

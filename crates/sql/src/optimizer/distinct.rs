@@ -6,7 +6,7 @@ use super::settings::OptimizerContext;
 use crate::bound::BoundSelect;
 use crate::plan::{Node, Operator, RowLimit, SortKey};
 use leafline_types::MysqlError;
-use leafline_types::expr::{Expr, build};
+use leafline_expr::{Expr, build};
 
 /// Each row of the select list once, in the order of ORDER BY.
 ///

@@ -16,7 +16,7 @@ use super::emit::Emitted;
 use super::settings::OptimizerContext;
 use crate::bound::{BoundSelect, OrderKey};
 use leafline_types::MysqlError;
-use leafline_types::expr::{Expr, build, fold};
+use leafline_expr::{Expr, build, fold};
 use std::borrow::Cow;
 
 /// Takes the conditions from WHERE that have to be evaluated on joined rows, row by row, in the order in which they were written. None but in

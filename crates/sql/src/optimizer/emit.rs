@@ -6,7 +6,7 @@ use crate::bound::{BoundSelect, Relation, RelationSource};
 use crate::plan::{self, Considered, EmptyReason, Estimate, HashInstead, Node, Operator, locator_type};
 use crate::window::Reach;
 use leafline_access::{Candidate, Demand, JoinRows};
-use leafline_types::expr::{Expr, ExprKind};
+use leafline_expr::{Expr, ExprKind};
 use leafline_types::{ExprType, MysqlError};
 use std::collections::HashMap;
 use std::sync::Arc;

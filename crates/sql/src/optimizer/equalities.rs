@@ -5,8 +5,8 @@
 //! under one collation, dates, date-times, doubles.
 
 use super::graph::{ColumnMap, Relations};
-use leafline_types::expr::build::column;
-use leafline_types::expr::{CompareDomain, CompareOp, Expr, ExprKind};
+use leafline_expr::build::column;
+use leafline_expr::{CompareDomain, CompareOp, Expr, ExprKind};
 use leafline_types::{ExprType, SqlType};
 use std::collections::HashSet;
 

@@ -5,7 +5,7 @@
 //! branches' own conditions, joined by OR, follow from it. They let it be filtered before it is joined (TPC-H Query 19:
 //! brand, container and size of `part`).
 
-use leafline_types::expr::{Expr, ExprKind, conjuncts};
+use leafline_expr::{Expr, ExprKind, conjuncts};
 use std::collections::{BTreeSet, HashSet};
 
 /// So many conjuncts are looked through, which is quicker than to make a set of them.

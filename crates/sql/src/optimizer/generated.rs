@@ -14,7 +14,7 @@
 
 use crate::bound::merge::for_each_expr_mut;
 use crate::bound::{BoundSelect, IndexedExpression, JoinTree};
-use leafline_types::expr::{CompareDomain, CompareOp, EvalContext, Expr, ExprKind, build, evaluate_row};
+use leafline_expr::{CompareDomain, CompareOp, EvalContext, Expr, ExprKind, build, evaluate_row};
 use leafline_types::{Collation, ExprType, Origin, SqlType, Value};
 use std::collections::BTreeSet;
 use std::mem::discriminant;

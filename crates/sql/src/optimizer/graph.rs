@@ -10,7 +10,7 @@ use super::null_rejection::rejects_null;
 use crate::bound::{BoundSelect, ColumnOrigin, JoinTree, MAX_RELATIONS, RelationSource};
 use leafline_access::JoinRows;
 use leafline_types::MysqlError;
-use leafline_types::expr::{EvalContext, Expr, fold, push_down_not};
+use leafline_expr::{EvalContext, Expr, fold, push_down_not};
 
 /// A set of relations of a query block.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -151,7 +151,7 @@ pub(super) fn normalised(conditions: &[Expr], eval: &mut EvalContext<'_>) -> Res
     let mut result = Vec::new();
     for condition in conditions {
         let condition = push_down_not(fold(condition.clone(), eval)?);
-        for conjunct in leafline_types::expr::conjuncts(condition) {
+        for conjunct in leafline_expr::conjuncts(condition) {
             result.extend(factored(conjunct));
         }
     }

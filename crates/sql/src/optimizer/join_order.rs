@@ -10,7 +10,7 @@ use super::graph::{Graph, MemberSource, Relations};
 use super::members::{JoinPlanner, PreparedMember};
 use super::partial::{Partial, PartialRef};
 use leafline_types::MysqlError;
-use leafline_types::expr::Expr;
+use leafline_expr::Expr;
 use std::collections::HashMap;
 use std::rc::Rc;
 

@@ -17,9 +17,9 @@ use crate::bound::{
     RelationSource, TableHints,
 };
 use leafline_types::Value;
-use leafline_types::expr::build;
-use leafline_types::expr::subquery::outer;
-use leafline_types::expr::{Expr, ExprKind};
+use leafline_expr::build;
+use leafline_expr::subquery::outer;
+use leafline_expr::{Expr, ExprKind};
 use std::collections::{BTreeSet, HashMap};
 
 /// The block with such sides of left joins as lateral queries, the innermost first.

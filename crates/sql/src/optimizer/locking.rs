@@ -5,7 +5,7 @@ use super::settings::OptimizerContext;
 use crate::bound::{BoundSelect, RelationSource};
 use crate::plan::{LimitValue, LockRows, LockedTable, Operator, RowLimit};
 use leafline_types::MysqlError;
-use leafline_types::expr::{Expr, fold};
+use leafline_expr::{Expr, fold};
 
 /// The relations whose rows are locked.
 pub(super) fn locked_relations(select: &BoundSelect) -> impl Iterator<Item = usize> + '_ {

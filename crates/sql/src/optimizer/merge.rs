@@ -2,7 +2,7 @@
 
 use crate::bound::merge::{empty_block, is_nullable, merge};
 use crate::bound::{BoundSelect, MAX_RELATIONS, RelationSource};
-use leafline_types::expr::ExprKind;
+use leafline_expr::ExprKind;
 use std::sync::atomic::Ordering;
 
 /// The block with its simple derived tables merged, those inside them first; `wanted` is what is done where hints say nothing.

@@ -1,6 +1,6 @@
 //! Which conditions cannot be true where some relations are NULL: what turns an outer join into an inner one.
 
-use leafline_types::expr::{CompareOp, Expr, ExprKind};
+use leafline_expr::{CompareOp, Expr, ExprKind};
 
 /// Is the condition never true for rows in which all columns of `rels` are NULL? `in_relations` tells those columns.
 pub(super) fn rejects_null(condition: &Expr, in_relations: &dyn Fn(usize) -> bool) -> bool {

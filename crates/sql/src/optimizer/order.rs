@@ -9,7 +9,7 @@ use crate::bound::{ColumnOrigin, OrderKey, RelationSource};
 use leafline_access::{Candidate, ScanOrder};
 use leafline_invariant::invariant;
 use leafline_table::TableDef;
-use leafline_types::expr::{CompareOp, Expr, ExprKind};
+use leafline_expr::{CompareOp, Expr, ExprKind};
 use leafline_types::{KeyPart, MysqlError};
 use std::collections::BTreeSet;
 use std::rc::Rc;

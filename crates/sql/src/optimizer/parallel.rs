@@ -19,8 +19,8 @@ use super::settings::Parallelism;
 use crate::plan::{Node, Operator, Scan};
 use crate::window::Reach;
 use leafline_access::{Demand, Share};
-use leafline_types::aggregate::AggregateCall;
-use leafline_types::expr::{Expr, ExprKind, build};
+use leafline_expr::aggregate::AggregateCall;
+use leafline_expr::{Expr, ExprKind, build};
 use std::sync::Arc;
 
 /// Rows of a part to each of its groups, at least, for grouping to be done in the threads.

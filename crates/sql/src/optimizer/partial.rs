@@ -3,7 +3,7 @@
 use super::graph::Relations;
 use crate::plan::Node;
 use leafline_access::{Candidate, JoinRows};
-use leafline_types::expr::{CompareDomain, Expr};
+use leafline_expr::{CompareDomain, Expr};
 use std::rc::Rc;
 
 /// A shared partial plan.

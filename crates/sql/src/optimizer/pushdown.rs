@@ -6,7 +6,7 @@
 
 use crate::bound::merge::is_nullable;
 use crate::bound::{BoundSelect, RelationSource, SetOperation};
-use leafline_types::expr::{Expr, ExprKind, build};
+use leafline_expr::{Expr, ExprKind, build};
 use leafline_types::{ExprType, SqlType};
 use std::collections::BTreeSet;
 

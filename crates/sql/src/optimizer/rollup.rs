@@ -5,7 +5,7 @@ use super::settings::OptimizerContext;
 use super::window::sorted;
 use crate::bound::{Aggregation, Rollup};
 use crate::plan::{Levels, Operator, SortKey};
-use leafline_types::expr::{CompareOp, Expr, build};
+use leafline_expr::{CompareOp, Expr, build};
 use leafline_types::{ExprType, MysqlError, SqlType, Value};
 
 /// Adds to rows the keys and the level of groups; gives the expressions to group by, over their positions.

@@ -17,7 +17,7 @@ use crate::plan::{HashJoin, KeyFilter, Node, Operator, Scan};
 use leafline_access::JoinRows;
 use leafline_table::TableDef;
 use leafline_types::SqlType;
-use leafline_types::expr::{Expr, ExprKind};
+use leafline_expr::{Expr, ExprKind};
 use std::sync::Arc;
 
 /// Places filters where they are expected to pay; gives the next free number.

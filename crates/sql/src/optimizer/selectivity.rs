@@ -5,7 +5,7 @@ use crate::bound::{ColumnOrigin, RelationSource};
 use leafline_access::stats::guess_selectivity;
 use leafline_table::TableDef;
 use leafline_types::MysqlError;
-use leafline_types::expr::{CompareOp, Expr, ExprKind};
+use leafline_expr::{CompareOp, Expr, ExprKind};
 use std::sync::Arc;
 
 /// Of expressions that are no columns of tables, this share of the rows is taken to be distinct.

@@ -4,8 +4,8 @@ use super::trace::Trace;
 use crate::bound::{BoundSelect, BoundSubquery, IndexChoice};
 use crate::plan::CommonPlan;
 use leafline_access::{AllowsIndex, Merging, Permission, Planner, Strategy};
-use leafline_types::expr::EvalContext;
-use leafline_types::expr::{Expr, ExprKind};
+use leafline_expr::EvalContext;
+use leafline_expr::{Expr, ExprKind};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// Flags of `optimizer_switch` that decide plans. A cached plan belongs to one setting of them.

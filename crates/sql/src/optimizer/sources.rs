@@ -7,7 +7,7 @@ use crate::bound::{
     BoundSelect, CommonTable, Recursion, Relation, RelationSource, SetOperation, SetOperator, SetStep,
 };
 use crate::plan::{CommonPlan, KeptRows, Node, Operator, Plan, RecursiveUnion};
-use leafline_types::expr::build;
+use leafline_expr::build;
 use leafline_types::{ExprType, MysqlError};
 use std::sync::Arc;
 

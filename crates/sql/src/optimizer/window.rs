@@ -10,7 +10,7 @@ use crate::bound::{BoundSelect, BoundWindow, OrderKey};
 use crate::plan::{self, Node, Operator, SortKey};
 use crate::window::WindowCall;
 use leafline_types::MysqlError;
-use leafline_types::expr::{Expr, build};
+use leafline_expr::{Expr, build};
 use std::sync::Arc;
 
 /// Windows that share a sort.

@@ -18,7 +18,7 @@ use crate::statement::planned::Planned;
 use crate::status::Command;
 use leafline_access::{AccessPath, ScanOrder, ScanPiece};
 use leafline_table::{Catalog, ReadView};
-use leafline_types::expr::ExprKind;
+use leafline_expr::ExprKind;
 use leafline_types::{MysqlError, Value};
 use std::fmt;
 use std::sync::Arc;

@@ -11,7 +11,7 @@ use crate::parser::ast::{Completion, ExplainFormat};
 use crate::slow_log::SlowLogSettings;
 use leafline_access::cost::Device;
 use leafline_table::{ChangeBuffering, Isolation, Numbering, Organisation, ReadAheadSettings};
-use leafline_types::functions::{BlockEncryption, TimeNames};
+use leafline_expr::functions::{BlockEncryption, TimeNames};
 use leafline_types::temporal::{DateRules, Zone};
 use leafline_types::{Charset, Collation, MysqlError};
 use std::sync::OnceLock;
@@ -369,8 +369,8 @@ impl Settings {
     }
 
     /// The modes that evaluation depends on.
-    pub fn evaluation_mode(&self) -> leafline_types::expr::SqlMode {
-        leafline_types::expr::SqlMode {
+    pub fn evaluation_mode(&self) -> leafline_expr::SqlMode {
+        leafline_expr::SqlMode {
             strict: self.sql_mode.has(Modes::STRICT_TRANS_TABLES)
                 || self.sql_mode.has(Modes::STRICT_ALL_TABLES),
             error_for_division_by_zero: self.sql_mode.has(Modes::ERROR_FOR_DIVISION_BY_ZERO),

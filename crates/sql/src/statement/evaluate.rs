@@ -14,7 +14,7 @@ use crate::session::settings::Modes;
 use leafline_table::{ForeignKeyDef, TableDef, ViewDef};
 use leafline_types::column::Batch;
 use leafline_types::convert::to_text;
-use leafline_types::expr::evaluate_scalar;
+use leafline_expr::evaluate_scalar;
 use leafline_types::{Coercibility, Collation, ExprType, MysqlError, SqlType, Value};
 use std::sync::Arc;
 
@@ -138,7 +138,7 @@ fn shown_type(column: &ColumnMeta) -> ExprType {
 
 /// A condition over rows that a statement has read itself.
 pub(super) struct Filter {
-    condition: [leafline_types::expr::Expr; 1],
+    condition: [leafline_expr::Expr; 1],
     execution: Execution,
 }
 
@@ -164,7 +164,7 @@ impl Filter {
         let condition = &self.condition;
         let selected = self
             .execution
-            .with(session, |cx| leafline_types::expr::evaluate_filter(condition, batch, &mut cx.eval))?;
+            .with(session, |cx| leafline_expr::evaluate_filter(condition, batch, &mut cx.eval))?;
         Ok((0..batch.rows).map(|row| selected.contains(row)).collect())
     }
 }

@@ -6,7 +6,7 @@ use crate::session::Session;
 use leafline_access::{Budget, ScanPiece};
 use leafline_table::{ColumnDef, ReadView, Transaction};
 use leafline_types::convert::{StoreContext, dated, store_cast};
-use leafline_types::expr::{CallState, EvalContext, Expr, ExprKind};
+use leafline_expr::{CallState, EvalContext, Expr, ExprKind};
 use leafline_types::memory::MemoryBudget;
 use leafline_types::temporal::{DateRules, Zone};
 use leafline_types::{Batch, Collation, DateTime, MysqlError, SqlType, Value, Warnings};

@@ -5,7 +5,7 @@ use crate::optimizer::row_limit;
 use crate::parser::ast::StatementKind;
 use crate::plan::RowLimit;
 use crate::session::settings::Settings;
-use leafline_types::expr::{Expr, ExprKind};
+use leafline_expr::{Expr, ExprKind};
 use leafline_types::{Collation, ExprType, MysqlError, SqlType, Value};
 
 /// A query without a LIMIT of its own has that of `sql_select_limit`.

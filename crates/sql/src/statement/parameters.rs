@@ -1,7 +1,7 @@
 //! Which values of its parameters a plan is for, and what they are for it.
 
 use super::evaluate;
-use leafline_types::expr::build;
+use leafline_expr::build;
 use leafline_types::{Collation, ExprType, SqlType, Value};
 use std::borrow::Cow;
 

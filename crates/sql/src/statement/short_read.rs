@@ -9,7 +9,7 @@ use crate::plan::{Node, Operator, RowLimit};
 use crate::result::ColumnMeta;
 use crate::session::{Chunk, ChunkValues, RowStream, Session, shown_value};
 use leafline_access::RowScan;
-use leafline_types::expr::ExprKind;
+use leafline_expr::ExprKind;
 use leafline_types::{MysqlError, RowBlock, Value};
 use std::sync::Arc;
 
@@ -48,7 +48,7 @@ impl ShortRead {
         };
         let (node, output) = match &node.operator {
             Operator::Project { input, expressions } => {
-                let column = |expression: &leafline_types::expr::Expr| match expression.kind {
+                let column = |expression: &leafline_expr::Expr| match expression.kind {
                     ExprKind::Column(at) => Some(at),
                     _ => None,
                 };

@@ -18,7 +18,7 @@ use leafline_access::cost::DeviceClass;
 use leafline_access::{CostModel, Counters, Judged, Planner, Statistics};
 use leafline_storage::device::SimulatedEnv;
 use leafline_table::{BuildControl, Engine, EngineOptions, Isolation, StoreOptions, TableDef, TxnMode};
-use leafline_types::expr::{EvalContext, SessionFacts};
+use leafline_expr::{EvalContext, SessionFacts};
 use leafline_types::{CancelToken, Collation, DateTime, MysqlError, Value, Warnings, value_at};
 use std::sync::Arc;
 

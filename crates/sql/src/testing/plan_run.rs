@@ -4,7 +4,7 @@ use crate::operator::{BoxedOperator, ExecutionContext, Profile, Runner, Statemen
 use crate::plan::{Plan, PlanParts};
 use leafline_access::{Budget, Counters};
 use leafline_table::{ReadView, Transaction};
-use leafline_types::expr::EvalContext;
+use leafline_expr::EvalContext;
 use leafline_types::memory::MemoryBudget;
 use leafline_types::{Batch, MysqlError};
 use std::sync::Arc;

@@ -4,8 +4,8 @@
 use super::show;
 use crate::bound::{Aggregation, BoundSelect, JoinTree, RelationSource};
 use leafline_table::{Engine, Isolation, TxnMode};
-use leafline_types::aggregate::AggregateFunction;
-use leafline_types::expr::{EvalContext, Expr, evaluate_condition, evaluate_row};
+use leafline_expr::aggregate::AggregateFunction;
+use leafline_expr::{EvalContext, Expr, evaluate_condition, evaluate_row};
 use leafline_types::{Decimal, Value, encode_part, key::KeyPart};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;

@@ -7,7 +7,7 @@
 
 use super::scheme::{PartitionScheme, Places};
 use crate::error::Result;
-use leafline_types::expr::{Expr, ExprKind};
+use leafline_expr::{Expr, ExprKind};
 use leafline_types::key::decode_value;
 use leafline_types::{KeyPart, SqlType, Value, is_restorable};
 use std::ops::Bound;

@@ -6,7 +6,7 @@
 
 use crate::catalog::ColumnDef;
 use crate::error::{Result, TableError};
-use leafline_types::expr::{EvalContext, Expr, SessionFacts, evaluate_row};
+use leafline_expr::{EvalContext, Expr, SessionFacts, evaluate_row};
 use leafline_types::temporal::DateTime;
 use leafline_types::{CancelToken, KeyPart, MysqlError, Value, Warnings, encode_part, prefix_successor};
 use std::cmp::Ordering;

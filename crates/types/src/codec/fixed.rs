@@ -47,7 +47,7 @@ const DATETIME_WIDTHS: [u8; 7] = [5, 6, 6, 7, 7, 7, 8];
 /// Bytes of TIMESTAMP(0) to TIMESTAMP(6).
 const TIMESTAMP_WIDTHS: [u8; 7] = [4, 5, 5, 6, 6, 6, 7];
 /// Where TIMESTAMP ends, in microseconds: 2038-01-19 03:14:08.
-pub(crate) const TIMESTAMP_END: i64 = (1 << 31) * 1_000_000;
+pub const TIMESTAMP_END: i64 = (1 << 31) * 1_000_000;
 /// Bytes of TIME(0) to TIME(6).
 const TIME_WIDTHS: [u8; 7] = [3, 4, 4, 5, 5, 5, 6];
 
@@ -305,13 +305,13 @@ fn timestamp_of(bits: u64, fsp: u8) -> Result<DateTime, CodecError> {
 }
 
 /// A TIMESTAMP in UTC as microseconds since 1970; None for one that the type does not have, among them 0000-00-00.
-pub(crate) fn timestamp_micros(utc: DateTime) -> Option<i64> {
+pub fn timestamp_micros(utc: DateTime) -> Option<i64> {
     utc.epoch_micros().filter(|micros| (1..TIMESTAMP_END).contains(micros))
 }
 
 /// The TIMESTAMP at so many microseconds since 1970, 0 being 0000-00-00.
 #[inline]
-pub(crate) fn timestamp_at(micros: i64) -> Option<DateTime> {
+pub fn timestamp_at(micros: i64) -> Option<DateTime> {
     match micros {
         0 => Some(DateTime::ZERO),
         1..TIMESTAMP_END => DateTime::from_epoch_micros(micros),

@@ -4,8 +4,8 @@
 //! panicking. `fixed` says how values of the fixed-width types become integers of a few bytes, which a key holds
 //! big-endian and in order, a row little-endian.
 
-pub(crate) mod fixed;
-pub(crate) mod narrow;
+pub mod fixed;
+pub mod narrow;
 mod short;
 
 pub use short::extend_short;

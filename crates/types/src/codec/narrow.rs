@@ -18,7 +18,7 @@ use crate::temporal::{Date, DateTime, Time, fraction_unit};
 
 /// Reads one value of a row or key.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Narrow {
+pub struct Narrow {
     /// Where the eight bytes begin.
     window: usize,
     /// Where the value ends.
@@ -105,17 +105,17 @@ impl Narrow {
     /// The value of a row as a number that is ordered as values are: the one that the bytes of an ascending key are, read big-endian.
     /// None if it must be read in the ordinary way.
     #[inline]
-    pub(crate) fn ordered(&self, row: &[u8]) -> Option<u64> {
+    pub fn ordered(&self, row: &[u8]) -> Option<u64> {
         Some((self.top(row)? ^ self.sign()) >> self.down)
     }
 
     /// Whether [`ordered`](Self::ordered) numbers of the two are ordered as their values are.
-    pub(crate) fn orders_as(&self, other: &Narrow) -> bool {
+    pub fn orders_as(&self, other: &Narrow) -> bool {
         self.has_order() && self.kind == other.kind
     }
 
     /// Whether [`ordered`](Self::ordered) numbers are ordered as values are.
-    pub(crate) fn has_order(&self) -> bool {
+    pub fn has_order(&self) -> bool {
         !matches!(self.kind, Kind::Double | Kind::Single)
     }
 

@@ -251,7 +251,7 @@ impl Charset {
     ///
     /// # Errors
     /// 1317 or 3024 when it has; 1041 where the memory is lacking.
-    pub(crate) fn replaced_foreign<'t>(
+    pub fn replaced_foreign<'t>(
         self,
         text: &'t str,
         cancel: &CancelToken,
@@ -308,7 +308,7 @@ impl Charset {
     ///
     /// # Errors
     /// 1317 or 3024 when it has; 1041 where the memory is lacking.
-    pub(crate) fn encode_long(self, text: &str, cancel: &CancelToken) -> Result<Vec<u8>, MysqlError> {
+    pub fn encode_long(self, text: &str, cancel: &CancelToken) -> Result<Vec<u8>, MysqlError> {
         let most = text.len().saturating_mul(self.min_bytes() as usize);
         room_for(most)?;
         let mut out = Vec::with_capacity(most);
@@ -445,7 +445,7 @@ impl Charset {
     ///
     /// # Errors
     /// Also 1317 or 3024 when it has.
-    pub(crate) fn decode_long(self, bytes: &[u8], cancel: &CancelToken) -> Result<String, MysqlError> {
+    pub fn decode_long(self, bytes: &[u8], cancel: &CancelToken) -> Result<String, MysqlError> {
         let mut steps = Steps::new(cancel, BYTES_BETWEEN_CHECKS);
         self.decode_stepwise(bytes, &mut |read| steps.take(read))
     }

@@ -348,7 +348,7 @@ impl Collation {
     ///
     /// # Errors
     /// 1317 or 3024 when it has.
-    pub(crate) fn compare_long(
+    pub fn compare_long(
         self,
         a: &[u8],
         b: &[u8],
@@ -420,7 +420,7 @@ impl Collation {
     }
 
     /// `s` up to the first character that may begin a contraction: LIKE compares character by character, keys of strings have contractions.
-    pub(crate) fn before_contractions(self, s: &[u8]) -> &[u8] {
+    pub fn before_contractions(self, s: &[u8]) -> &[u8] {
         self.weights().map_or(s, |weights| weights.before_contractions(s))
     }
 
@@ -443,7 +443,7 @@ impl Collation {
 
     /// Whether two characters, each the whole of its string, are the same to LIKE.
     #[inline]
-    pub(crate) fn same_character(self, a: &[u8], b: &[u8]) -> bool {
+    pub fn same_character(self, a: &[u8], b: &[u8]) -> bool {
         match self.order() {
             Order::Weights(weights) => weights.same_character(a, b),
             _ => a == b,
@@ -452,7 +452,7 @@ impl Collation {
 
     /// Writes what WEIGHT_STRING gives: two bytes per weight, levels apart by a zero; the bytes themselves of a collation that has
     /// no weights.
-    pub(crate) fn put_weight_string(self, s: &[u8], out: &mut Output<'_>) -> Result<(), Stop> {
+    pub fn put_weight_string(self, s: &[u8], out: &mut Output<'_>) -> Result<(), Stop> {
         let Some(weights) = self.weights() else { return out.push(s) };
         for (number, level) in weights.levels.iter().enumerate() {
             if number > 0 {
@@ -464,7 +464,7 @@ impl Collation {
     }
 
     /// Writes what WEIGHT_STRING gives for a character set that is not Unicode's: as many bytes of a weight as codes have.
-    pub(crate) fn put_weights_as_codes(self, s: &[u8], out: &mut Output<'_>) -> Result<(), Stop> {
+    pub fn put_weights_as_codes(self, s: &[u8], out: &mut Output<'_>) -> Result<(), Stop> {
         let Some(weights) = self.weights() else { return out.push(s) };
         let charset = self.charset();
         let mut levels = weights.levels.iter();

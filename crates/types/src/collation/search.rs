@@ -93,13 +93,13 @@ impl Collation {
     ///
     /// # Errors
     /// That of a statement that has to end.
-    pub(crate) fn find(
+    pub fn find(
         self,
         text: &[u8],
         part: &[u8],
         steps: &mut Steps<'_>,
     ) -> Result<Option<usize>, MysqlError> {
-        let Some(weights) = self.weights() else { return Ok(crate::expr::find_bytes(text, part)) };
+        let Some(weights) = self.weights() else { return Ok(memchr::memmem::find(text, part)) };
         let charset = self.charset();
         let mut wanted = 0;
         for character in characters(part) {

@@ -160,7 +160,7 @@ pub fn text_at(array: &ArrayRef, row: usize) -> Option<Option<&str>> {
 }
 
 /// How many bytes the string in `row` has; 0 in a column of anything else.
-pub(crate) fn byte_len_at(array: &dyn Array, row: usize) -> usize {
+pub fn byte_len_at(array: &dyn Array, row: usize) -> usize {
     match array.data_type() {
         DataType::Utf8 => array.as_string::<i32>().value_length(row) as usize,
         DataType::Binary => array.as_binary::<i32>().value_length(row) as usize,

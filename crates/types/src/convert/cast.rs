@@ -347,7 +347,7 @@ fn decimal_datetime(d: &Decimal, rules: DateRules) -> Option<DateTime> {
 }
 
 /// The number 101112.500000; without a point if there is no fraction.
-pub(crate) fn time_number(t: Time) -> Decimal {
+pub fn time_number(t: Time) -> Decimal {
     let micros = t.micros() % fraction_unit(0);
     let whole = i128::from(t.to_number());
     if micros == 0 {
@@ -357,7 +357,7 @@ pub(crate) fn time_number(t: Time) -> Decimal {
 }
 
 /// The number 20240102030405.600000; without a point if there is no fraction.
-pub(crate) fn datetime_number(d: DateTime) -> Decimal {
+pub fn datetime_number(d: DateTime) -> Decimal {
     let micros = d.micros_of_day() % fraction_unit(0);
     let whole = i128::from(d.to_number());
     if micros == 0 {

@@ -3,9 +3,9 @@
 use super::number::{decimal_prefix, f64_prefix, whole_prefix};
 use super::store::{StoreContext, store_cast};
 use crate::error::MysqlError;
-use crate::expr::EvalContext;
 use crate::json::{Item, Json, Node, View, parse::Failure, scalar, text};
-use crate::statement::Warnings;
+use crate::memory::MemoryBudget;
+use crate::statement::{CancelToken, Warnings};
 use crate::temporal::DateRules;
 use crate::value::{SqlType, Value};
 
@@ -24,13 +24,14 @@ pub fn parse_json(text: &str, function: &str, argument: usize) -> Result<Json, M
 ///
 /// # Errors
 /// Besides, 1038 where its tree is too large, and that of a statement that has to end.
-pub(crate) fn parse_json_within(
+pub fn parse_json_within(
     text: &str,
     function: &str,
     argument: usize,
-    cx: &EvalContext<'_>,
+    memory: &MemoryBudget,
+    cancel: &CancelToken,
 ) -> Result<Json, MysqlError> {
-    Json::parse_within(text, cx.memory.limit(), cx.cancel)
+    Json::parse_within(text, memory.limit(), cancel)
         .map_err(|failure| argument_error(failure, function, argument))
 }
 

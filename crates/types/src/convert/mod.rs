@@ -15,8 +15,8 @@ mod text;
 mod time;
 
 pub use cast::{cast, to_datetime, to_decimal, to_f64};
-pub(crate) use cast::{datetime_number, time_number};
-pub(crate) use json::parse_json_within;
+pub use cast::{datetime_number, time_number};
+pub use json::parse_json_within;
 pub use json::{parse_json, returned, stored_part, to_json, truth_json};
 pub use number::{Prefix, decimal_prefix, f64_prefix};
 pub use store::{StoreContext, local, store_cast, utc};

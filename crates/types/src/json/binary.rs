@@ -312,12 +312,12 @@ impl<'a> View<'a> {
     }
 
     /// Its bytes.
-    pub(crate) fn bytes(self) -> &'a [u8] {
+    pub fn bytes(self) -> &'a [u8] {
         self.0
     }
 
     /// What part of the document it is: no other value of it has that.
-    pub(crate) fn identity(self) -> *const [u8] {
+    pub fn identity(self) -> *const [u8] {
         self.0
     }
 

@@ -129,7 +129,7 @@ impl Json {
     }
 
     /// Error 1301 for a document of more than `max` bytes.
-    pub(crate) fn too_large(max: usize) -> MysqlError {
+    pub fn too_large(max: usize) -> MysqlError {
         MysqlError::allowed_packet_overflowed("json_binary::serialize", max)
     }
 

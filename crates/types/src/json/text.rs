@@ -8,7 +8,7 @@ use crate::convert::f64_text;
 use crate::output::{BYTES_BETWEEN_CHECKS, Output, Stop};
 
 /// Where text is written to.
-pub(crate) trait Sink {
+pub trait Sink {
     /// Why no more is taken.
     type Stop;
 
@@ -41,12 +41,12 @@ pub fn to_text(view: View<'_>) -> String {
 }
 
 /// Writes the text of a document.
-pub(crate) fn put_text<S: Sink>(view: View<'_>, out: &mut S) -> Result<(), S::Stop> {
+pub fn put_text<S: Sink>(view: View<'_>, out: &mut S) -> Result<(), S::Stop> {
     put(view, Level { depth: 0, pretty: false }, out)
 }
 
 /// Writes the text with a line for each cell and member, two spaces further in for each level.
-pub(crate) fn put_pretty_text<S: Sink>(view: View<'_>, out: &mut S) -> Result<(), S::Stop> {
+pub fn put_pretty_text<S: Sink>(view: View<'_>, out: &mut S) -> Result<(), S::Stop> {
     put(view, Level { depth: 0, pretty: true }, out)
 }
 
@@ -112,7 +112,7 @@ fn put<S: Sink>(view: View<'_>, level: Level, out: &mut S) -> Result<(), S::Stop
             // Pieces of whole groups.
             const PIECE: usize = 3 << 12;
             for piece in bytes.chunks(PIECE) {
-                out.take(&crate::functions::base64_text(piece, usize::MAX))?;
+                out.take(&crate::base64_text(piece, usize::MAX))?;
             }
             out.take("\"")
         }
@@ -159,7 +159,7 @@ pub fn put_quoted(s: &str, out: &mut String) {
 }
 
 /// Writes a string in double quotes.
-pub(crate) fn put_quoted_to<S: Sink>(s: &str, out: &mut S) -> Result<(), S::Stop> {
+pub fn put_quoted_to<S: Sink>(s: &str, out: &mut S) -> Result<(), S::Stop> {
     out.take("\"")?;
     let mut rest = s;
     let special = |c: char| matches!(c, '"' | '\\' | '\0'..='\u{1f}');

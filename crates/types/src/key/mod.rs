@@ -148,7 +148,7 @@ fn encode_ascending(part: &KeyPart, v: &Value, out: &mut Vec<u8>) -> Result<(), 
 
 /// Appends the bytes of an integer, as [`encode_part`] does.
 #[inline]
-pub(crate) fn encode_i64(part: &KeyPart, v: i64, out: &mut Vec<u8>) -> Result<(), CodecError> {
+pub fn encode_i64(part: &KeyPart, v: i64, out: &mut Vec<u8>) -> Result<(), CodecError> {
     if part.ty != SqlType::BIGINT || part.descending || !part.nullable {
         return encode_part(part, &Value::Int(v), out);
     }
@@ -159,7 +159,7 @@ pub(crate) fn encode_i64(part: &KeyPart, v: i64, out: &mut Vec<u8>) -> Result<()
 
 /// Appends the bytes of the date that is kept as this number, as [`encode_part`] does.
 #[inline]
-pub(crate) fn encode_date(part: &KeyPart, ordinal: i32, out: &mut Vec<u8>) -> Result<(), CodecError> {
+pub fn encode_date(part: &KeyPart, ordinal: i32, out: &mut Vec<u8>) -> Result<(), CodecError> {
     let date = Date::from_ordinal(ordinal).ok_or(CodecError::Malformed { what: "date" })?;
     if part.ty != SqlType::Date || part.descending || !part.nullable {
         return encode_part(part, &Value::Date(date), out);
@@ -170,7 +170,7 @@ pub(crate) fn encode_date(part: &KeyPart, ordinal: i32, out: &mut Vec<u8>) -> Re
 }
 
 /// Appends the bytes of a part that is a string's, from the bytes of its value.
-pub(crate) fn encode_string_part(part: &KeyPart, s: &[u8], out: &mut Vec<u8>) -> Result<(), CodecError> {
+pub fn encode_string_part(part: &KeyPart, s: &[u8], out: &mut Vec<u8>) -> Result<(), CodecError> {
     let mismatch = || CodecError::TypeMismatch { value: "VARCHAR", ty: part.ty.to_string() };
     let collation = part.string_collation().ok_or_else(mismatch)?;
     let start = out.len();

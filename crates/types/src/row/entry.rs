@@ -98,7 +98,7 @@ pub struct EntryFormat {
 
 /// Which of the layouts that rows may have, oldest first, a row has.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Layouts {
+pub struct Layouts {
     /// The current schema version; None if payloads carry none.
     current: Option<u16>,
     /// The schema version since which rows have each.
@@ -107,13 +107,13 @@ pub(super) struct Layouts {
 
 impl Layouts {
     /// How many there are.
-    pub(super) fn count(&self) -> usize {
+    pub fn count(&self) -> usize {
         self.since.len()
     }
 
     /// The number of a payload's layout.
     #[inline]
-    pub(super) fn of(&self, payload: &[u8]) -> Result<usize, CodecError> {
+    pub fn of(&self, payload: &[u8]) -> Result<usize, CodecError> {
         let last = self.since.len().saturating_sub(1);
         let Some(current) = self.current else { return Ok(last) };
         let found = row_version(payload)?;
@@ -464,12 +464,12 @@ impl EntryFormat {
     }
 
     /// The layouts that payloads may have.
-    pub(super) fn layouts(&self) -> &Layouts {
+    pub fn layouts(&self) -> &Layouts {
         &self.layouts
     }
 
     /// The slot of a column in payloads of the layout of that number, if it is stored there.
-    pub(super) fn slot_in(&self, version: usize, column: usize) -> Option<&Slot> {
+    pub fn slot_in(&self, version: usize, column: usize) -> Option<&Slot> {
         let Some(Source::Payload(stored)) = self.sources.get(column) else { return None };
         let version = self.versions.get(version)?;
         version.layout.slot(version.columns.get(*stored).copied().flatten()?).ok()

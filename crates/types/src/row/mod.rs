@@ -21,15 +21,14 @@
 //! says that its bytes are elsewhere (`overflow`).
 //!
 //! In an index entry, columns that the key restores (see [`crate::key`]) are not stored again. [`EntryFormat`] says
-//! where each column of a table is, [`RowDecoder`] appends chosen columns to builders, or to a [`RowBlock`], [`RowScreen`] looks at rows before they are
-//! decoded.
+//! where each column of a table is, [`RowDecoder`] appends chosen columns to builders, or to a [`RowBlock`]; the screens of `expr` look at
+//! rows before they are decoded.
 
 mod block;
 mod decoder;
 mod entry;
 mod number_set;
 mod overflow;
-mod screen;
 mod walked;
 
 use self::overflow::Outside;
@@ -43,10 +42,9 @@ use crate::value::{SqlType, Value};
 
 pub use block::RowBlock;
 pub use decoder::RowDecoder;
-pub use entry::{DroppedColumn, EntryColumn, EntryFormat};
+pub use entry::{DroppedColumn, EntryColumn, EntryFormat, Layouts};
 pub use number_set::NumberSet;
 pub use overflow::{DecodedRows, Missing, OverflowRef};
-pub use screen::{Removed, RowScreen};
 
 /// What a row needs to know of a column.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -81,7 +79,7 @@ pub struct RowLayout {
 
 /// Where one column lies.
 #[derive(Debug, Clone)]
-struct Slot {
+pub struct Slot {
     ty: SqlType,
     /// Byte of the row and mask of the bit that says NULL.
     null: Option<(usize, u8)>,
@@ -304,8 +302,11 @@ impl StringPlace {
 }
 
 /// Whether the bit that says NULL, if there is one, is set.
+///
+/// # Errors
+/// [`CodecError::Truncated`] if the row ends before it.
 #[inline]
-fn is_null(bit: Option<(usize, u8)>, row: &[u8]) -> Result<bool, CodecError> {
+pub fn is_null(bit: Option<(usize, u8)>, row: &[u8]) -> Result<bool, CodecError> {
     let Some((byte, mask)) = bit else { return Ok(false) };
     match row.get(byte) {
         Some(bits) => Ok(bits & mask != 0),
@@ -341,6 +342,36 @@ fn read_raw_offset(row: &[u8], at: usize) -> Result<u16, CodecError> {
 }
 
 impl Slot {
+    /// The column's type.
+    pub fn ty(&self) -> &SqlType {
+        &self.ty
+    }
+
+    /// Byte of the row and mask of the bit that says NULL; none of a column that cannot be NULL.
+    pub fn null_bit(&self) -> Option<(usize, u8)> {
+        self.null
+    }
+
+    /// How the number is read that a column of at most 8 bytes is kept as.
+    pub fn narrow(&self) -> Option<Narrow> {
+        self.narrow
+    }
+
+    /// The bytes of a string; None for NULL.
+    ///
+    /// # Errors
+    /// Those of damaged bytes; [`CodecError::Malformed`] for a column that is no string.
+    #[inline]
+    pub fn text<'r>(&self, row: &'r [u8]) -> Result<Option<&'r [u8]>, CodecError> {
+        match (self.is_null(row)?, self.place) {
+            (true, _) => Ok(None),
+            (false, Place::String { end_at, start_at, strings_at }) => {
+                string(row, end_at, start_at, strings_at).map(Some)
+            }
+            (false, _) => Err(CodecError::Malformed { what: "string of a row" }),
+        }
+    }
+
     #[inline]
     fn is_null(&self, row: &[u8]) -> Result<bool, CodecError> {
         Ok(is_null(self.null, row)? || matches!(self.place, Place::Nothing))

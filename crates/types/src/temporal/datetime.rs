@@ -185,7 +185,7 @@ impl DateTime {
 }
 
 /// The microseconds in the last of `fsp` digits.
-pub(crate) fn fraction_unit(fsp: u8) -> i64 {
+pub fn fraction_unit(fsp: u8) -> i64 {
     10i64.pow(6 - u32::from(fsp.min(6)))
 }
 

@@ -15,12 +15,12 @@ mod zone;
 
 pub use calendar::{CivilDate, WeekMode, days_in_month, is_leap_year};
 pub use date::Date;
-pub(crate) use datetime::fraction_unit;
+pub use datetime::fraction_unit;
 pub use datetime::{CivilDateTime, DateTime};
 pub use interval::{Interval, IntervalUnit};
 pub use parse::{BadTemporal, TemporalParse};
 pub use rules::DateRules;
-pub(crate) use time::date_rules;
+pub use time::date_rules;
 pub use time::{CivilTime, Time, TimeParse};
 pub use zone::Zone;
 

@@ -217,7 +217,7 @@ impl Scanner<'_> {
 }
 
 /// Which dates a text may begin with that is asked for its time: `01:00:00.5` is none.
-pub(crate) fn date_rules(text: &str) -> DateRules {
+pub fn date_rules(text: &str) -> DateRules {
     if text.trim_ascii().contains([' ', 'T']) { DateRules::PARTS } else { DateRules::DAYS }
 }
 

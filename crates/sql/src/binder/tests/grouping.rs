@@ -1,6 +1,6 @@
 //! Aggregation and ONLY_FULL_GROUP_BY.
 
-use leafline_types::aggregate::AggregateFunction;
+use leafline_expr::aggregate::AggregateFunction;
 
 use super::{bind_with, query, small};
 use crate::bound::{BoundKind, BoundSelect};

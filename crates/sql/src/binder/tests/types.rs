@@ -1,6 +1,6 @@
 //! Literals, casts and column types.
 
-use leafline_types::expr::{Expr, ExprKind};
+use leafline_expr::{Expr, ExprKind};
 use leafline_types::{Collation, SqlType, Value};
 
 use super::super::{TypeRules, column_type, table_spec};

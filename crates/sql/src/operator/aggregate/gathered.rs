@@ -1,13 +1,13 @@
 //! GROUP_CONCAT, JSON_ARRAYAGG and JSON_OBJECTAGG beyond memory.
 //!
 //! When memory is used up, what such an aggregate has stays there, and entries of further rows go to a sort on disk by group, key and
-//! number ([`leafline_types::aggregate::GroupedAccumulator::close`]). At the end a group is given its entries and finished, then the
+//! number ([`leafline_expr::aggregate::GroupedAccumulator::close`]). At the end a group is given its entries and finished, then the
 //! next one: never more than one result is being made. Where one of equal values counts and the order is another one, a sort by the
 //! values comes first.
 
 use super::super::ExecutionContext;
 use super::super::spill::{EntrySort, SortedEntries};
-use leafline_types::aggregate::{Entry, Gathering, GroupedAccumulator};
+use leafline_expr::aggregate::{Entry, Gathering, GroupedAccumulator};
 use leafline_types::{MysqlError, Value};
 
 /// Entries that are not kept in memory.

@@ -19,10 +19,10 @@ use arrow_array::{Array, ArrayRef, UInt32Array};
 use arrow_select::concat::concat;
 use arrow_select::take::take;
 use gathered::Gathered;
-use leafline_types::aggregate::{
+use leafline_expr::aggregate::{
     AggregateCall, EncodedKeys, GroupedAccumulator, Groups, KeyEncoder, KeyTable,
 };
-use leafline_types::expr::{Expr, build, evaluate};
+use leafline_expr::{Expr, build, evaluate};
 use leafline_types::memory::Held;
 use leafline_types::{Batch, ExprType, MysqlError};
 use repeats::Repeats;

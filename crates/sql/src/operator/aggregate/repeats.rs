@@ -1,7 +1,7 @@
 //! COUNT, SUM and AVG of DISTINCT values beyond memory.
 //!
 //! When memory is used up, the values that groups have had stay known, and rows with other ones go to files by group and value
-//! ([`leafline_types::aggregate::GroupedAccumulator::close`]). When all rows are read, the values known are forgotten, and the
+//! ([`leafline_expr::aggregate::GroupedAccumulator::close`]). When all rows are read, the values known are forgotten, and the
 //! files are gone through one after the other: equal values of a group are in the same one. What does not fit then goes to files
 //! again.
 
@@ -10,8 +10,8 @@ use super::super::spill::{Partitions, SpillFile};
 use arrow_array::cast::AsArray;
 use arrow_array::types::UInt64Type;
 use arrow_array::{ArrayRef, UInt64Array};
-use leafline_types::aggregate::{AggregateCall, GroupedAccumulator, Groups};
-use leafline_types::expr::Datum;
+use leafline_expr::aggregate::{AggregateCall, GroupedAccumulator, Groups};
+use leafline_expr::Datum;
 use leafline_types::memory::Held;
 use leafline_types::{Batch, ExprType, MysqlError, SqlType};
 use std::sync::Arc;

@@ -4,7 +4,7 @@ use super::super::batch_size::BATCH_BYTES;
 use super::super::{BATCH_ROWS, ExecutionContext};
 use super::gathered::GroupEntries;
 use arrow_array::{Array, ArrayRef, new_empty_array};
-use leafline_types::aggregate::GroupedAccumulator;
+use leafline_expr::aggregate::GroupedAccumulator;
 use leafline_types::{Batch, ColumnBuilder, MysqlError, SqlType, Value};
 
 /// A column of results.

@@ -9,11 +9,11 @@ use arrow_array::{Array, ArrayRef, BooleanArray, Float64Array, UInt64Array};
 use arrow_select::concat::concat;
 use arrow_select::take::take;
 use arrow_select::zip::zip;
-use leafline_types::aggregate::{
+use leafline_expr::aggregate::{
     AggregateCall, FrameRows, FrameSource, GroupedAccumulator, Groups, SlidingAggregate,
 };
 use leafline_types::column::nulls;
-use leafline_types::expr::{Datum, Expr, evaluate_scalar};
+use leafline_expr::{Datum, Expr, evaluate_scalar};
 use leafline_types::{Batch, ColumnBuilder, ExprType, MysqlError, Value};
 use std::ops::Range;
 use std::sync::Arc;

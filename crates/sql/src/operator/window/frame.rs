@@ -6,7 +6,7 @@ use crate::binder::is_no_distance;
 use crate::operator::ExecutionContext;
 use crate::window::{Frame, FrameBound, FrameUnit};
 use arrow_array::ArrayRef;
-use leafline_types::expr::evaluate_scalar;
+use leafline_expr::evaluate_scalar;
 use leafline_types::{Decimal, ExprType, MysqlError, SqlType, Value, value_at};
 use std::cmp::Ordering;
 use std::ops::Range;

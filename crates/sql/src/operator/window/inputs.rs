@@ -4,7 +4,7 @@ use crate::operator::project::{may_be_long, with_values};
 use crate::operator::{BoxedOperator, ExecutionContext};
 use crate::plan;
 use crate::window::{FrameBound, FrameUnit, WindowCall, WindowFunction};
-use leafline_types::expr::{Expr, evaluate};
+use leafline_expr::{Expr, evaluate};
 use leafline_types::{Batch, ExprType, MysqlError};
 use std::sync::Arc;
 

@@ -27,7 +27,7 @@ use arrow_select::concat::concat;
 use calls::{CallState, Computation};
 use chunk::{Block, Chunk};
 use inputs::Inputs;
-use leafline_types::aggregate::{EncodedKeys, KeyEncoder};
+use leafline_expr::aggregate::{EncodedKeys, KeyEncoder};
 use leafline_types::memory::Held;
 use leafline_types::{Batch, MysqlError};
 use spilled::Spilled;

@@ -8,7 +8,7 @@ use crate::operator::ExecutionContext;
 use crate::operator::spill::SpillWriter;
 use crate::plan;
 use crate::window::{WindowCall, WindowFunction};
-use leafline_types::aggregate::{AggregateCall, GroupedAccumulator, Groups};
+use leafline_expr::aggregate::{AggregateCall, GroupedAccumulator, Groups};
 use leafline_types::column::value_at;
 use leafline_types::memory::Held;
 use leafline_types::{Batch, MysqlError, Value};

@@ -19,7 +19,7 @@ mod scalar;
 use super::merge::merged;
 use super::settings::{Flattened, OptimizerContext};
 use crate::bound::{BoundLimit, BoundSelect, JoinTree, RelationSource, SetOperation};
-use leafline_types::expr::{Expr, ExprKind, Subquery, SubqueryQuestion, conjuncts, push_down_not};
+use leafline_expr::{Expr, ExprKind, Subquery, SubqueryQuestion, conjuncts, push_down_not};
 use leafline_types::{MysqlError, Value};
 use std::collections::BTreeSet;
 

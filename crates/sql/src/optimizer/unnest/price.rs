@@ -8,7 +8,7 @@ use crate::optimizer::selectivity::groups;
 use crate::optimizer::settings::OptimizerContext;
 use leafline_access::stats::guess_selectivity;
 use leafline_types::MysqlError;
-use leafline_types::expr::Expr;
+use leafline_expr::Expr;
 
 /// What it costs to begin a run of a subquery, microseconds.
 const RUN_US: f64 = 2.0;

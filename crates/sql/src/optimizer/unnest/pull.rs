@@ -7,7 +7,7 @@ use crate::bound::{
     BlockColumn, BoundSelect, ColumnOrigin, JoinTree, MAX_RELATIONS, Relation, RelationSource,
 };
 
-use leafline_types::expr::{
+use leafline_expr::{
     CompareDomain, CompareOp, Expr, ExprKind, Subquery, SubqueryQuestion, build, conjuncts,
 };
 use leafline_types::{ExprType, SqlType};

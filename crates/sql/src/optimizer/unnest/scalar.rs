@@ -8,8 +8,8 @@ use super::{Pulled, Way, has_outer, source_depends, subqueries_of, takes_from_ou
 use crate::bound::{BoundOutput, BoundSelect, GroupKey, JoinTree, MAX_RELATIONS, RelationSource};
 use crate::optimizer::merge::merged;
 use crate::optimizer::settings::OptimizerContext;
-use leafline_types::aggregate::AggregateFunction;
-use leafline_types::expr::{
+use leafline_expr::aggregate::AggregateFunction;
+use leafline_expr::{
     CompareOp, Expr, ExprKind, Subquery, SubqueryQuestion, When, build, conjuncts, fold, push_down_not,
 };
 use leafline_types::{MysqlError, Value};

@@ -10,7 +10,7 @@ use crate::session::settings::{Modes, ServerAccess, SessionIsolation, Settings, 
 use crate::session::state_changes::{TrackSettings, TransactionInfo};
 use leafline_access::cost::DeviceChoice;
 use leafline_table::{ChangeBuffering, Organisation, ReadAheadKind};
-use leafline_types::functions::{BlockEncryption, TimeNames, locale_name};
+use leafline_expr::functions::{BlockEncryption, TimeNames, locale_name};
 use leafline_types::temporal::Zone;
 use leafline_types::{Charset, Collation, MysqlError, Value};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};

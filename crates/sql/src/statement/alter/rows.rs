@@ -9,7 +9,7 @@ use crate::statement::execution::{Execution, implicit_default};
 use leafline_btree::Direction;
 use leafline_table::{ColumnDef, DefaultValue, IndexSpec, RowCheck, RowConverter, TableDef, TableSpec};
 use leafline_types::error::errno;
-use leafline_types::expr::evaluate_row;
+use leafline_expr::evaluate_row;
 use leafline_types::{MysqlError, SqlType, Value};
 use std::collections::BTreeMap;
 use std::sync::Arc;

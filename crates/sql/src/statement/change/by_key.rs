@@ -9,7 +9,7 @@ use crate::session::Session;
 use crate::statement::execution::Execution;
 use leafline_access::AccessPath;
 use leafline_table::{LockStrength, LockWait, LookedUp, Transaction};
-use leafline_types::expr::{Expr, ExprKind, evaluate_row, truth};
+use leafline_expr::{Expr, ExprKind, evaluate_row, truth};
 use leafline_types::{MysqlError, Value};
 use std::sync::Arc;
 

@@ -18,7 +18,7 @@ use crate::system_table::SYSTEM_DATABASE;
 use crate::text_file::{self, ClientInput};
 use leafline_table::{DefaultValue, TableDef, TableError, Transaction};
 use leafline_types::column::value_at;
-use leafline_types::expr::build::type_of;
+use leafline_expr::build::type_of;
 use leafline_types::{MysqlError, Value};
 use std::sync::Arc;
 

@@ -38,7 +38,7 @@ use crate::bound::{ChangedTable, RowRules, ViewCheck};
 use crate::session::Session;
 use leafline_table::{ColumnDef, DefaultValue, TableDef, TableError};
 use leafline_types::error::errno;
-use leafline_types::expr::{Expr, evaluate_row, truth};
+use leafline_expr::{Expr, evaluate_row, truth};
 use leafline_types::{MysqlError, SqlType, Value};
 use std::collections::HashSet;
 

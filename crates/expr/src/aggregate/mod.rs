@@ -1,0 +1,613 @@
+//! Aggregate functions over groups of rows, and the keys that rows are grouped, joined and sorted by.
+//!
+//! | result of            | type                                               | without rows |
+//! |----------------------|----------------------------------------------------|--------------|
+//! | COUNT                | BIGINT                                             | 0            |
+//! | SUM of exact numbers | DECIMAL(p + 22, s), at most 65 digits              | NULL         |
+//! | AVG of exact numbers | DECIMAL(p + 4, s + 4), rounded half away from zero | NULL         |
+//! | SUM, AVG of others   | DOUBLE                                             | NULL         |
+//! | MIN, MAX             | the argument's                                     | NULL         |
+//! | STDDEV, VARIANCE     | DOUBLE                                             | NULL         |
+//! | BIT_AND, _OR, _XOR   | BIGINT UNSIGNED, or a binary argument's            | neutral bits |
+//! | GROUP_CONCAT         | TEXT, or a binary string                           | NULL         |
+//! | JSON_ARRAYAGG, JSON_OBJECTAGG | JSON                                      | NULL         |
+//!
+//! NULLs are left out, but for documents. A state holds one array indexed by group, and takes in a batch in one loop.
+
+mod bits;
+mod concat;
+mod distinct;
+mod documents;
+mod entries;
+mod extreme;
+mod group_key;
+mod key_table;
+mod partial;
+mod sliding;
+mod statistics;
+mod sum;
+#[cfg(test)]
+mod tests;
+
+use arrow_array::{Array, ArrayRef};
+
+use leafline_types::collation::Collation;
+use leafline_types::column::ColumnBuilder;
+use leafline_types::decimal::{DIVISION_SCALE_INCREMENT, MAX_PRECISION, MAX_SCALE};
+use leafline_types::error::MysqlError;
+use crate::{Datum, EvalContext, Expr, build};
+use leafline_types::value::{Coercibility, ExprType, SqlType, Value};
+
+use bits::{BitFold, BitOp};
+use concat::Concat;
+pub use concat::ConcatOptions;
+use distinct::Distinct;
+use documents::Documents;
+pub use entries::{Entry, Gathering};
+use extreme::Extreme;
+pub use group_key::{EncodedKeys, KeyEncoder};
+pub use key_table::{KeyBuffer, KeyTable};
+pub use sliding::{FrameRows, FrameSource, SlidingAggregate};
+use statistics::Moments;
+use sum::{DecimalSum, DoubleSum};
+
+/// An aggregate function.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum AggregateFunction {
+    /// `COUNT(*)`
+    CountAll,
+    /// `COUNT([DISTINCT] x, ..)`
+    Count,
+    /// `SUM([DISTINCT] x)`
+    Sum,
+    /// `AVG([DISTINCT] x)`
+    Avg,
+    /// `MIN(x)`
+    Min,
+    /// `MAX(x)`
+    Max,
+    /// `STDDEV_POP(x)`, `STD(x)`, `STDDEV(x)`
+    StddevPop,
+    /// `STDDEV_SAMP(x)`
+    StddevSamp,
+    /// `VAR_POP(x)`, `VARIANCE(x)`
+    VarPop,
+    /// `VAR_SAMP(x)`
+    VarSamp,
+    /// `BIT_AND(x)`
+    BitAnd,
+    /// `BIT_OR(x)`
+    BitOr,
+    /// `BIT_XOR(x)`
+    BitXor,
+    /// `GROUP_CONCAT([DISTINCT] x, .. [ORDER BY ..] [SEPARATOR ..])`
+    GroupConcat,
+    /// `JSON_ARRAYAGG(x)`
+    JsonArray,
+    /// `JSON_OBJECTAGG(name, x)`
+    JsonObject,
+}
+
+impl AggregateFunction {
+    /// The function of that name, in any case (`COUNT` is [`AggregateFunction::Count`]).
+    pub fn from_name(name: &str) -> Option<Self> {
+        Some(match name.to_ascii_uppercase().as_str() {
+            "COUNT" => AggregateFunction::Count,
+            "SUM" => AggregateFunction::Sum,
+            "AVG" => AggregateFunction::Avg,
+            "MIN" => AggregateFunction::Min,
+            "MAX" => AggregateFunction::Max,
+            _ => return None,
+        })
+    }
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            AggregateFunction::CountAll | AggregateFunction::Count => "COUNT",
+            AggregateFunction::Sum => "SUM",
+            AggregateFunction::Avg => "AVG",
+            AggregateFunction::Min => "MIN",
+            AggregateFunction::Max => "MAX",
+            AggregateFunction::StddevPop => "STDDEV_POP",
+            AggregateFunction::StddevSamp => "STDDEV_SAMP",
+            AggregateFunction::VarPop => "VAR_POP",
+            AggregateFunction::VarSamp => "VAR_SAMP",
+            AggregateFunction::BitAnd => "BIT_AND",
+            AggregateFunction::BitOr => "BIT_OR",
+            AggregateFunction::BitXor => "BIT_XOR",
+            AggregateFunction::GroupConcat => "GROUP_CONCAT",
+            AggregateFunction::JsonArray => "JSON_ARRAYAGG",
+            AggregateFunction::JsonObject => "JSON_OBJECTAGG",
+        }
+    }
+}
+
+impl AggregateFunction {
+    fn bit_op(self) -> Option<BitOp> {
+        Some(match self {
+            AggregateFunction::BitAnd => BitOp::And,
+            AggregateFunction::BitOr => BitOp::Or,
+            AggregateFunction::BitXor => BitOp::Xor,
+            _ => return None,
+        })
+    }
+
+    /// The state of a variance.
+    fn moments(self) -> Option<Moments> {
+        Some(match self {
+            AggregateFunction::StddevPop => Moments::new(false, true),
+            AggregateFunction::StddevSamp => Moments::new(true, true),
+            AggregateFunction::VarPop => Moments::new(false, false),
+            AggregateFunction::VarSamp => Moments::new(true, false),
+            _ => return None,
+        })
+    }
+}
+
+/// A call of an aggregate function.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct AggregateCall {
+    /// Which.
+    pub function: AggregateFunction,
+    /// Whether equal arguments count once.
+    pub distinct: bool,
+    /// Its arguments: none for `COUNT(*)`, one or more for `COUNT(DISTINCT ..)` and GROUP_CONCAT, else one.
+    pub args: Vec<Expr>,
+    /// What GROUP_CONCAT says besides.
+    pub concat: Option<ConcatOptions>,
+    /// Its arguments are results of its [parts](AggregateCall::parts), not values.
+    pub merges: bool,
+    /// The type of the result.
+    pub ty: ExprType,
+}
+
+impl AggregateCall {
+    /// A call with the type that MySQL gives it. Error 1582 for a wrong number of arguments. Of a column that is never NULL all rows
+    /// are counted, whatever it holds.
+    pub fn new(function: AggregateFunction, distinct: bool, args: Vec<Expr>) -> Result<Self, MysqlError> {
+        let count = match function {
+            AggregateFunction::CountAll => 0..=0,
+            AggregateFunction::Count if distinct => 1..=usize::MAX,
+            AggregateFunction::JsonObject => 2..=2,
+            _ => 1..=1,
+        };
+        if !count.contains(&args.len()) {
+            return Err(MysqlError::wrong_parameter_count(function.name()));
+        }
+        let (function, args) = match (function, args.as_slice()) {
+            (AggregateFunction::Count, [arg])
+                if !distinct && arg.as_column().is_some() && !arg.ty.nullable =>
+            {
+                (AggregateFunction::CountAll, Vec::new())
+            }
+            _ => (function, args),
+        };
+        // A least TIMESTAMP is the same as it is kept; a least ENUM is the least text.
+        let as_kept = |arg: &Expr| match function {
+            AggregateFunction::Count => true,
+            AggregateFunction::Min | AggregateFunction::Max => !arg.ty.sql.has_members(),
+            _ => false,
+        };
+        let args: Vec<Expr> = args
+            .into_iter()
+            .map(|arg| match function {
+                AggregateFunction::Sum | AggregateFunction::Avg => build::number(arg),
+                AggregateFunction::JsonArray | AggregateFunction::JsonObject => build::document(arg),
+                _ if as_kept(&arg) => arg,
+                _ => build::plain(arg),
+            })
+            .collect();
+        let ty = match (function, args.first()) {
+            (AggregateFunction::Min | AggregateFunction::Max, Some(arg)) => {
+                ExprType { nullable: true, ..arg.ty.clone() }
+            }
+            (AggregateFunction::Sum | AggregateFunction::Avg, Some(arg)) => {
+                let sql = match build::decimal_digits(arg) {
+                    Some((p, s)) if function == AggregateFunction::Sum => {
+                        SqlType::decimal((p + 22).min(MAX_PRECISION), s)
+                    }
+                    Some((p, s)) => SqlType::decimal(
+                        (p + DIVISION_SCALE_INCREMENT).min(MAX_PRECISION),
+                        (s + DIVISION_SCALE_INCREMENT).min(MAX_SCALE),
+                    ),
+                    None if function == AggregateFunction::Sum => build::real(build::shown_digits(arg)),
+                    None => build::real(build::digits_of_quotient(build::shown_digits(arg))),
+                };
+                ExprType::numeric(sql, true)
+            }
+            (AggregateFunction::JsonArray | AggregateFunction::JsonObject, _) => ExprType::json(true),
+            (_, Some(arg)) if function.bit_op().is_some() => bits_type(arg),
+            (_, Some(_)) if function.moments().is_some() => ExprType::numeric(SqlType::Double, true),
+            _ => ExprType::numeric(SqlType::BIGINT, false),
+        };
+        let args = match function {
+            // Those that differ are told apart as they are shown.
+            AggregateFunction::Sum | AggregateFunction::Avg if !distinct => {
+                args.into_iter().map(build::all_digits).collect()
+            }
+            _ => args,
+        };
+        // The least and the greatest are the same with and without repetitions.
+        let repeats_matter =
+            matches!(function, AggregateFunction::Count | AggregateFunction::Sum | AggregateFunction::Avg);
+        let distinct = distinct && repeats_matter;
+        Ok(AggregateCall { function, distinct, args, concat: None, merges: false, ty })
+    }
+
+    /// The call with all the digits that MySQL computes its result with, where they are more than it shows: those of quotients in
+    /// its arguments, and of the quotient that an average is. Expressions over the result go on with them.
+    pub fn with_all_digits(&self) -> Option<AggregateCall> {
+        let args: Vec<Expr> = match self.distinct {
+            true => self.args.clone(),
+            false => self.args.iter().cloned().map(build::all_digits).collect(),
+        };
+        let (precision, scale) = build::decimal_digits(args.first()?)?;
+        let (whole, scale) = match self.function {
+            AggregateFunction::Sum => (precision + 22 - scale, scale),
+            AggregateFunction::Avg => (precision - scale, build::quotient_digits(scale, 0)),
+            AggregateFunction::Min | AggregateFunction::Max => (precision - scale, scale),
+            _ => return None,
+        };
+        let SqlType::Decimal { scale: shown, .. } = self.ty.sql else { return None };
+        if scale <= shown {
+            return None;
+        }
+        let precision = (whole + scale).min(MAX_PRECISION);
+        let ty = ExprType { sql: SqlType::decimal(precision, scale), ..self.ty.clone() };
+        Some(AggregateCall { args, ty, ..self.clone() })
+    }
+
+    /// `GROUP_CONCAT(values ORDER BY order)`; `options` says how many of `args` are values.
+    pub fn group_concat(distinct: bool, args: Vec<Expr>, options: ConcatOptions) -> Result<Self, MysqlError> {
+        // BIT is a number where values are told apart or ordered, bytes elsewhere.
+        let keeps_values = distinct || options.values < args.len();
+        let as_number = |arg: Expr| match arg.ty.sql {
+            SqlType::Bit { .. } if keeps_values => build::bit_number(arg),
+            _ => arg,
+        };
+        let args: Vec<Expr> = args.into_iter().map(as_number).collect();
+        let values = &args[..options.values.min(args.len())];
+        let (mut collation, coercibility) =
+            build::merge_collations("group_concat", values.iter().map(|e| &e.ty))?;
+        if coercibility >= Coercibility::Numeric {
+            collation = build::TEXT_OF_NUMBER;
+        }
+        let length = options.max_length.min(u32::MAX as usize) as u32;
+        let sql = match collation {
+            Collation::Binary => SqlType::Varbinary { len: length },
+            _ => SqlType::Text { max_bytes: if length <= 0xffff { 0xffff } else { u32::MAX } },
+        };
+        let ty = ExprType::string(sql, true, collation, coercibility.min(Coercibility::Coercible));
+        Ok(AggregateCall {
+            function: AggregateFunction::GroupConcat,
+            distinct,
+            args,
+            concat: Some(options),
+            merges: false,
+            ty,
+        })
+    }
+}
+
+/// BIGINT UNSIGNED, or a binary string as long as the argument can be.
+fn bits_type(arg: &Expr) -> ExprType {
+    if !arg.ty.sql.is_string() || arg.ty.sql.is_character() {
+        return ExprType::numeric(SqlType::BIGINT_UNSIGNED, false);
+    }
+    let len = build::text_length(&arg.ty.sql).min(u32::MAX.into()) as u32;
+    ExprType::string(SqlType::Varbinary { len }, false, Collation::Binary, Coercibility::Coercible)
+}
+
+/// The group of each row of a batch.
+#[derive(Debug, Clone, Copy)]
+pub enum Groups<'a> {
+    /// All rows are of group 0.
+    One,
+    /// One number per row.
+    Ids(&'a [u32]),
+}
+
+impl Groups<'_> {
+    /// The group of a row.
+    #[inline]
+    pub fn of(self, row: usize) -> usize {
+        match self {
+            Groups::One => 0,
+            Groups::Ids(ids) => ids[row] as usize,
+        }
+    }
+}
+
+/// The state of one aggregate call for many groups.
+#[derive(Debug)]
+pub struct GroupedAccumulator {
+    distinct: Option<Distinct>,
+    arg_type: SqlType,
+    result: SqlType,
+    merges: bool,
+    state: State,
+}
+
+#[derive(Debug)]
+enum State {
+    Count(Vec<i64>),
+    Decimal(DecimalSum),
+    Double(DoubleSum),
+    Extreme(Extreme),
+    Moments(Moments),
+    Bits(BitFold),
+    Concat(Box<Concat>),
+    Documents(Documents),
+}
+
+impl GroupedAccumulator {
+    /// No groups yet.
+    pub fn new(call: &AggregateCall) -> Self {
+        let average = call.function == AggregateFunction::Avg;
+        let arg = call.args.first().map(|a| a.ty.clone()).unwrap_or(ExprType::NULL);
+        let state = match call.function {
+            AggregateFunction::Min => State::Extreme(Extreme::new(&arg, false)),
+            AggregateFunction::Max => State::Extreme(Extreme::new(&arg, true)),
+            AggregateFunction::Sum | AggregateFunction::Avg => match call.ty.sql {
+                SqlType::Decimal { scale, .. } => {
+                    let arg_scale = call.args.first().and_then(build::decimal_digits).map_or(0, |d| d.1);
+                    State::Decimal(DecimalSum::new(arg_scale, average.then_some(scale)))
+                }
+                SqlType::Real { digits: Some((_, digits)), .. } => {
+                    State::Double(DoubleSum::new(average, Some(digits)))
+                }
+                _ => State::Double(DoubleSum::new(average, None)),
+            },
+            AggregateFunction::JsonArray | AggregateFunction::JsonObject => {
+                State::Documents(Documents::new(&call.args))
+            }
+            other => match (other.bit_op(), other.moments(), &call.concat) {
+                (Some(op), ..) => State::Bits(BitFold::new(op, &arg.sql)),
+                (_, Some(moments), _) => State::Moments(moments),
+                (.., Some(options)) => State::Concat(Box::new(Concat::new(call, options))),
+                _ => State::Count(Vec::new()),
+            },
+        };
+        GroupedAccumulator {
+            // GROUP_CONCAT tells values from the keys of its order.
+            distinct: (call.distinct && call.concat.is_none()).then(|| Distinct::new(&call.args)),
+            arg_type: arg.sql,
+            result: call.ty.sql.clone(),
+            merges: call.merges,
+            state,
+        }
+    }
+
+    /// Takes in the rows of a batch: `args` are the values of the call's arguments. Groups are numbered from 0;
+    /// `group_count` says how many there are by now.
+    pub fn update(
+        &mut self,
+        groups: Groups<'_>,
+        group_count: usize,
+        rows: usize,
+        args: &[Datum],
+        cx: &mut EvalContext<'_>,
+    ) -> Result<(), MysqlError> {
+        self.state.grow(group_count);
+        match &mut self.state {
+            State::Concat(concat) => return concat.update(groups, rows, args, cx),
+            State::Documents(documents) => return documents.update(groups, rows, args, cx),
+            State::Count(counts) if self.merges => return partial::add_counts(counts, groups, rows, args),
+            State::Decimal(sum) if self.merges => {
+                return partial::add_sums(sum, groups, rows, args, &self.arg_type, cx);
+            }
+            _ => {}
+        }
+        let Some(distinct) = &mut self.distinct else {
+            return self.state.update(groups, rows, args.first(), &self.arg_type, cx);
+        };
+        let fresh = distinct.first_seen(groups, rows, args)?;
+        if fresh.groups.is_empty() {
+            return Ok(());
+        }
+        let arg = match args.first() {
+            Some(Datum::Array(array)) => Some(Datum::Array(fresh.take(array)?)),
+            other => other.cloned(),
+        };
+        // COUNT(DISTINCT a, b) counts rows without any NULL, which these are.
+        let arg = if matches!(self.state, State::Count(_)) { None } else { arg };
+        let ids = Groups::Ids(&fresh.groups);
+        self.state.update(ids, fresh.groups.len(), arg.as_ref(), &self.arg_type, cx)
+    }
+
+    /// Whether it keeps the arguments that groups have had, because equal ones count once.
+    pub fn keeps_arguments(&self) -> bool {
+        self.distinct.is_some()
+    }
+
+    /// Whether it keeps the values of all rows, to put them together, and which of them count.
+    pub fn gathering(&self) -> Option<Gathering> {
+        match &self.state {
+            State::Concat(concat) => Some(concat.gathering()),
+            State::Documents(_) => Some(Gathering::All),
+            _ => None,
+        }
+    }
+
+    /// Nothing more is kept. From now on rows with arguments that are not known are [left out](Self::left_out); what
+    /// [gathers](Self::gathering) gives [entries](Self::entries) out.
+    pub fn close(&mut self) {
+        self.distinct.iter_mut().for_each(Distinct::close);
+        match &mut self.state {
+            State::Concat(concat) => concat.close(),
+            State::Documents(documents) => documents.close(),
+            _ => {}
+        }
+    }
+
+    /// What the last batch has brought, if nothing more is kept: to be [taken back](Self::take_back) group by group, sorted by key.
+    pub fn entries(&self) -> impl Iterator<Item = Entry<'_>> {
+        let entries = match &self.state {
+            State::Concat(concat) => Some(concat.entries()),
+            State::Documents(documents) => Some(documents.entries()),
+            _ => None,
+        };
+        entries.into_iter().flat_map(|entries| entries.iter())
+    }
+
+    /// Adds what was given out to its group.
+    pub fn take_back(&mut self, entry: Entry<'_>, cx: &mut EvalContext<'_>) -> Result<(), MysqlError> {
+        match &mut self.state {
+            State::Concat(concat) => concat.take_back(entry, cx)?,
+            State::Documents(documents) => documents.take_back(entry)?,
+            _ => return Err(MysqlError::internal("an aggregate that gives out no entries")),
+        }
+        Ok(())
+    }
+
+    /// Whether its results can be long, and be [asked for group by group](Self::finish_group).
+    pub fn has_values(&self) -> bool {
+        matches!(self.state, State::Extreme(_) | State::Concat(_) | State::Documents(_))
+    }
+
+    /// The result of a group of what [has values](Self::has_values); nothing is left of it.
+    pub fn finish_group(&mut self, group: usize, cx: &mut EvalContext<'_>) -> Result<Value, MysqlError> {
+        match &mut self.state {
+            State::Concat(concat) => concat.finish(group, &self.result, cx),
+            State::Documents(documents) => documents.finish(group),
+            State::Extreme(extreme) => Ok(extreme.take(group)),
+            _ => Err(MysqlError::internal("an aggregate that is finished for all groups at once")),
+        }
+    }
+
+    /// The rows of the last batch that were left out, with a key that is the same for equal arguments in a group.
+    pub fn left_out(&self) -> impl Iterator<Item = (u32, &[u8])> {
+        self.distinct.iter().flat_map(Distinct::left_out)
+    }
+
+    /// Forgets the arguments that groups have had, and takes in rows again: those that were left out, of equal ones all.
+    pub fn forget_arguments(&mut self) {
+        self.distinct.iter_mut().for_each(Distinct::clear);
+    }
+
+    /// The results of groups 0 to `group_count` - 1, also of groups without rows (0 for COUNT, else NULL). The state
+    /// is empty afterwards.
+    pub fn finish(&mut self, group_count: usize, cx: &mut EvalContext<'_>) -> Result<ArrayRef, MysqlError> {
+        cx.cancel.check()?;
+        self.state.grow(group_count);
+        if let Some(distinct) = &mut self.distinct {
+            distinct.clear();
+        }
+        match &mut self.state {
+            State::Count(counts) => {
+                let counts = std::mem::take(counts);
+                Ok(std::sync::Arc::new(arrow_array::Int64Array::from(counts)))
+            }
+            State::Decimal(sum) => sum.finish(&self.result),
+            State::Double(sum) => sum.finish(&self.result),
+            State::Extreme(extreme) => extreme.finish(&self.result),
+            State::Moments(moments) => Ok(moments.finish()),
+            State::Bits(bits) => bits.finish(&self.result),
+            State::Concat(_) | State::Documents(_) => {
+                let mut out = ColumnBuilder::with_capacity(&self.result, group_count);
+                for group in 0..group_count {
+                    out.push_value(&self.finish_group(group, cx)?)?;
+                }
+                match &mut self.state {
+                    State::Concat(concat) => concat.clear(),
+                    State::Documents(documents) => documents.clear(),
+                    _ => {}
+                }
+                Ok(out.finish())
+            }
+        }
+    }
+
+    /// The bytes of memory that it holds, roughly.
+    pub fn memory(&self) -> usize {
+        let state = match &self.state {
+            State::Count(counts) => counts.capacity() * 8,
+            State::Decimal(sum) => sum.memory(),
+            State::Double(sum) => sum.memory(),
+            State::Extreme(extreme) => extreme.memory(),
+            State::Moments(moments) => moments.memory(),
+            State::Bits(bits) => bits.memory(),
+            State::Concat(concat) => concat.memory(),
+            State::Documents(documents) => documents.memory(),
+        };
+        state + self.distinct.as_ref().map_or(0, Distinct::memory)
+    }
+}
+
+impl State {
+    fn grow(&mut self, groups: usize) {
+        match self {
+            State::Count(counts) => counts.resize(groups, 0),
+            State::Decimal(sum) => sum.grow(groups),
+            State::Double(sum) => sum.grow(groups),
+            State::Extreme(extreme) => extreme.grow(groups),
+            State::Moments(moments) => moments.grow(groups),
+            State::Bits(bits) => bits.grow(groups),
+            State::Concat(concat) => concat.grow(groups),
+            State::Documents(documents) => documents.grow(groups),
+        }
+    }
+
+    fn update(
+        &mut self,
+        groups: Groups<'_>,
+        rows: usize,
+        arg: Option<&Datum>,
+        ty: &SqlType,
+        cx: &mut EvalContext<'_>,
+    ) -> Result<(), MysqlError> {
+        let repeated;
+        let array = match arg {
+            None => None,
+            Some(Datum::Scalar(Value::Null)) => return Ok(()),
+            Some(Datum::Scalar(_)) if matches!(self, State::Count(_)) => None,
+            Some(Datum::Array(array)) => Some(array),
+            Some(scalar) => {
+                repeated = scalar.clone().into_array(ty, rows)?;
+                Some(&repeated)
+            }
+        };
+        match (self, array) {
+            (State::Count(counts), array) => count(counts, groups, rows, array),
+            (State::Decimal(sum), Some(array)) => sum.update(groups, array, ty, cx)?,
+            (State::Double(sum), Some(array)) => sum.update(groups, array, ty, cx)?,
+            (State::Extreme(extreme), Some(array)) => extreme.update(groups, array, ty, cx)?,
+            (State::Moments(moments), Some(array)) => moments.update(groups, array, ty, cx)?,
+            (State::Bits(bits), Some(array)) => bits.update(groups, array, ty, cx)?,
+            (State::Concat(_) | State::Documents(_), Some(_)) => {
+                return Err(MysqlError::internal("an aggregate of one argument only"));
+            }
+            (_, None) => return Err(MysqlError::internal("an aggregate without its argument")),
+        }
+        Ok(())
+    }
+}
+
+fn count(counts: &mut [i64], groups: Groups<'_>, rows: usize, array: Option<&ArrayRef>) {
+    let nulls = array.and_then(|a| a.logical_nulls()).filter(|n| n.null_count() > 0);
+    match (groups, nulls) {
+        (Groups::One, nulls) => {
+            let present = rows - nulls.map_or(0, |n| n.null_count());
+            if let Some(only) = counts.first_mut() {
+                *only += present as i64;
+            }
+        }
+        (Groups::Ids(ids), None) => ids.iter().for_each(|g| counts[*g as usize] += 1),
+        (Groups::Ids(ids), Some(nulls)) => {
+            for row in nulls.inner().set_indices() {
+                counts[ids[row] as usize] += 1;
+            }
+        }
+    }
+}
+
+/// Calls `f` with the group and the value of each row that is not NULL.
+#[inline(always)]
+fn for_each<T: Copy>(groups: Groups<'_>, array: &dyn Array, lane: &[T], mut f: impl FnMut(usize, T)) {
+    match (groups, array.nulls().filter(|n| n.null_count() > 0)) {
+        (Groups::One, None) => lane.iter().for_each(|v| f(0, *v)),
+        (Groups::Ids(ids), None) => ids.iter().zip(lane).for_each(|(g, v)| f(*g as usize, *v)),
+        (groups, Some(nulls)) => nulls.inner().set_indices().for_each(|row| f(groups.of(row), lane[row])),
+    }
+}

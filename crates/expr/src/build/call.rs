@@ -1,0 +1,259 @@
+//! Calls of the function table, and of the functions whose syntax is not `name(args)`.
+
+use super::plain::number_of_temporal_text;
+use super::{control, literal};
+use leafline_types::collation::Charset;
+use leafline_types::error::MysqlError;
+use crate::ir::{Expr, ExprKind};
+use crate::functions;
+use leafline_types::temporal::IntervalUnit;
+use leafline_types::value::{Coercibility, ExprType, SqlType, Value};
+
+/// `name(args)`, of the function table (in any case). Error 1305 for a function that does not exist, 1582 for a wrong
+/// number of arguments.
+pub fn call(name: &str, args: Vec<Expr>) -> Result<Expr, MysqlError> {
+    let count = args.len();
+    let control = |low, high| {
+        if (low..=high).contains(&count) { Ok(()) } else { Err(MysqlError::wrong_parameter_count(name)) }
+    };
+    match name.to_ascii_uppercase().as_str() {
+        "IF" => control(3, 3).and_then(|()| control::if_(args)),
+        "IFNULL" => control(2, 2).and_then(|()| control::coalesce("ifnull", args)),
+        "COALESCE" => control(1, usize::MAX).and_then(|()| control::coalesce("coalesce", args)),
+        "NULLIF" => control(2, 2).and_then(|()| control::nullif(args)),
+        "ISNULL" => {
+            control(1, 1)?;
+            Ok(super::and(args.into_iter().map(|e| super::is_null(e, false)).collect()))
+        }
+        "LAST_INSERT_ID" if count == 1 => special("LAST_INSERT_ID_OF", args),
+        // Two calls in one, as MySQL has it.
+        "FROM_UNIXTIME" if count == 2 => {
+            let [time, format] =
+                <[Expr; 2]>::try_from(args).map_err(|_| MysqlError::wrong_parameter_count(name))?;
+            call("DATE_FORMAT", vec![call("FROM_UNIXTIME", vec![time])?, format])
+        }
+        "MOD" => {
+            control(2, 2)?;
+            let [left, right] =
+                <[Expr; 2]>::try_from(args).map_err(|_| MysqlError::wrong_parameter_count(name))?;
+            super::arithmetic(crate::ArithmeticOp::Modulo, left, right)
+        }
+        upper => {
+            if let Some(by_variables) = functions::by_variables(upper, &args) {
+                return special(by_variables, args);
+            }
+            let function = functions::lookup(name).filter(|f| !f.definition().special);
+            make(function.ok_or_else(|| MysqlError::does_not_exist("FUNCTION", name))?, args)
+        }
+    }
+}
+
+/// A call of a function of the table.
+fn make(function: functions::FunctionId, args: Vec<Expr>) -> Result<Expr, MysqlError> {
+    let definition = function.definition();
+    if !(definition.min_args..=definition.max_args).contains(&args.len()) {
+        return Err(MysqlError::wrong_parameter_count(definition.name));
+    }
+    let meant = match definition {
+        d if d.numeric => super::number,
+        d if d.documents => super::plain::document,
+        d if d.bytes => bytes,
+        _ => super::plain,
+    };
+    let args: Vec<Expr> = args.into_iter().map(meant).collect();
+    let args = super::variable::arguments(definition, args);
+    let args = super::charset::arguments(definition, args);
+    let ty = (definition.type_rule)(&args)?;
+    let args = match definition.numeric {
+        true => args.into_iter().map(super::all_digits).collect(),
+        false => args,
+    };
+    Ok(Expr { kind: ExprKind::Call { function, args }, ty })
+}
+
+/// Functions that give text of their own, whatever their arguments are.
+const OWN_TEXT: &[&str] = &[
+    "ADDTIME",
+    "BIN",
+    "BIN_TO_UUID",
+    "CONV",
+    "DATE_ADD",
+    "DATE_FORMAT",
+    "DATE_SUB",
+    "DAYNAME",
+    "FORMAT",
+    "GET_FORMAT",
+    "HEX",
+    "INET6_NTOA",
+    "INET_NTOA",
+    "MD5",
+    "MONTHNAME",
+    "OCT",
+    "SHA",
+    "SHA1",
+    "SHA2",
+    "SPACE",
+    "SUBTIME",
+    "TIME_FORMAT",
+    "TO_BASE64",
+];
+
+/// Whether no operand brings a collation.
+fn none_is_text<'e>(operands: impl IntoIterator<Item = &'e Expr>) -> bool {
+    let is_text = |e: &Expr| e.ty.sql.is_string() || e.ty.sql.has_members() || e.ty.sql == SqlType::Json;
+    !operands.into_iter().any(is_text)
+}
+
+/// Whether it is text that no operand gave its collation: of numbers and dates, or of a function's own words.
+pub fn is_own_text(e: &Expr) -> bool {
+    if !e.ty.sql.is_character()
+        || e.ty.collation != super::TEXT_OF_NUMBER
+        || e.ty.coercibility < Coercibility::Coercible
+    {
+        return false;
+    }
+    match &e.kind {
+        ExprKind::Call { function, args } => {
+            OWN_TEXT.contains(&function.definition().name) || none_is_text(args)
+        }
+        ExprKind::Coalesce(list) => none_is_text(list),
+        ExprKind::Case { whens, otherwise, .. } => {
+            none_is_text(whens.iter().map(|when| &when.result).chain(otherwise.iter().map(|e| &**e)))
+        }
+        _ => false,
+    }
+}
+
+/// The operand where bytes are wanted: those of text are in its character set.
+pub(super) fn bytes(operand: Expr) -> Expr {
+    let operand = super::plain(operand);
+    let is_utf8 = operand.ty.collation.charset().is_utf8();
+    if !operand.ty.sql.is_character() || is_utf8 {
+        return operand;
+    }
+    match special("BYTES_OF_TEXT", vec![operand.clone()]) {
+        Ok(bytes) => bytes,
+        Err(_) => operand,
+    }
+}
+
+/// `CONVERT(operand USING charset)`, of a character set that is not `binary`.
+///
+/// # Errors
+/// None but 1815.
+pub fn convert_using(operand: Expr, charset: Charset) -> Result<Expr, MysqlError> {
+    let operand = super::plain(operand);
+    let sql = match &operand.ty.sql {
+        ty if ty.is_character() => ty.clone(),
+        ty => super::text_type(super::text_length(ty)),
+    };
+    let (nullable, bytes) = (operand.ty.nullable, !operand.ty.sql.is_character());
+    let mut e = special("TEXT_OF_CHARSET", vec![operand])?;
+    let collation = charset.default_collation();
+    e.ty = ExprType::string(sql, nullable || bytes, collation, Coercibility::Implicit);
+    Ok(e)
+}
+
+/// `@@warning_count` or `@@error_count`, by its name.
+///
+/// # Errors
+/// 1305 for another name.
+pub fn condition_count(name: &str) -> Result<Expr, MysqlError> {
+    special(&format!("@@{}", name.to_ascii_uppercase()), Vec::new())
+}
+
+/// A call of the table's function `name`, which has a syntax of its own in SQL.
+pub(super) fn special(name: &str, args: Vec<Expr>) -> Result<Expr, MysqlError> {
+    let function = functions::lookup(name).ok_or_else(|| MysqlError::internal(name))?;
+    make(function, args)
+}
+
+/// `DATE_ADD(date, INTERVAL count unit)`, `date + INTERVAL count unit`; or `DATE_SUB`.
+pub fn date_add(date: Expr, count: Expr, unit: IntervalUnit, subtract: bool) -> Result<Expr, MysqlError> {
+    let name = if subtract { "DATE_SUB" } else { "DATE_ADD" };
+    special(name, vec![date, count, literal(Value::string(unit.name()))])
+}
+
+/// `left op right` of bits: `&`, `|`, `^`, `<<` or `>>`.
+pub fn bits(op: &'static str, left: Expr, right: Expr) -> Result<Expr, MysqlError> {
+    special(op, vec![number_of_temporal_text(left), number_of_temporal_text(right)])
+}
+
+/// `~operand`.
+pub fn invert_bits(operand: Expr) -> Result<Expr, MysqlError> {
+    special("~", vec![number_of_temporal_text(operand)])
+}
+
+/// `CHAR(codes USING charset)`, of a character set that is not `binary`.
+pub fn characters(codes: Vec<Expr>, charset: Charset) -> Result<Expr, MysqlError> {
+    let mut e = special("CHAR_USING", codes)?;
+    e.ty.collation = charset.default_collation();
+    Ok(e)
+}
+
+/// `INTERVAL(operand, bound, ..)`.
+pub fn interval_of(args: Vec<Expr>) -> Result<Expr, MysqlError> {
+    special("INTERVAL", args)
+}
+
+/// `TIMESTAMPDIFF(unit, from, to)`.
+pub fn timestamp_diff(unit: IntervalUnit, from: Expr, to: Expr) -> Result<Expr, MysqlError> {
+    special("TIMESTAMPDIFF", vec![literal(Value::string(unit.name())), from, to])
+}
+
+/// `GET_FORMAT(what, standard)`; `what` is `DATE`, `TIME` or `DATETIME`.
+pub fn get_format(what: &str, standard: Expr) -> Result<Expr, MysqlError> {
+    special("GET_FORMAT", vec![literal(Value::from(what)), standard])
+}
+
+/// `EXTRACT(unit FROM operand)`.
+pub fn extract(unit: IntervalUnit, operand: Expr) -> Result<Expr, MysqlError> {
+    special("EXTRACT", vec![literal(Value::string(unit.name())), operand])
+}
+
+/// `value MEMBER OF (array)`.
+pub fn member_of(value: Expr, array: Expr) -> Result<Expr, MysqlError> {
+    special("MEMBER OF", vec![value, array])
+}
+
+/// A call of `JSON_VALUE`, of a type that its arguments do not say.
+pub(super) fn json_value(args: Vec<Expr>, ty: ExprType) -> Result<Expr, MysqlError> {
+    let call = special("JSON_VALUE", args)?;
+    Ok(Expr { ty, ..call })
+}
+
+/// A condition, or a number that is one, as `true` or `false` of JSON.
+pub fn json_truth(condition: Expr) -> Expr {
+    match functions::lookup("JSON_TRUTH") {
+        Some(function) => {
+            let ty = ExprType::json(condition.ty.nullable);
+            Expr { kind: ExprKind::Call { function, args: vec![condition] }, ty }
+        }
+        None => condition,
+    }
+}
+
+/// Which end `TRIM` cuts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TrimSide {
+    /// The beginning.
+    Leading,
+    /// The end.
+    Trailing,
+    /// Both.
+    Both,
+}
+
+/// `TRIM([LEADING | TRAILING | BOTH] [remove FROM] text)`.
+pub fn trim(side: TrimSide, remove: Option<Expr>, text: Expr) -> Result<Expr, MysqlError> {
+    let name = match side {
+        TrimSide::Leading => "TRIM_LEADING",
+        TrimSide::Trailing => "TRIM_TRAILING",
+        TrimSide::Both => "TRIM_BOTH",
+    };
+    let remove = remove.unwrap_or_else(|| match text.ty.sql.is_character() {
+        true => super::string(" ", text.ty.collation),
+        false => literal(Value::from(" ")),
+    });
+    special(name, vec![text, remove])
+}

@@ -1,0 +1,87 @@
+//! Text that meets strings of bytes, in character sets that are not UTF-8.
+//!
+//! Text is kept as UTF-8 whatever its character set is, bytes as they are. Where both meet, the operation's collation says what they are: under
+//! that of a character set, bytes are text of that set; under `binary`, text is the bytes that it has in its set.
+
+use super::{call::bytes, convert_using, merge_collations, string};
+use leafline_types::collation::Collation;
+use crate::ir::Expr;
+use crate::functions::Function;
+use leafline_types::value::{Coercibility, ExprType, Value};
+
+/// The operand of an operation under a collation.
+pub(super) fn under(operand: Expr, collation: Collation) -> Expr {
+    let sql = &operand.ty.sql;
+    if collation == Collation::Binary && sql.is_character() {
+        return bytes(operand);
+    }
+    let charset = collation.charset();
+    if collation == Collation::Binary || charset.is_utf8() || !sql.is_bytes() {
+        return operand;
+    }
+    let coercibility = operand.ty.coercibility;
+    let decoded = match operand.as_literal() {
+        Some(Value::Bytes(bytes)) => charset.decode(bytes).ok(),
+        _ => None,
+    };
+    let text = match decoded {
+        Some(text) => string(&text, collation),
+        None => match convert_using(operand.clone(), charset) {
+            Ok(text) => text,
+            Err(_) => return operand,
+        },
+    };
+    let ty = ExprType { collation, coercibility, ..text.ty };
+    Expr { kind: text.kind, ty }
+}
+
+/// The operand of an operation that makes text, converted where an explicit collation is of a character set that has not all of its
+/// characters: a question mark stands for each of the others.
+pub(super) fn converted(operand: Expr, (collation, coercibility): (Collation, Coercibility)) -> Expr {
+    let (charset, own) = (collation.charset(), operand.ty.collation.charset());
+    let is_kept =
+        coercibility != Coercibility::Explicit || !operand.ty.sql.is_character() || charset.holds(own);
+    if is_kept || operand.as_literal().is_some() || operand.ty.coercibility >= Coercibility::SystemConstant {
+        return operand;
+    }
+    let (nullable, coercibility) = (operand.ty.nullable, operand.ty.coercibility);
+    match convert_using(operand.clone(), charset) {
+        Ok(text) => Expr { ty: ExprType { collation, coercibility, nullable, ..text.ty }, kind: text.kind },
+        Err(_) => operand,
+    }
+}
+
+/// The arguments of a function, where texts and bytes are among them, or texts of several character sets of Unicode.
+pub(super) fn arguments(function: &Function, args: Vec<Expr>) -> Vec<Expr> {
+    let has_bytes = args.iter().any(|e| e.ty.sql.is_bytes());
+    let has_text = args.iter().any(|e| e.ty.sql.is_character() && !e.ty.collation.charset().is_utf8());
+    if function.bytes || function.documents {
+        return args;
+    }
+    if !has_bytes {
+        return joined(function, args);
+    }
+    if !has_text {
+        return args;
+    }
+    let strings = args.iter().filter(|e| e.ty.sql.is_string()).map(|e| &e.ty);
+    match merge_collations(function.name, strings) {
+        Ok((collation, _)) => args.into_iter().map(|e| under(e, collation)).collect(),
+        Err(_) => args,
+    }
+}
+
+/// The arguments of a function whose result is text of the collation of all its texts, each in that character set.
+fn joined(function: &Function, args: Vec<Expr>) -> Vec<Expr> {
+    if !args.iter().any(|e| e.ty.coercibility == Coercibility::Explicit && e.ty.sql.is_character()) {
+        return args;
+    }
+    let strings = args.iter().filter(|e| e.ty.sql.is_string()).map(|e| &e.ty);
+    let Ok(merged) = merge_collations(function.name, strings) else { return args };
+    let makes_it =
+        (function.type_rule)(&args).is_ok_and(|ty| ty.sql.is_character() && ty.collation == merged.0);
+    if !makes_it {
+        return args;
+    }
+    args.into_iter().map(|e| converted(e, merged)).collect()
+}

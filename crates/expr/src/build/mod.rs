@@ -1,0 +1,100 @@
+//! How nodes are made. Operands are checked and results typed as MySQL 8.0 does it; errors are MySQL's.
+//!
+//! | module       | makes                                                                     |
+//! |--------------|---------------------------------------------------------------------------|
+//! | `types`      | common types, collations of several operands, precision of operands       |
+//! | `arithmetic` | `+ - * / DIV %` and the sign                                              |
+//! | `compare`    | comparisons and their domains, BETWEEN, IN, LIKE, keys of hash joins      |
+//! | `logic`      | AND, OR, XOR, NOT, IS                                                     |
+//! | `control`    | CASE, IF, IFNULL, COALESCE, NULLIF                                        |
+//! | `padding`    | values of CHAR columns with their trailing spaces                         |
+//! | `plain`      | operands of types whose values are kept as something else                 |
+//! | `cast`       | CAST and COLLATE                                                          |
+//! | `charset`    | text that meets strings of bytes                                          |
+//! | `json`       | JSON_VALUE                                                                |
+//! | `variable`   | user variables that their statement assigns                               |
+//! | `call`       | calls of the function table, and the functions with a syntax of their own |
+
+mod arithmetic;
+mod call;
+mod cast;
+mod charset;
+mod compare;
+mod control;
+mod json;
+mod logic;
+mod padding;
+mod plain;
+mod real;
+#[cfg(test)]
+mod tests;
+mod types;
+mod variable;
+
+use super::ir::{Expr, ExprKind};
+use leafline_types::collation::Collation;
+use leafline_types::value::{Coercibility, ExprType, SqlType, Value};
+
+pub(crate) use arithmetic::{SHOWN, quotient_digits};
+pub use arithmetic::{all_digits, arithmetic, negate, of_shown, shown, signed};
+pub use call::{
+    TrimSide, bits, call, characters, condition_count, convert_using, date_add, extract, get_format,
+    interval_of, invert_bits, is_own_text, json_truth, member_of, timestamp_diff, trim,
+};
+pub use cast::{CastTarget, cast, collate};
+pub use compare::{
+    between, compare, in_list, in_rows, is_comparable, join_keys, like, number_of_text, reads_text_as_number,
+    retype,
+};
+pub use control::{case, conformed};
+pub use json::{JsonResponse, json_value};
+pub use logic::{and, is_null, is_truth, not, or, xor};
+pub use padding::{of_padded, padded, unpadded};
+pub use plain::plain;
+pub(crate) use plain::{bit_number, document, number};
+pub(crate) use real::{digits_of_quotient, real, shown_digits};
+pub(crate) use types::{
+    TEXT_OF_NUMBER, bigint, compared_by, merge_collations, merge_operands, text_length, text_type,
+};
+pub use types::{common_type, convert_constants, convert_constants_beside, decimal_digits, type_of};
+pub use variable::{assign_variable, read_variable};
+
+/// A literal of the type that its value has; a string has the default collation (see [`string`] for others).
+pub fn literal(v: Value) -> Expr {
+    let sql = type_of(&v);
+    let ty = match &v {
+        Value::Null => ExprType::NULL,
+        Value::String(_) => ExprType::string(sql, false, TEXT_OF_NUMBER, Coercibility::Coercible),
+        Value::Bytes(_) => ExprType::string(sql, false, Collation::Binary, Coercibility::Coercible),
+        Value::Json(_) => ExprType::json(false),
+        _ => ExprType::numeric(sql, false),
+    };
+    Expr { kind: ExprKind::Literal(v), ty }
+}
+
+/// A string literal of the connection's collation.
+pub fn string(text: &str, collation: Collation) -> Expr {
+    let mut e = literal(Value::string(text));
+    e.ty.collation = collation;
+    e
+}
+
+/// `NULL`.
+pub fn null() -> Expr {
+    Expr { kind: ExprKind::Literal(Value::Null), ty: ExprType::NULL }
+}
+
+/// A column.
+pub fn column(number: usize, ty: ExprType) -> Expr {
+    Expr { kind: ExprKind::Column(number), ty }
+}
+
+/// A parameter, of the type of the literal it stands for.
+pub fn parameter(number: usize, ty: ExprType) -> Expr {
+    Expr { kind: ExprKind::Parameter(number), ty }
+}
+
+/// A condition: BIGINT, 0, 1 or NULL.
+fn condition(kind: ExprKind, nullable: bool) -> Expr {
+    Expr { kind, ty: ExprType::numeric(SqlType::BIGINT, nullable) }
+}

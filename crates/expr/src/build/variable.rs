@@ -1,0 +1,139 @@
+//! User variables in statements that assign them: `@name := value`, and `@name`.
+//!
+//! As in MySQL, `@name` has one type for the whole statement, that of its value when the statement begins: it decides which type an
+//! operation has and in which domain operands are compared. But what the operation then asks for is the value at that moment, as a number
+//! or text of the operation's own kind: after `SET @s = 0`, `@s + 1.5` adds to whatever decimal was assigned meanwhile, and `CONCAT(@s, 'x')`
+//! to whatever text; only `@s` by itself, and what computes with integers, rounds it to an integer.
+
+use super::call::special;
+use super::literal;
+use leafline_types::error::MysqlError;
+use crate::ir::{CompareDomain, Expr, ExprKind};
+use crate::functions::{ASSIGN_VARIABLE, Function, READ_VARIABLE, Volatility};
+use leafline_types::value::{Coercibility, ExprType, SqlType, Value};
+
+/// Text of any length.
+const TEXT: SqlType = SqlType::Text { max_bytes: u32::MAX };
+
+/// The digits that a DECIMAL in a variable has room for; behind the point there are as many as what is assigned has.
+const DIGITS: u8 = leafline_types::decimal::MAX_PRECISION;
+
+/// `@name := value`.
+pub fn assign_variable(name: &str, value: Expr) -> Result<Expr, MysqlError> {
+    special(ASSIGN_VARIABLE, vec![literal(Value::from(name)), value])
+}
+
+/// `@name` in a statement that assigns variables; `now` has the type that the variable has when the statement begins, and `scale` is how many
+/// digits behind the point the statement assigns to it.
+pub fn read_variable(name: &str, mut now: Expr, scale: u8) -> Result<Expr, MysqlError> {
+    now.ty = match &now.ty.sql {
+        // What was never set is text, whatever it will be.
+        SqlType::Null => ExprType::string(TEXT, true, super::TEXT_OF_NUMBER, Coercibility::Implicit),
+        SqlType::Decimal { scale: own, .. } => {
+            ExprType::numeric(SqlType::decimal(DIGITS, scale.max(*own)), true)
+        }
+        sql if sql.is_bytes() => ExprType { sql: SqlType::Varbinary { len: u32::MAX }, ..now.ty },
+        sql if sql.is_character() => ExprType { sql: TEXT, ..now.ty },
+        _ => now.ty,
+    };
+    special(READ_VARIABLE, vec![literal(Value::from(name)), now])
+}
+
+fn is_read(e: &Expr) -> bool {
+    matches!(&e.kind, ExprKind::Call { function, .. } if function.definition().name == READ_VARIABLE)
+}
+
+/// The operand of an operation of type `sql`: a variable is read as a number or text of that kind.
+pub(super) fn read_as(mut e: Expr, sql: &SqlType) -> Expr {
+    if e.ty.sql == *sql || !is_read(&e) {
+        return e;
+    }
+    match sql {
+        SqlType::Decimal { .. } if e.ty.sql.is_integer() => {
+            e.ty = ExprType::numeric(SqlType::decimal(DIGITS, leafline_types::decimal::MAX_SCALE), true);
+            // With the digits that it has.
+            if let ExprKind::Call { args, .. } = &mut e.kind {
+                args.push(literal(Value::Int(1)));
+            }
+        }
+        sql if sql.is_real() && e.ty.sql.is_numeric() => e.ty = ExprType::numeric(SqlType::Double, true),
+        sql if sql.is_string() && e.ty.sql.is_numeric() => {
+            e.ty = ExprType::string(TEXT, true, super::TEXT_OF_NUMBER, Coercibility::Implicit);
+        }
+        _ => {}
+    }
+    e
+}
+
+/// An expression with the value that `e` has just had: an assignment is not made again, but what it has assigned is read. `None` if
+/// there is no such expression.
+pub(super) fn again(e: &Expr) -> Option<Expr> {
+    if let ExprKind::Call { function, args } = &e.kind
+        && function.definition().name == ASSIGN_VARIABLE
+    {
+        let mut read =
+            special(READ_VARIABLE, vec![args.first()?.clone(), super::null(), literal(Value::Int(1))])
+                .ok()?;
+        read.ty = ExprType { nullable: true, ..e.ty.clone() };
+        return Some(read);
+    }
+    let changes = e.any(&mut |part| match &part.kind {
+        ExprKind::Subquery(subquery) => subquery.is_volatile,
+        ExprKind::Call { function, .. } => {
+            function.definition().volatility == Volatility::Volatile && !is_read(part)
+        }
+        _ => false,
+    });
+    (!changes).then(|| e.clone())
+}
+
+/// The operand of a comparison in a domain.
+pub(super) fn read_in(e: Expr, domain: CompareDomain) -> Expr {
+    match domain {
+        CompareDomain::Decimal => read_as(e, &SqlType::decimal(DIGITS, 0)),
+        CompareDomain::Double => read_as(e, &SqlType::Double),
+        CompareDomain::String(_) => read_as(e, &TEXT),
+        _ => e,
+    }
+}
+
+/// Functions of texts, which take a number for the text that it is.
+const OF_TEXT: &[&str] = &[
+    "CONCAT",
+    "CONCAT_WS",
+    "REPLACE",
+    "SUBSTRING",
+    "LEFT",
+    "RIGHT",
+    "LPAD",
+    "RPAD",
+    "INSERT",
+    "REPEAT",
+    "REVERSE",
+    "UPPER",
+    "LOWER",
+    "LTRIM",
+    "RTRIM",
+    "TRIM",
+    "LENGTH",
+    "CHAR_LENGTH",
+    "LOCATE",
+    "INSTR",
+    "FIND_IN_SET",
+    "SUBSTRING_INDEX",
+    "QUOTE",
+    "MD5",
+    "SHA1",
+    "REGEXP_LIKE",
+    "REGEXP_REPLACE",
+    "REGEXP_SUBSTR",
+];
+
+/// The arguments of a function.
+pub(super) fn arguments(function: &Function, args: Vec<Expr>) -> Vec<Expr> {
+    if !args.iter().any(is_read) || !OF_TEXT.contains(&function.name) {
+        return args;
+    }
+    let read = |(at, arg)| if function.number_args.contains(&at) { arg } else { read_as(arg, &TEXT) };
+    args.into_iter().enumerate().map(read).collect()
+}

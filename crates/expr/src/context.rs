@@ -1,0 +1,234 @@
+//! What an evaluation reads and writes besides the rows: parameters, the time, the session, warnings.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use super::subquery::SubqueryRunner;
+use leafline_types::error::MysqlError;
+use crate::functions::{BlockEncryption, TimeNames, UserLocks};
+use leafline_types::memory::MemoryBudget;
+use leafline_types::output::BYTES_BETWEEN_CHECKS;
+use leafline_types::statement::{CancelToken, Steps, Warnings};
+use leafline_types::temporal::{DateRules, DateTime, Zone};
+use crate::user_variables::UserVariables;
+use leafline_types::value::Value;
+
+/// The settings that evaluation depends on: flags of `sql_mode`, and some more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SqlMode {
+    /// `STRICT_TRANS_TABLES` or `STRICT_ALL_TABLES`.
+    pub strict: bool,
+    /// `ERROR_FOR_DIVISION_BY_ZERO`.
+    pub error_for_division_by_zero: bool,
+    /// `NO_ZERO_DATE`, `NO_ZERO_IN_DATE` and `ALLOW_INVALID_DATES`.
+    pub dates: DateRules,
+    /// `block_encryption_mode`.
+    pub block_encryption: BlockEncryption,
+    /// `lc_time_names`.
+    pub time_names: TimeNames,
+    /// `max_allowed_packet`: bytes of the longest string that a function makes.
+    pub max_result: usize,
+}
+
+impl Default for SqlMode {
+    /// As in MySQL 8.0's default `sql_mode`.
+    fn default() -> Self {
+        SqlMode {
+            strict: true,
+            error_for_division_by_zero: true,
+            dates: DateRules::default(),
+            block_encryption: BlockEncryption::default(),
+            time_names: TimeNames::ENGLISH,
+            max_result: 64 << 20,
+        }
+    }
+}
+
+/// What functions such as `DATABASE()` tell of the session.
+#[derive(Debug, Clone, Default)]
+pub struct SessionFacts {
+    /// `VERSION()`.
+    pub version: String,
+    /// `DATABASE()`.
+    pub database: Option<String>,
+    /// `USER()`: the name and host that the client gave, as `name@host`.
+    pub user: String,
+    /// `CURRENT_USER()`: the account that it was let in as, as `name@host`.
+    pub current_user: String,
+    /// `CONNECTION_ID()`.
+    pub connection_id: u64,
+    /// `LAST_INSERT_ID()`.
+    pub last_insert_id: u64,
+    /// `ROW_COUNT()`.
+    pub row_count: i64,
+    /// `FOUND_ROWS()`.
+    pub found_rows: u64,
+    /// `@@warning_count`: errors, warnings and notes of the statement before.
+    pub warning_count: u64,
+    /// `@@error_count`: its errors.
+    pub error_count: u64,
+    /// What the client has sent along with the statement, by name: `mysql_query_attribute_string()`.
+    pub query_attributes: Vec<(String, Option<String>)>,
+    /// The server's `GET_LOCK`s.
+    pub locks: Arc<UserLocks>,
+}
+
+/// What one execution of a statement gives to its expressions.
+pub struct EvalContext<'a> {
+    /// The values of the parameters.
+    pub parameters: &'a [Value],
+    /// In a subquery: the values of the enclosing queries' rows that it depends on.
+    pub outer: &'a [Value],
+    /// Who runs the subqueries of the statement; none while it is planned.
+    pub subqueries: Option<&'a dyn SubqueryRunner>,
+    /// `NOW()`: fixed for the statement, in the session's time zone.
+    pub now: DateTime,
+    /// The same moment in UTC.
+    pub utc_now: DateTime,
+    /// The session's time zone.
+    pub zone: &'a Zone,
+    /// The session's mode.
+    pub sql_mode: SqlMode,
+    /// Whether the statement stores what it computes (INSERT, UPDATE, DELETE): then in strict mode a division
+    /// by zero or a text that is no number is an error, not a warning.
+    pub stores: bool,
+    /// The session.
+    pub session: &'a SessionFacts,
+    /// Where warnings go.
+    pub warnings: &'a mut Warnings,
+    /// Checked per batch, and by functions that wait.
+    pub cancel: &'a CancelToken,
+    /// What the statement may hold.
+    pub memory: &'a MemoryBudget,
+    /// The statement has IGNORE: a subquery of more than one row is NULL, with a warning.
+    pub ignores: bool,
+    /// The statement assigns user variables in its expressions: those that do, and those that read them, are evaluated row by row, in
+    /// order, not a column at a time.
+    pub row_by_row: bool,
+    /// What calls keep from row to row.
+    pub state: CallState,
+}
+
+/// What calls keep from row to row of one execution.
+#[derive(Debug, Clone, Default)]
+pub struct CallState {
+    pub(crate) random: RandomState,
+    pub(crate) patterns: crate::functions::PatternCache,
+    pub(crate) paths: crate::functions::PathCache,
+    pub(crate) xpaths: crate::functions::XPathCache,
+    pub(crate) held: super::eval::Held,
+    /// The session's user variables, lent for as long as something is evaluated.
+    pub variables: UserVariables,
+    /// What `LAST_INSERT_ID(value)` was told.
+    pub last_insert_id: Option<u64>,
+}
+
+impl<'a> EvalContext<'a> {
+    /// A context for a statement that only reads, with the default mode and no parameters, in UTC.
+    pub fn new(
+        now: DateTime,
+        session: &'a SessionFacts,
+        warnings: &'a mut Warnings,
+        cancel: &'a CancelToken,
+    ) -> Self {
+        EvalContext {
+            parameters: &[],
+            outer: &[],
+            subqueries: None,
+            now,
+            utc_now: now,
+            zone: &Zone::UTC,
+            sql_mode: SqlMode::default(),
+            stores: false,
+            session,
+            warnings,
+            cancel,
+            memory: MemoryBudget::unlimited(),
+            ignores: false,
+            row_by_row: false,
+            state: CallState::default(),
+        }
+    }
+
+    /// Counts bytes that are looked at in long values, and asks once in some whether the statement has to end.
+    pub(crate) fn steps(&self) -> Steps<'a> {
+        Steps::new(self.cancel, BYTES_BETWEEN_CHECKS)
+    }
+
+    /// A warning, or the error that it is when a statement stores values in strict mode.
+    pub(crate) fn warn(&mut self, e: MysqlError) -> Result<(), MysqlError> {
+        if self.stores && self.sql_mode.strict && e.fails_in_strict_mode() {
+            return Err(e);
+        }
+        self.warnings.warn(e);
+        Ok(())
+    }
+
+    /// Notes a division by zero, whose result is NULL.
+    pub(crate) fn division_by_zero(&mut self) -> Result<(), MysqlError> {
+        if self.sql_mode.error_for_division_by_zero {
+            self.warn(MysqlError::division_by_zero())
+        } else {
+            Ok(())
+        }
+    }
+}
+
+/// The generators of `RAND()`: one of the statement, and one for each `RAND(n)` in it.
+///
+/// MySQL's own generator, so that `RAND(1)` gives the numbers that MySQL gives.
+#[derive(Debug, Clone, Default)]
+pub struct RandomState {
+    statement: Option<Generator>,
+    seeded: HashMap<usize, (i64, Generator)>,
+}
+
+#[derive(Debug, Clone)]
+struct Generator {
+    first: u64,
+    second: u64,
+}
+
+const MODULUS: u64 = 0x3FFF_FFFF;
+
+impl Generator {
+    fn new(first: u64, second: u64) -> Self {
+        Generator { first: first % MODULUS, second: second % MODULUS }
+    }
+
+    fn from_seed(seed: i64) -> Self {
+        let seed = seed as u32;
+        Self::new(
+            seed.wrapping_mul(0x10001).wrapping_add(55_555_555).into(),
+            seed.wrapping_mul(0x1000_0001).into(),
+        )
+    }
+
+    fn next(&mut self) -> f64 {
+        self.first = (self.first * 3 + self.second) % MODULUS;
+        self.second = (self.first + self.second + 33) % MODULUS;
+        self.first as f64 / MODULUS as f64
+    }
+}
+
+impl RandomState {
+    /// The next number of `RAND()`, at least 0 and below 1.
+    pub(crate) fn next(&mut self) -> f64 {
+        self.statement
+            .get_or_insert_with(|| {
+                use std::hash::{BuildHasher, RandomState};
+                Generator::new(RandomState::new().hash_one(0u8), RandomState::new().hash_one(1u8))
+            })
+            .next()
+    }
+
+    /// The next number of the `RAND(seed)` that `call` tells from the others of the statement. It starts anew
+    /// when its seed changes, so that with a column as seed each row has a number of its own.
+    pub(crate) fn next_seeded(&mut self, call: usize, seed: i64, constant: bool) -> f64 {
+        let state = self.seeded.entry(call).or_insert_with(|| (seed, Generator::from_seed(seed)));
+        if !constant || state.0 != seed {
+            *state = (seed, Generator::from_seed(seed));
+        }
+        state.1.next()
+    }
+}

@@ -1,0 +1,140 @@
+//! Evaluating for some rows of a batch only: the others must raise no error and no warning.
+
+use arrow_array::{Array, ArrayRef, BooleanArray};
+use arrow_buffer::{BooleanBuffer, BooleanBufferBuilder};
+use arrow_select::filter::{FilterBuilder, FilterPredicate};
+
+use super::super::ir::{CompareDomain, Expr, ExprKind};
+use super::Datum;
+use super::lanes::Truths;
+use leafline_types::column::Batch;
+use leafline_types::error::MysqlError;
+use leafline_types::value::SqlType;
+
+/// Characters of what is not long, however many rows a batch has of it.
+const SHORT_TEXT: u32 = 1024;
+
+/// Some rows of a batch.
+pub(super) struct Subset {
+    filter: FilterPredicate,
+    bits: BooleanBuffer,
+}
+
+impl Subset {
+    pub(super) fn new(bits: BooleanBuffer) -> Self {
+        let filter = FilterBuilder::new(&BooleanArray::new(bits.clone(), None)).optimize().build();
+        Subset { filter, bits }
+    }
+
+    pub(super) fn rows(&self) -> usize {
+        self.filter.count()
+    }
+
+    /// The batch with these rows, in the columns that `e` reads; the others stay as they are.
+    pub(super) fn batch(&self, batch: &Batch, e: &Expr) -> Result<Batch, MysqlError> {
+        let mut columns = batch.columns.clone();
+        for c in e.columns() {
+            if let Some(column) = columns.get_mut(c) {
+                *column = self.array(column)?;
+            }
+        }
+        Ok(Batch { columns, rows: self.rows() })
+    }
+
+    fn array(&self, array: &ArrayRef) -> Result<ArrayRef, MysqlError> {
+        self.filter.filter(array).map_err(MysqlError::internal)
+    }
+
+    /// The datum with these rows.
+    pub(super) fn datum(&self, datum: &Datum) -> Result<Datum, MysqlError> {
+        Ok(match datum {
+            Datum::Array(array) => Datum::Array(self.array(array)?),
+            scalar => scalar.clone(),
+        })
+    }
+
+    /// The truths of these rows among those of all, where the others have `rest`.
+    pub(super) fn scatter(&self, truths: Truths, rest: Option<bool>) -> BooleanArray {
+        let part = truths.into_array(self.rows());
+        let rows = self.bits.len();
+        let mut values = BooleanBufferBuilder::new(rows);
+        values.append_n(rows, rest == Some(true));
+        let mut valid = BooleanBufferBuilder::new(rows);
+        valid.append_n(rows, rest.is_some());
+        for (n, row) in self.bits.set_indices().enumerate() {
+            values.set_bit(row, part.value(n));
+            valid.set_bit(row, part.is_valid(n));
+        }
+        BooleanArray::new(values.finish(), Some(valid.finish().into()))
+    }
+}
+
+impl Expr {
+    /// Whether evaluating it may make values of any length: something in it is computed and is a string of no type's length.
+    pub(super) fn may_make_long(&self) -> bool {
+        self.any(&mut |e| match &e.kind {
+            ExprKind::Literal(_) | ExprKind::Column(_) | ExprKind::Parameter(_) | ExprKind::Outer(_) => false,
+            _ => match e.ty.sql {
+                SqlType::Text { .. } | SqlType::Blob { .. } | SqlType::Json => true,
+                SqlType::Char { len } | SqlType::Varchar { len } => len > SHORT_TEXT,
+                SqlType::Binary { len } | SqlType::Varbinary { len } => len > SHORT_TEXT,
+                _ => false,
+            },
+        })
+    }
+
+    /// Whether evaluating it for a row can be noticed: by an error, by a warning, or because it is volatile.
+    pub fn may_raise(&self) -> bool {
+        self.any(&mut |e| match &e.kind {
+            ExprKind::Call { .. } | ExprKind::Negate(_) | ExprKind::Subquery(_) => true,
+            ExprKind::Cast { operand } => !is_relabelling(&operand.ty.sql, &e.ty.sql),
+            ExprKind::Arithmetic { op, .. } => {
+                use super::super::ir::ArithmeticOp::{Add, Multiply, Subtract};
+                let exact = matches!(e.ty.sql, SqlType::Decimal { precision, .. } if precision < 65);
+                !(exact && matches!(op, Add | Subtract | Multiply)) || reads_text(e)
+            }
+            ExprKind::Compare { domain, .. } | ExprKind::InList { domain, .. } => {
+                !matches!(domain, CompareDomain::String(_)) && reads_text(e)
+            }
+            ExprKind::InRows { list, .. } => {
+                let is_text = |domain: CompareDomain| matches!(domain, CompareDomain::String(_));
+                !list.columns().iter().all(|column| is_text(column.domain)) && reads_text(e)
+            }
+            ExprKind::And(_) | ExprKind::Or(_) | ExprKind::Xor(..) | ExprKind::Not(_) => reads_text(e),
+            ExprKind::IsTruth { .. } => reads_text(e),
+            ExprKind::Case { whens, otherwise, .. } => {
+                let results = whens.iter().map(|w| &w.result).chain(otherwise.iter().map(|e| &**e));
+                results.into_iter().any(|r| converts_bytes(r, e)) || reads_text(e)
+            }
+            ExprKind::Coalesce(list) => list.iter().any(|r| converts_bytes(r, e)),
+            _ => false,
+        })
+    }
+}
+
+/// Whether an operand is text, which may be no number or date.
+fn reads_text(e: &Expr) -> bool {
+    let mut found = false;
+    e.for_each_child(&mut |child| found |= child.ty.sql.is_string());
+    found
+}
+
+fn converts_bytes(from: &Expr, to: &Expr) -> bool {
+    to.ty.sql.is_character() && !from.ty.sql.is_character() && from.ty.sql.is_string()
+}
+
+/// Whether every value of one type is a value of the other as it stands.
+pub(super) fn is_relabelling(from: &SqlType, to: &SqlType) -> bool {
+    match (from, to) {
+        (a, b) if a == b => true,
+        (a, SqlType::BigInt { unsigned }) if a.is_integer() => a.is_unsigned() == *unsigned,
+        (a, SqlType::Text { max_bytes: u32::MAX }) => a.is_character(),
+        (a, SqlType::Varbinary { len: u32::MAX }) => a.is_bytes(),
+        (SqlType::Varbinary { len }, SqlType::Varbinary { len: longer }) => len <= longer,
+        (SqlType::Char { len } | SqlType::Varchar { len }, SqlType::Varchar { len: longer }) => len <= longer,
+        (SqlType::DateTime { fsp }, SqlType::DateTime { fsp: finer })
+        | (SqlType::Time { fsp }, SqlType::Time { fsp: finer }) => fsp <= finer,
+        (a, SqlType::Double) => a.is_real(),
+        _ => false,
+    }
+}

@@ -1,0 +1,214 @@
+//! What the kernels share: arguments read as the type a function wants, results made, common type rules.
+
+use std::borrow::Cow;
+
+use super::Call;
+use leafline_types::collation::Collation;
+use leafline_types::error::MysqlError;
+use crate::eval_operand as operand;
+use crate::{EvalContext, Expr, build};
+use leafline_types::output::{Output, Stop, room_for};
+use leafline_types::value::{Coercibility, ExprType, SqlType, Value};
+
+/// Whether any argument can be NULL.
+pub(super) fn nullable(args: &[Expr]) -> bool {
+    args.iter().any(|a| a.ty.nullable)
+}
+
+/// BIGINT, NULL with an argument.
+pub(super) fn bigint(args: &[Expr]) -> Result<ExprType, MysqlError> {
+    Ok(build::bigint(nullable(args)))
+}
+
+/// BIGINT that may be NULL for any arguments: those that text may be no value for.
+pub(super) fn bigint_or_null(_: &[Expr]) -> Result<ExprType, MysqlError> {
+    Ok(build::bigint(true))
+}
+
+/// DOUBLE, NULL with an argument.
+pub(super) fn double(args: &[Expr]) -> Result<ExprType, MysqlError> {
+    Ok(ExprType::numeric(SqlType::Double, nullable(args)))
+}
+
+/// DOUBLE that may be NULL for any arguments.
+pub(super) fn double_or_null(_: &[Expr]) -> Result<ExprType, MysqlError> {
+    Ok(ExprType::numeric(SqlType::Double, true))
+}
+
+/// A string of up to `length` characters, of the collation of these arguments together.
+pub(super) fn string(
+    name: &str,
+    args: &[&Expr],
+    length: u64,
+    nullable: bool,
+) -> Result<ExprType, MysqlError> {
+    let (mut collation, coercibility) = build::merge_operands(name, args)?;
+    if coercibility >= Coercibility::Numeric {
+        collation = build::TEXT_OF_NUMBER;
+    }
+    let length = length.min(u32::MAX.into());
+    let sql = if collation == Collation::Binary {
+        SqlType::Varbinary { len: length as u32 }
+    } else {
+        build::text_type(length)
+    };
+    Ok(ExprType::string(sql, nullable, collation, coercibility.min(Coercibility::Coercible)))
+}
+
+/// Text of its own making, of up to `length` characters: digits, names and the like.
+pub(super) fn bounded_text(length: u64, nullable: bool) -> ExprType {
+    let sql = build::text_type(length.min(u32::MAX.into()));
+    ExprType::string(sql, nullable, build::TEXT_OF_NUMBER, Coercibility::Coercible)
+}
+
+/// A binary string of up to `length` bytes.
+pub(super) fn binary_string(length: u64, nullable: bool) -> ExprType {
+    let sql = SqlType::Varbinary { len: length.min(u32::MAX.into()) as u32 };
+    ExprType::string(sql, nullable, Collation::Binary, Coercibility::Coercible)
+}
+
+/// Text in the system's character set, as names are.
+pub(super) fn system_string(length: u32, nullable: bool) -> ExprType {
+    let sql = SqlType::Varchar { len: length };
+    ExprType::string(sql, nullable, Collation::Utf8mb3GeneralCi, Coercibility::SystemConstant)
+}
+
+/// The value of an argument that is a literal integer.
+pub(super) fn literal_integer(arg: &Expr) -> Option<i64> {
+    match arg.as_literal() {
+        Some(Value::Int(v)) => Some(*v),
+        Some(Value::UInt(v)) => Some(i64::try_from(*v).unwrap_or(i64::MAX)),
+        _ => None,
+    }
+}
+
+/// What a call is whose result is written.
+pub(super) enum Made {
+    /// The string that was written.
+    String,
+    /// NULL.
+    Null,
+}
+
+/// Bytes of the longest of some values.
+pub(super) fn longest(values: &[Value]) -> usize {
+    values.iter().map(Value::byte_len).max().unwrap_or(0)
+}
+
+impl<'a> Call<'a> {
+    /// The bytes of argument `n`; None for NULL.
+    pub(super) fn text<'v>(&self, values: &'v [Value], n: usize) -> Option<Cow<'v, [u8]>> {
+        operand::text(values.get(n)?, &self.args[n].ty.sql)
+    }
+
+    /// Whether the result is a string of bytes, and so counts bytes.
+    pub(super) fn bytewise(&self) -> bool {
+        self.ty.sql.is_bytes()
+    }
+
+    /// A string of the type of the result.
+    pub(super) fn string(&self, bytes: impl AsRef<[u8]>) -> Result<Value, MysqlError> {
+        let bytes = bytes.as_ref();
+        room_for(bytes.len())?;
+        if self.bytewise() {
+            return Ok(Value::bytes(bytes));
+        }
+        str::from_utf8(bytes).map(Value::string).map_err(|e| {
+            let shown = bytes[e.valid_up_to()..].iter().take(6).map(|b| format!("\\x{b:02X}"));
+            MysqlError::invalid_character_string("utf8mb4", shown.collect::<String>())
+        })
+    }
+
+    /// The string of the type of the result that `write` makes; NULL where it says so, and, with a warning, where it would be too
+    /// long.
+    pub(super) fn made<'c>(
+        &self,
+        cx: &mut EvalContext<'c>,
+        values: &[Value],
+        write: impl FnOnce(&mut Output<'c>) -> Result<Made, Stop>,
+    ) -> Result<Value, MysqlError> {
+        self.made_as(cx, values, write, |bytes| self.string(bytes))
+    }
+
+    /// The same of a string of bytes, whatever the type of the result.
+    pub(super) fn made_bytes<'c>(
+        &self,
+        cx: &mut EvalContext<'c>,
+        values: &[Value],
+        write: impl FnOnce(&mut Output<'c>) -> Result<Made, Stop>,
+    ) -> Result<Value, MysqlError> {
+        self.made_as(cx, values, write, |bytes| Ok(Value::bytes(bytes)))
+    }
+
+    fn made_as<'c>(
+        &self,
+        cx: &mut EvalContext<'c>,
+        values: &[Value],
+        write: impl FnOnce(&mut Output<'c>) -> Result<Made, Stop>,
+        value: impl FnOnce(&[u8]) -> Result<Value, MysqlError>,
+    ) -> Result<Value, MysqlError> {
+        let mut out = Output::new(cx.sql_mode.max_result.max(longest(values)), cx.cancel);
+        match write(&mut out) {
+            Ok(Made::String) => {
+                room_for(out.len())?;
+                value(out.as_bytes())
+            }
+            Ok(Made::Null) => Ok(Value::Null),
+            Err(Stop::TooLong) => self.too_long(cx),
+            Err(Stop::Error(error)) => Err(error),
+        }
+    }
+
+    /// NULL, with a warning that the result would be too long.
+    pub(super) fn too_long(&self, cx: &mut EvalContext<'_>) -> Result<Value, MysqlError> {
+        let name = self.function.definition().name.to_ascii_lowercase();
+        cx.warn(MysqlError::allowed_packet_overflowed(name, cx.sql_mode.max_result))?;
+        Ok(Value::Null)
+    }
+}
+
+/// The value as an integer: decimals and doubles are rounded, text is read as far as it is one. Beyond 64 bits, the
+/// nearest. None for NULL.
+pub(super) fn integer(v: &Value, cx: &mut EvalContext<'_>) -> Result<Option<i64>, MysqlError> {
+    Ok(match v {
+        Value::Null => None,
+        Value::Int(v) => Some(*v),
+        Value::UInt(v) => Some(i64::try_from(*v).unwrap_or(i64::MAX)),
+        Value::Double(d) => Some(d.round_ties_even() as i64),
+        Value::String(_) | Value::Bytes(_) => match operand::cast(v, &SqlType::Null, &SqlType::BIGINT, cx)? {
+            Value::Int(v) => Some(v),
+            _ => None,
+        },
+        _ => operand::decimal(v, cx)?
+            .map(|d| d.to_i64().unwrap_or(if d.is_negative() { i64::MIN } else { i64::MAX })),
+    })
+}
+
+/// The low 32 bits of the value as an integer, where MySQL takes those of a 64-bit one, whatever its sign. None for NULL.
+pub(super) fn low_bits(v: &Value, cx: &mut EvalContext<'_>) -> Result<Option<u32>, MysqlError> {
+    match v {
+        Value::UInt(v) => Ok(Some(*v as u32)),
+        v => Ok(integer(v, cx)?.map(|v| v as u32)),
+    }
+}
+
+/// The characters of `text`, from character `from`, at most `count`: its bytes, or all that are there.
+pub(super) fn characters(text: &[u8], bytewise: bool, from: usize, count: usize) -> &[u8] {
+    let start = offset(text, bytewise, from);
+    let rest = &text[start..];
+    &rest[..offset(rest, bytewise, count)]
+}
+
+/// Where character `n` begins; the end if there are not so many.
+pub(super) fn offset(text: &[u8], bytewise: bool, n: usize) -> usize {
+    if bytewise {
+        return n.min(text.len());
+    }
+    let mut starts = text.iter().enumerate().filter(|(_, b)| *b & 0xC0 != 0x80);
+    starts.nth(n).map_or(text.len(), |(at, _)| at)
+}
+
+/// How many characters a text has.
+pub(super) fn count_characters(text: &[u8], bytewise: bool) -> usize {
+    if bytewise { text.len() } else { text.iter().filter(|b| *b & 0xC0 != 0x80).count() }
+}

@@ -1,0 +1,220 @@
+//! FORMAT: numbers with separators, as a locale writes them.
+
+use super::args::{bounded_text, integer};
+use super::{Call, Function};
+use leafline_types::decimal::Decimal;
+use leafline_types::error::MysqlError;
+use crate::eval_operand as operand;
+use crate::{EvalContext, Expr, build};
+use leafline_types::value::{ExprType, SqlType, Value};
+
+pub(super) static FUNCTIONS: &[Function] = &[
+    Function::new("FORMAT", (2, 3), format_type, format).numeric(),
+    Function::new(
+        "FORMAT_BYTES",
+        (1, 1),
+        |_| Ok(bounded_text(11, true)),
+        |cx, _, values| {
+            Ok(operand::double(&values[0], cx)?
+                .map_or(Value::Null, |n| Value::string(in_units(n, &BYTES, 4))))
+        },
+    )
+    .numeric(),
+    Function::new(
+        "FORMAT_PICO_TIME",
+        (1, 1),
+        |_| Ok(bounded_text(11, true)),
+        |cx, _, values| {
+            Ok(operand::double(&values[0], cx)?
+                .map_or(Value::Null, |n| Value::string(in_units(n, &TIMES, 3))))
+        },
+    )
+    .numeric(),
+];
+
+/// Units and how much each is, the least first.
+type Units = [(&'static str, f64)];
+
+const BYTES: [(&str, f64); 7] = [
+    ("bytes", 1.0),
+    ("KiB", 1024.0),
+    ("MiB", 1_048_576.0),
+    ("GiB", 1_073_741_824.0),
+    ("TiB", 1_099_511_627_776.0),
+    ("PiB", 1_125_899_906_842_624.0),
+    ("EiB", 1_152_921_504_606_846_976.0),
+];
+/// From picoseconds.
+const TIMES: [(&str, f64); 8] = [
+    ("ps", 1.0),
+    ("ns", 1e3),
+    ("us", 1e6),
+    ("ms", 1e9),
+    ("s", 1e12),
+    ("min", 6e13),
+    ("h", 3.6e15),
+    ("d", 8.64e16),
+];
+
+/// A number in the largest unit that it has one of; `width` is that of numbers in the least unit.
+fn in_units(number: f64, units: &Units, width: usize) -> String {
+    let (unit, size) = units.iter().rev().find(|(_, size)| number.abs() >= *size).unwrap_or(&units[0]);
+    let value = number / size;
+    if *size == 1.0 {
+        format!("{:width$} {unit}", value.trunc())
+    } else if value.abs() >= 100_000.0 {
+        let exponent = value.abs().log10().floor() as i32;
+        format!("{:.2}e+{exponent:02} {unit}", value / 10f64.powi(exponent))
+    } else {
+        format!("{value:4.2} {unit}")
+    }
+}
+
+/// Digits after the point, at most.
+const MOST_DIGITS: i64 = 30;
+
+fn format_type(args: &[Expr]) -> Result<ExprType, MysqlError> {
+    let digits = build::text_length(&args[0].ty.sql);
+    Ok(bounded_text(digits + digits / 3 + MOST_DIGITS as u64 + 2, true))
+}
+
+fn format(cx: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Result<Value, MysqlError> {
+    let Some(digits) = integer(&values[1], cx)? else { return Ok(Value::Null) };
+    // As MySQL, of 64 bits the lower half.
+    let digits = i64::from(digits as i32).clamp(0, MOST_DIGITS) as u8;
+    let locale = match values.get(2) {
+        Some(Value::Null) | None => &ENGLISH,
+        Some(_) => {
+            let name = call.text(values, 2).unwrap_or_default();
+            let name = String::from_utf8_lossy(&name);
+            match locale(&name) {
+                Some(found) => found,
+                None => {
+                    cx.warn(MysqlError::unknown_locale(name))?;
+                    &ENGLISH
+                }
+            }
+        }
+    };
+    let exact = |ty: &SqlType| ty.is_integer() || matches!(ty, SqlType::Decimal { .. });
+    let text = if exact(&call.args[0].ty.sql) {
+        let Some(d) = operand::decimal(&values[0], cx)? else { return Ok(Value::Null) };
+        match d.round(digits.into()) {
+            Some(rounded) => rounded.to_string(),
+            None => d.to_string(),
+        }
+    } else {
+        let Some(d) = operand::double(&values[0], cx)? else { return Ok(Value::Null) };
+        fixed(super::rounding::double_digits(d, digits.into(), true), digits)
+    };
+    Ok(Value::string(grouped(&text, digits, locale)))
+}
+
+/// The digits of a double, and zeros behind those that it has.
+fn fixed(v: f64, digits: u8) -> String {
+    match Decimal::from_f64(v).and_then(|d| d.round(digits.into())) {
+        Some(d) => d.to_string(),
+        // Beyond 65 digits; there are none after the point then.
+        None => v.to_string(),
+    }
+}
+
+/// A number's text with `digits` digits after the point, and separators between groups before it.
+fn grouped(text: &str, digits: u8, locale: &Locale) -> String {
+    let (sign, number) = match text.strip_prefix('-') {
+        Some(rest) => ("-", rest),
+        None => ("", text),
+    };
+    let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
+    let mut out = String::from(sign);
+    for (n, digit) in whole.chars().enumerate() {
+        let left = whole.len() - n;
+        if n > 0 && (locale.groups)(left) {
+            out.push_str(locale.separator);
+        }
+        out.push(digit);
+    }
+    if digits > 0 {
+        out.push_str(locale.point);
+        out.push_str(fraction);
+        (fraction.len()..digits.into()).for_each(|_| out.push('0'));
+    }
+    out
+}
+
+/// How numbers are written.
+struct Locale {
+    point: &'static str,
+    separator: &'static str,
+    /// Whether a group begins where so many digits are left.
+    groups: fn(usize) -> bool,
+}
+
+fn threes(left: usize) -> bool {
+    left.is_multiple_of(3)
+}
+
+/// Three, then twos.
+fn indian(left: usize) -> bool {
+    left == 3 || left > 3 && left % 2 == 1
+}
+
+fn never(_: usize) -> bool {
+    false
+}
+
+static ENGLISH: Locale = Locale { point: ".", separator: ",", groups: threes };
+
+/// The locale of that name, in any case.
+fn locale(name: &str) -> Option<&'static Locale> {
+    known_locale(name).map(|(locale, _)| locale)
+}
+
+/// The name of MySQL's locale of that name, in any case, as it writes it.
+pub fn locale_name(name: &str) -> Option<&'static str> {
+    known_locale(name).map(|(_, known)| known)
+}
+
+fn known_locale(name: &str) -> Option<(&'static Locale, &'static str)> {
+    locales().find(|(_, known)| known.eq_ignore_ascii_case(name))
+}
+
+fn locales() -> impl Iterator<Item = (&'static Locale, &'static str)> {
+    LOCALES.iter().flat_map(|(locale, names)| names.split(' ').map(move |known| (locale, known)))
+}
+
+/// The names of all locales.
+#[cfg(test)]
+pub(super) fn locale_names() -> impl Iterator<Item = &'static str> {
+    locales().map(|(_, name)| name)
+}
+
+/// MySQL's locales.
+static LOCALES: &[(Locale, &str)] = &[
+    (
+        Locale { point: ".", separator: ",", groups: threes },
+        "ar_AE ar_BH ar_DZ ar_EG ar_IN ar_IQ ar_JO ar_KW ar_LB ar_LY ar_MA ar_OM ar_QA ar_SD \
+         ar_SY ar_TN ar_YE en_AU en_CA en_GB en_NZ en_PH en_US en_ZA en_ZW es_DO es_GT es_HN \
+         es_MX es_NI es_PA es_PE es_PR es_SV es_US gu_IN he_IL hi_IN ja_JP ko_KR ms_MY th_TH \
+         ur_PK zh_CN zh_HK zh_TW",
+    ),
+    (Locale { point: ".", separator: "", groups: never }, "ar_SA sr_RS"),
+    (
+        Locale { point: ",", separator: ".", groups: threes },
+        "be_BY da_DK de_BE de_DE de_LU es_AR es_BO es_CL es_CO es_EC es_ES es_PY es_UY es_VE \
+         fo_FO hu_HU id_ID is_IS lt_LT mn_MN nb_NO no_NO ro_RO ru_UA sq_AL tr_TR uk_UA vi_VN",
+    ),
+    (Locale { point: ",", separator: "\0", groups: threes }, "bg_BG"),
+    (
+        Locale { point: ",", separator: "", groups: never },
+        "ca_ES de_AT el_GR eu_ES fr_BE fr_CA fr_CH fr_FR fr_LU gl_ES hr_HR it_IT nl_BE nl_NL \
+         pl_PL pt_BR pt_PT sl_SI",
+    ),
+    (
+        Locale { point: ",", separator: " ", groups: threes },
+        "cs_CZ es_CR et_EE fi_FI lv_LV mk_MK ru_RU sk_SK sv_FI sv_SE",
+    ),
+    (Locale { point: ".", separator: "'", groups: threes }, "de_CH"),
+    (Locale { point: ".", separator: ",", groups: indian }, "en_IN ta_IN te_IN"),
+    (Locale { point: ",", separator: "'", groups: threes }, "it_CH rm_CH"),
+];

@@ -1,0 +1,262 @@
+//! Searches of long texts, which ask whether the statement has to end.
+//!
+//! The `regex` crate searches a text in one go. For a long text the same pattern is run as a lazy DFA, a byte at a time: one forward for
+//! where the leftmost match ends, and one backward from there for where it begins. What a DFA cannot tell, such as where words of
+//! Unicode begin, is left to the crate.
+
+use std::sync::{Mutex, PoisonError};
+
+use regex_automata::hybrid::LazyStateID;
+use regex_automata::hybrid::dfa::{Cache, DFA};
+use regex_automata::nfa::thompson;
+use regex_automata::util::syntax;
+use regex_automata::{Anchored, Input, MatchKind};
+
+use super::pattern::{Flags, NEST_LIMIT, SIZE_LIMIT};
+use leafline_types::error::MysqlError;
+use leafline_types::output::BYTES_BETWEEN_CHECKS;
+use leafline_types::statement::Steps;
+
+/// Texts of more bytes are long.
+pub(super) const LONG_TEXT: usize = 1 << 20;
+
+/// Bytes between two questions. A byte may take as long as the pattern has states.
+const BYTES_AT_ONCE: usize = 1024;
+
+/// A pattern as two lazy DFAs.
+#[derive(Debug)]
+pub(super) struct LongSearch {
+    forward: DFA,
+    backward: DFA,
+    /// The states that the last search has made, for the next.
+    caches: Mutex<Option<Box<(Cache, Cache)>>>,
+}
+
+/// What a search has found.
+pub(super) enum Found {
+    /// Begin and end of the leftmost match, if there is one.
+    Match(Option<(usize, usize)>),
+    /// The DFA cannot tell.
+    Unknown,
+}
+
+/// How a run ended: where it last was in a match.
+enum Run {
+    Ended(Option<usize>),
+    Unknown,
+}
+
+impl LongSearch {
+    /// None for a pattern that has no DFA.
+    pub(super) fn new(rewritten: &str, flags: Flags) -> Option<LongSearch> {
+        let syntax = syntax::Config::new()
+            .case_insensitive(flags.ignore_case)
+            .multi_line(flags.multi_line)
+            .unicode(!flags.bytes)
+            .utf8(false)
+            .nest_limit(NEST_LIMIT);
+        let nfa = thompson::Config::new().utf8(false).nfa_size_limit(Some(SIZE_LIMIT));
+        let config = DFA::config().unicode_word_boundary(true);
+        let forward =
+            DFA::builder().syntax(syntax).thompson(nfa.clone()).configure(config.clone()).build(rewritten);
+        let backward = DFA::builder()
+            .syntax(syntax)
+            .thompson(nfa.reverse(true))
+            .configure(config.match_kind(MatchKind::All))
+            .build(rewritten);
+        Some(LongSearch { forward: forward.ok()?, backward: backward.ok()?, caches: Mutex::new(None) })
+    }
+
+    /// Searches from `at` on.
+    ///
+    /// # Errors
+    /// That of a statement that has to end.
+    pub(super) fn find(&self, text: &[u8], at: usize, steps: &mut Steps<'_>) -> Result<Found, MysqlError> {
+        let known = self.caches.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let mut caches =
+            known.unwrap_or_else(|| Box::new((self.forward.create_cache(), self.backward.create_cache())));
+        let found = self.find_with(text, at, &mut caches, steps);
+        *self.caches.lock().unwrap_or_else(PoisonError::into_inner) = Some(caches);
+        found
+    }
+
+    fn find_with(
+        &self,
+        text: &[u8],
+        at: usize,
+        (forward, backward): &mut (Cache, Cache),
+        steps: &mut Steps<'_>,
+    ) -> Result<Found, MysqlError> {
+        let end = match self.match_end(text, at, forward, steps)? {
+            Run::Unknown => return Ok(Found::Unknown),
+            Run::Ended(None) => return Ok(Found::Match(None)),
+            Run::Ended(Some(end)) => end,
+        };
+        Ok(match self.match_begin(text, (at, end), backward, steps)? {
+            Run::Ended(Some(begin)) => Found::Match(Some((begin, end))),
+            _ => Found::Unknown,
+        })
+    }
+
+    /// The end of the leftmost match. A state tells one byte late that it is a match's.
+    fn match_end(
+        &self,
+        text: &[u8],
+        at: usize,
+        cache: &mut Cache,
+        steps: &mut Steps<'_>,
+    ) -> Result<Run, MysqlError> {
+        let dfa = &self.forward;
+        let input = Input::new(text).range(at..);
+        let Ok(mut state) = dfa.start_state_forward(cache, &input) else { return Ok(Run::Unknown) };
+        let mut end = None;
+        let mut place = at;
+        for piece in text.get(at..).unwrap_or_default().chunks(BYTES_AT_ONCE) {
+            steps.take(BYTES_BETWEEN_CHECKS)?;
+            for byte in piece {
+                match dfa.next_state(cache, state, *byte) {
+                    Ok(next) => state = next,
+                    Err(_) => return Ok(Run::Unknown),
+                }
+                match tag(state) {
+                    Tag::None => {}
+                    Tag::Match => end = Some(place),
+                    Tag::Dead => return Ok(Run::Ended(end)),
+                    Tag::Quit => return Ok(Run::Unknown),
+                }
+                place += 1;
+            }
+        }
+        Ok(match dfa.next_eoi_state(cache, state).map(tag) {
+            Ok(Tag::Match) => Run::Ended(Some(text.len())),
+            Ok(Tag::None | Tag::Dead) => Run::Ended(end),
+            Ok(Tag::Quit) | Err(_) => Run::Unknown,
+        })
+    }
+
+    /// The begin of a match that ends at `end`: the first of all there may be from `at` on.
+    fn match_begin(
+        &self,
+        text: &[u8],
+        (at, end): (usize, usize),
+        cache: &mut Cache,
+        steps: &mut Steps<'_>,
+    ) -> Result<Run, MysqlError> {
+        let dfa = &self.backward;
+        let input = Input::new(text).range(at..end).anchored(Anchored::Yes);
+        let Ok(mut state) = dfa.start_state_reverse(cache, &input) else { return Ok(Run::Unknown) };
+        let mut begin = None;
+        let mut place = end;
+        for piece in text.get(at..end).unwrap_or_default().rchunks(BYTES_AT_ONCE) {
+            steps.take(BYTES_BETWEEN_CHECKS)?;
+            for byte in piece.iter().rev() {
+                match dfa.next_state(cache, state, *byte) {
+                    Ok(next) => state = next,
+                    Err(_) => return Ok(Run::Unknown),
+                }
+                match tag(state) {
+                    Tag::None => {}
+                    Tag::Match => begin = Some(place),
+                    Tag::Dead => return Ok(Run::Ended(begin)),
+                    Tag::Quit => return Ok(Run::Unknown),
+                }
+                place -= 1;
+            }
+        }
+        // What stands before the part that is searched counts, as it does for the crate.
+        let last = match at.checked_sub(1).and_then(|before| text.get(before)) {
+            Some(byte) => dfa.next_state(cache, state, *byte),
+            None => dfa.next_eoi_state(cache, state),
+        };
+        Ok(match last.map(tag) {
+            Ok(Tag::Match) => Run::Ended(Some(at)),
+            Ok(Tag::None | Tag::Dead) => Run::Ended(begin),
+            Ok(Tag::Quit) | Err(_) => Run::Unknown,
+        })
+    }
+}
+
+/// What a state tells.
+enum Tag {
+    None,
+    Match,
+    Dead,
+    Quit,
+}
+
+#[inline]
+fn tag(state: LazyStateID) -> Tag {
+    match state.is_tagged() {
+        false => Tag::None,
+        true if state.is_match() => Tag::Match,
+        true if state.is_dead() => Tag::Dead,
+        true if state.is_quit() => Tag::Quit,
+        true => Tag::None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use leafline_types::statement::{CancelReason, CancelToken};
+    use regex::bytes::RegexBuilder;
+
+    const FLAGS: Flags = Flags {
+        ignore_case: true,
+        multi_line: false,
+        dot_matches_all: false,
+        unix_lines: false,
+        bytes: false,
+    };
+
+    #[test]
+    fn a_long_text_is_searched_as_the_crate_does() {
+        let cancel = CancelToken::new();
+        let texts = ["", "a", "xaab", "aXbAbb\nab", "\u{e9}aé\u{e9}b", "cab ab  abc", "bbbbaab"];
+        let patterns = [
+            "a",
+            "a*",
+            "a+b",
+            "(a|ab)(c|bcd)?",
+            "^a",
+            "b$",
+            "(?m)^a",
+            "x?",
+            "[^a]+",
+            "é",
+            "a.b",
+            "(a*)*b",
+            "ab\\z",
+            "\\Aab",
+            "(?:)",
+            "b|a",
+            "aa|a",
+        ];
+        for pattern in patterns {
+            let crates = RegexBuilder::new(pattern).case_insensitive(true).build().unwrap();
+            let ours = LongSearch::new(pattern, FLAGS).unwrap();
+            for text in texts {
+                for at in (0..=text.len()).filter(|at| text.is_char_boundary(*at)) {
+                    let wanted = crates.find_at(text.as_bytes(), at).map(|m| (m.start(), m.end()));
+                    let mut steps = Steps::new(&cancel, 1);
+                    match ours.find(text.as_bytes(), at, &mut steps).unwrap() {
+                        Found::Match(found) => assert_eq!(found, wanted, "{pattern} in {text:?} at {at}"),
+                        Found::Unknown => panic!("{pattern} in {text:?}"),
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_search_ends_with_its_statement_and_leaves_words_of_unicode_to_the_crate() {
+        let cancel = CancelToken::new();
+        let words = LongSearch::new("\\bé", FLAGS).unwrap();
+        assert!(matches!(words.find("aé".as_bytes(), 0, &mut Steps::new(&cancel, 1)), Ok(Found::Unknown)));
+        cancel.cancel(CancelReason::QueryKilled);
+        let search = LongSearch::new("[ab]*a[ab]{200}c", FLAGS).unwrap();
+        let text = "ab".repeat(LONG_TEXT);
+        let stopped = search.find(text.as_bytes(), 0, &mut Steps::new(&cancel, BYTES_BETWEEN_CHECKS));
+        assert_eq!(stopped.err().map(|error| error.code), Some(1317));
+    }
+}

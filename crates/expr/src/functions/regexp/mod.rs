@@ -1,0 +1,308 @@
+//! Regular expressions: REGEXP, RLIKE and the functions REGEXP_LIKE, _INSTR, _SUBSTR and _REPLACE.
+//!
+//! Positions count characters from 1 (bytes, of binary strings). Upper and lower case differ by the collation, unless a
+//! match type says otherwise.
+
+mod backtrack;
+mod long_text;
+mod pattern;
+mod syntax;
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use super::args::{Made, count_characters, integer, offset, string};
+use super::{Call, Function};
+use leafline_types::collation::Collation;
+use leafline_types::error::MysqlError;
+use crate::{EvalContext, Expr, build};
+use leafline_types::output::{Output, Stop};
+use leafline_types::value::{Coercibility, ExprType, Value};
+use backtrack::Spans;
+use pattern::{Compiled, Flags};
+
+pub(super) static FUNCTIONS: &[Function] = &[
+    Function::new("REGEXP_LIKE", (2, 3), like_type, like),
+    Function::new("REGEXP_INSTR", (2, 6), like_type, instr).numbers(&[2, 3, 4]),
+    Function::new("REGEXP_SUBSTR", (2, 5), substr_type, substr).numbers(&[2, 3]),
+    Function::new("REGEXP_REPLACE", (3, 6), replace_type, replace).numbers(&[3, 4]),
+];
+
+/// Compiled patterns of a statement.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct PatternCache(Vec<(String, Flags, Arc<Compiled>)>);
+
+/// So many patterns are kept; a statement seldom has more that do not change with every row.
+const KEPT: usize = 8;
+
+impl PatternCache {
+    fn get(&mut self, pattern: &str, flags: Flags) -> Result<Arc<Compiled>, MysqlError> {
+        if let Some(at) = self.0.iter().position(|(text, with, _)| text == pattern && *with == flags) {
+            return Ok(self.0[at].2.clone());
+        }
+        let compiled = Arc::new(Compiled::new(pattern, flags)?);
+        if self.0.len() == KEPT {
+            self.0.remove(0);
+        }
+        self.0.push((pattern.to_owned(), flags, compiled.clone()));
+        Ok(compiled)
+    }
+}
+
+/// The collation of text and pattern together. Error 3995 for a binary string and characters.
+fn common_collation(name: &str, args: &[Expr]) -> Result<(Collation, Coercibility), MysqlError> {
+    let binary = |e: &&Expr| e.ty.sql.is_string() && e.ty.collation == Collation::Binary;
+    let text = |e: &&Expr| e.ty.sql.is_character() && e.ty.collation != Collation::Binary;
+    if let (Some(first), Some(second)) = (args[..2].iter().find(binary), args[..2].iter().find(text)) {
+        let names = [first.ty.collation.name(), second.ty.collation.name()];
+        return Err(MysqlError::character_set_mismatch(names[0], names[1], name));
+    }
+    build::compared_by(name, &[&args[0], &args[1]])?;
+    let merged = build::merge_collations(name, args[..2].iter().map(|a| &a.ty))?;
+    Ok(if merged.1 >= Coercibility::Numeric { (build::TEXT_OF_NUMBER, merged.1) } else { merged })
+}
+
+fn like_type(args: &[Expr]) -> Result<ExprType, MysqlError> {
+    common_collation("regexp_like", args)?;
+    super::args::bigint(args)
+}
+
+fn substr_type(args: &[Expr]) -> Result<ExprType, MysqlError> {
+    common_collation("regexp_substr", args)?;
+    string("regexp_substr", &[&args[0]], build::text_length(&args[0].ty.sql), true)
+}
+
+fn replace_type(args: &[Expr]) -> Result<ExprType, MysqlError> {
+    common_collation("regexp_replace", args)?;
+    string("regexp_replace", &[&args[0], &args[2]], u32::MAX.into(), super::args::nullable(args))
+}
+
+/// A text, a pattern, and from where and which occurrence is looked for.
+struct Search<'v> {
+    text: Cow<'v, [u8]>,
+    regex: Arc<Compiled>,
+    bytewise: bool,
+    /// The byte to begin at.
+    start: usize,
+    /// From 1; 0 for all of them (REGEXP_REPLACE).
+    occurrence: usize,
+}
+
+/// Reads the arguments; the position is `values[place]`, the occurrence behind it, the match type `values[types]`. None if
+/// any is NULL.
+fn search<'v>(
+    cx: &mut EvalContext<'_>,
+    call: Call<'_>,
+    values: &'v [Value],
+    place: usize,
+    types: usize,
+) -> Result<Option<Search<'v>>, MysqlError> {
+    if values.iter().any(Value::is_null) {
+        return Ok(None);
+    }
+    let (Some(text), Some(pattern)) = (call.text(values, 0), call.text(values, 1)) else { return Ok(None) };
+    let name = call.function.definition().name.to_ascii_lowercase();
+    let (collation, _) = common_collation(&name, call.args)?;
+    let bytewise = collation == Collation::Binary;
+    let mut flags = Flags {
+        ignore_case: collation.ignores_case(),
+        multi_line: false,
+        dot_matches_all: false,
+        unix_lines: false,
+        bytes: bytewise,
+    };
+    if values.len() > types {
+        let letters = call.text(values, types).unwrap_or_default();
+        read_flags(&letters, &mut flags)?;
+    }
+    let number =
+        |values: &[Value], n: usize, cx: &mut EvalContext<'_>| match values.get(n).filter(|_| n < types) {
+            Some(v) => integer(v, cx).map(|v| v.unwrap_or(1)),
+            None => Ok(1),
+        };
+    let from = number(values, place, cx)?;
+    let all = name == "regexp_replace";
+    let occurrence = match values.len() > place + 1 && place + 1 < types {
+        true => number(values, place + 1, cx)?.max(if all { 0 } else { 1 }) as usize,
+        false => usize::from(!all),
+    };
+    let have = count_characters(&text, bytewise);
+    let skip = usize::try_from(from).ok().and_then(|from| from.checked_sub(1));
+    let Some(skip) = skip.filter(|skip| *skip <= have) else {
+        return Err(MysqlError::regexp_index_out_of_bounds());
+    };
+    let start = offset(&text, bytewise, skip);
+    let pattern = match std::str::from_utf8(&pattern) {
+        Ok(pattern) => Cow::Borrowed(pattern),
+        // Bytes that are no text are written as escapes.
+        Err(_) => Cow::Owned(
+            pattern
+                .iter()
+                .map(|b| match b {
+                    0..0x80 => char::from(*b).to_string(),
+                    b => format!(r"\x{b:02X}"),
+                })
+                .collect(),
+        ),
+    };
+    let regex = cx.state.patterns.get(&pattern, flags)?;
+    Ok(Some(Search { text, regex, bytewise, start, occurrence }))
+}
+
+fn read_flags(letters: &[u8], flags: &mut Flags) -> Result<(), MysqlError> {
+    for letter in letters {
+        match letter {
+            b'c' => flags.ignore_case = false,
+            b'i' => flags.ignore_case = true,
+            b'm' => flags.multi_line = true,
+            b'n' => flags.dot_matches_all = true,
+            b'u' => flags.unix_lines = true,
+            _ => return Err(MysqlError::wrong_arguments("regexp_like")),
+        }
+    }
+    Ok(())
+}
+
+impl Search<'_> {
+    /// The bytes of the occurrence that is looked for.
+    fn found(&self, cx: &EvalContext<'_>) -> Result<Option<std::ops::Range<usize>>, MysqlError> {
+        // `^` is the beginning of the text that is searched, as in MySQL.
+        let text = &self.text[self.start..];
+        let mut steps = cx.steps();
+        let (mut at, mut left) = (Some(0), self.occurrence.max(1));
+        while let Some(from) = at {
+            let Some(found) = self.regex.find(text, from, &mut steps)? else { return Ok(None) };
+            left -= 1;
+            if left == 0 {
+                return Ok(Some(self.start + found.0..self.start + found.1));
+            }
+            at = self.regex.after(text, found);
+        }
+        Ok(None)
+    }
+}
+
+/// `REGEXP_LIKE(text, pattern[, match_type])`, `text REGEXP pattern`.
+fn like(cx: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Result<Value, MysqlError> {
+    let Some(search) = search(cx, call, values, 2, 2)? else { return Ok(Value::Null) };
+    let found = search.regex.find(&search.text, 0, &mut cx.steps())?;
+    Ok(Value::Int(found.is_some().into()))
+}
+
+/// `REGEXP_INSTR(text, pattern[, position[, occurrence[, return_option[, match_type]]]])`: 0 if nowhere.
+fn instr(cx: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Result<Value, MysqlError> {
+    let Some(search) = search(cx, call, values, 2, 5)? else { return Ok(Value::Null) };
+    let after = match values.get(4) {
+        Some(option) => match integer(option, cx)? {
+            Some(0) => false,
+            Some(1) => true,
+            _ => return Err(MysqlError::wrong_arguments("regexp_instr: return_option must be 1 or 0.")),
+        },
+        None => false,
+    };
+    Ok(Value::Int(search.found(cx)?.map_or(0, |found| {
+        let at = if after { found.end } else { found.start };
+        count_characters(&search.text[..at], search.bytewise) as i64 + 1
+    })))
+}
+
+/// `REGEXP_SUBSTR(text, pattern[, position[, occurrence[, match_type]]])`: NULL if nowhere.
+fn substr(cx: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Result<Value, MysqlError> {
+    let Some(search) = search(cx, call, values, 2, 4)? else { return Ok(Value::Null) };
+    match search.found(cx)? {
+        Some(found) => call.string(&search.text[found]),
+        None => Ok(Value::Null),
+    }
+}
+
+/// `REGEXP_REPLACE(text, pattern, replacement[, position[, occurrence[, match_type]]])`.
+fn replace(cx: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Result<Value, MysqlError> {
+    let Some(search) = search(cx, call, values, 3, 5)? else { return Ok(Value::Null) };
+    let Some(replacement) = call.text(values, 2) else { return Ok(Value::Null) };
+    let Search { text, regex, start, occurrence, .. } = search;
+    let searched = &text[start..];
+    let mut steps = cx.steps();
+    call.made(cx, values, |out| {
+        out.push(&text[..start])?;
+        let (mut at, mut number, mut done) = (Some(0), 0, 0);
+        while let Some(from) = at
+            && let Some(found) = regex.captures(searched, from, &mut steps)?
+            && let Some(whole) = found.first().copied().flatten()
+        {
+            number += 1;
+            at = regex.after(searched, whole);
+            if occurrence > number {
+                continue;
+            }
+            out.push(&searched[done..whole.0])?;
+            put(&replacement, &Match { regex: &regex, text: searched, spans: &found }, out)?;
+            done = whole.1;
+            if occurrence > 0 {
+                break;
+            }
+        }
+        out.push(&searched[done..])?;
+        Ok(Made::String)
+    })
+}
+
+/// A match with its groups.
+struct Match<'m> {
+    regex: &'m Compiled,
+    text: &'m [u8],
+    spans: &'m Spans,
+}
+
+impl Match<'_> {
+    /// The text of a group; empty of one that took no part.
+    fn group(&self, number: usize) -> &[u8] {
+        match self.spans.get(number) {
+            Some(Some((begin, end))) => &self.text[*begin..*end],
+            _ => &[],
+        }
+    }
+}
+
+/// Writes a replacement with `$n` and `${name}` filled in; a backslash takes the meaning from the next character.
+fn put(replacement: &[u8], found: &Match<'_>, out: &mut Output<'_>) -> Result<(), Stop> {
+    let mut rest = replacement;
+    while let Some((&b, after)) = rest.split_first() {
+        rest = after;
+        match b {
+            b'\\' => {
+                if let Some((&next, after)) = rest.split_first() {
+                    out.push_byte(next)?;
+                    rest = after;
+                }
+            }
+            b'$' if rest.starts_with(b"{") => {
+                let end =
+                    rest.iter().position(|b| *b == b'}').ok_or_else(MysqlError::regexp_illegal_argument)?;
+                let name = String::from_utf8_lossy(&rest[1..end]);
+                let group = found.regex.group(&name).ok_or_else(MysqlError::regexp_invalid_back_reference)?;
+                out.push(found.group(group))?;
+                rest = &rest[end + 1..];
+            }
+            b'$' => {
+                // As many digits as make the number of a group.
+                let mut number: Option<usize> = None;
+                while let Some((digit @ b'0'..=b'9', after)) = rest.split_first() {
+                    let longer = number.unwrap_or(0) * 10 + usize::from(digit - b'0');
+                    if longer >= found.spans.len() {
+                        break;
+                    }
+                    number = Some(longer);
+                    rest = after;
+                }
+                let number = match (number, rest.first()) {
+                    (Some(number), _) => number,
+                    (None, Some(b'0'..=b'9')) => return Err(MysqlError::regexp_index_out_of_bounds().into()),
+                    (None, _) => return Err(MysqlError::regexp_invalid_back_reference().into()),
+                };
+                out.push(found.group(number))?;
+            }
+            b => out.push_byte(b)?,
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,138 @@
+//! Universally unique identifiers.
+
+use std::sync::LazyLock;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use super::args::{bigint_or_null, binary_string, bounded_text};
+use super::radix::hexadecimal;
+use super::{Call, Function, Volatility};
+use leafline_types::collation::Collation;
+use leafline_types::error::MysqlError;
+use crate::{EvalContext, eval_operand as operand};
+use leafline_types::value::{ExprType, SqlType, Value};
+
+pub(super) static FUNCTIONS: &[Function] = &[
+    Function::new(
+        "UUID",
+        (0, 0),
+        |_| Ok(ExprType { collation: Collation::Utf8mb3GeneralCi, ..bounded_text(36, false) }),
+        |_, _, _| Ok(Value::string(text(new()))),
+    )
+    .volatility(Volatility::Volatile),
+    Function::new(
+        "UUID_SHORT",
+        (0, 0),
+        |_| Ok(ExprType::numeric(SqlType::BIGINT_UNSIGNED, false)),
+        |_, _, _| Ok(Value::UInt(SHORT.fetch_add(1, Ordering::Relaxed))),
+    )
+    .volatility(Volatility::Volatile),
+    Function::new("UUID_TO_BIN", (1, 2), |_| Ok(binary_string(16, true)), uuid_to_bin),
+    Function::new("BIN_TO_UUID", (1, 2), |_| Ok(bounded_text(36, true)), bin_to_uuid),
+    Function::new("IS_UUID", (1, 1), bigint_or_null, |_, call, values| {
+        Ok(call.text(values, 0).map_or(Value::Null, |s| Value::Int(parse(&s).is_some().into())))
+    }),
+];
+
+/// The server's number, the time it began, and a counter.
+static SHORT: LazyLock<AtomicU64> = LazyLock::new(|| {
+    let seconds = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
+    AtomicU64::new((1 << 56) + ((seconds & 0xFFFF_FFFF) << 24))
+});
+
+/// What stands for the machine and for the clock's setting: random, fixed as long as the process runs.
+static NODE: LazyLock<[u8; 8]> = LazyLock::new(|| {
+    let mut node = [0; 8];
+    // Without random bytes the machine is nobody's.
+    let _ = super::digest::fill_random(&mut node);
+    node[0] = node[0] & 0x3F | 0x80;
+    // No address of a network card has this bit.
+    node[2] |= 1;
+    node
+});
+
+/// The last timestamp given out.
+static LAST: AtomicU64 = AtomicU64::new(0);
+
+/// Version 1: 100 nanoseconds since 1582-10-15, never the same twice.
+fn new() -> [u8; 16] {
+    const EPOCH: u64 = 0x01B2_1DD2_1381_4000;
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let now = (since.as_nanos() / 100) as u64 + EPOCH;
+    let mut time = now;
+    // A failure of the update is impossible: the closure always gives a value.
+    let _ = LAST.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |last| {
+        time = now.max(last + 1);
+        Some(time)
+    });
+    let mut uuid = [0; 16];
+    uuid[..4].copy_from_slice(&(time as u32).to_be_bytes());
+    uuid[4..6].copy_from_slice(&((time >> 32) as u16).to_be_bytes());
+    uuid[6..8].copy_from_slice(&((time >> 48) as u16 & 0x0FFF | 0x1000).to_be_bytes());
+    uuid[8..].copy_from_slice(&*NODE);
+    uuid
+}
+
+fn text(uuid: [u8; 16]) -> String {
+    let hex = hexadecimal(&uuid);
+    [&hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..]].join("-")
+}
+
+/// With dashes, in braces too, or 32 digits without either.
+fn parse(text: &[u8]) -> Option<[u8; 16]> {
+    let digits: Vec<u8> = match text.len() {
+        32 => text.to_vec(),
+        36 | 38 => {
+            let inner = match text {
+                [b'{', inner @ .., b'}'] => inner,
+                inner => inner,
+            };
+            let dashes = [8, 13, 18, 23];
+            if inner.len() != 36 || !dashes.iter().all(|at| inner[*at] == b'-') {
+                return None;
+            }
+            let digit = |(at, b): (usize, &u8)| (!dashes.contains(&at)).then_some(*b);
+            inner.iter().enumerate().filter_map(digit).collect()
+        }
+        _ => return None,
+    };
+    let mut uuid = [0; 16];
+    for (byte, pair) in uuid.iter_mut().zip(digits.chunks(2)) {
+        let value = |b: &u8| char::from(*b).to_digit(16);
+        *byte = (value(&pair[0])? << 4 | value(&pair[1])?) as u8;
+    }
+    Some(uuid)
+}
+
+/// Whether the second argument asks for the parts of the time in descending order of weight.
+fn swaps(cx: &mut EvalContext<'_>, values: &[Value]) -> Result<bool, MysqlError> {
+    match values.get(1) {
+        Some(flag) => Ok(operand::truth(flag, cx)? == Some(true)),
+        None => Ok(false),
+    }
+}
+
+fn uuid_to_bin(cx: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Result<Value, MysqlError> {
+    let Some(s) = call.text(values, 0) else { return Ok(Value::Null) };
+    let Some(u) = parse(&s) else {
+        let shown = String::from_utf8_lossy(&s);
+        return Err(MysqlError::wrong_value_for_function("string", shown, "uuid_to_bin"));
+    };
+    Ok(Value::bytes(match swaps(cx, values)? {
+        true => [&u[6..8], &u[4..6], &u[..4], &u[8..]].concat(),
+        false => u.to_vec(),
+    }))
+}
+
+fn bin_to_uuid(cx: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Result<Value, MysqlError> {
+    let Some(s) = call.text(values, 0) else { return Ok(Value::Null) };
+    let Ok(b) = <[u8; 16]>::try_from(&*s) else {
+        let shown = String::from_utf8_lossy(&s);
+        return Err(MysqlError::wrong_value_for_function("string", shown, "bin_to_uuid"));
+    };
+    let ordered = match swaps(cx, values)? {
+        true => [&b[4..8], &b[2..4], &b[..2], &b[8..]].concat(),
+        false => b.to_vec(),
+    };
+    Ok(Value::string(text(<[u8; 16]>::try_from(ordered.as_slice()).unwrap_or(b))))
+}

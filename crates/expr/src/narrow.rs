@@ -1,0 +1,126 @@
+//! A constant brought to the grid of values that a column can have, with a direction.
+//!
+//! For values on the grid `x < 1.5` says `x <= 1`, `x = 1.5` nothing and `x <> 1.5` everything. The evaluator's
+//! kernels and the key ranges of `domain` use the same rule.
+
+use super::ir::CompareOp;
+use leafline_types::decimal::Decimal;
+
+/// A comparison with a constant, for all values of a grid that are not NULL.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Narrowed<T> {
+    /// FALSE for all.
+    Never,
+    /// TRUE for all.
+    Always,
+    /// This comparison, with a constant on the grid.
+    Compare(CompareOp, T),
+}
+
+impl<T> Narrowed<T> {
+    /// TRUE for all or for none.
+    pub(super) fn constant(truth: bool) -> Self {
+        if truth { Narrowed::Always } else { Narrowed::Never }
+    }
+
+    /// The constant passed through `f`, which does not change the order.
+    pub(super) fn map<U>(self, f: impl FnOnce(T) -> U) -> Narrowed<U> {
+        match self {
+            Narrowed::Never => Narrowed::Never,
+            Narrowed::Always => Narrowed::Always,
+            Narrowed::Compare(op, v) => Narrowed::Compare(op, f(v)),
+        }
+    }
+}
+
+/// `x op c` where `below` is the greatest value of the grid not above `c`, and `exact` says that it is `c`.
+pub(super) fn to_grid<T>(op: CompareOp, below: T, exact: bool) -> Narrowed<T> {
+    if exact {
+        return Narrowed::Compare(op, below);
+    }
+    match op {
+        CompareOp::Eq | CompareOp::NullSafeEq => Narrowed::Never,
+        CompareOp::Ne => Narrowed::Always,
+        CompareOp::Lt | CompareOp::Le => Narrowed::Compare(CompareOp::Le, below),
+        CompareOp::Gt | CompareOp::Ge => Narrowed::Compare(CompareOp::Gt, below),
+    }
+}
+
+/// The same where `c` is above or below the whole grid.
+pub(super) fn beyond<T>(op: CompareOp, above: bool) -> Narrowed<T> {
+    Narrowed::constant(match op {
+        CompareOp::Eq | CompareOp::NullSafeEq => false,
+        CompareOp::Ne => true,
+        CompareOp::Lt | CompareOp::Le => above,
+        CompareOp::Gt | CompareOp::Ge => !above,
+    })
+}
+
+/// `x op c` for the multiples `x` of 10^-scale; the constant is the multiple's number.
+pub(super) fn to_scale(op: CompareOp, c: &Decimal, scale: u8) -> Narrowed<i128> {
+    let fits = |d: Option<Decimal>| d.and_then(|d| d.unscaled_i128());
+    if c.scale() <= scale {
+        // Beyond 38 digits is beyond what has lanes of 128 bits.
+        return match fits(c.round(scale.into())) {
+            Some(v) => Narrowed::Compare(op, v),
+            None => beyond(op, !c.is_negative()),
+        };
+    }
+    let Some(toward_zero) = fits(c.truncate(scale.into())) else { return beyond(op, !c.is_negative()) };
+    let exact = *c == Decimal::from_i128(toward_zero, scale);
+    let below = if !exact && c.is_negative() { toward_zero - 1 } else { toward_zero };
+    to_grid(op, below, exact)
+}
+
+/// `x op c` for integers `x` from `low` to `high`.
+pub(super) fn to_range(narrowed: Narrowed<i128>, low: i128, high: i128) -> Narrowed<i128> {
+    match narrowed {
+        Narrowed::Compare(op, c) if c > high => beyond(op, true),
+        Narrowed::Compare(op, c) if c < low => beyond(op, false),
+        other => other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use CompareOp::*;
+
+    const OPS: [CompareOp; 6] = [Eq, Ne, Lt, Le, Gt, Ge];
+
+    /// The narrowed comparison says what the exact one says, for every value of the grid around the constant.
+    #[test]
+    fn narrowing_keeps_the_meaning_on_the_grid() {
+        for text in ["0", "1.5", "-1.5", "1", "-1", "0.001", "-0.001", "2.999", "-2.999", "1.50", "-3"] {
+            let c = Decimal::parse(text).unwrap();
+            for scale in [0u8, 1, 2] {
+                for op in OPS {
+                    let narrowed = to_scale(op, &c, scale);
+                    for x in -400i128..400 {
+                        let truth = match narrowed {
+                            Narrowed::Never => false,
+                            Narrowed::Always => true,
+                            Narrowed::Compare(op, c) => op.holds(x.cmp(&c)),
+                        };
+                        let expected = op.holds(Decimal::from_i128(x, scale).cmp(&c));
+                        assert_eq!(truth, expected, "{x}e-{scale} {op} {c}");
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn constants_beyond_the_range_decide_for_all() {
+        let at = |op, c: i128| to_range(Narrowed::Compare(op, c), -128, 127);
+        assert_eq!(at(Lt, 128), Narrowed::Always);
+        assert_eq!(at(Gt, 128), Narrowed::Never);
+        assert_eq!(at(Eq, -129), Narrowed::Never);
+        assert_eq!(at(Ne, -129), Narrowed::Always);
+        assert_eq!(at(Ge, -129), Narrowed::Always);
+        assert_eq!(at(Le, 127), Narrowed::Compare(Le, 127));
+        let huge = Decimal::parse("1e60").unwrap();
+        assert_eq!(to_scale(Lt, &huge, 2), Narrowed::Always);
+        assert_eq!(to_scale(Lt, &huge.negate(), 2), Narrowed::Never);
+    }
+}

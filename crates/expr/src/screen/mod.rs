@@ -1,0 +1,370 @@
+//! Conditions tested on the bytes of rows, before anything is decoded.
+//!
+//! A screen lets every row pass for which the conditions are TRUE, and often others: of conditions that it cannot test, and of rows
+//! that it cannot read at once (older than the column, with the value outside the row). So the conditions are evaluated
+//! again on what passes, and a screen decides nothing but how much is decoded.
+//!
+//! | condition                                       | tested as                                                          |
+//! |-------------------------------------------------|--------------------------------------------------------------------|
+//! | of one column of at most 8 bytes, as `encoded` compiles it | ranges of the number that the bytes of its key would be   |
+//! | two such columns of one type compared           | these numbers compared                                             |
+//! | string compared with a constant, IN, LIKE       | by collation, set or pattern                                       |
+//! | AND, OR of these                                | all, any                                                           |
+//!
+//! Besides, numbers of columns can be looked up in sets ([`RowScreen::require`]): a row that is not in them is not wanted.
+//!
+//! Conditions are taken in their order, up to the first whose evaluation can be noticed (by an error, say): those behind it must
+//! not keep rows from it.
+
+use std::ops::Bound;
+use std::sync::Arc;
+
+use leafline_types::row::{self, EntryFormat, Layouts, NumberSet, Slot};
+use leafline_types::codec::narrow::Narrow;
+use leafline_types::collation::Collation;
+use crate::encoded::EncodedTest;
+use crate::{CompareDomain, CompareOp, Expr, ExprKind, InSet, LikePattern, push_down_not};
+use leafline_types::key::KeyPart;
+
+/// Conditions on rows of a table.
+#[derive(Debug, Clone, Default)]
+pub struct RowScreen {
+    /// Those that rows may have.
+    layouts: Layouts,
+    /// For each of them.
+    screens: Vec<LayoutScreen>,
+}
+
+/// Conditions on rows of one layout.
+#[derive(Debug, Clone, Default)]
+struct LayoutScreen {
+    tests: Vec<Test>,
+    /// Columns whose numbers are looked up in sets.
+    members: Vec<(Number, Arc<NumberSet>)>,
+}
+
+/// A condition.
+#[derive(Debug, Clone)]
+enum Test {
+    Number(NumberTest),
+    /// Two columns whose numbers compare as they do.
+    Pair(CompareOp, Number, Number),
+    Text(Slot, TextTest),
+    All(Vec<Test>),
+    Any(Vec<Test>),
+}
+
+/// A column of at most 8 bytes, read as a number that is ordered as its values are.
+#[derive(Debug, Clone, Copy)]
+struct Number {
+    null: Option<(usize, u8)>,
+    narrow: Narrow,
+}
+
+/// For which values a condition on a column is TRUE.
+#[derive(Debug, Clone)]
+struct NumberTest {
+    column: Number,
+    /// For NULL.
+    null_passes: bool,
+    /// First and last of each range.
+    ranges: Vec<(u64, u64)>,
+}
+
+#[derive(Debug, Clone)]
+enum TextTest {
+    Compare(CompareOp, Collation, Box<[u8]>),
+    In(Arc<InSet>, bool),
+    Like(Arc<LikePattern>, bool),
+}
+
+/// The columns of a table under their numbers in conditions, as rows of one layout have them.
+struct Columns<'f> {
+    format: &'f EntryFormat,
+    layout: usize,
+    columns: &'f [usize],
+}
+
+impl RowScreen {
+    /// Of conditions whose column numbers are positions in `columns`, ordinals of the table's columns. Parameters must have been bound.
+    pub fn new<'e>(
+        format: &EntryFormat,
+        columns: &[usize],
+        conditions: impl IntoIterator<Item = &'e Expr>,
+    ) -> RowScreen {
+        let unnoticed = conditions.into_iter().take_while(|condition| !condition.may_raise());
+        let conditions: Vec<Expr> = unnoticed.map(|condition| push_down_not(condition.clone())).collect();
+        let screen = |layout| {
+            let columns = Columns { format, layout, columns };
+            let tests = conditions.iter().filter_map(|condition| columns.test(condition)).collect();
+            LayoutScreen { tests, members: Vec::new() }
+        };
+        let screens = (0..format.layouts().count()).map(screen).collect();
+        RowScreen { layouts: format.layouts().clone(), screens }
+    }
+
+    /// From now on no row passes whose column, a table's by its ordinal, is NULL or a number that is not in the set. False if the bytes of
+    /// the column are no number.
+    pub fn require(&mut self, format: &EntryFormat, column: usize, set: &Arc<NumberSet>) -> bool {
+        let mut is_number = false;
+        for (layout, screen) in self.screens.iter_mut().enumerate() {
+            let number = Columns { format, layout, columns: &[column] }.number(0);
+            is_number |= number.is_some();
+            screen.members.extend(number.map(|number| (number, set.clone())));
+        }
+        is_number
+    }
+
+    /// Numbers are not looked up any more.
+    pub fn forget_members(&mut self) {
+        self.screens.iter_mut().for_each(|screen| screen.members.clear());
+    }
+
+    /// Whether it lets everything pass.
+    pub fn is_empty(&self) -> bool {
+        self.screens.iter().all(|screen| screen.tests.is_empty() && screen.members.is_empty())
+    }
+
+    /// A bit for each of up to 64 rows (payloads of the clustered index): whether it passes. And how many do not because of a number that is
+    /// not in its set, of how many.
+    pub fn passing(&self, rows: &[&[u8]]) -> (u64, Removed) {
+        let mut left = u64::MAX.checked_shr(u64::BITS - rows.len() as u32).unwrap_or(0);
+        let (mut passing, mut removed) = (0, Removed::default());
+        for (layout, screen) in self.screens.iter().enumerate().rev() {
+            let these = bits_where(left, rows, |row| self.layouts.of(row) == Ok(layout));
+            left &= !these;
+            passing |= screen.passing(rows, these, &mut removed);
+            if left == 0 {
+                break;
+            }
+        }
+        (passing | left, removed)
+    }
+}
+
+impl LayoutScreen {
+    /// Those of `these` that pass.
+    fn passing(&self, rows: &[&[u8]], these: u64, removed: &mut Removed) -> u64 {
+        let passing = self.tests.iter().fold(these, |left, test| test.passing(rows, left));
+        if self.members.is_empty() {
+            return passing;
+        }
+        let members = self.members.iter().fold(passing, |left, (number, set)| {
+            bits_where(left, rows, |row| match number.get(row) {
+                Read::Value(v) => set.may_have(v),
+                Read::Null => false,
+                Read::Unreadable => true,
+            })
+        });
+        removed.rows += (passing & !members).count_ones();
+        removed.of += passing.count_ones();
+        members
+    }
+}
+
+/// What looking numbers up in sets did.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Removed {
+    /// So many rows do not pass because of it.
+    pub rows: u32,
+    /// So many were looked at.
+    pub of: u32,
+}
+
+/// The bits of `of` whose rows satisfy `f`.
+#[inline(always)]
+fn bits_where(of: u64, rows: &[&[u8]], f: impl Fn(&[u8]) -> bool) -> u64 {
+    let (mut left, mut passing) = (of, 0);
+    while left != 0 {
+        let at = left.trailing_zeros();
+        left &= left - 1;
+        passing |= u64::from(rows.get(at as usize).is_some_and(|row| f(row))) << at;
+    }
+    passing
+}
+
+impl Test {
+    /// Those of `left` that pass.
+    fn passing(&self, rows: &[&[u8]], left: u64) -> u64 {
+        match self {
+            Test::Number(test) => match (test.column.null, test.ranges.as_slice()) {
+                (None, &[(first, last)]) => {
+                    let narrow = test.column.narrow;
+                    bits_where(left, rows, |row| {
+                        narrow.ordered(row).is_none_or(|v| v.wrapping_sub(first) <= last - first)
+                    })
+                }
+                _ => bits_where(left, rows, |row| test.passes(row)),
+            },
+            Test::Pair(op, a, b) => bits_where(left, rows, |row| match (a.get(row), b.get(row)) {
+                (Read::Value(a), Read::Value(b)) => op.holds(a.cmp(&b)),
+                (Read::Unreadable, _) | (_, Read::Unreadable) => true,
+                _ => false,
+            }),
+            Test::Text(slot, test) => bits_where(left, rows, |row| match slot.text(row) {
+                Ok(Some(text)) => test.passes(text),
+                Ok(None) => false,
+                Err(_) => true,
+            }),
+            Test::All(tests) => tests.iter().fold(left, |left, test| test.passing(rows, left)),
+            Test::Any(tests) => {
+                tests.iter().fold(0, |passing, test| passing | test.passing(rows, left & !passing))
+            }
+        }
+    }
+}
+
+/// What a row has of a number.
+enum Read {
+    Value(u64),
+    Null,
+    /// The ordinary way has to look at it.
+    Unreadable,
+}
+
+impl Number {
+    #[inline]
+    fn get(&self, row: &[u8]) -> Read {
+        match row::is_null(self.null, row) {
+            Ok(true) => Read::Null,
+            Ok(false) => self.narrow.ordered(row).map_or(Read::Unreadable, Read::Value),
+            Err(_) => Read::Unreadable,
+        }
+    }
+}
+
+impl NumberTest {
+    #[inline]
+    fn passes(&self, row: &[u8]) -> bool {
+        match self.column.get(row) {
+            Read::Value(v) => self.ranges.iter().any(|(first, last)| *first <= v && v <= *last),
+            Read::Null => self.null_passes,
+            Read::Unreadable => true,
+        }
+    }
+}
+
+impl TextTest {
+    fn passes(&self, text: &[u8]) -> bool {
+        match self {
+            TextTest::Compare(CompareOp::Eq | CompareOp::NullSafeEq, collation, c) => {
+                collation.equal(text, c)
+            }
+            TextTest::Compare(CompareOp::Ne, collation, c) => !collation.equal(text, c),
+            TextTest::Compare(op, collation, c) => op.holds(collation.compare(text, c)),
+            TextTest::In(set, negated) => set.contains_bytes(text) != *negated,
+            TextTest::Like(pattern, negated) => pattern.matches(text) != *negated,
+        }
+    }
+}
+
+impl Columns<'_> {
+    fn test(&self, condition: &Expr) -> Option<Test> {
+        self.number_test(condition).or_else(|| match &condition.kind {
+            // What cannot be tested lets all pass: it may be left out of an AND, but not of an OR.
+            ExprKind::And(list) => {
+                let tests: Vec<Test> = list.iter().filter_map(|c| self.test(c)).collect();
+                (!tests.is_empty()).then_some(Test::All(tests))
+            }
+            ExprKind::Or(list) => list.iter().map(|c| self.test(c)).collect::<Option<_>>().map(Test::Any),
+            ExprKind::Compare { op, left, right, domain: CompareDomain::String(collation) } => {
+                let (op, column, constant) = match (left.as_column(), right.as_column()) {
+                    (Some(column), None) => (*op, column, right.as_literal()?),
+                    (None, Some(column)) => (op.swapped(), column, left.as_literal()?),
+                    _ => return None,
+                };
+                let test = TextTest::Compare(op, *collation, constant.as_bytes()?.into());
+                Some(Test::Text(self.string(column)?, test))
+            }
+            ExprKind::Compare { op, left, right, domain } => self.pair(*op, left, right, *domain),
+            ExprKind::InList { needle, negated, set: Some(set), .. } if set.is_string() => {
+                let column = self.string(needle.as_column()?)?;
+                match *negated && set.has_null() {
+                    true => None,
+                    false => Some(Test::Text(column, TextTest::In(set.clone(), *negated))),
+                }
+            }
+            ExprKind::Like { value, negated, compiled: Some(pattern), .. } => {
+                let column = self.string(value.as_column()?)?;
+                Some(Test::Text(column, TextTest::Like(pattern.clone(), *negated)))
+            }
+            _ => None,
+        })
+    }
+
+    fn slot(&self, column: usize) -> Option<&Slot> {
+        self.format.slot_in(self.layout, *self.columns.get(column)?)
+    }
+
+    fn string(&self, column: usize) -> Option<Slot> {
+        self.slot(column).filter(|slot| slot.ty().is_string()).cloned()
+    }
+
+    fn number(&self, column: usize) -> Option<Number> {
+        let slot = self.slot(column)?;
+        let narrow = slot.narrow().filter(Narrow::has_order)?;
+        Some(Number { null: slot.null_bit(), narrow })
+    }
+
+    /// Two columns of one type: their numbers compare as their values do.
+    fn pair(&self, op: CompareOp, left: &Expr, right: &Expr, domain: CompareDomain) -> Option<Test> {
+        use CompareDomain::{Date, DateTime, Decimal, Integer, Time};
+        let (a, b) = (left.as_column()?, right.as_column()?);
+        let same = matches!(domain, Integer | Decimal | Date | DateTime | Time)
+            && op != CompareOp::NullSafeEq
+            && self.slot(a)?.ty() == self.slot(b)?.ty();
+        let (a, b) = (self.number(a)?, self.number(b)?);
+        (same && a.narrow.orders_as(&b.narrow)).then_some(Test::Pair(op, a, b))
+    }
+
+    /// A condition on one column, as the bytes of a key say it.
+    fn number_test(&self, condition: &Expr) -> Option<Test> {
+        let mut columns = condition.columns().into_iter();
+        let (Some(column), None) = (columns.next(), columns.next()) else { return None };
+        let slot = self.slot(column)?;
+        let number = self.number(column)?;
+        let mut part = KeyPart::new(slot.ty().clone());
+        part.nullable = slot.null_bit().is_some();
+        let encoded = EncodedTest::compile(condition, column, &part)?;
+        let mut test = NumberTest { column: number, null_passes: false, ranges: Vec::new() };
+        for range in encoded.ranges() {
+            // With a marker in front, NULL is the least: `[0]`.
+            let (from_null, first) = match &range.lower {
+                Bound::Unbounded => (part.nullable, 0),
+                Bound::Included(bytes) => match number_of(bytes, part.nullable)? {
+                    Some(v) => (false, v),
+                    None => (true, 0),
+                },
+                Bound::Excluded(bytes) => match number_of(bytes, part.nullable)? {
+                    Some(u64::MAX) => continue,
+                    Some(v) => (false, v + 1),
+                    None => (false, 0),
+                },
+            };
+            test.null_passes |= from_null;
+            let last = match &range.upper {
+                Bound::Unbounded => Some(u64::MAX),
+                Bound::Included(bytes) => number_of(bytes, part.nullable)?,
+                Bound::Excluded(bytes) => number_of(bytes, part.nullable)?.and_then(|v| v.checked_sub(1)),
+            };
+            test.ranges.extend(last.filter(|last| first <= *last).map(|last| (first, last)));
+        }
+        Some(Test::Number(test))
+    }
+}
+
+/// The number that the bytes of a key part are; the inner None is NULL. None for bytes of another length.
+pub(crate) fn number_of(bytes: &[u8], nullable: bool) -> Option<Option<u64>> {
+    let value = match (nullable, bytes) {
+        (true, [0]) => return Some(None),
+        (true, [1, value @ ..]) => value,
+        (true, _) => return None,
+        (false, value) => value,
+    };
+    let mut wide = [0; 8];
+    wide.get_mut(8usize.checked_sub(value.len())?..)?.copy_from_slice(value);
+    Some(Some(u64::from_be_bytes(wide)))
+}
+
+#[cfg(test)]
+mod tests;

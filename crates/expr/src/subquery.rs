@@ -1,0 +1,120 @@
+//! Subqueries in expressions.
+//!
+//! An expression knows of a subquery its number, the values it depends on, and what is asked of its rows. Who runs queries
+//! answers ([`SubqueryRunner`]); so a subquery is run when, and only if, its value is needed.
+//!
+//! Inside the subquery the values it depends on are [`ExprKind::Outer`]: constants while it runs.
+
+use super::context::EvalContext;
+use super::eval::{evaluate_row, truth};
+use super::ir::{Expr, ExprKind};
+use leafline_types::error::MysqlError;
+use leafline_types::value::{ExprType, SqlType, Value};
+
+/// A subquery as an operand.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Subquery {
+    /// Its number in the statement.
+    pub number: usize,
+    /// What is asked of its rows.
+    pub question: SubqueryQuestion,
+    /// What its rows are compared with.
+    pub needle: Vec<Expr>,
+    /// The values it depends on, by the number that `Outer` gives them inside.
+    pub outer: Vec<Expr>,
+    /// Two runs with the same values can differ: it calls `RAND()` or the like.
+    pub is_volatile: bool,
+}
+
+/// What is asked of the rows of a subquery.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SubqueryQuestion {
+    /// The value of the only column of the only row; NULL without rows, error 1242 with more than one.
+    Value,
+    /// Whether there are rows.
+    Exists,
+    /// Whether the comparison is true of some row: TRUE if so, NULL if it is NULL of some, FALSE if there are no others. The
+    /// needle is columns 0, 1, ... of the comparison, a row's columns come behind.
+    Any(Box<Expr>),
+    /// The comparison with the only row, as for `Any`; without rows, with NULLs. Error 1242 with more than one row.
+    Row(Box<Expr>),
+}
+
+impl Subquery {
+    /// Whether its value is 0, 1 or NULL.
+    pub fn is_condition(&self) -> bool {
+        self.question != SubqueryQuestion::Value
+    }
+
+    /// Whether the same rows answer it for all rows of the query around it.
+    pub fn is_independent(&self) -> bool {
+        self.outer.is_empty() && !self.is_volatile
+    }
+}
+
+/// Who runs the subqueries of a statement.
+pub trait SubqueryRunner {
+    /// The answer to what `subquery` asks, for these values of its needle and of what it depends on.
+    ///
+    /// # Errors
+    /// Those of the subquery; 1242 where it has more rows than it may.
+    fn answer(
+        &self,
+        subquery: &Subquery,
+        needle: &[Value],
+        outer: &[Value],
+        cx: &mut EvalContext<'_>,
+    ) -> Result<Value, MysqlError>;
+}
+
+/// The value of a subquery for given values of its operands.
+pub(super) fn answer(
+    subquery: &Subquery,
+    needle: &[Value],
+    outer: &[Value],
+    cx: &mut EvalContext<'_>,
+) -> Result<Value, MysqlError> {
+    let runner = cx.subqueries.ok_or_else(|| MysqlError::internal("a subquery where none can be run"))?;
+    runner.answer(subquery, needle, outer, cx)
+}
+
+/// The truth of a comparison of a needle with a row of a subquery; None for NULL.
+///
+/// # Errors
+/// Those of evaluating it.
+pub fn compare_with_row(
+    comparison: &Expr,
+    needle: &[Value],
+    row: &[Value],
+    cx: &mut EvalContext<'_>,
+) -> Result<Option<bool>, MysqlError> {
+    let values: Vec<Value> = needle.iter().chain(row).cloned().collect();
+    truth(&evaluate_row(comparison, &values, cx)?, cx)
+}
+
+/// A value of the row of an enclosing query.
+pub fn outer(number: usize, ty: ExprType) -> Expr {
+    Expr { kind: ExprKind::Outer(number), ty }
+}
+
+/// A subquery; `ty` is the type of its column if it is asked for a value.
+pub fn subquery(subquery: Subquery, ty: ExprType) -> Expr {
+    let ty = match &subquery.question {
+        SubqueryQuestion::Value => ExprType { nullable: true, sql: ty.sql.clone().without_zerofill(), ..ty },
+        SubqueryQuestion::Exists => ExprType::numeric(SqlType::BIGINT, false),
+        SubqueryQuestion::Any(_) | SubqueryQuestion::Row(_) => ExprType::numeric(SqlType::BIGINT, true),
+    };
+    Expr { kind: ExprKind::Subquery(Box::new(subquery)), ty }
+}
+
+impl Expr {
+    /// Whether it can be computed when a plan is made: it has no subquery and depends on no row of an enclosing query.
+    pub fn is_known_to_planner(&self) -> bool {
+        !self.any(&mut |e| matches!(e.kind, ExprKind::Outer(_) | ExprKind::Subquery(_)))
+    }
+
+    /// Whether there is a subquery in it.
+    pub fn has_subquery(&self) -> bool {
+        self.any(&mut |e| matches!(e.kind, ExprKind::Subquery(_)))
+    }
+}
