@@ -1,8 +1,8 @@
 //! Statements: parsed, bound, planned and, where they are queries or definitions, run over a few small tables.
 
-use leafline_sql::parser::LexMode;
-use leafline_sql::parser::shape::shape_of;
-use leafline_sql::parser::split_statements;
+use leafline_syntax::LexMode;
+use leafline_syntax::shape::shape_of;
+use leafline_syntax::split_statements;
 use leafline_sql::session::Outcome;
 use leafline_sql::text_format::TextColumns;
 use leafline_sql::{Instance, InstanceOptions, Session};

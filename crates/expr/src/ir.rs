@@ -4,6 +4,7 @@
 //! the session) is read from the `EvalContext`. Nodes are made by `build`, which gives them MySQL's types; a pass
 //! that rewrites a tree keeps the types it finds.
 
+pub use leafline_types::words::CompareOp;
 use std::fmt;
 use std::sync::Arc;
 
@@ -154,78 +155,6 @@ pub struct When {
     pub domain: Option<CompareDomain>,
     /// The value of the `CASE` if this branch is taken.
     pub result: Expr,
-}
-
-/// A comparison.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum CompareOp {
-    /// `=`
-    Eq,
-    /// `<=>`: like `=`, but NULL equals NULL and nothing else.
-    NullSafeEq,
-    /// `<>`
-    Ne,
-    /// `<`
-    Lt,
-    /// `<=`
-    Le,
-    /// `>`
-    Gt,
-    /// `>=`
-    Ge,
-}
-
-impl CompareOp {
-    /// The comparison that says the same with the operands exchanged.
-    pub fn swapped(self) -> Self {
-        match self {
-            CompareOp::Lt => CompareOp::Gt,
-            CompareOp::Le => CompareOp::Ge,
-            CompareOp::Gt => CompareOp::Lt,
-            CompareOp::Ge => CompareOp::Le,
-            same => same,
-        }
-    }
-
-    /// The comparison that is TRUE where this one is FALSE and NULL where it is NULL; `<=>` has none.
-    pub fn negated(self) -> Option<Self> {
-        Some(match self {
-            CompareOp::Eq => CompareOp::Ne,
-            CompareOp::Ne => CompareOp::Eq,
-            CompareOp::Lt => CompareOp::Ge,
-            CompareOp::Le => CompareOp::Gt,
-            CompareOp::Gt => CompareOp::Le,
-            CompareOp::Ge => CompareOp::Lt,
-            CompareOp::NullSafeEq => return None,
-        })
-    }
-
-    /// Whether two values that are not NULL and stand in this order satisfy it.
-    #[inline]
-    pub fn holds(self, order: std::cmp::Ordering) -> bool {
-        match self {
-            CompareOp::Eq | CompareOp::NullSafeEq => order.is_eq(),
-            CompareOp::Ne => order.is_ne(),
-            CompareOp::Lt => order.is_lt(),
-            CompareOp::Le => order.is_le(),
-            CompareOp::Gt => order.is_gt(),
-            CompareOp::Ge => order.is_ge(),
-        }
-    }
-}
-
-impl fmt::Display for CompareOp {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            CompareOp::Eq => "=",
-            CompareOp::NullSafeEq => "<=>",
-            CompareOp::Ne => "<>",
-            CompareOp::Lt => "<",
-            CompareOp::Le => "<=",
-            CompareOp::Gt => ">",
-            CompareOp::Ge => ">=",
-        })
-    }
 }
 
 /// What two operands are converted to before they are compared.

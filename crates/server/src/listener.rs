@@ -16,7 +16,7 @@ use crate::tls::Tls;
 use crate::transport::{Socket, Transport};
 use crate::watcher::{TICK, Watched, deserted};
 use leafline_sql::Instance;
-use leafline_sql::parser::MAX_NESTING;
+use leafline_syntax::MAX_NESTING;
 use leafline_types::statement::CancelReason;
 use leafline_types::{MysqlError, memory};
 use parking_lot::{Condvar, Mutex, MutexGuard};

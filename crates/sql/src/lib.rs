@@ -1,8 +1,7 @@
-//! SQL of Leafline: parser, binder, optimizer, operators, statements and sessions.
+//! SQL of Leafline: binder, optimizer, operators, statements and sessions.
 //!
 //! | module | is |
 //! |---|---|
-//! | [`parser`] | from text to a syntax tree |
 //! | [`binder`], [`bound`] | from a syntax tree to a bound statement: names looked up, expressions typed |
 //! | [`optimizer`], [`plan`] | from a bound query to an immutable plan |
 //! | [`operator`] | a plan at work, batch by batch |
@@ -34,7 +33,6 @@ mod machine;
 pub mod observed;
 pub mod operator;
 pub mod optimizer;
-pub mod parser;
 pub mod plan;
 mod plan_facts;
 mod resource_group;

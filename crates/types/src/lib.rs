@@ -4,7 +4,7 @@
 //! `temporal` and `json` hold what MySQL defines for them, `collation` how strings compare, `key` the bytes an
 //! index orders by, `row` the bytes a row is stored as, `column` the Arrow form in which values travel,
 //! `convert` how a value becomes one of another type, `output` how bounded results are written, `memory` what a statement and the process
-//! may hold, `statement` warnings and cancellation, `error` every error number the product uses. The crate `expr` computes with these.
+//! may hold, `statement` warnings and cancellation, `words` the words of statements that lower layers act on, `error` every error number the product uses. The crate `expr` computes with these.
 
 mod base64;
 pub mod codec;
@@ -24,6 +24,7 @@ pub mod temporal;
 #[cfg(test)]
 mod testing;
 pub mod value;
+pub mod words;
 
 pub use base64::{ALPHABET as BASE64_ALPHABET, base64_text};
 pub use codec::{CodecError, extend_short};

@@ -29,6 +29,7 @@ mod sum;
 #[cfg(test)]
 mod tests;
 
+pub use leafline_types::words::AggregateFunction;
 use arrow_array::{Array, ArrayRef};
 
 use leafline_types::collation::Collation;
@@ -51,98 +52,25 @@ pub use sliding::{FrameRows, FrameSource, SlidingAggregate};
 use statistics::Moments;
 use sum::{DecimalSum, DoubleSum};
 
-/// An aggregate function.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum AggregateFunction {
-    /// `COUNT(*)`
-    CountAll,
-    /// `COUNT([DISTINCT] x, ..)`
-    Count,
-    /// `SUM([DISTINCT] x)`
-    Sum,
-    /// `AVG([DISTINCT] x)`
-    Avg,
-    /// `MIN(x)`
-    Min,
-    /// `MAX(x)`
-    Max,
-    /// `STDDEV_POP(x)`, `STD(x)`, `STDDEV(x)`
-    StddevPop,
-    /// `STDDEV_SAMP(x)`
-    StddevSamp,
-    /// `VAR_POP(x)`, `VARIANCE(x)`
-    VarPop,
-    /// `VAR_SAMP(x)`
-    VarSamp,
-    /// `BIT_AND(x)`
-    BitAnd,
-    /// `BIT_OR(x)`
-    BitOr,
-    /// `BIT_XOR(x)`
-    BitXor,
-    /// `GROUP_CONCAT([DISTINCT] x, .. [ORDER BY ..] [SEPARATOR ..])`
-    GroupConcat,
-    /// `JSON_ARRAYAGG(x)`
-    JsonArray,
-    /// `JSON_OBJECTAGG(name, x)`
-    JsonObject,
+/// The operation of an aggregate of bits.
+fn bit_op(function: AggregateFunction) -> Option<BitOp> {
+    Some(match function {
+        AggregateFunction::BitAnd => BitOp::And,
+        AggregateFunction::BitOr => BitOp::Or,
+        AggregateFunction::BitXor => BitOp::Xor,
+        _ => return None,
+    })
 }
 
-impl AggregateFunction {
-    /// The function of that name, in any case (`COUNT` is [`AggregateFunction::Count`]).
-    pub fn from_name(name: &str) -> Option<Self> {
-        Some(match name.to_ascii_uppercase().as_str() {
-            "COUNT" => AggregateFunction::Count,
-            "SUM" => AggregateFunction::Sum,
-            "AVG" => AggregateFunction::Avg,
-            "MIN" => AggregateFunction::Min,
-            "MAX" => AggregateFunction::Max,
-            _ => return None,
-        })
-    }
-
-    /// Its name.
-    pub fn name(self) -> &'static str {
-        match self {
-            AggregateFunction::CountAll | AggregateFunction::Count => "COUNT",
-            AggregateFunction::Sum => "SUM",
-            AggregateFunction::Avg => "AVG",
-            AggregateFunction::Min => "MIN",
-            AggregateFunction::Max => "MAX",
-            AggregateFunction::StddevPop => "STDDEV_POP",
-            AggregateFunction::StddevSamp => "STDDEV_SAMP",
-            AggregateFunction::VarPop => "VAR_POP",
-            AggregateFunction::VarSamp => "VAR_SAMP",
-            AggregateFunction::BitAnd => "BIT_AND",
-            AggregateFunction::BitOr => "BIT_OR",
-            AggregateFunction::BitXor => "BIT_XOR",
-            AggregateFunction::GroupConcat => "GROUP_CONCAT",
-            AggregateFunction::JsonArray => "JSON_ARRAYAGG",
-            AggregateFunction::JsonObject => "JSON_OBJECTAGG",
-        }
-    }
-}
-
-impl AggregateFunction {
-    fn bit_op(self) -> Option<BitOp> {
-        Some(match self {
-            AggregateFunction::BitAnd => BitOp::And,
-            AggregateFunction::BitOr => BitOp::Or,
-            AggregateFunction::BitXor => BitOp::Xor,
-            _ => return None,
-        })
-    }
-
-    /// The state of a variance.
-    fn moments(self) -> Option<Moments> {
-        Some(match self {
-            AggregateFunction::StddevPop => Moments::new(false, true),
-            AggregateFunction::StddevSamp => Moments::new(true, true),
-            AggregateFunction::VarPop => Moments::new(false, false),
-            AggregateFunction::VarSamp => Moments::new(true, false),
-            _ => return None,
-        })
-    }
+/// The state of a variance.
+fn moments(function: AggregateFunction) -> Option<Moments> {
+    Some(match function {
+        AggregateFunction::StddevPop => Moments::new(false, true),
+        AggregateFunction::StddevSamp => Moments::new(true, true),
+        AggregateFunction::VarPop => Moments::new(false, false),
+        AggregateFunction::VarSamp => Moments::new(true, false),
+        _ => return None,
+    })
 }
 
 /// A call of an aggregate function.
@@ -217,8 +145,8 @@ impl AggregateCall {
                 ExprType::numeric(sql, true)
             }
             (AggregateFunction::JsonArray | AggregateFunction::JsonObject, _) => ExprType::json(true),
-            (_, Some(arg)) if function.bit_op().is_some() => bits_type(arg),
-            (_, Some(_)) if function.moments().is_some() => ExprType::numeric(SqlType::Double, true),
+            (_, Some(arg)) if bit_op(function).is_some() => bits_type(arg),
+            (_, Some(_)) if moments(function).is_some() => ExprType::numeric(SqlType::Double, true),
             _ => ExprType::numeric(SqlType::BIGINT, false),
         };
         let args = match function {
@@ -362,7 +290,7 @@ impl GroupedAccumulator {
             AggregateFunction::JsonArray | AggregateFunction::JsonObject => {
                 State::Documents(Documents::new(&call.args))
             }
-            other => match (other.bit_op(), other.moments(), &call.concat) {
+            other => match (bit_op(other), moments(other), &call.concat) {
                 (Some(op), ..) => State::Bits(BitFold::new(op, &arg.sql)),
                 (_, Some(moments), _) => State::Moments(moments),
                 (.., Some(options)) => State::Concat(Box::new(Concat::new(call, options))),

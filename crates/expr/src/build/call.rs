@@ -1,5 +1,6 @@
 //! Calls of the function table, and of the functions whose syntax is not `name(args)`.
 
+pub use leafline_types::words::TrimSide;
 use super::plain::number_of_temporal_text;
 use super::{control, literal};
 use leafline_types::collation::Charset;
@@ -231,17 +232,6 @@ pub fn json_truth(condition: Expr) -> Expr {
         }
         None => condition,
     }
-}
-
-/// Which end `TRIM` cuts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum TrimSide {
-    /// The beginning.
-    Leading,
-    /// The end.
-    Trailing,
-    /// Both.
-    Both,
 }
 
 /// `TRIM([LEADING | TRAILING | BOTH] [remove FROM] text)`.

@@ -6,7 +6,7 @@
 //! short forms `\h`, `\?`, `\q`, `\. FILE`, `\u DATABASE` and `\c` (forget what was typed) work everywhere
 //! outside of quotes.
 
-use leafline_sql::parser::LexMode;
+use leafline_syntax::LexMode;
 
 /// What was read.
 #[derive(Clone, PartialEq, Eq, Debug)]

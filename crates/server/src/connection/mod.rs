@@ -16,7 +16,7 @@ use crate::protocol::reply::{self, put_error, put_error_in};
 use crate::protocol::{command, status};
 use crate::transport::Transport;
 use crate::watcher::Activity;
-use leafline_sql::parser::split_statements;
+use leafline_syntax::split_statements;
 use leafline_sql::session::{Outcome, Session};
 use leafline_sql::status::Command;
 use leafline_sql::{Done, Instance};
@@ -146,7 +146,7 @@ impl Connection<'_> {
     /// A statement, or several.
     fn statement_text<'b>(&self, body: &'b [u8]) -> Result<Cow<'b, str>, MysqlError> {
         let settings = self.session.settings();
-        leafline_sql::parser::statement_text(body, settings.client_charset, settings.lex_mode())
+        leafline_syntax::statement_text(body, settings.client_charset, settings.lex_mode())
     }
 
     /// Runs one command. What goes wrong with it is told to the client; only a broken connection is an error.

@@ -6,7 +6,7 @@
 
 use super::Accounts;
 use super::host::{ClientHost, LOCALHOST};
-use super::privilege::{Privilege, Privileges};
+use leafline_syntax::{Privilege, Privileges};
 use super::set::{AccountId, AccountSet, literal_name};
 use crate::information_schema;
 use crate::show::like_exactly;

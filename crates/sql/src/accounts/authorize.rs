@@ -8,7 +8,7 @@
 use super::users::account_of;
 use super::{AccountId, Privilege, Privileges, definer_of};
 use crate::information_schema::STATEMENT_DIGESTS;
-use crate::parser::ast::{
+use leafline_syntax::ast::{
     AccountName, AlterAction, AlterTable, CreateTable, CreateTableLike, CreateView, DropProgram, FlushItem,
     Handler, Ident, Into as SelectInto, NotThere, PartitionAction, PartitionMaintenance, PartitionOperation,
     ProgramKind, ResourceGroupStatement, SetItem, Show, ShowKind, StatementKind, TableName, UserOptions,

@@ -7,7 +7,6 @@
 //! | module | is |
 //! |---|---|
 //! | [`password`] | how passwords are kept, and checked |
-//! | `privilege` | the privileges |
 //! | `host` | the host parts of accounts |
 //! | `set` | accounts and grants as they are at one moment |
 //! | `stored` | the same on disk |
@@ -34,7 +33,6 @@ mod grant_tables;
 mod grants;
 mod host;
 pub mod password;
-mod privilege;
 mod restored;
 mod set;
 mod shown;
@@ -49,7 +47,7 @@ pub(crate) use access::definer_of;
 pub(crate) use authorize::{authorize, authorize_kill};
 pub(crate) use described::privileges;
 pub use host::LOCALHOST;
-pub use privilege::{Privilege, Privileges, Reach};
+pub use leafline_syntax::{Privilege, Privileges, Reach};
 pub(crate) use restored::check_row;
 pub use set::AccountId;
 pub(crate) use shown::{create_user, database_privileges, grants, table_privileges, user_privileges};

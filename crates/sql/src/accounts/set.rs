@@ -5,7 +5,7 @@
 
 use super::host::{ClientHost, HostPattern};
 use super::password::StoredPassword;
-use super::privilege::Privileges;
+use leafline_syntax::Privileges;
 use leafline_types::DateTime;
 use std::cmp::Ordering;
 use std::collections::BTreeMap;

@@ -3,7 +3,7 @@
 use super::set::{Account, AccountId, AccountSet, Secret};
 use super::users::account_of;
 use super::{Privilege, Privileges};
-use crate::parser::ast::AccountName;
+use leafline_syntax::ast::AccountName;
 use crate::result::RowSet;
 use crate::session::Session;
 use crate::show::statement_text::quoted;

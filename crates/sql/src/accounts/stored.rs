@@ -24,7 +24,7 @@
 use super::Accounts;
 use super::grant_tables::*;
 use super::password::{AuthPlugin, StoredPassword};
-use super::privilege::{Privilege, Privileges};
+use leafline_syntax::{Privilege, Privileges};
 use super::set::{Account, AccountId, AccountSet, Secret, TableGrant};
 use crate::system_table::{self, SYSTEM_DATABASE};
 use leafline_table::{Engine, Isolation, TableSpec, TxnMode};

@@ -2,7 +2,7 @@
 
 use crate::accounts::{AccountId, Accounts};
 use crate::information_schema::TABLES;
-use crate::parser::ast::StatementKind;
+use leafline_syntax::ast::StatementKind;
 use crate::session::{Outcome, Session};
 use crate::{Instance, InstanceOptions};
 use leafline_storage::device::SimulatedEnv;

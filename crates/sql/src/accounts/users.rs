@@ -4,7 +4,7 @@ use super::grant_tables::{MAX_HOST, MAX_USER};
 use super::password::{AuthPlugin, StoredPassword};
 use super::set::{Account, AccountId, AccountSet, Secret};
 use super::{Access, Accounts, Privilege};
-use crate::parser::ast::{self, AccountName, Expiry, UserOptions, UserSpec};
+use leafline_syntax::ast::{self, AccountName, Expiry, UserOptions, UserSpec};
 use crate::session::Session;
 use leafline_types::{DateTime, MysqlError};
 

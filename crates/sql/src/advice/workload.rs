@@ -3,8 +3,8 @@
 use super::candidates::{Wanted, wanted};
 use crate::binder;
 use crate::bound::{BoundKind, ChangedTable, InsertRows, blocks_of};
-use crate::parser::ast::{Explain, ExplainFormat, Statement, StatementKind};
-use crate::parser::{normalized, split_statements};
+use leafline_syntax::ast::{Explain, ExplainFormat, Statement, StatementKind};
+use leafline_syntax::{normalized, split_statements};
 use crate::session::Session;
 use leafline_table::TableId;
 use leafline_types::MysqlError;

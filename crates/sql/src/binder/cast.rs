@@ -4,7 +4,7 @@ use leafline_expr::Expr;
 use leafline_expr::build::{self, CastTarget};
 use leafline_types::{Charset, Collation, MysqlError, Value};
 
-use crate::parser::ast::{CastKind, Ident};
+use leafline_syntax::ast::{CastKind, Ident};
 
 /// What CAST makes of this target.
 pub(super) fn target(kind: &CastKind) -> Result<CastTarget, MysqlError> {

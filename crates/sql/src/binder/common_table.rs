@@ -20,7 +20,7 @@ use super::from::derived_columns;
 use super::locking::lock;
 use super::set_operation::{Operand, common_columns, operands};
 use crate::bound::{BoundSelect, CommonTable, JoinTree, Recursion, RelationSource};
-use crate::parser::ast::{self, Query, QueryBody, SetOperation, TableName, With};
+use leafline_syntax::ast::{self, Query, QueryBody, SetOperation, TableName, With};
 
 /// The most queries that may stand in one another, where a name of WITH counts as its query (error 1436).
 const MAX_DEPTH: usize = 64;

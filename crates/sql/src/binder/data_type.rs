@@ -4,7 +4,7 @@ use leafline_types::{Charset, Collation, Members, MysqlError, SqlType};
 use std::sync::Arc;
 
 use super::cast::{decimal_digits, fraction_digits};
-use crate::parser::ast::{DataType, Ident, TextString, TypeName};
+use leafline_syntax::ast::{DataType, Ident, TextString, TypeName};
 
 /// The most bytes of a VARCHAR or VARBINARY.
 const MAX_VARIABLE_BYTES: u64 = 65_535;

@@ -16,7 +16,7 @@ use crate::bound::{
     BoundAssignment, BoundDelete, BoundLimit, BoundOutput, BoundSelect, BoundUpdate, ChangedTable, ColumnId,
     JoinTree, NewValue, OrderKey, Relation, RelationSource, RowLocking, ViewCheck,
 };
-use crate::parser::ast::{self, Assignment, Delete, ExprKind, OrderItem, TableName, TableReference, Update};
+use leafline_syntax::ast::{self, Assignment, Delete, ExprKind, OrderItem, TableName, TableReference, Update};
 
 /// The tables of UPDATE or DELETE, bound.
 struct Tables {

@@ -10,7 +10,7 @@ use leafline_types::{Charset, Collation, ExprType, IntervalUnit, MysqlError, Sql
 
 use super::scope::{Block, Clause, Scope, qualified};
 use super::{Binder, cast, literal};
-use crate::parser::ast::{
+use leafline_syntax::ast::{
     self, BinaryOp, ColumnName, CompareOp, ExprKind, IsTest, Literal, TrimSide, UnaryOp,
 };
 use crate::session::variables::CONDITION_COUNTS;

@@ -15,7 +15,7 @@ use crate::bound::{
     MAX_RELATIONS, Relation, RelationSource, TableHints,
 };
 use crate::information_schema::SchemaTable;
-use crate::parser::ast::{
+use leafline_syntax::ast::{
     Ident, IndexHint, IndexHintAction, IndexHintScope, Join, JoinConstraint, JoinKind, TableName,
     TableReference,
 };

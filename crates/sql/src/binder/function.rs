@@ -8,7 +8,7 @@ use leafline_types::{Charset, Collation, MysqlError, SqlType, Value};
 
 use super::expression::{Bound, ExpressionBinder, has_parameter, truth_value};
 use super::{cast, literal};
-use crate::parser::ast::{self, ExprKind, Literal};
+use leafline_syntax::ast::{self, ExprKind, Literal};
 
 impl ExpressionBinder<'_, '_, '_> {
     pub(super) fn call(&mut self, name: &str, args: &[ast::Expr]) -> Bound {

@@ -11,7 +11,7 @@ use leafline_types::{Collation, MysqlError, SqlType};
 use super::BindContext;
 use super::row_rules::bound_key_part;
 use super::selected::LONGEST_VARCHAR;
-use crate::parser::ast::{KeyDefinition, KeyPartValue};
+use leafline_syntax::ast::{KeyDefinition, KeyPartValue};
 
 /// What an index without a name is called whose first part is an expression.
 const DEFAULT_NAME: &str = "functional_index";

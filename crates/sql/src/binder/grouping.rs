@@ -19,7 +19,7 @@ use super::scope::{Block, Clause, FIRST_AGGREGATE, FIRST_GROUPING, FIRST_WINDOW,
 use crate::bound::{
     Aggregation, BlockColumn, BoundAggregate, ColumnId, ColumnOrigin, GroupKey, JoinTree, OrderKey, Rollup,
 };
-use crate::parser::ast;
+use leafline_syntax::ast;
 
 /// Group keys have numbers from here on until all of them are known.
 const FIRST_KEY: ColumnId = FIRST_AGGREGATE / 2;

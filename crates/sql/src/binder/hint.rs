@@ -5,7 +5,7 @@
 use super::Binder;
 use super::scope::Block;
 use crate::bound::{BlockHints, IndexChoice, JoinOrder, JoinPlace, RelationSource, TableHints};
-use crate::parser::ast::{Hint, HintSubject, HintTable};
+use leafline_syntax::ast::{Hint, HintSubject, HintTable};
 use leafline_access::Strategy;
 use leafline_types::MysqlError;
 use std::collections::BTreeSet;

@@ -13,7 +13,7 @@ use crate::bound::{
     BlockColumn, BoundAssignment, BoundInsert, BoundOutput, BoundSelect, ColumnOrigin, GivenValue,
     InsertRows, NewValue, OnDuplicate, Relation,
 };
-use crate::parser::ast::{self, ColumnName, ExprKind, Insert, InsertSource, Literal, RowAlias};
+use leafline_syntax::ast::{self, ColumnName, ExprKind, Insert, InsertSource, Literal, RowAlias};
 
 impl Binder<'_> {
     pub(super) fn insert(&mut self, insert: &Insert) -> Result<BoundInsert, MysqlError> {

@@ -19,7 +19,7 @@ use super::{Binder, select};
 use crate::accounts::{Privilege, Privileges};
 use crate::bound::merge::is_nullable;
 use crate::bound::{BoundOutput, BoundSelect, RelationSource, TableHints, ViewCheck};
-use crate::parser::ast::{Ident, TableName, TableReference};
+use leafline_syntax::ast::{Ident, TableName, TableReference};
 
 /// What rows are inserted into.
 pub(super) struct InsertTarget {

@@ -10,7 +10,7 @@ use super::Binder;
 use super::data_type::{TypeRules, column_type};
 use super::scope::{Block, Clause, Scope};
 use crate::bound::{BoundSelect, JsonTable, RelationSource};
-use crate::parser::ast::{self, ExprKind, Literal};
+use leafline_syntax::ast::{self, ExprKind, Literal};
 
 impl Binder<'_> {
     /// The query that gives its rows.

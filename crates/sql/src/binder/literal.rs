@@ -5,7 +5,7 @@ use leafline_types::memory::server;
 use leafline_types::temporal::{DateRules, DateTime, Time};
 use leafline_types::{Charset, Collation, Decimal, MysqlError, SqlType, Value};
 
-use crate::parser::ast::{self, BytesForm, ExprKind, Literal, TemporalKind, UnaryOp};
+use leafline_syntax::ast::{self, BytesForm, ExprKind, Literal, TemporalKind, UnaryOp};
 
 /// The value of a literal, possibly signed, as DEFAULT has it. `None` when the expression is something else.
 ///

@@ -6,7 +6,7 @@ use super::Binder;
 use super::insert_target::InsertKind;
 use super::scope::Block;
 use crate::bound::{BoundInsert, BoundLoad, InsertRows, LoadTarget, NewValue, OnDuplicate};
-use crate::parser::ast::{Load, LoadField};
+use leafline_syntax::ast::{Load, LoadField};
 
 impl Binder<'_> {
     pub(super) fn load(&mut self, load: &Load) -> Result<BoundInsert, MysqlError> {

@@ -8,7 +8,7 @@ use leafline_types::MysqlError;
 
 use crate::accounts::{Access, Privilege};
 use crate::bound::{BoundSelect, Relation, RelationSource, RowLocking};
-use crate::parser::ast::Locking;
+use leafline_syntax::ast::Locking;
 
 /// Marks the tables whose rows a query locks.
 ///

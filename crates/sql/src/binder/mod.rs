@@ -85,7 +85,7 @@ use crate::bound::{
     BlockColumn, BoundExpression, BoundKind, BoundSelect, BoundStatement, BoundSubquery, ColumnOrigin,
 };
 use crate::information_schema::SchemaTable;
-use crate::parser::ast::{Hint, Query, Span, Statement, StatementKind, TableName, VariableScope};
+use leafline_syntax::ast::{Hint, Query, Span, Statement, StatementKind, TableName, VariableScope};
 
 pub(crate) use alter::{AlterWork, AlteredTable, altered_table};
 pub use data_type::{ColumnType, TypeRules, column_type, table_collation};
@@ -270,7 +270,7 @@ fn bound_by(
 /// # Errors
 /// 1054 for a column; else as [`bind`].
 pub fn bind_scalar(
-    expr: &crate::parser::ast::Expr,
+    expr: &leafline_syntax::ast::Expr,
     sql: &str,
     context: &BindContext<'_>,
 ) -> Result<BoundExpression, MysqlError> {
@@ -287,7 +287,7 @@ pub fn bind_scalar(
 /// # Errors
 /// 1054 for another column; else as [`bind`].
 pub fn bind_over_columns(
-    condition: &crate::parser::ast::Expr,
+    condition: &leafline_syntax::ast::Expr,
     sql: &str,
     context: &BindContext<'_>,
     columns: &[(&str, ExprType)],
@@ -312,10 +312,10 @@ pub fn bind_over_columns(
 /// # Errors
 /// 1054 for another column; else as [`bind`].
 pub(crate) fn bind_over_table(
-    condition: &crate::parser::ast::Expr,
+    condition: &leafline_syntax::ast::Expr,
     sql: &str,
     context: &BindContext<'_>,
-    reference: &crate::parser::ast::TableReference,
+    reference: &leafline_syntax::ast::TableReference,
 ) -> Result<BoundExpression, MysqlError> {
     let mut binder = Binder::new(sql, context);
     let mut block = Block::default();
@@ -416,7 +416,7 @@ impl<'a> Binder<'a> {
     }
 
     fn query(&mut self, query: &Query) -> Result<BoundSelect, MysqlError> {
-        use crate::parser::ast::QueryBody;
+        use leafline_syntax::ast::QueryBody;
         // What it is a part of may change tables: it reads them.
         let changes = take(&mut self.changes);
         let bound = self.query_with_names(query.with.as_ref(), |binder| {

@@ -6,7 +6,7 @@ use leafline_types::{Collation, ExprType, SqlType};
 
 use super::scope::{Block, Item};
 use crate::bound::{BoundSelect, ColumnId, ColumnOrigin, RelationSource};
-use crate::parser::ast::{self, ExprKind, Literal};
+use leafline_syntax::ast::{self, ExprKind, Literal};
 use crate::result::{ColumnFlags, ColumnMeta};
 
 /// The longest heading, in characters.

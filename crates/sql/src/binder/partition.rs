@@ -17,12 +17,12 @@ use std::sync::Arc;
 
 use super::BindContext;
 use super::row_rules::bound_partition_function;
-use crate::parser::ast;
-use crate::parser::ast::{
+use leafline_syntax::ast;
+use leafline_syntax::ast::{
     BinaryOp, ExprKind, Ident, PartitionBound, PartitionBy, PartitionDefinition, PartitionItem, PartitionKey,
     PartitionMethod, PartitionValues, Span, UnaryOp,
 };
-use crate::parser::parse_stored;
+use leafline_syntax::parse_stored;
 use crate::session::settings::TimeSettings;
 
 /// As many columns as can decide about the partition.
@@ -69,39 +69,37 @@ pub(crate) fn rows(partition: &PartitionDefinition) -> Vec<&[PartitionBound]> {
     }
 }
 
-impl PartitionMethod {
-    /// RANGE and LIST, the words behind their VALUES, and what the values are compared with.
-    fn valued(&self) -> Option<(&'static str, &'static str, &PartitionKey)> {
-        match self {
-            PartitionMethod::Range(key) => Some(("RANGE", "LESS THAN", key)),
-            PartitionMethod::List(key) => Some(("LIST", "IN", key)),
-            PartitionMethod::Hash { .. } | PartitionMethod::Key { .. } => None,
-        }
+/// RANGE and LIST, the words behind their VALUES, and what the values are compared with.
+fn valued(method: &PartitionMethod) -> Option<(&'static str, &'static str, &PartitionKey)> {
+    match method {
+        PartitionMethod::Range(key) => Some(("RANGE", "LESS THAN", key)),
+        PartitionMethod::List(key) => Some(("LIST", "IN", key)),
+        PartitionMethod::Hash { .. } | PartitionMethod::Key { .. } => None,
     }
+}
 
-    /// As it would be written for a table with these columns.
-    pub(crate) fn of(scheme: &PartitionScheme, columns: &[ColumnDef]) -> PartitionMethod {
-        let ident = |at: &usize| {
-            let value = columns.get(*at).map_or(String::new(), |column| column.name.clone());
-            Ident { value, span: Span::default() }
-        };
-        let names = || scheme.columns.iter().map(ident).collect();
-        let key = || match &scheme.key {
-            leafline_table::PartitionKey::Function(text) => PartitionKey::Expression(text.clone()),
-            leafline_table::PartitionKey::Columns => PartitionKey::Columns(names()),
-        };
-        match (scheme.method, &scheme.key) {
-            (Method::Range, _) => PartitionMethod::Range(key()),
-            (Method::List, _) => PartitionMethod::List(key()),
-            (Method::Hash { linear }, leafline_table::PartitionKey::Function(text)) => {
-                PartitionMethod::Hash { linear, expression: text.clone() }
-            }
-            (Method::Hash { linear }, leafline_table::PartitionKey::Columns) => {
-                PartitionMethod::Key { linear, columns: names() }
-            }
-            (Method::Key { linear, implicit }, _) => {
-                PartitionMethod::Key { linear, columns: if implicit { Vec::new() } else { names() } }
-            }
+/// As it would be written for a table with these columns.
+pub(crate) fn method_of(scheme: &PartitionScheme, columns: &[ColumnDef]) -> PartitionMethod {
+    let ident = |at: &usize| {
+        let value = columns.get(*at).map_or(String::new(), |column| column.name.clone());
+        Ident { value, span: Span::default() }
+    };
+    let names = || scheme.columns.iter().map(ident).collect();
+    let key = || match &scheme.key {
+        leafline_table::PartitionKey::Function(text) => PartitionKey::Expression(text.clone()),
+        leafline_table::PartitionKey::Columns => PartitionKey::Columns(names()),
+    };
+    match (scheme.method, &scheme.key) {
+        (Method::Range, _) => PartitionMethod::Range(key()),
+        (Method::List, _) => PartitionMethod::List(key()),
+        (Method::Hash { linear }, leafline_table::PartitionKey::Function(text)) => {
+            PartitionMethod::Hash { linear, expression: text.clone() }
+        }
+        (Method::Hash { linear }, leafline_table::PartitionKey::Columns) => {
+            PartitionMethod::Key { linear, columns: names() }
+        }
+        (Method::Key { linear, implicit }, _) => {
+            PartitionMethod::Key { linear, columns: if implicit { Vec::new() } else { names() } }
         }
     }
 }
@@ -112,7 +110,7 @@ impl PartitionMethod {
 /// 1479 and 1480 for VALUES that lack or are of another method, 1484, 1485, 1492, 1499 and 1504 for the number of partitions, 1500 for
 /// subpartitions of others than RANGE and LIST, 1517 and 1567 for names, 1653 and 1656 to 1658 for the number of values, 1481 for MAXVALUE in the middle.
 pub(crate) fn check_shape(by: &PartitionBy) -> Result<(), MysqlError> {
-    let valued = by.method.valued();
+    let valued = valued(&by.method);
     for (at, partition) in by.partitions.iter().enumerate() {
         check_values_shape(partition, valued)?;
         let is_max = |row: &[PartitionBound]| matches!(row, [PartitionBound::MaxValue]);
@@ -162,7 +160,7 @@ fn check_subpartitions(by: &PartitionBy) -> Result<(), MysqlError> {
             _ => Err(MysqlError::subpartitions_of_hash()),
         };
     };
-    if by.method.valued().is_none() {
+    if valued(&by.method).is_none() {
         return Err(MysqlError::subpartitions_of_hash());
     }
     if below.count == Some(0) {

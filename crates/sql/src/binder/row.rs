@@ -6,7 +6,7 @@ use leafline_types::MysqlError;
 use leafline_expr::{CompareOp, Expr, build};
 
 use super::expression::{Bound, ExpressionBinder};
-use crate::parser::ast::{self, ExprKind};
+use leafline_syntax::ast::{self, ExprKind};
 
 /// Lists of up to so many rows are comparisons, of which ranges of several columns are made.
 const FEW_ROWS: usize = 1000;

@@ -16,7 +16,7 @@ use super::scope::{Block, Clause, Scope, Visible};
 use super::{BindContext, Binder};
 use crate::accounts::Access;
 use crate::bound::{BlockColumn, ColumnOrigin, IndexedExpression, RowRules};
-use crate::parser::parse_stored;
+use leafline_syntax::parse_stored;
 use crate::statement::definitions::DEFAULT_COLLATION;
 
 impl Binder<'_> {

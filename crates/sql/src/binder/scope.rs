@@ -16,7 +16,7 @@ use leafline_types::{ExprType, MysqlError, Origin, SqlType};
 use super::numbering::Numbering;
 use super::window::{Call, Window, WindowPlace, has_window_function};
 use crate::bound::{BlockColumn, ColumnId, ColumnOrigin, Relation, RelationSource};
-use crate::parser::ast::ColumnName;
+use leafline_syntax::ast::ColumnName;
 
 /// Aggregates have numbers from here on until the block's other columns are all known.
 pub(super) const FIRST_AGGREGATE: ColumnId = usize::MAX / 2;

@@ -12,7 +12,7 @@ use super::scope::{
 use super::window::has_window_function;
 use super::{Binder, output, zero_dates};
 use crate::bound::{BlockHints, BoundLimit, BoundOutput, BoundSelect, JoinTree, OrderKey};
-use crate::parser::ast::{self, ExprKind, Limit, Literal, OrderItem, Select, SelectItem, TableName};
+use leafline_syntax::ast::{self, ExprKind, Limit, Literal, OrderItem, Select, SelectItem, TableName};
 use std::collections::HashSet;
 
 /// The longest select list, and row of VALUES.

@@ -13,7 +13,7 @@ use super::{Binder, select};
 use crate::bound::{
     BoundSelect, RelationSource, SetOperation as BoundSetOperation, SetOperator, SetStep, TableHints,
 };
-use crate::parser::ast::{self, ExprKind, Query, QueryBody, SetOperation};
+use leafline_syntax::ast::{self, ExprKind, Query, QueryBody, SetOperation};
 
 /// An operand of a chain of set operations, and the operator before it.
 pub(super) type Operand<'q> = (Option<(SetOperation, bool)>, &'q Query);

@@ -17,7 +17,7 @@ use super::expression::{Bound, ExpressionBinder};
 use super::row::strictly;
 use super::scope::{Block, Clause, FIRST_AGGREGATE, Scope};
 use crate::bound::BoundSubquery;
-use crate::parser::ast::{self, ColumnName, ExprKind, Query};
+use leafline_syntax::ast::{self, ColumnName, ExprKind, Query};
 
 /// A query while one inside it is bound.
 #[derive(Debug)]

@@ -12,7 +12,7 @@ use leafline_types::{Charset, Collation, MysqlError, SqlType, StoreContext, Valu
 
 use super::data_type::{ColumnType, TypeRules, column_type, table_collation, type_warnings};
 use super::literal::constant_value;
-use crate::parser::ast::{
+use leafline_syntax::ast::{
     self, ColumnDefinition, CreateTable, ForeignKeyDefinition, KeyDefinition, KeyKind, PackKeys,
 };
 

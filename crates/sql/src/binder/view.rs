@@ -9,8 +9,8 @@ use super::target_read::is_merged;
 use super::{BindContext, BindModes, Binder};
 use crate::accounts::{Access, Privilege, definer_of};
 use crate::bound::{BoundSelect, BoundSubquery};
-use crate::parser::ast::{CreateView, Ident, SelectItem, Span};
-use crate::parser::{canonical_query, parse_view};
+use leafline_syntax::ast::{CreateView, Ident, SelectItem, Span};
+use leafline_syntax::{canonical_query, parse_view};
 
 /// Most views in one another.
 const MAX_DEPTH: usize = 32;

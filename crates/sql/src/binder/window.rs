@@ -13,7 +13,7 @@ use super::Binder;
 use super::expression::{Bound, ExpressionBinder};
 use super::scope::{Block, Clause, FIRST_WINDOW, Scope};
 use crate::bound::{BlockColumn, BoundWindow, BoundWindowCall, ColumnId, ColumnOrigin, OrderKey};
-use crate::parser::ast::{self, ExprKind, Literal, NamedWindow, Over, WindowFunctionName, WindowSpec};
+use leafline_syntax::ast::{self, ExprKind, Literal, NamedWindow, Over, WindowFunctionName, WindowSpec};
 use crate::window::{Distance, Frame, FrameBound, FrameRow, FrameUnit, WindowCall, WindowFunction};
 
 /// What errors call a window without a name.

@@ -1,8 +1,8 @@
 //! Bound INSERT, REPLACE, UPDATE and DELETE: the rows, what becomes of them, and what they are checked by.
 
 use super::BoundSelect;
-use crate::parser::ast::LoadSource;
-use crate::text_file::TextFormat;
+use leafline_syntax::ast::LoadSource;
+use leafline_syntax::TextFormat;
 use leafline_table::{IndexDef, ReferentialAction, TableDef, TableId};
 use leafline_expr::Expr;
 use leafline_types::{Charset, MysqlError, Value};

@@ -19,7 +19,7 @@ pub(crate) use histogram::quantile;
 pub(crate) use plans::Plans;
 pub(crate) use short::ShortRun;
 
-use crate::parser::{LexMode, normalized};
+use leafline_syntax::{LexMode, normalized};
 use histogram::Histogram;
 use parking_lot::{Mutex, RwLock};
 use sha2::{Digest as _, Sha256};

@@ -275,7 +275,7 @@ impl Reader<'_> {
 mod tests {
     use super::super::{Executed, ShortRun, Used};
     use super::*;
-    use crate::parser::LexMode;
+    use leafline_syntax::LexMode;
     use leafline_storage::device::SimulatedEnv;
 
     const MOST: usize = 10_000;

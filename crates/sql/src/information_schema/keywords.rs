@@ -1,7 +1,7 @@
 //! `information_schema.KEYWORDS`: the reserved words. Others mean something at some places, and are names elsewhere.
 
 use super::{Columns, Rows, nullable_column, text, text_column};
-use crate::parser::reserved_words;
+use leafline_syntax::reserved_words;
 use crate::session::Session;
 use leafline_types::{MysqlError, SqlType, Value};
 

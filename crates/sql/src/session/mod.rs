@@ -48,8 +48,8 @@ pub(crate) use tracing::OptimizerTrace;
 use crate::accounts::{Access, AccountId};
 use crate::information_schema;
 use crate::instance::Instance;
-use crate::parser::ast::StatementHints;
-use crate::parser::{MAX_NESTING, ParseLimits};
+use leafline_syntax::ast::StatementHints;
+use leafline_syntax::{MAX_NESTING, ParseLimits};
 use crate::statement::execution::Now;
 use crate::statement::handler::OpenHandlers;
 use crate::status::{SessionCounters, StorageCounters};
@@ -229,13 +229,13 @@ impl Session {
         self.has_expired_password
     }
 
-    pub(crate) fn parse(&self, sql: &str) -> Result<crate::parser::ast::Statement, MysqlError> {
+    pub(crate) fn parse(&self, sql: &str) -> Result<leafline_syntax::ast::Statement, MysqlError> {
         let limits = ParseLimits {
             cancel: Some(&self.cancel),
             memory: self.settings.parser_memory,
             nesting: self.nesting,
         };
-        crate::parser::parse_within(sql, self.settings.lex_mode(), limits)
+        leafline_syntax::parse_within(sql, self.settings.lex_mode(), limits)
     }
 
     /// What every statement begins with. A KILL QUERY that came before it was meant for another one.

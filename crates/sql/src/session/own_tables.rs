@@ -5,7 +5,7 @@
 
 use super::Session;
 use crate::information_schema;
-use crate::parser::ast::TableName;
+use leafline_syntax::ast::TableName;
 use leafline_table::{TableDef, TableId, TableSpec};
 use leafline_types::MysqlError;
 use std::collections::BTreeMap;

@@ -10,7 +10,7 @@ use super::entry::StatementText;
 use super::{Outcome, RowStream, Session};
 use crate::operator;
 use crate::optimizer::read_in_pieces;
-use crate::parser::ast::StatementKind;
+use leafline_syntax::ast::StatementKind;
 use crate::plan::{Node, Operator};
 use crate::result::{ColumnMeta, Done};
 use crate::statement::execution::{Execution, Now};

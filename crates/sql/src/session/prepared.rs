@@ -2,8 +2,8 @@
 
 use super::entry::StatementText;
 use super::{Outcome, Session};
-use crate::parser::ast::{Statement, StatementKind};
-use crate::parser::token_count;
+use leafline_syntax::ast::{Statement, StatementKind};
+use leafline_syntax::token_count;
 use crate::result::ColumnMeta;
 use crate::statement::planned::Planned;
 use crate::statement::{command, keeps_diagnostics};

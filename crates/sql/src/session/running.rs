@@ -3,7 +3,7 @@
 use super::Session;
 use super::entry::StatementText;
 use crate::digest::{Digest, Executed, ShortRun, Used};
-use crate::parser::ast::StatementKind;
+use leafline_syntax::ast::StatementKind;
 use crate::plan_facts::PlanFacts;
 use crate::sample_text::with_values;
 use crate::slow_log::{SlowStatement, without_secrets};

@@ -6,9 +6,9 @@
 //! ([`Planned::is_current`]) and suits the values ([`Planned::suits`]).
 
 use super::{Outcome, Session};
-use crate::parser::ast::{ColumnName, TableName, TableReference};
-use crate::parser::shape::{Shape, shape_of};
-use crate::parser::{ColumnKind, LexMode, Lifted, lift};
+use leafline_syntax::ast::{ColumnName, TableName, TableReference};
+use leafline_syntax::shape::{Shape, shape_of};
+use leafline_syntax::{ColumnKind, LexMode, Lifted, lift};
 use crate::statement::command;
 use crate::statement::planned::Planned;
 use crate::status::Command;

@@ -7,7 +7,7 @@ use super::Session;
 use crate::binder::view_sources;
 use crate::bound::tables_of_query;
 use crate::information_schema;
-use crate::parser::ast::{TableLock, TableName};
+use leafline_syntax::ast::{TableLock, TableName};
 use leafline_table::{
     Excluding, LockLimits, LockStrength, MetadataKey, MetadataMode, QualifiedName, SessionLocks, TableDef,
     TableError,

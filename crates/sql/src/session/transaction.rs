@@ -7,7 +7,7 @@ use super::Session;
 use super::settings::{Modes, ServerAccess, SessionIsolation};
 use super::state_changes::TransactionUse;
 use crate::accounts::Privilege;
-use crate::parser::ast::Completion;
+use leafline_syntax::ast::Completion;
 use leafline_table::{Isolation, LockLimits, Mark, ReadView, Transaction, TxnMode};
 use leafline_types::MysqlError;
 use leafline_types::statement::CancelReason;

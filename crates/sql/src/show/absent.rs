@@ -1,28 +1,26 @@
 //! Lists of things that there are none of, under MySQL's headings: triggers, events, routines, binary logs, replicas, profiles; and tables that
 //! are kept open, as none is between statements.
 
-use crate::parser::ast::NotThere;
+use leafline_syntax::ast::NotThere;
 use crate::result::{RowSet, column};
 use leafline_types::SqlType;
 
-impl NotThere {
-    /// The list.
-    pub(super) fn list(self) -> RowSet {
-        let names: &[&str] = match self {
-            NotThere::Procedures | NotThere::Functions => &ROUTINES,
-            NotThere::BinaryLogStatus => &BINARY_LOG_STATUS,
-            NotThere::OpenTables => &["Database", "Table", "In_use", "Name_locked"],
-            NotThere::Profiles => &["Query_ID", "Duration", "Query"],
-            NotThere::Replicas => &["Server_Id", "Host", "Port", "Source_Id", "Replica_UUID"],
-            NotThere::SlaveHosts => &["Server_id", "Host", "Port", "Master_id", "Slave_UUID"],
-            NotThere::ReplicaStatus | NotThere::SlaveStatus => &REPLICA_STATUS,
-        };
-        let named = |name: &&str| {
-            let name = if self == NotThere::SlaveStatus { of_slave(name) } else { (*name).to_owned() };
-            column(name, SqlType::Varchar { len: 1024 })
-        };
-        RowSet { columns: names.iter().map(named).collect(), rows: Vec::new() }
-    }
+/// The empty list of something.
+pub(super) fn list(what: NotThere) -> RowSet {
+    let names: &[&str] = match what {
+        NotThere::Procedures | NotThere::Functions => &ROUTINES,
+        NotThere::BinaryLogStatus => &BINARY_LOG_STATUS,
+        NotThere::OpenTables => &["Database", "Table", "In_use", "Name_locked"],
+        NotThere::Profiles => &["Query_ID", "Duration", "Query"],
+        NotThere::Replicas => &["Server_Id", "Host", "Port", "Source_Id", "Replica_UUID"],
+        NotThere::SlaveHosts => &["Server_id", "Host", "Port", "Master_id", "Slave_UUID"],
+        NotThere::ReplicaStatus | NotThere::SlaveStatus => &REPLICA_STATUS,
+    };
+    let named = |name: &&str| {
+        let name = if what == NotThere::SlaveStatus { of_slave(name) } else { (*name).to_owned() };
+        column(name, SqlType::Varchar { len: 1024 })
+    };
+    RowSet { columns: names.iter().map(named).collect(), rows: Vec::new() }
 }
 
 /// What a column of SHOW REPLICA STATUS is called by SHOW SLAVE STATUS.

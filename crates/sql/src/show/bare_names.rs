@@ -1,6 +1,6 @@
 //! Definitions with bare names: what SHOW CREATE shows while `sql_quote_show_create` is off.
 
-use crate::parser::is_reserved;
+use leafline_syntax::is_reserved;
 
 /// A definition in which only those names stay quoted that could not be read without quotes.
 pub(super) fn with_bare_names(definition: &str) -> String {

@@ -16,7 +16,7 @@ pub(crate) use views::as_table as view_as_table;
 
 use crate::accounts;
 use crate::information_schema;
-use crate::parser::ast::{Ident, Show, ShowFilter, ShowKind, TableName};
+use leafline_syntax::ast::{Ident, Show, ShowFilter, ShowKind, TableName};
 use crate::result::RowSet;
 use crate::session::Session;
 use crate::statement::evaluate;
@@ -71,7 +71,7 @@ pub(crate) fn show(session: &mut Session, show: &Show, text: (&str, &[Value])) -
             database_name(session, database.as_ref())?;
             RowSet::text(absent::EVENTS)
         }
-        ShowKind::NotThere(what) => what.list(),
+        ShowKind::NotThere(what) => absent::list(*what),
         ShowKind::BinaryLogs => return Err(MysqlError::no_binary_logging()),
         ShowKind::Privileges => accounts::privileges(),
         ShowKind::Plugins => server::plugins(),

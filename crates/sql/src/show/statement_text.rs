@@ -1,6 +1,6 @@
 //! Definitions as the statements that would make them: SHOW CREATE TABLE.
 
-use crate::parser::OWN_VERSION;
+use leafline_syntax::OWN_VERSION;
 use leafline_table::{
     BoundValue, ColumnDef, DefaultValue, GeneratedKind, IndexDef, IndexKind, PartitionKey, PartitionMethod,
     PartitionScheme, PartitionSpec, TableDef,

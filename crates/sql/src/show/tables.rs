@@ -3,7 +3,7 @@
 use super::statement_text;
 use super::text;
 use crate::information_schema::{Rows, columns, statistics, tables as catalogue};
-use crate::parser::ast::ShowFilter;
+use leafline_syntax::ast::ShowFilter;
 use crate::result::{RowSet, column};
 use crate::session::Session;
 use leafline_table::TableDef;

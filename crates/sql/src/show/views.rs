@@ -2,7 +2,7 @@
 
 use super::text;
 use crate::binder::{view_columns, view_statement};
-use crate::parser::ast::TableName;
+use leafline_syntax::ast::TableName;
 use crate::result::RowSet;
 use crate::session::Session;
 use leafline_table::{ColumnDef, TableDef, TableId, TableSpec, ViewDef};

@@ -18,7 +18,7 @@
 mod writer;
 
 use crate::digest::Used;
-use crate::parser::{LexMode, normalized};
+use leafline_syntax::{LexMode, normalized};
 use crate::session::variables::Facts;
 use crate::text_file::not_found;
 use leafline_types::MysqlError;

@@ -1,7 +1,7 @@
 //! As which command of MySQL's a statement is counted.
 
 use crate::command::Command;
-use crate::parser::ast::{
+use leafline_syntax::ast::{
     Delete, Handler, Insert, InsertSource, NotThere, ProgramKind, ResourceGroupStatement, SetItem, ShowKind,
     StatementKind, TableReference, Update,
 };

@@ -12,7 +12,7 @@ use crate::binder::{
     add_key_columns, bind_kind, check_expressions, check_owners, selected_columns, table_spec,
 };
 use crate::bound::BoundKind;
-use crate::parser::ast::{
+use leafline_syntax::ast::{
     CreateTable, CreateTableLike, Ident, Insert, InsertSource, Span, Statement, StatementKind, TableName,
     TableSource,
 };

@@ -3,7 +3,7 @@
 use super::change::of_table;
 use crate::binder::table_collation;
 use crate::information_schema;
-use crate::parser::ast::{
+use leafline_syntax::ast::{
     AlterDatabase, CreateDatabase, DatabaseOptions, DropDatabase, DropTable, TableName,
 };
 use crate::result::Done;

@@ -7,7 +7,7 @@ use crate::binder::{BindContext, CatalogLookup, VariableLookup, bind_scalar};
 use crate::bound::{BoundExpression, BoundSubquery};
 use crate::information_schema::{self, SchemaTable};
 use crate::optimizer::plan_parts;
-use crate::parser::ast::{Expr, VariableScope};
+use leafline_syntax::ast::{Expr, VariableScope};
 use crate::result::{ColumnMeta, RowSet};
 use crate::session::Session;
 use crate::session::settings::Modes;

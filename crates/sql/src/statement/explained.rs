@@ -5,7 +5,7 @@ use super::planned::Work;
 use crate::bound::{ChangedTable, OnDuplicate};
 use crate::explain::{self, Change, ExplainRow, PlanPicture};
 use crate::operator::{self, Part, Profile};
-use crate::parser::ast::{Explain, ExplainFormat, Statement, StatementKind};
+use leafline_syntax::ast::{Explain, ExplainFormat, Statement, StatementKind};
 use crate::plan::{Plan, PlanParts};
 use crate::result::RowSet;
 use crate::session::settings::Settings;

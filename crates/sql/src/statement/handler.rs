@@ -15,10 +15,10 @@ use super::parameters::types_of;
 use crate::binder::bind_over_table;
 use crate::bound::BoundExpression;
 use crate::information_schema;
-use crate::parser::ast::{
+use leafline_syntax::ast::{
     Expr, HandlerRead, HandlerStart, Ident, KeyComparison, Limit, TableName, TableReference,
 };
-use crate::parser::parse;
+use leafline_syntax::parse;
 use crate::result::{ColumnMeta, RowSet};
 use crate::session::{Session, TableUse};
 use crate::show;

@@ -1,7 +1,7 @@
 //! ANALYZE TABLE ... UPDATE HISTOGRAM and DROP HISTOGRAM.
 
 use super::maintenance::{failed, full_name, message, messages};
-use crate::parser::ast::{AnalyzeHistogram, Ident};
+use leafline_syntax::ast::{AnalyzeHistogram, Ident};
 use crate::result::RowSet;
 use crate::session::Session;
 use crate::show;

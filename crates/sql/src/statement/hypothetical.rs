@@ -2,7 +2,7 @@
 
 use super::definitions::database_of;
 use crate::binder::index_spec;
-use crate::parser::ast::{AlterAction, KeyDefinition, KeyKind, KeyPartValue, StatementKind, TableName};
+use leafline_syntax::ast::{AlterAction, KeyDefinition, KeyKind, KeyPartValue, StatementKind, TableName};
 use crate::session::Session;
 use crate::show::base_table;
 use leafline_types::MysqlError;

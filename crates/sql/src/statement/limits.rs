@@ -2,7 +2,7 @@
 
 use crate::bound::{BoundKind, BoundLimit};
 use crate::optimizer::row_limit;
-use crate::parser::ast::StatementKind;
+use leafline_syntax::ast::StatementKind;
 use crate::plan::RowLimit;
 use crate::session::settings::Settings;
 use leafline_expr::{Expr, ExprKind};

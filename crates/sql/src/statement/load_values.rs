@@ -5,7 +5,7 @@
 
 use super::change::{self, Given};
 use super::planned::Work;
-use crate::parser::ast::{Ident, LoadField, LoadSource, Span, StatementKind};
+use leafline_syntax::ast::{Ident, LoadField, LoadSource, Span, StatementKind};
 use crate::session::{Outcome, Session};
 use leafline_types::{MysqlError, Value};
 

@@ -4,7 +4,7 @@ use super::{alter, evaluate, metadata};
 use crate::accounts::authorize_kill;
 use crate::binder::partition::bind_partition_function;
 use crate::binder::view_faults;
-use crate::parser::ast::{
+use leafline_syntax::ast::{
     AlterAction, AlterAlgorithm, AlterLock, AlterTable, Expr, FlushItem, Ident, LoadIndex, StatementKind,
     TableName,
 };

@@ -1,6 +1,6 @@
 //! Which tables a statement of DDL keeps others away from while it runs: those it changes, and those that foreign keys connect with them.
 
-use crate::parser::ast::{
+use leafline_syntax::ast::{
     AlterAction, AlterAlgorithm, AlterLock, AlterTable, CreateTableLike, DropTable, Ident, KeyKind,
     PartitionAction, Span, StatementKind, TableName,
 };

@@ -67,7 +67,7 @@ mod views;
 pub(crate) use counted::command;
 
 use crate::advice::advise;
-use crate::parser::ast::{Handler, PrepareSource, SetItem, Statement, StatementKind, TableName};
+use leafline_syntax::ast::{Handler, PrepareSource, SetItem, Statement, StatementKind, TableName};
 use crate::result::{Done, RowSet};
 use crate::session::{Outcome, RowStream, Session};
 use crate::show;
@@ -274,7 +274,7 @@ impl Session {
 
 /// Whether the diagnostics of the statement before stay, because this one shows them.
 pub(crate) fn keeps_diagnostics(kind: &StatementKind) -> bool {
-    use crate::parser::ast::ShowKind;
+    use leafline_syntax::ast::ShowKind;
     matches!(
         kind,
         StatementKind::Show(show)
@@ -316,7 +316,7 @@ fn changes_definitions(kind: &StatementKind) -> bool {
 
 /// Whether the statement changes what the server keeps of accounts or resource groups.
 fn changes_accounts(kind: &StatementKind) -> bool {
-    use crate::parser::ast::ResourceGroupStatement;
+    use leafline_syntax::ast::ResourceGroupStatement;
     match kind {
         StatementKind::RenameUser(_) | StatementKind::Grant(_) | StatementKind::Revoke(_) => true,
         StatementKind::ResourceGroup(group) => !matches!(group, ResourceGroupStatement::Set { .. }),
@@ -327,7 +327,7 @@ fn changes_accounts(kind: &StatementKind) -> bool {
 
 /// Whether the statement defines nothing but temporary tables.
 fn is_about_own_tables(session: &Session, kind: &StatementKind) -> bool {
-    use crate::parser::ast::CreateTableLike;
+    use leafline_syntax::ast::CreateTableLike;
     let is_own = |table: &TableName| session.own_table_named(table).is_some();
     match kind {
         StatementKind::CreateTable(create) => create.temporary,
@@ -346,7 +346,7 @@ fn is_about_own_tables(session: &Session, kind: &StatementKind) -> bool {
 
 /// Whether the statement ends the open transaction (manual: "Statements That Cause an Implicit Commit").
 fn commits_first(kind: &StatementKind) -> bool {
-    use crate::parser::ast::{CreateTableLike, DropTable, ResourceGroupStatement};
+    use leafline_syntax::ast::{CreateTableLike, DropTable, ResourceGroupStatement};
     if let StatementKind::CreateTable(create) = kind {
         return !create.temporary;
     }

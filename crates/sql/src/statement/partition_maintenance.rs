@@ -3,7 +3,7 @@
 use super::maintenance::{NO_REPAIR, checked, failed, full_name, message, messages, optimize_by};
 use super::partitions::known;
 use crate::binder::partition::bind_partition_function;
-use crate::parser::ast::{AlterAction, PartitionAction, PartitionMaintenance, PartitionOperation};
+use leafline_syntax::ast::{AlterAction, PartitionAction, PartitionMaintenance, PartitionOperation};
 use crate::result::RowSet;
 use crate::session::Session;
 use crate::show::base_table;

@@ -4,14 +4,14 @@ use super::alter::check_concurrency;
 use super::change::of_table;
 use super::evaluate::constant;
 use crate::binder::AlterWork;
-use crate::binder::partition::{
+use crate::binder::partition::{method_of, 
     bind_partition_function, check_keys, check_shape, check_values, partition_columns, rows, scheme,
 };
-use crate::parser::ast::{
-    self, AlterAction, AlterTable, Ident, PartitionAction, PartitionBound, PartitionBy, PartitionDefinition,
+use leafline_syntax::ast::{
+    AlterAction, AlterTable, Ident, PartitionAction, PartitionBound, PartitionBy, PartitionDefinition,
     SubpartitionBy,
 };
-use crate::parser::parse_stored;
+use leafline_syntax::parse_stored;
 use crate::result::Done;
 use crate::session::Session;
 use crate::show::base_table;
@@ -494,10 +494,10 @@ fn check_exchange(session: &Session, table: &TableDef, other: &TableDef) -> Resu
 /// The division of a table as it would be written, without its partitions.
 fn written(scheme: &PartitionScheme, table: &TableDef) -> PartitionBy {
     PartitionBy {
-        method: ast::PartitionMethod::of(scheme, &table.columns),
+        method: method_of(scheme, &table.columns),
         count: None,
         below: scheme.subdivision.as_ref().map(|below| SubpartitionBy {
-            method: ast::PartitionMethod::of(below, &table.columns),
+            method: method_of(below, &table.columns),
             count: (!below.listed).then_some(below.partitions.len() as u64),
         }),
         partitions: Vec::new(),

@@ -16,7 +16,7 @@ use crate::explain;
 use crate::index_uses::PlanRuns;
 use crate::operator::{self, RowWindow};
 use crate::optimizer::{OptimizerContext, Parallelism, Trace, plan_parts, plan_rows_to_change, plan_select};
-use crate::parser::ast::{Into, Statement, StatementKind};
+use leafline_syntax::ast::{Into, Statement, StatementKind};
 use crate::plan::{Plan, PlanParts, RowLimit, Scan};
 use crate::plan_facts::{PlanFacts, reads_whole_table};
 use crate::result::{ColumnMeta, Done};

@@ -1,7 +1,7 @@
 //! Stored programs: procedures, functions, triggers, events. None can be created, so that DROP finds none. Dumps and installers send it with IF EXISTS, which
 //! makes a note of the error.
 
-use crate::parser::ast::{DropProgram, ProgramKind};
+use leafline_syntax::ast::{DropProgram, ProgramKind};
 use crate::session::Session;
 use leafline_types::MysqlError;
 

@@ -1,7 +1,7 @@
 //! SET: system variables, user variables, the character set, transaction characteristics, passwords.
 
 use super::evaluate;
-use crate::parser::ast::{Expr, ExprKind, IsolationLevel, SetItem, VariableScope};
+use leafline_syntax::ast::{Expr, ExprKind, IsolationLevel, SetItem, VariableScope};
 use crate::session::Session;
 use crate::session::settings::{Modes, SessionIsolation, Settings};
 use crate::session::variables::{CONDITION_COUNTS, Scope, Variable, find};

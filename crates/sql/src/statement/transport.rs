@@ -9,7 +9,7 @@ use super::definitions::database_of;
 use super::metadata;
 use super::partitions::partitioning;
 use crate::accounts::Privilege;
-use crate::parser::ast::{
+use leafline_syntax::ast::{
     CreateTable, Ident, Load, LoadField, LoadSource, Span, Statement, StatementKind, TableName,
 };
 use crate::result::Done;
@@ -18,7 +18,8 @@ use crate::session::{Outcome, Session};
 use crate::show::base_table;
 use crate::show::statement_text::{self, quoted};
 use crate::table_file::{Definition, RowCodec, TableReader, TableWriter, damaged};
-use crate::text_file::{self, TextFormat};
+use crate::text_file;
+use leafline_syntax::TextFormat;
 use leafline_table::{ColumnDef, TableDef, TableSpec};
 use leafline_types::{MysqlError, SqlType, value_at};
 use std::fs::File;

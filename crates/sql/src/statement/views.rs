@@ -3,7 +3,7 @@
 use super::definitions::database_of;
 use crate::accounts::definer_of;
 use crate::binder::view_def;
-use crate::parser::ast::{CreateView, DropView, ViewVerb};
+use leafline_syntax::ast::{CreateView, DropView, ViewVerb};
 use crate::result::Done;
 use crate::session::Session;
 use leafline_types::MysqlError;

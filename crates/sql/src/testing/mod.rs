@@ -11,8 +11,8 @@ use crate::optimizer::{
     Filtering, OptimizerContext, OptimizerSwitches, Parallelism, Patience, plan_parts, plan_rows_to_change,
     plan_select,
 };
-use crate::parser::ast::{StatementKind, VariableScope};
-use crate::parser::{LexMode, parse};
+use leafline_syntax::ast::{StatementKind, VariableScope};
+use leafline_syntax::{LexMode, parse};
 use crate::plan::{Plan, PlanParts};
 use leafline_access::cost::DeviceClass;
 use leafline_access::{CostModel, Counters, Judged, Planner, Statistics};

@@ -22,33 +22,3 @@ pub(crate) use read::{Field, LineReader};
 pub(crate) use replay::ClientInput;
 pub(crate) use write::append_line;
 
-/// FIELDS and LINES of a statement.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct TextFormat {
-    /// FIELDS TERMINATED BY.
-    pub field_end: Vec<u8>,
-    /// FIELDS ENCLOSED BY.
-    pub quote: Option<u8>,
-    /// OPTIONALLY: only strings are enclosed when they are written.
-    pub quotes_only_text: bool,
-    /// FIELDS ESCAPED BY.
-    pub escape: Option<u8>,
-    /// LINES STARTING BY.
-    pub line_start: Vec<u8>,
-    /// LINES TERMINATED BY.
-    pub line_end: Vec<u8>,
-}
-
-impl Default for TextFormat {
-    /// `FIELDS TERMINATED BY '\t' ESCAPED BY '\\' LINES TERMINATED BY '\n'`.
-    fn default() -> TextFormat {
-        TextFormat {
-            field_end: b"\t".to_vec(),
-            quote: None,
-            quotes_only_text: false,
-            escape: Some(b'\\'),
-            line_start: Vec::new(),
-            line_end: b"\n".to_vec(),
-        }
-    }
-}

@@ -1,7 +1,7 @@
 //! Fields of lines, read as MySQL reads them: a field that begins with the quote ends with one before a terminator, a quote within
 //! is doubled, and the escape character takes the meaning from what stands behind it or gives it another.
 
-use super::TextFormat;
+use leafline_syntax::TextFormat;
 use leafline_types::Charset;
 use std::io::{self, Read};
 

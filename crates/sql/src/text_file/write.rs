@@ -1,6 +1,6 @@
 //! Rows as lines.
 
-use super::TextFormat;
+use leafline_syntax::TextFormat;
 
 /// Characters that mean something behind the escape character: a separator among them is not escaped but doubled.
 const ESCAPES: &[u8] = b"ntrb0ZN";

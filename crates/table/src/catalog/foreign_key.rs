@@ -4,43 +4,13 @@
 //! columns, by name: the parent may be missing, or be another one later, where `foreign_key_checks` is off. Both sides
 //! need an index that begins with the columns, in their order.
 
+pub use leafline_types::words::ReferentialAction;
 use super::definition::{ColumnDef, GeneratedKind, IndexDef, TableDef, TableId};
 use super::published::Catalog;
 use super::spec::{IndexSpec, IndexSpecKind, IndexSpecPart, TableSpec, check_name};
 use crate::error::{Result, TableError};
 use leafline_types::{MysqlError, SqlType};
 use std::fmt::Write as _;
-
-/// What becomes of rows that refer to a row that is deleted, or whose key changes.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub enum ReferentialAction {
-    /// The change is refused. MySQL's default; the same as `Restrict`.
-    #[default]
-    NoAction,
-    /// The change is refused.
-    Restrict,
-    /// They are deleted, or get the new key.
-    Cascade,
-    /// Their columns become NULL.
-    SetNull,
-}
-
-impl ReferentialAction {
-    /// As in SQL.
-    pub fn name(self) -> &'static str {
-        match self {
-            ReferentialAction::NoAction => "NO ACTION",
-            ReferentialAction::Restrict => "RESTRICT",
-            ReferentialAction::Cascade => "CASCADE",
-            ReferentialAction::SetNull => "SET NULL",
-        }
-    }
-
-    /// Whether the change is refused where there are rows that refer.
-    pub fn refuses(self) -> bool {
-        matches!(self, ReferentialAction::NoAction | ReferentialAction::Restrict)
-    }
-}
 
 /// A foreign key of a table.
 #[derive(Clone, PartialEq, Eq, Debug)]

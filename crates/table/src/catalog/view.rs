@@ -1,52 +1,7 @@
 //! Views: queries with a name.
 
+pub use leafline_types::words::{CheckOption, ViewAlgorithm};
 use leafline_types::Collation;
-
-/// How a view says that it is to be run.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub enum ViewAlgorithm {
-    /// As the optimizer likes.
-    #[default]
-    Undefined,
-    /// As part of the query around it, where that is possible.
-    Merge,
-    /// By itself.
-    TempTable,
-}
-
-impl ViewAlgorithm {
-    /// As in SQL.
-    pub fn name(self) -> &'static str {
-        match self {
-            ViewAlgorithm::Undefined => "UNDEFINED",
-            ViewAlgorithm::Merge => "MERGE",
-            ViewAlgorithm::TempTable => "TEMPTABLE",
-        }
-    }
-}
-
-/// WITH CHECK OPTION: what a row that is changed through a view has to meet.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub enum CheckOption {
-    /// Nothing.
-    #[default]
-    None,
-    /// The condition of the view, and what the views below it ask for themselves.
-    Local,
-    /// The conditions of the view and of all views below it.
-    Cascaded,
-}
-
-impl CheckOption {
-    /// As in SQL.
-    pub fn name(self) -> &'static str {
-        match self {
-            CheckOption::None => "NONE",
-            CheckOption::Local => "LOCAL",
-            CheckOption::Cascaded => "CASCADED",
-        }
-    }
-}
 
 /// A view. Names of tables and views are one set in a database.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -22,6 +22,7 @@ mod structure;
 
 pub(crate) use contents::Sum;
 
+pub use leafline_types::words::CheckDepth;
 use crate::catalog::{IndexDef, TableDef};
 use crate::engine::Engine;
 use crate::error::{Result, TableError};
@@ -36,18 +37,6 @@ use std::sync::Arc;
 
 /// Faults reported per table, at most.
 const MAX_FAULTS: usize = 100;
-
-/// How much is checked.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Debug)]
-pub enum CheckDepth {
-    /// Pages and the structure of the trees.
-    Quick,
-    /// That, and rows against entries both ways.
-    #[default]
-    Medium,
-    /// That, and every value of every row.
-    Extended,
-}
 
 /// How a table is checked.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

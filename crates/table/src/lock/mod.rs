@@ -28,6 +28,7 @@ pub(crate) use owner::LockOwner;
 pub(crate) use table::LockTable;
 pub use table::{LockStats, lock_wait_us_here};
 
+pub use leafline_types::words::{LockStrength, LockWait};
 use crate::error::TableError;
 use leafline_types::{CancelToken, MysqlError};
 use std::time::Duration;
@@ -98,27 +99,6 @@ impl Modes {
     fn conflict(self, mode: LockMode) -> bool {
         self.0 & mode.conflicting() != 0
     }
-}
-
-/// How strongly a statement locks the rows it reads.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum LockStrength {
-    /// `FOR SHARE`: others may read and lock shared, not change.
-    Share,
-    /// `FOR UPDATE`, and rows that are about to be changed.
-    Update,
-}
-
-/// What a statement does where a lock cannot be had at once.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub enum LockWait {
-    /// It waits, as long as the transaction's limit allows (1205).
-    #[default]
-    Wait,
-    /// `NOWAIT`: it fails (3572).
-    NoWait,
-    /// `SKIP LOCKED`: it goes on as if the row were not there.
-    SkipLocked,
 }
 
 /// How long a transaction waits for a lock, and who can wake it before.

@@ -71,7 +71,7 @@ const HINTED: &str = "FROM lineitem";
 #[cfg(test)]
 mod tests {
     use super::*;
-    use leafline_sql::parser::{LexMode, parse};
+    use leafline_syntax::{LexMode, parse};
 
     #[test]
     fn every_statement_is_sql() {

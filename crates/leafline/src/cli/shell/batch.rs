@@ -55,7 +55,7 @@ impl<'r, W: Write> Batch<'r, W> {
             let (charset, mode) = (settings.client_charset, settings.lex_mode());
             let wrong =
                 |_| Failure::Message(format!("{name}: line {number} is no text of {}", charset.name()));
-            let line = leafline_sql::parser::statement_text(&bytes, charset, mode).map_err(wrong)?;
+            let line = leafline_syntax::statement_text(&bytes, charset, mode).map_err(wrong)?;
             let line = line.strip_suffix('\n').unwrap_or(&line);
             let line = line.strip_suffix('\r').unwrap_or(line);
             for item in reader.feed(line, mode) {

@@ -169,7 +169,7 @@ const LINEITEM: &str = "CREATE TABLE lineitem (
 #[cfg(test)]
 mod tests {
     use super::*;
-    use leafline_sql::parser::{LexMode, parse};
+    use leafline_syntax::{LexMode, parse};
 
     #[test]
     fn definitions_are_sql() {

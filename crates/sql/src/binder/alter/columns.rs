@@ -2,7 +2,7 @@
 
 use super::{Alter, AlterWork, Column};
 use crate::binder::table_spec::{column_def, default_value};
-use crate::parser::ast::{AlterAction, AlterTable, ColumnDefinition, ColumnPosition, Ident};
+use leafline_syntax::ast::{AlterAction, AlterTable, ColumnDefinition, ColumnPosition, Ident};
 use crate::session::settings::TimeSettings;
 use leafline_table::{ColumnDef, DefaultValue, GeneratedKind, is_extended};
 use leafline_types::temporal::{DateRules, Zone};
@@ -191,7 +191,7 @@ fn check_stored(old: Option<&ColumnDef>, new: &ColumnDef) -> Result<(), MysqlErr
 /// SET DEFAULT and DROP DEFAULT.
 fn set_default(
     column: &mut ColumnDef,
-    default: Option<&crate::parser::ast::DefaultValue>,
+    default: Option<&leafline_syntax::ast::DefaultValue>,
     times: TimeSettings<'_>,
 ) -> Result<(), MysqlError> {
     if default.is_some() && column.generated.is_some() {

@@ -3,7 +3,7 @@
 use super::{Alter, AlterWork};
 use crate::binder::row_rules::columns_read;
 use crate::binder::table_spec::foreign_key_spec;
-use crate::parser::ast::{AlterAction, CheckDefinition, Ident};
+use leafline_syntax::ast::{AlterAction, CheckDefinition, Ident};
 use leafline_table::{CheckDef, ColumnDef, DefaultValue, ForeignKeyDef};
 use leafline_types::MysqlError;
 

@@ -3,7 +3,7 @@
 use super::{Alter, AlterWork, Column};
 use crate::binder::functional_key::{key_columns, name_index, retype};
 use crate::binder::table_spec::{index_spec, spec_kind};
-use crate::parser::ast::{AlterAction, KeyDefinition};
+use leafline_syntax::ast::{AlterAction, KeyDefinition};
 use leafline_table::{
     ColumnDef, IndexPart, IndexSpec, IndexSpecKind, IndexSpecPart, PRIMARY, TableOptions, TableSpec,
 };

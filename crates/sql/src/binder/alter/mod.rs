@@ -9,7 +9,7 @@ mod indexes;
 use super::BindContext;
 use super::data_type::table_collation;
 use super::table_spec::{column_warnings, key_warnings, option_warnings, organisation, pack_keys};
-use crate::parser::ast::{AlterAction, AlterTable, ColumnDefinition, Ident};
+use leafline_syntax::ast::{AlterAction, AlterTable, ColumnDefinition, Ident};
 use crate::session::settings::TimeSettings;
 use columns::{work_of, work_of_new};
 use leafline_table::{

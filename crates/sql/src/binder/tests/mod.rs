@@ -16,8 +16,8 @@ use leafline_types::{CancelToken, Collation, MysqlError, Value};
 
 use super::{BindContext, CatalogLookup, VariableLookup, bind, table_spec};
 use crate::bound::{BoundKind, BoundSelect, BoundStatement};
-use crate::parser::ast::{StatementKind, VariableScope};
-use crate::parser::{LexMode, parse};
+use leafline_syntax::ast::{StatementKind, VariableScope};
+use leafline_syntax::{LexMode, parse};
 
 /// Tables by database and name.
 #[derive(Default)]

@@ -194,7 +194,7 @@ fn variables_are_read_and_noted() {
 
 #[test]
 fn the_tallest_expression_fits_a_small_stack() {
-    let tall = "a + ".repeat(crate::parser::MAX_HEIGHT - 5);
+    let tall = "a + ".repeat(leafline_syntax::MAX_HEIGHT - 5);
     let sql = format!("SELECT {tall} 1 FROM t WHERE {tall} 1 > 0 ORDER BY {tall} 1");
     let thread = std::thread::Builder::new().stack_size(3 << 19).spawn(move || drop(bound(&sql)));
     thread.expect("a thread").join().expect("no overflow");

@@ -5,8 +5,8 @@ use leafline_types::{Collation, SqlType, Value};
 
 use super::super::{TypeRules, column_type, table_spec};
 use super::{error, query};
-use crate::parser::ast::StatementKind;
-use crate::parser::{LexMode, parse};
+use leafline_syntax::ast::StatementKind;
+use leafline_syntax::{LexMode, parse};
 
 fn literal(text: &str) -> Value {
     let bound = query(&format!("SELECT {text}"));

@@ -2,7 +2,7 @@
 //! needs a primary key.
 
 use super::{Variable, flag, number, on_off, settable, switch, text, word};
-use crate::parser::ast::{Completion, ExplainFormat};
+use leafline_syntax::ast::{Completion, ExplainFormat};
 use leafline_types::{MysqlError, Value};
 
 /// In the order of their names.

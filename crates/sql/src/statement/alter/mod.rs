@@ -11,7 +11,7 @@ use super::metadata::{Others, others};
 use super::partitions::{change_partitions, divide};
 use super::storage_engines;
 use crate::binder::{AlterWork, AlteredTable, altered_table, check_expressions, row_rules};
-use crate::parser::ast::{AlterAction, AlterAlgorithm, AlterLock, AlterTable, RenameTable};
+use leafline_syntax::ast::{AlterAction, AlterAlgorithm, AlterLock, AlterTable, RenameTable};
 use crate::result::Done;
 use crate::session::Session;
 use crate::session::settings::Modes;

@@ -3,7 +3,7 @@
 use super::insert::Run;
 use super::{computed, default_of};
 use crate::bound::{BoundLoad, LoadTarget, NewValue};
-use crate::parser::ast::LoadSource;
+use leafline_syntax::ast::LoadSource;
 use crate::session::Session;
 use crate::statement::evaluate::type_of;
 use crate::statement::execution::{Execution, implicit_default};

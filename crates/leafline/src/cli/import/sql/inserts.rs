@@ -6,7 +6,7 @@
 
 use super::script::{Script, is_open_comment};
 use leafline::Connection;
-use leafline_sql::parser::LexMode;
+use leafline_syntax::LexMode;
 use leafline_sql::{Outcome, RowSource};
 use leafline_types::{Decimal, MysqlError, Value, value_at};
 use std::io::{self, Read};

@@ -16,7 +16,7 @@ use super::report::{Report, is_unsupported};
 use crate::cli::failure::Failure;
 use inserts::{Head, Inserts};
 use leafline::Connection;
-use leafline_sql::parser::statement_text;
+use leafline_syntax::statement_text;
 use leafline_sql::text_format::TextColumns;
 use leafline_sql::{Outcome, OwnFiles, Session};
 use leafline_types::error::errno;

@@ -2,7 +2,7 @@
 //!
 //! Statements end at the delimiter outside of quotes and comments; `DELIMITER` changes it, as in MySQL's clients.
 
-use leafline_sql::parser::LexMode;
+use leafline_syntax::LexMode;
 use leafline_types::Charset;
 use memchr::{memchr_iter, memchr3};
 use std::io::{self, Read};

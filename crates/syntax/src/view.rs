@@ -3,7 +3,7 @@
 use super::ast::{CreateView, DropView, Query, StatementKind, ViewVerb};
 use super::cursor::{Parsed, Parser};
 use super::lexer::Symbol;
-use leafline_table::{CheckOption, ViewAlgorithm};
+use leafline_types::words::{CheckOption, ViewAlgorithm};
 use leafline_types::error::{MysqlError, errno};
 
 impl Parser<'_> {

@@ -3,7 +3,7 @@
 use super::ast::{Into, Load, LoadField, LoadSource, StatementKind};
 use super::cursor::{Parsed, Parser};
 use super::lexer::Symbol;
-use crate::text_file::TextFormat;
+use crate::TextFormat;
 use leafline_types::MysqlError;
 
 impl Parser<'_> {

@@ -1,6 +1,6 @@
 //! INSERT, REPLACE, UPDATE and DELETE.
 
-use crate::text_file::TextFormat;
+use crate::TextFormat;
 
 use super::{ColumnName, Expr, Hint, Ident, OrderItem, Query, TableName, TableReference, With};
 

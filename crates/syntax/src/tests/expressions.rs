@@ -236,7 +236,7 @@ fn parentheses_hold_expressions_rows_and_queries() {
 fn spans_cover_the_source() {
     let text = "SELECT  ( a+1 ) *b  AS x";
     let super::StatementKind::Query(query) = super::parsed(text).kind else { panic!() };
-    let crate::parser::ast::QueryBody::Select(select) = query.body else { panic!() };
+    let crate::ast::QueryBody::Select(select) = query.body else { panic!() };
     let Some(super::SelectItem::Expr { span, expr, .. }) = select.items.first() else { panic!() };
     assert_eq!(span.text(text), "( a+1 ) *b");
     assert_eq!(expr.span.text(text), "( a+1 ) *b");

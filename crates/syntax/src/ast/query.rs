@@ -1,7 +1,7 @@
 //! Queries: SELECT, its FROM clause, set operations and WITH.
 
 use super::{DataType, Expr, Hint, Ident, JsonResponse, NamedWindow, Span, TableName};
-use leafline_table::{LockStrength, LockWait};
+use leafline_types::words::{LockStrength, LockWait};
 
 /// A query expression: one SELECT or several joined by set operations, with what applies to the whole.
 #[derive(Debug, Clone, PartialEq)]

@@ -140,8 +140,8 @@ fn accounts_have_hosts_and_passwords() {
 
 #[test]
 fn grants_have_privileges_and_a_level() {
-    use crate::accounts::Privilege::{CreateTemporaryTables, GrantOption, ReplicationClient, Select};
-    use crate::parser::ast::{GrantLevel, PrivilegeList};
+    use crate::Privilege::{CreateTemporaryTables, GrantOption, ReplicationClient, Select};
+    use crate::ast::{GrantLevel, PrivilegeList};
     let of = |sql: &str| match kind(sql) {
         StatementKind::Grant(grant) => *grant,
         other => panic!("{sql}: {other:?}"),
@@ -179,7 +179,7 @@ fn describe_is_of_a_table_or_of_a_statement() {
 
 #[test]
 fn resource_groups_have_processors_priorities_and_members() {
-    use crate::parser::ast::{ResourceGroupOptions, ResourceGroupStatement};
+    use crate::ast::{ResourceGroupOptions, ResourceGroupStatement};
     let of = |sql: &str| match kind(sql) {
         StatementKind::ResourceGroup(statement) => statement,
         other => panic!("{sql}: {other:?}"),

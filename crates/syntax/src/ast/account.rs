@@ -1,7 +1,7 @@
 //! Accounts and their privileges.
 
 use super::{Ident, Span, TableName};
-use crate::accounts::Privilege;
+use crate::Privilege;
 
 /// `'user'@'host'`.
 #[derive(Debug, Clone, PartialEq, Eq)]

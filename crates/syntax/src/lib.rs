@@ -16,6 +16,7 @@
 //! | `partition` | PARTITION BY, ALTER TABLE .. PARTITION |
 //! | `stored` | expressions of a table's definition |
 //! | `split` | scripts |
+//! | `privilege`, `text_format` | what GRANT and LOAD DATA name |
 
 mod account;
 mod alter;
@@ -40,6 +41,7 @@ mod literal;
 mod normalized;
 mod operand;
 mod partition;
+mod privilege;
 mod query;
 mod reserved;
 mod resource_group;
@@ -51,6 +53,7 @@ mod statement;
 mod stored;
 mod table;
 mod text_file;
+mod text_format;
 mod transaction;
 mod view;
 mod window;
@@ -64,9 +67,11 @@ pub use cursor::{MAX_HEIGHT, MAX_NESTING};
 pub use lexer::{LexMode, OWN_VERSION};
 pub use lift::{ColumnKind, Lifted, lift};
 pub use normalized::normalized;
+pub use privilege::{Privilege, Privileges, Reach};
 pub use reserved::is_reserved;
-pub(crate) use reserved::reserved_words;
+pub use reserved::reserved_words;
 pub use split::split_statements;
+pub use text_format::TextFormat;
 
 use leafline_types::CancelToken;
 use leafline_types::error::MysqlError;
@@ -103,7 +108,7 @@ pub fn parse_within(sql: &str, mode: LexMode, limits: ParseLimits<'_>) -> Result
 }
 
 /// How many tokens a text has.
-pub(crate) fn token_count(sql: &str, mode: LexMode) -> usize {
+pub fn token_count(sql: &str, mode: LexMode) -> usize {
     lexer::tokenize(sql, mode).len()
 }
 
@@ -128,7 +133,7 @@ impl Default for ParseLimits<'_> {
 ///
 /// # Errors
 /// As [`parse`].
-pub(crate) fn parse_view(text: &str) -> Result<ast::Query, MysqlError> {
+pub fn parse_view(text: &str) -> Result<ast::Query, MysqlError> {
     cursor::Parser::new(text, STORED, ParseLimits::default())?.whole_query()
 }
 
@@ -136,7 +141,7 @@ pub(crate) fn parse_view(text: &str) -> Result<ast::Query, MysqlError> {
 ///
 /// # Errors
 /// As [`parse`].
-pub(crate) fn canonical_query(text: &str, mode: LexMode) -> Result<Option<String>, MysqlError> {
+pub fn canonical_query(text: &str, mode: LexMode) -> Result<Option<String>, MysqlError> {
     stored::canonical(text, mode, true, None)
 }
 
@@ -144,6 +149,6 @@ pub(crate) fn canonical_query(text: &str, mode: LexMode) -> Result<Option<String
 ///
 /// # Errors
 /// As [`parse`].
-pub(crate) fn parse_stored(text: &str) -> Result<ast::Expr, MysqlError> {
+pub fn parse_stored(text: &str) -> Result<ast::Expr, MysqlError> {
     cursor::Parser::new(text, STORED, ParseLimits::default())?.whole_expression()
 }

@@ -6,7 +6,7 @@ use super::ast::{
 };
 use super::cursor::{Parsed, Parser};
 use super::lexer::{Symbol, TokenKind};
-use leafline_table::{LockStrength, LockWait};
+use leafline_types::words::{LockStrength, LockWait};
 use leafline_types::error::MysqlError;
 
 const SET_OPERATORS: &[&str] = &["UNION", "INTERSECT", "EXCEPT"];

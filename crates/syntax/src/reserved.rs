@@ -271,7 +271,7 @@ const RESERVED: &[&str] = &[
 const LONGEST: usize = 29;
 
 /// The reserved words, in order.
-pub(crate) fn reserved_words() -> &'static [&'static str] {
+pub fn reserved_words() -> &'static [&'static str] {
     RESERVED
 }
 

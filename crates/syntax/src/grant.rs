@@ -3,7 +3,7 @@
 use super::ast::{AccountName, Grant, GrantLevel, PrivilegeList, Revoke, StatementKind, TableName};
 use super::cursor::{Parsed, Parser};
 use super::lexer::{Symbol, TokenKind};
-use crate::accounts::Privilege;
+use crate::Privilege;
 use leafline_types::MysqlError;
 
 /// Most words that the name of a privilege has.

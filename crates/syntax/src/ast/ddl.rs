@@ -1,8 +1,8 @@
 //! Definitions: databases, tables, columns, indexes.
 
 use super::{AccountName, Expr, Ident, PartitionBy, Query, Span, TableName};
-use crate::parser::lexer::LexMode;
-use leafline_table::{CheckOption, ReferentialAction, ViewAlgorithm};
+use crate::lexer::LexMode;
+use leafline_types::words::{CheckOption, ReferentialAction, ViewAlgorithm};
 
 /// `CREATE DATABASE [IF NOT EXISTS] name [options]`.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -6,7 +6,7 @@ use super::{
     Load, PartitionMaintenance, Query, RenameTable, ResourceGroupStatement, Revoke, StatementHints,
     TableName, Update, UserOptions, UserSpec, VariableScope,
 };
-use leafline_table::CheckDepth;
+use leafline_types::words::CheckDepth;
 
 /// One parsed statement.
 #[derive(Debug, Clone, PartialEq)]

@@ -4,8 +4,8 @@
 //! thousand terms is not ten thousand levels deep. Parentheses leave no node.
 
 use super::{Ident, OrderItem, Query, Span, WindowCall};
-pub use leafline_expr::{CompareOp, build::TrimSide};
-pub use leafline_expr::aggregate::AggregateFunction;
+pub use leafline_types::words::{CompareOp, TrimSide};
+pub use leafline_types::words::AggregateFunction;
 pub use leafline_types::IntervalUnit;
 
 /// An expression and where it was written.

@@ -1,7 +1,7 @@
 //! PARTITION BY: how a table is divided, as it is written.
 
 use super::{Ident, TableName};
-use leafline_table::CheckDepth;
+use leafline_types::words::CheckDepth;
 
 /// `PARTITION BY method [PARTITIONS n] [(partition, ..)]`.
 #[derive(Debug, Clone, PartialEq)]

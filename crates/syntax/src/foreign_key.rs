@@ -3,7 +3,7 @@
 use super::ast::{ForeignKeyDefinition, Ident};
 use super::cursor::{Parsed, Parser};
 use super::lexer::Symbol;
-use leafline_table::ReferentialAction;
+use leafline_types::words::ReferentialAction;
 
 impl Parser<'_> {
     /// Does a foreign key stand next?

@@ -5,7 +5,7 @@ use super::ast::{
     StatementKind,
 };
 use super::cursor::{Parsed, Parser};
-use leafline_table::CheckDepth;
+use leafline_types::words::CheckDepth;
 use leafline_types::error::MysqlError;
 
 use super::error::unsupported;

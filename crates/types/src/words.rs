@@ -1,0 +1,268 @@
+//! Words of statements that the parser reads and lower layers act on.
+
+use std::fmt;
+
+/// A comparison.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum CompareOp {
+    /// `=`
+    Eq,
+    /// `<=>`: like `=`, but NULL equals NULL and nothing else.
+    NullSafeEq,
+    /// `<>`
+    Ne,
+    /// `<`
+    Lt,
+    /// `<=`
+    Le,
+    /// `>`
+    Gt,
+    /// `>=`
+    Ge,
+}
+
+impl CompareOp {
+    /// The comparison that says the same with the operands exchanged.
+    pub fn swapped(self) -> Self {
+        match self {
+            CompareOp::Lt => CompareOp::Gt,
+            CompareOp::Le => CompareOp::Ge,
+            CompareOp::Gt => CompareOp::Lt,
+            CompareOp::Ge => CompareOp::Le,
+            same => same,
+        }
+    }
+
+    /// The comparison that is TRUE where this one is FALSE and NULL where it is NULL; `<=>` has none.
+    pub fn negated(self) -> Option<Self> {
+        Some(match self {
+            CompareOp::Eq => CompareOp::Ne,
+            CompareOp::Ne => CompareOp::Eq,
+            CompareOp::Lt => CompareOp::Ge,
+            CompareOp::Le => CompareOp::Gt,
+            CompareOp::Gt => CompareOp::Le,
+            CompareOp::Ge => CompareOp::Lt,
+            CompareOp::NullSafeEq => return None,
+        })
+    }
+
+    /// Whether two values that are not NULL and stand in this order satisfy it.
+    #[inline]
+    pub fn holds(self, order: std::cmp::Ordering) -> bool {
+        match self {
+            CompareOp::Eq | CompareOp::NullSafeEq => order.is_eq(),
+            CompareOp::Ne => order.is_ne(),
+            CompareOp::Lt => order.is_lt(),
+            CompareOp::Le => order.is_le(),
+            CompareOp::Gt => order.is_gt(),
+            CompareOp::Ge => order.is_ge(),
+        }
+    }
+}
+
+impl fmt::Display for CompareOp {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            CompareOp::Eq => "=",
+            CompareOp::NullSafeEq => "<=>",
+            CompareOp::Ne => "<>",
+            CompareOp::Lt => "<",
+            CompareOp::Le => "<=",
+            CompareOp::Gt => ">",
+            CompareOp::Ge => ">=",
+        })
+    }
+}
+
+/// Which end `TRIM` cuts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TrimSide {
+    /// The beginning.
+    Leading,
+    /// The end.
+    Trailing,
+    /// Both.
+    Both,
+}
+
+/// An aggregate function.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum AggregateFunction {
+    /// `COUNT(*)`
+    CountAll,
+    /// `COUNT([DISTINCT] x, ..)`
+    Count,
+    /// `SUM([DISTINCT] x)`
+    Sum,
+    /// `AVG([DISTINCT] x)`
+    Avg,
+    /// `MIN(x)`
+    Min,
+    /// `MAX(x)`
+    Max,
+    /// `STDDEV_POP(x)`, `STD(x)`, `STDDEV(x)`
+    StddevPop,
+    /// `STDDEV_SAMP(x)`
+    StddevSamp,
+    /// `VAR_POP(x)`, `VARIANCE(x)`
+    VarPop,
+    /// `VAR_SAMP(x)`
+    VarSamp,
+    /// `BIT_AND(x)`
+    BitAnd,
+    /// `BIT_OR(x)`
+    BitOr,
+    /// `BIT_XOR(x)`
+    BitXor,
+    /// `GROUP_CONCAT([DISTINCT] x, .. [ORDER BY ..] [SEPARATOR ..])`
+    GroupConcat,
+    /// `JSON_ARRAYAGG(x)`
+    JsonArray,
+    /// `JSON_OBJECTAGG(name, x)`
+    JsonObject,
+}
+
+impl AggregateFunction {
+    /// The function of that name, in any case (`COUNT` is [`AggregateFunction::Count`]).
+    pub fn from_name(name: &str) -> Option<Self> {
+        Some(match name.to_ascii_uppercase().as_str() {
+            "COUNT" => AggregateFunction::Count,
+            "SUM" => AggregateFunction::Sum,
+            "AVG" => AggregateFunction::Avg,
+            "MIN" => AggregateFunction::Min,
+            "MAX" => AggregateFunction::Max,
+            _ => return None,
+        })
+    }
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            AggregateFunction::CountAll | AggregateFunction::Count => "COUNT",
+            AggregateFunction::Sum => "SUM",
+            AggregateFunction::Avg => "AVG",
+            AggregateFunction::Min => "MIN",
+            AggregateFunction::Max => "MAX",
+            AggregateFunction::StddevPop => "STDDEV_POP",
+            AggregateFunction::StddevSamp => "STDDEV_SAMP",
+            AggregateFunction::VarPop => "VAR_POP",
+            AggregateFunction::VarSamp => "VAR_SAMP",
+            AggregateFunction::BitAnd => "BIT_AND",
+            AggregateFunction::BitOr => "BIT_OR",
+            AggregateFunction::BitXor => "BIT_XOR",
+            AggregateFunction::GroupConcat => "GROUP_CONCAT",
+            AggregateFunction::JsonArray => "JSON_ARRAYAGG",
+            AggregateFunction::JsonObject => "JSON_OBJECTAGG",
+        }
+    }
+}
+
+/// What becomes of rows that refer to a row that is deleted, or whose key changes.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub enum ReferentialAction {
+    /// The change is refused. MySQL's default; the same as `Restrict`.
+    #[default]
+    NoAction,
+    /// The change is refused.
+    Restrict,
+    /// They are deleted, or get the new key.
+    Cascade,
+    /// Their columns become NULL.
+    SetNull,
+}
+
+impl ReferentialAction {
+    /// As in SQL.
+    pub fn name(self) -> &'static str {
+        match self {
+            ReferentialAction::NoAction => "NO ACTION",
+            ReferentialAction::Restrict => "RESTRICT",
+            ReferentialAction::Cascade => "CASCADE",
+            ReferentialAction::SetNull => "SET NULL",
+        }
+    }
+
+    /// Whether the change is refused where there are rows that refer.
+    pub fn refuses(self) -> bool {
+        matches!(self, ReferentialAction::NoAction | ReferentialAction::Restrict)
+    }
+}
+
+/// How a view says that it is to be run.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub enum ViewAlgorithm {
+    /// As the optimizer likes.
+    #[default]
+    Undefined,
+    /// As part of the query around it, where that is possible.
+    Merge,
+    /// By itself.
+    TempTable,
+}
+
+impl ViewAlgorithm {
+    /// As in SQL.
+    pub fn name(self) -> &'static str {
+        match self {
+            ViewAlgorithm::Undefined => "UNDEFINED",
+            ViewAlgorithm::Merge => "MERGE",
+            ViewAlgorithm::TempTable => "TEMPTABLE",
+        }
+    }
+}
+
+/// WITH CHECK OPTION: what a row that is changed through a view has to meet.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub enum CheckOption {
+    /// Nothing.
+    #[default]
+    None,
+    /// The condition of the view, and what the views below it ask for themselves.
+    Local,
+    /// The conditions of the view and of all views below it.
+    Cascaded,
+}
+
+impl CheckOption {
+    /// As in SQL.
+    pub fn name(self) -> &'static str {
+        match self {
+            CheckOption::None => "NONE",
+            CheckOption::Local => "LOCAL",
+            CheckOption::Cascaded => "CASCADED",
+        }
+    }
+}
+
+/// How strongly a statement locks the rows it reads.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum LockStrength {
+    /// `FOR SHARE`: others may read and lock shared, not change.
+    Share,
+    /// `FOR UPDATE`, and rows that are about to be changed.
+    Update,
+}
+
+/// What a statement does where a lock cannot be had at once.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub enum LockWait {
+    /// It waits, as long as the transaction's limit allows (1205).
+    #[default]
+    Wait,
+    /// `NOWAIT`: it fails (3572).
+    NoWait,
+    /// `SKIP LOCKED`: it goes on as if the row were not there.
+    SkipLocked,
+}
+
+/// How much is checked.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Debug)]
+pub enum CheckDepth {
+    /// Pages and the structure of the trees.
+    Quick,
+    /// That, and rows against entries both ways.
+    #[default]
+    Medium,
+    /// That, and every value of every row.
+    Extended,
+}
