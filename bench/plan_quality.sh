@@ -16,5 +16,5 @@ work=${WORK:-$PWD/target/bench-plans}
 mkdir -p "$work"
 for disk in ${DISKS:-memory none ssd hdd}; do
   LEAFLINE_THOUSANDS=${1:-200} LEAFLINE_PLACE=$work/shop-${1:-200} LEAFLINE_DISK=$disk \
-    cargo test --release --quiet -p leafline --test plan_quality -- --ignored --nocapture | grep --line-buffered -vE '^(running|test |$)'
+    cargo test --release --quiet -p leafline-cli --test plan_quality -- --ignored --nocapture | grep --line-buffered -vE '^(running|test |$)'
 done

@@ -5,4 +5,4 @@
 # env:   LEAFLINE_Q_ERRORS=1 prints every estimate that is off by more than five times
 set -euo pipefail
 cd "$(dirname "$0")/.."
-LEAFLINE_TEST_SCALE=${1:-5} cargo test --release --quiet -p leafline --test q_error -- --nocapture | grep -E '^\||seed| for '
+LEAFLINE_TEST_SCALE=${1:-5} cargo test --release --quiet -p leafline-cli --test q_error -- --nocapture | grep -E '^\||seed| for '

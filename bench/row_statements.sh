@@ -6,4 +6,4 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-cargo run --release --quiet -p leafline --example row_statements -- "$work/data" "$@"
+cargo run --release --quiet -p leafline-cli --example row_statements -- "$work/data" "$@"

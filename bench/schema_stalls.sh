@@ -9,5 +9,5 @@ cd "$(dirname "$0")/.."
 directory=$(mktemp -d "${WORK:-$PWD/target}/schema-stalls.XXXXXX")
 trap 'rm -rf "$directory"' EXIT
 echo "$(date -u +%F), $(nproc) cores, load $(cut -d' ' -f1 /proc/loadavg)"
-cargo run --release --quiet -p leafline --example schema_stalls -- "$directory/db" "$@"
+cargo run --release --quiet -p leafline-cli --example schema_stalls -- "$directory/db" "$@"
 echo "load $(cut -d' ' -f1 /proc/loadavg)"

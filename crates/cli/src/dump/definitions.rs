@@ -1,0 +1,176 @@
+//! Definitions in a form that the server understands that is to load them.
+//!
+//! What only Leafline has stands in comments that other servers pass over (`/*!99990 PACKED */`), and its own engine is called InnoDB, which
+//! Leafline takes for the same. [`Compatible`] goes on from there.
+
+use super::options::Compatible;
+use super::schema::View;
+use crate::link::quoted;
+
+/// Collations of MySQL 8, and what is nearest to them in MariaDB.
+const COLLATIONS: [(&str, &str); 4] = [
+    ("utf8mb4_0900_ai_ci", "utf8mb4_unicode_520_ci"),
+    ("utf8mb4_0900_as_ci", "utf8mb4_unicode_520_ci"),
+    ("utf8mb4_0900_as_cs", "utf8mb4_bin"),
+    ("utf8mb4_0900_bin", "utf8mb4_bin"),
+];
+
+/// The statement that makes a database, if it is not there.
+pub fn database(create: &str, compatible: Option<Compatible>) -> String {
+    let create = create.replacen("CREATE DATABASE ", "CREATE DATABASE IF NOT EXISTS ", 1);
+    adapted(&create, compatible)
+}
+
+/// The statement that makes a table.
+pub fn table(create: &str, compatible: Option<Compatible>) -> String {
+    let create = match compatible {
+        Some(Compatible::Mariadb) => without_lines(create, |line| {
+            let is_key = ["KEY ", "UNIQUE KEY "].iter().any(|word| line.starts_with(word));
+            // The text of a functional part is in parentheses of its own.
+            is_key && outside_quotes(line).any(|piece| piece.contains("((") || piece.contains(",("))
+        }),
+        _ => create.to_owned(),
+    };
+    adapted(&create, compatible)
+}
+
+/// The statement that makes a view. Whoever loads it is its definer: the account that was may not be there.
+pub fn view(create: &str, compatible: Option<Compatible>) -> String {
+    let start = find_outside_quotes(create, " DEFINER=");
+    let parts = start.zip(find_outside_quotes(create, " SQL SECURITY "));
+    match parts.and_then(|(start, end)| Some((create.get(..start)?, create.get(end..)?))) {
+        Some((before, behind)) => adapted(&format!("{before}{behind}"), compatible),
+        None => adapted(create, compatible),
+    }
+}
+
+/// The collation that the connection needs where a view of that one is made; `None` where a server's own will do.
+pub fn connection_collation(collation: &str, compatible: Option<Compatible>) -> Option<String> {
+    const OWN: &str = "utf8mb4_0900_ai_ci";
+    if collation.is_empty() || collation == OWN {
+        return None;
+    }
+    let there = COLLATIONS.iter().find(|(here, _)| *here == collation).map_or(collation, |(_, there)| there);
+    Some(if compatible == Some(Compatible::Mariadb) { there } else { collation }.to_owned())
+}
+
+/// A view of the same columns that needs no other.
+pub fn placeholder(view: &View) -> String {
+    let columns: Vec<String> = view.columns.iter().map(|name| format!("1 AS {}", quoted(name))).collect();
+    format!("CREATE VIEW {} AS SELECT {}", quoted(&view.name), columns.join(", "))
+}
+
+fn adapted(text: &str, compatible: Option<Compatible>) -> String {
+    rewritten(text, |piece| {
+        let mut piece = piece.replace(") ENGINE=Leafline", ") ENGINE=InnoDB");
+        // To servers without explicit_defaults_for_timestamp it is NOT NULL unless it says NULL.
+        for digits in ["", "(1)", "(2)", "(3)", "(4)", "(5)", "(6)"] {
+            let (plain, said) =
+                (format!(" timestamp{digits} DEFAULT NULL"), format!(" timestamp{digits} NULL DEFAULT NULL"));
+            piece = piece.replace(&plain, &said);
+        }
+        if compatible.is_some() {
+            for word in [" /*!99990 PACKED */", " /*!99990 NOT PACKED */", " PACK_KEYS=0", " PACK_KEYS=1"] {
+                piece = piece.replace(word, "");
+            }
+        }
+        if compatible == Some(Compatible::Mariadb) {
+            for (here, there) in COLLATIONS {
+                piece = piece.replace(here, there);
+            }
+        }
+        piece
+    })
+}
+
+/// The text with what is outside of quotes rewritten.
+pub fn rewritten(text: &str, mut rewrite: impl FnMut(&str) -> String) -> String {
+    let mut out = String::with_capacity(text.len());
+    for (is_quoted, piece) in pieces(text) {
+        match is_quoted {
+            true => out.push_str(piece),
+            false => out.push_str(&rewrite(piece)),
+        }
+    }
+    out
+}
+
+fn outside_quotes(text: &str) -> impl Iterator<Item = &str> {
+    pieces(text).into_iter().filter(|(is_quoted, _)| !is_quoted).map(|(_, piece)| piece)
+}
+
+/// Where a word stands first outside of quotes.
+fn find_outside_quotes(text: &str, word: &str) -> Option<usize> {
+    let mut start = 0;
+    pieces(text).into_iter().find_map(|(is_quoted, piece)| {
+        let at = piece.find(word).filter(|_| !is_quoted).map(|at| start + at);
+        start += piece.len();
+        at
+    })
+}
+
+/// The text cut where quotes begin and end; whether each piece is quoted.
+fn pieces(text: &str) -> Vec<(bool, &str)> {
+    let mut pieces = Vec::new();
+    let (mut start, mut quote, mut escaped) = (0, None, false);
+    for (at, byte) in text.bytes().enumerate() {
+        match quote {
+            _ if escaped => escaped = false,
+            Some(b'\'' | b'"') if byte == b'\\' => escaped = true,
+            Some(open) if byte == open => {
+                pieces.push((true, text.get(start..=at).unwrap_or_default()));
+                (start, quote) = (at + 1, None);
+            }
+            None if matches!(byte, b'\'' | b'"' | b'`') => {
+                pieces.push((false, text.get(start..at).unwrap_or_default()));
+                (start, quote) = (at, Some(byte));
+            }
+            _ => {}
+        }
+    }
+    pieces.push((quote.is_some(), text.get(start..).unwrap_or_default()));
+    pieces
+}
+
+/// A CREATE TABLE, a line for each column and key, without some of those lines.
+pub fn without_lines(create: &str, mut leave_out: impl FnMut(&str) -> bool) -> String {
+    let Some((head, rest)) = create.split_once("(\n") else { return create.to_owned() };
+    let Some((body, tail)) = rest.split_once("\n)") else { return create.to_owned() };
+    let kept: Vec<&str> = body
+        .split('\n')
+        .filter(|line| !leave_out(line.trim_start()))
+        .map(|line| line.strip_suffix(',').unwrap_or(line))
+        .collect();
+    format!("{head}(\n{}\n){tail}", kept.join(",\n"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TABLE: &str = "CREATE TABLE `t ) ENGINE=Leafline` (\n  `a` int DEFAULT NULL COMMENT ' PACK_KEYS=1',\n  `b` varchar(9) COLLATE utf8mb4_0900_as_cs,\n  \
+                         KEY `k` (`a`) /*!99990 PACKED */,\n  KEY `f` ((lower(`b`)),`a`)\n) ENGINE=Leafline DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_0900_ai_ci PACK_KEYS=1";
+
+    #[test]
+    fn views_keep_all_but_their_definer() {
+        let body = "VIEW `v VIEW w` AS select ' DEFINER=' AS ` SQL SECURITY `";
+        let create = format!(
+            "CREATE ALGORITHM=MERGE DEFINER=`a VIEW SQL SECURITY ``b`@`%` SQL SECURITY INVOKER {body}"
+        );
+        assert_eq!(view(&create, None), format!("CREATE ALGORITHM=MERGE SQL SECURITY INVOKER {body}"));
+        assert_eq!(view("CREATE VIEW `v` AS select 1", None), "CREATE VIEW `v` AS select 1");
+    }
+
+    #[test]
+    fn definitions_are_written_for_other_servers() {
+        assert_eq!(table(TABLE, None), TABLE.replace("\n) ENGINE=Leafline", "\n) ENGINE=InnoDB"));
+        let mysql = table(TABLE, Some(Compatible::Mysql));
+        assert!(mysql.contains("KEY `k` (`a`),\n") && mysql.ends_with("utf8mb4_0900_ai_ci"), "{mysql}");
+        assert!(mysql.contains("`t ) ENGINE=Leafline`") && mysql.contains("' PACK_KEYS=1'"), "{mysql}");
+        let mariadb = table(TABLE, Some(Compatible::Mariadb));
+        assert!(
+            mariadb.contains("KEY `k` (`a`)\n) ENGINE=InnoDB") && mariadb.ends_with("utf8mb4_unicode_520_ci")
+        );
+        assert!(mariadb.contains("COLLATE utf8mb4_bin"), "{mariadb}");
+    }
+}

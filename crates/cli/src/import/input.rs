@@ -1,0 +1,72 @@
+//! Files as they are read: taken out of .gz and .zst, and counted for the bar.
+
+use crate::failure::Failure;
+use crate::progress::Progress;
+use flate2::read::MultiGzDecoder;
+use std::fs::File;
+use std::io::{self, BufReader, Read};
+use std::path::Path;
+use std::sync::Arc;
+
+/// What .gz files begin with.
+const GZIP: [u8; 2] = [0x1f, 0x8b];
+/// What .zst files begin with.
+const ZSTD: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
+/// Bytes that are read at once.
+const BUFFER: usize = 256 << 10;
+
+/// Opens a file, or standard input for `-`. The bar moves as it is read.
+///
+/// # Errors
+/// Those of the system.
+pub fn open(path: &Path, bar: &Arc<Progress>) -> Result<Box<dyn Read>, Failure> {
+    if path == Path::new("-") {
+        return Ok(Box::new(io::stdin()));
+    }
+    let failed = |error| Failure::io(format!("cannot read {}", path.display()), error);
+    let mut file = File::open(path).map_err(failed)?;
+    if file.metadata().map_err(failed)?.is_dir() {
+        return Err(failed(io::ErrorKind::IsADirectory.into()));
+    }
+    let mut first = [0; ZSTD.len()];
+    let read = read_up_to(&mut file, &mut first).map_err(failed)?;
+    let first = first.get(..read).unwrap_or_default().to_vec();
+    let (is_gzip, is_zstd) = (first.starts_with(&GZIP), first == ZSTD);
+    let counted = Counted { file: io::Cursor::new(first).chain(file), bar: bar.clone() };
+    let file = BufReader::with_capacity(BUFFER, counted);
+    Ok(match (is_gzip, is_zstd) {
+        (true, _) => Box::new(MultiGzDecoder::new(file)),
+        (false, true) => Box::new(zstd::Decoder::with_buffer(file).map_err(failed)?),
+        (false, false) => Box::new(file),
+    })
+}
+
+/// Reads as much as there is, up to the length of the buffer.
+///
+/// # Errors
+/// Those of reading.
+pub fn read_up_to(input: &mut dyn Read, buffer: &mut [u8]) -> io::Result<usize> {
+    let mut filled = 0;
+    while let Some(space) = buffer.get_mut(filled..).filter(|space| !space.is_empty()) {
+        match input.read(space) {
+            Ok(0) => break,
+            Ok(read) => filled += read,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(filled)
+}
+
+struct Counted<R> {
+    file: R,
+    bar: Arc<Progress>,
+}
+
+impl<R: Read> Read for Counted<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.file.read(buffer)?;
+        self.bar.add(read as u64);
+        Ok(read)
+    }
+}

@@ -1,0 +1,105 @@
+//! The `leafline` binary: its verbs, one file or folder each.
+//!
+//! | module | is |
+//! |---|---|
+//! | `args` | the command line |
+//! | `shell` | SQL typed or from a script |
+//! | `serve` | the MySQL protocol |
+//! | `tpch` | the tables of TPC-H |
+//! | `check` | is a database sound? |
+//! | `inspect` | how do trees lie in the file? |
+//! | `repair` | new trees for damaged ones |
+//! | `advise` | which indexes would gain? |
+//! | `calibrate` | how fast are disk and processor? |
+//! | `backup`, `restore` | copies of pages and log, and databases made of them |
+//! | `dump` | tables as SQL, CSV, Parquet |
+//! | `demo` | index condition pushdown, shown |
+//! | `open` | opening a database for a verb |
+//! | `failure` | what ends a verb early |
+//! | `import` | dumps, files and servers in |
+//! | `link`, `wire` | statements run in a database, or on a server |
+//! | `socket` | where the server of a directory listens |
+//! | `snapshot` | connections that see one moment |
+//! | `script` | lines in, statements and commands out |
+//! | `output` | rows as tables, CSV, JSON |
+//! | `progress` | bars for what takes long |
+//! | `size` | sizes such as `64M`, and how much memory there is |
+
+mod advise;
+mod args;
+mod backup;
+mod calibrate;
+mod check;
+mod demo;
+mod dump;
+mod failure;
+mod import;
+mod inspect;
+mod link;
+mod open;
+mod output;
+mod presence;
+mod progress;
+mod repair;
+mod restore;
+mod script;
+mod serve;
+mod shell;
+mod size;
+mod snapshot;
+mod socket;
+mod tpch;
+mod watch;
+mod wire;
+
+use args::{Arguments, Verb};
+use leafline::CountingAllocator;
+use std::alloc::System;
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+/// Counts memory, so that `leafline_server_memory` bounds that of all statements together.
+#[global_allocator]
+static MEMORY: CountingAllocator<System> = CountingAllocator(System);
+
+fn main() -> ExitCode {
+    leafline::tune_allocator();
+    run(std::env::args_os().collect())
+}
+
+/// Runs the command line `words`, the program's name first.
+fn run(words: Vec<OsString>) -> ExitCode {
+    let arguments = match Arguments::from_words(words) {
+        Ok(arguments) => arguments,
+        Err(error) => {
+            // Help and version are errors to clap, too; it knows where each goes and what to exit with.
+            let code = u8::try_from(error.exit_code()).unwrap_or(2);
+            return if error.print().is_ok() { ExitCode::from(code) } else { ExitCode::FAILURE };
+        }
+    };
+    let result = match &arguments.verb {
+        Verb::Shell(options) => shell::run(options),
+        Verb::Serve(options) => serve::run(options),
+        Verb::Tpch(options) => tpch::run(options),
+        Verb::Advise(options) => advise::run(options),
+        Verb::Calibrate(options) => calibrate::run(options),
+        Verb::Check(options) => check::run(options),
+        Verb::Inspect(options) => inspect::run(options),
+        Verb::Repair(options) => repair::run(options),
+        Verb::Backup(options) => backup::run(options),
+        Verb::Restore(options) => restore::run(options),
+        Verb::Dump(options) => dump::run(options),
+        Verb::Import(options) => import::run(options),
+        Verb::Demo(options) => demo::run(options),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            let text = failure.to_string();
+            if !text.is_empty() {
+                eprintln!("leafline: {text}");
+            }
+            ExitCode::from(failure.exit_code())
+        }
+    }
+}
