@@ -1,13 +1,13 @@
 //! Statements: parsed, bound, planned and, where they are queries or definitions, run over a few small tables.
 
-use leafline_syntax::LexMode;
-use leafline_syntax::shape::shape_of;
-use leafline_syntax::split_statements;
 use leafline_sql::session::Outcome;
 use leafline_sql::text_format::TextColumns;
 use leafline_sql::{Instance, InstanceOptions, Session};
 use leafline_storage::StoreOptions;
 use leafline_storage::device::SimulatedEnv;
+use leafline_syntax::LexMode;
+use leafline_syntax::shape::shape_of;
+use leafline_syntax::split_statements;
 use leafline_table::EngineOptions;
 use leafline_types::MysqlError;
 use std::cell::RefCell;

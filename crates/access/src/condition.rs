@@ -3,8 +3,8 @@
 use crate::path::{AccessPath, Condition};
 use arrow_array::UInt32Array;
 use arrow_select::take::take;
-use leafline_expr::{EvalContext, Expr, Selection, bind_parameters, evaluate_filter};
 use leafline_expr::RowScreen;
+use leafline_expr::{EvalContext, Expr, Selection, bind_parameters, evaluate_filter};
 use leafline_types::{Batch, MysqlError};
 use std::collections::HashSet;
 

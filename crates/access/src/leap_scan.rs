@@ -17,8 +17,8 @@ use crate::path_scan::ScanContext;
 use crate::read_ahead::ReadAhead;
 use crate::targets::{Targets, WalkKind};
 use crate::walk::{Leaps, Output, Walk, mark};
-use leafline_table::{Direction, EntryCursor, EntryDecoder, ReadView, entry_decoder};
 use leafline_expr::RowScreen;
+use leafline_table::{Direction, EntryCursor, EntryDecoder, ReadView, entry_decoder};
 use leafline_types::Batch;
 use std::sync::Arc;
 

@@ -6,9 +6,9 @@ use crate::{
     AccessPath, Batches, Budget, Counters, Demand, FilterValues, PathRequest, PathScan, RuntimeFilter,
     ScanContext, ScanOrder,
 };
-use leafline_table::{ReadView, TableDef};
 use leafline_expr::build::{compare, in_list, literal, or};
 use leafline_expr::{CompareOp, Expr, ExprKind, push_down_not};
+use leafline_table::{ReadView, TableDef};
 use leafline_types::{Value, encode_part, value_at};
 use rand::seq::IndexedRandom;
 use rand::{Rng, SeedableRng, rngs::SmallRng};

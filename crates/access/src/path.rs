@@ -13,8 +13,8 @@
 use crate::constraint::Constraint;
 use crate::index_merge::LocatorSet;
 use crate::pruning::Pruning;
-use leafline_table::{IndexDef, TableDef};
 use leafline_expr::{Expr, ExprKind};
+use leafline_table::{IndexDef, TableDef};
 use std::sync::Arc;
 
 /// The direction in which an index is walked, and whether anybody relies on it.

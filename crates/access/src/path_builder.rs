@@ -9,8 +9,8 @@ use crate::constraint::{Built, Constraint, Implied, IndexKeyPart};
 use crate::path::{AccessPath, Condition, ScanOrder};
 use crate::pruning::{Pruning, outer_column};
 use crate::strategy::Permission;
-use leafline_table::{IndexDef, TableDef};
 use leafline_expr::Expr;
+use leafline_table::{IndexDef, TableDef};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 

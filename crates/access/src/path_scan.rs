@@ -21,8 +21,8 @@ use crate::row_fetch::{Fetched, RowFetch};
 use crate::runtime_filter::{Lookups, RuntimeFilter};
 use crate::targets::{Targets, WalkKind};
 use arrow_array::{ArrayRef, BinaryArray};
-use leafline_table::{ReadView, locator_in_partition};
 use leafline_expr::{Datum, EvalContext, evaluate, evaluate_scalar};
+use leafline_table::{ReadView, locator_in_partition};
 use leafline_types::{Batch, Value, value_at};
 use std::sync::Arc;
 

@@ -8,9 +8,9 @@ use crate::{
     AccessPath, Batches, Counters, Located, LocatorSet, PathRequest, Permission, RowScan, ScanOrder,
     ScanPiece, Share,
 };
-use leafline_table::{Engine, Isolation, ReadAheadKind, ReadAheadSettings, ReadView, TableDef, TxnMode};
 use leafline_expr::build::{and, column, compare};
 use leafline_expr::{CompareOp, Expr, ExprKind, evaluate_condition, push_down_not};
+use leafline_table::{Engine, Isolation, ReadAheadKind, ReadAheadSettings, ReadView, TableDef, TxnMode};
 use leafline_types::{
     Batch, CancelToken, ColumnBuilder, ExprType, RowBlock, SqlType, Value, encode_part, value_at,
 };

@@ -9,10 +9,10 @@ use crate::constraint::{Bounds, Constraint, IndexKeyPart};
 use crate::error::Result;
 use crate::path::AccessPath;
 use crate::path_builder::PathRequest;
+use leafline_expr::{EvalContext, Expr, evaluate_scalar};
 use leafline_invariant::invariant;
 use leafline_table::{Partition, PartitionScheme, Partitioning, Possible, TableDef};
 use leafline_types::Value;
-use leafline_expr::{EvalContext, Expr, evaluate_scalar};
 use std::sync::Arc;
 
 /// What conditions say about the columns that decide about the partition.

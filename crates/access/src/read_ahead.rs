@@ -252,9 +252,9 @@ mod tests {
     use crate::path::ScanOrder;
     use crate::path_builder::{Batches, PathRequest};
     use crate::testing;
-    use leafline_table::{Isolation, TxnMode};
     use leafline_expr::CompareOp;
     use leafline_expr::build::{column, compare, literal};
+    use leafline_table::{Isolation, TxnMode};
     use leafline_types::{ExprType, SqlType, Value};
     use std::collections::BTreeSet;
 

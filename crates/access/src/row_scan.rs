@@ -9,11 +9,11 @@ use crate::counters::Counters;
 use crate::error::{AccessError, Result};
 use crate::leap_scan::{count_entries, count_entry};
 use crate::path::{AccessPath, ScanOrder};
+use leafline_expr::ExprKind;
 use leafline_table::{
     Direction, EntryRef, EntryRun, EntryStep, EntryVisitor, LocatorBatch, ReadView, RowDecoder, RowRef,
     RunBound, entry_decoder, locator_of, row_decoder,
 };
-use leafline_expr::ExprKind;
 use leafline_types::key::prefix_successor;
 use leafline_types::{CancelToken, RowBlock, Value, extend_short};
 use std::sync::Arc;
@@ -54,9 +54,8 @@ impl RowScan {
     /// # Errors
     /// If the definition of the table is damaged.
     pub fn new(path: &Arc<AccessPath>, output: &[usize]) -> Result<Option<RowScan>> {
-        let is_known = |value: &leafline_expr::Expr| {
-            matches!(value.kind, ExprKind::Literal(_) | ExprKind::Parameter(_))
-        };
+        let is_known =
+            |value: &leafline_expr::Expr| matches!(value.kind, ExprKind::Literal(_) | ExprKind::Parameter(_));
         let known = path.constraint.values().iter().all(is_known);
         let one_by_one = path.fetches() && !path.batched;
         if !known

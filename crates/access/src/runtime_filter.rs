@@ -15,9 +15,9 @@
 use crate::constraint::IntervalSet;
 use crate::path::AccessPath;
 use crate::pruning::Pruning;
-use leafline_table::TableDef;
 use leafline_expr::CompareDomain;
 use leafline_expr::domain::equal_key;
+use leafline_table::TableDef;
 use leafline_types::{KeyPart, NumberSet, Value, prefix_successor};
 use std::sync::Arc;
 

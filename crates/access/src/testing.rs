@@ -1,12 +1,12 @@
 //! What the tests of this crate share: tables of all types with random rows, random conditions, evaluation row by row.
 
+use leafline_expr::build::{and, call, column, compare, in_list, is_null, like, literal, not, or};
+use leafline_expr::{CompareOp, EvalContext, Expr, SessionFacts};
 use leafline_storage::device::SimulatedEnv;
 use leafline_table::{
     BuildControl, ColumnDef, Engine, EngineOptions, IndexSpec, IndexSpecKind, IndexSpecPart, StoreOptions,
     TableDef, TableSpec,
 };
-use leafline_expr::build::{and, call, column, compare, in_list, is_null, like, literal, not, or};
-use leafline_expr::{CompareOp, EvalContext, Expr, SessionFacts};
 use leafline_types::{
     CancelToken, Collation, Date, DateTime, Decimal, ExprType, Members, MysqlError, SqlType, Time, Value,
     Warnings,

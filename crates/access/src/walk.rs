@@ -6,11 +6,11 @@ use crate::leap_scan::FIRST_BATCH;
 use crate::locators::Locators;
 use crate::path::{AccessPath, FirstOf};
 use crate::targets::{Target, Targets, WalkKind};
+use leafline_expr::RowScreen;
 use leafline_table::{
     Direction, EntryDecoder, EntryRef, EntryRun, EntryStep, EntryVisitor, MOST_OF_A_RUN, RunBound, locator_of,
 };
 use leafline_types::key::{prefix_successor, skip_part};
-use leafline_expr::RowScreen;
 use leafline_types::{DecodedRows, SqlType, extend_short};
 
 /// A batch is complete when the values outside its rows take so many bytes.

@@ -4,13 +4,13 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::subquery::SubqueryRunner;
-use leafline_types::error::MysqlError;
 use crate::functions::{BlockEncryption, TimeNames, UserLocks};
+use crate::user_variables::UserVariables;
+use leafline_types::error::MysqlError;
 use leafline_types::memory::MemoryBudget;
 use leafline_types::output::BYTES_BETWEEN_CHECKS;
 use leafline_types::statement::{CancelToken, Steps, Warnings};
 use leafline_types::temporal::{DateRules, DateTime, Zone};
-use crate::user_variables::UserVariables;
 use leafline_types::value::Value;
 
 /// The settings that evaluation depends on: flags of `sql_mode`, and some more.

@@ -9,10 +9,10 @@ use super::domain::{ColumnRange, column_range};
 use super::encoded::EncodedTest;
 use super::testkit::{self, Session, dec, int, txt};
 use super::{CompareDomain, CompareOp, Expr, build, evaluate_condition};
+use crate::testing;
 use leafline_types::collation::Collation;
 use leafline_types::decimal::Decimal;
 use leafline_types::key::{KeyPart, encode_part};
-use crate::testing;
 use leafline_types::value::{ExprType, SqlType, Value};
 
 pub(crate) fn types() -> Vec<(SqlType, Collation)> {

@@ -12,8 +12,8 @@ use super::in_rows::RowList;
 use super::in_set::InSet;
 use super::like::LikePattern;
 use super::subquery::Subquery;
-use leafline_types::collation::Collation;
 use crate::functions::FunctionId;
+use leafline_types::collation::Collation;
 use leafline_types::value::{ExprType, Value};
 
 /// An expression and its type.

@@ -45,10 +45,10 @@ mod prefix_range;
 mod screen;
 pub mod subquery;
 #[cfg(test)]
-pub(crate) mod testkit;
-#[cfg(test)]
 #[path = "../../types/src/testing.rs"]
 mod testing;
+#[cfg(test)]
+pub(crate) mod testkit;
 mod user_variables;
 mod walk;
 mod xml;

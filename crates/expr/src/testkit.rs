@@ -6,13 +6,13 @@ use rand::seq::IndexedRandom;
 
 use super::build::{self, CastTarget};
 use super::{ArithmeticOp, CompareOp, EvalContext, Expr, SessionFacts, evaluate_scalar};
+use crate::testing;
 use leafline_types::collation::Collation;
 use leafline_types::column::Batch;
 use leafline_types::decimal::Decimal;
 use leafline_types::error::MysqlError;
 use leafline_types::statement::{CancelToken, Warnings};
 use leafline_types::temporal::{Date, DateTime, IntervalUnit, Time};
-use crate::testing;
 use leafline_types::value::{ExprType, SqlType, Value};
 
 /// A session at 2024-05-06 07:08:09.123456.
@@ -42,8 +42,9 @@ impl Session {
     }
 
     pub(crate) fn cx(&mut self) -> EvalContext<'_> {
-        let now =
-            DateTime::parse("2024-05-06 07:08:09.123456", leafline_types::temporal::DateRules::PARTS).unwrap().value;
+        let now = DateTime::parse("2024-05-06 07:08:09.123456", leafline_types::temporal::DateRules::PARTS)
+            .unwrap()
+            .value;
         EvalContext::new(now, &self.facts, &mut self.warnings, &self.cancel)
     }
 
@@ -85,7 +86,9 @@ pub(crate) fn date(s: &str) -> Expr {
 }
 
 pub(crate) fn time(s: &str) -> Expr {
-    build::literal(Value::DateTime(DateTime::parse(s, leafline_types::temporal::DateRules::PARTS).unwrap().value))
+    build::literal(Value::DateTime(
+        DateTime::parse(s, leafline_types::temporal::DateRules::PARTS).unwrap().value,
+    ))
 }
 
 pub(crate) fn null() -> Expr {

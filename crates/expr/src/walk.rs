@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::ir::{Expr, ExprKind};
-use leafline_types::error::MysqlError;
 use crate::functions::Volatility;
+use leafline_types::error::MysqlError;
 use leafline_types::value::Value;
 
 impl Expr {

@@ -1,11 +1,7 @@
-//! SQL of Leafline: binder, optimizer, operators, statements and sessions.
+//! SQL of Leafline: statements and sessions.
 //!
 //! | module | is |
 //! |---|---|
-//! | [`binder`], [`bound`] | from a syntax tree to a bound statement: names looked up, expressions typed |
-//! | [`optimizer`], [`plan`] | from a bound query to an immutable plan |
-//! | [`operator`] | a plan at work, batch by batch |
-//! | [`explain`] | a plan in words |
 //! | `statement` | statements at work: queries, changes, definitions, SET, maintenance |
 //! | `show` | SHOW and DESCRIBE |
 //! | `command` | kinds of statements, as they are counted |
@@ -21,19 +17,13 @@
 
 pub mod accounts;
 mod advice;
-pub mod binder;
-pub mod bound;
 mod command;
 mod digest;
-pub mod explain;
 mod index_uses;
 pub mod information_schema;
 pub mod instance;
 mod machine;
 pub mod observed;
-pub mod operator;
-pub mod optimizer;
-pub mod plan;
 mod plan_facts;
 mod resource_group;
 pub mod result;
@@ -47,12 +37,9 @@ mod statement_times;
 pub mod status;
 mod system_table;
 mod table_file;
-#[cfg(test)]
-mod testing;
 mod text_file;
 pub mod text_format;
 mod upkeep;
-pub mod window;
 
 pub use instance::{Instance, InstanceOptions};
 pub use machine::machine_memory;

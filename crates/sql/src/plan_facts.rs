@@ -1,8 +1,8 @@
 //! What is told of a plan besides its figures: a digest, which other plans of the same statement do not have, and whether it reads all of a table.
 
-use crate::explain::{access_label, access_type};
-use crate::plan::{Node, Operator, Plan, PlanParts};
 use leafline_access::AccessPath;
+use leafline_planner::explain::{access_label, access_type};
+use leafline_planner::plan::{Node, Operator, Plan, PlanParts};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 /// What is told.

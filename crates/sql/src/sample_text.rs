@@ -1,7 +1,7 @@
 //! The text of a statement with literals in place of its parameters.
 
-use leafline_syntax::lexer::{LexMode, TokenKind, tokenize};
 use crate::show::statement_text::literal;
+use leafline_syntax::lexer::{LexMode, TokenKind, tokenize};
 use leafline_types::convert::to_text;
 use leafline_types::{SqlType, Value};
 use std::fmt::Write;

@@ -19,6 +19,7 @@
 //! | `privilege`, `text_format` | what GRANT and LOAD DATA name |
 
 mod account;
+mod account_id;
 mod alter;
 pub mod ast;
 mod bytes;
@@ -43,6 +44,7 @@ mod operand;
 mod partition;
 mod privilege;
 mod query;
+mod quoted;
 mod reserved;
 mod resource_group;
 mod set;
@@ -61,6 +63,7 @@ mod window;
 #[cfg(test)]
 mod tests;
 
+pub use account_id::AccountId;
 pub use bytes::statement_text;
 pub use cursor::{MAX_HEIGHT, MAX_NESTING};
 
@@ -68,6 +71,7 @@ pub use lexer::{LexMode, OWN_VERSION};
 pub use lift::{ColumnKind, Lifted, lift};
 pub use normalized::normalized;
 pub use privilege::{Privilege, Privileges, Reach};
+pub use quoted::quoted;
 pub use reserved::is_reserved;
 pub use reserved::reserved_words;
 pub use split::split_statements;

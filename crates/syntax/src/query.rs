@@ -6,8 +6,8 @@ use super::ast::{
 };
 use super::cursor::{Parsed, Parser};
 use super::lexer::{Symbol, TokenKind};
-use leafline_types::words::{LockStrength, LockWait};
 use leafline_types::error::MysqlError;
+use leafline_types::words::{LockStrength, LockWait};
 
 const SET_OPERATORS: &[&str] = &["UNION", "INTERSECT", "EXCEPT"];
 

@@ -5,8 +5,8 @@ use super::ast::{
     StatementKind,
 };
 use super::cursor::{Parsed, Parser};
-use leafline_types::words::CheckDepth;
 use leafline_types::error::MysqlError;
+use leafline_types::words::CheckDepth;
 
 use super::error::unsupported;
 use super::lexer::{Symbol, TokenKind};

@@ -3,8 +3,8 @@
 use super::ast::{CreateView, DropView, Query, StatementKind, ViewVerb};
 use super::cursor::{Parsed, Parser};
 use super::lexer::Symbol;
-use leafline_types::words::{CheckOption, ViewAlgorithm};
 use leafline_types::error::{MysqlError, errno};
+use leafline_types::words::{CheckOption, ViewAlgorithm};
 
 impl Parser<'_> {
     /// Does a view stand behind the verb, or options of one?

@@ -57,6 +57,7 @@ mod tests;
 pub use alter::{Alteration, QualifiedName, Rebuild, RowCheck, RowConverter, Switch};
 pub use backup::{restore, verify_backup};
 pub use build::{BuildControl, LoadOutcome, TableLoader};
+pub use catalog::implicit_default;
 pub use catalog::{
     Catalog, CheckDef, CheckOption, ColumnDef, DatabaseDef, DefaultValue, ForeignKeyChanges, ForeignKeyDef,
     ForeignKeySpec, GeneratedColumn, GeneratedKind, HIDDEN_CLUSTERED, HistogramBucket, HistogramDef,

@@ -18,6 +18,7 @@ pub mod key;
 pub mod memory;
 pub mod output;
 pub mod progress;
+pub mod result_column;
 pub mod row;
 pub mod statement;
 pub mod temporal;

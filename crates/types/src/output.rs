@@ -133,6 +133,11 @@ impl<'c> Output<'c> {
         self.bytes.len()
     }
 
+    /// Whether nothing has been written.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
     /// The bytes so far.
     pub fn as_bytes(&self) -> &[u8] {
         &self.bytes

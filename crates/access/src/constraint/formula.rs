@@ -7,8 +7,8 @@
 use super::diagram::{Combiner, Diagram, Link, TooLarge};
 use super::instantiate::set_values;
 use super::{ConstrainedPart, Implied, IndexKeyPart, PartSet, extract};
-use leafline_types::Value;
 use leafline_expr::{Expr, ExprKind};
+use leafline_types::Value;
 use std::collections::BTreeSet;
 
 /// Branches of an OR up to which it is kept.

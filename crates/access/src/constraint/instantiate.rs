@@ -5,11 +5,11 @@ use super::interval::IntervalSet;
 use super::part_set::PartSet;
 use super::ranges::{KeyRange, expand, ranges};
 use super::{ConstrainedPart, Constraint};
-use leafline_types::Value;
 use leafline_expr::domain::{
     ByteRange, ColumnRange, column_range, equal_key, like_range, non_null_range, null_range,
 };
 use leafline_expr::{CompareDomain, CompareOp, Expr, LikePattern};
+use leafline_types::Value;
 use leafline_types::key::{KeyPart, prefix_successor};
 use std::borrow::Cow;
 use std::ops::Bound;

@@ -2,8 +2,8 @@
 
 use super::*;
 use crate::testing::{self, column_expr, columns, condition, with_eval};
-use leafline_types::Value;
 use leafline_expr::{evaluate_condition, evaluate_scalar, push_down_not};
+use leafline_types::Value;
 use leafline_types::key::encode_part;
 use rand::seq::IndexedRandom;
 use rand::{Rng, SeedableRng, rngs::SmallRng};

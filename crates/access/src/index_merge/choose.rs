@@ -16,9 +16,9 @@ use crate::path::{AccessPath, ScanOrder};
 use crate::path_builder::PathRequest;
 use crate::stats::Known;
 use crate::strategy::Permission;
-use leafline_table::IndexDef;
 use leafline_expr::build::{and, or};
 use leafline_expr::{EvalContext, Expr, ExprKind};
+use leafline_table::IndexDef;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 

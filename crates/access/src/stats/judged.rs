@@ -5,8 +5,8 @@
 use super::order_spread::{first_rows, span_in_order};
 use super::table::{Hits, TableSample};
 use crate::error::Result;
-use leafline_table::{TableDef, TableId};
 use leafline_expr::{EvalContext, Expr};
+use leafline_table::{TableDef, TableId};
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::rc::Rc;

@@ -6,8 +6,8 @@
 use super::judged::Judged;
 use super::table::TableSample;
 use crate::error::Result;
-use leafline_table::TableDef;
 use leafline_expr::{EvalContext, Expr};
+use leafline_table::TableDef;
 
 /// Rows that tell how rows are spread.
 const ENOUGH_ROWS: usize = 8;

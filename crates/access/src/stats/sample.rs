@@ -7,8 +7,8 @@ use crate::candidate::Extent;
 use crate::constraint::{Bounds, KeyRange};
 use crate::error::{AccessError, Result};
 use leafline_btree::{LeafView, SampledLeaves};
-use leafline_table::{Engine, IndexDef, entry_decoder};
 use leafline_expr::{EvalContext, Expr, evaluate_filter};
+use leafline_table::{Engine, IndexDef, entry_decoder};
 use leafline_types::{Batch, CodecError, DecodedRows, Missing, MysqlError, Warnings};
 use std::ops::Range;
 

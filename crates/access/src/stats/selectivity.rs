@@ -12,9 +12,9 @@ use super::statistics::Statistics;
 use super::table::{Hits, TableSample, part_of};
 use crate::constraint::{Constraint, Implied, IndexKeyPart};
 use crate::error::Result;
+use leafline_expr::{CompareOp, EvalContext, Expr, ExprKind, evaluate_scalar};
 use leafline_table::{Engine, TableDef};
 use leafline_types::Value;
-use leafline_expr::{CompareOp, EvalContext, Expr, ExprKind, evaluate_scalar};
 use std::sync::Arc;
 
 /// A table whose conditions are asked about. Their columns are those of the table by ordinal; those beyond belong to others.

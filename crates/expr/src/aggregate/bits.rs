@@ -3,10 +3,10 @@
 use arrow_array::{Array, ArrayRef, UInt64Array};
 
 use super::Groups;
-use leafline_types::column::{ColumnBuilder, value_at};
-use leafline_types::error::MysqlError;
 use crate::EvalContext;
 use crate::functions::bits_of;
+use leafline_types::column::{ColumnBuilder, value_at};
+use leafline_types::error::MysqlError;
 use leafline_types::value::{SqlType, Value};
 
 /// Which of the three.

@@ -12,8 +12,8 @@ use std::sync::Arc;
 use super::distinct::Distinct;
 use super::entries::{Entries, Entry, Gathering};
 use super::{AggregateCall, EncodedKeys, Groups, KeyEncoder};
-use leafline_types::error::MysqlError;
 use crate::{Datum, EvalContext, eval_operand as operand};
+use leafline_types::error::MysqlError;
 use leafline_types::output::room_for;
 use leafline_types::value::{SqlType, Value};
 

@@ -7,8 +7,8 @@ use arrow_array::{ArrayRef, UInt32Array};
 use arrow_select::take::take;
 
 use super::{EncodedKeys, Groups, KeyBuffer, KeyEncoder, KeyTable};
-use leafline_types::error::MysqlError;
 use crate::{Datum, Expr};
+use leafline_types::error::MysqlError;
 
 /// The arguments that groups have had.
 #[derive(Debug)]

@@ -6,10 +6,10 @@
 
 use super::Groups;
 use super::entries::{Entries, Entry};
+use crate::functions::member_name;
+use crate::{Datum, EvalContext, Expr};
 use leafline_types::convert::to_json;
 use leafline_types::error::MysqlError;
-use crate::{Datum, EvalContext, Expr};
-use crate::functions::member_name;
 use leafline_types::json::node::{Key, Members};
 use leafline_types::json::{Json, Node};
 use leafline_types::value::{SqlType, Value};

@@ -11,11 +11,11 @@ use arrow_array::{Array, ArrayRef, ArrowPrimitiveType};
 use arrow_schema::DataType;
 
 use super::{Groups, for_each};
+use crate::{CompareDomain, EvalContext, eval_operand as operand};
 use leafline_types::collation::Collation;
 use leafline_types::column::{ColumnBuilder, value_at};
 use leafline_types::decimal::Decimal;
 use leafline_types::error::MysqlError;
-use crate::{CompareDomain, EvalContext, eval_operand as operand};
 use leafline_types::temporal::{Date, DateTime};
 use leafline_types::value::{ExprType, SqlType, Value};
 

@@ -12,10 +12,10 @@ use arrow_array::types::{Date32Type, Decimal128Type, Int64Type};
 use arrow_array::{Array, BinaryArray, Date32Array, Decimal128Array, Int64Array, StringArray};
 use arrow_schema::DataType;
 
+use crate::Datum;
 use leafline_types::column::value_at;
 use leafline_types::decimal::Decimal;
 use leafline_types::error::MysqlError;
-use crate::Datum;
 use leafline_types::key::{KeyPart, encode_date, encode_i64, encode_part, encode_string_part};
 use leafline_types::memory::server;
 use leafline_types::value::{ExprType, SqlType, Value};

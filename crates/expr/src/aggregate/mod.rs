@@ -29,14 +29,14 @@ mod sum;
 #[cfg(test)]
 mod tests;
 
-pub use leafline_types::words::AggregateFunction;
 use arrow_array::{Array, ArrayRef};
+pub use leafline_types::words::AggregateFunction;
 
+use crate::{Datum, EvalContext, Expr, build};
 use leafline_types::collation::Collation;
 use leafline_types::column::ColumnBuilder;
 use leafline_types::decimal::{DIVISION_SCALE_INCREMENT, MAX_PRECISION, MAX_SCALE};
 use leafline_types::error::MysqlError;
-use crate::{Datum, EvalContext, Expr, build};
 use leafline_types::value::{Coercibility, ExprType, SqlType, Value};
 
 use bits::{BitFold, BitOp};

@@ -16,9 +16,9 @@ use arrow_array::types::Int64Type;
 
 use super::sum::DecimalSum;
 use super::{AggregateCall, AggregateFunction, Groups, for_each};
+use crate::{Datum, EvalContext, Expr};
 use leafline_types::decimal::MAX_PRECISION;
 use leafline_types::error::MysqlError;
-use crate::{Datum, EvalContext, Expr};
 use leafline_types::value::SqlType;
 
 impl AggregateCall {

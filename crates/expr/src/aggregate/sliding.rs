@@ -14,9 +14,9 @@ use arrow_array::{Array, ArrayRef};
 
 use super::{AggregateCall, AggregateFunction, EncodedKeys, GroupedAccumulator, Groups, KeyEncoder, State};
 use crate::aggregate::sum::DoubleSum;
+use crate::{Datum, EvalContext};
 use leafline_types::column::value_at;
 use leafline_types::error::MysqlError;
-use crate::{Datum, EvalContext};
 use leafline_types::value::{SqlType, Value};
 
 /// Rows one behind the other, with the values of the arguments.

@@ -4,9 +4,9 @@
 use arrow_array::{Array, ArrayRef, Float64Array};
 
 use super::Groups;
+use crate::{EvalContext, eval_operand as operand};
 use leafline_types::column::value_at;
 use leafline_types::error::MysqlError;
-use crate::{EvalContext, eval_operand as operand};
 use leafline_types::value::SqlType;
 
 /// Counts, means and sums of squared distances from them.

@@ -7,11 +7,11 @@ use arrow_buffer::i256;
 use arrow_schema::DataType;
 
 use super::{Groups, for_each};
+use crate::functions::rounding::double_digits;
+use crate::{EvalContext, eval_operand as operand};
 use leafline_types::column::{ColumnBuilder, value_at};
 use leafline_types::decimal::{DIVISION_SCALE_INCREMENT, Decimal};
 use leafline_types::error::MysqlError;
-use crate::{EvalContext, eval_operand as operand};
-use crate::functions::rounding::double_digits;
 use leafline_types::value::{SqlType, Value};
 
 /// Sums of exact numbers.

@@ -6,12 +6,12 @@ use std::collections::BTreeMap;
 use rand::Rng;
 
 use super::*;
+use crate::testing;
+use crate::testkit::{self, Session};
+use crate::{CompareDomain, eval_operand as operand, evaluate};
 use leafline_types::collation::Collation;
 use leafline_types::column::{Batch, value_at};
 use leafline_types::decimal::Decimal;
-use crate::testkit::{self, Session};
-use crate::{CompareDomain, eval_operand as operand, evaluate};
-use crate::testing;
 
 fn column(n: usize) -> Expr {
     build::column(n, testkit::column_types()[n].clone())

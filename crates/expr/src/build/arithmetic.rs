@@ -18,10 +18,10 @@
 use super::real::{digits_of_quotient, real, shown_digits};
 use super::types::{common_type, decimal_digits};
 use super::variable::read_as;
+use crate::functions;
+use crate::ir::{ArithmeticOp, Expr, ExprKind};
 use leafline_types::decimal::{DIVISION_SCALE_INCREMENT, Decimal, MAX_PRECISION, MAX_SCALE};
 use leafline_types::error::MysqlError;
-use crate::ir::{ArithmeticOp, Expr, ExprKind};
-use crate::functions;
 use leafline_types::value::{ExprType, SqlType, Value};
 
 /// Whether an operand takes part as an integer.

@@ -1,14 +1,14 @@
 //! Calls of the function table, and of the functions whose syntax is not `name(args)`.
 
-pub use leafline_types::words::TrimSide;
 use super::plain::number_of_temporal_text;
 use super::{control, literal};
+use crate::functions;
+use crate::ir::{Expr, ExprKind};
 use leafline_types::collation::Charset;
 use leafline_types::error::MysqlError;
-use crate::ir::{Expr, ExprKind};
-use crate::functions;
 use leafline_types::temporal::IntervalUnit;
 use leafline_types::value::{Coercibility, ExprType, SqlType, Value};
+pub use leafline_types::words::TrimSide;
 
 /// `name(args)`, of the function table (in any case). Error 1305 for a function that does not exist, 1582 for a wrong
 /// number of arguments.

@@ -3,10 +3,10 @@
 use super::arithmetic::all_digits;
 use super::types::text_length;
 use super::variable::read_as;
+use crate::ir::{Expr, ExprKind};
 use leafline_types::collation::Collation;
 use leafline_types::decimal::{MAX_PRECISION, MAX_SCALE};
 use leafline_types::error::MysqlError;
-use crate::ir::{Expr, ExprKind};
 use leafline_types::value::{Coercibility, ExprType, SqlType, Value};
 
 /// What CAST converts to.

@@ -4,9 +4,9 @@
 //! that of a character set, bytes are text of that set; under `binary`, text is the bytes that it has in its set.
 
 use super::{call::bytes, convert_using, merge_collations, string};
-use leafline_types::collation::Collation;
-use crate::ir::Expr;
 use crate::functions::Function;
+use crate::ir::Expr;
+use leafline_types::collation::Collation;
 use leafline_types::value::{Coercibility, ExprType, Value};
 
 /// The operand of an operation under a collation.

@@ -33,14 +33,14 @@ use super::real::as_shown;
 use super::types::{common_type, compared_by, decimal_digits, merge_collations};
 use super::variable::{again, read_as, read_in};
 use super::{and, condition, literal, or};
-use leafline_types::collation::Collation;
-use leafline_types::convert::compared_year;
-use leafline_types::decimal::{Decimal, MAX_PRECISION};
-use leafline_types::error::MysqlError;
 use crate::in_rows::RowList;
 use crate::in_set::InSet;
 use crate::ir::{CompareDomain, CompareOp, Expr, ExprKind};
 use crate::like::LikePattern;
+use leafline_types::collation::Collation;
+use leafline_types::convert::compared_year;
+use leafline_types::decimal::{Decimal, MAX_PRECISION};
+use leafline_types::error::MysqlError;
 use leafline_types::temporal::{DateRules, DateTime, Time};
 use leafline_types::value::{Coercibility, ExprType, SqlType, Value};
 

@@ -6,8 +6,8 @@ use super::compare::{domain_among, shared_collation};
 use super::plain::{plain, plain_or_document, plain_or_documents};
 use super::types::{common_type, convert_constants};
 use super::variable::read_as;
-use leafline_types::error::MysqlError;
 use crate::ir::{CompareOp, Expr, ExprKind, When};
+use leafline_types::error::MysqlError;
 use leafline_types::value::{ExprType, SqlType};
 
 /// `CASE [operand] WHEN .. THEN .. [ELSE otherwise] END`, with at least one WHEN.

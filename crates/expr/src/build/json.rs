@@ -1,10 +1,10 @@
 //! JSON_VALUE: its type, and what it gives where there is no value.
 
 use super::{CastTarget, cast, literal};
+use crate::ir::Expr;
 use leafline_types::collation::Collation;
 use leafline_types::convert::{self, parse_json};
 use leafline_types::error::MysqlError;
-use crate::ir::Expr;
 use leafline_types::statement::Warnings;
 use leafline_types::temporal::DateRules;
 use leafline_types::value::{Coercibility, ExprType, SqlType, Value};

@@ -12,9 +12,9 @@
 use super::call::special;
 use super::compare::adapted;
 use super::literal;
-use leafline_types::error::MysqlError;
-use crate::ir::{Expr, ExprKind};
 use crate::functions::NUMBER_OF_TEMPORAL_TEXT;
+use crate::ir::{Expr, ExprKind};
+use leafline_types::error::MysqlError;
 use leafline_types::temporal::DateTime;
 use leafline_types::value::{Coercibility, ExprType, SqlType, Value};
 

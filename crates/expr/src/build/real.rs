@@ -9,9 +9,9 @@
 
 use super::types::decimal_digits;
 use super::{call, literal};
+use crate::ir::{Expr, ExprKind};
 use leafline_types::decimal::{DIVISION_SCALE_INCREMENT, MAX_SCALE};
 use leafline_types::error::MysqlError;
-use crate::ir::{Expr, ExprKind};
 use leafline_types::value::{ExprType, SqlType, Value};
 
 /// Digits before the point of the widest number that is computed, with its sign and point, as MySQL counts them.

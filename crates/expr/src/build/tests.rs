@@ -266,8 +266,9 @@ fn equal_expressions_are_equal_and_hash_alike() {
     };
     let make = |n: i64| {
         let sum = arithmetic(ArithmeticOp::Add, column_of(int_type()), int(n)).unwrap();
-        let day =
-            literal(Value::Date(Date::parse("2024-01-02", leafline_types::temporal::DateRules::PARTS).unwrap().value));
+        let day = literal(Value::Date(
+            Date::parse("2024-01-02", leafline_types::temporal::DateRules::PARTS).unwrap().value,
+        ));
         let year = call("YEAR", vec![day]).unwrap();
         and(vec![compare(CompareOp::Lt, sum, year).unwrap(), is_null(txt("x"), true)])
     };

@@ -2,10 +2,10 @@
 
 use std::cmp::Ordering;
 
+use crate::ir::Expr;
 use leafline_types::collation::{Charset, Collation};
 use leafline_types::decimal::{MAX_PRECISION, MAX_SCALE};
 use leafline_types::error::MysqlError;
-use crate::ir::Expr;
 use leafline_types::value::{Coercibility, ExprType, SqlType, Value};
 
 use super::real::{digits_of_any, real};

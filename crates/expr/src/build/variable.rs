@@ -7,9 +7,9 @@
 
 use super::call::special;
 use super::literal;
-use leafline_types::error::MysqlError;
-use crate::ir::{CompareDomain, Expr, ExprKind};
 use crate::functions::{ASSIGN_VARIABLE, Function, READ_VARIABLE, Volatility};
+use crate::ir::{CompareDomain, Expr, ExprKind};
+use leafline_types::error::MysqlError;
 use leafline_types::value::{Coercibility, ExprType, SqlType, Value};
 
 /// Text of any length.

@@ -20,9 +20,9 @@ use super::lanes::{Lanes, Truths, compare_constant, pack};
 use super::row::{BatchRow, NoRow};
 use super::subset::{Subset, is_relabelling};
 use super::{Datum, arithmetic_batch, compare_batch, operand, row, subquery};
+use crate::functions::{Call, FunctionId, Volatility};
 use leafline_types::column::{Batch, ColumnBuilder, arrow_type, byte_len_at};
 use leafline_types::error::MysqlError;
-use crate::functions::{Call, FunctionId, Volatility};
 use leafline_types::value::{SqlType, Value};
 
 /// The value of an expression for each row. Of what it is made of nothing is [held](super::held) afterwards, but itself.

@@ -57,7 +57,8 @@ pub(crate) fn cast(
             return Ok(Value::UInt(members.compared_number(text)));
         }
         (from, SqlType::Json, Value::String(text)) if !from.has_members() => {
-            return convert::parse_json_within(text, "cast_as_json", 1, &cx.memory, cx.cancel).map(Value::Json);
+            return convert::parse_json_within(text, "cast_as_json", 1, cx.memory, cx.cancel)
+                .map(Value::Json);
         }
         // The text of a large document is measured before it is made.
         (_, to, Value::Json(json)) if to.is_string() && json.as_bytes().len() >= super::held::LONG => {

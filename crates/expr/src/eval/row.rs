@@ -6,9 +6,9 @@ use super::super::like::LikePattern;
 use super::super::subquery::answer;
 use super::arithmetic;
 use super::operand::{cast, compare, condition_value, conform, text, truth};
+use crate::functions::Call;
 use leafline_types::column::{Batch, byte_len_at, value_at};
 use leafline_types::error::MysqlError;
-use crate::functions::Call;
 use leafline_types::output::room_for;
 use leafline_types::value::{SqlType, Value};
 

@@ -211,7 +211,9 @@ fn arithmetic_gives_what_mysql_gives() {
 fn quotients_keep_their_digits_until_they_are_shown() {
     use ArithmeticOp::*;
     let third = || arithmetic(Divide, int(1), int(3));
-    let cast = |e| build::cast(e, build::CastTarget::Decimal(20, 10), leafline_types::Collation::Utf8mb4Bin).unwrap();
+    let cast = |e| {
+        build::cast(e, build::CastTarget::Decimal(20, 10), leafline_types::Collation::Utf8mb4Bin).unwrap()
+    };
     let two_thirds = || arithmetic(Divide, int(2), int(3));
     for (e, expected) in [
         (third(), "0.3333"),

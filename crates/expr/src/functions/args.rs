@@ -3,10 +3,10 @@
 use std::borrow::Cow;
 
 use super::Call;
-use leafline_types::collation::Collation;
-use leafline_types::error::MysqlError;
 use crate::eval_operand as operand;
 use crate::{EvalContext, Expr, build};
+use leafline_types::collation::Collation;
+use leafline_types::error::MysqlError;
 use leafline_types::output::{Output, Stop, room_for};
 use leafline_types::value::{Coercibility, ExprType, SqlType, Value};
 

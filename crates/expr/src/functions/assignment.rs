@@ -3,9 +3,9 @@
 
 use super::args::integer;
 use super::{Call, Function, Volatility};
-use leafline_types::error::MysqlError;
 use crate::eval_operand as operand;
 use crate::{EvalContext, Expr};
+use leafline_types::error::MysqlError;
 use leafline_types::value::{ExprType, SqlType, Value};
 
 /// The name of the function that assigns a variable.

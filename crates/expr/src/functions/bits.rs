@@ -5,10 +5,10 @@
 
 use super::args::nullable;
 use super::{Call, Function};
-use leafline_types::collation::Collation;
-use leafline_types::error::MysqlError;
 use crate::eval_operand as operand;
 use crate::{Datum, EvalContext, Expr, build};
+use leafline_types::collation::Collation;
+use leafline_types::error::MysqlError;
 use leafline_types::value::{Coercibility, ExprType, SqlType, Value};
 
 pub(super) static FUNCTIONS: &[Function] = &[

@@ -7,10 +7,10 @@ use super::date_format::{day_name, month_name};
 use super::temporal::{unit_of, week_mode_of};
 use super::time_names::TimeNames;
 use super::{Call, Function, Volatility};
-use leafline_types::decimal::Decimal;
-use leafline_types::error::MysqlError;
 use crate::eval_operand as operand;
 use crate::{EvalContext, Expr};
+use leafline_types::decimal::Decimal;
+use leafline_types::error::MysqlError;
 use leafline_types::temporal::{Date, DateRules, DateTime, IntervalUnit, Time, Zone};
 use leafline_types::value::{ExprType, SqlType, Value};
 

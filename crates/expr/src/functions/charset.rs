@@ -4,9 +4,9 @@
 //! not UTF-8.
 
 use super::{Call, Function};
+use crate::{EvalContext, Expr, build};
 use leafline_types::error::MysqlError;
 use leafline_types::error::errno::ER_INVALID_CHARACTER_STRING;
-use crate::{EvalContext, Expr, build};
 use leafline_types::output::room_for;
 use leafline_types::value::{Coercibility, ExprType, SqlType, Value};
 

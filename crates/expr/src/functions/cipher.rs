@@ -9,8 +9,8 @@ use aes::{Aes128, Aes192, Aes256};
 
 use super::args::{binary_string, nullable};
 use super::{Call, Function};
-use leafline_types::error::MysqlError;
 use crate::{EvalContext, Expr, build};
+use leafline_types::error::MysqlError;
 use leafline_types::output::room_for;
 use leafline_types::statement::Steps;
 use leafline_types::value::{ExprType, Value};

@@ -4,10 +4,10 @@ use super::args::{Made, bigint_or_null, bounded_text, integer};
 use super::calendar::{clock_digits, fraction_digits};
 use super::date_format::put_time;
 use super::{Call, Function, Volatility};
-use leafline_types::decimal::Decimal;
-use leafline_types::error::MysqlError;
 use crate::eval_operand as operand;
 use crate::{EvalContext, Expr, build};
+use leafline_types::decimal::Decimal;
+use leafline_types::error::MysqlError;
 use leafline_types::temporal::{DateTime, Time, date_rules};
 use leafline_types::value::{ExprType, SqlType, Value};
 

@@ -2,10 +2,10 @@
 
 use super::args::{bounded_text, integer};
 use super::{Call, Function};
-use leafline_types::decimal::Decimal;
-use leafline_types::error::MysqlError;
 use crate::eval_operand as operand;
 use crate::{EvalContext, Expr, build};
+use leafline_types::decimal::Decimal;
+use leafline_types::error::MysqlError;
 use leafline_types::value::{ExprType, SqlType, Value};
 
 pub(super) static FUNCTIONS: &[Function] = &[

@@ -2,9 +2,9 @@
 
 use super::args::{Made, integer, low_bits, nullable, string};
 use super::{Call, Function};
-use leafline_types::error::MysqlError;
 use crate::eval_operand as operand;
 use crate::{CompareDomain, EvalContext, Expr, build};
+use leafline_types::error::MysqlError;
 use leafline_types::value::{Coercibility, ExprType, SqlType, Value};
 
 pub(super) static FUNCTIONS: &[Function] = &[

@@ -2,9 +2,9 @@
 
 use super::args::{double, double_or_null, nullable};
 use super::{Call, Function, Volatility};
-use leafline_types::error::MysqlError;
 use crate::eval_operand as operand;
 use crate::{EvalContext, Expr, build};
+use leafline_types::error::MysqlError;
 use leafline_types::value::{ExprType, SqlType, Value};
 
 pub(super) static FUNCTIONS: &[Function] = &[

@@ -42,8 +42,8 @@ use std::collections::HashMap;
 use std::fmt;
 use std::sync::LazyLock;
 
-use leafline_types::error::MysqlError;
 use crate::{Datum, EvalContext, Expr, Row};
+use leafline_types::error::MysqlError;
 use leafline_types::json::Json;
 use leafline_types::value::{ExprType, Value};
 

@@ -5,8 +5,8 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 use super::args::{bigint_or_null, binary_string, bounded_text, integer};
 use super::radix::wrong_text;
 use super::{Call, Function};
-use leafline_types::error::MysqlError;
 use crate::{EvalContext, Expr, build};
+use leafline_types::error::MysqlError;
 use leafline_types::value::{ExprType, SqlType, Value};
 
 pub(super) static FUNCTIONS: &[Function] = &[

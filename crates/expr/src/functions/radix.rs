@@ -4,11 +4,11 @@ use std::fmt::Write;
 
 use super::args::{Made, binary_string, bounded_text, integer, low_bits, nullable};
 use super::{Call, Function};
-use leafline_types::error::MysqlError;
 use crate::{EvalContext, Expr, build};
+use leafline_types::error::MysqlError;
 use leafline_types::output::{Output, Stop};
-use leafline_types::{BASE64_ALPHABET, base64_text};
 use leafline_types::value::{ExprType, SqlType, Value};
+use leafline_types::{BASE64_ALPHABET, base64_text};
 
 pub(super) static FUNCTIONS: &[Function] = &[
     Function::new("ASCII", (1, 1), super::args::bigint, |_, call, values| {

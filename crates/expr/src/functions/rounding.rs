@@ -8,10 +8,10 @@ use std::sync::LazyLock;
 use super::args::{integer, literal_integer, nullable};
 use super::math::out_of_range;
 use super::{Call, Function};
-use leafline_types::decimal::{Decimal, MAX_PRECISION, MAX_SCALE};
-use leafline_types::error::MysqlError;
 use crate::eval_operand as operand;
 use crate::{EvalContext, Expr, build};
+use leafline_types::decimal::{Decimal, MAX_PRECISION, MAX_SCALE};
+use leafline_types::error::MysqlError;
 use leafline_types::value::{ExprType, SqlType, Value};
 
 pub(super) static FUNCTIONS: &[Function] = &[

@@ -4,9 +4,9 @@ use std::time::{Duration, Instant};
 
 use super::args::system_string;
 use super::{Call, Function, Volatility};
-use leafline_types::error::MysqlError;
 use crate::eval_operand as operand;
 use crate::{EvalContext, Expr, build};
+use leafline_types::error::MysqlError;
 use leafline_types::value::{ExprType, SqlType, Value};
 
 pub(super) static FUNCTIONS: &[Function] = &[

@@ -8,8 +8,8 @@
 use super::temporal::weekday;
 use super::time_names::TimeNames;
 use super::{Call, Function};
-use leafline_types::error::MysqlError;
 use crate::{EvalContext, Expr};
+use leafline_types::error::MysqlError;
 use leafline_types::temporal::{CivilDate, CivilDateTime, Date, DateRules, DateTime};
 use leafline_types::value::{ExprType, SqlType, Value};
 

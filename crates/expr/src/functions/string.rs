@@ -3,9 +3,9 @@
 use super::args::{Made, count_characters, integer, nullable, offset, string};
 use super::letter_case::{to_lower, to_upper};
 use super::{Call, Function};
-use leafline_types::error::MysqlError;
 use crate::eval_operand as operand;
 use crate::{Datum, EvalContext, Expr, build};
+use leafline_types::error::MysqlError;
 use leafline_types::value::{ExprType, Value};
 
 pub(super) static FUNCTIONS: &[Function] = &[

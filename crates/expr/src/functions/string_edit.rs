@@ -2,9 +2,9 @@
 
 use super::args::{Made, bounded_text, count_characters, integer, nullable, offset, string};
 use super::{Call, Function};
+use crate::{EvalContext, Expr, build};
 use leafline_types::collation::Collation;
 use leafline_types::error::MysqlError;
-use crate::{EvalContext, Expr, build};
 use leafline_types::value::{Coercibility, ExprType, Value};
 
 pub(super) static FUNCTIONS: &[Function] = &[

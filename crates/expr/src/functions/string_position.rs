@@ -3,12 +3,12 @@
 
 use super::args::{characters, count_characters, integer, nullable, offset, string};
 use super::{Call, Function};
-use leafline_types::collation::Collation;
-use leafline_types::error::MysqlError;
 use crate::{Datum, EvalContext, Expr, build};
-use leafline_types::value::{ExprType, Value};
 use arrow_array::StringArray;
 use arrow_array::cast::AsArray;
+use leafline_types::collation::Collation;
+use leafline_types::error::MysqlError;
+use leafline_types::value::{ExprType, Value};
 use std::sync::Arc;
 
 pub(super) static FUNCTIONS: &[Function] = &[
@@ -132,7 +132,8 @@ fn position(
 ) -> Result<Value, MysqlError> {
     let (Some(s), Some(part)) = (s, part) else { return Ok(Value::Null) };
     let (collation, coercibility) = build::merge_collations("locate", call.args[..2].iter().map(|a| &a.ty))?;
-    let bytewise = collation == Collation::Binary && coercibility < leafline_types::value::Coercibility::Numeric;
+    let bytewise =
+        collation == Collation::Binary && coercibility < leafline_types::value::Coercibility::Numeric;
     if skip > 0 && skip > count_characters(&s, bytewise) {
         return Ok(Value::Int(0));
     }

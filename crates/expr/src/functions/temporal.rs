@@ -5,10 +5,10 @@ use super::args::{Made, bigint_or_null, integer, literal_integer};
 use super::date_format::put_date;
 use super::time_names::TimeNames;
 use super::{Call, Function, Volatility};
-use leafline_types::decimal::Decimal;
-use leafline_types::error::MysqlError;
 use crate::eval_operand as operand;
 use crate::{Datum, EvalContext, Expr, build};
+use leafline_types::decimal::Decimal;
+use leafline_types::error::MysqlError;
 use leafline_types::temporal::{
     CivilDateTime, CivilTime, Date, DateRules, DateTime, Interval, IntervalUnit, Time, WeekMode,
 };

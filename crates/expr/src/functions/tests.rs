@@ -1,9 +1,9 @@
 //! Every function by a table of cases, and what the table of functions promises.
 
 use super::*;
-use leafline_types::collation::Collation;
 use crate::build::{self, TrimSide};
 use crate::testkit::{Session, date, dbl, dec, int, null, shown, time, txt, uint};
+use leafline_types::collation::Collation;
 use leafline_types::statement::CancelReason;
 use leafline_types::temporal::IntervalUnit;
 use leafline_types::value::SqlType;

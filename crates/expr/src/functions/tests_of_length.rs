@@ -3,9 +3,9 @@
 //! The calls are made from the table, with arguments of every kind in every place, so that a new function is covered at once.
 
 use super::*;
-use leafline_types::collation::{Charset, Collation};
 use crate::testkit::Session;
 use crate::{CompareOp, build};
+use leafline_types::collation::{Charset, Collation};
 use leafline_types::statement::CancelReason;
 use std::time::{Duration, Instant};
 

@@ -9,9 +9,9 @@ use std::time::{Duration, Instant};
 
 use super::args::integer;
 use super::{Call, Function, Volatility};
-use leafline_types::error::MysqlError;
 use crate::eval_operand as operand;
 use crate::{EvalContext, Expr, build};
+use leafline_types::error::MysqlError;
 use leafline_types::statement::CancelToken;
 use leafline_types::value::{ExprType, SqlType, Value};
 

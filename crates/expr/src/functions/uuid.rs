@@ -7,9 +7,9 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use super::args::{bigint_or_null, binary_string, bounded_text};
 use super::radix::hexadecimal;
 use super::{Call, Function, Volatility};
+use crate::{EvalContext, eval_operand as operand};
 use leafline_types::collation::Collation;
 use leafline_types::error::MysqlError;
-use crate::{EvalContext, eval_operand as operand};
 use leafline_types::value::{ExprType, SqlType, Value};
 
 pub(super) static FUNCTIONS: &[Function] = &[

@@ -2,9 +2,9 @@
 
 use super::args::{Made, binary_string, characters, count_characters, integer};
 use super::{Call, Function};
+use crate::{EvalContext, Expr, build};
 use leafline_types::collation::{Charset, Collation};
 use leafline_types::error::MysqlError;
-use crate::{EvalContext, Expr, build};
 use leafline_types::output::{Output, Stop, room_for};
 use leafline_types::value::{ExprType, Value};
 

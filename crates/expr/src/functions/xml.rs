@@ -6,11 +6,11 @@ use std::sync::Arc;
 
 use super::args::{Made, bigint, string};
 use super::{Call, Function, Volatility};
-use leafline_types::error::MysqlError;
+use crate::xml::{Bounds, Document, Evaluator, Failure, XPath};
 use crate::{EvalContext, Expr};
+use leafline_types::error::MysqlError;
 use leafline_types::output::Stop;
 use leafline_types::value::{ExprType, Value};
-use crate::xml::{Bounds, Document, Evaluator, Failure, XPath};
 
 pub(super) static FUNCTIONS: &[Function] = &[
     Function::new("EXTRACTVALUE", (2, 2), text_type, extract_value),

@@ -2,11 +2,11 @@ use rand::Rng;
 use rand::rngs::SmallRng;
 use rand::seq::IndexedRandom;
 
-use leafline_types::collation::Collation;
 use crate::domain::{ColumnRange, column_range, like_range};
-use crate::{CompareDomain, CompareOp, LikePattern};
-use leafline_types::key::{KeyPart, encode_part};
 use crate::testing::rng;
+use crate::{CompareDomain, CompareOp, LikePattern};
+use leafline_types::collation::Collation;
+use leafline_types::key::{KeyPart, encode_part};
 use leafline_types::value::{SqlType, Value};
 
 /// Pieces whose weights are none, one or several: accents, what ignores itself, ligatures, Hangul as syllables and letters, Han, spaces.

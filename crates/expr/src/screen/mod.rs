@@ -19,12 +19,12 @@
 use std::ops::Bound;
 use std::sync::Arc;
 
-use leafline_types::row::{self, EntryFormat, Layouts, NumberSet, Slot};
-use leafline_types::codec::narrow::Narrow;
-use leafline_types::collation::Collation;
 use crate::encoded::EncodedTest;
 use crate::{CompareDomain, CompareOp, Expr, ExprKind, InSet, LikePattern, push_down_not};
+use leafline_types::codec::narrow::Narrow;
+use leafline_types::collation::Collation;
 use leafline_types::key::KeyPart;
+use leafline_types::row::{self, EntryFormat, Layouts, NumberSet, Slot};
 
 /// Conditions on rows of a table.
 #[derive(Debug, Clone, Default)]

@@ -5,11 +5,11 @@ use rand::rngs::SmallRng;
 
 use super::*;
 use crate::encoded_tests::{condition, types};
+use crate::testing;
 use crate::testkit::{self, Session};
 use crate::{build, evaluate_condition};
 use leafline_types::row::EntryColumn;
 use leafline_types::row::{ColumnLayout, DroppedColumn, OverflowRef};
-use crate::testing;
 use leafline_types::value::{ExprType, SqlType, Value};
 
 /// Random columns; neighbours are often of one type.

@@ -5,10 +5,10 @@
 
 use super::document::{Bounds, Document, Kind};
 use super::xpath::{Axis, Expression, Function, Start, Step, XPath};
-use leafline_types::collation::Collation;
-use leafline_types::error::MysqlError;
 use crate::eval_operand as operand;
 use crate::{EvalContext, Expr, Row, build, value_of};
+use leafline_types::collation::Collation;
+use leafline_types::error::MysqlError;
 use leafline_types::value::{SqlType, Value};
 
 /// The node around an expression.

@@ -5,9 +5,9 @@
 //! compared.
 
 use super::lexer::{Token, token};
+use crate::{ArithmeticOp, CompareOp};
 use leafline_types::decimal::Decimal;
 use leafline_types::error::MysqlError;
-use crate::{ArithmeticOp, CompareOp};
 use leafline_types::value::Value;
 
 /// An XPath expression.

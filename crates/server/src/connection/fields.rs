@@ -5,8 +5,8 @@ use crate::protocol::bytes::{NULL, Reader};
 use crate::protocol::column::put_column;
 use crate::protocol::packet::WireError;
 use crate::protocol::reply;
-use leafline_sql::ColumnMeta;
 use leafline_expr::LikePattern;
+use leafline_sql::ColumnMeta;
 use leafline_types::{Collation, MysqlError};
 
 impl Connection<'_> {

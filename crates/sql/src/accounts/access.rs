@@ -6,14 +6,16 @@
 
 use super::Accounts;
 use super::host::{ClientHost, LOCALHOST};
-use leafline_syntax::{Privilege, Privileges};
-use super::set::{AccountId, AccountSet, literal_name};
+use super::set::{AccountSet, literal_name};
 use crate::information_schema;
 use crate::show::like_exactly;
+use leafline_planner::{Authority, definer_of};
+use leafline_syntax::AccountId;
+use leafline_syntax::{Privilege, Privileges};
 use leafline_table::ViewDef;
 use leafline_types::MysqlError;
 use std::collections::BTreeMap;
-use std::sync::{Arc, LazyLock};
+use std::sync::Arc;
 
 /// What somebody may do.
 #[derive(Debug)]
@@ -37,25 +39,10 @@ struct Rights {
     expired: bool,
 }
 
-/// Who defines a view: root, if it is of before there were accounts.
-pub(crate) fn definer_of(view: &ViewDef) -> AccountId {
-    match &view.definer {
-        Some((user, host)) => AccountId::new(user, host),
-        None => Accounts::root(),
-    }
-}
-
-static EVERYTHING: LazyLock<Access> = LazyLock::new(|| Access::everything(0));
-
 impl Access {
     /// Of a program that embeds the database.
     pub(crate) fn everything(version: u64) -> Access {
         Access { version, rights: None }
-    }
-
-    /// The same, of no version in particular.
-    pub(crate) fn unlimited() -> &'static Access {
-        &EVERYTHING
     }
 
     /// Of a client at an address that was let in by `account` when the accounts had that number. Nothing is granted to an account that there is
@@ -254,5 +241,39 @@ impl Access {
         }
         let names: Vec<&str> = wanted.iter().map(|wanted| wanted.name()).collect();
         Err(MysqlError::specific_access_denied(names.join(" or ")))
+    }
+}
+
+impl Authority for Access {
+    fn is_unlimited(&self) -> bool {
+        Access::is_unlimited(self)
+    }
+
+    fn account(&self) -> AccountId {
+        Access::account(self)
+    }
+
+    fn on_everything(&self) -> Privileges {
+        Access::on_everything(self)
+    }
+
+    fn on_table(&self, database: &str, table: &str) -> Privileges {
+        Access::on_table(self, database, table)
+    }
+
+    fn sees_table(&self, database: &str, table: &str) -> bool {
+        Access::sees_table(self, database, table)
+    }
+
+    fn of_definer(&self, view: &ViewDef) -> Result<Option<Box<dyn Authority>>, MysqlError> {
+        Ok(Access::of_definer(self, view)?.map(|definer| Box::new(definer) as Box<dyn Authority>))
+    }
+
+    fn table_denied(&self, wanted: &str, table: &str) -> MysqlError {
+        Access::table_denied(self, wanted, table)
+    }
+
+    fn column_denied(&self, column: &str, table: &str) -> MysqlError {
+        Access::column_denied(self, column, table)
     }
 }

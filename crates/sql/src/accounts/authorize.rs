@@ -8,14 +8,14 @@
 use super::users::account_of;
 use super::{AccountId, Privilege, Privileges, definer_of};
 use crate::information_schema::STATEMENT_DIGESTS;
+use crate::session::{Session, SessionEntry};
+use crate::system_table::SYSTEM_DATABASE;
 use leafline_syntax::ast::{
     AccountName, AlterAction, AlterTable, CreateTable, CreateTableLike, CreateView, DropProgram, FlushItem,
     Handler, Ident, Into as SelectInto, NotThere, PartitionAction, PartitionMaintenance, PartitionOperation,
     ProgramKind, ResourceGroupStatement, SetItem, Show, ShowKind, StatementKind, TableName, UserOptions,
     UserSpec, VariableScope, ViewVerb,
 };
-use crate::session::{Session, SessionEntry};
-use crate::system_table::SYSTEM_DATABASE;
 use leafline_table::ViewDef;
 use leafline_types::MysqlError;
 use std::sync::Arc;

@@ -1,7 +1,7 @@
 //! The tables that accounts are in, with MySQL's columns.
 
-use leafline_syntax::Privilege;
 use crate::system_table::SYSTEM_DATABASE;
+use leafline_syntax::Privilege;
 use leafline_table::{ColumnDef, IndexSpec, IndexSpecKind, IndexSpecPart, TableSpec};
 use leafline_types::{Collation, Members, SqlType};
 

@@ -3,13 +3,14 @@
 //! Who grants must have what is granted, and the right to grant it, at that level. Each statement changes the accounts of all whom it
 //! names or of none.
 
-use leafline_syntax::{Privilege, Privileges, Reach};
-use super::set::{Account, AccountId, AccountSet, TableGrant};
+use super::set::{Account, AccountSet, TableGrant};
 use super::users::{account_of, check_may_change, check_not_damaged, this_second};
 use super::{Access, Accounts};
 use crate::information_schema;
-use leafline_syntax::ast::{Grant, GrantLevel, PrivilegeList, Revoke, TableName};
 use crate::session::Session;
+use leafline_syntax::AccountId;
+use leafline_syntax::ast::{Grant, GrantLevel, PrivilegeList, Revoke, TableName};
+use leafline_syntax::{Privilege, Privileges, Reach};
 use leafline_types::MysqlError;
 
 /// What a GRANT or REVOKE is about.

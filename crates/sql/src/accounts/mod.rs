@@ -43,16 +43,15 @@ mod users;
 mod visible;
 
 pub use access::Access;
-pub(crate) use access::definer_of;
 pub(crate) use authorize::{authorize, authorize_kill};
 pub(crate) use described::privileges;
 pub use host::LOCALHOST;
-pub use leafline_syntax::{Privilege, Privileges, Reach};
+pub(crate) use leafline_planner::definer_of;
+pub use leafline_syntax::{AccountId, Privilege, Privileges, Reach};
 pub(crate) use restored::check_row;
-pub use set::AccountId;
 pub(crate) use shown::{create_user, database_privileges, grants, table_privileges, user_privileges};
 
-use host::{ANY, ClientHost};
+use host::ClientHost;
 use leafline_table::Engine;
 use leafline_types::MysqlError;
 use parking_lot::{Mutex, MutexGuard, RwLock};
@@ -126,7 +125,7 @@ impl Accounts {
 
     /// The first account.
     pub fn root() -> AccountId {
-        AccountId::new(ROOT, ANY)
+        AccountId::root()
     }
 
     /// An account without a password that may do everything.

@@ -3,10 +3,10 @@
 //! Rows of accounts that there are replace these; accounts that no row is about stay. Nothing is stored that could not be read.
 
 use super::{Privileges, stored};
-use crate::bound::{BoundInsert, InsertRows, OnDuplicate};
 use crate::result::Done;
 use crate::session::Session;
 use crate::system_table::SYSTEM_DATABASE;
+use leafline_planner::bound::{BoundInsert, InsertRows, OnDuplicate};
 use leafline_table::{TableDef, Transaction};
 use leafline_types::{MysqlError, Value};
 

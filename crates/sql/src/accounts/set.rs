@@ -5,45 +5,11 @@
 
 use super::host::{ClientHost, HostPattern};
 use super::password::StoredPassword;
+use leafline_syntax::AccountId;
 use leafline_syntax::Privileges;
 use leafline_types::DateTime;
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
-use std::fmt;
-
-/// The name of an account: a user, and the pattern of the hosts that it is for.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub struct AccountId {
-    /// The user; empty for anybody.
-    pub user: String,
-    /// The host pattern.
-    pub host: String,
-}
-
-impl AccountId {
-    /// `user`@`host`.
-    pub fn new(user: impl Into<String>, host: impl Into<String>) -> AccountId {
-        AccountId { user: user.into(), host: host.into() }
-    }
-
-    /// As `CURRENT_USER()` shows it.
-    pub fn plain(&self) -> String {
-        format!("{}@{}", self.user, self.host)
-    }
-
-    /// As SHOW GRANTS quotes it.
-    pub(crate) fn backquoted(&self) -> String {
-        use crate::show::statement_text::quoted;
-        format!("{}@{}", quoted(&self.user), quoted(&self.host))
-    }
-}
-
-/// As errors quote it.
-impl fmt::Display for AccountId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "'{}'@'{}'", self.user, self.host)
-    }
-}
 
 /// How an account is kept from being used, if what is on disk cannot be read.
 #[derive(Clone, PartialEq, Eq, Debug)]

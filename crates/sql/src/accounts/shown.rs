@@ -1,12 +1,13 @@
 //! What is told of accounts: SHOW GRANTS, SHOW CREATE USER, and the tables of privileges of information_schema.
 
-use super::set::{Account, AccountId, AccountSet, Secret};
+use super::set::{Account, AccountSet, Secret};
 use super::users::account_of;
 use super::{Privilege, Privileges};
-use leafline_syntax::ast::AccountName;
 use crate::result::RowSet;
 use crate::session::Session;
-use crate::show::statement_text::quoted;
+use leafline_syntax::AccountId;
+use leafline_syntax::ast::AccountName;
+use leafline_syntax::quoted;
 use leafline_types::{MysqlError, SqlType, Value};
 use std::sync::Arc;
 

@@ -24,9 +24,10 @@
 use super::Accounts;
 use super::grant_tables::*;
 use super::password::{AuthPlugin, StoredPassword};
-use leafline_syntax::{Privilege, Privileges};
-use super::set::{Account, AccountId, AccountSet, Secret, TableGrant};
+use super::set::{Account, AccountSet, Secret, TableGrant};
 use crate::system_table::{self, SYSTEM_DATABASE};
+use leafline_syntax::AccountId;
+use leafline_syntax::{Privilege, Privileges};
 use leafline_table::{Engine, Isolation, TableSpec, TxnMode};
 use leafline_types::{DateTime, MysqlError, Value};
 use std::collections::BTreeMap;

@@ -2,10 +2,10 @@
 
 use crate::accounts::{AccountId, Accounts};
 use crate::information_schema::TABLES;
-use leafline_syntax::ast::StatementKind;
 use crate::session::{Outcome, Session};
 use crate::{Instance, InstanceOptions};
 use leafline_storage::device::SimulatedEnv;
+use leafline_syntax::ast::StatementKind;
 use leafline_types::{MysqlError, Value, value_at};
 use std::collections::BTreeSet;
 use std::sync::Arc;

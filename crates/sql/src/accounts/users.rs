@@ -2,10 +2,11 @@
 
 use super::grant_tables::{MAX_HOST, MAX_USER};
 use super::password::{AuthPlugin, StoredPassword};
-use super::set::{Account, AccountId, AccountSet, Secret};
+use super::set::{Account, AccountSet, Secret};
 use super::{Access, Accounts, Privilege};
-use leafline_syntax::ast::{self, AccountName, Expiry, UserOptions, UserSpec};
 use crate::session::Session;
+use leafline_syntax::AccountId;
+use leafline_syntax::ast::{self, AccountName, Expiry, UserOptions, UserSpec};
 use leafline_types::{DateTime, MysqlError};
 
 /// The account that a name in a statement means.

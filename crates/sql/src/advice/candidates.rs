@@ -5,10 +5,10 @@
 //! of a join), those that are in most demand first, then one that lies in a range, or those that rows are wanted in the order of; each
 //! list is also extended by the other columns that the statement reads, so that rows need not be fetched.
 
-use crate::bound::{BoundSelect, ColumnOrigin, JoinTree, RelationSource};
 use leafline_access::constraint::{Constraint, IndexKeyPart};
-use leafline_table::{IndexPart, TableDef, TableId};
 use leafline_expr::{Expr, ExprKind};
+use leafline_planner::bound::{BoundSelect, ColumnOrigin, JoinTree, RelationSource};
+use leafline_table::{IndexPart, TableDef, TableId};
 use leafline_types::{KeyPart, SqlType};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;

@@ -7,7 +7,7 @@ use super::pricing::{Priced, Proposal};
 use super::workload::{Query, beginning};
 use super::{Advice, part_list, table_name};
 use crate::session::{HypotheticalIndexes, Session};
-use crate::show::statement_text::quoted;
+use leafline_syntax::quoted;
 use leafline_table::TableId;
 use leafline_types::MysqlError;
 use std::collections::{BTreeMap, BTreeSet, HashMap};

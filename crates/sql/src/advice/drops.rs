@@ -4,7 +4,7 @@ use super::choose::{Chooser, total};
 use super::redundant::begins_with;
 use super::{Advice, table_name};
 use crate::session::Session;
-use crate::show::statement_text::quoted;
+use leafline_syntax::quoted;
 use leafline_table::{IndexDef, TableDef, TableId};
 use leafline_types::MysqlError;
 use std::collections::{BTreeMap, BTreeSet};

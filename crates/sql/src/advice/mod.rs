@@ -27,7 +27,7 @@ pub(crate) use redundant::redundant_indexes;
 
 use crate::result::RowSet;
 use crate::session::Session;
-use crate::show::statement_text::quoted;
+use leafline_syntax::quoted;
 use leafline_table::{IndexPart, TableDef};
 use leafline_types::{MysqlError, SqlType, Value};
 use std::sync::Arc;

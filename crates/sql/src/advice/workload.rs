@@ -1,11 +1,11 @@
 //! The statements that advice is for, and what each of them does: from digests, with a sample of each, or from a text.
 
 use super::candidates::{Wanted, wanted};
-use crate::binder;
-use crate::bound::{BoundKind, ChangedTable, InsertRows, blocks_of};
+use crate::session::Session;
+use leafline_planner::binder;
+use leafline_planner::bound::{BoundKind, ChangedTable, InsertRows, blocks_of};
 use leafline_syntax::ast::{Explain, ExplainFormat, Statement, StatementKind};
 use leafline_syntax::{normalized, split_statements};
-use crate::session::Session;
 use leafline_table::TableId;
 use leafline_types::MysqlError;
 use std::collections::{BTreeSet, HashMap};

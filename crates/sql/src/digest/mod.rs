@@ -19,8 +19,8 @@ pub(crate) use histogram::quantile;
 pub(crate) use plans::Plans;
 pub(crate) use short::ShortRun;
 
-use leafline_syntax::{LexMode, normalized};
 use histogram::Histogram;
+use leafline_syntax::{LexMode, normalized};
 use parking_lot::{Mutex, RwLock};
 use sha2::{Digest as _, Sha256};
 use short::ShortCounts;

@@ -275,8 +275,8 @@ impl Reader<'_> {
 mod tests {
     use super::super::{Executed, ShortRun, Used};
     use super::*;
-    use leafline_syntax::LexMode;
     use leafline_storage::device::SimulatedEnv;
+    use leafline_syntax::LexMode;
 
     const MOST: usize = 10_000;
 

@@ -3,8 +3,8 @@
 use super::{Columns, Rows, name_column, stored_tables};
 use crate::session::Session;
 use leafline_table::{ColumnDef, HistogramDef, TableDef};
-use leafline_types::convert::to_text;
 use leafline_types::base64_text;
+use leafline_types::convert::to_text;
 use leafline_types::json::Json;
 use leafline_types::{DateTime, ExprType, MysqlError, SqlType, Value};
 use std::fmt::Write;

@@ -3,7 +3,7 @@
 use super::{Columns, Rows, name_column, number_column, text, text_column, users_tables};
 use crate::advice::redundant_indexes;
 use crate::session::Session;
-use crate::show::statement_text::quoted;
+use leafline_syntax::quoted;
 use leafline_table::{IndexDef, TableDef};
 use leafline_types::{MysqlError, SqlType, Value};
 

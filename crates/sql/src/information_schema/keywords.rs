@@ -1,8 +1,8 @@
 //! `information_schema.KEYWORDS`: the reserved words. Others mean something at some places, and are names elsewhere.
 
 use super::{Columns, Rows, nullable_column, text, text_column};
-use leafline_syntax::reserved_words;
 use crate::session::Session;
+use leafline_syntax::reserved_words;
 use leafline_types::{MysqlError, SqlType, Value};
 
 pub(super) fn columns() -> Columns {

@@ -26,6 +26,7 @@ mod views;
 
 use crate::session::Session;
 use crate::system_table::SYSTEM_DATABASE;
+use leafline_planner::SystemRows;
 use leafline_table::TableDef;
 use leafline_types::error::errno;
 use leafline_types::{Coercibility, Collation, ExprType, MysqlError, SqlType, Value};
@@ -40,14 +41,6 @@ pub(crate) type Rows = Vec<Vec<Value>>;
 
 /// The name that the standard gives to the only catalog there is.
 const CATALOG: &str = "def";
-
-/// A table that is no stored one.
-pub struct SchemaTable {
-    /// Names and types of its columns.
-    pub columns: Vec<(String, ExprType)>,
-    /// Its rows.
-    pub rows: Vec<Vec<Value>>,
-}
 
 /// What a table that is no stored one is called, and where its rows come from.
 pub(crate) struct Definition {
@@ -198,17 +191,13 @@ pub(crate) fn definition(database: &str, name: &str) -> Option<&'static Definiti
 ///
 /// # Errors
 /// What reading the data returns that they are computed from.
-pub(crate) fn table(
-    session: &Session,
-    database: &str,
-    name: &str,
-) -> Result<Option<SchemaTable>, MysqlError> {
+pub(crate) fn table(session: &Session, database: &str, name: &str) -> Result<Option<SystemRows>, MysqlError> {
     let Some(definition) = definition(database, name) else { return Ok(None) };
     let rows = match Computing::begin() {
         Some(_computing) => (definition.rows)(session)?,
         None => Vec::new(),
     };
-    Ok(Some(SchemaTable { columns: (definition.columns)(), rows }))
+    Ok(Some(SystemRows { columns: (definition.columns)(), rows }))
 }
 
 thread_local! {

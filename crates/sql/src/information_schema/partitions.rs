@@ -3,7 +3,8 @@
 use super::sizes::{Sizes, TableBytes};
 use super::{CATALOG, Columns, Rows, name_column, nullable_column, stored_tables, text, text_column};
 use crate::session::Session;
-use crate::show::statement_text::{partition_values, quoted};
+use crate::show::statement_text::partition_values;
+use leafline_syntax::quoted;
 use leafline_table::{PartitionKey, PartitionMethod, PartitionScheme, TableDef};
 use leafline_types::temporal::Zone;
 use leafline_types::{MysqlError, SqlType, Value};

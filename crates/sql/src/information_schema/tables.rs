@@ -4,9 +4,9 @@ use super::sizes::{Sizes, TableBytes};
 use super::{
     CATALOG, Columns, Definition, Rows, name_column, nullable_column, nullable_name, text, text_column,
 };
-use crate::binder::view_faults;
 use crate::session::Session;
 use crate::statement::definitions::DEFAULT_COLLATION;
+use leafline_planner::binder::view_faults;
 use leafline_table::{TableDef, ViewDef};
 use leafline_types::{MysqlError, SqlType, Value};
 use std::sync::Arc;

@@ -2,9 +2,9 @@
 
 use super::{CATALOG, Columns, Rows, SYS, long_text, name_column, text, text_column, yes_no};
 use crate::accounts::{Accounts, Privilege, definer_of};
-use crate::binder::is_updatable_view;
 use crate::session::Session;
 use crate::show::view_query;
+use leafline_planner::binder::is_updatable_view;
 use leafline_table::CheckOption;
 use leafline_types::{MysqlError, SqlType};
 

@@ -6,8 +6,8 @@ mod history;
 mod page_map;
 mod statements;
 
-pub use crate::explain::{ActualStep, PlanPicture, PlanStep, RejectedWay};
 pub use history::{History, Sample};
+pub use leafline_planner::explain::{ActualStep, PlanPicture, PlanStep, RejectedWay};
 pub use page_map::{IndexSize, PageMap};
 pub use statements::{StatementFigures, StatementId};
 

@@ -5,12 +5,12 @@
 
 use super::entry::StatementText;
 use super::{Outcome, Session};
-use crate::plan::PlanParts;
 use crate::result::Done;
-use crate::show::statement_text::quoted;
 use crate::statement::load_values::RowSource;
 use crate::statement::planned::Work;
 use crate::text_file::ClientFiles;
+use leafline_planner::plan::PlanParts;
+use leafline_syntax::quoted;
 use leafline_types::{MysqlError, Value};
 use std::sync::Arc;
 

@@ -5,8 +5,8 @@
 //! gone, an index that is built has the name) is left out.
 
 use super::Session;
-use crate::binder::CatalogLookup;
-use crate::information_schema::SchemaTable;
+use leafline_planner::SystemRows;
+use leafline_planner::binder::CatalogLookup;
 use leafline_table::{Engine, ForeignKeyDef, IndexSpec, TableDef, TableId, ViewDef};
 use leafline_types::MysqlError;
 use std::sync::Arc;
@@ -105,7 +105,7 @@ impl CatalogLookup for Supposed<'_> {
         self.0.view(database, name)
     }
 
-    fn schema_table(&self, database: &str, name: &str) -> Result<Option<SchemaTable>, MysqlError> {
+    fn schema_table(&self, database: &str, name: &str) -> Result<Option<SystemRows>, MysqlError> {
         self.0.schema_table(database, name)
     }
 

@@ -1,9 +1,9 @@
 //! What a statement gives: rows to be pulled, or what it did.
 
 use super::{Session, StatementUses};
-use crate::operator::{BoxedOperator, RowWindow};
 use crate::result::{ColumnMeta, Done, RowSet};
 use crate::statement::execution::Execution;
+use leafline_executor::{BoxedOperator, RowWindow};
 use leafline_types::column::{Batch, ColumnBuilder, value_at};
 use leafline_types::convert::{local, to_text};
 use leafline_types::temporal::Zone;

@@ -2,7 +2,7 @@
 
 use super::Session;
 use super::entry::StatementText;
-use crate::explain::PlanPicture;
+use leafline_planner::explain::PlanPicture;
 use leafline_types::MysqlError;
 use std::time::Duration;
 

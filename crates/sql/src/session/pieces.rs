@@ -8,17 +8,17 @@
 
 use super::entry::StatementText;
 use super::{Outcome, RowStream, Session};
-use crate::operator;
-use crate::optimizer::read_in_pieces;
-use leafline_syntax::ast::StatementKind;
-use crate::plan::{Node, Operator};
 use crate::result::{ColumnMeta, Done};
 use crate::statement::execution::{Execution, Now};
 use crate::statement::planned::Planned;
 use crate::status::Command;
 use leafline_access::{AccessPath, ScanOrder, ScanPiece};
-use leafline_table::{Catalog, ReadView};
+use leafline_executor as operator;
 use leafline_expr::ExprKind;
+use leafline_planner::optimizer::read_in_pieces;
+use leafline_planner::plan::{Node, Operator};
+use leafline_syntax::ast::StatementKind;
+use leafline_table::{Catalog, ReadView};
 use leafline_types::{MysqlError, Value};
 use std::fmt;
 use std::sync::Arc;

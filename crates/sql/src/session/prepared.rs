@@ -2,13 +2,13 @@
 
 use super::entry::StatementText;
 use super::{Outcome, Session};
-use leafline_syntax::ast::{Statement, StatementKind};
-use leafline_syntax::token_count;
 use crate::result::ColumnMeta;
 use crate::statement::planned::Planned;
 use crate::statement::{command, keeps_diagnostics};
 use crate::status::Command;
 use hashbrown::HashMap;
+use leafline_syntax::ast::{Statement, StatementKind};
+use leafline_syntax::token_count;
 use leafline_types::{ExprType, MysqlError, Value};
 use std::sync::Arc;
 

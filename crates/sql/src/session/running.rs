@@ -3,12 +3,12 @@
 use super::Session;
 use super::entry::StatementText;
 use crate::digest::{Digest, Executed, ShortRun, Used};
-use leafline_syntax::ast::StatementKind;
 use crate::plan_facts::PlanFacts;
 use crate::sample_text::with_values;
 use crate::slow_log::{SlowStatement, without_secrets};
 use crate::statement::keeps_diagnostics;
 use crate::status::Command;
+use leafline_syntax::ast::StatementKind;
 use leafline_types::convert::to_text;
 use leafline_types::error::errno;
 use leafline_types::{DateTime, SqlType, Value};

@@ -6,12 +6,12 @@
 //! ([`Planned::is_current`]) and suits the values ([`Planned::suits`]).
 
 use super::{Outcome, Session};
-use leafline_syntax::ast::{ColumnName, TableName, TableReference};
-use leafline_syntax::shape::{Shape, shape_of};
-use leafline_syntax::{ColumnKind, LexMode, Lifted, lift};
 use crate::statement::command;
 use crate::statement::planned::Planned;
 use crate::status::Command;
+use leafline_syntax::ast::{ColumnName, TableName, TableReference};
+use leafline_syntax::shape::{Shape, shape_of};
+use leafline_syntax::{ColumnKind, LexMode, Lifted, lift};
 use leafline_types::{Charset, MysqlError, SqlType, Value};
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -4,9 +4,9 @@
 //! whether what was bound still stands. Uses end with the transaction.
 
 use super::Session;
-use crate::binder::view_sources;
-use crate::bound::tables_of_query;
 use crate::information_schema;
+use leafline_planner::binder::view_sources;
+use leafline_planner::bound::tables_of_query;
 use leafline_syntax::ast::{TableLock, TableName};
 use leafline_table::{
     Excluding, LockLimits, LockStrength, MetadataKey, MetadataMode, QualifiedName, SessionLocks, TableDef,

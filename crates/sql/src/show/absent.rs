@@ -1,8 +1,8 @@
 //! Lists of things that there are none of, under MySQL's headings: triggers, events, routines, binary logs, replicas, profiles; and tables that
 //! are kept open, as none is between statements.
 
-use leafline_syntax::ast::NotThere;
 use crate::result::{RowSet, column};
+use leafline_syntax::ast::NotThere;
 use leafline_types::SqlType;
 
 /// The empty list of something.

@@ -1,11 +1,12 @@
 //! SHOW CREATE TABLE of what is no stored table: statements that make something with its columns, for dumps of all databases.
 
-use super::statement_text::{column, quoted};
+use super::statement_text::column;
 use super::text;
 use crate::accounts::Accounts;
 use crate::information_schema::Definition;
 use crate::result::RowSet;
 use crate::session::Session;
+use leafline_syntax::quoted;
 use leafline_table::ColumnDef;
 use leafline_types::{SqlType, Value};
 

@@ -1,9 +1,9 @@
 //! SHOW DATABASES, SHOW CREATE DATABASE.
 
-use super::statement_text::quoted;
 use super::text;
 use crate::result::RowSet;
 use crate::session::Session;
+use leafline_syntax::quoted;
 use leafline_types::MysqlError;
 
 pub(super) fn databases(session: &Session) -> RowSet {

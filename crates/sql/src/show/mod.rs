@@ -16,11 +16,11 @@ pub(crate) use views::as_table as view_as_table;
 
 use crate::accounts;
 use crate::information_schema;
-use leafline_syntax::ast::{Ident, Show, ShowFilter, ShowKind, TableName};
 use crate::result::RowSet;
 use crate::session::Session;
 use crate::statement::evaluate;
 use bare_names::with_bare_names;
+use leafline_syntax::ast::{Ident, Show, ShowFilter, ShowKind, TableName};
 use leafline_table::{TableDef, ViewDef};
 use leafline_types::{MysqlError, SqlType, Value};
 use std::sync::Arc;

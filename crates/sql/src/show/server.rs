@@ -2,12 +2,13 @@
 
 use super::text;
 use crate::result::RowSet;
-use crate::session::variables::{CONDITION_COUNTS, Scope, VARIABLES};
+use crate::session::variables::{Scope, VARIABLES};
 use crate::session::{Activity, ConnectionFacts, Session};
 use crate::statement::set::value_of;
 use crate::status::{StorageCounters, listing};
 use leafline_access::CpuCosts;
 use leafline_access::cost::DeviceProfile;
+use leafline_planner::CONDITION_COUNTS;
 use leafline_table::Organisation;
 use leafline_types::convert::to_text;
 use leafline_types::{Charset, Collation, Decimal, SqlType, Stage, Value, WarningLevel};

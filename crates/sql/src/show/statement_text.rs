@@ -1,6 +1,7 @@
 //! Definitions as the statements that would make them: SHOW CREATE TABLE.
 
 use leafline_syntax::OWN_VERSION;
+use leafline_syntax::quoted;
 use leafline_table::{
     BoundValue, ColumnDef, DefaultValue, GeneratedKind, IndexDef, IndexKind, PartitionKey, PartitionMethod,
     PartitionScheme, PartitionSpec, TableDef,
@@ -9,11 +10,6 @@ use leafline_types::convert::{local, to_text};
 use leafline_types::temporal::Zone;
 use leafline_types::{SqlType, Value};
 use std::fmt::Write as _;
-
-/// A name in backquotes.
-pub(crate) fn quoted(name: &str) -> String {
-    format!("`{}`", name.replace('`', "``"))
-}
 
 /// A string literal.
 pub(crate) fn literal(text: &str) -> String {

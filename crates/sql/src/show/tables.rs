@@ -3,9 +3,9 @@
 use super::statement_text;
 use super::text;
 use crate::information_schema::{Rows, columns, statistics, tables as catalogue};
-use leafline_syntax::ast::ShowFilter;
 use crate::result::{RowSet, column};
 use crate::session::Session;
+use leafline_syntax::ast::ShowFilter;
 use leafline_table::TableDef;
 use leafline_types::{MysqlError, SqlType, Value};
 use std::sync::Arc;

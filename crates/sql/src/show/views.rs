@@ -1,10 +1,10 @@
 //! SHOW CREATE VIEW, and views as SHOW COLUMNS has them.
 
 use super::text;
-use crate::binder::{view_columns, view_statement};
-use leafline_syntax::ast::TableName;
 use crate::result::RowSet;
 use crate::session::Session;
+use leafline_planner::binder::{view_columns, view_statement};
+use leafline_syntax::ast::TableName;
 use leafline_table::{ColumnDef, TableDef, TableId, TableSpec, ViewDef};
 use leafline_types::{MysqlError, SqlType};
 use std::sync::Arc;

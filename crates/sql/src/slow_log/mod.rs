@@ -18,9 +18,9 @@
 mod writer;
 
 use crate::digest::Used;
-use leafline_syntax::{LexMode, normalized};
 use crate::session::variables::Facts;
 use crate::text_file::not_found;
+use leafline_syntax::{LexMode, normalized};
 use leafline_types::MysqlError;
 use parking_lot::{Mutex, RwLock};
 use rustix::fs::{Access, access};

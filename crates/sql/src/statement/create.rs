@@ -8,17 +8,17 @@ use super::definitions::{DEFAULT_COLLATION, database_of, note_options, refuse_ta
 use super::evaluate;
 use super::partitions::partitioning;
 use super::storage_engines;
-use crate::binder::{
+use crate::result::Done;
+use crate::session::{Outcome, Session};
+use crate::show;
+use leafline_planner::binder::{
     add_key_columns, bind_kind, check_expressions, check_owners, selected_columns, table_spec,
 };
-use crate::bound::BoundKind;
+use leafline_planner::bound::BoundKind;
 use leafline_syntax::ast::{
     CreateTable, CreateTableLike, Ident, Insert, InsertSource, Span, Statement, StatementKind, TableName,
     TableSource,
 };
-use crate::result::Done;
-use crate::session::{Outcome, Session};
-use crate::show;
 use leafline_table::{ColumnDef, IndexSpecKind, TableDef, TableSpec};
 use leafline_types::error::errno;
 use leafline_types::{ExprType, MysqlError, Value};

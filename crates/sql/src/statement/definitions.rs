@@ -1,14 +1,14 @@
 //! CREATE DATABASE, DROP and TRUNCATE. Each commits the open transaction first, as in MySQL, and is atomic by itself.
 
 use super::change::of_table;
-use crate::binder::table_collation;
 use crate::information_schema;
-use leafline_syntax::ast::{
-    AlterDatabase, CreateDatabase, DatabaseOptions, DropDatabase, DropTable, TableName,
-};
 use crate::result::Done;
 use crate::session::Session;
 use crate::system_table::SYSTEM_DATABASE;
+use leafline_planner::binder::table_collation;
+use leafline_syntax::ast::{
+    AlterDatabase, CreateDatabase, DatabaseOptions, DropDatabase, DropTable, TableName,
+};
 use leafline_table::{CheckDef, TableId};
 use leafline_types::error::errno;
 use leafline_types::{Collation, MysqlError};

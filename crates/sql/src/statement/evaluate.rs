@@ -3,18 +3,19 @@
 use super::execution::Execution;
 use super::parameters::types_of;
 use super::set::system_variable;
-use crate::binder::{BindContext, CatalogLookup, VariableLookup, bind_scalar};
-use crate::bound::{BoundExpression, BoundSubquery};
-use crate::information_schema::{self, SchemaTable};
-use crate::optimizer::plan_parts;
-use leafline_syntax::ast::{Expr, VariableScope};
+use crate::information_schema;
 use crate::result::{ColumnMeta, RowSet};
 use crate::session::Session;
 use crate::session::settings::Modes;
+use leafline_expr::evaluate_scalar;
+use leafline_planner::SystemRows;
+use leafline_planner::binder::{BindContext, CatalogLookup, VariableLookup, bind_scalar};
+use leafline_planner::bound::{BoundExpression, BoundSubquery};
+use leafline_planner::optimizer::plan_parts;
+use leafline_syntax::ast::{Expr, VariableScope};
 use leafline_table::{ForeignKeyDef, TableDef, ViewDef};
 use leafline_types::column::Batch;
 use leafline_types::convert::to_text;
-use leafline_expr::evaluate_scalar;
 use leafline_types::{Coercibility, Collation, ExprType, MysqlError, SqlType, Value};
 use std::sync::Arc;
 
@@ -31,7 +32,7 @@ impl CatalogLookup for Session {
         self.instance.engine().catalog().view(database, name).cloned()
     }
 
-    fn schema_table(&self, database: &str, name: &str) -> Result<Option<SchemaTable>, MysqlError> {
+    fn schema_table(&self, database: &str, name: &str) -> Result<Option<SystemRows>, MysqlError> {
         information_schema::table(self, database, name)
     }
 
@@ -76,7 +77,7 @@ impl Session {
             parameters: &[],
             cancel: &self.cancel,
             hints: &[],
-            access: &self.access,
+            access: &*self.access,
         }
     }
 }
@@ -123,7 +124,8 @@ pub(crate) fn over_rows(
     let columns: Vec<(&str, ExprType)> =
         rows.columns.iter().map(|c| (c.name.as_str(), shown_type(c))).collect();
     let types = types_of(parameters, session.settings.collation);
-    let bound = crate::binder::bind_over_columns(condition, sql, &session.bind_context(&types), &columns)?;
+    let bound =
+        leafline_planner::binder::bind_over_columns(condition, sql, &session.bind_context(&types), &columns)?;
     Filter::new(session, bound, parameters)?.holds(session, &batch)
 }
 

@@ -1,15 +1,16 @@
 //! The state of one execution of a plan: what stays the same from its first batch to its last.
 
-use crate::operator::{self, ExecutionContext, Part, Profile, Runner, StatementLocks, Subplans, batch_bytes};
-use crate::plan::{Node, PlanParts};
 use crate::session::Session;
 use leafline_access::{Budget, ScanPiece};
+use leafline_executor as operator;
+use leafline_executor::{ExecutionContext, Part, Profile, Runner, StatementLocks, Subplans, batch_bytes};
+use leafline_expr::{CallState, EvalContext, Expr, ExprKind};
+use leafline_planner::plan::{Node, PlanParts};
+use leafline_table::implicit_default;
 use leafline_table::{ColumnDef, ReadView, Transaction};
 use leafline_types::convert::{StoreContext, dated, store_cast};
-use leafline_expr::{CallState, EvalContext, Expr, ExprKind};
 use leafline_types::memory::MemoryBudget;
-use leafline_types::temporal::{DateRules, Zone};
-use leafline_types::{Batch, Collation, DateTime, MysqlError, SqlType, Value, Warnings};
+use leafline_types::{Batch, Collation, DateTime, MysqlError, SqlType, Value};
 use std::borrow::Cow;
 use std::sync::Arc;
 
@@ -289,27 +290,4 @@ pub(crate) struct StoreRules {
     pub(crate) null_is_default: bool,
     /// The statement changes rows and adds none: NULL does not ask an AUTO_INCREMENT column for its next value.
     pub(crate) keeps_rows: bool,
-}
-
-/// The value of a type for columns that must not be NULL (manual: "Data Type Default Values"): zero, or the empty string.
-pub(crate) fn implicit_default(column: &ColumnDef) -> Result<Value, MysqlError> {
-    let (zero, from) = match &column.ty {
-        ty if ty.is_string() => (Value::string(""), SqlType::Varchar { len: 0 }),
-        SqlType::Json => (Value::string("null"), SqlType::Varchar { len: 4 }),
-        // Its first text.
-        SqlType::Enum(_) => (Value::Int(1), SqlType::BIGINT),
-        _ => (Value::Int(0), SqlType::BIGINT),
-    };
-    let mut warnings = Warnings::new();
-    let mut cx = StoreContext {
-        column: &column.name,
-        charset: column.collation.charset(),
-        row: 1,
-        strict: false,
-        dates: DateRules::ANY,
-        zone: &Zone::UTC,
-        max_document: usize::MAX,
-        warnings: &mut warnings,
-    };
-    store_cast(&zero, &from, &column.ty, true, &mut cx)
 }

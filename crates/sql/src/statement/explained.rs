@@ -2,14 +2,15 @@
 
 use super::execution::Execution;
 use super::planned::Work;
-use crate::bound::{ChangedTable, OnDuplicate};
-use crate::explain::{self, Change, ExplainRow, PlanPicture};
-use crate::operator::{self, Part, Profile};
-use leafline_syntax::ast::{Explain, ExplainFormat, Statement, StatementKind};
-use crate::plan::{Plan, PlanParts};
 use crate::result::RowSet;
 use crate::session::settings::Settings;
 use crate::session::{Outcome, RowStream, Session};
+use leafline_executor as operator;
+use leafline_executor::{Part, Profile};
+use leafline_planner::bound::{ChangedTable, OnDuplicate};
+use leafline_planner::explain::{self, Change, ExplainRow, PlanPicture};
+use leafline_planner::plan::{Plan, PlanParts};
+use leafline_syntax::ast::{Explain, ExplainFormat, Statement, StatementKind};
 use leafline_types::{MysqlError, SqlType, Value};
 use std::sync::Arc;
 use std::time::Duration;

@@ -12,19 +12,19 @@ mod entries;
 
 use super::evaluate::{Filter, constant};
 use super::parameters::types_of;
-use crate::binder::bind_over_table;
-use crate::bound::BoundExpression;
 use crate::information_schema;
+use crate::result::{ColumnMeta, RowSet};
+use crate::session::{Session, TableUse};
+use crate::show;
+use entries::{Entry, Place, Walk, next_entries};
+use leafline_btree::Direction;
+use leafline_planner::binder::bind_over_table;
+use leafline_planner::bound::BoundExpression;
 use leafline_syntax::ast::{
     Expr, HandlerRead, HandlerStart, Ident, KeyComparison, Limit, TableName, TableReference,
 };
 use leafline_syntax::parse;
-use crate::result::{ColumnMeta, RowSet};
-use crate::session::{Session, TableUse};
-use crate::show;
-use crate::show::statement_text::quoted;
-use entries::{Entry, Place, Walk, next_entries};
-use leafline_btree::Direction;
+use leafline_syntax::quoted;
 use leafline_table::{IndexDef, ReadView, RowDecoder, TableDef, locator_of, row_decoder};
 use leafline_types::key::prefix_successor;
 use leafline_types::memory::server;

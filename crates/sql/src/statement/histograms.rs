@@ -1,11 +1,11 @@
 //! ANALYZE TABLE ... UPDATE HISTOGRAM and DROP HISTOGRAM.
 
 use super::maintenance::{failed, full_name, message, messages};
-use leafline_syntax::ast::{AnalyzeHistogram, Ident};
 use crate::result::RowSet;
 use crate::session::Session;
 use crate::show;
 use leafline_access::stats::analyze_column;
+use leafline_syntax::ast::{AnalyzeHistogram, Ident};
 use leafline_table::{ColumnDef, TableDef};
 use leafline_types::{MysqlError, SqlType};
 use std::sync::Arc;

@@ -1,10 +1,10 @@
 //! CREATE INDEX .. HYPOTHETICAL, and DROP INDEX of what it has made. Neither commits, nor waits for anybody.
 
 use super::definitions::database_of;
-use crate::binder::index_spec;
-use leafline_syntax::ast::{AlterAction, KeyDefinition, KeyKind, KeyPartValue, StatementKind, TableName};
 use crate::session::Session;
 use crate::show::base_table;
+use leafline_planner::binder::index_spec;
+use leafline_syntax::ast::{AlterAction, KeyDefinition, KeyKind, KeyPartValue, StatementKind, TableName};
 use leafline_types::MysqlError;
 
 pub(super) fn create(

@@ -1,11 +1,11 @@
 //! LIMITs that a query is given before it is planned, and that are taken off it.
 
-use crate::bound::{BoundKind, BoundLimit};
-use crate::optimizer::row_limit;
-use leafline_syntax::ast::StatementKind;
-use crate::plan::RowLimit;
 use crate::session::settings::Settings;
 use leafline_expr::{Expr, ExprKind};
+use leafline_planner::bound::{BoundKind, BoundLimit};
+use leafline_planner::optimizer::row_limit;
+use leafline_planner::plan::RowLimit;
+use leafline_syntax::ast::StatementKind;
 use leafline_types::{Collation, ExprType, MysqlError, SqlType, Value};
 
 /// A query without a LIMIT of its own has that of `sql_select_limit`.

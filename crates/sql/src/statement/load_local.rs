@@ -2,10 +2,10 @@
 
 use super::change;
 use super::planned::Work;
-use crate::bound::InsertRows;
-use crate::plan::PlanParts;
 use crate::session::{Outcome, Session, WaitingLoad};
 use crate::text_file::ClientInput;
+use leafline_planner::bound::InsertRows;
+use leafline_planner::plan::PlanParts;
 use leafline_types::{MysqlError, Value};
 use std::io::Read;
 use std::sync::Arc;

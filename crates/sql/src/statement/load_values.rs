@@ -5,8 +5,8 @@
 
 use super::change::{self, Given};
 use super::planned::Work;
-use leafline_syntax::ast::{Ident, LoadField, LoadSource, Span, StatementKind};
 use crate::session::{Outcome, Session};
+use leafline_syntax::ast::{Ident, LoadField, LoadSource, Span, StatementKind};
 use leafline_types::{MysqlError, Value};
 
 /// Gives the rows of a load.

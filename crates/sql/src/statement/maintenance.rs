@@ -2,17 +2,17 @@
 
 use super::{alter, evaluate, metadata};
 use crate::accounts::authorize_kill;
-use crate::binder::partition::bind_partition_function;
-use crate::binder::view_faults;
+use crate::result::RowSet;
+use crate::session::{Outcome, Session};
+use crate::show;
+use crate::text_format::TextColumns;
+use leafline_planner::binder::partition::bind_partition_function;
+use leafline_planner::binder::view_faults;
 use leafline_syntax::ast::{
     AlterAction, AlterAlgorithm, AlterLock, AlterTable, Expr, FlushItem, Ident, LoadIndex, StatementKind,
     TableName,
 };
-use crate::result::RowSet;
-use crate::session::{Outcome, Session};
-use crate::show;
-use crate::show::statement_text::quoted;
-use crate::text_format::TextColumns;
+use leafline_syntax::quoted;
 use leafline_table::{CheckDepth, CheckOptions, TableCheck, TableDef, ViewDef};
 use leafline_types::convert::cast;
 use leafline_types::statement::CancelReason;

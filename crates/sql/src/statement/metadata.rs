@@ -1,10 +1,10 @@
 //! Which tables a statement of DDL keeps others away from while it runs: those it changes, and those that foreign keys connect with them.
 
+use crate::session::Session;
 use leafline_syntax::ast::{
     AlterAction, AlterAlgorithm, AlterLock, AlterTable, CreateTableLike, DropTable, Ident, KeyKind,
     PartitionAction, Span, StatementKind, TableName,
 };
-use crate::session::Session;
 use leafline_table::{Excluding, MetadataMode, PRIMARY};
 use leafline_types::MysqlError;
 

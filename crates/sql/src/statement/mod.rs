@@ -67,10 +67,10 @@ mod views;
 pub(crate) use counted::command;
 
 use crate::advice::advise;
-use leafline_syntax::ast::{Handler, PrepareSource, SetItem, Statement, StatementKind, TableName};
 use crate::result::{Done, RowSet};
 use crate::session::{Outcome, RowStream, Session};
 use crate::show;
+use leafline_syntax::ast::{Handler, PrepareSource, SetItem, Statement, StatementKind, TableName};
 use leafline_types::{MysqlError, SqlType, Value};
 
 impl Session {

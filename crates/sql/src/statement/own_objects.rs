@@ -2,9 +2,9 @@
 //! them is passed over, with a note, so that such a dump loads.
 
 use crate::information_schema;
-use leafline_syntax::ast::{AlterAction, StatementKind, TableName};
 use crate::session::Session;
 use crate::system_table::SYSTEM_DATABASE;
+use leafline_syntax::ast::{AlterAction, StatementKind, TableName};
 use leafline_types::MysqlError;
 
 /// Of MySQL's databases those that dumps have.

@@ -2,11 +2,11 @@
 
 use super::maintenance::{NO_REPAIR, checked, failed, full_name, message, messages, optimize_by};
 use super::partitions::known;
-use crate::binder::partition::bind_partition_function;
-use leafline_syntax::ast::{AlterAction, PartitionAction, PartitionMaintenance, PartitionOperation};
 use crate::result::RowSet;
 use crate::session::Session;
 use crate::show::base_table;
+use leafline_planner::binder::partition::bind_partition_function;
+use leafline_syntax::ast::{AlterAction, PartitionAction, PartitionMaintenance, PartitionOperation};
 use leafline_table::{CheckOptions, Partitioning, TableDef};
 use leafline_types::MysqlError;
 use std::collections::BTreeSet;

@@ -3,18 +3,19 @@
 use super::alter::check_concurrency;
 use super::change::of_table;
 use super::evaluate::constant;
-use crate::binder::AlterWork;
-use crate::binder::partition::{method_of, 
-    bind_partition_function, check_keys, check_shape, check_values, partition_columns, rows, scheme,
+use crate::result::Done;
+use crate::session::Session;
+use crate::show::base_table;
+use leafline_planner::binder::AlterWork;
+use leafline_planner::binder::partition::{
+    bind_partition_function, check_keys, check_shape, check_values, method_of, partition_columns, rows,
+    scheme,
 };
 use leafline_syntax::ast::{
     AlterAction, AlterTable, Ident, PartitionAction, PartitionBound, PartitionBy, PartitionDefinition,
     SubpartitionBy,
 };
 use leafline_syntax::parse_stored;
-use crate::result::Done;
-use crate::session::Session;
-use crate::show::base_table;
 use leafline_table::{
     BoundValue, ColumnDef, IndexDef, MOST_PARTITIONS, Organisation, PartitionChange, PartitionMethod,
     PartitionScheme, PartitionSpec, Partitioning, SubpartitionSpec, TableDef, TableSpec,

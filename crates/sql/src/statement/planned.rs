@@ -7,22 +7,25 @@ use super::limits::{limit_by_setting, window_of};
 use super::parameters::{Parameters, types_of, with_numbers};
 use super::short_read::ShortWay;
 use crate::accounts::authorize;
-use crate::binder;
-use crate::bound::{
-    BoundDelete, BoundInsert, BoundKind, BoundSelect, BoundStatement, BoundSubquery, BoundUpdate, InsertRows,
-};
 use crate::digest::Digest;
-use crate::explain;
 use crate::index_uses::PlanRuns;
-use crate::operator::{self, RowWindow};
-use crate::optimizer::{OptimizerContext, Parallelism, Trace, plan_parts, plan_rows_to_change, plan_select};
-use leafline_syntax::ast::{Into, Statement, StatementKind};
-use crate::plan::{Plan, PlanParts, RowLimit, Scan};
 use crate::plan_facts::{PlanFacts, reads_whole_table};
 use crate::result::{ColumnMeta, Done};
 use crate::session::settings::Settings;
 use crate::session::{OptimizerTrace, Outcome, RowStream, Session, Supposed, TableUse, clock_micros};
 use leafline_access::{Judged, Planner};
+use leafline_executor as operator;
+use leafline_executor::RowWindow;
+use leafline_planner::binder;
+use leafline_planner::bound::{
+    BoundDelete, BoundInsert, BoundKind, BoundSelect, BoundStatement, BoundSubquery, BoundUpdate, InsertRows,
+};
+use leafline_planner::explain;
+use leafline_planner::optimizer::{
+    OptimizerContext, Parallelism, Trace, plan_parts, plan_rows_to_change, plan_select,
+};
+use leafline_planner::plan::{Plan, PlanParts, RowLimit, Scan};
+use leafline_syntax::ast::{Into, Statement, StatementKind};
 use leafline_table::{Catalog, TableId};
 use leafline_types::error::errno;
 use leafline_types::{MysqlError, Value};

@@ -1,8 +1,8 @@
 //! Stored programs: procedures, functions, triggers, events. None can be created, so that DROP finds none. Dumps and installers send it with IF EXISTS, which
 //! makes a note of the error.
 
-use leafline_syntax::ast::{DropProgram, ProgramKind};
 use crate::session::Session;
+use leafline_syntax::ast::{DropProgram, ProgramKind};
 use leafline_types::MysqlError;
 
 /// DROP PROCEDURE, FUNCTION, TRIGGER, EVENT.

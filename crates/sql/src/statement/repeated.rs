@@ -6,9 +6,9 @@
 use super::change::{self, Repeating};
 use super::execution::Execution;
 use super::planned::{Planned, Work};
-use crate::bound::InsertRows;
 use crate::result::Done;
 use crate::session::Session;
+use leafline_planner::bound::InsertRows;
 use leafline_types::{MysqlError, Value};
 
 impl Session {

@@ -1,9 +1,9 @@
 //! CREATE, ALTER, DROP and SET RESOURCE GROUP, in the order in which MySQL looks for what is wrong with them.
 
-use leafline_syntax::ast::{ResourceGroupOptions, ResourceGroupStatement};
 use crate::resource_group::thread::{Controlled, Controls};
 use crate::resource_group::{GroupState, ResourceGroup, ResourceGroups};
 use crate::session::{Session, SessionEntry};
+use leafline_syntax::ast::{ResourceGroupOptions, ResourceGroupStatement};
 use leafline_types::MysqlError;
 use std::sync::Arc;
 

@@ -1,11 +1,11 @@
 //! INTO of a SELECT: its rows into variables or a file.
 
-use leafline_syntax::ast::Into;
 use crate::result::{ColumnMeta, Done};
 use crate::session::{RowStream, Session};
 use crate::text_file;
-use leafline_syntax::TextFormat;
 use crate::text_format::TextColumns;
+use leafline_syntax::TextFormat;
+use leafline_syntax::ast::Into;
 use leafline_types::{Charset, Coercibility, Collation, ExprType, MysqlError, Value, value_at};
 use std::io::Write as _;
 

@@ -1,10 +1,11 @@
 //! SET: system variables, user variables, the character set, transaction characteristics, passwords.
 
 use super::evaluate;
-use leafline_syntax::ast::{Expr, ExprKind, IsolationLevel, SetItem, VariableScope};
 use crate::session::Session;
 use crate::session::settings::{Modes, SessionIsolation, Settings};
-use crate::session::variables::{CONDITION_COUNTS, Scope, Variable, find};
+use crate::session::variables::{Scope, Variable, find};
+use leafline_planner::CONDITION_COUNTS;
+use leafline_syntax::ast::{Expr, ExprKind, IsolationLevel, SetItem, VariableScope};
 use leafline_types::error::errno;
 use leafline_types::{Charset, Collation, MysqlError, SqlType, Value};
 

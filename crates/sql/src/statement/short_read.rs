@@ -4,12 +4,12 @@
 //! that it will not, operators run as ever, and for some executions nobody asks.
 
 use super::planned::{Planned, Work};
-use crate::operator::resolve_limit;
-use crate::plan::{Node, Operator, RowLimit};
 use crate::result::ColumnMeta;
 use crate::session::{Chunk, ChunkValues, RowStream, Session, shown_value};
 use leafline_access::RowScan;
+use leafline_executor::resolve_limit;
 use leafline_expr::ExprKind;
+use leafline_planner::plan::{Node, Operator, RowLimit};
 use leafline_types::{MysqlError, RowBlock, Value};
 use std::sync::Arc;
 

@@ -2,9 +2,9 @@
 
 use super::planned::Work;
 use crate::accounts::Privilege;
-use crate::bound::{BoundKind, BoundSubquery, OnDuplicate, tables_of};
 use crate::session::{Session, TableUse};
 use crate::system_table::SYSTEM_DATABASE;
+use leafline_planner::bound::{BoundKind, BoundSubquery, OnDuplicate, tables_of};
 use leafline_table::{LockStrength, TableId};
 use leafline_types::MysqlError;
 

@@ -9,17 +9,18 @@ use super::definitions::database_of;
 use super::metadata;
 use super::partitions::partitioning;
 use crate::accounts::Privilege;
-use leafline_syntax::ast::{
-    CreateTable, Ident, Load, LoadField, LoadSource, Span, Statement, StatementKind, TableName,
-};
 use crate::result::Done;
 use crate::session::settings::{Modes, TimeZone};
 use crate::session::{Outcome, Session};
 use crate::show::base_table;
-use crate::show::statement_text::{self, quoted};
+use crate::show::statement_text;
 use crate::table_file::{Definition, RowCodec, TableReader, TableWriter, damaged};
 use crate::text_file;
 use leafline_syntax::TextFormat;
+use leafline_syntax::ast::{
+    CreateTable, Ident, Load, LoadField, LoadSource, Span, Statement, StatementKind, TableName,
+};
+use leafline_syntax::quoted;
 use leafline_table::{ColumnDef, TableDef, TableSpec};
 use leafline_types::{MysqlError, SqlType, value_at};
 use std::fs::File;

@@ -2,10 +2,10 @@
 
 use super::definitions::database_of;
 use crate::accounts::definer_of;
-use crate::binder::view_def;
-use leafline_syntax::ast::{CreateView, DropView, ViewVerb};
 use crate::result::Done;
 use crate::session::Session;
+use leafline_planner::binder::view_def;
+use leafline_syntax::ast::{CreateView, DropView, ViewVerb};
 use leafline_types::MysqlError;
 
 pub(super) fn create_view(session: &mut Session, create: &CreateView, sql: &str) -> Result<Done, MysqlError> {

@@ -21,4 +21,3 @@ pub(crate) use place::{
 pub(crate) use read::{Field, LineReader};
 pub(crate) use replay::ClientInput;
 pub(crate) use write::append_line;
-

@@ -4,9 +4,9 @@
 //! thousand terms is not ten thousand levels deep. Parentheses leave no node.
 
 use super::{Ident, OrderItem, Query, Span, WindowCall};
-pub use leafline_types::words::{CompareOp, TrimSide};
-pub use leafline_types::words::AggregateFunction;
 pub use leafline_types::IntervalUnit;
+pub use leafline_types::words::AggregateFunction;
+pub use leafline_types::words::{CompareOp, TrimSide};
 
 /// An expression and where it was written.
 #[derive(Debug, Clone, PartialEq)]

@@ -4,11 +4,11 @@
 //! columns, by name: the parent may be missing, or be another one later, where `foreign_key_checks` is off. Both sides
 //! need an index that begins with the columns, in their order.
 
-pub use leafline_types::words::ReferentialAction;
 use super::definition::{ColumnDef, GeneratedKind, IndexDef, TableDef, TableId};
 use super::published::Catalog;
 use super::spec::{IndexSpec, IndexSpecKind, IndexSpecPart, TableSpec, check_name};
 use crate::error::{Result, TableError};
+pub use leafline_types::words::ReferentialAction;
 use leafline_types::{MysqlError, SqlType};
 use std::fmt::Write as _;
 

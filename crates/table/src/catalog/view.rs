@@ -1,7 +1,7 @@
 //! Views: queries with a name.
 
-pub use leafline_types::words::{CheckOption, ViewAlgorithm};
 use leafline_types::Collation;
+pub use leafline_types::words::{CheckOption, ViewAlgorithm};
 
 /// A view. Names of tables and views are one set in a database.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -22,7 +22,6 @@ mod structure;
 
 pub(crate) use contents::Sum;
 
-pub use leafline_types::words::CheckDepth;
 use crate::catalog::{IndexDef, TableDef};
 use crate::engine::Engine;
 use crate::error::{Result, TableError};
@@ -30,6 +29,7 @@ use crate::read::ReadView;
 use crate::txn::write_set::WriteSet;
 use leafline_btree::{BtreeError, NodeProgress, ReadAheadSettings};
 use leafline_storage::PageNo;
+pub use leafline_types::words::CheckDepth;
 use leafline_types::{CancelToken, OverflowRef};
 use std::fmt;
 use std::ops::ControlFlow;

@@ -28,8 +28,8 @@ pub(crate) use owner::LockOwner;
 pub(crate) use table::LockTable;
 pub use table::{LockStats, lock_wait_us_here};
 
-pub use leafline_types::words::{LockStrength, LockWait};
 use crate::error::TableError;
+pub use leafline_types::words::{LockStrength, LockWait};
 use leafline_types::{CancelToken, MysqlError};
 use std::time::Duration;
 

@@ -6,7 +6,7 @@
 //! it begins where the value begins. Whatever is out of the ordinary (too few bytes, a day that does not exist, a
 //! builder of another type) is left to the ordinary way, which knows the errors.
 //!
-//! Many rows at once ([`Narrow::append_all`]) are read column by column: what the kind of value decides is decided once for all
+//! Many rows at once (`Narrow::append_all`) are read column by column: what the kind of value decides is decided once for all
 //! of them.
 
 use arrow_array::builder::PrimitiveBuilder;

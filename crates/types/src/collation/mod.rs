@@ -348,12 +348,7 @@ impl Collation {
     ///
     /// # Errors
     /// 1317 or 3024 when it has.
-    pub fn compare_long(
-        self,
-        a: &[u8],
-        b: &[u8],
-        cancel: &CancelToken,
-    ) -> Result<Ordering, MysqlError> {
+    pub fn compare_long(self, a: &[u8], b: &[u8], cancel: &CancelToken) -> Result<Ordering, MysqlError> {
         match self.order() {
             Order::Weights(weights) if a.len().max(b.len()) >= BYTES_BETWEEN_CHECKS => {
                 let mut steps = Steps::new(cancel, BYTES_BETWEEN_CHECKS);

@@ -93,12 +93,7 @@ impl Collation {
     ///
     /// # Errors
     /// That of a statement that has to end.
-    pub fn find(
-        self,
-        text: &[u8],
-        part: &[u8],
-        steps: &mut Steps<'_>,
-    ) -> Result<Option<usize>, MysqlError> {
+    pub fn find(self, text: &[u8], part: &[u8], steps: &mut Steps<'_>) -> Result<Option<usize>, MysqlError> {
         let Some(weights) = self.weights() else { return Ok(memchr::memmem::find(text, part)) };
         let charset = self.charset();
         let mut wanted = 0;

@@ -10,6 +10,7 @@ mod datetime;
 mod interval;
 mod parse;
 mod rules;
+mod settings;
 mod time;
 mod zone;
 
@@ -20,6 +21,7 @@ pub use datetime::{CivilDateTime, DateTime};
 pub use interval::{Interval, IntervalUnit};
 pub use parse::{BadTemporal, TemporalParse};
 pub use rules::DateRules;
+pub use settings::TimeSettings;
 pub use time::date_rules;
 pub use time::{CivilTime, Time, TimeParse};
 pub use zone::Zone;

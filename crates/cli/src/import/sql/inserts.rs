@@ -6,8 +6,8 @@
 
 use super::script::{Script, is_open_comment};
 use leafline::Connection;
-use leafline_syntax::LexMode;
 use leafline_sql::{Outcome, RowSource};
+use leafline_syntax::LexMode;
 use leafline_types::{Decimal, MysqlError, Value, value_at};
 use std::io::{self, Read};
 

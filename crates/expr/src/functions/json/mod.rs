@@ -17,9 +17,9 @@ pub(super) mod table;
 pub(super) mod values;
 
 use super::Call;
+use crate::EvalContext;
 use leafline_types::convert::{parse_json_within, to_json};
 use leafline_types::error::MysqlError;
-use crate::EvalContext;
 use leafline_types::json::{Json, Node, Path};
 use leafline_types::value::{ExprType, Value};
 use std::sync::Arc;
@@ -68,7 +68,7 @@ fn document(
     match &values[n] {
         Value::Null => Ok(None),
         Value::Json(json) => Ok(Some(json.clone())),
-        Value::String(text) => parse_json_within(text, &name(call), n + 1, &cx.memory, cx.cancel).map(Some),
+        Value::String(text) => parse_json_within(text, &name(call), n + 1, cx.memory, cx.cancel).map(Some),
         Value::Bytes(_) => Err(MysqlError::invalid_json_charset("binary")),
         _ => Err(MysqlError::invalid_type_for_json(n + 1, name(call))),
     }

@@ -2,8 +2,8 @@
 
 use super::super::{Call, Function};
 use super::{document, fits, json, of_node, path_to_one, value};
-use leafline_types::error::MysqlError;
 use crate::{EvalContext, Expr};
+use leafline_types::error::MysqlError;
 use leafline_types::json::edit::{self, Mode};
 use leafline_types::json::{Node, Path};
 use leafline_types::value::{ExprType, Value};

@@ -7,8 +7,8 @@
 use super::super::args::bigint_or_null;
 use super::super::{Call, Function};
 use super::{document, json, of_node};
-use leafline_types::error::MysqlError;
 use crate::EvalContext;
+use leafline_types::error::MysqlError;
 use leafline_types::json::binary::{ArrayView, ObjectView};
 use leafline_types::json::node::{Key, Members, Node};
 use leafline_types::json::{Item, Json, View, order};

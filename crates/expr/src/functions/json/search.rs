@@ -3,10 +3,10 @@
 use super::super::args::bigint_or_null;
 use super::super::{Call, Function};
 use super::{document, json, name, of_node, path, path_to_one};
+use crate::{EvalContext, LikePattern};
 use leafline_types::collation::Collation;
 use leafline_types::convert::{returned, to_json};
 use leafline_types::error::{MysqlError, errno};
-use crate::{EvalContext, LikePattern};
 use leafline_types::json::binary::ArrayView;
 use leafline_types::json::{Item, Json, Node, View, order, text};
 use leafline_types::statement::{CancelToken, Steps};

@@ -4,9 +4,9 @@
 //! inside it (NESTED PATH) do the same with the part: their rows come one level after the other, beside the values of the
 //! level around them and NULLs for the other levels. A part without rows inside is one row.
 
+use crate::EvalContext;
 use leafline_types::convert::{StoreContext, parse_json_within, stored_part};
 use leafline_types::error::MysqlError;
-use crate::EvalContext;
 use leafline_types::json::{Item, Json, Node, Path, View};
 use leafline_types::value::{ExprType, SqlType, Value};
 use std::ops::Range;
@@ -80,7 +80,7 @@ impl JsonTableLevel {
         let document = match document {
             Value::Null => return Ok(None),
             Value::Json(json) => json.clone(),
-            Value::String(text) => parse_json_within(text, "json_table", 1, &cx.memory, cx.cancel)?,
+            Value::String(text) => parse_json_within(text, "json_table", 1, cx.memory, cx.cancel)?,
             Value::Bytes(_) => return Err(MysqlError::invalid_json_charset("binary")),
             _ => return Err(MysqlError::invalid_type_for_json(1, "json_table")),
         };

@@ -3,10 +3,10 @@
 use super::super::args::{Made, bigint_or_null, bounded_text, nullable};
 use super::super::{Call, Function};
 use super::{document, fits, json, name, of_node, path_to_one, value};
+use crate::{EvalContext, Expr, build, truth};
 use leafline_types::collation::Collation;
 use leafline_types::convert::{parse_json_within, truth_json};
 use leafline_types::error::{MysqlError, errno};
-use crate::{EvalContext, Expr, build, truth};
 use leafline_types::json::{Item, Json, Key, Node, scalar, text};
 use leafline_types::output::room_for;
 use leafline_types::value::{Coercibility, ExprType, SqlType, Value};
@@ -114,7 +114,7 @@ fn unquote(cx: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Result
     if text.len() < 2 || !text.starts_with('"') || !text.ends_with('"') {
         return Ok(Value::String(text));
     }
-    let json = parse_json_within(&text, &name(call), 1, &cx.memory, cx.cancel)?;
+    let json = parse_json_within(&text, &name(call), 1, cx.memory, cx.cancel)?;
     unquoted(cx, call, values, &json)
 }
 
@@ -160,7 +160,7 @@ fn valid(cx: &mut EvalContext<'_>, _: Call<'_>, values: &[Value]) -> Result<Valu
     Ok(match &values[0] {
         Value::Null => Value::Null,
         Value::Json(_) => Value::Int(1),
-        Value::String(text) => match parse_json_within(text, "json_valid", 1, &cx.memory, cx.cancel) {
+        Value::String(text) => match parse_json_within(text, "json_valid", 1, cx.memory, cx.cancel) {
             Err(e) if e.code != errno::ER_INVALID_JSON_TEXT_IN_PARAM => return Err(e),
             parsed => Value::Int(parsed.is_ok().into()),
         },

@@ -13,12 +13,12 @@ use std::sync::Arc;
 
 use super::args::{Made, count_characters, integer, offset, string};
 use super::{Call, Function};
+use crate::{EvalContext, Expr, build};
+use backtrack::Spans;
 use leafline_types::collation::Collation;
 use leafline_types::error::MysqlError;
-use crate::{EvalContext, Expr, build};
 use leafline_types::output::{Output, Stop};
 use leafline_types::value::{Coercibility, ExprType, Value};
-use backtrack::Spans;
 use pattern::{Compiled, Flags};
 
 pub(super) static FUNCTIONS: &[Function] = &[

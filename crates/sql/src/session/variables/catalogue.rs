@@ -4,13 +4,13 @@ use super::{
     Constant, Getter, Scope, Setter, Variable, flag, kept_number, number, of_session, on_off, only, settable,
     shared, shown, switch, text, word,
 };
-use crate::optimizer::OptimizerSwitches;
 use crate::session::connection::CompressionAlgorithms;
 use crate::session::settings::{Modes, ServerAccess, SessionIsolation, Settings, TimeZone};
 use crate::session::state_changes::{TrackSettings, TransactionInfo};
 use leafline_access::cost::DeviceChoice;
-use leafline_table::{ChangeBuffering, Organisation, ReadAheadKind};
 use leafline_expr::functions::{BlockEncryption, TimeNames, locale_name};
+use leafline_planner::optimizer::OptimizerSwitches;
+use leafline_table::{ChangeBuffering, Organisation, ReadAheadKind};
 use leafline_types::temporal::Zone;
 use leafline_types::{Charset, Collation, MysqlError, Value};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};

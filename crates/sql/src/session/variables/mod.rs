@@ -390,10 +390,6 @@ const fn kept_word(name: &'static str, scope: Scope, words: &'static [&'static s
     Variable { name, scope, is_switch: false, getter, setter: Setter::Word(words) }
 }
 
-/// `@@error_count` and `@@warning_count`: what the statement before has said. They are of the session at hand and change with each
-/// statement, so that expressions compute them (the function of the name in capitals).
-pub const CONDITION_COUNTS: &[&str] = &["error_count", "warning_count"];
-
 /// Variables that a hint sets for one statement: those that MySQL lets, and our own that decide about plans and memory.
 const HINTABLE: &[&str] = &[
     "auto_increment_increment",

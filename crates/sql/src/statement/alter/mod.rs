@@ -6,16 +6,17 @@ mod rows;
 use super::change::of_table;
 use super::create;
 use super::definitions::{DEFAULT_COLLATION, database_of, note_options, refuse_system, refuse_taken_names};
-use super::execution::{Execution, StoreRules, implicit_default};
+use super::execution::{Execution, StoreRules};
 use super::metadata::{Others, others};
 use super::partitions::{change_partitions, divide};
 use super::storage_engines;
-use crate::binder::{AlterWork, AlteredTable, altered_table, check_expressions, row_rules};
-use leafline_syntax::ast::{AlterAction, AlterAlgorithm, AlterLock, AlterTable, RenameTable};
 use crate::result::Done;
 use crate::session::Session;
 use crate::session::settings::Modes;
 use crate::show::base_table;
+use leafline_planner::binder::{AlterWork, AlteredTable, altered_table, check_expressions, row_rules};
+use leafline_syntax::ast::{AlterAction, AlterAlgorithm, AlterLock, AlterTable, RenameTable};
+use leafline_table::implicit_default;
 use leafline_table::{
     Alteration, ColumnDef, DefaultValue, IndexSpecKind, IndexSpecPart, Limits, MetadataMode, Organisation,
     QualifiedName, Rebuild, RowCheck, Switch, TableDef, TableId, TableSpec,

@@ -1,15 +1,16 @@
 //! The rows of ALTER TABLE: those of the new table from those of the old one, and whether those that stay meet new CHECKs.
 
-use crate::binder::AlteredTable;
-use crate::bound::RowRules;
 use crate::session::Session;
 use crate::session::settings::Modes;
 use crate::statement::change::{meets_checks, of_functional_index};
-use crate::statement::execution::{Execution, implicit_default};
+use crate::statement::execution::Execution;
 use leafline_btree::Direction;
+use leafline_expr::evaluate_row;
+use leafline_planner::binder::AlteredTable;
+use leafline_planner::bound::RowRules;
+use leafline_table::implicit_default;
 use leafline_table::{ColumnDef, DefaultValue, IndexSpec, RowCheck, RowConverter, TableDef, TableSpec};
 use leafline_types::error::errno;
-use leafline_expr::evaluate_row;
 use leafline_types::{MysqlError, SqlType, Value};
 use std::collections::BTreeMap;
 use std::sync::Arc;

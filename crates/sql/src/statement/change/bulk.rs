@@ -9,8 +9,8 @@
 //! the order of rows decides then what is left out or replaced.
 
 use super::of_table;
-use crate::bound::{BoundInsert, InsertRows, OnDuplicate};
 use crate::session::Session;
+use leafline_planner::bound::{BoundInsert, InsertRows, OnDuplicate};
 use leafline_table::{
     Excluding, IndexDef, MetadataMode, Partitioning, StatementMark, TableDef, TableError, TableLoader,
     Transaction,

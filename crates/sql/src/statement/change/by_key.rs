@@ -3,13 +3,13 @@
 //! The key is locked before the row is read, so that nothing that a snapshot sees has to be read again under the lock. What the statement finds, locks and counts is
 //! what the plan's operators would; they are run where it is not so simple: for a row that has changed since the snapshot, and for keys that are none.
 
-use crate::bound::{BoundSelect, ChangedTable};
-use crate::plan::{LockedTable, Operator, Plan};
 use crate::session::Session;
 use crate::statement::execution::Execution;
 use leafline_access::AccessPath;
-use leafline_table::{LockStrength, LockWait, LookedUp, Transaction};
 use leafline_expr::{Expr, ExprKind, evaluate_row, truth};
+use leafline_planner::bound::{BoundSelect, ChangedTable};
+use leafline_planner::plan::{LockedTable, Operator, Plan};
+use leafline_table::{LockStrength, LockWait, LookedUp, Transaction};
 use leafline_types::{MysqlError, Value};
 use std::sync::Arc;
 

@@ -3,10 +3,10 @@
 use super::Met;
 use super::foreign::{Changes, ignoring};
 use super::found_rows::RowChange;
-use crate::bound::BoundDelete;
 use crate::result::Done;
 use crate::session::Session;
 use crate::statement::execution::{Execution, StoreRules};
+use leafline_planner::bound::BoundDelete;
 use leafline_table::Transaction;
 use leafline_types::{MysqlError, Value};
 
@@ -65,7 +65,7 @@ impl RowChange for Delete<'_> {
                 session: &mut *session,
                 transaction: &mut *transaction,
             };
-            let result = delete.foreign.deleted(&target.table, row, &mut changes);
+            let result = super::foreign::deleted(&delete.foreign, &target.table, row, &mut changes);
             self.deleted += u64::from(ignoring(result, delete.ignore, mark, session, transaction)?);
         }
         Ok(())

@@ -5,8 +5,8 @@
 //! steps are the most there are (3008); so it ends.
 
 use super::{Execution, generate, meets_checks, of_table};
-use crate::bound::{ChildReference, ForeignKeys, ParentReference};
 use crate::session::Session;
+use leafline_planner::bound::{ChildReference, ForeignKeys, ParentReference};
 use leafline_table::{
     IndexDef, KeySearch, LockStrength, ReferentialAction, StatementMark, TableDef, TableError, TableId,
     Transaction,
@@ -29,247 +29,225 @@ pub(super) struct Changes<'s> {
 /// The tables on the way to the rows that follow, each with whether its row was deleted.
 type Way = Vec<(TableId, bool)>;
 
-impl ForeignKeys {
-    /// Whether there are none to look at.
-    pub(in crate::statement) fn is_empty(&self) -> bool {
-        self.tables.is_empty()
+/// A row was inserted.
+///
+/// # Errors
+/// 1452 if what it refers to is not there; those of locking.
+pub(super) fn inserted(
+    keys: &ForeignKeys,
+    table: &TableDef,
+    row: &[Value],
+    transaction: &mut Transaction,
+) -> Result<(), MysqlError> {
+    let Some(references) = keys.tables.get(&table.id) else { return Ok(()) };
+    for child in &references.children {
+        lock_key(table, &child.columns, row, transaction)?;
     }
+    references.parents.iter().try_for_each(|parent| check_parent(parent, row, transaction))
+}
 
-    /// Whether foreign keys refer to the table.
-    pub(super) fn refer_to(&self, table: &TableDef) -> bool {
-        self.tables.get(&table.id).is_some_and(|references| !references.children.is_empty())
-    }
+/// A row was deleted.
+///
+/// # Errors
+/// 1451 if there are rows that refer to it and may not follow, 3008 if they follow too far; what changing them can end in.
+pub(super) fn deleted(
+    keys: &ForeignKeys,
+    table: &TableDef,
+    row: &[Value],
+    changes: &mut Changes<'_>,
+) -> Result<(), MysqlError> {
+    follow_delete(keys, table, row, changes, &mut Way::new())
+}
 
-    /// Whether rows of the table may follow changes that the statement makes.
-    pub(super) fn can_reach(&self, table: &TableDef) -> bool {
-        let mut children = self.tables.values().flat_map(|references| &references.children);
-        children.any(|child| {
-            child.child.id == table.id && !(child.on_delete.refuses() && child.on_update.refuses())
-        })
-    }
+/// A row was changed; `moved` if its clustered key was.
+///
+/// # Errors
+/// As [`inserted`](Self::inserted) and [`deleted`](Self::deleted); 1761 if a row that follows ran into another one.
+pub(super) fn updated(
+    keys: &ForeignKeys,
+    table: &TableDef,
+    (old, new): (&[Value], &[Value]),
+    moved: bool,
+    changes: &mut Changes<'_>,
+) -> Result<(), MysqlError> {
+    follow_update(keys, table, (old, new), moved, changes, &mut Way::new())
+}
 
-    /// A row was inserted.
-    ///
-    /// # Errors
-    /// 1452 if what it refers to is not there; those of locking.
-    pub(super) fn inserted(
-        &self,
-        table: &TableDef,
-        row: &[Value],
-        transaction: &mut Transaction,
-    ) -> Result<(), MysqlError> {
-        let Some(references) = self.tables.get(&table.id) else { return Ok(()) };
-        for child in &references.children {
-            lock_key(table, &child.columns, row, transaction)?;
+/// What keeps a row of the table from being changed, where it ran into the unique key that `error` tells of. InnoDB goes from index to index, and
+/// looks in each for rows that refer to what the row was there before it looks for the one in the way.
+///
+/// # Errors
+/// Those of locking.
+pub(super) fn ran_into(
+    keys: &ForeignKeys,
+    error: TableError,
+    table: &TableDef,
+    (old, new): (&[Value], &[Value]),
+    session: &Session,
+    transaction: &mut Transaction,
+) -> Result<MysqlError, MysqlError> {
+    let TableError::DuplicateEntry { index, .. } = &error else { return Ok(of_table(error, session)) };
+    let last = table.indexes.iter().position(|known| known.name == *index);
+    let children = keys.tables.get(&table.id).map(|references| &references.children[..]);
+    for child in children.unwrap_or_default().iter().filter(|child| child.on_update.refuses()) {
+        let has_key = |known: &Arc<IndexDef>| known.leading_columns().starts_with(&child.columns);
+        let differs = child.columns.iter().any(|at| old.get(*at) != new.get(*at));
+        if !differs || table.indexes.iter().position(has_key) > last {
+            continue;
         }
-        references.parents.iter().try_for_each(|parent| check_parent(parent, row, transaction))
-    }
-
-    /// A row was deleted.
-    ///
-    /// # Errors
-    /// 1451 if there are rows that refer to it and may not follow, 3008 if they follow too far; what changing them can end in.
-    pub(super) fn deleted(
-        &self,
-        table: &TableDef,
-        row: &[Value],
-        changes: &mut Changes<'_>,
-    ) -> Result<(), MysqlError> {
-        self.follow_delete(table, row, changes, &mut Way::new())
-    }
-
-    /// A row was changed; `moved` if its clustered key was.
-    ///
-    /// # Errors
-    /// As [`inserted`](Self::inserted) and [`deleted`](Self::deleted); 1761 if a row that follows ran into another one.
-    pub(super) fn updated(
-        &self,
-        table: &TableDef,
-        (old, new): (&[Value], &[Value]),
-        moved: bool,
-        changes: &mut Changes<'_>,
-    ) -> Result<(), MysqlError> {
-        self.follow_update(table, (old, new), moved, changes, &mut Way::new())
-    }
-
-    /// What keeps a row of the table from being changed, where it ran into the unique key that `error` tells of. InnoDB goes from index to index, and
-    /// looks in each for rows that refer to what the row was there before it looks for the one in the way.
-    ///
-    /// # Errors
-    /// Those of locking.
-    pub(super) fn ran_into(
-        &self,
-        error: TableError,
-        table: &TableDef,
-        (old, new): (&[Value], &[Value]),
-        session: &Session,
-        transaction: &mut Transaction,
-    ) -> Result<MysqlError, MysqlError> {
-        let TableError::DuplicateEntry { index, .. } = &error else { return Ok(of_table(error, session)) };
-        let last = table.indexes.iter().position(|known| known.name == *index);
-        let children = self.tables.get(&table.id).map(|references| &references.children[..]);
-        for child in children.unwrap_or_default().iter().filter(|child| child.on_update.refuses()) {
-            let has_key = |known: &Arc<IndexDef>| known.leading_columns().starts_with(&child.columns);
-            let differs = child.columns.iter().any(|at| old.get(*at) != new.get(*at));
-            if !differs || table.indexes.iter().position(has_key) > last {
-                continue;
-            }
-            if let Some(key) = lock_key(table, &child.columns, old, transaction)?
-                && transaction.has_row(&mut KeySearch::new(&child.child, &child.index, &key)?)?
-            {
-                transaction.note_told();
-                return Ok(child.violated());
-            }
+        if let Some(key) = lock_key(table, &child.columns, old, transaction)?
+            && transaction.has_row(&mut KeySearch::new(&child.child, &child.index, &key)?)?
+        {
+            transaction.note_told();
+            return Ok(child.violated());
         }
-        Ok(of_table(error, session))
     }
+    Ok(of_table(error, session))
+}
 
-    fn follow_delete(
-        &self,
-        table: &TableDef,
-        row: &[Value],
-        changes: &mut Changes<'_>,
-        way: &mut Way,
-    ) -> Result<(), MysqlError> {
-        let Some(references) = self.tables.get(&table.id) else { return Ok(()) };
-        way.push((table.id, true));
-        for child in &references.children {
-            if let Some(key) = lock_key(table, &child.columns, row, changes.transaction)? {
-                self.follow((table, row), child, (&key, None), changes, way)?;
-            }
+fn follow_delete(
+    keys: &ForeignKeys,
+    table: &TableDef,
+    row: &[Value],
+    changes: &mut Changes<'_>,
+    way: &mut Way,
+) -> Result<(), MysqlError> {
+    let Some(references) = keys.tables.get(&table.id) else { return Ok(()) };
+    way.push((table.id, true));
+    for child in &references.children {
+        if let Some(key) = lock_key(table, &child.columns, row, changes.transaction)? {
+            follow(keys, (table, row), child, (&key, None), changes, way)?;
         }
-        way.pop();
-        Ok(())
     }
+    way.pop();
+    Ok(())
+}
 
-    fn follow_update(
-        &self,
-        table: &TableDef,
-        (old, new): (&[Value], &[Value]),
-        moved: bool,
-        changes: &mut Changes<'_>,
-        way: &mut Way,
-    ) -> Result<(), MysqlError> {
-        let Some(references) = self.tables.get(&table.id) else { return Ok(()) };
-        let differ = |columns: &[usize]| columns.iter().any(|at| old.get(*at) != new.get(*at));
-        way.push((table.id, false));
-        for child in references.children.iter().filter(|child| moved || differ(&child.columns)) {
-            let key = lock_key(table, &child.columns, old, changes.transaction)?;
-            lock_key(table, &child.columns, new, changes.transaction)?;
-            if let Some(key) = key.filter(|_| differ(&child.columns)) {
-                let to: Vec<Value> =
-                    child.columns.iter().filter_map(|column| new.get(*column).cloned()).collect();
-                self.follow((table, old), child, (&key, Some(&to)), changes, way)?;
-            }
+fn follow_update(
+    keys: &ForeignKeys,
+    table: &TableDef,
+    (old, new): (&[Value], &[Value]),
+    moved: bool,
+    changes: &mut Changes<'_>,
+    way: &mut Way,
+) -> Result<(), MysqlError> {
+    let Some(references) = keys.tables.get(&table.id) else { return Ok(()) };
+    let differ = |columns: &[usize]| columns.iter().any(|at| old.get(*at) != new.get(*at));
+    way.push((table.id, false));
+    for child in references.children.iter().filter(|child| moved || differ(&child.columns)) {
+        let key = lock_key(table, &child.columns, old, changes.transaction)?;
+        lock_key(table, &child.columns, new, changes.transaction)?;
+        if let Some(key) = key.filter(|_| differ(&child.columns)) {
+            let to: Vec<Value> =
+                child.columns.iter().filter_map(|column| new.get(*column).cloned()).collect();
+            follow(keys, (table, old), child, (&key, Some(&to)), changes, way)?;
         }
-        way.pop();
-        for parent in references.parents.iter().filter(|parent| moved || differ(&parent.columns)) {
-            check_parent(parent, new, changes.transaction)?;
-        }
-        Ok(())
     }
+    way.pop();
+    for parent in references.parents.iter().filter(|parent| moved || differ(&parent.columns)) {
+        check_parent(parent, new, changes.transaction)?;
+    }
+    Ok(())
+}
 
-    /// What becomes of the rows of `child` that refer to the key `from` of a row of `table`, which is `to` now, or gone.
-    fn follow(
-        &self,
-        (table, row): (&TableDef, &[Value]),
-        child: &ChildReference,
-        (from, to): (&[Value], Option<&[Value]>),
-        changes: &mut Changes<'_>,
-        way: &mut Way,
-    ) -> Result<(), MysqlError> {
-        let action = if to.is_some() { child.on_update } else { child.on_delete };
-        let mut search = KeySearch::new(&child.child, &child.index, from)?;
-        let refused = || child.violated();
-        // As in InnoDB, a row that refers to itself is in its own way.
-        if child.child.id == table.id && (to.is_some() || action.refuses()) && search.has_key(row)? {
+/// What becomes of the rows of `child` that refer to the key `from` of a row of `table`, which is `to` now, or gone.
+fn follow(
+    keys: &ForeignKeys,
+    (table, row): (&TableDef, &[Value]),
+    child: &ChildReference,
+    (from, to): (&[Value], Option<&[Value]>),
+    changes: &mut Changes<'_>,
+    way: &mut Way,
+) -> Result<(), MysqlError> {
+    let action = if to.is_some() { child.on_update } else { child.on_delete };
+    let mut search = KeySearch::new(&child.child, &child.index, from)?;
+    let refused = || child.violated();
+    // As in InnoDB, a row that refers to itself is in its own way.
+    if child.child.id == table.id && (to.is_some() || action.refuses()) && search.has_key(row)? {
+        return Err(refused());
+    }
+    if action.refuses() {
+        if changes.transaction.has_row(&mut search)? {
+            changes.transaction.note_told();
             return Err(refused());
         }
-        if action.refuses() {
-            if changes.transaction.has_row(&mut search)? {
-                changes.transaction.note_told();
-                return Err(refused());
-            }
+        return Ok(());
+    }
+    let deletes = to.is_none() && action == ReferentialAction::Cascade;
+    loop {
+        let locators = changes.transaction.find_rows(&mut search)?;
+        if locators.is_empty() {
             return Ok(());
         }
-        let deletes = to.is_none() && action == ReferentialAction::Cascade;
-        loop {
-            let locators = changes.transaction.find_rows(&mut search)?;
-            if locators.is_empty() {
-                return Ok(());
+        for locator in locators {
+            changes.session.cancel.check()?;
+            let present = changes.transaction.current_row(&child.child, &locator)?;
+            let Some(row) = present else { continue };
+            if !search.has_key(&row)? {
+                continue;
             }
-            for locator in locators {
-                changes.session.cancel.check()?;
-                let present = changes.transaction.current_row(&child.child, &locator)?;
-                let Some(row) = present else { continue };
-                if !search.has_key(&row)? {
-                    continue;
-                }
-                let comes_back = |(table, deleted): &(TableId, bool)| *table == child.child.id && !deleted;
-                if !deletes && way.iter().any(comes_back) {
-                    return Err(refused());
-                }
-                if way.len() >= MAX_DEPTH {
-                    return Err(MysqlError::fk_depth_exceeded(MAX_DEPTH));
-                }
-                if deletes {
-                    changes.transaction.delete_locked(&child.child, &locator, &row)?;
-                    self.follow_delete(&child.child, &row, changes, way)?;
-                } else {
-                    let to = to.filter(|_| action == ReferentialAction::Cascade);
-                    let new = self.changed_row(child, &row, to, changes)?;
-                    let moved = match changes.transaction.update_locked(&child.child, &locator, &row, &new) {
-                        Err(TableError::DuplicateEntry { table: of, index, .. }) => {
-                            let record = record(table, &child.columns, from);
-                            return Err(MysqlError::fk_duplicate_key(&table.name, record, of, index));
-                        }
-                        result => result? != locator,
-                    };
-                    self.follow_update(&child.child, (&row, &new), moved, changes, way)?;
-                }
+            let comes_back = |(table, deleted): &(TableId, bool)| *table == child.child.id && !deleted;
+            if !deletes && way.iter().any(comes_back) {
+                return Err(refused());
+            }
+            if way.len() >= MAX_DEPTH {
+                return Err(MysqlError::fk_depth_exceeded(MAX_DEPTH));
+            }
+            if deletes {
+                changes.transaction.delete_locked(&child.child, &locator, &row)?;
+                follow_delete(keys, &child.child, &row, changes, way)?;
+            } else {
+                let to = to.filter(|_| action == ReferentialAction::Cascade);
+                let new = changed_row(keys, child, &row, to, changes)?;
+                let moved = match changes.transaction.update_locked(&child.child, &locator, &row, &new) {
+                    Err(TableError::DuplicateEntry { table: of, index, .. }) => {
+                        let record = record(table, &child.columns, from);
+                        return Err(MysqlError::fk_duplicate_key(&table.name, record, of, index));
+                    }
+                    result => result? != locator,
+                };
+                follow_update(keys, &child.child, (&row, &new), moved, changes, way)?;
             }
         }
     }
+}
 
-    /// A row that refers to the key `to` now, or to nothing.
-    fn changed_row(
-        &self,
-        child: &ChildReference,
-        row: &[Value],
-        to: Option<&[Value]>,
-        changes: &mut Changes<'_>,
-    ) -> Result<Vec<Value>, MysqlError> {
-        let Changes { execution, session, .. } = changes;
-        let mut new = row.to_vec();
-        for (number, at) in child.child_columns.iter().enumerate() {
-            let (slot, column) = (&mut new[*at], &child.child.columns[*at]);
-            let value = to.map_or(&Value::Null, |to| &to[number]);
-            let fits = match (&column.ty, value) {
-                (_, Value::Null) => column.nullable,
-                (SqlType::Char { len } | SqlType::Varchar { len }, Value::String(text)) => {
-                    text.chars().count() <= *len as usize
-                }
-                (SqlType::Binary { len } | SqlType::Varbinary { len }, Value::Bytes(bytes)) => {
-                    bytes.len() <= *len as usize
-                }
-                _ => true,
-            };
-            if !fits {
-                return Err(child.violated());
+/// A row that refers to the key `to` now, or to nothing.
+fn changed_row(
+    keys: &ForeignKeys,
+    child: &ChildReference,
+    row: &[Value],
+    to: Option<&[Value]>,
+    changes: &mut Changes<'_>,
+) -> Result<Vec<Value>, MysqlError> {
+    let Changes { execution, session, .. } = changes;
+    let mut new = row.to_vec();
+    for (number, at) in child.child_columns.iter().enumerate() {
+        let (slot, column) = (&mut new[*at], &child.child.columns[*at]);
+        let value = to.map_or(&Value::Null, |to| &to[number]);
+        let fits = match (&column.ty, value) {
+            (_, Value::Null) => column.nullable,
+            (SqlType::Char { len } | SqlType::Varchar { len }, Value::String(text)) => {
+                text.chars().count() <= *len as usize
             }
-            *slot = match value {
-                Value::String(_) | Value::Bytes(_) => {
-                    execution.store(session, value, &column.ty, column, 1)?
-                }
-                value => value.clone(),
-            };
+            (SqlType::Binary { len } | SqlType::Varbinary { len }, Value::Bytes(bytes)) => {
+                bytes.len() <= *len as usize
+            }
+            _ => true,
+        };
+        if !fits {
+            return Err(child.violated());
         }
-        if let Some(references) = self.tables.get(&child.child.id) {
-            generate(&child.child, &references.rules, &mut new, 1, execution, session)?;
-            meets_checks(&references.rules, &new, false, execution, session)?;
-        }
-        Ok(new)
+        *slot = match value {
+            Value::String(_) | Value::Bytes(_) => execution.store(session, value, &column.ty, column, 1)?,
+            value => value.clone(),
+        };
     }
+    if let Some(references) = keys.tables.get(&child.child.id) {
+        generate(&child.child, &references.rules, &mut new, 1, execution, session)?;
+        meets_checks(&references.rules, &new, false, execution, session)?;
+    }
+    Ok(new)
 }
 
 /// Errors of foreign keys, with names and without.

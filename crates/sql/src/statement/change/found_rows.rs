@@ -3,12 +3,12 @@
 //! The plan delivers the columns of the tables, what else is needed and, last, a locator for each table that rows are changed of.
 
 use super::by_key::{ByKey, Found};
-use crate::plan::{Plan, PlanParts};
 use crate::result::Done;
 use crate::session::Session;
 use crate::statement::execution::{Execution, StoreRules};
 use arrow_array::Array;
 use arrow_array::cast::AsArray;
+use leafline_planner::plan::{Plan, PlanParts};
 use leafline_table::Transaction;
 use leafline_types::column::{Batch, value_at};
 use leafline_types::{ExprType, MysqlError, Value};
@@ -56,7 +56,7 @@ pub(in crate::statement) fn change_rows(
         }
         Found::Unknown => {
             let targets = change.targets();
-            let mut root = crate::operator::build(&plan.root, false);
+            let mut root = leafline_executor::build(&plan.root, false);
             while let Some(batch) = execution.with(session, |cx| root.next(cx))? {
                 let found = FoundRows::new(batch, targets)?;
                 let mut locators = Vec::with_capacity(targets);

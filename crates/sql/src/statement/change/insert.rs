@@ -8,17 +8,18 @@ use super::{
     touch,
 };
 use crate::accounts::check_row;
-use crate::bound::{BoundAssignment, BoundInsert, GivenValue, InsertRows, NewValue, OnDuplicate};
-use crate::plan::{Plan, PlanParts};
 use crate::result::Done;
 use crate::session::Session;
-use crate::statement::execution::{Execution, StoreRules, implicit_default};
+use crate::statement::execution::{Execution, StoreRules};
 use crate::statement::load_values::RowSource;
 use crate::system_table::SYSTEM_DATABASE;
 use crate::text_file::{self, ClientInput};
+use leafline_expr::build::type_of;
+use leafline_planner::bound::{BoundAssignment, BoundInsert, GivenValue, InsertRows, NewValue, OnDuplicate};
+use leafline_planner::plan::{Plan, PlanParts};
+use leafline_table::implicit_default;
 use leafline_table::{DefaultValue, TableDef, TableError, Transaction};
 use leafline_types::column::value_at;
-use leafline_expr::build::type_of;
 use leafline_types::{MysqlError, Value};
 use std::sync::Arc;
 
@@ -244,7 +245,7 @@ impl<'a> Run<'a> {
         transaction: &mut Transaction,
     ) -> Result<(), MysqlError> {
         begin_progress(session, plan.root.estimate.rows as u64);
-        let mut root = crate::operator::build(&plan.root, false);
+        let mut root = leafline_executor::build(&plan.root, false);
         while let Some(batch) = execution.with(session, |cx| root.next(cx))? {
             for at in 0..batch.rows {
                 self.begin_row(execution, session)?;
@@ -379,7 +380,7 @@ impl<'a> Run<'a> {
         self.unused = self.unused.or(generated);
         if self.bulk.takes_rows() {
             let mark = transaction.savepoint();
-            let result = self.insert.foreign.inserted(self.table, &self.row, transaction);
+            let result = super::foreign::inserted(&self.insert.foreign, self.table, &self.row, transaction);
             if ignoring(result, self.insert.ignore, mark, session, transaction)? {
                 match self.bulk.take(&self.row) {
                     Err(error) if self.insert.ignore && has_no_partition(&error) => {
@@ -400,7 +401,8 @@ impl<'a> Run<'a> {
             let mark = transaction.savepoint();
             let (index, locator, error) = match transaction.insert(self.table, &self.row) {
                 Ok(_) => {
-                    let result = self.insert.foreign.inserted(self.table, &self.row, transaction);
+                    let result =
+                        super::foreign::inserted(&self.insert.foreign, self.table, &self.row, transaction);
                     if !ignoring(result, self.insert.ignore, mark, session, transaction)? {
                         return Ok(());
                     }
@@ -457,13 +459,13 @@ impl<'a> Run<'a> {
         if last.is_none_or(|last| last.name != index) || foreign.refer_to(self.table) {
             changes.transaction.delete_locked(self.table, locator, &old)?;
             self.counts.deleted += 1;
-            foreign.deleted(self.table, &old, changes)?;
+            super::foreign::deleted(foreign, self.table, &old, changes)?;
             return Ok(false);
         }
         if old != self.row {
             let place = changes.transaction.update_locked(self.table, locator, &old, &self.row);
             let place = place.map_err(|error| of_table(error, changes.session))?;
-            foreign.updated(self.table, (&old, &self.row), place != locator, changes)?;
+            super::foreign::updated(foreign, self.table, (&old, &self.row), place != locator, changes)?;
             self.counts.deleted += 1;
         }
         self.counts.inserted += 1;
@@ -524,14 +526,20 @@ impl<'a> Run<'a> {
             Ok(place) => {
                 let mut changes = Changes { execution, session, transaction };
                 let foreign = &self.insert.foreign;
-                let result = foreign.updated(self.table, (&old, &values), place != locator, &mut changes);
+                let result = super::foreign::updated(
+                    foreign,
+                    self.table,
+                    (&old, &values),
+                    place != locator,
+                    &mut changes,
+                );
                 self.counts.updated +=
                     u64::from(ignoring(result, self.insert.ignore, mark, session, transaction)?);
             }
             Err(error) => {
                 let may_be_ignored = matches!(error, TableError::DuplicateEntry { .. });
                 let (foreign, rows) = (&self.insert.foreign, (&old[..], &values[..]));
-                let error = foreign.ran_into(error, self.table, rows, session, transaction)?;
+                let error = super::foreign::ran_into(foreign, error, self.table, rows, session, transaction)?;
                 if !(self.insert.ignore && may_be_ignored) {
                     return Err(error);
                 }

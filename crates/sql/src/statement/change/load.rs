@@ -2,15 +2,16 @@
 
 use super::insert::Run;
 use super::{computed, default_of};
-use crate::bound::{BoundLoad, LoadTarget, NewValue};
-use leafline_syntax::ast::LoadSource;
 use crate::session::Session;
 use crate::statement::evaluate::type_of;
-use crate::statement::execution::{Execution, implicit_default};
+use crate::statement::execution::Execution;
 use crate::statement::load_values::RowSource;
 use crate::table_file::{RowCodec, TableReader, damaged};
 use crate::text_file::{self, Field, LineReader};
+use leafline_planner::bound::{BoundLoad, LoadTarget, NewValue};
+use leafline_syntax::ast::LoadSource;
 use leafline_table::Transaction;
+use leafline_table::implicit_default;
 use leafline_types::{Charset, Coercibility, ExprType, MysqlError, Progress, SqlType, Value};
 use std::io::{self, Read};
 

@@ -33,12 +33,13 @@ pub(super) use insert::{Given, insert};
 pub(super) use repeating::{Repeating, repeating};
 pub(super) use update::Update;
 
-use super::execution::{Execution, implicit_default};
-use crate::bound::{ChangedTable, RowRules, ViewCheck};
+use super::execution::Execution;
 use crate::session::Session;
+use leafline_expr::{Expr, evaluate_row, truth};
+use leafline_planner::bound::{ChangedTable, RowRules, ViewCheck};
+use leafline_table::implicit_default;
 use leafline_table::{ColumnDef, DefaultValue, TableDef, TableError};
 use leafline_types::error::errno;
-use leafline_expr::{Expr, evaluate_row, truth};
 use leafline_types::{MysqlError, SqlType, Value};
 use std::collections::HashSet;
 

@@ -6,10 +6,10 @@ use super::{
     Met, computed, default_of, generate, has_no_partition, is_changed_twice, meets_checks, number_or_zero,
     stays_in_view, touch,
 };
-use crate::bound::{BoundUpdate, ChangedTable, NewValue};
 use crate::result::Done;
 use crate::session::Session;
 use crate::statement::execution::{Execution, StoreRules};
+use leafline_planner::bound::{BoundUpdate, ChangedTable, NewValue};
 use leafline_table::{TableError, Transaction};
 use leafline_types::{MysqlError, Value};
 
@@ -159,13 +159,15 @@ impl<'a> Update<'a> {
             Ok(_) if foreign.is_empty() => Ok(true),
             Ok(place) => {
                 let mut changes = Changes { execution, session, transaction };
-                let result = foreign.updated(table, (old, &new), place != locator, &mut changes);
+                let result =
+                    super::foreign::updated(foreign, table, (old, &new), place != locator, &mut changes);
                 ignoring(result, self.update.ignore, mark, session, transaction)
             }
             Err(error) => {
                 let may_be_ignored =
                     matches!(error, TableError::DuplicateEntry { .. }) || has_no_partition(&error);
-                let error = foreign.ran_into(error, table, (old, &new), session, transaction)?;
+                let error =
+                    super::foreign::ran_into(foreign, error, table, (old, &new), session, transaction)?;
                 if !(self.update.ignore && may_be_ignored) {
                     return Err(error);
                 }

@@ -1,0 +1,76 @@
+//! A lookup join that goes on as a hash join if more is looked up than was expected.
+//!
+//! Between two batches of outer rows it asks what the lookups have cost. When it is as much as reading and hashing the table will cost, the outer rows that were not looked up
+//! yet become the probe side of a hash join. Each outer row is joined in one of the two ways, so that what was delivered stays right.
+
+use super::hash_join::HashJoin;
+use super::lookup_join::LookupJoin;
+use super::{BoxedOperator, ExecutionContext, Operator, build};
+use leafline_planner::plan::HashInstead;
+use leafline_types::{Batch, ExprType, MysqlError};
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+pub(super) struct AdaptiveJoin {
+    lookups: Option<LookupJoin>,
+    hashed: Option<HashJoin>,
+    instead: HashInstead,
+    outer_types: Arc<[ExprType]>,
+    profiled: bool,
+}
+
+impl AdaptiveJoin {
+    pub fn new(
+        lookups: LookupJoin,
+        instead: &HashInstead,
+        outer_types: &Arc<[ExprType]>,
+        profiled: bool,
+    ) -> AdaptiveJoin {
+        let (instead, outer_types) = (instead.clone(), outer_types.clone());
+        AdaptiveJoin { lookups: Some(lookups), hashed: None, instead, outer_types, profiled }
+    }
+}
+
+impl Operator for AdaptiveJoin {
+    fn next(&mut self, cx: &mut ExecutionContext<'_>) -> Result<Option<Batch>, MysqlError> {
+        if let Some(lookups) = &mut self.lookups {
+            let found = lookups.next_within(self.instead.after, cx)?;
+            if found.is_some() || !lookups.is_over(self.instead.after) {
+                return Ok(found);
+            }
+            cx.counters.leafline_plans_switched += 1;
+        }
+        if let Some(lookups) = self.lookups.take() {
+            let (rows, keep_order) = lookups.kind();
+            let types = (self.outer_types.clone(), rows, keep_order);
+            let build = build(&self.instead.build, self.profiled);
+            let rest = Box::new(lookups.rest(cx)?);
+            self.hashed = Some(HashJoin::going_on(rest, build, &self.instead, types));
+        }
+        let Some(hashed) = &mut self.hashed else { return Ok(None) };
+        let Some(batch) = hashed.next(cx)? else { return Ok(None) };
+        let columns = self.instead.columns.iter().filter_map(|column| batch.columns.get(*column).cloned());
+        Ok(Some(Batch { columns: columns.collect(), rows: batch.rows }))
+    }
+
+    fn reset(&mut self) -> bool {
+        self.lookups.as_mut().is_some_and(Operator::reset)
+    }
+}
+
+/// The outer rows that were not looked up.
+pub(super) struct Rest {
+    pub waiting: VecDeque<Batch>,
+    /// Gives the others, if there are any.
+    pub outer: Option<BoxedOperator>,
+}
+
+impl Operator for Rest {
+    fn next(&mut self, cx: &mut ExecutionContext<'_>) -> Result<Option<Batch>, MysqlError> {
+        match (self.waiting.pop_front(), &mut self.outer) {
+            (Some(batch), _) => Ok(Some(batch)),
+            (None, Some(outer)) => outer.next(cx),
+            (None, None) => Ok(None),
+        }
+    }
+}

@@ -1,0 +1,182 @@
+//! Tables that a statement makes for itself: the queries of WITH, run once for all places that name them, and recursion.
+
+use super::known_rows::KnownRows;
+use super::stored_rows::{RowsToStore, StoredReader, StoredRows};
+use super::subplans::{Part, within};
+use super::{BoxedOperator, ExecutionContext, Operator, build};
+use leafline_access::Budget;
+use leafline_planner::plan::{Node, RecursiveUnion};
+use leafline_types::{Batch, ExprType, MysqlError};
+use std::sync::Arc;
+
+/// The rows of a common table. Who asks for them first makes them.
+pub(super) struct Common {
+    number: usize,
+    rows: Option<StoredReader>,
+}
+
+impl Common {
+    pub fn new(number: usize) -> Common {
+        Common { number, rows: None }
+    }
+}
+
+impl Operator for Common {
+    fn next(&mut self, cx: &mut ExecutionContext<'_>) -> Result<Option<Batch>, MysqlError> {
+        let rows = match &mut self.rows {
+            Some(rows) => rows,
+            None => {
+                let rows = common_rows(self.number, cx)?;
+                self.rows.insert(StoredReader::new(rows))
+            }
+        };
+        rows.next(cx)
+    }
+}
+
+fn common_rows(number: usize, cx: &mut ExecutionContext<'_>) -> Result<Arc<StoredRows>, MysqlError> {
+    let subplans = cx.subplans;
+    let outer = cx.eval.outer;
+    if let Some(known) = subplans.common(number, outer) {
+        return Ok(known);
+    }
+    let Some(plan) = subplans.common_plan(number) else {
+        return Err(MysqlError::internal(format_args!("common table {number} is not there")));
+    };
+    let mut profile = subplans.take_profile(Part::Common(number));
+    let mut root = build(&plan.plan.root, profile.is_some());
+    let mut inner = ExecutionContext {
+        eval: within(&mut cx.eval, outer),
+        view: cx.view,
+        counters: &mut *cx.counters,
+        locks: cx.locks,
+        memory: cx.memory,
+        subplans,
+        profile: profile.as_mut(),
+        piece: None,
+        budget: Budget::default(),
+    };
+    let made = all_rows(&mut root, &plan.plan.root.types, &mut inner);
+    cx.eval.state = std::mem::take(&mut inner.eval.state);
+    subplans.put_profile(Part::Common(number), profile);
+    let rows = Arc::new(made?);
+    subplans.keep_common(number, outer, rows.clone(), cx.memory);
+    Ok(rows)
+}
+
+/// All rows of an operator.
+fn all_rows(
+    root: &mut BoxedOperator,
+    types: &Arc<[ExprType]>,
+    cx: &mut ExecutionContext<'_>,
+) -> Result<StoredRows, MysqlError> {
+    let mut rows = RowsToStore::new(types);
+    while let Some(batch) = root.next(cx)? {
+        rows.push(&batch, cx)?;
+    }
+    rows.take()
+}
+
+/// The rows that the round before added to a recursive table.
+pub(super) struct Working {
+    number: usize,
+    rows: Option<StoredReader>,
+}
+
+impl Working {
+    pub fn new(number: usize) -> Working {
+        Working { number, rows: None }
+    }
+}
+
+impl Operator for Working {
+    fn next(&mut self, cx: &mut ExecutionContext<'_>) -> Result<Option<Batch>, MysqlError> {
+        let rows = self.rows.get_or_insert_with(|| StoredReader::new(cx.subplans.working(self.number)));
+        rows.next(cx)
+    }
+}
+
+/// The rows of a recursive table: those of its first part, then, round after round, what the others make of the rows that
+/// were added by the round before.
+pub(super) struct Recursive {
+    union: Arc<RecursiveUnion>,
+    seed: Option<BoxedOperator>,
+    /// With UNION DISTINCT: the rows there are.
+    seen: Option<KnownRows>,
+    added: RowsToStore,
+    step: Option<BoxedOperator>,
+    /// The next of the steps in this round.
+    next_step: usize,
+    rounds: u64,
+    profiled: bool,
+}
+
+impl Recursive {
+    pub fn new(union: &Arc<RecursiveUnion>, types: &Arc<[ExprType]>, profiled: bool) -> Recursive {
+        Recursive {
+            seed: Some(build(&union.seed, profiled)),
+            seen: union.distinct.then(|| KnownRows::new(types)),
+            added: RowsToStore::new(types),
+            step: None,
+            next_step: union.steps.len(),
+            rounds: 0,
+            profiled,
+            union: union.clone(),
+        }
+    }
+
+    /// The next operator to take rows from; `None` when a round has added nothing.
+    fn current(&mut self, cx: &mut ExecutionContext<'_>) -> Result<Option<&mut BoxedOperator>, MysqlError> {
+        if self.seed.is_some() {
+            return Ok(self.seed.as_mut());
+        }
+        if self.step.is_none() {
+            if self.next_step == self.union.steps.len() {
+                if self.added.is_empty() {
+                    cx.subplans.set_working(self.union.number, StoredRows::default(), cx.memory);
+                    return Ok(None);
+                }
+                let most = cx.subplans.max_recursion();
+                if self.rounds > most {
+                    let text = format!(
+                        "Recursive query aborted after {} iterations. Try increasing @@cte_max_recursion_depth to a \
+                         larger value.",
+                        self.rounds
+                    );
+                    return Err(MysqlError::with_message(3636, text));
+                }
+                cx.eval.cancel.check()?;
+                self.rounds += 1;
+                self.next_step = 0;
+                cx.subplans.set_working(self.union.number, self.added.take()?, cx.memory);
+            }
+            let step: Option<&Node> = self.union.steps.get(self.next_step);
+            self.step = step.map(|step| build(step, self.profiled));
+            self.next_step += 1;
+        }
+        Ok(self.step.as_mut())
+    }
+}
+
+impl Operator for Recursive {
+    fn next(&mut self, cx: &mut ExecutionContext<'_>) -> Result<Option<Batch>, MysqlError> {
+        loop {
+            let Some(current) = self.current(cx)? else { return Ok(None) };
+            let Some(mut batch) = current.next(cx)? else {
+                if self.seed.take().is_none() {
+                    self.step = None;
+                }
+                continue;
+            };
+            if let Some(seen) = &mut self.seen {
+                let selection = seen.add(&batch, cx)?;
+                if selection.count() == 0 {
+                    continue;
+                }
+                batch = selection.apply(&batch)?;
+            }
+            self.added.push(&batch, cx)?;
+            return Ok(Some(batch));
+        }
+    }
+}

@@ -1,0 +1,394 @@
+//! Several threads run one part of a plan, each on pieces of its table; the rows come in the order of the pieces.
+//!
+//! Threads live for a round. Whoever has finished a piece takes the next one, until there is none or the thread has made
+//! [`ROUND_BYTES`] of rows; what it has not finished it goes on with in the next round. Rows are delivered when all before them
+//! are. The calling thread works as well, on the piece that is to be delivered next if that was begun, so that every round ends with
+//! something to deliver even if no other thread can be had. Rows that wait for others are bounded: beyond [`HELD_BYTES`] the calling
+//! thread works alone.
+//!
+//! The threads share the snapshot, the parameters and the cancellation of the statement. Of the memory that is left when they begin each
+//! has its part. Counters, warnings and figures
+//! are each thread's own, and added up behind the round; warnings in the order of the pieces. Of two errors the one of the earlier
+//! piece counts, as in one thread.
+
+use super::gather::batch_bytes;
+use super::runtime_filters::RuntimeFilters;
+use super::{BoxedOperator, ExecutionContext, Operator, Profile, Subplans, build_part};
+use leafline_access::{Budget, Counters, ScanPiece, ScanPieces, Share};
+use leafline_expr::{CallState, EvalContext, SessionFacts, SqlMode};
+use leafline_planner::plan::{self, Node};
+use leafline_storage::reads_begun_here;
+use leafline_table::ReadView;
+use leafline_types::memory::{Held, MemoryBudget, server};
+use leafline_types::statement::{CancelToken, Warnings};
+use leafline_types::temporal::Zone;
+use leafline_types::{Batch, DateTime, MysqlError, Value};
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// Pieces that a thread takes in the first round, and in later ones at most; each has twice as many as the one before. A scan that may
+/// be ended begins with little; at the end of a round the threads wait for each other.
+const ROUND_PIECES: usize = 16;
+const MOST_ROUND_PIECES: usize = 256;
+/// Bytes of rows after which a thread ends its round.
+const ROUND_BYTES: usize = 4 << 20;
+/// Bytes of rows that may wait for others.
+const HELD_BYTES: usize = 32 << 20;
+
+pub(super) struct Parallel {
+    input: Arc<Node>,
+    share: Share,
+    profiled: bool,
+    filters: Arc<RuntimeFilters>,
+    workers: Vec<Worker>,
+    /// Where pieces come from, after the first round began.
+    source: Option<ScanPieces>,
+    /// Pieces that a thread takes in the next round.
+    round_pieces: usize,
+    /// The pieces that nobody has begun.
+    pieces: Vec<ScanPiece>,
+    /// The number of the first of them.
+    unbegun: usize,
+    /// The number of the piece whose rows are delivered.
+    current: usize,
+    /// What there is of pieces that are not delivered in full.
+    made: BTreeMap<usize, Made>,
+    ready: VecDeque<Batch>,
+    held: Held,
+    /// What is held, bytes.
+    bytes: usize,
+}
+
+/// What a thread keeps from round to round.
+#[derive(Default)]
+struct Worker {
+    operator: Option<BoxedOperator>,
+    /// The piece that it has not finished.
+    piece: Option<usize>,
+    /// What its operators may hold.
+    memory: Option<MemoryBudget>,
+}
+
+/// Rows of a piece, in whole or in part.
+struct Made {
+    batches: Vec<Batch>,
+    warnings: Warnings,
+    /// All rows are there; or there will be no more, because of an error.
+    end: Option<Result<(), MysqlError>>,
+}
+
+/// What a thread has done in a round.
+struct Done {
+    made: Vec<(usize, Made)>,
+    counters: Counters,
+    profile: Option<Profile>,
+}
+
+/// What threads share.
+struct Shared<'s> {
+    input: &'s Node,
+    filters: &'s Arc<RuntimeFilters>,
+    profile_nodes: Option<usize>,
+    pieces: &'s [ScanPiece],
+    /// The number of the first of them.
+    first: usize,
+    /// How many a thread takes.
+    most: usize,
+    /// How many of them are taken.
+    next: AtomicUsize,
+    warnings: &'s Warnings,
+    view: &'s ReadView,
+    /// What each thread may hold, bytes.
+    memory: usize,
+    parameters: &'s [Value],
+    outer: &'s [Value],
+    now: DateTime,
+    utc_now: DateTime,
+    zone: &'s Zone,
+    sql_mode: SqlMode,
+    stores: bool,
+    session: &'s SessionFacts,
+    cancel: &'s CancelToken,
+}
+
+impl Parallel {
+    pub fn new(input: &Arc<Node>, share: Share, profiled: bool, filters: &Arc<RuntimeFilters>) -> Parallel {
+        Parallel {
+            filters: filters.clone(),
+            input: input.clone(),
+            share,
+            profiled,
+            workers: (0..share.threads.max(1)).map(|_| Worker::default()).collect(),
+            source: None,
+            round_pieces: ROUND_PIECES,
+            pieces: Vec::new(),
+            unbegun: 0,
+            current: 0,
+            made: BTreeMap::new(),
+            ready: VecDeque::new(),
+            held: Held::default(),
+            bytes: 0,
+        }
+    }
+
+    /// Makes rows, of the piece that is to be delivered next and of others; false if there are no more.
+    fn round(&mut self, cx: &mut ExecutionContext<'_>) -> Result<bool, MysqlError> {
+        let source = match &mut self.source {
+            Some(source) => source,
+            none => {
+                let scan = scan_of(&self.input)?;
+                let path = scan.path.narrowed(&self.filters.of(scan), scan.examined);
+                none.insert(path.pieces(self.share, &mut cx.scan())?)
+            }
+        };
+        while self.pieces.len() < self.workers.len() * self.round_pieces {
+            let Some(piece) = source.next_piece(&mut cx.scan())? else { break };
+            self.pieces.push(piece);
+        }
+        if self.pieces.is_empty() && self.workers.iter().all(|worker| worker.piece.is_none()) {
+            return Ok(false);
+        }
+        // The calling thread works on the piece that the others wait for.
+        let at = self.workers.iter().position(|worker| worker.piece == Some(self.current));
+        if let Some(at) = at {
+            self.workers.swap(0, at);
+        }
+        let waiting: usize = self.made.values().flat_map(|made| &made.batches).map(batch_bytes).sum();
+        let threads = if waiting > HELD_BYTES { 1 } else { self.workers.len() };
+        let nodes = cx.profile.as_ref().map(|profile| profile.count());
+        let shared = Shared {
+            input: &self.input,
+            filters: &self.filters,
+            profile_nodes: nodes.filter(|_| self.profiled),
+            pieces: &self.pieces,
+            first: self.unbegun,
+            most: self.round_pieces,
+            next: AtomicUsize::new(0),
+            warnings: &*cx.eval.warnings,
+            view: cx.view,
+            memory: cx.memory.part(self.workers.len()),
+            parameters: cx.eval.parameters,
+            outer: cx.eval.outer,
+            now: cx.eval.now,
+            utc_now: cx.eval.utc_now,
+            zone: cx.eval.zone,
+            sql_mode: cx.eval.sql_mode,
+            stores: cx.eval.stores,
+            session: cx.eval.session,
+            cancel: cx.eval.cancel,
+        };
+        let done = in_threads(&mut self.workers, threads, &shared);
+        let begun = shared.next.into_inner().min(self.pieces.len());
+        self.round_pieces = (2 * self.round_pieces).min(MOST_ROUND_PIECES);
+        self.pieces.drain(..begun);
+        self.unbegun += begun;
+        for (number, Done { made, counters, profile }) in done.into_iter().enumerate() {
+            *cx.counters += counters;
+            if let (Some(all), Some(profile)) = (&mut cx.profile, profile) {
+                all.absorb(&profile, number == 0);
+            }
+            for (piece, more) in made {
+                self.made.entry(piece).and_modify(|made| made.append(&more)).or_insert(more);
+            }
+        }
+        self.deliver(cx)?;
+        Ok(true)
+    }
+
+    /// Takes what can be delivered of what was made.
+    fn deliver(&mut self, cx: &mut ExecutionContext<'_>) -> Result<(), MysqlError> {
+        while let Some(made) = self.made.get_mut(&self.current) {
+            self.ready.extend(made.batches.drain(..));
+            let kept = made.warnings.another();
+            cx.eval.warnings.append(std::mem::replace(&mut made.warnings, kept));
+            match made.end.take() {
+                Some(end) => {
+                    end?;
+                    self.made.remove(&self.current);
+                    self.current += 1;
+                }
+                None => break,
+            }
+        }
+        let waiting = self.made.values().flat_map(|made| &made.batches);
+        let rows: usize = waiting.chain(&self.ready).map(batch_bytes).sum();
+        let kept = self.workers.iter().filter_map(|worker| worker.memory.as_ref());
+        self.hold(rows + kept.map(MemoryBudget::used).sum::<usize>(), cx);
+        Ok(())
+    }
+
+    /// Whoever delivers no more than rounds can do with no less.
+    fn hold(&mut self, bytes: usize, cx: &mut ExecutionContext<'_>) {
+        self.bytes = bytes;
+        self.held.fits(bytes, cx.memory);
+    }
+}
+
+impl Operator for Parallel {
+    fn next(&mut self, cx: &mut ExecutionContext<'_>) -> Result<Option<Batch>, MysqlError> {
+        loop {
+            if let Some(batch) = self.ready.pop_front() {
+                self.hold(self.bytes.saturating_sub(batch_bytes(&batch)), cx);
+                return Ok(Some(batch));
+            }
+            if !self.round(cx)? {
+                self.hold(0, cx);
+                return Ok(None);
+            }
+        }
+    }
+
+    fn reset(&mut self) -> bool {
+        *self = Parallel::new(&self.input, self.share, self.profiled, &self.filters.clone());
+        true
+    }
+}
+
+impl Made {
+    fn append(&mut self, more: &Made) {
+        self.batches.extend(more.batches.iter().cloned());
+        self.warnings.append(more.warnings.clone());
+        self.end.clone_from(&more.end);
+    }
+}
+
+/// The scan whose pieces the threads take.
+pub fn scan_of(node: &Node) -> Result<&plan::Scan, MysqlError> {
+    match (&node.operator, node.inputs().first()) {
+        (plan::Operator::Scan(scan), _) => Ok(scan),
+        (_, Some(input)) => scan_of(input),
+        (_, None) => Err(MysqlError::internal("threads share what has no scan")),
+    }
+}
+
+/// A round of the first `threads` workers; the first of them works in the calling thread.
+fn in_threads(workers: &mut [Worker], threads: usize, shared: &Shared<'_>) -> Vec<Done> {
+    let Some((first, others)) = workers.split_first_mut() else { return Vec::new() };
+    std::thread::scope(|scope| {
+        let mut running = Vec::new();
+        for worker in others.iter_mut().take(threads - 1) {
+            let thread = std::thread::Builder::new().name("scan".to_owned());
+            // Where there are no more threads to be had, there are fewer.
+            running.extend(thread.spawn_scoped(scope, || {
+                server::statement_begins();
+                let mut done = worker.run(shared);
+                done.counters.leafline_pages_read += reads_begun_here();
+                done
+            }));
+        }
+        let mut done = vec![first.run(shared)];
+        for thread in running {
+            done.push(thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+        }
+        done
+    })
+}
+
+impl Worker {
+    fn run(&mut self, shared: &Shared<'_>) -> Done {
+        let mut done = Done {
+            made: Vec::new(),
+            counters: Counters::default(),
+            profile: shared.profile_nodes.map(Profile::new),
+        };
+        let memory = self.memory.take().unwrap_or_else(|| MemoryBudget::new(shared.memory));
+        let (subplans, mut state, mut bytes) = (Subplans::default(), CallState::default(), 0);
+        let mut begun = 0;
+        while bytes < ROUND_BYTES && (begun < shared.most || self.piece.is_some()) {
+            let (at, piece) = match self.piece.take() {
+                Some(at) => (at, None),
+                None => {
+                    let at = shared.next.fetch_add(1, Ordering::Relaxed);
+                    let Some(piece) = shared.pieces.get(at) else { break };
+                    begun += 1;
+                    // What the piece before needed is not needed any more.
+                    memory.shrink_to(0);
+                    (shared.first + at, Some(piece.clone()))
+                }
+            };
+            let mut made = Made { batches: Vec::new(), warnings: shared.warnings.another(), end: None };
+            let mut cx = ExecutionContext {
+                eval: shared.eval(&mut made.warnings, &memory, std::mem::take(&mut state)),
+                view: shared.view,
+                counters: &mut done.counters,
+                locks: None,
+                memory: &memory,
+                subplans: &subplans,
+                profile: done.profile.as_mut(),
+                piece,
+                budget: Budget::default(),
+            };
+            let result = self.rows(&mut made.batches, &mut bytes, shared, &mut cx);
+            state = std::mem::take(&mut cx.eval.state);
+            match result {
+                Ok(false) => self.piece = Some(at),
+                Ok(true) => made.end = Some(Ok(())),
+                Err(error) => {
+                    // Nobody begins another one.
+                    shared.next.store(shared.pieces.len(), Ordering::Relaxed);
+                    made.end = Some(Err(error));
+                }
+            }
+            done.made.push((at, made));
+        }
+        if self.piece.is_none() {
+            memory.shrink_to(0);
+        }
+        self.memory = Some(memory);
+        done
+    }
+
+    /// Rows of a piece, until it has no more or the thread has made enough; true if it has no more.
+    fn rows(
+        &mut self,
+        batches: &mut Vec<Batch>,
+        bytes: &mut usize,
+        shared: &Shared<'_>,
+        cx: &mut ExecutionContext<'_>,
+    ) -> Result<bool, MysqlError> {
+        cx.eval.cancel.check()?;
+        let begins = cx.piece.is_some();
+        let kept = self.operator.take().and_then(|mut kept| (!begins || kept.reset()).then_some(kept));
+        let profiled = cx.profile.is_some();
+        let build = || build_part(shared.input, profiled, shared.filters);
+        let operator = self.operator.insert(kept.unwrap_or_else(build));
+        while *bytes < ROUND_BYTES {
+            let Some(batch) = operator.next(cx)? else { return Ok(true) };
+            *bytes += batch_bytes(&batch);
+            batches.push(batch);
+        }
+        Ok(false)
+    }
+}
+
+impl<'s> Shared<'s> {
+    fn eval<'e>(
+        &self,
+        warnings: &'e mut Warnings,
+        memory: &'e MemoryBudget,
+        state: CallState,
+    ) -> EvalContext<'e>
+    where
+        's: 'e,
+    {
+        EvalContext {
+            parameters: self.parameters,
+            outer: self.outer,
+            subqueries: None,
+            now: self.now,
+            utc_now: self.utc_now,
+            zone: self.zone,
+            sql_mode: self.sql_mode,
+            stores: self.stores,
+            session: self.session,
+            warnings,
+            cancel: self.cancel,
+            memory,
+            ignores: false,
+            // What assigns variables is not shared by threads.
+            row_by_row: false,
+            state,
+        }
+    }
+}

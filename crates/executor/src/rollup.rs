@@ -1,0 +1,60 @@
+//! WITH ROLLUP: every row once for each level, to be grouped by the keys that the level keeps.
+
+use super::limit::slice;
+use super::{BoxedOperator, ExecutionContext, Operator};
+use arrow_array::{ArrayRef, Int64Array};
+use leafline_expr::{Expr, evaluate_some};
+use leafline_planner::plan::Levels;
+use leafline_types::column::nulls;
+use leafline_types::{Batch, MysqlError};
+use std::sync::Arc;
+
+pub(super) struct Rollup {
+    input: BoxedOperator,
+    keys: Arc<[Expr]>,
+    levels: Levels,
+    /// A batch of the input with its keys, and how many levels of it are still to be delivered.
+    current: Option<(Batch, Vec<ArrayRef>, usize)>,
+    /// Rows of the input whose keys are still to be computed, because they are long.
+    rest: Option<Batch>,
+}
+
+impl Rollup {
+    pub fn new(input: BoxedOperator, keys: Arc<[Expr]>, levels: Levels) -> Rollup {
+        Rollup { input, keys, levels, current: None, rest: None }
+    }
+}
+
+impl Operator for Rollup {
+    fn next(&mut self, cx: &mut ExecutionContext<'_>) -> Result<Option<Batch>, MysqlError> {
+        let (batch, keys, left) = match self.current.take() {
+            Some(current) => current,
+            None => {
+                let batch = match self.rest.take() {
+                    Some(rest) => rest,
+                    None => match self.input.next(cx)? {
+                        Some(batch) => batch,
+                        None => return Ok(None),
+                    },
+                };
+                let (keys, rows) = evaluate_some(&self.keys, &batch, &mut cx.eval)?;
+                if rows < batch.rows {
+                    self.rest = Some(slice(&batch, rows, batch.rows - rows));
+                }
+                (slice(&batch, 0, rows), keys, self.levels.greatest + 1)
+            }
+        };
+        let level = left.saturating_sub(1);
+        let mut columns = batch.columns.clone();
+        for ((key, value), leave_out) in self.keys.iter().zip(&keys).zip(self.levels.leave_out.iter()) {
+            let kept = level > *leave_out;
+            columns.push(if kept { value.clone() } else { nulls(&key.ty.sql, batch.rows) });
+        }
+        columns.push(Arc::new(Int64Array::from_value(level as i64, batch.rows)));
+        let rows = batch.rows;
+        if level > 0 {
+            self.current = Some((batch, keys, level));
+        }
+        Ok(Some(Batch { columns, rows }))
+    }
+}

@@ -1,0 +1,477 @@
+//! Subqueries at work: run when an expression asks for them, and remembered.
+//!
+//! A subquery is run once for each set of values that it depends on, as long as its answers fit into [`MEMO_BYTES`]; one that
+//! depends on none is run once. The operators of one run serve the next, but for those that have to be built again.
+
+use super::members::Members;
+use super::stored_rows::StoredRows;
+use super::{BoxedOperator, ExecutionContext, Profile, StatementLocks, build};
+use leafline_access::{Budget, Counters};
+use leafline_expr::subquery::compare_with_row;
+use leafline_expr::{EvalContext, Expr, Subquery, SubqueryQuestion, SubqueryRunner};
+use leafline_planner::plan::{CommonPlan, PlanParts, SubqueryPlan};
+use leafline_table::ReadView;
+use leafline_types::memory::{Held, MemoryBudget};
+use leafline_types::{Batch, MysqlError, Value, value_at};
+use std::cell::{Cell, RefCell};
+use std::collections::{BTreeMap, HashMap};
+use std::fmt::Write;
+use std::sync::Arc;
+
+/// What the answers of one subquery may take, bytes. When they are more they are forgotten.
+const MEMO_BYTES: usize = 16 << 20;
+
+/// The subqueries of a statement in one execution.
+#[derive(Default)]
+pub struct Subplans {
+    /// None: there are none.
+    parts: Option<Arc<PlanParts>>,
+    memos: BTreeMap<usize, RefCell<Memo>>,
+    /// What was counted since that was last asked, if anything.
+    counters: RefCell<Option<Box<Counters>>>,
+    /// What all answers take that are remembered, and the rows of common tables, bytes.
+    remembered: Cell<usize>,
+    /// The rows of common tables, by number.
+    commons: RefCell<HashMap<usize, CommonRows>>,
+    /// The rows that the last round has added to each recursive table.
+    working: RefCell<HashMap<usize, Arc<StoredRows>>>,
+    max_recursion: u64,
+    /// Figures of what is run, for EXPLAIN ANALYZE.
+    profiles: RefCell<BTreeMap<Part, Profile>>,
+    /// Operators that wait for the next run, by the numbers of their subqueries.
+    idle: RefCell<HashMap<usize, BoxedOperator>>,
+}
+
+/// A query of a statement that is run by itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Part {
+    /// A subquery of an expression, by its number.
+    Subquery(usize),
+    /// A query of WITH, by its number.
+    Common(usize),
+}
+
+/// The rows of a common table, for the values that it depends on.
+struct CommonRows {
+    key: Vec<u8>,
+    rows: Arc<StoredRows>,
+}
+
+/// The answers of a subquery by the values that it depends on.
+#[derive(Default)]
+struct Memo {
+    answers: HashMap<Vec<u8>, Answer>,
+    bytes: usize,
+}
+
+#[derive(Clone)]
+enum Answer {
+    Value(Value),
+    /// The only row, or NULLs.
+    Row(Vec<Value>),
+    Members(Arc<Members>),
+}
+
+impl Subplans {
+    /// For one execution of the statement that has these parts. A recursive table takes no more than `max_recursion` rounds.
+    pub fn new(parts: &Arc<PlanParts>, max_recursion: u64) -> Subplans {
+        let memos = parts.subqueries.keys().map(|number| (*number, RefCell::default())).collect();
+        Subplans { parts: Some(parts.clone()), memos, max_recursion, ..Subplans::default() }
+    }
+
+    /// Keeps figures of everything that is run.
+    pub fn keep_profiles(&mut self) {
+        let Some(parts) = &self.parts else { return };
+        let subqueries = parts.subqueries.iter();
+        let subqueries = subqueries.map(|(number, part)| (Part::Subquery(*number), part.plan.node_count));
+        let commons = parts.commons.iter();
+        let commons = commons.map(|(number, part)| (Part::Common(*number), part.plan.node_count));
+        let profiles = subqueries.chain(commons).map(|(part, nodes)| (part, Profile::new(nodes)));
+        *self.profiles.get_mut() = profiles.collect();
+    }
+
+    /// The figures of a part, if they are kept and it is not running: who takes them puts them back.
+    pub fn take_profile(&self, part: Part) -> Option<Profile> {
+        self.profiles.borrow_mut().remove(&part)
+    }
+
+    pub(super) fn put_profile(&self, part: Part, profile: Option<Profile>) {
+        self.profiles.borrow_mut().extend(profile.map(|profile| (part, profile)));
+    }
+
+    /// What subqueries have counted since this was last asked.
+    pub fn take_counters(&self) -> Option<Box<Counters>> {
+        self.counters.take()
+    }
+
+    /// What is held for longer than a subquery runs, bytes.
+    pub(super) fn remembered(&self) -> usize {
+        self.remembered.get()
+    }
+
+    pub(super) fn max_recursion(&self) -> u64 {
+        self.max_recursion
+    }
+
+    pub(super) fn common_plan(&self, number: usize) -> Option<&CommonPlan> {
+        self.parts.as_ref()?.commons.get(&number)
+    }
+
+    /// What tells the rows of a common table from those for another row of the query around it.
+    fn common_key(&self, number: usize, outer: &[Value]) -> Vec<u8> {
+        let is_dependent = self.common_plan(number).is_some_and(|plan| plan.is_dependent);
+        if is_dependent { memo_key(outer) } else { Vec::new() }
+    }
+
+    /// The rows of a common table, if they were made.
+    pub(super) fn common(&self, number: usize, outer: &[Value]) -> Option<Arc<StoredRows>> {
+        let key = self.common_key(number, outer);
+        let commons = self.commons.borrow();
+        commons.get(&number).filter(|known| known.key == key).map(|known| known.rows.clone())
+    }
+
+    /// Keeps the rows of a common table.
+    pub(super) fn keep_common(
+        &self,
+        number: usize,
+        outer: &[Value],
+        rows: Arc<StoredRows>,
+        budget: &MemoryBudget,
+    ) {
+        let key = self.common_key(number, outer);
+        let bytes = rows.bytes();
+        let before = self.commons.borrow_mut().insert(number, CommonRows { key, rows });
+        let freed = before.map_or(0, |before| before.rows.bytes());
+        budget.give_back(freed);
+        self.remembered.set((self.remembered.get() + bytes).saturating_sub(freed));
+    }
+
+    /// The rows that the last round has added to a recursive table.
+    pub(super) fn working(&self, number: usize) -> Arc<StoredRows> {
+        self.working.borrow().get(&number).cloned().expect("a recursive table is read in its rounds")
+    }
+
+    pub(super) fn set_working(&self, number: usize, rows: StoredRows, budget: &MemoryBudget) {
+        let before = self.working.borrow_mut().insert(number, Arc::new(rows));
+        budget.give_back(before.map_or(0, |before| before.bytes()));
+    }
+
+    fn known(&self, number: usize, key: &[u8]) -> Option<Answer> {
+        self.memos.get(&number)?.borrow().answers.get(key).cloned()
+    }
+
+    fn remember(
+        &self,
+        number: usize,
+        key: Vec<u8>,
+        answer: &Answer,
+        budget: &MemoryBudget,
+    ) -> Result<(), MysqlError> {
+        let memo = &self.memos[&number];
+        let mut memo = memo.borrow_mut();
+        let bytes = key.len() + answer.memory_bytes() + size_of::<(Vec<u8>, Answer)>();
+        if memo.bytes + bytes > MEMO_BYTES {
+            budget.give_back(memo.bytes);
+            self.remembered.set(self.remembered.get().saturating_sub(memo.bytes));
+            *memo = Memo::default();
+        }
+        budget.take(bytes)?;
+        self.remembered.set(self.remembered.get() + bytes);
+        memo.bytes += bytes;
+        memo.answers.insert(key, answer.clone());
+        Ok(())
+    }
+}
+
+impl Answer {
+    fn memory_bytes(&self) -> usize {
+        match self {
+            Answer::Value(value) => value_bytes(value),
+            Answer::Row(row) => row.iter().map(value_bytes).sum(),
+            Answer::Members(members) => members.memory_bytes(),
+        }
+    }
+}
+
+/// What a value takes in memory, bytes.
+pub(super) fn value_bytes(value: &Value) -> usize {
+    size_of::<Value>() + value.as_bytes().map_or(0, <[u8]>::len)
+}
+
+/// Runs subqueries for the expressions of one step of an execution.
+#[derive(Clone, Copy)]
+pub struct Runner<'r> {
+    /// The subqueries, and what is known of their answers.
+    pub subplans: &'r Subplans,
+    /// What is visible.
+    pub view: &'r ReadView,
+    /// For subqueries that lock rows.
+    pub locks: Option<&'r StatementLocks>,
+    /// What operators may hold.
+    pub memory: &'r MemoryBudget,
+}
+
+impl Runner<'_> {
+    /// Runs a subquery and gives each of its batches to `each`, until that says no.
+    fn run(
+        &self,
+        number: usize,
+        plan: &SubqueryPlan,
+        outer: &[Value],
+        cx: &mut EvalContext<'_>,
+        each: &mut dyn FnMut(&Batch, &mut EvalContext<'_>) -> Result<bool, MysqlError>,
+    ) -> Result<(), MysqlError> {
+        cx.cancel.check()?;
+        let held = self.memory.used().saturating_sub(self.subplans.remembered.get());
+        let mut counters = Counters::default();
+        let mut profile = self.subplans.take_profile(Part::Subquery(number));
+        let mut inner = ExecutionContext {
+            eval: within(cx, outer),
+            view: self.view,
+            counters: &mut counters,
+            locks: self.locks,
+            memory: self.memory,
+            profile: profile.as_mut(),
+            subplans: self.subplans,
+            piece: None,
+            budget: Budget::default(),
+        };
+        let profiled = inner.profile.is_some();
+        let idle = self.subplans.idle.borrow_mut().remove(&number);
+        let mut root = idle.unwrap_or_else(|| build(&plan.plan.root, profiled));
+        let mut result = Ok(());
+        loop {
+            match root
+                .next(&mut inner)
+                .and_then(|batch| batch.map(|batch| each(&batch, &mut inner.eval)).transpose())
+            {
+                Ok(Some(true)) => {}
+                Ok(_) => break,
+                Err(error) => {
+                    result = Err(error);
+                    break;
+                }
+            }
+        }
+        cx.state = std::mem::take(&mut inner.eval.state);
+        self.subplans.put_profile(Part::Subquery(number), profile);
+        **self.subplans.counters.borrow_mut().get_or_insert_default() += counters;
+        if root.reset() {
+            self.subplans.idle.borrow_mut().insert(number, root);
+        }
+        // What the operators held is gone.
+        self.memory.shrink_to(held + self.subplans.remembered.get());
+        result
+    }
+
+    /// The only row; error 1242 when there are more, or none and a warning where the statement has IGNORE.
+    fn only_row(
+        &self,
+        number: usize,
+        plan: &SubqueryPlan,
+        outer: &[Value],
+        cx: &mut EvalContext<'_>,
+    ) -> Result<Option<Vec<Value>>, MysqlError> {
+        let mut only = None;
+        self.run(number, plan, outer, cx, &mut |batch, cx| {
+            if batch.rows > 1 || only.is_some() {
+                if !cx.ignores {
+                    return Err(MysqlError::subquery_more_than_one_row());
+                }
+                cx.warnings.warn(MysqlError::subquery_more_than_one_row());
+                only = None;
+                return Ok(false);
+            }
+            only = Some(row_of(plan, batch, 0));
+            Ok(true)
+        })?;
+        Ok(only)
+    }
+
+    fn found(
+        &self,
+        plan: &SubqueryPlan,
+        subquery: &Subquery,
+        outer: &[Value],
+        cx: &mut EvalContext<'_>,
+    ) -> Result<Answer, MysqlError> {
+        Ok(match &subquery.question {
+            SubqueryQuestion::Value => {
+                let row = self.only_row(subquery.number, plan, outer, cx)?;
+                Answer::Value(row.and_then(|row| row.into_iter().next()).unwrap_or_default())
+            }
+            SubqueryQuestion::Exists => {
+                let mut exists = false;
+                self.run(subquery.number, plan, outer, cx, &mut |_, _| {
+                    exists = true;
+                    Ok(false)
+                })?;
+                Answer::Value(Value::Int(exists.into()))
+            }
+            SubqueryQuestion::Row(_) => {
+                let nulls = || vec![Value::Null; plan.plan.root.types.len()];
+                Answer::Row(self.only_row(subquery.number, plan, outer, cx)?.unwrap_or_else(nulls))
+            }
+            SubqueryQuestion::Any(comparison) => {
+                let mut held = Held::default();
+                let mut members = Members::new(comparison, &subquery.needle, &plan.plan.root.types);
+                self.run(subquery.number, plan, outer, cx, &mut |batch, cx| {
+                    for at in 0..batch.rows {
+                        members.add(row_of(plan, batch, at), cx)?;
+                    }
+                    // Given back with what the operators hold.
+                    held.set(members.memory_bytes(), self.memory)?;
+                    Ok(true)
+                })?;
+                Answer::Members(Arc::new(members))
+            }
+        })
+    }
+}
+
+/// The context of a query that depends on these values. It takes over what calls keep from row to row; that has to be given back.
+pub(super) fn within<'x>(cx: &'x mut EvalContext<'_>, outer: &'x [Value]) -> EvalContext<'x> {
+    EvalContext {
+        parameters: cx.parameters,
+        outer,
+        subqueries: cx.subqueries,
+        now: cx.now,
+        utc_now: cx.utc_now,
+        zone: cx.zone,
+        sql_mode: cx.sql_mode,
+        stores: cx.stores,
+        session: cx.session,
+        warnings: &mut *cx.warnings,
+        cancel: cx.cancel,
+        memory: cx.memory,
+        ignores: cx.ignores,
+        row_by_row: cx.row_by_row,
+        state: std::mem::take(&mut cx.state),
+    }
+}
+
+impl SubqueryRunner for Runner<'_> {
+    fn answer(
+        &self,
+        subquery: &Subquery,
+        needle: &[Value],
+        outer: &[Value],
+        cx: &mut EvalContext<'_>,
+    ) -> Result<Value, MysqlError> {
+        let number = subquery.number;
+        let parts = self.subplans.parts.as_ref();
+        let Some(plan) = parts.and_then(|parts| parts.subqueries.get(&number)) else {
+            return Err(MysqlError::internal(format_args!("subquery {number} is not there")));
+        };
+        let key = memo_key(outer);
+        let known = if subquery.is_volatile { None } else { self.subplans.known(number, &key) };
+        let answer = match known {
+            Some(known) => known,
+            None => {
+                let answer = self.found(plan, subquery, outer, cx)?;
+                if !subquery.is_volatile {
+                    self.subplans.remember(number, key, &answer, self.memory)?;
+                }
+                answer
+            }
+        };
+        match (&answer, &subquery.question) {
+            (Answer::Value(value), _) => Ok(value.clone()),
+            (Answer::Row(row), SubqueryQuestion::Row(comparison)) => compared(comparison, needle, row, cx),
+            (Answer::Members(members), SubqueryQuestion::Any(comparison)) => {
+                members.contain(comparison, needle, cx).map(condition_value)
+            }
+            _ => Err(MysqlError::internal("a subquery that answers another question")),
+        }
+    }
+}
+
+fn compared(
+    comparison: &Expr,
+    needle: &[Value],
+    row: &[Value],
+    cx: &mut EvalContext<'_>,
+) -> Result<Value, MysqlError> {
+    compare_with_row(comparison, needle, row, cx).map(condition_value)
+}
+
+fn condition_value(truth: Option<bool>) -> Value {
+    truth.map_or(Value::Null, |truth| Value::Int(truth.into()))
+}
+
+fn row_of(plan: &SubqueryPlan, batch: &Batch, row: usize) -> Vec<Value> {
+    let columns = batch.columns.iter().zip(plan.plan.root.types.iter());
+    columns.map(|(column, ty)| value_at(column, row, &ty.sql)).collect()
+}
+
+/// Values as bytes that are equal only where the values are the same.
+pub(super) fn memo_key(values: &[Value]) -> Vec<u8> {
+    let mut key = Vec::new();
+    for value in values {
+        let start = key.len();
+        key.extend_from_slice(&[0; 5]);
+        let kind = match value {
+            Value::Null => 0,
+            Value::Int(number) => {
+                key.extend_from_slice(&number.to_le_bytes());
+                1
+            }
+            Value::UInt(number) => {
+                key.extend_from_slice(&number.to_le_bytes());
+                2
+            }
+            Value::Double(number) => {
+                key.extend_from_slice(&number.to_bits().to_le_bytes());
+                3
+            }
+            Value::String(text) => {
+                key.extend_from_slice(text.as_bytes());
+                4
+            }
+            Value::Bytes(bytes) => {
+                key.extend_from_slice(bytes);
+                5
+            }
+            other => {
+                let mut text = String::new();
+                // Writing to a string does not fail.
+                let _ = write!(text, "{other:?}");
+                key.extend_from_slice(text.as_bytes());
+                6
+            }
+        };
+        let length = (key.len() - start - 5) as u32;
+        if let Some(head) = key.get_mut(start..start + 5) {
+            head[0] = kind;
+            head[1..].copy_from_slice(&length.to_le_bytes());
+        }
+    }
+    key
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_differ_where_values_do() {
+        let rows: Vec<Vec<Value>> = vec![
+            vec![],
+            vec![Value::Null],
+            vec![Value::Int(0)],
+            vec![Value::UInt(0)],
+            vec![Value::Double(0.0)],
+            vec![Value::Double(-0.0)],
+            vec![Value::string("")],
+            vec![Value::string("ab"), Value::string("")],
+            vec![Value::string("a"), Value::string("b")],
+            vec![Value::bytes(*b"ab"), Value::string("")],
+            vec![Value::Null, Value::Null],
+        ];
+        for (i, a) in rows.iter().enumerate() {
+            for (j, b) in rows.iter().enumerate() {
+                assert_eq!(memo_key(a) == memo_key(b), i == j, "{a:?} {b:?}");
+            }
+        }
+    }
+}

@@ -1,0 +1,472 @@
+//! UPDATE and DELETE, of one table or several.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use leafline_expr::build::CastTarget;
+use leafline_expr::{Expr, build};
+use leafline_table::{IndexPart, LockStrength, LockWait, TableDef};
+use leafline_types::{Collation, MysqlError};
+
+use super::scope::{Block, Clause, Scope, qualified};
+use super::target_read::Target;
+use super::view_changes::{Expansion, Verb, origin};
+use super::{Binder, literal, select};
+use crate::bound::{
+    BoundAssignment, BoundDelete, BoundLimit, BoundOutput, BoundSelect, BoundUpdate, ChangedTable, ColumnId,
+    JoinTree, NewValue, OrderKey, Relation, RelationSource, RowLocking, ViewCheck,
+};
+use leafline_syntax::ast::{
+    self, Assignment, Delete, ExprKind, OrderItem, TableName, TableReference, Update,
+};
+use leafline_syntax::{Privilege, Privileges};
+
+/// The tables of UPDATE or DELETE, bound.
+struct Tables {
+    block: Block,
+    scope: Scope,
+    from: JoinTree,
+}
+
+/// An assignment to a column of a block.
+struct BlockAssignment {
+    relation: usize,
+    column: usize,
+    value: NewValue,
+}
+
+/// What is changed, once views have given way to what they are made of.
+struct Changed {
+    rows: BoundSelect,
+    /// What the change needs of the rows, over the columns of the block.
+    needed: Vec<Expr>,
+    /// The views that rows are changed through.
+    views: Vec<Expansion>,
+    /// What these ask of rows, with the position of the view.
+    checks: Vec<(usize, ViewCheck)>,
+}
+
+impl Changed {
+    /// The view that a relation came from.
+    fn view_of(&self, relation: usize) -> Option<usize> {
+        self.views.iter().position(|view| view.relations.contains(&relation))
+    }
+
+    /// What the statement calls a relation, or the view that it came from; `names` are those of the others.
+    fn name_of<'n>(&'n self, relation: usize, names: &'n BTreeMap<usize, String>) -> &'n str {
+        match self.view_of(relation).and_then(|view| self.views.get(view)) {
+            Some(view) => &view.alias,
+            None => names.get(&relation).map_or("", String::as_str),
+        }
+    }
+}
+
+impl Binder<'_> {
+    /// A value for a column: DEFAULT, or an expression.
+    pub(super) fn new_value(
+        &mut self,
+        block: &mut Block,
+        scope: &Scope,
+        table: &TableDef,
+        column: usize,
+        value: &ast::Expr,
+    ) -> Result<NewValue, MysqlError> {
+        if matches!(value.kind, ExprKind::Default(None)) {
+            return Ok(NewValue::Default);
+        }
+        if let Some(column) = table.columns.get(column).filter(|column| column.generated.is_some()) {
+            return Err(MysqlError::value_for_generated_column(&column.name, &table.name));
+        }
+        let takes_numbers = table.columns.get(column).is_some_and(|c| c.ty.is_numeric());
+        if takes_numbers && let Some(number) = literal::bytes_as_number(value)? {
+            return Ok(NewValue::Expr(number));
+        }
+        // A quotient has more digits than it shows.
+        let value = build::all_digits(self.expression(block, scope, Clause::FieldList, value)?);
+        let takes_bytes = table.columns.get(column).is_some_and(|c| c.ty.is_bytes());
+        if takes_bytes && value.ty.sql.is_character() && !value.ty.collation.charset().is_utf8() {
+            // As many bytes as text has in its character set.
+            return Ok(NewValue::Expr(build::cast(value, CastTarget::Binary(None), Collation::Binary)?));
+        }
+        Ok(NewValue::Expr(value))
+    }
+
+    pub(super) fn update(&mut self, update: &Update) -> Result<BoundUpdate, MysqlError> {
+        let is_one = matches!(&update.tables[..], [TableReference::Table { .. }]);
+        (self.changes, self.changes_some) = (Privilege::Update.into(), !is_one);
+        let mut tables = self.tables(&update.tables)?;
+        let hints = self.hints(&mut tables.block, &update.hints, 1);
+        refuse_order_and_limit(update, tables.block.relations.len())?;
+        tables.block.in_aggregate = true;
+        let (mut needed, mut values) = (Vec::new(), Vec::new());
+        for assignment in &update.assignments {
+            let (column, value) = self.assignment(&mut tables, assignment)?;
+            needed.push(tables.block.reference(column));
+            values.push(value);
+        }
+        tables.block.in_aggregate = false;
+        let named =
+            needed.iter().filter_map(Expr::as_column).filter_map(|column| tables.block.relation_of(column));
+        let named: BTreeSet<usize> = named.map(|(relation, _)| relation).collect();
+        self.check_changed(&tables.block, &named, Verb::Update)?;
+        self.check_read(&tables.block, &named)?;
+        needed.extend(values.iter().filter_map(|value| match value {
+            NewValue::Expr(expr) => Some(expr.clone()),
+            NewValue::Default => None,
+        }));
+        if update.limit.is_some() {
+            self.note_incomplete_keys(&tables.block, &named);
+        }
+        let (filter, order_by, limit) = (update.filter.as_ref(), &update.order_by, update.limit.as_ref());
+        let rows = self.rows_to_change(tables, needed, filter, order_by, limit)?;
+        let names = names_of(&rows, &named);
+        let mut changed = self.without_views(rows, &named)?;
+        refuse_order_and_limit(update, changed.rows.relations.len())?;
+        let assignments = block_assignments(&mut changed, values)?;
+        let relations: BTreeSet<usize> = assignments.iter().map(|assignment| assignment.relation).collect();
+        for (at, view) in changed.views.iter().enumerate() {
+            if relations.iter().filter(|relation| changed.view_of(**relation) == Some(at)).count() > 1 {
+                return Err(MysqlError::change_of_several_tables_of_view(view.name()));
+            }
+        }
+        let mut targets = self.targets(&changed, &relations, &names, Verb::Update)?;
+        check_moved_rows(&changed, &relations, &targets, &assignments, &names)?;
+        let read = assignments.iter().filter_map(|assignment| match &assignment.value {
+            NewValue::Expr(expr) => Some(expr),
+            NewValue::Default => None,
+        });
+        let outputs = outputs(&changed, &relations, read);
+        let position =
+            |column: ColumnId| outputs.iter().position(|output| *output == column).unwrap_or_default();
+        let assignments = assignments
+            .into_iter()
+            .map(|assignment| BoundAssignment {
+                target: relations.iter().position(|at| *at == assignment.relation).unwrap_or_default(),
+                column: assignment.column,
+                value: match assignment.value {
+                    NewValue::Expr(expr) => NewValue::Expr(expr.map_columns(&mut |column| position(column))),
+                    NewValue::Default => NewValue::Default,
+                },
+            })
+            .collect();
+        for check in targets.iter_mut().flat_map(|target| &mut target.view_checks) {
+            check.condition = check.condition.map_columns(&mut |column| position(column));
+        }
+        let mut rows = locking(changed.rows, &relations, outputs);
+        rows.straight_join |= hints.fixed_order;
+        rows.hints = hints;
+        let foreign = self.foreign_keys(targets.iter().map(|target| &target.table))?;
+        Ok(BoundUpdate { ignore: update.ignore, rows, targets, assignments, foreign })
+    }
+
+    /// The column of the block that is assigned to, and its value.
+    fn assignment(
+        &mut self,
+        tables: &mut Tables,
+        assignment: &Assignment,
+    ) -> Result<(ColumnId, NewValue), MysqlError> {
+        let Tables { block, scope, .. } = tables;
+        let found = block.find(scope, Clause::FieldList, &assignment.column)?;
+        let Some((id, (relation, ordinal))) = found.and_then(|id| Some((id, block.relation_of(id)?))) else {
+            let name = qualified(&assignment.column);
+            return Err(MysqlError::unknown_column(name, Clause::FieldList.name()));
+        };
+        let Some(target) = block.relations.get(relation) else {
+            return Err(MysqlError::internal("a column of no table"));
+        };
+        let name = &assignment.column.column.value;
+        let (table, column) = self.stored_column(target, ordinal, (name, Verb::Update))?;
+        let table = table.clone();
+        let value = self.new_value(block, scope, &table, column, &assignment.value)?;
+        Ok((id, value))
+    }
+
+    pub(super) fn delete(&mut self, delete: &Delete) -> Result<BoundDelete, MysqlError> {
+        // As in MySQL, whoever names tables to delete from also reads them.
+        let is_one = delete.targets.is_empty();
+        self.changes = if is_one { Privilege::Delete.into() } else { Privileges::NONE };
+        let mut tables = self.tables(&delete.tables)?;
+        let hints = self.hints(&mut tables.block, &delete.hints, 1);
+        let mut relations = BTreeSet::new();
+        if delete.targets.is_empty() {
+            relations.insert(0);
+        }
+        for name in &delete.targets {
+            let relation = delete_target(&tables.block, name)?;
+            if !relations.insert(relation) {
+                return Err(MysqlError::not_unique_table(&name.name.value));
+            }
+        }
+        self.check_changed(&tables.block, &relations, Verb::Delete)?;
+        if delete.limit.is_some() {
+            self.note_incomplete_keys(&tables.block, &relations);
+        }
+        let (filter, order_by, limit) = (delete.filter.as_ref(), &delete.order_by, delete.limit.as_ref());
+        let rows = self.rows_to_change(tables, Vec::new(), filter, order_by, limit)?;
+        let names = names_of(&rows, &relations);
+        let changed = self.without_views(rows, &relations)?;
+        if let Some(view) = changed.views.iter().find(|view| view.relations.len() > 1) {
+            return Err(MysqlError::delete_from_join_view(view.name()));
+        }
+        let mut targets = self.targets(&changed, &relations, &names, Verb::Delete)?;
+        targets.iter_mut().for_each(|target| target.view_checks.clear());
+        let outputs = target_columns(&changed.rows, &relations);
+        let mut rows = locking(changed.rows, &relations, outputs);
+        rows.straight_join |= hints.fixed_order;
+        rows.hints = hints;
+        let foreign = self.foreign_keys(targets.iter().map(|target| &target.table))?;
+        Ok(BoundDelete { ignore: delete.ignore, rows, targets, foreign })
+    }
+
+    /// The tables of these relations, whose columns are the first outputs. `names`: what the statement calls them.
+    fn targets(
+        &self,
+        changed: &Changed,
+        relations: &BTreeSet<usize>,
+        names: &BTreeMap<usize, String>,
+        verb: Verb,
+    ) -> Result<Vec<ChangedTable>, MysqlError> {
+        let mut first = 0;
+        let mut targets = Vec::with_capacity(relations.len());
+        for (at, relation) in relations.iter().filter_map(|at| Some((*at, changed.rows.relations.get(*at)?)))
+        {
+            let view = changed.view_of(at);
+            let of_view = view.and_then(|view| changed.views.get(view));
+            let alias = changed.name_of(at, names);
+            let RelationSource::Base(table) = &relation.source else {
+                return Err(MysqlError::non_updatable_table(alias, verb.name()));
+            };
+            if let Some(Expansion { view, .. }) = of_view
+                && !relation.granted.has(verb.privilege())
+            {
+                return Err(MysqlError::view_invalid(&view.database, &view.name));
+            }
+            let target = Target { alias, view: of_view.map(|view| &*view.view) };
+            let needed = changed.needed.iter().find_map(|expr| self.expression_reads(expr, table.id));
+            if let Some(reader) = needed.or_else(|| self.subqueries_read(&changed.rows, table.id)) {
+                return Err(target.is_read(&reader, verb));
+            }
+            let of_view = changed.checks.iter().filter(|(of, _)| view == Some(*of));
+            targets.push(ChangedTable {
+                table: table.clone(),
+                first,
+                rules: self.row_rules(table)?,
+                view_checks: of_view.map(|(_, check)| check.clone()).collect(),
+            });
+            first += relation.columns.len();
+        }
+        Ok(targets)
+    }
+
+    /// The block with the views among these relations replaced by what they are made of.
+    fn without_views(
+        &self,
+        mut rows: BoundSelect,
+        relations: &BTreeSet<usize>,
+    ) -> Result<Changed, MysqlError> {
+        let wanted = rows.output.len();
+        let mut views = Vec::new();
+        for at in relations {
+            views.extend(self.expand(&mut rows, *at)?);
+        }
+        let of_view = |(at, view): (usize, &Expansion)| {
+            view.checks(&rows).into_iter().map(move |check| (at, check)).collect::<Vec<_>>()
+        };
+        let checks = views.iter().enumerate().flat_map(of_view).collect();
+        let needed = std::mem::take(&mut rows.output).into_iter().take(wanted).map(|output| output.expr);
+        Ok(Changed { needed: needed.collect(), rows, views, checks })
+    }
+
+    /// With LIMIT: note 1355 for views that do not show a whole key of their table, so that nobody knows which rows are changed.
+    fn note_incomplete_keys(&mut self, block: &Block, relations: &BTreeSet<usize>) {
+        for relation in relations.iter().filter_map(|at| block.relations.get(*at)) {
+            let mut shown = BTreeSet::new();
+            let mut of_table = None;
+            for ordinal in 0..relation.columns.len() {
+                if let Ok((table, column)) = self.stored_column(relation, ordinal, ("", Verb::Update)) {
+                    shown.insert(column);
+                    of_table = Some(table.clone());
+                }
+            }
+            let whole = |table: &TableDef| {
+                let keys = table.indexes.iter().filter(|index| index.is_unique());
+                let part_shown = |part: &IndexPart| {
+                    let nullable = table.columns.get(part.column).is_none_or(|column| column.nullable);
+                    shown.contains(&part.column) && !nullable && part.prefix.is_none()
+                };
+                let known = table.columns.iter().filter(|column| !column.is_hidden());
+                keys.into_iter().any(|key| key.parts.iter().all(part_shown)) || shown.len() == known.count()
+            };
+            if relation.view.is_some() && !of_table.is_some_and(|table| whole(&table)) {
+                self.warnings.push(MysqlError::view_without_key());
+            }
+        }
+    }
+
+    /// Whether the tables and views of these relations may be changed.
+    ///
+    /// # Errors
+    /// 1142.
+    fn check_changed(
+        &self,
+        block: &Block,
+        relations: &BTreeSet<usize>,
+        verb: Verb,
+    ) -> Result<(), MysqlError> {
+        let mut changed = relations.iter().filter_map(|at| block.relations.get(*at));
+        match changed.find(|relation| !relation.granted.has(verb.privilege())) {
+            Some(relation) => Err(self.context.access.table_denied(verb.name(), relation.name())),
+            None => Ok(()),
+        }
+    }
+
+    /// Whether the tables and views may be read that are not among these relations.
+    ///
+    /// # Errors
+    /// 1142.
+    fn check_read(&self, block: &Block, changed: &BTreeSet<usize>) -> Result<(), MysqlError> {
+        let others = block.relations.iter().enumerate().filter(|(at, _)| !changed.contains(at));
+        match others.map(|(_, relation)| relation).find(|other| !other.granted.has(Privilege::Select)) {
+            Some(relation) => {
+                Err(self.context.access.table_denied(Privilege::Select.name(), relation.name()))
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// The tables of the statement, of which it is asked what `changes` says.
+    fn tables(&mut self, references: &[TableReference]) -> Result<Tables, MysqlError> {
+        let mut block = Block::default();
+        let from = self.from(&mut block, references);
+        (self.changes, self.changes_some) = (Privileges::NONE, false);
+        match from? {
+            Some((from, scope)) => Ok(Tables { block, scope, from }),
+            None => Err(MysqlError::no_tables_used()),
+        }
+    }
+
+    /// The rows to change: a block that delivers `needed`.
+    fn rows_to_change(
+        &mut self,
+        tables: Tables,
+        needed: Vec<Expr>,
+        filter: Option<&ast::Expr>,
+        order_by: &[OrderItem],
+        limit: Option<&ast::Expr>,
+    ) -> Result<BoundSelect, MysqlError> {
+        let Tables { mut block, scope, from } = tables;
+        let filter = self.conditions(&mut block, &scope, Clause::Where, filter)?;
+        block.in_aggregate = true;
+        let order_by: Vec<OrderKey> = self.order_by(&mut block, &scope, order_by)?;
+        let limit = limit.map(|count| self.limit_value(count)).transpose()?;
+        let mut rows = select::finished(block, Some(from), filter, Vec::new(), order_by, true)?;
+        rows.output = needed.into_iter().map(BoundOutput::unnamed).collect();
+        rows.limit = limit.map(|count| BoundLimit { offset: None, count });
+        Ok(rows)
+    }
+}
+
+/// Error 1221 for ORDER BY and LIMIT of an UPDATE of several tables.
+fn refuse_order_and_limit(update: &Update, relations: usize) -> Result<(), MysqlError> {
+    if relations > 1 && !update.order_by.is_empty() {
+        return Err(MysqlError::wrong_usage("UPDATE", "ORDER BY"));
+    }
+    if relations > 1 && update.limit.is_some() {
+        return Err(MysqlError::wrong_usage("UPDATE", "LIMIT"));
+    }
+    Ok(())
+}
+
+/// The relation that DELETE calls by this name.
+fn delete_target(block: &Block, name: &TableName) -> Result<usize, MysqlError> {
+    let is_named = |relation: &Relation| {
+        let wanted = name.database.as_ref().map(|wanted| wanted.value.as_str());
+        relation.alias == name.name.value && wanted.is_none_or(|wanted| wanted == relation.database)
+    };
+    let found = block.relations.iter().position(is_named);
+    found.ok_or_else(|| MysqlError::unknown_table_in(&name.name.value, "MULTI DELETE"))
+}
+
+/// The names of some relations.
+fn names_of(rows: &BoundSelect, relations: &BTreeSet<usize>) -> BTreeMap<usize, String> {
+    let named = relations.iter().filter_map(|at| Some((*at, rows.relations.get(*at)?.alias.clone())));
+    named.collect()
+}
+
+/// The assignments of an UPDATE: of what it needs the columns come first, then the values that are expressions.
+fn block_assignments(
+    changed: &mut Changed,
+    values: Vec<NewValue>,
+) -> Result<Vec<BlockAssignment>, MysqlError> {
+    let mut needed = changed.needed.iter().cloned();
+    let columns: Vec<Expr> = needed.by_ref().take(values.len()).collect();
+    let mut assignments = Vec::with_capacity(values.len());
+    for (column, value) in columns.iter().zip(values) {
+        let origin = column.as_column().and_then(|column| origin(&changed.rows, column));
+        let (relation, column) = origin.ok_or_else(|| MysqlError::internal("a column of no table"))?;
+        let value = match value {
+            NewValue::Expr(expr) => NewValue::Expr(needed.next().unwrap_or(expr)),
+            NewValue::Default => NewValue::Default,
+        };
+        assignments.push(BlockAssignment { relation, column, value });
+    }
+    Ok(assignments)
+}
+
+/// The columns that are delivered: those of the tables that are changed, and what else expressions and views read.
+fn outputs<'e>(
+    changed: &'e Changed,
+    relations: &BTreeSet<usize>,
+    read: impl Iterator<Item = &'e Expr>,
+) -> Vec<ColumnId> {
+    let mut outputs = target_columns(&changed.rows, relations);
+    for expr in read.chain(changed.checks.iter().map(|(_, check)| &check.condition)) {
+        let others = expr.columns().into_iter().filter(|column| !outputs.contains(column));
+        outputs.extend(others.collect::<Vec<_>>());
+    }
+    outputs
+}
+
+fn target_columns(rows: &BoundSelect, relations: &BTreeSet<usize>) -> Vec<ColumnId> {
+    let found = relations.iter().filter_map(|at| rows.relations.get(*at));
+    found.flat_map(|relation| relation.columns.clone()).collect()
+}
+
+/// The block with these columns as its outputs, and with the rows of these relations, and no others, locked.
+fn locking(mut rows: BoundSelect, relations: &BTreeSet<usize>, outputs: Vec<ColumnId>) -> BoundSelect {
+    let lock = RowLocking { strength: LockStrength::Update, wait: LockWait::Wait };
+    for (at, relation) in rows.relations.iter_mut().enumerate() {
+        relation.lock = relations.contains(&at).then_some(lock);
+    }
+    let reference = |column: ColumnId| {
+        let ty = rows.columns[column].ty.clone();
+        BoundOutput::unnamed(build::column(column, ty))
+    };
+    rows.output = outputs.into_iter().map(reference).collect();
+    rows
+}
+
+/// Error 1706: a table that is changed under two names, where rows of it get another primary key.
+fn check_moved_rows(
+    changed: &Changed,
+    relations: &BTreeSet<usize>,
+    targets: &[ChangedTable],
+    assignments: &[BlockAssignment],
+    names: &BTreeMap<usize, String>,
+) -> Result<(), MysqlError> {
+    let places = || relations.iter().zip(targets);
+    for (first, of_first) in places() {
+        for (second, of_second) in places() {
+            if of_first.table.id == of_second.table.id && first != second {
+                let parts = of_second.table.clustered_key().unwrap_or_default();
+                let moves = |a: &BlockAssignment| {
+                    a.relation == *second && parts.iter().any(|part| part.column == a.column)
+                };
+                if assignments.iter().any(moves) {
+                    let (first, second) = (changed.name_of(*first, names), changed.name_of(*second, names));
+                    return Err(MysqlError::multi_update_key_conflict(first, second));
+                }
+            }
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,245 @@
+//! The table that rows are inserted into, as the statement knows it: itself, or through a view.
+//!
+//! A view takes rows if each of its columns is a column of a stored table, those of the table that is inserted into different ones, and
+//! everything that it is made of can be changed and is joined by inner joins. The values of one INSERT go to one table.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use leafline_expr::Expr;
+use leafline_table::{TableDef, ViewDef};
+use leafline_types::error::errno;
+use leafline_types::{ExprType, MysqlError};
+
+use super::from::add_relation;
+use super::partition::selected_partitions;
+use super::scope::{Block, Clause, Scope};
+use super::view_changes::{Verb, origin, over_relation};
+use super::{Binder, select};
+use crate::bound::merge::is_nullable;
+use crate::bound::{BoundOutput, BoundSelect, RelationSource, TableHints, ViewCheck};
+use leafline_syntax::ast::{Ident, TableName, TableReference};
+use leafline_syntax::{Privilege, Privileges};
+
+/// What rows are inserted into.
+pub(super) struct InsertTarget {
+    pub(super) table: Arc<TableDef>,
+    /// The name by which it is referred to, by the statement or in the view.
+    pub(super) alias: String,
+    /// The names of the columns that the statement knows, in its order, with their positions in the table.
+    names: Vec<(String, usize)>,
+    pub(super) view: Option<Arc<ViewDef>>,
+    /// What the view asks of rows, over the columns of the table.
+    pub(super) checks: Vec<ViewCheck>,
+    /// What may be done with it.
+    granted: Privileges,
+    /// The statement's name for it, and the database of that.
+    pub(super) name: String,
+    database: String,
+}
+
+/// The statement that inserts.
+#[derive(Clone, Copy)]
+pub(super) struct InsertKind {
+    /// REPLACE.
+    pub(super) replaces: bool,
+    /// With ON DUPLICATE KEY UPDATE.
+    pub(super) updates: bool,
+    /// LOAD DATA, for which only those columns of a view have to be columns of a table that get fields.
+    pub(super) loads: bool,
+}
+
+impl InsertTarget {
+    /// Adds it to a block, as its first relation. Columns that the statement does not know have no name.
+    pub(super) fn relation(&self, block: &mut Block) -> Result<Scope, MysqlError> {
+        let column = |(at, column): (usize, &leafline_table::ColumnDef)| {
+            let named = self.names.iter().find(|(_, known)| *known == at);
+            let name = named.map_or(String::new(), |(name, _)| name.clone());
+            (name, ExprType::column(column.ty.clone(), column.nullable, column.collation))
+        };
+        let columns = self.table.columns.iter().enumerate().map(column).collect();
+        let source = RelationSource::Base(self.table.clone());
+        let (name, database) = (self.name.clone(), self.database.clone());
+        let (_, mut scope) = add_relation(block, name, database, source, columns, TableHints::default())?;
+        scope.columns.retain(|column| !column.name.is_empty());
+        if let Some(relation) = block.relations.last_mut() {
+            relation.granted = self.granted;
+        }
+        Ok(scope)
+    }
+
+    /// The columns that values are given for: those listed, or all that are visible.
+    ///
+    /// # Errors
+    /// 1054 for an unknown column, 1110 for one named twice.
+    pub(super) fn columns(&self, listed: Option<&Vec<Ident>>) -> Result<Vec<usize>, MysqlError> {
+        // Without a list, or with an empty one, values are given for all columns.
+        let listed = listed.filter(|listed| !listed.is_empty());
+        let Some(listed) = listed else {
+            let is_visible = |at: &usize| self.table.columns.get(*at).is_some_and(|column| !column.invisible);
+            let all = self.names.iter().map(|(_, at)| *at);
+            return Ok(all.filter(|at| self.view.is_some() || is_visible(at)).collect());
+        };
+        let mut columns = Vec::with_capacity(listed.len());
+        for name in listed {
+            let known = self.names.iter().find(|(known, _)| known.eq_ignore_ascii_case(&name.value));
+            let Some((_, column)) = known else {
+                return Err(MysqlError::unknown_column(&name.value, Clause::FieldList.name()));
+            };
+            if columns.contains(column) {
+                return Err(MysqlError::column_specified_twice(&name.value));
+            }
+            columns.push(*column);
+        }
+        Ok(columns)
+    }
+}
+
+impl Binder<'_> {
+    /// The table that a statement inserts into by `name`; `listed` are the columns that it names.
+    pub(super) fn insert_target(
+        &mut self,
+        (name, partitions): (&TableName, &[Ident]),
+        listed: Option<&Vec<Ident>>,
+        kind: InsertKind,
+    ) -> Result<InsertTarget, MysqlError> {
+        let mut wanted = Privileges::of(Privilege::Insert);
+        if kind.replaces {
+            wanted = wanted | Privilege::Delete;
+        }
+        if kind.updates {
+            wanted = wanted | Privilege::Update;
+        }
+        let granted = self.granted(name, wanted)?;
+        if let Some(view) = self.view_named(name)? {
+            if !partitions.is_empty() {
+                return Err(MysqlError::partition_clause_on_nonpartitioned());
+            }
+            let mut target = self.insert_view(name, view.clone(), listed, (kind, wanted))?;
+            if !target.granted.has_all(wanted) {
+                return Err(MysqlError::view_invalid(&view.database, &view.name));
+            }
+            target.granted = granted;
+            return Ok(target);
+        }
+        let table = selected_partitions(self.table(name)?, partitions)?;
+        let names = table.named_columns().map(|(at, column)| (column.name.clone(), at)).collect();
+        Ok(InsertTarget {
+            alias: table.name.clone(),
+            name: table.name.clone(),
+            database: table.database.clone(),
+            names,
+            view: None,
+            checks: Vec::new(),
+            granted,
+            table,
+        })
+    }
+
+    fn insert_view(
+        &mut self,
+        name: &TableName,
+        view: Arc<ViewDef>,
+        listed: Option<&Vec<Ident>>,
+        (kind, wanted): (InsertKind, Privileges),
+    ) -> Result<InsertTarget, MysqlError> {
+        let refused = || match kind.loads {
+            true => MysqlError::non_updatable_table(&name.name.value, "LOAD"),
+            false => MysqlError::non_insertable_table(&name.name.value, Verb::Insert.name()),
+        };
+        let subqueries = self.subqueries.len();
+        self.changes = wanted;
+        let rows = self.rows_of_view(name);
+        self.changes = Privileges::NONE;
+        let (mut rows, names) = rows?;
+        let Some(relation) = rows.relations.first() else { return Err(refused()) };
+        for (ordinal, column) in names.iter().enumerate() {
+            let gets_field = listed
+                .filter(|listed| kind.loads && !listed.is_empty())
+                .is_none_or(|listed| listed.iter().any(|name| name.value.eq_ignore_ascii_case(column)));
+            match self.stored_column(relation, ordinal, ("", Verb::Insert)) {
+                Err(error) if kind.loads && error.code == errno::ER_NONUPDATEABLE_COLUMN => {
+                    if gets_field {
+                        return Err(MysqlError::invalid_load_column(format!("{}.{column}", name.name.value)));
+                    }
+                }
+                Err(_) => return Err(refused()),
+                Ok(_) => {}
+            }
+        }
+        let Some(expansion) = self.expand(&mut rows, 0)? else { return Err(refused()) };
+        let full_name = expansion.name();
+        let is_base = |at: &usize| {
+            rows.relations.get(*at).is_some_and(|of| matches!(of.source, RelationSource::Base(_)))
+        };
+        let is_outer = |at: &usize| rows.from.as_ref().is_some_and(|from| is_nullable(from, *at, false));
+        if !expansion.relations.iter().all(is_base) || expansion.relations.iter().any(is_outer) {
+            return Err(refused());
+        }
+        let outputs = rows.output.iter().map(|output| output.expr.as_column());
+        let origins = outputs.map(|column| column.and_then(|column| origin(&rows, column)));
+        let columns: Vec<(String, (usize, usize))> =
+            names.into_iter().zip(origins).filter_map(|(name, origin)| Some((name, origin?))).collect();
+        if expansion.relations.len() > 1 && kind.replaces {
+            return Err(MysqlError::delete_from_join_view(full_name));
+        }
+        if expansion.relations.len() > 1 && listed.is_none_or(Vec::is_empty) {
+            return Err(MysqlError::insert_into_join_view_without_columns(full_name));
+        }
+        let mut wanted = BTreeSet::new();
+        for name in listed.into_iter().flatten() {
+            let known = columns.iter().find(|(known, _)| known.eq_ignore_ascii_case(&name.value));
+            let (_, (relation, _)) =
+                known.ok_or_else(|| MysqlError::unknown_column(&name.value, Clause::FieldList.name()))?;
+            wanted.insert(*relation);
+        }
+        if wanted.len() > 1 {
+            return Err(MysqlError::change_of_several_tables_of_view(full_name));
+        }
+        let at = wanted.first().copied().unwrap_or_default();
+        let own = columns.into_iter().filter(|(_, (relation, _))| *relation == at);
+        let names: Vec<(String, usize)> = own.map(|(name, (_, ordinal))| (name, ordinal)).collect();
+        let different: BTreeSet<usize> = names.iter().map(|(_, ordinal)| *ordinal).collect();
+        let Some(relation) = rows.relations.get(at).filter(|_| different.len() == names.len()) else {
+            return Err(refused());
+        };
+        let RelationSource::Base(table) = &relation.source else { return Err(refused()) };
+        let over_table = |check: ViewCheck| {
+            let condition: Result<Expr, MysqlError> = over_relation(check.condition, relation);
+            condition.map(|condition| ViewCheck { condition, ..check })
+        };
+        let checks: Vec<ViewCheck> =
+            expansion.checks(&rows).into_iter().map(over_table).collect::<Result<_, _>>()?;
+        if checks.is_empty() {
+            // Nothing asks what the view's own query would.
+            self.subqueries.truncate(subqueries);
+        }
+        Ok(InsertTarget {
+            table: table.clone(),
+            alias: relation.alias.clone(),
+            names,
+            checks,
+            granted: relation.granted,
+            name: name.name.value.clone(),
+            database: view.database.clone(),
+            view: Some(view),
+        })
+    }
+
+    /// A block over nothing but a view that delivers all its columns, and their names.
+    fn rows_of_view(&mut self, name: &TableName) -> Result<(BoundSelect, Vec<String>), MysqlError> {
+        let mut block = Block::default();
+        let reference = TableReference::Table {
+            name: name.clone(),
+            partitions: Vec::new(),
+            alias: None,
+            index_hints: Vec::new(),
+        };
+        let (from, scope) = self.reference(&mut block, &reference)?;
+        let columns: Vec<Expr> = scope.columns.iter().map(|column| block.reference(column.id)).collect();
+        let names = scope.columns.into_iter().map(|column| column.name).collect();
+        let mut rows = select::finished(block, Some(from), Vec::new(), Vec::new(), Vec::new(), true)?;
+        rows.output = columns.into_iter().map(BoundOutput::unnamed).collect();
+        Ok((rows, names))
+    }
+}

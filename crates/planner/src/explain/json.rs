@@ -1,0 +1,513 @@
+//! EXPLAIN FORMAT=JSON: a plan in the keys of MySQL's document.
+//!
+//! A query is a `query_block`. What is done with all of its rows stands around its tables, the last step outermost: ordering, duplicates,
+//! windows, grouping; several tables are a `nested_loop` in the order of the joins. Queries in FROM stand in the table that
+//! they make, those of expressions where they are evaluated. Costs are microseconds.
+
+use super::analyze::{access_label, part_uses, rejected};
+use super::document::{Json, Object};
+use super::names::{column_name, named, names, text};
+use super::{ExplainRow, table_row, whole};
+use crate::plan::{
+    Considered, HashJoin, KeptRows, LateralJoin, Node, Operator, Plan, PlanParts, Scan, SubqueryPlan,
+};
+use leafline_access::{JoinRows, PartUse};
+use leafline_expr::{Expr, ExprKind};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What a statement does with the rows that its plan finds.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Change<'t> {
+    /// They are shown.
+    None,
+    /// They become rows of this table, or replace such; the key for it.
+    Insert(&'t str, &'static str),
+    /// Rows of these tables are changed; the key for it.
+    Of(&'t [&'t str], &'static str),
+}
+
+/// The document for a plan, if there is one, and the subqueries of its statement.
+pub fn explain_json(plan: Option<&Plan>, parts: &PlanParts, change: Change<'_>) -> Object {
+    let mut writer = Writer { parts, next_id: 2, commons: BTreeMap::new(), shown: BTreeSet::new(), change };
+    let mut block = Object::default();
+    match (plan, change) {
+        (plan, Change::Insert(table, key)) => {
+            block.put("select_id", Json::Number(1));
+            let target = Object::default()
+                .with(key, Json::Bool(true))
+                .with("table_name", Json::Text(table.to_owned()))
+                .with("access_type", Json::Text("ALL".to_owned()));
+            block.put("table", Json::Object(target));
+            if let Some(plan) = plan {
+                block.put("insert_from", Json::Object(writer.steps(&plan.root)));
+            }
+        }
+        (Some(plan), _) => block = writer.block(&plan.root, 1),
+        (None, _) => block.put("select_id", Json::Number(1)),
+    }
+    // Those of the values of INSERT and UPDATE stand in no plan.
+    let rest: Vec<usize> = parts.run_by_themselves().map(|(number, _)| number).collect();
+    let rest = writer.subqueries(&rest);
+    if !rest.is_empty() {
+        block.put("update_value_subqueries", Json::Array(rest));
+    }
+    Object::default().with("query_block", Json::Object(block))
+}
+
+struct Writer<'p> {
+    parts: &'p PlanParts,
+    next_id: u64,
+    /// The queries of WITH that were shown, with the numbers of their blocks.
+    commons: BTreeMap<usize, u64>,
+    /// The subqueries that were shown.
+    shown: BTreeSet<usize>,
+    change: Change<'p>,
+}
+
+/// The tables of a block, each with the columns that the joins up to it deliver.
+struct Tables {
+    tables: Vec<Object>,
+    /// Why there are none.
+    message: Option<String>,
+    /// A set operation in the place of tables.
+    whole: Option<Object>,
+}
+
+impl Writer<'_> {
+    fn number(&mut self) -> u64 {
+        let number = self.next_id;
+        self.next_id += 1;
+        number
+    }
+
+    fn block(&mut self, root: &Node, id: u64) -> Object {
+        let mut block = Object::default();
+        block.put("select_id", Json::Number(id));
+        block.put("cost_info", Json::Object(costs(&[("query_cost", root.estimate.cost_us)])));
+        block.append(self.steps(root));
+        block
+    }
+
+    /// What is done with the rows of a block, around its tables.
+    fn steps(&mut self, node: &Node) -> Object {
+        let mut found = Object::default();
+        match &node.operator {
+            Operator::Sort { input, keys } | Operator::TopN { input, keys, .. } => {
+                let mut step = Object::default();
+                step.flag("using_filesort");
+                step.append(self.steps(input));
+                found.put("ordering_operation", Json::Object(step));
+                self.attach(&mut found, "order_by_subqueries", keys.iter().map(|key| &key.expr));
+            }
+            Operator::Distinct { input } if matches!(input.operator, Operator::Append { .. }) => {
+                return self.steps(input);
+            }
+            Operator::Distinct { input } => {
+                let mut step = Object::default();
+                step.flag("using_temporary_table");
+                step.append(self.steps(input));
+                found.put("duplicates_removal", Json::Object(step));
+            }
+            Operator::Aggregate { input, keys, aggregates, .. } => {
+                let inside = self.steps(input);
+                if keys.is_empty() {
+                    found.append(inside);
+                } else {
+                    let mut step = Object::default();
+                    step.flag("using_temporary_table");
+                    step.put("using_filesort", Json::Bool(false));
+                    step.append(inside);
+                    found.put("grouping_operation", Json::Object(step));
+                }
+                self.attach(&mut found, "group_by_subqueries", keys.iter());
+                let args = aggregates.iter().flat_map(|aggregate| &aggregate.args);
+                self.attach(&mut found, "select_list_subqueries", args);
+            }
+            Operator::Window { input, window } => {
+                let input_names = names(input);
+                let calls = window.calls.iter().map(|call| super::names::window_call(call, &input_names));
+                let functions = calls.map(Json::Text).collect();
+                let over = Object::default()
+                    .with("name", Json::Text("<unnamed window>".to_owned()))
+                    .with("functions", Json::Array(functions));
+                let mut step = Object::default();
+                step.put("windows", Json::Array(vec![Json::Object(over)]));
+                step.append(self.steps(input));
+                found.put("windowing", Json::Object(step));
+            }
+            Operator::Filter { input, conditions } if is_grouped(input) => {
+                found = self.steps(input);
+                self.attach(&mut found, "having_subqueries", conditions.iter());
+            }
+            Operator::Project { input, expressions } => {
+                found = self.steps(input);
+                self.attach(&mut found, "select_list_subqueries", expressions.iter());
+            }
+            Operator::Rollup { input, .. } | Operator::Limit { input, .. } => found = self.steps(input),
+            Operator::Guarded { first, .. } => found = self.steps(first),
+            Operator::LockRows(locking) => found = self.steps(&locking.input),
+            _ => found = self.tables(node),
+        }
+        found
+    }
+
+    /// The tables of a block: one by itself, several in a loop.
+    fn tables(&mut self, node: &Node) -> Object {
+        let mut found = Tables { tables: Vec::new(), message: None, whole: None };
+        self.joined(node, &mut found);
+        let mut object = found.whole.unwrap_or_default();
+        if let Some(message) = found.message {
+            object.text("message", message);
+        }
+        let table = |table: Object| Object::default().with("table", Json::Object(table));
+        if found.tables.len() > 1 {
+            let tables = found.tables.into_iter().map(|found| Json::Object(table(found))).collect();
+            object.put("nested_loop", Json::Array(tables));
+        } else {
+            found.tables.into_iter().for_each(|found| object.append(table(found)));
+        }
+        object
+    }
+
+    fn joined(&mut self, node: &Node, found: &mut Tables) {
+        match &node.operator {
+            Operator::Scan(scan) => {
+                let table = self.scanned(scan, false, node, &[]);
+                found.tables.push(table);
+            }
+            Operator::Filter { input, conditions } => {
+                self.joined(input, found);
+                let condition = all(conditions, &names(input));
+                self.condition(found, &condition, conditions.iter());
+            }
+            Operator::LookupJoin { outer, inner, rows, instead, .. } => {
+                self.joined(outer, found);
+                let mut table = self.scanned(inner, true, node, &names(outer));
+                kind(&mut table, *rows);
+                if let Some(instead) = instead {
+                    table.put("hash_join_after_rows_and_entries", Json::Number(instead.after));
+                }
+                found.tables.push(table);
+            }
+            Operator::HashJoin(join) => self.hash_join(join, node, found),
+            Operator::LateralJoin(join) => self.lateral_join(join, node, found),
+            Operator::Derived { input, alias } => {
+                let id = self.number();
+                let mut table = made(alias, node);
+                let query = Object::default()
+                    .with("using_temporary_table", Json::Bool(true))
+                    .with("dependent", Json::Bool(false))
+                    .with("cacheable", Json::Bool(true))
+                    .with("query_block", Json::Object(self.block(input, id)));
+                table.put("materialized_from_subquery", Json::Object(query));
+                found.tables.push(table);
+            }
+            Operator::Common { number, alias } => {
+                let table = self.common(*number, alias, node);
+                found.tables.push(table);
+            }
+            Operator::Working { alias, .. } => {
+                let mut table = made(alias, node);
+                table.flag("recursive");
+                found.tables.push(table);
+            }
+            Operator::Append { .. } | Operator::Matched { .. } | Operator::Recursive(_) => {
+                found.whole = Some(self.set_operation(node));
+            }
+            Operator::Values(_) => found.message = Some("No tables used".to_owned()),
+            Operator::Empty(reason) => found.message = Some(reason.phrase().to_owned()),
+            // Steps of a block stand in a table only behind `Derived`.
+            _ => node.inputs().into_iter().for_each(|input| self.joined(input, found)),
+        }
+    }
+
+    fn hash_join(&mut self, join: &HashJoin, node: &Node, found: &mut Tables) {
+        let (first, second) =
+            if join.build_is_first { (&join.build, &join.probe) } else { (&join.probe, &join.build) };
+        self.joined(first, found);
+        let at = found.tables.len();
+        self.joined(second, found);
+        let (probe, build) = (names(&join.probe), names(&join.build));
+        let mut conditions: Vec<String> = join
+            .keys
+            .iter()
+            .map(|(left, right)| format!("({} = {})", text(left, &probe), text(right, &build)))
+            .collect();
+        let both: Vec<String> = probe.into_iter().chain(build).collect();
+        conditions.extend(join.conditions.iter().map(|condition| text(condition, &both)));
+        if let Some(table) = found.tables.get_mut(at) {
+            table.text("using_join_buffer", "hash join");
+            table.set("rows_produced_per_join", Json::Number(whole(node.estimate.rows)));
+            table.set("cost_info", Json::Object(costs(&[("prefix_cost", node.estimate.cost_us)])));
+            if !join.rows.delivers_partners() {
+                kind(table, join.rows);
+            }
+        }
+        let keys = join.keys.iter().flat_map(|(left, right)| [left, right]);
+        let exprs: Vec<&Expr> = keys.chain(join.conditions.iter()).collect();
+        self.condition(found, &conditions.join(" and "), exprs.into_iter());
+    }
+
+    fn lateral_join(&mut self, join: &LateralJoin, node: &Node, found: &mut Tables) {
+        self.joined(&join.outer, found);
+        let id = self.number();
+        let mut table = made(&join.alias, node);
+        let query = Object::default()
+            .with("using_temporary_table", Json::Bool(true))
+            .with("dependent", Json::Bool(true))
+            .with("cacheable", Json::Bool(false))
+            .with("query_block", Json::Object(self.block(&join.inner, id)));
+        table.put("materialized_from_subquery", Json::Object(query));
+        found.tables.push(table);
+        self.condition(found, &all(&join.conditions, &names(node)), join.conditions.iter());
+    }
+
+    /// A place that names a query of WITH; the query itself stands in the first.
+    fn common(&mut self, number: usize, alias: &str, node: &Node) -> Object {
+        let mut table = made(alias, node);
+        let mut query = Object::default();
+        match (self.commons.get(&number), self.parts.commons.get(&number)) {
+            (None, Some(common)) => {
+                let id = self.number();
+                self.commons.insert(number, id);
+                query.flag("using_temporary_table");
+                query.put("dependent", Json::Bool(common.is_dependent));
+                query.put("cacheable", Json::Bool(true));
+                query.put("query_block", Json::Object(self.block(&common.plan.root, id)));
+            }
+            (known, _) => {
+                let id = known.copied().unwrap_or_default();
+                let shared = Object::default().with("select_id", Json::Number(id));
+                query.put("sharing_temporary_table_with", Json::Object(shared));
+            }
+        }
+        table.put("materialized_from_subquery", Json::Object(query));
+        table
+    }
+
+    fn set_operation(&mut self, node: &Node) -> Object {
+        let (key, name, operands): (_, _, Vec<&Node>) = match &node.operator {
+            Operator::Matched { left, right, kept, .. } => match kept {
+                KeptRows::InBoth => ("intersect_result", "intersect", vec![left, right]),
+                KeptRows::OnlyLeft => ("except_result", "except", vec![left, right]),
+            },
+            Operator::Recursive(union) => {
+                ("union_result", "union", std::iter::once(&union.seed).chain(&union.steps).collect())
+            }
+            _ => ("union_result", "union", node.inputs()),
+        };
+        let mut ids = Vec::with_capacity(operands.len());
+        let mut queries = Vec::with_capacity(operands.len());
+        for operand in operands {
+            let id = self.number();
+            ids.push(id.to_string());
+            let query = Object::default()
+                .with("dependent", Json::Bool(false))
+                .with("cacheable", Json::Bool(true))
+                .with("query_block", Json::Object(self.block(operand, id)));
+            queries.push(Json::Object(query));
+        }
+        let mut result = Object::default();
+        result.put("using_temporary_table", Json::Bool(!matches!(node.operator, Operator::Append { .. })));
+        result.text("table_name", format_args!("<{name}{}>", ids.join(",")));
+        result.text("access_type", "ALL");
+        result.put("query_specifications", Json::Array(queries));
+        Object::default().with(key, Json::Object(result))
+    }
+
+    /// A table that is read along a path.
+    fn scanned(&mut self, scan: &Scan, inner: bool, node: &Node, outer: &[String]) -> Object {
+        let path = &scan.path;
+        let row = table_row(scan, 0, "", inner);
+        let mut table = Object::default();
+        if let Change::Of(tables, key) = self.change
+            && tables.contains(&&*scan.alias)
+        {
+            table.flag(key);
+        }
+        read(&mut table, &row, scan);
+        table.put("rows_produced_per_join", Json::Number(whole(node.estimate.rows)));
+        table.text("filtered", format_args!("{:.2}", scan.filtered));
+        if path.covering {
+            table.flag("using_index");
+        }
+        for phrase in &row.extra {
+            match &**phrase {
+                "Using index for group-by" => table.flag("using_index_for_group_by"),
+                "Using index for skip scan" => table.flag("using_index_for_skip_scan"),
+                "Using hypothetical index" => table.flag("using_hypothetical_index"),
+                "Using ordered merge" => table.flag("using_ordered_merge"),
+                "Using MRR" => table.flag("using_MRR"),
+                "Backward index scan" => table.flag("backward_index_scan"),
+                _ => {}
+            }
+        }
+        let conditions = |conditions: &[leafline_access::Condition], columns: &[usize]| {
+            let mut columns = named(scan, columns);
+            columns.extend_from_slice(outer);
+            let exprs = conditions.iter().filter(|condition| !condition.implied);
+            exprs.map(|condition| text(&condition.expr, &columns)).collect::<Vec<_>>().join(" and ")
+        };
+        let pushed = conditions(&path.entry_conditions, &path.entry_columns);
+        if !pushed.is_empty() {
+            table.text("index_condition", pushed);
+        }
+        table.put("cost_info", Json::Object(costs(&[("prefix_cost", node.estimate.cost_us)])));
+        choice(&mut table, scan, inner);
+        let used = path.columns.iter().chain(&path.entry_columns).collect::<BTreeSet<_>>();
+        let columns = used.into_iter().filter_map(|column| path.table.columns.get(*column));
+        let columns: Vec<Json> = columns.map(|column| Json::Text(column_name(column))).collect();
+        table.put("used_columns", Json::Array(columns));
+        if !scan.filters.is_empty() {
+            let columns = named(scan, scan.filters.iter().map(|(_, column)| column));
+            table.put("runtime_filters", Json::Array(columns.into_iter().map(Json::Text).collect()));
+        }
+        let attached = conditions(&path.row_conditions, &path.columns);
+        if !attached.is_empty() {
+            table.text("attached_condition", attached);
+        }
+        let all = path.entry_conditions.iter().chain(&path.row_conditions);
+        let exprs: Vec<Expr> = all.map(|condition| condition.expr.clone()).collect();
+        self.attach(&mut table, "attached_subqueries", exprs.iter().chain(path.constraint.values()));
+        table
+    }
+
+    /// Adds a condition to the last table.
+    fn condition<'e>(&mut self, found: &mut Tables, condition: &str, exprs: impl Iterator<Item = &'e Expr>) {
+        let Some(table) = found.tables.last_mut() else { return };
+        if !condition.is_empty() {
+            let known = match table.get("attached_condition") {
+                Some(Json::Text(known)) => format!("{known} and "),
+                _ => String::new(),
+            };
+            table.set("attached_condition", Json::Text(known + condition));
+        }
+        self.attach(table, "attached_subqueries", exprs);
+    }
+
+    /// Adds the subqueries of expressions, each where it is met first.
+    fn attach<'e>(&mut self, to: &mut Object, key: &str, exprs: impl Iterator<Item = &'e Expr>) {
+        let mut numbers = Vec::new();
+        for expr in exprs {
+            expr.visit(&mut |e| {
+                if let ExprKind::Subquery(subquery) = &e.kind {
+                    numbers.push(subquery.number);
+                }
+                true
+            });
+        }
+        let found = self.subqueries(&numbers);
+        if !found.is_empty() {
+            to.put(key, Json::Array(found));
+        }
+    }
+
+    fn subqueries(&mut self, numbers: &[usize]) -> Vec<Json> {
+        let mut found = Vec::new();
+        for number in numbers {
+            let plan: Option<&SubqueryPlan> = self.parts.subqueries.get(number);
+            let Some(plan) = plan.filter(|_| self.shown.insert(*number)) else { continue };
+            let id = self.number();
+            let query = Object::default()
+                .with("dependent", Json::Bool(plan.is_dependent))
+                .with("cacheable", Json::Bool(!plan.is_dependent))
+                .with("query_block", Json::Object(self.block(&plan.plan.root, id)));
+            found.push(Json::Object(query));
+        }
+        found
+    }
+}
+
+/// How a table is read.
+fn read(table: &mut Object, row: &ExplainRow, scan: &Scan) {
+    table.text("table_name", &scan.alias);
+    table.text("access_type", row.access.unwrap_or("ALL"));
+    if let Some(names) = &scan.partitions {
+        let names = names.split(',').map(|name| Json::Text(name.to_owned()));
+        table.put("partitions", Json::Array(names.collect()));
+    }
+    let texts = |names: &[std::sync::Arc<str>]| {
+        Json::Array(names.iter().map(|name| Json::Text(name.to_string())).collect())
+    };
+    if !scan.possible_keys.is_empty() {
+        table.put("possible_keys", texts(&scan.possible_keys));
+    }
+    if let Some(key) = &row.key {
+        table.text("key", key);
+        let path = &scan.path;
+        let used = match path.constraint.used_parts() {
+            0 => path.index.key_columns.len(),
+            used => used,
+        };
+        let columns = path.index.key_columns.iter().take(used);
+        let columns = columns.filter_map(|column| path.table.columns.get(*column));
+        table.put("used_key_parts", Json::Array(columns.map(|c| Json::Text(column_name(c))).collect()));
+        table.text("key_length", row.key_len.as_deref().unwrap_or_default());
+        if row.reference.is_some() {
+            table.put("ref", texts(&scan.references));
+        }
+    }
+    table.put("rows_examined_per_scan", Json::Number(whole(scan.examined)));
+}
+
+/// What the parts of the key are used for, and the ways to read the table that were not taken.
+fn choice(table: &mut Object, scan: &Scan, inner: bool) {
+    if !scan.path.is_table_scan() && !scan.path.is_index_merge() {
+        let part = |(column, used): (String, PartUse)| {
+            let mut part = Object::default();
+            part.text("column", column);
+            part.text("use", used);
+            Json::Object(part)
+        };
+        table.put("key_parts", Json::Array(part_uses(&scan.path).into_iter().map(part).collect()));
+    }
+    let rejected = rejected(scan, &access_label(&scan.path, &scan.alias, inner));
+    if !rejected.is_empty() {
+        let way = |(label, considered): (String, &Considered)| {
+            let mut way = Object::default();
+            way.text("access_path", label);
+            way.put("rows_examined_per_scan", Json::Number(whole(considered.examined)));
+            way.put("cost_info", Json::Object(costs(&[("read_cost", considered.cost_us)])));
+            Json::Object(way)
+        };
+        table.put("rejected_access_paths", Json::Array(rejected.into_iter().map(way).collect()));
+    }
+}
+
+/// A table that a query makes.
+fn made(alias: &str, node: &Node) -> Object {
+    let mut table = Object::default();
+    table.text("table_name", alias);
+    table.text("access_type", "ALL");
+    let rows = whole(node.estimate.rows);
+    table.put("rows_examined_per_scan", Json::Number(rows));
+    table.put("rows_produced_per_join", Json::Number(rows));
+    table.text("filtered", "100.00");
+    table.put("cost_info", Json::Object(costs(&[("prefix_cost", node.estimate.cost_us)])));
+    table
+}
+
+/// What becomes of rows with and without partner.
+fn kind(table: &mut Object, rows: JoinRows) {
+    match rows {
+        JoinRows::Semi => table.flag("first_match"),
+        JoinRows::Anti => table.flag("not_exists"),
+        JoinRows::Matching | JoinRows::AllOuter => {}
+    }
+}
+
+fn is_grouped(node: &Node) -> bool {
+    matches!(node.operator, Operator::Aggregate { .. })
+}
+
+fn costs(costs: &[(&str, f64)]) -> Object {
+    let mut object = Object::default();
+    for (key, us) in costs {
+        object.text(key, format_args!("{us:.2}"));
+    }
+    object
+}
+
+fn all(conditions: &[Expr], names: &[String]) -> String {
+    conditions.iter().map(|condition| text(condition, names)).collect::<Vec<_>>().join(" and ")
+}

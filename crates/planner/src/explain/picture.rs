@@ -1,0 +1,129 @@
+//! A plan for who draws it: its steps with what was expected, what happened if it was run, and the ways that were not taken.
+
+use super::analyze::{access_label, condition_lines, rejected, step_label};
+use super::names::names;
+use crate::plan::{Node, Operator, Plan, Scan};
+use crate::profile::{NodeProfile, Profile};
+use std::time::Duration;
+
+/// The plans of a statement.
+#[derive(Clone, Debug)]
+pub struct PlanPicture {
+    /// What the plan is expected to cost, with what it refers to, microseconds.
+    pub cost_us: f64,
+    /// The plan, and those of subqueries and common tables, each with what it is.
+    pub parts: Vec<(String, PlanStep)>,
+}
+
+/// A step of a plan.
+#[derive(Clone, Debug)]
+pub struct PlanStep {
+    /// What it does.
+    pub label: String,
+    /// It reads a table.
+    pub is_access: bool,
+    /// What rows have to meet, and where that is seen.
+    pub conditions: Vec<String>,
+    /// Rows that are expected, per execution.
+    pub rows: f64,
+    /// What is expected of it and its inputs, microseconds; none on the inner side of a lookup join, which is in the join's.
+    pub cost_us: Option<f64>,
+    /// What happened, if it was run.
+    pub actual: Option<ActualStep>,
+    /// The ways to read the table that were not taken, cheapest first.
+    pub rejected: Vec<RejectedWay>,
+    /// Where its rows come from.
+    pub inputs: Vec<PlanStep>,
+}
+
+/// What a step did.
+#[derive(Clone, Copy, Debug)]
+pub struct ActualStep {
+    /// Rows delivered, in all executions.
+    pub rows: u64,
+    /// How often it was begun.
+    pub loops: u64,
+    /// Time in it and its inputs.
+    pub time: Duration,
+    /// Index entries looked at, those of its inputs included.
+    pub entries_examined: u64,
+    /// Rows fetched for entries, those of its inputs included.
+    pub rows_fetched: u64,
+    /// Pages asked for, and pages read from the device, those of its inputs included.
+    pub pages_requested: u64,
+    /// See `pages_requested`.
+    pub pages_read: u64,
+}
+
+/// A way that was not taken.
+#[derive(Clone, Debug)]
+pub struct RejectedWay {
+    /// What it is.
+    pub label: String,
+    /// What it was expected to cost, once or for one outer row, microseconds.
+    pub cost_us: f64,
+    /// Entries it was expected to examine.
+    pub rows: f64,
+}
+
+/// The steps of a plan, with the figures of an execution if there was one.
+pub fn plan_steps(plan: &Plan, profile: Option<&Profile>) -> PlanStep {
+    step(&plan.root, profile)
+}
+
+fn step(node: &Node, profile: Option<&Profile>) -> PlanStep {
+    let mut inputs: Vec<PlanStep> = node.inputs().into_iter().map(|input| step(input, profile)).collect();
+    let (mut conditions, mut ways) = (Vec::new(), Vec::new());
+    match &node.operator {
+        Operator::Scan(scan) => {
+            conditions = condition_lines(scan, &[]);
+            ways = not_taken(scan, false);
+        }
+        Operator::LookupJoin { outer, inner, instead, .. } => {
+            inputs.push(PlanStep {
+                label: access_label(&inner.path, &inner.alias, true),
+                is_access: true,
+                conditions: condition_lines(inner, &names(outer)),
+                rows: inner.examined * inner.filtered / 100.0,
+                cost_us: None,
+                actual: profile.map(|profile| actual(&profile.node(inner.id))),
+                rejected: not_taken(inner, true),
+                inputs: Vec::new(),
+            });
+            if let Some(instead) = instead {
+                conditions.push(format!("after {} outer rows and entries: a hash join", instead.after));
+            }
+        }
+        _ => {}
+    }
+    // What a derived table does is what its input does.
+    let has_own = !matches!(node.operator, Operator::Derived { .. });
+    PlanStep {
+        label: step_label(node),
+        is_access: matches!(node.operator, Operator::Scan(_)),
+        conditions,
+        rows: node.estimate.rows,
+        cost_us: Some(node.estimate.cost_us),
+        actual: profile.filter(|_| has_own).map(|profile| actual(&profile.node(node.id))),
+        rejected: ways,
+        inputs,
+    }
+}
+
+fn actual(node: &NodeProfile) -> ActualStep {
+    ActualStep {
+        rows: node.rows,
+        loops: node.loops,
+        time: node.time,
+        entries_examined: node.counters.leafline_entries_examined,
+        rows_fetched: node.counters.leafline_rows_fetched,
+        pages_requested: node.page_requests,
+        pages_read: node.pages_read,
+    }
+}
+
+fn not_taken(scan: &Scan, inner: bool) -> Vec<RejectedWay> {
+    let chosen = access_label(&scan.path, &scan.alias, inner);
+    let ways = rejected(scan, &chosen).into_iter();
+    ways.map(|(label, way)| RejectedWay { label, cost_us: way.cost_us, rows: way.examined }).collect()
+}

@@ -1,0 +1,213 @@
+//! GROUP BY and DISTINCT off an index that begins with their columns: of the entries with the same beginning the first is enough (loose
+//! index scan).
+//!
+//! It serves grouping by columns of one table with no aggregates but MIN and MAX of one column that is behind them in the index, and
+//! whatever asks only which combinations of columns there are. For MIN and MAX together it goes through the index once in each direction. Grouping is still done above, on the few rows that are left, so that it does not
+//! matter if some of them are of one group.
+//!
+//! In the same way `k IN (..) ORDER BY v LIMIT 10` reads the first ten of each `k` off an index of both, and sorts these.
+
+use super::block::Chosen;
+use super::graph::{Graph, MemberSource, Relations};
+use super::members::JoinPlanner;
+use super::order::order_behind;
+use super::partial::PartialRef;
+use crate::bound::{BoundSelect, ColumnOrigin, OrderKey, RelationSource};
+use leafline_access::{Candidate, ScanOrder};
+use leafline_expr::Expr;
+use leafline_expr::aggregate::AggregateFunction;
+use leafline_table::TableDef;
+use leafline_types::MysqlError;
+use std::collections::BTreeSet;
+use std::rc::Rc;
+use std::sync::Arc;
+
+/// What is wanted of the rows.
+#[derive(Debug)]
+struct Loose {
+    /// Ordinals of the columns whose combinations are asked for.
+    columns: BTreeSet<usize>,
+    /// The column whose least, or greatest, value is asked for, or both.
+    extreme: Option<(usize, Extreme)>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Extreme {
+    Least,
+    Greatest,
+    Both,
+}
+
+impl JoinPlanner<'_, '_, '_> {
+    /// The cheapest loose scan, if the query asks for no more than it gives.
+    pub(super) fn plan_loose(&mut self, graph: &Graph) -> Result<Option<Chosen>, MysqlError> {
+        let Some(wanted) = wanted(self.select).filter(|_| self.cx.switches.skip_scan) else {
+            return Ok(None);
+        };
+        let Some((table, local)) = self.only_table(graph) else { return Ok(None) };
+        let relation = 0;
+        let fixed = self.fixed_columns(relation, &local);
+        let candidates = self.candidates_for_order(relation, &table, &local);
+        let mut best: Option<PartialRef> = None;
+        for candidate in candidates?.iter() {
+            let Some((parts, order)) = prefix(candidate, &wanted, &fixed) else { continue };
+            if candidate.path.fetches() {
+                continue;
+            }
+            let skips_nulls = matches!(wanted.extreme, Some((_, Extreme::Least | Extreme::Both)));
+            let both_ends =
+                matches!(wanted.extreme, Some((column, Extreme::Both)) if !wanted.columns.contains(&column));
+            let found = self.cx.planner.first_of(candidate, (parts, 1, both_ends), skips_nulls, order)?;
+            let Some(found) = found else { continue };
+            let found = Rc::new(self.access(relation, found));
+            if best.as_ref().is_none_or(|known| found.cost_us < known.cost_us) {
+                best = Some(found);
+            }
+        }
+        Ok(best.map(Chosen::unordered))
+    }
+}
+
+impl JoinPlanner<'_, '_, '_> {
+    /// For ORDER BY with LIMIT of `rows` rows: the cheapest scan of an index that has the order for each value of its first parts, of which
+    /// the first rows of each value are enough. They are still to be sorted.
+    pub(super) fn plan_first_of_each(
+        &mut self,
+        graph: &Graph,
+        order: &[OrderKey],
+        rows: usize,
+    ) -> Result<Option<PartialRef>, MysqlError> {
+        let Some((table, local)) = self.only_table(graph).filter(|_| self.cx.switches.skip_scan) else {
+            return Ok(None);
+        };
+        let Some((relation, keys)) = self.plain_keys(order) else { return Ok(None) };
+        let fixed = self.fixed_columns(relation, &local);
+        let candidates = self.candidates_for_order(relation, &table, &local);
+        let mut best: Option<PartialRef> = None;
+        for candidate in candidates?.iter() {
+            let parts = candidate.path.index.parts.len();
+            let behind = |start: usize| {
+                let given = order_behind(candidate, start, &keys, &fixed)?;
+                (given.keys == keys.len()).then_some((start, given.direction))
+            };
+            let Some((parts, direction)) = (1..parts).find_map(behind) else { continue };
+            let found = self.cx.planner.first_of(candidate, (parts, rows, false), false, direction)?;
+            let Some(found) = found else { continue };
+            let found = Rc::new(self.access(relation, found));
+            if best.as_ref().is_none_or(|known| found.cost_us < known.cost_us) {
+                best = Some(found);
+            }
+        }
+        Ok(best)
+    }
+
+    /// The table of a query that reads nothing else, with the conditions on it.
+    fn only_table(&self, graph: &Graph) -> Option<(Arc<TableDef>, Vec<Expr>)> {
+        let ([member], [bound]) = (graph.members.as_slice(), self.select.relations.as_slice()) else {
+            return None;
+        };
+        let (MemberSource::Relation(relation), RelationSource::Base(table)) = (&member.source, &bound.source)
+        else {
+            return None;
+        };
+        let local = self.local_conditions(Relations::one(*relation), &graph.conjuncts);
+        (bound.lock.is_none() && local.len() == graph.conjuncts.len()).then(|| (table.clone(), local))
+    }
+}
+
+/// What a query asks for, if a loose scan can give it.
+fn wanted(select: &BoundSelect) -> Option<Loose> {
+    if !select.windows.is_empty() {
+        return None;
+    }
+    let mut columns = BTreeSet::new();
+    let Some(aggregation) = &select.aggregation else {
+        if !select.distinct {
+            return None;
+        }
+        for expr in
+            select.output.iter().map(|output| &output.expr).chain(select.order_by.iter().map(|key| &key.expr))
+        {
+            add_columns(select, expr, &mut columns)?;
+        }
+        return (!columns.is_empty()).then_some(Loose { columns, extreme: None });
+    };
+    for key in &aggregation.keys {
+        add_columns(select, &key.expr, &mut columns)?;
+    }
+    let mut extreme = None;
+    for aggregate in &aggregation.aggregates {
+        let call = &aggregate.call;
+        let of = match call.function {
+            AggregateFunction::Min => Extreme::Least,
+            AggregateFunction::Max => Extreme::Greatest,
+            // Of all groups together: which values there are.
+            _ if call.distinct && aggregation.keys.is_empty() => {
+                call.args.iter().try_for_each(|arg| add_columns(select, arg, &mut columns))?;
+                continue;
+            }
+            _ => return None,
+        };
+        let [arg] = call.args.as_slice() else { return None };
+        let column = ordinal(select, arg.as_column()?)?;
+        let (known, end) = extreme.get_or_insert((column, of));
+        if *known != column {
+            return None;
+        }
+        if *end != of {
+            *end = Extreme::Both;
+        }
+    }
+    (!columns.is_empty()).then_some(Loose { columns, extreme })
+}
+
+/// Adds the columns that an expression is computed from. `None` if it is computed from anything else, too, or tells values apart that
+/// are the same to the index, as `HEX(s)` and `s COLLATE utf8mb4_bin` do.
+fn add_columns(select: &BoundSelect, expr: &Expr, columns: &mut BTreeSet<usize>) -> Option<()> {
+    if expr.is_volatile() || expr.has_subquery() {
+        return None;
+    }
+    for column in expr.columns() {
+        let ty = &select.columns.get(column)?.ty;
+        let has_same = ty.sql.is_real() || ty.sql.is_character() && !ty.collation.equal_is_same();
+        if has_same && expr.as_column().is_none() {
+            return None;
+        }
+        columns.insert(ordinal(select, column)?);
+    }
+    Some(())
+}
+
+/// The ordinal in its table of a column of a query.
+fn ordinal(select: &BoundSelect, column: usize) -> Option<usize> {
+    match select.columns.get(column)?.origin {
+        ColumnOrigin::Relation { ordinal, .. } => Some(ordinal),
+        _ => None,
+    }
+}
+
+/// How many parts of a candidate's index hold the columns, and the direction that gives the extreme first.
+fn prefix(candidate: &Candidate, wanted: &Loose, fixed: &BTreeSet<usize>) -> Option<(usize, ScanOrder)> {
+    let index = &candidate.path.index;
+    let mut missing = wanted.columns.clone();
+    let mut parts = index.key_columns.iter().zip(&index.key_parts).enumerate().peekable();
+    let mut count = 0;
+    while !missing.is_empty() {
+        let (position, (column, part)) = parts.next()?;
+        let known = missing.remove(column) || wanted.columns.contains(column) || fixed.contains(column);
+        if part.prefix.is_some() || !known {
+            return None;
+        }
+        count = position + 1;
+    }
+    let Some((column, of)) = wanted.extreme else { return Some((count, ScanOrder::Forward)) };
+    if wanted.columns.contains(&column) {
+        return Some((count, ScanOrder::Forward));
+    }
+    let (_, (behind, part)) = parts.next()?;
+    if *behind != column || part.prefix.is_some() {
+        return None;
+    }
+    let forward = (of != Extreme::Greatest) != part.descending;
+    Some((count, if forward { ScanOrder::Forward } else { ScanOrder::Reverse }))
+}

@@ -1,0 +1,611 @@
+//! Reading one member, and joining one more: the steps that the search for an order puts together.
+
+use super::equalities::Class;
+use super::graph::{Attached, ColumnMap, Graph, Member, Relations};
+use super::partial::{HashKey, Partial, PartialRef, Step};
+use super::settings::{Hinted, OptimizerContext};
+use super::{factor, selectivity};
+use crate::bound::{BoundSelect, RelationSource};
+use leafline_access::{Batches, Candidate, JoinRows, PathRequest, Permission, Price, Question, ScanOrder};
+use leafline_expr::build::join_keys;
+use leafline_expr::{CompareDomain, CompareOp, Expr, ExprKind};
+use leafline_table::TableDef;
+use leafline_types::MysqlError;
+use std::collections::{BTreeSet, HashMap};
+use std::rc::Rc;
+use std::sync::Arc;
+
+/// What a table scan that FORCE INDEX makes a last resort costs more than anything else, microseconds.
+const AVOIDED_US: f64 = 1e12;
+
+/// An anti join is expected to leave at least this share of the rows.
+const LEAST_LEFT: f64 = 0.05;
+
+/// Lists of candidates that are kept to be found again. A list takes some KiB.
+const MAX_LOOKED_UP: usize = 4096;
+
+/// Plans the joins of one block.
+pub(super) struct JoinPlanner<'p, 'c, 'a> {
+    pub select: &'p BoundSelect,
+    pub cx: &'p mut OptimizerContext<'c, 'a>,
+    /// Columns that are needed above the joins.
+    pub required: BTreeSet<usize>,
+    /// All conditions of the block, on whatever level.
+    pub conditions: Vec<Expr>,
+    pub classes: Vec<Class>,
+    /// Consider reading indexes in full, for their order.
+    pub every_index: bool,
+    /// The part of the rows of joins that will be asked for.
+    pub share: f64,
+    pub(super) distinct_values: HashMap<usize, f64>,
+    /// The shares of pairs that are equal in two columns.
+    pub(super) equal_pairs: HashMap<(usize, usize), Option<f64>>,
+    pub(super) looked_up: HashMap<(usize, bool, Vec<Expr>), Rc<Vec<Candidate>>>,
+    /// The plans of relations that are no tables. Joins are looked for several times, and each of these may have others below it.
+    pub(super) planned: HashMap<usize, PartialRef>,
+}
+
+/// A member of a graph with the cheapest way to read it alone.
+pub(super) struct PreparedMember {
+    pub relations: Relations,
+    pub relation: Option<usize>,
+    pub attached: Option<Attached>,
+    /// What has to be joined before.
+    pub needs: Relations,
+    /// For a lateral query, of one run of it.
+    pub own: PartialRef,
+}
+
+/// What decides whether a left and a right row belong together.
+pub(super) struct Match {
+    /// Conditions on the right member alone.
+    local: Vec<Expr>,
+    /// What follows for it from the others: for estimates only.
+    hints: Vec<Expr>,
+    /// Conditions on both sides.
+    pub joining: Vec<Expr>,
+    /// Conditions on the joined rows, after NULLs were put in.
+    after: Vec<Expr>,
+    pub rows: JoinRows,
+}
+
+impl<'p> JoinPlanner<'p, '_, '_> {
+    pub fn columns(&self) -> ColumnMap<'p> {
+        ColumnMap { select: self.select }
+    }
+
+    /// Those of `conditions` that are about the given relations alone.
+    pub(super) fn local_conditions<'e>(
+        &self,
+        relations: Relations,
+        conditions: impl IntoIterator<Item = &'e Expr>,
+    ) -> Vec<Expr> {
+        let columns = self.columns();
+        conditions
+            .into_iter()
+            .filter(|condition| {
+                let mentioned = columns.relations(condition);
+                !mentioned.is_empty() && relations.contains(mentioned)
+            })
+            .cloned()
+            .collect()
+    }
+
+    /// What ORs over several relations say about these alone.
+    fn implied_conditions<'e>(
+        &self,
+        relations: Relations,
+        conditions: impl IntoIterator<Item = &'e Expr>,
+    ) -> Vec<Expr> {
+        let columns = self.columns();
+        let inside = |used: &BTreeSet<usize>| {
+            !used.is_empty()
+                && used.iter().all(|column| {
+                    columns.relation(*column).is_some_and(|found| relations.contains(Relations::one(found)))
+                })
+        };
+        conditions
+            .into_iter()
+            .filter(|condition| !relations.contains(columns.relations(condition)))
+            .filter_map(|condition| factor::implied_for(condition, &inside))
+            .collect()
+    }
+
+    /// The cheapest way to read a relation by itself.
+    pub(super) fn read_alone(
+        &mut self,
+        relation: usize,
+        member: &Member,
+        graph: &Graph,
+    ) -> Result<PartialRef, MysqlError> {
+        let conditions = match &member.attached {
+            Some(attached) => attached.conditions.as_slice(),
+            None => graph.conjuncts.as_slice(),
+        };
+        let mut local = self.local_conditions(member.relations, conditions);
+        local.extend(self.implied_conditions(member.relations, conditions));
+        let bound = self.select.relations.get(relation);
+        match bound.map(|bound| &bound.source) {
+            Some(RelationSource::Base(table)) => {
+                let table = table.clone();
+                let candidates = self.candidates(relation, &table, &local, &[], Relations::one(relation))?;
+                let read = candidates
+                    .iter()
+                    .map(|candidate| self.access(relation, candidate.clone()))
+                    .min_by(|a, b| self.partly(a, self.share).total_cmp(&self.partly(b, self.share)));
+                read.map(Rc::new).ok_or_else(|| MysqlError::internal("a table without access path"))
+            }
+            Some(_) => {
+                let read = self.source(relation, member.relations)?;
+                let bound = self.relation(relation)?;
+                // The rows of a lateral query are looked at where it is joined.
+                let local =
+                    if matches!(bound.source, RelationSource::Lateral(_)) { Vec::new() } else { local };
+                Ok(self.filtered(read, local))
+            }
+            None => Err(MysqlError::internal("a relation that is not there")),
+        }
+    }
+
+    /// The rows of a relation that is no table.
+    fn source(&mut self, relation: usize, relations: Relations) -> Result<PartialRef, MysqlError> {
+        if let Some(planned) = self.planned.get(&relation) {
+            return Ok(planned.clone());
+        }
+        let bound = self.relation(relation)?;
+        let columns = &self.select.columns[bound.columns.clone()];
+        let types = columns.iter().map(|column| column.ty.clone()).collect();
+        let node = super::sources::plan_source(bound, types, self.cx)?;
+        let read = Rc::new(Partial {
+            rows: node.estimate.rows,
+            cost_us: node.estimate.cost_us,
+            startup_us: node.estimate.cost_us,
+            relations,
+            empty: false,
+            step: Step::Derived { relation, node },
+        });
+        self.planned.insert(relation, read.clone());
+        Ok(read)
+    }
+
+    /// A table read along a candidate.
+    pub(super) fn access(&self, relation: usize, candidate: Candidate) -> Partial {
+        let price = candidate.price(1.0, self.cx.planner.model);
+        let forced = self.select.relations.get(relation).is_some_and(|bound| bound.hints.indexes.join.forced);
+        let last_resort = if forced && candidate.path.is_table_scan() { AVOIDED_US } else { 0.0 };
+        let literal = candidate.path.constraint.values().iter().all(|value| value.as_literal().is_some());
+        Partial {
+            relations: Relations::one(relation),
+            rows: candidate.rows,
+            cost_us: price.total_us + last_resort,
+            startup_us: price.startup_us,
+            empty: candidate.empty && literal,
+            step: Step::Access { relation, candidate },
+        }
+    }
+
+    /// Rows for which further conditions hold.
+    pub(super) fn filtered(&self, input: PartialRef, conditions: Vec<Expr>) -> PartialRef {
+        if conditions.is_empty() {
+            return input;
+        }
+        let selectivity: f64 = conditions.iter().map(leafline_access::stats::guess_selectivity).product();
+        Rc::new(Partial {
+            relations: input.relations,
+            rows: input.rows * selectivity,
+            cost_us: input.cost_us + input.rows * self.cx.planner.model.cpu.filter,
+            startup_us: input.startup_us,
+            empty: input.empty,
+            step: Step::Filter { input, conditions },
+        })
+    }
+
+    /// The candidates for a relation under conditions, with the columns delivered that are not used up in them.
+    pub(super) fn candidates(
+        &mut self,
+        relation: usize,
+        table: &Arc<TableDef>,
+        conditions: &[Expr],
+        hints: &[Expr],
+        joined: Relations,
+    ) -> Result<Rc<Vec<Candidate>>, MysqlError> {
+        let key = (relation, self.every_index, conditions.to_vec());
+        if let Some(known) = self.looked_up.get(&key) {
+            return Ok(known.clone());
+        }
+        let bound = &self.select.relations[relation];
+        let (start, width) = (bound.columns.start, table.columns.len());
+        let wanted = self.wanted(relation, conditions, joined);
+        let renumber = |condition: &Expr| {
+            condition.map_columns(&mut |column| {
+                if bound.columns.contains(&column) { column - start } else { width + column }
+            })
+        };
+        let conjuncts: Vec<Expr> = conditions.iter().map(renumber).collect();
+        let hints: Vec<Expr> = hints.iter().map(renumber).collect();
+        let question = Question {
+            request: PathRequest {
+                table,
+                conjuncts: &conjuncts,
+                wanted: &wanted,
+                condition_pushdown: self.cx.switches.index_condition_pushdown,
+                unpushed: &bound.hints.unpushed,
+                batches: Batches {
+                    ranges: Permission {
+                        switch: self.cx.switches.multi_range_read,
+                        hint: bound.hints.multi_range_read.as_ref(),
+                    },
+                    keys: bound.hints.batched_keys.unwrap_or(self.cx.switches.batched_key_access),
+                },
+                deliver_locators: bound.lock.is_some(),
+            },
+            hints: &hints,
+            allowed: &Hinted(match self.every_index {
+                true => &bound.hints.indexes.order_by,
+                false => &bound.hints.indexes.join,
+            }),
+            every_index: self.every_index,
+            skip_scan: Permission {
+                switch: self.cx.switches.skip_scan,
+                hint: bound.hints.skip_scan.as_ref(),
+            },
+            merging: self.cx.switches.merging(bound.hints.index_merge.as_ref()),
+            // Alone and unordered, a table has nothing but its own paths to choose from.
+            sample_rows: self.select.relations.len() > 1 || !self.select.order_by.is_empty(),
+        };
+        let found = Rc::new(self.cx.planner.candidates(&question, self.cx.eval)?);
+        self.note(|planner| planner.access_step(relation, &found));
+        if self.looked_up.len() >= MAX_LOOKED_UP {
+            self.looked_up.clear();
+        }
+        self.looked_up.insert(key, found.clone());
+        Ok(found)
+    }
+
+    /// The columns of a relation that are needed beyond `evaluated`, once the relations of `joined` are: by ordinal.
+    fn wanted(&self, relation: usize, evaluated: &[Expr], joined: Relations) -> Vec<usize> {
+        let bound = &self.select.relations[relation];
+        let mut needed: BTreeSet<usize> = self.required.clone();
+        // WHERE and an ON can say the same: each condition that is evaluated settles one of them. What classes say is none of them.
+        let of_class = |condition: &&Expr| self.classes.iter().any(|class| class.says(condition));
+        let mut settled: HashMap<&Expr, usize> = HashMap::new();
+        evaluated
+            .iter()
+            .filter(|condition| !of_class(condition))
+            .for_each(|condition| *settled.entry(condition).or_default() += 1);
+        for condition in &self.conditions {
+            match settled.get_mut(condition).filter(|times| **times > 0) {
+                Some(times) => *times -= 1,
+                None => needed.extend(condition.columns()),
+            }
+        }
+        for class in &self.classes {
+            if class.members().iter().any(|member| !joined.contains(member.relations)) {
+                needed.extend(class.members().iter().map(|member| member.column));
+            }
+        }
+        needed
+            .into_iter()
+            .filter(|column| bound.columns.contains(column))
+            .map(|column| column - bound.columns.start)
+            .collect()
+    }
+
+    /// Is there a condition between the relations joined so far and a member?
+    pub(super) fn are_connected(&self, graph: &Graph, joined: Relations, member: &PreparedMember) -> bool {
+        let columns = self.columns();
+        let both = joined.union(member.relations);
+        let connects = |condition: &Expr| {
+            let mentioned = columns.relations(condition);
+            mentioned.overlaps(joined) && mentioned.overlaps(member.relations) && both.contains(mentioned)
+        };
+        match &member.attached {
+            Some(attached) => attached.conditions.iter().any(connects),
+            None => {
+                graph.conjuncts.iter().any(connects)
+                    || self.classes.iter().any(|class| class.connects(joined, member.relations))
+            }
+        }
+    }
+
+    fn matching(&self, graph: &Graph, left: Relations, member: &PreparedMember) -> Match {
+        let columns = self.columns();
+        let right = member.relations;
+        let both = left.union(right);
+        let newly_known = |condition: &&Expr| {
+            let mentioned = columns.relations(condition);
+            both.contains(mentioned) && mentioned.overlaps(right)
+        };
+        let on_both = |condition: &&Expr| columns.relations(condition).overlaps(left);
+        let known: Vec<Expr> = graph.conjuncts.iter().filter(newly_known).cloned().collect();
+        match &member.attached {
+            None => Match {
+                local: known.iter().filter(|condition| !on_both(condition)).cloned().collect(),
+                hints: self.implied_conditions(right, &graph.conjuncts),
+                joining: self
+                    .classes
+                    .iter()
+                    .filter_map(|class| class.between(left, right))
+                    .chain(known.iter().filter(on_both).cloned())
+                    .collect(),
+                after: Vec::new(),
+                rows: JoinRows::Matching,
+            },
+            Some(Attached { rows, conditions, .. }) => Match {
+                local: self.local_conditions(right, conditions),
+                hints: self.implied_conditions(right, conditions),
+                joining: conditions
+                    .iter()
+                    .filter(|condition| {
+                        !right.contains(columns.relations(condition))
+                            || columns.relations(condition).is_empty()
+                    })
+                    .cloned()
+                    .collect(),
+                after: known,
+                rows: *rows,
+            },
+        }
+    }
+
+    /// Joins one more member in the cheapest way.
+    pub(super) fn extend(
+        &mut self,
+        graph: &Graph,
+        left: &PartialRef,
+        member: &PreparedMember,
+        keep_order: bool,
+    ) -> Result<Partial, MysqlError> {
+        self.cx.eval.cancel.check()?;
+        self.cx.joins_considered += 1;
+        let matching = self.matching(graph, left.relations, member);
+        let joining = selectivity::joining_all(self, &matching.joining)?;
+        let pairs = left.rows * member.own.rows * joining;
+        let with_partner = left.rows.min(pairs);
+        let rows = match matching.rows {
+            JoinRows::Matching => pairs,
+            JoinRows::AllOuter => pairs.max(left.rows),
+            JoinRows::Semi => with_partner,
+            JoinRows::Anti => (left.rows - with_partner).max(left.rows * LEAST_LEFT),
+        };
+        let best = match self.lateral(left, member, &matching, rows) {
+            Some(lateral) => lateral,
+            None => {
+                let lookup = self.lookup(left, member, &matching, rows, keep_order)?;
+                let hashed = self.hash(left, member, &matching, rows, keep_order);
+                match lookup {
+                    Some(lookup)
+                        if !self.may_hash(member)
+                            || self.partly(&lookup, self.share) <= self.partly(&hashed, self.share) =>
+                    {
+                        lookup
+                    }
+                    _ => hashed,
+                }
+            }
+        };
+        if matching.after.is_empty() {
+            return Ok(best);
+        }
+        let filtered = self.filtered(Rc::new(best), matching.after);
+        Ok(Rc::unwrap_or_clone(filtered))
+    }
+
+    /// Whether a member may be joined by hash where it can be looked up.
+    pub(super) fn may_hash(&self, member: &PreparedMember) -> bool {
+        let bound = member.relation.map(|relation| &self.select.relations[relation]);
+        bound.and_then(|bound| bound.hints.hash_join).unwrap_or(self.cx.switches.hash_join)
+    }
+
+    /// The member run for each left row, if it is a lateral query.
+    fn lateral(
+        &self,
+        left: &PartialRef,
+        member: &PreparedMember,
+        matching: &Match,
+        rows: f64,
+    ) -> Option<Partial> {
+        let (relation, Step::Derived { node, .. }) = (member.relation?, &member.own.step) else {
+            return None;
+        };
+        let source = &self.select.relations.get(relation)?.source;
+        if !matches!(source, RelationSource::Lateral(_)) {
+            return None;
+        }
+        Some(Partial {
+            relations: left.relations.union(member.relations),
+            rows,
+            cost_us: left.cost_us + left.rows.max(1.0) * member.own.cost_us,
+            startup_us: left.startup_us + member.own.cost_us,
+            empty: left.empty,
+            step: Step::Lateral {
+                left: left.clone(),
+                relation,
+                node: node.clone(),
+                conditions: matching.local.iter().chain(&matching.joining).cloned().collect(),
+                rows: matching.rows,
+            },
+        })
+    }
+
+    /// The member looked up for each left row, if it has an index for that.
+    fn lookup(
+        &mut self,
+        left: &PartialRef,
+        member: &PreparedMember,
+        matching: &Match,
+        rows: f64,
+        keep_order: bool,
+    ) -> Result<Option<Partial>, MysqlError> {
+        let Some(relation) = member.relation else { return Ok(None) };
+        let Some(RelationSource::Base(table)) =
+            self.select.relations.get(relation).map(|bound| &bound.source)
+        else {
+            return Ok(None);
+        };
+        let table = table.clone();
+        let conditions: Vec<Expr> = matching.joining.iter().chain(&matching.local).cloned().collect();
+        let joined = left.relations.union(member.relations);
+        let candidates = self.candidates(relation, &table, &conditions, &matching.hints, joined)?;
+        let model = self.cx.planner.model;
+        let mut best: Option<(Price, &Candidate)> = None;
+        for candidate in candidates.iter().filter(|candidate| candidate.path.constraint.is_correlated()) {
+            let mut price = self.for_rows_of(left, candidate)?.price(left.rows.max(1.0), model);
+            if !matching.rows.delivers_partners() {
+                // The first partner ends a lookup.
+                price.total_us /= candidate.rows.max(1.0);
+            }
+            if best.as_ref().is_none_or(|(known, _)| price.total_us < known.total_us) {
+                best = Some((price, candidate));
+            }
+        }
+        let instead = best.and_then(|(price, candidate)| {
+            self.instead_of_lookup(left, member, matching, (candidate, price), keep_order)
+        });
+        Ok(best.map(|(price, candidate)| Partial {
+            relations: joined,
+            rows,
+            cost_us: left.cost_us + price.total_us + left.rows * model.cpu.hash_probe + rows * model.cpu.row,
+            startup_us: left.startup_us + price.startup_us,
+            empty: left.empty,
+            step: Step::Lookup {
+                left: left.clone(),
+                relation,
+                candidate: candidate.clone().ordered(ScanOrder::Any),
+                rows: matching.rows,
+                keep_order,
+                instead,
+            },
+        }))
+    }
+
+    /// A candidate as it is for the left rows, if these are of one table and their keys come from its index. Few rows are not worth the look.
+    fn for_rows_of(&mut self, left: &Partial, candidate: &Candidate) -> Result<Candidate, MysqlError> {
+        const FEW: f64 = 16.0;
+        let values = candidate.path.constraint.equal_values();
+        let column = values.first().and_then(|value| value.and_then(Expr::as_column));
+        let outer = match &left.step {
+            Step::Filter { input, .. } => &input.step,
+            step => step,
+        };
+        let (Some(column), Step::Access { relation, candidate: outer }, FEW..) = (column, outer, left.rows)
+        else {
+            return Ok(candidate.clone());
+        };
+        let bound = &self.select.relations[*relation];
+        match column.checked_sub(bound.columns.start) {
+            Some(ordinal) if ordinal < outer.path.table.columns.len() => {
+                Ok(self.cx.planner.for_rows_of(outer, ordinal, candidate, self.cx.eval)?)
+            }
+            _ => Ok(candidate.clone()),
+        }
+    }
+
+    /// The member joined by hash.
+    fn hash(
+        &self,
+        left: &PartialRef,
+        member: &PreparedMember,
+        matching: &Match,
+        rows: f64,
+        keep_order: bool,
+    ) -> Partial {
+        let cpu = &self.cx.planner.model.cpu;
+        let right = &member.own;
+        let (keys, conditions) = self.hash_keys(&matching.joining, left.relations, member.relations);
+        // Unmatched rows are kept of the side that streams.
+        let build_left = matching.rows == JoinRows::Matching && !keep_order && left.rows < right.rows;
+        let (build, probe) = if build_left { (left.rows, right.rows) } else { (right.rows, left.rows) };
+        let pairs = match matching.rows {
+            _ if keys.is_empty() => build * probe,
+            JoinRows::Matching | JoinRows::AllOuter => rows,
+            // Of the candidates for a row, one in two is enough.
+            JoinRows::Semi | JoinRows::Anti if conditions.is_empty() => 0.0,
+            JoinRows::Semi | JoinRows::Anti => probe.max(rows),
+        };
+        // Rows that find no partner among the candidates are known only at the end of a batch.
+        let loses_order = keep_order && matching.rows == JoinRows::AllOuter && !conditions.is_empty();
+        let unordered = if loses_order { f64::INFINITY } else { 0.0 };
+        let cost =
+            unordered + build * cpu.hash_build + probe * cpu.hash_probe + pairs * (cpu.row + cpu.filter);
+        let streamed = if build_left { right } else { left };
+        let cost = cost - self.filtered_probe(&keys, matching.rows, rows, streamed);
+        let startup =
+            if build_left { left.cost_us + right.startup_us } else { right.cost_us + left.startup_us };
+        Partial {
+            relations: left.relations.union(member.relations),
+            rows,
+            cost_us: left.cost_us + right.cost_us + cost,
+            startup_us: startup + build * cpu.hash_build,
+            empty: left.empty || (right.empty && matching.rows == JoinRows::Matching),
+            step: Step::Hash {
+                left: left.clone(),
+                right: right.clone(),
+                keys,
+                conditions,
+                rows: matching.rows,
+                keep_order,
+                build_left,
+            },
+        }
+    }
+
+    /// The conditions of a join that are keys of a hash join, and the others.
+    pub(super) fn hash_keys(
+        &self,
+        joining: &[Expr],
+        left: Relations,
+        right: Relations,
+    ) -> (Vec<HashKey>, Vec<Expr>) {
+        let (mut keys, mut conditions) = (Vec::new(), Vec::new());
+        for condition in joining {
+            match self.hash_key(condition, left, right) {
+                Some(key) => keys.push(key),
+                None => conditions.push(condition.clone()),
+            }
+        }
+        (keys, conditions)
+    }
+
+    /// What a hash join of so many `rows` saves because those of a table that have no partner are told to its scan: they are not looked up. What else it saves
+    /// depends on where the column is.
+    fn filtered_probe(&self, keys: &[HashKey], join: JoinRows, rows: f64, probe: &Partial) -> f64 {
+        let cpu = &self.cx.planner.model.cpu;
+        let told = self.cx.switches.runtime_filter
+            && matches!(probe.step, Step::Access { .. })
+            && matches!(join, JoinRows::Matching | JoinRows::Semi)
+            && keys.iter().any(|key| !key.null_safe)
+            && rows <= probe.rows * self.cx.filtering.most_left;
+        if told { (probe.rows - rows) * cpu.hash_probe } else { 0.0 }
+    }
+
+    /// An equality of an expression over each side, as the key of a hash join.
+    fn hash_key(&self, condition: &Expr, left: Relations, right: Relations) -> Option<HashKey> {
+        let ExprKind::Compare { op, left: a, right: b, domain } = &condition.kind else { return None };
+        let null_safe = match op {
+            CompareOp::Eq => false,
+            CompareOp::NullSafeEq => true,
+            _ => return None,
+        };
+        let columns = self.columns();
+        let (of_a, of_b) = (columns.relations(a), columns.relations(b));
+        if of_a.is_empty() || of_b.is_empty() || condition.is_volatile() {
+            return None;
+        }
+        let (l, r) = if left.contains(of_a) && right.contains(of_b) {
+            (a, b)
+        } else if left.contains(of_b) && right.contains(of_a) {
+            (b, a)
+        } else {
+            return None;
+        };
+        // Text that is no date is not NULL, but as a key it would be.
+        let text_as_date =
+            matches!(domain, CompareDomain::DateTime) && (l.ty.sql.is_string() || r.ty.sql.is_string());
+        if null_safe && text_as_date {
+            return None;
+        }
+        let (left, right) = join_keys(l.as_ref().clone(), r.as_ref().clone(), *domain)?;
+        Some(HashKey { left, right, null_safe, domain: *domain })
+    }
+}

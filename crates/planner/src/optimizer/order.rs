@@ -1,0 +1,282 @@
+//! ORDER BY without sorting, or with less of it: a table read in the order of one of its indexes, or of its first keys. Where a LIMIT asks for few rows,
+//! those that come with the first values of these are sorted, and no others are read. Ranges that are in order each, as the parts before have several values, are merged.
+
+use super::equalities::is_transitive;
+use super::graph::{Graph, MemberSource, Relations};
+use super::members::{JoinPlanner, PreparedMember};
+use super::partial::PartialRef;
+use crate::bound::{ColumnOrigin, OrderKey, RelationSource};
+use leafline_access::{Candidate, ScanOrder};
+use leafline_expr::{CompareOp, Expr, ExprKind};
+use leafline_invariant::invariant;
+use leafline_table::TableDef;
+use leafline_types::{KeyPart, MysqlError};
+use std::collections::BTreeSet;
+use std::rc::Rc;
+use std::sync::Arc;
+
+/// A plan whose rows come in the order asked for.
+pub(super) struct InOrder {
+    pub plan: PartialRef,
+    /// It uses an index that is forced for ORDER BY, and is not to be compared with sorting.
+    pub forced: bool,
+    /// How many of the keys, from the first, it serves: rows that are equal in them come in any order.
+    pub served: usize,
+    /// What the rows that are read cost, and sorting them by what is left.
+    pub cost_us: f64,
+    /// The part of the rows that is read.
+    pub share: f64,
+}
+
+/// How many rows are wanted in order.
+#[derive(Clone, Copy)]
+pub(super) struct Wanted {
+    /// Of so many.
+    pub rows: f64,
+    /// The part of them.
+    pub share: f64,
+    /// Whether it is enough if they come in the order of the first keys.
+    pub partly_sorted: bool,
+}
+
+/// In which order the index of a candidate gives rows.
+pub(super) struct IndexOrder {
+    pub direction: ScanOrder,
+    /// How many of the keys, from the first, are served.
+    pub keys: usize,
+    /// How many parts of the index these are, with those before that have one value.
+    pub parts: usize,
+}
+
+impl JoinPlanner<'_, '_, '_> {
+    /// The cheapest plan that needs no sort, or only of few rows at a time, if there is one.
+    pub(super) fn plan_in_order(
+        &mut self,
+        graph: &Graph,
+        members: &[PreparedMember],
+        order: &[OrderKey],
+        wanted: Wanted,
+    ) -> Result<Option<InOrder>, MysqlError> {
+        let Some((relation, keys)) = self.leading_keys(order) else { return Ok(None) };
+        if keys.len() < order.len() && !wanted.partly_sorted {
+            return Ok(None);
+        }
+        let position = graph.members.iter().position(|member| {
+            member.attached.is_none()
+                && matches!(member.source, MemberSource::Relation(found) if found == relation)
+        });
+        let possible = |position: &usize| self.may_be_first(graph, members, *position);
+        let Some(position) = position.filter(possible) else { return Ok(None) };
+        let bound = &self.select.relations[relation];
+        let RelationSource::Base(table) = &bound.source else { return Ok(None) };
+        let (table, forced) = (table.clone(), bound.hints.indexes.order_by.forced);
+        let local = self.local_conditions(Relations::one(relation), &graph.conjuncts);
+        let fixed = self.fixed_columns(relation, &local);
+        let candidates = self.candidates_for_order(relation, &table, &local);
+        let mut best: Option<InOrder> = None;
+        let mut ways: Vec<(Candidate, IndexOrder)> = Vec::new();
+        for candidate in candidates?.iter() {
+            if let Some(given) = order_behind(candidate, 0, &keys, &fixed) {
+                ways.push((candidate.clone().ordered(given.direction), given));
+            }
+            if self.cx.switches.ordered_merge {
+                ways.extend(merged(candidate, &keys, &fixed));
+            }
+        }
+        for (candidate, given) in ways {
+            let whole = given.keys == order.len();
+            if !whole && !wanted.partly_sorted {
+                continue;
+            }
+            let is_scan = candidate.path.is_table_scan();
+            let read = self.share_read(relation, &candidate, (&keys, &fixed), &local, wanted.share)?;
+            self.share = match whole {
+                true => read,
+                false => self.share_partly_sorted(&candidate, &given, read)?,
+            };
+            let first = Rc::new(self.access(relation, candidate));
+            let plan = self.join(graph, members, Some((position, first)));
+            let share = std::mem::replace(&mut self.share, 1.0);
+            let plan = self.filtered(plan?, self.constant_conditions(graph));
+            // No join of the others keeps the order.
+            if !plan.cost_us.is_finite() {
+                continue;
+            }
+            let forced = forced && whole && !is_scan;
+            let mut cost_us = self.partly(&plan, share);
+            if !whole {
+                let kept = (wanted.rows * wanted.share).max(2.0);
+                cost_us += plan.rows * share * kept.log2() * self.cx.planner.model.cpu.sort;
+            }
+            let found = InOrder { plan, forced, served: given.keys, cost_us, share };
+            let rank = |found: &InOrder| (!found.forced, found.cost_us);
+            if best.as_ref().is_none_or(|known| rank(&found) < rank(known)) {
+                best = Some(found);
+            }
+        }
+        Ok(best)
+    }
+
+    /// The part of the rows that is read for a share of them, as those that pass may come early in the order, or late. Of a range of it all that is known
+    /// is how many pass.
+    fn share_read(
+        &mut self,
+        relation: usize,
+        candidate: &Candidate,
+        (keys, fixed): (&[(usize, bool)], &BTreeSet<usize>),
+        conditions: &[Expr],
+        share: f64,
+    ) -> Result<f64, MysqlError> {
+        let path = &candidate.path;
+        let first = keys.iter().find(|(column, _)| !fixed.contains(column));
+        let bound = self.select.relations.get(relation);
+        let (Some(&order), Some(bound), true) = (first, bound, share < 1.0) else { return Ok(share) };
+        if !path.constraint.is_unbounded() || conditions.is_empty() {
+            return Ok(share);
+        }
+        let start = bound.columns.start;
+        let own_column = |column: usize| {
+            invariant!(bound.columns.contains(&column), "column {column} is none of {:?}", bound.columns);
+            column - start
+        };
+        let own = |condition: &Expr| condition.map_columns(&mut |column| own_column(column));
+        let conditions: Vec<Expr> = conditions.iter().map(own).collect();
+        Ok(self.cx.planner.share_in_order(&path.table, order, &conditions, share, self.cx.eval)?)
+    }
+
+    /// The part of the rows that is read where they come in the order of the first keys: those with the values of the wanted ones are read
+    /// to the last.
+    fn share_partly_sorted(
+        &self,
+        candidate: &Candidate,
+        given: &IndexOrder,
+        read: f64,
+    ) -> Result<f64, MysqlError> {
+        let planner = &self.cx.planner;
+        let (table, index) = (&candidate.path.table, &candidate.path.index);
+        let entries = planner.statistics.index(planner.engine, table, index)?.entries_per(given.parts);
+        Ok((read + entries / candidate.examined.max(1.0)).min(1.0))
+    }
+
+    /// The candidates of a table, those among them that read a whole index for its order.
+    pub(super) fn candidates_for_order(
+        &mut self,
+        relation: usize,
+        table: &Arc<TableDef>,
+        conditions: &[Expr],
+    ) -> Result<Rc<Vec<Candidate>>, MysqlError> {
+        self.every_index = true;
+        let candidates = self.candidates(relation, table, conditions, &[], Relations::one(relation));
+        self.every_index = false;
+        candidates
+    }
+
+    /// The keys as columns of one relation, if they are.
+    pub(super) fn plain_keys(&self, order: &[OrderKey]) -> Option<(usize, Vec<(usize, bool)>)> {
+        self.leading_keys(order).filter(|(_, keys)| keys.len() == order.len())
+    }
+
+    /// The first keys, as far as they are columns of one relation.
+    fn leading_keys(&self, order: &[OrderKey]) -> Option<(usize, Vec<(usize, bool)>)> {
+        let of_relation = |key: &OrderKey| match self.select.columns.get(key.expr.as_column()?)?.origin {
+            ColumnOrigin::Relation { relation, ordinal } => Some((relation, (ordinal, key.descending))),
+            _ => None,
+        };
+        let (first, _) = of_relation(order.first()?)?;
+        let same = order.iter().map_while(of_relation).take_while(|(relation, _)| *relation == first);
+        Some((first, same.map(|(_, key)| key).collect()))
+    }
+
+    /// The columns of a relation that have one value in all rows that pass the conditions.
+    pub(super) fn fixed_columns(&self, relation: usize, conditions: &[Expr]) -> BTreeSet<usize> {
+        let bound = &self.select.relations[relation];
+        conditions
+            .iter()
+            .filter_map(|condition| match &condition.kind {
+                ExprKind::Compare { op: CompareOp::Eq | CompareOp::NullSafeEq, left, right, domain } => {
+                    // Of other domains several values are equal to one: texts to a number.
+                    let one_value = |column: &Expr| is_transitive(&column.ty, *domain);
+                    match (left.as_column(), right.as_column()) {
+                        (Some(column), None) if right.is_constant() && one_value(left) => Some(column),
+                        (None, Some(column)) if left.is_constant() && one_value(right) => Some(column),
+                        _ => None,
+                    }
+                }
+                _ => None,
+            })
+            .filter(|column| bound.columns.contains(column))
+            .map(|column| column - bound.columns.start)
+            .collect()
+    }
+}
+
+/// A candidate whose ranges are merged, for the order of the parts behind those that have several values.
+fn merged(
+    candidate: &Candidate,
+    keys: &[(usize, bool)],
+    fixed: &BTreeSet<usize>,
+) -> Option<(Candidate, IndexOrder)> {
+    let behind = |parts: usize| {
+        let given = order_of(candidate, (parts, false), keys, fixed)?;
+        (given.keys == keys.len()).then_some((parts, given))
+    };
+    let (parts, given) = (1..=candidate.path.constraint.point_parts()).find_map(behind)?;
+    Some((candidate.clone().merged(parts, given.direction)?, given))
+}
+
+/// The order in which the index of a candidate gives entries with the same first `start` parts, if the keys begin with it.
+pub(super) fn order_behind(
+    candidate: &Candidate,
+    start: usize,
+    keys: &[(usize, bool)],
+    fixed: &BTreeSet<usize>,
+) -> Option<IndexOrder> {
+    order_of(candidate, (start, true), keys, fixed)
+}
+
+/// The same; the first parts may also be different ones, whose entries are merged by what is behind them.
+fn order_of(
+    candidate: &Candidate,
+    (start, is_same): (usize, bool),
+    keys: &[(usize, bool)],
+    fixed: &BTreeSet<usize>,
+) -> Option<IndexOrder> {
+    let index = &candidate.path.index;
+    let before = index.key_columns.iter().zip(&index.key_parts).take(if is_same { start } else { 0 });
+    let same = before.filter(|(_, part)| part.prefix.is_none()).map(|(column, _)| column);
+    let fixed: BTreeSet<usize> = fixed.iter().chain(same).copied().collect();
+    let served_by_fixed = |served: usize| {
+        let behind = keys.get(served..).unwrap_or_default();
+        served + behind.iter().take_while(|(column, _)| fixed.contains(column)).count()
+    };
+    let mut served = served_by_fixed(0);
+    let (mut parts, mut reverse) = (start, None);
+    let mut ended = true;
+    for (position, (column, part)) in index.key_columns.iter().zip(&index.key_parts).enumerate().skip(start) {
+        let Some((next, descending)) = keys.get(served) else { break };
+        let is_next = next == column && part.prefix.is_none();
+        // Of a part that is the beginning of its column not even one value makes one key.
+        if !is_next && fixed.contains(column) && part.prefix.is_none() {
+            continue;
+        }
+        let turned = *descending != part.descending;
+        if !is_next || *reverse.get_or_insert(turned) != turned {
+            ended = false;
+            break;
+        }
+        parts = position + 1;
+        served = served_by_fixed(served + 1);
+    }
+    // Behind all parts of the key there is one row: what is left to order by does not matter. Where a hidden row id follows them,
+    // that is so of unique keys without NULL.
+    let is_whole = |part: &KeyPart| !part.nullable && part.prefix.is_none();
+    let names_row = !index.hidden_row_id || index.is_unique() && index.key_parts.iter().all(is_whole);
+    if ended && is_same && names_row {
+        served = keys.len();
+    }
+    if reverse.is_none() && served < keys.len() {
+        return None;
+    }
+    let direction = if reverse.unwrap_or(false) { ScanOrder::Reverse } else { ScanOrder::Forward };
+    Some(IndexOrder { direction, keys: served, parts })
+}

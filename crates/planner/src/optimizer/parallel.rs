@@ -1,0 +1,181 @@
+//! Which parts of a plan several threads share.
+//!
+//! A part over one table (a scan, and filters, projections and index lookups over it) can run in several threads at once, each on
+//! some pieces of the table, if no row's result depends on what was done for others: without subqueries, whose answers one
+//! thread remembers, and without volatile functions. It pays where there is a lot to do, and where all rows are asked for.
+//!
+//! ```text
+//! Aggregate                         Aggregate (of the results of parts)
+//!   part over one table      =>       Parallel
+//!                                       Aggregate (of a part)
+//!                                         part over one table
+//! ```
+//! Grouping runs in the threads, too, where that leaves few rows and makes no difference (`AggregateCall::parts`). The rows of a scan
+//! come in its order, so that sums of DOUBLE above it, too, are the same with any number of threads; but where the order does not matter rows
+//! are fetched, and looked up, in the order of their keys, a batch at a time, and batches end with pieces.
+
+use super::emit::node;
+use super::settings::Parallelism;
+use crate::plan::{Node, Operator, Scan};
+use crate::window::Reach;
+use leafline_access::{Demand, Share};
+use leafline_expr::aggregate::AggregateCall;
+use leafline_expr::{Expr, ExprKind, build};
+use std::sync::Arc;
+
+/// Rows of a part to each of its groups, at least, for grouping to be done in the threads.
+const ROWS_PER_GROUP: f64 = 16.0;
+/// Rows examined to each that is delivered, at least, where rows go to the client as they come.
+const EXAMINED_PER_ROW: f64 = 8.0;
+
+/// The part of a plan that can be read in pieces, each by whom it may be, if that is all of the plan.
+pub fn read_in_pieces(root: &Node) -> Option<&Node> {
+    let part = match &root.operator {
+        Operator::Parallel { input, .. } => input,
+        _ => root,
+    };
+    can_be_shared(part).then_some(part)
+}
+
+/// Lets threads share what pays.
+pub(super) fn shared_by_threads(root: &mut Node, parallelism: Parallelism) {
+    if parallelism.threads > 1 {
+        share(root, false, parallelism);
+    }
+}
+
+/// `consumed`: the rows of the node are collected before anything is made of them.
+fn share(at: &mut Node, consumed: bool, parallelism: Parallelism) {
+    if can_be_shared(at) {
+        if at.estimate.cost_us >= parallelism.least_cost_us && (consumed || is_selective(at)) {
+            wrap(at, parallelism);
+        }
+        return;
+    }
+    if let Operator::Guarded { instead, .. } = &mut at.operator {
+        return share(instead, consumed, parallelism);
+    }
+    let consumed = match &at.operator {
+        Operator::Limit { .. } => false,
+        Operator::LockRows(_) => return,
+        Operator::Aggregate { input, .. } => {
+            if can_be_shared(input)
+                && input.estimate.cost_us >= parallelism.least_cost_us
+                && group_in_threads(at, parallelism)
+            {
+                return;
+            }
+            true
+        }
+        Operator::Sort { .. } | Operator::TopN { .. } => true,
+        Operator::Window { window, .. } => consumed || window.reach() != Reach::Row,
+        _ => consumed,
+    };
+    let collects_last = matches!(at.operator, Operator::HashJoin(_) | Operator::Matched { .. });
+    let inputs = at.inputs_mut();
+    let last = inputs.len().saturating_sub(1);
+    for (number, input) in inputs.into_iter().enumerate() {
+        share(input, consumed || (collects_last && number == last), parallelism);
+    }
+}
+
+/// Takes away what lookup joins would go on with: each thread would hold the table for itself.
+fn only_lookups(at: &mut Node) {
+    if let Operator::LookupJoin { instead, .. } = &mut at.operator {
+        *instead = None;
+    }
+    at.inputs_mut().into_iter().for_each(only_lookups);
+}
+
+/// Puts a node under one that runs it in threads.
+fn wrap(at: &mut Node, parallelism: Parallelism) {
+    only_lookups(at);
+    let (types, estimate) = (at.types.to_vec(), at.estimate);
+    let nothing = node(Operator::Values(Arc::from([])), Vec::new(), 0.0, 0.0);
+    let input = Arc::new(std::mem::replace(at, nothing));
+    let share =
+        Share { threads: parallelism.degree(estimate.cost_us), most_leaves: parallelism.piece_leaves };
+    *at = node(Operator::Parallel { input, share }, types, estimate.rows, estimate.cost_us);
+}
+
+/// Makes an aggregation one of parts, and one of their results; false if that cannot be, or does not pay.
+fn group_in_threads(at: &mut Node, parallelism: Parallelism) -> bool {
+    let Operator::Aggregate { input, keys, grouping, aggregates } = &at.operator else { return false };
+    let exprs = keys.iter().chain(aggregates.iter().flat_map(|call| &call.args));
+    if at.estimate.rows * ROWS_PER_GROUP > input.estimate.rows || !exprs.into_iter().all(is_repeatable) {
+        return false;
+    }
+    let mut parts: Vec<AggregateCall> = Vec::new();
+    let mut merging = Vec::with_capacity(aggregates.len());
+    for call in aggregates.iter() {
+        let Some(of_call) = call.parts() else { return false };
+        let column = |part: AggregateCall| {
+            let ty = part.ty.clone();
+            let known = parts.iter().position(|other| *other == part).unwrap_or_else(|| {
+                parts.push(part);
+                parts.len() - 1
+            });
+            build::column(keys.len() + known, ty)
+        };
+        let columns = of_call.into_iter().map(column).collect();
+        merging.push(call.merging(columns));
+    }
+    let merged_keys: Arc<[Expr]> =
+        keys.iter().enumerate().map(|(at, key)| build::column(at, key.ty.clone())).collect();
+    let types = keys.iter().map(|key| &key.ty).chain(parts.iter().map(|part| &part.ty)).cloned().collect();
+    let of_parts = Operator::Aggregate {
+        input: input.clone(),
+        keys: keys.clone(),
+        grouping: *grouping,
+        aggregates: parts.into(),
+    };
+    let mut below = node(of_parts, types, at.estimate.rows, at.estimate.cost_us);
+    wrap(&mut below, parallelism);
+    at.operator = Operator::Aggregate {
+        input: Box::new(below),
+        keys: merged_keys,
+        grouping: *grouping,
+        aggregates: merging.into(),
+    };
+    true
+}
+
+/// Whether a node is a part of the plan that threads can share.
+fn can_be_shared(at: &Node) -> bool {
+    match &at.operator {
+        Operator::Scan(scan) => scan.path.can_be_cut() && is_shareable(scan),
+        Operator::Filter { input, conditions } => {
+            can_be_shared(input) && conditions.iter().all(is_repeatable)
+        }
+        Operator::Project { input, expressions } => {
+            can_be_shared(input) && expressions.iter().all(is_repeatable)
+        }
+        Operator::Derived { input, .. } => can_be_shared(input),
+        Operator::LookupJoin { outer, inner, .. } => can_be_shared(outer) && is_shareable(inner),
+        _ => false,
+    }
+}
+
+/// All of its rows are asked for, and its conditions are the same for whoever evaluates them.
+fn is_shareable(scan: &Scan) -> bool {
+    let path = &scan.path;
+    let conditions = path.entry_conditions.iter().chain(&path.row_conditions);
+    scan.demand == Demand::All
+        && path.constraint.values().iter().all(is_repeatable)
+        && conditions.into_iter().all(|condition| is_repeatable(&condition.expr))
+}
+
+fn is_repeatable(expr: &Expr) -> bool {
+    !expr.is_volatile() && !expr.any(&mut |part| matches!(part.kind, ExprKind::Subquery(_)))
+}
+
+/// Whether few of the rows that are examined are delivered.
+fn is_selective(at: &Node) -> bool {
+    fn examined(at: &Node) -> f64 {
+        match &at.operator {
+            Operator::Scan(scan) => scan.examined,
+            _ => at.inputs().into_iter().map(examined).sum(),
+        }
+    }
+    at.estimate.rows * EXAMINED_PER_ROW <= examined(at)
+}

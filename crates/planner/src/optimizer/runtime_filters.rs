@@ -1,0 +1,138 @@
+//! Which scans are told of the keys of which hash joins: on the finished plan.
+//!
+//! A row of the probe side that has no partner is not in the result of an inner join or a semijoin. So the keys of the build side, once they are known,
+//! are a condition on the column that they are compared with, wherever below the probe side that comes from:
+//!
+//! | passed on the way down | if |
+//! |---|---|
+//! | filters, sorts, DISTINCT, derived tables, projections of the column | always |
+//! | grouping | the column is a group key: groups come or go as a whole |
+//! | the outer side of a join; the probe side of a hash join | always |
+//! | the inner side of a join; the build side of a hash join | it is an inner join |
+//!
+//! Not passed are limits, window functions, set operations and whatever is read more than once or by others.
+
+use super::settings::Filtering;
+use crate::plan::{HashJoin, KeyFilter, Node, Operator, Scan};
+use leafline_access::JoinRows;
+use leafline_expr::{Expr, ExprKind};
+use leafline_table::TableDef;
+use leafline_types::SqlType;
+use std::sync::Arc;
+
+/// Places filters where they are expected to pay; gives the next free number.
+pub(super) fn place_filters(at: &mut Node, filtering: Filtering, next: usize) -> usize {
+    let rows = at.estimate.rows;
+    let mut next = next;
+    if let Operator::HashJoin(join) = &mut at.operator {
+        next = place(join, rows, filtering, next);
+    }
+    at.inputs_mut().into_iter().fold(next, |next, input| place_filters(input, filtering, next))
+}
+
+fn place(join: &mut HashJoin, rows: f64, filtering: Filtering, mut next: usize) -> usize {
+    let probed = join.probe.estimate.rows;
+    let is_selective = rows <= probed * filtering.most_left && join.build.estimate.rows <= probed;
+    if !is_selective || !matches!(join.rows, JoinRows::Matching | JoinRows::Semi) {
+        return next;
+    }
+    let keys = join.keys.iter().zip(join.null_safe.iter()).zip(join.domains.iter());
+    for (((probe, build), null_safe), domain) in keys {
+        let (Some(probe), Some(build)) = (plain_column(probe), plain_column(build)) else { continue };
+        let ty = join.build.types[build].sql.clone();
+        if *null_safe || !is_kept_plainly(&ty) {
+            continue;
+        }
+        if let Some((table, column)) = tell(&mut join.probe, probe, next, 1.0, filtering) {
+            join.filters.push(KeyFilter { number: next, build, ty, domain: *domain, table, column });
+            next += 1;
+        }
+    }
+    next
+}
+
+/// The column that a key is, but for what it is converted to to be compared.
+fn plain_column(key: &Expr) -> Option<usize> {
+    match &key.kind {
+        ExprKind::Cast { operand } => operand.as_column(),
+        _ => key.as_column(),
+    }
+}
+
+/// Whether values of a type mean the same wherever they are: not so TIMESTAMP, which has a zone, and the members of ENUM and SET.
+fn is_kept_plainly(ty: &SqlType) -> bool {
+    ty.is_integer()
+        || ty.is_string()
+        || matches!(ty, SqlType::Decimal { .. } | SqlType::Date | SqlType::DateTime { .. })
+}
+
+/// Tells the scan that delivers a column of a filter; gives the table and the column there. The node is run so many times.
+fn tell(
+    at: &mut Node,
+    column: usize,
+    number: usize,
+    loops: f64,
+    filtering: Filtering,
+) -> Option<(Arc<TableDef>, usize)> {
+    let is_text = at.types.get(column)?.sql.is_string();
+    match &mut at.operator {
+        Operator::Scan(scan) => tell_scan(scan, column, number, loops, filtering),
+        // Of strings that are equal to the grouping one stands for all, to the join perhaps that one alone.
+        Operator::Distinct { .. } | Operator::Aggregate { .. } if is_text => None,
+        Operator::Filter { input, .. }
+        | Operator::Sort { input, .. }
+        | Operator::Distinct { input }
+        | Operator::Derived { input, .. } => tell(input, column, number, loops, filtering),
+        Operator::Project { input, expressions } => {
+            let column = expressions.get(column)?.as_column()?;
+            tell(input, column, number, loops, filtering)
+        }
+        Operator::Aggregate { input, keys, .. } => {
+            let column = keys.get(column)?.as_column()?;
+            tell(input, column, number, loops, filtering)
+        }
+        Operator::LookupJoin { outer, inner, rows, .. } => match column.checked_sub(outer.types.len()) {
+            None => tell(outer, column, number, loops, filtering),
+            Some(column) if *rows == JoinRows::Matching => {
+                tell_scan(inner, column, number, loops * outer.estimate.rows, filtering)
+            }
+            Some(_) => None,
+        },
+        Operator::LateralJoin(join) if column < join.outer.types.len() => {
+            tell(&mut join.outer, column, number, loops, filtering)
+        }
+        Operator::HashJoin(join) => match column.checked_sub(join.probe.types.len()) {
+            None => tell(&mut join.probe, column, number, loops, filtering),
+            Some(column) if join.rows == JoinRows::Matching => {
+                tell(&mut join.build, column, number, loops, filtering)
+            }
+            Some(_) => None,
+        },
+        _ => None,
+    }
+}
+
+fn tell_scan(
+    scan: &mut Arc<Scan>,
+    column: usize,
+    number: usize,
+    loops: f64,
+    filtering: Filtering,
+) -> Option<(Arc<TableDef>, usize)> {
+    let path = &scan.path;
+    let ordinal = *path.columns.get(..path.delivered)?.get(column)?;
+    let part = path.index.key_columns.iter().position(|column| *column == ordinal);
+    let narrows = match (path.is_clustered(), part) {
+        (true, Some(part)) => part <= path.constraint.used_parts(),
+        (true, None) => true,
+        (false, part) => part.is_some(),
+    };
+    let worth = scan.examined * loops >= filtering.least_entries;
+    let plain = path.table.columns.get(ordinal).is_some_and(|column| is_kept_plainly(&column.ty));
+    if !(narrows && worth && plain) || path.is_index_merge() {
+        return None;
+    }
+    let table = path.table.clone();
+    Arc::make_mut(scan).filters.push((number, ordinal));
+    Some((table, ordinal))
+}

@@ -1,0 +1,168 @@
+//! What share of the pairs of two inputs the conditions between them let pass, and how many groups rows make.
+
+use super::members::JoinPlanner;
+use crate::bound::{ColumnOrigin, RelationSource};
+use leafline_access::stats::guess_selectivity;
+use leafline_expr::{CompareOp, Expr, ExprKind};
+use leafline_table::TableDef;
+use leafline_types::MysqlError;
+use std::sync::Arc;
+
+/// Of expressions that are no columns of tables, this share of the rows is taken to be distinct.
+const DISTINCT_SHARE: f64 = 0.1;
+
+/// The selectivity of all conditions between two inputs. Equalities of columns that an index leads with are taken together: one of
+/// as many pairs is kept as the index has distinct values of them.
+pub(super) fn joining_all(
+    planner: &mut JoinPlanner<'_, '_, '_>,
+    conditions: &[Expr],
+) -> Result<f64, MysqlError> {
+    let equalities: Vec<(&Expr, usize, usize)> = conditions
+        .iter()
+        .filter_map(|condition| match &condition.kind {
+            ExprKind::Compare { op: CompareOp::Eq | CompareOp::NullSafeEq, left, right, .. } => {
+                Some((condition, left.as_column()?, right.as_column()?))
+            }
+            _ => None,
+        })
+        .collect();
+    let mut together: Vec<&Expr> = Vec::new();
+    let mut distinct: f64 = 1.0;
+    if equalities.len() > 1 {
+        let columns = equalities.iter().flat_map(|(_, left, right)| [*left, *right]);
+        let columns: Vec<usize> = columns.collect();
+        for column in &columns {
+            let Some((led, values)) = leading(planner, *column, &columns)? else { continue };
+            let covered: Vec<&Expr> = equalities
+                .iter()
+                .filter(|(_, left, right)| led.contains(left) || led.contains(right))
+                .map(|(condition, ..)| *condition)
+                .collect();
+            if covered.len() > together.len() || (covered.len() == together.len() && values > distinct) {
+                (together, distinct) = (covered, values);
+            }
+        }
+    }
+    let mut selectivity = 1.0 / distinct.max(1.0);
+    for condition in conditions.iter().filter(|condition| !together.contains(condition)) {
+        selectivity *= joining(planner, condition)?;
+    }
+    Ok(selectivity)
+}
+
+/// The selectivity of a condition between two inputs. An equality keeps one of as many pairs as the side with more distinct
+/// values has of them.
+fn joining(planner: &mut JoinPlanner<'_, '_, '_>, condition: &Expr) -> Result<f64, MysqlError> {
+    match &condition.kind {
+        ExprKind::Compare { op: CompareOp::Eq | CompareOp::NullSafeEq, left, right, .. } => {
+            if let (Some(left), Some(right)) = (left.as_column(), right.as_column())
+                && let Some(share) = equal_pairs(planner, left, right)?
+            {
+                return Ok(share);
+            }
+            let mut distinct: f64 = 1.0;
+            for column in [left, right].into_iter().filter_map(|side| side.as_column()) {
+                distinct = distinct.max(distinct_values(planner, column)?.unwrap_or(1.0));
+            }
+            Ok(if distinct > 1.0 { 1.0 / distinct } else { guess_selectivity(condition) })
+        }
+        // The branches exclude each other more often than not, and each relation was filtered by its part of them.
+        ExprKind::Or(branches) => Ok(1.0 / branches.len().max(1) as f64),
+        _ => Ok(guess_selectivity(condition)),
+    }
+}
+
+/// How many groups `rows` rows make by the values of expressions.
+pub(super) fn groups<'e>(
+    planner: &mut JoinPlanner<'_, '_, '_>,
+    keys: impl IntoIterator<Item = &'e Expr>,
+    rows: f64,
+) -> Result<f64, MysqlError> {
+    let mut groups = 1.0;
+    for key in keys {
+        match key.as_column().map(|column| distinct_values(planner, column)).transpose()?.flatten() {
+            Some(distinct) => groups *= distinct,
+            None => return Ok((rows * DISTINCT_SHARE).max(1.0)),
+        }
+    }
+    Ok(groups.min(rows).max(1.0))
+}
+
+/// Distinct values of a column of the block, if it is one of a table.
+fn distinct_values(planner: &mut JoinPlanner<'_, '_, '_>, column: usize) -> Result<Option<f64>, MysqlError> {
+    if let Some(found) = planner.distinct_values.get(&column) {
+        return Ok(Some(*found));
+    }
+    let Some((table, ordinal)) = stored(planner, column) else { return Ok(None) };
+    let sources = &planner.cx.planner;
+    let found = sources.statistics.distinct_values(sources.engine, &table, ordinal)?;
+    planner.distinct_values.insert(column, found);
+    Ok(Some(found))
+}
+
+/// The share of the pairs of two inputs that are equal in a column of each, if these are of tables and can be compared.
+fn equal_pairs(
+    planner: &mut JoinPlanner<'_, '_, '_>,
+    left: usize,
+    right: usize,
+) -> Result<Option<f64>, MysqlError> {
+    let key = (left.min(right), left.max(right));
+    if let Some(known) = planner.equal_pairs.get(&key) {
+        return Ok(*known);
+    }
+    let found = match (stored(planner, left), stored(planner, right)) {
+        (Some((left, of_left)), Some((right, of_right))) => {
+            let sources = &planner.cx.planner;
+            let columns = [(&*left, of_left), (&*right, of_right)];
+            sources.statistics.share_of_equal_pairs(sources.engine, columns)?
+        }
+        _ => None,
+    };
+    planner.equal_pairs.insert(key, found);
+    Ok(found)
+}
+
+/// The column of a table that a column of the block is.
+fn stored(planner: &JoinPlanner<'_, '_, '_>, column: usize) -> Option<(Arc<TableDef>, usize)> {
+    let ColumnOrigin::Relation { relation, ordinal } = planner.select.columns.get(column)?.origin else {
+        return None;
+    };
+    match &planner.select.relations.get(relation)?.source {
+        RelationSource::Base(table) => Some((table.clone(), ordinal)),
+        _ => None,
+    }
+}
+
+/// Of an index that leads with `first`, the leading columns that are all among `columns`, two or more, and how many distinct values
+/// they have together.
+fn leading(
+    planner: &JoinPlanner<'_, '_, '_>,
+    first: usize,
+    columns: &[usize],
+) -> Result<Option<(Vec<usize>, f64)>, MysqlError> {
+    let Some(ColumnOrigin::Relation { relation, ordinal }) =
+        planner.select.columns.get(first).map(|column| column.origin)
+    else {
+        return Ok(None);
+    };
+    let bound = &planner.select.relations[relation];
+    let RelationSource::Base(table) = &bound.source else { return Ok(None) };
+    let sources = &planner.cx.planner;
+    let rows = sources.engine.rows_of(table) as f64;
+    let mut best: Option<(Vec<usize>, f64)> = None;
+    for index in table.indexes.iter().filter(|index| index.leading_columns().first() == Some(&ordinal)) {
+        let led: Vec<usize> = index
+            .leading_columns()
+            .iter()
+            .take(index.parts.len())
+            .map(|ordinal| bound.columns.start + ordinal)
+            .take_while(|column| columns.contains(column))
+            .collect();
+        if led.len() > 1 && best.as_ref().is_none_or(|(known, _)| known.len() < led.len()) {
+            let statistics = sources.statistics.index(sources.engine, table, index)?;
+            let values = (rows / statistics.entries_per(led.len())).max(1.0);
+            best = Some((led, values));
+        }
+    }
+    Ok(best)
+}

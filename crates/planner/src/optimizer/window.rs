@@ -1,0 +1,203 @@
+//! Window functions above joins and groups: which windows share a sort, and in which order the sorts are done.
+//!
+//! A window needs its rows partition by partition, the keys of PARTITION BY in any order and direction, and each partition in the order
+//! of ORDER BY. So a window can be served by the sort for another whose keys begin with its own. The first sort is not done if an index
+//! gives the order, and ORDER BY of the query costs nothing where it asks for what the last sort gives.
+
+use super::emit::{Emitted, bind, node};
+use super::settings::OptimizerContext;
+use crate::bound::{BoundSelect, BoundWindow, OrderKey};
+use crate::plan::{self, Node, Operator, SortKey};
+use crate::window::WindowCall;
+use leafline_expr::{Expr, build};
+use leafline_types::MysqlError;
+use std::sync::Arc;
+
+/// Windows that share a sort.
+struct Group<'s> {
+    order: Vec<OrderKey>,
+    windows: Vec<&'s BoundWindow>,
+}
+
+/// What the rows have to be sorted by for a window; nothing twice.
+fn wanted(window: &BoundWindow) -> (Vec<OrderKey>, usize) {
+    let mut keys: Vec<OrderKey> = Vec::new();
+    let mut parting = 0;
+    let partition = window.partition.iter().map(|expr| OrderKey { expr: expr.clone(), descending: false });
+    for (at, key) in partition.chain(window.order.iter().cloned()).enumerate() {
+        if !keys.iter().any(|known| known.expr == key.expr) {
+            keys.push(key);
+        }
+        if at + 1 == window.partition.len() {
+            parting = keys.len();
+        }
+    }
+    (keys, parting)
+}
+
+/// Do rows in this order serve a window?
+fn serves(order: &[OrderKey], window: &BoundWindow) -> bool {
+    let (wanted, parting) = wanted(window);
+    let (Some(head), Some(tail)) = (order.get(..parting), order.get(parting..wanted.len())) else {
+        return false;
+    };
+    let parts = wanted.iter().take(parting).all(|key| head.iter().any(|known| known.expr == key.expr));
+    parts && wanted.get(parting..).is_some_and(|rest| rest == tail)
+}
+
+/// An order for a window that serves another as well, if there is one all of whose keys part the rows of this one.
+fn arranged(window: &BoundWindow, others: &[&BoundWindow]) -> Vec<OrderKey> {
+    let (keys, parting) = wanted(window);
+    let (partition, order) = keys.split_at(parting);
+    let parts = |key: &OrderKey| partition.iter().any(|known| known.expr == key.expr);
+    let heads = others.iter().map(|other| wanted(other).0).filter(|head| head.iter().all(parts));
+    let mut arranged = heads.max_by_key(Vec::len).unwrap_or_default();
+    for key in partition {
+        if !arranged.iter().any(|known| known.expr == key.expr) {
+            arranged.push(key.clone());
+        }
+    }
+    arranged.extend_from_slice(order);
+    arranged
+}
+
+/// The windows of a query by the sorts that serve them, in the order in which they are computed.
+fn groups<'s>(select: &'s BoundSelect) -> Vec<Group<'s>> {
+    let mut windows: Vec<&BoundWindow> = select.windows.iter().collect();
+    windows.sort_by_key(|window| std::cmp::Reverse(wanted(window).0.len()));
+    let mut groups: Vec<Group<'s>> = Vec::new();
+    for (at, window) in windows.iter().enumerate() {
+        match groups.iter_mut().find(|group| serves(&group.order, window)) {
+            Some(group) => group.windows.push(window),
+            None => {
+                let order = arranged(window, &windows[at + 1..]);
+                groups.push(Group { order, windows: vec![window] });
+            }
+        }
+    }
+    // What needs no order comes first, and the order of the result last.
+    groups.sort_by_key(|group| (is_prefix(&select.order_by, &group.order), !group.order.is_empty()));
+    groups
+}
+
+fn is_prefix(keys: &[OrderKey], order: &[OrderKey]) -> bool {
+    !keys.is_empty() && order.get(..keys.len()).is_some_and(|head| head == keys)
+}
+
+/// The order in which the rows of a query's joins are wanted: that of the first sort for windows, or of ORDER BY.
+pub(super) fn first_order(select: &BoundSelect) -> Vec<OrderKey> {
+    match groups(select).into_iter().next() {
+        Some(group) => group.order,
+        None => select.order_by.clone(),
+    }
+}
+
+/// Adds the window functions of a query to its rows. `ordered`: these come in the order of [`first_order`]. The rows, and whether they
+/// come in the order of ORDER BY.
+pub(super) fn windows(
+    rows: Emitted,
+    select: &BoundSelect,
+    ordered: bool,
+    cx: &OptimizerContext<'_, '_>,
+) -> Result<(Emitted, bool), MysqlError> {
+    if select.windows.is_empty() {
+        return Ok((rows, ordered));
+    }
+    let groups = groups(select);
+    let (mut rows, computed) = with_keys(rows, &groups)?;
+    let mut last = false;
+    for (at, group) in groups.iter().enumerate() {
+        if !(group.order.is_empty() || ordered && at == 0) {
+            let keys = sort_keys(&group.order, &rows, &computed)?;
+            rows.node = sorted(rows.node, keys, cx);
+        }
+        for window in &group.windows {
+            rows = computed_over(rows, window, group, &computed, cx)?;
+        }
+        last = is_prefix(&select.order_by, &group.order);
+    }
+    Ok((rows, last))
+}
+
+/// Keys that are no columns are computed once, below the sorts: one that is volatile would not be the same again.
+fn with_keys(rows: Emitted, groups: &[Group<'_>]) -> Result<(Emitted, Vec<(Expr, usize)>), MysqlError> {
+    let mut computed: Vec<(Expr, usize)> = Vec::new();
+    let keys = groups
+        .iter()
+        .flat_map(|group| group.windows.iter())
+        .flat_map(|window| window.partition.iter().chain(window.order.iter().map(|key| &key.expr)));
+    for key in keys.filter(|key| key.as_column().is_none()) {
+        if !computed.iter().any(|(known, _)| known == key) {
+            computed.push((key.clone(), usize::MAX - computed.len()));
+        }
+    }
+    if computed.is_empty() {
+        return Ok((rows, computed));
+    }
+    let mut expressions: Vec<Expr> =
+        rows.node.types.iter().enumerate().map(|(at, ty)| build::column(at, ty.clone())).collect();
+    let mut layout = rows.layout.clone();
+    for (key, number) in &computed {
+        expressions.push(rows.bind(key)?);
+        layout.push(*number);
+    }
+    let types = expressions.iter().map(|expr| expr.ty.clone()).collect();
+    let estimate = rows.node.estimate;
+    let operator = Operator::Project { input: Box::new(rows.node), expressions: expressions.into() };
+    Ok((Emitted { node: node(operator, types, estimate.rows, estimate.cost_us), layout }, computed))
+}
+
+fn sort_keys(
+    keys: &[OrderKey],
+    rows: &Emitted,
+    computed: &[(Expr, usize)],
+) -> Result<Arc<[SortKey]>, MysqlError> {
+    keys.iter()
+        .map(|key| {
+            let expr = match computed.iter().find(|(known, _)| *known == key.expr) {
+                Some((_, number)) => build::column(*number, key.expr.ty.clone()),
+                None => key.expr.clone(),
+            };
+            Ok(SortKey { expr: rows.bind(&expr)?, descending: key.descending })
+        })
+        .collect()
+}
+
+/// All rows in order.
+pub(super) fn sorted(input: Node, keys: Arc<[SortKey]>, cx: &OptimizerContext<'_, '_>) -> Node {
+    let (estimate, types) = (input.estimate, input.types.to_vec());
+    let cost = estimate.rows * estimate.rows.max(2.0).log2() * cx.planner.model.cpu.sort;
+    node(Operator::Sort { input: Box::new(input), keys }, types, estimate.rows, estimate.cost_us + cost)
+}
+
+fn computed_over(
+    rows: Emitted,
+    window: &BoundWindow,
+    group: &Group<'_>,
+    computed: &[(Expr, usize)],
+    cx: &OptimizerContext<'_, '_>,
+) -> Result<Emitted, MysqlError> {
+    let (wanted, parting) = wanted(window);
+    let partition = sort_keys(&group.order[..parting], &rows, computed)?;
+    let order = sort_keys(&wanted[parting..], &rows, computed)?;
+    let mut types = rows.node.types.to_vec();
+    let mut layout = rows.layout.clone();
+    let mut calls: Vec<WindowCall> = Vec::new();
+    for bound in &window.calls {
+        let mut call = bound.call.clone();
+        let mut result = Ok(());
+        call.for_each_expr_mut(&mut |expr| match bind(expr, &rows.layout) {
+            Ok(at_positions) => *expr = at_positions,
+            Err(error) => result = Err(error),
+        });
+        result?;
+        types.push(call.ty.clone());
+        layout.push(bound.out);
+        calls.push(call);
+    }
+    let estimate = rows.node.estimate;
+    let cost = estimate.rows * cx.planner.model.cpu.hash_probe * calls.len() as f64;
+    let window = Arc::new(plan::Window { input: rows.node.types.clone(), partition, order, calls });
+    let operator = Operator::Window { input: Box::new(rows.node), window };
+    Ok(Emitted { node: node(operator, types, estimate.rows, estimate.cost_us + cost), layout })
+}
