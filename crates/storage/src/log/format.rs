@@ -221,7 +221,27 @@ pub(super) fn batch_size(payload: usize) -> usize {
 
 /// Whether a checksum is what it should be. Under a fuzzer all are, or it would never get past them.
 fn is_right(found: u32, expected: u32) -> bool {
-    cfg!(fuzzing) || found == expected
+    found == expected || cfg!(fuzzing) || are_believed()
+}
+
+#[cfg(debug_assertions)]
+static BELIEVED: std::sync::atomic::AtomicBool = std::sync::atomic::AtomicBool::new(false);
+
+/// From now on this process takes every checksum of a log for right, so that inputs that fuzzing has found reach the code behind. Only builds
+/// with debug assertions have this.
+#[cfg(debug_assertions)]
+pub fn believe_checksums() {
+    BELIEVED.store(true, std::sync::atomic::Ordering::Relaxed);
+}
+
+#[cfg(debug_assertions)]
+fn are_believed() -> bool {
+    BELIEVED.load(std::sync::atomic::Ordering::Relaxed)
+}
+
+#[cfg(not(debug_assertions))]
+fn are_believed() -> bool {
+    false
 }
 
 /// The header of a group.

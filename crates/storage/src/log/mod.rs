@@ -29,6 +29,8 @@ mod tests;
 mod writer;
 
 pub(crate) use files::DIRECTORY;
+#[cfg(debug_assertions)]
+pub use format::believe_checksums;
 pub(crate) use format::{GROUP_HEADER, group_header, read_group_header};
 pub use position::LogPosition;
 pub use reader::{LogGroup, LogReader, LogTail};

@@ -159,6 +159,10 @@ fn keys_compare_as_strings_do() {
         let run = plain(&mut rng);
         let mut string = || tricky(&mut rng, 3) + &run + &tricky(&mut rng, 3);
         let (a, b) = (string(), string());
+        // No column holds what its character set has not (`@` in swe7).
+        if [&a, &b].iter().any(|s| collation.charset().first_foreign(s).is_some()) {
+            continue;
+        }
         let (mut x, mut y) = (Vec::new(), Vec::new());
         collation.sort_key(a.as_bytes(), &mut x);
         collation.sort_key(b.as_bytes(), &mut y);
@@ -175,8 +179,7 @@ fn keys_compare_as_strings_do() {
         collation.sort_key(format!("{a}{b}").as_bytes(), &mut longer);
         assert!(longer.starts_with(&prefix), "{collation}: {a:?} and {b:?}");
         // Apart from the code under test: weights, padded where the collation says so.
-        let is_text = |s: &str| collation.charset().first_foreign(s).is_none();
-        if !collation.name().contains("_as_") && is_text(&a) && is_text(&b) {
+        if !collation.name().contains("_as_") {
             let pad = |s: &str, other: &str| {
                 let (mut w, other) =
                     (weight_string(collation, s.as_bytes()), weight_string(collation, other.as_bytes()));
