@@ -14,21 +14,18 @@ use crate::result::{ColumnMeta, Done};
 use crate::session::settings::Settings;
 use crate::session::{OptimizerTrace, Outcome, RowStream, Session, Supposed, TableUse, clock_micros};
 use leafline_access::{Judged, Planner};
-use leafline_executor as operator;
-use leafline_executor::RowWindow;
-use leafline_planner::binder;
+use leafline_executor::{self as operator, RowWindow};
 use leafline_planner::bound::{
     BoundDelete, BoundInsert, BoundKind, BoundSelect, BoundStatement, BoundSubquery, BoundUpdate, InsertRows,
 };
-use leafline_planner::explain;
 use leafline_planner::optimizer::{
     OptimizerContext, Parallelism, Trace, plan_parts, plan_rows_to_change, plan_select,
 };
 use leafline_planner::plan::{Plan, PlanParts, RowLimit, Scan};
+use leafline_planner::{binder, explain};
 use leafline_syntax::ast::{Into, Statement, StatementKind};
 use leafline_table::{Catalog, TableId};
-use leafline_types::error::errno;
-use leafline_types::{MysqlError, Value};
+use leafline_types::{MysqlError, Value, error::errno};
 use parking_lot::{Mutex, MutexGuard};
 use std::borrow::Cow;
 use std::collections::BTreeSet;

@@ -292,9 +292,9 @@ catalogue! {
     1568 "25001" ER_CANT_CHANGE_TX_CHARACTERISTICS cannot_change_transaction() "Transaction characteristics can't be changed while a transaction is in progress";
     1582 "42000" ER_WRONG_PARAMCOUNT_TO_NATIVE_FCT wrong_parameter_count(function) "Incorrect parameter count in the call to native function '{function}'";
     1583 "42000" ER_WRONG_PARAMETERS_TO_NATIVE_FCT wrong_parameters(function) "Incorrect parameters in the call to native function '{function}'";
+    1611 "HY000" ER_LOAD_DATA_INVALID_COLUMN invalid_load_column(column) "Invalid column reference ({column}) in LOAD DATA";
     1618 "HY000" WARN_OPTION_IGNORED option_ignored(option) "<{option}> option ignored";
     1621 "HY000" ER_VARIABLE_IS_READONLY variable_is_readonly(scope, variable, other) "{scope} variable '{variable}' is read-only. Use SET {other} to assign the value";
-    1611 "HY000" ER_LOAD_DATA_INVALID_COLUMN invalid_load_column(column) "Invalid column reference ({column}) in LOAD DATA";
     1628 "HY000" ER_TOO_LONG_TABLE_COMMENT table_comment_too_long(table, max) "Comment for table '{table}' is too long (max = {max})";
     1629 "HY000" ER_TOO_LONG_FIELD_COMMENT column_comment_too_long(column, max) "Comment for field '{column}' is too long (max = {max})";
     1630 "42000" ER_FUNC_INEXISTENT_NAME_COLLISION unknown_function(name) "FUNCTION {name} does not exist. Check the 'Function Name Parsing and Resolution' section in the Reference Manual";
