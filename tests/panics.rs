@@ -24,7 +24,7 @@ use std::time::Duration;
 
 /// Rows of the table at first: more than the pool holds.
 const ROWS: u32 = 8000;
-/// What a hang would otherwise take.
+/// Ends a test that hangs.
 const PATIENCE: Duration = Duration::from_secs(240);
 const PLANTED: &str = "planted panic";
 
@@ -216,7 +216,7 @@ fn panic_in_a_commit_leaves_it_whole_or_undone() {
     });
 }
 
-/// The same in the threads that write the log and the pages, and that read: the statements end, with an error or without.
+/// Panics in the threads that write the log and the pages, and that read: the statements end, with an error or without.
 #[test]
 fn panic_in_the_background_loses_nothing() {
     within_patience(|| {
@@ -229,7 +229,7 @@ fn panic_in_the_background_loses_nothing() {
             let planted = plant(&env, n, move |thread, _, _| thread != own);
             let mut acknowledged = ROWS;
             let mut more = 0;
-            // What is refused may be there all the same, when only its answer was lost.
+            // A row that was refused may be there all the same, when only its answer was lost.
             for from in (ROWS..ROWS + 2000).step_by(200) {
                 match run(&mut session, &insert(from, 200)) {
                     Ok(_) => acknowledged += 200,

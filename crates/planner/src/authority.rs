@@ -5,7 +5,7 @@ use leafline_table::ViewDef;
 use leafline_types::MysqlError;
 use std::fmt::Debug;
 
-/// What somebody may do with tables and views.
+/// Answers which tables and views a statement may use.
 pub trait Authority: Debug {
     /// Whether it may do everything, because no account stands behind it.
     fn is_unlimited(&self) -> bool;
@@ -13,10 +13,10 @@ pub trait Authority: Debug {
     /// The account that views are defined by where their statement names none.
     fn account(&self) -> AccountId;
 
-    /// What is granted on everything.
+    /// Privileges on everything.
     fn on_everything(&self) -> Privileges;
 
-    /// What may be done with a table or view.
+    /// Privileges on a table or view.
     fn on_table(&self, database: &str, table: &str) -> Privileges;
 
     /// Whether it may know of a table or view.

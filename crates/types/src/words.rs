@@ -157,7 +157,7 @@ impl AggregateFunction {
     }
 }
 
-/// What becomes of rows that refer to a row that is deleted, or whose key changes.
+/// The action of a foreign key on rows that refer to a row that is deleted, or whose key changes.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub enum ReferentialAction {
     /// The change is refused. MySQL's default; the same as `Restrict`.
@@ -243,7 +243,7 @@ pub enum LockStrength {
     Update,
 }
 
-/// What a statement does where a lock cannot be had at once.
+/// How a statement goes on where a lock cannot be had at once.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub enum LockWait {
     /// It waits, as long as the transaction's limit allows (1205).

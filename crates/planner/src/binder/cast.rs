@@ -36,7 +36,7 @@ pub(super) fn target(kind: &CastKind) -> Result<CastTarget, MysqlError> {
 
 /// `CONVERT(x USING charset)` and `CAST(x AS CHAR CHARACTER SET charset)`: what `bind` makes of `x`, once it has the character
 /// set's collation.
-/// What the set has not becomes a question mark. `collation` says which of the set's collations the result has.
+/// Characters that the set lacks become question marks. `collation` says which of the set's collations the result has.
 pub(super) fn convert_using(
     operand: Expr,
     to: CastTarget,

@@ -1,4 +1,4 @@
-//! What becomes of a session when a statement panics, which says that our own logic is broken.
+//! A session whose statement panics, because our own logic is broken, ends.
 //!
 //! The client gets an error, the transaction is rolled back and gives up its locks, and the session takes no further
 //! statement, because nobody knows what the panic has left half done in it. Other sessions go on. Where the panic has left
@@ -33,7 +33,7 @@ impl Session {
     #[cold]
     fn break_off(&mut self, panic: &(dyn Any + Send)) -> MysqlError {
         self.is_broken = true;
-        // What the panic has left may make this panic, too: then the locks stay until the instance ends.
+        // The rollback may panic, too, over what the first panic has left: then the locks stay until the instance ends.
         let _ = catch_unwind(AssertUnwindSafe(|| {
             self.rollback();
             self.statement_ended();

@@ -1,4 +1,4 @@
-//! What MySQL makes of definitions that are too long, outside of its strict mode.
+//! Definitions that are too long are cut or converted outside of the strict mode, as in MySQL.
 
 use super::definition::{ColumnDef, PRIMARY};
 use super::spec::{

@@ -360,7 +360,7 @@ impl Slot {
     /// The bytes of a string; None for NULL.
     ///
     /// # Errors
-    /// Those of damaged bytes; [`CodecError::Malformed`] for a column that is no string.
+    /// Errors of damaged bytes; [`CodecError::Malformed`] for a column that is no string.
     #[inline]
     pub fn text<'r>(&self, row: &'r [u8]) -> Result<Option<&'r [u8]>, CodecError> {
         match (self.is_null(row)?, self.place) {

@@ -78,7 +78,7 @@ struct Alter<'a> {
     old_checks: usize,
     foreign_keys: ForeignKeyChanges,
     work: AlterWork,
-    /// What is to be said about the types of columns.
+    /// Collects notes about the types of columns.
     notes: Vec<MysqlError>,
 }
 

@@ -73,11 +73,11 @@ pub(super) fn updated(
     follow_update(keys, table, (old, new), moved, changes, &mut Way::new())
 }
 
-/// What keeps a row of the table from being changed, where it ran into the unique key that `error` tells of. InnoDB goes from index to index, and
+/// The error of a foreign key that keeps a row of the table from being changed, where it ran into the unique key that `error` tells of. InnoDB goes from index to index, and
 /// looks in each for rows that refer to what the row was there before it looks for the one in the way.
 ///
 /// # Errors
-/// Those of locking.
+/// Errors of locking.
 pub(super) fn ran_into(
     keys: &ForeignKeys,
     error: TableError,
@@ -150,7 +150,7 @@ fn follow_update(
     Ok(())
 }
 
-/// What becomes of the rows of `child` that refer to the key `from` of a row of `table`, which is `to` now, or gone.
+/// Applies the key's action to the rows of `child` that refer to the key `from` of a row of `table`, which is `to` now, or gone.
 fn follow(
     keys: &ForeignKeys,
     (table, row): (&TableDef, &[Value]),
