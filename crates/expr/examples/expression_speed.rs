@@ -1,6 +1,6 @@
 //! How fast filters and sums are, over a million rows shaped like TPC-H's lineitem.
 //!
-//!     cargo run --release -p leafline-types --example expression_speed
+//!     cargo run --release -p leafline-expr --example expression_speed
 //!
 //! Prints the time per row of the filter and sum of Query 6, the sums of Query 1 by two groups, an IN list, a LIKE, the
 //! same filter on key bytes, and the row-at-a-time evaluation of a filter. Nothing is asserted.

@@ -74,7 +74,7 @@ impl Authority for Unlimited {
     }
 }
 
-/// Who defines a view: root, if it is of before there were accounts.
+/// Returns the account that defines a view: root, if the view is of before there were accounts.
 pub fn definer_of(view: &ViewDef) -> AccountId {
     match &view.definer {
         Some((user, host)) => AccountId::new(user, host),

@@ -4,7 +4,6 @@
 //! granted on everything counts for every database, what is granted on a database for every table of it. Of several grants on databases
 //! whose patterns a name fits the most specific one counts, as in MySQL.
 
-use super::Accounts;
 use super::host::{ClientHost, LOCALHOST};
 use super::set::{AccountSet, literal_name};
 use crate::information_schema;
@@ -110,7 +109,7 @@ impl Access {
 
     /// The account; that of root for a program that embeds the database.
     pub(crate) fn account(&self) -> AccountId {
-        self.rights.as_ref().map_or_else(Accounts::root, |rights| rights.account.clone())
+        self.rights.as_ref().map_or_else(AccountId::root, |rights| rights.account.clone())
     }
 
     /// What is granted on everything.
@@ -198,7 +197,7 @@ impl Access {
     fn user_and_client(&self) -> (String, String) {
         match &self.rights {
             Some(rights) => (rights.account.user.clone(), rights.client.text().to_owned()),
-            None => (Accounts::root().user, LOCALHOST.to_owned()),
+            None => (AccountId::root().user, LOCALHOST.to_owned()),
         }
     }
 

@@ -101,7 +101,7 @@ impl Accounts {
         let damaged = |why: String| AccountSet { damage: Some(why), ..AccountSet::default() };
         let set = if stored::is_new(engine) {
             let root = Accounts::administrator(default_plugin);
-            let set = AccountSet { accounts: [(Accounts::root(), root)].into(), ..AccountSet::default() };
+            let set = AccountSet { accounts: [(AccountId::root(), root)].into(), ..AccountSet::default() };
             stored::make(engine, &set)?;
             set
         } else {
@@ -123,11 +123,6 @@ impl Accounts {
         })
     }
 
-    /// The first account.
-    pub fn root() -> AccountId {
-        AccountId::root()
-    }
-
     /// An account without a password that may do everything.
     fn administrator(plugin: AuthPlugin) -> Account {
         let mut account = Account::new(StoredPassword::none(plugin));
@@ -141,7 +136,7 @@ impl Accounts {
     pub fn login(&self, user: &str, host: &str) -> Option<(AccountId, Login)> {
         let set = self.set();
         if let Some(why) = &set.damage {
-            let root = Accounts::root();
+            let root = AccountId::root();
             return (user == root.user).then(|| (root, Login::Locked(why.clone())));
         }
         let client = ClientHost::new(host);

@@ -1,6 +1,6 @@
 //! Every kind of statement asks, and nothing tells of what one may not know.
 
-use crate::accounts::{AccountId, Accounts};
+use crate::accounts::AccountId;
 use crate::information_schema::TABLES;
 use crate::session::{Outcome, Session};
 use crate::{Instance, InstanceOptions};
@@ -440,7 +440,7 @@ fn an_account_without_a_password_is_for_this_machine() {
     assert_eq!(login("both", "192.0.2.1"), Some(AccountId::new("both", "%")));
     run(&mut root, &["SET PASSWORD FOR joe = 'x'"]);
     assert_eq!(login("joe", "192.0.2.1"), Some(AccountId::new("joe", "%")));
-    assert_eq!(Accounts::root(), AccountId::new("root", "%"));
+    assert_eq!(AccountId::root(), AccountId::new("root", "%"));
 }
 
 /// Each power cut on the way from the table of accounts of before there were privileges leaves accounts that may do everything.
@@ -491,7 +491,7 @@ fn a_table_of_accounts_of_before_there_were_privileges_is_brought_up_to_date_wha
         assert_eq!(instance.accounts().damage(), None, "after {cut}");
         let (account, login) =
             instance.accounts().login("root", "192.0.2.1").expect("an account with a password");
-        assert_eq!(account, Accounts::root());
+        assert_eq!(account, AccountId::root());
         assert!(!login.is_without_password());
         let mut root = instance.new_session(1, ("root", "localhost"), Some(account)).unwrap();
         run(

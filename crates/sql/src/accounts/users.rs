@@ -253,7 +253,7 @@ impl Accounts {
 
     /// A program that embeds the database makes root anew where the accounts are lost, when it gives it a password.
     fn rescue(&self, set: &mut AccountSet, access: &Access, id: &AccountId, has_password: bool) {
-        if set.damage.is_some() && access.is_unlimited() && *id == Accounts::root() && has_password {
+        if set.damage.is_some() && access.is_unlimited() && *id == AccountId::root() && has_password {
             set.damage = None;
             set.accounts.insert(id.clone(), Accounts::administrator(self.default_plugin));
         }

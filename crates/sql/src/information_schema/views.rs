@@ -1,10 +1,11 @@
 //! `information_schema.VIEWS`.
 
 use super::{CATALOG, Columns, Rows, SYS, long_text, name_column, text, text_column, yes_no};
-use crate::accounts::{Accounts, Privilege, definer_of};
+use crate::accounts::{Privilege, definer_of};
 use crate::session::Session;
 use crate::show::view_query;
 use leafline_planner::binder::is_updatable_view;
+use leafline_syntax::AccountId;
 use leafline_table::CheckOption;
 use leafline_types::{MysqlError, SqlType};
 
@@ -45,7 +46,7 @@ pub(super) fn rows(session: &Session) -> Result<Rows, MysqlError> {
         let collation = session.settings.collation;
         let query = view_query(table);
         let named = [CATALOG, table.database, table.name, &query, CheckOption::None.name()].map(text);
-        let definer = Accounts::root().plain();
+        let definer = AccountId::root().plain();
         let rest =
             ["NO", definer.as_str(), "INVOKER", collation.charset().name(), collation.name()].map(text);
         [&named[..], &rest].concat()

@@ -2,10 +2,10 @@
 
 use super::statement_text::column;
 use super::text;
-use crate::accounts::Accounts;
 use crate::information_schema::Definition;
 use crate::result::RowSet;
 use crate::session::Session;
+use leafline_syntax::AccountId;
 use leafline_syntax::quoted;
 use leafline_table::ColumnDef;
 use leafline_types::{SqlType, Value};
@@ -44,7 +44,7 @@ pub(crate) fn view_query(definition: &Definition) -> String {
 fn create_view(session: &Session, definition: &Definition) -> RowSet {
     let statement = format!(
         "CREATE ALGORITHM=UNDEFINED DEFINER={} SQL SECURITY INVOKER VIEW {} AS {}",
-        Accounts::root().backquoted(),
+        AccountId::root().backquoted(),
         quoted(definition.name),
         view_query(definition)
     );

@@ -71,7 +71,7 @@ impl<T: ReadTarget> Shared<T> {
             match pending.requests.pop_front() {
                 Some(request) => {
                     drop(pending);
-                    // Who waits for it finds that it has not been done. The others in the queue need the thread.
+                    // The request answers its waiter with an error if it panics, and the thread goes on, because other requests are in the queue.
                     let _ = catch_unwind(AssertUnwindSafe(|| request.execute(&*self.file)));
                     pending = self.pending.lock();
                 }
