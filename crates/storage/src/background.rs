@@ -191,7 +191,7 @@ fn release_space(store: &Inner, awaited: &mut Option<(Lsn, Instant)>) -> Result<
 
 /// Frees frames up to the reserve.
 fn keep_frames(store: &Inner) -> Result<()> {
-    store.cache.frames_are_looked_after();
+    store.cache.note_cleaner_began();
     let reserve = store.cache.reserve();
     for _ in 0..BATCHES {
         let free = store.cache.pool.free_count();

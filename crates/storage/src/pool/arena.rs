@@ -1,8 +1,8 @@
-//! The memory of the frames: one anonymous mapping made when the pool is made, with huge pages where the system
-//! gives them.
+//! The memory of the frames: one anonymous mapping made when the pool is made, with huge pages where the system gives
+//! them.
 //!
-//! Owns the mapping and nothing else: who may touch which frame is decided by the translation words (see
-//! [`super::word`]), and slices are made only by the guards in [`super::guard`].
+//! The arena owns the mapping and nothing else. The translation words decide who may touch which frame (see
+//! [`super::word`]), and only the guards in [`super::guard`] make slices.
 #![expect(unsafe_code, reason = "maps and unmaps the frames' memory")]
 
 use crate::{Result, StorageError};
@@ -20,14 +20,15 @@ pub(crate) struct Arena {
     page_size: usize,
 }
 
-// SAFETY: the arena is plain memory; it hands out addresses only, and whoever makes a reference from one answers
-// for exclusiveness.
+// SAFETY: the arena is plain memory and hands out addresses only. The code that makes a reference from an address is
+// responsible for its exclusiveness.
 unsafe impl Send for Arena {}
 // SAFETY: as above.
 unsafe impl Sync for Arena {}
 
 impl Arena {
-    /// Maps `frames` frames of `page_size` bytes, all zeros. Memory is only used once a frame is touched.
+    /// Maps `frames` frames of `page_size` bytes, all zeros. The system commits the memory of a frame when it is
+    /// first touched.
     pub(crate) fn new(frames: usize, page_size: usize) -> Result<Arena> {
         let bytes = frames.saturating_mul(page_size);
         // SAFETY: a new anonymous mapping at an address of the system's choice touches no other memory.
@@ -64,7 +65,7 @@ impl Arena {
         self.page_size
     }
 
-    /// First byte of the frame; valid for `page_size` bytes as long as the arena lives.
+    /// Returns the address of the frame's first byte. It is valid for `page_size` bytes as long as the arena lives.
     pub(crate) fn frame(&self, frame: FrameId) -> *mut u8 {
         let offset = frame.0 as usize * self.page_size;
         assert!(offset + self.page_size <= self.bytes, "frame {} is outside the arena", frame.0);
@@ -72,8 +73,8 @@ impl Arena {
         unsafe { self.start.as_ptr().add(offset) }
     }
 
-    /// Gives the frame's memory back to the system; it reads as zeros if it is used again. The caller owns the
-    /// frame.
+    /// Gives the frame's memory back to the system. The frame reads as zeros when it is used again. The caller owns
+    /// the frame.
     pub(crate) fn discard(&self, frame: FrameId) {
         // SAFETY: the range is one frame of the mapping, which nobody references: the caller owns it. The call
         // is advice: its failure changes nothing.

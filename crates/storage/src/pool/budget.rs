@@ -1,16 +1,17 @@
-//! Memory for things that are not pages, taken from the pool: so that `buffer_pool_size` caps them too.
+//! Memory that the pool lends to other parts of the engine, so that `buffer_pool_size` caps that memory, too.
 //!
-//! Write sets, old versions and the like are allocated elsewhere, as their owners see fit. What they take they borrow here
-//! first: free frames leave the pool, their memory goes back to the system, and pages make do with the rest.
+//! Write sets, old versions and the like are allocated by their owners. Each owner first borrows from the pool as
+//! many bytes as it allocates: the pool gives up that many free frames, returns their memory to the system, and keeps
+//! pages in the frames that are left.
 //!
-//! | rule | |
+//! | rule | purpose |
 //! |---|---|
-//! | frames lent × page size >= bytes lent | what is borrowed is not used for pages |
-//! | at most half of the frames that translation has left are lent | pages can always be worked with |
-//! | a loan is given back when its [`MemoryLoan`] is dropped | nothing else to remember |
+//! | frames lent × page size >= bytes lent | borrowed memory is not used for pages |
+//! | at most half of the frames that translation has left are lent | enough frames are left for pages |
+//! | a loan is given back when its [`MemoryLoan`] is dropped | the borrower has nothing else to do |
 //!
-//! Borrowing evicts, and may write, pages; so it must not be done with a latch held. Borrow in steps (some KiB at least), not
-//! for every row.
+//! Borrowing evicts pages and may write them, so the borrower must hold no latch. Borrow in steps of some KiB at
+//! least, not for every row.
 
 use super::cache::PageCache;
 use super::guard::OwnedFrame;
@@ -19,56 +20,58 @@ use crate::{Result, StorageError};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Most of the usable frames that can be lent: one part in this many.
+/// The pool lends at most one in this many of the usable frames.
 const LARGEST_SHARE: usize = 2;
-/// Frames are lent and taken back this many at a time, or a loan that wavers would map and unmap memory all the time.
+/// Frames are lent and taken back in multiples of this number, so that a loan whose size wavers does not map and
+/// unmap memory all the time.
 const STEP: usize = 8;
 
-/// What all pools of the process have lent, bytes.
+/// Bytes that all pools of the process have lent.
 static LENT_BYTES: AtomicU64 = AtomicU64::new(0);
 
-/// The account of what all pools of the process have lent, bytes: memory that is counted against them.
+/// Returns the counter of the bytes that all pools of the process have lent. Allocations that borrowed are charged to
+/// it.
 pub fn lent_bytes() -> &'static AtomicU64 {
     &LENT_BYTES
 }
 
-/// What is lent, to all borrowers.
+/// The frames and bytes lent to all borrowers of one pool.
 #[derive(Default)]
 pub(crate) struct Lent {
     bytes: u64,
     frames: Vec<OwnedFrame>,
 }
 
-/// Memory borrowed from the pool; goes back when dropped.
+/// Memory borrowed from the pool. Dropping the loan gives it back.
 pub struct MemoryLoan {
     inner: Arc<Inner>,
     bytes: u64,
 }
 
 impl MemoryLoan {
-    /// A loan of nothing, to be enlarged.
+    /// Makes a loan of no bytes, which [`grow`](Self::grow) enlarges.
     pub(crate) fn new(inner: &Arc<Inner>) -> MemoryLoan {
         MemoryLoan { inner: Arc::clone(inner), bytes: 0 }
     }
 
-    /// Bytes borrowed.
+    /// Returns the number of bytes borrowed.
     #[must_use]
     pub fn bytes(&self) -> u64 {
         self.bytes
     }
 
-    /// Makes the loan larger. The caller holds no latch.
+    /// Enlarges the loan by `bytes`. The caller holds no latch.
     ///
     /// # Errors
-    /// `MemoryExhausted` if the pool cannot spare so much: the loan is as it was. `Io`, `Poisoned` met while writing
-    /// pages to make room.
+    /// `MemoryExhausted` if the pool cannot spare `bytes`; the loan stays as it was. `Io` or `Poisoned` if writing
+    /// pages to make room failed.
     pub fn grow(&mut self, bytes: u64) -> Result<()> {
         self.inner.cache.lend(bytes)?;
         self.bytes += bytes;
         Ok(())
     }
 
-    /// Gives `bytes` of the loan back (all of it, if that is more).
+    /// Gives `bytes` of the loan back, or all of it if it is smaller.
     pub fn shrink(&mut self, bytes: u64) {
         let bytes = bytes.min(self.bytes);
         self.bytes -= bytes;
@@ -89,13 +92,13 @@ impl std::fmt::Debug for MemoryLoan {
 }
 
 impl PageCache {
-    /// Most bytes that can be lent in all.
+    /// Returns the largest total of bytes that can be lent at once.
     pub(crate) fn lending_limit(&self) -> u64 {
         let frames = self.pool.usable_frames() / LARGEST_SHARE;
         (frames / STEP * STEP * self.page_size) as u64
     }
 
-    /// Bytes that are lent.
+    /// Returns the number of bytes that are lent now.
     pub(crate) fn lent_bytes(&self) -> u64 {
         self.lent.lock().bytes
     }
@@ -105,7 +108,7 @@ impl PageCache {
     }
 
     fn lend(&self, bytes: u64) -> Result<()> {
-        // Promised first, so that others who borrow meanwhile do not take the same share.
+        // Count the bytes before taking frames, so that concurrent borrowers do not take the same share.
         let needed = {
             let mut lent = self.lent.lock();
             let limit = self.lending_limit();
@@ -147,7 +150,7 @@ impl PageCache {
         self.trim(&mut lent);
     }
 
-    /// Gives frames that are too many for what is lent back to the pool.
+    /// Gives the frames that the lent bytes do not need back to the pool.
     fn trim(&self, lent: &mut Lent) {
         lent.frames.truncate(self.frames_for(lent.bytes));
         self.stats.pool_lent.store(lent.frames.len() as u64, Ordering::Relaxed);

@@ -1,4 +1,4 @@
-//! The pages of `data` in memory: reading them in, one by one or in batches, and making room for them.
+//! The pages of `data` in memory: reads them in, one by one or in batches, and makes room for them.
 
 use super::budget::Lent;
 use super::clock::Swept;
@@ -21,17 +21,18 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
-/// Rounds of the clock without a frame before the pool is called too small; each waits a little for others.
+/// Rounds of the clock that free no frame before the pool is reported too small. A pause of [`ROUND_PAUSE`] follows
+/// each, in which other threads may release frames.
 const FRUITLESS_ROUNDS: usize = 2000;
 const ROUND_PAUSE: Duration = Duration::from_millis(1);
-/// Free frames to keep: one part in this many.
+/// The cleaner keeps one in this many frames free.
 const RESERVE_SHARE: usize = 32;
-/// Changed pages that who needs a frame passes over before it writes some itself.
+/// Changed pages that a thread in need of a frame passes over before it writes some itself.
 const PATIENCE: usize = 64;
-/// Pages of one prefetch at most: one part of the pool in this many.
+/// One prefetch reads at most one in this many of the pool's frames.
 const PREFETCH_SHARE: usize = 8;
 
-/// The pool with the files behind it.
+/// The buffer pool with the files behind it.
 pub(crate) struct PageCache {
     pub(crate) pool: Arc<BufferPool>,
     pub(crate) data: Arc<dyn File>,
@@ -39,24 +40,25 @@ pub(crate) struct PageCache {
     pub(super) doublewrite: Mutex<Doublewrite>,
     pub(super) stats: Arc<StoreStats>,
     pub(super) poison: Arc<Poison>,
-    /// Whether pages that were changed and not logged have been dropped: nothing is read in then.
+    /// Whether pages with changes that were not logged have been dropped. No page is read in from then on.
     pub(super) has_lost_changes: AtomicBool,
-    /// Set once the log is open for appending. Pages are only changed by what the log on disk holds before that.
+    /// The log, set once it is open for appending. Until then, pages change only by replaying log records that are on
+    /// disk.
     pub(super) log: OnceLock<Log>,
     pub(super) queue: IoQueue<PageFault>,
     /// Wakes the thread that keeps frames free, if there is one.
     cleaner: OnceLock<Waker>,
-    /// It has been woken for want of frames.
-    cleaner_asked: AtomicBool,
-    /// Changed pages that stood in the way of who needed a frame: to be written and evicted.
-    in_the_way: Mutex<Vec<PageNo>>,
+    /// Whether the cleaner has been woken because frames are short, and has not begun since.
+    is_cleaner_woken: AtomicBool,
+    /// Changed pages that threads in need of a frame passed over. The cleaner writes and evicts them.
+    passed_over: Mutex<Vec<PageNo>>,
     pub(super) lent: Mutex<Lent>,
-    /// Pages in `data`; no page from here on is read.
+    /// Number of pages in `data`. No page from this number on is read.
     file_pages: AtomicU64,
 }
 
 impl PageCache {
-    /// Puts `pool` in front of `data`. Batches are transferred by `queue`.
+    /// Makes a cache of `data` in `pool`. `queue` transfers batches of pages.
     pub(crate) fn new(
         pool: Arc<BufferPool>,
         data: Arc<dyn File>,
@@ -76,63 +78,63 @@ impl PageCache {
             log: OnceLock::new(),
             queue,
             cleaner: OnceLock::new(),
-            cleaner_asked: AtomicBool::new(false),
-            in_the_way: Mutex::default(),
+            is_cleaner_woken: AtomicBool::new(false),
+            passed_over: Mutex::default(),
             lent: Mutex::default(),
             file_pages: AtomicU64::new(0),
         }
     }
 
-    /// What became of reads in batches.
+    /// Returns the counters of batched reads.
     pub(crate) fn queue_stats(&self) -> &QueueStats {
         self.queue.stats()
     }
 
-    /// From now on pages are written only once the log is durable up to their LSN.
+    /// Sets the log. From now on a page is written only once the log is durable up to its LSN.
     pub(crate) fn set_log(&self, log: Log) {
         let _ = self.log.set(log);
     }
 
-    /// From now on somebody keeps frames free, and is woken when there are few.
+    /// Sets the cleaner. From now on it keeps frames free, and is woken when few are.
     pub(crate) fn set_cleaner(&self, waker: Waker) {
         let _ = self.cleaner.set(waker);
     }
 
-    /// Frames that are to be free.
+    /// Returns the number of frames that the cleaner keeps free.
     pub(crate) fn reserve(&self) -> usize {
         self.pool.frame_count() / RESERVE_SHARE + 1
     }
 
-    /// Called by the cleaner when it begins: whoever finds too few frames from now on wakes it again.
-    pub(crate) fn frames_are_looked_after(&self) {
-        self.cleaner_asked.store(false, Ordering::SeqCst);
+    /// Notes that the cleaner has begun a round. A thread that finds too few frames from now on wakes it again.
+    pub(crate) fn note_cleaner_began(&self) {
+        self.is_cleaner_woken.store(false, Ordering::SeqCst);
     }
 
-    fn ask_cleaner(&self) {
+    fn wake_cleaner(&self) {
         if let Some(cleaner) = self.cleaner.get()
-            && !self.cleaner_asked.swap(true, Ordering::SeqCst)
+            && !self.is_cleaner_woken.swap(true, Ordering::SeqCst)
         {
             cleaner.wake();
         }
     }
 
-    /// Counters and failure state, which others report to as well.
+    /// Returns the counters and the failure state, which other parts of the store share.
     pub(crate) fn shared_parts(&self) -> (Arc<StoreStats>, Arc<Poison>) {
         (Arc::clone(&self.stats), Arc::clone(&self.poison))
     }
 
-    /// Sets how many pages `data` has.
+    /// Sets the number of pages in `data`.
     pub(crate) fn set_file_pages(&self, pages: u64) {
         self.file_pages.store(pages, Ordering::Release);
     }
 
-    /// Pages in `data`.
+    /// Returns the number of pages in `data`.
     pub(crate) fn file_pages(&self) -> u64 {
         self.file_pages.load(Ordering::Acquire)
     }
 
-    /// Makes `data` reach the page, by whole extents: what the log says is in use may lie beyond the end of the file, whose growth was not
-    /// synced.
+    /// Extends `data` to hold the page, by whole extents. The log may name pages beyond the end of the file, because
+    /// the growth of the file was not synced before a crash.
     pub(crate) fn reach(&self, page: PageNo) -> Result<()> {
         if page.0 < self.file_pages() {
             return Ok(());
@@ -147,7 +149,7 @@ impl PageCache {
         Ok(())
     }
 
-    /// The page under a shared latch, read in if need be. The caller holds no latch.
+    /// Latches the page shared, reading it in if it is not in memory. The caller holds no latch.
     pub(crate) fn shared(&self, page: PageNo) -> Result<SharedGuard<'_>> {
         self.stats.page_requests.add(1);
         loop {
@@ -158,7 +160,7 @@ impl PageCache {
         }
     }
 
-    /// The page under a shared latch if it is in memory; waits for the latch only.
+    /// Latches the page shared if it is in memory. Waits for the latch only.
     pub(crate) fn try_shared(&self, page: PageNo) -> Option<SharedGuard<'_>> {
         self.stats.page_requests.add(1);
         match self.pool.shared(page) {
@@ -180,7 +182,8 @@ impl PageCache {
         Ok(())
     }
 
-    /// Has the page read, unless it is in memory, and takes it over before anybody sees it. The caller holds no latch.
+    /// Reads the page in and returns it before any other thread can see it; returns `None` if it is in memory. The
+    /// caller holds no latch.
     pub(super) fn fetch(&self, page: PageNo) -> Result<Option<PageFault>> {
         held::assert_none("reading a page in");
         while !self.pool.is_resident(page) {
@@ -216,13 +219,13 @@ impl PageCache {
         Ok(None)
     }
 
-    /// Most pages that one prefetch begins to read.
+    /// Returns the largest number of pages that one prefetch reads.
     pub(crate) fn prefetch_limit(&self) -> usize {
         self.pool.frame_count() / PREFETCH_SHARE
     }
 
     /// Starts to read those of `pages` that are not in memory, as far as frames can be had without waiting for
-    /// others. They come in on probation.
+    /// others. The pages come in on probation.
     pub(crate) fn prefetch(&self, pages: &[PageNo]) -> Result<()> {
         held::assert_none("prefetching");
         self.poison.check()?;
@@ -233,15 +236,15 @@ impl PageCache {
         Ok(())
     }
 
-    /// As [`PageCache::prefetch`], but the pages come in as if they had been used; `blank` ones, if they cannot be read, as
-    /// zeros. Returns how many reads were begun.
+    /// Starts to read pages like [`PageCache::prefetch`], but the pages come in as if they had been used. With
+    /// `blank`, a page that is damaged in the file comes in as zeros. Returns how many reads were begun.
     pub(crate) fn read_ahead(&self, pages: &[PageNo], blank: bool) -> Result<usize> {
         let missing = self.missing(pages, self.prefetch_limit());
         let frames = self.take_some_frames(missing.len())?;
         Ok(self.read_in(&missing, frames, if blank { PageFault::set_blank } else { |_| {} }))
     }
 
-    /// As [`PageCache::read_ahead`], but evicts nothing. Returns how many reads were begun.
+    /// Starts to read pages like [`PageCache::read_ahead`], but evicts nothing. Returns how many reads were begun.
     pub(crate) fn warm_up(&self, pages: &[PageNo]) -> usize {
         let spare = self.pool.free_count().saturating_sub(self.reserve());
         let missing = self.missing(pages, spare);
@@ -249,7 +252,7 @@ impl PageCache {
         self.read_in(&missing, frames, |_| {})
     }
 
-    /// Those of `pages` that are not in memory, at most so many.
+    /// Returns those of `pages` that are not in memory, without duplicates, at most `most`.
     fn missing(&self, pages: &[PageNo], most: usize) -> Vec<PageNo> {
         let file_pages = self.file_pages();
         let most = if self.has_lost_changes.load(Ordering::Acquire) { 0 } else { most };
@@ -259,7 +262,7 @@ impl PageCache {
         pages.iter().copied().filter(missing).take(most).collect()
     }
 
-    /// Queues reads of the pages into the frames; returns how many.
+    /// Queues reads of the pages into the frames, as many as there are frames. Returns how many it queued.
     fn read_in(&self, pages: &[PageNo], mut frames: Vec<OwnedFrame>, prepare: fn(&mut PageFault)) -> usize {
         let mut reads = Vec::with_capacity(frames.len());
         for page in pages {
@@ -277,11 +280,11 @@ impl PageCache {
         begun
     }
 
-    /// Up to `wanted` frames, after one attempt to make room for them.
+    /// Takes up to `wanted` free frames, after one attempt to make room for them.
     fn take_some_frames(&self, wanted: usize) -> Result<Vec<OwnedFrame>> {
         let free = self.pool.free_count();
         if free < wanted {
-            self.make_room_in_passing(wanted - free)?;
+            self.make_room_for_caller(wanted - free)?;
         }
         let mut count = wanted;
         while count > 0 {
@@ -293,7 +296,7 @@ impl PageCache {
         Ok(Vec::new())
     }
 
-    /// `count` frames, all or none, evicting and writing pages as need be. The caller holds no latch and no frame.
+    /// Takes `count` frames, all or none. Evicts and writes pages as needed. The caller holds no latch and no frame.
     pub(crate) fn take_frames(&self, count: usize) -> Result<Vec<OwnedFrame>> {
         held::assert_none("waiting for frames");
         if count == 0 {
@@ -303,7 +306,7 @@ impl PageCache {
         loop {
             if let Some(frames) = self.pool.try_take(count) {
                 if self.stats.pool_free.load(Ordering::Relaxed) < self.reserve() as u64 / 2 {
-                    self.ask_cleaner();
+                    self.wake_cleaner();
                 }
                 return Ok(frames);
             }
@@ -311,36 +314,36 @@ impl PageCache {
                 let available = self.pool.free_count();
                 return Err(StorageError::PoolTooSmall { wanted: count, available });
             }
-            if self.make_room_in_passing(count)? == 0 && self.pool.drop_parked(count) == 0 {
-                // All frames are latched, or taken by others who are about to give them back.
+            if self.make_room_for_caller(count)? == 0 && self.pool.drop_parked(count) == 0 {
+                // All frames are latched, or held by threads that are about to give them back.
                 fruitless += 1;
                 std::thread::sleep(ROUND_PAUSE);
             }
         }
     }
 
-    /// Frees up to `wanted` frames for the caller. If there is a cleaner, changed pages are left to it as long as
-    /// clean ones are found soon: writing a batch takes long, and the caller is to go on.
-    fn make_room_in_passing(&self, wanted: usize) -> Result<usize> {
+    /// Frees up to `wanted` frames for the caller. Where there is a cleaner, leaves changed pages to it as long as
+    /// clean pages are found soon: writing a batch takes long and would delay the caller.
+    fn make_room_for_caller(&self, wanted: usize) -> Result<usize> {
         if self.cleaner.get().is_none() {
             return self.make_room(wanted);
         }
-        self.ask_cleaner();
+        self.wake_cleaner();
         let swept = self.pool.sweep(wanted, PATIENCE);
         if swept.evicted > 0 || swept.dirty.is_empty() {
-            let mut in_the_way = self.in_the_way.lock();
-            if in_the_way.len() < BATCH_PAGES {
-                in_the_way.extend(swept.dirty);
+            let mut passed_over = self.passed_over.lock();
+            if passed_over.len() < BATCH_PAGES {
+                passed_over.extend(swept.dirty);
             }
             return Ok(swept.evicted);
         }
         self.write_and_evict(swept)
     }
 
-    /// One round of the clock that tries to free `wanted` frames, writing the changed pages among its victims with
-    /// as many of those it comes to next as make a batch. Returns how many it freed.
+    /// Moves the clock one round to free `wanted` frames. Writes the changed pages among its victims, together with
+    /// as many of the changed pages that the clock comes to next as fill a batch. Returns how many frames it freed.
     pub(crate) fn make_room(&self, wanted: usize) -> Result<usize> {
-        let left_by_others = std::mem::take(&mut *self.in_the_way.lock());
+        let left_by_others = std::mem::take(&mut *self.passed_over.lock());
         let mut swept = self.pool.sweep(wanted, 0);
         swept.dirty.extend(left_by_others);
         self.write_and_evict(swept)

@@ -1,12 +1,12 @@
-//! The clock: which pages leave memory when frames are needed.
+//! The clock chooses the pages that leave memory when frames are needed.
 //!
-//! Pages that were read ahead and not used again since go first ([`super::probation`]). Then two hands go round the frames. The first
-//! marks pages that are not latched ("cooling"); a page that is used again, latched or not, loses the mark. The second follows some way
-//! behind and evicts what is still marked. Changed pages are
-//! not evicted but reported: they are written first.
+//! Pages that were read ahead and not used since go first ([`super::probation`]). Then two hands go round the frames.
+//! The first marks pages that are not latched ("cooling"). A page that is used again, latched or not, loses the mark.
+//! The second hand follows some way behind and evicts the pages that still have it. It reports changed pages instead
+//! of evicting them, because they have to be written first.
 //!
-//! Eviction compares and swaps the very word it selected, then looks again under the exclusive latch whether the
-//! page was changed: between selection and latch anything may have happened to it.
+//! Eviction compares and swaps the very word that it selected, then checks under the exclusive latch whether the page
+//! was changed: the page may have been used, replaced or changed between selection and latch.
 
 use super::frames::{BufferPool, CLEAN, NO_PAGE};
 use super::word::{MARKED, UNLATCHED, Word};
@@ -14,23 +14,23 @@ use crate::PageNo;
 use crate::sync::AtomicU64;
 use std::sync::atomic::Ordering;
 
-/// The marking hand runs ahead by a quarter of the pool, at most by this many frames.
+/// The marking hand runs ahead by a quarter of the pool, but at most by this many frames.
 const MAX_COOLING: usize = 16384;
 
-/// What a move of the clock achieved.
+/// The outcome of a sweep of the clock.
 pub(crate) struct Swept {
-    /// Frames freed.
+    /// Number of frames freed.
     pub(crate) evicted: usize,
-    /// Changed pages that stand in the way.
+    /// Changed pages among the victims, which have to be written before they can be evicted.
     pub(crate) dirty: Vec<PageNo>,
 }
 
 impl BufferPool {
-    /// Moves the clock until `wanted` pages were evicted or found changed, at most once round the frames and its
-    /// marking distance. Pages are marked some way ahead of the evicting hand; who is still marked when it arrives
-    /// goes, and if it is changed it is reported: a changed page is as good a victim as a clean one, or the clean
-    /// ones would be thrown out as soon as they come in. With `patience`, up to so many changed pages are passed over in the
-    /// search for clean ones.
+    /// Moves the clock until it has evicted or reported `wanted` pages, at most once round the frames and its marking
+    /// distance. The marking hand marks pages ahead of the evicting hand; a page that still has its mark when the
+    /// evicting hand arrives is a victim. A clean victim is evicted and a changed one is reported. Both count towards
+    /// `wanted`: if changed pages were skipped, the clean ones would be thrown out as soon as they come in. With
+    /// `patience`, the sweep passes over up to that many changed pages in search of clean ones.
     pub(crate) fn sweep(&self, wanted: usize, patience: usize) -> Swept {
         let cooling = (self.frames.len() / 4).clamp(1, MAX_COOLING);
         let mut swept = Swept { evicted: 0, dirty: Vec::new() };
@@ -47,8 +47,9 @@ impl BufferPool {
         swept
     }
 
-    /// Up to `count` changed pages that the clock comes to next: they can be written along with its victims. Only those that are marked: what was
-    /// used since would be changed, and written, again before it leaves memory.
+    /// Returns up to `count` changed pages that the clock comes to next, to be written along with its victims. Only
+    /// marked pages count: a page that was used lately is likely to be changed, and written, again before it leaves
+    /// memory.
     pub(crate) fn dirty_ahead(&self, count: usize) -> Vec<PageNo> {
         let hand = self.hand.load(Ordering::Relaxed);
         let dirty = |index: usize| {
@@ -59,7 +60,7 @@ impl BufferPool {
         self.dirty.from(hand % self.frames.len()).filter_map(dirty).take(count).collect()
     }
 
-    /// The word of the page in frame `index`, if it holds one that may be evicted.
+    /// Returns the page in frame `index` and its word, if the frame holds a page that may be evicted.
     pub(super) fn evictable(&self, index: usize) -> Option<(PageNo, &AtomicU64, Word)> {
         let frame = &self.frames[index];
         let page = frame.page.load(Ordering::SeqCst);
@@ -68,7 +69,7 @@ impl BufferPool {
         }
         let word = self.words.get(PageNo(page))?;
         let current = Word(word.load(Ordering::SeqCst));
-        (current.frame().0 as usize == index && !current.is_awaited()).then_some((
+        (current.frame().0 as usize == index && !current.has_waiter()).then_some((
             PageNo(page),
             word,
             current,
@@ -80,7 +81,7 @@ impl BufferPool {
             && current.state() == UNLATCHED
         {
             let next = current.with_state(MARKED);
-            // A page in use just now is not marked: that is the point.
+            // The swap fails if the page is used just now; such a page must not be marked.
             let _ = word.compare_exchange(current.0, next.0, Ordering::SeqCst, Ordering::Relaxed);
         }
     }
@@ -98,8 +99,8 @@ impl BufferPool {
             swept.dirty.push(page);
             return;
         }
-        // The word must be the one that was selected, so that no use, and no other page in the frame, is missed;
-        // changes made before are seen by looking again under the latch.
+        // Only the selected word is swapped, so no use of the page and no replacement of it goes unnoticed. The check
+        // under the latch finds changes that were made before.
         let Some(guard) = self.try_exclusive_from(page, word, selected) else { return };
         if self.is_evictable(guard.frame()) {
             guard.evict();
@@ -108,11 +109,12 @@ impl BufferPool {
         }
     }
 
-    /// Evicts the page if it is clean and not latched, marked or not: it was selected before, and written since.
+    /// Evicts the page if it is clean and not latched, whether it is marked or not. The clock selected it before, and
+    /// it has been written since.
     pub(crate) fn evict_clean(&self, page: PageNo) -> bool {
         let Some(word) = self.words.get(page) else { return false };
         let current = Word(word.load(Ordering::SeqCst));
-        if !current.admits_exclusive() || current.is_awaited() {
+        if !current.admits_exclusive() || current.has_waiter() {
             return false;
         }
         let Some(guard) = self.try_exclusive_from(page, word, current) else { return false };

@@ -1,8 +1,9 @@
-//! Which frames hold changed pages, a bit each: to find them is not to go through all frames.
+//! A bitmap of the frames that hold changed pages, so that finding them does not visit every frame.
 //!
-//! A bit is set under the frame's exclusive latch after its `rec_lsn` is, and before the change is appended to the log; it is cleared under a
-//! latch after `rec_lsn` is. So who reads the log's end first and the bits then misses no change below that end; and a bit that is set
-//! says that the frame is worth a look, no more.
+//! A bit is set under the frame's exclusive latch, after the frame's `rec_lsn` is set and before the change is
+//! appended to the log. It is cleared under a latch, after `rec_lsn` is cleared. A thread that first reads the log's
+//! end and then the bits therefore misses no change below that end. A set bit is a hint: `rec_lsn` decides whether
+//! the frame is dirty.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -11,7 +12,7 @@ const BITS: usize = u64::BITS as usize;
 pub(super) struct DirtyFrames(Box<[AtomicU64]>);
 
 impl DirtyFrames {
-    /// Of `frames` frames, none.
+    /// Makes the bitmap of `frames` frames, all clean.
     pub(super) fn new(frames: usize) -> DirtyFrames {
         DirtyFrames((0..frames.div_ceil(BITS)).map(|_| AtomicU64::new(0)).collect())
     }
@@ -28,11 +29,12 @@ impl DirtyFrames {
         }
     }
 
-    /// The frames, from number `first` on and around.
+    /// Iterates over the dirty frames in cyclic order, from number `first` on.
     pub(super) fn from(&self, first: usize) -> impl Iterator<Item = usize> {
         let words = self.0.len();
         let before = !(u64::MAX << (first % BITS));
-        // The word of `first` comes first with what is behind it, and last with what is before.
+        // The word of `first` is visited twice: at the beginning for the bits from `first` on, and at the end for
+        // those before it.
         (0..=words).flat_map(move |step| {
             let at = (first / BITS + step) % words.max(1);
             let wanted = match step {

@@ -1,12 +1,12 @@
-//! The pool proper: the frames, the free list, and what is known of each frame. No I/O.
+//! The frames of the pool, the free list, and the metadata of each frame. This module does no I/O.
 //!
 //! Invariants:
-//! - A frame is in exactly one place: the free list, an [`OwnedFrame`], or one word (state not evicted).
-//! - `(frames - retired) * page_size + bytes of the translation array <= the memory given`: when the array grows,
+//! - A frame is in exactly one place: the free list, an [`OwnedFrame`], or one word (in a state other than evicted).
+//! - `(frames - retired) * page_size + bytes of the translation array <= the memory given`. When the array grows,
 //!   frames are retired from the free list and their memory goes back to the system. One growth is paid ahead, so
-//!   that the cap holds while it is paid for. [`MIN_FRAMES`] are never retired: a pool of less than a thousandth of its
-//!   pages works slowly, and beyond the cap, rather than not at all.
-//! - A frame's `rec_lsn` is [`CLEAN`] or an LSN at or below the first change that `data` lacks. It is set under the
+//!   that the cap holds during the next growth. [`MIN_FRAMES`] are never retired: a pool of less than a thousandth of
+//!   its pages works slowly and above the cap, rather than not at all.
+//! - A frame's `rec_lsn` is [`CLEAN`], or an LSN at or below the first change that `data` lacks. It is set under the
 //!   exclusive latch before the change is appended to the log, and cleared under a latch.
 //! - A frame is `unwritten` only as long as its `rec_lsn` is at or before the group that made the page anew.
 
@@ -25,22 +25,22 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64 as PlainU64, AtomicUsize, Ordering};
 
-/// `rec_lsn` of a frame without changes.
+/// The `rec_lsn` of a frame whose page has no changes that `data` lacks.
 pub(crate) const CLEAN: u64 = u64::MAX;
-/// Fewest frames a pool can work with.
+/// Smallest number of frames that a pool can work with.
 pub(crate) const MIN_FRAMES: usize = if cfg!(loom) { 1 } else { 32 };
 pub(super) const NO_PAGE: u64 = u64::MAX;
 
-/// What is known of a frame.
+/// The metadata of a frame.
 pub(super) struct Frame {
-    /// Number of the page in it, or [`NO_PAGE`].
+    /// Number of the page in the frame, or [`NO_PAGE`].
     pub(super) page: AtomicU64,
     /// First LSN of the changes that `data` lacks, or [`CLEAN`].
     pub(super) rec_lsn: AtomicU64,
-    /// `data` has nothing of the page since it was made anew: the log can make all of it.
+    /// Whether `data` holds nothing of the page since it was made anew. The log can then make all of the page.
     unwritten: AtomicBool,
     segment: PlainU64,
-    /// Never evicted.
+    /// Whether the page is never evicted.
     pub(super) pinned: AtomicBool,
 }
 
@@ -49,7 +49,7 @@ struct FreeList {
     retired: usize,
 }
 
-/// The pool.
+/// The buffer pool without its file.
 pub(crate) struct BufferPool {
     arena: Arena,
     pub(super) frames: Box<[Frame]>,
@@ -61,13 +61,13 @@ pub(crate) struct BufferPool {
     pub(super) probation: Probation,
     pub(super) pending: Pending,
     residents: RwLock<HashMap<u64, PlainU64>>,
-    /// No page in `data` has a higher LSN.
+    /// Upper bound of the LSNs of the pages in `data`.
     newest: PlainU64,
     pub(super) stats: Arc<StoreStats>,
 }
 
 impl BufferPool {
-    /// Frames of a pool of `bytes` in all, or why there can be none.
+    /// Returns the number of frames of a pool of `bytes` in all, or an error if the size is out of range.
     pub(crate) fn check_size(bytes: u64, page_size: usize) -> Result<usize> {
         let count = usize::try_from(bytes).unwrap_or(usize::MAX) / page_size;
         let overhead = (TranslationArray::new().bytes() + LARGEST_GROWTH).div_ceil(page_size);
@@ -82,7 +82,7 @@ impl BufferPool {
         Ok(count)
     }
 
-    /// A pool that uses `bytes` of memory in all, for pages of `page_size`.
+    /// Makes a pool that uses `bytes` of memory in all, for pages of `page_size`.
     pub(crate) fn new(bytes: u64, page_size: usize, stats: Arc<StoreStats>) -> Result<Arc<BufferPool>> {
         let count = Self::check_size(bytes, page_size)?;
         let words = TranslationArray::new();
@@ -93,7 +93,8 @@ impl BufferPool {
             segment: PlainU64::new(0),
             pinned: AtomicBool::new(false),
         };
-        // Popped from the back: low frames first, so that a pool that never fills touches little memory.
+        // Frames are popped from the back. Low frames are used first, so a pool that never fills touches little
+        // memory.
         let free = (0..count as u32).rev().map(FrameId).collect();
         stats.pool_frames.store(count as u64, Ordering::Relaxed);
         let pool = BufferPool {
@@ -123,28 +124,30 @@ impl BufferPool {
         self.stats.bytes_read.fetch_add(bytes, Ordering::Relaxed);
     }
 
-    /// Bytes of a page.
+    /// Returns the bytes of a page.
     pub(crate) fn page_size(&self) -> usize {
         self.arena.page_size()
     }
 
-    /// Frames in the arena.
+    /// Returns the number of frames in the arena.
     pub(crate) fn frame_count(&self) -> usize {
         self.frames.len()
     }
 
-    /// Bytes of memory that pages and their translation can use now.
+    /// Returns the bytes of memory that pages and their translation can use now.
     pub(crate) fn memory(&self) -> usize {
         let retired = self.free.lock().retired + self.stats.pool_lent.load(Ordering::Relaxed) as usize;
         (self.frames.len() - retired) * self.arena.page_size() + self.words.bytes()
     }
 
-    /// Frames that pages and borrowers share: all but what the translation array has grown over.
+    /// Returns the number of frames that pages and borrowers share: all except those retired for the translation
+    /// array.
     pub(crate) fn usable_frames(&self) -> usize {
         self.frames.len() - self.free.lock().retired
     }
 
-    /// Retires as many free frames as the translation array has grown over, as long as enough are left to work with.
+    /// Retires as many free frames as the translation array has grown over, as long as enough frames are left to work
+    /// with.
     fn pay_for_translation(&self, free: &mut FreeList) {
         let target = (self.words.bytes() + LARGEST_GROWTH).div_ceil(self.arena.page_size());
         let kept = MIN_FRAMES + self.stats.pool_lent.load(Ordering::Relaxed) as usize;
@@ -157,7 +160,8 @@ impl BufferPool {
         self.stats.pool_free.store(free.frames.len() as u64, Ordering::Relaxed);
     }
 
-    /// The page's word, made if need be. `None` only for numbers no page has.
+    /// Returns the page's word, and makes its chunk if there is none. Returns `None` only for numbers that no page
+    /// has.
     pub(super) fn word_or_create(&self, page: PageNo) -> Option<&AtomicU64> {
         if let Some(word) = self.words.get(page) {
             return Some(word);
@@ -167,7 +171,7 @@ impl BufferPool {
         Some(word)
     }
 
-    /// Frames that hold no page now.
+    /// Returns the number of free frames.
     pub(crate) fn free_count(&self) -> usize {
         self.free.lock().frames.len()
     }
@@ -193,7 +197,7 @@ impl BufferPool {
         &self.frames[frame.0 as usize]
     }
 
-    /// Notes which page the frame holds. The caller owns the frame or has the page's word exclusively.
+    /// Records the page that the frame holds. The caller owns the frame or has the page's word exclusively.
     pub(super) fn remember_page(&self, frame: FrameId, page: PageNo, segment: SegmentId) {
         let meta = self.frame(frame);
         meta.page.store(page.0, Ordering::SeqCst);
@@ -202,7 +206,7 @@ impl BufferPool {
         self.count_resident(segment.0, 1);
     }
 
-    /// The frame holds no page any more, and no changes.
+    /// Records that the frame holds no page and no changes.
     pub(super) fn forget_page(&self, frame: FrameId) {
         let meta = self.frame(frame);
         self.set_clean(frame);
@@ -212,7 +216,7 @@ impl BufferPool {
         self.count_resident(meta.segment.load(Ordering::Relaxed), u64::MAX);
     }
 
-    /// The latched page belongs to `segment` now.
+    /// Records that the latched page belongs to `segment` now.
     pub(crate) fn set_owner(&self, guard: &ExclusiveGuard<'_>, segment: SegmentId) {
         let before = self.frame(guard.frame()).segment.swap(segment.0, Ordering::Relaxed);
         if before != segment.0 {
@@ -221,7 +225,7 @@ impl BufferPool {
         }
     }
 
-    /// Adds `change` (wrapping, so that `u64::MAX` is minus one) to the segment's count.
+    /// Adds `change` to the segment's count. The addition wraps, so that `u64::MAX` subtracts one.
     fn count_resident(&self, segment: u64, change: u64) {
         if let Some(count) = self.residents.read().get(&segment) {
             count.fetch_add(change, Ordering::Relaxed);
@@ -230,12 +234,12 @@ impl BufferPool {
         self.residents.write().entry(segment).or_default().fetch_add(change, Ordering::Relaxed);
     }
 
-    /// Pages of the segment in memory.
+    /// Returns how many pages of the segment are in memory.
     pub(crate) fn resident_pages(&self, segment: SegmentId) -> u64 {
         self.residents.read().get(&segment.0).map_or(0, |count| count.load(Ordering::Relaxed))
     }
 
-    /// Forgets the counter of a segment that is gone.
+    /// Drops the counter of a segment that is gone.
     pub(crate) fn forget_segment(&self, segment: SegmentId) {
         let mut residents = self.residents.write();
         if residents.get(&segment.0).is_some_and(|count| count.load(Ordering::Relaxed) == 0) {
@@ -258,12 +262,13 @@ impl BufferPool {
         }
     }
 
-    /// The latched page is made anew by the group that is about to be appended.
+    /// Records that the group which is about to be appended makes the latched page anew.
     pub(crate) fn set_unwritten(&self, guard: &ExclusiveGuard<'_>) {
         self.frame(guard.frame()).unwritten.store(true, Ordering::Relaxed);
     }
 
-    /// Whether the log makes all of the latched page, from where redo begins on: torn in `data`, it needs no copy.
+    /// Returns whether the log makes all of the latched page from where redo begins. Such a page needs no copy in the
+    /// doublewrite file: redo does not read what a torn write leaves.
     pub(crate) fn is_unwritten(&self, guard: &SharedGuard<'_>) -> bool {
         self.frame(guard.frame()).unwritten.load(Ordering::Relaxed)
     }
@@ -276,19 +281,20 @@ impl BufferPool {
         }
     }
 
-    /// Whether the page in the frame, whose latch the caller holds exclusively, may leave memory as it is.
+    /// Returns whether the page in the frame may leave memory unwritten: it is clean and not pinned. The caller holds
+    /// its latch exclusively.
     pub(super) fn is_evictable(&self, frame: FrameId) -> bool {
         let meta = self.frame(frame);
         meta.rec_lsn.load(Ordering::SeqCst) == CLEAN && !meta.pinned.load(Ordering::Relaxed)
     }
 
-    /// First LSN of the latched page's changes that `data` lacks, if there are any.
+    /// Returns the first LSN of the latched page's changes that `data` lacks, if there are any.
     pub(crate) fn dirty_since(&self, guard: &SharedGuard<'_>) -> Option<Lsn> {
         let lsn = self.frame(guard.frame()).rec_lsn.load(Ordering::SeqCst);
         (lsn != CLEAN).then_some(Lsn(lsn))
     }
 
-    /// `data` holds the latched page as it was at `lsn`.
+    /// Records that `data` holds the latched page as it was at `lsn`.
     pub(crate) fn set_written(&self, guard: &SharedGuard<'_>, lsn: Lsn) {
         self.frame(guard.frame()).unwritten.store(false, Ordering::Relaxed);
         let rec_lsn = &self.frame(guard.frame()).rec_lsn;
@@ -296,28 +302,31 @@ impl BufferPool {
         if guard.lsn() == lsn {
             self.set_clean(guard.frame());
         } else if since < lsn.0 {
-            // Changed since: what is lacking began after the image was taken. The latch excludes other changes.
+            // The page was changed since. The changes that are lacking begin after the image was taken. The latch
+            // excludes further changes.
             rec_lsn.store(lsn.0, Ordering::SeqCst);
         }
     }
 
-    /// Pages with LSNs up to `lsn` are about to be written; the log is durable that far.
+    /// Raises the upper bound of the LSNs in `data` before pages with LSNs up to `lsn` are written. The log is
+    /// durable that far.
     pub(crate) fn raise_newest(&self, lsn: Lsn) {
         self.newest.fetch_max(lsn.0, Ordering::SeqCst);
     }
 
-    /// The highest LSN a page in `data` can have. A higher one is from a part of the log that got lost.
+    /// Returns the highest LSN that a page in `data` can have. A page with a higher one is from a part of the log
+    /// that was lost.
     pub(super) fn newest(&self) -> Lsn {
         Lsn(self.newest.load(Ordering::SeqCst))
     }
 
-    /// All pages in memory; those that come and go while this runs may be missing or too many.
+    /// Returns all pages in memory. Pages that come or go while this runs may be missing or included.
     pub(crate) fn pages(&self) -> Vec<PageNo> {
         let pages = self.frames.iter().map(|frame| frame.page.load(Ordering::SeqCst));
         pages.filter(|page| *page != NO_PAGE).map(PageNo).collect()
     }
 
-    /// As [`pages`](Self::pages), with the segments they belong to.
+    /// Returns all pages in memory with the segments they belong to, as exactly as [`pages`](Self::pages).
     pub(super) fn pages_with_segments(&self) -> Vec<(PageNo, SegmentId)> {
         let of = |frame: &Frame| {
             let page = PageNo(frame.page.load(Ordering::SeqCst));
@@ -326,8 +335,8 @@ impl BufferPool {
         self.frames.iter().filter_map(of).collect()
     }
 
-    /// All changed pages with the LSN since when. Pages changed while this runs may be missing: read the log's
-    /// end first.
+    /// Returns all changed pages, each with the LSN of its first change that `data` lacks. Pages that are changed
+    /// while this runs may be missing: the caller reads the log's end first.
     pub(crate) fn dirty_pages(&self) -> Vec<(PageNo, Lsn)> {
         let dirty = |frame: &Frame| {
             let lsn = frame.rec_lsn.load(Ordering::SeqCst);

@@ -1,4 +1,4 @@
-//! Guards: the right to touch a frame, as types.
+//! Guards: types that give a thread the right to touch a frame.
 //!
 //! | guard            | right                                             | given by                                  |
 //! |------------------|---------------------------------------------------|-------------------------------------------|
@@ -7,8 +7,8 @@
 //! | [`OwnedFrame`]   | use a frame that holds no page                    | taken from the free list                  |
 //! | [`PageFault`]    | fill a frame with a page that is read in          | word in state faulting, frame in the word |
 //!
-//! This is the only place that makes slices of frame memory. What makes each sound is the word protocol: a frame
-//! belongs to one word at a time or to one `OwnedFrame`, and the word's state says who may touch it.
+//! Only this module makes slices of frame memory. The word protocol makes each slice sound: a frame belongs to one
+//! word at a time or to one `OwnedFrame`, and the word's state says who may touch it.
 #![expect(unsafe_code, reason = "makes slices of frames from addresses in the arena")]
 
 use super::arena::FrameId;
@@ -23,8 +23,8 @@ use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-/// Counts the latches of this thread in debug builds, so that waiting for I/O, frames or log space with a latch
-/// held is found by any test that does it.
+/// Counts the latches of this thread in debug builds, so that any test finds code that waits for I/O, frames or log
+/// space while it holds a latch.
 pub(crate) mod held {
     #[cfg(debug_assertions)]
     std::thread_local! {
@@ -41,20 +41,20 @@ pub(crate) mod held {
         LATCHES.with(|count| count.set(count.get() - 1));
     }
 
-    /// To be called before anything that may wait for more than a latch.
+    /// Asserts that this thread holds no latch. Called before anything that may wait for more than a latch.
     pub(crate) fn assert_none(_what: &str) {
         #[cfg(debug_assertions)]
         LATCHES.with(|count| assert_eq!(count.get(), 0, "{_what} while holding a latch"));
     }
 }
 
-/// A page under a shared latch: nobody changes it until the guard is dropped.
+/// A page under a shared latch. Nobody changes the page until the guard is dropped.
 pub struct SharedGuard<'a> {
     pool: &'a BufferPool,
     word: &'a AtomicU64,
     page: PageNo,
     frame: FrameId,
-    /// Latches belong to threads.
+    /// Makes the guard `!Send`: a latch belongs to its thread.
     _thread: PhantomData<*const ()>,
 }
 
@@ -70,22 +70,22 @@ impl<'a> SharedGuard<'a> {
         SharedGuard { pool, word, page, frame, _thread: PhantomData }
     }
 
-    /// The page's number.
+    /// Returns the page's number.
     pub fn page_no(&self) -> PageNo {
         self.page
     }
 
-    /// End of the last mini-transaction that changed the page.
+    /// Returns the LSN of the page: the end of the last mini-transaction that changed it.
     pub fn lsn(&self) -> Lsn {
         page::lsn(self)
     }
 
-    /// The page's kind.
+    /// Returns the page's kind.
     pub fn kind(&self) -> PageKind {
         page::kind(self)
     }
 
-    /// Segment the page belongs to.
+    /// Returns the segment that the page belongs to.
     pub fn owner(&self) -> SegmentId {
         page::owner(self)
     }
@@ -142,17 +142,17 @@ impl<'a> ExclusiveGuard<'a> {
         self.frame
     }
 
-    /// Drops the page from memory, changes and all; its frame becomes free.
+    /// Drops the page from memory together with its changes. The frame becomes free.
     pub(crate) fn evict(self) {
         let (pool, frame) = (self.pool, self.frame);
         pool.forget_page(frame);
-        // The word changes before the frame can be reused.
+        // The word must change before the frame can be reused.
         self.finish(Word::evicted);
         pool.push_free(frame);
     }
 
-    /// The page in state faulting, which nobody sees until it is published, as one that is cooling if it is; `None` if it is changed or
-    /// pinned.
+    /// Turns the latch into state faulting, which hides the page until it is published. With `is_cooling`, the page
+    /// is published as cooling. Returns `None` if the page is changed or pinned.
     pub(super) fn take_clean(self, pool: &Arc<BufferPool>, is_cooling: bool) -> Option<PageFault> {
         if !std::ptr::eq(self.pool, Arc::as_ptr(pool)) || !pool.is_evictable(self.frame) {
             return None;
@@ -165,8 +165,8 @@ impl<'a> ExclusiveGuard<'a> {
         Some(taken)
     }
 
-    /// Ends the latch by storing the next word. Only waiters change a word in state exclusive, and they set the
-    /// waiting bit, which may be lost: all of them are woken.
+    /// Ends the latch by storing the next word. Only waiters change a word in state exclusive: they set the waiting
+    /// bit. The store may lose that bit, so all waiters are woken.
     fn finish(self, next: impl FnOnce(Word) -> Word) {
         let guard = std::mem::ManuallyDrop::new(self);
         let current = Word(guard.word.load(Ordering::SeqCst));
@@ -205,7 +205,7 @@ impl Drop for ExclusiveGuard<'_> {
     }
 }
 
-/// A frame without a page; goes back to the free list when dropped.
+/// A frame without a page. Dropping it puts it back into the free list.
 pub(crate) struct OwnedFrame {
     pool: Arc<BufferPool>,
     frame: Option<FrameId>,
@@ -217,14 +217,14 @@ impl OwnedFrame {
         OwnedFrame { pool, frame: Some(frame) }
     }
 
-    /// Gives the frame's memory back to the system, as long as nobody uses it.
+    /// Gives the frame's memory back to the system until the frame is used again.
     pub(super) fn discard(&self) {
         if let Some(frame) = self.frame {
             self.pool.arena().discard(frame);
         }
     }
 
-    /// Gives up the ownership, to a word. The only way to empty the value, so it is there.
+    /// Hands the frame over to a word. Returns `None` never in practice: nothing else empties the value.
     pub(super) fn into_id(mut self) -> Option<FrameId> {
         self.frame.take()
     }
@@ -244,11 +244,11 @@ pub(crate) struct PageFault {
     page: PageNo,
     frame: FrameId,
     done: bool,
-    /// Read ahead of its use, which has to show whether it is worth its frame.
+    /// The page was read ahead and goes on probation when it is published.
     on_probation: bool,
-    /// About to be made anew: zeros will do if the file holds no page.
+    /// The page is about to be made anew, so zeros will do if the file holds no valid page.
     blank: bool,
-    /// It was cooling when it was taken, which is no use.
+    /// The page was cooling when it was taken, and is published as cooling, because taking it is no use of it.
     is_cooling: bool,
 }
 
@@ -258,30 +258,30 @@ impl PageFault {
         PageFault { pool, page, frame, done: false, on_probation: false, blank: false, is_cooling: false }
     }
 
-    /// Puts the page on probation when it has come.
+    /// Marks the page to go on probation when it is published.
     pub(crate) fn set_on_probation(&mut self) {
         self.on_probation = true;
     }
 
-    /// Takes zeros for the page if it turns out to be damaged: it is about to be made anew.
+    /// Accepts zeros for the page if it turns out to be damaged, because it is about to be made anew.
     pub(crate) fn set_blank(&mut self) {
         self.blank = true;
     }
 
-    /// The frame to fill.
+    /// Returns the frame to fill.
     pub(crate) fn frame_mut(&mut self) -> &mut [u8] {
         let arena = self.pool.arena();
         // SAFETY: the word is in state faulting for this value, so nobody else touches the frame.
         unsafe { std::slice::from_raw_parts_mut(arena.frame(self.frame), arena.page_size()) }
     }
 
-    /// Number of the frame.
+    /// Returns the number of the frame.
     #[cfg(loom)]
     pub(super) fn frame_number(&self) -> usize {
         self.frame.0 as usize
     }
 
-    /// The page's number.
+    /// Returns the page's number.
     pub(super) fn page_no(&self) -> PageNo {
         self.page
     }
@@ -290,7 +290,8 @@ impl PageFault {
         &self.pool
     }
 
-    /// The page latched exclusively, which nobody has seen; `None` (and evicted) if the pool is another one.
+    /// Turns the fault into an exclusive latch before any other thread has seen the page. Returns `None`, and evicts
+    /// the page, if `pool` is another pool.
     pub(super) fn into_exclusive(mut self, pool: &BufferPool) -> Option<ExclusiveGuard<'_>> {
         if !std::ptr::eq(pool, Arc::as_ptr(&self.pool)) {
             return None;
@@ -305,13 +306,14 @@ impl PageFault {
         Some(ExclusiveGuard::new(pool, word, self.page, self.frame))
     }
 
-    /// Ends the fault with the outcome of the read: verifies the page and opens it to all, if it lacks nothing, or gives up.
+    /// Ends the fault with the outcome of the read. Verifies the page, and publishes it unless it may lack changes;
+    /// if the read failed or the page is damaged, evicts it.
     pub(crate) fn finish(self, read: io::Result<()>) -> Result<()> {
         self.verified(read)?.admit_or_park();
         Ok(())
     }
 
-    /// The outcome of the read: the page is what it should be, or evicted.
+    /// Checks the outcome of the read and the page that was read. On an error the page is evicted.
     pub(super) fn verified(mut self, read: io::Result<()>) -> Result<PageFault> {
         let page = self.page;
         read.map_err(|source| StorageError::io("read", "data", source))?;
@@ -329,7 +331,8 @@ impl PageFault {
         Ok(self)
     }
 
-    /// Opens the page to all, unverified: recovery has put right what the frame holds.
+    /// Opens the page to all without verifying it. The frame holds a valid page: it was verified, or recovery has
+    /// repaired it.
     pub(crate) fn publish(mut self) {
         let owner = page::owner(self.frame_mut());
         self.pool.remember_page(self.frame, self.page, owner);
@@ -363,7 +366,8 @@ impl ReadTarget for PageFault {
         if result.is_ok() {
             self.pool.count_read(bytes);
         }
-        // A failed read leaves the page evicted: whoever needs it reads again and gets the error.
+        // A failed read leaves the page evicted. The next thread that needs the page reads it again and gets the
+        // error.
         let _ = self.finish(result);
     }
 }

@@ -1,8 +1,8 @@
-//! Latches and page faults: every way in which a translation word changes hands, save eviction.
+//! Latches and page faults: every transition of a translation word except eviction.
 //!
-//! A latch is waited for in two steps: a short spin, then sleep in the wait table. Waiting for the exclusive latch
-//! keeps new shared ones out. Nothing here waits for I/O except [`BufferPool::wait_for_fault`] and
-//! [`BufferPool::purge`], whose callers hold no latch.
+//! A thread waits for a latch in two steps: a short spin, then sleep in the wait table. A thread that waits for the
+//! exclusive latch keeps new shared latches out. Only [`BufferPool::wait_for_fault`] and [`BufferPool::purge`] wait
+//! for I/O; their callers hold no latch.
 
 use super::arena::FrameId;
 use super::frames::BufferPool;
@@ -14,25 +14,26 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
-/// Looks at a latched word before sleeping.
+/// How often a thread looks at a latched word before it sleeps.
 const SPINS: usize = if cfg!(loom) { 0 } else { 100 };
 
-/// To be called between putting a word in state exclusive or faulting and the first change of the frame: who reads the
-/// change without a latch sees the state, too (see [`super::optimistic`]).
+/// Orders the change of a word to state exclusive or faulting before the first change of the frame. Every such change
+/// calls this, so that a reader without a latch that sees the frame's change sees the state, too (see
+/// [`super::optimistic`]).
 fn before_writing() {
     fence(Ordering::Release);
 }
 
-/// Whether somebody is at work on the page: a parked one is anybody's.
+/// Returns whether a thread is reading the page in or holds it. A parked page has no such owner.
 fn is_faulting(word: Word) -> bool {
     word.state() == FAULTING && !word.is_parked()
 }
 
-/// What became of an attempt to latch without waiting for I/O.
+/// The outcome of an attempt to latch a page without waiting for I/O.
 pub(crate) enum Latch<G> {
-    /// The latch.
+    /// The latch is held.
     Held(G),
-    /// The page is evicted, or being read in.
+    /// The page is evicted, or is being read in.
     NotResident,
 }
 
@@ -41,12 +42,12 @@ impl BufferPool {
         self.waits.wake(page);
     }
 
-    /// Whether the page is in memory now.
+    /// Returns whether the page is in memory now.
     pub(crate) fn is_resident(&self, page: PageNo) -> bool {
         self.words.get(page).is_some_and(|word| Word(word.load(Ordering::Acquire)).is_resident())
     }
 
-    /// Latches the page shared if it is in memory, waiting for the latch.
+    /// Latches the page shared if it is in memory. Waits for the latch.
     #[inline]
     pub(crate) fn shared(&self, page: PageNo) -> Latch<SharedGuard<'_>> {
         let Some(word) = self.words.get(page) else { return Latch::NotResident };
@@ -57,7 +58,7 @@ impl BufferPool {
         }
     }
 
-    /// Latches shared if the word still is `current` and admits it.
+    /// Latches the page shared if its word still is `current` and admits a shared latch.
     #[inline]
     fn try_shared_from<'a>(
         &'a self,
@@ -108,17 +109,17 @@ impl BufferPool {
         }
     }
 
-    /// Gives a shared latch back. Who waits for the exclusive latch has left a bit in the word; who waits for a shared
-    /// one because there were too many finds their number there.
+    /// Releases a shared latch and wakes waiters: a thread that waits for the exclusive latch has set the waiting
+    /// bit, and a thread that waits for a shared latch has found their number at its maximum.
     #[inline]
     pub(super) fn end_shared(&self, page: PageNo, word: &AtomicU64) {
         let before = Word(word.fetch_sub(1, Ordering::SeqCst));
-        if before.is_awaited() || before.is_crowded() {
+        if before.has_waiter() || before.is_shared_full() {
             self.wake(page);
         }
     }
 
-    /// Latches the page exclusively if it is in memory, waiting for the latch.
+    /// Latches the page exclusively if it is in memory. Waits for the latch.
     pub(crate) fn exclusive(&self, page: PageNo) -> Latch<ExclusiveGuard<'_>> {
         let Some(word) = self.words.get(page) else { return Latch::NotResident };
         let mut spins = 0;
@@ -133,21 +134,21 @@ impl BufferPool {
             } else if spins < SPINS {
                 spins += 1;
                 std::hint::spin_loop();
-            } else if current.is_awaited() || self.await_exclusive(word, current) {
+            } else if current.has_waiter() || self.await_exclusive(word, current) {
                 self.stats.exclusive_latch_waits.add(1);
                 let blocked =
-                    |word: Word| word.is_resident() && !word.admits_exclusive() && word.is_awaited();
+                    |word: Word| word.is_resident() && !word.admits_exclusive() && word.has_waiter();
                 self.waits.wait_while(page, word, blocked);
             }
         }
     }
 
-    /// Sets the waiting bit, so that no new shared latch is given.
+    /// Sets the waiting bit, which keeps new shared latches out.
     fn await_exclusive(&self, word: &AtomicU64, current: Word) -> bool {
-        word.compare_exchange(current.0, current.awaited().0, Ordering::SeqCst, Ordering::Relaxed).is_ok()
+        word.compare_exchange(current.0, current.with_waiter().0, Ordering::SeqCst, Ordering::Relaxed).is_ok()
     }
 
-    /// Latches exclusively if the word still is `current`, which admits it.
+    /// Latches the page exclusively if its word still is `current`. `current` admits the exclusive latch.
     pub(super) fn try_exclusive_from<'a>(
         &'a self,
         page: PageNo,
@@ -160,16 +161,16 @@ impl BufferPool {
         Some(ExclusiveGuard::new(self, word, page, current.frame()))
     }
 
-    /// Latches a page that is allocated for `segment`: puts it in one of `frames`, or takes over the frame that
-    /// still holds what the page was before it was freed. `None` if that would mean waiting: a straggler is
-    /// looking at it.
+    /// Latches a page that is allocated for `segment` exclusively. Puts it into one of `frames`, or takes over the
+    /// frame that still holds the page's content from before it was freed. Returns `None` instead of waiting if
+    /// another thread still latches the freed page.
     pub(crate) fn claim(
         &self,
         page: PageNo,
         segment: SegmentId,
         frames: &mut Vec<OwnedFrame>,
     ) -> Option<ExclusiveGuard<'_>> {
-        // A straggler's prefetch, of what it was before it was freed.
+        // A late prefetch may have parked the page as it was before it was freed.
         drop(self.take_parked(page));
         let word = self.word_or_create(page)?;
         let current = Word(word.load(Ordering::SeqCst));
@@ -189,13 +190,13 @@ impl BufferPool {
         } else {
             return None;
         };
-        // What the frame held before may have been merged softly; this is about to be made anew.
+        // The frame may hold a softly merged page. The caller is about to make the page anew, so the flag goes.
         page::set_flags(&mut guard, 0);
         self.remember_page(guard.frame(), page, segment);
         Some(guard)
     }
 
-    /// Drops the page from memory if it is there, waiting for latches and for a read that is under way.
+    /// Drops the page from memory if it is there. Waits for latches and for a read that is under way.
     pub(crate) fn purge(&self, page: PageNo) {
         let Some(word) = self.words.get(page) else { return };
         loop {
@@ -210,8 +211,8 @@ impl BufferPool {
         }
     }
 
-    /// Begins to read the page in. Takes a frame from `frames` only if the page is evicted; `None` if it is in
-    /// memory or on its way.
+    /// Begins to read the page in. Takes a frame from `frames` only if the page is evicted. Returns `None` if the
+    /// page is in memory or is being read in already.
     pub(crate) fn begin_fault(
         self: &Arc<Self>,
         page: PageNo,
@@ -236,7 +237,7 @@ impl BufferPool {
         }
     }
 
-    /// Ends a fault: the word becomes unlatched, or evicted again.
+    /// Ends a fault: the word becomes unlatched with `frame`, or evicted if there is none.
     pub(super) fn end_fault(&self, page: PageNo, frame: Option<FrameId>) {
         if let Some(word) = self.words.get(page) {
             let current = Word(word.load(Ordering::SeqCst));
@@ -250,7 +251,7 @@ impl BufferPool {
         }
     }
 
-    /// Waits until the page is not being read in, or held, any more; or is parked.
+    /// Waits until no thread reads the page in or holds it, or the page is parked.
     pub(crate) fn wait_for_fault(&self, page: PageNo) {
         if let Some(word) = self.words.get(page)
             && is_faulting(Word(word.load(Ordering::SeqCst)))

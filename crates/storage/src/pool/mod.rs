@@ -1,20 +1,21 @@
-//! The buffer pool: which pages are in memory, who may touch them, and how they come and go.
+//! The buffer pool keeps pages of `data` in memory, latches them, and evicts them when frames are needed.
 //!
-//! | module | is |
+//! | module | holds |
 //! |---|---|
 //! | `arena` | the memory of the frames |
 //! | `word`, `translation` | one atomic word per page of storage: frame, latch state, version |
-//! | `guard` | the right to touch a frame, as types |
-//! | `frames` | what is known of each frame; the free list; `dirty`: which are changed |
-//! | `latch`, `wait` | how words change hands, and where threads sleep until they do |
+//! | `guard` | the types that give a thread the right to touch a frame |
+//! | `frames` | the metadata of each frame, and the free list; `dirty`: a bitmap of changed frames |
+//! | `latch`, `wait` | taking and releasing latches, and the queues where threads sleep for them |
 //! | `optimistic` | reading without a latch |
 //! | `pending` | pages that lack changes which are kept elsewhere |
-//! | `clock` | which pages leave memory |
-//! | `cache` | the above with the file: faults, prefetch, making room |
-//! | `write_back` | changed pages to the file, through the doublewrite file |
+//! | `clock`, `probation` | the choice of the pages to evict |
+//! | `budget` | memory lent to other parts of the engine |
+//! | `cache` | the pool together with the file: faults, prefetch, making room |
+//! | `write_back` | writing changed pages to the file, through the doublewrite file |
 //!
-//! No thread that holds a latch waits for I/O, for a frame or for log space. Everything that may do so says "the
-//! caller holds no latch", and debug builds check it.
+//! No thread that holds a latch waits for I/O, for a frame or for log space. Each function that may wait for one of
+//! these says "the caller holds no latch", and debug builds check it.
 
 mod arena;
 mod budget;

@@ -1,10 +1,11 @@
-//! The pool's protocol under a model checker: every order of every atomic access, as far as the memory model allows it.
+//! Checks the pool's protocol with a model checker, which tries every order of every atomic access that the memory
+//! model allows.
 //!
-//! `RUSTFLAGS="--cfg loom" cargo test --release -p leafline-storage --lib --target-dir target/loom pool::model`; part of
-//! `.ci/run`. The pool is the real one, with few frames and small tables. What the frames hold is modelled beside it, in
-//! words that loom watches ([`Contents`]): the arena's bytes it cannot see. Each model has two or three threads and one thing
-//! that must never be seen; [`PREEMPTIONS`] bounds how often a thread is interrupted where it need not be
-//! (`LOOM_MAX_PREEMPTIONS` for another bound).
+//! Run it by `RUSTFLAGS="--cfg loom" cargo test --release -p leafline-storage --lib --target-dir target/loom
+//! pool::model`; `.ci/run` does. The pool is the real one, with few frames and small tables. Loom cannot see the
+//! arena's bytes, so words that loom watches model the content of the frames ([`Contents`]). Each model has two or
+//! three threads and one thing that must never be seen. [`PREEMPTIONS`] bounds how often a thread is interrupted
+//! where it need not be (`LOOM_MAX_PREEMPTIONS` sets another bound).
 
 use super::frames::BufferPool;
 use super::guard::ExclusiveGuard;
@@ -18,7 +19,8 @@ use std::sync::Arc;
 const PAGE: usize = 4096;
 const PREEMPTIONS: usize = 3;
 
-/// What the frames hold: two words each. Written under the exclusive latch or by who reads the page in, like bytes.
+/// The content of the frames, two words each. Like bytes, they are written under the exclusive latch or by the thread
+/// that reads the page in.
 struct Contents(Vec<[AtomicU64; 2]>);
 
 impl Contents {
@@ -38,10 +40,10 @@ struct World {
 }
 
 impl World {
-    /// A pool of `frames` frames.
+    /// Makes a pool of `frames` frames.
     fn new(frames: usize) -> Arc<World> {
         let stats = Arc::new(StoreStats::default());
-        // One more pays for the translation array.
+        // One more frame pays for the translation array.
         let pool = BufferPool::new(((frames + 1) * PAGE) as u64, PAGE, stats).expect("a pool");
         assert_eq!(pool.free_count(), frames);
         let words = || [AtomicU64::new(0), AtomicU64::new(0)];
@@ -49,12 +51,13 @@ impl World {
         Arc::new(World { pool, contents })
     }
 
-    /// Reads the page in if it is evicted and a frame is free: both its words are `value`.
+    /// Reads the page in with `value` in both its words, if it is evicted and a frame is free.
     fn fault_in(&self, page: u64, value: u64) -> bool {
         self.fault_in_as(page, || value)
     }
 
-    /// The same; `value` is asked for once nobody else can touch the page.
+    /// Reads the page in like [`fault_in`](Self::fault_in), but asks for `value` once no other thread can touch the
+    /// page.
     fn fault_in_as(&self, page: u64, value: impl Fn() -> u64) -> bool {
         let Some(mut frames) = self.pool.try_take(1) else { return false };
         let Some(mut fault) = self.pool.begin_fault(PageNo(page), &mut frames) else { return false };
@@ -77,7 +80,7 @@ impl World {
         self.contents.write(guard.frame().0 as usize, first, second);
     }
 
-    /// Both words under a shared latch.
+    /// Returns both words, read under a shared latch.
     fn shared(&self, page: u64) -> Option<(u64, u64)> {
         match self.pool.shared(PageNo(page)) {
             Latch::Held(guard) => Some(self.contents.read(guard.frame().0 as usize)),
@@ -92,7 +95,7 @@ impl World {
         }
     }
 
-    /// Both words without a latch, if they could be had.
+    /// Returns both words, read without a latch, if the read was valid.
     fn optimistic(&self, page: u64) -> Option<(u64, u64)> {
         let page = self.begin(page)?;
         let words = self.contents.read(page.frame_number());
@@ -145,7 +148,7 @@ fn writers_exclude_each_other_and_who_waits_is_woken() {
             world.change(&guard, first + 1, second + 1);
         };
         let writers = [spawn(&world, add), spawn(&world, add)];
-        // Loom reports it if anybody sleeps for ever.
+        // Loom reports a thread that sleeps for ever.
         let (first, second) = world.shared(1).expect("in memory");
         assert_eq!(first, second);
         writers.into_iter().for_each(|writer| writer.join().expect("a writer"));
@@ -159,7 +162,7 @@ fn a_page_read_without_a_latch_is_that_page_whoever_has_its_frame() {
         let world = World::new(1);
         world.fault_in(1, 1);
         let clock = spawn(&world, |world| {
-            // Marks, then evicts; another page comes into the one frame.
+            // This thread marks the page, then evicts it, and another page comes into the one frame.
             if world.pool.sweep(1, 0).evicted == 1 {
                 assert!(world.fault_in(2, 2));
             }
@@ -211,7 +214,7 @@ fn a_page_changed_while_it_is_being_evicted_is_not_lost() {
 fn two_who_need_a_page_read_it_in_once() {
     check(|| {
         let world = World::new(2);
-        // The chunk of the translation array is there already.
+        // The chunk of the translation array exists already.
         assert!(!world.pool.is_resident(PageNo(1)) && world.pool.word_or_create(PageNo(1)).is_some());
         let need = |world: &World| {
             loop {
@@ -246,15 +249,15 @@ fn a_page_freed_under_the_feet_of_those_who_wait_for_it_is_gone_for_them() {
     });
 }
 
-/// Pages of the models of a tree: a parent and two leaves. A parent's words are the leaf for the low key and the leaf for the
-/// high key; a leaf's are the low key or 0, and the high key or 0.
+/// Pages of the models of a tree: a parent and two leaves. The words of the parent are the leaf for the low key and
+/// the leaf for the high key. The words of a leaf are the low key or 0, and the high key or 0.
 const PARENT: u64 = 1;
 const LEFT: u64 = 2;
 const RIGHT: u64 = 3;
 const LOW: u64 = 10;
 const HIGH: u64 = 20;
 
-/// Finds the high key as `btree::optimistic` does; `None` where that would begin again.
+/// Finds the high key as `btree::optimistic` does. Returns `None` where that would begin again.
 fn find_high(world: &World) -> Option<bool> {
     let parent = world.begin(PARENT)?;
     let (_, child) = world.contents.read(parent.frame_number());
@@ -269,7 +272,7 @@ fn find_high(world: &World) -> Option<bool> {
     leaf.is_unchanged().then_some(high == HIGH)
 }
 
-/// The same with the leaf latched, as `btree::descend` does.
+/// Finds the high key with the leaf latched, as `btree::descend` does. Returns `None` where that would begin again.
 fn find_high_latched(world: &World) -> Option<bool> {
     let parent = world.begin(PARENT)?;
     let (_, child) = world.contents.read(parent.frame_number());
@@ -283,7 +286,8 @@ fn find_high_latched(world: &World) -> Option<bool> {
     Some(world.contents.read(leaf.frame().0 as usize).1 == HIGH)
 }
 
-/// Latches parent and left leaf, moves the high key to a new page, and tells the parent.
+/// Splits the left leaf: latches the parent and the left leaf, moves the high key to a new page, and tells the
+/// parent.
 fn split(world: &World) {
     let parent = world.exclusive(PARENT).expect("in memory");
     let left = world.exclusive(LEFT).expect("in memory");
@@ -329,7 +333,7 @@ fn a_descent_finds_what_a_merge_moves_though_the_page_is_used_anew() {
             world.change(&parent, LEFT, LEFT);
             right.evict();
             drop((left, parent));
-            // A page of some other tree.
+            // A page of another tree comes into the frame.
             assert!(world.fault_in(RIGHT, 0));
         });
         assert_ne!(find_high(&world), Some(false), "a key was missed beside a merge");
@@ -372,7 +376,7 @@ fn a_page_that_is_taken_is_not_seen_before_it_is_given_back() {
 fn a_change_that_is_kept_for_an_evicted_page_is_made_by_who_reads_it_in() {
     check(|| {
         let world = World::new(1);
-        // The page has a word.
+        // The page needs a word in the translation array.
         world.fault_in(1, 7);
         world.pool.purge(PageNo(1));
         let kept = Arc::new(AtomicU64::new(0));

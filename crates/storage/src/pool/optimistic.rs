@@ -1,23 +1,24 @@
-//! Reading a page without a latch, and finding out afterwards whether what was read is one state of it.
+//! Reads pages without a latch, and tells afterwards whether the bytes read were one state of the page.
 //!
-//! A reader notes the page's word, reads what it needs, and asks [`is_unchanged`](OptimisticPage::is_unchanged). Until
-//! that has said yes, nothing that was read may be believed: a writer may have been at work, and the frame may hold
-//! another page by now. So every byte that is read is a guess: offsets wrap around the page, numbers found must not
-//! drive a loop further than the page is long, and no reference to the bytes is ever made.
+//! A reader notes the page's word, reads the bytes it needs, and asks [`is_unchanged`](OptimisticPage::is_unchanged).
+//! Until that returns true, the reader must not trust the bytes: a writer may have been at work, and the frame may
+//! hold another page by now. So offsets wrap around the page, a number found on the page must not drive a loop
+//! further than the page is long, and no code makes a reference to the bytes.
 //!
-//! The reader writes nothing, with one exception: it takes back the mark of a page that is cooling (see
-//! [`super::clock`]), for a page that is read is to stay in memory.
+//! The reader writes nothing, with one exception: it takes the mark off a page that is cooling (see
+//! [`super::clock`]), because a page that is read is to stay in memory.
 //!
 //! # Why it is sound
 //!
-//! This is a seqlock whose sequence number is the version in the translation word (Boehm, "Can Seqlocks Get Along With
-//! Programming Language Memory Models?", 2012). A frame's bytes are only changed by who has put its word in state exclusive
-//! or faulting, and has issued a release fence since. The reader loads the word (acquire), the bytes (relaxed,
-//! eight at a time), issues an acquire fence and loads the word again. If any byte came from a change that began after
-//! the first load, the fences make the second load see the word as that change's author left it before, or later: in
-//! another state, or of another version. Writers change bytes by plain stores, which the language does not define
-//! when they race with the reader's atomic loads; the processors that Rust compiles for do: a load of an aligned word
-//! gives bytes that were stored there at some time, and that is all that is asked of it.
+//! This is a seqlock whose sequence number is the version in the translation word (Boehm, "Can Seqlocks Get Along
+//! With Programming Language Memory Models?", 2012). Only a thread that has put the frame's word in state exclusive
+//! or faulting, and has issued a release fence since, changes the frame's bytes. The reader loads the word (acquire),
+//! loads the bytes (relaxed, eight at a time), issues an acquire fence and loads the word again. If any byte came
+//! from a change that began after the first load, the fences make the second load see the word as the author of that
+//! change left it before, or later: in another state, or with another version. Writers change bytes by plain stores,
+//! and the language does not define such a store when it races with the reader's atomic loads. The processors that
+//! Rust compiles for do define it: a load of an aligned word returns bytes that were stored there at some time, and
+//! the protocol needs no more.
 //!
 //! The version has 28 bits. A reader that is interrupted between the two loads for exactly a multiple of 2^28 changes of
 //! one page would be deceived; at a million changes a second that takes more than four minutes within one read.
@@ -30,13 +31,13 @@ use crate::sync::{AtomicU64, fence};
 use std::marker::PhantomData;
 use std::sync::atomic::{AtomicU64 as PlainU64, Ordering};
 
-/// What came of an attempt to read without a latch.
+/// The outcome of an attempt to read without a latch.
 pub enum Optimistic<'a> {
-    /// Read, then validate.
+    /// The page can be read, and has to be validated afterwards.
     Page(OptimisticPage<'a>),
-    /// A writer is at work.
+    /// A writer holds the page exclusively.
     Latched,
-    /// The page is evicted, or being read in.
+    /// The page is evicted, or is being read in.
     NotResident,
 }
 
@@ -45,39 +46,41 @@ pub struct OptimisticPage<'a> {
     word: &'a AtomicU64,
     seen: Word,
     page: PageNo,
-    /// First byte of the frame; valid for the page size as long as the pool is.
+    /// First byte of the frame. It is valid for the page size as long as the pool lives.
     start: *const u8,
-    /// Offset of the last aligned word of the page; as the size is a power of two, also the mask of aligned offsets.
+    /// Offset of the last aligned word of the page. The page size is a power of two, so this is also the mask of
+    /// aligned offsets.
     last: usize,
     _pool: PhantomData<&'a BufferPool>,
 }
 
 impl OptimisticPage<'_> {
-    /// The page's number.
+    /// Returns the page's number.
     #[inline]
     pub fn page_no(&self) -> PageNo {
         self.page
     }
 
-    /// Number of the frame.
+    /// Returns the number of the frame.
     #[cfg(loom)]
     pub(super) fn frame_number(&self) -> usize {
         self.seen.frame().0 as usize
     }
 
-    /// Bytes of the page.
+    /// Returns the bytes of the page.
     #[inline]
     pub fn size(&self) -> usize {
         self.last + 8
     }
 
-    /// The eight bytes at `at`, rounded down to a multiple of eight and to an offset within the page, as a
-    /// little-endian number. A guess until [`is_unchanged`](Self::is_unchanged) has said otherwise.
+    /// Returns the eight bytes at `at` as a little-endian number; `at` is rounded down to a multiple of eight and
+    /// wraps to an offset within the page. The value must not be trusted until [`is_unchanged`](Self::is_unchanged)
+    /// has returned true.
     #[inline]
     pub fn word_at(&self, at: usize) -> u64 {
-        // SAFETY: masked by `last`, the offset is a multiple of eight and leaves eight bytes to the end of the frame, which
-        // begins at a multiple of eight and is mapped as long as the pool is there, which is borrowed. The frame may be
-        // written meanwhile; see the module's comment.
+        // SAFETY: masked by `last`, the offset is a multiple of eight and leaves eight bytes to the end of the frame.
+        // The frame begins at a multiple of eight and stays mapped as long as the pool lives, which `self` borrows.
+        // Another thread may write the frame meanwhile; see the module's comment.
         let word = unsafe { PlainU64::from_ptr(self.start.add(at & self.last).cast_mut().cast()) };
         u64::from_le(word.load(Ordering::Relaxed))
     }
@@ -88,7 +91,7 @@ impl OptimisticPage<'_> {
         fetch_line(self.start.wrapping_add(at & self.last));
     }
 
-    /// Whether everything read so far is one state of the page, and it still is in that state.
+    /// Returns whether everything read so far is one state of the page, and the page still is in that state.
     #[inline]
     #[must_use]
     pub fn is_unchanged(&self) -> bool {
@@ -120,7 +123,7 @@ impl BufferPool {
         }
     }
 
-    /// Takes the mark of a page in use back. Returns what the word is now.
+    /// Takes the mark off a page that is in use. Returns the word as it is now.
     #[cold]
     fn unmark(&self, word: &AtomicU64, current: Word) -> Word {
         let next = current.with_state(UNLATCHED);
@@ -131,7 +134,7 @@ impl BufferPool {
     }
 }
 
-/// Asks the processor to fetch the cache line of `bytes` at `at`; nothing if it is not there.
+/// Asks the processor to fetch the cache line of `bytes` at `at`. Does nothing if `at` is out of range.
 #[inline]
 pub fn prefetch_line(bytes: &[u8], at: usize) {
     if let Some(byte) = bytes.get(at) {

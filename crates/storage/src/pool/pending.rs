@@ -1,24 +1,28 @@
-//! Pages that lack changes which are kept elsewhere: they are not shown before these have been made.
+//! Pages that lack changes which are kept elsewhere. Such a page is not shown before the changes have been made on
+//! it.
 //!
-//! The crate above may keep changes of a page that is not in memory somewhere else, and have them made when the page comes in
-//! ([`PageMerger`]). Everything turns on one rule: **a page that is in memory lacks nothing.** The word's state *faulting*
-//! keeps it, in four uses:
+//! The crate above may keep changes of a page that is not in memory elsewhere, and make them when the page comes in
+//! ([`PageMerger`]). Everything turns on one rule: **a page that is in memory lacks nothing.** The word's state
+//! *faulting* enforces it, in four uses:
 //!
-//! - *held*: whoever is about to keep a change of an evicted page puts the word in state faulting first ([`HeldPage`]), so that
-//!   nobody reads the page in meanwhile and misses it;
-//! - *raw*: a page that was read and may lack something stays in state faulting until its changes have been made
-//!   ([`RawPage`]), by who wanted the page, without any latch, so that he may read other pages for it;
-//! - *taken*: a page that is in memory unchanged is taken from all ([`BufferPool::take_clean`]), so that a change of it can be kept
-//!   elsewhere and made softly before anybody sees it again;
-//! - *parked*: a page that came in by a batch, on a thread that must not wait, is left in state faulting with the mark *waiting*;
-//!   the first who wants it takes it over and makes the changes. Parked pages have no use yet and go, oldest first, when there are
-//!   too many of them or frames are lacking.
+//! - *held*: a thread that is about to keep a change of an evicted page first puts the word in state faulting
+//!   ([`HeldPage`]), so that no other thread reads the page in meanwhile and misses the change;
+//! - *raw*: a page that was read and may lack changes stays in state faulting until they have been made
+//!   ([`RawPage`]). The thread that wanted the page makes them, without any latch, so it may read other pages for
+//!   them;
+//! - *taken*: a thread takes an unchanged page that is in memory away from all others ([`BufferPool::take_clean`]),
+//!   so that a change of it can be kept elsewhere and made softly before any thread sees the page again;
+//! - *parked*: a page that came in with a batch, on a thread that must not wait, is left in state faulting with the
+//!   mark *waiting*. The first thread that wants it takes it over and makes the changes. When there are too many
+//!   parked pages, or frames are short, the oldest ones are dropped.
 //!
-//! Nobody waits for a word in state faulting with a latch held, so who holds one may take latches, and wait.
+//! No thread waits for a word in state faulting while it holds a latch, so the owner of such a word may take latches,
+//! and wait.
 //!
-//! Changes can be made *softly*: in memory alone, neither logged nor written. Such a page is marked in its header
-//! ([`page::SOFT`]), stays clean, and a mini-transaction refuses to change it: it would log a change of what is on no
-//! disk. Evicting it drops what was made. It gets an LSN of its own, so that what was remembered of its slots is not taken for right.
+//! Changes can be made *softly*: in memory alone, neither logged nor written. Such a page has a mark in its header
+//! ([`page::SOFT`]) and stays clean. A mini-transaction refuses to change it, because it would log a change of a
+//! state that is on no disk. Evicting the page drops the soft changes. A softly changed page gets an LSN of its own,
+//! so that cached knowledge of its slots becomes invalid.
 
 use super::cache::PageCache;
 use super::frames::BufferPool;
@@ -33,29 +37,30 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-/// Parked pages: one part of the pool in this many. Twice what one prefetch can ask for.
+/// At most one in this many of the pool's frames holds a parked page: twice the pages that one prefetch can ask for.
 const SHARE: usize = 4;
 
-/// Keeps changes of pages that are not in memory.
+/// Keeps changes of pages that are not in memory, and makes them when the pages come in.
 pub trait PageMerger: Send + Sync {
-    /// Whether there may be changes of this page. Must not wait: it is asked by the threads that complete reads.
+    /// Returns whether there may be changes of a page of this kind and segment. Must not wait: the threads that
+    /// complete reads call it.
     fn concerns(&self, kind: PageKind, owner: SegmentId) -> bool;
 
-    /// Makes the changes of the page that are kept, and opens it to all or drops it. The caller holds no latch.
+    /// Makes the kept changes of the page, and opens it to all or drops it. The caller holds no latch.
     ///
     /// # Errors
-    /// The page is evicted then.
+    /// On any error the page is evicted.
     fn merge(&self, page: RawPage) -> Result<()>;
 }
 
-/// An evicted page that nobody can read in before this is dropped.
+/// An evicted page that no thread can read in before this value is dropped.
 pub struct HeldPage {
     pool: Arc<BufferPool>,
     page: PageNo,
 }
 
 impl HeldPage {
-    /// The page's number.
+    /// Returns the page's number.
     pub fn page_no(&self) -> PageNo {
         self.page
     }
@@ -67,7 +72,8 @@ impl Drop for HeldPage {
     }
 }
 
-/// A page that nobody else can see, as the file has it unless it was taken while it was in memory. Dropping it evicts it.
+/// A page that no other thread can see. It is as in the file, or, if it was taken while it was in memory, as it was
+/// there. Dropping the value evicts the page.
 pub struct RawPage(PageFault);
 
 impl RawPage {
@@ -75,28 +81,28 @@ impl RawPage {
         RawPage(fault)
     }
 
-    /// The page's number.
+    /// Returns the page's number.
     pub fn page_no(&self) -> PageNo {
         self.0.page_no()
     }
 
-    /// Number of the frame.
+    /// Returns the number of the frame.
     #[cfg(loom)]
     pub(super) fn frame_number(&self) -> usize {
         self.0.frame_number()
     }
 
-    /// The whole page.
+    /// Returns the bytes of the page.
     pub fn bytes(&mut self) -> &[u8] {
         self.0.frame_mut()
     }
 
-    /// Opens the page to all as it is: it lacks nothing.
+    /// Opens the page to all as it is. It lacks nothing.
     pub fn publish(self) {
         self.0.publish();
     }
 
-    /// Opens the page to all with `merged` in place of what the file has. `now` is the end of the log.
+    /// Opens the page to all with `merged` in place of the bytes from the file. `now` is the end of the log.
     pub fn publish_softly(mut self, merged: &[u8], now: Lsn) {
         let bytes = self.0.frame_mut();
         debug_assert_eq!(
@@ -109,11 +115,11 @@ impl RawPage {
         }
     }
 
-    /// Changes the page in memory alone and opens it to all; evicts it where `change` fails or says that it cannot be done. `now` is the
-    /// end of the log.
+    /// Changes the page in memory alone and opens it to all. Evicts it if `change` fails or returns false. `now` is
+    /// the end of the log.
     ///
     /// # Errors
-    /// Those of `change`.
+    /// Returns the errors of `change`.
     pub fn change_softly<E>(
         mut self,
         now: Lsn,
@@ -133,13 +139,13 @@ impl RawPage {
         self.0.publish();
     }
 
-    /// The page latched exclusively. It must not be unlatched before it lacks nothing.
+    /// Latches the page exclusively. The caller must not release the latch before the page lacks nothing.
     pub(crate) fn into_exclusive(self, pool: &BufferPool) -> Option<ExclusiveGuard<'_>> {
         self.0.into_exclusive(pool)
     }
 }
 
-/// What is parked, and who makes changes.
+/// The parked pages, and the merger that makes changes.
 #[derive(Default)]
 pub(super) struct Pending {
     merger: RwLock<Option<Arc<dyn PageMerger>>>,
@@ -149,13 +155,13 @@ pub(super) struct Pending {
 #[derive(Default)]
 struct Parked {
     pages: HashMap<PageNo, PageFault>,
-    /// As they came; those taken over since are still in it.
+    /// Parked pages in the order in which they came. Pages that were taken over since may still be in it.
     order: VecDeque<PageNo>,
 }
 
 impl Parked {
-    /// Takes out the oldest ones until `most` are left.
-    fn thin_out(&mut self, most: usize) -> Vec<PageFault> {
+    /// Takes out the oldest pages until `most` are left.
+    fn drop_oldest(&mut self, most: usize) -> Vec<PageFault> {
         let mut gone = Vec::new();
         while self.pages.len() > most {
             let oldest = self.order.pop_front().expect("each parked page has its place in the order");
@@ -169,10 +175,10 @@ impl Parked {
 }
 
 impl PageFault {
-    /// Opens the page to all, unless it may lack something.
+    /// Publishes the page, unless it may lack changes: then returns it with the merger.
     pub(super) fn admit(mut self) -> Option<(PageFault, Arc<dyn PageMerger>)> {
         let pool = Arc::clone(self.pool());
-        // Whoever sets a merger waits for those who have found none.
+        // A thread that sets a merger waits here for the threads that have found none.
         let merger = pool.pending.merger.read();
         let bytes = self.frame_mut();
         let (kind, owner) = (page::kind(bytes), page::owner(bytes));
@@ -185,7 +191,7 @@ impl PageFault {
         }
     }
 
-    /// Opens the page to all, or leaves it to the first who wants it.
+    /// Publishes the page, or parks it for the first thread that wants it if it may lack changes.
     pub(super) fn admit_or_park(self) {
         let Some((fault, _)) = self.admit() else { return };
         let (pool, page) = (Arc::clone(fault.pool()), fault.page_no());
@@ -194,7 +200,7 @@ impl PageFault {
             parked.pages.insert(page, fault);
             parked.order.push_back(page);
             pool.set_parked(page, true);
-            parked.thin_out(pool.frame_count() / SHARE)
+            parked.drop_oldest(pool.frame_count() / SHARE)
         };
         drop(gone);
         pool.wake(page);
@@ -202,11 +208,11 @@ impl PageFault {
 }
 
 impl BufferPool {
-    /// Changes the mark of a word in state faulting, whose owner is the caller.
+    /// Sets or clears the mark of a word in state faulting that the caller owns.
     fn set_parked(&self, page: PageNo, parked: bool) {
         if let Some(word) = self.words.get(page) {
             let current = Word(word.load(Ordering::SeqCst)).with_state(FAULTING);
-            word.swap(if parked { current.awaited().0 } else { current.0 }, Ordering::SeqCst);
+            word.swap(if parked { current.with_waiter().0 } else { current.0 }, Ordering::SeqCst);
         }
     }
 
@@ -221,17 +227,18 @@ impl BufferPool {
         Some(fault)
     }
 
-    /// Drops up to `count` parked pages; how many.
+    /// Drops up to `count` parked pages, the oldest first. Returns how many it dropped.
     pub(super) fn drop_parked(&self, count: usize) -> usize {
         let gone = {
             let mut parked = self.pending.parked.lock();
             let most = parked.pages.len().saturating_sub(count);
-            parked.thin_out(most)
+            parked.drop_oldest(most)
         };
         gone.len()
     }
 
-    /// Keeps an evicted page from being read in; `None` if it is in memory. Waits for a read that is under way.
+    /// Keeps an evicted page from being read in. Returns `None` if the page is in memory. Waits for a read that is
+    /// under way.
     pub(crate) fn hold(self: &Arc<Self>, page: PageNo) -> Option<HeldPage> {
         let word = self.word_or_create(page)?;
         loop {
@@ -250,7 +257,8 @@ impl BufferPool {
         }
     }
 
-    /// As [`hold`](Self::hold), but waits for nobody: `None`, too, if somebody else reads or holds the page.
+    /// Keeps an evicted page from being read in, like [`hold`](Self::hold), but without waiting. Returns `None` also
+    /// if another thread reads or holds the page.
     pub(crate) fn try_hold(self: &Arc<Self>, page: PageNo) -> Option<HeldPage> {
         let word = self.word_or_create(page)?;
         let current = Word(word.load(Ordering::SeqCst));
@@ -260,8 +268,9 @@ impl BufferPool {
         held.then(|| HeldPage { pool: Arc::clone(self), page })
     }
 
-    /// Takes a page away from all that is in memory as the file has it, or softly changed; `None` if it is changed, pinned or not in
-    /// memory. Waits for its latch. It is no use of the page: one that nobody reads gets cold.
+    /// Takes an unchanged or softly changed page that is in memory away from all other threads. Returns `None` if the
+    /// page is changed, pinned or not in memory. Waits for its latch. Taking a page is no use of it: a page that
+    /// nobody reads gets cold.
     pub(crate) fn take_clean(self: &Arc<Self>, page: PageNo) -> Option<RawPage> {
         let is_cooling = Word(self.words.get(page)?.load(Ordering::Relaxed)).state() == MARKED;
         match self.exclusive(page) {
@@ -272,12 +281,13 @@ impl BufferPool {
 }
 
 impl PageCache {
-    /// From now on pages that may lack something are shown to `merger` first. Pages that are in memory are the caller's to look at.
+    /// Sets the merger. From now on pages that may lack changes are shown to it first. The caller looks after the
+    /// pages that are in memory already.
     pub(crate) fn set_merger(&self, merger: Arc<dyn PageMerger>) {
         *self.pool.pending.merger.write() = Some(merger);
     }
 
-    /// Evicts the pages of some segments, written if they are changed; those that are latched or pinned stay.
+    /// Writes and evicts the pages of the segments that `concerns` selects. Pages that are latched or pinned stay.
     pub(crate) fn evict_all_of(&self, concerns: &dyn Fn(SegmentId) -> bool) -> Result<()> {
         let of_them = self.pool.pages_with_segments().into_iter().filter(|(_, segment)| concerns(*segment));
         let pages: Vec<PageNo> = of_them.map(|(page, _)| page).collect();
@@ -288,8 +298,8 @@ impl PageCache {
         Ok(())
     }
 
-    /// The page as the file has it, read if need be; `None` if it is in memory and lacks nothing. What was made softly is dropped.
-    /// The caller holds no latch.
+    /// Returns the page as the file has it, reading it in. Returns `None` if the page is in memory and lacks nothing.
+    /// Drops soft changes. The caller holds no latch.
     pub(crate) fn raw(&self, page: PageNo) -> Result<Option<RawPage>> {
         loop {
             if let Some(fault) = self.fetch(page)? {
@@ -314,7 +324,7 @@ impl PageCache {
         }
     }
 
-    /// Shows a page that has come in to the merger, if it may lack something.
+    /// Shows a page that has been read in to the merger if it may lack changes, and publishes it otherwise.
     pub(super) fn complete(&self, fault: PageFault) -> Result<()> {
         match fault.admit() {
             Some((fault, merger)) => merger.merge(RawPage::new(fault)),
@@ -325,7 +335,7 @@ impl PageCache {
 
 impl Drop for PageCache {
     fn drop(&mut self) {
-        // They keep the pool, and the pool keeps them.
+        // Parked pages and the pool refer to each other; dropping them breaks the circle.
         self.pool.drop_parked(usize::MAX);
         *self.pool.pending.merger.write() = None;
     }

@@ -1,19 +1,20 @@
 //! Probation: pages that were read ahead of their use have to prove that they are worth their frames.
 //!
-//! A scan touches each of its pages once, all of it at about the same time. If that made them as good as the pages
-//! that are used again and again, a scan of a large table would leave nothing else in memory. So pages that come in by
-//! prefetch go through a queue, oldest first out, that holds at most [`SHARE`] of the pool:
+//! A scan touches each of its pages once, and all of a page at about the same time. If one scan made its pages as
+//! valuable as pages that are used again and again, a scan of a large table would leave nothing else in memory. So
+//! pages that come in by prefetch go through a first-in, first-out queue that holds at most one in [`SHARE`] of the
+//! pool's frames:
 //!
-//! | at the head of the queue | |
+//! | page at the head of the queue | action |
 //! |---|---|
-//! | not used since it was marked | evicted (written first, if it was changed) |
-//! | used, for the first time it is looked at | marked again, back to the end: a use like a scan's, so far |
-//! | used again after that | it stays, in the care of the clock like any other page |
+//! | not used since it was marked | evicted (written first if it was changed) |
+//! | used, and looked at for the first time | marked again and put at the end: so far it was used as by a scan |
+//! | used again after that | leaves the queue and stays in memory, in the care of the clock like any other page |
 //!
-//! Uses are seen by the mark that the clock uses, which a use takes away, so readers write nothing for this. The idea is
-//! that of 2Q (Johnson and Shasha, VLDB 1994): the second use counts only once the first one is some time ago.
+//! A use takes away the mark of the clock, which is how the queue sees uses; readers write nothing for it. The idea
+//! is that of 2Q (Johnson and Shasha, VLDB 1994): the second use counts only some time after the first one.
 //!
-//! An entry of the queue is a hint: the page may have left memory, or may have been evicted by the clock and be back.
+//! An entry of the queue is a hint: its page may have left memory, or may have been evicted by the clock and be back.
 
 use super::arena::FrameId;
 use super::clock::Swept;
@@ -24,14 +25,14 @@ use crate::sync::Mutex;
 use std::collections::{HashSet, VecDeque};
 use std::sync::atomic::Ordering;
 
-/// Pages on probation: one part of the pool in this many. Twice what one prefetch can ask for, so that pages do not go before
-/// they were used.
+/// The queue holds at most one in this many of the pool's frames: twice the pages that one prefetch can ask for, so
+/// that pages do not go before they were used.
 const SHARE: usize = 4;
 
 struct Entry {
     page: PageNo,
     frame: FrameId,
-    /// It was found in use once.
+    /// Whether the page was found in use once.
     used: bool,
 }
 
@@ -39,7 +40,7 @@ struct Entry {
 #[derive(Default)]
 pub(super) struct Probation(Mutex<VecDeque<Entry>>);
 
-/// What to do with the page at the head.
+/// The action for the page at the head of the queue.
 enum Verdict {
     Gone,
     Evict,
@@ -48,19 +49,19 @@ enum Verdict {
 }
 
 impl BufferPool {
-    /// The page in `frame` was read ahead of its use.
+    /// Puts the page in `frame`, which was read ahead of its use, on probation.
     pub(super) fn put_on_probation(&self, page: PageNo, frame: FrameId) {
         self.mark(frame.0 as usize);
         let mut queue = self.probation.0.lock();
         if queue.len() >= self.frame_count() {
-            // Of a page that has left: nobody has looked for frames for long.
+            // This entry's page has left memory: no thread has looked for frames for long.
             queue.pop_front();
         }
         queue.push_back(Entry { page, frame, used: false });
     }
 
-    /// Takes up to `wanted` pages off the queue as long as it is too long, each of which is evicted, or reported
-    /// if it is changed, or stays.
+    /// Takes pages off the queue while it is too long, until `wanted` were evicted or reported. Evicts each page,
+    /// reports it as changed, or lets it stay.
     pub(super) fn sweep_probation(&self, wanted: usize, swept: &mut Swept) {
         let longest = self.frame_count() / SHARE;
         while swept.evicted + swept.dirty.len() < wanted {
@@ -88,7 +89,8 @@ impl BufferPool {
         }
     }
 
-    /// Pages in memory that are not on probation, as far as that can be said while others work.
+    /// Returns the pages in memory that are not on probation. Pages that move while this runs may be missing or
+    /// included.
     pub(crate) fn settled_pages(&self) -> Vec<PageNo> {
         let on_probation: HashSet<PageNo> = self.probation.0.lock().iter().map(|entry| entry.page).collect();
         let mut pages = self.pages();

@@ -1,4 +1,4 @@
-//! Latches, guards and the clock under threads, without any I/O.
+//! Tests of latches, guards and the clock with threads, without any I/O.
 
 use super::frames::BufferPool;
 use super::guard::OwnedFrame;
@@ -26,7 +26,7 @@ fn fill(pool: &Arc<BufferPool>, page: PageNo, byte: u8) {
     fault.finish(Ok(())).unwrap();
 }
 
-/// How many pages with low numbers fit the empty pool.
+/// Returns how many pages with low numbers fit the empty pool.
 fn fillable(pool: &Arc<BufferPool>) -> u64 {
     fill(pool, PageNo(0), 0);
     pool.purge(PageNo(0));
@@ -68,7 +68,7 @@ fn only_unchanged_pages_are_taken_and_that_is_no_use_of_them() {
     let seen = shared(&pool, page);
     assert!(page::is_soft(&seen) && seen.lsn() == Lsn(9) && seen[100] == 2);
     drop(seen);
-    // Taken again while it is cooling, it goes with the next round of the clock.
+    // Taken again while it is cooling, the page goes with the next round of the clock.
     let frame = shared(&pool, page).frame();
     pool.mark(frame.0 as usize);
     let taken = pool.take_clean(page).expect("a softly changed page");
@@ -76,7 +76,7 @@ fn only_unchanged_pages_are_taken_and_that_is_no_use_of_them() {
     let mut swept = super::clock::Swept { evicted: 0, dirty: Vec::new() };
     pool.try_evict(frame.0 as usize, &mut swept);
     assert!(swept.evicted == 1 && !pool.is_resident(page));
-    // What cannot be changed is evicted.
+    // A page that cannot be changed is evicted.
     fill(&pool, page, 1);
     let taken = pool.take_clean(page).expect("an unchanged page");
     taken.change_softly(Lsn(11), |_| Err(())).unwrap_err();
@@ -132,9 +132,9 @@ fn writer_gets_its_turn_while_readers_overlap_all_the_time() {
     std::thread::scope(|scope| {
         for _ in 0..3 {
             scope.spawn(|| {
-                // Each reader takes its next latch before it lets go of the last one, so that without turns
-                // there would never be a moment without readers. It must not wait for a latch while it holds one:
-                // that is what `try_shared` is for.
+                // Each reader takes its next latch before it releases the last one, so without turns there would
+                // never be a moment without readers. A reader must not wait for a latch while it holds one, so it
+                // uses `try_shared`.
                 let mut held = Some(shared(&pool, page));
                 while !stop.load(Ordering::Relaxed) {
                     let next = pool.try_shared(page);
@@ -252,7 +252,7 @@ fn page_used_again_after_it_was_marked_survives_the_hand() {
         let swept = pool.sweep(1, 0);
         assert_eq!(swept.evicted, 1);
         assert!(pool.is_resident(favourite));
-        // Put something in its place.
+        // Put another page in its place.
         let absent = (0..free).map(PageNo).find(|page| !pool.is_resident(*page)).unwrap();
         fill(&pool, absent, 0);
     }
@@ -309,7 +309,7 @@ fn reads_without_latches_notice_writers_and_eviction() {
     assert!(!read.is_unchanged() && matches!(pool.optimistic(page), Optimistic::NotResident));
     fill(&pool, page, 1);
     assert!(!read.is_unchanged());
-    // Whatever offset a torn page may give.
+    // A torn page may give any offset.
     let read = optimistic(&pool, page);
     for at in [PAGE - 8, PAGE - 1, PAGE, PAGE + 13, usize::MAX] {
         let _ = read.word_at(at);
@@ -321,7 +321,7 @@ fn reads_without_latches_notice_writers_and_eviction() {
 fn reads_without_latches_see_whole_changes_while_pages_come_and_go() {
     let pool = pool(60);
     let free = fillable(&pool);
-    // More pages than frames; the number in a page's words says which page it is, and which change.
+    // There are more pages than frames. The number in a page's words says which page it is, and which change.
     let pages = 2 * free;
     let make = |page: PageNo| {
         let Some(mut frames) = pool.try_take(1) else { return };
@@ -360,13 +360,13 @@ fn reads_without_latches_see_whole_changes_while_pages_come_and_go() {
                 scope.spawn(move || {
                     let mut number = worker;
                     let mut rounds = 0;
-                    // Until the readers had their share.
+                    // Go on until the readers had their share.
                     while rounds < 4000 || (believed.load(Ordering::Relaxed) < 1000 && rounds < 100_000) {
                         rounds += 1;
                         number = (number * 5 + 7) % pages;
                         make(PageNo(number));
                         if let Latch::Held(mut guard) = pool.exclusive(PageNo(number)) {
-                            // Again and again, so that readers meet it.
+                            // Change the page many times, so that readers meet a change.
                             for _ in 0..30 {
                                 let mut word = [0; 8];
                                 word.copy_from_slice(&guard[32..40]);

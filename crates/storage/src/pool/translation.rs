@@ -1,8 +1,9 @@
-//! The translation array: one word per page of storage, in chunks made when first needed.
+//! The translation array: one word per page of storage, in chunks that are made when first needed.
 //!
-//! Three levels, the upper two always in the processor's caches: 1024 x 1024 chunks of 2048 words, enough for
-//! 2^31 pages (32 TiB of 16 KiB pages). The words of neighbouring pages lie in different cache lines: they are mostly pages of one
-//! tree, and readers who latch one leaf must not take the words of others from each other. Its bytes count against the pool's memory; see
+//! The array has three levels, of which the upper two are always in the processor's caches: 1024 x 1024 chunks of
+//! 2048 words, enough for 2^31 pages (32 TiB of 16 KiB pages). The words of neighbouring pages lie in different cache
+//! lines: neighbours mostly belong to one tree, and readers who latch one leaf must not take the words of others from
+//! each other's caches. The bytes of the array count against the pool's memory; see
 //! [`bytes`](TranslationArray::bytes).
 
 use crate::PageNo;
@@ -11,7 +12,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 const CHUNK_WORDS: usize = if cfg!(loom) { 4 } else { 2048 };
-/// Words of a cache line: of pages so far apart as there are lines in a chunk.
+/// Words of a cache line. They belong to pages that are [`LINES`] page numbers apart.
 const LINE_WORDS: usize = if cfg!(loom) { 1 } else { 8 };
 const LINES: usize = CHUNK_WORDS / LINE_WORDS;
 const FANOUT: usize = if cfg!(loom) { 1 } else { 1024 };
@@ -19,10 +20,10 @@ const FANOUT: usize = if cfg!(loom) { 1 } else { 1024 };
 const CHUNK_BYTES: usize = CHUNK_WORDS * size_of::<AtomicU64>();
 const NODE_BYTES: usize = FANOUT * size_of::<OnceLock<Box<[AtomicU64]>>>();
 
-/// Most bytes that the array grows by for one page.
+/// Most bytes that the array grows by when one page gets a word.
 pub(super) const LARGEST_GROWTH: usize = CHUNK_BYTES + NODE_BYTES;
 
-/// Pages that can be translated; no page has this number or a higher one.
+/// Number of pages that can be translated. Every page number is below it.
 pub(crate) const MAX_PAGES: u64 = (FANOUT * FANOUT * CHUNK_WORDS) as u64;
 
 type Chunk = OnceLock<Box<[AtomicU64]>>;
@@ -45,13 +46,14 @@ impl TranslationArray {
         (chunk / FANOUT, chunk % FANOUT, word % LINES * LINE_WORDS + word / LINES)
     }
 
-    /// The page's word, `None` if its chunk was never needed: the page is not in memory then.
+    /// Returns the page's word, or `None` if its chunk was never needed; the page is not in memory then.
     pub(super) fn get(&self, page: PageNo) -> Option<&AtomicU64> {
         let (node, chunk, word) = Self::path(page);
         self.root.get(node)?.get()?.get(chunk)?.get()?.get(word)
     }
 
-    /// The page's word; its chunk is made if there is none. `None` only for numbers from [`MAX_PAGES`] on.
+    /// Returns the page's word, and makes its chunk if there is none. Returns `None` only for numbers from
+    /// [`MAX_PAGES`] on.
     pub(super) fn get_or_create(&self, page: PageNo) -> Option<&AtomicU64> {
         if let Some(word) = self.get(page) {
             return Some(word);
@@ -68,7 +70,7 @@ impl TranslationArray {
         chunk.get(word)
     }
 
-    /// Bytes used by the array now.
+    /// Returns the bytes used by the array now.
     pub(super) fn bytes(&self) -> usize {
         self.bytes.load(Ordering::Relaxed)
     }

@@ -1,11 +1,11 @@
-//! Where threads sleep that wait for a page's word to change.
+//! The queues where threads sleep until a page's word changes.
 //!
-//! A fixed table of queues, a page's queue found by its number. Waking costs one load when nobody waits. A wait
-//! is spurious at times (another page of the same queue changed): waiters look at their word again.
+//! The table of queues is fixed; a page's number selects its queue. Waking costs one load when nobody waits. Some
+//! wake-ups are spurious, because another page of the same queue changed, so waiters look at their word again.
 //!
-//! No wake-up is lost: a waiter announces itself, then looks at the word under the queue's mutex, then sleeps; a
-//! waker changes the word, then looks whether anyone is announced, then takes the mutex to wake. All four are
-//! sequentially consistent, so one of the two sees the other.
+//! No wake-up is lost. A waiter announces itself, then looks at the word under the queue's mutex, then sleeps. A
+//! waker changes the word, then looks whether anyone is announced, then takes the mutex to wake. All four accesses
+//! are sequentially consistent, so one of the two sees the other.
 
 use super::word::Word;
 use crate::PageNo;
@@ -36,7 +36,7 @@ impl WaitTable {
         &self.queues[hash as usize % QUEUES]
     }
 
-    /// Sleeps as long as `blocked` says so of the word.
+    /// Sleeps while `blocked` returns true for the word.
     pub(super) fn wait_while(&self, page: PageNo, word: &AtomicU64, blocked: impl Fn(Word) -> bool) {
         let queue = self.queue(page);
         queue.waiters.fetch_add(1, Ordering::SeqCst);
@@ -49,7 +49,7 @@ impl WaitTable {
         queue.waiters.fetch_sub(1, Ordering::SeqCst);
     }
 
-    /// Wakes who waits for the page; to be called after its word was changed with `SeqCst` ordering.
+    /// Wakes the threads that wait for the page. Called after the page's word was changed with `SeqCst` ordering.
     pub(super) fn wake(&self, page: PageNo) {
         let queue = self.queue(page);
         store_before_load();

@@ -1,4 +1,4 @@
-//! The translation word: where a page is, who has it latched, and how often it changed, in 64 bits.
+//! The translation word: the frame of a page, its latch state and its version in 64 bits.
 //!
 //! | bits   | field   | meaning                                                                        |
 //! |-------:|---------|--------------------------------------------------------------------------------|
@@ -18,10 +18,10 @@
 //! |      4 | unlatched | shared, exclusive, marked                                                      |
 //! | 4 + n  | shared    | n shared latches; one more, one less                                           |
 //!
-//! A word of zeros is "evicted", so that a new chunk of the translation array needs no initialising. This is
-//! vmcache's word (Leis et al., SIGMOD 2023) with a frame number in it. The version lets a reader check that what
-//! it read without a latch is one state of the page; it wraps after 2^28 changes, so it is good for one
-//! uninterrupted read and not for remembering.
+//! A word of zeros means "evicted", so a new chunk of the translation array needs no initialising. The layout is that
+//! of vmcache (Leis et al., SIGMOD 2023) with a frame number added. A reader without a latch compares versions to
+//! learn whether its reads saw one state of the page. The version wraps after 2^28 changes, so it serves one
+//! uninterrupted read; it must not be stored for later comparison.
 
 use super::arena::FrameId;
 
@@ -30,7 +30,7 @@ pub(crate) const FAULTING: u8 = 1;
 pub(crate) const EXCLUSIVE: u8 = 2;
 pub(crate) const MARKED: u8 = 3;
 pub(crate) const UNLATCHED: u8 = 4;
-/// Most shared latches at once; one more waits.
+/// Largest number of shared latches at once. A further thread waits.
 pub(crate) const MAX_SHARED: u8 = 127 - UNLATCHED;
 
 const WAITING: u64 = 1 << 7;
@@ -40,7 +40,7 @@ const VERSION_SHIFT: u32 = FRAME_SHIFT + FRAME_BITS;
 const FRAME_MASK: u64 = ((1 << FRAME_BITS) - 1) << FRAME_SHIFT;
 const VERSION_ONE: u64 = 1 << VERSION_SHIFT;
 
-/// Most frames a pool can have.
+/// Largest number of frames in a pool.
 pub(crate) const MAX_FRAMES: usize = 1 << FRAME_BITS;
 
 /// A value of a translation word.
@@ -63,23 +63,23 @@ impl Word {
         (self.0 >> VERSION_SHIFT) as u32
     }
 
-    /// Whether a thread waits for the exclusive latch.
+    /// Returns whether a thread waits for the exclusive latch.
     #[inline]
-    pub(crate) fn is_awaited(self) -> bool {
+    pub(crate) fn has_waiter(self) -> bool {
         self.0 & WAITING != 0
     }
 
-    /// Whether the page has come and waits for the first who wants it.
+    /// Returns whether the page has been read in and waits for the first thread that wants it.
     pub(crate) fn is_parked(self) -> bool {
-        self.state() == FAULTING && self.is_awaited()
+        self.state() == FAULTING && self.has_waiter()
     }
 
     #[inline]
-    pub(crate) fn awaited(self) -> Word {
+    pub(crate) fn with_waiter(self) -> Word {
         Word(self.0 | WAITING)
     }
 
-    /// Same frame and version, another state, nobody waiting.
+    /// Returns the word with the same frame and version, the given state, and no waiter.
     #[inline]
     pub(crate) fn with_state(self, state: u8) -> Word {
         Word((self.0 & !0xff) | u64::from(state))
@@ -90,42 +90,42 @@ impl Word {
         Word((self.0 & !FRAME_MASK) | (u64::from(frame.0) << FRAME_SHIFT))
     }
 
-    /// One version on.
+    /// Returns the word with the next version.
     #[inline]
     pub(crate) fn next_version(self) -> Word {
         Word(self.0.wrapping_add(VERSION_ONE))
     }
 
-    /// Without page: no frame, one version on.
+    /// Returns the word of an evicted page: no frame, and the next version.
     pub(crate) fn evicted(self) -> Word {
         self.with_state(EVICTED).with_frame(FrameId(0)).next_version()
     }
 
-    /// Whether the page is in memory, latched or not.
+    /// Returns whether the page is in memory, latched or not.
     #[inline]
     pub(crate) fn is_resident(self) -> bool {
         self.state() >= EXCLUSIVE
     }
 
-    /// Whether what was read while the word was `seen` is what the page holds now, nobody changing it.
+    /// Returns whether bytes read while the word was `seen` are still the page's, and no thread is changing them.
     #[inline]
     pub(crate) fn is_readable_as(self, seen: Word) -> bool {
         (self.0 ^ seen.0) >> FRAME_SHIFT == 0 && self.state() > EXCLUSIVE
     }
 
-    /// Whether a shared latch can be had now.
+    /// Returns whether a shared latch can be taken now.
     #[inline]
     pub(crate) fn admits_shared(self) -> bool {
-        (MARKED..UNLATCHED + MAX_SHARED).contains(&self.state()) && !self.is_awaited()
+        (MARKED..UNLATCHED + MAX_SHARED).contains(&self.state()) && !self.has_waiter()
     }
 
-    /// Whether there are as many shared latches as there can be.
+    /// Returns whether the number of shared latches is at its maximum.
     #[inline]
-    pub(crate) fn is_crowded(self) -> bool {
+    pub(crate) fn is_shared_full(self) -> bool {
         self.state() == UNLATCHED + MAX_SHARED
     }
 
-    /// The word with one shared latch more. Only if [`admits_shared`](Self::admits_shared).
+    /// Returns the word with one more shared latch. The word must [admit one](Self::admits_shared).
     #[inline]
     pub(crate) fn plus_shared(self) -> Word {
         match self.state() {
@@ -134,7 +134,7 @@ impl Word {
         }
     }
 
-    /// Whether the exclusive latch can be had now.
+    /// Returns whether the exclusive latch can be taken now.
     #[inline]
     pub(crate) fn admits_exclusive(self) -> bool {
         matches!(self.state(), MARKED | UNLATCHED)
@@ -149,9 +149,9 @@ mod tests {
     fn fields_do_not_touch_each_other() {
         let word = Word(0).with_frame(FrameId((1 << 28) - 1)).with_state(UNLATCHED);
         assert_eq!((word.state(), word.frame().0, word.version()), (UNLATCHED, (1 << 28) - 1, 0));
-        let shared = word.plus_shared().plus_shared().awaited();
+        let shared = word.plus_shared().plus_shared().with_waiter();
         assert_eq!(
-            (shared.state(), shared.frame(), shared.is_awaited()),
+            (shared.state(), shared.frame(), shared.has_waiter()),
             (UNLATCHED + 2, word.frame(), true)
         );
         assert!(!shared.admits_shared() && !shared.admits_exclusive());
@@ -167,12 +167,12 @@ mod tests {
     #[test]
     fn a_page_is_readable_as_seen_until_somebody_may_change_it() {
         let seen = Word(0).with_frame(FrameId(5)).with_state(UNLATCHED).next_version();
-        for same in [seen, seen.plus_shared(), seen.plus_shared().awaited(), seen.with_state(MARKED)] {
+        for same in [seen, seen.plus_shared(), seen.plus_shared().with_waiter(), seen.with_state(MARKED)] {
             assert!(same.is_readable_as(seen), "{same:?}");
         }
         let others = [
             seen.with_state(EXCLUSIVE),
-            seen.with_state(EXCLUSIVE).awaited(),
+            seen.with_state(EXCLUSIVE).with_waiter(),
             seen.next_version(),
             seen.evicted(),
             seen.evicted().with_state(FAULTING).with_frame(FrameId(5)),
@@ -200,6 +200,6 @@ mod tests {
             latches += 1;
         }
         assert_eq!(latches, u32::from(MAX_SHARED));
-        assert!(!word.is_awaited() && word.is_crowded());
+        assert!(!word.has_waiter() && word.is_shared_full());
     }
 }

@@ -1,16 +1,16 @@
-//! Changed pages to `data`: log first, then the doublewrite file, then home.
+//! Writes changed pages to `data`: first the log, then the doublewrite file, then the page's own place.
 //!
-//! A page is copied and sealed under its shared latch, which is released before any I/O. It stays dirty, with the
-//! LSN from which `data` lacks changes, until the batch is synced in `data`; if it was changed meanwhile it stays
-//! dirty from the LSN of the copy on. The log is made durable up to the newest copy *before* the doublewrite file
-//! gets it: a repair after a crash must not bring back a change that the log does not know.
+//! Each page is copied and sealed under its shared latch, which is released before any I/O. The page stays dirty,
+//! from the LSN of the first change that `data` lacks, until the batch is synced in `data`. If it was changed
+//! meanwhile it stays dirty from the LSN of the copy on. The log is made durable up to the newest copy *before* the
+//! doublewrite file gets it: a repair after a crash must not bring back a change that the log does not know.
 //!
-//! A page that `data` has nothing of since it was made anew needs no copy in the doublewrite file: it is dirty since before the
-//! group that made it, so redo begins there, and whatever a torn write leaves is not read.
+//! A page of which `data` holds nothing since it was made anew needs no copy in the doublewrite file. It has been
+//! dirty since before the group that made it, so redo begins there and does not read what a torn write leaves.
 //!
-//! The home writes of a batch are in flight together; which of them reach the disk first does not matter.
+//! The writes of a batch to their own places are in flight together; they may reach the disk in any order.
 //!
-//! Any failure after the copies were taken stops the store: what is in the files is not known then.
+//! Any failure after the copies were taken stops the store, because the state of the files is unknown then.
 
 use super::cache::PageCache;
 use super::guard::{SharedGuard, held};
@@ -19,7 +19,7 @@ use crate::doublewrite::{BATCH_PAGES, Doublewrite};
 use crate::{Lsn, PageNo, Result, StorageError, page};
 use std::sync::atomic::Ordering;
 
-/// What to do about pages that are latched exclusively.
+/// The treatment of pages that are latched exclusively.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Latching {
     /// Leave them out.
@@ -32,7 +32,7 @@ impl PageCache {
     /// Writes those of `pages` that are dirty, in page order. The caller holds no latch.
     pub(crate) fn write_back(&self, mut pages: Vec<PageNo>, latching: Latching) -> Result<()> {
         held::assert_none("writing pages");
-        // The batch is left half filled or half written.
+        // A panic leaves the batch half filled or half written.
         let _stops = self.stop_on_panic("writing pages");
         pages.sort_unstable();
         pages.dedup();
@@ -44,13 +44,14 @@ impl PageCache {
         Ok(())
     }
 
-    /// Waits until no batch is being written: pages that are not dirty now are not written after this.
+    /// Waits until no batch is being written. A page that is not dirty now is not written after this returns.
     pub(crate) fn wait_for_writes(&self) {
         held::assert_none("waiting for writes");
         drop(self.doublewrite.lock());
     }
 
-    /// The page as it is in memory, sealed, if it is changed there; whether it is. The caller holds no latch.
+    /// Copies the page from memory into `image` and seals it, if the page is changed in memory. Returns whether it
+    /// did. The caller holds no latch.
     pub(crate) fn copy_changed(&self, page_no: PageNo, image: &mut [u8]) -> bool {
         match self.pool.shared(page_no) {
             Latch::Held(guard) if self.pool.dirty_since(&guard).is_some() && image.len() == guard.len() => {
@@ -62,8 +63,9 @@ impl PageCache {
         }
     }
 
-    /// Reads the page while nothing of the pool is being written; where the file does not have it, as it is in memory, if it is
-    /// changed there. Sealed; false if it is to be had in neither way. The caller holds no latch.
+    /// Reads the page from the file while the pool writes nothing. Where the file has no valid copy, takes the
+    /// changed page from memory. The image is sealed. Returns false if neither has the page. The caller holds no
+    /// latch.
     pub(crate) fn read_at_rest(&self, page_no: PageNo, image: &mut [u8]) -> bool {
         held::assert_none("waiting for writes");
         let _quiet = self.doublewrite.lock();
@@ -92,7 +94,7 @@ impl PageCache {
             }
         }
         for page in unwritten {
-            // Nobody else writes pages; freed, it may be clean or another by now.
+            // Nobody else writes pages. A page that was freed meanwhile may be clean, or may be another one by now.
             let still = |guard: &SharedGuard<'_>| {
                 self.pool.dirty_since(guard).is_some() && self.pool.is_unwritten(guard)
             };
@@ -131,24 +133,27 @@ impl PageCache {
         self.poison.set(why);
     }
 
-    /// Stops the store if this thread panics before the guard is dropped. `what` names what is half done then.
+    /// Returns a guard that stops the store if this thread panics before the guard is dropped. `what` names the work
+    /// that is half done then.
     pub(crate) fn stop_on_panic(&self, what: &'static str) -> StopOnPanic<'_> {
         StopOnPanic { cache: self, what, panicked_before: std::thread::panicking() }
     }
 
-    /// Reads no page in from now on: some that were changed and not logged have been dropped from memory, and those in the
-    /// file are older.
+    /// Ends the reading in of pages. Some pages with changes that were not logged have been dropped from memory, and
+    /// the file has older versions of them.
     pub(crate) fn end_reading(&self) {
         self.has_lost_changes.store(true, Ordering::Release);
     }
 }
 
-/// Stops the store when a panic unwinds over it. To be taken before locks and latches, so that they are free when it stops.
+/// Stops the store when a panic unwinds over it. It must be taken before locks and latches, so that these are free
+/// when it stops the store.
 #[must_use]
 pub struct StopOnPanic<'c> {
     cache: &'c PageCache,
     what: &'static str,
-    /// Code that cleans up after an earlier panic is no cause to stop.
+    /// Whether the thread was panicking already. Code that cleans up after an earlier panic is no reason to stop the
+    /// store.
     panicked_before: bool,
 }
 
