@@ -1,11 +1,10 @@
 //! Writes bytes of the stream as batches into the files, one file after the other.
 //!
-//! Used by one thread at a time, the leader of a flush. A batch is never written again: a write that is torn by a
-//! power cut must not hurt what was durable before. So each flush begins a new block, and the padding is the price of
-//! a small flush.
+//! One thread at a time, the leader of a flush, uses the writer. No batch is ever rewritten, because a write that is torn by a power cut must not
+//! hurt data that was durable before. So each flush begins a new block, and a small flush pays for it with padding.
 //!
-//! What a large flush writes is compressed where that saves blocks: images of pages and the entries of many rows are half of
-//! what they are alike, and LZ4 is faster than the device. A small flush would save nothing, and its commit would wait for it.
+//! A large flush is compressed where that saves blocks: images of pages and the entries of many rows repeat much of their content, and LZ4 is faster
+//! than the device. A small flush would save nothing, and its commit would wait for the compression.
 
 use super::files::{Ring, RingSize, name};
 use super::format::{
@@ -18,16 +17,16 @@ use crate::ids::Lsn;
 use crate::sync::Mutex;
 use std::sync::Arc;
 
-/// Where the next batch goes, and what it is chained to.
+/// Writes batches, and keeps the place of the next one and the checksum that it is chained to.
 pub(super) struct BatchWriter {
     ring: Arc<Mutex<Ring>>,
     file: Arc<dyn File>,
     header: FileHeader,
     /// Size of the current file.
     size: u64,
-    /// Offset of the next batch in it.
+    /// Offset of the next batch in the file.
     offset: u64,
-    /// Bytes of file used up to there, counted on from where the log was found at its opening.
+    /// Bytes of file used up to that batch. Counted on from where the log was found at its opening.
     at: u64,
     /// Checksum of the last batch.
     chain: u32,
@@ -37,28 +36,27 @@ pub(super) struct BatchWriter {
     done: Flushed,
 }
 
-/// What a flush has done, for the log to take over.
+/// The results of a flush, for the log to take over.
 #[derive(Default)]
 pub(super) struct Flushed {
-    /// Everything below was synced on the way, by finishing a file.
+    /// The log is durable up to here, because finishing a file synced it on the way.
     pub synced: Lsn,
     /// New places from which a reader can start.
     pub marks: Vec<Mark>,
-    /// The ring, if it has moved on.
+    /// The sizes of the ring, if the writer has gone on to another file.
     pub ring: Option<RingSize>,
     pub writes: u64,
     pub bytes: u64,
     pub syncs: u64,
 }
 
-/// A file gets at least this many marks.
+/// Smallest number of marks that a file gets.
 const MARKS: u64 = 16;
-/// Fewest bytes of the stream that are worth compressing.
+/// Smallest number of bytes of the stream that are worth compressing.
 const WORTH_COMPRESSING: usize = 4 * BLOCK;
 
 impl BatchWriter {
-    /// Starts to write into the ring's current file, with `header`.
-    /// `at` counts the bytes of file used so far.
+    /// Starts to write into the ring's current file, with `header`. `at` is the number of bytes of file used so far.
     pub fn start(ring: Arc<Mutex<Ring>>, header: FileHeader, at: u64) -> Result<BatchWriter> {
         let file = ring.lock().start_current(&header)?;
         let size = super::files::size(&*file, header.sequence)?;
@@ -79,7 +77,7 @@ impl BatchWriter {
         Ok(writer)
     }
 
-    /// Writes `bytes`, which start at `start` in the stream. `durable` is what is known to be durable now.
+    /// Writes `bytes`, which start at `start` in the stream. `durable` is the durable LSN as known now.
     pub fn write(&mut self, start: Lsn, bytes: &[u8], durable: Lsn) -> Result<()> {
         let mut rest = bytes;
         let mut at = start;
@@ -92,7 +90,7 @@ impl BatchWriter {
             }
             let room = (self.size - self.offset).min(MAX_BATCH as u64) as usize - BATCH_HEADER;
             let most = rest.len().min(MAX_STREAM);
-            // If not all of it, what would have room without.
+            // If the rest does not fit compressed, write as much as fits uncompressed.
             let mut stream = &rest[..most];
             let mut compressed = self.compress(stream, room);
             if compressed.is_none() && most > room {
@@ -106,7 +104,8 @@ impl BatchWriter {
         Ok(())
     }
 
-    /// Compresses bytes of the stream into `self.compressed`, if that saves blocks and they have room then; their bytes.
+    /// Compresses bytes of the stream into `self.compressed`. Returns their compressed length if they fit into `room` and need fewer blocks than
+    /// before.
     fn compress(&mut self, stream: &[u8], room: usize) -> Option<usize> {
         if stream.len() < WORTH_COMPRESSING {
             return None;
@@ -117,28 +116,28 @@ impl BatchWriter {
         (payload <= room && batch_size(payload) < batch_size(stream.len())).then_some(bytes)
     }
 
-    /// Number and file that the last write went to. What is before it is durable.
+    /// Returns the number and file of the last write. Everything in earlier files is durable.
     pub fn file(&self) -> (u64, Arc<dyn File>) {
         (self.header.sequence, Arc::clone(&self.file))
     }
 
-    /// Makes what was written durable.
+    /// Syncs the current file.
     fn sync(&mut self) -> Result<()> {
         self.done.syncs += 1;
         self.file.sync().map_err(|error| StorageError::io("sync", name(self.header.sequence), error))
     }
 
-    /// What was done since the last call.
+    /// Takes the results since the last call.
     pub fn take_done(&mut self) -> Flushed {
         std::mem::take(&mut self.done)
     }
 
-    /// Bytes of file used so far.
+    /// Returns the bytes of file used so far.
     pub fn at(&self) -> u64 {
         self.at
     }
 
-    /// Writes a batch of `stream`, in the form in which `compress` has left it in so many bytes.
+    /// Writes a batch of `stream`. With `compressed`, takes the bytes that `compress` has left, of that length.
     fn write_batch(
         &mut self,
         start: Lsn,
@@ -176,8 +175,8 @@ impl BatchWriter {
         Ok(())
     }
 
-    /// Goes on in the next file. Its header says that everything before it is durable, so it is written after
-    /// a sync of the file that is full.
+    /// Goes on in the next file. The header of the next file says that everything before it is durable, so the full file is synced before that header
+    /// is written.
     fn next_file(&mut self, first: Lsn) -> Result<()> {
         self.sync()?;
         self.done.synced = first;

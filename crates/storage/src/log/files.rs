@@ -1,18 +1,16 @@
 //! The ring of log files: `wal/<sequence>.log`.
 //!
-//! In order of sequence number they are: in use (from the oldest a checkpoint may need, to the one written now), then
-//! spare. A file that a checkpoint has made superfluous is renamed to follow the last spare; the new name is durable before
-//! the file counts as spare. A spare becomes the current file by getting a header, and only once there is another
-//! spare behind it: **the current file always has a successor with a durable name**, so that a reader who finds none knows that a
-//! file was lost.
+//! In order of sequence number, the files are first those in use (from the oldest that a checkpoint may need, to the one being written), then the
+//! spares. A file that a checkpoint no longer needs is renamed to follow the last spare. The new name is durable before the file counts as a spare. A
+//! spare becomes the current file by getting a header, and only once there is another spare behind it: **the current file always has a successor with
+//! a durable name**, so a reader that finds no successor knows that a file was lost.
 //!
-//! A new log has few small files. It grows while reservations ask for more than it has, up to its capacity: each file
-//! it adds is a quarter of what is there, within bounds. A reservation is granted only for space that is there, so a write
-//! of the log allocates nothing, unless padding has eaten what was set aside for it: then a file is added on the spot,
-//! which goes again when it is recycled.
+//! A new log has few small files. It grows while reservations ask for more than it has, up to its capacity: each file that is added is a quarter of
+//! the files there are, within bounds. A reservation is granted only for space that exists, so a write of the log allocates nothing, unless padding
+//! has used up the space that was reserved. In that case a file is added on the spot, and removed when it is recycled.
 //!
-//! Files are filled with zeros once: a sync after the first write to allocated but unwritten blocks has to change
-//! the file system's metadata too, and takes longer (290 us against 175 us on ext4).
+//! Files are filled with zeros once. Otherwise a sync after the first write to allocated but unwritten blocks would have to change the file system's
+//! metadata, too, which takes longer (290 us against 175 us on ext4).
 
 use super::format::FileHeader;
 use crate::device::{AlignedBuf, BLOCK, Env, File, OpenMode};
@@ -22,26 +20,26 @@ use std::sync::Arc;
 
 /// The directory of the log files.
 pub(crate) const DIRECTORY: &str = "wal";
-/// A file that is being made outside the ring.
+/// Name of a file that is being made outside the ring.
 const NEW_FILE: &str = "wal/new";
 
-/// Fewest bytes of a log file.
+/// Smallest size of a log file in bytes.
 pub(super) const SMALLEST_FILE: u64 = 64 << 10;
 const FEWEST_FILES: u64 = 4;
 const LARGEST_FILE: u64 = 64 << 20;
-/// Most bytes of the files a new log is made of.
+/// Largest total size of the files of a new log in bytes.
 const FIRST_FILE: u64 = 1 << 20;
-/// Into how many of its largest files a log is cut, as long as they keep to the sizes above.
+/// Number of files that a log has at its capacity, if that keeps each file within the sizes above.
 const FILES: u64 = 16;
-/// A file that is added is one part in this many of what is there.
+/// An added file is one in this many of the bytes that the ring has.
 const GROWTH: u64 = 4;
 
-/// Name of a log file.
+/// Returns the name of a log file.
 pub(super) fn name(sequence: u64) -> String {
     format!("{DIRECTORY}/{sequence}.log")
 }
 
-/// Sequence numbers of the log files there are, by their names.
+/// Returns the sequence numbers of the log files, in ascending order, as their names give them.
 pub(super) fn list(env: &dyn Env) -> Result<Vec<u64>> {
     let names = env.list(DIRECTORY).map_err(|error| StorageError::io("list", DIRECTORY, error))?;
     let mut sequences: Vec<u64> =
@@ -50,23 +48,23 @@ pub(super) fn list(env: &dyn Env) -> Result<Vec<u64>> {
     Ok(sequences)
 }
 
-/// Opens a log file that must be there.
+/// Opens a log file that must exist.
 pub(super) fn open(env: &dyn Env, sequence: u64) -> Result<Arc<dyn File>> {
     let name = name(sequence);
     env.open(&name, OpenMode::Existing).map_err(|error| StorageError::io("open", name, error))
 }
 
-/// Size of a log file in bytes.
+/// Returns the size of a log file in bytes.
 pub(super) fn size(file: &dyn File, sequence: u64) -> Result<u64> {
     file.size().map_err(|error| StorageError::io("get the size of", name(sequence), error))
 }
 
-/// Bytes of some files.
+/// Returns the total bytes of the files `oldest..=newest`.
 pub(super) fn bytes_of(env: &dyn Env, oldest: u64, newest: u64) -> Result<u64> {
     (oldest..=newest).map(|sequence| size(&*open(env, sequence)?, sequence)).sum()
 }
 
-/// How the capacity is cut into files.
+/// The division of the capacity into files.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Layout {
     /// Bytes of the largest files, header included.
@@ -83,8 +81,9 @@ impl Layout {
         Layout { file_bytes, capacity: files * room(file_bytes) }
     }
 
-    /// Of a log whose files in use have `used` bytes. If that is more than the capacity allows, as it was another when they were written, twice as much
-    /// as they have: nothing is freed before the checkpoint after recovery, which needs room.
+    /// Returns the layout of a log whose files in use have `used` bytes. The files may be larger than the capacity allows, because the capacity was
+    /// another one when they were written. Then the capacity becomes twice `used`: nothing is freed before the checkpoint after recovery, which needs
+    /// room.
     pub fn holding(capacity: u64, used: u64) -> Layout {
         let layout = Layout::new(capacity);
         if used > super::space::limit(layout.capacity, layout.largest_room()) {
@@ -93,17 +92,17 @@ impl Layout {
         layout
     }
 
-    /// Bytes of all files of a new log.
+    /// Returns the bytes of all files of a new log.
     pub fn first_bytes(&self) -> u64 {
         FEWEST_FILES * self.next_file(0)
     }
 
-    /// Most bytes for batches in a file.
+    /// Returns the largest number of bytes for batches in one file.
     pub fn largest_room(&self) -> u64 {
         room(self.file_bytes)
     }
 
-    /// Bytes of the file to add to a ring with room for `bytes`.
+    /// Returns the size of the file to add to a ring with room for `bytes`.
     fn next_file(&self, bytes: u64) -> u64 {
         let first = FIRST_FILE.clamp(SMALLEST_FILE, (self.file_bytes / 16).max(SMALLEST_FILE));
         let wanted = (bytes / GROWTH).clamp(first, self.file_bytes);
@@ -111,34 +110,34 @@ impl Layout {
     }
 }
 
-/// Bytes for batches in a file of this size.
+/// Returns the bytes for batches in a file of this size.
 fn room(file_bytes: u64) -> u64 {
     file_bytes.saturating_sub(BLOCK as u64)
 }
 
-/// Room for batches in the files of a ring.
+/// The bytes for batches in the files of a ring.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(super) struct RingSize {
-    /// In all files.
+    /// Bytes in all files.
     pub bytes: u64,
-    /// In the last spare, which stays one.
+    /// Bytes in the last spare, which always stays a spare.
     pub last: u64,
-    /// In the largest file.
+    /// Bytes in the largest file.
     pub largest: u64,
 }
 
-/// The files, by sequence number.
+/// The ring of files, by sequence number.
 pub(super) struct Ring {
     env: Arc<dyn Env>,
     layout: Layout,
-    /// Oldest first, the current file last; each with its room for batches in bytes. Never empty.
+    /// The sequence numbers of the files in use and their room for batches in bytes, the oldest first and the current file last. Never empty.
     in_use: VecDeque<(u64, u64)>,
-    /// Room of the files ready after the current one. Never empty.
+    /// Room of the spare files after the current one, in bytes. Never empty.
     spare: VecDeque<u64>,
 }
 
 impl Ring {
-    /// Makes the files of a new log; file 1 is current and has no header yet.
+    /// Makes the files of a new log. File 1 is current and has no header yet.
     pub fn create(env: &Arc<dyn Env>, layout: Layout) -> Result<Ring> {
         env.create_dir(DIRECTORY).map_err(|error| StorageError::io("create", DIRECTORY, error))?;
         env.sync_dir("").map_err(|error| StorageError::io("sync", ".", error))?;
@@ -154,12 +153,12 @@ impl Ring {
         Ok(Ring { env: Arc::clone(env), layout, in_use: VecDeque::from([(1, current)]), spare })
     }
 
-    /// Takes the ring over after recovery: the files `oldest..=newest` are in use and `newest + 1`, which the reader has
-    /// found to be there, becomes current; it has no header yet.
+    /// Takes the ring over after recovery. The files `oldest..=newest` are in use. `newest + 1`, which the reader has found to exist, becomes
+    /// current; it has no header yet.
     pub fn resume(env: &Arc<dyn Env>, layout: Layout, oldest: u64, newest: u64) -> Result<Ring> {
         let mut in_use = VecDeque::new();
         for sequence in oldest..=newest {
-            // What the process had written before it was killed may not be on disk, yet recovery has read it.
+            // The last writes of a process that was killed may not be on disk, but recovery has read them.
             let file = open(&**env, sequence)?;
             file.sync().map_err(|error| StorageError::io("sync", name(sequence), error))?;
             in_use.push_back((sequence, room(size(&*file, sequence)?)));
@@ -177,10 +176,10 @@ impl Ring {
         let mut bytes: u64 = in_use.iter().map(|(_, room)| room).sum();
         let mut spare = VecDeque::new();
         let mut next = newest + 1;
-        // One to become current, and its successor.
+        // At least two spares are needed: the one that becomes current, and its successor.
         while spare.len() < 2 || bytes < layout.capacity {
             if !usable.remove(&next) {
-                // Without the sequence wanted any will do: those left over would be in the way later.
+                // If the wanted number is missing, take any other file: a file that is left over would be in the way later.
                 match usable.pop_last() {
                     Some(stray) => rename(&**env, &name(stray), next)?,
                     None if spare.len() < 2 => create_file(&**env, &name(next), layout.next_file(bytes))?,
@@ -200,17 +199,17 @@ impl Ring {
         Ok(Ring { env: Arc::clone(env), layout, in_use, spare })
     }
 
-    /// Sequence number of the current file.
+    /// Returns the sequence number of the current file.
     pub fn current(&self) -> u64 {
         self.in_use.back().map_or(0, |(sequence, _)| *sequence)
     }
 
-    /// Sequence number of the oldest file in use.
+    /// Returns the sequence number of the oldest file in use.
     pub fn oldest(&self) -> u64 {
         self.in_use.front().map_or(0, |(sequence, _)| *sequence)
     }
 
-    /// What the files have room for.
+    /// Returns the bytes that the files have for batches.
     pub fn size(&self) -> RingSize {
         let rooms = || self.in_use.iter().map(|(_, room)| *room).chain(self.spare.iter().copied());
         RingSize {
@@ -220,7 +219,7 @@ impl Ring {
         }
     }
 
-    /// Writes the header of the current file and makes it durable; batches may follow.
+    /// Writes the header of the current file and makes it durable. Batches may follow it.
     pub fn start_current(&self, header: &FileHeader) -> Result<Arc<dyn File>> {
         let sequence = self.current();
         let file = open(&*self.env, sequence)?;
@@ -232,7 +231,7 @@ impl Ring {
         Ok(file)
     }
 
-    /// Makes the next file current; it has no header yet. If it is the last one, another is made to follow it.
+    /// Makes the next spare the current file, without a header yet. If it is the last spare, first makes another file to follow it.
     pub fn advance(&mut self) -> Result<()> {
         if self.spare.len() == 1 {
             let bytes = self.layout.next_file(self.size().bytes);
@@ -246,8 +245,8 @@ impl Ring {
         Ok(())
     }
 
-    /// Makes the files before `sequence`, but never the current one, spare. Returns the bytes for batches they had.
-    /// After an error the names are not known any more: the log must stop.
+    /// Makes the files before `sequence` spare, but never the current one. Returns the bytes that they had for batches. After an error the names of
+    /// the files are unknown, and the log must stop.
     pub fn recycle_before(&mut self, sequence: u64) -> Result<u64> {
         let end = sequence.min(self.current());
         if self.oldest() >= end {
@@ -272,7 +271,7 @@ impl Ring {
         Ok(freed)
     }
 
-    /// What is needed to make another file, while the ring is used.
+    /// Returns a plan to make another file outside the ring, while the ring is in use.
     pub fn growth(&self) -> Growth {
         let file_bytes = self.layout.next_file(self.size().bytes);
         Growth { env: Arc::clone(&self.env), file_bytes }
@@ -287,20 +286,20 @@ impl Ring {
     }
 }
 
-/// A file to be added to a ring.
+/// A file that is to be added to a ring.
 pub(super) struct Growth {
     env: Arc<dyn Env>,
     file_bytes: u64,
 }
 
 impl Growth {
-    /// Makes the file, outside the ring; one at a time. Leaves nothing behind if it fails.
+    /// Makes the file outside the ring; one at a time. Leaves nothing behind if it fails.
     pub fn make(&self) -> Result<()> {
         create_file(&*self.env, NEW_FILE, self.file_bytes)
     }
 }
 
-/// Removes all log files there are.
+/// Removes all log files.
 pub(super) fn remove_all(env: &dyn Env) -> Result<()> {
     for sequence in list(env)? {
         remove(env, sequence)?;
@@ -308,7 +307,7 @@ pub(super) fn remove_all(env: &dyn Env) -> Result<()> {
     remove_new(env)
 }
 
-/// Removes the file that was being made when the power went, if there is one.
+/// Removes the file that was being made when the power failed, if there is one.
 fn remove_new(env: &dyn Env) -> Result<()> {
     match env.exists(NEW_FILE).map_err(|error| StorageError::io("find", NEW_FILE, error))? {
         true => env.remove(NEW_FILE).map_err(|error| StorageError::io("remove", NEW_FILE, error)),
@@ -316,7 +315,7 @@ fn remove_new(env: &dyn Env) -> Result<()> {
     }
 }
 
-/// Makes a file of zeros; its name is not durable yet.
+/// Makes a file of zeros. Its name is not durable yet.
 fn create_file(env: &dyn Env, name: &str, bytes: u64) -> Result<()> {
     let fill = || {
         let file = env.open(name, OpenMode::CreateNew)?;
@@ -331,7 +330,7 @@ fn create_file(env: &dyn Env, name: &str, bytes: u64) -> Result<()> {
         file.sync()
     };
     fill().map_err(|error| {
-        // Best effort: what is left is in nobody's way.
+        // Best effort: a file that stays behind is in nobody's way.
         let _ = env.remove(name);
         StorageError::io("create", name, error)
     })

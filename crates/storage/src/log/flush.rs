@@ -1,16 +1,16 @@
-//! How what was appended gets to the disk: group commit.
+//! Group commit: writes and syncs the appended groups.
 //!
-//! Group commit has no thread and no timer of its own: the first that has to wait becomes the leader, takes the
-//! whole buffer, writes it and syncs, for all that were appended by then. Those that come meanwhile append to the other buffer,
-//! and one of them leads the next write and sync as soon as those before it are done, or, up to [`MAX_SYNCS`] at a time, as soon as
-//! there are as many of them as the sync under way serves. So two committing threads go on together instead of taking
-//! turns (a device works on several flushes at once), and of many each half shares one write and one sync.
+//! Group commit has no thread and no timer of its own. The first thread that has to wait becomes the leader: it takes the whole buffer, writes it,
+//! and syncs it for all threads whose groups are in it. Threads that come meanwhile append to the other buffer. One of them leads the next write and
+//! sync as soon as no sync is under way, or, up to [`MAX_SYNCS`] at a time, as soon as as many of them have gathered as each sync under way serves.
+//! So two committing threads proceed together instead of taking turns (a device works on several flushes at once), and of many threads each half
+//! shares one write and one sync.
 //!
-//! The file is not opened with `O_DSYNC`: where the device has no write with forced unit access the system makes a write and a
-//! flush of it, and two threads' flushes could not be merged.
+//! The file is not opened with `O_DSYNC`: where the device has no write with forced unit access, the system makes a write and a flush of it, and the
+//! flushes of two threads could not be merged.
 //!
-//! A write or sync that fails stops the log for good: what is on disk is not known, and a second sync would
-//! report success without having written (Rebello et al., ATC 2020).
+//! A write or sync that fails stops the log for good. The content of the disk is unknown then, and a second sync would report success without having
+//! written (Rebello et al., ATC 2020).
 
 use super::batches::{BatchWriter, Flushed};
 use super::files::Ring;
@@ -25,23 +25,23 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-/// Most syncs under way at a time.
+/// Largest number of syncs under way at a time.
 const MAX_SYNCS: usize = 2;
 
-/// What the clones of a [`super::Log`] share.
+/// The state that the clones of a [`super::Log`] share.
 pub(super) struct Inner {
     pub(super) state: Mutex<State>,
-    /// A write has ended, or the log has stopped.
+    /// Signalled when a write has ended, or the log has stopped.
     pub(super) written: Condvar,
-    /// Space has been given back, or the log has stopped.
+    /// Signalled when space has been given back, or the log has stopped.
     pub(super) freed: Condvar,
-    /// Used by the leader; locked after no other lock is held.
+    /// Used by the leader. Locked while no other lock is held.
     pub(super) writer: Mutex<BatchWriter>,
-    /// Locked by the leader at the end of a file, by truncation and by growth; never together with `state`.
+    /// Locked by the leader at the end of a file, by truncation and by growth. Never locked together with `state`.
     pub(super) ring: Arc<Mutex<Ring>>,
-    /// Held while a file is made; before `ring`.
+    /// Held while a file is made. Locked before `ring`.
     pub(super) growing: Mutex<()>,
-    /// Copies of what `state` holds, to be read without its lock.
+    /// Copies of values in `state`, to be read without its lock.
     pub(super) durable: AtomicU64,
     pub(super) end: AtomicU64,
     pub(super) stopped: AtomicBool,
@@ -49,9 +49,9 @@ pub(super) struct Inner {
     pub(super) max_payload: u64,
 }
 
-/// What the mutex guards.
+/// The state that the mutex guards.
 pub(super) struct State {
-    /// Appended, not taken by a leader: the bytes of the stream from `taken` on.
+    /// Appended bytes that no leader has taken: the stream from `taken` on.
     pub(super) buffer: Vec<u8>,
     /// The other buffer, empty, while no leader has it.
     pub(super) other: Vec<u8>,
@@ -59,20 +59,20 @@ pub(super) struct State {
     pub(super) written: Lsn,
     pub(super) durable: Lsn,
     pub(super) writing: bool,
-    /// The syncs that are under way, or wait for an earlier one, in the order in which they began.
+    /// The syncs that are under way, or wait for an earlier one to succeed, in the order in which they began.
     pub(super) syncing: VecDeque<Sync>,
-    /// Those whom no sync serves yet, and how many they are.
+    /// The threads that no sync serves yet wait here; `gathered` is their number.
     pub(super) gathering: Arc<Condvar>,
     pub(super) gathered: usize,
-    /// The end of the write that a sync will follow, and those that it is for.
+    /// During the write that precedes a sync: the end of that write, and the threads that the sync is for.
     pub(super) leading: Option<(Lsn, Arc<Condvar>)>,
-    /// What the last write went to, and its number: what is written before is synced.
+    /// The number and file of the last write. Everything written to earlier files is synced.
     pub(super) file: (u64, Arc<dyn File>),
     pub(super) stopped: Option<String>,
     pub(super) space: Space,
     pub(super) marks: Marks,
     pub(super) counts: LogCounts,
-    /// Files before this are needed by no checkpoint ...
+    /// No checkpoint needs the files before this one ...
     pub(super) superfluous: u64,
     /// ... but somebody reads from this one on.
     pub(super) kept: Option<u64>,
@@ -80,18 +80,19 @@ pub(super) struct State {
 
 /// A sync that has begun.
 pub(super) struct Sync {
-    /// Up to where it makes the log durable.
+    /// The LSN up to which it makes the log durable.
     pub(super) covers: Lsn,
-    /// Those who wait for it.
+    /// The threads that wait for it.
     pub(super) cohort: Arc<Condvar>,
-    /// How many they were when it began.
+    /// The number of threads that waited for it when it began.
     pub(super) serves: usize,
-    /// It has succeeded. It counts once those before it have too: of a failure the system tells only one who asks, and what one
-    /// sync has lost no later one brings back.
+    /// Whether it has succeeded. It counts only once all syncs before it have succeeded, too: the system reports a failure to one caller only, and no
+    /// later sync brings back the data that a failed one has lost.
     pub(super) done: bool,
 }
 
-/// Stops the log when a panic unwinds over it: others wait for who writes, who will not go on. Taken before the state is locked.
+/// Stops the log when a panic unwinds over it, because other threads wait for the writing thread, which will not go on. Taken before the state is
+/// locked.
 struct StopOnPanic<'i> {
     inner: &'i Inner,
     panicked_before: bool,
@@ -112,14 +113,14 @@ impl Drop for StopOnPanic<'_> {
 }
 
 impl Inner {
-    /// Locks the state of a log that has not stopped.
+    /// Locks the state. Returns an error if the log has stopped.
     pub(super) fn lock(&self) -> Result<MutexGuard<'_, State>> {
         let state = self.state.lock();
         state.check()?;
         Ok(state)
     }
 
-    /// Writes, or waits for others to, until the state is as wanted.
+    /// Writes, or waits for others to write, until `reached` returns true for the state.
     pub(super) fn write_until(&self, reached: impl Fn(&State) -> bool) -> Result<()> {
         let _stops = StopOnPanic::new(self);
         let mut state = self.lock()?;
@@ -157,7 +158,7 @@ impl Inner {
         Ok(())
     }
 
-    /// Writes and syncs for those that have gathered. The lock is not held meanwhile.
+    /// Writes and syncs for the threads that have gathered. Does not hold the lock meanwhile.
     fn lead(&self, guard: &mut MutexGuard<'_, State>) -> Result<()> {
         let state = &mut **guard;
         let cohort = std::mem::take(&mut state.gathering);
@@ -193,7 +194,7 @@ impl Inner {
         }
     }
 
-    /// Writes everything appended so far. The lock is not held meanwhile. The caller goes on to sync, or wakes somebody who will.
+    /// Writes everything appended so far. Does not hold the lock meanwhile. The caller goes on to sync, or wakes a thread that will.
     fn write(&self, guard: &mut MutexGuard<'_, State>) {
         let state = &mut **guard;
         let (start, end, durable) = (state.taken, state.end(), state.durable);
@@ -206,7 +207,7 @@ impl Inner {
             let result = writer.write(start, &bytes, durable);
             (result, writer.take_done(), writer.at(), writer.file())
         });
-        // One large group must not keep its memory for ever.
+        // A large group must not keep its memory for ever.
         bytes.clear();
         bytes.shrink_to(4 * self.buffer_bytes);
         let state = &mut **guard;
@@ -217,7 +218,7 @@ impl Inner {
                 state.written = end;
                 state.file = file;
                 if done.synced > state.durable {
-                    // By the end of a file. That may be all that some of those who gather need.
+                    // The end of a file was synced. That may be all that some of the gathering threads need.
                     let cohort = Arc::clone(&state.gathering);
                     state.syncing.push_back(Sync { covers: done.synced, cohort, serves: 0, done: true });
                     self.count_syncs(state);
@@ -225,7 +226,7 @@ impl Inner {
                 state.space.pending -= pending;
                 state.space.at = at;
                 state.take_over(done);
-                // What was written may take less than it was charged.
+                // The write may have taken less space than was charged for it.
                 if state.space.waiting() > 0 {
                     self.freed.notify_all();
                 }
@@ -237,8 +238,8 @@ impl Inner {
         self.written.notify_all();
     }
 
-    /// Raises the durable LSN by the syncs that have succeeded and have none before them. None counts any more once the log
-    /// has stopped.
+    /// Raises the durable LSN by the syncs that have succeeded and have no unfinished sync before them. No sync counts any more once the log has
+    /// stopped.
     fn count_syncs(&self, state: &mut State) {
         if state.stopped.is_some() {
             return;
@@ -250,7 +251,7 @@ impl Inner {
         self.durable.store(state.durable.0, Ordering::Release);
     }
 
-    /// Stops the log, wakes all that wait, and returns the error that all calls give from now on.
+    /// Stops the log, wakes all waiting threads, and returns the error that all later calls give.
     pub(super) fn stop(&self, state: &mut State, why: String) -> StorageError {
         let why = state.stopped.get_or_insert(why).clone();
         self.stopped.store(true, Ordering::Release);
@@ -276,8 +277,8 @@ impl State {
         self.taken.plus(self.buffer.len() as u64)
     }
 
-    /// Has the caller wait with those whom the first sync will serve that makes the log durable up to `lsn`. Those who gather are counted,
-    /// also where the end of a file is all that they need.
+    /// Returns the cohort of the first sync that will make the log durable up to `lsn`, for the caller to wait with. A caller that joins the
+    /// gathering threads is counted, even where the end of a file is all that it needs.
     pub(super) fn join(&mut self, lsn: Lsn) -> Arc<Condvar> {
         let syncing = self.syncing.iter().find(|sync| sync.covers >= lsn).map(|sync| &sync.cohort);
         let leading = || self.leading.as_ref().filter(|(end, _)| *end >= lsn).map(|(_, cohort)| cohort);
@@ -290,7 +291,8 @@ impl State {
         }
     }
 
-    /// Whether those who gather may write and sync: no sync is under way, or there is room for another, which will serve as many.
+    /// Returns whether one of the gathering threads may write and sync: no sync is under way, or there is room for another sync that serves at least
+    /// as many threads as each of those.
     fn may_lead(&self) -> bool {
         let under_way = || self.syncing.iter().filter(|sync| !sync.done);
         !self.writing
@@ -298,7 +300,7 @@ impl State {
             && under_way().all(|sync| sync.serves <= self.gathered)
     }
 
-    /// Has one of those who gather lead, if it may be.
+    /// Wakes one of the gathering threads if it may lead.
     fn wake_leader(&self) {
         if self.gathered > 0 && self.may_lead() {
             self.gathering.notify_one();

@@ -1,4 +1,4 @@
-//! What is in a log file.
+//! The byte layout of a log file.
 //!
 //! A file is blocks of [`BLOCK`] bytes. Block 0 is the file header; batches follow, each starting on a block. Integers
 //! are little-endian, checksums CRC-32C.
@@ -9,7 +9,7 @@
 //! | 8..12 | checksum of bytes 12..64 |
 //! | 12..16 | checksum of the last batch before this file: the start of its chain |
 //! | 16..24 | database id |
-//! | 24..32 | sequence number, as in the file's name; a file whose name says otherwise is spare |
+//! | 24..32 | sequence number, as in the file's name; in a spare file the two differ |
 //! | 32..40 | incarnation: one more each time the log is opened for appending |
 //! | 40..48 | salt |
 //! | 48..56 | LSN of the first byte of the first batch |
@@ -27,10 +27,10 @@
 //! | 44..48 | checksum of the batch before |
 //! | 48.. | payload; then zeros to the end of the block |
 //!
-//! The payload is bytes of the stream. In a compressed batch it is their number in 4 bytes, at most [`MAX_STREAM`], and a block of
-//! LZ4 that they are got from.
+//! The payload is bytes of the stream. The payload of a compressed batch is the number of stream bytes in 4 bytes, at most [`MAX_STREAM`], and then
+//! an LZ4 block that decompresses to them.
 //!
-//! The stream, in which LSNs count, is one group after the other, cut into batches anywhere:
+//! The stream, in which LSNs count bytes, is one group after the other. Batches cut it at any byte:
 //!
 //! | group bytes | field |
 //! |---|---|
@@ -44,11 +44,11 @@ use std::ops::Range;
 
 /// Bytes before a batch's payload.
 pub(super) const BATCH_HEADER: usize = 48;
-/// Bytes of a compressed payload before what is compressed.
+/// Bytes of a compressed payload before the LZ4 block.
 pub(super) const STREAM_LENGTH: usize = 4;
-/// Most bytes of a batch, header and padding included: one write request.
+/// Largest size of a batch in bytes, header and padding included: one write request.
 pub(super) const MAX_BATCH: usize = 1 << 20;
-/// Most bytes of the stream in a batch.
+/// Largest number of bytes of the stream in a batch.
 pub(super) const MAX_STREAM: usize = MAX_BATCH - BATCH_HEADER;
 /// Bytes before a group's payload.
 pub(crate) const GROUP_HEADER: usize = 5;
@@ -61,7 +61,7 @@ const FILE_HEADER: usize = 64;
 
 const _: () = assert!(FILE_HEADER <= BLOCK && MAX_BATCH.is_multiple_of(BLOCK) && BATCH_HEADER < BLOCK);
 
-/// Reads a little-endian integer; `None` past the end.
+/// Reads a little-endian integer. Returns `None` past the end.
 fn get<const N: usize>(bytes: &[u8], at: usize) -> Option<[u8; N]> {
     bytes.get(at..at + N)?.try_into().ok()
 }
@@ -86,13 +86,13 @@ pub(super) struct FileHeader {
 }
 
 impl FileHeader {
-    /// A header with the salt its numbers give. No two files of a database, in any incarnation, share one.
+    /// Makes a header with a salt computed from its numbers. No two files of a database, in any incarnation, share a salt.
     pub fn new(database_id: u64, incarnation: u64, sequence: u64, first: Lsn, chain: u32) -> FileHeader {
         let salt = mix(mix(mix(database_id) ^ incarnation) ^ sequence);
         FileHeader { chain, database_id, sequence, incarnation, salt, first }
     }
 
-    /// Writes the header, of a file of `file_bytes`, to the start of a block.
+    /// Writes the header of a file of `file_bytes` to the start of a block.
     pub fn encode(&self, file_bytes: u64, block: &mut [u8]) {
         block[..8].copy_from_slice(&FILE_MAGIC);
         block[12..16].copy_from_slice(&self.chain.to_le_bytes());
@@ -106,7 +106,7 @@ impl FileHeader {
         block[8..12].copy_from_slice(&checksum.to_le_bytes());
     }
 
-    /// Reads a header and how many bytes the file has to have; `None` if it is none or is damaged.
+    /// Reads a header and the number of bytes that the file has to have. Returns `None` if the block holds no header or a damaged one.
     pub fn decode(block: &[u8]) -> Option<(FileHeader, u64)> {
         let covered = block.get(12..FILE_HEADER)?;
         let is_known = [FILE_MAGIC, UNCOMPRESSED_FILE_MAGIC].contains(&get(block, 0)?);
@@ -134,13 +134,13 @@ pub(super) struct BatchHeader {
     pub start: Lsn,
     pub durable: Lsn,
     pub payload: usize,
-    /// Bytes of the stream that the payload gives, if it is compressed.
+    /// Bytes of the stream that the payload decompresses to, if it is compressed.
     pub compressed: Option<usize>,
     pub previous: u32,
 }
 
 impl BatchHeader {
-    /// Writes the header in front of the payload that is in `batch` already, and returns the checksum.
+    /// Writes the header in front of the payload, which is in `batch` already. Returns the checksum.
     pub fn seal(&self, batch: &mut [u8]) -> u32 {
         let magic = if self.compressed.is_some() { COMPRESSED_MAGIC } else { BATCH_MAGIC };
         batch[..4].copy_from_slice(&magic);
@@ -158,7 +158,7 @@ impl BatchHeader {
         checksum
     }
 
-    /// Reads a header without checking the payload; `None` if it is none.
+    /// Reads a header without checking the payload. Returns `None` if the block holds none.
     pub fn decode(block: &[u8]) -> Option<BatchHeader> {
         let compressed = match get(block, 0)? {
             BATCH_MAGIC => None,
@@ -181,45 +181,45 @@ impl BatchHeader {
         is_possible.then_some(header)
     }
 
-    /// Bytes of the batch in the file.
+    /// Returns the bytes of the batch in the file.
     pub fn size(&self) -> usize {
         batch_size(self.payload)
     }
 
-    /// Bytes of the stream.
+    /// Returns the bytes of the stream in the batch.
     pub fn stream(&self) -> usize {
         self.compressed.unwrap_or(self.payload)
     }
 
-    /// Where in the batch the bytes of the stream are, compressed or not.
+    /// Returns the range of the batch that holds the bytes of the stream, compressed or not.
     pub fn content(&self) -> Range<usize> {
         let before = if self.compressed.is_some() { STREAM_LENGTH } else { 0 };
         BATCH_HEADER + before..BATCH_HEADER + self.payload
     }
 
-    /// LSN after the last byte of the stream.
+    /// Returns the LSN after the last byte of the stream in the batch.
     pub fn end(&self) -> Lsn {
         self.start.plus(self.stream() as u64)
     }
 
-    /// Whether `batch`, which begins with this header, is whole and unchanged.
+    /// Returns whether `batch`, which begins with this header, is whole and unchanged.
     pub fn is_intact(&self, batch: &[u8]) -> bool {
         let covered = batch.get(8..BATCH_HEADER + self.payload);
         covered.is_some_and(|covered| is_right(self.checksum, self.checksum_of(covered)))
     }
 
     fn checksum_of(&self, covered: &[u8]) -> u32 {
-        // Mixed, or the seed would cancel a change of the salt in the bytes: a CRC is linear.
+        // The salt is mixed before it becomes the seed. A CRC is linear: an unmixed seed would cancel a change of the salt in the bytes.
         crc32c::crc32c_append(mix(self.salt) as u32 ^ u32::from(self.compressed.is_some()), covered)
     }
 }
 
-/// Bytes a batch of this payload takes in a file.
+/// Returns the bytes that a batch of this payload takes in a file.
 pub(super) fn batch_size(payload: usize) -> usize {
     (BATCH_HEADER + payload).next_multiple_of(BLOCK)
 }
 
-/// Whether a checksum is what it should be. Under a fuzzer all are, or it would never get past them.
+/// Returns whether a checksum is right. Under a fuzzer every checksum is, because its inputs would not get past the check otherwise.
 fn is_right(found: u32, expected: u32) -> bool {
     found == expected || cfg!(fuzzing) || are_believed()
 }
@@ -227,8 +227,8 @@ fn is_right(found: u32, expected: u32) -> bool {
 #[cfg(debug_assertions)]
 static BELIEVED: std::sync::atomic::AtomicBool = std::sync::atomic::AtomicBool::new(false);
 
-/// From now on this process takes every checksum of a log for right, so that inputs that fuzzing has found reach the code behind. Only builds
-/// with debug assertions have this.
+/// Makes this process accept every checksum of a log from now on, so that inputs found by fuzzing reach the code behind the check. Only builds with
+/// debug assertions have this.
 #[cfg(debug_assertions)]
 pub fn believe_checksums() {
     BELIEVED.store(true, std::sync::atomic::Ordering::Relaxed);
@@ -244,13 +244,13 @@ fn are_believed() -> bool {
     false
 }
 
-/// The header of a group.
+/// Returns the header of a group.
 pub(crate) fn group_header(kind: u8, payload: u32) -> [u8; GROUP_HEADER] {
     let [a, b, c, d] = payload.to_le_bytes();
     [a, b, c, d, kind]
 }
 
-/// Kind and payload bytes of the group at the start of `stream`, if its header is there.
+/// Returns the kind and payload bytes of the group at the start of `stream`, if its header is complete.
 pub(crate) fn read_group_header(stream: &[u8]) -> Option<(u8, usize)> {
     Some((*stream.get(4)?, get_u32(stream, 0)? as usize))
 }

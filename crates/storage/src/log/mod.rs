@@ -1,18 +1,18 @@
 //! The redo log: an endless stream of groups, written to a ring of preallocated files.
 //!
-//! | module | is |
+//! | module | holds |
 //! |---|---|
 //! | `writer` | [`Log`]: append, reserve, truncate |
 //! | `flush` | group commit: writes and syncs |
-//! | `reader` | [`LogReader`]: the groups again, up to the end, or damage |
-//! | `space` | reservations: who may use how much of the files |
-//! | `batches` | writing batches, file after file |
+//! | `reader` | [`LogReader`]: reads the groups back and finds the end of the log, or damage |
+//! | `space` | reservations of space in the files |
+//! | `batches` | writing of batches, file after file |
 //! | `files` | the ring of files |
-//! | `format` | every byte of them |
-//! | `position` | from LSNs to places in files |
+//! | `format` | the byte layout of the files |
+//! | `position` | the mapping of LSNs to places in files |
 //!
-//! Life of a log: [`Log::create`], append, [`Log::truncate_before`] each checkpoint. After a restart:
-//! [`LogReader::open`] at the last checkpoint, read all groups, [`LogReader::finish`], [`Log::resume`].
+//! The life of a log: [`Log::create`], append, [`Log::truncate_before`] at each checkpoint. After a restart: [`LogReader::open`] at the last
+//! checkpoint, read all groups, [`LogReader::finish`], [`Log::resume`].
 
 mod batches;
 mod files;

@@ -1,9 +1,8 @@
-//! Group commit under a model checker: whoever waits is woken, in every order of the threads.
+//! Checks group commit with a model checker: every waiting thread is woken, in every order of the threads.
 //!
-//! `RUSTFLAGS="--cfg loom" cargo test --release -p leafline-storage --lib --target-dir target/loom -- log::model`; part of
-//! `.ci/run`. The log is the real one, on the simulated device; its locks, conditions and atomics are loom's. A waiter whom
-//! nobody wakes is a deadlock, which loom reports. [`PREEMPTIONS`] bounds how often a thread is interrupted where it need not be
-//! (`LOOM_MAX_PREEMPTIONS` for another bound).
+//! Run it by `RUSTFLAGS="--cfg loom" cargo test --release -p leafline-storage --lib --target-dir target/loom -- log::model`; `.ci/run` does. The log
+//! is the real one, on the simulated device; its locks, conditions and atomics are loom's. A waiter that nobody wakes is a deadlock, which loom
+//! reports. [`PREEMPTIONS`] bounds how often a thread is interrupted where it need not be (`LOOM_MAX_PREEMPTIONS` sets another bound).
 
 use super::*;
 use crate::device::{Env, Operation, SimulatedEnv};
@@ -22,7 +21,7 @@ fn check(model: impl Fn() + Sync + Send + 'static) {
     builder.check(model);
 }
 
-/// The smallest log: 4 files of 64 KiB.
+/// Makes the smallest log: 4 files of 64 KiB.
 fn create() -> (SimulatedEnv, Log) {
     let env = SimulatedEnv::new();
     let options = LogOptions { capacity: 0, buffer_bytes: 1 << 10, database_id: 42 };
@@ -84,7 +83,7 @@ fn who_only_writes_leaves_no_one_of_its_batch_without_a_sync() {
 fn who_needs_no_sync_after_the_end_of_a_file_leaves_no_one_of_its_batch_without() {
     check(|| {
         let (_, log) = create();
-        // Of the file's 15 blocks one is left: a batch of all three goes on in the next file.
+        // One of the file's 15 blocks is left, so a batch of all three groups goes on in the next file.
         (0..2).for_each(|_| commit(&log, 28_000).expect("durable"));
         let ends = [10, 4000, 300].map(|bytes| append(&log, bytes).expect("room"));
         let others = [ends[1], ends[2]].map(|end| spawn(&log, move |log| log.wait_durable(end)));
@@ -100,7 +99,7 @@ fn a_failed_write_or_sync_is_told_to_all_who_wait_and_nothing_after_it_is_acknow
         check(move || {
             let (env, log) = create();
             let failed = AtomicBool::new(false);
-            // Only the first: of a second the device would say that all is well.
+            // Only the first operation fails. The device reports success for the second.
             env.set_fault(Some(Arc::new(move |operation, _, _| {
                 operation == failing && !failed.swap(true, Ordering::SeqCst)
             })));
@@ -126,7 +125,7 @@ fn poisoning_wakes_who_waits_for_a_sync_and_who_waits_for_space() {
         let waiter = spawn(&log, move |log| log.reserve(most).map(drop));
         let committer = spawn(&log, |log| commit(log, 10));
         log.poison("a page could not be written".to_owned());
-        // In doubt, if it was first.
+        // Either may succeed, if it came before the poisoning.
         drop(join([waiter, committer]));
         drop(held);
         assert!(log.tick().is_err());

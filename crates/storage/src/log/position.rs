@@ -1,4 +1,4 @@
-//! Where in the files a position of the stream is.
+//! The mapping of LSNs to places in the log files.
 //!
 //! | encoded bytes | field |
 //! |---|---|
@@ -10,14 +10,14 @@ use crate::device::BLOCK;
 use crate::ids::Lsn;
 use std::collections::VecDeque;
 
-/// Where a reader starts: the place of a batch, and the LSN of the first group wanted, in that batch or a later one.
+/// The place where a reader starts: a batch, and the LSN of the first group wanted, in that batch or a later one.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct LogPosition {
     /// Sequence number of the file, `wal/<sequence>.log`.
     pub sequence: u64,
     /// Byte offset of a batch in the file.
     pub offset: u64,
-    /// LSN of the first group wanted; the start of a group.
+    /// LSN of the first group wanted. It is the start of a group.
     pub lsn: Lsn,
 }
 
@@ -25,7 +25,7 @@ impl LogPosition {
     /// Bytes of the encoded form.
     pub const ENCODED: usize = 24;
 
-    /// The encoded form, as in the table above.
+    /// Returns the encoded form, as in the table above.
     #[must_use]
     pub fn encode(&self) -> [u8; Self::ENCODED] {
         let mut out = [0; Self::ENCODED];
@@ -47,18 +47,18 @@ impl LogPosition {
     }
 }
 
-/// A place where a batch begins: the first of a file, or one some way after the last mark.
+/// A place where a batch begins: the first batch of a file, or one some way after the last mark.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Mark {
     /// LSN of the batch's first byte.
     pub start: Lsn,
     pub sequence: u64,
     pub offset: u64,
-    /// Bytes of file before it, from any one point: the difference of two marks is what lies between them.
+    /// Bytes of file before the mark, counted from an arbitrary origin: the difference of two marks is the bytes between them.
     pub at: u64,
 }
 
-/// The marks of the files in use, in order: from LSN to place, sparsely.
+/// The marks of the files in use, in order. They map LSNs to places sparsely.
 #[derive(Clone, Default, Debug)]
 pub(super) struct Marks(VecDeque<Mark>);
 
@@ -68,27 +68,26 @@ impl Marks {
         marks.into_iter().for_each(|mark| self.push(mark));
     }
 
-    /// The place to start reading at for `lsn`, which is durable.
+    /// Returns the place to start reading at for `lsn`, which is durable.
     pub fn find(&self, lsn: Lsn) -> Option<Mark> {
-        // A batch that only starts at `lsn` need not be durable, except as the first of its file, where the
-        // file's header stands in for it.
+        // A batch that only starts at `lsn` need not be durable. The first batch of a file is an exception: the header of the file stands in for it.
         let usable = |mark: &&Mark| mark.start < lsn || mark.start == lsn && mark.offset == BLOCK as u64;
         let end = self.0.partition_point(|mark| mark.start <= lsn);
         self.0.iter().take(end).rev().find(usable).copied()
     }
 
-    /// The last mark at or before `lsn`.
+    /// Returns the last mark at or before `lsn`.
     pub fn last_before(&self, lsn: Lsn) -> Option<Mark> {
         let end = self.0.partition_point(|mark| mark.start <= lsn);
         end.checked_sub(1).and_then(|last| self.0.get(last)).copied()
     }
 
-    /// The first mark at or after the byte `at`.
+    /// Returns the first mark at or after the byte `at`.
     pub fn first_after(&self, at: u64) -> Option<Mark> {
         self.0.get(self.0.partition_point(|mark| mark.at < at)).copied()
     }
 
-    /// Adds a mark after the others. Those of a later LSN are of a part that recovery has dropped.
+    /// Adds a mark after the others. Removes marks of later LSNs first: recovery has dropped the part of the log that they are of.
     pub fn push(&mut self, mark: Mark) {
         while self.0.back().is_some_and(|last| last.start > mark.start) {
             self.0.pop_back();
@@ -96,12 +95,12 @@ impl Marks {
         self.0.push_back(mark);
     }
 
-    /// Offset of the last mark in its file.
+    /// Returns the offset of the last mark in its file.
     pub fn last_offset(&self) -> Option<u64> {
         self.0.back().map(|mark| mark.offset)
     }
 
-    /// Forgets the marks of files before `sequence`.
+    /// Removes the marks of files before `sequence`.
     pub fn remove_before(&mut self, sequence: u64) {
         while self.0.front().is_some_and(|mark| mark.sequence < sequence) {
             self.0.pop_front();

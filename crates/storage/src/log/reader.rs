@@ -1,9 +1,9 @@
-//! Reads the groups of a log back, and tells an unfinished last write from damage.
+//! Reads the groups of a log back, and distinguishes an unfinished last write from damage.
 //!
-//! The reader goes from batch to batch: each must have the salt and number of its file, continue the stream and the
-//! chain of checksums, and be intact. Where the next batch is not, one of these holds:
+//! The reader goes from batch to batch. Each batch must have the salt and number of its file, continue the stream and
+//! the chain of checksums, and be intact. Where the next batch fails this, one of these holds:
 //!
-//! | found | means |
+//! | found | conclusion |
 //! |---|---|
 //! | the next file begins, in the same incarnation, at exactly this LSN and checksum | the file was full: go on there |
 //! | the next file begins, in another incarnation, at the end of the last whole group | the log was recovered here: drop the part of a group that may follow, go on there |
@@ -13,10 +13,11 @@
 //! | the next file is missing, or too short to have a header | damage: the file that is written always has a successor |
 //! | a file in use has fewer bytes than its header says | damage |
 //! | this is below where the reader was told to start | damage: checkpoints start at durable positions |
-//! | none of these | the end: what may follow was never acknowledged |
+//! | none of these | the end: bytes that may follow were never acknowledged |
 //!
-//! That a later intact batch exists proves nothing: of one unfinished write, later sectors may have reached the disk and earlier
-//! ones not. That such a batch is never taken for a new one is the work of the salt: each opening of the log starts a new file.
+//! A later intact batch proves nothing by itself: of one unfinished write, later sectors may have reached the disk
+//! and earlier ones not. The salt ensures that such a batch is never taken for a new one: each opening of the log
+//! starts a new file.
 
 use super::files::{self, name};
 use super::format::{BatchHeader, FileHeader, GROUP_HEADER, MAX_BATCH, read_group_header};
@@ -29,15 +30,15 @@ use std::sync::Arc;
 /// A group as it was appended.
 #[derive(Debug, PartialEq, Eq)]
 pub struct LogGroup<'a> {
-    /// Its place in the stream.
+    /// Its range in the stream.
     pub range: LsnRange,
     /// [`super::PAGE_GROUP`], or the kind of a logical record.
     pub kind: u8,
-    /// What was appended.
+    /// The bytes that were appended.
     pub payload: &'a [u8],
 }
 
-/// Where a log was found to end; [`super::Log::resume`] goes on from there.
+/// The end of a log as the reader found it; [`super::Log::resume`] goes on from there.
 #[derive(Clone, Debug)]
 pub struct LogTail {
     /// End of the last whole group.
@@ -58,21 +59,21 @@ pub struct LogReader {
     file: OpenFile,
     /// Offset of the next batch.
     offset: u64,
-    /// Bytes of file before it, from the start of the oldest file.
+    /// Bytes of file before that offset, from the start of the oldest file.
     at: u64,
-    /// Checksum of the batch before, unknown before the first one.
+    /// Checksum of the batch before. Unknown before the first batch.
     chain: Option<u32>,
-    /// Bytes of the stream; those before `consumed` have been given out.
+    /// Bytes of the stream. Those before `consumed` have been given out.
     stream: Vec<u8>,
     consumed: usize,
-    /// LSN after the last byte of `stream`, unknown before the first batch.
+    /// LSN after the last byte of `stream`. Unknown before the first batch.
     stream_end: Option<Lsn>,
     marks: Marks,
     window: Window,
     at_end: bool,
 }
 
-/// A log file and what its header says.
+/// A log file and its decoded header.
 struct OpenFile {
     file: Arc<dyn File>,
     header: FileHeader,
@@ -130,8 +131,8 @@ impl LogReader {
         Ok(reader)
     }
 
-    /// The next group; `None` at the end of the log. Damage (a hole below what is known to have been durable)
-    /// is [`StorageError::LogDamaged`], never an early end.
+    /// Returns the next group, or `None` at the end of the log. Damage (a hole below an LSN that is known to have
+    /// been durable) is [`StorageError::LogDamaged`], never an early end.
     pub fn next_group(&mut self) -> Result<Option<LogGroup<'_>>> {
         loop {
             if let Some((kind, payload)) = read_group_header(&self.stream[self.consumed..]) {
@@ -149,7 +150,7 @@ impl LogReader {
         }
     }
 
-    /// Reads what is left and says where the log ends.
+    /// Reads the rest of the log. Returns where it ends.
     pub fn finish(mut self) -> Result<LogTail> {
         while self.next_group()?.is_some() {}
         Ok(LogTail {
@@ -163,17 +164,19 @@ impl LogReader {
         })
     }
 
-    /// Looks at the files again: more may have been written since they were read. Only what is durable is to be asked for then.
+    /// Drops the bytes read ahead, so that later writes to the files are seen. The caller asks only for durable
+    /// groups then.
     pub(crate) fn refresh(&mut self) {
         self.window.len = 0;
     }
 
-    /// Sequence number of the file that is being read.
+    /// Returns the sequence number of the file that is being read.
     pub(crate) fn sequence(&self) -> u64 {
         self.file.header.sequence
     }
 
-    /// LSN of the first byte that has not been given out as part of a group: where the next group starts.
+    /// Returns the LSN at which the next group starts: that of the first byte that has not been given out as part of
+    /// a group.
     pub(crate) fn group_lsn(&self) -> Lsn {
         let left = (self.stream.len() - self.consumed) as u64;
         Lsn(self.stream_end.map_or(0, |end| end.0 - left))
@@ -199,7 +202,7 @@ impl LogReader {
         }
     }
 
-    /// Adds the next batch to the stream; `false` at the end of the log.
+    /// Adds the next batch to the stream. Returns false at the end of the log.
     fn read_more(&mut self) -> Result<bool> {
         self.stream.drain(..self.consumed);
         self.consumed = 0;
@@ -216,7 +219,7 @@ impl LogReader {
         Ok(false)
     }
 
-    /// The batch at `offset`, if it is the one that continues the log; it is then in the window.
+    /// Returns the batch at `offset` if it continues the log. The batch is then in the window.
     fn next_batch(&mut self) -> Result<Option<BatchHeader>> {
         let found = self.window.batch(&self.file, self.offset)?;
         let fits = |header: &BatchHeader| {
@@ -255,7 +258,7 @@ impl LogReader {
         Ok(())
     }
 
-    /// Goes to the next file if the log goes on there.
+    /// Goes to the next file if the log goes on there. Returns whether it does.
     fn next_file(&mut self) -> Result<bool> {
         let sequence = self.file.header.sequence + 1;
         let Some(next) = self.open_used(sequence)? else { return Ok(false) };
@@ -278,7 +281,7 @@ impl LogReader {
         Ok(true)
     }
 
-    /// Opens a file after the current one, if it is there and its header says that it is in use.
+    /// Opens a file after the current one, if it exists and its header says that it is in use.
     fn open_used(&mut self, sequence: u64) -> Result<Option<OpenFile>> {
         let exists = self.env.exists(&name(sequence));
         if !exists.map_err(|error| StorageError::io("find", name(sequence), error))? {
@@ -296,7 +299,7 @@ impl LogReader {
         Ok(Some(OpenFile { file, header, size }))
     }
 
-    /// Called where the log seems to end: an error if more than this is known to have been durable.
+    /// Checks a seeming end of the log. Returns an error if more than this is known to have been durable.
     fn check_tail(&mut self) -> Result<()> {
         let end = self.stream_end.unwrap_or(self.position.lsn);
         let mut offset = self.offset;
@@ -329,12 +332,13 @@ impl LogReader {
         Ok(())
     }
 
-    /// Whether a file without a good header begins with a batch that was written under the file's present name.
+    /// Returns whether a file without a valid header begins with a batch that was written under the file's present
+    /// name.
     fn holds_batch(&mut self, sequence: u64) -> Result<bool> {
         let file = files::open(&*self.env, sequence)?;
         let size = files::size(&*file, sequence)?;
         let first = BLOCK as u64;
-        // Most have never held anything: one block says so.
+        // Most files have never held a batch, which one block shows.
         if !self.window.begins_batch(&*file, size, sequence, first)? {
             return Ok(false);
         }
@@ -360,7 +364,7 @@ fn cut_short(sequence: u64, size: u64, wanted: u64) -> String {
     format!("wal/{sequence}.log has lost its end: {size} bytes of {wanted} or more are there")
 }
 
-/// One block of a file, past the window; `None` if the file ends before.
+/// Reads one block of a file without the window. Returns `None` if the file ends before it.
 fn read_block(file: &dyn File, size: u64, sequence: u64, offset: u64) -> Result<Option<AlignedBuf>> {
     if size < offset + BLOCK as u64 {
         return Ok(None);
@@ -373,7 +377,7 @@ fn read_block(file: &dyn File, size: u64, sequence: u64, offset: u64) -> Result<
 /// A piece of a log file in memory.
 struct Window {
     buffer: AlignedBuf,
-    /// File, offset and bytes of what is in the buffer.
+    /// The file, offset and length of the bytes in the buffer.
     sequence: u64,
     offset: u64,
     len: usize,
@@ -387,7 +391,8 @@ impl Window {
         Window { buffer: AlignedBuf::zeroed(0), sequence: 0, offset: 0, len: 0 }
     }
 
-    /// The header of a file, whatever its name, and how many bytes it has to have; `None` if it has none.
+    /// Returns the header of a file, whatever its name, and the number of bytes that the file has to have. Returns
+    /// `None` if it has no valid header.
     fn file_header(
         &mut self,
         file: &dyn File,
@@ -397,19 +402,21 @@ impl Window {
         Ok(read_block(file, size, sequence, 0)?.and_then(|block| FileHeader::decode(&block)))
     }
 
-    /// The batch at `offset` if it is intact and was written to this file as it is; then it is in the window.
+    /// Returns the batch at `offset` if it is intact and was written to the file since its header was. The batch is
+    /// then in the window.
     fn batch(&mut self, file: &OpenFile, offset: u64) -> Result<Option<BatchHeader>> {
         let found = self.any_batch(&*file.file, file.size, file.header.sequence, offset)?;
         Ok(found.filter(|batch| batch.salt == file.header.salt && batch.sequence == file.header.sequence))
     }
 
-    /// Whether the block at `offset` has the form of the first of a batch written to the file under its present name.
+    /// Returns whether the block at `offset` looks like the first of a batch that was written to the file under its
+    /// present name.
     fn begins_batch(&mut self, file: &dyn File, size: u64, sequence: u64, offset: u64) -> Result<bool> {
         let batch = read_block(file, size, sequence, offset)?.and_then(|block| BatchHeader::decode(&block));
         Ok(batch.is_some_and(|batch| batch.sequence == sequence))
     }
 
-    /// The batch at `offset` if it is intact, of whatever file it once was.
+    /// Returns the batch at `offset` if it is intact, whatever file it was written for.
     fn any_batch(
         &mut self,
         file: &dyn File,
@@ -427,18 +434,18 @@ impl Window {
         Ok(header.is_intact(self.bytes(offset, header.size())).then_some(header))
     }
 
-    /// The bytes of the stream in a batch, compressed or not.
+    /// Returns the bytes of the stream in a batch, compressed or not.
     fn content(&self, offset: u64, header: &BatchHeader) -> &[u8] {
         &self.bytes(offset, header.size())[header.content()]
     }
 
-    /// Bytes that are loaded.
+    /// Returns bytes that are in the window.
     fn bytes(&self, offset: u64, len: usize) -> &[u8] {
         let start = (offset - self.offset) as usize;
         &self.buffer[start..start + len]
     }
 
-    /// Brings `len` bytes, at most [`MAX_BATCH`], into the window; `false` if the file ends before them.
+    /// Brings `len` bytes, at most [`MAX_BATCH`], into the window. Returns false if the file ends before them.
     fn load(&mut self, file: &dyn File, size: u64, sequence: u64, offset: u64, len: usize) -> Result<bool> {
         let end = offset + len as u64;
         if end > size {

@@ -1,51 +1,51 @@
-//! Who may use how much of the log files.
+//! Reservations: how much of the log files each group may use.
 //!
-//! Three things take space: what is written (whole files, from the oldest that is kept), what was appended and is
-//! not written, and what is reserved. A reservation is granted while the three stay below a limit, so that what
-//! has been begun can be finished without a checkpoint, which may itself wait for what has been begun. The limit is
-//! that of the files there are; the ring is made larger first, up to its capacity, as long as the disk has room.
+//! Three things take space: written bytes (whole files, from the oldest that is kept), bytes that were appended and are not written, and reserved
+//! bytes. A reservation is granted while the three stay below a limit, so that work that has begun can be finished without a checkpoint; a checkpoint
+//! may itself wait for work that has begun. The limit is computed from the files there are. The ring is enlarged first, up to its capacity, as long
+//! as the disk has room.
 //!
-//! How much padding flushes add cannot be known beforehand. A reservation is charged 1/32 more than its bytes, for the batch
-//! headers and padding of large flushes, and two blocks, for its commit; what small flushes take beyond that
-//! comes out of a margin of 1/8 of the files, and at last out of a file added to the ring.
+//! The padding that flushes add cannot be known beforehand. A reservation is charged 1/32 more than its bytes, for the batch headers and padding of
+//! large flushes, and two blocks, for its commit. Small flushes that take more than that take it from a margin of 1/8 of the files, and at last from
+//! a file added to the ring.
 
 use super::files::{Layout, RingSize};
 use crate::device::BLOCK;
 use crate::error::{Result, StorageError};
 use std::collections::VecDeque;
 
-/// Largest share of the log that the record of a checkpoint may take: one part in this many.
+/// The record of a checkpoint may take at most one in this many bytes of the log.
 pub(crate) const CHECKPOINT_SHARE: u64 = 16;
 
 /// The account of the log files' space, in bytes.
 pub(super) struct Space {
     layout: Layout,
-    /// The files there are.
+    /// The sizes of the files there are.
     ring: RingSize,
-    /// The last attempt to add a file met a full disk: what there is has to do.
+    /// Whether the last attempt to add a file met a full disk. Then the files there are have to do.
     disk_full: bool,
-    /// Written, ever.
+    /// Bytes of file written since the log was made.
     pub at: u64,
-    /// Recycled, ever.
+    /// Bytes of file recycled since the log was made.
     pub freed: u64,
-    /// Appended and not written.
+    /// Bytes appended and not written.
     pub pending: u64,
     pub reserved: u64,
-    /// Callers that wait for space, by ticket: the first is served first, or a large one would wait for ever.
+    /// The tickets of the callers that wait for space. The first is served first, or a large request would wait for ever.
     queue: VecDeque<u64>,
     last_ticket: u64,
-    /// How often all who waited were told that there will be no room.
+    /// How often all waiting callers were told that there will be no room.
     pub refusals: u64,
-    /// The first of those who wait gets its space whatever the limit says.
+    /// Whether the first waiting caller gets its space whatever the limit says.
     pub beyond_limit: bool,
 }
 
-/// What `bytes` of stream may take in the files, small flushes left aside.
+/// Returns the bytes that `bytes` of stream may take in the files, small flushes left aside.
 pub(super) fn charge(bytes: u64) -> u64 {
     bytes + bytes / 32
 }
 
-/// What may be written, appended and reserved in all in files with room for `bytes`, the last of which stays spare.
+/// Returns the limit of written, appended and reserved bytes in files with room for `bytes`, of which the last stays a spare.
 pub(super) fn limit(bytes: u64, last: u64) -> u64 {
     bytes.saturating_sub(last + bytes / 8)
 }
@@ -68,43 +68,43 @@ impl Space {
         }
     }
 
-    /// What the files can grow to; what there is, if the disk is full.
+    /// Returns the bytes that the files can grow to, or, if the disk is full, the bytes that they have.
     pub fn capacity(&self) -> u64 {
         if self.disk_full { self.ring.bytes.min(self.layout.capacity) } else { self.layout.capacity }
     }
 
-    /// Takes note of the files there are now.
+    /// Records the sizes of the files there are now.
     pub fn set_ring(&mut self, ring: RingSize) {
         self.disk_full &= ring.bytes <= self.ring.bytes;
         self.ring = ring;
     }
 
-    /// A file could not be added.
+    /// Records that a file could not be added.
     pub fn set_disk_full(&mut self) {
         self.disk_full = true;
     }
 
-    /// Whether the last attempt to add a file met a full disk.
+    /// Returns whether the last attempt to add a file met a full disk.
     pub fn is_disk_full(&self) -> bool {
         self.disk_full
     }
 
-    /// Whether no checkpoint can make room for this, and the disk has none for another file.
+    /// Returns whether no checkpoint can make room for `charge`, and the disk has no room for another file.
     pub fn never_fits(&self, charge: u64) -> bool {
         self.disk_full && charge + self.ring.largest > limit(self.ring.bytes, self.ring.last)
     }
 
-    /// Whether a file has to be added before `charge` more bytes can be granted, and may be.
+    /// Returns whether a file has to be added before `charge` more bytes can be granted, and may be added.
     pub fn wants_growth(&self, charge: u64) -> bool {
         self.ring.bytes < self.layout.capacity && !self.fits(charge)
     }
 
-    /// A quarter of what there is.
+    /// Returns a quarter of the bytes of the files there are.
     pub fn quarter(&self) -> u64 {
         self.ring.bytes / 4
     }
 
-    /// Bytes of the files that are kept, up to the end of what is written.
+    /// Returns the bytes of the files that are kept, up to the end of the written bytes.
     pub fn used(&self) -> u64 {
         self.at - self.freed
     }
@@ -113,8 +113,8 @@ impl Space {
         self.queue.len()
     }
 
-    /// Most bytes that one reservation can be for: it fits when the ring has grown to its capacity and a checkpoint has
-    /// freed every file but the current one; what is held for the next checkpoint's record stays held.
+    /// Returns the largest number of bytes for one reservation. It fits when the ring has grown to its capacity and a checkpoint has freed every file
+    /// but the current one. Space that is held for the next checkpoint's record stays held.
     pub fn largest_reservation(&self) -> u64 {
         let room = self.layout.largest_room();
         let checkpoint = charge(self.layout.capacity / CHECKPOINT_SHARE) + 2 * BLOCK as u64;
@@ -122,7 +122,7 @@ impl Space {
         bytes - bytes / 32
     }
 
-    /// What a reservation for `bytes` is charged.
+    /// Returns the bytes of file that a reservation for `bytes` is charged.
     pub fn reservation_charge(&self, bytes: u64) -> Result<u64> {
         let limit = self.largest_reservation();
         if bytes > limit {
@@ -131,24 +131,24 @@ impl Space {
         Ok(charge(bytes) + 2 * BLOCK as u64)
     }
 
-    /// Reserves if there is room and nobody waits.
+    /// Reserves `charge` if there is room and no caller waits.
     pub fn try_reserve(&mut self, charge: u64) -> bool {
         self.queue.is_empty() && self.take(charge)
     }
 
-    /// Reserves whatever the limit says.
+    /// Reserves `charge` whatever the limit says.
     pub fn reserve_beyond_limit(&mut self, charge: u64) {
         self.reserved += charge;
     }
 
-    /// Queues up for space.
+    /// Queues a caller up for space. Returns its ticket.
     pub fn enqueue(&mut self) -> u64 {
         self.last_ticket += 1;
         self.queue.push_back(self.last_ticket);
         self.last_ticket
     }
 
-    /// Reserves for the holder of `ticket` if it is its turn and there is room, or none is needed; it then leaves the queue.
+    /// Reserves for the holder of `ticket` if it is first in the queue and there is room or no room is required. The ticket then leaves the queue.
     pub fn try_reserve_in_turn(&mut self, ticket: u64, charge: u64) -> bool {
         if self.queue.front() != Some(&ticket) {
             return false;
@@ -159,7 +159,7 @@ impl Space {
             granted = true;
         }
         if granted {
-            // It was for this one, even if there was room.
+            // The exemption was for this caller, even if there was room.
             self.beyond_limit = false;
             self.queue.pop_front();
         }
@@ -189,7 +189,7 @@ impl Space {
 mod tests {
     use super::*;
 
-    /// An account of a ring that has grown to its capacity.
+    /// Makes the account of a ring that has grown to its capacity.
     fn grown(capacity: u64) -> (Layout, Space) {
         let layout = Layout::new(capacity);
         let ring =
@@ -202,7 +202,7 @@ mod tests {
         for capacity in [0, 1 << 20, 1 << 30, 1 << 40] {
             let (layout, mut space) = grown(capacity);
             space.at = layout.largest_room();
-            // As the checkpointer does, for good.
+            // The checkpointer holds this much for good.
             space.reserve_beyond_limit(charge(layout.capacity / CHECKPOINT_SHARE) + 2 * BLOCK as u64);
             let charge = space.reservation_charge(space.largest_reservation()).unwrap();
             assert!(space.try_reserve(charge), "capacity {capacity}");

@@ -1,10 +1,10 @@
 //! The log, open for appending.
 //!
-//! An append copies a group into a buffer in memory under a short mutex and never waits for the disk, so a
-//! mini-transaction can append with its pages latched. What keeps the buffer small is [`Log::throttle`], called before a
-//! latch is taken; what keeps the files from running full is a reservation, made then too.
+//! An append copies a group into a buffer in memory under a short mutex and never waits for the disk, so a mini-transaction can append with its pages
+//! latched. [`Log::throttle`], called before a latch is taken, keeps the buffer small. A reservation, made before a latch is taken, too, keeps the
+//! files from running full.
 //!
-//! Who waits for what it appended finds in [`super::flush`] how it gets to the disk.
+//! [`super::flush`] writes and syncs the appended groups for the threads that wait for them.
 
 use super::batches::BatchWriter;
 use super::files::{DIRECTORY, Growth, Layout, Ring, bytes_of, remove_all};
@@ -27,51 +27,51 @@ pub const PAGE_GROUP: u8 = 0;
 /// Largest group payload in bytes, however large the log is.
 const LARGEST_PAYLOAD: u64 = 1 << 30;
 
-/// When a commit reaches the disk, numbered as `innodb_flush_log_at_trx_commit`.
+/// The time at which a commit reaches the disk, numbered as `innodb_flush_log_at_trx_commit`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum FlushPolicy {
-    /// 0: written and synced once a second.
+    /// 0: the log is written and synced once a second.
     EverySecond,
-    /// 1: written and synced before a commit returns.
+    /// 1: the log is written and synced before a commit returns.
     #[default]
     EachCommit,
-    /// 2: written before a commit returns, synced once a second. Survives the death of the process.
+    /// 2: the log is written before a commit returns and synced once a second. A commit survives the death of the process.
     WriteEachCommit,
 }
 
-/// How a log is made.
+/// The parameters of a log.
 #[derive(Clone, Copy, Debug)]
 pub struct LogOptions {
     /// Bytes that all log files together can grow to; at least 256 KiB.
     pub capacity: u64,
     /// Appended bytes that may wait in memory before [`Log::throttle`] has them written.
     pub buffer_bytes: usize,
-    /// Number of this database, drawn when it is made: goes into the checksums, so that no block of another
-    /// database's log is ever taken for this one's.
+    /// Number of this database, drawn when it is made. It goes into the checksums, so that no block of another database's log is ever taken for one
+    /// of this log.
     pub database_id: u64,
 }
 
-/// How full the log files are.
+/// The use of the space in the log files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LogSpace {
-    /// Bytes that all files can grow to; of those there are, if the disk is full.
+    /// Bytes that all files can grow to. If the disk is full, the bytes of the files there are.
     pub capacity: u64,
     /// Bytes from the start of the oldest file that is kept to the end of what is written.
     pub used: u64,
-    /// Bytes appended and not written, and bytes promised to reservations.
+    /// Bytes appended and not written, plus bytes promised to reservations.
     pub reserved: u64,
-    /// Callers waiting in [`Log::reserve`].
+    /// Number of callers that wait in [`Log::reserve`].
     pub waiting: usize,
 }
 
 impl LogSpace {
-    /// Whether there is less room than, or as much as, there was `before`.
+    /// Returns whether there is no more room than there was `before`.
     pub(crate) fn has_gained_nothing(&self, before: &LogSpace) -> bool {
         self.used >= before.used && self.reserved >= before.reserved
     }
 }
 
-/// What the log has done.
+/// Counters of the log's work.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LogCounts {
     /// Write requests.
@@ -88,15 +88,15 @@ pub struct Log {
     pub(super) inner: Arc<Inner>,
 }
 
-/// Room in the log files, held for groups to be appended. What is left is given back when it is dropped.
-/// Appending more than was reserved is possible and takes from the margin that is there for padding.
+/// Room in the log files for groups that are to be appended. Dropping it gives back the rest. A caller may append more than it reserved, which takes
+/// from the margin for padding.
 pub struct LogReservation {
     inner: Arc<Inner>,
     left: u64,
 }
 
 impl Log {
-    /// Makes the files of a new log that starts at LSN `first`; whatever was in `wal/` goes.
+    /// Makes the files of a new log that starts at LSN `first`. Removes the files that were in `wal/`.
     pub fn create(env: &Arc<dyn Env>, options: LogOptions, first: Lsn) -> Result<(Log, LogPosition)> {
         let layout = Layout::new(options.capacity);
         let ring = Ring::create(env, layout)?;
@@ -106,13 +106,13 @@ impl Log {
         Ok((log, position))
     }
 
-    /// Bytes that [`Log::create`] takes on the device.
+    /// Returns the bytes that [`Log::create`] takes on the device.
     #[must_use]
     pub fn first_bytes(capacity: u64) -> u64 {
         Layout::new(capacity).first_bytes()
     }
 
-    /// Removes whatever log there is, its directory too.
+    /// Removes the log's files, if there are any, and their directory.
     pub fn remove(env: &dyn Env) -> Result<()> {
         let io = |error| StorageError::io("remove", DIRECTORY, error);
         if env.exists(DIRECTORY).map_err(io)? {
@@ -123,8 +123,8 @@ impl Log {
         Ok(())
     }
 
-    /// Goes on after recovery, in a new file with a new salt, so that no block written before can ever be taken
-    /// for one written from now on. Everything the reader gave out is durable when this returns.
+    /// Continues a log after recovery, in a new file with a new salt, so that no block written before can ever be taken for one written from now on.
+    /// Everything that the reader gave out is durable when this returns.
     pub fn resume(env: &Arc<dyn Env>, options: LogOptions, tail: LogTail) -> Result<Log> {
         let used = bytes_of(&**env, tail.oldest, tail.newest)?;
         let layout = Layout::holding(options.capacity, used);
@@ -183,33 +183,32 @@ impl Log {
         Ok(Log { inner: Arc::new(inner) })
     }
 
-    /// [`StorageError::TooLarge`] if the log can never hold room for so much.
+    /// Returns [`StorageError::TooLarge`] if the log can never hold a reservation for `bytes`.
     pub fn check_reservation(&self, bytes: u64) -> Result<()> {
         self.inner.lock()?.space.reservation_charge(bytes).map(drop)
     }
 
-    /// [`StorageError::DiskFull`] if the files, which could not be made larger, can never hold so much.
+    /// Returns [`StorageError::DiskFull`] if the files could not be enlarged and can never hold `bytes`.
     pub fn check_disk(&self, bytes: u64) -> Result<()> {
         let state = self.inner.lock()?;
         let charge = state.space.reservation_charge(bytes)?;
         if state.space.never_fits(charge) { Err(StorageError::DiskFull) } else { Ok(()) }
     }
 
-    /// Whether the last attempt to make the files larger met a full disk.
+    /// Returns whether the last attempt to enlarge the files met a full disk.
     pub fn is_disk_full(&self) -> Result<bool> {
         Ok(self.inner.lock()?.space.is_disk_full())
     }
 
-    /// Holds room for groups of `bytes` in all, [`Log::group_bytes`] each; `None` when a checkpoint has to free
-    /// space first.
+    /// Reserves room for groups of `bytes` in all, counted by [`Log::group_bytes`]. Returns `None` when a checkpoint has to free space first.
     pub fn try_reserve(&self, bytes: u64) -> Result<Option<LogReservation>> {
         let mut state = self.inner.lock()?;
         let charge = state.space.reservation_charge(bytes)?;
         Ok(state.space.try_reserve(charge).then(|| self.reservation(charge)))
     }
 
-    /// Makes the files larger if a reservation for `bytes` needs it and the capacity allows: one file at a time,
-    /// true if there may be room now. The caller holds no latch. A full disk is no error: what there is has to do then.
+    /// Adds one file if a reservation for `bytes` needs it and the capacity allows it. Returns true if there may be room now. The caller holds no
+    /// latch. A full disk is no error: the files there are have to do then.
     pub fn grow(&self, bytes: u64) -> Result<bool> {
         let charge = self.inner.lock()?.space.reservation_charge(bytes)?;
         let wanted = |inner: &Inner| inner.lock().map(|state| state.space.wants_growth(charge));
@@ -217,7 +216,7 @@ impl Log {
             return Ok(false);
         }
         let _growing = self.inner.growing.lock();
-        // Somebody else may have been at it.
+        // Another thread may have added a file meanwhile.
         if !wanted(&self.inner)? {
             return Ok(true);
         }
@@ -228,7 +227,7 @@ impl Log {
                 self.inner.state.lock().space.set_disk_full();
                 Ok(false)
             }
-            // The device fails: as bad for the files in use as for this one.
+            // A failing device is as bad for the files in use as for this one.
             Err(error) => Err(self.inner.stop(&mut self.inner.state.lock(), error.to_string())),
         }
     }
@@ -244,34 +243,33 @@ impl Log {
                 self.inner.freed.notify_all();
                 Ok(())
             }
-            // Under which name the file is has become unknown.
+            // The name of the file is unknown after a failed rename.
             Err(error) => Err(self.inner.stop(&mut state, error.to_string())),
         }
     }
 
-    /// Has all who wait for space fail with `DiskFull`: the files cannot grow, and no checkpoint gives anything back.
+    /// Fails all callers that wait for space with `DiskFull`. Called when the files cannot grow and no checkpoint gives anything back.
     pub fn refuse_waiting(&self) {
         self.inner.state.lock().space.refusals += 1;
         self.inner.freed.notify_all();
     }
 
-    /// Whether nobody will give log back who has some reserved, besides `charged` bytes: what is used is as needed as what is waited for.
-    /// Not so while a backup keeps what is used.
+    /// Returns whether all pending and reserved bytes are among the `charged` ones, so that no other holder will give log space back. The bytes in
+    /// use are then as necessary as the bytes waited for. Returns false while a backup keeps files.
     pub fn is_held_by_nobody(&self, charged: u64) -> bool {
         let state = self.inner.state.lock();
         state.kept.is_none() && state.space.pending + state.space.reserved <= charged
     }
 
-    /// Gives the first of those who wait what it asks for, whatever the limit says.
+    /// Gives the first waiting caller its space, whatever the limit says.
     pub fn grant_beyond_limit(&self) {
         self.inner.state.lock().space.beyond_limit = true;
         self.inner.freed.notify_all();
     }
 
-    /// As [`Log::try_reserve`], but waits until [`Log::truncate_before`] has freed the space. The caller holds no
-    /// latch and no other reservation, and has seen to it that a checkpoint is under way. If one checkpoint
-    /// is not enough, [`LogSpace::waiting`] tells that another is wanted. `DiskFull` if the files, which could not be
-    /// made larger, can never hold so much.
+    /// Reserves room like [`Log::try_reserve`], but waits until [`Log::truncate_before`] has freed it. The caller holds no latch and no other
+    /// reservation, and has made sure that a checkpoint is under way. If one checkpoint is not enough, [`LogSpace::waiting`] shows that another is
+    /// wanted. Returns `DiskFull` if the files could not be enlarged and can never hold `bytes`.
     pub fn reserve(&self, bytes: u64) -> Result<LogReservation> {
         let mut state = self.inner.lock()?;
         let charge = state.space.reservation_charge(bytes)?;
@@ -287,18 +285,18 @@ impl Log {
             };
             if let Err(error) = state.check().and(refused) {
                 state.space.leave(ticket);
-                // Who came after the refusal has waited for its turn behind us.
+                // A caller that came after the refusal has waited for its turn behind this one.
                 self.inner.freed.notify_all();
                 return Err(error);
             }
         }
-        // Now it is the next one's turn, for which there may be room too.
+        // The next caller in the queue may find room, too.
         self.inner.freed.notify_all();
         Ok(self.reservation(charge))
     }
 
-    /// Holds room even when the log is full, growing it in the end. For who has to finish what was begun before a checkpoint can
-    /// give anything back.
+    /// Reserves room even when the log is full, enlarging it if necessary. For a caller that has to finish work before a checkpoint can give anything
+    /// back.
     pub fn reserve_beyond_limit(&self, bytes: u64) -> Result<LogReservation> {
         let mut state = self.inner.lock()?;
         let charge = state.space.reservation_charge(bytes)?;
@@ -310,21 +308,19 @@ impl Log {
         LogReservation { inner: Arc::clone(&self.inner), left }
     }
 
-    /// Makes another file ahead of the need for it, if little room is left in those there are. For a thread that has the
-    /// time.
+    /// Adds a file ahead of need if little room is left in the files there are. Called by a thread that has the time.
     pub fn grow_ahead(&self) -> Result<()> {
         let quarter = self.inner.lock()?.space.quarter();
         self.grow(quarter).map(drop)
     }
 
-    /// Waits, without a latch held, until the appended bytes in memory are below the limit, writing them if nobody
-    /// does.
+    /// Waits until the appended bytes in memory are below the limit, writing them if no other thread does. The caller holds no latch.
     pub fn throttle(&self) -> Result<()> {
         let limit = self.inner.buffer_bytes;
         self.inner.write_until(|state| state.buffer.len() <= limit)
     }
 
-    /// Appends one group, made of `parts` one after the other. Never waits for I/O.
+    /// Appends one group that consists of `parts` one after the other. Never waits for I/O.
     pub fn append(&self, reservation: &mut LogReservation, kind: u8, parts: &[&[u8]]) -> Result<LsnRange> {
         let payload: u64 = parts.iter().map(|part| part.len() as u64).sum();
         let limit = self.inner.max_payload;
@@ -348,7 +344,7 @@ impl Log {
         Ok(LsnRange { start, end })
     }
 
-    /// Bytes of the stream that a group of this payload takes: what to reserve for it.
+    /// Returns the bytes of the stream that a group of this payload takes, which is the number to reserve for it.
     #[must_use]
     pub fn group_bytes(payload: usize) -> u64 {
         (GROUP_HEADER + payload) as u64
@@ -364,7 +360,7 @@ impl Log {
         inner.sync_until(lsn)
     }
 
-    /// What a commit that ends at `lsn` waits for, by policy.
+    /// Waits until a commit that ends at `lsn` is as durable as `policy` demands.
     pub fn commit(&self, lsn: Lsn, policy: FlushPolicy) -> Result<()> {
         match policy {
             FlushPolicy::EachCommit => self.wait_durable(lsn),
@@ -376,31 +372,30 @@ impl Log {
         }
     }
 
-    /// The work of policies 0 and 2: writes and syncs what is not durable yet. To be called once a second.
+    /// Writes and syncs all bytes that are not durable yet. Policies 0 and 2 call it once a second.
     pub fn tick(&self) -> Result<()> {
         self.wait_durable(self.end())
     }
 
-    /// Everything below is on disk.
+    /// Returns the durable LSN: everything below it is on disk.
     #[must_use]
     pub fn durable(&self) -> Lsn {
         Lsn(self.inner.durable.load(Ordering::Acquire))
     }
 
-    /// Where the next group will start.
+    /// Returns the LSN at which the next group will start.
     #[must_use]
     pub fn end(&self) -> Lsn {
         Lsn(self.inner.end.load(Ordering::Acquire))
     }
 
-    /// Largest group payload that can be appended, in bytes.
+    /// Returns the largest payload of a group that can be appended, in bytes.
     #[must_use]
     pub fn max_payload(&self) -> usize {
         self.inner.max_payload as usize
     }
 
-    /// Makes `lsn`, the start of a group or the end of the log, durable, and says where a reader must start to get the
-    /// groups from there on.
+    /// Makes `lsn`, the start of a group or the end of the log, durable. Returns where a reader must start to get the groups from there on.
     pub fn position_of(&self, lsn: Lsn) -> Result<LogPosition> {
         self.wait_durable(lsn)?;
         let mark = self.inner.lock()?.marks.find(lsn);
@@ -413,14 +408,14 @@ impl Log {
         }
     }
 
-    /// Bytes of file that were filled, ever, and are about to be.
+    /// Returns the bytes of file written since the log was made, plus those about to be written.
     #[must_use]
     pub fn produced(&self) -> u64 {
         let state = self.inner.state.lock();
         state.space.at + state.space.pending
     }
 
-    /// Bytes of file from `lsn` to the end of the log: about what a checkpoint at `lsn` would leave in use.
+    /// Returns the bytes of file from `lsn` to the end of the log: about the bytes that a checkpoint at `lsn` would leave in use.
     #[must_use]
     pub fn age(&self, lsn: Lsn) -> u64 {
         let state = self.inner.state.lock();
@@ -428,8 +423,7 @@ impl Log {
         state.space.at + state.space.pending - from
     }
 
-    /// The LSN of about `bytes` of file back from the end: pages changed before it must be clean for the log to
-    /// shrink to that.
+    /// Returns the LSN of about `bytes` of file back from the end. Pages changed before it must be clean for the log to shrink to `bytes`.
     #[must_use]
     pub fn lsn_at_age(&self, bytes: u64) -> Lsn {
         let state = self.inner.state.lock();
@@ -437,19 +431,19 @@ impl Log {
         state.marks.first_after(end.saturating_sub(bytes)).map_or(state.taken, |mark| mark.start)
     }
 
-    /// Gives the files that end before `position` back for reuse. A checkpoint that starts there must be durable:
-    /// nothing before it can be read again.
+    /// Gives the files that end before `position` back for reuse. A checkpoint that starts there must be durable: nothing before it can be read
+    /// again.
     pub fn truncate_before(&self, position: LogPosition) -> Result<()> {
         self.recycle(|state| state.superfluous = state.superfluous.max(position.sequence))
     }
 
-    /// Keeps the files from `sequence` on, whatever checkpoints say, for somebody who reads them; `None`: nobody does any more. The first
-    /// call comes while no checkpoint is recorded.
+    /// Keeps the files from `sequence` on for a reader, whatever checkpoints say. `None` keeps none. The first call comes while no checkpoint is
+    /// recorded.
     pub(crate) fn keep_from(&self, sequence: Option<u64>) -> Result<()> {
         self.recycle(|state| state.kept = sequence)
     }
 
-    /// Gives the files back that nobody needs once `change` is made.
+    /// Makes `change`, then recycles the files that nobody needs any more.
     fn recycle(&self, change: impl FnOnce(&mut State)) -> Result<()> {
         let before = {
             let mut state = self.inner.lock()?;
@@ -473,7 +467,7 @@ impl Log {
         }
     }
 
-    /// How full the files are.
+    /// Returns the use of the space in the files.
     #[must_use]
     pub fn space(&self) -> LogSpace {
         let state = self.inner.state.lock();
@@ -486,18 +480,18 @@ impl Log {
         }
     }
 
-    /// What was done so far.
+    /// Returns the counters of the work so far.
     #[must_use]
     pub fn counts(&self) -> LogCounts {
         self.inner.state.lock().counts
     }
 
-    /// Stops the log: every later call fails with `why`, unless it was stopped before.
+    /// Stops the log. Every later call fails with `why`, unless the log was stopped before.
     pub fn poison(&self, why: String) {
         self.inner.stop(&mut self.inner.state.lock(), why);
     }
 
-    /// A page or a caller that names an LSN the log never gave out is broken; waiting would be for ever.
+    /// Returns an error if `lsn` is after the end of the log. A page or caller that names such an LSN is broken, and a wait for it would never end.
     fn check_within(&self, lsn: Lsn) -> Result<()> {
         let end = self.end();
         if lsn <= end {
@@ -510,18 +504,18 @@ impl Log {
 }
 
 impl LogReservation {
-    /// Bytes of stream that it still covers, large flushes assumed.
+    /// Returns the bytes of stream that the reservation still covers if flushes are large.
     #[must_use]
     pub fn left(&self) -> u64 {
         self.left - self.left / 32
     }
 
-    /// Bytes of the files that are set aside for it.
+    /// Returns the bytes of the files that are set aside for the reservation.
     pub fn charged(&self) -> u64 {
         self.left
     }
 
-    /// Gives back what is left.
+    /// Gives the rest back.
     pub fn release(&mut self) {
         let left = std::mem::take(&mut self.left);
         if left > 0 {

@@ -1,21 +1,21 @@
-//! Power cuts: what is read back is a prefix of what was appended, with everything acknowledged in it.
+//! Power cuts: the log that is read back is a prefix of the one that was appended, and contains everything acknowledged.
 
 use super::*;
 use crate::device::{BLOCK, OpenMode};
 
-/// What a test knows across crashes, in the place of the control file and of the clients.
+/// The knowledge of a test that survives crashes, in place of the control file and the clients.
 #[derive(Default)]
 struct Memory {
-    /// The last checkpoint; durable by assumption.
+    /// The last checkpoint. The tests assume that it is durable.
     position: Option<LogPosition>,
-    /// What was appended, as far as it may still be there.
+    /// The groups that were appended, as far as they may still be there.
     groups: Vec<Group>,
-    /// Everything below was acknowledged.
+    /// Everything below this was acknowledged.
     acknowledged: Lsn,
 }
 
 impl Memory {
-    /// Opens or makes the log, checking what is read back, and works with it until the power goes or `steps` are done.
+    /// Opens or makes the log, checks the groups that are read back, and works with it until the power goes or `steps` are done.
     fn live(&mut self, env: &SimulatedEnv, random: &mut SmallRng, steps: usize) -> Result<()> {
         let log = match self.position {
             None => {
@@ -88,7 +88,7 @@ impl Memory {
     }
 }
 
-/// Lives until the power goes; any other end is a fault.
+/// Works until the power goes. Any other end is a failure of the test.
 fn live_until_cut(memory: &mut Memory, env: &SimulatedEnv, random: &mut SmallRng, steps: usize) {
     if let Err(error) = memory.live(env, random, steps) {
         assert!(env.is_off(), "{error}");
@@ -107,7 +107,7 @@ fn after_a_power_cut_at_any_operation_the_log_is_a_prefix_with_all_that_was_ackn
             let mut memory = Memory::default();
             env.power_cut_after(cut);
             live_until_cut(&mut memory, &env, &mut SmallRng::seed_from_u64(seed), 60);
-            // Crashes in recovery, and in what comes after it.
+            // The power goes in recovery, and in the work after it.
             let mut random = SmallRng::seed_from_u64(seed ^ cut << 32);
             for _ in 0..3 {
                 env.reboot(random.random());
@@ -130,7 +130,7 @@ fn what_recovery_has_read_stays_when_the_power_goes_after_the_process_died() {
         let first = commit(&log, 1, b"synced");
         let second = append(&log, 2, b"written").unwrap();
         log.commit(second.range.end, FlushPolicy::WriteEachCommit).unwrap();
-        // The process dies: the device still holds the second group in its cache.
+        // The process dies while the device still holds the second group in its cache.
         drop(log);
         let (groups, tail) = read_all(&env, start).unwrap();
         assert_eq!(groups, [first.clone(), second.clone()]);
@@ -140,7 +140,7 @@ fn what_recovery_has_read_stays_when_the_power_goes_after_the_process_died() {
     }
 }
 
-/// The blocks of the first file that hold a batch, by the LSN they start with.
+/// Reads a block of a log file.
 fn block(env: &SimulatedEnv, sequence: u64, number: u64) -> Vec<u8> {
     let file = env.open(&files::name(sequence), OpenMode::Existing).unwrap();
     let mut block = crate::device::AlignedBuf::zeroed(BLOCK);
@@ -162,7 +162,7 @@ fn a_block_of_an_unfinished_write_is_never_taken_for_one_of_the_log_that_follows
         drop(log);
         let stale = block(&env, 1, 3);
         env.cut(seed);
-        // The scenario: of two writes only the second has reached the disk.
+        // The scenario needs that only the second of two writes has reached the disk.
         let (groups, tail) = read_all(&env, start).unwrap();
         if groups.len() > 1 || block(&env, 1, 3) != stale {
             continue;
@@ -175,7 +175,7 @@ fn a_block_of_an_unfinished_write_is_never_taken_for_one_of_the_log_that_follows
         env.cut(seed);
         assert_eq!(read_all(&env, start).unwrap().0, [first.clone(), next.clone()], "in a file of its own");
 
-        // And even where the stale block lies exactly where the new log goes on, LSN and all.
+        // The stale block is also refused where it lies exactly where the new log goes on, at the same LSN.
         env.damage("wal/2.log", 2 * BLOCK as u64, &mut |bytes| bytes.copy_from_slice(&stale)).unwrap();
         assert_eq!(read_all(&env, start).unwrap().0, [first, next]);
     }
@@ -189,7 +189,7 @@ fn part_of_a_group_at_the_end_is_dropped_and_the_log_goes_on_after_the_last_whol
         let env = SimulatedEnv::new();
         let (log, start) = create(&env);
         let mut groups = vec![commit(&log, 1, b"whole")];
-        // Over the end of the first file: the part in that file is synced, the rest is not.
+        // The write crosses the end of the first file. The part in that file is synced, the rest is not.
         let large = append(&log, 2, &vec![7; log.max_payload()]).unwrap();
         let rest = append(&log, 2, &vec![8; log.max_payload()]).unwrap();
         log.commit(rest.range.end, FlushPolicy::WriteEachCommit).unwrap();

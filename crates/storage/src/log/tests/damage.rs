@@ -3,7 +3,7 @@
 use super::*;
 use crate::device::{BLOCK, OpenMode};
 
-/// A log over three files whose flushes were all synced, with its groups, and what a crash leaves of it.
+/// Makes a log over three files whose flushes were all synced, and crashes it. Returns its groups.
 fn synced_log() -> (SimulatedEnv, LogPosition, Vec<Group>) {
     let env = SimulatedEnv::new();
     let (log, start) = create(&env);
@@ -22,7 +22,7 @@ fn is_damage(env: &SimulatedEnv, position: LogPosition) -> bool {
     matches!(read_all(env, position), Err(StorageError::LogDamaged { .. }))
 }
 
-/// Offsets of the batches in a file.
+/// Returns the offsets of the batches in a file.
 fn batches(env: &SimulatedEnv, sequence: u64) -> Vec<u64> {
     let file = env.open(&files::name(sequence), OpenMode::Existing).unwrap();
     let mut bytes = crate::device::AlignedBuf::zeroed(file.size().unwrap() as usize);
@@ -50,7 +50,7 @@ fn a_flipped_bit_in_any_batch_but_the_last_is_damage() {
             assert!(is_damage(&copy, start), "wal/{sequence}.log, {offset} + {byte}");
         }
     }
-    // Nothing says that the last batch was ever acknowledged.
+    // Nothing shows that the last batch was ever acknowledged.
     flip(&env, last.0, last.1 + 60);
     assert_eq!(read_all(&env, start).unwrap().0, groups[..groups.len() - 1]);
 }
@@ -164,7 +164,7 @@ fn a_batch_is_refused_unless_salt_chain_and_file_are_the_right_ones() {
         forge(&copy, &mut |header, _| change(header));
         assert_eq!(read(&copy).unwrap(), 0, "change {number}");
     }
-    // Another payload under a fitting checksum breaks the chain of the batch that follows.
+    // Another payload under a fitting checksum breaks the chain to the batch that follows.
     commit(&log, 1, b"two");
     forge(&env, &mut |_, batch| batch[format::BATCH_HEADER + 6] ^= 1);
     assert_eq!(read(&env).unwrap(), 1);

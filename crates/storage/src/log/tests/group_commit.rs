@@ -1,4 +1,4 @@
-//! Who waits for what, failures, and many threads at once.
+//! Group commit: waiting, failures, and many threads at once.
 
 use super::*;
 use crate::device::{File, OpenMode, Operation};
@@ -18,7 +18,7 @@ fn one_sync_serves_all_that_were_appended_before_it() {
     assert_eq!(log.counts().writes - before.writes, 1);
 }
 
-/// The end of a file is synced by itself, while an earlier sync is under way: some of those who gather need no more.
+/// The end of a file is synced while an earlier sync is under way; some of the gathering threads need no more than that.
 #[test]
 fn who_gathers_is_counted_whatever_it_waits_for() {
     let env = SimulatedEnv::new();
@@ -79,7 +79,7 @@ fn throttle_writes_only_when_the_buffer_is_over_its_limit() {
     assert_eq!(env.counts().writes, before + 1);
 }
 
-/// Every call of a stopped log says why it stopped.
+/// Asserts that every call of a stopped log says why it stopped.
 fn assert_stopped(log: &Log, reservation: &mut LogReservation, why: &str) {
     let results = [
         log.append(reservation, 1, &[b"x"]).map(drop),
@@ -185,12 +185,12 @@ fn many_threads_append_and_commit_while_checkpoints_go_on() {
     assert!(read_all(&env, position).unwrap().0 == groups);
 }
 
-/// What syncs wait for.
+/// A gate that syncs wait at.
 trait Gate: Send + Sync + 'static {
     fn pass(&self);
 }
 
-/// A sync ends only once another has begun: with syncs that take turns nothing would ever end.
+/// A gate that lets a sync end only once another has begun. If syncs took turns, none would ever end.
 #[derive(Default)]
 struct Pairs {
     armed: AtomicBool,
@@ -217,7 +217,7 @@ impl Gate for Pairs {
     }
 }
 
-/// Syncs end in the order in which they began, each when it is let through.
+/// A gate that lets syncs end in the order in which they began, one each time it is opened.
 #[derive(Default)]
 struct Turnstile {
     begun: AtomicUsize,
@@ -369,7 +369,7 @@ fn commits_that_come_while_more_are_being_synced_wait_for_each_other() {
         while log.inner.state.lock().syncing.len() > 1 {
             std::thread::yield_now();
         }
-        // One sync is under way, for two. A fifth commit waits for company.
+        // One sync is under way, for two threads. A fifth commit waits for company.
         commit();
         waiting(1, 3);
         commit();
@@ -386,7 +386,7 @@ fn of_two_syncs_at_a_time_the_failure_of_one_lets_neither_acknowledge_what_is_lo
         let paired: Arc<dyn Env> = Arc::new(GatedEnv(env.clone(), Arc::clone(&pairs) as Arc<dyn Gate>));
         let (log, start) = Log::create(&paired, SMALL, Lsn(1000)).unwrap();
         pairs.armed.store(true, Ordering::SeqCst);
-        // As on Linux: of a failed sync one caller hears, the next one succeeds without the data.
+        // As on Linux, one caller learns of a failed sync, and the next sync succeeds without the data.
         let failed = AtomicBool::new(false);
         env.set_fault(Some(Arc::new(move |operation, _, _| {
             operation == Operation::Sync && !failed.swap(true, Ordering::SeqCst)

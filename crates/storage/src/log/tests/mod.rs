@@ -14,10 +14,10 @@ use rand::{Rng, SeedableRng};
 use std::sync::Arc;
 
 const DATABASE: u64 = 42;
-/// The smallest log: 4 files of 64 KiB.
+/// Options of the smallest log: 4 files of 64 KiB.
 const SMALL: LogOptions = LogOptions { capacity: 0, buffer_bytes: 16 << 10, database_id: DATABASE };
 
-/// A group as a test remembers it.
+/// A group as it was appended.
 #[derive(Clone, PartialEq, Eq, Debug)]
 struct Group {
     range: LsnRange,
@@ -25,14 +25,14 @@ struct Group {
     payload: Vec<u8>,
 }
 
-/// Seed of a random test: from `LEAFLINE_SEED`, or a fixed one. Printed, to be seen when the test fails.
+/// Returns the seed of a random test: `LEAFLINE_SEED`, or a fixed one. Prints it, so that the output of a failed test shows it.
 fn base_seed() -> u64 {
     let seed = std::env::var("LEAFLINE_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(1);
     println!("LEAFLINE_SEED={seed}");
     seed
 }
 
-/// By how much to multiply the work of random tests.
+/// Returns the factor by which random tests multiply their work.
 fn scale() -> u64 {
     std::env::var("LEAFLINE_TEST_SCALE").ok().and_then(|scale| scale.parse().ok()).unwrap_or(1)
 }
@@ -45,7 +45,7 @@ fn create(env: &SimulatedEnv) -> (Log, LogPosition) {
     Log::create(&shared(env), SMALL, Lsn(1000)).unwrap()
 }
 
-/// Appends a group under a reservation of its own; there is always room.
+/// Appends a group under a reservation of its own, for which there is always room.
 fn append(log: &Log, kind: u8, payload: &[u8]) -> Result<Group> {
     let reservation = log.reserve_beyond_limit(Log::group_bytes(payload.len()))?;
     append_reserved(log, reservation, kind, payload)
@@ -73,7 +73,7 @@ fn read_all(env: &SimulatedEnv, position: LogPosition) -> Result<(Vec<Group>, Lo
     Ok((groups, reader.finish()?))
 }
 
-/// A payload of random size: mostly small, sometimes larger than a file has room for.
+/// Makes a payload of random size: mostly small, sometimes larger than a file has room for.
 fn random_payload(random: &mut SmallRng, largest: usize) -> Vec<u8> {
     let len = match random.random_range(0..20) {
         0 => random.random_range(0..=largest),
@@ -131,7 +131,7 @@ fn large_flushes_are_compressed_where_that_saves_something_and_read_from_anywher
         let options = LogOptions { capacity: 16 << 20, buffer_bytes: 1 << 20, database_id: DATABASE };
         let (log, start) = Log::create(&shared(&env), options, Lsn(7)).unwrap();
         let mut bytes = 0;
-        // Flushes of several batches, over the ends of files, and small ones.
+        // Some flushes take several batches and cross the ends of files; others are small.
         let groups: Vec<Group> = (0..20u8)
             .map(|i| {
                 let mut payload = vec![i; random.random_range(1..1_500_000) >> (i % 3 * 8)];

@@ -1,4 +1,4 @@
-//! Reservations, recycling, a full disk.
+//! Tests of reservations, of recycling, and of a full disk.
 
 use super::*;
 use crate::device::OpenMode;
@@ -92,7 +92,7 @@ fn a_log_that_is_recycled_for_ever_takes_no_more_space_than_at_first() {
         let position = log.position_of(kept.range.start).unwrap();
         log.truncate_before(position).unwrap();
         if round % 7 == 6 {
-            // A restart takes a file for itself; the next checkpoint makes up for it.
+            // A restart takes a file for itself; the next checkpoint frees one.
             log.tick().unwrap();
             let (groups, tail) = read_all(&env, position).unwrap();
             assert_eq!(groups, [kept]);
@@ -164,7 +164,7 @@ fn a_restart_with_another_capacity_changes_the_files_as_they_are_recycled() {
     let before = log.position_of(groups[14].range.start).unwrap();
     assert!(before.sequence < 4 && read_all(&env, before).unwrap().0 == groups[14..]);
     log.truncate_before(checkpoint(&log)).unwrap();
-    // More than the old files hold, so that larger ones are added; a smaller capacity again lets them go.
+    // The log grows beyond its old files, so that larger ones are added. A smaller capacity removes them again.
     drop(reserve(&log, 500_000));
     let grown = total(&env);
     assert!(grown > 4 * (64 << 10) && log.try_reserve(500_000).unwrap().is_some(), "{grown}");
@@ -177,13 +177,13 @@ fn a_restart_with_another_capacity_changes_the_files_as_they_are_recycled() {
     assert!(total(&env) < grown && total(&env) < 600_000, "{}", total(&env));
 }
 
-/// Bytes of all log files.
+/// Returns the bytes of all log files.
 fn total(env: &SimulatedEnv) -> u64 {
     let size = |name: &String| env.open(&format!("wal/{name}"), OpenMode::Existing).unwrap().size().unwrap();
     env.list("wal").unwrap().iter().map(size).sum()
 }
 
-/// Reserves, making the files larger as need be.
+/// Reserves `bytes`, enlarging the files as needed.
 fn reserve(log: &Log, bytes: u64) -> LogReservation {
     while log.grow(bytes).unwrap() {}
     log.try_reserve(bytes).unwrap().unwrap()
@@ -197,7 +197,7 @@ fn a_new_log_is_small_and_grows_to_its_capacity_as_reservations_ask_for_it() {
     assert_eq!(total(&env), 4 * (256 << 10));
     let mut held = reserve(&log, 20 << 20);
     assert!(total(&env) > 20 << 20 && total(&env) < 40 << 20, "{}", total(&env));
-    // What was reserved can be written though the disk is full now.
+    // Reserved bytes can be written although the disk is full now.
     env.set_space_limit(Some(env.space_used()));
     let mut groups = Vec::new();
     for i in 0..10 {
