@@ -307,7 +307,7 @@ fn nothing_is_left_for_later_in_a_comment() {
             }
         }
     }
-    report("what is unfinished is an error a user can read, or listed in COMPAT.md", &faults);
+    report("what is unfinished is an error a user can read, or listed in docs/compat", &faults);
 }
 
 #[test]

@@ -3,10 +3,13 @@
 //!
 //! It needs a MariaDB server: `LEAFLINE_MARIADB=127.0.0.1:3306` (user `root`, no password; the database `leafline_functions` is
 //! made anew). Without one there is nothing to compare with, and the test passes. `LEAFLINE_SEED` and `LEAFLINE_CASES`
-//! choose what is tried; the seed is printed. What differs for a reason is in `known`, and in COMPAT.md.
+//! choose the calls; the seed is printed. `expected` and `docs/compat/mariadb.md` list the differences that have a reason.
 
+mod expected;
 mod generate;
-mod known;
+
+#[path = "../support/mariadb_page.rs"]
+mod mariadb_page;
 
 #[path = "../support/client.rs"]
 #[expect(dead_code, reason = "not all of the client is needed")]
@@ -76,7 +79,9 @@ fn mariadb(client: &mut Client, sql: &str) -> Given {
 fn agree(ours: &Given, theirs: &Given) -> bool {
     match (ours, theirs) {
         (Given::Error(a), Given::Error(b)) => a == b,
-        (Given::Value(a, _), Given::Value(b, _)) => a == b || known::same_value(a.as_deref(), b.as_deref()),
+        (Given::Value(a, _), Given::Value(b, _)) => {
+            a == b || expected::same_value(a.as_deref(), b.as_deref())
+        }
         _ => false,
     }
 }
@@ -121,7 +126,7 @@ fn functions_give_what_mariadb_gives() {
         let theirs = mariadb(&mut client, &sql.replace("utf8mb4_0900_bin", "utf8mb4_nopad_bin"));
         let ours = leafline(&mut session, &sql);
         compared += 1;
-        if !agree(&ours, &theirs) && !known::differs(function, &ours, &theirs, &sql) {
+        if !agree(&ours, &theirs) && !expected::differs(function, &ours, &theirs, &sql) {
             differences.entry(function).or_default().push(format!("{sql}\n    {ours:?}\n    {theirs:?}"));
         }
     }
@@ -136,11 +141,6 @@ fn functions_give_what_mariadb_gives() {
 }
 
 #[test]
-fn compat_lists_the_known_differences() {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../COMPAT.md");
-    let compat = std::fs::read_to_string(path).expect("COMPAT.md");
-    let section = compat.split("### Functions and MariaDB\n").nth(1).expect("a section");
-    let section = section.split("\n#").next().unwrap_or_default();
-    let listed: Vec<&str> = section.lines().filter(|line| line.starts_with("* ")).collect();
-    assert_eq!(listed, known::documented());
+fn the_page_about_mariadb_lists_the_expected_differences() {
+    assert_eq!(mariadb_page::items("Which functions answer differently?"), expected::documented());
 }

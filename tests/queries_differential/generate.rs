@@ -2,7 +2,8 @@
 //! operations. What a query gives is determined, but for the order of its rows where it does not say one: windows whose values
 //! depend on the order of equal rows are ordered by every column.
 //!
-//! What MariaDB is known to answer wrongly is not asked; COMPAT.md lists it under the same names, see [`NOT_ASKED`].
+//! The generator does not ask what MariaDB is known to answer wrongly; `docs/compat/mariadb.md` lists it in the same words, see
+//! [`NOT_ASKED`].
 
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
@@ -10,15 +11,15 @@ use rand::{Rng, SeedableRng};
 /// Kinds of queries that MariaDB is known to answer otherwise than MySQL's documentation says, and otherwise than it answers them itself
 /// when they are written in another way.
 pub const NOT_ASKED: &[&str] = &[
-    "COUNT(DISTINCT) WITH ROLLUP, of a constant or with a unique key among the group keys: it adds up the counts of the groups below.",
-    "A scalar subquery left of IN, ANY or ALL and a subquery that depends on the row: `5 NOT IN (SELECT ...)` is right, the same with a `(SELECT MAX(b) ...)` that is 5 is not.",
-    "A DECIMAL on the left of IN or ANY, and an indexed column of integers: 1.5 is found where there is 2, unless the index is ignored.",
-    "The same with a subquery that is materialized: 3.00 is not found where there is 3; `materialization` is off.",
-    "A CASE with a DECIMAL among its results on the left of IN or ANY: it says that it is 3.00, and finds that where there is 3 for some rows and not for others.",
-    "Queries that it answers with 1062, which a query cannot have: it is a key of a temporary table.",
-    "`=` and `<=>` between the same columns in one join: it lets NULLs through.",
-    "`<=>` in a subquery of IN that depends on the row: NULL IN (SELECT ...) is taken for true.",
-    "Window functions over a derived table that is merged: conditions with subqueries are forgotten; `derived_merge` is off.",
+    "COUNT(DISTINCT) WITH ROLLUP, of a constant or with a unique key among the group keys: MariaDB adds up the counts of the groups below.",
+    "A scalar subquery left of IN, ANY or ALL beside a subquery that depends on the row: MariaDB answers `5 NOT IN (SELECT ...)` rightly, and wrongly with a `(SELECT MAX(b) ...)` that is 5.",
+    "A DECIMAL left of IN or ANY beside an indexed column of integers: MariaDB finds 1.5 where there is 2, unless it ignores the index.",
+    "A DECIMAL left of IN or ANY beside a subquery that is materialized: MariaDB does not find 3.00 where there is 3; the tests switch `materialization` off.",
+    "A CASE with a DECIMAL among its results left of IN or ANY: MariaDB says that it is 3.00, and finds that where there is 3 for some rows and not for others.",
+    "Queries that MariaDB answers with 1062, which a query cannot have: it is a key of a temporary table.",
+    "`=` and `<=>` between the same columns in one join: MariaDB lets NULLs through.",
+    "`<=>` in a subquery of IN that depends on the row: MariaDB takes NULL IN (SELECT ...) for true.",
+    "Window functions over a derived table that is merged: MariaDB forgets conditions with subqueries; the tests switch `derived_merge` off.",
 ];
 
 /// The tables: name, definition, columns.

@@ -110,7 +110,7 @@ fn help(topic: &str) -> RowSet {
     let mut rows =
         RowSet::new([("name", SqlType::Varchar { len: 64 }), ("description", long()), ("example", long())]);
     let description = "There are no help texts here. Leafline's SQL is that of MySQL 8.0, whose manual is at\n\
-                       https://dev.mysql.com/doc/refman/8.0/en/. What differs is in COMPAT.md.\n";
+                       https://dev.mysql.com/doc/refman/8.0/en/. What differs is in docs/compat.\n";
     rows.push(vec![text(topic), text(description), text("")]);
     rows
 }

@@ -1,9 +1,10 @@
-//! Where MariaDB differs for a reason: it is not MySQL 8, or we differ from both. COMPAT.md lists the same, in the same words.
+//! The differences from MariaDB that have a reason: MariaDB is not MySQL 8, or Leafline differs from both. `docs/compat/mariadb.md` lists
+//! them in the same words.
 
 use super::Given;
 
-/// A difference that is to be.
-struct Known {
+/// A difference that has a reason.
+struct ExpectedDifference {
     /// Of which functions; none for all.
     functions: &'static [&'static str],
     /// What differs, and why.
@@ -74,23 +75,23 @@ impl Case<'_> {
 /// Bit operators, functions and aggregates.
 const BITS: &[&str] = &["&", "|", "^", "<<", ">>", "~", "BIT_COUNT", "BIT_AND", "BIT_OR", "BIT_XOR"];
 
-const KNOWN: &[Known] = &[
-    Known {
+const EXPECTED_DIFFERENCES: &[ExpectedDifference] = &[
+    ExpectedDifference {
         functions: BITS,
-        reason: "bits of binary strings are those of their bytes in MySQL; to MariaDB such strings are texts of numbers.",
+        reason: "MySQL and Leafline take the bits of a binary string from its bytes; MariaDB reads such a string as the text of a number.",
         applies: |case| case.binary(),
     },
-    Known {
+    ExpectedDifference {
         functions: &["&", "|", "^", "<<", ">>", "BIT_COUNT"],
-        reason: "a text is a whole number as far as it has digits (`'1e3'` is 1); MariaDB reads a double.",
+        reason: "Leafline reads a text as a whole number as far as it has digits (`'1e3'` is 1); MariaDB reads a double.",
         applies: |case| case.has(&["'1.5'", "'1e3'"]),
     },
-    Known {
+    ExpectedDifference {
         functions: &["&", "|", "^", "<<", ">>", "~", "BIT_COUNT", "MAKE_SET", "EXPORT_SET"],
-        reason: "a double is rounded half to even, and clipped to 63 bits.",
+        reason: "Leafline rounds a double half to even and clips it to 63 bits; MariaDB does not.",
         applies: |case| case.double(),
     },
-    Known {
+    ExpectedDifference {
         functions: &[
             "&",
             "|",
@@ -106,75 +107,75 @@ const KNOWN: &[Known] = &[
             "DIV",
             "%",
         ],
-        reason: "a DECIMAL literal beyond 63 bits is an unsigned number; MariaDB clips it to 63 bits.",
+        reason: "Leafline reads a DECIMAL literal beyond 63 bits as an unsigned number; MariaDB clips it to 63 bits.",
         applies: |case| case.has(&["99999999999999999999"]),
     },
-    Known {
+    ExpectedDifference {
         functions: &["<<", ">>"],
-        reason: "everything is shifted out by 64 and more; MariaDB takes the lower 32 bits of the distance.",
+        reason: "Leafline shifts everything out by 64 and more; MariaDB takes the lower 32 bits of the distance.",
         applies: |case| case.has(&["9223372036854775808)", " b)", "4294967296)"]),
     },
-    Known {
+    ExpectedDifference {
         functions: &["ABS"],
-        reason: "a hexadecimal literal is an unsigned number, MariaDB takes one of 64 bits for a negative one.",
+        reason: "Leafline reads a hexadecimal literal as an unsigned number; MariaDB reads one of 64 bits as negative.",
         applies: |case| case.has(&["0xFFFFFFFFFFFFFFFF"]),
     },
-    Known {
+    ExpectedDifference {
         functions: &["GREATEST", "LEAST"],
-        reason: "numbers and strings are compared as strings, as the manual of MySQL 8 says; MariaDB compares numbers, or dates where one is.",
+        reason: "Leafline compares numbers and strings as strings, as MySQL 8's manual says; MariaDB compares numbers, or dates if one is a date.",
         applies: |case| case.has(&["'", "0x", "(s", " s)", "(y", " y)", "(dt", " dt)", "(ts", " ts)"]),
     },
-    Known {
+    ExpectedDifference {
         functions: &["INSERT", "MAKE_SET", "LPAD", "RPAD", "EXPORT_SET", "ELT", "REPLACE"],
-        reason: "what is put together of numbers and text has the text's characters; MariaDB shows the bytes of UTF-8 as latin1.",
+        reason: "Leafline gives a string put together of numbers and text the text's characters; MariaDB shows the bytes of UTF-8 as latin1.",
         applies: |case| case.texts().1.contains(['Ã', 'æ', 'ÿ']),
     },
-    Known {
+    ExpectedDifference {
         functions: &[],
-        reason: "bytes beside text are bytes; where they are not UTF-8, MariaDB says 1300 for literals, and MySQL 3854.",
+        reason: "bytes beside text stay bytes in Leafline; if they are not UTF-8, MariaDB says 1300 for literals, and MySQL 3854.",
         applies: |case| *case.theirs == Given::Error(1300) && case.hexadecimal(),
     },
-    Known {
+    ExpectedDifference {
         functions: &["SOUNDEX"],
-        reason: "bytes above 0xBF are letters; MariaDB leaves them out.",
+        reason: "Leafline takes bytes above 0xBF for letters; MariaDB leaves them out.",
         applies: |case| case.binary(),
     },
-    Known {
+    ExpectedDifference {
         functions: &["LPAD", "RPAD"],
-        reason: "padding with an empty text gives an empty text, in MariaDB NULL.",
+        reason: "padding with an empty text gives an empty text in Leafline, and NULL in MariaDB.",
         applies: |case| case.texts().0.is_empty() && case.theirs_is_null(),
     },
-    Known {
+    ExpectedDifference {
         functions: &["DATE_FORMAT"],
-        reason: "NULL for a date whose month or day is zero where a day or week is asked for (in MySQL and MariaDB that of a day nearby), and for the text `'0000-00-00'`, which `sql_mode` refuses.",
+        reason: "Leafline gives NULL for a date whose month or day is zero if a day or week is asked for, and for the text `'0000-00-00'`, which `sql_mode` refuses; MySQL and MariaDB take a day nearby.",
         applies: |case| case.ours_is_null() && (case.has(&["-00", "(1e10,"]) || case.zero_parts()),
     },
-    Known {
+    ExpectedDifference {
         functions: &["FLOOR", "CEIL", "ROUND", "TRUNCATE"],
-        reason: "a datetime becomes a number; in MariaDB it stays a datetime.",
+        reason: "a datetime becomes a number in Leafline; it stays a datetime in MariaDB.",
         applies: |case| case.has(&["(ts", "TIMESTAMP'"]),
     },
-    Known {
+    ExpectedDifference {
         functions: &["IF", "IFNULL", "NULLIF", "COALESCE"],
-        reason: "a date whose month or day is zero is a value; MariaDB has NULL for it.",
+        reason: "a date whose month or day is zero is a value in Leafline; it is NULL in MariaDB.",
         applies: |case| case.theirs_is_null() && case.zero_parts(),
     },
-    Known {
+    ExpectedDifference {
         functions: &["CHAR", "MAKE_SET", "EXPORT_SET"],
-        reason: "a datetime is rounded to seconds where a whole number is wanted; MariaDB cuts it.",
+        reason: "Leafline rounds a datetime to seconds where a whole number is wanted; MariaDB cuts it.",
         applies: |case| case.has(&["(ts", "(TIMESTAMP'", ", ts)"]),
     },
-    Known {
+    ExpectedDifference {
         functions: &["WEEK", "YEARWEEK"],
-        reason: "a datetime is rounded to seconds where it is the mode; MariaDB cuts it.",
+        reason: "Leafline rounds a datetime to seconds where it is the mode; MariaDB cuts it.",
         applies: |case| case.has(&["TIMESTAMP'2024-02-29 12:34:56.5')", ", ts)"]),
     },
-    Known {
+    ExpectedDifference {
         functions: &["QUARTER"],
-        reason: "the text `'0000-00-00'` is NULL, as `sql_mode` refuses it.",
+        reason: "the text `'0000-00-00'` is NULL in Leafline, because `sql_mode` refuses it.",
         applies: |case| case.ours_is_null() && case.has(&["'0000-00-00'"]),
     },
-    Known {
+    ExpectedDifference {
         functions: &[
             "QUARTER",
             "MONTHNAME",
@@ -185,27 +186,27 @@ const KNOWN: &[Known] = &[
             "WEEK",
             "YEARWEEK",
         ],
-        reason: "where digits are followed by a point, two are the year, the month and the day: `'127.0.0.1'` is in July 2012; MariaDB reads the year 127.",
+        reason: "if a point follows two digits, Leafline reads year, month and day: `'127.0.0.1'` is in July 2012; MariaDB reads the year 127.",
         applies: |case| case.has(&["'127.0.0.1'"]),
     },
-    Known {
+    ExpectedDifference {
         functions: &["SUBSTRING_INDEX"],
-        reason: "the whole text where there are fewer delimiters, however large the count; MariaDB takes the lower 32 bits of it.",
+        reason: "Leafline gives the whole text if there are fewer delimiters, however large the count; MariaDB takes the lower 32 bits of the count.",
         applies: |case| case.has(&["-9223372036854775808)", ", b)", "4294967296)"]),
     },
-    Known {
+    ExpectedDifference {
         functions: &["LOCATE"],
-        reason: "an empty text is found behind the last character, too.",
+        reason: "Leafline finds an empty text behind the last character too; MariaDB does not.",
         applies: |case| case.has(&["LOCATE('', ", "LOCATE(s, ", "LOCATE(_binary'', ", "LOCATE(y, "]),
     },
-    Known {
+    ExpectedDifference {
         functions: &["PERIOD_ADD", "PERIOD_DIFF"],
-        reason: "1210 for a period whose month is none.",
+        reason: "Leafline says 1210 for a period whose month is none; MariaDB does not.",
         applies: |case| *case.ours == Given::Error(1210),
     },
-    Known {
+    ExpectedDifference {
         functions: &["PERIOD_ADD"],
-        reason: "months are counted with 64 bits; MariaDB takes the lower 32.",
+        reason: "Leafline counts months with 64 bits; MariaDB takes the lower 32.",
         applies: |case| {
             let columns = [" b)", " u)", " d)", " f)", " ts)"];
             let literals =
@@ -213,93 +214,93 @@ const KNOWN: &[Known] = &[
             case.has(&columns) || case.has(&literals) || case.has(&["18446744073709551615", "20240506070809"])
         },
     },
-    Known {
+    ExpectedDifference {
         functions: &["IS_IPV4", "IS_IPV6"],
-        reason: "NULL for NULL, in MariaDB 0.",
+        reason: "NULL gives NULL in Leafline, and 0 in MariaDB.",
         applies: |case| case.ours_is_null(),
     },
-    Known {
+    ExpectedDifference {
         functions: &["REGEXP", "REGEXP_INSTR", "REGEXP_SUBSTR"],
-        reason: "3995 for a binary string beside text.",
+        reason: "Leafline says 3995 for a binary string beside text; MariaDB does not.",
         applies: |case| *case.ours == Given::Error(3995),
     },
-    Known {
+    ExpectedDifference {
         functions: &["REGEXP_SUBSTR"],
-        reason: "NULL where nothing matches, in MariaDB an empty text.",
+        reason: "Leafline gives NULL if nothing matches; MariaDB gives an empty text.",
         applies: |case| {
             case.ours_is_null() && matches!(case.theirs, Given::Value(Some(text), _) if text.is_empty())
         },
     },
-    Known {
+    ExpectedDifference {
         functions: &["FORMAT"],
-        reason: "30 digits after the point at most, in MariaDB 38.",
+        reason: "Leafline shows at most 30 digits after the point; MariaDB shows 38.",
         applies: |case| case.differ_in_tail(&['0']),
     },
-    Known {
+    ExpectedDifference {
         functions: &["FORMAT"],
-        reason: "a double is written with the fewest digits that mean it, then zeros; MariaDB writes all that its bits amount to.",
+        reason: "Leafline writes a double with the fewest digits that mean it, then zeros; MariaDB writes all that its bits amount to.",
         applies: |case| case.has(&["1.7e308"]),
     },
-    Known {
+    ExpectedDifference {
         functions: &["FORMAT"],
-        reason: "a hexadecimal literal is shown with all its digits, in MySQL and MariaDB as a double.",
+        reason: "Leafline shows a hexadecimal literal with all its digits; MySQL and MariaDB show it as a double.",
         applies: |case| case.hexadecimal(),
     },
-    Known {
+    ExpectedDifference {
         functions: &["FROM_UNIXTIME", "UNIX_TIMESTAMP"],
-        reason: "times go up to 3001, in MariaDB to 2038, and what is no time is 0, in MariaDB NULL.",
+        reason: "times go up to 3001 in Leafline, and to 2038 in MariaDB; what is no time is 0 in Leafline, and NULL in MariaDB.",
         applies: |case| case.theirs_is_null(),
     },
-    Known {
+    ExpectedDifference {
         functions: &["FROM_UNIXTIME"],
-        reason: "six digits of the second for a double or a text.",
+        reason: "Leafline shows six digits of the second for a double or a text; MariaDB does not.",
         applies: |case| case.differ_in_tail(&['.', '0']),
     },
-    Known {
+    ExpectedDifference {
         functions: &["CONVERT_TZ"],
-        reason: "distances of up to 14 hours, and times up to 3001; beyond, the time as it is.",
+        reason: "Leafline takes distances of up to 14 hours and times up to 3001, and gives the time as it is beyond; MariaDB's bounds are lower.",
         applies: |case| case.theirs_is_null() && case.has(&["'+14:00'"]) || case.has(&["2038"]),
     },
-    Known {
+    ExpectedDifference {
         functions: &["NULLIF"],
-        reason: "1525 for a text that is no date beside a date.",
+        reason: "Leafline says 1525 for a text that is no date beside a date; MariaDB does not.",
         applies: |case| *case.ours == Given::Error(1525),
     },
-    Known {
+    ExpectedDifference {
         functions: &["REPLACE"],
-        reason: "NULL for NULL, also where nothing is to be replaced.",
+        reason: "NULL gives NULL in Leafline, also where nothing is to be replaced; it does not in MariaDB.",
         applies: |case| case.ours_is_null(),
     },
-    Known {
+    ExpectedDifference {
         functions: &["GROUP_CONCAT"],
-        reason: "equal rows, and all of them where the order is a constant, stay in their order; MariaDB turns it about.",
+        reason: "equal rows, and all rows if the order is a constant, stay in their order in Leafline; MariaDB turns it about.",
         applies: |case| constant_order(case.sql),
     },
-    Known {
+    ExpectedDifference {
         functions: &["GROUP_CONCAT"],
-        reason: "a negative number is a constant, in MariaDB a place that does not exist; a place that does not exist is 1054 also where the argument is NULL.",
+        reason: "a negative number in ORDER BY is a constant in Leafline, and a place that does not exist in MariaDB; a place that does not exist is 1054 in Leafline also if the argument is NULL.",
         applies: |case| case.has(&["ORDER BY -", "CONCAT(NULL ORDER BY"]),
     },
-    Known {
+    ExpectedDifference {
         functions: &["GROUP_CONCAT"],
-        reason: "dates with months or days that are zero are in their order, and NULL comes first; MariaDB shows them as `0000-00-00`, and orders NULL like what stood there before.",
+        reason: "Leafline puts dates with months or days that are zero in their order, and NULL first; MariaDB shows them as `0000-00-00`, and orders NULL like the value before it.",
         applies: |case| case.zero_parts(),
     },
-    Known {
+    ExpectedDifference {
         functions: &["ROUND"],
-        reason: "1690 for an integer that leaves its range.",
+        reason: "Leafline says 1690 for an integer that leaves its range; MariaDB does not.",
         applies: |case| *case.ours == Given::Error(1690),
     },
-    Known {
+    ExpectedDifference {
         functions: &["FROM_DAYS"],
-        reason: "`0000-00-00` for a day that is none, in MariaDB NULL.",
+        reason: "Leafline gives `0000-00-00` for a day that is none; MariaDB gives NULL.",
         applies: |case| {
             case.theirs_is_null() && matches!(case.ours, Given::Value(Some(text), _) if text == "0000-00-00")
         },
     },
-    Known {
+    ExpectedDifference {
         functions: &["HOUR", "MICROSECOND", "EXTRACT"],
-        reason: "numbers, and texts without a time of day, are read as times of digits where a part of a time is asked for, and clipped to 838:59:59; MariaDB reads dates.",
+        reason: "Leafline reads numbers, and texts without a time of day, as times of digits where a part of a time is asked for, and clips them to 838:59:59; MariaDB reads dates.",
         applies: |case| {
             !case.has(&[
                 "(ts",
@@ -316,34 +317,34 @@ const KNOWN: &[Known] = &[
             ])
         },
     },
-    Known {
+    ExpectedDifference {
         functions: &["EXTRACT"],
-        reason: "the week of a date whose month or day is zero is 0.",
+        reason: "the week of a date whose month or day is zero is 0 in Leafline; it is another in MariaDB.",
         applies: |case| case.has(&["WEEK FROM"]) && case.zero_parts(),
     },
-    Known {
+    ExpectedDifference {
         functions: &["EXTRACT"],
-        reason: "a text of a time is read as a date where a day is asked for; MariaDB reads a time.",
+        reason: "Leafline reads the text of a time as a date if a day is asked for; MariaDB reads a time.",
         applies: |case| case.has(&["(DAY FROM '1"]),
     },
-    Known {
+    ExpectedDifference {
         functions: &["DATE_ADD", "DATE_SUB"],
-        reason: "a fraction is shown with six digits where there is one, and else not; MariaDB shows what the unit and the text can have.",
+        reason: "Leafline shows a fraction with six digits if there is one, and otherwise none; MariaDB shows what the unit and the text can have.",
         applies: |case| case.differ_in_tail(&['.', '0']),
     },
-    Known {
+    ExpectedDifference {
         functions: &["DATE_ADD", "DATE_SUB"],
-        reason: "microseconds may have more than six digits, of which MariaDB takes the first six.",
+        reason: "Leafline takes more than six digits of microseconds; MariaDB takes the first six.",
         applies: |case| case.has(&["_MICROSECOND"]),
     },
-    Known {
+    ExpectedDifference {
         functions: &["DATE_ADD", "DATE_SUB"],
-        reason: "zeros before the digits of a part of an interval count nothing; MariaDB has NULL for parts of 20 digits and more.",
+        reason: "zeros before the digits of a part of an interval count nothing in Leafline; MariaDB gives NULL for parts of 20 digits and more.",
         applies: |case| case.theirs_is_null() && case.has(&["INTERVAL 0.000000000000000000000000000001 "]),
     },
-    Known {
+    ExpectedDifference {
         functions: &["DATE_ADD", "DATE_SUB"],
-        reason: "NULL where the count of units leaves 63 bits, or the year 9999; MariaDB, and MySQL for unsigned numbers and years, wrap it.",
+        reason: "Leafline gives NULL if the count of units leaves 63 bits, or the year 9999; MariaDB, and MySQL for unsigned numbers and years, wrap it.",
         applies: |case| {
             case.ours_is_null()
                 && case.has(&[
@@ -360,52 +361,52 @@ const KNOWN: &[Known] = &[
                 ])
         },
     },
-    Known {
+    ExpectedDifference {
         functions: &[
             "+", "-", "*", "/", "DIV", "%", "ROUND", "TRUNCATE", "SUM", "AVG", "LEAST", "GREATEST", "IF",
             "IFNULL",
         ],
-        reason: "a DECIMAL of more than 65 digits is 1690, as is a DOUBLE beyond its range; MySQL and MariaDB leave out digits of the DECIMAL behind the point, which may be all, and MariaDB has an infinite DOUBLE.",
+        reason: "a DECIMAL of more than 65 digits, and a DOUBLE beyond its range, is 1690 in Leafline; MySQL and MariaDB leave out digits of the DECIMAL behind the point, which may be all, and MariaDB has an infinite DOUBLE.",
         applies: |case| {
             *case.ours == Given::Error(1690)
                 || case.has(&["99999999999999999999999999999999999", "0.000000000000000000000000000001"])
         },
     },
-    Known {
+    ExpectedDifference {
         functions: &["VAR_POP", "VAR_SAMP", "STDDEV", "STDDEV_POP", "STDDEV_SAMP", "VARIANCE", "STD"],
-        reason: "the variance of values is not NULL; MariaDB says that it is where it is only asked for that.",
+        reason: "the variance of values is not NULL in Leafline; MariaDB says that it is if nothing else is asked.",
         applies: |case| case.has(&[" IS NULL"]) && case.texts() == ("0", "1"),
     },
-    Known {
+    ExpectedDifference {
         functions: &["JSON_EXTRACT", "->", "->>"],
-        reason: "what is no array is one of itself to `$[last]`, too; in MariaDB to `$[0]` only.",
+        reason: "in Leafline a value that is no array is an array of itself to `$[last]` too; in MariaDB only to `$[0]`.",
         applies: |case| case.has(&["[last"]),
     },
-    Known {
+    ExpectedDifference {
         functions: &["JSON_TYPE"],
-        reason: "a whole number beyond 63 bits is an `UNSIGNED INTEGER`, in MariaDB an `INTEGER`.",
+        reason: "a whole number beyond 63 bits is an `UNSIGNED INTEGER` in Leafline, and an `INTEGER` in MariaDB.",
         applies: |case| case.texts() == ("UNSIGNED INTEGER", "INTEGER"),
     },
-    Known {
+    ExpectedDifference {
         functions: &["TIME_TO_SEC"],
-        reason: "whole seconds; MariaDB shows the fraction, and reads dates in numbers.",
+        reason: "Leafline gives whole seconds; MariaDB shows the fraction, and reads dates in numbers.",
         applies: |_| true,
     },
-    Known {
+    ExpectedDifference {
         functions: &["SEC_TO_TIME"],
-        reason: "clipped to 838:59:59; in MariaDB to 838:59:59.999999.",
+        reason: "Leafline clips to 838:59:59; MariaDB clips to 838:59:59.999999.",
         applies: |case| case.texts().0.contains("838:59:59.0"),
     },
-    Known {
+    ExpectedDifference {
         functions: &["CONV"],
-        reason: "NULL for bases beyond 36; MariaDB takes the lower 32 bits of a base.",
+        reason: "Leafline gives NULL for bases beyond 36; MariaDB takes the lower 32 bits of a base.",
         applies: |case| {
             case.ours_is_null() && case.has(&["1844674407370955161", "429496729", "9223372036854775"])
         },
     },
-    Known {
+    ExpectedDifference {
         functions: &["DATE_ADD", "DATE_SUB"],
-        reason: "a datetime that is a count of units is rounded; MariaDB cuts it.",
+        reason: "Leafline rounds a datetime that is a count of units; MariaDB cuts it.",
         applies: |case| case.has(&["INTERVAL TIMESTAMP'", "INTERVAL ts", "INTERVAL dt"]),
     },
 ];
@@ -428,19 +429,21 @@ pub fn same_value(ours: Option<&str>, theirs: Option<&str>) -> bool {
 /// Whether this difference is one that is to be.
 pub fn differs(function: &str, ours: &Given, theirs: &Given, sql: &str) -> bool {
     let case = Case { ours, theirs, sql };
-    let of_function = |known: &&Known| known.functions.is_empty() || known.functions.contains(&function);
-    KNOWN.iter().filter(of_function).any(|known| (known.applies)(&case))
+    let of_function = |difference: &&ExpectedDifference| {
+        difference.functions.is_empty() || difference.functions.contains(&function)
+    };
+    EXPECTED_DIFFERENCES.iter().filter(of_function).any(|difference| (difference.applies)(&case))
 }
 
-/// What COMPAT.md says of them, line by line.
+/// The list of `docs/compat/mariadb.md`, an item for each difference.
 pub fn documented() -> Vec<String> {
-    let line = |known: &Known| match known.functions {
-        [] => format!("* All functions: {}", known.reason),
+    let line = |difference: &ExpectedDifference| match difference.functions {
+        [] => format!("All functions: {}", difference.reason),
         functions => format!(
-            "* {}: {}",
+            "{}: {}",
             functions.iter().map(|f| format!("`{f}`")).collect::<Vec<_>>().join(" "),
-            known.reason
+            difference.reason
         ),
     };
-    KNOWN.iter().map(line).collect()
+    EXPECTED_DIFFERENCES.iter().map(line).collect()
 }
