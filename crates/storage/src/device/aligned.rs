@@ -6,22 +6,22 @@ use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
 use std::ops::{Deref, DerefMut};
 use std::ptr::NonNull;
 
-/// A byte buffer whose address and length are multiples of [`BLOCK`]. Starts as zeros; its size is fixed.
+/// A byte buffer whose address and length are multiples of [`BLOCK`]. It starts as zeros and has a fixed size.
 pub struct AlignedBuf {
     start: NonNull<u8>,
     len: usize,
 }
 
-// SAFETY: the buffer owns its memory as a Vec<u8> does, and gives it out only through & and &mut.
+// SAFETY: the buffer owns its memory as a `Vec<u8>` does, and gives it out only through `&` and `&mut`.
 unsafe impl Send for AlignedBuf {}
-// SAFETY: as above; & gives shared reads of plain bytes only.
+// SAFETY: as above; `&` allows only shared reads of plain bytes.
 unsafe impl Sync for AlignedBuf {}
 
 impl AlignedBuf {
-    /// A buffer of zeros of at least `len` bytes, rounded up to whole blocks.
+    /// Makes a buffer of zeros of at least `len` bytes, rounded up to whole blocks.
     ///
     /// # Panics
-    /// If `len` is not a size memory can have.
+    /// If no allocation can have `len` bytes.
     #[must_use]
     pub fn zeroed(len: usize) -> AlignedBuf {
         let len = len.next_multiple_of(BLOCK);
@@ -37,7 +37,7 @@ impl AlignedBuf {
         }
     }
 
-    /// A buffer that starts with `bytes`, padded with zeros to whole blocks.
+    /// Makes a buffer that starts with `bytes` and is padded with zeros to whole blocks.
     #[must_use]
     pub fn from_bytes(bytes: &[u8]) -> AlignedBuf {
         let mut buf = AlignedBuf::zeroed(bytes.len());

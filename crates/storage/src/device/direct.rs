@@ -1,14 +1,14 @@
-//! Calls to the system that std does not have: direct I/O, vectored transfers at an offset, allocation, holes, locks.
+//! System calls that std lacks: direct I/O, vectored transfers at an offset, allocation, holes, locks.
 #![expect(unsafe_code, reason = "system calls on descriptors and caller's buffers")]
 
 use std::fs::File;
 use std::io::{self, ErrorKind, IoSlice, IoSliceMut};
 use std::os::fd::AsRawFd;
 
-/// Most buffers the system takes in one vectored call (`IOV_MAX` on Linux).
+/// Most buffers that the system takes in one vectored call (`IOV_MAX` on Linux).
 const MAX_SLICES: usize = 1024;
 
-/// Turns a system call's -1 into the error it left behind.
+/// Turns a system call's -1 into the error that it set.
 fn check(result: isize) -> io::Result<usize> {
     usize::try_from(result).map_err(|_| io::Error::last_os_error())
 }
@@ -17,7 +17,7 @@ fn to_offset(offset: u64) -> io::Result<libc::off_t> {
     libc::off_t::try_from(offset).map_err(|_| ErrorKind::InvalidInput.into())
 }
 
-/// Fills the buffers from consecutive bytes; a short read is [`ErrorKind::UnexpectedEof`].
+/// Fills the buffers from consecutive bytes. A short read is [`ErrorKind::UnexpectedEof`].
 pub(super) fn read_vectored(file: &File, mut bufs: &mut [IoSliceMut<'_>], mut offset: u64) -> io::Result<()> {
     while !bufs.is_empty() {
         let count = bufs.len().min(MAX_SLICES);
@@ -59,13 +59,13 @@ pub(super) fn write_vectored(file: &File, mut bufs: &mut [IoSlice<'_>], mut offs
     Ok(())
 }
 
-/// Gives the bytes `from..to` blocks on the device, growing the file. [`ErrorKind::Unsupported`] where the file
-/// system cannot.
+/// Gives the bytes `from..to` blocks on the device, growing the file. Returns [`ErrorKind::Unsupported`] where the
+/// file system cannot.
 pub(super) fn allocate(file: &File, from: u64, to: u64) -> io::Result<()> {
     fallocate(file, 0, from, to)
 }
 
-/// Takes the blocks of the bytes `from..to` away. [`ErrorKind::Unsupported`] where the file system cannot.
+/// Frees the blocks of the bytes `from..to`. Returns [`ErrorKind::Unsupported`] where the file system cannot.
 pub(super) fn punch(file: &File, from: u64, to: u64) -> io::Result<()> {
     fallocate(file, libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE, from, to)
 }
@@ -85,7 +85,7 @@ fn fallocate(file: &File, mode: libc::c_int, from: u64, to: u64) -> io::Result<(
     }
 }
 
-/// Locks the file for this open descriptor, released when it is closed; [`ErrorKind::WouldBlock`] if another
+/// Locks the file for this open descriptor, until it is closed. Returns [`ErrorKind::WouldBlock`] if another
 /// descriptor, of this process or another, holds the lock.
 pub(super) fn lock(file: &File) -> io::Result<()> {
     // SAFETY: a call on our own descriptor; no memory is involved.

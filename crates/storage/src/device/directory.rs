@@ -1,10 +1,11 @@
-//! The real thing: a directory of the file system.
+//! The environment of a database in production: a directory of the file system.
 //!
-//! Files are opened past the page cache (`O_DIRECT`) if the file system takes it, which is tried once. Where it does
-//! not (tmpfs), they are buffered and [`Env::direct_io`] says so. The lock is an `flock` of the file `lock`, which the system
-//! releases with the process, however that ends.
+//! Files bypass the page cache (`O_DIRECT`) if the file system supports it, which is tried once. Where it does not
+//! (tmpfs), they are buffered, and [`Env::direct_io`] returns false. The lock is an `flock` of the file `lock`, which
+//! the system releases when the process ends in any way.
 //!
-//! Whatever is made is for its owner alone: there are the rows of all accounts. A directory that is there keeps its mode.
+//! Files and directories that this module makes are for their owner alone, because they hold the rows of all
+//! accounts. A directory that existed keeps its mode.
 
 use super::aligned::AlignedBuf;
 use super::direct;
@@ -26,12 +27,12 @@ const FILE_MODE: u32 = 0o600;
 pub struct DirectoryEnv {
     root: PathBuf,
     direct: bool,
-    /// The directory was not there before.
+    /// Whether opening the environment has made the directory.
     made: bool,
 }
 
 impl DirectoryEnv {
-    /// Opens a directory, making it (not its parents) if it is not there.
+    /// Opens a directory. Makes it, but not its parents, if it does not exist.
     pub fn open(root: impl AsRef<Path>) -> io::Result<DirectoryEnv> {
         let root = root.as_ref().to_path_buf();
         let made = match make_dir(&root) {
@@ -46,7 +47,7 @@ impl DirectoryEnv {
         Ok(DirectoryEnv { root, direct, made })
     }
 
-    /// The directory.
+    /// Returns the path of the directory.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.root
@@ -66,7 +67,7 @@ fn make_dir(path: &Path) -> io::Result<()> {
     DirBuilder::new().mode(DIRECTORY_MODE).create(path)
 }
 
-/// Says what it means that a directory does not take a new file.
+/// Turns the error of a directory that takes no new file into one that says why the database cannot be opened.
 fn explain_read_only(error: io::Error) -> io::Error {
     match error.kind() {
         ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => io::Error::new(
@@ -84,15 +85,16 @@ fn sync_parent(path: &Path) -> io::Result<()> {
     }
 }
 
-/// Tries a direct transfer. Some file systems refuse the open, others the first write or an unusual block size.
+/// Tries a direct transfer. Some file systems refuse to open the file, others refuse the first write or an unusual
+/// block size.
 fn takes_direct_io(root: &Path) -> io::Result<bool> {
-    // Several processes may open one directory before one of them gets the lock.
+    // The name has the process number: several processes may open one directory before one of them gets the lock.
     let path = root.join(format!("{PROBE_FILE}-{}", std::process::id()));
     let mut options = OpenOptions::new();
     options.read(true).write(true).create(true).truncate(true).mode(FILE_MODE).custom_flags(libc::O_DIRECT);
     let works = match options.open(&path) {
         Ok(file) => match file.write_all_at(&AlignedBuf::zeroed(BLOCK), 0) {
-            // That it could be opened has to do: a database on a full disk can still be read, and rows be deleted.
+            // A successful open has to do here: a database on a full disk can still be read, and its rows deleted.
             Err(error) if matches!(error.kind(), ErrorKind::StorageFull | ErrorKind::QuotaExceeded) => {
                 Ok(true)
             }
@@ -150,7 +152,7 @@ impl Env for DirectoryEnv {
         let mut names = Vec::new();
         for entry in fs::read_dir(self.root.join(dir))? {
             let entry = entry?;
-            // A name that is not UTF-8 is none of ours.
+            // A name that is not UTF-8 is not a name of this database.
             if let (true, Ok(name)) = (entry.file_type()?.is_file(), entry.file_name().into_string()) {
                 names.push(name);
             }
@@ -178,7 +180,7 @@ impl Env for DirectoryEnv {
             options.read(true).write(true).create(true).truncate(false).mode(FILE_MODE);
             let file = options.open(&path)?;
             direct::lock(&file)?;
-            // Whoever failed to make a database removes the file, perhaps since it was opened here.
+            // A process that failed to make a database removes the lock file, perhaps since this one opened it.
             match fs::metadata(&path) {
                 Ok(named) if named.ino() == file.metadata()?.ino() => return Ok(LockGuard::new(file)),
                 Ok(_) => {}
@@ -200,8 +202,9 @@ impl Env for DirectoryEnv {
 /// An open file of the file system.
 struct DirectoryFile {
     file: fs::File,
-    /// If it is not opened for direct I/O: whether a sync has failed. What the system cannot write back it reports to one sync, and
-    /// then forgets; of two at a time the other would report success. So they take turns, and none succeeds after a failure.
+    /// For a file without direct I/O: whether a sync has failed. The system reports data that it cannot write back to
+    /// one sync and then forgets the failure, so a second sync at the same time would report success. The mutex makes
+    /// syncs take turns, and none succeeds after a failure.
     cached: Option<Mutex<bool>>,
 }
 
@@ -239,7 +242,7 @@ impl File for DirectoryFile {
 
     fn allocate_range(&self, from: u64, to: u64) -> io::Result<()> {
         match direct::allocate(&self.file, from, to) {
-            // Neither can there be a hole below the end.
+            // Such a file system has no holes either, so every byte below the end has space.
             Err(error) if error.kind() == ErrorKind::Unsupported => {
                 fill_with_zeros(self, from.max(self.size()?), to)
             }
@@ -252,7 +255,7 @@ impl File for DirectoryFile {
     }
 
     fn allocated(&self) -> io::Result<u64> {
-        // In this unit whatever the file system's blocks are.
+        // The unit is 512 bytes whatever the block size of the file system.
         Ok(self.file.metadata()?.blocks() * 512)
     }
 
@@ -265,7 +268,7 @@ impl File for DirectoryFile {
     }
 }
 
-/// Takes space where the file system has no call for it: by writing.
+/// Takes space by writing zeros, where the file system cannot allocate it.
 fn fill_with_zeros(file: &dyn File, from: u64, to: u64) -> io::Result<()> {
     const CHUNK: u64 = 1 << 20;
     let zeros = AlignedBuf::zeroed(CHUNK as usize);
@@ -354,7 +357,7 @@ mod tests {
 
     #[test]
     fn after_a_failed_sync_of_a_cached_file_none_succeeds() {
-        // What is no file cannot be synced.
+        // A pipe cannot be synced.
         let pipe = || fs::File::from(std::os::fd::OwnedFd::from(io::pipe().unwrap().1));
         let cached = DirectoryFile { file: pipe(), cached: Some(Mutex::default()) };
         assert_eq!(cached.sync().unwrap_err().kind(), ErrorKind::InvalidInput);
@@ -405,7 +408,7 @@ mod tests {
         {
             assert_eq!(mode(&path.join(name)), expected, "{name}");
         }
-        // A directory that was there is as open as it was.
+        // A directory that existed keeps its mode.
         let other = dir.path().join("other");
         DirBuilder::new().mode(0o750).create(&other).unwrap();
         DirectoryEnv::open(&other).unwrap();

@@ -1,4 +1,4 @@
-//! How fast a device reads: measured in a file of its own, in a few seconds.
+//! Measures how fast a device reads, with a file of its own, in a few seconds.
 
 use super::aligned::AlignedBuf;
 use super::env::{Env, File, OpenMode};
@@ -9,38 +9,38 @@ use std::io;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// The file that is read; it is removed afterwards.
+/// Name of the file that is read. It is removed afterwards.
 const FILE: &str = "calibration";
-/// Its size: more than a device remembers of what was written last, little enough for any disk.
+/// Size of the file: more than a device caches of the last writes, and little enough for any disk.
 const FILE_BYTES: u64 = 256 << 20;
 /// Bytes of a page.
 const PAGE: usize = 16 << 10;
 /// Pages in a batch.
 const BATCH: usize = 64;
-/// Bytes that are written, and read one behind the other, at a time.
+/// Bytes that are written at a time, and the unit of sequential reads.
 const LARGE: usize = 1 << 20;
-/// Bytes that are read one behind the other and are in flight together.
+/// Bytes of sequential reads that are in flight together.
 const WINDOW: usize = 16 << 20;
-/// Time for each of the measurements.
+/// Time of each of the measurements.
 const TIME: Duration = Duration::from_secs(1);
-/// Threads where there is no io_uring.
+/// Number of threads where there is no io_uring.
 const THREADS: usize = 4;
 
-/// What was measured.
+/// The results of the measurement.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Measured {
-    /// Time of one read of 16 KiB somewhere, with nothing else in flight: the median, microseconds.
+    /// Median time of one read of 16 KiB at a random place, with nothing else in flight, in microseconds.
     pub single_read_us: f64,
-    /// Time of each of 64 such reads that are asked for together, microseconds.
+    /// Time per read of 64 such reads that are requested together, in microseconds.
     pub batched_read_us: f64,
-    /// Rate of reads of 1 MiB one behind the other, several in flight, bytes per microsecond.
+    /// Rate of sequential reads of 1 MiB, several in flight, in bytes per microsecond.
     pub bytes_per_us: f64,
 }
 
 /// Measures the device that holds the files of `env`.
 ///
 /// # Errors
-/// If 256 MiB cannot be written there, or read.
+/// If 256 MiB cannot be written there, or cannot be read.
 pub fn measure(env: &dyn Env) -> io::Result<Measured> {
     measure_with(env, FILE_BYTES)
 }
@@ -58,7 +58,7 @@ fn measure_with(env: &dyn Env, file_bytes: u64) -> io::Result<Measured> {
 
 fn fill(file: &dyn File, file_bytes: u64) -> io::Result<()> {
     let mut buffer = AlignedBuf::zeroed(LARGE);
-    // Not zeros: a device may know these without having kept them.
+    // The bytes are not zeros, because a device may answer reads of zeros without having stored them.
     let mut seed = 1;
     buffer.iter_mut().for_each(|byte| *byte = next(&mut seed) as u8);
     for offset in (0..file_bytes).step_by(LARGE) {
@@ -114,14 +114,14 @@ fn read(queue: &IoQueue<Page>, offsets: impl Iterator<Item = u64>) -> io::Result
     state.1.take().map_or(Ok(()), Err)
 }
 
-/// Where a batch is waited for: reads that are left, and an error if there was one.
+/// The place where a batch is waited for: the number of reads that are left, and an error if there was one.
 #[derive(Default)]
 struct Waiting {
     state: Mutex<(usize, Option<io::Error>)>,
     done: Condvar,
 }
 
-/// A page that is read and forgotten.
+/// A page that is read and discarded.
 struct Page {
     buffer: AlignedBuf,
     waiting: Arc<Waiting>,
@@ -149,7 +149,7 @@ fn micros(time: Duration) -> f64 {
     time.as_secs_f64() * 1e6
 }
 
-/// Numbers without a pattern that a device could foresee (Steele, Lea and Flood, OOPSLA 2014).
+/// Returns pseudo-random numbers without a pattern that a device could foresee (Steele, Lea and Flood, OOPSLA 2014).
 fn next(seed: &mut u64) -> u64 {
     *seed = seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let mixed = (*seed ^ (*seed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -168,7 +168,7 @@ mod tests {
         let env = ModelledEnv::new(Arc::clone(&inner), DiskModel::HDD);
         let measured = measure_with(&env, 64 << 20).expect("a measured disk");
         let seek = DiskModel::HDD.seek.as_secs_f64() * 1e6;
-        // Some pages lie near the one before, and none is read in less than its transfer takes.
+        // Some pages lie near the one before, and no page is read in less time than its transfer takes.
         assert!(measured.single_read_us >= seek, "{measured:?}");
         assert!(measured.bytes_per_us < 110.0, "{measured:?}");
         assert!(measured.batched_read_us > 1_000.0, "{measured:?}");

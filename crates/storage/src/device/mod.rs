@@ -1,8 +1,9 @@
-//! Files: the environment a database lives in, and the ways to read pages from it.
+//! Files: the environment that a database lives in, and the ways to read pages from it.
 //!
-//! [`Env`] is a directory of files, [`File`] an open file. Everything above reaches the disk through these two
-//! traits, so that a test can run on [`SimulatedEnv`] (memory, power cuts, torn writes, injected errors) and an
-//! experiment on [`ModelledEnv`] (the access times of a disk we do not have). [`IoQueue`] reads and writes many pages at once.
+//! [`Env`] is a directory of files, [`File`] an open file. The engine reaches the disk through these two traits only,
+//! so that a test can run on [`SimulatedEnv`] (memory, power cuts, torn writes, injected errors) and an experiment on
+//! [`ModelledEnv`] (the access times of a disk that the machine lacks). [`IoQueue`] reads and writes many pages at
+//! once.
 
 mod aligned;
 mod direct;

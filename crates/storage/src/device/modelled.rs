@@ -1,11 +1,12 @@
-//! The access times of a disk we do not have, over another environment.
+//! Adds the access times of a modelled disk to another environment.
 //!
-//! One head: a read that starts near the end of the read before, in the same file and in either direction, pays the
-//! gap at the disk's bandwidth (an elevator would have sorted it), any other pays a seek; then the bytes. Reads queue for the head, so
-//! more of them in flight do not make it faster. Writes and syncs cost what they cost below.
+//! The disk has one head. A read that starts near the end of the read before, in the same file and in either
+//! direction, pays for the gap at the disk's bandwidth (an elevator would have sorted it). Any other read pays a
+//! seek. Then each pays for its bytes. Reads queue for the head, so having more of them in flight does not make it
+//! faster. Writes and syncs cost what they cost in the other environment.
 //!
-//! The head may have been idle, moving while a request was on its way: up to [`SLACK`] of the cost is taken as
-//! already paid, which also makes up for sleeps that end late.
+//! The head may have been idle, and moving while a request was on its way, so up to [`SLACK`] of the cost counts as
+//! already paid. This also makes up for sleeps that end late.
 
 use super::env::{Env, File, LockGuard, OpenMode};
 use parking_lot::Mutex;
@@ -13,27 +14,27 @@ use std::io::{self, IoSlice, IoSliceMut};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// How far before a request's arrival its service may begin.
+/// How long before a request's arrival its service may begin.
 const SLACK: Duration = Duration::from_micros(300);
-/// A sleep shorter than this is left out, its time charged to the next request.
+/// A shorter sleep is left out, and its time is charged to the next request.
 const SHORTEST_SLEEP: Duration = Duration::from_micros(60);
 
 /// A disk with one head.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct DiskModel {
-    /// Cost of a seek.
+    /// Time of a seek.
     pub seek: Duration,
-    /// Bytes transferred in a second.
+    /// Bytes transferred per second.
     pub bytes_per_second: u64,
-    /// A read that starts at most this many bytes from the end of the one before pays the gap, not a seek.
+    /// A read that starts at most this many bytes from the end of the one before pays for the gap instead of a seek.
     pub near_bytes: u64,
 }
 
 impl DiskModel {
-    /// A spinning disk: 5 ms, 100 MiB/s.
+    /// A spinning disk: 5 ms per seek, 100 MiB/s.
     pub const HDD: DiskModel =
         DiskModel { seek: Duration::from_millis(5), bytes_per_second: 100 << 20, near_bytes: 1 << 20 };
-    /// A slow solid-state disk at queue depth 1: 0.2 ms, 250 MiB/s.
+    /// A slow solid-state disk at queue depth 1: 0.2 ms per seek, 250 MiB/s.
     pub const SSD: DiskModel =
         DiskModel { seek: Duration::from_micros(200), bytes_per_second: 250 << 20, near_bytes: 1 << 20 };
 
@@ -42,12 +43,12 @@ impl DiskModel {
     }
 }
 
-/// What the model was charged for.
+/// Counters of the costs that the model has charged.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub struct ModelCounts {
     /// Reads that paid a seek.
     pub seeks: u64,
-    /// Reads near the one before.
+    /// Reads near the end of the one before.
     pub near: u64,
     /// Bytes read.
     pub bytes: u64,
@@ -55,7 +56,7 @@ pub struct ModelCounts {
 
 /// The head of the disk.
 struct Head {
-    /// File (by order of opening) and offset where the last read ended.
+    /// File (by order of opening) and offset at which the last read ended.
     at: Option<(u64, u64)>,
     busy_until: Instant,
     counts: ModelCounts,
@@ -67,7 +68,7 @@ struct Disk {
 }
 
 impl Disk {
-    /// Takes the head for a read and returns when it is done.
+    /// Takes the head for a read. Returns the time at which the read is done.
     fn charge(&self, file: u64, offset: u64, bytes: u64, now: Instant) -> Instant {
         let mut head = self.head.lock();
         let start = now.checked_sub(SLACK).unwrap_or(now).max(head.busy_until);
@@ -97,7 +98,7 @@ pub struct ModelledEnv {
 }
 
 impl ModelledEnv {
-    /// Wraps `inner`.
+    /// Makes an environment that reads `inner` at the speed of `model`.
     #[must_use]
     pub fn new(inner: Arc<dyn Env>, model: DiskModel) -> ModelledEnv {
         let head = Head { at: None, busy_until: Instant::now(), counts: ModelCounts::default() };
@@ -105,13 +106,13 @@ impl ModelledEnv {
         ModelledEnv { inner, disk, opened: Mutex::new(Vec::new()) }
     }
 
-    /// Counts since the start.
+    /// Returns the counters since the environment was made.
     #[must_use]
     pub fn counts(&self) -> ModelCounts {
         self.disk.head.lock().counts
     }
 
-    /// A number for each name, so that two handles of one file share the head's place in it.
+    /// Returns a number for each name, so that two handles of one file share the head's place in it.
     fn number(&self, name: &str) -> u64 {
         let mut opened = self.opened.lock();
         let found = opened.iter().position(|known| known == name);
@@ -234,7 +235,7 @@ mod tests {
     use super::*;
     use crate::device::{AlignedBuf, BLOCK, SimulatedEnv};
 
-    /// Charges reads to a disk that has been idle for long, and returns the cost of each.
+    /// Charges reads to a disk that has been idle for long. Returns the cost of each.
     fn costs(model: DiskModel, reads: &[(u64, u64, u64)]) -> Vec<Duration> {
         let env = ModelledEnv::new(Arc::new(SimulatedEnv::new()), model);
         let mut now = Instant::now() + Duration::from_secs(10);

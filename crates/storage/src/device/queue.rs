@@ -1,17 +1,17 @@
-//! Many transfers at once: page reads, sorted, neighbours merged into one request, and batches of writes; many of them in
-//! flight at the device.
+//! Batches of page reads and writes, with many requests in flight at the device.
 //!
-//! A batch of reads is sorted by offset and cut into *runs* of adjacent pages of at most [`RUN_BYTES`]; each run is one
-//! request. [`IoQueue::submit`] returns at once, whoever submits: targets are completed by the queue's own threads, so who
+//! A batch of reads is sorted by offset and cut into *runs* of adjacent pages of at most [`RUN_BYTES`]. Each run is
+//! one request. [`IoQueue::submit`] returns at once. The queue's own threads complete the targets, so a thread that
 //! waits for a page depends on no other caller. [`IoQueue::write`] waits until all its pieces are written.
 //!
 //! | backend | used |
 //! |---|---|
-//! | io_uring: one thread submits and completes ([`super::ring`]) | on Linux, for files with a descriptor, where the system lets us |
+//! | io_uring: one thread submits and completes ([`super::ring`]) | on Linux, for files with a descriptor, where the system permits it |
 //! | threads: each does one request at a time ([`super::threads`]) | elsewhere: other systems, containers that refuse io_uring, simulated files |
-//! | none: the caller does it all | with zero threads, for tests that are to be deterministic |
+//! | none: the caller does each transfer | with zero threads, for tests that are to be deterministic |
 //!
-//! A target owns the right to fill its buffer (for a frame of the buffer pool: the frame's latch in state faulting), the
+//! A target owns the right to fill its buffer (for a frame of the buffer pool: the frame's word in state faulting).
+//! The queue owns the target, and hands it over with the result in [`ReadTarget::complete`], exactly once.
 //! queue owns the target, and gives it back to itself with the result in [`ReadTarget::complete`]. That happens exactly once.
 
 use super::aligned::AlignedBuf;
@@ -31,45 +31,45 @@ use std::time::Instant;
 /// Most bytes of one merged request.
 pub const RUN_BYTES: usize = 1 << 20;
 
-/// Something that one read fills, such as a frame of the buffer pool.
+/// A buffer that one read fills, such as a frame of the buffer pool.
 pub trait ReadTarget: Send + 'static {
-    /// The bytes to fill; aligned and sized as [`File`] asks.
+    /// Returns the bytes to fill, aligned and sized as [`File`] requires.
     fn buffer(&mut self) -> &mut [u8];
-    /// Called once, on whichever thread did the read, when the buffer holds the data or cannot be filled. Must
-    /// not wait for another read of the same queue.
+    /// Takes the result of the read. Called once, on the thread that did the read, when the buffer holds the data or
+    /// cannot be filled. Must not wait for another read of the same queue.
     fn complete(self, result: io::Result<()>);
 }
 
 /// One read of a batch.
 pub struct PageRead<T> {
-    /// Where in the file to read.
+    /// Offset in the file at which to read.
     pub offset: u64,
-    /// What to fill.
+    /// The buffer to fill.
     pub target: T,
 }
 
-/// Adjacent pages, to be read with one request.
+/// Adjacent pages that are read with one request.
 pub(super) struct Run<T> {
     pub(super) offset: u64,
     pub(super) targets: Vec<T>,
-    /// Counts it among those in flight.
+    /// Counts the run among the requests in flight.
     in_flight: Option<InFlight>,
 }
 
-/// What became of the reads of a queue.
+/// Counters of the reads of a queue.
 #[derive(Debug, Default)]
 pub struct QueueStats {
-    /// Requests, of one page or of several that are neighbours.
+    /// Number of requests. A request reads one page or several neighbours.
     pub requests: AtomicU64,
-    /// Their bytes.
+    /// Bytes of the requests.
     pub bytes: AtomicU64,
-    /// Gauge: how many are queued or being done.
+    /// Gauge: number of requests that are queued or being done.
     pub in_flight: AtomicU64,
-    /// The sum of what that was when each of them came.
+    /// Sum, over all requests, of the gauge when the request came.
     pub depths: AtomicU64,
-    /// The sum of their times from queued to done, microseconds.
+    /// Sum of the times of the requests from queued to done, in microseconds.
     pub time_us: AtomicU64,
-    /// What they say about the device.
+    /// Samples of read times, which describe the device.
     pub times: ReadTimes,
 }
 
@@ -102,7 +102,7 @@ impl Drop for InFlight {
     }
 }
 
-/// A part of a buffer, to be written with one request.
+/// A part of a buffer that is written with one request.
 pub(super) struct Piece {
     pub(super) buffer: Arc<AlignedBuf>,
     pub(super) range: Range<usize>,
@@ -116,7 +116,7 @@ pub(super) enum Request<T> {
     Write(Piece),
 }
 
-/// Where a caller waits for its writes.
+/// The place where a caller waits for its writes.
 #[derive(Default)]
 struct Batch {
     state: Mutex<BatchState>,
@@ -129,7 +129,7 @@ struct BatchState {
     error: Option<io::Error>,
 }
 
-/// Reads and writes batches of pages of one file. Dropping the queue finishes what is queued.
+/// Reads and writes batches of pages of one file. Dropping the queue finishes the queued requests.
 pub struct IoQueue<T: ReadTarget> {
     file: Arc<dyn File>,
     backend: Backend<T>,
@@ -144,8 +144,8 @@ enum Backend<T: ReadTarget> {
 }
 
 impl<T: ReadTarget> IoQueue<T> {
-    /// A queue over `file`: io_uring if it can be had, else this many threads. With zero threads every transfer is done before
-    /// the call returns.
+    /// Makes a queue over `file`, with io_uring if it can be had, else with this many threads. With zero threads
+    /// every transfer is done before the call returns.
     ///
     /// # Errors
     /// If a thread cannot be started.
@@ -159,7 +159,7 @@ impl<T: ReadTarget> IoQueue<T> {
         IoQueue::with_threads(file, threads)
     }
 
-    /// A queue over `file` without io_uring.
+    /// Makes a queue over `file` without io_uring.
     ///
     /// # Errors
     /// If a thread cannot be started.
@@ -171,7 +171,7 @@ impl<T: ReadTarget> IoQueue<T> {
         Ok(IoQueue { file, backend, stats: Arc::default() })
     }
 
-    /// Whether transfers go through io_uring.
+    /// Returns whether transfers go through io_uring.
     pub fn uses_ring(&self) -> bool {
         #[cfg(target_os = "linux")]
         if let Backend::Ring(_) = self.backend {
@@ -180,7 +180,7 @@ impl<T: ReadTarget> IoQueue<T> {
         false
     }
 
-    /// Queues the reads and returns at once (with zero threads: does them).
+    /// Queues the reads and returns at once. With zero threads, does the reads.
     pub fn submit(&self, reads: Vec<PageRead<T>>) {
         self.queue(merge(reads).into_iter().map(|mut run| {
             let bytes: usize = run.targets.iter_mut().map(|target| target.buffer().len()).sum();
@@ -189,16 +189,15 @@ impl<T: ReadTarget> IoQueue<T> {
         }));
     }
 
-    /// Counters of its reads.
+    /// Returns the counters of the queue's reads.
     pub fn stats(&self) -> &QueueStats {
         &self.stats
     }
 
-    /// Writes parts of `buffer` to places in the file, in no particular order, and waits until all are written. Says if any
-    /// failed.
+    /// Writes parts of `buffer` to places in the file, in any order, and waits until all are written or have failed.
     ///
     /// # Errors
-    /// The first that was met.
+    /// The first error that was met.
     pub fn write(&self, buffer: &Arc<AlignedBuf>, pieces: &[(Range<usize>, u64)]) -> io::Result<()> {
         let batch = Arc::new(Batch::default());
         batch.state.lock().left = pieces.len();
@@ -251,7 +250,7 @@ impl<T: ReadTarget> Request<T> {
 impl Piece {
     fn complete(self, result: io::Result<()>) {
         let Piece { buffer, batch, .. } = self;
-        // The caller wants the buffer for itself when it goes on.
+        // The caller wants to own the buffer alone when it goes on.
         drop(buffer);
         let mut state = batch.state.lock();
         state.left -= 1;
@@ -266,7 +265,7 @@ impl Piece {
 
 impl<T: ReadTarget> Run<T> {
     fn execute(mut self, file: &dyn File) {
-        // Until the last target has come.
+        // The run counts as in flight until its last target is complete.
         let _in_flight = self.in_flight.take();
         if self.targets.len() > 1 {
             let mut slices: Vec<IoSliceMut<'_>> =
@@ -288,7 +287,7 @@ impl<T: ReadTarget> Run<T> {
     }
 }
 
-/// The result of a transfer, which may be on a thread that others wait for: a panic is an error.
+/// Turns a panic of a transfer into an error, because other threads may wait for the thread that does it.
 fn contained(transfer: impl FnOnce() -> io::Result<()>) -> io::Result<()> {
     let panicked = |_| Err(io::Error::other("a panic while bytes were transferred"));
     catch_unwind(AssertUnwindSafe(transfer)).unwrap_or_else(panicked)
@@ -328,7 +327,7 @@ mod tests {
 
     type Queue = IoQueue<Frame>;
 
-    /// A frame of a test: sends itself back when it is filled.
+    /// A frame of a test, which sends itself back when it is filled.
     struct Frame {
         number: usize,
         buf: AlignedBuf,
@@ -352,7 +351,7 @@ mod tests {
         AlignedBuf::from_bytes(&[number as u8; PAGE])
     }
 
-    /// A file of pages, each filled with its number.
+    /// Makes a file of pages, each filled with its number.
     fn file(env: &SimulatedEnv, pages: u64) -> Arc<dyn File> {
         let file = env.open("data", OpenMode::CreateNew).unwrap();
         (0..pages).for_each(|number| file.write_at(&page(number), number * PAGE as u64).unwrap());
@@ -368,7 +367,7 @@ mod tests {
         (pages.iter().enumerate().map(read).collect(), results)
     }
 
-    /// Waits for all frames of a batch: the channel closes when the last is gone.
+    /// Waits for all frames of a batch: the channel closes when the last one is gone.
     fn collect(results: &Receiver<Done>) -> Results {
         let mut all = Results::new();
         for (number, buf, result) in results {
@@ -377,7 +376,7 @@ mod tests {
         all
     }
 
-    /// Random batches of reads and writes, against a model of the file.
+    /// Does random batches of reads and writes, and compares with a model of the file.
     fn work_at_random(queue: &Queue, pages: u64, seed: u64) {
         let mut random = SmallRng::seed_from_u64(seed);
         let mut model: Vec<u8> = (0..pages).map(|page| page as u8).collect();
@@ -395,7 +394,7 @@ mod tests {
             let first = random.random_range(0..pages - 8);
             let buffer: Vec<u8> = (0..8 * PAGE).map(|at| (at / PAGE) as u8 ^ first as u8).collect();
             let mut buffer = Arc::new(AlignedBuf::from_bytes(&buffer));
-            // In three pieces: a run of two pages, one of five, and one that is left as it was.
+            // There are two pieces, of two and of five pages, and one page between them that stays as it was.
             let place = |page: u64| (first + page) * PAGE as u64;
             let pieces = [(3 * PAGE..8 * PAGE, place(3)), (0..2 * PAGE, place(0))];
             queue.write(&buffer, &pieces).unwrap();
@@ -467,7 +466,7 @@ mod tests {
             assert!(queue.write(&buffer, &pieces).is_err());
             let mut found = AlignedBuf::zeroed(3 * PAGE);
             file.read_at(&mut found, 3 * PAGE as u64).unwrap();
-            // What failed may have been done in part.
+            // A write that failed may have been done in part.
             assert_eq!([1, 2, 3].map(|piece| found[piece * PAGE - 1]), [9, 4, 9]);
             assert!(queue.write(&buffer, &[]).is_ok());
         }
@@ -497,7 +496,7 @@ mod tests {
         let env = SimulatedEnv::new();
         let queue = Queue::new(file(&env, 10), 0).unwrap();
         let bad = 4 * PAGE as u64;
-        // The request that covers the page begins before it.
+        // The merged request that covers the page begins before it.
         let fails: Fault =
             Arc::new(move |op, _, at| op == Operation::Read && (at == bad || at == 2 * PAGE as u64));
         env.set_fault(Some(fails));

@@ -1,42 +1,43 @@
-//! How long reads take that others ask for: a device is known better by what it does all day than by a test.
+//! Learns the speed of the device from the reads of everyday work, which say more about it than a test.
 //!
-//! While reads are in flight the device is at work. Such a stretch of time says something if its reads are of one kind:
+//! While reads are in flight the device is at work. Such a period is a sample if all its reads are of one kind:
 //!
-//! | kind | a stretch of | is noted as |
+//! | kind | the period has | sample |
 //! |---|---|---|
 //! | single | one read of a page, far from the one before | its time |
 //! | scattered | small reads, many in flight, most of them far from the one before | time per read |
 //! | sequential | large reads, hardly any of them far from the one before | bytes per microsecond |
 //!
-//! All others say nothing. What is noted is counted by size in classes of an eighth of an octave, so that medians can be told, to which
-//! a few reads that were slow or fast for reasons of their own do nothing. Where reads may come from the memory of the machine
-//! ([`crate::Env::times_reads`]) nobody is to believe them.
+//! Other periods are ignored. Samples are counted in histograms whose classes are an eighth of an octave wide. Users
+//! take the median, which a few unusually slow or fast reads do not move. Where reads may come from the memory of the
+//! machine ([`crate::Env::times_reads`] is false), the samples must not be used.
 
 use leafline_invariant::invariant;
 use parking_lot::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
-/// Bytes between two reads that count as far from each other: more than any disk passes over in the time of a seek.
+/// Smallest distance in bytes of two reads that count as far from each other: more than any disk passes over in the
+/// time of a seek.
 const FAR: u64 = 1 << 20;
-/// Bytes of a small read, on average at most.
+/// Largest average size of small reads in bytes.
 const SMALL: u64 = 64 << 10;
-/// Bytes of a large read, on average at least.
+/// Smallest average size of large reads in bytes.
 const LARGE: u64 = 256 << 10;
-/// Bytes that are read in a sequential stretch, at least.
+/// Smallest number of bytes in a sequential period.
 const SEQUENTIAL: u64 = 4 << 20;
-/// Reads of a scattered stretch, at least.
+/// Smallest number of reads in a scattered period.
 const SCATTERED: u64 = 16;
-/// Of which so many are in flight when one more comes, on average.
+/// Smallest average number of reads in flight in a scattered period.
 const DEEP: u64 = 8;
-/// Reads after which a stretch ends, though others are in flight.
+/// Number of reads after which a period ends, even though others are in flight.
 const LONG: u64 = 256;
-/// Classes in an octave.
+/// Classes of the histogram per octave.
 const FINE: f64 = 8.0;
-/// Classes: up to 16 seconds, or bytes per microsecond.
+/// Number of classes: enough for 16 seconds in microseconds.
 const CLASSES: usize = 192;
 
-/// Numbers from 1 up, counted by size.
+/// A histogram of numbers from 1 up.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Sizes([u64; CLASSES]);
 
@@ -47,12 +48,12 @@ impl Default for Sizes {
 }
 
 impl Sizes {
-    /// How many there are.
+    /// Returns how many numbers it holds.
     pub fn count(&self) -> u64 {
         self.0.iter().sum()
     }
 
-    /// The one in the middle, give or take a twelfth.
+    /// Returns the median, exact to about 5 %.
     pub fn median(&self) -> Option<f64> {
         let middle = self.count().div_ceil(2);
         let mut seen = 0;
@@ -70,23 +71,23 @@ impl Sizes {
     }
 }
 
-/// What was noted of reads.
+/// The samples of read times of a file.
 #[derive(Clone, Default, PartialEq, Debug)]
 pub struct ReadSamples {
     /// Times of single reads, microseconds.
     pub single_us: Sizes,
-    /// Time per scattered read, microseconds.
+    /// Times per read of scattered periods, microseconds.
     pub scattered_us: Sizes,
-    /// Scattered reads.
+    /// Number of reads in scattered periods.
     pub scattered_reads: u64,
-    /// Their bytes.
+    /// Bytes read in scattered periods.
     pub scattered_bytes: u64,
-    /// Rates of sequential reads, bytes per microsecond.
+    /// Rates of sequential periods, bytes per microsecond.
     pub sequential: Sizes,
 }
 
 impl ReadSamples {
-    /// What came after `before`.
+    /// Returns the samples that were added after `before`.
     #[must_use]
     pub fn since(&self, before: &ReadSamples) -> ReadSamples {
         ReadSamples {
@@ -99,7 +100,7 @@ impl ReadSamples {
     }
 }
 
-/// Notes reads of one file.
+/// Collects the samples of the reads of one file.
 #[derive(Debug, Default)]
 pub struct ReadTimes {
     work: Mutex<Work>,
@@ -132,25 +133,25 @@ impl Counted {
     }
 }
 
-/// What the device is doing.
+/// The present work of the device.
 #[derive(Debug, Default)]
 struct Work {
     in_flight: u64,
-    /// Of the reads that have come since it was idle: how many, how many of them far from the one before, and the sum of those that were in
-    /// flight when each came, itself included.
+    /// Of the reads since the device was idle: their number, how many were far from the one before, and the sum of
+    /// the reads in flight when each began, itself included.
     asked: u64,
     far: u64,
     depths: u64,
-    /// Where the last one ended.
+    /// Offset at which the last read ends.
     last_end: u64,
-    /// Of the stretch: its beginning, and what was read.
+    /// Of the present period: its beginning, and the number and bytes of the reads that are done.
     begun: Option<Instant>,
     done: u64,
     bytes: u64,
 }
 
 impl ReadTimes {
-    /// A read of `bytes` at `offset` has begun.
+    /// Records that a read of `bytes` at `offset` has begun.
     pub fn begin(&self, offset: u64, bytes: u64, now: Instant) {
         let mut work = self.work.lock();
         if work.in_flight == 0 {
@@ -163,7 +164,7 @@ impl ReadTimes {
         work.last_end = offset + bytes;
     }
 
-    /// A read of `bytes` that has begun is done.
+    /// Records that a read of `bytes` is done.
     pub fn end(&self, bytes: u64, now: Instant) {
         let mut work = self.work.lock();
         invariant!(work.in_flight > 0, "a read ends that was not begun");
@@ -192,7 +193,7 @@ impl ReadTimes {
         }
     }
 
-    /// What was noted so far.
+    /// Returns the samples so far.
     pub fn samples(&self) -> ReadSamples {
         ReadSamples {
             single_us: self.single_us.sizes(),
@@ -211,7 +212,7 @@ mod tests {
 
     const PAGE: u64 = 16 << 10;
 
-    /// Reads that come at a time, each done so many microseconds after the one before.
+    /// Begins all of `reads` together, and ends each `each_us` microseconds after the one before.
     fn batch(times: &ReadTimes, now: &mut Instant, reads: &[(u64, u64)], each_us: u64) {
         reads.iter().for_each(|(offset, bytes)| times.begin(*offset, *bytes, *now));
         for (_, bytes) in reads {
@@ -247,7 +248,7 @@ mod tests {
         assert!(close(found.scattered_us.median(), 25.0), "{found:?}");
         assert!(close(found.sequential.median(), 1048.6), "{found:?}");
         assert_eq!((found.scattered_reads, found.scattered_bytes), (40, 40 * PAGE));
-        // A few reads of another kind do nothing to the median, however long they take.
+        // A few reads of another time do not move the median, however long they take.
         for number in 1..30 {
             batch(&times, &mut now, &[(number * (11 << 20), PAGE)], 900_000);
         }

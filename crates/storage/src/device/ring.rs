@@ -1,12 +1,14 @@
-//! Batches of transfers through io_uring: the backend of [`super::IoQueue`] that keeps many requests in flight with one thread.
+//! Batches of transfers through io_uring: the backend of [`super::IoQueue`] that keeps many requests in flight with
+//! one thread.
 //!
-//! One thread owns the ring: it takes requests from a queue, submits up to [`DEPTH`] of them at a time, and completes them as
-//! the system reports them. Others only append to the queue, and wake the thread if it sleeps in the system by writing to an
-//! eventfd that the ring reads. So completions do not depend on what the thread that asked for a page does next: by default
-//! the kernel would run them in the context of that thread.
+//! One thread owns the ring. It takes requests from a queue, submits up to [`DEPTH`] of them at a time, and completes
+//! them as the system reports them. Other threads only append to the queue, and wake the ring's thread if it sleeps
+//! in the system by writing to an eventfd that the ring reads. So completions do not depend on the next steps of the
+//! thread that asked for a page: by default the kernel would run them in the context of that thread.
 //!
-//! A request that the ring does not do in full (an error, a short transfer) is done again with plain system calls, whose result
-//! counts. Where no ring can be made (an old kernel, a container that forbids it), there is none, and the caller takes threads.
+//! A request that the ring does not do in full (an error, a short transfer) is done again with plain system calls,
+//! whose result counts. Where the system makes no ring (an old kernel, a container that forbids it), the caller uses
+//! threads.
 #![expect(unsafe_code, reason = "the system reads and writes memory whose addresses it was given")]
 
 use super::env::File;
@@ -22,9 +24,9 @@ use std::sync::atomic::{AtomicBool, Ordering, fence};
 use std::sync::mpsc;
 use std::thread::JoinHandle;
 
-/// Most requests in flight.
+/// Largest number of requests in flight.
 const DEPTH: u32 = 256;
-/// Marks the read of the eventfd among the completions.
+/// Identifies the read of the eventfd among the completions.
 const WAKE: u64 = u64::MAX;
 
 struct Pending<T> {
@@ -34,19 +36,19 @@ struct Pending<T> {
 
 struct Shared<T> {
     pending: Mutex<Pending<T>>,
-    /// The thread sleeps, or is about to: whoever queues something wakes it.
+    /// Whether the thread sleeps, or is about to. A thread that queues a request then wakes it.
     asleep: AtomicBool,
     event: fs::File,
 }
 
-/// The thread with the ring, and what it has to do. Dropping it finishes what is queued.
+/// The thread with the ring, and its queue. Dropping it finishes the queued requests.
 pub(super) struct RingQueue<T: ReadTarget> {
     shared: Arc<Shared<T>>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl<T: ReadTarget> RingQueue<T> {
-    /// A ring over the file; `None` if the file has no descriptor or the system gives us no ring.
+    /// Makes a ring over the file. Returns `None` if the file has no descriptor or the system makes no ring.
     pub(super) fn new(file: &Arc<dyn File>) -> io::Result<Option<RingQueue<T>>> {
         let Some(descriptor) = file.descriptor().map(|descriptor| descriptor.as_raw_fd()) else {
             return Ok(None);
@@ -57,7 +59,7 @@ impl<T: ReadTarget> RingQueue<T> {
         let (tell, told) = mpsc::channel();
         let (worker_shared, file) = (Arc::clone(&shared), Arc::clone(file));
         let thread = std::thread::Builder::new().name("io-ring".into()).spawn(move || {
-            // Made by the thread that uses it: the system lets nobody else.
+            // The thread that uses the ring makes it, because the system permits no other.
             let ring = make_ring();
             let _ = tell.send(ring.is_ok());
             if let Ok(ring) = ring {
@@ -81,7 +83,7 @@ impl<T: ReadTarget> Drop for RingQueue<T> {
         self.shared.pending.lock().closed = true;
         self.shared.wake();
         if let Some(thread) = self.thread.take() {
-            // If it panicked it has said so already.
+            // A thread that panicked has already reported it.
             let _ = thread.join();
         }
     }
@@ -89,10 +91,10 @@ impl<T: ReadTarget> Drop for RingQueue<T> {
 
 impl<T> Shared<T> {
     fn wake(&self) {
-        // With the fence of the thread that goes to sleep: one of the two sees what the other wrote.
+        // Pairs with the fence of the thread that goes to sleep: one of the two sees what the other wrote.
         fence(Ordering::SeqCst);
         if self.asleep.swap(false, Ordering::SeqCst) {
-            // It fails only when the counter is about to overflow, and then the thread is awake.
+            // The write fails only when the counter is about to overflow, and then the thread is awake.
             let _ = (&self.event).write(&1u64.to_ne_bytes());
         }
     }
@@ -109,7 +111,7 @@ fn eventfd() -> io::Result<fs::File> {
 }
 
 fn make_ring() -> io::Result<IoUring> {
-    // Since Linux 6.1: completions are run when this thread asks for them, and interrupt nobody.
+    // Since Linux 6.1: completions run when this thread asks for them, and interrupt no thread.
     let ring = IoUring::builder()
         .setup_single_issuer()
         .setup_defer_taskrun()
@@ -124,14 +126,16 @@ fn make_ring() -> io::Result<IoUring> {
     }
 }
 
-/// A request that the system is working on. Boxed: what it points to must not move.
+/// A request that the system is working on. It is boxed, because the memory that the system has addresses of must not
+/// move.
 struct InFlight<T> {
     request: Request<T>,
     vectors: Vec<libc::iovec>,
     bytes: usize,
 }
 
-/// What the thread owns. If it panics with requests in flight, the system still has addresses in them: they are leaked.
+/// The state of the ring's thread. If the thread panics with requests in flight, they are leaked, because the system
+/// still has addresses in them.
 struct Worker<T: ReadTarget> {
     ring: IoUring,
     shared: Arc<Shared<T>>,
@@ -139,7 +143,7 @@ struct Worker<T: ReadTarget> {
     descriptor: RawFd,
     in_flight: Vec<Option<Box<InFlight<T>>>>,
     free: Vec<usize>,
-    /// The read of the eventfd is in flight.
+    /// Whether the read of the eventfd is in flight.
     listening: bool,
     woken: Box<[u8; 8]>,
 }
@@ -162,7 +166,7 @@ impl<T: ReadTarget> Worker<T> {
         self.free.len() == DEPTH as usize
     }
 
-    /// The life of the thread.
+    /// Takes, submits and completes requests until the queue is closed and nothing is in flight.
     fn run(mut self) {
         loop {
             let closed = self.take_requests();
@@ -172,13 +176,14 @@ impl<T: ReadTarget> Worker<T> {
             self.listen();
             self.shared.asleep.store(true, Ordering::SeqCst);
             fence(Ordering::SeqCst);
-            // What was queued before the flag was up woke nobody.
+            // A request that was queued before the flag was set has woken nobody.
             let missed = {
                 let pending = self.shared.pending.lock();
                 !self.free.is_empty() && !pending.requests.is_empty() || pending.closed && self.idle()
             };
             let wait = usize::from(!missed);
-            // Interrupted, or the completions have to be taken first: both are seen to below.
+            // An error means that the call was interrupted, or that completions have to be taken first. The code
+            // below does both.
             let _ = self.ring.submit_and_wait(wait);
             self.shared.asleep.store(false, Ordering::SeqCst);
             self.complete();
@@ -186,7 +191,7 @@ impl<T: ReadTarget> Worker<T> {
         self.stop_listening();
     }
 
-    /// Puts queued requests in the ring, as many as may be in flight. True if no more will come.
+    /// Puts queued requests into the ring, as many as may be in flight. Returns true if no more will come.
     fn take_requests(&mut self) -> bool {
         let shared = Arc::clone(&self.shared);
         let mut pending = shared.pending.lock();
@@ -222,7 +227,8 @@ impl<T: ReadTarget> Worker<T> {
         };
         self.in_flight[slot] = Some(started);
         if !self.push(&entry.user_data(slot as u64)) {
-            // Cannot be: there are as many entries as slots, and one for the eventfd. But then it is done by hand.
+            // Cannot happen: the ring has an entry for each slot and one for the eventfd. If it does, this thread
+            // does the request.
             if let Some(started) = self.in_flight[slot].take() {
                 self.free.push(slot);
                 started.request.execute(&*self.file);
@@ -231,13 +237,13 @@ impl<T: ReadTarget> Worker<T> {
     }
 
     fn push(&mut self, entry: &squeue::Entry) -> bool {
-        // SAFETY: the addresses in the entry are of memory that `in_flight` or `woken` keeps where it is, and for whom
-        // nobody else has a use, until the completion is seen; the descriptors are open as long as `file` and `shared` are.
-        // The worker ends only when nothing is in flight.
+        // SAFETY: the addresses in the entry are of memory that `in_flight` or `woken` keeps in place until the
+        // completion is seen, and that nobody else uses until then. The descriptors stay open as long as `file` and
+        // `shared` live. The worker ends only when nothing is in flight.
         unsafe { self.ring.submission().push(entry).is_ok() }
     }
 
-    /// Has the ring read the eventfd, so that a write to it ends the wait.
+    /// Makes the ring read the eventfd, so that a write to it ends the wait.
     fn listen(&mut self) {
         if !self.listening {
             let descriptor = types::Fd(self.shared.event.as_raw_fd());
@@ -246,7 +252,7 @@ impl<T: ReadTarget> Worker<T> {
         }
     }
 
-    /// Ends the read of the eventfd, whose buffer goes.
+    /// Ends the read of the eventfd before its buffer is dropped.
     fn stop_listening(&mut self) {
         let _ = (&self.shared.event).write(&1u64.to_ne_bytes());
         while self.listening {

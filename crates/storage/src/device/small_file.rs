@@ -1,11 +1,14 @@
-//! Small files that are written as a whole: who reads one, after a crash too, finds what was written last or what was there before.
+//! Small files that are written as a whole. A reader, also after a crash, finds the last content that was written or
+//! the one before it.
 //!
-//! Direct I/O wants whole blocks, so zeros are added to the end of the content, which has to say how long it is.
+//! Direct I/O needs whole blocks, so zeros are added to the end of the content. The content has to say how long it
+//! is.
 
 use super::{AlignedBuf, BLOCK, Env, OpenMode};
 use std::io;
 
-/// Puts `bytes` in the place of what file `name` holds, by way of `name` with `.new` at its end.
+/// Replaces the content of the file `name` by `bytes`. Writes them to a file whose name has `.new` added, and renames
+/// that.
 ///
 /// # Errors
 /// Those of the file system. The file is then as it was.
@@ -20,10 +23,10 @@ pub fn replace(env: &dyn Env, name: &str, bytes: &[u8]) -> io::Result<()> {
     env.sync_dir("")
 }
 
-/// What [`replace`] has written, and the zeros behind it; `None` if there is no such file.
+/// Reads content that [`replace`] has written, and the zeros behind it. Returns `None` if there is no such file.
 ///
 /// # Errors
-/// Those of the file system; `InvalidData` if there are more than `most` bytes.
+/// Those of the file system. `InvalidData` if there are more than `most` bytes.
 pub fn read(env: &dyn Env, name: &str, most: u64) -> io::Result<Option<AlignedBuf>> {
     if !env.exists(name)? {
         return Ok(None);

@@ -1,5 +1,5 @@
-//! Batches of transfers by a few threads, each doing one request at a time: the backend of [`super::IoQueue`] that works
-//! everywhere.
+//! Batches of transfers by a few threads, each doing one request at a time: the backend of [`super::IoQueue`] that
+//! works everywhere.
 
 use super::env::File;
 use super::queue::{ReadTarget, Request};
@@ -21,7 +21,7 @@ struct Shared<T> {
     work: Condvar,
 }
 
-/// The threads and what they have to do. Dropping it finishes what is queued.
+/// The threads and their queue. Dropping it finishes the queued requests.
 pub(super) struct ThreadQueue<T: ReadTarget> {
     shared: Arc<Shared<T>>,
     threads: Vec<JoinHandle<()>>,
@@ -57,21 +57,22 @@ impl<T: ReadTarget> Drop for ThreadQueue<T> {
         self.shared.pending.lock().closed = true;
         self.shared.work.notify_all();
         for thread in self.threads.drain(..) {
-            // A thread that panicked has said so already.
+            // A thread that panicked has already reported it.
             let _ = thread.join();
         }
     }
 }
 
 impl<T: ReadTarget> Shared<T> {
-    /// The life of a thread.
+    /// Does requests until the queue is closed and empty.
     fn work(&self) {
         let mut pending = self.pending.lock();
         loop {
             match pending.requests.pop_front() {
                 Some(request) => {
                     drop(pending);
-                    // The request answers its waiter with an error if it panics, and the thread goes on, because other requests are in the queue.
+                    // A request that panics answers its waiter with an error. The thread goes on, because other
+                    // requests are in the queue.
                     let _ = catch_unwind(AssertUnwindSafe(|| request.execute(&*self.file)));
                     pending = self.pending.lock();
                 }

@@ -1,4 +1,5 @@
-//! State of the simulated file system: what programs see, what would survive, and what is in between.
+//! The state of the simulated file system: the volatile state that programs see, the durable state, and the changes
+//! in between.
 
 use super::image::Image;
 use super::random::Random;
@@ -13,7 +14,7 @@ enum Change {
         offset: u64,
         data: Vec<u8>,
     },
-    /// A growth or cut to this size; a write past the end is a growth followed by a write.
+    /// A growth or cut to this size. A write past the end is a growth followed by a write.
     Resize {
         size: u64,
     },
@@ -27,19 +28,19 @@ enum Change {
     },
 }
 
-/// A file, by whatever name.
+/// A file, whatever its name.
 #[derive(Clone, Default)]
 pub(super) struct Inode {
     pub volatile: Image,
     durable: Image,
     unsynced: Vec<Change>,
-    /// Handles open on it: a removed file lives on until they are closed.
+    /// Open handles. A removed file lives on until they are closed.
     handles: usize,
-    /// Names that lead to it: those that programs see, those that are durable, changes that may become so.
+    /// Names that lead to the file: names that programs see, durable names, and pending changes of names.
     links: usize,
 }
 
-/// The files that something leads to, by number.
+/// The files that a name or handle leads to, by number.
 #[derive(Clone, Default)]
 pub(super) struct Inodes(HashMap<u64, Inode>);
 
@@ -53,7 +54,7 @@ enum NameChange {
     Remove { name: String, inode: u64 },
 }
 
-/// Names of files and directories at one time.
+/// The names of files and directories at one time.
 #[derive(Clone, Default)]
 pub(super) struct Names {
     pub files: BTreeMap<String, u64>,
@@ -68,7 +69,7 @@ pub(super) struct Disk {
     pub names: Names,
     durable_names: Names,
     pending_names: Vec<NameChange>,
-    /// Counts power cuts; handles of an earlier epoch are dead.
+    /// Number of power cuts. Handles of an earlier epoch are dead.
     pub epoch: u64,
     pub off: bool,
     /// Changing operations left until the power goes.
@@ -76,7 +77,7 @@ pub(super) struct Disk {
     pub space_limit: Option<u64>,
     pub fault: Option<Fault>,
     pub counts: OperationCounts,
-    /// Number of the lock held, and of the last one given out.
+    /// Number of the lock that is held, and of the last one given out.
     pub lock: Option<u64>,
     pub last_lock: u64,
 }
@@ -90,8 +91,8 @@ fn power_is_off() -> io::Error {
 }
 
 impl Disk {
-    /// Counts an operation and decides whether it takes place. On `Err` with the power just gone, a write has to
-    /// be recorded all the same: part of it may have reached the disk.
+    /// Counts an operation and decides whether it takes place. If the power has just gone, the caller has to record a
+    /// write although this returns `Err`: part of the write may have reached the disk.
     pub fn enter(&mut self, operation: Operation, name: &str, offset: u64) -> io::Result<()> {
         if self.off {
             return Err(power_is_off());
@@ -112,7 +113,7 @@ impl Disk {
         }
     }
 
-    /// Whether a handle opened in `epoch` still works.
+    /// Returns an error unless a handle opened in `epoch` still works.
     pub fn check_epoch(&self, epoch: u64) -> io::Result<()> {
         if self.off || epoch != self.epoch { Err(power_is_off()) } else { Ok(()) }
     }
@@ -121,7 +122,7 @@ impl Disk {
         self.inodes.0.get_mut(&number).ok_or_else(|| ErrorKind::NotFound.into())
     }
 
-    /// Fails if the files would take more than the limit with `grown` more bytes of space.
+    /// Returns an error if the files would take more than the limit with `grown` more bytes of space.
     pub fn check_space(&self, grown: u64) -> io::Result<()> {
         let Some(limit) = self.space_limit else { return Ok(()) };
         if self.inodes.bytes() + grown > limit { Err(ErrorKind::StorageFull.into()) } else { Ok(()) }
@@ -186,7 +187,7 @@ impl Disk {
         }
     }
 
-    /// A change of names is not pending any more: it is durable, or lost.
+    /// Ends a pending change of names: it is durable, or lost.
     fn settle(&mut self, change: &NameChange, durable: bool) {
         if durable {
             change.apply(&mut self.durable_names, &mut self.inodes);
@@ -194,7 +195,7 @@ impl Disk {
         change.inode().into_iter().for_each(|inode| self.inodes.unlink(inode));
     }
 
-    /// What a power cut leaves: of each unsynced change, what `seed` says.
+    /// Cuts the power. `seed` decides what is left of each unsynced change.
     pub fn cut(&mut self, seed: u64) {
         let mut random = Random::new(seed);
         let mut numbers: Vec<u64> = self.inodes.0.keys().copied().collect();
@@ -216,7 +217,7 @@ impl Disk {
         self.lock = None;
     }
 
-    /// A copy of the state, without faults, limits, locks and handles.
+    /// Returns a copy of the state, without faults, limits, locks and handles.
     pub fn snapshot(&self) -> Disk {
         Disk {
             inodes: self.inodes.closed(),
@@ -231,7 +232,7 @@ impl Disk {
 }
 
 impl Inodes {
-    /// Bytes that all files take.
+    /// Returns the bytes that all files take.
     pub fn bytes(&self) -> u64 {
         self.0.values().map(|inode| inode.volatile.allocated()).sum()
     }
@@ -244,12 +245,12 @@ impl Inodes {
         self.leave(number, |inode| inode.links -= 1);
     }
 
-    /// A handle on the file is opened.
+    /// Counts a handle that was opened on the file.
     pub fn open(&mut self, number: u64) {
         self.0.entry(number).and_modify(|inode| inode.handles += 1);
     }
 
-    /// A handle on the file is closed.
+    /// Counts a handle that was closed on the file.
     pub fn close(&mut self, number: u64) {
         self.leave(number, |inode| inode.handles -= 1);
     }
@@ -263,7 +264,7 @@ impl Inodes {
         }
     }
 
-    /// A copy without handles.
+    /// Returns a copy without handles.
     fn closed(&self) -> Inodes {
         let named = self.0.iter().filter(|(_, inode)| inode.links > 0);
         Inodes(named.map(|(number, inode)| (*number, Inode { handles: 0, ..inode.clone() })).collect())
@@ -278,7 +279,7 @@ impl Names {
         }
     }
 
-    /// Whatever its name is: an earlier change of it may have been lost.
+    /// Removes the file under whatever name it has: an earlier rename may have been lost.
     fn remove(&mut self, inode: u64, inodes: &mut Inodes) {
         let (before, names) = (self.files.len(), &mut self.files);
         names.retain(|_, named| *named != inode);
@@ -317,24 +318,24 @@ impl Inode {
         }
     }
 
-    /// A sync that failed: as on Linux, the data counts as clean from now on though it never got to the disk.
+    /// Fails a sync. As on Linux, the data counts as clean from now on although it never got to the disk.
     pub fn sync_failed(&mut self) {
         self.unsynced.clear();
     }
 
-    /// Changes what is stored, in both images.
+    /// Changes the stored bytes, in both images.
     pub fn damage(&mut self, offset: u64, data: &[u8]) {
         self.volatile.write(data, offset, &mut || true);
         self.durable.write(data, offset, &mut || true);
     }
 
     fn cut(&mut self, random: &mut Random) {
-        // Sizes and space are metadata, which a journal keeps in order: a prefix of the changes survives.
+        // Sizes and space are metadata, which a journal keeps in order: a prefix of their changes survives.
         let metadata = self.unsynced.iter().filter(|change| !matches!(change, Change::Write { .. })).count();
         let mut metadata_kept = random.below(metadata as u64 + 1);
         for change in std::mem::take(&mut self.unsynced) {
-            // Each sector by itself, so that any order of writing is covered: of two writes to one sector,
-            // the earlier, the later or none may be what is left.
+            // Each sector is decided by itself, which covers any order of writing: of two writes to one sector, the
+            // earlier, the later or neither may survive.
             match change {
                 Change::Write { .. } => match random.below(3) {
                     0 => change.apply(&mut self.durable, &mut || true),
@@ -356,7 +357,7 @@ impl Inode {
 }
 
 impl Change {
-    /// Makes the change, of a write those sectors for which `keep` holds.
+    /// Makes the change. Of a write, makes the sectors for which `keep` returns true.
     fn apply(self, image: &mut Image, keep: &mut dyn FnMut() -> bool) {
         match self {
             Change::Write { offset, data } => image.write(&data, offset, keep),
@@ -368,7 +369,7 @@ impl Change {
 }
 
 impl NameChange {
-    /// Makes the change; something else leads to its file meanwhile.
+    /// Makes the change. The caller holds a link to the file meanwhile.
     fn apply(&self, names: &mut Names, inodes: &mut Inodes) {
         match self {
             NameChange::Create { name, inode } => names.put(name, *inode, inodes),
@@ -376,7 +377,7 @@ impl NameChange {
                 names.dirs.insert(name.clone(), ());
             }
             NameChange::RemoveDir { name } => {
-                // Not from under files whose removal was lost.
+                // A directory is not removed from under files whose removal was lost.
                 if !names.files.keys().any(|file| parent(file) == name) {
                     names.dirs.remove(name);
                 }

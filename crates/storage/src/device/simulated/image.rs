@@ -1,4 +1,4 @@
-//! Contents of one simulated file, as shared blocks: copying an image costs a pointer a block.
+//! The contents of one simulated file, as shared blocks: copying an image costs a pointer per block.
 
 use crate::device::BLOCK;
 use std::sync::Arc;
@@ -9,34 +9,34 @@ pub(super) const SECTOR: usize = 512;
 /// A block of a file.
 #[derive(Clone, Default)]
 enum Block {
-    /// Without space on the device; read as zeros.
+    /// Has no space on the device. Reads as zeros.
     #[default]
     Hole,
-    /// With space, never written; read as zeros.
+    /// Has space and was never written. Reads as zeros.
     Unwritten,
     Written(Arc<[u8; BLOCK]>),
 }
 
-/// Bytes of a file.
+/// The bytes of a file.
 #[derive(Clone, Default)]
 pub(super) struct Image {
     blocks: Vec<Block>,
-    /// Those that are no holes.
+    /// Number of blocks that are no holes.
     allocated: usize,
 }
 
 impl Image {
-    /// Size in bytes.
+    /// Returns the size in bytes.
     pub fn size(&self) -> u64 {
         (self.blocks.len() * BLOCK) as u64
     }
 
-    /// Bytes that it takes on the device.
+    /// Returns the bytes that the image takes on the device.
     pub fn allocated(&self) -> u64 {
         (self.allocated * BLOCK) as u64
     }
 
-    /// Bytes of `from..to` without space on the device.
+    /// Returns the bytes of `from..to` that have no space on the device.
     pub fn lacking(&self, from: u64, to: u64) -> u64 {
         let range = (from / BLOCK as u64) as usize..to.div_ceil(BLOCK as u64) as usize;
         let has = |block: &&Block| !matches!(block, Block::Hole);
@@ -52,7 +52,7 @@ impl Image {
         self.blocks.resize(blocks, Block::Hole);
     }
 
-    /// Gives `from..to` space, growing as need be.
+    /// Gives `from..to` space, growing the image if necessary.
     pub fn allocate(&mut self, from: u64, to: u64) {
         if to > self.size() {
             self.resize(to);
@@ -86,7 +86,7 @@ impl Image {
         }
     }
 
-    /// Writes the sectors for which `keep` holds of whole blocks within the size; what is beyond it is left out.
+    /// Writes those sectors of whole blocks for which `keep` returns true. Leaves out bytes beyond the size.
     pub fn write(&mut self, data: &[u8], offset: u64, keep: &mut dyn FnMut() -> bool) {
         let first = (offset / BLOCK as u64) as usize;
         for (number, from) in data.chunks(BLOCK).enumerate() {

@@ -1,13 +1,15 @@
 //! A file system in memory that promises no more than a disk with a volatile cache does.
 //!
-//! Each file has a volatile image (what programs read), a durable image (what a sync made safe) and the list of
-//! changes between the two; names likewise. A power cut decides for each change by a seed: kept, dropped, or, for
-//! a write, torn, each sector of 512 bytes by itself. File sizes, allocated ranges and holes are metadata of a journalled file
-//! system: a prefix of their changes survives. Names are each kept or dropped by themselves, in which the simulator is stricter than ext4.
+//! Each file has a volatile image (the bytes that programs read), a durable image (the bytes that a sync made safe)
+//! and the list of changes between the two. Names have the same three. A power cut decides for each change by a seed:
+//! kept, dropped, or, for a write, torn, each sector of 512 bytes by itself. File sizes, allocated ranges and holes
+//! are metadata, as in a journalled file system: a prefix of their changes survives. Each name change is kept or
+//! dropped by itself, in which the simulator is stricter than ext4.
 //!
-//! Faults: the power goes at the n-th changing operation; operations chosen by a predicate fail with EIO; space is limited.
-//! A failed sync loses what it should have made safe without a further sign (Rebello et al., ATC 2020). Misaligned transfers
-//! are refused, as direct I/O would. Everything is deterministic as long as its user is.
+//! Faults: the power goes at the n-th changing operation; operations chosen by a predicate fail with EIO; space is
+//! limited. A failed sync loses the data that it should have made safe, without any other sign (Rebello et al., ATC
+//! 2020). Misaligned transfers are refused, as direct I/O would. The file system is deterministic as long as its user
+//! is.
 
 mod disk;
 mod image;
@@ -64,7 +66,7 @@ pub struct OperationCounts {
 }
 
 impl OperationCounts {
-    /// All operations that change something: those that [`SimulatedEnv::power_cut_after`] counts.
+    /// Returns the number of changing operations, which [`SimulatedEnv::power_cut_after`] counts.
     #[must_use]
     pub fn changes(&self) -> u64 {
         let of_names = self.names + self.dir_syncs;
@@ -95,62 +97,62 @@ pub struct SimulatedEnv {
 }
 
 impl SimulatedEnv {
-    /// An empty file system.
+    /// Makes an empty file system.
     #[must_use]
     pub fn new() -> SimulatedEnv {
         SimulatedEnv::default()
     }
 
-    /// An independent copy of the present state, unsynced changes included; counts, faults, limits, locks and
-    /// open files are not copied.
+    /// Returns an independent copy of the present state, unsynced changes included. Counters, faults, limits, locks
+    /// and open files are not copied.
     #[must_use]
     pub fn snapshot(&self) -> SimulatedEnv {
         SimulatedEnv { disk: Arc::new(Mutex::new(self.disk.lock().snapshot())) }
     }
 
-    /// Cuts the power now and switches it on again: of what was not synced, `seed` decides what is left.
-    /// Files that are open stay dead, locks are released.
+    /// Cuts the power now and switches it on again. `seed` decides what is left of the unsynced changes. Open files
+    /// stay dead, and locks are released.
     pub fn cut(&self, seed: u64) {
         self.disk.lock().cut(seed);
     }
 
-    /// Lets the power go at the `n`-th changing operation from now (0: the next). It fails, though a write may
-    /// reach the disk in part, and so does everything until [`SimulatedEnv::reboot`].
+    /// Makes the power go at the `n`-th changing operation from now (0: the next). That operation fails, though a
+    /// write may reach the disk in part. Everything after it fails until [`SimulatedEnv::reboot`].
     pub fn power_cut_after(&self, n: u64) {
         self.disk.lock().changes_left = Some(n);
     }
 
-    /// Whether the power has gone.
+    /// Returns whether the power is off.
     #[must_use]
     pub fn is_off(&self) -> bool {
         self.disk.lock().off
     }
 
-    /// Switches on again after a power cut; the same as [`SimulatedEnv::cut`].
+    /// Switches the power on again after a power cut, like [`SimulatedEnv::cut`].
     pub fn reboot(&self, seed: u64) {
         self.cut(seed);
     }
 
-    /// From now on the files together may take this many bytes, holes not counted; taking more is an error of kind
+    /// Limits the bytes that the files together may take, holes not counted. Taking more is an error of kind
     /// [`ErrorKind::StorageFull`].
     pub fn set_space_limit(&self, bytes: Option<u64>) {
         self.disk.lock().space_limit = bytes;
     }
 
-    /// Bytes that all files take together.
+    /// Returns the bytes that all files take together.
     #[must_use]
     pub fn space_used(&self) -> u64 {
         self.disk.lock().inodes.bytes()
     }
 
-    /// Every operation for which `fault` says so fails with EIO and has no effect (a failed sync: see above; a failed write
-    /// is short: its first half is done).
-    /// It is called with the file system locked, so it must not use it.
+    /// Makes every operation for which `fault` returns true fail with EIO. A failed write is short: its first half is
+    /// done. A failed sync loses the unsynced data (see above). Other failed operations have no effect. `fault` is
+    /// called with the file system locked, so it must not use it.
     pub fn set_fault(&self, fault: Option<Fault>) {
         self.disk.lock().fault = fault;
     }
 
-    /// Operations since the file system was made.
+    /// Returns the operations since the file system was made.
     #[must_use]
     pub fn counts(&self) -> OperationCounts {
         self.disk.lock().counts
@@ -300,7 +302,8 @@ impl SimulatedFile {
         entered
     }
 
-    /// The file system, if the operation on aligned bytes from `offset` on takes place.
+    /// Locks the file system for an operation on the aligned bytes from `offset` to `end`, if the operation takes
+    /// place.
     fn enter(&self, operation: Operation, offset: u64, end: u64) -> io::Result<MutexGuard<'_, Disk>> {
         check_aligned(&[], offset)?;
         check_aligned(&[], end)?;
@@ -395,7 +398,7 @@ impl Drop for SimulatedFile {
     }
 }
 
-/// Direct I/O refuses what is not aligned; so does the simulator, or tests would pass what the device will not.
+/// Refuses misaligned transfers as direct I/O does. Otherwise tests would pass that a device fails.
 fn check_aligned(buf: &[u8], offset: u64) -> io::Result<()> {
     let aligned_buf =
         buf.len().is_multiple_of(BLOCK) && (buf.is_empty() || buf.as_ptr().addr().is_multiple_of(BLOCK));

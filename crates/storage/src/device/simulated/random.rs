@@ -1,4 +1,4 @@
-//! A small seeded generator (splitmix64): the same seed gives the same faults on every platform and version.
+//! A small seeded generator (splitmix64): a seed gives the same faults on every platform and version.
 
 pub(super) struct Random(u64);
 
@@ -15,12 +15,12 @@ impl Random {
         z ^ (z >> 31)
     }
 
-    /// A number below `bound`, which is not 0.
+    /// Returns a number below `bound`, which is not 0.
     pub fn below(&mut self, bound: u64) -> u64 {
         self.next() % bound
     }
 
-    /// True `times` in `out_of` times.
+    /// Returns true `times` in `out_of` times.
     pub fn chance(&mut self, times: u64, out_of: u64) -> bool {
         self.below(out_of) < times
     }

@@ -11,7 +11,7 @@ fn read(env: &SimulatedEnv, name: &str, offset: u64) -> AlignedBuf {
     buf
 }
 
-/// A file of four blocks of 1s, durable with its name.
+/// Makes a file of four blocks of 1s, which is durable together with its name.
 fn with_file() -> (SimulatedEnv, Arc<dyn File>) {
     let env = SimulatedEnv::new();
     let file = env.open("f", OpenMode::CreateNew).unwrap();
