@@ -1,13 +1,13 @@
-//! Unlogged bulk writing: pages of a segment that is being built, written past the pool and the log.
+//! Unlogged bulk writing: writes pages of a segment that is being built past the pool and the log.
 //!
-//! Only whole extents are used, and only those that are *durably* free: else a crash could bring the former owner
-//! back, overwritten. Taking an extent is logged. Pages are gathered in a buffer per extent and written when the extent is complete, in
-//! one request. They are stamped with an LSN up to which the log is durable when they are written: at or above every record of the
-//! pages' former lives, which redo therefore skips, below every later one, and above the start of every backup that has copied the extent before
-//! ([`crate::backup`]).
+//! The writer uses only whole extents that are *durably* free. Otherwise a crash could bring the former owner back
+//! with its pages overwritten. Taking an extent is logged. Pages are gathered in a buffer per extent and written in
+//! one request when the extent is complete. They are stamped with an LSN up to which the log is durable when they are
+//! written. That LSN is at or above every record of the pages' former lives, which redo therefore skips; below every
+//! later record; and above the start of every backup that has copied the extent before ([`crate::backup`]).
 //!
 //! Nobody reads the pages before [`BulkWriter::finish`] has synced them and the caller has logged that the segment
-//! lives. What read-ahead meant for a former owner may have fetched meanwhile is dropped from the pool.
+//! lives. Pages that a late read-ahead for a former owner has fetched are dropped from the pool.
 
 use super::SegmentState;
 use super::layout::{EXTENT_PAGES, ExtentNo, runs};
@@ -21,7 +21,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-/// Log bytes of taking an extent, and of giving back its unused pages.
+/// Log bytes of taking an extent, or of giving back its unused pages.
 const EXTENT_LOG_BYTES: usize = RECORD_OVERHEAD + 20 + GROUP_OVERHEAD;
 
 /// An extent whose pages are not all written yet.
@@ -31,8 +31,8 @@ struct OpenExtent {
     written: u64,
 }
 
-/// Writes pages of a segment in state `Building`. Dropped without [`finish`](Self::finish) it leaves the segment to
-/// be dropped.
+/// Writes pages of a segment in state `Building`. If it is dropped without [`finish`](Self::finish), the segment has
+/// to be dropped, too.
 pub struct BulkWriter {
     inner: Arc<Inner>,
     segment: SegmentId,
@@ -43,7 +43,7 @@ pub struct BulkWriter {
 }
 
 impl BulkWriter {
-    /// A writer for `segment`.
+    /// Makes a writer for `segment`.
     pub(crate) fn new(inner: &Arc<Inner>, segment: SegmentId) -> Result<BulkWriter> {
         inner.poison.check()?;
         if inner.space.state().segment(segment)?.state != SegmentState::Building {
@@ -58,7 +58,7 @@ impl BulkWriter {
         })
     }
 
-    /// Number for a new page; pages of a class are handed out in ascending order within an extent. The caller
+    /// Allocates a page and returns its number. Within an extent, pages are handed out in ascending order. The caller
     /// holds no latch.
     ///
     /// # Errors
@@ -80,8 +80,8 @@ impl BulkWriter {
         Ok(extent.page(0))
     }
 
-    /// Takes a copy of `page`: one whole page, with kind, flags and body as the caller made them; checksum, page
-    /// number, LSN and owner are filled in here. Each allocated page is to be written once.
+    /// Copies `page`: one whole page, with kind, flags and body as the caller made them. The writer fills in
+    /// checksum, page number, LSN and owner. The caller writes each allocated page once.
     ///
     /// # Errors
     /// `Io`: the segment can still be dropped. `Misuse` if the page was not allocated, or is written twice.
@@ -107,7 +107,7 @@ impl BulkWriter {
         Ok(())
     }
 
-    /// Stamps and writes the extent's pages, runs of them with one request.
+    /// Stamps and writes the extent's pages, each run of neighbours with one request.
     fn write_out(&self, extent: ExtentNo, open: &mut OpenExtent) -> Result<()> {
         let (cache, page_size) = (&self.inner.cache, self.inner.cache.page_size);
         let writing = self.inner.begin_unlogged_write(&mut open.buffer, open.written);
@@ -122,11 +122,11 @@ impl BulkWriter {
         Ok(())
     }
 
-    /// Writes what is left, syncs, gives unused pages back and records `root` as the segment's root. The pages are
-    /// durable then; the segment lives once the caller has logged so.
+    /// Writes the remaining pages, syncs, gives unused pages back and records `root` as the segment's root. The pages
+    /// are durable then. The segment lives once the caller has logged so.
     ///
     /// # Errors
-    /// As [`write`](Self::write); a failed sync poisons the store. `Misuse` if an allocated page was not written.
+    /// As [`write`](Self::write). A failed sync poisons the store. `Misuse` if an allocated page was not written.
     pub fn finish(mut self, root: PageNo) -> Result<()> {
         let mut open = std::mem::take(&mut self.open);
         for (extent, open) in &mut open {
@@ -185,7 +185,7 @@ impl Inner {
             self.space.state().give_back(extent, u64::MAX, self.log.durable());
         }
         taken?;
-        // No page of the extent is in memory, and none is being written, when the first one is written here.
+        // No page of the extent may be in memory or be written by the pool when the first one is written here.
         self.purge_extent(extent);
         self.cache.wait_for_writes();
         Ok(extent)
@@ -210,7 +210,7 @@ impl Inner {
         (0..EXTENT_PAGES as u32).for_each(|index| self.cache.pool.purge(extent.page(index)));
     }
 
-    /// Syncs `data`; a failure stops the store.
+    /// Syncs `data`. A failure stops the store.
     pub(super) fn sync_data(&self) -> Result<()> {
         let synced = self.cache.data.sync().map_err(|source| StorageError::io("sync", "data", source));
         synced.inspect_err(|error| self.cache.stop(error))

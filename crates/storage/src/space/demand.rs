@@ -1,14 +1,15 @@
-//! How many free extents promised pages can cost at most.
+//! Bounds the number of free extents that promised pages can cost.
 //!
-//! Pages of a class come from a segment's extents of that class. When these are full an extent is taken: so the first costs
-//! the pages that are unused there and one more, each further one [`EXTENT_PAGES`]. The most extents that `pages` pages can
-//! open are had by taking the cheapest first. A segment without extents begins with single pages, which come from extents
-//! that all share; having outgrown these it may open an extent for each class at once, so each is counted with its part of
-//! the pages that come before. Its single pages count both there and among the shared ones.
+//! Pages of a class come from a segment's extents of that class. When these are full, the segment takes an extent. So
+//! its first new extent costs the pages that are unused there and one more, and each further one costs
+//! [`EXTENT_PAGES`]. The most extents that `pages` pages can open are found by opening the cheapest ones first. A
+//! segment without extents begins with single pages, which come from extents that all segments share. Once it has
+//! outgrown these it may open an extent for each class at once, so each class is counted with its part of the single
+//! pages that come before. The single pages themselves count as single pages, too.
 //!
-//! The bound is that of the state as it is. Taking a page lowers it by as many extents as that takes, and giving pages back
-//! raises it by no more than the extents that become free: promises made are kept whatever others do. A segment that is
-//! created would raise it, and is promised itself.
+//! The bound is that of the present state. Taking a page lowers the bound by as many extents as that takes. Giving
+//! pages back raises it by no more than the extents that become free. So promises are kept whatever other threads do.
+//! Creating a segment would raise the bound, so it is promised itself.
 
 use super::SINGLE_PAGES;
 use super::layout::EXTENT_PAGES;
@@ -16,22 +17,24 @@ use super::mirror::Segment;
 use crate::PageClass;
 use leafline_invariant::invariant;
 
-/// What it depends on, over all segments.
+/// The counts that the bound depends on, over all segments.
 pub(crate) struct Demand {
-    /// By the pages that can be taken before: how many times an extent may be opened. Where it is an extent's pages or more,
-    /// it costs no less than a further extent would.
+    /// Number of classes of segments by the pages that they can take before they open an extent. Classes with
+    /// [`EXTENT_PAGES`] such pages or more are not counted: opening theirs costs no less than a further extent of
+    /// another class.
     openings: [u32; EXTENT_PAGES as usize],
-    /// Single pages that segments could have, and pages of the directory that newcomers could need.
+    /// Single pages that segments could still take, and directory pages that new segments could need.
     singles: u64,
 }
 
-/// Pages that a segment can take for each class before it opens an extent, if so many single ones are left.
+/// Returns the pages that a segment without extents can take for each class before it opens an extent, if
+/// `free_singles` single pages are left.
 fn before_first_extent(free_singles: u64) -> u64 {
     free_singles / PageClass::COUNT as u64
 }
 
 impl Demand {
-    /// Extents, if the shared ones have `shared_unused` pages unused.
+    /// Returns the most extents that `pages` pages can cost, if the shared extents have `shared_unused` unused pages.
     pub(crate) fn extents(&self, pages: u64, shared_unused: u64) -> u64 {
         let mut left = pages;
         let mut opened = 0;
@@ -55,7 +58,7 @@ impl Demand {
         }
     }
 
-    /// Counts a segment no more.
+    /// Removes a segment from the counts.
     pub(crate) fn remove(&mut self, segment: &Segment) {
         self.singles -= segment.free_singles();
         for before in openings(segment) {
@@ -63,20 +66,20 @@ impl Demand {
         }
     }
 
-    /// Counts a segment that there may be soon, and the directory page that it may need.
-    pub(crate) fn add_newcomer(&mut self) {
+    /// Counts a segment that may be created soon, and the directory page that it may need.
+    pub(crate) fn add_new_segment(&mut self) {
         self.singles += SINGLE_PAGES as u64 + 1;
         self.change_opening(before_first_extent(SINGLE_PAGES as u64), PageClass::COUNT as i32);
     }
 
-    /// Ends that.
-    pub(crate) fn remove_newcomer(&mut self) {
+    /// Removes such a segment from the counts.
+    pub(crate) fn remove_new_segment(&mut self) {
         self.singles -= SINGLE_PAGES as u64 + 1;
         self.change_opening(before_first_extent(SINGLE_PAGES as u64), -(PageClass::COUNT as i32));
     }
 
     fn change_opening(&mut self, before: u64, by: i32) {
-        // A segment that has all pages of an extent left opens the next one only after them: that is not counted.
+        // A segment with all pages of an extent left opens the next one only after them, which is not counted.
         if let Some(count) = self.openings.get_mut(before as usize) {
             let changed = i64::from(*count) + i64::from(by);
             invariant!(changed >= 0, "{count} openings after {before} pages, changed by {by}");
@@ -85,7 +88,7 @@ impl Demand {
     }
 }
 
-/// For each class of a segment, the pages that can be taken before it opens an extent.
+/// Returns, for each class of a segment, the pages that can be taken before it opens an extent.
 fn openings(segment: &Segment) -> [u64; PageClass::COUNT] {
     match segment.unused() {
         Some(unused) => *unused,

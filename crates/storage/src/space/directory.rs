@@ -1,4 +1,4 @@
-//! Segment directory pages: what segments there are, and the pages they hold singly.
+//! Segment directory pages: the segments of a store, and the pages that they hold singly.
 //!
 //! A chain of pages that starts at page 2. After the page header:
 //!
@@ -28,7 +28,7 @@ const HIGHEST_ID: usize = 40;
 const ENTRIES: usize = 48;
 const ENTRY: usize = 24 + 8 * SINGLE_PAGES;
 
-/// An entry as it is stored.
+/// An entry of the directory, decoded.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Entry {
     pub(crate) id: SegmentId,
@@ -37,17 +37,17 @@ pub(crate) struct Entry {
     pub(crate) singles: [PageNo; SINGLE_PAGES],
 }
 
-/// Entries of a directory page of this size.
+/// Returns the number of entries on a directory page of this size.
 pub(crate) fn entries_per_page(page_size: usize) -> u16 {
     ((page_size - ENTRIES) / ENTRY) as u16
 }
 
-/// The next page of the directory.
+/// Returns the next page of the directory.
 pub(crate) fn next(directory: &[u8]) -> PageNo {
     PageNo(bytes::u64_at(directory, NEXT).unwrap_or(0))
 }
 
-/// The highest segment id ever created on the page.
+/// Returns the highest segment id ever created on the page.
 pub(crate) fn highest_id(directory: &[u8]) -> u64 {
     bytes::u64_at(directory, HIGHEST_ID).unwrap_or(0)
 }
@@ -63,7 +63,7 @@ fn long(directory: &[u8], at: usize) -> Result<u64, String> {
     bytes::u64_at(directory, at).ok_or_else(|| "entry is outside the page".to_string())
 }
 
-/// Reads an entry, `None` if it is unused; the error says what is wrong with it.
+/// Reads an entry. Returns `None` if it is unused, and an error that says what is wrong if it is invalid.
 pub(crate) fn read(directory: &[u8], entry: u16) -> Result<Option<Entry>, String> {
     let at = offset(directory, entry)?;
     let id = SegmentId(long(directory, at)?);

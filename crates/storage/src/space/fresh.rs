@@ -1,15 +1,17 @@
-//! Fresh pages for a segment in use: written past the pool and the log, and put in use by a mini-transaction when they are durable.
+//! Fresh pages for a segment in use: written past the pool and the log, and put in use by a mini-transaction once
+//! they are durable.
 //!
-//! So a page that replaces another costs one write, where changing it in place costs what the log has of the change and two
+//! A page that replaces another thus costs one write. Changing it in place costs the log record of the change and two
 //! writes, one of them to the doublewrite file. Neighbours are handed out in ascending order and written together.
 //!
-//! The pages are taken in memory alone: as long as no group has put them in use they are free in the space map, and after a crash.
-//! Before one is written, the log is durable beyond all that happened to it in former lives, so the groups that freed it are; it is stamped with
-//! the LSN up to which the log is durable then: redo skips the records of its former lives, and replays those after it has been put in use. So it
-//! has an LSN above the start of every backup that came to it before ([`crate::backup`]).
+//! The pages are taken in memory alone. As long as no group has put them in use they are free in the space map, and
+//! after a crash. Before one is written, the log is made durable beyond every record of its former lives, and so
+//! beyond the groups that freed it. The page is stamped with the LSN up to which the log is durable then. Redo skips
+//! the records of its former lives, and replays those after it has been put in use. The LSN is also above the start
+//! of every backup that has copied the page before ([`crate::backup`]).
 //!
-//! Nobody refers to the pages before they are put in use. What read-ahead meant for a former owner may have fetched is dropped from
-//! the pool once they are written.
+//! Nobody refers to the pages before they are put in use. Pages that a late read-ahead for a former owner has fetched
+//! are dropped from the pool once the new ones are written.
 
 use super::layout::{EXTENT_PAGES, ExtentNo, runs};
 use super::record::ExtentUse;
@@ -19,28 +21,30 @@ use crate::{Lsn, PageClass, PageNo, Result, SegmentId, StorageError, page};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-/// Fewest unused pages of an extent that are worth going on with it.
+/// Smallest number of unused pages for which an extent is used further.
 const WORTHWHILE: u32 = EXTENT_PAGES as u32 / 8;
 
-/// Unused pages of one extent. Those that are not put in use are given back when it is dropped; its segment is not freed before.
+/// Unused pages of one extent. Dropping the value gives back the pages that were not put in use. The segment is not
+/// freed before that.
 pub struct FreshPages {
     inner: Arc<Inner>,
     usage: ExtentUse,
     segment: SegmentId,
     extent: ExtentNo,
-    /// All of the extent; a page's part is there if it is filled.
+    /// The bytes of the whole extent. The part of a page is valid once the page is filled.
     buffer: AlignedBuf,
-    /// Taken and not in use.
+    /// Pages that are taken and not in use, one bit each.
     taken: u64,
-    /// Of these, those with contents.
+    /// Pages that have contents, one bit each.
     filled: u64,
-    /// Of these, those that are durable.
+    /// Pages that are durable, one bit each.
     written: u64,
 }
 
 impl FreshPages {
-    /// Takes the unused pages of an extent: of that of page `beside`, if it still is the segment's and has enough of them, else of a free one.
-    /// `None` if the segment has fewer than `least` pages, or no extent can be spared. The caller holds no latch.
+    /// Takes the unused pages of an extent: of the extent of page `beside` if it still is the segment's and has
+    /// enough of them, else of a free one. Returns `None` if the segment has fewer than `least` pages, or no extent
+    /// can be spared. The caller holds no latch.
     pub(crate) fn take(
         inner: &Arc<Inner>,
         segment: SegmentId,
@@ -72,7 +76,7 @@ impl FreshPages {
             filled: 0,
             written: 0,
         };
-        // No page is in memory, and none is being written, when the first one is written here.
+        // No page of the extent may be in memory or be written by the pool when the first one is written here.
         fresh.purge(taken);
         inner.cache.wait_for_writes();
         let end = inner.log.end();
@@ -80,18 +84,19 @@ impl FreshPages {
         Ok(Some(fresh))
     }
 
-    /// The first page of the extent, to go on there later.
+    /// Returns the first page of the extent, which a later call of `take` can go on beside.
     pub fn first_page(&self) -> PageNo {
         self.extent.first_page()
     }
 
-    /// How many pages have no contents yet.
+    /// Returns how many pages have no contents yet.
     pub fn left(&self) -> usize {
         (self.taken & !self.filled).count_ones() as usize
     }
 
-    /// Gives the next page these contents: one whole page, with kind, flags and body as the caller made them; checksum, page number, LSN and
-    /// owner are filled in here. `None` if no page is left, or it is of another size.
+    /// Gives the next page `contents`: one whole page, with kind, flags and body as the caller made them. Checksum,
+    /// page number, LSN and owner are filled in here and by [`write`](Self::write). Returns `None` if no page is
+    /// left, or `contents` has another size.
     pub fn fill(&mut self, contents: &[u8]) -> Option<PageNo> {
         let page_size = self.inner.cache.page_size;
         let unfilled = self.taken & !self.filled;
@@ -107,10 +112,10 @@ impl FreshPages {
         Some(page_no)
     }
 
-    /// Writes the pages that have got contents, neighbours with one request, and syncs them.
+    /// Writes and syncs the pages that have got contents, neighbours with one request.
     ///
     /// # Errors
-    /// `Io`; a failed sync poisons the store.
+    /// `Io`. A failed sync poisons the store.
     pub fn write(&mut self) -> Result<()> {
         let (inner, page_size) = (&self.inner, self.inner.cache.page_size);
         inner.poison.check()?;
@@ -133,7 +138,7 @@ impl FreshPages {
         Ok(())
     }
 
-    /// Notes that a group puts the page in use; for what, and its bit.
+    /// Records that a group puts the page in use. Returns its extent, its use, and its bit.
     pub(crate) fn use_page(&mut self, page: PageNo) -> Result<(ExtentNo, ExtentUse, u64)> {
         match ExtentNo::of(page) {
             Some((extent, bit)) if extent == self.extent && self.taken & self.written & bit != 0 => {
@@ -146,7 +151,7 @@ impl FreshPages {
         }
     }
 
-    /// Drops pages from memory.
+    /// Drops pages of the extent from memory.
     fn purge(&self, pages: u64) {
         let bits = (0..EXTENT_PAGES as u32).filter(|bit| pages & (1 << bit) != 0);
         bits.for_each(|bit| self.inner.cache.pool.purge(self.extent.page(bit)));
@@ -163,7 +168,7 @@ impl Drop for FreshPages {
 }
 
 impl Inner {
-    /// Takes an extent that no promise needs; `None` if there is none, and the file cannot grow.
+    /// Takes an extent that no promise needs. Returns `None` if there is none and the file cannot grow.
     fn take_fresh_extent(self: &Arc<Self>, segment: SegmentId, class: PageClass) -> Result<Option<ExtentNo>> {
         loop {
             if let Some(extent) = self.space.state().take_extent(segment, class, Lsn(u64::MAX)) {

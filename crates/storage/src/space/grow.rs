@@ -1,12 +1,12 @@
-//! Making `data` larger, and promising pages.
+//! Enlarges `data`, and promises pages.
 //!
-//! Pages are promised of extents that have their space on the device: it is allocated before, so that "disk full" is the answer
-//! to a reservation and never to a write. First come the free extents that are there and may be bare, then the
-//! file grows. A hole that is filled is synced before it is used: after a crash an extent in use is backed. (What lies beyond
-//! the end of a file whose growth was lost is allocated by redo, or when the maps are read.)
-//! A region's space map page is made, by a
-//! mini-transaction of its own, when the file grows into the region; until that is in the log the region's extents
-//! are not used, and if a crash comes first the next growth does it again.
+//! Pages are promised only from extents that have their space on the device. The space is allocated beforehand, so
+//! that a reservation meets "disk full" and a write never does. Bare free extents are filled first, then the file
+//! grows. A hole that is filled is synced before it is used, so that an extent in use is backed after a crash. (Space
+//! beyond the end of a file whose growth was lost is allocated by redo, or when the maps are read.)
+//!
+//! When the file grows into a region, a mini-transaction of its own makes the region's space map page. The region's
+//! extents are used only once that is in the log. If a crash comes first, the next growth makes the page again.
 
 use super::layout::{EXTENT_PAGES, ExtentNo};
 use super::mirror::SpaceState;
@@ -17,8 +17,8 @@ use crate::store::Inner;
 use crate::{MiniTransaction, PageKind, Reservation, Result, SegmentId, StorageError};
 use std::sync::Arc;
 
-/// Free extents of a file of `extents` to have at hand: an eighth, at least one and at most this many. The file grows by so many, and
-/// so many are kept when space is given back.
+/// Returns the number of free extents that a file of `extents` keeps at hand: an eighth, at least one and at most 64.
+/// The file grows by this number, and keeps it when space is given back.
 pub(super) fn step(extents: u64) -> u64 {
     const STEP: std::ops::RangeInclusive<u64> = 1..=64;
     (extents / 8).clamp(*STEP.start(), *STEP.end())
@@ -30,7 +30,7 @@ const MAP_LOG_BYTES: usize = 96 + GROUP_OVERHEAD;
 pub(super) const MAP_BIT: u64 = 0b10;
 
 impl Inner {
-    /// Promises `pages` pages, growing the file as needed.
+    /// Promises `pages` pages, enlarging the file if necessary.
     pub(crate) fn reserve_pages(self: &Arc<Self>, pages: u64) -> Result<()> {
         if pages == 0 {
             return Ok(());
@@ -38,9 +38,9 @@ impl Inner {
         self.grow_until(|state| state.promise(pages))
     }
 
-    /// Promises that there can be one more segment, growing the file as needed.
-    pub(crate) fn reserve_newcomer(self: &Arc<Self>) -> Result<()> {
-        self.grow_until(SpaceState::promise_newcomer)
+    /// Promises that one more segment can be created, enlarging the file if necessary.
+    pub(crate) fn reserve_new_segment(self: &Arc<Self>) -> Result<()> {
+        self.grow_until(SpaceState::promise_new_segment)
     }
 
     fn grow_until(
@@ -56,13 +56,13 @@ impl Inner {
         }
     }
 
-    /// Makes sure of more extents that anybody may use: some of those that are bare, or else `extents` at least, by which the file
-    /// becomes larger.
+    /// Provides more free extents with space on the device. Fills some of the bare ones, or, if there are none,
+    /// enlarges the file by at least `extents`.
     pub(crate) fn grow(self: &Arc<Self>, extents: u64) -> Result<()> {
         let free_before = self.space.state().free_extents();
         let _growing = self.space.growing.lock();
         if self.space.state().free_extents() > free_before {
-            // Somebody else has grown it meanwhile: look again whether that is enough.
+            // Another thread has enlarged the file meanwhile. The caller looks again whether that is enough.
             return Ok(());
         }
         if self.back_extents(extents)? {
@@ -82,7 +82,7 @@ impl Inner {
         self.add_extents(current + exact)
     }
 
-    /// Gives bare extents their space, `extents` or somewhat more; false if there are none.
+    /// Allocates the space of `extents` bare extents or somewhat more. Returns false if there are none.
     fn back_extents(&self, extents: u64) -> Result<bool> {
         let (bare, step) = {
             let state = self.space.state();
@@ -106,7 +106,7 @@ impl Inner {
         Ok(true)
     }
 
-    /// Gives all extents in use their space on the device, which those of a restored file may lack.
+    /// Allocates the space of all extents in use. The extents of a restored file may lack it.
     pub(crate) fn back_used_extents(&self) -> Result<()> {
         let _growing = self.space.growing.lock();
         let used: Vec<ExtentNo> = {
@@ -123,7 +123,7 @@ impl Inner {
             .map_err(|source| StorageError::io("allocate", "data", source))
     }
 
-    /// Calls `f` with the bytes of neighbouring extents, which come in ascending order.
+    /// Calls `f` with the byte range of each run of neighbouring extents. `extents` is in ascending order.
     pub(super) fn for_runs(
         &self,
         extents: &[ExtentNo],
@@ -171,7 +171,7 @@ impl Inner {
         Ok(())
     }
 
-    /// Makes the space map page of a region, which describes itself as in use.
+    /// Makes the space map page of a region. The page describes itself as in use.
     fn make_map_page(self: &Arc<Self>, region: u32) -> Result<()> {
         let page = self.space.geometry.map_of_region(region);
         let mut reservation = Reservation::at_once(self, MAP_LOG_BYTES)?;

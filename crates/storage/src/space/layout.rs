@@ -1,7 +1,7 @@
-//! How `data` is divided: pages, extents, regions.
+//! The division of `data` into pages, extents and regions.
 //!
-//! An extent is 64 pages. A region is as many extents as one space map page describes; its second page is that
-//! space map page:
+//! An extent is 64 pages. A region is as many extents as one space map page describes. The second page of a region is
+//! its space map page:
 //!
 //! | page of `data`            | holds                                                       |
 //! |---------------------------|-------------------------------------------------------------|
@@ -11,8 +11,8 @@
 //! | region * region pages + 1 | space map of that region                                    |
 //! | all others                | handed out, singly from shared extents or in whole extents  |
 //!
-//! The superblock is written when the store is made and never again: magic "LEAFLINE" at 32, page size u32 at 40,
-//! number of the database u64 at 48.
+//! The superblock is written once, when the store is made: magic "LEAFLINE" at 32, page size u32 at 40, number of the
+//! database u64 at 48.
 
 use crate::page::bytes;
 use crate::{PAGE_HEADER, PageKind, PageNo, SegmentId, page};
@@ -21,7 +21,7 @@ use crate::{PAGE_HEADER, PageKind, PageNo, SegmentId, page};
 pub(crate) const EXTENT_PAGES: u64 = 64;
 /// First page of the segment directory.
 pub(crate) const DIRECTORY_ROOT: PageNo = PageNo(2);
-/// Pages of a new store that are in use: superblock, space map, segment directory.
+/// Pages in use in a new store, one bit each: superblock, space map, segment directory.
 pub(crate) const FIRST_USED: u64 = 0b111;
 /// Bytes of an extent descriptor.
 pub(super) const DESCRIPTOR: usize = 24;
@@ -33,24 +33,24 @@ const MAGIC: &[u8; 8] = b"LEAFLINE";
 pub(crate) struct ExtentNo(pub(crate) u32);
 
 impl ExtentNo {
-    /// The extent's first page.
+    /// Returns the extent's first page.
     pub(crate) fn first_page(self) -> PageNo {
         PageNo(u64::from(self.0) * EXTENT_PAGES)
     }
 
-    /// The extent's page number `index`.
+    /// Returns page number `index` of the extent.
     pub(crate) fn page(self, index: u32) -> PageNo {
         PageNo(self.first_page().0 + u64::from(index))
     }
 
-    /// The extent a page is in, and the page's bit in it. `None` for numbers no page has.
+    /// Returns the extent of a page, and the page's bit in it. Returns `None` for numbers that no page has.
     pub(crate) fn of(page: PageNo) -> Option<(ExtentNo, u64)> {
         let extent = u32::try_from(page.0 / EXTENT_PAGES).ok()?;
         Some((ExtentNo(extent), 1 << (page.0 % EXTENT_PAGES)))
     }
 }
 
-/// Runs of ones among the bits of an extent's pages: first page and length.
+/// Iterates over the runs of ones among the bits of an extent's pages, as first page and length.
 pub(super) fn runs(mut pages: u64) -> impl Iterator<Item = (u32, u32)> {
     std::iter::from_fn(move || {
         let first = (pages != 0).then(|| pages.trailing_zeros())?;
@@ -60,43 +60,43 @@ pub(super) fn runs(mut pages: u64) -> impl Iterator<Item = (u32, u32)> {
     })
 }
 
-/// What depends on the page size.
+/// The sizes that depend on the page size.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Geometry {
     region_extents: u32,
 }
 
 impl Geometry {
-    /// Geometry of a store with pages of `page_size` bytes.
+    /// Returns the geometry of a store with pages of `page_size` bytes.
     pub(crate) fn new(page_size: usize) -> Geometry {
         let fitting = ((page_size - PAGE_HEADER) / DESCRIPTOR) as u32;
-        // A power of two, with space left on the page.
+        // The number is a power of two, which leaves space on the page.
         Geometry { region_extents: 1 << fitting.ilog2() }
     }
 
-    /// Extents one space map page describes.
+    /// Returns the number of extents that one space map page describes.
     pub(crate) fn region_extents(&self) -> u32 {
         self.region_extents
     }
 
-    /// The space map page of a region.
+    /// Returns the space map page of a region.
     pub(crate) fn map_of_region(&self, region: u32) -> PageNo {
         PageNo(u64::from(region) * u64::from(self.region_extents) * EXTENT_PAGES + 1)
     }
 
-    /// The space map page that describes the extent, and the index of the descriptor.
+    /// Returns the space map page that describes the extent, and the index of the descriptor.
     pub(crate) fn descriptor(&self, extent: ExtentNo) -> (PageNo, u16) {
         let region = extent.0 / self.region_extents;
         (self.map_of_region(region), (extent.0 % self.region_extents) as u16)
     }
 
-    /// Whether the page is a space map page.
+    /// Returns whether the page is a space map page.
     pub(crate) fn is_map(&self, page: PageNo) -> bool {
         page.0 % (u64::from(self.region_extents) * EXTENT_PAGES) == 1
     }
 }
 
-/// The superblock of a new store.
+/// Returns the superblock of a new store.
 pub(crate) fn superblock(page_size: usize, database_id: u64) -> Vec<u8> {
     let mut block = vec![0; page_size];
     page::initialise(&mut block, PageNo(0), PageKind::SUPERBLOCK, SegmentId::NONE);
@@ -106,7 +106,7 @@ pub(crate) fn superblock(page_size: usize, database_id: u64) -> Vec<u8> {
     block
 }
 
-/// Whether the (verified) superblock belongs to this database.
+/// Checks that the verified superblock belongs to this database.
 pub(crate) fn check_superblock(block: &[u8], page_size: usize, database_id: u64) -> Result<(), String> {
     page::check_kind(block, PageKind::SUPERBLOCK)?;
     if bytes::array_at(block, PAGE_HEADER).as_ref() != Some(MAGIC) {

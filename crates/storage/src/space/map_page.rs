@@ -10,7 +10,7 @@
 //! |     17 |     1 | class of the pages: 0 leaf, 1 branch                         |
 //! |     18 |     6 | zero                                                         |
 //!
-//! A descriptor without a page in use is all zeros. From which LSN on an extent is free is not stored: after a
+//! A descriptor without a page in use is all zeros. The LSN since which an extent is free is not stored: after a
 //! restart every free extent is durably free.
 
 use super::layout::DESCRIPTOR;
@@ -18,14 +18,14 @@ use super::record::{ExtentUse, SpaceRecord};
 use crate::page::bytes;
 use crate::{PAGE_HEADER, PageKind, RedoError, page};
 
-/// A descriptor: the pages in use, and what for; `None` for a free extent.
+/// A descriptor: the use of the extent, and its pages in use. `None` for a free extent.
 pub(crate) type Descriptor = Option<(ExtentUse, u64)>;
 
 fn offset(index: u16) -> usize {
     PAGE_HEADER + usize::from(index) * DESCRIPTOR
 }
 
-/// Reads descriptor `index`; the error says what is wrong with it.
+/// Reads descriptor `index`. An error says what is wrong with it.
 pub(crate) fn read(map: &[u8], index: u16) -> Result<Descriptor, String> {
     let at = offset(index);
     let (Some(pages), Some(owner), Some(state), Some(class)) = (
@@ -59,7 +59,7 @@ fn write(map: &mut [u8], index: u16, descriptor: Descriptor) {
     bytes::put(map, at + 16, &[state, class]);
 }
 
-/// Applies a SetPages or ClearPages record.
+/// Applies a `SetPages` or `ClearPages` record.
 pub(super) fn redo(record: &SpaceRecord, map: &mut [u8]) -> Result<(), RedoError> {
     if page::kind(map) != PageKind::SPACE_MAP {
         return Err("not a space map page".into());

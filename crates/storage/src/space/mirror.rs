@@ -1,14 +1,17 @@
-//! The space maps and the segment directory in memory: who owns what, where free pages are, what is promised.
+//! The space maps and the segment directory in memory: owners, free pages, and promises.
 //!
-//! Rebuilt from the pages at open. It runs ahead of the pages in one way only: a page is taken here when a
-//! mini-transaction chooses it, and in the space map when that commits. It never runs behind: a page is free here
-//! only after the group that frees it is in the log, so whoever takes it next comes later in the log.
+//! The mirror is rebuilt from the pages when the store is opened. It runs ahead of the pages in one way only: a page
+//! is taken here when a mini-transaction chooses it, and in the space map when that commits. It never runs behind: a
+//! page becomes free here only after the group that frees it is in the log, so the next user of the page comes later
+//! in the log.
 //!
-//! Reservations promise pages, not extents, but a segment that grows takes whole extents. How many extents promised pages
-//! can cost at most is what [`Demand`](super::demand::Demand) says; that many are kept free.
+//! Reservations promise pages, not extents, but a segment that grows takes whole extents.
+//! [`Demand`](super::demand::Demand) bounds the number of extents that the promised pages can cost; that many extents
+//! are kept free.
 //!
-//! A free extent is *backed* or *bare*. A bare one may have no space on the device: it was given back, or nobody has looked since
-//! the store was opened. Only backed ones count for promises and are taken; an extent in use is backed.
+//! A free extent is *backed* or *bare*. A bare one may have no space on the device: it was given back, or its space
+//! has not been verified since the store was opened. Only backed ones count for promises and are taken. An extent in
+//! use is backed.
 
 use super::demand::Demand;
 use super::layout::{EXTENT_PAGES, ExtentNo};
@@ -18,23 +21,24 @@ use crate::{Lsn, PageClass, PageNo, Result, SegmentId, StorageError};
 use leafline_invariant::invariant;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Extents looked at for a page that can be claimed: more than one only if stragglers look at freed pages.
+/// Number of extents searched for a page that can be claimed. The first is enough unless other threads still look at
+/// its freed pages.
 const CANDIDATES: usize = 16;
 
 /// An extent.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Extent {
-    /// What for; `None` if it is free.
+    /// Use of the extent; `None` if it is free.
     pub(crate) usage: Option<ExtentUse>,
     /// Pages in use, one bit each.
     pub(crate) pages: u64,
-    /// End of the group that freed it.
+    /// End of the group that freed the extent.
     pub(crate) free_lsn: Lsn,
-    /// Its space was given back to the device.
+    /// Whether its space was given back to the device.
     pub(super) is_hole: bool,
 }
 
-/// Where a segment's directory entry is.
+/// The place of a segment's directory entry.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) struct EntryAt {
     pub(crate) page: PageNo,
@@ -49,9 +53,9 @@ pub(crate) struct Segment {
     pub(crate) root: PageNo,
     pub(crate) singles: [PageNo; SINGLE_PAGES],
     pub(crate) extents: BTreeSet<ExtentNo>,
-    /// Owned extents with unused pages.
+    /// Owned extents with unused pages, by class.
     with_space: [BTreeSet<ExtentNo>; PageClass::COUNT],
-    /// Unused pages of owned extents.
+    /// Unused pages of owned extents, by class.
     unused: [u64; PageClass::COUNT],
     pub(super) pages: u64,
 }
@@ -70,12 +74,12 @@ impl Segment {
         }
     }
 
-    /// Single pages that it could still have.
+    /// Returns the number of single pages that the segment could still take.
     pub(super) fn free_singles(&self) -> u64 {
         self.singles.iter().filter(|page| **page == PageNo::NONE).count() as u64
     }
 
-    /// Unused pages of the extents of each class; none if it has no extents.
+    /// Returns the unused pages of the extents of each class; `None` if the segment has no extents.
     pub(super) fn unused(&self) -> Option<&[u64; PageClass::COUNT]> {
         (!self.extents.is_empty()).then_some(&self.unused)
     }
@@ -85,7 +89,7 @@ impl Segment {
     }
 }
 
-/// A page taken for a segment (or for the store itself).
+/// A page taken for a segment, or for the store itself.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Taken {
     pub(crate) page: PageNo,
@@ -95,12 +99,12 @@ pub(crate) struct Taken {
     pub(crate) single: Option<(EntryAt, u8)>,
 }
 
-/// All of it.
+/// The state of the space manager.
 pub(crate) struct SpaceState {
     pub(crate) extents: Vec<Extent>,
-    /// Free and backed.
+    /// Free and backed extents.
     pub(super) free: BTreeSet<ExtentNo>,
-    /// Free and bare.
+    /// Free and bare extents.
     pub(super) bare: BTreeSet<ExtentNo>,
     pub(super) shared_with_space: BTreeSet<ExtentNo>,
     pub(super) shared_free_pages: u64,
@@ -111,14 +115,15 @@ pub(crate) struct SpaceState {
     pub(crate) directory: Vec<PageNo>,
     /// Pages promised to reservations.
     pub(super) promised: u64,
-    /// Extents beyond the end of the file that a map says are in use by a segment that does not exist, with their pages.
+    /// Extents beyond the end of the file that a map says are in use by a segment that does not exist, with their
+    /// pages.
     pub(super) ownerless: Vec<(ExtentNo, u64)>,
-    /// Most extents that were needed of late: what comes and goes is kept at hand.
-    pub(super) needed_of_late: u64,
+    /// Recent maximum of the extents needed. Extents that are freed and taken in turns are kept at hand.
+    pub(super) recently_needed: u64,
 }
 
 impl SpaceState {
-    /// Without extents and segments.
+    /// Makes a state without extents and segments.
     pub(crate) fn new() -> SpaceState {
         SpaceState {
             extents: Vec::new(),
@@ -131,19 +136,19 @@ impl SpaceState {
             next_segment: 1,
             directory: Vec::new(),
             promised: 0,
-            needed_of_late: 0,
+            recently_needed: 0,
             ownerless: Vec::new(),
         }
     }
 
     // ---- reading -----------------------------------------------------------------------------------------------
 
-    /// The segment.
+    /// Returns the segment.
     pub(crate) fn segment(&self, id: SegmentId) -> Result<&Segment> {
         self.segments.get(&id).ok_or(StorageError::NoSuchSegment(id))
     }
 
-    /// All segments, for the caller of the store.
+    /// Returns the descriptions of all segments.
     pub(crate) fn segment_infos(&self) -> Vec<SegmentInfo> {
         let info = |(&id, segment): (&SegmentId, &Segment)| SegmentInfo {
             id,
@@ -157,7 +162,7 @@ impl SpaceState {
         self.segments.iter().map(info).collect()
     }
 
-    /// How the file's pages are used.
+    /// Returns how the file's pages are used.
     pub(crate) fn usage(&self) -> SpaceUsage {
         SpaceUsage {
             file_pages: self.extents.len() as u64 * EXTENT_PAGES,
@@ -166,7 +171,7 @@ impl SpaceState {
         }
     }
 
-    /// What the page's extent is used for, if the page is in use.
+    /// Returns the page's extent and its use, if the page is in use.
     pub(crate) fn usage_of(&self, page: PageNo) -> Option<(ExtentNo, ExtentUse)> {
         let (extent, bit) = ExtentNo::of(page)?;
         let found = self.extents.get(extent.0 as usize)?;
@@ -176,7 +181,7 @@ impl SpaceState {
         }
     }
 
-    /// The segment a page in use belongs to, [`SegmentId::NONE`] for the store's own.
+    /// Returns the segment that a page in use belongs to, or [`SegmentId::NONE`] for the store's own pages.
     pub(crate) fn owner_of(&self, page: PageNo) -> Option<SegmentId> {
         match self.usage_of(page)?.1 {
             ExtentUse::Owned(owner, _) => Some(owner),
@@ -187,17 +192,17 @@ impl SpaceState {
         }
     }
 
-    /// Extents nobody owns that have their space on the device.
+    /// Returns the number of free extents that have their space on the device.
     pub(crate) fn free_extents(&self) -> u64 {
         self.free.len() as u64
     }
 
-    /// Extents nobody owns.
+    /// Returns the number of free extents.
     pub(crate) fn unowned_extents(&self) -> u64 {
         (self.free.len() + self.bare.len()) as u64
     }
 
-    /// The directory entry that a new segment would take; `None` if the directory is full.
+    /// Returns the directory entry that a new segment would take. Returns `None` if the directory is full.
     pub(crate) fn unused_entry(&self, per_page: u16) -> Option<EntryAt> {
         let used: BTreeSet<EntryAt> = self.segments.values().map(|segment| segment.at).collect();
         let entries = |&page: &PageNo| (0..per_page).map(move |entry| EntryAt { page, entry });
@@ -206,15 +211,16 @@ impl SpaceState {
 
     // ---- promises ----------------------------------------------------------------------------------------------
 
-    /// Most free extents that taking what is promised, and `pages` more pages, can use up, whoever takes them.
+    /// Returns the most free extents that the promised pages, and `pages` more, can cost, whatever segments take
+    /// them.
     pub(super) fn extents_needed(&self, pages: u64) -> u64 {
         self.demand.extents(self.promised + pages, self.shared_free_pages)
     }
 
-    /// Promises `pages` pages if the free extents allow it; else says how many are lacking.
+    /// Promises `pages` pages if the free extents allow it. Otherwise returns how many extents are lacking.
     pub(crate) fn promise(&mut self, pages: u64) -> std::result::Result<(), u64> {
         let needed = self.extents_needed(pages);
-        self.needed_of_late = self.needed_of_late.max(needed);
+        self.recently_needed = self.recently_needed.max(needed);
         match needed.checked_sub(self.free_extents()) {
             None | Some(0) => {
                 self.promised += pages;
@@ -224,25 +230,26 @@ impl SpaceState {
         }
     }
 
-    /// Promises that there can be one more segment, which may take pages that are promised already; else says how many
-    /// extents are lacking. The promise ends with [`end_newcomer`](Self::end_newcomer), whether it came or not.
-    pub(crate) fn promise_newcomer(&mut self) -> std::result::Result<(), u64> {
-        self.demand.add_newcomer();
+    /// Promises that one more segment can be created, which may take pages that are promised already. Otherwise
+    /// returns how many extents are lacking. [`end_new_segment`](Self::end_new_segment) ends the promise, whether the
+    /// segment was created or not.
+    pub(crate) fn promise_new_segment(&mut self) -> std::result::Result<(), u64> {
+        self.demand.add_new_segment();
         match self.extents_needed(0).checked_sub(self.free_extents()) {
             None | Some(0) => Ok(()),
             Some(lacking) => {
-                self.demand.remove_newcomer();
+                self.demand.remove_new_segment();
                 Err(lacking)
             }
         }
     }
 
     /// Ends the promise of a segment.
-    pub(crate) fn end_newcomer(&mut self) {
-        self.demand.remove_newcomer();
+    pub(crate) fn end_new_segment(&mut self) {
+        self.demand.remove_new_segment();
     }
 
-    /// Takes a promise back, unused.
+    /// Takes an unused promise back.
     pub(crate) fn take_back(&mut self, pages: u64) {
         invariant!(pages <= self.promised, "{pages} pages taken back, {} promised", self.promised);
         self.promised -= pages;
@@ -256,8 +263,8 @@ impl SpaceState {
 
     // ---- taking pages ------------------------------------------------------------------------------------------
 
-    /// Takes a promised page for `segment`. `claim` is asked for each candidate until it agrees. `None` if it
-    /// refused all there are.
+    /// Takes a promised page for `segment`. Calls `claim` for each candidate until it agrees. Returns `None` if it
+    /// refused all candidates.
     pub(crate) fn take<G>(
         &mut self,
         segment: SegmentId,
@@ -306,8 +313,8 @@ impl SpaceState {
             .or_else(|| self.take_fresh(ExtentUse::Shared, full, claim))
     }
 
-    /// Takes a page of a free extent. If there are pages without that (not `full`), but stragglers look at them, only an
-    /// extent that no promise needs.
+    /// Takes a page of a free extent. If the segment has unused pages elsewhere (not `full`), and only other threads
+    /// that look at them stand in the way, it takes only an extent that no promise needs.
     fn take_fresh<G>(
         &mut self,
         usage: ExtentUse,
@@ -342,14 +349,15 @@ impl SpaceState {
         None
     }
 
-    /// Takes a whole extent for unlogged pages of `segment`: one that is durably free, and not promised.
+    /// Takes a whole extent for unlogged pages of `segment`. The extent is durably free, and no promise needs it.
     pub(crate) fn take_extent(
         &mut self,
         segment: SegmentId,
         class: PageClass,
         durable: Lsn,
     ) -> Option<ExtentNo> {
-        // With its first extent, a segment's single pages do not count any more: it may need one for each class at once.
+        // With its first extent, a segment's single pages do not count any more: it may need one extent for each
+        // class at once.
         let first = self.segments.get(&segment)?.extents.is_empty();
         let outgrown = if first { self.promised.min(PageClass::COUNT as u64) } else { 0 };
         if self.free_extents() <= self.extents_needed(0) + outgrown {
@@ -362,7 +370,8 @@ impl SpaceState {
         Some(extent)
     }
 
-    /// Takes all unused pages of an extent if it is of this use, has `least` of them, and no promise needs them.
+    /// Takes all unused pages of an extent if it has this use and at least `least` unused pages, and no promise needs
+    /// them.
     pub(super) fn take_unused(&mut self, extent: ExtentNo, usage: ExtentUse, least: u32) -> Option<u64> {
         let found = self.extents.get(extent.0 as usize)?;
         let (unused, free_lsn) = (!found.pages, found.free_lsn);
@@ -380,7 +389,7 @@ impl SpaceState {
         Some(unused)
     }
 
-    /// Newest LSN of a free extent: once durable, all of them can be written without log.
+    /// Returns the newest LSN of a free extent. Once it is durable, all free extents can be written without log.
     pub(crate) fn newest_free_lsn(&self) -> Lsn {
         let lsns = self.free.iter().map(|extent| self.extents[extent.0 as usize].free_lsn);
         lsns.max().unwrap_or(Lsn::ZERO)
@@ -473,14 +482,14 @@ impl SpaceState {
         self.next_segment = self.next_segment.max(id.0 + 1);
     }
 
-    /// Forgets a segment without pages.
+    /// Removes a segment that has no pages.
     pub(crate) fn remove_segment(&mut self, id: SegmentId) {
         if let Some(segment) = self.segments.remove(&id) {
             self.demand.remove(&segment);
         }
     }
 
-    /// Changes a segment, keeping what is counted over all of them right.
+    /// Changes a segment, and keeps the counts over all segments right.
     pub(crate) fn update(&mut self, id: SegmentId, change: impl FnOnce(&mut Segment)) {
         if let Some(mut segment) = self.segments.remove(&id) {
             self.demand.remove(&segment);

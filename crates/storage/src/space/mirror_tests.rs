@@ -1,4 +1,4 @@
-//! The promise that a reservation makes: whatever is taken in whichever order, a promised page is there.
+//! Tests the promise of reservations: whatever is taken in whatever order, a promised page is there.
 
 use super::layout::EXTENT_PAGES;
 use super::mirror::{EntryAt, SpaceState};
@@ -29,7 +29,7 @@ fn add_segment(state: &mut SpaceState) -> SegmentId {
     id
 }
 
-/// What the test knows of a page it took.
+/// A page that the test has taken.
 #[derive(Clone, Copy)]
 struct Page {
     page: PageNo,
@@ -77,9 +77,9 @@ fn promised_pages_are_there_whatever_is_taken_and_freed_meanwhile() {
                     let promise = promises.swap_remove(rng.random_range(0..promises.len()));
                     state.take_back(promise);
                 }
-                15 if segments.len() < 12 && state.promise_newcomer().is_ok() => {
+                15 if segments.len() < 12 && state.promise_new_segment().is_ok() => {
                     segments.push(add_segment(&mut state));
-                    state.end_newcomer();
+                    state.end_new_segment();
                 }
                 16 => {
                     let segment = segments[rng.random_range(0..segments.len())];
@@ -101,7 +101,7 @@ fn promised_pages_are_there_whatever_is_taken_and_freed_meanwhile() {
             }
             check(&state, &pages);
         }
-        // Everything that is still promised can be taken to the last page.
+        // All promised pages can be taken, to the last one.
         let left: u64 = promises.iter().sum();
         for _ in 0..left {
             let (segment, class) = taker(&state, &segments, &mut rng);
@@ -123,7 +123,7 @@ impl SpaceState {
     }
 }
 
-/// Who takes a page: anybody, or somebody whose extents have the fewest unused pages.
+/// Chooses the segment and class that take a page: any, or one whose extents have the fewest unused pages.
 fn taker(state: &SpaceState, segments: &[SegmentId], rng: &mut SmallRng) -> (SegmentId, PageClass) {
     if rng.random_bool(0.5) {
         let class = if rng.random_bool(0.3) { PageClass::Branch } else { PageClass::Leaf };

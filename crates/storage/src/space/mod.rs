@@ -1,25 +1,25 @@
-//! Space: who owns which page of `data`.
+//! Space: which segment owns which page of `data`.
 //!
-//! | module | is |
+//! | module | holds |
 //! |---|---|
-//! | `layout` | how the file is divided into pages, extents and regions |
+//! | `layout` | the division of the file into pages, extents and regions |
 //! | `record` | the redo records of the store's own pages |
-//! | `map_page`, `directory` | the two kinds of page that say who owns what |
-//! | `mirror` | the same in memory, and what is promised to reservations |
-//! | `demand` | how many extents promised pages can cost |
+//! | `map_page`, `directory` | the two kinds of page that record ownership |
+//! | `mirror` | the state of these pages in memory, and the promises to reservations |
+//! | `demand` | the number of extents that promised pages can cost |
 //! | `reservation` | pages and log bytes set aside |
-//! | `grow` | making the file larger, so that a full disk shows before anything is changed |
+//! | `grow` | enlarging the file, so that a full disk shows before anything is changed |
 //! | `release` | giving free space back to the file system |
 //! | `segment` | creating and dropping segments |
-//! | `bulk` | writing fresh extents past the pool and the log, of a segment that is being built |
-//! | `fresh` | the same for single pages of a segment in use |
-//! | `requests` | what the crates above ask |
-//! | `unlogged` | what is written so while a backup is made |
-//! | `remains` | what is left of all this where it is damaged |
+//! | `bulk` | writing whole extents of a segment that is being built, past the pool and the log |
+//! | `fresh` | writing single pages of a segment in use, past the pool and the log |
+//! | `requests` | the methods of the store that the crates above call |
+//! | `unlogged` | tracking of unlogged writes while a backup is made |
+//! | `remains` | finding the pages of segments where the maps or the directory are damaged |
 //! | `verify`, `scrub` | checking that the maps agree with each other and that every page in use can be read |
 //!
-//! A segment's first 32 pages come singly from shared extents, so that small tables stay small; after that it takes
-//! extents of 64 pages, those for leaves and those for branches apart.
+//! A segment's first 32 pages come singly from shared extents, so that small tables stay small. After that it takes
+//! extents of 64 pages, separate ones for leaves and for branches.
 
 mod bulk;
 mod demand;
@@ -64,17 +64,17 @@ use crate::{Lsn, PageNo, SegmentId};
 use parking_lot::{Mutex, MutexGuard};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Pages a segment holds singly before it takes extents.
+/// Number of pages that a segment holds singly before it takes extents.
 pub(crate) const SINGLE_PAGES: usize = 32;
 
-/// What recovery does with a segment.
+/// The life stage of a segment, which tells recovery what to do with it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum SegmentState {
-    /// Being filled; whoever opens the store decides whether it lives.
+    /// Being filled. The program that opens the store decides whether it lives.
     Building,
     /// In use.
     Live,
-    /// Being freed; recovery goes on with it.
+    /// Being freed. Recovery goes on with it.
     Dropping,
 }
 
@@ -104,22 +104,22 @@ pub struct SegmentInfo {
     pub id: SegmentId,
     /// Its state.
     pub state: SegmentState,
-    /// Its root page, [`PageNo::NONE`] before it has one.
+    /// Its root page, or [`PageNo::NONE`] before it has one.
     pub root: PageNo,
     /// Pages in use.
     pub pages: u64,
-    /// Whole extents owned.
+    /// Whole extents that it owns.
     pub extents: u64,
-    /// Pages that are its own, in use or not: those of its extents, and those it has singly.
+    /// Pages allocated to it, in use or not: those of its extents, and its single pages.
     pub allocated: u64,
 }
 
-/// How the pages of the file are used.
+/// The use of the pages of the file.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct SpaceUsage {
     /// Pages of the file.
     pub file_pages: u64,
-    /// Of these, pages of extents that are nobody's.
+    /// Of these, pages of extents that no segment owns.
     pub free_pages: u64,
     /// Of these, unused pages of extents that small segments share.
     pub shared_free_pages: u64,
@@ -129,19 +129,19 @@ pub struct SpaceUsage {
 pub(crate) struct Space {
     pub(crate) geometry: Geometry,
     state: Mutex<SpaceState>,
-    /// Held by who makes the file larger or smaller, fills holes or makes some.
+    /// Held by a thread that enlarges or cuts the file, fills holes or makes some.
     growing: Mutex<()>,
     pub(crate) releasing: Releasing,
     /// Extents that are written past the log.
     pub(crate) unlogged: Unlogged,
-    /// Pages promised to nobody in particular: see [`Reservation::allow_more`].
+    /// Pages promised to no particular reservation: see [`Reservation::allow_more`].
     pub(crate) margin: AtomicU64,
-    /// Held by who enters a segment into the directory.
+    /// Held by a thread that enters a segment into the directory.
     entering: Mutex<()>,
 }
 
 impl Space {
-    /// A space manager that knows what `state` holds.
+    /// Makes a space manager with this state.
     pub(crate) fn new(geometry: Geometry, state: SpaceState) -> Space {
         Space {
             geometry,
@@ -154,25 +154,25 @@ impl Space {
         }
     }
 
-    /// Takes one of the margin's pages, if there is one. It stays promised, now to the caller.
+    /// Takes one of the margin's pages, if there is one. The page stays promised, now to the caller.
     pub(crate) fn take_from_margin(&self) -> bool {
         let taken = |left: u64| left.checked_sub(1);
         self.margin.fetch_update(Ordering::AcqRel, Ordering::Acquire, taken).is_ok()
     }
 
-    /// Whether free space stays as it is from now on, while a backup is made.
+    /// Sets whether free space stays as it is, as it has to while a backup is made.
     pub(crate) fn keep_free_space(&self, keep: bool) {
         let _growing = self.growing.lock();
         self.releasing.kept.store(keep, Ordering::Release);
     }
 
-    /// The end of the log, and how many extents there are as of then.
+    /// Returns the end of the log, and the number of extents as of then.
     pub(crate) fn end_and_extents(&self, log: &Log) -> (Lsn, u64) {
         let _growing = self.growing.lock();
         (log.end(), self.state().extents.len() as u64)
     }
 
-    /// The state, locked. Last in latch order: nothing is latched or waited for under it.
+    /// Locks the state. It is last in latch order: a thread that holds it latches nothing and waits for nothing.
     pub(crate) fn state(&self) -> MutexGuard<'_, SpaceState> {
         self.state.lock()
     }

@@ -1,4 +1,4 @@
-//! Reading the space maps and the segment directory at open; both stay in memory from then on.
+//! Reads the space maps and the segment directory when a store is opened. Both stay in memory from then on.
 
 use super::layout::{DIRECTORY_ROOT, EXTENT_PAGES, ExtentNo, Geometry};
 use super::mirror::{EntryAt, SpaceState};
@@ -26,14 +26,14 @@ pub(crate) fn load(cache: &PageCache, geometry: Geometry) -> Result<SpaceState> 
         }
         state.set_single(id, slot, page);
     }
-    // Who knows what was given back, or whether the file was copied with holes.
-    state.doubt_free_extents();
+    // The store does not record which extents were given back, or whether the file was copied with holes.
+    state.assume_free_are_bare();
     Ok(state)
 }
 
 type Single = (crate::SegmentId, usize, PageNo);
 
-/// Reads the chain of directory pages. The single pages are returned: the maps they are checked against come next.
+/// Reads the chain of directory pages. Returns the single pages, to be checked against the maps, which are read next.
 fn load_directory(cache: &PageCache, state: &mut SpaceState) -> Result<Vec<Single>> {
     let mut singles = Vec::new();
     let mut page = DIRECTORY_ROOT;
@@ -62,9 +62,9 @@ fn load_directory(cache: &PageCache, state: &mut SpaceState) -> Result<Vec<Singl
     Ok(singles)
 }
 
-/// Adds the extents that the file has, and those that a map says are in use beyond its end: whole extents are taken for unlogged pages, of which
-/// redo knows nothing, so nothing has made a file reach them whose growth was lost. They belong to segments that were being built; versions
-/// that did not look there have left some behind whose segment is gone.
+/// Adds the extents of the file, and those beyond its end that a map says are in use. Redo knows nothing of unlogged
+/// pages, which take whole extents, so it does not extend a file whose growth was lost to them. Such extents belong
+/// to segments that were being built. Earlier versions did not look there, and left some whose segment is gone.
 fn load_maps(cache: &PageCache, geometry: Geometry, state: &mut SpaceState) -> Result<()> {
     let region_extents = u64::from(geometry.region_extents());
     for region in 0.. {
@@ -76,7 +76,7 @@ fn load_maps(cache: &PageCache, geometry: Geometry, state: &mut SpaceState) -> R
         let page = geometry.map_of_region(region as u32);
         let is_last = first + region_extents >= extents;
         if region > 0 && is_last && !cache.pool.is_resident(page) && is_blank(cache, page)? {
-            // The file grew into the region, but the page was not made any more: the next growth makes it.
+            // The file has grown into the region, but the map page was not made. The next growth makes it.
             break;
         }
         let corrupt = |reason: String| StorageError::Corrupt { page, reason };
@@ -105,7 +105,8 @@ fn load_maps(cache: &PageCache, geometry: Geometry, state: &mut SpaceState) -> R
 }
 
 impl Inner {
-    /// Has the maps forget extents beyond the end of the file that nobody owns, before the file can reach them.
+    /// Clears the descriptors of extents beyond the end of the file that no segment owns, before the file can reach
+    /// them.
     pub(crate) fn forget_ownerless(self: &Arc<Self>) -> Result<()> {
         let ownerless = std::mem::take(&mut self.space.state().ownerless);
         for (extent, pages) in ownerless {
@@ -119,7 +120,7 @@ impl Inner {
     }
 }
 
-/// Whether the page in the file is all zeros.
+/// Returns whether the page in the file is all zeros.
 fn is_blank(cache: &PageCache, page: PageNo) -> Result<bool> {
     let mut bytes = AlignedBuf::zeroed(cache.page_size);
     let offset = page.0 * cache.page_size as u64;
@@ -127,7 +128,7 @@ fn is_blank(cache: &PageCache, page: PageNo) -> Result<bool> {
     Ok(bytes.iter().all(|byte| *byte == 0))
 }
 
-/// Reads a page in for good and gives its bytes to `read`.
+/// Reads a page in, pins it, and calls `read` with its bytes.
 fn with_pinned<R>(
     cache: &PageCache,
     page: PageNo,
@@ -177,7 +178,7 @@ mod tests {
         data.sync().unwrap();
         drop(data);
         for _ in 0..2 {
-            // It is known before the file can reach it again.
+            // The first round clears the descriptor before the file can reach the extent again.
             let store = open();
             assert_eq!(store.verify_space().unwrap(), Vec::<String>::new());
             store.inner.grow(8).unwrap();

@@ -1,4 +1,4 @@
-//! Changes of the store's own pages: the redo records of handler 0.
+//! The redo records of handler 0: changes of the store's own pages.
 //!
 //! | kind | record        | payload                                                     | page              |
 //! |-----:|---------------|-------------------------------------------------------------|-------------------|
@@ -12,15 +12,15 @@
 //! |    8 | RemoveSegment | entry u16                                                   | segment directory |
 //! |    9 | LinkDirectory | page u64                                                    | segment directory |
 //!
-//! SetPages and ClearPages carry all that makes the descriptor valid, so that those of concurrent
-//! mini-transactions on different pages of one extent can be applied in any order: whatever prefix of the log
-//! survives, a descriptor with a page in use says whose it is, one without is free.
+//! SetPages and ClearPages carry all that makes the descriptor valid, so the records of concurrent mini-transactions
+//! on different pages of one extent can be applied in any order. Whatever prefix of the log survives, a descriptor
+//! with a page in use names its owner, and one without is free.
 
 use super::{directory, map_page};
 use crate::page::bytes::Reader;
 use crate::{PageClass, PageKind, PageNo, RedoError, RedoHandler, SegmentId, SegmentState, page};
 
-/// What an extent is used for.
+/// The use of an extent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum ExtentUse {
     /// Its pages are handed out singly.
@@ -64,7 +64,7 @@ pub(super) fn class_of(code: u8) -> Option<PageClass> {
 }
 
 impl ExtentUse {
-    /// State, class and owner as they are stored; state 0 is a free extent.
+    /// Returns state, class and owner as they are stored. State 0 is a free extent.
     pub(super) fn encode(self) -> (u8, u8, u64) {
         match self {
             ExtentUse::Shared => (1, 0, 0),
@@ -82,7 +82,7 @@ impl ExtentUse {
 }
 
 impl SpaceRecord {
-    /// Kind and payload.
+    /// Returns the kind and the payload of the record.
     pub(crate) fn encode(&self) -> (u8, Vec<u8>) {
         let mut out = Vec::with_capacity(24);
         let entry = |out: &mut Vec<u8>, entry: u16| out.extend_from_slice(&entry.to_le_bytes());
@@ -140,7 +140,7 @@ impl SpaceRecord {
         (kind, out)
     }
 
-    /// The record, `None` if kind and payload make none.
+    /// Decodes a record. Returns `None` if kind and payload form none.
     pub(crate) fn decode(kind: u8, payload: &[u8]) -> Option<SpaceRecord> {
         let mut r = Reader::new(payload);
         let record = match kind {
@@ -168,7 +168,7 @@ impl SpaceRecord {
     }
 }
 
-/// Replays the records of this module.
+/// The redo handler of the space manager's records.
 pub(crate) struct SpaceRedo;
 
 impl RedoHandler for SpaceRedo {

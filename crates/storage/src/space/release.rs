@@ -1,15 +1,17 @@
-//! Giving free space back to the file system: the free end of `data` is cut off, other free extents become holes.
+//! Gives free space back to the file system: cuts off the free end of `data`, and makes holes of other free extents.
 //!
-//! An extent is given back only once a checkpoint has passed the group that freed it: else redo would meet zeros, or the end of
-//! the file, where its records expect what the pages were. Before that its pages leave memory, and batches that are being written
-//! end, so that nothing writes to it. It is bare from then on (see [`super::mirror`]): who needs it allocates it first.
+//! An extent is given back only once a checkpoint has passed the group that freed it. Otherwise redo would meet
+//! zeros, or the end of the file, where its records expect the former pages. Before that its pages leave memory, and
+//! batches that are being written end, so that nothing writes to it. The extent is bare from then on (see
+//! [`super::mirror`]): a user allocates it first.
 //!
-//! What is promised, or was of late, and as many extents as the file would grow by ([`step`]), are kept as they are, so that what is
-//! freed and taken in turns costs nothing. The lowest are kept, and the lowest are taken: files become dense and short.
+//! Extents that are promised, or were needed recently, and as many as the file would grow by ([`step`]), are kept, so
+//! that extents that are freed and taken in turns cost nothing. The lowest are kept, and the lowest are taken: files
+//! become dense and short.
 //!
-//! Holes and cuts are not synced before they are relied upon, because they are not: if they are lost with the power, the file has again
-//! what it had, and free pages may hold anything. A cut is synced all the same, before the file can grow again, and the map page of a region that goes
-//! is one that the file has as it is in memory.
+//! Holes and cuts need no sync, because nothing relies on them: if the power fails and they are lost, the file has
+//! its space again, and free pages may hold anything. A cut is synced all the same, before the file can grow again. A
+//! region is cut off only if the file has its map page as it is in memory.
 
 use super::grow::{MAP_BIT, step};
 use super::layout::{EXTENT_PAGES, ExtentNo, Geometry};
@@ -23,16 +25,16 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Most extents made holes in one round.
 const AT_ONCE: usize = 64;
-/// One part in so many of what was needed of late is forgotten each round.
+/// Each round forgets one in this many of the recently needed extents.
 const FADING: u64 = 64;
 
 /// Whether holes are made.
 pub(crate) struct Releasing {
-    /// The user wants it.
+    /// Whether the user wants holes.
     pub(crate) punch: AtomicBool,
-    /// The file system cannot, or has failed to.
+    /// Whether the file system cannot make holes, or has failed to.
     impossible: AtomicBool,
-    /// A backup is being made: its log speaks of pages that would not be there.
+    /// Whether a backup is being made: its log speaks of pages that would be gone.
     pub(super) kept: AtomicBool,
 }
 
@@ -46,20 +48,20 @@ impl Default for Releasing {
     }
 }
 
-/// What came of a round.
+/// The outcome of a round.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Released {
-    /// There is nothing to be given back.
+    /// There is nothing to give back.
     Nothing,
-    /// Nothing can be given back before a checkpoint passes this.
+    /// Nothing can be given back before a checkpoint passes this LSN.
     Awaiting(Lsn),
-    /// Something was given back, and there may be more.
+    /// Some space was given back, and there may be more.
     Some,
 }
 
 impl Inner {
-    /// Gives some of what can be spared back, `everything` that is not promised or only what is beyond what is at hand for
-    /// growth. The caller holds no latch.
+    /// Gives some spare space back: with `everything` all that is not promised, otherwise only the space beyond what
+    /// is kept for growth. The caller holds no latch.
     pub(crate) fn release_some_space(&self, everything: bool) -> Result<Released> {
         let Some(_growing) = self.space.growing.try_lock() else { return Ok(Released::Nothing) };
         if self.space.releasing.kept.load(Ordering::Acquire) {
@@ -68,22 +70,22 @@ impl Inner {
         let passed = self.checkpointer.passed().unwrap_or(Lsn::ZERO);
         let can_punch = self.space.releasing.punch.load(Ordering::Relaxed)
             && !self.space.releasing.impossible.load(Ordering::Relaxed);
-        let (spare, awaited) = {
+        let (spare, awaited_lsn) = {
             let mut state = self.space.state();
-            state.forget_needs();
-            let awaited = if can_punch { state.awaited(everything, passed) } else { None };
-            (state.spare(everything, can_punch), awaited)
+            state.fade_recent_needs();
+            let awaited_lsn = if can_punch { state.awaited_lsn(everything, passed) } else { None };
+            (state.spare(everything, can_punch), awaited_lsn)
         };
         let was_cut = self.cut_end(spare, passed, everything)?;
         let punched = can_punch && self.punch_some(everything, passed)?;
-        Ok(match awaited {
+        Ok(match awaited_lsn {
             _ if was_cut || punched => Released::Some,
             Some(lsn) => Released::Awaiting(lsn),
             None => Released::Nothing,
         })
     }
 
-    /// Cuts the free end of the file off, if that is worth it; whether it did.
+    /// Cuts off the free end of the file, if that is worth it. Returns whether it did.
     fn cut_end(&self, spare: u64, passed: Lsn, everything: bool) -> Result<bool> {
         let maps = self.map_lsns();
         let (before, after) = {
@@ -99,14 +101,14 @@ impl Inner {
         };
         self.cache.set_file_pages(after as u64 * EXTENT_PAGES);
         let extents: Vec<ExtentNo> = (after..before).map(|extent| ExtentNo(extent as u32)).collect();
-        self.leave_alone(&extents);
+        self.quiesce(&extents);
         let bytes = after as u64 * EXTENT_PAGES * self.cache.page_size as u64;
         self.cache.data.truncate(bytes).map_err(|source| StorageError::io("cut", "data", source))?;
         self.sync_data()?;
         Ok(true)
     }
 
-    /// The LSN of each region's map page.
+    /// Returns the LSN of the map page of each region after the first. Map pages that are not in memory are left out.
     fn map_lsns(&self) -> BTreeMap<u32, Lsn> {
         let regions =
             self.space.state().extents.len().div_ceil(self.space.geometry.region_extents() as usize);
@@ -117,13 +119,13 @@ impl Inner {
         (1..regions as u32).filter_map(lsn).collect()
     }
 
-    /// Makes some holes; whether it did.
+    /// Makes some holes. Returns whether it did.
     fn punch_some(&self, everything: bool, passed: Lsn) -> Result<bool> {
         let extents = self.space.state().take_for_holes(everything, passed);
         if extents.is_empty() {
             return Ok(false);
         }
-        self.leave_alone(&extents);
+        self.quiesce(&extents);
         match self.for_runs(&extents, |from, to| self.cache.data.punch(from, to)) {
             Ok(()) => {
                 let mut state = self.space.state();
@@ -131,7 +133,7 @@ impl Inner {
                 Ok(true)
             }
             Err(error) => {
-                // Those that may have become holes are bare, and stay so.
+                // Extents that may have become holes are bare, and stay so.
                 self.space.releasing.impossible.store(true, Ordering::Relaxed);
                 match error.kind() {
                     ErrorKind::Unsupported => Ok(false),
@@ -141,21 +143,21 @@ impl Inner {
         }
     }
 
-    /// Sees to it that nobody reads or writes the pages of extents that nobody takes any more.
-    fn leave_alone(&self, extents: &[ExtentNo]) {
+    /// Ensures that no thread reads or writes the pages of extents that cannot be taken any more.
+    fn quiesce(&self, extents: &[ExtentNo]) {
         extents.iter().for_each(|extent| self.purge_extent(*extent));
         self.cache.wait_for_writes();
     }
 }
 
 impl SpaceState {
-    /// All free extents may have to be backed before they are used.
-    pub(crate) fn doubt_free_extents(&mut self) {
+    /// Treats all free extents as bare, so that they are backed before they are used.
+    pub(crate) fn assume_free_are_bare(&mut self) {
         let free = std::mem::take(&mut self.free);
         self.bare.extend(free);
     }
 
-    /// These have their space.
+    /// Records that these extents have their space on the device.
     pub(super) fn set_backed(&mut self, extents: &[ExtentNo]) {
         for extent in extents {
             if self.bare.remove(extent) {
@@ -165,43 +167,46 @@ impl SpaceState {
         }
     }
 
-    /// Extents to be kept at hand for growth.
+    /// Returns the number of extents to be kept at hand for growth.
     fn at_hand(&self, everything: bool) -> u64 {
         if everything { 0 } else { step(self.extents.len() as u64) }
     }
 
-    /// How many backed extents nobody needs.
+    /// Returns the number of backed extents that no promise and no recent need covers.
     fn unneeded(&self, everything: bool) -> u64 {
-        let of_late = if everything { 0 } else { self.needed_of_late };
+        let of_late = if everything { 0 } else { self.recently_needed };
         self.free_extents().saturating_sub(self.extents_needed(0).max(of_late))
     }
 
-    /// How many backed extents can be given back. Without holes what is bare can be counted upon to be at hand.
+    /// Returns the number of backed extents that can be given back. If no holes are made, bare extents count as kept
+    /// at hand.
     fn spare(&self, everything: bool, holes: bool) -> u64 {
         let bare = if holes { 0 } else { self.bare.len() as u64 };
         self.unneeded(everything).saturating_sub(self.at_hand(everything).saturating_sub(bare))
     }
 
-    /// Bare extents that may have their space, but for the lowest if they are to be at hand.
+    /// Iterates over the bare extents that may have their space, except the lowest ones if these are to be kept at
+    /// hand.
     fn doubtful(&self, everything: bool) -> impl Iterator<Item = ExtentNo> {
         let at_hand = self.at_hand(everything).saturating_sub(self.unneeded(everything));
         let doubtful = self.bare.iter().filter(|extent| !self.extents[extent.0 as usize].is_hole);
         doubtful.skip(at_hand as usize).copied()
     }
 
-    /// Extents that are to become holes.
+    /// Iterates over the extents that are to become holes.
     fn superfluous(&self, everything: bool) -> impl Iterator<Item = ExtentNo> {
         let spare = self.spare(everything, true) as usize;
         self.free.iter().rev().take(spare).copied().chain(self.doubtful(everything))
     }
 
-    /// What a checkpoint has to pass so that all that is superfluous can be given back.
-    fn awaited(&self, everything: bool, passed: Lsn) -> Option<Lsn> {
+    /// Returns the LSN that a checkpoint has to pass before all superfluous extents can be given back, if there is
+    /// one.
+    fn awaited_lsn(&self, everything: bool, passed: Lsn) -> Option<Lsn> {
         let lsn = |extent: ExtentNo| self.extents[extent.0 as usize].free_lsn.max(Lsn(1));
         self.superfluous(everything).map(lsn).filter(|lsn| *lsn > passed).max()
     }
 
-    /// Takes some extents out of use that are to become holes.
+    /// Takes some extents that are to become holes out of use.
     pub(super) fn take_for_holes(&mut self, everything: bool, passed: Lsn) -> Vec<ExtentNo> {
         if passed == Lsn::ZERO {
             return Vec::new();
@@ -216,14 +221,14 @@ impl SpaceState {
         extents
     }
 
-    /// What was needed once is not at hand for ever.
-    fn forget_needs(&mut self) {
-        let faded = self.needed_of_late - self.needed_of_late.div_ceil(FADING);
-        self.needed_of_late = faded.max(self.extents_needed(0));
+    /// Lets the record of recent needs fade.
+    fn fade_recent_needs(&mut self) {
+        let faded = self.recently_needed - self.recently_needed.div_ceil(FADING);
+        self.recently_needed = faded.max(self.extents_needed(0));
     }
 
-    /// How many extents the file has without those at its end that nobody needs, at most `spare` backed ones of them. A region
-    /// goes with its map page, if `maps` says that the file has that as it is.
+    /// Returns the number of extents without the free ones at the end of the file, of which at most `spare` may be
+    /// backed. A region is left out with its map page, if `maps` says that the file has the page as it is.
     fn free_end(&self, geometry: &Geometry, spare: u64, passed: Lsn, maps: &BTreeMap<u32, Lsn>) -> usize {
         let (mut len, mut spare) = (self.extents.len(), spare);
         let mut shared_unused = self.shared_free_pages;
@@ -255,7 +260,7 @@ impl SpaceState {
         len
     }
 
-    /// Forgets the extents from `len` on, which are free, or have a map page only.
+    /// Removes the extents from `len` on, which are free or have a map page only.
     fn cut(&mut self, len: usize) {
         for number in len..self.extents.len() {
             let extent = ExtentNo(number as u32);

@@ -1,10 +1,11 @@
-//! What can be known of a store whose space maps or segment directory are damaged, from its pages alone.
+//! Finds the pages of segments in a store whose space maps or segment directory are damaged, from the pages
+//! themselves.
 //!
-//! Every page says whose it is, but not that it is still in use: who frees a page leaves it as it was. Where the space map of
-//! its region can be read, that is known, and the page is *certain*. Where it cannot, the page is *claimed* by who it says it
-//! belongs to: it may be free, and hold something old.
+//! Every page names its owner, but not whether it is still in use: freeing a page leaves it as it was. Where the
+//! space map of its region can be read, the map tells, and the page is *certain*. Where it cannot, the page is
+//! *claimed* by the segment that it names: it may be free, and have an old content.
 //!
-//! Nothing is put right in the store itself. It is for being read, and for being written to another store.
+//! Nothing is repaired in the store itself. The caller reads the pages and writes them to another store.
 
 use super::layout::{DIRECTORY_ROOT, EXTENT_PAGES, ExtentNo, Geometry};
 use super::map_page::{self, Descriptor};
@@ -15,36 +16,36 @@ use crate::pool::PageCache;
 use crate::{PageKind, PageNo, Result, SegmentId, page};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What is left of a segment.
+/// The pages that were found of a segment.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct RemainingSegment {
     /// Its state, if the directory has it.
     pub state: Option<SegmentState>,
     /// Its root page, if the directory has it.
     pub root: PageNo,
-    /// Pages that it uses.
+    /// Pages that are certainly in use by it.
     pub certain: Vec<PageNo>,
-    /// Pages that say they belong to it, and may be free.
+    /// Pages that name it as their owner, and may be free.
     pub claimed: Vec<PageNo>,
 }
 
-/// What is left of a store.
+/// The segments and pages that were found of a store.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct Remains {
-    /// What is left of each segment, and of some that were dropped.
+    /// The segments, and some that were dropped.
     pub segments: BTreeMap<SegmentId, RemainingSegment>,
-    /// Whether the directory is all there.
+    /// Whether the directory is complete.
     pub directory_is_whole: bool,
     /// Pages of the store itself that cannot be used, and why.
     pub damaged: BTreeMap<PageNo, String>,
-    /// Pages that are not to be believed whatever they hold, and why: redo could not be done on them.
+    /// Pages whose content must not be trusted, and why: redo failed on them.
     pub unusable: BTreeMap<PageNo, String>,
-    /// Pages that cannot be read, and of which nobody knows whose they are, or whether they are in use.
+    /// Pages that cannot be read, and whose owner, or whether they are in use, is unknown.
     pub unknown: BTreeSet<PageNo>,
 }
 
 impl Remains {
-    /// The segment that became live first: the lowest number there is.
+    /// Returns the segment that became live first: the one with the lowest number.
     pub fn first_segment(&self) -> Option<SegmentId> {
         let lives = |found: &RemainingSegment| match found.state {
             Some(state) => state == SegmentState::Live,
@@ -54,14 +55,14 @@ impl Remains {
     }
 }
 
-/// Looks at all pages. The log has been replayed on them, but for those that are `unusable`.
+/// Examines all pages. The log has been replayed on them, except on those that are `unusable`.
 pub(crate) fn remains(
     cache: &PageCache,
     geometry: Geometry,
     unusable: BTreeMap<PageNo, String>,
 ) -> Result<Remains> {
     let remains = Remains { unusable, directory_is_whole: true, ..Remains::default() };
-    let mut look = Look { cache, geometry, remains, maps: Vec::new(), singles: BTreeMap::new() };
+    let mut look = Survey { cache, geometry, remains, maps: Vec::new(), singles: BTreeMap::new() };
     look.read_maps();
     let seen = look.scan()?;
     look.read_directory(&seen);
@@ -69,20 +70,20 @@ pub(crate) fn remains(
     Ok(look.remains)
 }
 
-/// What a page says of itself; nothing if it cannot be read.
+/// Kind and owner as a page states them; `None` if it cannot be read.
 type Seen = Option<(PageKind, SegmentId)>;
 
-struct Look<'a> {
+struct Survey<'a> {
     cache: &'a PageCache,
     geometry: Geometry,
     remains: Remains,
-    /// By region; `None` if the map cannot be used.
+    /// The space maps by region; `None` if a map cannot be used.
     maps: Vec<Option<Vec<Descriptor>>>,
-    /// Pages held singly, by the directory.
+    /// Pages that the directory says are held singly.
     singles: BTreeMap<PageNo, SegmentId>,
 }
 
-impl Look<'_> {
+impl Survey<'_> {
     fn read_maps(&mut self) {
         if let Err(reason) = self.image(PageNo(0), PageKind::SUPERBLOCK) {
             self.remains.damaged.insert(PageNo(0), reason);
@@ -98,7 +99,7 @@ impl Look<'_> {
         }
     }
 
-    /// A page of the store itself.
+    /// Returns the bytes of a page of the store itself.
     fn image(&self, page: PageNo, kind: PageKind) -> Result<Vec<u8>, String> {
         if let Some(reason) = self.remains.unusable.get(&page) {
             return Err(reason.clone());
@@ -108,7 +109,7 @@ impl Look<'_> {
         Ok(guard.to_vec())
     }
 
-    /// What each page says; those that were never written are left out.
+    /// Returns what each page states. Leaves out pages that were never written.
     fn scan(&self) -> Result<Vec<(PageNo, Seen)>> {
         let size = self.cache.page_size;
         let mut seen = Vec::new();
@@ -138,7 +139,7 @@ impl Look<'_> {
         Ok(seen)
     }
 
-    /// Reads all directory pages, those too that no other leads to.
+    /// Reads all directory pages, also those that no other page leads to.
     fn read_directory(&mut self, seen: &[(PageNo, Seen)]) {
         let mut expected = BTreeSet::from([DIRECTORY_ROOT]);
         let named = |(page, seen): &(PageNo, Seen)| {
@@ -173,7 +174,7 @@ impl Look<'_> {
         self.remains.directory_is_whole = !found.iter().chain(&expected).any(is_damaged);
     }
 
-    /// Finds out whose a page is.
+    /// Assigns a page to its owner.
     fn assign(&mut self, page: PageNo, seen: Seen) {
         let Some((extent, bit)) = ExtentNo::of(page) else { return };
         let region = (extent.0 / self.geometry.region_extents()) as usize;
@@ -181,7 +182,7 @@ impl Look<'_> {
         let owner = seen.map(|(_, owner)| owner);
         let single = self.singles.get(&page).copied();
         let known = match self.maps.get(region).and_then(Option::as_ref).map(|map| map.get(index)) {
-            // Nobody knows whether it is in use.
+            // Without the map nobody knows whether the page is in use.
             None => None,
             Some(Some(Some((usage, pages)))) if pages & bit != 0 => Some(*usage),
             Some(_) => return,

@@ -1,4 +1,4 @@
-//! What the crates above ask of the space manager: segments, free space, unlogged writers, checks.
+//! The space manager's methods for the crates above: segments, free space, unlogged writers, checks.
 
 use super::{
     BulkWriter, FreshPages, Released, Reservation, SegmentInfo, SegmentState, SpaceFault, SpaceUsage,
@@ -15,7 +15,7 @@ impl Store {
         self.inner.create_segment(reservation)
     }
 
-    /// Logs a new state for the segment.
+    /// Logs a new state of the segment.
     ///
     /// # Errors
     /// `NoSuchSegment`, `Poisoned`.
@@ -28,9 +28,9 @@ impl Store {
         self.inner.set_segment_state(reservation, segment, state)
     }
 
-    /// Frees the segment: logs the state `Dropping`, then frees its pages step by step; recovery finishes what a
-    /// crash interrupts. Nobody may use the segment's pages any more. A segment that does not exist is no error.
-    /// The caller holds no latch.
+    /// Frees the segment: logs the state `Dropping`, then frees its pages step by step. Recovery finishes a drop that
+    /// a crash interrupts. The caller ensures that nobody uses the segment's pages any more, and holds no latch. A
+    /// segment that does not exist is no error.
     ///
     /// # Errors
     /// `Io`, `Poisoned`.
@@ -38,12 +38,12 @@ impl Store {
         self.inner.drop_segment(segment)
     }
 
-    /// All segments.
+    /// Returns all segments.
     pub fn segments(&self) -> Vec<SegmentInfo> {
         self.inner.segments()
     }
 
-    /// Bytes that the file of pages takes on the device: less than its pages, if it has holes.
+    /// Returns the bytes that the file of pages takes on the device: fewer than its pages have, if it has holes.
     ///
     /// # Errors
     /// `Io`.
@@ -51,20 +51,21 @@ impl Store {
         self.inner.cache.data.allocated().map_err(|source| StorageError::io("stat", "data", source))
     }
 
-    /// Whether more pages are in use than fit in memory.
+    /// Returns whether more pages are in use than fit in memory.
     pub fn exceeds_memory(&self) -> bool {
         let usage = self.space_usage();
         let used = usage.file_pages.saturating_sub(usage.free_pages + usage.shared_free_pages);
         used > self.inner.stats.pool_frames.load(Ordering::Relaxed)
     }
 
-    /// How the pages of the file are used.
+    /// Returns how the pages of the file are used.
     pub fn space_usage(&self) -> SpaceUsage {
         self.inner.space.state().usage()
     }
 
-    /// Gives all free space that is not promised back to the file system, as [`StoreOptions::punch_holes`](crate::StoreOptions::punch_holes) says, after a checkpoint. The
-    /// store's own thread does that now and then, and keeps some at hand. The caller holds no latch.
+    /// Takes a checkpoint, then gives all free space that is not promised back to the file system, as
+    /// [`StoreOptions::punch_holes`](crate::StoreOptions::punch_holes) says. The store's own thread does this from
+    /// time to time, and keeps some space at hand. The caller holds no latch.
     ///
     /// # Errors
     /// `Io`, `Poisoned`.
@@ -74,13 +75,13 @@ impl Store {
         Ok(())
     }
 
-    /// Whether free extents become holes in the file, from now on.
+    /// Sets whether free extents become holes in the file from now on.
     pub fn set_punch_holes(&self, punch: bool) {
         self.inner.space.releasing.punch.store(punch, Ordering::Relaxed);
     }
 
-    /// Writes pages of `segment` past the pool and the log, into fresh extents. The segment must be in state
-    /// `Building`; set it to `Live` after [`BulkWriter::finish`].
+    /// Makes a writer of pages of `segment` past the pool and the log, into whole extents. The segment must be in
+    /// state `Building`; set it to `Live` after [`BulkWriter::finish`].
     ///
     /// # Errors
     /// `NoSuchSegment`, `Poisoned`.
@@ -89,9 +90,10 @@ impl Store {
     }
 
     /// Takes unused pages of a class for `segment`, to be written past the pool and the log and put in use by
-    /// [`MiniTransaction::use_fresh`](crate::MiniTransaction::use_fresh): of the extent of page `beside`, if it still is the segment's and has enough of them, else of a free
-    /// one. `None` if the segment has fewer than `least` pages, or no extent can be spared. The caller holds no latch, and keeps the segment
-    /// from being dropped.
+    /// [`MiniTransaction::use_fresh`](crate::MiniTransaction::use_fresh). Takes them from the extent of page `beside`
+    /// if it still is the segment's and has enough of them, else from a free one. Returns `None` if the segment has
+    /// fewer than `least` pages, or no extent can be spared. The caller holds no latch, and keeps the segment from
+    /// being dropped.
     ///
     /// # Errors
     /// `NoSuchSegment`, `Io`, `Poisoned`.
@@ -105,20 +107,21 @@ impl Store {
         FreshPages::take(&self.inner, segment, class, beside, least)
     }
 
-    /// Checks that space maps, segment directory and pages in use agree. For when nobody changes anything.
+    /// Checks that space maps, segment directory and pages in use agree. Returns the disagreements. Nobody may change
+    /// anything meanwhile.
     ///
     /// # Errors
-    /// As [`check_space`](Self::check_space). The list returned holds what does not agree.
+    /// As [`check_space`](Self::check_space).
     pub fn verify_space(&self) -> Result<Vec<String>> {
         Ok(self.check_space(1, &|_, _| ())?.iter().map(ToString::to_string).collect())
     }
 
-    /// Checks that space maps, segment directory and pages in use agree, and that each page in use can be read from the
-    /// file, with `threads` threads. For when nobody changes anything. `progress` is told how many pages of how many
-    /// have been read.
+    /// Checks that space maps, segment directory and pages in use agree, and that each page in use can be read from
+    /// the file, with `threads` threads. Returns the faults. Nobody may change anything meanwhile. `progress` gets
+    /// the number of pages read and of pages in all.
     ///
     /// # Errors
-    /// `Io`, `Corrupt` for space maps and directory, `Poisoned`. What does not agree is in the list returned.
+    /// `Io`, `Corrupt` for space maps and directory, `Poisoned`.
     pub fn check_space(
         &self,
         threads: usize,
@@ -127,7 +130,7 @@ impl Store {
         self.inner.check_space(threads, progress)
     }
 
-    /// The pages of a segment, in no particular order.
+    /// Returns the pages of a segment, in no particular order.
     ///
     /// # Errors
     /// `NoSuchSegment`.

@@ -1,11 +1,11 @@
-//! Reservations: pages and log bytes set aside so that what follows cannot run out.
+//! Reservations: pages and log bytes set aside, so that later steps cannot run out of space.
 //!
-//! Everything that can fail for want of space fails here, before anything was changed.
+//! Everything that can fail for lack of space fails here, before anything was changed.
 //!
-//! Who cannot go back once he has begun may still find that he lacks a page, because others have changed the tree since:
-//! they used the room that it had, and kept the pages that they had reserved. Then a page is added to the reservation
-//! ([`Reservation::top_up`]): from free space, and on a full disk from a margin that was filled beforehand
-//! ([`Reservation::allow_more`]).
+//! A change that cannot be undone once it has begun may still lack a page, because other threads have changed the
+//! tree since: they used the room in its pages, and kept the pages that they had reserved. Then a page is added to
+//! the reservation ([`Reservation::top_up`]): from free space, or on a full disk from a margin that was filled
+//! beforehand ([`Reservation::allow_more`]).
 
 use super::record::ALLOCATE_LOG_BYTES;
 use crate::log::{Log, LogReservation};
@@ -18,23 +18,23 @@ use std::sync::atomic::Ordering;
 /// Pages set aside for reservations that turn out to be too small.
 const MARGIN_PAGES: u64 = 64;
 
-/// Pages and log bytes set aside; what is left is given back when it is dropped.
+/// Pages and log bytes set aside. Dropping the reservation gives back the rest.
 pub struct Reservation {
     inner: Arc<Inner>,
     pages: usize,
     log: LogReservation,
     log_bytes: usize,
-    /// It may use the margin: see [`Reservation::allow_more`].
+    /// Whether it may use the margin: see [`Reservation::allow_more`].
     more: bool,
 }
 
 impl Reservation {
-    /// Sets `pages` and `log_bytes` aside, and what the log needs for handing out the pages. The caller holds no
-    /// latch and no other reservation.
+    /// Sets `pages` and `log_bytes` aside, and the log bytes of handing out the pages. The caller holds no latch and
+    /// no other reservation.
     pub(crate) fn new(inner: &Arc<Inner>, pages: usize, log_bytes: usize) -> Result<Reservation> {
         inner.poison.check()?;
         let log_bytes = log_bytes.saturating_add(pages.saturating_mul(ALLOCATE_LOG_BYTES) + GROUP_OVERHEAD);
-        // First what needs nothing: the file is not to grow for what can never be granted.
+        // Check first, which needs nothing: the file must not grow for a reservation that can never be granted.
         inner.log.check_reservation(log_bytes as u64)?;
         inner.reserve_pages(pages as u64)?;
         match inner.reserve_log(log_bytes as u64) {
@@ -46,8 +46,8 @@ impl Reservation {
         }
     }
 
-    /// Sets log bytes aside at once, beyond the log's limit if need be: for small changes on behalf of somebody who may
-    /// hold a reservation, and with it what a wait would be for.
+    /// Sets log bytes aside without waiting, beyond the log's limit if necessary. For small changes on behalf of a
+    /// caller that may hold a reservation; a wait for log space could be a wait for that reservation.
     pub(crate) fn at_once(inner: &Arc<Inner>, log_bytes: usize) -> Result<Reservation> {
         inner.poison.check()?;
         let log = match inner.log.try_reserve(log_bytes as u64)? {
@@ -57,22 +57,23 @@ impl Reservation {
         Ok(Reservation { inner: Arc::clone(inner), pages: 0, log, log_bytes, more: false })
     }
 
-    /// Pages that can still be allocated.
+    /// Returns the number of pages that can still be allocated.
     pub fn pages(&self) -> usize {
         self.pages
     }
 
-    /// Log bytes that can still be appended, overheads included.
+    /// Returns the number of log bytes that can still be appended, overheads included.
     pub fn log_bytes(&self) -> usize {
         self.log_bytes
     }
 
-    /// From here on somewhat more may be taken than was reserved: pages that [`top_up`](Self::top_up) finds nowhere else from a
-    /// margin that all such reservations share, log bytes at the cost of the log's margin and at last of another log file. For
-    /// whoever will not be able to go back, and cannot know what others will have done to the tree by then.
+    /// Allows somewhat more to be taken than was reserved from now on: pages that [`top_up`](Self::top_up) finds
+    /// nowhere else come from a margin that all such reservations share, and log bytes from the log's margin, and at
+    /// last from another log file. For a change that cannot be undone, and cannot foresee what others will do to the
+    /// tree meanwhile.
     ///
     /// # Errors
-    /// Disk full if the margin cannot be filled; what there is of it may be used all the same.
+    /// `DiskFull` if the margin cannot be filled. The pages in it may be used all the same.
     pub fn allow_more(&mut self) -> Result<()> {
         self.more = true;
         let lacking = MARGIN_PAGES.saturating_sub(self.inner.space.margin.load(Ordering::Acquire));
@@ -83,8 +84,8 @@ impl Reservation {
         Ok(())
     }
 
-    /// Sees to it that a page can be allocated: if none is left one is added, and with it the log bytes that filling it takes,
-    /// beyond the log's limit if need be. The caller holds no latch.
+    /// Ensures that a page can be allocated. If none is left, adds one, and with it the log bytes that filling it
+    /// takes, beyond the log's limit if necessary. The caller holds no latch.
     ///
     /// # Errors
     /// `DiskFull`, `Io`, `Poisoned`.
@@ -106,7 +107,7 @@ impl Reservation {
         Ok(())
     }
 
-    /// Adds pages, from the margin if `needed` and there are no others.
+    /// Adds pages without waiting, from the margin if `needed` and there are no others.
     pub(crate) fn add_pages_at_once(&mut self, pages: usize, needed: bool) -> Result<()> {
         self.more |= needed;
         match self.add_pages(pages) {
@@ -115,12 +116,12 @@ impl Reservation {
         }
     }
 
-    /// Whether a group of `size` bytes may be appended.
+    /// Returns whether a group of `size` bytes may be appended.
     pub(crate) fn covers(&self, size: usize) -> bool {
         self.more || size <= self.log_bytes
     }
 
-    /// One of the pages was taken; the space manager has counted it.
+    /// Records that one of the pages was taken. The space manager has counted it.
     pub(crate) fn use_page(&mut self) {
         self.pages = self.pages.saturating_sub(1);
     }
@@ -132,21 +133,23 @@ impl Reservation {
         Ok(())
     }
 
-    /// Makes sure that at least `pages` pages can be allocated. What is left of the log bytes is given back first, because
-    /// this may wait for log space: [`renew_log`](Self::renew_log) is to follow. The caller holds no latch.
+    /// Ensures that at least `pages` pages can be allocated. First gives back the remaining log bytes, because this
+    /// may wait for log space: [`renew_log`](Self::renew_log) has to follow. The caller holds no latch.
     ///
     /// # Errors
-    /// `DiskFull`, `Io`, `Poisoned`; the pages there are stay.
+    /// `DiskFull`, `Io`, `Poisoned`. The reservation keeps the pages that it has.
     pub fn ensure_pages(&mut self, pages: usize) -> Result<()> {
         self.release_log();
         self.add_pages(pages.saturating_sub(self.pages))
     }
 
-    /// Gives back what is left of the log bytes and sets `log_bytes` aside, waiting for log space as needed. Whoever has to
-    /// go on with this must let checkpoints pass what it has appended so far. The caller holds no latch.
+    /// Gives back the remaining log bytes and sets `log_bytes` aside, waiting for log space if necessary. A caller
+    /// that has to go on after this must let checkpoints pass the records that it has appended so far. The caller
+    /// holds no latch.
     ///
     /// # Errors
-    /// As [`Store::reserve`](crate::Store::reserve). What was granted once is granted again, sooner or later.
+    /// As [`Store::reserve`](crate::Store::reserve). A number of bytes that was granted once is granted again, sooner
+    /// or later.
     pub fn renew_log(&mut self, log_bytes: usize) -> Result<()> {
         self.release_log();
         let log_bytes = log_bytes.saturating_add(GROUP_OVERHEAD);
@@ -168,7 +171,7 @@ impl Reservation {
         self.pages -= pages;
     }
 
-    /// Appends a group to the log at the reservation's cost.
+    /// Appends a group to the log and charges it to the reservation.
     pub(crate) fn append(&mut self, log: &Log, kind: u8, payload: &[u8]) -> Result<LsnRange> {
         let size = payload.len() + GROUP_OVERHEAD;
         if !self.covers(size) {

@@ -1,7 +1,7 @@
-//! Reading every page in use from the file, past the buffer pool: rot shows that no query has met yet.
+//! Reads every page in use from the file, past the buffer pool, which finds rot that no query has met yet.
 //!
-//! A whole extent is read at once. A page that is in memory is compared with its copy there: while it is dirty, what
-//! is on disk does not count, because it is written again, and may be just now.
+//! A whole extent is read at once. A page that is in memory is compared with its copy there. While that copy is
+//! dirty, the page on disk does not count, because it will be written again, and may be written just now.
 
 use super::SpaceFault;
 use super::layout::{EXTENT_PAGES, ExtentNo};
@@ -14,15 +14,15 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
-/// How often a page is read again that is not what it should be: it may have been written meanwhile.
+/// How often a wrong page is read again: it may have been written meanwhile.
 const ATTEMPTS: usize = 5;
 const PAUSE: Duration = Duration::from_millis(2);
 
-/// Who owns which page.
+/// The owners of all pages.
 pub(super) struct Owners {
-    /// Owners of pages in shared extents, and of the store's own.
+    /// Owners of pages in shared extents, and of the store's own pages.
     pub(super) singly: BTreeMap<PageNo, SegmentId>,
-    /// What each extent is used for, and its pages in use.
+    /// The use of each extent, and its pages in use.
     pub(super) extents: Vec<(Option<ExtentUse>, u64)>,
 }
 
@@ -36,7 +36,7 @@ impl Owners {
 }
 
 impl Inner {
-    /// Checks that each page in use can be read and says whose it is. Free pages may hold anything.
+    /// Checks that each page in use can be read and names its owner. Free pages may hold anything.
     pub(super) fn scrub(
         &self,
         owners: &Owners,
@@ -83,7 +83,7 @@ impl Inner {
         Ok(faults)
     }
 
-    /// What is wrong with a page, whose image has been read if `whole`.
+    /// Returns what is wrong with a page, if anything. With `whole`, `image` has been read.
     fn scrub_page(
         &self,
         page: PageNo,
@@ -102,7 +102,7 @@ impl Inner {
                     if self.cache.pool.dirty_since(&guard).is_some() {
                         return Ok(None);
                     }
-                    // What was merged in memory alone has another LSN there.
+                    // A page that was merged in memory alone has another LSN there.
                     (!page::is_soft(&guard)).then(|| guard.lsn())
                 }
                 None => None,

@@ -1,8 +1,8 @@
-//! Creating segments, changing their state, and dropping them.
+//! Creates segments, changes their state, and drops them.
 //!
-//! A drop is logged as a state first; from then on the segment's pages in memory are worthless and are dropped
-//! without being written. Freeing goes on in groups of bounded size, each leaving a segment that owns less; a crash
-//! between two of them leaves the rest to recovery, which calls the same function.
+//! A drop is first logged as a state. From then on the segment's pages in memory are worthless and are dropped
+//! without being written. Freeing goes on in groups of bounded size, each of which leaves a segment that owns less. A
+//! crash between two of them leaves the rest to recovery, which calls the same function.
 
 use super::directory;
 use super::layout::ExtentNo;
@@ -14,26 +14,26 @@ use crate::store::Inner;
 use crate::{Lsn, MiniTransaction, PageKind, PageNo, Reservation, Result, SegmentId};
 use std::sync::Arc;
 
-/// Log bytes of a record of the segment directory, at most.
+/// Largest number of log bytes of a record of the segment directory.
 const ENTRY_LOG_BYTES: usize = RECORD_OVERHEAD + 16;
 /// Log bytes of freeing an extent.
 const FREE_EXTENT_LOG_BYTES: usize = RECORD_OVERHEAD + 10;
 /// Extents freed by one group.
 const EXTENTS_AT_ONCE: usize = 64;
 
-/// Log bytes that [`Store::create_segment`](crate::Store::create_segment) and
-/// [`Store::set_segment_state`](crate::Store::set_segment_state) take of their reservation, at most.
+/// Largest number of log bytes that [`Store::create_segment`](crate::Store::create_segment) and
+/// [`Store::set_segment_state`](crate::Store::set_segment_state) take from their reservation.
 pub const SEGMENT_LOG_BYTES: usize = 3 * ENTRY_LOG_BYTES + 96 + GROUP_OVERHEAD;
 
 impl Inner {
-    /// Creates a segment in state building.
+    /// Creates a segment in state `Building`.
     pub(crate) fn create_segment(self: &Arc<Self>, reservation: &mut Reservation) -> Result<SegmentId> {
-        self.reserve_newcomer()?;
-        // For the case that the directory needs another page.
+        self.reserve_new_segment()?;
+        // The directory may need another page.
         let pages = reservation.pages();
         let created = reservation.add_pages(1).and_then(|()| self.create_segment_with_page(reservation));
         reservation.give_back_pages(reservation.pages().saturating_sub(pages));
-        self.space.state().end_newcomer();
+        self.space.state().end_new_segment();
         created
     }
 
@@ -88,12 +88,12 @@ impl Inner {
         self.poison.check()
     }
 
-    /// All segments.
+    /// Returns all segments.
     pub(crate) fn segments(&self) -> Vec<SegmentInfo> {
         self.space.state().segment_infos()
     }
 
-    /// Frees all that the segment has, and the segment.
+    /// Frees the pages of the segment, and then its entry.
     pub(crate) fn drop_segment(self: &Arc<Self>, id: SegmentId) -> Result<()> {
         let state = match self.space.state().segments.get(&id) {
             Some(segment) => segment.state,
@@ -109,7 +109,7 @@ impl Inner {
         Ok(())
     }
 
-    /// Frees some extents of the segment; false if there is none.
+    /// Frees some extents of the segment. Returns false if it has none.
     fn free_some_extents(self: &Arc<Self>, id: SegmentId) -> Result<bool> {
         let extents: Vec<(ExtentNo, u64)> = {
             let state = self.space.state();

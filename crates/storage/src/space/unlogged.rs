@@ -1,8 +1,9 @@
-//! Extents that are written past the log while a backup is made ([`crate::backup`]).
+//! Tracks extents that are written past the log while a backup is made ([`crate::backup`]).
 //!
-//! The log says nothing of such pages, so a backup that has copied an extent before it was written copies it once more. Whoever writes one
-//! begins with [`Inner::begin_unlogged_write`], which stamps the pages, and ends with [`Write::end`]. A backup notes how far it has come
-//! ([`Unlogged::passed`]) *before* it reads an extent; a writer looks at that *after* it has written. So one of the two sees the other.
+//! The log does not mention such pages, so a backup that has copied an extent before it was written copies it once
+//! more. A writer of an extent begins with [`Inner::begin_unlogged_write`], which stamps the pages, and ends with
+//! [`Write::end`]. A backup records how far it has come ([`Unlogged::passed`]) *before* it reads an extent; a writer
+//! checks that *after* it has written. So one of the two sees the other.
 
 use super::layout::ExtentNo;
 use super::map_page;
@@ -11,20 +12,20 @@ use crate::{PageNo, page};
 use parking_lot::{Mutex, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::collections::BTreeSet;
 
-/// Who writes, and what was written too late.
+/// The writes under way, and the extents that a backup has to copy again.
 #[derive(Default)]
 pub(crate) struct Unlogged {
-    /// Held for reading by those who write.
+    /// Locked for reading by the writers.
     writes: RwLock<()>,
-    late: Mutex<Option<Late>>,
+    late: Mutex<Option<BackupProgress>>,
 }
 
-/// What a backup has to copy again.
+/// The progress of a backup, and the extents that it has to copy again.
 #[derive(Default)]
-struct Late {
-    /// Extents before this are copied, or being copied.
+struct BackupProgress {
+    /// The backup has copied, or is copying, the extents before this one.
     passed: u32,
-    /// Extents from this on were not there when it began, and are copied only if they are noted.
+    /// The backup began with the extents before this one. It copies later ones only if they are in `written`.
     end: u32,
     written: BTreeSet<ExtentNo>,
 }
@@ -35,13 +36,13 @@ pub(crate) struct Write<'a> {
     _writing: RwLockReadGuard<'a, ()>,
 }
 
-/// Nothing is written, and nothing begins to be, while there is this.
+/// While this value lives, no write is under way and none begins.
 pub(crate) struct NoWrites<'a> {
     _stopped: RwLockWriteGuard<'a, ()>,
 }
 
 impl Unlogged {
-    /// A write begins.
+    /// Begins a write.
     fn begin_write(&self) -> Write<'_> {
         Write { unlogged: self, _writing: self.writes.read() }
     }
@@ -51,31 +52,32 @@ impl Unlogged {
         NoWrites { _stopped: self.writes.write() }
     }
 
-    /// A backup of the extents before `end` begins, which are all that there are: what is written behind it from now on is noted.
+    /// Begins a backup of the extents before `end`, which are all extents. Extents that are written behind the backup
+    /// are recorded from now on.
     pub(crate) fn begin_backup(&self, end: u32) {
-        *self.late.lock() = Some(Late { end, ..Late::default() });
+        *self.late.lock() = Some(BackupProgress { end, ..BackupProgress::default() });
     }
 
-    /// It is over.
+    /// Ends the backup.
     pub(crate) fn end_backup(&self) {
         *self.late.lock() = None;
     }
 
-    /// The backup is about to copy the extents before `end`.
+    /// Records that the backup is about to copy the extents before `end`.
     pub(crate) fn passed(&self, end: u32) {
         if let Some(late) = &mut *self.late.lock() {
             late.passed = late.passed.max(end);
         }
     }
 
-    /// The extents that were written after the backup had come to them.
+    /// Takes the extents that were written after the backup had copied them.
     pub(crate) fn take(&self) -> BTreeSet<ExtentNo> {
         self.late.lock().as_mut().map(|late| std::mem::take(&mut late.written)).unwrap_or_default()
     }
 }
 
 impl Write<'_> {
-    /// The extent is in the file.
+    /// Ends the write. The extent is in the file.
     pub(crate) fn end(self, extent: ExtentNo) {
         if let Some(late) = &mut *self.unlogged.late.lock()
             && !(late.passed..late.end).contains(&extent.0)
@@ -86,7 +88,7 @@ impl Write<'_> {
 }
 
 impl Inner {
-    /// A write of some pages of an extent, all of which has room in `buffer`, begins: stamps and seals them.
+    /// Begins a write of some pages of an extent, and stamps and seals them. `buffer` has room for the whole extent.
     pub(super) fn begin_unlogged_write(&self, buffer: &mut [u8], pages: u64) -> Write<'_> {
         let writing = self.space.unlogged.begin_write();
         let stamp = self.log.durable();
@@ -100,12 +102,13 @@ impl Inner {
         writing
     }
 
-    /// Whether a group in the log has put the page in use: pages that are to be written past the log are taken before.
+    /// Returns whether a group in the log has put the page in use. Pages that are to be written past the log are
+    /// taken in memory before that.
     pub(crate) fn is_known_in_use(&self, page: PageNo) -> bool {
         let Some((extent, bit)) = ExtentNo::of(page) else { return false };
         let (map, index) = self.space.geometry.descriptor(extent);
         let Some(guard) = self.cache.try_shared(map) else { return true };
-        // A map that cannot be read would have been met when the store was opened.
+        // A map that cannot be read would have been found when the store was opened.
         map_page::read(&guard, index).map_or(true, |found| found.is_some_and(|(_, pages)| pages & bit != 0))
     }
 }

@@ -1,4 +1,5 @@
-//! Checking space: that every page is used once or free, that memory and disk agree on it, and that what is on disk can be read.
+//! Checks space: that every page is used once or free, that memory and disk agree on it, and that the pages on disk
+//! can be read.
 
 use super::layout::{EXTENT_PAGES, ExtentNo};
 use super::record::ExtentUse;
@@ -9,14 +10,15 @@ use crate::{PageNo, Result, SegmentId};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-/// Something that is wrong with the pages of a store, whatever they hold.
+/// A fault of a page or of the maps, whatever the content of the pages.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct SpaceFault {
-    /// The page, if it is one.
+    /// The page, if the fault is one of a page.
     pub page: Option<PageNo>,
-    /// The segment it belongs to, [`SegmentId::NONE`] for the store's own pages; `None` if nobody knows.
+    /// The segment that the page belongs to, or [`SegmentId::NONE`] for the store's own pages. `None` if the owner is
+    /// unknown.
     pub segment: Option<SegmentId>,
-    /// What is wrong, as text.
+    /// A description of the fault.
     pub what: String,
 }
 
@@ -44,14 +46,14 @@ impl SpaceFaults {
 }
 
 impl Inner {
-    /// What does not agree; empty if all is well. For when nobody changes anything. Pages are read by `threads`
-    /// threads; `progress` is told how many of how many have been.
+    /// Returns the faults of the space. Nobody may change anything meanwhile. `threads` threads read the pages;
+    /// `progress` gets the number of pages read and of pages in all.
     pub(crate) fn check_space(
         &self,
         threads: usize,
         progress: &(dyn Fn(u64, u64) + Sync),
     ) -> Result<Vec<SpaceFault>> {
-        // The file is not cut meanwhile.
+        // The lock keeps the file from being cut meanwhile.
         let _growing = self.space.growing.lock();
         let mut faults = SpaceFaults::default();
         self.verify_maps(&mut faults)?;
@@ -61,11 +63,11 @@ impl Inner {
         Ok(faults.0)
     }
 
-    /// Each descriptor on disk against the one in memory.
+    /// Compares each descriptor on disk with the one in memory.
     fn verify_maps(&self, faults: &mut SpaceFaults) -> Result<()> {
         let (count, region) = (self.space.state().extents.len() as u32, self.space.geometry.region_extents());
         let mut free = 0;
-        // The last map may say more than there is: that nothing is in use there.
+        // The last map describes extents beyond the end of the file; it must say that they are free.
         for extent in (count..count.next_multiple_of(region)).map(ExtentNo) {
             let (map, index) = self.space.geometry.descriptor(extent);
             let stored = map_page::read(&self.cache.shared(map)?, index);
@@ -94,7 +96,7 @@ impl Inner {
         Ok(())
     }
 
-    /// Each directory entry on disk against the segment in memory.
+    /// Compares each directory entry on disk with the segment in memory.
     fn verify_directory(&self, faults: &mut SpaceFaults) -> Result<()> {
         let pages = self.space.state().directory.clone();
         let mut found = BTreeSet::new();
@@ -125,7 +127,7 @@ impl Inner {
         Ok(())
     }
 
-    /// Pages in use with their owners, gathered from the owners' side.
+    /// Collects the pages in use and their owners, from the owners' side.
     fn owners(&self, faults: &mut SpaceFaults) -> Owners {
         let state = self.space.state();
         let mut singly: BTreeMap<PageNo, SegmentId> = BTreeMap::from([(PageNo(0), SegmentId::NONE)]);
@@ -177,14 +179,14 @@ impl Inner {
         Owners { singly, extents }
     }
 
-    /// Space map and directory pages.
+    /// Returns the space map and directory pages.
     fn own_pages(&self, state: &SpaceState) -> Vec<PageNo> {
         let regions = (state.extents.len() as u32).div_ceil(self.space.geometry.region_extents());
         let maps = (0..regions).map(|region| self.space.geometry.map_of_region(region));
         maps.chain(state.directory.iter().copied()).collect()
     }
 
-    /// The pages of a segment, in no particular order.
+    /// Returns the pages of a segment, in no particular order.
     pub(crate) fn segment_pages(&self, id: SegmentId) -> Result<Vec<PageNo>> {
         let state = self.space.state();
         let segment = state.segment(id)?;
