@@ -1,34 +1,33 @@
-//! Little-endian integers read from and written to byte slices with their bounds checked.
+//! Reads and writes little-endian integers in byte slices, with bounds checked.
 //!
-//! Reads return `None` and writes `false` when they would leave the slice, so that no length found on disk can
-//! cause a panic.
+//! Outside the slice, reads return `None` and writes return false, so no length found on disk can cause a panic.
 
-/// `N` bytes at `at`.
+/// Returns the `N` bytes at `at`.
 pub fn array_at<const N: usize>(bytes: &[u8], at: usize) -> Option<[u8; N]> {
     bytes.get(at..at.checked_add(N)?)?.try_into().ok()
 }
 
-/// The byte at `at`.
+/// Returns the byte at `at`.
 pub fn u8_at(bytes: &[u8], at: usize) -> Option<u8> {
     bytes.get(at).copied()
 }
 
-/// The u16 at `at`.
+/// Returns the u16 at `at`.
 pub fn u16_at(bytes: &[u8], at: usize) -> Option<u16> {
     array_at(bytes, at).map(u16::from_le_bytes)
 }
 
-/// The u32 at `at`.
+/// Returns the u32 at `at`.
 pub fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
     array_at(bytes, at).map(u32::from_le_bytes)
 }
 
-/// The u64 at `at`.
+/// Returns the u64 at `at`.
 pub fn u64_at(bytes: &[u8], at: usize) -> Option<u64> {
     array_at(bytes, at).map(u64::from_le_bytes)
 }
 
-/// Copies `value` to `at`; false (and nothing written) if it does not fit.
+/// Copies `value` to `at`. Returns false, and writes nothing, if it does not fit.
 pub fn put(bytes: &mut [u8], at: usize, value: &[u8]) -> bool {
     match at.checked_add(value.len()).and_then(|end| bytes.get_mut(at..end)) {
         Some(target) => {
@@ -51,17 +50,17 @@ impl<'a> Reader<'a> {
         Reader { rest: bytes }
     }
 
-    /// What was not read yet.
+    /// Returns the bytes that were not read yet.
     pub fn rest(&self) -> &'a [u8] {
         self.rest
     }
 
-    /// Whether everything was read.
+    /// Returns whether everything was read.
     pub fn is_empty(&self) -> bool {
         self.rest.is_empty()
     }
 
-    /// The next `len` bytes.
+    /// Reads the next `len` bytes.
     pub fn take(&mut self, len: usize) -> Option<&'a [u8]> {
         let (head, tail) = self.rest.split_at_checked(len)?;
         self.rest = tail;
@@ -72,22 +71,22 @@ impl<'a> Reader<'a> {
         self.take(N)?.try_into().ok()
     }
 
-    /// The next byte.
+    /// Reads the next byte.
     pub fn u8(&mut self) -> Option<u8> {
         self.array::<1>().map(|[b]| b)
     }
 
-    /// The next u16.
+    /// Reads the next u16.
     pub fn u16(&mut self) -> Option<u16> {
         self.array().map(u16::from_le_bytes)
     }
 
-    /// The next u32.
+    /// Reads the next u32.
     pub fn u32(&mut self) -> Option<u32> {
         self.array().map(u32::from_le_bytes)
     }
 
-    /// The next u64.
+    /// Reads the next u64.
     pub fn u64(&mut self) -> Option<u64> {
         self.array().map(u64::from_le_bytes)
     }

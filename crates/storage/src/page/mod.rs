@@ -1,18 +1,18 @@
-//! The page header: what every page of `data` begins with, whatever its kind.
+//! The page header, with which every page of `data` begins, whatever its kind.
 //!
-//! Owns the header's byte layout and the checksum. Knows nothing of what follows the header.
+//! This module owns the header's byte layout and the checksum. It knows nothing of the bytes after the header.
 //!
 //! | offset | bytes | field    | meaning                                                            |
 //! |-------:|------:|----------|--------------------------------------------------------------------|
-//! |      0 |     4 | checksum | crc32c of bytes 4.. of the page, written when the page leaves memory |
+//! |      0 |     4 | checksum | crc32c of bytes 4.. of the page, written when the page is written to disk |
 //! |      4 |     1 | kind     | [`PageKind`]                                                       |
 //! |      5 |     1 | format   | version of the layout of this kind                                 |
-//! |      6 |     2 | flags    | owned by the layout of this kind, but the highest: [`SOFT`]         |
+//! |      6 |     2 | flags    | owned by the layout of this kind, except the highest: [`SOFT`]      |
 //! |      8 |     8 | page_no  | the page's own number: finds misdirected writes                    |
 //! |     16 |     8 | lsn      | end of the last mini-transaction that changed the page             |
 //! |     24 |     8 | owner    | id of the segment the page belongs to, 0 for the store's own pages |
 //!
-//! All integers are little-endian. The checksum is only right on disk: pages in memory carry a stale one.
+//! All integers are little-endian. The checksum is right only on disk; pages in memory have a stale one.
 
 pub mod bytes;
 
@@ -28,7 +28,8 @@ pub const MAX_PAGE_SIZE: usize = 65536;
 /// Version of the layouts of the store's own pages: superblock, space map, segment directory.
 const STORE_FORMAT: u8 = 1;
 
-/// Flag of any kind of page: changes were made in memory that are neither in the log nor to be written. Never on disk.
+/// Flag of any kind of page: the page has changes that were made in memory alone, neither logged nor written. Never
+/// on disk.
 pub const SOFT: u16 = 0x8000;
 
 const CHECKSUM: usize = 0;
@@ -39,7 +40,7 @@ const PAGE_NO: usize = 8;
 const LSN: usize = 16;
 const OWNER: usize = 24;
 
-/// What a page holds. Values below 16 belong to this crate, the others to the crates above.
+/// The kind of a page. Values below 16 belong to this crate, the others to the crates above.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct PageKind(pub u8);
 
@@ -64,17 +65,18 @@ fn field<const N: usize>(page: &[u8], at: usize) -> [u8; N] {
     bytes::array_at(page, at).expect("a page is longer than its header")
 }
 
-/// The page's kind.
+/// Returns the page's kind.
 pub fn kind(page: &[u8]) -> PageKind {
     PageKind(field::<1>(page, KIND)[0])
 }
 
-/// Version of the layout of the page's kind.
+/// Returns the version of the layout of the page's kind.
 pub fn format(page: &[u8]) -> u8 {
     field::<1>(page, FORMAT)[0]
 }
 
-/// Checks that the store's own page is of the kind and version that this program reads; the error says what is wrong.
+/// Checks that one of the store's own pages has the kind and version that this program reads. The error says what is
+/// wrong.
 pub(crate) fn check_kind(page: &[u8], expected: PageKind) -> Result<(), String> {
     if kind(page) != expected {
         return Err(format!("kind {} where {} was expected", kind(page).0, expected.0));
@@ -85,32 +87,32 @@ pub(crate) fn check_kind(page: &[u8], expected: PageKind) -> Result<(), String> 
     }
 }
 
-/// Flags owned by the layout of the page's kind.
+/// Returns the flags owned by the layout of the page's kind.
 pub fn flags(page: &[u8]) -> u16 {
     u16::from_le_bytes(field(page, FLAGS))
 }
 
-/// Whether the page holds changes that are neither in the log nor to be written.
+/// Returns whether the page holds changes that were made in memory alone.
 pub fn is_soft(page: &[u8]) -> bool {
     flags(page) & SOFT != 0
 }
 
-/// The number the page believes to have.
+/// Returns the number that the page says it has.
 pub fn page_no(page: &[u8]) -> PageNo {
     PageNo(u64::from_le_bytes(field(page, PAGE_NO)))
 }
 
-/// End of the last mini-transaction that changed the page.
+/// Returns the end of the last mini-transaction that changed the page.
 pub fn lsn(page: &[u8]) -> Lsn {
     Lsn(u64::from_le_bytes(field(page, LSN)))
 }
 
-/// Segment the page belongs to.
+/// Returns the segment that the page belongs to.
 pub fn owner(page: &[u8]) -> SegmentId {
     SegmentId(u64::from_le_bytes(field(page, OWNER)))
 }
 
-/// Sets the page's kind and layout version; for redo handlers that format a page.
+/// Sets the page's kind and layout version. For redo handlers that format a page.
 pub fn set_kind(page: &mut [u8], kind: PageKind, format: u8) {
     bytes::put(page, KIND, &[kind.0, format]);
 }
@@ -130,7 +132,7 @@ pub(crate) fn set_identity(page: &mut [u8], page_no: PageNo, owner: SegmentId) {
     bytes::put(page, OWNER, &owner.0.to_le_bytes());
 }
 
-/// Zeroes the page and writes a fresh header. The LSN is zero until the mini-transaction commits.
+/// Zeroes the page and writes a new header. The LSN is zero until the mini-transaction commits.
 pub(crate) fn initialise(page: &mut [u8], page_no: PageNo, kind: PageKind, owner: SegmentId) {
     page.fill(0);
     set_kind(page, kind, STORE_FORMAT);
@@ -141,18 +143,18 @@ fn checksum(page: &[u8]) -> u32 {
     crc32c::crc32c(&page[KIND..])
 }
 
-/// Writes the checksum; the last step before the page leaves memory.
+/// Writes the checksum. This is the last step before the page is written.
 pub(crate) fn seal(page: &mut [u8]) {
     let sum = checksum(page);
     bytes::put(page, CHECKSUM, &sum.to_le_bytes());
 }
 
-/// The checksum stored in the page.
+/// Returns the checksum stored in the page.
 pub(crate) fn stored_checksum(page: &[u8]) -> u32 {
     u32::from_le_bytes(field(page, CHECKSUM))
 }
 
-/// Checks what came from disk as page `expected`; the error says what is wrong.
+/// Checks a page that was read from disk as page `expected`. The error says what is wrong.
 pub(crate) fn verify(page: &[u8], expected: PageNo) -> Result<(), String> {
     let (stored, computed) = (stored_checksum(page), checksum(page));
     if stored != computed {
