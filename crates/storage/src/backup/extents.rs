@@ -1,6 +1,7 @@
-//! `pages`: pages of the database, extent by extent. A later record of an extent counts more than an earlier one.
+//! The file `pages`: pages of the database, extent by extent. A later record of an extent replaces the pages of an
+//! earlier one.
 //!
-//! A record is a header of one block, and the pages whose bits are set, in ascending order, sealed as in `data`:
+//! A record is a header of one block, then the pages whose bits are set, in ascending order, sealed as in `data`:
 //!
 //! | offset | bytes | field |
 //! |-------:|------:|-------|
@@ -16,10 +17,10 @@ use crate::page::{self, bytes};
 use crate::space::{EXTENT_PAGES, ExtentNo};
 use crate::{Lsn, Result};
 
-/// The file.
+/// Name of the file.
 pub(super) const FILE: &str = "pages";
 
-/// Writes the record of an extent, of whose pages, all of which are in `image`, those in `pages`.
+/// Writes the record of an extent. `image` holds all of the extent's pages; the record gets those in `pages`.
 pub(super) fn write(to: &mut StreamWriter, extent: ExtentNo, pages: u64, image: &[u8]) -> Result<()> {
     let mut header = [0; BLOCK];
     bytes::put(&mut header, 4, &extent.0.to_le_bytes());
@@ -37,7 +38,7 @@ pub(super) fn write(to: &mut StreamWriter, extent: ExtentNo, pages: u64, image: 
     Ok(())
 }
 
-/// Reads the next record: the pages come to their places in `image`, which has room for an extent.
+/// Reads the next record. Puts the pages into their places in `image`, which has room for an extent.
 ///
 /// # Errors
 /// `Backup` if a page is damaged, or newer than `end`; `BackupIo`.

@@ -1,7 +1,9 @@
-//! `log`: the groups of the redo log from the backup's redo position to its end, one after the other as they are in the stream: u32 bytes
-//! of the payload, u8 kind, payload ([`crate::log`]). So the file is that part of the stream, and an LSN is a place in it.
+//! The file `log`: the groups of the redo log from the backup's redo position to its end, one after the other as in
+//! the stream: payload bytes as u32, kind u8, payload ([`crate::log`]). So the file is that part of the stream, and
+//! an LSN is a place in it.
 //!
-//! The log is copied as it grows, and given back to the store as it is copied: what has to be kept is what the backup has not read yet.
+//! The log is copied as it grows, and given back to the store as it is copied: only the log that the backup has not
+//! read yet has to be kept.
 
 use super::stream::{FileSum, StreamReader, StreamWriter, damaged};
 use crate::device::Env;
@@ -9,19 +11,19 @@ use crate::log::{GROUP_HEADER, Log, LogPosition, LogReader, group_header, read_g
 use crate::{Lsn, Result, StorageError};
 use std::sync::Arc;
 
-/// The file.
+/// Name of the file.
 pub(super) const FILE: &str = "log";
 
 /// Copies the log of an open store.
 pub(super) struct LogCopy {
     reader: LogReader,
     to: StreamWriter,
-    /// The file of the log that is kept.
+    /// Sequence number of the oldest log file that is kept.
     kept: u64,
 }
 
 impl LogCopy {
-    /// A copy from `from` on, into a new file of `target`. The log is kept from there on.
+    /// Begins a copy from `from` on, into a new file of `target`. The log is kept from there on.
     pub(super) fn begin(
         env: &Arc<dyn Env>,
         database: u64,
@@ -32,7 +34,7 @@ impl LogCopy {
         Ok(LogCopy { reader, to: StreamWriter::create(target, FILE)?, kept: from.sequence })
     }
 
-    /// Up to where it is copied.
+    /// Returns the LSN up to which the log is copied.
     pub(super) fn position(&self) -> Lsn {
         self.reader.group_lsn()
     }
@@ -63,7 +65,7 @@ impl LogCopy {
     }
 }
 
-/// Reads the next group, which takes at most `left` bytes; its kind.
+/// Reads the next group, which takes at most `left` bytes. Returns its kind.
 pub(super) fn read_group(from: &mut StreamReader, payload: &mut Vec<u8>, left: u64) -> Result<u8> {
     let at = from.position();
     let mut header = [0; GROUP_HEADER];

@@ -1,7 +1,7 @@
-//! The manifest of a backup: what it is, and that it is whole. It is the last file that is written, and comes to its name by a rename; a
-//! directory without one holds no backup, or one whose making was interrupted.
+//! The manifest of a backup, which describes it and proves that it is whole. It is the last file that is written, and
+//! gets its name by a rename. A directory without one holds no backup, or one whose making was interrupted.
 //!
-//! `manifest`, all integers little-endian, a string a u32 length and the bytes:
+//! Layout of `manifest`; all integers are little-endian, and a string is a u32 length and the bytes:
 //!
 //! | offset | bytes | field |
 //! |-------:|------:|-------|
@@ -15,16 +15,16 @@
 //! |---|---|
 //! | number of the backup, drawn when it was made | u64 |
 //! | number of the database | u64 |
-//! | number of the backup that this one adds to; 0: it is a full one | u64 |
+//! | number of the parent: the backup that this one adds to; 0 in a full backup | u64 |
 //! | base: pages up to this LSN are left out; 0 in a full one | u64 |
 //! | redo: the log of the backup begins here; no page lacks a change before it | u64 |
 //! | checkpoint: LSN of a checkpoint record in that log | u64 |
-//! | end: the log of the backup ends here; what is restored is the database as of then | u64 |
+//! | end: the log of the backup ends here; a restore gives the database as of then | u64 |
 //! | format of the database's control file | u32 |
 //! | bytes of a page | u32 |
 //! | extents of the database's file | u64 |
 //! | pages in the backup | u64 |
-//! | when it was made: microseconds since 1970, UTC | u64 |
+//! | time when it was made: microseconds since 1970, UTC | u64 |
 //! | `pages`, `log`: bytes and checksum of each | u64, u32 |
 //! | other files | u32 count, each: name string, bytes u64, checksum u32 |
 
@@ -34,36 +34,36 @@ use crate::page::bytes::Reader;
 use crate::page::{self, MAX_PAGE_SIZE, MIN_PAGE_SIZE};
 use crate::{Lsn, Result, StorageError};
 
-/// The file.
+/// Name of the file.
 pub(super) const FILE: &str = "manifest";
 const MAGIC: &[u8; 8] = b"LEAFBKUP";
 const FORMAT: u32 = 1;
 const HEADER: usize = 24;
-/// No manifest is larger.
+/// Largest size of a manifest in bytes.
 const MOST_BYTES: u64 = 64 << 20;
 
-/// What a backup is.
+/// The description of a backup.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Manifest {
-    /// Its number.
+    /// Number of the backup.
     pub id: u64,
     /// Number of the database.
     pub database: u64,
-    /// Number of the backup that it adds to; `None` if it is a full one.
+    /// Number of the backup that this one adds to; `None` in a full backup.
     pub parent: Option<u64>,
-    /// Pages up to here are left out.
+    /// Pages up to this LSN are left out.
     pub base: Lsn,
-    /// Where its log begins.
+    /// LSN at which its log begins.
     pub redo: Lsn,
     pub(super) checkpoint: Lsn,
-    /// Where its log ends.
+    /// LSN at which its log ends.
     pub end: Lsn,
     pub(super) database_format: u32,
     pub(super) page_size: u32,
     pub(super) extents: u64,
-    /// Pages that it has.
+    /// Number of pages in the backup.
     pub pages: u64,
-    /// When it was made: microseconds since 1970, UTC.
+    /// Time when it was made: microseconds since 1970, UTC.
     pub made: u64,
     pub(super) pages_file: FileSum,
     pub(super) log_file: FileSum,
@@ -71,7 +71,7 @@ pub struct Manifest {
 }
 
 impl Manifest {
-    /// Bytes of all files that it names.
+    /// Returns the bytes of all files that it names.
     #[must_use]
     pub fn bytes(&self) -> u64 {
         let others: u64 = self.others.iter().map(|(_, file)| file.bytes).sum();
@@ -167,10 +167,11 @@ impl Manifest {
         from.is_empty().then_some(manifest)
     }
 
-    /// The manifest of the backup in `env`.
+    /// Reads the manifest of the backup in `env`.
     ///
     /// # Errors
-    /// `Backup` if there is none, because it is not complete, or if it is damaged or of another version; `BackupIo`.
+    /// `Backup` if there is none, because the backup is not complete, or if it is damaged or of another version;
+    /// `BackupIo`.
     pub fn read(env: &dyn Env) -> Result<Manifest> {
         let bytes = small_file::read(env, FILE, MOST_BYTES).map_err(failed("read", FILE))?;
         let Some(bytes) = bytes else {
@@ -180,7 +181,7 @@ impl Manifest {
         Manifest::decode(&bytes)
     }
 
-    /// Writes it: the last step.
+    /// Writes the manifest, which is the last step of a backup.
     pub(super) fn write(&self, env: &dyn Env) -> Result<()> {
         small_file::replace(env, FILE, &self.encode()).map_err(failed("write", FILE))
     }
@@ -188,7 +189,7 @@ impl Manifest {
     /// Checks that this backup adds to `parent`.
     ///
     /// # Errors
-    /// `Backup` says why it does not.
+    /// `Backup` with the reason why it does not.
     pub(super) fn check_parent(&self, parent: &Manifest) -> Result<()> {
         let reason = if self.database != parent.database {
             "they are of different databases"
@@ -210,10 +211,10 @@ impl Manifest {
     }
 }
 
-/// The manifests of a full backup and of those that add to it, in this order.
+/// Reads the manifests of a full backup and of those that add to it, in this order.
 ///
 /// # Errors
-/// As [`Manifest::read`]; `Backup` if they do not follow upon each other.
+/// As [`Manifest::read`]; `Backup` if they do not follow each other.
 pub(super) fn read_chain(backups: &[std::sync::Arc<dyn Env>]) -> Result<Vec<Manifest>> {
     let mut chain: Vec<Manifest> = Vec::with_capacity(backups.len());
     for env in backups {

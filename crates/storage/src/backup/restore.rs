@@ -1,9 +1,10 @@
-//! Making a store of a full backup and those that add to it, a step at a time; and looking whether a backup is whole.
+//! Makes a store from a full backup and those that add to it, in steps; and checks whether a backup is whole.
 //!
-//! What is made is what a crash at the last backup's end would have left, with a log that begins at its redo position: opening it recovers it.
-//! It has a number of its own, so that no backup of the one it was made from is ever added to by one of its own: their LSNs go different ways. A
-//! file, `restoring`, is there before any other and until it has been opened, and keeps others from taking it for whole. Where it is, all that is
-//! there was left by a restore that was broken off: another one begins by removing it.
+//! A restore makes the files that a crash at the last backup's end would have left, with a log that begins at its
+//! redo position. Opening them recovers the store. The store has a new database number, so that no backup of the
+//! original is ever added to by a backup of the restored one: their LSNs diverge. The file `restoring` is made before
+//! any other and stays until the store has been opened; it keeps others from using an incomplete store. All files in
+//! a directory that has it were left by an interrupted restore, and another restore begins by removing them.
 
 use super::extents;
 use super::log_copy::{self, read_group};
@@ -19,21 +20,21 @@ use crate::{Result, StorageError, page, warm_up};
 use std::io::ErrorKind;
 use std::sync::Arc;
 
-/// Appended bytes that may wait in memory.
+/// Appended log bytes that may wait in memory.
 const LOG_BUFFER: usize = 1 << 20;
 /// Smallest capacity of the log that is made.
 const LOG_CAPACITY: u64 = 256 << 20;
-/// The file that a directory is locked by.
+/// Name of the lock file of a directory.
 const LOCK: &str = "lock";
 /// Bytes of other files that are copied at once.
 const PIECE: usize = 1 << 20;
 
-/// A store that is being made of backups.
+/// A store that is being made from backups.
 pub struct Restore {
     target: Arc<dyn Env>,
-    /// The full backup, then those that add to it, the next one last.
+    /// The backups that are left to read, in reverse order: the next one last.
     sources: Vec<(Arc<dyn Env>, Manifest)>,
-    /// The last of all.
+    /// The last backup of the chain.
     last: (Arc<dyn Env>, Manifest),
     reading: Option<(StreamReader, Manifest)>,
     data: Arc<dyn File>,
@@ -44,12 +45,13 @@ pub struct Restore {
 }
 
 impl Restore {
-    /// Begins to make a store in `target`, which is empty but for what a restore that was broken off has left, of a full backup and those that
-    /// add to it, in this order. `others` are the directories of files that are not the store's.
+    /// Begins to make a store in `target` from a full backup and those that add to it, in this order. `target` is
+    /// empty except for the files of an interrupted restore. `others` are the directories of files that are not the
+    /// store's.
     ///
     /// # Errors
-    /// `Backup` if they are damaged, not complete, or do not follow upon each other, or if there is something else in `target`; `BackupIo`,
-    /// `Io`, `DiskFull`, `AlreadyOpen`.
+    /// `Backup` if the backups are damaged, not complete, or do not follow each other, or if `target` has other
+    /// files; `BackupIo`, `Io`, `DiskFull`, `AlreadyOpen`.
     pub fn begin(target: Arc<dyn Env>, backups: &[Arc<dyn Env>], others: &[&str]) -> Result<Restore> {
         let chain = read_chain(backups)?;
         let Some(last) = backups.last().cloned().zip(chain.last().cloned()) else {
@@ -78,13 +80,13 @@ impl Restore {
         Ok(Restore { target, sources, last, reading: None, data, image, done: 0, total, _lock: lock })
     }
 
-    /// How many pages of how many were written.
+    /// Returns how many pages were written, and how many there are.
     #[must_use]
     pub fn progress(&self) -> (u64, u64) {
         (self.done, self.total)
     }
 
-    /// Writes some more pages. False once all are.
+    /// Writes some more pages. Returns false once all are written.
     ///
     /// # Errors
     /// `Backup` for damage; `BackupIo`, `Io`, `DiskFull`.
@@ -104,7 +106,7 @@ impl Restore {
         let (extent, pages) = extents::read(reader, &mut self.image, manifest.end)?;
         self.done += u64::from(pages.count_ones());
         if u64::from(extent.0) >= self.last.1.extents {
-            // The file has become shorter since.
+            // The file has become shorter since this backup.
             return Ok(true);
         }
         let page_size = self.last.1.page_size as usize;
@@ -120,7 +122,8 @@ impl Restore {
         Ok(true)
     }
 
-    /// Makes the rest of the store. It can be opened then, by who says that it is being restored; [`complete`](Self::complete) comes after.
+    /// Makes the rest of the store. It can then be opened with
+    /// [`StoreOptions::restoring`](crate::StoreOptions::restoring), before [`complete`](Self::complete) is called.
     ///
     /// # Errors
     /// As [`step`](Self::step).
@@ -142,16 +145,16 @@ impl Restore {
         Ok(())
     }
 
-    /// Removes what a restore that failed has left in `target`. `others` as in [`begin`](Self::begin).
+    /// Removes the files that a failed restore has left in `target`. `others` as in [`begin`](Self::begin).
     ///
     /// # Errors
-    /// `Io`; `AlreadyOpen`, if it goes on; `Backup` if there is something else, too.
+    /// `Io`; `AlreadyOpen` if the restore goes on; `Backup` if there are other files, too.
     pub fn give_up(target: &dyn Env, others: &[&str]) -> Result<()> {
         let _lock = lock(target)?;
         remove_remains(target, others)
     }
 
-    /// The store has been opened and closed: from now on it is like any other.
+    /// Makes the store like any other, after it has been opened and closed.
     ///
     /// # Errors
     /// `Io`.
@@ -180,10 +183,10 @@ impl Restore {
         sync_dir(&*self.target, directory)
     }
 
-    /// Makes the log; what the control file has to say of it.
+    /// Makes the log. Returns the content of the control file.
     fn write_log(&self, source: &dyn Env, manifest: &Manifest, database_id: u64) -> Result<ControlData> {
         let bytes = manifest.log_file.bytes;
-        // Whatever a group takes, it is no more than a third of this.
+        // No group takes more than a third of this.
         let capacity = LOG_CAPACITY.max(bytes.saturating_mul(4));
         let options = LogOptions { capacity, buffer_bytes: LOG_BUFFER, database_id };
         let (log, redo) = Log::create(&self.target, options, manifest.redo)?;
@@ -213,9 +216,10 @@ fn lock(target: &dyn Env) -> Result<LockGuard> {
     })
 }
 
-/// Removes what a restore that was broken off has left in a directory; its mark last, so that what is left can still be told.
+/// Removes the files of an interrupted restore from a directory. Removes their mark last, so that an interrupted
+/// removal can be recognised.
 fn remove_remains(target: &dyn Env, others: &[&str]) -> Result<()> {
-    /// The store's own, in its directory.
+    /// The store's own files in its directory.
     const FILES: [&str; 6] =
         [DATA, doublewrite::FILE, control::FILE, control::NEW_FILE, warm_up::FILE, warm_up::NEW_FILE];
     let names = target.list("").map_err(|source| StorageError::io("list", "", source))?;
@@ -249,7 +253,8 @@ fn remove_remains(target: &dyn Env, others: &[&str]) -> Result<()> {
     Ok(())
 }
 
-/// Directory and rest of the name of one of the other files, which are in directories of the database's directory.
+/// Returns the directory and the rest of the name of one of the other files, which are in subdirectories of the
+/// database's directory.
 fn safe_name(name: &str) -> Result<(&str, &str)> {
     let plain = |part: &str| {
         !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
@@ -270,7 +275,7 @@ fn sync_dir(env: &dyn Env, directory: &str) -> Result<()> {
     env.sync_dir(directory).map_err(|source| StorageError::io("sync", directory.to_owned(), source))
 }
 
-/// Reads a backup from the beginning to the end and looks whether it is what was written, a step at a time.
+/// Reads a backup from beginning to end and checks it, in steps.
 pub struct Verification {
     env: Arc<dyn Env>,
     manifest: Manifest,
@@ -291,19 +296,19 @@ impl Verification {
         Ok(Verification { env, manifest, pages, image, found: 0 })
     }
 
-    /// What the backup is.
+    /// Returns the description of the backup.
     #[must_use]
     pub fn manifest(&self) -> &Manifest {
         &self.manifest
     }
 
-    /// How many pages of how many were read.
+    /// Returns how many pages were read, and how many there are.
     #[must_use]
     pub fn progress(&self) -> (u64, u64) {
         (self.found, self.manifest.pages)
     }
 
-    /// Reads some more; false once all is read and found to be right.
+    /// Reads some more. Returns false once all is read and found right.
     ///
     /// # Errors
     /// `Backup` for damage; `BackupIo`.

@@ -1,4 +1,4 @@
-//! Making a backup of an open store, a step at a time; the rules are in [`super`].
+//! Makes a backup of an open store, in steps. [`super`] has the rules.
 
 use super::extents;
 use super::log_copy::LogCopy;
@@ -15,22 +15,23 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// Bytes of log after which they are copied, and the part of the log's capacity that the files with them take at most: small flushes take more
-/// of the files than they have bytes.
+/// The log is copied once this many of its bytes are not copied, or their files take more than one in [`LOG_SHARE`]
+/// of the log's capacity: small flushes take more bytes of the files than of the stream.
 const LOG_PIECE: u64 = 1 << 20;
 const LOG_SHARE: u64 = 16;
-/// How often a page is read again at once, which may just have been written.
+/// How often a page that may be being written is read again at once.
 const ATTEMPTS: usize = 3;
 const PAUSE: Duration = Duration::from_millis(1);
-/// So few extents are copied again while nothing may be written past the log.
-const FEW: usize = 4;
-/// After so many rounds, however many are left.
-const ROUNDS: usize = 16;
-/// How often, and with what pauses, pages are tried again that could not be had.
+/// At most this many extents are copied again while no page may be written past the log.
+const MAX_EXTENTS_AT_END: usize = 4;
+/// Rounds of copying after which the rest is copied at the end, however many extents it is.
+const MAX_ROUNDS: usize = 16;
+/// How often, and with what pauses, pages that could not be had are tried again.
 const TRIES: usize = 50;
 const TRY_PAUSE: Duration = Duration::from_millis(20);
 
-/// A backup that is being made. Dropped before it is finished it leaves a directory that is recognised as none.
+/// A backup that is being made. If it is dropped before it is finished, it leaves a directory that is not recognised
+/// as a backup.
 pub struct Backup {
     running: Running,
     target: Arc<dyn Env>,
@@ -38,34 +39,34 @@ pub struct Backup {
     redo: Lsn,
     checkpoint: Lsn,
     pages: StreamWriter,
-    /// Pages in it.
+    /// Number of pages in it.
     stored: u64,
     log: LogCopy,
     others: Vec<(String, FileSum)>,
-    /// The next extent, and how many there were at the beginning: what others are used for is in the log.
+    /// The next extent, and the number of extents at the beginning. The log has the pages of later extents.
     next: u32,
     extents: u32,
     image: AlignedBuf,
-    /// Extents to be copied again.
+    /// Extents to copy again.
     late: BTreeSet<ExtentNo>,
     rounds: usize,
     /// Pages in use that could not be had.
     lacking: BTreeSet<PageNo>,
     tries: usize,
-    /// Pages looked at, and how many there are, about.
+    /// Number of pages examined, and about how many there are.
     done: u64,
     total: u64,
-    /// Where it ends, and the extents of the file as of then.
+    /// The end of the backup, and the number of extents of the file as of then.
     end: Option<(Lsn, u64)>,
 }
 
-/// What a store does otherwise while a backup is made.
+/// The measures that a store takes while a backup is made. Dropping the value ends them.
 struct Running {
     inner: Arc<Inner>,
 }
 
 impl Running {
-    /// Begins, and says how many extents there are.
+    /// Begins the measures. Returns the number of extents.
     fn begin(inner: &Arc<Inner>) -> Result<(Running, u32)> {
         if inner.backup_running.swap(true, Ordering::AcqRel) {
             let what = "another backup of this database is being made".into();
@@ -82,7 +83,7 @@ impl Running {
 
 impl Drop for Running {
     fn drop(&mut self) {
-        // If it fails the store has stopped, and keeps nothing any more.
+        // A failure means that the store has stopped, and keeps nothing any more.
         let _ = self.inner.log.keep_from(None);
         self.inner.space.unlogged.end_backup();
         self.inner.space.keep_free_space(false);
@@ -90,23 +91,24 @@ impl Drop for Running {
     }
 }
 
-/// What a page is to a backup that cannot read it.
+/// The meaning of a page that the backup cannot read.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Standing {
-    /// Nobody's, or soon to be, or taken and not in use yet: it may hold anything.
+    /// The page is free, or soon to be, or taken and not in use yet. It may hold anything.
     Free,
-    /// Of a tree that is written past the log, and may not be there yet.
+    /// The page is of a tree that is written past the log, and may not be written yet.
     Building,
-    /// It has to be there.
+    /// The page must be readable.
     InUse,
 }
 
 impl Store {
-    /// Begins a backup into the directory `target`, which is empty: of all pages, or of those that have changed since `parent` was made.
+    /// Begins a backup into the empty directory `target`: of all pages, or of those that have changed since `parent`
+    /// was made.
     ///
     /// # Errors
-    /// `Backup` if one is being made already, `target` is not empty, or `parent` is none of this database; `BackupIo`; as
-    /// [`checkpoint`](Self::checkpoint).
+    /// `Backup` if another one is being made, `target` is not empty, or `parent` is of another database; `BackupIo`;
+    /// as [`checkpoint`](Self::checkpoint).
     pub fn begin_backup(&self, target: Arc<dyn Env>, parent: Option<Manifest>) -> Result<Backup> {
         Backup::begin(&self.inner, target, parent)
     }
@@ -124,7 +126,8 @@ impl Backup {
         }
         inner.checkpoint()?;
         let (redo, checkpoint) = inner.keep_log()?;
-        // What is written past the log from now on has an LSN above the redo position: an incremental backup finds it.
+        // Pages that are written past the log from now on have LSNs above the redo position, by which an incremental
+        // backup finds them.
         drop(inner.space.unlogged.stop());
         let log = LogCopy::begin(&inner.env, inner.database_id, redo, &*target)?;
         let pages = StreamWriter::create(&*target, extents::FILE)?;
@@ -153,13 +156,14 @@ impl Backup {
         })
     }
 
-    /// How many pages were looked at, of how many, about.
+    /// Returns how many pages were examined, and about how many there are.
     #[must_use]
     pub fn progress(&self) -> (u64, u64) {
         (self.done.min(self.total), self.total)
     }
 
-    /// Copies some more pages, and what the log has got meanwhile. False once all is copied but what [`end`](Self::end) does.
+    /// Copies some more pages, and the log that was written meanwhile. Returns false once only the work of
+    /// [`end`](Self::end) is left.
     ///
     /// # Errors
     /// `BackupIo`, `LogDamaged`, `Poisoned`.
@@ -177,13 +181,13 @@ impl Backup {
             self.copy_extent(extent)?;
             return Ok(true);
         }
-        if self.rounds < ROUNDS {
+        if self.rounds < MAX_ROUNDS {
             self.rounds += 1;
             self.late = self.inner().space.unlogged.take();
-            if self.late.len() > FEW {
+            if self.late.len() > MAX_EXTENTS_AT_END {
                 return Ok(true);
             }
-            self.rounds = ROUNDS;
+            self.rounds = MAX_ROUNDS;
         }
         self.try_again(false)?;
         if self.tries < TRIES && self.lacking.iter().any(|page| self.standing(*page) == Standing::InUse) {
@@ -194,7 +198,7 @@ impl Backup {
         Ok(false)
     }
 
-    /// Decides where the backup ends: what is in the log by now is in it.
+    /// Decides the end of the backup: it includes everything that is in the log by now.
     ///
     /// # Errors
     /// `Corrupt` for a page of the database that cannot be read; `BackupIo`, `Poisoned`.
@@ -207,7 +211,8 @@ impl Backup {
         }
         self.try_again(true)?;
         self.end = Some(inner.space.end_and_extents(&inner.log));
-        // A tree whose pages are not all written is not in use before they are, which they cannot be before the end.
+        // A tree is not in use before all its pages are written, so a tree with missing pages does not come into use
+        // before the end.
         let lacking = self.lacking.iter().find(|page| self.standing(**page) == Standing::InUse).copied();
         drop(stopped);
         match lacking {
@@ -225,7 +230,7 @@ impl Backup {
         }
     }
 
-    /// Copies a file of the database's directory, of `bytes` bytes, under the name that it has there.
+    /// Copies a file of the database's directory, of `bytes` bytes, under its name there.
     ///
     /// # Errors
     /// `Io` for the file, `BackupIo` for the copy.
@@ -250,7 +255,8 @@ impl Backup {
         Ok(())
     }
 
-    /// Copies the rest of the log, makes everything durable, and then says so. [`end`](Self::end) comes before.
+    /// Copies the rest of the log, makes everything durable, and then writes the manifest. [`end`](Self::end) comes
+    /// before.
     ///
     /// # Errors
     /// `BackupIo`, `LogDamaged`, `Poisoned`, `Misuse`.
@@ -263,7 +269,7 @@ impl Backup {
         self.target.sync_dir("").map_err(failed("sync", ""))?;
         let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let manifest = Manifest {
-            // 0 is none.
+            // 0 means "no backup".
             id: draw_number() | 1,
             database: self.running.inner.database_id,
             parent: self.parent.as_ref().map(|parent| parent.id),
@@ -284,7 +290,7 @@ impl Backup {
         Ok(manifest)
     }
 
-    /// Copies the log if there is much that is not copied.
+    /// Copies the log if much of it is not copied.
     fn copy_much_log(&mut self) -> Result<()> {
         let log = &self.running.inner.log;
         let (from, end) = (self.log.position(), log.end());
@@ -297,10 +303,10 @@ impl Backup {
         &self.running.inner
     }
 
-    /// Copies what is to be copied of an extent; false if none of its pages is in use.
+    /// Copies the selected pages of an extent. Returns false if none of its pages is in use.
     fn copy_extent(&mut self, extent: ExtentNo) -> Result<bool> {
         let inner = Arc::clone(self.inner());
-        // Before its use is looked at: who takes it and writes to it later on is heard of.
+        // This comes before the use of the extent is read, so that a later unlogged write to it is recorded.
         inner.space.unlogged.passed(extent.0 + 1);
         let used = inner.space.state().extents.get(extent.0 as usize).map_or(0, |extent| extent.pages);
         if used == 0 {
@@ -331,7 +337,7 @@ impl Backup {
         written.map(|()| true)
     }
 
-    /// Whether a page that was changed last at `lsn` belongs in the backup.
+    /// Returns whether a page that was last changed at `lsn` belongs in the backup.
     fn is_wanted(&self, lsn: Lsn) -> bool {
         self.parent.as_ref().is_none_or(|parent| lsn > parent.redo)
     }
@@ -344,13 +350,13 @@ impl Backup {
         Ok(())
     }
 
-    /// Reads a page that was not what it must be.
+    /// Reads a page again whose image was wrong.
     fn read_again(&self, page: PageNo, image: &mut [u8]) -> bool {
         let cache = &self.inner().cache;
         if self.standing(page) != Standing::InUse {
             return false;
         }
-        // It may never have been written, or may be being written.
+        // The page may never have been written, or may be being written.
         if cache.copy_changed(page, image) {
             return true;
         }
@@ -364,8 +370,8 @@ impl Backup {
         cache.read_at_rest(page, image)
     }
 
-    /// Tries to get those pages that could not be had, those of trees that are being built too if they cannot be written meanwhile; forgets
-    /// those that nobody uses any more.
+    /// Tries again to get the pages that could not be had. With `stopped`, also those of trees that are being built,
+    /// which nobody writes meanwhile. Drops the pages that are not in use any more.
     fn try_again(&mut self, stopped: bool) -> Result<()> {
         for page in std::mem::take(&mut self.lacking) {
             let standing = self.standing(page);
@@ -406,7 +412,7 @@ impl Backup {
     }
 }
 
-/// Checks that what has changed in this database since `parent` can be told from its LSNs.
+/// Checks that LSNs show which pages of this database have changed since `parent`.
 fn check_parent(inner: &Inner, parent: &Manifest) -> Result<()> {
     let what = if parent.database != inner.database_id {
         "the backup to add to is of another database (a restored database is another one, too): make a full backup"

@@ -1,7 +1,8 @@
-//! The files of a backup, written and read from the beginning to the end, in large pieces, with a checksum of all of it.
+//! The files of a backup, written and read from beginning to end, in large pieces, with a checksum of the whole
+//! content.
 //!
-//! Files are opened past the page cache where the file system takes it, so a file is a whole number of blocks: zeros behind its content,
-//! whose length the manifest has.
+//! Files bypass the page cache where the file system supports it, so a file is a whole number of blocks: zeros follow
+//! its content, whose length the manifest has.
 
 use crate::device::{AlignedBuf, BLOCK, Env, File, OpenMode};
 use crate::{Result, StorageError};
@@ -10,20 +11,20 @@ use std::sync::Arc;
 /// Bytes that are written or read at once.
 const PIECE: usize = 1 << 20;
 
-/// How long a file is, and the CRC-32C of its content.
+/// The length of a file, and the CRC-32C of its content.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub(super) struct FileSum {
     pub(super) bytes: u64,
     pub(super) sum: u32,
 }
 
-/// An error of the system, on a file of a backup.
+/// Makes the error of a system call on a file of a backup.
 pub(super) fn failed(op: &'static str, file: &str) -> impl FnOnce(std::io::Error) -> StorageError {
     let file = file.to_owned();
     move |source| StorageError::BackupIo { op, file, source }
 }
 
-/// A file of a backup that is not what it must be.
+/// Makes the error of a file of a backup whose content is wrong.
 pub(super) fn damaged(file: &str, reason: impl std::fmt::Display) -> StorageError {
     StorageError::Backup { what: format!("the backup is damaged: {file}: {reason}") }
 }
@@ -34,20 +35,20 @@ pub(super) struct StreamWriter {
     name: String,
     buffer: AlignedBuf,
     filled: usize,
-    /// Bytes in the file.
+    /// Bytes written to the file.
     written: u64,
     sum: u32,
 }
 
 impl StreamWriter {
-    /// A new file; there is none of this name.
+    /// Makes a new file. No file of this name exists.
     pub(super) fn create(env: &dyn Env, name: &str) -> Result<StreamWriter> {
         let file = env.open(name, OpenMode::CreateNew).map_err(failed("create", name))?;
         let buffer = AlignedBuf::zeroed(PIECE);
         Ok(StreamWriter { file, name: name.to_owned(), buffer, filled: 0, written: 0, sum: 0 })
     }
 
-    /// Bytes of content so far.
+    /// Returns the bytes of content so far.
     pub(super) fn bytes(&self) -> u64 {
         self.written + self.filled as u64
     }
@@ -77,7 +78,7 @@ impl StreamWriter {
         Ok(())
     }
 
-    /// Writes what is left and makes the content durable.
+    /// Writes the rest and makes the content durable.
     pub(super) fn finish(mut self) -> Result<FileSum> {
         if self.filled > 0 {
             self.flush()?;
@@ -93,7 +94,7 @@ pub(super) struct StreamReader {
     name: String,
     expected: FileSum,
     buffer: AlignedBuf,
-    /// What of the buffer was read from the file, and is not given out.
+    /// The part of the buffer that was read from the file and is not given out.
     ready: std::ops::Range<usize>,
     /// Bytes that were read from the file.
     read: u64,
@@ -101,7 +102,7 @@ pub(super) struct StreamReader {
 }
 
 impl StreamReader {
-    /// The file of this name, which is to have `expected`.
+    /// Opens the file of this name, which should have the length and checksum `expected`.
     pub(super) fn open(env: &dyn Env, name: &str, expected: FileSum) -> Result<StreamReader> {
         let file = env.open(name, OpenMode::Existing).map_err(failed("open", name))?;
         let size = file.size().map_err(failed("get the size of", name))?;
@@ -118,12 +119,12 @@ impl StreamReader {
         &self.name
     }
 
-    /// Whether all was given out.
+    /// Returns whether all was given out.
     pub(super) fn is_over(&self) -> bool {
         self.read == self.expected.bytes && self.ready.is_empty()
     }
 
-    /// Bytes that were given out.
+    /// Returns the bytes that were given out.
     pub(super) fn position(&self) -> u64 {
         self.read - self.ready.len() as u64
     }
@@ -157,7 +158,7 @@ impl StreamReader {
         Ok(())
     }
 
-    /// All has been read: checks the checksum.
+    /// Checks the checksum after all has been read.
     pub(super) fn finish(self) -> Result<()> {
         match (self.is_over(), self.sum == self.expected.sum) {
             (true, true) => Ok(()),
