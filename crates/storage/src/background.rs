@@ -1,22 +1,25 @@
-//! The store's own thread: keeps clean frames ahead of demand, the log short, and policies 0 and 2 of the log flush.
+//! The store's own thread: keeps clean frames ahead of demand, keeps the log short, and flushes the log under
+//! policies 0 and 2.
 //!
-//! **Frames**: every round it frees frames until a reserve is there, writing changed pages in batches, so that readers seldom
-//! have to. It is woken early by who finds too few frames or too little log.
+//! **Frames**: every round the thread frees frames until a reserve is free, writing changed pages in batches, so that
+//! readers seldom have to. A thread that finds too few frames or too little log wakes it early.
 //!
-//! **Log age**: how far back the oldest change goes that is not in `data`, as a share of the log ([`Pace`]). Below
-//! [`GENTLE`] nothing is written for its sake. From there on each round writes the pages that were changed first, so many
-//! that all that are dirty now would be written by the time the log, going on as it does, reaches [`URGENT`]: a rate that rises
-//! smoothly with the log's own and with its age. Beyond `URGENT`, which smooth writing does not reach, whatever is too
-//! old is written at once. (After InnoDB's adaptive flushing.)
+//! **Log age**: the log from the oldest change that `data` lacks to its end, as a share of the log's capacity
+//! ([`Pace`]). Below [`GENTLE`] the thread writes nothing to lower it. From there on each round writes the pages that
+//! were changed first, so many that all pages that are dirty now would be written by the time the log, at its present
+//! speed, reaches [`URGENT`]. This rate rises smoothly with the speed of the log and with its age. Beyond `URGENT`,
+//! which smooth writing does not reach, all pages that are too old are written at once. (After InnoDB's adaptive
+//! flushing.)
 //!
-//! **Warm-up**: at the start it reads in the pages that were in memory before, as far as there are free frames, and now and then
-//! it writes the list of those that are in memory ([`crate::warm_up`]).
+//! **Warm-up**: at the start the thread reads in the pages that were in memory before, as far as there are free
+//! frames. From time to time it writes the list of the pages that are in memory ([`crate::warm_up`]).
 //!
-//! **Space** that is free is given back to the file system, some a round ([`crate::space`], file `release`). That takes a checkpoint that
-//! has passed what freed it: if none has for some time, pages that were changed before are written, a batch a round.
+//! **Space**: the thread gives free space back to the file system, some in each round ([`crate::space`], file
+//! `release`). This needs a checkpoint that has passed the groups that freed the space. If there has been none for
+//! some time, the thread writes pages that were changed before, a batch a round.
 //!
-//! **Checkpoints** are recorded each time a good part of the log could be given back. A store that nobody uses gets its pages
-//! written, a batch a round, so that the next opening has little to do.
+//! **Checkpoints** are recorded each time a good part of the log could be given back. If nobody uses the store, its
+//! pages are written, a batch a round, so that the next opening has little to do.
 
 use crate::doublewrite::BATCH_PAGES;
 use crate::log::LogSpace;
@@ -32,27 +35,27 @@ use std::time::{Duration, Instant};
 
 /// Pause between rounds.
 const ROUND: Duration = Duration::from_millis(100);
-/// Between flushes of the log under policies 0 and 2.
+/// Time between flushes of the log under policies 0 and 2.
 const TICK: Duration = Duration::from_secs(1);
-/// Between two lists of the pages in memory.
+/// Time between two lists of the pages in memory.
 const LIST: Duration = Duration::from_secs(300);
 /// Pages read in per round at the start.
 const WARM_UP: usize = 1024;
 /// Most batches written in a round to make room.
 const BATCHES: usize = 8;
-/// Sixteenths of the log: pages are written for their age from here on ...
+/// Sixteenths of the log: from this age on pages are written because of their age ...
 const GENTLE: u64 = 4;
-/// ... and must not get older than this; reservations end at about 13.
+/// ... and none must get older than this. Reservations fail at about 13.
 const URGENT: u64 = 10;
-/// Sixteenths of the log that a checkpoint has to give back to be worth it.
-const WORTH: u64 = 1;
-/// How long a checkpoint that comes by itself is waited for before pages are written so that space can be given back.
+/// Sixteenths of the log that a checkpoint has to give back to be worth recording.
+const WORTHWHILE_SHARE: u64 = 1;
+/// Time to wait for a checkpoint that is recorded anyway, before pages are written so that space can be given back.
 const AWAITED: Duration = Duration::from_secs(5);
-/// Rounds without a change until pages are written because there is nothing else to do.
+/// Rounds without a change after which pages are written because there is nothing else to do.
 const IDLE_ROUNDS: u32 = 10;
 
-/// Checkpoints that free nothing before there is no hope.
-const FRUITLESS_ROUNDS: u32 = 20;
+/// Checkpoints in a row that may free nothing before waiting callers are refused, or granted space beyond the limit.
+const MAX_FRUITLESS_CHECKPOINTS: u32 = 20;
 
 #[derive(Default)]
 struct Signal {
@@ -66,14 +69,14 @@ pub(crate) struct Background {
     thread: Mutex<Option<JoinHandle<()>>>,
 }
 
-/// Wakes the thread.
+/// A handle that wakes the thread.
 #[derive(Clone)]
 pub(crate) struct Waker {
     signal: Arc<(Mutex<Signal>, Condvar)>,
 }
 
 impl Waker {
-    /// Begins the next round now.
+    /// Makes the next round begin now.
     pub(crate) fn wake(&self) {
         self.signal.0.lock().wake = true;
         self.signal.1.notify_one();
@@ -81,7 +84,7 @@ impl Waker {
 }
 
 impl Background {
-    /// Starts the thread for the store; it ends when the store is gone. It begins by reading `hot_pages` in.
+    /// Starts the thread for the store. It ends when the store is dropped. It first reads `hot_pages` in.
     pub(crate) fn start(store: Weak<Inner>, hot_pages: Vec<PageNo>) -> std::io::Result<Background> {
         let signal = Arc::new((Mutex::new(Signal::default()), Condvar::new()));
         let shared = Arc::clone(&signal);
@@ -90,23 +93,23 @@ impl Background {
         Ok(Background { signal, thread: Mutex::new(Some(thread)) })
     }
 
-    /// Begins the next round now.
+    /// Makes the next round begin now.
     pub(crate) fn wake(&self) {
         self.waker().wake();
     }
 
-    /// For others to wake the thread with.
+    /// Returns a handle with which others wake the thread.
     pub(crate) fn waker(&self) -> Waker {
         Waker { signal: Arc::clone(&self.signal) }
     }
 
-    /// Ends the thread and waits for it, unless it is the one that calls.
+    /// Ends the thread and waits for it, unless the caller is that thread.
     pub(crate) fn stop(&self) {
         self.signal.0.lock().stop = true;
         self.signal.1.notify_one();
         let thread = self.thread.lock().take();
         if let Some(thread) = thread.filter(|thread| thread.thread().id() != std::thread::current().id()) {
-            // If it panicked it has said so already.
+            // A thread that panicked has already reported it.
             let _ = thread.join();
         }
     }
@@ -142,15 +145,15 @@ fn run(store: &Weak<Inner>, signal: &(Mutex<Signal>, Condvar), hot_pages: Vec<Pa
         }
         if listed.elapsed() >= LIST && hot_pages.len() == 0 {
             listed = Instant::now();
-            // A hint: without it the next start is slow, no more.
+            // The list is a hint: without it the next start is slow, but correct.
             let _ = store.save_hot_pages();
         }
-        // What fails has stopped the store, and said why to all who use it.
+        // A failure has stopped the store, and every user of the store gets the reason.
         let _ = round(&store, &mut pace, &mut awaited);
     }
 }
 
-/// One round of page writing and checkpointing.
+/// Does one round of page writing and checkpointing.
 fn round(store: &Inner, pace: &mut Pace, awaited: &mut Option<(Lsn, Instant)>) -> Result<()> {
     store.poison.check()?;
     keep_frames(store)?;
@@ -159,7 +162,7 @@ fn round(store: &Inner, pace: &mut Pace, awaited: &mut Option<(Lsn, Instant)>) -
     release_space(store, awaited)
 }
 
-/// Gives free space back, some a round; if a checkpoint has to come first, and has been `awaited` for long, works towards it.
+/// Gives some free space back. If a checkpoint has to come first, and has been `awaited` for long, works towards it.
 fn release_space(store: &Inner, awaited: &mut Option<(Lsn, Instant)>) -> Result<()> {
     // The crate above has not taken over from recovery.
     if store.checkpointer.is_held_back() {
@@ -174,7 +177,7 @@ fn release_space(store: &Inner, awaited: &mut Option<(Lsn, Instant)>) -> Result<
         *awaited = None;
         return Ok(());
     }
-    // Space that comes and goes is needed again before long; writing pages for its sake would be for nothing.
+    // Space that is freed and taken in turns is needed again before long. Writing pages for it would be wasted.
     if since.elapsed() < AWAITED {
         return Ok(());
     }
@@ -202,7 +205,7 @@ fn keep_frames(store: &Inner) -> Result<()> {
     Ok(())
 }
 
-/// Writes what has been dirty for too long, and records a checkpoint if that gives log back.
+/// Writes pages that have been dirty for too long, and records checkpoints that give log back.
 fn keep_log_short(store: &Inner, pace: &mut Pace) -> Result<()> {
     let LogSpace { capacity, used, waiting, .. } = store.log.space();
     let grown = pace.grown(store.log.produced());
@@ -230,7 +233,7 @@ fn keep_log_short(store: &Inner, pace: &mut Pace) -> Result<()> {
         if store.checkpointer.is_held_back() {
             return Ok(());
         }
-        if space.waiting == 0 && store.checkpoint_frees() < (capacity * WORTH / 16).max(1) {
+        if space.waiting == 0 && store.checkpoint_frees() < (capacity * WORTHWHILE_SHARE / 16).max(1) {
             return Ok(());
         }
         store.record_checkpoint()?;
@@ -239,11 +242,11 @@ fn keep_log_short(store: &Inner, pace: &mut Pace) -> Result<()> {
             return Ok(());
         }
         if after.has_gained_nothing(&space) {
-            // What little is left of the log has to go as well.
+            // The little log that is left has to go as well.
             store.checkpoint()?;
             if store.log.space().has_gained_nothing(&after) {
                 pace.fruitless += 1;
-                if pace.fruitless > FRUITLESS_ROUNDS {
+                if pace.fruitless > MAX_FRUITLESS_CHECKPOINTS {
                     if store.log.is_disk_full()? {
                         store.log.refuse_waiting();
                     } else if store.is_log_stuck() {
@@ -257,21 +260,21 @@ fn keep_log_short(store: &Inner, pace: &mut Pace) -> Result<()> {
     }
 }
 
-/// How many pages to write for their age.
+/// Computes how many pages to write because of their age.
 #[derive(Default)]
 struct Pace {
     /// Bytes of log written when last asked.
     written: u64,
-    /// Rounds in which the log has not grown.
+    /// Number of rounds in which the log has not grown.
     idle: u32,
-    /// No page was changed when they were last looked at.
+    /// Whether no page was dirty when the dirty pages were last listed.
     clean: bool,
-    /// Checkpoints in a row that gave nothing back to those who wait for log space.
+    /// Checkpoints in a row that gave nothing back to callers that wait for log space.
     fruitless: u32,
 }
 
 impl Pace {
-    /// Bytes that were written since last asked, `written` of them ever.
+    /// Returns the bytes that were written since the last call. `written` is the total.
     fn grown(&mut self, written: u64) -> u64 {
         let grown = written - self.written.min(written);
         self.written = written;
@@ -279,16 +282,17 @@ impl Pace {
         grown
     }
 
-    /// Whether nothing can be found for this round to do with `used` bytes of a log of `capacity`.
+    /// Returns whether this round has nothing to do, with `used` bytes of a log of `capacity` in use.
     fn may_rest(&self, used: u64, capacity: u64) -> bool {
         match self.idle > IDLE_ROUNDS {
-            // A page whose change was logged before the store came to rest has been marked long since.
+            // A page whose change was logged before the store became idle has been marked dirty long since.
             true => self.clean && self.idle > IDLE_ROUNDS + 1,
-            false => used < capacity * WORTH.min(GENTLE) / 16,
+            false => used < capacity * WORTHWHILE_SHARE.min(GENTLE) / 16,
         }
     }
 
-    /// Of `dirty` pages, the oldest of which goes back `age` bytes of a log of `capacity`, which has `grown` by some.
+    /// Returns how many of `dirty` pages to write. The oldest goes back `age` bytes of a log of `capacity`, which has
+    /// `grown` by some bytes since the last round.
     fn pages(&mut self, dirty: usize, age: u64, capacity: u64, grown: u64) -> usize {
         if self.idle > IDLE_ROUNDS {
             return dirty.min(BATCH_PAGES);
@@ -322,7 +326,7 @@ mod tests {
         assert_eq!(pages(60, 0), 0);
     }
 
-    /// A load that changes new pages at a steady rate, with every page written at its turn.
+    /// Simulates a load that changes new pages at a steady rate, with every page written at its turn.
     #[test]
     fn a_steady_load_gets_a_steady_pace_and_the_log_never_gets_old() {
         const CAPACITY: u64 = 64 << 20;

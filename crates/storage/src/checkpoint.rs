@@ -1,9 +1,9 @@
-//! Fuzzy checkpoints: from where on recovery has to read the log.
+//! Fuzzy checkpoints: they record where recovery has to begin to read the log.
 //!
-//! Order, which mini-transactions rely on (see [`crate::mini_transaction`]): the log's end is read first, then
-//! what the crate above still needs, then the dirty pages. The redo position is the smallest of them. Pages that
-//! are being written count as dirty until they are synced in `data`. Then the checkpoint record is appended and made
-//! durable, both slots of the control file are written and synced, and only then is log given back.
+//! Mini-transactions rely on this order (see [`crate::mini_transaction`]): the log's end is read first, then the LSN
+//! that the crate above still needs, then the dirty pages. The redo position is the smallest of these LSNs. Pages
+//! that are being written count as dirty until they are synced in `data`. Then the checkpoint record is appended and
+//! made durable, both slots of the control file are written and synced, and only then is log given back.
 //!
 //! The record needs log space when there is least of it, so some is held for it all the time.
 
@@ -17,15 +17,15 @@ use parking_lot::{Mutex, RwLock};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-/// Log held for the next record: twice what the last one took, and at least this much.
+/// Smallest number of bytes of log held for the next record. Otherwise twice the bytes of the last record are held.
 const HELD: u64 = 64 << 10;
 
-/// Stands in for the crate above until that has set its own source. If recovery has handed it records, they are
-/// all still needed, and so is the last checkpoint's payload: it may not have acted on them yet.
+/// The source until the crate above has set its own. If recovery has handed records to the crate above, all of them
+/// are still needed, and so is the last checkpoint's payload: the crate may not have acted on them yet.
 pub(crate) struct Recovered {
     /// The last checkpoint's payload.
     pub(crate) payload: Vec<u8>,
-    /// Where redo began.
+    /// LSN at which redo began.
     pub(crate) needed: Option<Lsn>,
 }
 
@@ -39,26 +39,26 @@ impl CheckpointSource for Recovered {
     }
 }
 
-/// State of the checkpointer.
+/// The state of the checkpointer.
 pub(crate) struct Checkpointer {
     source: RwLock<Arc<dyn CheckpointSource>>,
     state: Mutex<State>,
-    /// The source is a [`Recovered`] that holds the log back.
+    /// Whether the source is a [`Recovered`] that keeps log from being given back.
     held_back: AtomicBool,
-    /// Redo position of the last checkpoint; 0 before the first since the store was opened.
+    /// Redo position of the last checkpoint; 0 before the first one since the store was opened.
     passed: AtomicU64,
 }
 
 struct State {
     control: ControlFile,
-    /// For the next record.
+    /// Log space held for the next record.
     held: Option<LogReservation>,
     /// Redo position and log end of the last checkpoint.
     last: Option<(Lsn, Lsn)>,
 }
 
 impl Checkpointer {
-    /// A checkpointer that goes on from `control`.
+    /// Makes a checkpointer that goes on from `control`.
     pub(crate) fn new(control: ControlFile, log: &Log, recovered: Recovered) -> Result<Checkpointer> {
         let held = log.try_reserve(Self::held_bytes(log, recovered.payload.len() as u64))?;
         let held_back = AtomicBool::new(recovered.needed.is_some());
@@ -67,27 +67,28 @@ impl Checkpointer {
         Ok(Checkpointer { source: RwLock::new(Arc::new(recovered)), state, held_back, passed })
     }
 
-    /// Whether no checkpoint can give log back yet, because the crate above has not taken over from recovery.
+    /// Returns whether no checkpoint can give log back yet, because the crate above has not taken over from recovery.
     pub(crate) fn is_held_back(&self) -> bool {
         self.held_back.load(Ordering::Acquire)
     }
 
-    /// Redo never begins before this; nothing is known before the first checkpoint since the store was opened.
+    /// Returns an LSN before which redo never begins. Returns none before the first checkpoint since the store was
+    /// opened.
     pub(crate) fn passed(&self) -> Option<Lsn> {
         Some(Lsn(self.passed.load(Ordering::Acquire))).filter(|passed| *passed > Lsn::ZERO)
     }
 
-    /// Most bytes of a record.
+    /// Returns the largest number of bytes of a record.
     fn limit(log: &Log) -> u64 {
         (log.space().capacity / CHECKPOINT_SHARE).min(log.max_payload() as u64)
     }
 
-    /// What to hold for the record after one of `size`.
+    /// Returns the bytes to hold for the record after one of `size`.
     fn held_bytes(log: &Log, size: u64) -> u64 {
         (2 * size).max(HELD).min(Self::limit(log))
     }
 
-    /// Sets who contributes to checkpoints.
+    /// Sets the source of the checkpoints' payload.
     pub(crate) fn set_source(&self, source: Arc<dyn CheckpointSource>) {
         *self.source.write() = source;
         self.held_back.store(false, Ordering::Release);
@@ -109,15 +110,16 @@ impl Inner {
         self.cache.write_back(old, Latching::Wait)
     }
 
-    /// Whether whoever waits for log waits for ever, if a checkpoint has just given nothing back: there is nobody who could. What the log
-    /// has to keep is what the waiting itself has to finish: a commit that recovery has found, or one whose own last
-    /// progress record lies in the file before the current one. It has to go beyond the limit.
+    /// Returns whether waiting for log would never end, given that a checkpoint has just freed nothing: no other
+    /// caller holds any. The log that has to be kept is then needed by the waiting work itself: a commit that
+    /// recovery has found, or one whose own last progress record lies in the file before the current one. That work
+    /// has to exceed the limit.
     pub(crate) fn is_log_stuck(&self) -> bool {
         let held = self.checkpointer.state.lock().held.as_ref().map_or(0, LogReservation::charged);
         self.log.is_held_by_nobody(held)
     }
 
-    /// Bytes of log that a checkpoint recorded now would give back, about.
+    /// Returns about how many bytes of log a checkpoint recorded now would give back.
     pub(crate) fn checkpoint_frees(&self) -> u64 {
         let end = self.log.end();
         let needed = self.checkpointer.source.read().oldest_needed();
@@ -125,21 +127,22 @@ impl Inner {
         self.log.space().used.saturating_sub(self.log.age(redo))
     }
 
-    /// Whether a checkpoint recorded now would pass `lsn`.
+    /// Returns whether a checkpoint recorded now would pass `lsn`.
     pub(crate) fn checkpoint_would_pass(&self, lsn: Lsn) -> bool {
         let end = self.log.end();
         let needed = self.checkpointer.source.read().oldest_needed();
         self.redo_position(end, needed) >= lsn
     }
 
-    /// From where on the log is needed, given its end and what the source needs, both looked up before.
+    /// Returns the LSN from which the log is needed, given its end and the LSN that the source needs, both read
+    /// before.
     fn redo_position(&self, end: Lsn, needed: Option<Lsn>) -> Lsn {
         let dirty = self.cache.pool.dirty_pages().into_iter().map(|(_, since)| since).min();
         needed.into_iter().chain(dirty).fold(end, Lsn::min)
     }
 
-    /// Keeps the log from the last checkpoint's redo position on, until [`Log::keep_from`] says otherwise; that position, and that of the
-    /// checkpoint's record.
+    /// Keeps the log from the last checkpoint's redo position on, until [`Log::keep_from`] is called again. Returns
+    /// that position and the position of the checkpoint's record.
     pub(crate) fn keep_log(&self) -> Result<(LogPosition, LogPosition)> {
         let state = self.checkpointer.state.lock();
         let data = *state.control.data();
@@ -150,7 +153,7 @@ impl Inner {
         Ok((data.redo, checkpoint))
     }
 
-    /// Records a checkpoint of things as they are, and gives log back. Does nothing if nothing has changed.
+    /// Records a checkpoint of the present state, and gives log back. Does nothing if nothing has changed.
     pub(crate) fn record_checkpoint(&self) -> Result<()> {
         let mut state = self.checkpointer.state.lock();
         self.poison.check()?;
@@ -163,7 +166,7 @@ impl Inner {
             return Ok(());
         }
         self.write_checkpoint(&mut state, redo, &payload).inspect_err(|error| {
-            // Too large a payload leaves everything as it was; anything else leaves the files in doubt.
+            // A payload that is too large leaves everything as it was. Any other error leaves the files in doubt.
             if !matches!(error, StorageError::TooLarge { .. }) {
                 self.cache.stop(error);
             }
@@ -191,7 +194,7 @@ impl Inner {
         state.control.write(data)?;
         self.checkpointer.passed.store(redo.0, Ordering::Release);
         self.log.truncate_before(redo_position)?;
-        // What the record took may not be there again yet: then the next checkpoint waits for it.
+        // The log may not have room for the next record yet. Then the next checkpoint reserves it.
         state.held = self.log.try_reserve(Checkpointer::held_bytes(&self.log, size))?;
         state.last = Some((if redo == range.start { range.end } else { redo }, range.end));
         Ok(())

@@ -1,10 +1,10 @@
-//! The control file: where recovery starts, and what the store was made with.
+//! The control file: the position where recovery starts, and the parameters that the store was made with.
 //!
-//! Two slots of one block each with the same content, written and synced one after the other, so that a torn write leaves
-//! the other one. The valid slot with the higher sequence number counts. Log is given back only when both say that it
-//! is not needed: either is enough to open the store, and an opening makes a damaged one good before anything else.
-//! The file is made under another name and renamed when the store is complete: a directory without it holds no store,
-//! or an unfinished one.
+//! The file has two slots of one block each with the same content. They are written and synced one after the other,
+//! so that a torn write leaves the other one. The valid slot with the higher sequence number counts. Log is given
+//! back only after both slots say that it is not needed. Either slot is enough to open the store, and opening repairs
+//! a damaged one before anything else. The file is made under another name and renamed when the store is complete: a
+//! directory without it holds no store, or an unfinished one.
 //!
 //! | offset | bytes | field                                                                  |
 //! |-------:|------:|------------------------------------------------------------------------|
@@ -31,21 +31,21 @@ const MAGIC: &[u8; 8] = b"LEAFCTRL";
 /// Format version.
 pub(crate) const FORMAT: u32 = 4;
 const SLOTS: usize = 2;
-/// Bytes of the file.
+/// Size of the file in bytes.
 pub(crate) const FILE_BYTES: u64 = (SLOTS * BLOCK) as u64;
 
-/// What a slot holds.
+/// The content of a slot.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct ControlData {
     pub(crate) page_size: u32,
     pub(crate) database_id: u64,
-    /// Where redo starts.
+    /// Log position where redo starts.
     pub(crate) redo: LogPosition,
-    /// The last checkpoint's record.
+    /// Log position of the last checkpoint's record.
     pub(crate) checkpoint: Option<LogPosition>,
 }
 
-/// The open file.
+/// The open control file.
 pub(crate) struct ControlFile {
     file: Arc<dyn File>,
     sequence: u64,
@@ -70,7 +70,7 @@ fn encode(data: &ControlData, sequence: u64) -> AlignedBuf {
     slot
 }
 
-/// The slot's sequence number and content, `None` if it is damaged or was never written.
+/// Returns the slot's sequence number and content. Returns `None` if it is damaged or was never written.
 fn decode(slot: &[u8]) -> Option<Result<(u64, ControlData)>> {
     if slot.get(..8)? != MAGIC || bytes::u32_at(slot, 8)? != crc32c::crc32c(slot.get(12..)?) {
         return None;
@@ -94,7 +94,7 @@ fn decode(slot: &[u8]) -> Option<Result<(u64, ControlData)>> {
 }
 
 impl ControlFile {
-    /// Opens the control file; `None` if there is none.
+    /// Opens the control file. Returns `None` if there is none.
     pub(crate) fn open(env: &dyn Env) -> Result<Option<ControlFile>> {
         let io = |op| move |source| StorageError::io(op, FILE, source);
         if !env.exists(FILE).map_err(io("look for"))? {
@@ -124,7 +124,7 @@ impl ControlFile {
         Ok(Some(control))
     }
 
-    /// Makes the control file: the last step in making a store.
+    /// Makes the control file, which is the last step of making a store.
     pub(crate) fn create(env: &dyn Env, data: ControlData) -> Result<ControlFile> {
         let io = |op| move |source| StorageError::io(op, FILE, source);
         let file = env.open(NEW_FILE, OpenMode::Create).map_err(io("create"))?;
@@ -140,17 +140,17 @@ impl ControlFile {
         Ok(ControlFile { file, sequence: 0, data, repaired: false })
     }
 
-    /// Whether the opening found a damaged slot and made it good.
+    /// Returns whether opening the file found a damaged slot and repaired it.
     pub(crate) fn was_repaired(&self) -> bool {
         self.repaired
     }
 
-    /// What counts now.
+    /// Returns the content that counts now.
     pub(crate) fn data(&self) -> &ControlData {
         &self.data
     }
 
-    /// Makes `data` count, durably, in both slots. After an error it is not known what counts.
+    /// Writes `data` durably to both slots. After an error it is unknown which content counts.
     pub(crate) fn write(&mut self, data: ControlData) -> Result<()> {
         self.sequence += 1;
         self.data = data;
@@ -211,7 +211,7 @@ mod tests {
                 env.reboot(seed);
                 let found = *ControlFile::open(&env).unwrap().unwrap().data();
                 assert!(found == data(2) || found == data(3), "seed {seed}, cut {cut}");
-                // And what counts now stays, whichever slot is lost next.
+                // The content that counts now stays, whichever slot is lost next.
                 for slot in [0, BLOCK as u64] {
                     let copy = env.snapshot();
                     copy.damage(FILE, slot + 20, &mut |bytes| bytes[0] ^= 1).unwrap();

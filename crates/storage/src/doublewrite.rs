@@ -1,20 +1,22 @@
 //! The doublewrite file: a copy of each page that is about to be overwritten in `data`, so that a write torn by a
 //! power cut can be repaired.
 //!
-//! One batch at a time: header and copies in one sequential write, sync, then the pages in `data`, sync; only then
-//! may the next batch overwrite the file. Whoever holds the [`Doublewrite`] is the only writer of pool pages. Pages that are as good
-//! without a copy (see [`crate::pool`]) are written with the batch, and are not in the file.
+//! The file holds one batch at a time. Header and copies are written in one sequential write and synced; then the
+//! pages are written in `data` and synced. Only then may the next batch overwrite the file. The thread that holds the
+//! [`Doublewrite`] is the only writer of pool pages. Pages that need no copy (see [`crate::pool`]) are written with
+//! the batch, and are not in the file.
 //!
 //! | block (4 KiB) | content                                                                                  |
 //! |--------------:|------------------------------------------------------------------------------------------|
 //! |             0 | crc32c u32 of the rest of the block, count u32, then count x (page u64, page checksum u32, 0 u32) |
 //! |         1 ... | the pages, in the header's order, sealed                                                  |
 //!
-//! At open each copy whose checksum is the header's replaces the page in `data` if that one is damaged. A torn
-//! header, or a copy that does not match it, means that the batch was not synced and `data` not touched by it, or that
-//! the copy is damaged, too. An intact page in `data` is never replaced: it is the old or the new image, and the log brings either up to date.
-//! Neither is one that is all zeros, or beyond the end of the file: either it was never durable there, and the log makes it anew, or
-//! its space was given back, and writing it would take some.
+//! When the store is opened, each copy whose checksum is the header's replaces its page in `data` if that page is
+//! damaged. A torn header, or a copy that does not match it, means that the batch was not synced and `data` not
+//! touched by it, or that the copy is damaged, too. An intact page in `data` is never replaced: it is the old or the
+//! new image, and the log brings either up to date. A page that is all zeros, or beyond the end of the file, is not
+//! replaced either. It was never durable there, and the log makes it anew, or its space was given back, and writing
+//! it would take space.
 
 use crate::device::{AlignedBuf, BLOCK, Env, File, IoQueue, OpenMode, ReadTarget};
 use crate::page::bytes;
@@ -29,19 +31,19 @@ pub(crate) const BATCH_PAGES: usize = 128;
 const ENTRY: usize = 16;
 pub(crate) const FILE: &str = "doublewrite";
 
-/// The file and the batch being made.
+/// The file, and the batch that is being made.
 pub(crate) struct Doublewrite {
     file: Arc<dyn File>,
     /// Shared with the queue while the batch is written, and with nobody else at any other time.
     buffer: Arc<AlignedBuf>,
     page_size: usize,
     pages: Vec<(PageNo, Lsn)>,
-    /// How many of them, the first ones, get a copy in the file.
+    /// How many of the pages, the first ones, get a copy in the file.
     copies: usize,
 }
 
 impl Doublewrite {
-    /// Opens the file, and makes it have its full size. Whoever creates it syncs the directory.
+    /// Opens the file and allocates its full size. A caller that creates it syncs the directory.
     pub(crate) fn open(env: &dyn Env, mode: OpenMode, page_size: usize) -> Result<Doublewrite> {
         let file = env.open(FILE, mode).map_err(|source| StorageError::io("open", FILE, source))?;
         let buffer = Arc::new(AlignedBuf::zeroed(BLOCK + BATCH_PAGES * page_size));
@@ -49,7 +51,7 @@ impl Doublewrite {
         Ok(Doublewrite { file, buffer, page_size, pages: Vec::with_capacity(BATCH_PAGES), copies: 0 })
     }
 
-    /// Bytes that the file takes.
+    /// Returns the bytes that the file takes.
     pub(crate) fn file_bytes(page_size: usize) -> u64 {
         (BLOCK + BATCH_PAGES * page_size) as u64
     }
@@ -60,7 +62,7 @@ impl Doublewrite {
         self.copies = 0;
     }
 
-    /// Pages in the batch, with the LSN of the copied image.
+    /// Returns the pages in the batch, with the LSNs of the copied images.
     pub(crate) fn pages(&self) -> &[(PageNo, Lsn)] {
         &self.pages
     }
@@ -70,15 +72,16 @@ impl Doublewrite {
         start..start + self.page_size
     }
 
-    /// Adds a sealed copy of the page, to both files. Pages come in ascending order, before those of
-    /// [`push_without_copy`](Self::push_without_copy). False if the batch is full.
+    /// Adds a sealed copy of the page, for both files. Pages come in ascending order, before those of
+    /// [`push_without_copy`](Self::push_without_copy). Returns false if the batch is full.
     pub(crate) fn push(&mut self, page_no: PageNo, image: &[u8]) -> bool {
         let pushed = self.copies == self.pages.len() && self.push_without_copy(page_no, image);
         self.copies += usize::from(pushed);
         pushed
     }
 
-    /// Adds a sealed copy of the page, to `data` alone. Pages come in ascending order. False if the batch is full.
+    /// Adds a sealed copy of the page, for `data` alone. Pages come in ascending order. Returns false if the batch is
+    /// full.
     pub(crate) fn push_without_copy(&mut self, page_no: PageNo, image: &[u8]) -> bool {
         invariant!(
             image.len() == self.page_size,
@@ -154,7 +157,7 @@ impl Doublewrite {
         Ok(())
     }
 
-    /// Puts right the pages of `data` that the last batch may have left torn. Returns their numbers.
+    /// Repairs the pages of `data` that the last batch may have left torn. Returns their numbers.
     pub(crate) fn repair(&mut self, data: &dyn File) -> Result<Vec<PageNo>> {
         let file = Arc::clone(&self.file);
         file.read_at(self.own_buffer()?, 0).map_err(|source| StorageError::io("read", FILE, source))?;
@@ -164,15 +167,16 @@ impl Doublewrite {
         for (index, (page_no, sum)) in self.batch_on_disk().into_iter().enumerate() {
             let copy = &self.buffer[self.slot(index)];
             if page::stored_checksum(copy) != sum || page::verify(copy, page_no).is_err() {
-                // Either it was not synced, and nothing of the batch was written to `data`, or it is damaged itself. Other copies are
-                // what they say they are, and no older than the page.
+                // Either the copy was not synced, and nothing of the batch was written to `data`, or it is damaged
+                // itself. Other copies are intact, and no older than their pages.
                 continue;
             }
             let offset = page_no.0 * self.page_size as u64;
             if offset + self.page_size as u64 > data_size {
                 continue;
             }
-            // What the device does not give, it may take: a sector that cannot be read is replaced when it is written.
+            // A sector that the device cannot read may still be writable: a device replaces such a sector when it is
+            // written.
             let intact = (0..ATTEMPTS).any(|_| data.read_at(&mut current, offset).is_ok())
                 && (page::verify(&current, page_no).is_ok() || current.iter().all(|byte| *byte == 0));
             if !intact {
@@ -186,7 +190,7 @@ impl Doublewrite {
         Ok(repaired)
     }
 
-    /// The header in the buffer: page numbers and checksums, empty if the header is torn.
+    /// Returns the page numbers and checksums of the header in the buffer; none if the header is torn.
     fn batch_on_disk(&self) -> Vec<(PageNo, u32)> {
         let header = &self.buffer[..BLOCK];
         if bytes::u32_at(header, 0) != Some(crc32c::crc32c(&header[4..])) {

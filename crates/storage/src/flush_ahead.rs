@@ -1,7 +1,8 @@
-//! The thread that makes the log durable ahead of who will wait for it: while a commit is applied, its record is already on the way to
-//! the disk, and compressed by another processor.
+//! The thread that makes the log durable before a commit waits for it: while a commit is applied, its record is
+//! already being compressed by another processor and written to the disk.
 //!
-//! Nobody relies on it. What it is asked for is what somebody waits for later in the ordinary way, and finds done, or under way.
+//! Nothing relies on this thread. A commit waits for its LSN later in the ordinary way, and finds it durable, or the
+//! flush under way.
 
 use crate::Lsn;
 use crate::log::{FlushPolicy, Log};
@@ -11,12 +12,12 @@ use std::thread::JoinHandle;
 
 #[derive(Default)]
 struct Wanted {
-    /// Up to where; none: nothing is.
+    /// LSN up to which the log is to be made durable, if any.
     lsn: Option<Lsn>,
     stop: bool,
 }
 
-/// The running thread.
+/// The handle of the running thread.
 pub(crate) struct FlushAhead {
     wanted: Arc<(Mutex<Wanted>, Condvar)>,
     thread: Mutex<Option<JoinHandle<()>>>,
@@ -32,7 +33,7 @@ impl FlushAhead {
         Ok(FlushAhead { wanted, thread: Mutex::new(Some(thread)) })
     }
 
-    /// Has it make the log durable up to `lsn`.
+    /// Asks the thread to make the log durable up to `lsn`.
     pub(crate) fn ask(&self, lsn: Lsn) {
         let mut wanted = self.wanted.0.lock();
         wanted.lsn = wanted.lsn.max(Some(lsn));
@@ -45,7 +46,7 @@ impl FlushAhead {
         self.wanted.0.lock().stop = true;
         self.wanted.1.notify_one();
         if let Some(thread) = self.thread.lock().take() {
-            // If it panicked it has said so already.
+            // A thread that panicked has already reported it.
             let _ = thread.join();
         }
     }
@@ -65,7 +66,7 @@ fn run(log: &Log, wanted: &(Mutex<Wanted>, Condvar)) {
                 }
             }
         };
-        // What fails has stopped the log, and says so to all who use it.
+        // A failure has stopped the log, and every user of the log gets the error.
         let _ = log.commit(lsn, FlushPolicy::EachCommit);
     }
 }

@@ -1,12 +1,12 @@
 //! Numbers that name things in a store: pages, segments, positions in the log.
 //!
-//! They are newtypes so that a page number is never taken for an LSN. Their on-disk form is the plain
-//! little-endian integer, written by the module that owns the layout around it.
+//! They are newtypes so that a page number is never taken for an LSN. Their on-disk form is the plain little-endian
+//! integer, written by the module that owns the layout around it.
 
 use std::fmt;
 
-/// Number of a page in the `data` file, in pages from its start. 48 bits on disk; 0 is the superblock and,
-/// in references, "none".
+/// Number of a page in the `data` file, counted from its start. It has 48 bits on disk. 0 is the superblock and, in
+/// references, "none".
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Debug)]
 pub struct PageNo(pub u64);
 
@@ -17,18 +17,19 @@ impl PageNo {
     pub const MAX: PageNo = PageNo((1 << 48) - 1);
 }
 
-/// Position in the log stream, in bytes of groups (their framing included, batch headers and padding not).
+/// Position in the log stream, in bytes of groups. The bytes include the framing of groups, but no batch headers and
+/// no padding.
 ///
-/// An LSN does not depend on how the stream was cut into batches and files. 0 is before everything: a page
-/// with LSN 0 was never changed by a logged change.
+/// An LSN does not depend on how the stream was cut into batches and files. LSN 0 is before everything: a page with
+/// LSN 0 was never changed by a logged change.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Debug)]
 pub struct Lsn(pub u64);
 
 impl Lsn {
-    /// Before everything that is in any log.
+    /// The LSN before everything that is in any log.
     pub const ZERO: Lsn = Lsn(0);
 
-    /// The LSN `bytes` further on in the stream.
+    /// Returns the LSN `bytes` further on in the stream.
     #[must_use]
     pub fn plus(self, bytes: u64) -> Lsn {
         Lsn(self.0.saturating_add(bytes))

@@ -1,21 +1,22 @@
 //! Pages, buffer pool, redo log, checkpoints, recovery and space of Leafline.
 //!
-//! A [`Store`] is one directory. Above it everything is pages of segments: read under [`SharedGuard`]s, changed in
-//! [`MiniTransaction`]s that the log keeps whole or not at all. Keys, rows and transactions are unknown here; the
-//! crates above register a [`RedoHandler`] for what they write on pages, and append logical records for the rest.
+//! A [`Store`] is one directory. The crates above see it as pages of segments, which they read under [`SharedGuard`]s
+//! and change in [`MiniTransaction`]s that the log keeps whole or not at all. This crate knows no keys, rows or
+//! transactions. The crates above register a [`RedoHandler`] for the changes of their pages, and append logical
+//! records for everything else.
 //!
-//! | module | is |
+//! | module | holds |
 //! |---|---|
 //! | [`device`] | the files: real, simulated, modelled; batched page reads |
 //! | [`log`] | the redo log: append, group commit, reading back |
-//! | [`page`] | what every page begins with |
+//! | [`page`] | the header of every page |
 //! | `pool` | frames, latches, eviction, prefetch, writing back |
 //! | `mini_transaction`, `redo` | changing pages, and replaying the changes |
 //! | `space` | extents, segments, reservations, unlogged bulk writing |
-//! | `checkpoint`, `doublewrite`, `recovery` | what makes a crash harmless |
-//! | `backup` | copies of the whole, and stores made of them |
-//! | `background`, `warm_up`, `flush_ahead` | what the store's own threads do |
-//! | `store` | the public face |
+//! | `checkpoint`, `doublewrite`, `recovery` | the means by which a store survives a crash |
+//! | `backup` | backups of a store, and restoring them |
+//! | `background`, `warm_up`, `flush_ahead` | the work of the store's own threads |
+//! | `store` | [`Store`], the public interface |
 
 pub mod device;
 pub mod log;

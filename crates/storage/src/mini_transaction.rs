@@ -1,21 +1,21 @@
-//! Mini-transactions: the unit of change to pages, all in the log or nothing of it.
+//! Mini-transactions: the unit of change to pages, which the log keeps whole or not at all.
 //!
-//! Life of one: frames and log bytes are set aside while no latch is held; pages are latched exclusively, in latch
-//! order; each [`apply`](MiniTransaction::apply) adds a redo record to the group and has its handler make the
-//! change, so that doing and redoing are one code; [`commit`](MiniTransaction::commit) appends the group.
+//! The life of one: frames and log bytes are set aside while no latch is held. Pages are latched exclusively, in
+//! latch order. Each [`apply`](MiniTransaction::apply) adds a redo record to the group and has its handler make the
+//! change, so the same code does and redoes it. [`commit`](MiniTransaction::commit) appends the group.
 //!
-//! Order within the commit, which the checkpoint relies on:
+//! The commit has this order, which the checkpoint relies on:
 //! 1. the space map and directory pages that allocations and frees concern are latched, last in latch order, by
 //!    ascending number, and changed;
 //! 2. every changed page is marked dirty from the log's present end on, still latched;
 //! 3. the group is appended;
 //! 4. the pages are stamped with the group's end and unlatched; freed ones leave memory.
 //!
-//! A checkpoint reads the log's end before it looks for dirty pages: a group it counts as before that end has its
-//! pages marked. Nothing between the first latch and the last unlatching waits for I/O, frames or log space.
+//! A checkpoint reads the log's end before it looks for dirty pages, so the pages of every group before that end are
+//! marked. Nothing between the first latch and the last unlatching waits for I/O, frames or log space.
 //!
-//! A mini-transaction that is dropped after a change stops the store: the page in memory holds a change that the
-//! log does not. Dropped before any change it just unlatches.
+//! Dropping a mini-transaction after a change stops the store: the page in memory has a change that the log lacks.
+//! Dropping it before any change only unlatches.
 
 use crate::log::PAGE_GROUP;
 use crate::pool::{ExclusiveGuard, HeldPage, Latch, OwnedFrame, held};
@@ -27,8 +27,8 @@ use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-/// Which kind of tree page an allocation is for: the two classes live in extents of their own, so that branch
-/// pages stay together and leaf pages are read ahead in runs.
+/// The kind of tree page that an allocation is for. The two classes have separate extents, so that branch pages stay
+/// together and leaf pages are read ahead in runs.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum PageClass {
     /// Leaf pages.
@@ -38,17 +38,17 @@ pub enum PageClass {
 }
 
 impl PageClass {
-    /// How many there are.
+    /// Number of classes.
     pub(crate) const COUNT: usize = 2;
 }
 
-/// A page latched by a mini-transaction; valid for that mini-transaction only.
+/// A page latched by a mini-transaction. Valid for that mini-transaction only.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct PageSlot(usize);
 
-/// Longest payload of a page record.
+/// Longest payload of a page record in bytes.
 const MAX_PAYLOAD: usize = (1 << 24) - 1;
-/// Between attempts to claim a page while stragglers look at all the candidates.
+/// Pause between attempts to claim a page while other threads latch all the candidates.
 const CLAIM_PAUSE: Duration = Duration::from_micros(50);
 
 struct Latched<'a> {
@@ -57,11 +57,11 @@ struct Latched<'a> {
     guard: Option<ExclusiveGuard<'a>>,
     changed: bool,
     freed: bool,
-    /// Made anew.
+    /// Whether the group makes the page anew.
     formatted: bool,
 }
 
-/// A page to be given back when the group is in the log.
+/// A page to give back when the group is in the log.
 struct Freed {
     page: PageNo,
     single: Option<(SegmentId, u8)>,
@@ -74,16 +74,16 @@ pub struct MiniTransaction<'a> {
     frames: Vec<OwnedFrame>,
     pages: Vec<Latched<'a>>,
     group: Vec<u8>,
-    /// Changes of space maps and directory pages, made at commit.
+    /// Changes of space map and directory pages, which the commit makes.
     space: BTreeMap<(bool, PageNo), Vec<SpaceRecord>>,
     freed: Vec<Freed>,
-    /// Pages freed without having been read, which nobody reads before the group is in the log.
+    /// Pages freed without having been read. They keep others from reading them before the group is in the log.
     held: Vec<HeldPage>,
     changed: bool,
 }
 
 impl<'a> MiniTransaction<'a> {
-    /// Begins one that may allocate `frames` pages. The caller holds no latch.
+    /// Begins a mini-transaction that may allocate `frames` pages. The caller holds no latch.
     pub(crate) fn begin(
         inner: &'a Inner,
         reservation: &'a mut Reservation,
@@ -106,9 +106,9 @@ impl<'a> MiniTransaction<'a> {
         })
     }
 
-    /// Latches page `page` exclusively; a page latched before is found again. `None` if it is not in memory:
-    /// drop the mini-transaction (nothing may have been changed), [`Store::fault_in`](crate::Store::fault_in) it
-    /// and begin again.
+    /// Latches page `page` exclusively; returns the slot of a page latched before. Returns `None` if the page is not
+    /// in memory. The caller then drops the mini-transaction (nothing may have been changed), calls
+    /// [`Store::fault_in`](crate::Store::fault_in) for the page, and begins again.
     ///
     /// # Errors
     /// If the store is poisoned.
@@ -125,11 +125,11 @@ impl<'a> MiniTransaction<'a> {
         }
     }
 
-    /// Takes over a page that nobody has seen, exclusively latched; it must lack nothing when the group is committed. The caller
-    /// may hold latches, but makes sure first that nothing can go wrong.
+    /// Takes over a page that no other thread has seen, exclusively latched. It must lack nothing when the group is
+    /// committed. The caller may hold latches, but ensures first that nothing can fail.
     ///
     /// # Errors
-    /// The page is of another store.
+    /// `Misuse` if the page is of another store.
     pub fn adopt(&mut self, page: RawPage) -> Result<PageSlot> {
         match page.into_exclusive(&self.inner.cache.pool) {
             Some(guard) => Ok(self.hold(guard)),
@@ -143,11 +143,11 @@ impl<'a> MiniTransaction<'a> {
         PageSlot(self.pages.len() - 1)
     }
 
-    /// Takes a page from the reservation for `segment`: latched, zeroed after the header, kind
-    /// [`PageKind::ALLOCATED`], owner set.
+    /// Takes a page from the reservation for `segment`: latched, zeroed after the header, with kind
+    /// [`PageKind::ALLOCATED`] and the owner set.
     ///
     /// # Errors
-    /// If more is asked for than was reserved, or the segment does not exist.
+    /// If more pages are allocated than were reserved, or the segment does not exist.
     pub fn allocate(&mut self, segment: SegmentId, class: PageClass) -> Result<PageSlot> {
         self.check_promises()?;
         let (taken, guard) = loop {
@@ -157,14 +157,15 @@ impl<'a> MiniTransaction<'a> {
             if let Some(found) = self.inner.space.state().take(segment, class, claim)? {
                 break found;
             }
-            // Stale readers look at every candidate: they hold no latch for long.
+            // Other threads that still latch freed pages stand in the way at every candidate. They hold no latch for
+            // long.
             std::thread::sleep(CLAIM_PAUSE);
         };
         self.reservation.use_page();
         self.set_up(taken, guard, PageKind::ALLOCATED, segment)
     }
 
-    /// Takes a page from the reservation for the store itself, as [`allocate`](Self::allocate).
+    /// Takes a page from the reservation for the store itself, like [`allocate`](Self::allocate).
     pub(crate) fn allocate_own(&mut self, kind: PageKind) -> Result<PageSlot> {
         self.check_promises()?;
         let (taken, guard) = loop {
@@ -180,7 +181,7 @@ impl<'a> MiniTransaction<'a> {
         self.set_up(taken, guard, kind, SegmentId::NONE)
     }
 
-    /// Latches a page that nobody knows of yet: a new space map page.
+    /// Latches a page that no other thread knows of yet: a new space map page.
     pub(crate) fn claim_own(&mut self, page: PageNo) -> Result<PageSlot> {
         match self.inner.cache.pool.claim(page, SegmentId::NONE, &mut self.frames) {
             Some(guard) => Ok(self.hold(guard)),
@@ -222,7 +223,7 @@ impl<'a> MiniTransaction<'a> {
         Ok(slot)
     }
 
-    /// Allocates the first page of `segment` (a leaf, to begin with) and records it as its root.
+    /// Allocates the first page of `segment`, a leaf to begin with, and records it as the segment's root.
     ///
     /// # Errors
     /// As [`allocate`](Self::allocate), or if the segment has a root already.
@@ -242,11 +243,11 @@ impl<'a> MiniTransaction<'a> {
         Ok(slot)
     }
 
-    /// Gives the page back to its segment. It leaves memory at the commit: who waits for its latch finds it
-    /// evicted. Takes [`FREE_PAGE_LOG_BYTES`](crate::FREE_PAGE_LOG_BYTES) of the reservation.
+    /// Gives the page back to its segment. It leaves memory at the commit: a thread that waits for its latch then
+    /// finds it evicted. Takes [`FREE_PAGE_LOG_BYTES`](crate::FREE_PAGE_LOG_BYTES) of the reservation.
     ///
     /// # Errors
-    /// If the page is not one that its owner holds.
+    /// If the owner does not hold the page.
     pub fn free(&mut self, slot: PageSlot) -> Result<()> {
         let page = self.page_no(slot);
         self.note_freed(page, page::owner(self.page(slot)))?;
@@ -254,20 +255,21 @@ impl<'a> MiniTransaction<'a> {
         Ok(())
     }
 
-    /// Gives a page of `owner` that is not in memory back to it, as [`free`](Self::free) does.
+    /// Gives a page of `owner` that is not in memory back to it, like [`free`](Self::free).
     ///
     /// # Errors
-    /// If the page is not one that its owner holds.
+    /// If the owner does not hold the page.
     pub fn free_held(&mut self, held: HeldPage, owner: SegmentId) -> Result<()> {
         self.note_freed(held.page_no(), owner)?;
         self.held.push(held);
         Ok(())
     }
 
-    /// Puts a page in use that was written past the pool and the log. Takes the log bytes that [`allocate`](Self::allocate) does.
+    /// Puts a page in use that was written past the pool and the log. Takes as many log bytes as
+    /// [`allocate`](Self::allocate).
     ///
     /// # Errors
-    /// `Misuse` if the page is not durable, or in use already.
+    /// `Misuse` if the page is not durable, or is in use already.
     pub fn use_fresh(&mut self, fresh: &mut FreshPages, page: PageNo) -> Result<()> {
         let (extent, usage, pages) = fresh.use_page(page)?;
         self.changed = true;
@@ -277,7 +279,7 @@ impl<'a> MiniTransaction<'a> {
         Ok(())
     }
 
-    /// Has the commit give a page back.
+    /// Makes the commit give a page back.
     fn note_freed(&mut self, page: PageNo, owner: SegmentId) -> Result<()> {
         let (extent, single, usage) = {
             let state = self.inner.space.state();
@@ -306,7 +308,7 @@ impl<'a> MiniTransaction<'a> {
         Ok(())
     }
 
-    /// Unlatches a page that was not changed; a changed one stays latched until the commit.
+    /// Unlatches a page that was not changed. A changed one stays latched until the commit.
     pub fn release(&mut self, slot: PageSlot) {
         let latched = &mut self.pages[slot.0];
         if !latched.changed && !latched.freed {
@@ -314,12 +316,12 @@ impl<'a> MiniTransaction<'a> {
         }
     }
 
-    /// Number of the latched page.
+    /// Returns the number of the latched page.
     pub fn page_no(&self, slot: PageSlot) -> PageNo {
         self.pages[slot.0].page
     }
 
-    /// The whole latched page.
+    /// Returns the bytes of the latched page.
     ///
     /// # Panics
     /// If the page was released.
@@ -333,13 +335,13 @@ impl<'a> MiniTransaction<'a> {
     /// Adds a record to the group and has the handler make the change on the page.
     ///
     /// # Errors
-    /// If the record does not fit the page or the reservation. The mini-transaction cannot be committed then,
-    /// and dropping it poisons the store.
+    /// If the record does not fit the page or the reservation. The mini-transaction cannot be committed then, and
+    /// dropping it poisons the store.
     pub fn apply(&mut self, slot: PageSlot, handler: HandlerId, kind: u8, payload: &[u8]) -> Result<()> {
         self.apply_parts(slot, handler, kind, &[payload])
     }
 
-    /// As [`apply`](Self::apply), with a payload that is made of parts.
+    /// Applies a record like [`apply`](Self::apply), with a payload that consists of parts.
     ///
     /// # Errors
     /// As [`apply`](Self::apply).
@@ -382,7 +384,7 @@ impl<'a> MiniTransaction<'a> {
         self.apply(slot, HandlerId::STORAGE, kind, &payload)
     }
 
-    /// Has the commit change a space map or directory page.
+    /// Makes the commit change a space map or directory page.
     pub(crate) fn change_space(&mut self, page: PageNo, record: SpaceRecord) {
         self.changed = true;
         let is_map = self.inner.space.geometry.is_map(page);
@@ -396,9 +398,9 @@ impl<'a> MiniTransaction<'a> {
         }
     }
 
-    /// Appends the group to the log, stamps the changed pages with its end and unlatches everything. Returns the
-    /// end of the group, or the current log end if nothing was changed. If the store is or gets poisoned the group
-    /// is not in the log; waiting for it to be durable says so.
+    /// Appends the group to the log, stamps the changed pages with its end and unlatches everything. Returns the end
+    /// of the group, or the end of the log if nothing was changed. If the store is poisoned or becomes so, the group
+    /// is not in the log, and waiting for it to be durable returns the error.
     pub fn commit(mut self) -> Lsn {
         if !self.changed {
             return self.inner.log.end();
@@ -459,8 +461,8 @@ impl<'a> MiniTransaction<'a> {
 }
 
 impl Drop for MiniTransaction<'_> {
-    /// Stops the store if pages were changed and not logged. Nobody may see them: they leave memory, and the older ones in the
-    /// file are not read in.
+    /// Stops the store if pages were changed and not logged. No other thread may see them: they leave memory, and the
+    /// older ones in the file are not read in.
     fn drop(&mut self) {
         if !self.changed {
             return;

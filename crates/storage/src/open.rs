@@ -1,4 +1,4 @@
-//! Opening a store: making the files of a new one, or recovering what is there.
+//! Opens a store: makes the files of a new one, or recovers an existing one.
 
 use crate::background::Background;
 use crate::checkpoint::{Checkpointer, Recovered};
@@ -27,24 +27,24 @@ use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
-/// The file of pages.
+/// Name of the file of pages.
 pub(crate) const DATA: &str = "data";
-/// Is there while a restore fills the directory.
+/// Name of the file that marks a directory which a restore is filling.
 pub(crate) const RESTORING: &str = "restoring";
-/// First LSN of a new log: 0 means "never changed".
+/// First LSN of a new log. LSN 0 means "never changed".
 const FIRST_LSN: Lsn = Lsn(1);
-/// Appended log bytes that may wait in memory: one part of the log in this many, within bounds.
+/// Appended log bytes may wait in memory up to one in this many of the log's bytes, within bounds.
 const LOG_BUFFER_SHARE: u64 = 16;
 const LOG_BUFFER: std::ops::RangeInclusive<u64> = 64 << 10..=16 << 20;
 
-/// What the passes of recovery leave for the store.
+/// The results of recovery's passes that the store needs.
 struct Recovery {
     log: Log,
     recovered: Recovered,
     state: SpaceState,
 }
 
-/// Bytes of a page of the store in `env`, which need not be one that can be opened.
+/// Returns the page size of the store in `env`, which need not be one that can be opened.
 ///
 /// # Errors
 /// `Io`, `Format`.
@@ -55,8 +55,8 @@ pub fn page_size_of(env: &dyn Env) -> Result<usize> {
     }
 }
 
-/// Opens the store, creating it if there is none. If `remains` are asked for, neither space maps nor the segment directory are
-/// relied on, and a store is not made.
+/// Opens the store, and creates it if there is none. With `remains`, relies neither on space maps nor on the segment
+/// directory, and creates no store.
 pub(crate) fn open(
     env: Arc<dyn Env>,
     options: StoreOptions,
@@ -112,7 +112,7 @@ pub(crate) fn open(
             Err(reason) => report.warm_up_ignored = Some(reason),
         }
     }
-    // Some may have been freed since.
+    // Pages may have been freed since the list was written.
     hot_pages.retain(|page| state.usage_of(*page).is_some());
     let inner = Arc::new(Inner {
         checkpointer: Checkpointer::new(control, &log, recovered)?,
@@ -154,7 +154,7 @@ pub(crate) fn open(
     Ok(inner)
 }
 
-/// What a restore has left behind that was not completed is no database.
+/// Refuses a directory that an incomplete restore has left.
 fn check_restored(env: &dyn Env, options: &StoreOptions) -> Result<()> {
     let marked = env.exists(RESTORING).map_err(|source| StorageError::io("look for", RESTORING, source))?;
     match marked && !options.restoring {
@@ -167,7 +167,7 @@ fn check_restored(env: &dyn Env, options: &StoreOptions) -> Result<()> {
     }
 }
 
-/// Opens `data` behind an empty pool, with torn pages put right.
+/// Opens `data` behind an empty pool, after repairing torn pages.
 fn open_cache(
     env: &dyn Env,
     options: &StoreOptions,
@@ -192,7 +192,7 @@ fn open_cache(
     Ok(cache)
 }
 
-/// Passes 2 to 4 of recovery.
+/// Does passes 2 to 4 of recovery.
 fn recover(
     crash: &Crash<'_>,
     log_options: LogOptions,
@@ -212,13 +212,13 @@ fn recover(
     let geometry = Geometry::new(cache.page_size);
     if let Some(remains) = remains {
         *remains = space::remains(cache, geometry, redo.given_up())?;
-        // Nobody has acted on what the log says.
+        // The crate above has not acted on the records in the log.
         let recovered = Recovered { payload, needed: Some(control.data().redo.lsn) };
         return Ok(Recovery { log, recovered, state: SpaceState::new() });
     }
     let state = space::load(cache, geometry)?;
     report.unreadable = redo.unusable_pages(&state)?;
-    // Redo may have brought in pages that were freed later on.
+    // Redo may have brought in pages that were freed later in the log.
     let in_use = |page: &PageNo| page.0 == 0 || state.usage_of(*page).is_some();
     cache.pool.pages().into_iter().filter(|page| !in_use(page)).for_each(|page| cache.pool.purge(page));
     let concerns_others = report.logical_records > 0 || !payload.is_empty() || !report.unreadable.is_empty();
@@ -257,14 +257,14 @@ fn create(env: &Arc<dyn Env>, options: &StoreOptions) -> Result<(ControlFile, Lo
     })
 }
 
-/// What a new store takes on the device, about.
+/// Returns about how many bytes a new store takes on the device.
 fn needed_bytes(options: &StoreOptions) -> u64 {
     let data = EXTENT_PAGES * options.page_size as u64;
     let log = Log::first_bytes(options.log_capacity_bytes);
     data + log + Doublewrite::file_bytes(options.page_size) + control::FILE_BYTES
 }
 
-/// Removes what [`create_files`] has made, as far as that can be done: without a control file it is no store.
+/// Removes the files that [`create_files`] has made, as far as possible. Without a control file they are no store.
 fn discard(env: &dyn Env) {
     for file in [control::FILE, control::NEW_FILE, DATA, doublewrite::FILE] {
         let _ = env.remove(file);
@@ -274,14 +274,14 @@ fn discard(env: &dyn Env) {
     discard_directory(env);
 }
 
-/// Removes the directory if it was made for a store that is not to be.
+/// Removes the directory if it was made for the store that failed.
 fn discard_directory(env: &dyn Env) {
-    // Still locked, and under no name from here on.
+    // The lock is still held, but has no name from here on.
     let _ = env.remove("lock");
     let _ = env.remove_dir("");
 }
 
-/// Makes the files of a new store; the control file, which says that there is one, comes last.
+/// Makes the files of a new store. The control file, whose presence makes the directory a store, comes last.
 fn create_files(env: &Arc<dyn Env>, options: &StoreOptions) -> Result<(ControlFile, Log)> {
     let database_id = draw_number();
     let io = |op| move |source| StorageError::io(op, DATA, source);
@@ -307,10 +307,10 @@ fn create_files(env: &Arc<dyn Env>, options: &StoreOptions) -> Result<(ControlFi
     Ok((control, log))
 }
 
-/// Pages that a new store has.
+/// Number of pages that a new store has.
 const FIRST_PAGES: u64 = 3;
 
-/// The first pages of a new store: superblock, space map, segment directory.
+/// Returns the first pages of a new store: superblock, space map, segment directory.
 fn first_pages(page_size: usize, database_id: u64) -> Result<[Vec<u8>; FIRST_PAGES as usize]> {
     let mut map = vec![0; page_size];
     page::initialise(&mut map, PageNo(1), PageKind::SPACE_MAP, SegmentId::NONE);
@@ -324,8 +324,9 @@ fn first_pages(page_size: usize, database_id: u64) -> Result<[Vec<u8>; FIRST_PAG
     Ok([space::superblock(page_size, database_id), map, directory])
 }
 
-/// Without a control file the directory holds no store, or one whose making was interrupted; but a control file may
-/// have been lost, too. Only what was never changed since it was made is made again.
+/// Refuses to make a store over an existing one. A directory without a control file holds no store, or one whose
+/// making was interrupted; but the control file may have been lost, too. Only a store that was never changed since it
+/// was made is made again.
 fn refuse_to_overwrite(env: &dyn Env, page_size: usize) -> Result<()> {
     let io = |op| move |source| StorageError::io(op, DATA, source);
     if !env.exists(DATA).map_err(io("look for"))? {
@@ -338,7 +339,8 @@ fn refuse_to_overwrite(env: &dyn Env, page_size: usize) -> Result<()> {
     for page in (0..(size / page_size as u64).min(EXTENT_PAGES)).map(PageNo) {
         data.read_at(&mut image, page.0 * page_size as u64).map_err(io("read"))?;
         let written = page::verify(&image, page).is_ok() && page::lsn(&image) > Lsn::ZERO;
-        // Making a store writes no other pages: these are of a store that lost its pages' checksums, or of something else.
+        // Making a store writes no other pages. These are of a store whose pages have lost their checksums, or of
+        // something else.
         let foreign = page.0 >= FIRST_PAGES && image.iter().any(|byte| *byte != 0);
         changed |= written || foreign;
     }
@@ -360,7 +362,7 @@ fn check_superblock(data: &dyn File, control: &ControlFile) -> Result<()> {
         .map_err(|reason| StorageError::Format { file: DATA.into(), reason })
 }
 
-/// A number that no other database, or backup, has: the process's random hash keys, which the system seeds.
+/// Draws a number that no other database or backup has, from the process's random hash keys, which the system seeds.
 pub(crate) fn draw_number() -> u64 {
     std::collections::hash_map::RandomState::new().build_hasher().finish()
 }

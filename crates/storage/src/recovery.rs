@@ -1,26 +1,26 @@
-//! Recovery: from what a crash left to an open store.
+//! Recovery: turns the files that a crash has left into an open store.
 //!
-//! | pass | does |
+//! | pass | work |
 //! |---|---|
-//! | 1 doublewrite | puts back pages of `data` that the last batch of writes may have left torn |
-//! | 2 log | reads the log to its end, hands logical records to the crate above, and begins a new incarnation of it: what was read is durable from then on |
+//! | 1 doublewrite | repairs pages of `data` that the last batch of writes may have left torn |
+//! | 2 log | reads the log to its end, hands logical records to the crate above, and begins a new incarnation of the log: all that was read is durable from then on |
 //! | 3 redo | replays each mini-transaction on those of its pages that are older |
 //! | 4 space | reads the space maps and the segment directory |
-//! | 5 segments | goes on freeing segments in state dropping |
+//! | 5 segments | goes on freeing segments in state `Dropping` |
 //!
 //! Passes 1 to 4 make no change that the log does not already hold, and write pages only by the rules of
 //! [`crate::pool`], so a crash in them, or in pass 5, is a crash like any other.
 //!
-//! A page that cannot be read in pass 3, again and again, is given up for the moment: the log may format it anew, or it may
-//! belong to nobody (an extent that an unlogged writer had begun to fill). What is left after pass 4 is reported, and the log
-//! is not given back before the crate above has taken note ([`crate::Store::set_checkpoint_source`]): such a page lacks
-//! changes, even if it can be read one day.
+//! A page that cannot be read in pass 3 after several attempts is set aside: the log may format it anew, or it may
+//! belong to no segment (an extent that an unlogged writer had begun to fill). Pages that are still unreadable after
+//! pass 4 are reported, and log is not given back before the crate above has recorded them
+//! ([`crate::Store::set_checkpoint_source`]): such a page lacks changes, even if it can be read one day.
 //!
-//! Neither can a page be given up for good that a record does not fit. Who frees a page forgets its changes: if it is
-//! used anew they are not written, nor does its new use keep the log that they are in. So redo may begin in the middle of a former
-//! life of a page, with an older image than its records were made for. What becomes of it does not matter: before the
-//! page is used the log formats it. Only if that has not happened, and the page is in use, it is damaged, and reported with
-//! those that cannot be read.
+//! A page that a record does not fit is set aside, too. Freeing a page forgets its changes: if the page is used again
+//! they are not written, and its new use does not keep the log that they are in. So redo may begin in the middle of a
+//! former life of a page, with an older image than its records were made for. The result does not matter, because
+//! before the page is used the log formats it. A page is damaged only if the log has not formatted it and it is in
+//! use. It is then reported with the unreadable pages.
 
 use crate::control::ControlFile;
 use crate::device::Env;
@@ -33,10 +33,10 @@ use crate::{HandlerId, Lsn, LsnRange, PageNo, Result, SegmentId, SegmentState, S
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// What recovery did.
+/// The results of a recovery.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct RecoveryReport {
-    /// Whether one of the two slots of the control file was damaged; the other one was enough, and made it good.
+    /// Whether one of the two slots of the control file was damaged. The other one was enough, and repaired it.
     pub control_repaired: bool,
     /// Pages put back from the doublewrite file.
     pub repaired: Vec<PageNo>,
@@ -44,29 +44,29 @@ pub struct RecoveryReport {
     pub mini_transactions: u64,
     /// Logical records handed to the crate above.
     pub logical_records: u64,
-    /// Pages that changes were replayed on, counted each time.
+    /// Pages on which changes were replayed, counted each time.
     pub pages_changed: u64,
-    /// Why the list of pages to be read in at the start was of no use.
+    /// Why the list of pages to read in at the start was ignored.
     pub warm_up_ignored: Option<String>,
-    /// Pages in use that changes could not be replayed on: they could not be read, or were not what the log says. They are not
-    /// to be believed, whatever reading them gives.
+    /// Pages in use on which changes could not be replayed: they could not be read, or their content did not fit the
+    /// log. They must not be trusted, whatever a read returns.
     pub unreadable: Vec<UnreadablePage>,
     /// Segments whose freeing was finished.
     pub segments_freed: Vec<SegmentId>,
 }
 
-/// A page in use that changes could not be replayed on.
+/// A page in use on which changes could not be replayed.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct UnreadablePage {
     /// The page.
     pub page: PageNo,
-    /// The segment it belongs to.
+    /// The segment that the page belongs to.
     pub segment: SegmentId,
-    /// What is wrong with it.
+    /// A description of the fault.
     pub reason: String,
 }
 
-/// What recovery works on.
+/// The files and tools that recovery works with.
 pub(crate) struct Crash<'a> {
     pub(crate) env: &'a Arc<dyn Env>,
     pub(crate) control: &'a ControlFile,
@@ -83,22 +83,22 @@ impl Crash<'_> {
     }
 }
 
-/// How often a page is read before it is given up: a device that fails now and then is no damage.
+/// How often a page is read before it counts as unreadable. An occasional failure of the device is no damage.
 pub(crate) const ATTEMPTS: usize = 5;
 /// Bytes of log between two reports of progress while it is read.
 const REPORT: u64 = 1 << 20;
-/// Bytes of records that are replayed together; about as much again is used for keeping them by page.
+/// Bytes of records that are replayed together. About as many bytes again are used to sort them by page.
 const WINDOW: usize = 16 << 20;
 
-/// What pass 2 found.
+/// The results of pass 2.
 pub(crate) struct ReadLog {
     pub(crate) tail: LogTail,
     /// Payload of the last checkpoint.
     pub(crate) payload: Vec<u8>,
 }
 
-/// Pass 2: reads the log, from the last checkpoint's redo position to its end. Pages are not touched before the log
-/// has been resumed at that end: only then is what was read sure to stay.
+/// Does pass 2: reads the log from the last checkpoint's redo position to its end. Touches no page, because the
+/// records are sure to stay only after the log has been resumed at that end.
 pub(crate) fn read_log(
     crash: &Crash<'_>,
     replay: &mut dyn LogicalReplay,
@@ -110,7 +110,7 @@ pub(crate) fn read_log(
         let mut reader = LogReader::open(env, data.database_id, position)?;
         match reader.next_group()? {
             Some(group) if group.kind == CHECKPOINT_KIND => payload = group.payload.to_vec(),
-            // The control file names it only when it is durable.
+            // The control file names a checkpoint only once its record is durable.
             _ => {
                 let LogPosition { sequence, offset, lsn } = position;
                 let reason = "the record of the last checkpoint is damaged".into();
@@ -138,14 +138,14 @@ pub(crate) fn read_log(
     Ok(ReadLog { tail: reader.finish()?, payload })
 }
 
-/// Pass 3.
+/// The state of pass 3.
 pub(crate) struct Redo<'a> {
     crash: &'a Crash<'a>,
     cache: &'a PageCache,
-    /// Where the log ends: no page can be newer.
+    /// End of the log. No page can be newer.
     end: Lsn,
     unreadable: BTreeMap<PageNo, String>,
-    /// Pages that a record did not fit, and why; until the log formats them.
+    /// Pages that a record did not fit, and why, until the log formats them.
     misfits: BTreeMap<PageNo, String>,
     pages_changed: u64,
 }
@@ -155,11 +155,11 @@ pub(crate) struct Redo<'a> {
 struct Window {
     /// Payloads of the records.
     bytes: Vec<u8>,
-    pages: BTreeMap<PageNo, Vec<Found>>,
+    pages: BTreeMap<PageNo, Vec<WindowRecord>>,
 }
 
-/// A record of a window. Those of one group on one page stand together.
-struct Found {
+/// A record of a window. The records of one group on one page stand together.
+struct WindowRecord {
     range: LsnRange,
     handler: HandlerId,
     kind: u8,
@@ -168,26 +168,27 @@ struct Found {
 }
 
 impl<'a> Redo<'a> {
-    /// Redo of a log that ends at `end`.
+    /// Makes the redo of a log that ends at `end`.
     pub(crate) fn new(crash: &'a Crash<'a>, end: Lsn) -> Redo<'a> {
         let (unreadable, misfits) = (BTreeMap::new(), BTreeMap::new());
         Redo { crash, cache: crash.cache, end, unreadable, misfits, pages_changed: 0 }
     }
 
-    /// Pages that changes were replayed on, counted each time.
+    /// Returns the pages on which changes were replayed, counted each time.
     pub(crate) fn pages_changed(&self) -> u64 {
         self.pages_changed
     }
 
-    /// Replays the log from the last checkpoint's redo position to `end`, a window at a time, and within a window page after
-    /// page: each is read once, in page order and as a batch with its neighbours. One by one, and as often as the log comes back
-    /// to them, the reads would take most of the time of recovery.
+    /// Replays the log from the last checkpoint's redo position to `end`, a window at a time, and within a window
+    /// page after page. Each page is read once per window, in page order and in one batch with its neighbours. If the
+    /// pages were read one by one, each time that the log comes to them, the reads would take most of the time of
+    /// recovery.
     pub(crate) fn run(&mut self) -> Result<()> {
         let data = self.crash.control.data();
         let mut reader = LogReader::open(self.crash.env, data.database_id, data.redo)?;
         let begin = data.redo.lsn.0;
         let total = self.end.0.saturating_sub(begin);
-        // Not beyond the end: that the log ends there has been checked, and the check reads much.
+        // Stop at the end: pass 2 has verified it, and verifying it again would read much.
         while reader.group_lsn() < self.end {
             let mut window = Window::default();
             let from = reader.group_lsn().0;
@@ -209,9 +210,9 @@ impl<'a> Redo<'a> {
         Ok(())
     }
 
-    /// Replays the window in parts, the pages of the next on their way while one is replayed.
+    /// Replays the window in parts. The pages of the next part are being read while one part is replayed.
     fn redo_window(&mut self, window: &Window, report: &dyn Fn(usize, usize)) -> Result<()> {
-        let pages: Vec<(&PageNo, &Vec<Found>)> = window.pages.iter().collect();
+        let pages: Vec<(&PageNo, &Vec<WindowRecord>)> = window.pages.iter().collect();
         let parts: Vec<_> = pages.chunks((self.cache.pool.frame_count() / 16).max(1)).collect();
         for number in 0..parts.len() {
             if number == 0 {
@@ -231,18 +232,19 @@ impl<'a> Redo<'a> {
         Ok(())
     }
 
-    /// Begins to read the pages. Those that the log makes anew need not be readable.
-    fn read_ahead(&self, part: &[(&PageNo, &Vec<Found>)]) -> Result<()> {
-        let is_new = |found: &&Vec<Found>| found.first().is_some_and(|first| first.is_format);
+    /// Begins to read the pages. A page that the log makes anew need not be readable.
+    fn read_ahead(&self, part: &[(&PageNo, &Vec<WindowRecord>)]) -> Result<()> {
+        let is_new = |found: &&Vec<WindowRecord>| found.first().is_some_and(|first| first.is_format);
         let (new, old): (Vec<_>, Vec<_>) = part.iter().partition(|(_, found)| is_new(found));
-        let numbers =
-            |part: Vec<&(&PageNo, &Vec<Found>)>| part.iter().map(|(page, _)| **page).collect::<Vec<_>>();
+        let numbers = |part: Vec<&(&PageNo, &Vec<WindowRecord>)>| {
+            part.iter().map(|(page, _)| **page).collect::<Vec<_>>()
+        };
         self.cache.read_ahead(&numbers(old), false)?;
         self.cache.read_ahead(&numbers(new), true)?;
         Ok(())
     }
 
-    /// Replays one group's records of one page.
+    /// Replays the records of one group on one page.
     fn redo_page(&mut self, page: PageNo, records: &[PageRecord<'_>], range: LsnRange) -> Result<()> {
         let formats = records.first().is_some_and(is_format);
         if self.misfits.contains_key(&page) && !formats {
@@ -252,7 +254,7 @@ impl<'a> Redo<'a> {
             if let Latch::Held(guard) = self.cache.pool.exclusive(page) {
                 break guard;
             }
-            // It may be on its way.
+            // The page may be on its way.
             self.cache.pool.wait_for_fault(page);
             if !self.cache.pool.is_resident(page) && !self.bring_in(page, formats)? {
                 return Ok(());
@@ -268,7 +270,7 @@ impl<'a> Redo<'a> {
         }
         self.misfits.remove(&page);
         if formats {
-            // Of a former life, or torn; brought in by read-ahead.
+            // Read-ahead may have brought in an image of a former life, or a torn one.
             self.unreadable.remove(&page);
         }
         for record in records {
@@ -276,7 +278,7 @@ impl<'a> Redo<'a> {
                 let (kind, handler) = (record.kind, record.handler.0);
                 let reason = format!("record {kind} of handler {handler} at LSN {}: {error}", range.start);
                 if record.handler == HandlerId::STORAGE {
-                    // The store's own pages have one life.
+                    // The store's own pages are never freed and used again, so this is damage.
                     return Err(corrupt(reason));
                 }
                 self.misfits.insert(page, reason);
@@ -290,8 +292,8 @@ impl<'a> Redo<'a> {
         Ok(())
     }
 
-    /// Reads the page in; a page that the group formats need not be readable. False if the group's records of the
-    /// page are to be skipped.
+    /// Reads the page in. A page that the group formats need not be readable. Returns false if the group's records of
+    /// the page are to be skipped.
     fn bring_in(&mut self, page: PageNo, formats: bool) -> Result<bool> {
         self.cache.reach(page)?;
         let mut frames = self.cache.take_frames(1)?;
@@ -311,7 +313,7 @@ impl<'a> Redo<'a> {
         Ok(true)
     }
 
-    /// Reads a page from the file; the reason if it cannot be used.
+    /// Reads a page from the file. An error says why it cannot be used.
     fn read(&self, page: PageNo, frame: &mut [u8]) -> Result<(), String> {
         let offset = page.0 * self.cache.page_size as u64;
         let mut result = Ok(());
@@ -326,13 +328,13 @@ impl<'a> Redo<'a> {
         result
     }
 
-    /// The pages that could not be read or that a record did not fit, whoever they belong to.
+    /// Returns the pages that could not be read or that a record did not fit, whatever segment they belong to.
     pub(crate) fn given_up(self) -> BTreeMap<PageNo, String> {
         self.misfits.keys().for_each(|page| self.cache.pool.purge(*page));
         self.unreadable.into_iter().chain(self.misfits).collect()
     }
 
-    /// The pages in use that could not be read or that a record did not fit.
+    /// Returns the pages in use that could not be read or that a record did not fit.
     ///
     /// # Errors
     /// `Corrupt` if the store itself uses a page that a record did not fit.
@@ -346,7 +348,7 @@ impl<'a> Redo<'a> {
                 return Err(StorageError::Corrupt { page, reason });
             }
             if misfit {
-                // What is in memory may have a part of a change.
+                // The page in memory may have a part of a change.
                 self.cache.pool.purge(page);
             }
             if space.segments.get(&segment).is_some_and(|found| found.state == SegmentState::Live) {
@@ -366,7 +368,7 @@ impl Window {
         for record in records {
             let start = self.bytes.len();
             self.bytes.extend_from_slice(record.payload);
-            self.pages.entry(record.page).or_default().push(Found {
+            self.pages.entry(record.page).or_default().push(WindowRecord {
                 range,
                 handler: record.handler,
                 kind: record.kind,
@@ -377,13 +379,13 @@ impl Window {
         Ok(())
     }
 
-    fn record(&self, page: PageNo, found: &Found) -> PageRecord<'_> {
+    fn record(&self, page: PageNo, found: &WindowRecord) -> PageRecord<'_> {
         let payload = &self.bytes[found.payload.clone()];
         PageRecord { handler: found.handler, kind: found.kind, page, payload }
     }
 }
 
-/// Whether the record makes the page anew, whatever it held.
+/// Returns whether the record makes the page anew, whatever it held.
 fn is_format(record: &PageRecord<'_>) -> bool {
     let decoded = SpaceRecord::decode(record.kind, record.payload);
     record.handler == HandlerId::STORAGE && matches!(decoded, Some(SpaceRecord::InitPage { .. }))

@@ -1,16 +1,15 @@
-//! Redo records: what the log holds, and who replays it.
+//! Redo records: the content of the log, and the handlers that replay it.
 //!
-//! The log is a sequence of groups; a group is replayed whole or not at all. Its kind says what it is:
-//!
+//! The log is a sequence of groups. A group is replayed whole or not at all. Its kind tells its content:
 //! | kind    | group            | payload                                                                     |
 //! |--------:|------------------|-----------------------------------------------------------------------------|
 //! |       0 | mini-transaction | records: handler u8, kind u8, page u48, payload length u24, payload          |
-//! | 1..=254 | logical record   | belongs to the crate above                                                  |
-//! |     255 | checkpoint       | what [`CheckpointSource::payload`] returned                                  |
+//! | 1..=254 | logical record   | a record of the crate above                                                 |
+//! |     255 | checkpoint       | the payload that [`CheckpointSource::payload`] returned                      |
 //!
-//! Page records are physiological: they name one page and say what happens on it. Each belongs to a *handler*
-//! (this crate, the B+tree crate), whose [`RedoHandler::redo`] makes the change, both when it happens first and
-//! when it is replayed; there is no second code path.
+//! Page records are physiological: each names one page and describes a change within it. Each belongs to a *handler*
+//! (this crate, the B+tree crate), whose [`RedoHandler::redo`] makes the change, both when it happens first and when
+//! it is replayed. There is no second code path.
 
 use crate::page::bytes::Reader;
 use crate::{Lsn, LsnRange, PageNo, Result, StorageError};
@@ -19,12 +18,12 @@ use std::sync::Arc;
 /// Kind of the group that holds a checkpoint.
 pub(crate) const CHECKPOINT_KIND: u8 = 255;
 
-/// Bytes a page record takes in the log besides its payload.
+/// Bytes that a page record takes in the log besides its payload.
 pub const RECORD_OVERHEAD: usize = 11;
-/// Bytes a group (a mini-transaction, a logical record) takes in the log besides what is in it, at most.
+/// Most bytes that a group (a mini-transaction, a logical record) takes in the log besides its content.
 pub const GROUP_OVERHEAD: usize = 32;
 
-/// Which crate a page record belongs to.
+/// The crate that a page record belongs to.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct HandlerId(pub u8);
 
@@ -35,11 +34,11 @@ impl HandlerId {
     pub const BTREE: HandlerId = HandlerId(1);
 }
 
-/// A page record that does not fit the page it names.
+/// An error of a page record that does not fit the page that it names.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("{reason}")]
 pub struct RedoError {
-    /// What does not fit.
+    /// A description of the mismatch.
     pub reason: String,
 }
 
@@ -57,19 +56,19 @@ impl From<String> for RedoError {
 
 /// Makes the changes that page records of one handler describe.
 pub trait RedoHandler: Send + Sync {
-    /// Changes `page` (the whole page, header included) as the record says. Must be a function of its arguments
+    /// Changes `page` (the whole page, header included) as the record says. The result must depend on the arguments
     /// alone. Must not touch the header's checksum, page number, LSN or owner.
     ///
     /// # Errors
-    /// When the record does not fit the page: a logic error when the change is new, corruption in recovery.
+    /// If the record does not fit the page: a logic error when the change is new, corruption in recovery.
     fn redo(&self, kind: u8, page: &mut [u8], payload: &[u8]) -> Result<(), RedoError>;
 }
 
 /// Any error of the crate above, passed through recovery.
 pub type ReplayError = Box<dyn std::error::Error + Send + Sync>;
 
-/// Receives the logical records during recovery. The store is not open yet: implementors collect what they need
-/// and act after [`Store::open`](crate::Store::open) has returned.
+/// Receives the logical records during recovery. The store is not open yet: implementors collect the records that
+/// they need and act after [`Store::open`](crate::Store::open) has returned.
 pub trait LogicalReplay {
     /// Called first, with the payload of the last checkpoint. Not called if the store never had one.
     ///
@@ -77,15 +76,15 @@ pub trait LogicalReplay {
     /// An error makes `Store::open` fail.
     fn checkpoint(&mut self, payload: &[u8]) -> Result<(), ReplayError>;
 
-    /// Called for each logical record from the checkpoint's redo position on, in log order; records older than
-    /// the checkpoint record itself can be among them.
+    /// Called for each logical record from the checkpoint's redo position on, in log order. Records older than the
+    /// checkpoint record itself can be among them.
     ///
     /// # Errors
     /// An error makes `Store::open` fail.
     fn record(&mut self, range: LsnRange, kind: u8, payload: &[u8]) -> Result<(), ReplayError>;
 }
 
-/// For stores without logical records: any that is met is an error.
+/// A receiver for stores without logical records, which refuses every record.
 #[derive(Debug, Default)]
 pub struct NoReplay;
 
@@ -99,18 +98,19 @@ impl LogicalReplay for NoReplay {
     }
 }
 
-/// What the crate above contributes to a checkpoint.
+/// The crate above as the source of its part of a checkpoint.
 pub trait CheckpointSource: Send + Sync {
-    /// State that [`LogicalReplay::checkpoint`] gets back. Called after
-    /// [`oldest_needed`](CheckpointSource::oldest_needed); must cover every record that was not held back then.
+    /// Returns the state that [`LogicalReplay::checkpoint`] gets back. Called after
+    /// [`oldest_needed`](CheckpointSource::oldest_needed). Must cover every record that `oldest_needed` did not hold
+    /// back.
     fn payload(&self) -> Vec<u8>;
 
-    /// First LSN of the oldest logical record that recovery still has to see, `None` if there is none. A record
-    /// must be counted from before it is appended (with any LSN not above its own) until it is not needed.
+    /// Returns the first LSN of the oldest logical record that recovery still has to see, or `None` if there is none.
+    /// A record must be counted from before it is appended (with any LSN not above its own) until it is not needed.
     fn oldest_needed(&self) -> Option<Lsn>;
 }
 
-/// One change of one page, as it stands in a group.
+/// A change of one page, as a group holds it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct PageRecord<'a> {
     pub(crate) handler: HandlerId,
@@ -120,7 +120,7 @@ pub(crate) struct PageRecord<'a> {
 }
 
 impl<'a> PageRecord<'a> {
-    /// Appends a record to a group, its payload in parts; that is shorter than 2^24 bytes. Returns the record.
+    /// Appends a record to a group. Its payload, in parts, is shorter than 2^24 bytes. Returns the record.
     pub(crate) fn encode(
         (handler, kind, page): (HandlerId, u8, PageNo),
         parts: &[&[u8]],
@@ -138,7 +138,7 @@ impl<'a> PageRecord<'a> {
         PageRecord { handler, kind, page, payload: &group[start..] }
     }
 
-    /// Reads a record; the error says what is wrong.
+    /// Reads a record. Returns `None` if it is malformed.
     fn decode(reader: &mut Reader<'a>) -> Option<PageRecord<'a>> {
         let (handler, kind) = (HandlerId(reader.u8()?), reader.u8()?);
         let low = u64::from(reader.u32()?);
@@ -148,7 +148,7 @@ impl<'a> PageRecord<'a> {
     }
 }
 
-/// The records of a mini-transaction's group, `None` if it is malformed.
+/// Returns the records of a mini-transaction's group, or `None` if it is malformed.
 pub(crate) fn decode_group(group: &[u8]) -> Option<Vec<PageRecord<'_>>> {
     let mut reader = Reader::new(group);
     let mut records = Vec::new();
@@ -164,7 +164,7 @@ pub(crate) struct Handlers {
 }
 
 impl Handlers {
-    /// A table of `handlers`.
+    /// Makes a table of `handlers`.
     pub(crate) fn new(handlers: Vec<(HandlerId, Arc<dyn RedoHandler>)>) -> Result<Handlers> {
         let mut by_id: Vec<Option<Arc<dyn RedoHandler>>> = vec![None; 256];
         for (id, handler) in handlers {

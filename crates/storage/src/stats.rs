@@ -1,4 +1,4 @@
-//! Counters of the store: written with relaxed atomics where things happen, read by whoever reports them.
+//! Counters of the store. They are written with relaxed atomics where things happen, and read for reports.
 
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -22,18 +22,18 @@ impl Counter {
         self.shards[shard() % SHARDS].0.fetch_add(count, Ordering::Relaxed);
     }
 
-    /// What this thread has added, and the few that share its part of the counter.
+    /// Returns the part of the sum that this thread, and the few that share its shard, have added.
     pub fn own(&self) -> u64 {
         self.shards[shard() % SHARDS].0.load(Ordering::Relaxed)
     }
 
-    /// The sum so far.
+    /// Returns the sum.
     pub fn get(&self) -> u64 {
         self.shards.iter().map(|shard| shard.0.load(Ordering::Relaxed)).sum()
     }
 }
 
-/// The number of this thread's shard: threads take turns.
+/// Returns the number of this thread's shard. Threads get the shards in turn.
 #[inline]
 fn shard() -> usize {
     static NEXT: AtomicUsize = AtomicUsize::new(0);
@@ -52,18 +52,19 @@ std::thread_local! {
     static READS_BEGUN: Cell<u64> = const { Cell::new(0) };
 }
 
-/// Pages whose reading the calling thread has begun, because it needed them or ahead of that. Of two moments the difference counts.
+/// Returns the number of pages that the calling thread has begun to read, on demand or ahead of it. Only the
+/// difference of two calls means anything.
 #[inline]
 pub fn reads_begun_here() -> u64 {
     READS_BEGUN.get()
 }
 
-/// The calling thread has begun to read so many pages.
+/// Counts `pages` that the calling thread has begun to read.
 pub(crate) fn count_reads_begun(pages: u64) {
     READS_BEGUN.set(READS_BEGUN.get().wrapping_add(pages));
 }
 
-/// Counters since the store was opened, and gauges of what the pool holds now.
+/// Counters since the store was opened, and gauges of the present state of the pool.
 #[derive(Debug, Default)]
 pub struct StoreStats {
     /// Pages latched, or read without a latch (the logical reads).
@@ -72,7 +73,7 @@ pub struct StoreStats {
     pub page_reads: AtomicU64,
     /// Bytes read from `data`.
     pub bytes_read: AtomicU64,
-    /// Pages written to `data` (the doublewrite copies not counted).
+    /// Pages written to `data`, without the copies in the doublewrite file.
     pub pages_written: AtomicU64,
     /// Bytes written to `data` and `doublewrite`.
     pub bytes_written: AtomicU64,
@@ -84,13 +85,14 @@ pub struct StoreStats {
     pub log_bytes: AtomicU64,
     /// Syncs of the log.
     pub log_syncs: AtomicU64,
-    /// Pages handed out, ever.
+    /// Pages allocated.
     pub pages_allocated: AtomicU64,
-    /// Pages of trees split.
+    /// Splits of tree pages.
     pub page_splits: AtomicU64,
-    /// Pages of trees merged with a neighbour.
+    /// Merges of tree pages with a neighbour.
     pub page_merges: AtomicU64,
-    /// Times a change of a tree needed more pages than it had reserved, because of what others did meanwhile.
+    /// Times that a change of a tree needed more pages than it had reserved, because other threads had changed the
+    /// tree.
     pub reservation_top_ups: AtomicU64,
     /// Pages dropped from memory to make room.
     pub evictions: AtomicU64,
@@ -98,37 +100,39 @@ pub struct StoreStats {
     pub prefetched_kept: AtomicU64,
     /// Pages read in at the start because they were in memory when the store was last used.
     pub warmed_up: AtomicU64,
-    /// Times a thread had to wait for a shared latch.
+    /// Times that a thread had to wait for a shared latch.
     pub shared_latch_waits: Counter,
-    /// Times a thread had to wait for an exclusive latch.
+    /// Times that a thread had to wait for an exclusive latch.
     pub exclusive_latch_waits: Counter,
-    /// Times a reader without a latch had to begin again, because a writer was at work.
+    /// Times that a reader without a latch had to begin again, because a writer was at work.
     pub optimistic_restarts: Counter,
-    /// Times a thread needed a page that was not in memory.
+    /// Times that a thread needed a page that was not in memory.
     pub page_faults: Counter,
-    /// Times a thread had to wait for a page that was being read in for another, or ahead.
+    /// Times that a thread had to wait for a page that was being read in for another thread, or ahead.
     pub page_waits: Counter,
-    /// How long threads waited for pages that were being read in for another, or ahead, microseconds.
+    /// Time that threads waited for such pages, in microseconds.
     pub page_wait_us: Counter,
     /// Pages read ahead of their use.
     pub prefetched: AtomicU64,
-    /// Requests for reads in batches: read-ahead, sorted fetches, recovery. Neighbouring pages are one.
+    /// Requests for reads in batches: read-ahead, sorted fetches, recovery. A run of neighbouring pages is one
+    /// request.
     pub batched_reads: AtomicU64,
-    /// Their bytes.
+    /// Bytes of these requests.
     pub batched_bytes: AtomicU64,
-    /// Gauge: how many of them are queued or being done.
+    /// Gauge: number of these requests that are queued or being done.
     pub batched_in_flight: AtomicU64,
-    /// The sum of what that was when each of them came.
+    /// Sum, over all these requests, of the gauge when the request came.
     pub batched_depths: AtomicU64,
-    /// The sum of their times from queued to done, microseconds.
+    /// Sum of the times of these requests from queued to done, in microseconds.
     pub batched_time_us: AtomicU64,
-    /// Checkpoints taken.
+    /// Checkpoints recorded.
     pub checkpoints: AtomicU64,
     /// Gauge: frames of the pool.
     pub pool_frames: AtomicU64,
-    /// Gauge: bytes of memory for frames and their translation; never more than `buffer_pool_bytes`, less what is lent.
+    /// Gauge: bytes of memory for frames and their translation; never more than `buffer_pool_bytes` minus the lent
+    /// bytes.
     pub pool_bytes: AtomicU64,
-    /// Gauge: frames whose memory is lent to others than pages.
+    /// Gauge: frames whose memory is lent to other parts of the engine.
     pub pool_lent: AtomicU64,
     /// Gauge: frames without a page.
     pub pool_free: AtomicU64,

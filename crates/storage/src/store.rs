@@ -1,4 +1,4 @@
-//! The store: the public face of this crate, and what is behind it.
+//! The store: the public interface of this crate.
 
 use crate::background::Background;
 use crate::checkpoint::Checkpointer;
@@ -18,33 +18,34 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-/// How a store is opened.
+/// The options with which a store is opened.
 #[derive(Clone, Debug)]
 pub struct StoreOptions {
     /// Bytes of a page: a power of two from 4096 to 65536. Only used when the store is created.
     pub page_size: usize,
     /// Memory for pages and their translation array, in bytes.
     pub buffer_pool_bytes: u64,
-    /// What the redo log may grow to, in bytes. It begins with a few MiB.
+    /// Bytes that the redo log may grow to. It begins with a few MiB.
     pub log_capacity_bytes: u64,
-    /// When the log is flushed.
+    /// The time at which commits flush the log.
     pub flush_log_at_commit: FlushPolicy,
-    /// Threads for transfers in batches where io_uring cannot be had or is not wanted; with zero every transfer is done by its
-    /// caller.
+    /// Threads for transfers in batches where io_uring cannot be had or is not wanted. With zero, the caller does
+    /// every transfer.
     pub io_threads: usize,
     /// Whether transfers in batches go through io_uring where it can be had.
     pub native_aio: bool,
-    /// Whether the pages that are in memory now are to be in memory when the store is opened next. Takes a store with
-    /// threads of its own.
+    /// Whether the pages that are in memory when the store is closed are read in when it is opened next. Needs
+    /// `background`.
     pub warm_up: bool,
-    /// Is told how recovery gets on.
+    /// Called with the progress of recovery.
     pub recovery_progress: Option<RecoveryProgress>,
-    /// Whether free extents become holes in the file, so that the file system can use their space for something else. What is free at the end
-    /// of the file is given back either way.
+    /// Whether free extents become holes in the file, so that the file system can use their space. Free space at the
+    /// end of the file is given back in any case.
     pub punch_holes: bool,
-    /// Whether the store is one that is being restored from a backup. Then it can be opened, and its pages get their space on the device.
+    /// Whether the store is being restored from a backup. Opening then accepts an incomplete restore, and allocates
+    /// the space of its pages on the device.
     pub restoring: bool,
-    /// Whether the store has threads of its own. Without, pages are written when their frames are needed and
+    /// Whether the store has threads of its own. Without them, pages are written when their frames are needed, and
     /// checkpoints are made when called for or when log space runs out.
     pub background: bool,
 }
@@ -67,24 +68,24 @@ impl Default for StoreOptions {
     }
 }
 
-/// What recovery is at.
+/// The step that recovery is at.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum RecoveryStep {
-    /// Reads the log.
+    /// Recovery reads the log.
     Read {
         /// Bytes read.
         done: u64,
     },
-    /// Replays the log on pages.
+    /// Recovery replays the log on pages.
     Redo {
         /// Bytes replayed.
         done: u64,
-        /// Bytes to be replayed in all.
+        /// Bytes to replay in all.
         total: u64,
     },
 }
 
-/// A function that is told how recovery gets on, now and then.
+/// A function that is called from time to time with the progress of recovery.
 #[derive(Clone)]
 pub struct RecoveryProgress(Arc<dyn Fn(RecoveryStep) + Send + Sync>);
 
@@ -105,12 +106,12 @@ impl std::fmt::Debug for RecoveryProgress {
     }
 }
 
-/// Checkpoints that free nothing before there is no hope.
-const FRUITLESS_CHECKPOINTS: u32 = 20;
-/// Between attempts to get log space without a thread that makes some.
+/// Checkpoints in a row that may free nothing before a request for log space fails, or exceeds the limit.
+const MAX_FRUITLESS_CHECKPOINTS: u32 = 20;
+/// Pause between attempts to get log space, in a store without threads of its own.
 const LOG_PAUSE: Duration = Duration::from_millis(1);
 
-/// What the clones of a [`Store`] share.
+/// The state that the clones of a [`Store`] share.
 pub(crate) struct Inner {
     pub(crate) cache: PageCache,
     pub(crate) log: Log,
@@ -121,11 +122,11 @@ pub(crate) struct Inner {
     pub(crate) poison: Arc<Poison>,
     pub(crate) flush_policy: FlushPolicy,
     pub(crate) report: RecoveryReport,
-    /// Absent if the store is to have no threads.
+    /// Absent in a store without threads of its own.
     pub(crate) background: OnceLock<Background>,
-    /// Likewise; and absent if commits do not wait until they are durable.
+    /// Absent in a store without threads of its own, or if commits do not wait until they are durable.
     pub(crate) flush_ahead: OnceLock<FlushAhead>,
-    /// A backup is being made.
+    /// Whether a backup is being made.
     pub(crate) backup_running: AtomicBool,
     pub(crate) env: Arc<dyn Env>,
     pub(crate) database_id: u64,
@@ -150,7 +151,7 @@ impl Inner {
         if !self.warm_up {
             return Ok(());
         }
-        // With frames to spare, more than are kept free anyway, nothing has had to prove its worth.
+        // With many free frames, no page has had to prove its worth on probation.
         let pages = match self.cache.pool.free_count() > 4 * self.cache.reserve() {
             true => self.cache.pool.pages(),
             false => self.cache.pool.settled_pages(),
@@ -158,7 +159,7 @@ impl Inner {
         crate::warm_up::save(&*self.env, self.database_id, pages)
     }
 
-    /// Sets log space aside, making some if there is too little. The caller holds no latch and no reservation.
+    /// Reserves log space, making some if there is too little. The caller holds no latch and no reservation.
     pub(crate) fn reserve_log(&self, bytes: u64) -> Result<crate::log::LogReservation> {
         crate::pool::held::assert_none("waiting for log space");
         let mut fruitless = 0;
@@ -180,9 +181,9 @@ impl Inner {
             let before = self.log.space();
             self.checkpoint()?;
             if self.log.space().has_gained_nothing(&before) {
-                // Others hold what is lacking, or the log would have to grow and cannot.
+                // Other threads hold the space that is lacking, or the log would have to grow and cannot.
                 fruitless += 1;
-                if fruitless > FRUITLESS_CHECKPOINTS {
+                if fruitless > MAX_FRUITLESS_CHECKPOINTS {
                     if self.log.is_disk_full()? {
                         return Err(StorageError::DiskFull);
                     }
@@ -196,8 +197,8 @@ impl Inner {
     }
 }
 
-/// What goes with the last clone of a [`Store`]: then the store's own threads end, which may be in the middle of something, so
-/// that the directory can be opened again at once.
+/// Ends the store's own threads with the last clone of a [`Store`], even in the middle of a round, so that the
+/// directory can be opened again at once.
 struct LastClone(Arc<Inner>);
 
 impl Drop for LastClone {
@@ -206,7 +207,7 @@ impl Drop for LastClone {
     }
 }
 
-/// A directory of pages, a redo log and what keeps them consistent. Cheap to clone.
+/// A directory of pages, a redo log and the means that keep them consistent. Cheap to clone.
 #[derive(Clone)]
 pub struct Store {
     pub(crate) inner: Arc<Inner>,
@@ -214,11 +215,11 @@ pub struct Store {
 }
 
 impl Store {
-    /// Opens the store in `env`, creating it if the directory holds none, and recovers it.
+    /// Opens the store in `env`, creates it if the directory holds none, and recovers it.
     ///
     /// # Errors
-    /// `AlreadyOpen`, `Io`, `Format` (not a store, or of another version), `LogDamaged`, `PoolTooSmall`, or what
-    /// `replay` returned.
+    /// `AlreadyOpen`, `Io`, `Format` (not a store, or of another version), `LogDamaged`, `PoolBelowMinimum`,
+    /// `TooLarge`, or the error that `replay` returned.
     pub fn open(
         env: Arc<dyn Env>,
         options: StoreOptions,
@@ -229,12 +230,12 @@ impl Store {
         Ok(Store { _last: Arc::new(LastClone(Arc::clone(&inner))), inner })
     }
 
-    /// Opens a store whose space maps or segment directory may be damaged, to read what is left of it. It has no segments and
-    /// no space, so that nothing can be changed but what redo changes; what its pages belong to is in [`Remains`]. It has no
-    /// threads of its own.
+    /// Opens a store whose space maps or segment directory may be damaged, to read its remaining pages. The store has
+    /// no segments and no space, so only redo can change anything. [`Remains`] tells which pages belong to which
+    /// segments. The store has no threads of its own.
     ///
     /// # Errors
-    /// As [`open`](Self::open), but for damage of those pages.
+    /// As [`open`](Self::open), except that damage of those pages is no error.
     pub fn open_remains(
         env: Arc<dyn Env>,
         options: StoreOptions,
@@ -247,19 +248,20 @@ impl Store {
         Ok((Store { _last: Arc::new(LastClone(Arc::clone(&inner))), inner }, remains))
     }
 
-    /// Sets who contributes to checkpoints. Until then checkpoints carry the payload that recovery found, and if
+    /// Sets the source of the checkpoints' payload. Until then checkpoints carry the payload that recovery found. If
     /// recovery has handed out logical records, or found pages that it could not use
-    /// ([`RecoveryReport::unreadable`]), no log is given back: the caller may not have acted on them yet. So this is to be
-    /// called once it has.
+    /// ([`RecoveryReport::unreadable`]), no log is given back until then, because the caller may not have acted on
+    /// them yet. So the caller calls this once it has.
     pub fn set_checkpoint_source(&self, source: Arc<dyn CheckpointSource>) {
         self.inner.checkpointer.set_source(source);
     }
 
-    /// Sets who keeps changes of pages that are not in memory (see [`PageMerger`]). Pages that came in before, and that `concerns`
-    /// says may lack something, are evicted, changed ones once they are written: what recovery made anew of a page that was damaged may lack
-    /// what was kept after the page had been evicted. To be called once, before others use the store.
+    /// Sets the merger, which keeps changes of pages that are not in memory (see [`PageMerger`]). Evicts the pages of
+    /// the segments that `concerns` selects, writing changed ones: recovery may have rebuilt a damaged page without
+    /// the changes that were kept after the page had been evicted. Called once, before others use the store.
     ///
     /// # Errors
+    /// `Io` (the store is poisoned then), `Poisoned`.
     /// `Io` (the store is poisoned then), `Poisoned`.
     pub fn set_page_merger(
         &self,
@@ -270,28 +272,30 @@ impl Store {
         self.inner.cache.evict_all_of(concerns)
     }
 
-    /// Keeps an evicted page from being read in; `None` if it is in memory. Waits for a read that is under way. The caller holds no
-    /// latch.
+    /// Keeps an evicted page from being read in. Returns `None` if it is in memory. Waits for a read that is under
+    /// way. The caller holds no latch.
     pub fn hold(&self, page: PageNo) -> Option<HeldPage> {
         crate::pool::held::assert_none("holding a page");
         self.inner.cache.pool.hold(page)
     }
 
-    /// As [`hold`](Self::hold), for who has pages held already: somebody who waits for one of these is not waited for. `None`, too, if
-    /// somebody else reads the page or has it held.
+    /// Keeps a page from being read in, like [`hold`](Self::hold), for a caller that holds pages already: it must not
+    /// wait for a thread that may wait for one of these. Returns `None`, too, if another thread reads the page or
+    /// holds it.
     pub fn try_hold(&self, page: PageNo) -> Option<HeldPage> {
         self.inner.cache.pool.try_hold(page)
     }
 
-    /// Takes a page that is in memory unchanged away from all, to keep a change of it elsewhere and make it softly; `None` if it is
-    /// changed, pinned, or not in memory. The caller holds no latch.
+    /// Takes a page that is in memory unchanged away from all other threads, so that the caller can keep a change of
+    /// it elsewhere and make it softly. Returns `None` if the page is changed, pinned, or not in memory. The caller
+    /// holds no latch.
     pub fn take_clean(&self, page: PageNo) -> Option<RawPage> {
         crate::pool::held::assert_none("taking a page");
         self.inner.cache.pool.take_clean(page)
     }
 
-    /// The page as the file has it, to be changed before anybody sees it; `None` if it is in memory and lacks nothing. What was made
-    /// softly is dropped. The caller holds no latch.
+    /// Returns the page as the file has it, to be changed before any other thread sees it. Returns `None` if it is in
+    /// memory and lacks nothing. Drops soft changes. The caller holds no latch.
     ///
     /// # Errors
     /// `Io`, `Corrupt`, `Poisoned`.
@@ -299,8 +303,9 @@ impl Store {
         self.inner.cache.raw(page)
     }
 
-    /// Sets pages and log bytes aside at once, beyond the log's limit if need be: for small changes on behalf of somebody who may
-    /// hold a reservation. `needed`: he cannot go back, so pages may come from the margin that there is for such.
+    /// Reserves pages and log bytes without waiting, beyond the log's limit if necessary: for small changes on behalf
+    /// of a caller that may hold a reservation. With `needed`, the change cannot be undone, so its pages may come
+    /// from the margin for such changes.
     ///
     /// # Errors
     /// `DiskFull`, `Io`, `Poisoned`.
@@ -310,7 +315,8 @@ impl Store {
         Ok(reservation)
     }
 
-    /// Writes the page if it is changed, and evicts it, unless it is latched or pinned; whether it is out of memory. For tests.
+    /// Writes the page if it is changed, and evicts it, unless it is latched or pinned. Returns whether it is out of
+    /// memory. For tests.
     ///
     /// # Errors
     /// `Io` (the store is poisoned then), `Poisoned`.
@@ -327,22 +333,22 @@ impl Store {
         self.inner.cache.write_back(vec![page], crate::pool::Latching::Try)
     }
 
-    /// Root page of a segment, if there is such a segment; 0 before it has one.
+    /// Returns the root page of a segment, if there is such a segment; 0 before it has one.
     pub fn root_of(&self, segment: SegmentId) -> Option<PageNo> {
         self.inner.space.state().segment(segment).ok().map(|segment| segment.root)
     }
 
-    /// The number that was drawn for the database when it was made.
+    /// Returns the number that was drawn for the database when it was made.
     pub fn database_id(&self) -> u64 {
         self.inner.database_id
     }
 
-    /// Bytes of a page.
+    /// Returns the bytes of a page.
     pub fn page_size(&self) -> usize {
         self.inner.cache.page_size
     }
 
-    /// The page under a shared latch, read in if it is not in memory. The caller holds no latch.
+    /// Latches the page shared, reading it in if it is not in memory. The caller holds no latch.
     ///
     /// # Errors
     /// `Io`, `Corrupt`, `Poisoned`.
@@ -350,24 +356,24 @@ impl Store {
         self.inner.cache.shared(page)
     }
 
-    /// The page under a shared latch if it is in memory. Waits for the latch, never for I/O; the caller may hold
-    /// latches above and to the left.
+    /// Latches the page shared if it is in memory. Waits for the latch, never for I/O. The caller may hold latches
+    /// above and to the left.
     ///
     /// # Errors
-    /// `Poisoned`.
+    /// None at present.
     pub fn try_shared(&self, page: PageNo) -> Result<Option<SharedGuard<'_>>> {
         Ok(self.inner.cache.try_shared(page))
     }
 
-    /// Begins to read the page without a latch: what is read counts once
-    /// [`is_unchanged`](crate::OptimisticPage::is_unchanged) says so. Never waits; the caller may hold latches. Pages read this way
-    /// are to be counted by [`count_reads`](Self::count_reads).
+    /// Begins to read the page without a latch. The bytes read are valid once
+    /// [`is_unchanged`](crate::OptimisticPage::is_unchanged) returns true. Never waits; the caller may hold latches.
+    /// The caller counts pages read this way by [`count_reads`](Self::count_reads).
     #[inline]
     pub fn optimistic(&self, page: PageNo) -> Optimistic<'_> {
         self.inner.cache.pool.optimistic(page)
     }
 
-    /// Counts `pages` that were read without a latch, and how often that had to begin again.
+    /// Counts `pages` that were read without a latch, and how often such reads had to begin again.
     #[inline]
     pub fn count_reads(&self, pages: u64, restarts: u64) {
         self.inner.stats.page_requests.add(pages);
@@ -384,9 +390,9 @@ impl Store {
         self.inner.cache.fault_in(page)
     }
 
-    /// Starts reading those of `pages` that are not in memory, as one batch, and returns; who needs one of them
-    /// waits for it. A hint: fewer are read when there is no room, and read errors show when the page is used.
-    /// The caller holds no latch.
+    /// Starts reading those of `pages` that are not in memory, as one batch, and returns. A thread that needs one of
+    /// them waits for it. This is a hint: fewer pages are read when there is no room, and read errors show when a
+    /// page is used. The caller holds no latch.
     ///
     /// # Errors
     /// `Poisoned`, or an I/O error met while making room.
@@ -394,7 +400,8 @@ impl Store {
         self.inner.cache.prefetch(pages)
     }
 
-    /// As [`prefetch`](Self::prefetch), for who wants them as the file has them: what was changed softly is dropped before.
+    /// Starts reading pages like [`prefetch`](Self::prefetch), for a caller that needs them as the file has them:
+    /// first drops soft changes.
     ///
     /// # Errors
     /// As `prefetch`.
@@ -403,7 +410,8 @@ impl Store {
         self.inner.cache.prefetch(pages)
     }
 
-    /// As [`prefetch`](Self::prefetch), but the pages come in as if they had been used. Returns how many reads were begun.
+    /// Starts reading pages like [`prefetch`](Self::prefetch), but they come in as if they had been used. Returns how
+    /// many reads were begun.
     ///
     /// # Errors
     /// As `prefetch`.
@@ -411,28 +419,29 @@ impl Store {
         self.inner.cache.read_ahead(pages, false)
     }
 
-    /// Most pages of one batch that [`prefetch`](Self::prefetch) begins to read.
+    /// Returns the most pages that one [`prefetch`](Self::prefetch) reads.
     pub fn prefetch_limit(&self) -> usize {
         self.inner.cache.prefetch_limit()
     }
 
-    /// Whether the page is in memory now.
+    /// Returns whether the page is in memory now.
     pub fn is_resident(&self, page: PageNo) -> bool {
         self.inner.cache.pool.is_resident(page)
     }
 
-    /// Evicts all pages that are clean and that nobody uses, so that what is measured begins with an empty pool. Returns how many.
+    /// Evicts all pages that are clean and unused, so that a measurement begins with an empty pool. Returns how many.
     pub fn evict_clean_pages(&self) -> usize {
         let pool = &self.inner.cache.pool;
         pool.pages().into_iter().filter(|page| pool.evict_clean(*page)).count()
     }
 
-    /// Pages of `segment` in memory now.
+    /// Returns how many pages of `segment` are in memory now.
     pub fn resident_pages(&self, segment: SegmentId) -> u64 {
         self.inner.cache.pool.resident_pages(segment)
     }
 
-    /// Borrows `bytes` of the buffer pool's memory, for things that are to count in its size. The caller holds no latch.
+    /// Borrows `bytes` of the buffer pool's memory, for allocations that count in its size. The caller holds no
+    /// latch.
     ///
     /// # Errors
     /// As [`MemoryLoan::grow`].
@@ -442,18 +451,18 @@ impl Store {
         Ok(loan)
     }
 
-    /// Bytes of memory that are borrowed now.
+    /// Returns the bytes of memory that are lent now.
     pub fn memory_lent(&self) -> u64 {
         self.inner.cache.lent_bytes()
     }
 
-    /// Bytes of memory that can be borrowed in all.
+    /// Returns the bytes of memory that can be lent in all.
     pub fn memory_limit(&self) -> u64 {
         self.inner.cache.lending_limit()
     }
 
-    /// Sets `pages` and `log_bytes` aside, growing the file and waiting for log space as needed. The caller holds
-    /// no latch and no other reservation.
+    /// Reserves `pages` and `log_bytes`, enlarging the file and waiting for log space as needed. The caller holds no
+    /// latch and no other reservation.
     ///
     /// # Errors
     /// `DiskFull`, `TooLarge` (more than the log can ever hold), `Io`, `Poisoned`.
@@ -473,8 +482,8 @@ impl Store {
         MiniTransaction::begin(&self.inner, reservation, frames)
     }
 
-    /// Appends a record of the crate above, `kind` >= 1. Durable once [`wait_durable`](Self::wait_durable) has
-    /// returned for the end of the range.
+    /// Appends a record of the crate above, with `kind` from 1 to 254. It is durable once
+    /// [`wait_durable`](Self::wait_durable) has returned for the end of the range.
     ///
     /// # Errors
     /// `TooLarge`, `Poisoned`.
@@ -492,12 +501,12 @@ impl Store {
         reservation.append(&self.inner.log, kind, payload)
     }
 
-    /// Largest payload of a logical record, in bytes.
+    /// Returns the largest payload of a logical record, in bytes.
     pub fn max_logical_payload(&self) -> usize {
         self.inner.log.max_payload()
     }
 
-    /// Waits until the log is durable up to `lsn`; flushes it if nobody does.
+    /// Waits until the log is durable up to `lsn`. Flushes it if no other thread does.
     ///
     /// # Errors
     /// `Io` (the store is poisoned then), `Poisoned`.
@@ -505,22 +514,22 @@ impl Store {
         self.inner.log.wait_durable(lsn)
     }
 
-    /// Up to where the log is durable.
+    /// Returns the LSN up to which the log is durable.
     pub fn durable_lsn(&self) -> Lsn {
         self.inner.log.durable()
     }
 
-    /// How the space of the log is used.
+    /// Returns the use of the space of the log.
     pub fn log_space(&self) -> LogSpace {
         self.inner.log.space()
     }
 
-    /// The end of the log.
+    /// Returns the end of the log.
     pub fn log_end(&self) -> Lsn {
         self.inner.log.end()
     }
 
-    /// Writes every page that is dirty now and records a checkpoint, so that recovery starts here. The caller
+    /// Writes every page that is dirty now and records a checkpoint, so that recovery would start here. The caller
     /// holds no latch.
     ///
     /// # Errors
@@ -529,14 +538,15 @@ impl Store {
         self.inner.checkpoint()
     }
 
-    /// Writes everything, records a clean checkpoint and stops. Other clones of the store are of no use after.
+    /// Writes everything, records a clean checkpoint and stops the store. Other clones of it cannot be used
+    /// afterwards.
     ///
     /// # Errors
     /// As [`checkpoint`](Self::checkpoint).
     pub fn close(self) -> Result<()> {
         if self.inner.background.get().is_some() {
             self.inner.stop_threads();
-            // A hint: without it the next start is slow, no more.
+            // The list is a hint: without it the next start is slow, but correct.
             let _ = self.inner.save_hot_pages();
         }
         self.inner.checkpoint()?;
@@ -544,19 +554,19 @@ impl Store {
         Ok(())
     }
 
-    /// Stops the store: everything that could change it fails with `Poisoned` from now on. What is durable is
-    /// found again by the next open.
+    /// Stops the store: everything that could change it fails with `Poisoned` from now on. The next opening finds all
+    /// that is durable.
     pub fn poison(&self, why: String) {
         self.inner.cache.stop(&StorageError::Poisoned { why });
     }
 
-    /// Stops the store if this thread panics before the guard is dropped. `what` names what is half done then: "a panic while
-    /// {what}".
+    /// Stops the store if this thread panics before the guard is dropped. `what` names the work that is half done
+    /// then: "a panic while {what}".
     pub fn stop_on_panic(&self, what: &'static str) -> StopOnPanic<'_> {
         self.inner.cache.stop_on_panic(what)
     }
 
-    /// For who waits until others have changed something: that nothing has stopped the store.
+    /// Checks that nothing has stopped the store. For a caller that waits until other threads have changed something.
     ///
     /// # Errors
     /// `Poisoned`.
@@ -564,17 +574,17 @@ impl Store {
         self.inner.poison.check()
     }
 
-    /// A page of a tree was split.
+    /// Counts a split of a tree page.
     pub fn count_page_split(&self) {
         self.inner.stats.page_splits.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// A page of a tree was merged with a neighbour.
+    /// Counts a merge of a tree page with a neighbour.
     pub fn count_page_merge(&self) {
         self.inner.stats.page_merges.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Counters.
+    /// Updates the gauges and returns the counters.
     pub fn stats(&self) -> &StoreStats {
         let (stats, counts) = (&self.inner.stats, self.inner.log.counts());
         stats.pool_bytes.store(self.inner.cache.pool.memory() as u64, Ordering::Relaxed);
@@ -594,19 +604,20 @@ impl Store {
         stats
     }
 
-    /// What reads of pages have shown of the device.
+    /// Returns the samples of read times, which describe the device.
     pub fn read_samples(&self) -> ReadSamples {
         self.inner.cache.queue_stats().times.samples()
     }
 
-    /// Begins what [`commit_durable`](Self::commit_durable) will wait for, if that is the disk, on another thread, where there is one.
+    /// Starts the flush that [`commit_durable`](Self::commit_durable) will wait for, on another thread, where there
+    /// is one.
     pub fn flush_ahead(&self, lsn: Lsn) {
         if let Some(flush_ahead) = self.inner.flush_ahead.get() {
             flush_ahead.ask(lsn);
         }
     }
 
-    /// What a commit that ends at `lsn` waits for by the flush policy.
+    /// Waits until a commit that ends at `lsn` is as durable as the flush policy demands.
     ///
     /// # Errors
     /// As [`wait_durable`](Self::wait_durable).
@@ -614,7 +625,7 @@ impl Store {
         self.inner.log.commit(lsn, self.inner.flush_policy)
     }
 
-    /// What recovery did when the store was opened.
+    /// Returns the report of the recovery when the store was opened.
     pub fn recovery_report(&self) -> &RecoveryReport {
         &self.inner.report
     }

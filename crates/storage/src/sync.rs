@@ -1,9 +1,9 @@
-//! The primitives that the protocols of pool and log are made of, so that a model checker can take their place.
+//! The primitives that the protocols of pool and log are made of, so that a model checker can replace them.
 //!
-//! Normally these are the atomics of the standard library and the locks of `parking_lot`, by other names. With
-//! `--cfg loom` they are [loom](https://docs.rs/loom)'s, which runs a test in every order that the language's memory model allows
-//! (`pool::model`, `log::model`; `.ci/run` says how). Counters and other values that no decision of the protocol depends on are no
-//! part of it, and stay plain.
+//! Normally these are the atomics of the standard library and the locks of `parking_lot` under other names. With
+//! `--cfg loom` they are those of [loom](https://docs.rs/loom), which runs a test in every order that the language's
+//! memory model allows (`pool::model`, `log::model`; `.ci/run` shows how). Counters and other values on which no
+//! decision of the protocol depends are plain atomics.
 
 #[cfg(not(loom))]
 pub(crate) use parking_lot::{Condvar, Mutex, MutexGuard};
@@ -15,16 +15,16 @@ pub(crate) use checked::{Condvar, Mutex, MutexGuard};
 #[cfg(loom)]
 pub(crate) use loom::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, fence};
 
-/// To be called between a store and a load of another variable that must not change places, both of them sequentially
-/// consistent. That is enough for the processor, so this does nothing; loom takes sequentially consistent accesses for
-/// weaker ones and has to be told by a fence.
+/// Orders a store before a later load of another variable, both of them sequentially consistent. That is enough for
+/// the processor, so this does nothing. Loom treats sequentially consistent accesses as weaker ones and needs a
+/// fence.
 #[inline]
 pub(crate) fn store_before_load() {
     #[cfg(loom)]
     fence(std::sync::atomic::Ordering::SeqCst);
 }
 
-/// Loom's locks in `parking_lot`'s form.
+/// Loom's locks with the interface of `parking_lot`.
 #[cfg(loom)]
 mod checked {
     use std::ops::{Deref, DerefMut};
@@ -32,7 +32,7 @@ mod checked {
     #[derive(Debug)]
     pub(crate) struct Mutex<T>(loom::sync::Mutex<T>);
 
-    /// Empty only while its condition is waited for, or something is done without it.
+    /// Empty only while a condition is waited for, or `unlocked` runs.
     pub(crate) struct MutexGuard<'a, T>(Option<loom::sync::MutexGuard<'a, T>>, &'a Mutex<T>);
 
     impl<T> Mutex<T> {

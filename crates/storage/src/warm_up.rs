@@ -1,11 +1,13 @@
-//! Warm-up: which pages were in memory when the store was last used, to be read in again when it is opened.
+//! Warm-up: the list of the pages that were in memory when the store was last used, which are read in when it is
+//! opened.
 //!
-//! The list is written when the store is closed, and every few minutes by the store's own thread ([`crate::background`]), which
-//! also reads it at the start: it fetches the pages in page order, in batches, as long as there are free frames, and evicts
-//! nothing. Pages on probation are not on the list, unless there are free frames: a scan that was under way is not repeated.
+//! The list is written when the store is closed, and every few minutes by the store's own thread
+//! ([`crate::background`]). That thread also reads the list at the start: it fetches the pages in page order, in
+//! batches, as long as there are free frames, and evicts nothing. Pages on probation are not on the list, unless many
+//! frames are free: a scan that was under way is not repeated.
 //!
-//! The list is a hint. It is not synced; one that is missing, damaged or of another database is as good as none, and a page on
-//! it that is not in use any more is left out.
+//! The list is a hint. It is not synced. A list that is missing, damaged or of another database is ignored, and so is
+//! a page on it that is not in use any more.
 //!
 //! | offset | bytes | field of `hot-pages` |
 //! |-------:|------:|---|
@@ -47,7 +49,7 @@ pub(crate) fn save(env: &dyn Env, database_id: u64, mut pages: Vec<PageNo>) -> R
     write().map_err(|source| StorageError::io("write", FILE, source))
 }
 
-/// Reads the list; empty if there is none. The error says why it is of no use.
+/// Reads the list, which is empty if there is no file. The error says why the file cannot be used.
 pub(crate) fn load(env: &dyn Env, database_id: u64) -> Result<Vec<PageNo>, String> {
     let io = |error: std::io::Error| format!("{FILE} cannot be read: {error}");
     if !env.exists(FILE).map_err(io)? {
