@@ -1,10 +1,12 @@
-//! Durable commits per second by 1, 2, 8 and 32 threads, beside a bare loop of one write and one sync on the same disk.
+//! Measures durable commits per second by 1, 2, 8 and 32 threads, beside a bare loop of one write and one sync on the
+//! same disk.
 //!
 //! `bench/commits.sh [seconds] [bytes of a commit]`
 //!
-//! A commit here is what every commit of a row ends with: a reservation, a record appended to the log, a wait until it is durable.
-//! The bare loop writes one block of a file that is there already and syncs it: what one thread can get at best. With more
-//! threads one sync serves all that wait. Rounds alternate, so that a disk whose speed wavers is fair to both.
+//! A commit here does what the end of every commit of a row does: it reserves space, appends a record to the log, and
+//! waits until it is durable. The bare loop writes one block of an existing file and syncs it, which is the most that
+//! one thread can achieve. With more threads one sync serves all that wait. Rounds alternate, so that a disk whose
+//! speed wavers is fair to both.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -65,7 +67,7 @@ fn load(counter: &AtomicU64) -> u64 {
     counter.load(Ordering::Relaxed)
 }
 
-/// Writes and syncs block after block of a file of zeros, round and round.
+/// Writes and syncs the blocks of a file of zeros one after the other, in cycles.
 fn bare_loop(env: &dyn Env, time: Duration) -> Result<f64, Failure> {
     const BLOCKS: u64 = 4096;
     let file = env.open("bare", OpenMode::Create)?;

@@ -1,9 +1,11 @@
-//! Random page reads in batches, of data four times as large as the buffer pool: how near does the pool come to the device?
+//! Measures random page reads in batches, of data four times as large as the buffer pool, and compares them with the
+//! device.
 //!
 //! `bench/random_reads.sh [seconds] [requests in flight] [pool MiB]` runs this and fio on the same disk.
 //!
-//! One thread asks for batches of random pages ahead of the one it looks at, so that about the wanted number of requests is in
-//! flight all the time. Prints the reads per second that reached the device; pages found in memory are not counted.
+//! One thread requests batches of random pages ahead of the one that it reads, so that about the wanted number of
+//! requests is in flight all the time. It prints the reads per second that reached the device; pages found in memory
+//! are not counted.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -43,7 +45,7 @@ fn run(directory: &std::path::Path, seconds: u64, depth: usize, pool: u64) -> Re
         };
         (0..count).map(one).collect()
     };
-    // While the pages of one part are looked at, the others are on their way.
+    // While the pages of one part are read, the other parts are on their way.
     const PARTS: usize = 8;
     let mut parts = std::collections::VecDeque::new();
     for _ in 0..PARTS {
@@ -77,7 +79,7 @@ fn run(directory: &std::path::Path, seconds: u64, depth: usize, pool: u64) -> Re
     Ok(())
 }
 
-/// Pages of `bytes` in all, written past the pool.
+/// Writes pages of `bytes` in all, past the pool.
 fn fill(store: &Store, bytes: u64) -> Result<Vec<PageNo>, Failure> {
     let mut reservation = store.reserve(2, 64 << 10)?;
     let segment = store.create_segment(&mut reservation)?;

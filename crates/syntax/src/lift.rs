@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn what_decides_types_names_or_positions_is_not() {
+    fn literals_that_decide_types_names_or_positions_are_not_lifted() {
         for sql in [
             "SELECT 1, a + 2, ROUND(a, 3) FROM t GROUP BY 1 HAVING a > 4 ORDER BY 2 LIMIT 5",
             "UPDATE t SET a = b * 2, c = IF(b, 3, 4) + '5', d = -9223372036854775808, e = b / 3 - c * 1.5, f = -'6'",

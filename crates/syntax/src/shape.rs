@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn what_decides_types_is_part_of_the_shape() {
+    fn literals_that_decide_types_are_part_of_the_shape() {
         let base = shape("SELECT a FROM t WHERE id = 5").key;
         for other in
             ["5.0", "5e0", "'5'", "18446744073709551615", "99999999999999999999", "x'05'", "NULL", "-5"]

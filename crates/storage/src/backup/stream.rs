@@ -177,7 +177,7 @@ mod tests {
     use crate::device::SimulatedEnv;
 
     #[test]
-    fn what_is_written_is_read_back_and_damage_is_found() {
+    fn a_file_is_read_back_as_written_and_damage_is_found() {
         let env = SimulatedEnv::new();
         for length in [0, 1, BLOCK, PIECE - 1, PIECE, PIECE + 1, 3 * PIECE + 77] {
             let content: Vec<u8> = (0..length).map(|at| (at * 7 / 3) as u8).collect();

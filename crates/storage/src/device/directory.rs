@@ -292,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_is_read_back_whole_and_in_parts() {
+    fn written_bytes_are_read_back_whole_and_in_parts() {
         let (_dir, env) = env();
         let file = env.open("f", OpenMode::CreateNew).unwrap();
         let pages: Vec<AlignedBuf> =
@@ -394,7 +394,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_made_is_for_its_owner_alone() {
+    fn files_and_directories_are_made_for_their_owner_alone() {
         let dir = tempfile::tempdir().unwrap();
         let mode = |path: &Path| fs::metadata(path).unwrap().mode() & 0o777;
         let path = dir.path().join("db");
@@ -439,7 +439,7 @@ mod tests {
     }
 
     #[test]
-    fn that_nothing_can_be_written_is_said_in_words() {
+    fn the_error_of_a_read_only_directory_explains_itself() {
         let error = explain_read_only(ErrorKind::PermissionDenied.into());
         assert_eq!(error.kind(), ErrorKind::PermissionDenied);
         assert!(error.to_string().contains("always opened for writing"), "{error}");

@@ -259,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_of_no_kind_says_nothing() {
+    fn periods_of_no_kind_are_ignored() {
         let (times, mut now) = (ReadTimes::default(), Instant::now());
         batch(&times, &mut now, &[(4096, PAGE)], 50);
         batch(&times, &mut now, &[(4096 + 2 * PAGE, PAGE)], 50);

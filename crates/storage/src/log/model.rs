@@ -53,7 +53,7 @@ fn join<T>(threads: impl IntoIterator<Item = thread::JoinHandle<T>>) -> Vec<T> {
 }
 
 #[test]
-fn everyone_who_waits_for_a_sync_gets_one() {
+fn every_thread_that_waits_for_a_sync_gets_one() {
     check(|| {
         let (_, log) = create();
         let others = [spawn(&log, |log| commit(log, 10)), spawn(&log, |log| commit(log, 10))];
@@ -65,7 +65,7 @@ fn everyone_who_waits_for_a_sync_gets_one() {
 }
 
 #[test]
-fn who_only_writes_leaves_no_one_of_its_batch_without_a_sync() {
+fn a_thread_that_only_writes_leaves_no_other_of_its_batch_without_a_sync() {
     check(|| {
         let (_, log) = create();
         let writer = spawn(&log, |log| {
@@ -80,7 +80,7 @@ fn who_only_writes_leaves_no_one_of_its_batch_without_a_sync() {
 }
 
 #[test]
-fn who_needs_no_sync_after_the_end_of_a_file_leaves_no_one_of_its_batch_without() {
+fn a_thread_served_by_the_end_of_a_file_leaves_no_other_of_its_batch_without_a_sync() {
     check(|| {
         let (_, log) = create();
         // One of the file's 15 blocks is left, so a batch of all three groups goes on in the next file.
@@ -94,7 +94,7 @@ fn who_needs_no_sync_after_the_end_of_a_file_leaves_no_one_of_its_batch_without(
 }
 
 #[test]
-fn a_failed_write_or_sync_is_told_to_all_who_wait_and_nothing_after_it_is_acknowledged() {
+fn a_failed_write_or_sync_is_reported_to_all_waiters_and_nothing_after_it_is_acknowledged() {
     for failing in [Operation::Write, Operation::Sync] {
         check(move || {
             let (env, log) = create();
@@ -117,7 +117,7 @@ fn a_failed_write_or_sync_is_told_to_all_who_wait_and_nothing_after_it_is_acknow
 }
 
 #[test]
-fn poisoning_wakes_who_waits_for_a_sync_and_who_waits_for_space() {
+fn poisoning_wakes_waiters_for_a_sync_and_waiters_for_space() {
     check(|| {
         let (_, log) = create();
         let most = log.max_payload() as u64 * 2;
@@ -133,7 +133,7 @@ fn poisoning_wakes_who_waits_for_a_sync_and_who_waits_for_space() {
 }
 
 #[test]
-fn space_that_is_given_back_or_refused_reaches_all_who_wait() {
+fn space_that_is_given_back_or_refused_reaches_all_waiters() {
     check(|| {
         let (_, log) = create();
         let most = log.max_payload() as u64 * 2;

@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_the_files_there_are_wants_growth_until_the_capacity_is_reached() {
+    fn a_reservation_beyond_the_present_files_wants_growth_until_the_capacity_is_reached() {
         let layout = Layout::new(256 << 20);
         let mut ring = RingSize { bytes: 4 << 20, last: 1 << 20, largest: 1 << 20 };
         let mut space = Space::new(layout, ring, 0);
@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn those_who_wait_are_served_in_order_and_nobody_overtakes() {
+    fn waiters_are_served_in_order_and_nobody_overtakes() {
         let (_, mut space) = grown(1 << 20);
         let all = limit(space.ring.bytes, space.ring.last);
         assert!(space.try_reserve(all));
@@ -246,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn what_goes_beyond_the_limit_is_for_the_first_who_waits_and_once() {
+    fn a_grant_beyond_the_limit_is_for_the_first_waiter_and_once() {
         let (_, mut space) = grown(1 << 20);
         assert!(space.try_reserve(limit(space.ring.bytes, space.ring.last)));
         let (first, second) = (space.enqueue(), space.enqueue());

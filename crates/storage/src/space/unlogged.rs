@@ -118,7 +118,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_is_written_behind_a_backup_is_noted() {
+    fn only_extents_written_behind_a_backup_are_recorded() {
         let unlogged = Unlogged::default();
         let write = |extent| unlogged.begin_write().end(ExtentNo(extent));
         write(0);

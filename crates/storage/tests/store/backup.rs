@@ -1,4 +1,4 @@
-//! Backups under a workload: what is restored is the store as of the backup's end, to the step.
+//! Backups under a workload: a restored store is, to the step, the store as of the backup's end.
 
 use super::support::*;
 use leafline_storage::device::SimulatedEnv;
@@ -28,7 +28,7 @@ fn verify(env: &SimulatedEnv) -> Result<Manifest> {
     Ok(verification.manifest().clone())
 }
 
-/// A store of the chain of backups, as files.
+/// Restores the chain of backups into files.
 fn restored_files(backups: &[SimulatedEnv]) -> Result<SimulatedEnv> {
     let target = SimulatedEnv::new();
     let chain: Vec<Arc<dyn Env>> = backups.iter().map(shared).collect();
@@ -38,7 +38,7 @@ fn restored_files(backups: &[SimulatedEnv]) -> Result<SimulatedEnv> {
     Ok(target)
 }
 
-/// Opens what was restored, closes it, and opens it as any other.
+/// Opens a restored store, closes it, and opens it like any other.
 fn opened(target: &SimulatedEnv) -> Store {
     let first = open_with(target, options(SMALL_POOL));
     assert!(matches!(first, Err(StorageError::Format { .. })), "a restore that is not completed");
@@ -83,7 +83,7 @@ impl Build {
     }
 }
 
-/// The workload, and trees that come and go beside it.
+/// The workload, and trees that are built and dropped beside it.
 struct World {
     run: Workload,
     rng: SmallRng,
@@ -121,7 +121,7 @@ impl World {
         }
     }
 
-    /// A backup with work between its steps, and what it has to hold: steps of the workload, and trees.
+    /// Makes a backup with work between its steps. Returns the steps of the workload and the trees that it must hold.
     fn back_up(&mut self, to: &SimulatedEnv, parent: Option<Manifest>, most: usize) -> (Manifest, Expected) {
         let mut backup = self.run.store.begin_backup(shared(to), parent).unwrap();
         assert!(matches!(
@@ -155,7 +155,7 @@ impl World {
                 assert_eq!((guard.owner(), cell(&guard, 99)), (*segment, *value), "page {page}");
             }
         }
-        // As whoever opens a store does with what is not finished.
+        // The program that opens a store drops unfinished segments; so does this.
         for info in store.segments() {
             assert_eq!(info.state == SegmentState::Live, {
                 let of_workload = self.run.history.base.values().any(|(segment, _)| *segment == info.id);
@@ -175,7 +175,7 @@ struct Expected {
 }
 
 #[test]
-fn what_is_restored_is_the_store_as_of_the_end_whatever_happens_meanwhile() {
+fn a_restored_store_is_the_store_as_of_the_end_of_the_backup() {
     for seed in seeds(12) {
         eprintln!("seed {seed}");
         let env = SimulatedEnv::new();
@@ -217,7 +217,7 @@ fn an_incremental_backup_has_few_pages_and_refuses_to_be_alone() {
     assert!(refused(&[&full, &other]).contains("was made from another backup"));
     assert!(refused(&[&full, &full]).contains("the second one is a full backup"));
     assert_eq!(refused(&[&full, &next, &other]), "");
-    // The restored store is another one.
+    // The restored store is another database.
     let store = opened(&restored_files(&[full.clone(), next.clone()]).unwrap());
     let error = store.begin_backup(Arc::new(SimulatedEnv::new()), Some(third)).err().unwrap();
     assert!(error.to_string().contains("of another database"), "{error}");
@@ -241,7 +241,7 @@ fn damage_of_the_store_is_an_error_that_names_the_page_and_no_backup() {
     assert!(matches!(error, StorageError::Corrupt { page: found, .. } if found == page), "{error}");
     assert!(verify(&to).unwrap_err().to_string().contains("no complete backup"));
     assert!(restored_files(&[to]).is_err());
-    // What is in memory and changed is written again.
+    // Changed pages that are in memory are written again.
     let change = |run: &mut Workload| run.run(300);
     assert!(change(&mut run).is_err(), "the page is read some time");
 }
@@ -262,7 +262,7 @@ fn damage_of_a_backup_is_found_by_verifying_it_and_by_restoring_it() {
     for name in ["manifest", "pages", "log"] {
         let size = whole.open(name, OpenMode::Existing).unwrap().size().unwrap();
         for _ in 0..30 {
-            // Behind the content of the others there are zeros, which do not matter.
+            // Zeros behind the content of the other files do not matter.
             let at = rng.random_range(0..size);
             let at = if name == "manifest" { at } else { at / 2 };
             let damaged = whole.snapshot();
@@ -279,9 +279,9 @@ fn damage_of_a_backup_is_found_by_verifying_it_and_by_restoring_it() {
     }
 }
 
-/// However the power goes while a backup is written, or what is made of one.
+/// Cuts the power at every step of writing a backup, and of restoring one.
 #[test]
-fn whatever_is_interrupted_is_recognised_as_incomplete() {
+fn an_interrupted_backup_or_restore_is_recognised_as_incomplete() {
     let env = SimulatedEnv::new();
     let mut run = Workload::create(&env, 8);
     run.run(400).unwrap();
@@ -296,7 +296,7 @@ fn whatever_is_interrupted_is_recognised_as_incomplete() {
         to.reboot(cut);
         match result {
             Ok(_) => drop(verify(&to).unwrap()),
-            // All but the sync of the directory was done.
+            // Everything was done except the sync of the directory.
             Err(_) if Manifest::read(&to).is_ok() => drop(verify(&to).unwrap()),
             Err(_) => assert!(restored_files(&[to]).is_err(), "cut {cut}"),
         }
@@ -322,7 +322,7 @@ fn whatever_is_interrupted_is_recognised_as_incomplete() {
         let stranger = target.snapshot();
         stranger.open("mine", OpenMode::CreateNew).unwrap();
         assert!(restore(&stranger).is_err() && stranger.list("").unwrap().len() == names.len() + 1);
-        // The next one begins by removing what is there.
+        // The next restore begins by removing the files that are there.
         restore(&target).unwrap_or_else(|error| panic!("cut {cut}: {error}"));
         if cut % 7 == 0 {
             drop(opened(&target));

@@ -6,7 +6,7 @@ use leafline_storage::{Env, NoReplay, PageClass, PageNo, StorageError, Store, St
 use std::sync::Arc;
 
 #[test]
-fn what_was_committed_is_there_after_close_and_open() {
+fn committed_changes_are_there_after_close_and_open() {
     let env = SimulatedEnv::new();
     let store = open(&env).unwrap();
     let (segment, root) = new_segment(&store).unwrap();
@@ -31,7 +31,7 @@ fn what_was_committed_is_there_after_close_and_open() {
 }
 
 #[test]
-fn what_was_durable_is_there_after_a_power_cut_without_any_checkpoint() {
+fn durable_changes_are_there_after_a_power_cut_without_any_checkpoint() {
     let env = SimulatedEnv::new();
     let store = open(&env).unwrap();
     let (_, root) = new_segment(&store).unwrap();
@@ -86,7 +86,7 @@ fn mini_transaction_given_up_after_a_change_stops_the_store() {
     drop(change);
     assert!(matches!(store.begin(&mut reservation, 0), Err(StorageError::Poisoned { .. })));
     assert!(matches!(store.checkpoint(), Err(StorageError::Poisoned { .. })));
-    // Nobody sees the change, nor the page as it was before others that may be in the log.
+    // No thread may see the change, nor the page as it was before other changes that may be in the log.
     assert!(matches!(store.shared(root), Err(StorageError::Poisoned { .. })));
     drop(reservation);
     drop(store);
@@ -156,7 +156,7 @@ fn store_in_a_directory_of_the_file_system_with_threads() {
         pages.push(change.page_no(slot));
         change.commit();
     }
-    // Without closing it: what is durable is enough.
+    // The store is not closed: its durable state is enough.
     store.wait_durable(store.log_end()).unwrap();
     store.poison("to be recovered".into());
     drop(store);

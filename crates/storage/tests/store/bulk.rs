@@ -1,4 +1,4 @@
-//! Unlogged bulk writing: complete and durable when it has finished, harmless before, and never over anything that a
+//! Unlogged bulk writing: complete and durable when it has finished, harmless before, and never over pages that a
 //! crash can bring back.
 
 use super::support::*;
@@ -76,7 +76,7 @@ fn power_cut_while_pages_of_a_dropped_segment_are_rewritten_in_bulk_leaves_one_o
     let base = SimulatedEnv::new();
     let store = open(&base).unwrap();
     let (old, mut old_pages) = build(&store, 300, 1000).unwrap();
-    // Records of the pages' former life are in the log.
+    // The log has records of the pages' former life.
     for (page, value) in old_pages.iter_mut().take(30) {
         let mut reservation = store.reserve(0, 300).unwrap();
         store.fault_in(*page).unwrap();
@@ -117,7 +117,7 @@ fn power_cut_while_pages_of_a_dropped_segment_are_rewritten_in_bulk_leaves_one_o
                 assert_eq!(info.state, SegmentState::Live);
                 check(&store, old, &old_pages);
             } else if info.state == SegmentState::Building {
-                // Never finished: whoever opens the store drops it.
+                // The segment was never finished, so the program that opens the store drops it.
                 store.drop_segment(info.id).unwrap();
             }
         }
@@ -145,7 +145,7 @@ fn extents_of_an_unfinished_build_are_known_when_the_growth_of_the_file_is_lost(
         let mut writer = store.bulk_writer(segment).unwrap();
         let pages: Vec<PageNo> = (0..300).map(|_| writer.allocate(PageClass::Leaf).unwrap()).collect();
         let size = env.open("data", OpenMode::Existing).unwrap().size().unwrap();
-        // Somebody else commits.
+        // Another commit makes the log durable.
         store.wait_durable(store.log_end()).unwrap();
         drop((writer, reservation, store));
         env.cut(seed);
@@ -153,7 +153,7 @@ fn extents_of_an_unfinished_build_are_known_when_the_growth_of_the_file_is_lost(
         let store = open(&env).unwrap();
         store.drop_segment(segment).unwrap();
         assert_eq!(store.verify_space().unwrap(), Vec::<String>::new());
-        // Where they were, others come.
+        // Other pages take their places.
         let (segment, others) = build(&store, 300, 1000).unwrap();
         assert!(others.keys().any(|page| pages.contains(page)));
         check(&store, segment, &others);
@@ -168,7 +168,7 @@ fn stale_pages_of_a_dropped_segment_are_not_seen_in_place_of_bulk_pages() {
     let store = open_with(&env, options(400)).unwrap();
     let (old, old_pages) = build(&store, 200, 1000).unwrap();
     store.drop_segment(old).unwrap();
-    // A reader that does not know it yet reads ahead.
+    // A reader that does not know of the drop yet reads ahead.
     store.prefetch(&old_pages.keys().copied().collect::<Vec<_>>()).unwrap();
     let mut reservation = store.reserve(0, 4 * SEGMENT_LOG_BYTES).unwrap();
     let segment = store.create_segment(&mut reservation).unwrap();

@@ -1,5 +1,5 @@
-//! Power cuts at every write, sync and change of a name: what is recovered is a prefix of the mini-transactions
-//! that holds every acknowledged one, and the space maps agree with it.
+//! Power cuts at every write, sync and change of a name: recovery gives a prefix of the mini-transactions that holds
+//! every acknowledged one, and space maps that agree with it.
 
 use super::support::*;
 use leafline_storage::device::SimulatedEnv;
@@ -22,7 +22,7 @@ fn workload_without_a_crash_survives_reopening() {
     }
 }
 
-/// A store with some pages on it, so many that they do not fit the pool, as the start of many runs.
+/// Makes a store with more pages than fit the pool, as the start of many runs.
 fn prepared(seed: u64) -> (SimulatedEnv, Workload) {
     let env = SimulatedEnv::new();
     let mut run = Workload::create(&env, seed);
@@ -46,7 +46,7 @@ fn run_until_cut(
     (env, result, run.history)
 }
 
-/// How many changes the run makes when nothing is cut.
+/// Returns how many changes the run makes when the power is not cut.
 fn changes_of(prepared: &(SimulatedEnv, Workload), seed: u64) -> u64 {
     let env = prepared.0.snapshot();
     let mut run = prepared.1.again(&env, seed).unwrap();
@@ -93,7 +93,7 @@ fn power_cut_at_every_write_of_recovery_is_a_crash_like_any_other() {
                 let env = env.snapshot();
                 env.power_cut_after(again);
                 let interrupted = open(&env).map(|store| {
-                    // The cut fell into what came after recovery: reading and checking.
+                    // The cut came after recovery, while the test read and checked.
                     let _ = store.checkpoint();
                 });
                 drop(interrupted);

@@ -1,4 +1,4 @@
-//! A disk that is full, that cannot read, that cannot write.
+//! Disks that are full, that cannot read, or that cannot write.
 
 use super::support::*;
 use leafline_storage::device::{Operation, SimulatedEnv};
@@ -15,7 +15,7 @@ fn full_disk_is_a_clear_error_before_anything_is_changed_and_work_goes_on() {
         let mut refused = 0;
         for round in 0..40 {
             eprintln!("seed {seed}, round {round}");
-            // What is there may be used up, and a little more.
+            // The workload may use the free space in the file, and a little more.
             env.set_space_limit(Some(env.space_used() + 4096 * (round % 4) * 40));
             match run.run(200) {
                 Ok(()) => {}
@@ -33,7 +33,7 @@ fn full_disk_is_a_clear_error_before_anything_is_changed_and_work_goes_on() {
     }
 }
 
-/// Cuts the power, opens the store again and looks whether everything durable is there.
+/// Cuts the power, opens the store again and checks that everything durable is there.
 fn check_after_cut(env: &SimulatedEnv, run: Workload, seed: u64) {
     let counter = run.counter();
     let history = run.history.clone();
@@ -93,7 +93,7 @@ fn a_log_that_cannot_grow_on_a_full_disk_is_recycled_and_what_it_can_never_hold_
     let store = open_with(&env, large).unwrap();
     let (_, root) = new_segment(&store).unwrap();
     env.set_space_limit(Some(env.space_used()));
-    // Several times what the files hold.
+    // This is several times the bytes that the files hold.
     for round in 1..2000u64 {
         let mut reservation = store.reserve(0, 3000).unwrap();
         let mut change = store.begin(&mut reservation, 0).unwrap();
@@ -140,7 +140,7 @@ fn a_log_that_has_lost_its_last_file_or_the_end_of_one_is_not_opened() {
 
 #[test]
 fn rot_on_the_record_of_the_last_checkpoint_is_damage_of_the_log() {
-    // After others in its file, or the first of it.
+    // The bad record comes after others in its file, or is the first of it.
     for reopened in [false, true] {
         let env = SimulatedEnv::new();
         let mut store = open(&env).unwrap();
@@ -190,7 +190,7 @@ fn either_slot_of_the_control_file_is_enough_after_any_checkpoint() {
     }
 }
 
-/// A store whose pages do not fit the pool, with the page to look at out of memory.
+/// Makes a store whose pages do not fit the pool. Returns a page that is not in memory.
 fn store_with_cold_page(env: &SimulatedEnv) -> (Store, PageNo) {
     let store = open(env).unwrap();
     let (segment, root) = new_segment(&store).unwrap();
@@ -262,7 +262,7 @@ fn failed_write_or_sync_stops_the_store_and_opening_it_again_loses_nothing() {
             env.set_fault(Some(Arc::new(fails)));
             let error = run.run(2000).unwrap_err();
             assert!(matches!(error, StorageError::Io { .. } | StorageError::Poisoned { .. }), "{error}");
-            // The fault has gone; the store must not believe it.
+            // The fault has gone, but the store must not trust the device.
             env.set_fault(None);
             assert!(matches!(run.store.checkpoint(), Err(StorageError::Poisoned { .. })));
             assert!(matches!(run.store.reserve(1, 100), Err(StorageError::Poisoned { .. })));
@@ -283,13 +283,13 @@ fn missing_control_file_is_no_reason_to_make_a_new_store_over_the_data() {
 }
 
 #[test]
-fn who_waits_for_a_log_that_can_neither_grow_nor_be_given_back_is_told_that_the_disk_is_full() {
+fn waiting_for_a_log_that_can_neither_grow_nor_be_freed_fails_with_disk_full() {
     for background in [false, true] {
         let env = SimulatedEnv::new();
         let large = StoreOptions { log_capacity_bytes: 64 << 20, background, io_threads: 1, ..options(200) };
         let store = open_with(&env, large).unwrap();
         env.set_space_limit(Some(env.space_used()));
-        // Another holds most of what there is, and does not go on.
+        // Another reservation holds most of the space, and is not released.
         let held = store.reserve(0, 400_000).unwrap();
         match store.reserve(0, 250_000) {
             Err(StorageError::DiskFull) => {}
@@ -300,13 +300,13 @@ fn who_waits_for_a_log_that_can_neither_grow_nor_be_given_back_is_told_that_the_
     }
 }
 
-/// Lets one operation in `one_in` fail, by the seed.
+/// Makes one operation in `one_in` fail, chosen by the seed.
 fn random_faults(env: &SimulatedEnv, seed: u64, one_in: u32) {
     let random = Mutex::new(SmallRng::seed_from_u64(seed));
     env.set_fault(Some(Arc::new(move |_, _, _| random.lock().unwrap().random_ratio(1, one_in))));
 }
 
-/// What a device that fails may lead to, and nothing else.
+/// Returns whether a failing device may cause this error.
 fn is_device_failure(error: &StorageError) -> bool {
     matches!(error, StorageError::Io { .. } | StorageError::Poisoned { .. })
 }

@@ -1,4 +1,4 @@
-//! Logical records and checkpoints of the crate above: handed back in order, held as long as they are needed.
+//! Logical records and checkpoints of the crate above: handed back in order, and kept as long as they are needed.
 
 use super::support::*;
 use leafline_storage::device::SimulatedEnv;
@@ -30,7 +30,7 @@ impl LogicalReplay for Replay {
     }
 }
 
-/// Needs everything from an LSN on; 0 for nothing.
+/// A checkpoint source that needs everything from an LSN on; nothing if it is 0.
 struct Source(AtomicU64);
 
 impl CheckpointSource for Source {
@@ -57,7 +57,7 @@ fn append(store: &Store, kind: u8, payload: &[u8]) -> LsnRange {
     range
 }
 
-/// Bytes that the log cannot compress.
+/// Makes bytes that the log cannot compress.
 fn noise(bytes: usize) -> Vec<u8> {
     let mut noise = vec![0; bytes];
     SmallRng::seed_from_u64(1).fill(&mut noise[..]);
@@ -78,7 +78,7 @@ fn records_come_back_in_order_from_the_oldest_needed_on_with_the_checkpoint_firs
     drop(store);
     for cut in 0..3 {
         env.cut(cut);
-        // As long as nobody takes over, the same records come again, whatever checkpoints are made.
+        // As long as nobody takes over, the same records come again, whatever checkpoints are recorded.
         let (store, replay) = reopen(&env);
         assert_eq!(replay.checkpoint.unwrap(), format!("needs {}", ranges[2].start).into_bytes());
         let found: Vec<_> =
@@ -106,7 +106,7 @@ fn log_is_not_given_back_before_the_caller_takes_over_from_recovery_and_is_after
     env.cut(1);
     let (store, replay) = reopen(&env);
     assert_eq!(replay.records, [(first, 1, b"first".to_vec())]);
-    // More than the log holds, without anybody to allow a checkpoint.
+    // This is more than the log holds, and nobody allows a checkpoint.
     for _ in 0..60 {
         append(&store, 2, &noise(50_000));
     }
@@ -124,10 +124,10 @@ fn log_is_not_given_back_before_the_caller_takes_over_from_recovery_and_is_after
     assert_eq!(reopen(&env).1.records, []);
 }
 
-/// A commit that needs the whole log, as one that recovery has found in a full log, or whose last progress record lies in the file before
-/// the current one, can only go on beyond the capacity: nobody else gives anything back.
+/// A commit that needs the whole log can only go on beyond the capacity, because no other holder gives anything back.
+/// Recovery finds such a commit in a full log, or its last progress record lies in the file before the current one.
 #[test]
-fn who_alone_keeps_the_log_is_not_kept_waiting_for_it() {
+fn a_reservation_is_granted_beyond_the_capacity_if_no_other_holder_can_free_log() {
     for background in [false, true] {
         let env = SimulatedEnv::new();
         let options = StoreOptions { background, io_threads: usize::from(background), ..options(100) };
@@ -173,8 +173,8 @@ fn damaged_page_is_reported_by_recovery_and_the_rest_is_there() {
     let (bad, bad_root) = new_segment(&store).unwrap();
     let (_, root) = new_segment(&store).unwrap();
     store.checkpoint().unwrap();
-    // The pages are changed again, so that redo wants to read them. The doublewrite file has their last images;
-    // that is overwritten by another batch.
+    // The pages are changed again, so that redo has to read them. The doublewrite file has their last images; another
+    // batch overwrites them.
     for page in [bad_root, root] {
         let mut reservation = store.reserve(0, 200).unwrap();
         let mut change = store.begin(&mut reservation, 0).unwrap();
@@ -227,7 +227,7 @@ fn page_that_the_file_knows_nothing_of_is_what_the_log_makes_of_it_in_its_last_l
     change(page, Some(&add(1, 5)));
     change(page, None);
     store.checkpoint().unwrap();
-    // More than recovery replays together.
+    // These are more records than recovery replays together.
     let padded = [add(1, 1), vec![0; 100_000]].concat();
     (0..180).for_each(|_| change(root, Some(&padded)));
     assert_eq!(allocate(), page);

@@ -1,4 +1,4 @@
-//! Tests of the store through its public face, most of them on the simulated device.
+//! Tests of the store through its public interface, most of them on the simulated device.
 
 #![expect(clippy::unwrap_used, reason = "a failing test panics")]
 

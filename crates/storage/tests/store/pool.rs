@@ -1,4 +1,4 @@
-//! What stays in memory, and what memory is for: scans against hot pages, loans, warm-up.
+//! The use of the pool's memory: scans against hot pages, loans, warm-up.
 
 use super::support::*;
 use leafline_storage::device::SimulatedEnv;
@@ -13,7 +13,7 @@ fn load(counter: &AtomicU64) -> u64 {
     counter.load(Ordering::Relaxed)
 }
 
-/// A segment of `count` pages, on disk, each holding its position.
+/// Makes a segment of `count` pages, on disk, each holding its position.
 fn pages(store: &Store, count: usize) -> (SegmentId, Vec<PageNo>) {
     let (segment, _) = new_segment(store).unwrap();
     let mut pages = Vec::new();
@@ -35,7 +35,7 @@ fn touch(store: &Store, pages: &[PageNo]) {
     pages.iter().for_each(|page| assert_eq!(store.shared(*page).unwrap().page_no(), *page));
 }
 
-/// Reads the pages once, each batch asked for before it is used, as scans do.
+/// Reads the pages once, prefetching each batch before it is used, as scans do.
 fn scan(store: &Store, pages: &[PageNo]) {
     for batch in pages.chunks(8) {
         store.prefetch(batch).unwrap();
@@ -53,7 +53,7 @@ fn a_scan_many_times_the_pool_leaves_the_hot_pages_in_memory() {
     let store = open_with(&env, options(200)).unwrap();
     let (segment, pages) = pages(&store, 2000);
     let (hot, cold) = pages.split_at(100);
-    // Used again and again, but not while the scan goes on.
+    // The pages are used again and again, but not during the scan.
     (0..3).for_each(|_| touch(&store, hot));
     let before = load(&store.stats().page_reads);
     scan(&store, cold);
@@ -74,7 +74,7 @@ fn pages_that_were_read_ahead_and_are_used_again_later_stay() {
     let store = open_with(&env, options(500)).unwrap();
     let (_, pages) = pages(&store, 4000);
     let (wanted, others) = pages.split_at(10);
-    // Out of memory first.
+    // First evict the hot pages.
     scan(&store, others);
     touch(&store, &others[1000..2000]);
     assert_eq!(resident(&store, wanted), 0);
@@ -158,7 +158,7 @@ fn the_smallest_pool_that_lends_all_it_can_still_works_with_pages() {
     let smallest = || StoreOptions { buffer_pool_bytes: minimum, ..options(100) };
     let store = open_with(&env, smallest()).unwrap();
     let _loan = store.borrow_memory(store.memory_limit()).unwrap();
-    // Enough for the translation array to grow meanwhile.
+    // These are enough pages for the translation array to grow meanwhile.
     let (_, pages) = pages(&store, 3000);
     touch(&store, &pages);
     let (_, others) = self::pages(&store, 100);
@@ -205,18 +205,18 @@ fn wait_until(what: &str, reached: impl Fn() -> bool) {
     }
 }
 
-/// Whether most of the pages are in memory: the store's own thread, which keeps frames free, may have evicted a few of them between
-/// their last use and the list that was written when the store was closed.
+/// Returns whether most of the pages are in memory. The store's own thread, which keeps frames free, may have evicted
+/// a few of them between their last use and the list that was written when the store was closed.
 fn most_are_resident(store: &Store, pages: &[PageNo]) -> bool {
     resident(store, pages) >= pages.len() * 4 / 5
 }
 
 #[test]
-fn what_was_in_memory_when_the_store_was_closed_is_read_in_again() {
+fn pages_in_memory_when_the_store_was_closed_are_read_in_again() {
     let env = SimulatedEnv::new();
     let store = open_with(&env, with_threads(400)).unwrap();
     let (_, pages) = pages(&store, 1000);
-    // Evicts what making them has left behind.
+    // This evicts the pages that making them has left in memory.
     (0..2).for_each(|_| touch(&store, &pages[300..]));
     let hot = &pages[..50];
     (0..2).for_each(|_| touch(&store, hot));
@@ -230,21 +230,21 @@ fn what_was_in_memory_when_the_store_was_closed_is_read_in_again() {
     assert!(load(&store.stats().evictions) == 0, "nothing makes room for them");
     store.close().unwrap();
 
-    // A list that is damaged is as good as none, and said to be.
+    // A damaged list is ignored, and reported.
     env.damage("hot-pages", 16, &mut |bytes| bytes[0] ^= 1).unwrap();
     let store = open_with(&env, with_threads(400)).unwrap();
     let ignored = store.recovery_report().warm_up_ignored.clone();
     assert!(ignored.is_some_and(|reason| reason.contains("damaged")));
     store.close().unwrap();
 
-    // And not wanted, none is read.
+    // Without `warm_up` no page is read.
     let store = open_with(&env, StoreOptions { warm_up: false, ..with_threads(400) }).unwrap();
     std::thread::sleep(Duration::from_millis(300));
     assert_eq!(load(&store.stats().warmed_up), 0);
 }
 
 #[test]
-fn of_a_full_pool_what_a_scan_has_read_is_not_read_in_again_and_of_one_with_room_everything_is() {
+fn warm_up_leaves_out_pages_of_a_scan_if_the_pool_was_full_and_reads_all_pages_if_it_had_room() {
     for (frames, all) in [(250, false), (900, true)] {
         let env = SimulatedEnv::new();
         let store = open_with(&env, with_threads(500)).unwrap();
@@ -263,7 +263,7 @@ fn of_a_full_pool_what_a_scan_has_read_is_not_read_in_again_and_of_one_with_room
         if all {
             wait_until("the others were not read in", || resident(&store, &pages) == pages.len());
         } else {
-            // What a scan has read on its way while others waited may have been used twice.
+            // A page that the scan has read while others waited may have been used twice.
             let kept = resident(&store, scanned);
             assert!(kept < scanned.len() / 50, "{kept} pages of the scan");
         }

@@ -1,4 +1,5 @@
-//! Free space that is given back to the file system, and asked for again: with power cuts, and where somebody else has taken it.
+//! Free space that is given back to the file system and needed again: with power cuts, and where another user of the
+//! disk has taken it.
 
 use super::support::*;
 use leafline_storage::device::{Operation, SimulatedEnv};
@@ -6,11 +7,11 @@ use leafline_storage::{PageClass, SegmentId, SegmentState, StorageError, Store, 
 use std::sync::Arc;
 
 const OPERATIONS: usize = 60;
-/// With this, several extents come and go at a time.
+/// With this stride, several extents are taken and freed at a time.
 const STRIDE: usize = 25;
 const EXTENT: u64 = 64 * PAGE as u64;
 
-/// A segment of `pages` pages.
+/// Makes a segment of `pages` pages.
 fn segment_of(store: &Store, pages: usize) -> SegmentId {
     let (segment, _) = new_segment(store).unwrap();
     let mut left = pages - 1;
@@ -33,7 +34,7 @@ fn data_bytes(store: &Store) -> u64 {
 }
 
 #[test]
-fn what_is_dropped_goes_back_to_the_file_system_and_can_be_had_again() {
+fn space_of_dropped_segments_goes_back_to_the_file_system_and_can_be_used_again() {
     let env = SimulatedEnv::new();
     let store = open(&env).unwrap();
     let low = segment_of(&store, 2000);
@@ -47,7 +48,7 @@ fn what_is_dropped_goes_back_to_the_file_system_and_can_be_had_again() {
     assert!(before - data_bytes(&store) >= 30 * EXTENT, "{before} {}", data_bytes(&store));
     assert_eq!(data_bytes(&store), (usage.file_pages - usage.free_pages) * PAGE as u64);
     assert_eq!(store.verify_space().unwrap(), Vec::<String>::new());
-    // Holes are used before the file grows.
+    // Holes are filled before the file grows.
     let again = segment_of(&store, 1500);
     assert!(store.space_usage().file_pages <= usage.file_pages);
     drop(store);
@@ -88,7 +89,7 @@ fn nothing_is_given_back_before_a_checkpoint_has_passed_what_freed_it() {
     let env = SimulatedEnv::new();
     let store = open(&env).unwrap();
     let segment = segment_of(&store, 1000);
-    // Somebody who still needs the log from here on.
+    // A source that still needs the log from here on.
     struct Needs(leafline_storage::Lsn);
     impl leafline_storage::CheckpointSource for Needs {
         fn payload(&self) -> Vec<u8> {
@@ -127,7 +128,7 @@ fn without_holes_the_free_end_of_the_file_is_cut_all_the_same() {
         let usage = store.space_usage();
         assert_eq!(data_bytes(&store), usage.file_pages * PAGE as u64);
         assert!(before - data_bytes(&store) >= 12 * EXTENT && usage.free_pages >= 12 * 64, "{usage:?}");
-        // Less than an extent, for the log.
+        // The disk has less than an extent left, for the log.
         env.set_space_limit(Some(env.space_used() + EXTENT - 1));
         segment_of(&store, 600);
         assert_eq!(store.verify_space().unwrap(), Vec::<String>::new());
@@ -145,7 +146,7 @@ fn a_store_with_a_thread_gives_back_what_it_does_not_need_and_keeps_some_at_hand
     store.drop_segment(low).unwrap();
     let extents = store.space_usage().file_pages / 64;
     let kept = |store: &Store| data_bytes(store) / EXTENT + store.space_usage().free_pages / 64;
-    // As much as it would grow by, and what was needed at a time until then.
+    // The file keeps the extents that it would grow by, and those that were needed recently.
     while kept(&store) - store.space_usage().file_pages / 64 > extents / 8 + 8 {
         std::thread::sleep(std::time::Duration::from_millis(5));
     }
@@ -183,7 +184,7 @@ fn power_cut_at_every_write_while_space_comes_and_goes_leaves_a_prefix() {
             env.reboot(seed ^ cut);
             let store = open_for(&env, STRIDE).unwrap();
             check_recovered(&store, &run.history, prepared.counter());
-            // All that is free is given back; what is left is read from the file.
+            // All free space is given back, so the remaining pages are read from the file.
             store.release_free_space().unwrap();
             store.evict_clean_pages();
             check_recovered(&store, &run.history, prepared.counter());
@@ -213,7 +214,7 @@ fn where_somebody_else_has_taken_the_space_a_reservation_is_refused_and_nothing_
             assert_eq!(run.store.verify_space().unwrap(), Vec::<String>::new());
         }
         assert!(refused > 3, "the disk was never full");
-        // Neither does recovery need any.
+        // Recovery needs no space either.
         let (counter, history) = (run.counter(), run.history.clone());
         drop(run);
         env.cut(seed);

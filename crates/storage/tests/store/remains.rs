@@ -1,4 +1,4 @@
-//! What is left of a store whose own pages are damaged.
+//! Reading a store whose own pages are damaged.
 
 use crate::support::*;
 use leafline_storage::device::SimulatedEnv;
@@ -14,7 +14,7 @@ fn remains(env: &SimulatedEnv) -> (Store, Remains) {
     Store::open_remains(env, options(SMALL_POOL), handlers, &mut NoReplay).unwrap()
 }
 
-/// A bit of the page, and all copies of the pages written last.
+/// Flips a bit of the page, and destroys the copies of the pages written last.
 fn damage(env: &SimulatedEnv, page: PageNo) {
     env.damage("data", page.0 * PAGE as u64 + 100, &mut |bytes| bytes[0] ^= 1).unwrap();
     env.damage("doublewrite", 0, &mut |bytes| bytes[0] = 0xff).unwrap();
@@ -28,7 +28,7 @@ fn pages_say_whose_they_are_where_maps_and_directory_cannot() {
     let (second, other) = new_segment(&store).unwrap();
     let (dropped, freed) = new_segment(&store).unwrap();
     store.drop_segment(dropped).unwrap();
-    // The page was written while it was in use, and is as it was.
+    // The page was written while it was in use, and is unchanged.
     store.close().unwrap();
     let (whole, sound) = remains(&env);
     assert_eq!(whole.segments(), []);
@@ -43,7 +43,7 @@ fn pages_say_whose_they_are_where_maps_and_directory_cannot() {
     let (store, found) = remains(&env);
     assert!(found.damaged.contains_key(&MAP) && found.directory_is_whole);
     assert_eq!(found.segments[&second].state, Some(SegmentState::Live));
-    // Single pages are in the directory.
+    // The directory lists single pages.
     assert_eq!(found.segments[&second].certain, [other]);
     assert_eq!(cell(&store.shared(other).unwrap(), 0), 0);
     drop(store);

@@ -1,4 +1,4 @@
-//! Segments that grow, shrink and go, against a model; every page is used once or free, always.
+//! Segments that grow, shrink and are dropped, compared with a model. Every page is used once or free, at all times.
 
 use super::support::*;
 use leafline_storage::device::SimulatedEnv;
@@ -10,7 +10,7 @@ use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
 use std::collections::BTreeMap;
 
-/// Pages of each segment with the value they are filled with.
+/// Pages of each segment with the value that fills them.
 type Model = BTreeMap<SegmentId, BTreeMap<PageNo, u64>>;
 
 fn grow(store: &Store, segment: SegmentId, count: usize, rng: &mut SmallRng) -> Result<Vec<(PageNo, u64)>> {
@@ -184,7 +184,7 @@ fn power_cut_while_a_segment_is_dropped_leaves_it_whole_or_gone() {
         eprintln!("cut {cut}");
         let env = env.snapshot();
         let store = open(&env).unwrap();
-        // Some of the pages are in memory, some of them changed.
+        // Some of the pages are in memory, and some of those are changed.
         pages.keys().take(20).for_each(|page| drop(store.shared(*page).unwrap()));
         env.power_cut_after(cut);
         let done = store.drop_segment(dropped).and_then(|()| store.checkpoint());

@@ -1,4 +1,4 @@
-//! A redo handler for tests, a model of what pages must hold, and a random workload that keeps both in step.
+//! A redo handler for tests, a model of the pages, and a random workload that keeps both in step.
 
 use leafline_storage::device::SimulatedEnv;
 use leafline_storage::{
@@ -14,17 +14,17 @@ use std::sync::Arc;
 pub const PAGE: usize = 4096;
 pub const CELLS: usize = (PAGE - PAGE_HEADER) / 8;
 pub const TEST: HandlerId = HandlerId(7);
-/// Payload: cell u16, amount u64. Not idempotent, so that a change replayed twice or never shows.
+/// Payload: cell u16, amount u64. The change is not idempotent, so a change that is replayed twice or never shows.
 pub const ADD: u8 = 1;
 /// Payload: value u64 for all cells.
 pub const FORMAT: u8 = 2;
 
-/// Scale of random tests: seeds and operations are multiplied by it.
+/// Returns the factor by which random tests multiply their seeds and operations.
 pub fn scale() -> usize {
     std::env::var("LEAFLINE_TEST_SCALE").ok().and_then(|scale| scale.parse().ok()).unwrap_or(1)
 }
 
-/// Seeds to run: one given by the environment, or the first few.
+/// Returns the seeds to run: the one in the environment, or the first few.
 pub fn seeds(count: usize) -> Vec<u64> {
     match std::env::var("LEAFLINE_SEED").ok().and_then(|seed| seed.parse().ok()) {
         Some(seed) => vec![seed],
@@ -63,7 +63,7 @@ pub fn cell(page: &[u8], cell: usize) -> u64 {
     page::bytes::u64_at(page, PAGE_HEADER + cell * 8).unwrap()
 }
 
-/// Options for tests: small pages, a small pool, no threads.
+/// Returns options for tests: small pages, a small pool, no threads.
 pub fn options(frames: usize) -> StoreOptions {
     StoreOptions {
         page_size: PAGE,
@@ -85,7 +85,7 @@ pub fn open_with(env: &SimulatedEnv, options: StoreOptions) -> Result<Store> {
     Store::open(env, options, vec![(TEST, Arc::new(TestRedo))], &mut NoReplay)
 }
 
-/// A pool of about the fewest frames.
+/// About the smallest possible pool, in frames.
 pub const SMALL_POOL: usize = 56;
 
 pub fn open(env: &SimulatedEnv) -> Result<Store> {
@@ -106,7 +106,7 @@ pub fn new_segment(store: &Store) -> Result<(SegmentId, PageNo)> {
     Ok((segment, page))
 }
 
-/// One mini-transaction as the model sees it.
+/// A mini-transaction in the model.
 #[derive(Clone, Debug, Default)]
 pub struct Step {
     pub adds: Vec<(PageNo, usize, u64)>,
@@ -114,15 +114,15 @@ pub struct Step {
     pub freed: Vec<PageNo>,
 }
 
-/// What pages must hold: owner and cells.
+/// The expected content of pages: owner and cells.
 pub type Pages = BTreeMap<PageNo, (SegmentId, Vec<u64>)>;
 
-/// Everything a run has done, in order; a prefix of it is what a crash may leave.
+/// Everything that a run has done, in order. A crash may leave any prefix of it.
 #[derive(Clone, Default)]
 pub struct History {
     pub base: Pages,
     pub steps: Vec<Step>,
-    /// So many steps were acknowledged as durable.
+    /// Number of steps that were acknowledged as durable.
     pub durable: usize,
 }
 
@@ -156,16 +156,17 @@ pub struct Workload {
     pub history: History,
     pub pages: Pages,
     segments: Vec<SegmentId>,
-    /// Roots, which are never freed.
+    /// Root pages, which are never freed.
     kept: Vec<PageNo>,
     counter: PageNo,
     rng: SmallRng,
     committed: Lsn,
-    /// So many times as many pages are allocated and freed at a time, and free space is given back now and then.
+    /// Multiplies the number of pages that are allocated and freed at a time. Above 1, free space is given back from
+    /// time to time.
     stride: usize,
 }
 
-/// As small a pool as a workload of this stride can have.
+/// Opens a store with the smallest pool that a workload of this stride can have.
 pub fn open_for(env: &SimulatedEnv, stride: usize) -> Result<Store> {
     open_with(env, options(SMALL_POOL + 12 * (stride - 1)))
 }
@@ -176,7 +177,7 @@ impl Workload {
         Workload::create_with_stride(env, seed, 1)
     }
 
-    /// As `create`, for whole extents to come and go.
+    /// Makes a new store like [`create`](Self::create), with a stride at which whole extents are taken and freed.
     pub fn create_with_stride(env: &SimulatedEnv, seed: u64, stride: usize) -> Workload {
         let store = open_for(env, stride).unwrap();
         let (first, counter) = new_segment(&store).unwrap();
@@ -198,7 +199,7 @@ impl Workload {
         }
     }
 
-    /// Goes on from this state in a copy of the environment, which was taken right after a checkpoint.
+    /// Goes on from this state in a copy of the environment that was taken right after a checkpoint.
     pub fn again(&self, env: &SimulatedEnv, seed: u64) -> Result<Workload> {
         let store = open_for(env, self.stride)?;
         let run = Workload::go_on(store, &self.history, self.history.steps.len(), self.counter, seed);
@@ -230,7 +231,7 @@ impl Workload {
         *self.pages.keys().nth(self.rng.random_range(0..self.pages.len())).unwrap()
     }
 
-    /// `count` random operations. Stops at the first error.
+    /// Does `count` random operations. Stops at the first error.
     pub fn run(&mut self, count: usize) -> Result<()> {
         for _ in 0..count {
             match self.rng.random_range(0..100) {
@@ -267,7 +268,7 @@ impl Workload {
         Ok(())
     }
 
-    /// A random step; the history has it from before the commit on.
+    /// Does a random step. The history has it from before the commit on.
     fn mini_transaction(&mut self) -> Result<()> {
         let mut step = Step::default();
         let allocations =
@@ -329,7 +330,7 @@ impl Workload {
     }
 }
 
-/// Checks that the store holds a prefix of the history with all that was acknowledged; returns how many steps.
+/// Checks that the store holds a prefix of the history with every acknowledged step. Returns how many steps it holds.
 pub fn check_recovered(store: &Store, history: &History, counter: PageNo) -> usize {
     assert_eq!(store.recovery_report().unreadable, []);
     let started = history.base[&counter].1[0];

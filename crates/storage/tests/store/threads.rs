@@ -13,7 +13,7 @@ fn threaded(frames: usize) -> StoreOptions {
     StoreOptions { background: true, io_threads: 2, ..options(frames) }
 }
 
-/// A segment of `count` pages of zeros.
+/// Makes a segment of `count` pages of zeros.
 fn pages(store: &Store, count: usize) -> (SegmentId, Vec<PageNo>) {
     let (segment, root) = new_segment(store).unwrap();
     let mut pages = vec![root];
@@ -119,18 +119,18 @@ fn power_cut_under_threads_keeps_mini_transactions_whole_and_what_was_acknowledg
     for seed in seeds(8) {
         eprintln!("seed {seed}");
         let env = SimulatedEnv::new();
-        // Every other time the page writer is left alone with the checkpoints, of a log that grows as it is used.
+        // For every other seed the page writer alone records checkpoints, of a log that grows as it is used.
         let alone = seed % 2 == 0;
         let log_capacity_bytes = if alone { 8 << 20 } else { 1 << 20 };
         let options = StoreOptions { log_capacity_bytes, warm_up: true, ..threaded(80) };
         let store = open_with(&env, options.clone()).unwrap();
         let (_, pages) = pages(&store, 300);
-        // Each thread counts in a page of its own, and moves as much to a page that all share.
+        // Each thread counts in a page of its own, and adds as much to a page that all share.
         let (own, shared) = pages.split_at(THREADS);
         let acknowledged: Vec<AtomicU64> = (0..THREADS).map(|_| AtomicU64::new(0)).collect();
         env.power_cut_after(100 + seed * 97 % 400 + if alone { 1000 } else { 0 });
         std::thread::scope(|scope| {
-            // Checkpoints are recorded while pages are changed, or pages come in by read-ahead.
+            // Checkpoints are recorded while pages are changed or come in by read-ahead.
             scope.spawn(|| while !alone && store.checkpoint().is_ok() {});
             scope.spawn(|| {
                 let mut parts = shared.chunks(7).cycle();
@@ -162,7 +162,7 @@ fn power_cut_under_threads_keeps_mini_transactions_whole_and_what_was_acknowledg
         for (page, acknowledged) in own.iter().zip(&acknowledged) {
             let acknowledged = acknowledged.load(Ordering::Relaxed);
             let found = cell(&store.shared(*page).unwrap(), 9);
-            // At most one was under way.
+            // At most one step was under way.
             assert!((acknowledged..=acknowledged + 1).contains(&found), "{found} of {acknowledged}");
         }
         assert_eq!(sum(&store, own, 9), sum(&store, shared, 9), "a mini-transaction was torn");
@@ -236,7 +236,7 @@ fn commits_go_on_while_the_log_is_many_times_too_small() {
     assert_eq!(sum(&store, &pages, 3), (THREADS * 1000 * scale() * 30) as u64);
 }
 
-/// A log that a crash has left with more than it is to have from now on.
+/// A crash has left a log with more bytes than its new capacity.
 #[test]
 fn a_log_is_opened_that_holds_more_than_its_capacity() {
     let env = SimulatedEnv::new();
@@ -265,9 +265,10 @@ fn a_log_is_opened_that_holds_more_than_its_capacity() {
     }
 }
 
-/// What is asked for ahead becomes durable although nobody waits for it; the thread that sees to it ends with the store.
+/// The log becomes durable up to a requested LSN although nobody waits for it. The thread that does it ends with the
+/// store.
 #[test]
-fn the_log_is_made_durable_ahead_of_who_will_wait_for_it() {
+fn the_log_is_made_durable_before_anybody_waits_for_it() {
     let env = SimulatedEnv::new();
     let store = open_with(&env, threaded(100)).unwrap();
     let (_, pages) = pages(&store, 4);

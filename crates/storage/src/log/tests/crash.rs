@@ -123,7 +123,7 @@ fn after_a_power_cut_at_any_operation_the_log_is_a_prefix_with_all_that_was_ackn
 }
 
 #[test]
-fn what_recovery_has_read_stays_when_the_power_goes_after_the_process_died() {
+fn records_that_recovery_has_read_survive_a_power_cut_after_the_death_of_the_process() {
     for seed in 0..40 {
         let env = SimulatedEnv::new();
         let (log, start) = create(&env);

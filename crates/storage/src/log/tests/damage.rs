@@ -173,7 +173,7 @@ fn a_batch_is_refused_unless_salt_chain_and_file_are_the_right_ones() {
 }
 
 #[test]
-fn what_cannot_be_decompressed_is_damage_whatever_its_checksum_says() {
+fn a_batch_that_cannot_be_decompressed_is_damage_even_with_a_right_checksum() {
     let env = SimulatedEnv::new();
     let (log, start) = create(&env);
     let group = commit(&log, 1, &[7; 25_000]);

@@ -20,7 +20,7 @@ fn one_sync_serves_all_that_were_appended_before_it() {
 
 /// The end of a file is synced while an earlier sync is under way; some of the gathering threads need no more than that.
 #[test]
-fn who_gathers_is_counted_whatever_it_waits_for() {
+fn gathering_threads_are_counted_even_if_the_end_of_a_file_serves_them() {
     let env = SimulatedEnv::new();
     let (log, _) = create(&env);
     let group = append(&log, 1, b"a group").unwrap();
@@ -380,7 +380,7 @@ fn commits_that_come_while_more_are_being_synced_wait_for_each_other() {
 }
 
 #[test]
-fn of_two_syncs_at_a_time_the_failure_of_one_lets_neither_acknowledge_what_is_lost() {
+fn if_one_of_two_concurrent_syncs_fails_neither_acknowledges_lost_data() {
     for seed in 0..100 {
         let (env, pairs) = (SimulatedEnv::new(), Arc::new(Pairs::default()));
         let paired: Arc<dyn Env> = Arc::new(GatedEnv(env.clone(), Arc::clone(&pairs) as Arc<dyn Gate>));

@@ -53,7 +53,7 @@ fn a_caller_waiting_for_space_goes_on_after_a_checkpoint_and_fails_when_the_log_
 }
 
 #[test]
-fn what_is_reserved_can_be_appended_and_flushed_even_in_the_smallest_pieces() {
+fn reserved_space_suffices_even_for_the_smallest_appends_and_flushes() {
     let env = SimulatedEnv::new();
     let (log, start) = create(&env);
     let files = env.list("wal").unwrap().len();
