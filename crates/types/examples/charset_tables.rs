@@ -1,30 +1,31 @@
-//! Writes `src/collation/tables/charsets.deflate`: the code points of character sets, and the weights of their collations, as a
-//! server says them. `src/collation/codes.rs` reads it and describes the layout.
+//! Writes `src/collation/tables/charsets.deflate`: the code points of character sets and the weights of their
+//! collations, as a MariaDB server reports them. `src/collation/codes.rs` reads the file and describes its layout.
 //!
 //! ```text
 //! cargo run --example charset_tables -- DIRECTORY
 //! ```
 //!
-//! The directory holds what was asked of MariaDB 10.11 in SQL, with tabs between fields and numbers hexadecimal:
+//! The directory holds the answers of MariaDB 10.11 to SQL queries, with tabs between fields and numbers in
+//! hexadecimal:
 //!
-//! | file          | per line                                                 | asked by                                                        |
-//! |---------------|----------------------------------------------------------|-----------------------------------------------------------------|
-//! | `codes.txt`   | character set, code, code point                           | `HEX(CONVERT(CHAR(n USING koi8r) USING utf32))`                 |
-//! | `reverse.txt` | character set, code point, the code that it gets, where that is not the lowest in the form of tables, or none stands for it | `HEX(CONVERT(CONVERT(UNHEX(..) USING utf32) USING koi8r))` |
-//! | `weights.txt` | collation, code, weight                                   | `HEX(WEIGHT_STRING(CHAR(n USING koi8r) COLLATE koi8r_general_ci))` |
-//! | `tailored.txt` | language, code point or two with a space between, weight where it is not that of `unicode_ci` (two of two code points) | `HEX(WEIGHT_STRING(CONVERT(UNHEX(..) USING utf32) .. COLLATE utf8mb4_czech_ci))` |
+//! | file           | each line holds                                           | query                                                           |
+//! |----------------|-----------------------------------------------------------|-----------------------------------------------------------------|
+//! | `codes.txt`    | character set, code, code point                           | `HEX(CONVERT(CHAR(n USING koi8r) USING utf32))`                 |
+//! | `reverse.txt`  | character set, code point, the code it encodes to; only where that is not the lowest code in the form of tables, or no code decodes to it | `HEX(CONVERT(CONVERT(UNHEX(..) USING utf32) USING koi8r))` |
+//! | `weights.txt`  | collation, code, weight                                   | `HEX(WEIGHT_STRING(CHAR(n USING koi8r) COLLATE koi8r_general_ci))` |
+//! | `tailored.txt` | language, code point (or two, with a space between), weight; only where the weight differs from `unicode_ci` (two weights for two code points) | `HEX(WEIGHT_STRING(CONVERT(UNHEX(..) USING utf32) .. COLLATE utf8mb4_czech_ci))` |
 
 use std::collections::BTreeMap;
 use std::error::Error;
 use std::path::Path;
 
 type Anything<T> = Result<T, Box<dyn Error>>;
-/// Of each code, in the form that tables have, its code point.
+/// Maps each code, in the form that tables have, to its code point.
 type Codes = BTreeMap<u16, u16>;
 
-/// Collations that take more than a weight for each character: their own rules come first.
+/// Collations whose rules need more than one weight for each character; no table holds them.
 const LEFT_OUT: &[&str] = &["latin2_czech_cs", "cp1250_czech_cs", "tis620_thai_ci"];
-/// Code points that stand for none.
+/// The code point that a server gives for a code without a character.
 const REPLACEMENT: u32 = 0xfffd;
 const CHARSET: u8 = 0;
 const COLLATION: u8 = 1;
@@ -78,7 +79,7 @@ fn main() -> Anything<()> {
     Ok(())
 }
 
-/// Of each language the words of its tailoring.
+/// Returns the words of each language's tailoring, by language.
 fn tailorings(text: &str) -> Anything<BTreeMap<String, Vec<u16>>> {
     let mut of_languages: BTreeMap<String, [Vec<Vec<u16>>; 2]> = BTreeMap::new();
     for line in text.lines() {
@@ -95,7 +96,7 @@ fn tailorings(text: &str) -> Anything<BTreeMap<String, Vec<u16>>> {
             words.push(weights.len() as u16);
         }
         words.extend(weights);
-        // MySQL's name of what MariaDB calls by its version.
+        // MariaDB calls these languages by a MySQL version; MySQL does not.
         let [characters, pairs] = of_languages.entry(name.replace("_mysql561", "")).or_default();
         if is_pair { pairs } else { characters }.push(words);
     }
@@ -116,8 +117,8 @@ fn lines(text: &str) -> Anything<Vec<(String, u32, u32)>> {
     Ok(all)
 }
 
-/// A code of up to three bytes in 16 bits: the third byte of EUC, which comes before the other two, is left out with their
-/// highest bits.
+/// Packs a code of up to three bytes into 16 bits. Of a three-byte EUC code the lead byte and the highest bits of the
+/// other two are dropped.
 fn code(bytes: u32) -> u16 {
     if bytes > 0xffff { (bytes & 0x7f7f) as u16 } else { bytes as u16 }
 }

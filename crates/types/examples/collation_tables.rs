@@ -1,5 +1,5 @@
-//! Writes the weight tables of collations, `src/collation/tables/*.weights`, from files of the Unicode consortium and from
-//! what a server says about its own collations. The layout is described in `src/collation/table.rs`.
+//! Writes the weight tables of collations, `src/collation/tables/*.weights`, from files of the Unicode consortium and
+//! from what a server reports about its own collations. `src/collation/table.rs` describes the layout.
 //!
 //! ```text
 //! cargo run --example collation_tables -- DIRECTORY
@@ -7,15 +7,15 @@
 //!
 //! The directory holds the sources:
 //!
-//! | file                | is                                                                                  |
-//! |---------------------|-------------------------------------------------------------------------------------|
+//! | file                | content                                                                               |
+//! |---------------------|---------------------------------------------------------------------------------------|
 //! | `allkeys-9.0.0.txt` | <https://www.unicode.org/Public/UCA/9.0.0/allkeys.txt>                                |
 //! | `allkeys-5.2.0.txt` | <https://www.unicode.org/Public/UCA/5.2.0/allkeys.txt>                                |
-//! | `unicode_ci.txt`    | per line a code point and its weights under utf8mb4_unicode_ci, tab between, hexadecimal |
-//! | `general_ci.txt`    | the same of utf8mb4_general_ci                                                       |
-//! | `latin1.txt`        | per line a byte (decimal), its weight under latin1_swedish_ci and its code point       |
+//! | `unicode_ci.txt`    | on each line a code point and its weights under utf8mb4_unicode_ci, tab between, hexadecimal |
+//! | `general_ci.txt`    | on each line a code point and its weight under utf8mb4_general_ci, in the same form    |
+//! | `latin1.txt`        | on each line a byte (decimal), its weight under latin1_swedish_ci and its code point   |
 //!
-//! The last three come from a MySQL or MariaDB server, whose definition of these collations is its own:
+//! The last three come from a MySQL or MariaDB server, which defines these collations itself:
 //!
 //! ```text
 //! SELECT HEX(n), HEX(WEIGHT_STRING(CONVERT(CHAR(n USING utf32) USING utf8mb4) COLLATE utf8mb4_general_ci))
@@ -27,19 +27,19 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::error::Error;
 use std::path::Path;
 
-/// Of each code point in the table its weights.
+/// The weights of each code point that has an entry.
 type Weights = BTreeMap<u32, Vec<u16>>;
 
-/// The first of the entries that are numbers of expansions.
+/// Table entries from this value up are indexes of expansions.
 const EXPANSION: u16 = 0x8000;
 const ABSENT: u16 = 0xffff;
 const PAGE: usize = 256;
-/// As many weights a character has under the collations of UCA 5.2.0 at most.
+/// The most weights that a character has under the collations of UCA 5.2.0.
 const MOST_WEIGHTS_520: usize = 8;
-/// Weights of the first of the two elements that characters without an entry of their own have.
+/// Weights of the first of the two collation elements that a character without an entry has.
 const IMPLICIT: [(u16, u16); 6] =
     [(0xfb00, 1), (0xfb40, 1), (0xfb41, 1), (0xfb80, 1), (0xfb84, 2), (0xfbc0, 34)];
-/// The weight of characters that a collation knows nothing about.
+/// The weights of characters that a collation does not know, on the first two levels.
 const REPLACEMENT: (u16, u16) = (0xfffd, 1);
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -53,7 +53,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     uca520.values_mut().for_each(|weights| weights.truncate(MOST_WEIGHTS_520));
     write("uca520", &uca520, leads(&uca520))?;
     let mut uca400 = served(&read("unicode_ci.txt")?)?;
-    // Those without an entry have a pair that is computed, or the weight of unknown characters.
+    // Characters without an entry have a computed pair of weights, or the weight of unknown characters.
     uca400.retain(|c, weights| {
         *c < 0x1_0000 && !matches!(weights[..], [0xfb40..=0xfbff, second] if (*c as u16) | 0x8000 == second)
     });
@@ -73,8 +73,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     write("latin1_swedish", &swedish, Vec::new())
 }
 
-/// The weights of the three levels. Sequences of several code points are left out: MySQL's collations without a
-/// language do not know them.
+/// Returns the weights of the three levels. Skips sequences of several code points, which MySQL's collations without
+/// a language do not know.
 fn allkeys(text: &str) -> Result<[Weights; 3], Box<dyn Error>> {
     let mut levels = [Weights::new(), Weights::new(), Weights::new()];
     for line in text.lines() {
@@ -104,8 +104,8 @@ fn served(text: &str) -> Result<Weights, Box<dyn Error>> {
     Ok(weights)
 }
 
-/// Ranges of weights, as their first and how many: each takes a first byte of keys. Those of ASCII are ranges of one, which
-/// need no second byte; the others have up to 255.
+/// Splits the weights into ranges, each given as its first weight and its length; a range takes one first byte of
+/// keys. A weight of ASCII is a range of one and needs no second byte; the other ranges have up to 255 weights.
 fn leads(weights: &Weights) -> Vec<(u16, u16)> {
     let single: BTreeSet<u16> = weights.range(..0x80).flat_map(|(_, w)| w).copied().collect();
     let least = weights.values().flatten().min().copied().unwrap_or_default();
@@ -128,7 +128,7 @@ fn leads(weights: &Weights) -> Vec<(u16, u16)> {
     ranges
 }
 
-/// Writes a table; pages that are alike are one.
+/// Writes a table, in which equal pages are stored once.
 fn write(name: &str, weights: &Weights, leads: Vec<(u16, u16)>) -> Result<(), Box<dyn Error>> {
     let mut expansions: Vec<&[u16]> = Vec::new();
     let mut numbers: BTreeMap<&[u16], u16> = BTreeMap::new();

@@ -1,4 +1,4 @@
-//! How long decoding a row takes: the sixteen columns of TPC-H's lineitem, some of them wanted.
+//! Measures how long decoding a row takes: the sixteen columns of TPC-H's lineitem, with some of them wanted.
 //!
 //! `cargo run --release -p leafline-types --example row_decode`
 
@@ -11,7 +11,7 @@ use leafline_types::{
     CodecError, Collation, ColumnLayout, Date, Decimal, EntryFormat, KeyPart, RowDecoder, SqlType, Value,
 };
 
-/// About what ten leaves hold: they stay in the cache, as the leaf under a cursor does.
+/// About as many rows as ten leaves hold: they stay in the cache, as the leaf under a cursor does.
 const ROWS: usize = 1024;
 const ROUNDS: usize = 2000;
 

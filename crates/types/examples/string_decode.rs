@@ -1,4 +1,5 @@
-//! How long it takes to read strings from entries of an index that hold them as differences to their keys, and as copies beside these.
+//! Measures how long reading strings takes from index entries that hold them as differences to their keys, and from
+//! entries that hold copies beside the keys.
 //!
 //! `cargo run --release -p leafline-types --example string_decode`
 

@@ -1,9 +1,9 @@
 //! Base 64 as MySQL writes it.
 
-/// The 64 characters, by their values.
+/// The 64 digits, in the order of their values.
 pub const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
-/// Base 64, in lines of so many characters.
+/// Encodes `bytes` in base 64, broken into lines of `line` characters.
 pub fn base64_text(bytes: &[u8], line: usize) -> String {
     let mut out = String::with_capacity(bytes.len() / 3 * 4 + 8);
     for (n, group) in bytes.chunks(3).enumerate() {

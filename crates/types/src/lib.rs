@@ -1,10 +1,21 @@
-//! SQL types, values, collations, key and row formats.
+//! SQL types, values, collations, and the formats of keys and rows.
 //!
-//! Everything here is pure: no I/O, no pages, no SQL text. `value` says what a value is, `decimal`,
-//! `temporal` and `json` hold what MySQL defines for them, `collation` how strings compare, `key` the bytes an
-//! index orders by, `row` the bytes a row is stored as, `column` the Arrow form in which values travel,
-//! `convert` how a value becomes one of another type, `output` how bounded results are written, `memory` what a statement and the process
-//! may hold, `statement` warnings and cancellation, `words` the words of statements that lower layers act on, `error` every error number the product uses. The crate `expr` computes with these.
+//! Everything here is pure: no I/O, no pages, no SQL text. The crate `expr` computes with these types.
+//!
+//! | module | holds |
+//! |---|---|
+//! | `value` | types and values |
+//! | `decimal`, `temporal`, `json` | MySQL's rules for decimals, dates and times, and documents |
+//! | `collation` | character sets, and how strings compare |
+//! | `key` | the bytes that an index orders by |
+//! | `row` | the bytes that a row is stored as |
+//! | `column` | the Arrow form in which values travel |
+//! | `convert` | conversion between types |
+//! | `output` | strings of bounded length |
+//! | `memory` | limits of the memory of statements and of the process |
+//! | `statement` | warnings and cancellation |
+//! | `words` | words of statements that lower layers act on |
+//! | `error` | every error number of the product |
 
 mod base64;
 pub mod codec;

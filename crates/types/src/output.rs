@@ -1,25 +1,25 @@
-//! The buffer in which a string is made that a statement decides the length of.
+//! The buffer for a string whose length a statement decides.
 //!
-//! It is the one place for the rules of such strings: none is longer than `max_allowed_packet` (or than the longest value that it
-//! is made of), the memory is asked for in a way that can fail (1041) and not before the length is known to be allowed, and whoever
-//! writes a long one asks for cancellation every 256 KiB.
+//! It is the one home of the rules for such strings. No string is longer than `max_allowed_packet` (or than the
+//! longest of its arguments). The memory is requested in a way that can fail (1041), and not before the length is
+//! known to be allowed. A writer checks for cancellation every 256 KiB.
 
 use crate::error::MysqlError;
 use crate::memory::server;
 use crate::statement::{CancelToken, Steps};
 
-/// Bytes that are written or looked at between two questions whether the statement has to end.
+/// How many bytes are written or examined between two checks for cancellation.
 pub const BYTES_BETWEEN_CHECKS: usize = 1 << 18;
 
-/// From this size on memory is asked for in a way that can fail.
+/// From this size on, memory is requested in a way that can fail.
 const LARGE: usize = 1 << 20;
 
 /// Why a string was not made.
 #[derive(Debug)]
 pub enum Stop {
-    /// It would be longer than it may be: warning 1301 and NULL.
+    /// It would be longer than allowed: warning 1301 and NULL.
     TooLong,
-    /// The statement ends.
+    /// The statement ends with this error.
     Error(MysqlError),
 }
 
@@ -29,7 +29,7 @@ impl From<MysqlError> for Stop {
     }
 }
 
-/// A string that grows.
+/// A growing string.
 #[derive(Debug)]
 pub struct Output<'c> {
     bytes: Vec<u8>,
@@ -38,12 +38,12 @@ pub struct Output<'c> {
 }
 
 impl<'c> Output<'c> {
-    /// An empty string that may grow to `most` bytes.
+    /// Makes an empty string that may grow to `most` bytes.
     pub fn new(most: usize, cancel: &'c CancelToken) -> Self {
         Output { bytes: Vec::new(), most, steps: Steps::new(cancel, BYTES_BETWEEN_CHECKS) }
     }
 
-    /// Makes room for `more` bytes: called where the length is known beforehand.
+    /// Makes room for `more` bytes, for callers that know the length beforehand.
     pub fn reserve(&mut self, more: usize) -> Result<(), Stop> {
         if more > self.most.saturating_sub(self.bytes.len()) {
             return Err(Stop::TooLong);
@@ -66,7 +66,7 @@ impl<'c> Output<'c> {
         Ok(self.steps.take(part.len())?)
     }
 
-    /// Makes room for `more` bytes and, within what is allowed, as many as there are.
+    /// Makes room for `more` bytes, and doubles the buffer within what is allowed.
     #[cold]
     fn grow(&mut self, more: usize) -> Result<(), Stop> {
         let have = self.bytes.len();
@@ -104,7 +104,7 @@ impl<'c> Output<'c> {
             return Ok(());
         }
         self.reserve(total)?;
-        // What is short is put together first, so that each step copies some bytes.
+        // Short parts are joined to a block first, so that each step copies more bytes.
         const BLOCK: usize = 4096;
         let group = (BLOCK / part.len().max(1)).min(count);
         if group < 2 {
@@ -117,18 +117,18 @@ impl<'c> Output<'c> {
         self.push(&block[..count % group * part.len()])
     }
 
-    /// Takes back what is beyond `bytes`.
+    /// Cuts the string to `bytes` bytes.
     pub fn truncate(&mut self, bytes: usize) {
         self.bytes.truncate(bytes);
     }
 
-    /// Counts bytes that were read without being written.
+    /// Counts bytes that were read without being written, for the checks for cancellation.
     #[inline]
     pub fn read(&mut self, bytes: usize) -> Result<(), Stop> {
         Ok(self.steps.take(bytes)?)
     }
 
-    /// How many bytes it has.
+    /// Returns the length in bytes.
     pub fn len(&self) -> usize {
         self.bytes.len()
     }
@@ -138,20 +138,21 @@ impl<'c> Output<'c> {
         self.len() == 0
     }
 
-    /// The bytes so far.
+    /// Returns the bytes written so far.
     pub fn as_bytes(&self) -> &[u8] {
         &self.bytes
     }
 }
 
-/// Writing text fails where the string would be too long, or the statement has to end; [`Output::push`] says which.
+/// A write fails if the string would be too long or the statement has to end; [`Output::push`] tells these apart.
 impl std::fmt::Write for Output<'_> {
     fn write_str(&mut self, s: &str) -> std::fmt::Result {
         self.push(s.as_bytes()).map_err(|_| std::fmt::Error)
     }
 }
 
-/// Error 1041 where so many bytes cannot be had: shared values are allocated in a way that cannot fail, so that their room is tried first.
+/// Checks that `bytes` bytes can be allocated, else returns 1041. Called before shared values are made, whose own
+/// allocation aborts on failure.
 pub fn room_for(bytes: usize) -> Result<(), MysqlError> {
     if bytes < LARGE {
         return Ok(());

@@ -1,27 +1,27 @@
-//! How far a statement is that takes long: told by whoever does the work, read by other threads.
+//! The progress of a long statement: set by the threads that do the work, read by others.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering::Relaxed};
 
-/// What such a statement is doing, in MySQL's words where it has any.
+/// The stage of a long statement, in MySQL's words where it has them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
 pub enum Stage {
-    /// Nothing that can be counted.
+    /// Work without countable progress.
     Executing,
-    /// Rows of a file, or of a query, are stored.
+    /// Storing the rows of a file or of a query.
     Loading,
-    /// Rows are read and written anew.
+    /// Rewriting the rows of a table.
     CopyingTable,
-    /// Rows are read, and entries of indexes made of them and sorted.
+    /// Reading rows, and making and sorting their index entries.
     ReadingRows,
-    /// Sorted entries are merged into trees.
+    /// Merging sorted entries into trees.
     BuildingTrees,
-    /// A transaction too large for one log record is applied.
+    /// Applying a transaction that is too large for one log record.
     Committing,
-    /// Pages are copied into a backup.
+    /// Copying pages into a backup.
     BackingUp,
-    /// Pages of a backup are read.
+    /// Reading the pages of a backup.
     Restoring,
 }
 
@@ -37,7 +37,7 @@ impl Stage {
         Stage::Restoring,
     ];
 
-    /// As the process list shows it.
+    /// Returns the name that the process list shows.
     pub fn name(self) -> &'static str {
         match self {
             Stage::Executing => "executing",
@@ -52,21 +52,21 @@ impl Stage {
     }
 }
 
-/// Where a statement is.
+/// The progress of a statement at one moment.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct ProgressReport {
-    /// What it is doing.
+    /// The stage.
     pub stage: Stage,
-    /// The number of the stage, from 1, and of how many: 0 where nothing can be said.
+    /// The number of the stage, from 1; 0 if there is nothing to count.
     pub number: u8,
-    /// How many stages there are.
+    /// The number of stages.
     pub of: u8,
     /// How much of the stage is done, in percent.
     pub percent: f64,
 }
 
 impl ProgressReport {
-    /// How much of the statement is done, in percent, if its stages took the same time.
+    /// Returns how much of the statement is done, in percent, counting all its stages alike.
     pub fn overall(&self) -> f64 {
         match self.of {
             0 => 0.0,
@@ -84,12 +84,12 @@ struct Counts {
     total: AtomicU64,
 }
 
-/// How far a statement is. Clones tell of the same.
+/// The progress of a statement. Clones share it.
 #[derive(Clone, Debug, Default)]
 pub struct Progress(Arc<Counts>);
 
 impl Progress {
-    /// A stage begins, the `number`th of so many, with so much to do: 0 if nobody knows.
+    /// Begins stage `number` of `of`, with `total` to do; 0 if that is unknown.
     pub fn begin(&self, stage: Stage, (number, of): (u8, u8), total: u64) {
         let Counts { stage: at, number: at_number, of: at_of, done, total: at_total } = &*self.0;
         done.store(0, Relaxed);
@@ -99,24 +99,24 @@ impl Progress {
         at.store(stage as u8, Relaxed);
     }
 
-    /// So much more is done.
+    /// Adds to the amount done.
     pub fn add(&self, done: u64) {
         self.0.done.fetch_add(done, Relaxed);
     }
 
-    /// So much is done by now.
+    /// Sets the amount done.
     pub fn set(&self, done: u64) {
         self.0.done.store(done, Relaxed);
     }
 
-    /// The statement is over.
+    /// Ends the statement's progress.
     pub fn end(&self) {
         if self.0.of.load(Relaxed) > 0 {
             self.begin(Stage::Executing, (0, 0), 0);
         }
     }
 
-    /// Where it is. The figures may be of two moments.
+    /// Returns the progress. The figures may come from two moments.
     pub fn report(&self) -> ProgressReport {
         let counts = &*self.0;
         let stage = Stage::ALL.get(usize::from(counts.stage.load(Relaxed))).copied();

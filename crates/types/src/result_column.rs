@@ -9,42 +9,42 @@ pub struct ColumnFlags(pub u16);
 impl ColumnFlags {
     /// The column cannot be NULL.
     pub const NOT_NULL: ColumnFlags = ColumnFlags(1);
-    /// Part of the primary key.
+    /// The column is part of the primary key.
     pub const PRIMARY_KEY: ColumnFlags = ColumnFlags(2);
-    /// The whole of a unique key.
+    /// The column is the whole of a unique key.
     pub const UNIQUE_KEY: ColumnFlags = ColumnFlags(4);
-    /// First part of a key that is not unique.
+    /// The column is the first part of a key that is not unique.
     pub const MULTIPLE_KEY: ColumnFlags = ColumnFlags(8);
-    /// TEXT or BLOB.
+    /// The column is a TEXT or BLOB.
     pub const BLOB: ColumnFlags = ColumnFlags(16);
-    /// Shown with zeros before it.
+    /// Values are shown with leading zeros.
     pub const ZEROFILL: ColumnFlags = ColumnFlags(64);
-    /// An unsigned number.
+    /// The column is an unsigned number.
     pub const UNSIGNED: ColumnFlags = ColumnFlags(32);
-    /// Compared byte by byte.
+    /// Values compare byte by byte.
     pub const BINARY: ColumnFlags = ColumnFlags(128);
-    /// ENUM.
+    /// The column is an ENUM.
     pub const ENUM: ColumnFlags = ColumnFlags(256);
-    /// SET.
+    /// The column is a SET.
     pub const SET: ColumnFlags = ColumnFlags(2048);
-    /// AUTO_INCREMENT.
+    /// The column is AUTO_INCREMENT.
     pub const AUTO_INCREMENT: ColumnFlags = ColumnFlags(512);
-    /// CURRENT_TIMESTAMP is its default, or what an UPDATE gives it.
+    /// CURRENT_TIMESTAMP is the column's default, or is set by an UPDATE.
     pub const TIMESTAMP: ColumnFlags = ColumnFlags(1024);
-    /// No default value.
+    /// The column has no default value.
     pub const NO_DEFAULT_VALUE: ColumnFlags = ColumnFlags(4096);
-    /// ON UPDATE CURRENT_TIMESTAMP.
+    /// The column is ON UPDATE CURRENT_TIMESTAMP.
     pub const ON_UPDATE_NOW: ColumnFlags = ColumnFlags(8192);
-    /// Part of some key.
+    /// The column is part of some key.
     pub const PART_KEY: ColumnFlags = ColumnFlags(16_384);
 
-    /// Both.
+    /// Returns the union of both.
     #[must_use]
     pub fn with(self, other: ColumnFlags) -> ColumnFlags {
         ColumnFlags(self.0 | other.0)
     }
 
-    /// Whether all of `other` are set.
+    /// Whether all flags of `other` are set.
     pub fn has(self, other: ColumnFlags) -> bool {
         self.0 & other.0 == other.0
     }
@@ -53,26 +53,26 @@ impl ColumnFlags {
 /// A column of a result, as the protocol describes it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ColumnMeta {
-    /// Database of the table; empty for an expression.
+    /// The database of the table; empty for an expression.
     pub database: String,
-    /// Alias of the table; empty for an expression.
+    /// The alias of the table; empty for an expression.
     pub table: String,
-    /// Name of the table; empty for an expression.
+    /// The name of the table; empty for an expression.
     pub org_table: String,
-    /// Heading: the alias, the column's name, or the expression as written.
+    /// The heading: the alias, the column's name, or the expression as written.
     pub name: String,
-    /// Name of the column in its table; empty for an expression.
+    /// The name of the column in its table; empty for an expression.
     pub org_name: String,
-    /// Type.
+    /// The type.
     pub ty: SqlType,
-    /// Collation of a string; `Binary` otherwise.
+    /// The collation of a string; `Binary` otherwise.
     pub collation: Collation,
-    /// Flags.
+    /// The flags.
     pub flags: ColumnFlags,
 }
 
 impl ColumnMeta {
-    /// The column's type as expressions over it have it.
+    /// Returns the type that expressions over the column see.
     pub fn expr_type(&self) -> ExprType {
         let is_text = self.ty.is_character() || self.ty == SqlType::Json;
         let coercibility = if is_text { Coercibility::Implicit } else { Coercibility::Numeric };
@@ -80,12 +80,13 @@ impl ColumnMeta {
         ExprType::string(self.ty.clone(), nullable, self.collation, coercibility)
     }
 
-    /// The type of the values that clients get: text of an ENUM, SET or JSON, a DATETIME of a TIMESTAMP.
+    /// Returns the type of the values that clients get: text for an ENUM, SET or JSON, a DATETIME for a TIMESTAMP.
     pub fn value_type(&self) -> SqlType {
         self.ty.plain().unwrap_or_else(|| self.ty.clone())
     }
 
-    /// The longest value in its display form, in bytes of a character set with so many to a character.
+    /// Returns the length of the longest value in display form, in bytes of a character set with `of_character` bytes
+    /// for a character.
     pub fn display_bytes(&self, of_character: u32) -> u32 {
         match &self.ty {
             SqlType::Null => 0,
@@ -119,12 +120,12 @@ impl ColumnMeta {
         }
     }
 
-    /// Whether it is a column of a table, and no expression.
+    /// Whether it is a column of a table, not an expression.
     fn is_column(&self) -> bool {
         !self.org_name.is_empty()
     }
 
-    /// Digits after the point; 31 where there is no fixed number, as in strings that are computed.
+    /// Returns the digits after the point; 31 if there is no fixed number, as in computed strings.
     pub fn decimals(&self) -> u8 {
         match &self.ty {
             SqlType::Double | SqlType::Real { digits: None, .. } => 31,
@@ -134,7 +135,7 @@ impl ColumnMeta {
     }
 }
 
-/// A column that comes from no table.
+/// Makes a column that comes from no table.
 pub fn column(name: impl Into<String>, ty: SqlType) -> ColumnMeta {
     ColumnMeta {
         database: String::new(),

@@ -1,4 +1,4 @@
-//! What one statement carries through evaluation and conversion: its warnings and its cancellation.
+//! The state of one statement that evaluation and conversion share: its warnings and its cancellation.
 
 use std::fmt;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -12,16 +12,16 @@ use crate::memory::server;
 /// The level of a diagnostic, as `SHOW WARNINGS` names it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WarningLevel {
-    /// For information.
+    /// Information.
     Note,
-    /// Something was changed or ignored.
+    /// A value was changed or ignored.
     Warning,
     /// The error that ended the statement.
     Error,
 }
 
 impl WarningLevel {
-    /// The word in the Level column of `SHOW WARNINGS`.
+    /// Returns the word in the Level column of `SHOW WARNINGS`.
     pub fn name(self) -> &'static str {
         match self {
             WarningLevel::Note => "Note",
@@ -38,14 +38,14 @@ pub struct Warning {
     pub level: WarningLevel,
     /// MySQL's error number.
     pub code: u16,
-    /// The text.
+    /// The message.
     pub message: String,
 }
 
-/// How many diagnostics a statement keeps (`max_error_count`'s default); the others are only counted.
+/// How many diagnostics a statement keeps (`max_error_count`'s default); further ones are only counted.
 pub const MAX_KEPT_WARNINGS: usize = 1024;
 
-/// The diagnostics of one statement. All are counted, the first [`MAX_KEPT_WARNINGS`] are kept.
+/// The diagnostics of one statement. All are counted; the first [`MAX_KEPT_WARNINGS`] are kept.
 #[derive(Debug, Clone, Default)]
 pub struct Warnings {
     kept: Vec<Warning>,
@@ -55,7 +55,7 @@ pub struct Warnings {
 }
 
 impl Warnings {
-    /// None yet.
+    /// Makes an empty list.
     pub fn new() -> Self {
         Self::default()
     }
@@ -74,29 +74,29 @@ impl Warnings {
         self.push(WarningLevel::Warning, e);
     }
 
-    /// Adds a note, unless none are kept.
+    /// Adds a note, unless `sql_notes` is off.
     pub fn note(&mut self, e: MysqlError) {
         if !self.without_notes {
             self.push(WarningLevel::Note, e);
         }
     }
 
-    /// Whether notes are kept from now on (`sql_notes`).
+    /// Sets whether notes are kept from now on (`sql_notes`).
     pub fn keep_notes(&mut self, keep: bool) {
         self.without_notes = !keep;
     }
 
-    /// How many there were, kept or not.
+    /// Returns how many there were, kept or not.
     pub fn count(&self) -> u64 {
         self.count
     }
 
-    /// How many of them were errors.
+    /// Returns how many of them were errors.
     pub fn errors(&self) -> u64 {
         self.errors
     }
 
-    /// Those that were kept, oldest first.
+    /// Iterates over the kept ones, oldest first.
     pub fn iter(&self) -> std::slice::Iter<'_, Warning> {
         self.kept.iter()
     }
@@ -106,29 +106,29 @@ impl Warnings {
         self.count == 0
     }
 
-    /// Takes back what came after so many, of which no more than these were kept.
+    /// Removes all that were added since the list was as `earlier` is; `earlier` is a copy made then.
     pub fn forget_after(&mut self, earlier: &Warnings) {
         self.kept.truncate(earlier.kept.len());
         (self.count, self.errors) = (earlier.count, earlier.errors);
     }
 
-    /// Where the list is now, to go [back](Self::back_to) to.
+    /// Returns the current place in the list, for [`back_to`](Self::back_to).
     pub fn mark(&self) -> WarningsMark {
         WarningsMark { kept: self.kept.len(), count: self.count, errors: self.errors }
     }
 
-    /// Takes back what came after a mark.
+    /// Removes all that were added after a mark.
     pub fn back_to(&mut self, mark: WarningsMark) {
         self.kept.truncate(mark.kept);
         (self.count, self.errors) = (mark.count, mark.errors);
     }
 
-    /// An empty list that keeps what this one does.
+    /// Makes an empty list with the same setting for notes.
     pub fn another(&self) -> Warnings {
         Warnings { without_notes: self.without_notes, ..Warnings::default() }
     }
 
-    /// Adds those of a part of the statement behind its own.
+    /// Appends the diagnostics of a part of the statement.
     pub fn append(&mut self, part: Warnings) {
         self.count += part.count;
         self.errors += part.errors;
@@ -136,7 +136,7 @@ impl Warnings {
         self.kept.extend(part.kept.into_iter().take(room));
     }
 
-    /// Forgets all.
+    /// Removes all.
     pub fn clear(&mut self) {
         self.kept.clear();
         self.count = 0;
@@ -160,35 +160,35 @@ const RUNNING: u32 = 0;
 pub enum CancelReason {
     /// `KILL QUERY`, or Ctrl-C in the shell: error 1317.
     QueryKilled = 1,
-    /// `max_execution_time` is over: error 3024.
+    /// `max_execution_time` has passed: error 3024.
     Timeout = 2,
-    /// `KILL CONNECTION`, or the client is gone: error 1317, and the session ends.
+    /// `KILL CONNECTION`, or the client has gone: error 1317, and the session ends.
     ConnectionKilled = 3,
 }
 
-/// Tells a running statement to stop; checked per page and per batch, in lock waits, sorts and joins, and by parser, binder and
-/// optimizer.
-/// Clones share one flag. A connection's end is never taken back, nor replaced by a weaker reason.
+/// Tells a running statement to stop. Checked per page and per batch, in lock waits, sorts and joins, and by parser,
+/// binder and optimizer. Clones share one flag. The end of a connection is final: neither `rearm` nor a weaker reason
+/// replaces it.
 #[derive(Debug, Clone, Default)]
 pub struct CancelToken(Arc<Cancellation>);
 
 #[derive(Debug, Default)]
 struct Cancellation {
     reason: AtomicU32,
-    /// When the statement's time is over, in microseconds since `epoch()`; 0 if it may take as long as it likes.
+    /// When the statement's time ends, in microseconds since `epoch()`; 0 if it has no limit.
     deadline: AtomicU64,
-    /// When the watch is to be called next, likewise; 0 if there is none.
+    /// When the watch is called next, in the same units; 0 if there is none.
     turn: AtomicU64,
     watching: Mutex<Option<Watching>>,
 }
 
-/// Asked at intervals, by the thread that runs statements, whether they are to stop: for programs whose signals are handled
-/// where the statement runs.
+/// A function that the thread which runs statements calls at intervals; true stops the statement. For programs whose
+/// signals are handled on the thread of the statement.
 pub type Watch = Arc<dyn Fn() -> bool + Send + Sync>;
 
 #[derive(Clone)]
 struct Watching {
-    /// Nobody else asks.
+    /// The only thread that calls the watch.
     thread: ThreadId,
     every: Duration,
     watch: Watch,
@@ -203,19 +203,19 @@ impl fmt::Debug for Watching {
     }
 }
 
-/// What deadlines count from.
+/// The moment from which deadlines count.
 fn epoch() -> Instant {
     static EPOCH: OnceLock<Instant> = OnceLock::new();
     *EPOCH.get_or_init(Instant::now)
 }
 
-/// A moment in microseconds since `epoch()`, never 0.
+/// Returns a moment in microseconds since `epoch()`, never 0.
 fn micros(at: Instant) -> u64 {
     u64::try_from(at.saturating_duration_since(epoch()).as_micros()).unwrap_or(u64::MAX).max(1)
 }
 
 impl CancelToken {
-    /// A token that nobody has used yet.
+    /// Makes a token of its own.
     pub fn new() -> Self {
         Self::default()
     }
@@ -225,12 +225,12 @@ impl CancelToken {
         self.0.reason.fetch_max(reason as u32, Ordering::Relaxed);
     }
 
-    /// Lets the statement at hand go on until then, and no longer; or as long as it likes.
+    /// Sets when the current statement's time ends; None removes the limit.
     pub fn set_deadline(&self, deadline: Option<Instant>) {
         self.0.deadline.store(deadline.map_or(0, micros), Ordering::Relaxed);
     }
 
-    /// Runs `work`. When statements in it ask this token, on this thread, they ask `watch` too, about once in so much time.
+    /// Runs `work`. Meanwhile checks of this token on this thread call `watch` too, about once in `every`.
     pub fn watched<R>(&self, every: Duration, watch: &Watch, work: impl FnOnce() -> R) -> R {
         let thread = std::thread::current().id();
         self.set_watching(Some(Watching { thread, every, watch: watch.clone() }));
@@ -244,7 +244,7 @@ impl CancelToken {
         self.0.turn.store(turn.map_or(0, micros), Ordering::Relaxed);
     }
 
-    /// Makes the token ready for the next statement, unless the connection was killed.
+    /// Prepares the token for the next statement, unless the connection was killed.
     pub fn rearm(&self) {
         self.set_deadline(None);
         let killed = CancelReason::ConnectionKilled as u32;
@@ -255,7 +255,7 @@ impl CancelToken {
         }
     }
 
-    /// Why to stop, if so.
+    /// Returns why to stop, or None.
     pub fn reason(&self) -> Option<CancelReason> {
         match self.0.reason.load(Ordering::Relaxed) {
             1 => Some(CancelReason::QueryKilled),
@@ -265,7 +265,7 @@ impl CancelToken {
         }
     }
 
-    /// Why to stop now, if that is a matter of time.
+    /// Returns why to stop now because of the deadline or the watch.
     #[inline]
     fn due(&self) -> Option<CancelReason> {
         let deadline = self.0.deadline.load(Ordering::Relaxed);
@@ -294,8 +294,8 @@ impl CancelToken {
         })
     }
 
-    /// Ok to go on, or the error to end the statement with: 1317 or 3024, or 1041 if the server is out of memory and the
-    /// statement holds much of it.
+    /// Checks that the statement may go on. Returns the error to end it with otherwise: 1317 or 3024, or 1041 if the
+    /// server is out of memory and the statement holds much of it.
     #[inline]
     pub fn check(&self) -> Result<(), MysqlError> {
         match self.reason() {
@@ -306,7 +306,7 @@ impl CancelToken {
     }
 }
 
-/// Ends the watch, also where the work panics.
+/// Ends the watch, also if the work panics.
 struct Unwatched<'t>(&'t CancelToken);
 
 impl Drop for Unwatched<'_> {
@@ -315,7 +315,7 @@ impl Drop for Unwatched<'_> {
     }
 }
 
-/// Asks a token once in so many steps of something that takes long within one value.
+/// Checks a token once in `every` steps of work that takes long within one value.
 #[derive(Debug)]
 pub struct Steps<'c> {
     cancel: &'c CancelToken,
@@ -324,15 +324,15 @@ pub struct Steps<'c> {
 }
 
 impl<'c> Steps<'c> {
-    /// None taken yet.
+    /// Makes a counter at zero.
     pub fn new(cancel: &'c CancelToken, every: usize) -> Steps<'c> {
         Steps { cancel, every, taken: 0 }
     }
 
-    /// Counts steps that were taken.
+    /// Counts `steps` steps.
     ///
     /// # Errors
-    /// 1317 or 3024 when the statement is to end.
+    /// 1317, 3024 or 1041 if the statement has to end.
     #[inline]
     pub fn take(&mut self, steps: usize) -> Result<(), MysqlError> {
         self.taken += steps;

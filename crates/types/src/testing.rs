@@ -1,9 +1,9 @@
-//! What the random tests of this crate share: seeds, scale, and random text.
+//! Helpers of this crate's random tests: seeds, scale, and random text.
 
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
 
-/// A generator seeded from `LEAFLINE_SEED`, or at random; prints the seed, so that a failure can be repeated.
+/// Returns a generator seeded from `LEAFLINE_SEED`, or at random; prints the seed, so that a failure can be repeated.
 pub(crate) fn rng(test: &str) -> SmallRng {
     let seed = std::env::var("LEAFLINE_SEED")
         .ok()
@@ -13,20 +13,20 @@ pub(crate) fn rng(test: &str) -> SmallRng {
     SmallRng::seed_from_u64(seed)
 }
 
-/// `n` iterations, times `LEAFLINE_TEST_SCALE`.
+/// Returns `n` times `LEAFLINE_TEST_SCALE`.
 pub(crate) fn iterations(n: usize) -> usize {
     let scale = std::env::var("LEAFLINE_TEST_SCALE").ok().and_then(|s| s.parse::<usize>().ok()).unwrap_or(1);
     n * scale.max(1)
 }
 
-/// A short string in which equal beginnings, spaces, control characters and long characters are common.
+/// Makes a short string in which equal beginnings, spaces, control characters and long characters are common.
 pub(crate) fn text(rng: &mut SmallRng, max_chars: usize) -> String {
     const ALPHABET: [char; 12] = ['a', 'a', 'b', ' ', ' ', '\t', '\0', '!', '\u{1}', 'é', '漢', '🦀'];
     let len = rng.random_range(0..=max_chars);
     (0..len).map(|_| ALPHABET[rng.random_range(0..ALPHABET.len())]).collect()
 }
 
-/// Short bytes in which 0x00, 0x01 and 0xff are common.
+/// Makes a short byte string in which 0x00, 0x01 and 0xff are common.
 pub(crate) fn bytes(rng: &mut SmallRng, max_len: usize) -> Vec<u8> {
     let len = rng.random_range(0..=max_len);
     (0..len)
@@ -34,7 +34,7 @@ pub(crate) fn bytes(rng: &mut SmallRng, max_len: usize) -> Vec<u8> {
         .collect()
 }
 
-/// Decimal digits, up to `max` of them, few or many.
+/// Makes up to `max` decimal digits, few or many.
 pub(crate) fn digits(rng: &mut SmallRng, max: usize) -> String {
     let len = rng.random_range(1..=max);
     let style = rng.random_range(0..4);

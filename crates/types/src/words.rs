@@ -22,7 +22,7 @@ pub enum CompareOp {
 }
 
 impl CompareOp {
-    /// The comparison that says the same with the operands exchanged.
+    /// Returns the comparison with the same meaning after the operands are exchanged.
     pub fn swapped(self) -> Self {
         match self {
             CompareOp::Lt => CompareOp::Gt,
@@ -33,7 +33,7 @@ impl CompareOp {
         }
     }
 
-    /// The comparison that is TRUE where this one is FALSE and NULL where it is NULL; `<=>` has none.
+    /// Returns the comparison that is TRUE where this one is FALSE, and NULL where it is NULL; `<=>` has none.
     pub fn negated(self) -> Option<Self> {
         Some(match self {
             CompareOp::Eq => CompareOp::Ne,
@@ -46,7 +46,7 @@ impl CompareOp {
         })
     }
 
-    /// Whether two values that are not NULL and stand in this order satisfy it.
+    /// Whether two values that are not NULL and compare in this order satisfy it.
     #[inline]
     pub fn holds(self, order: std::cmp::Ordering) -> bool {
         match self {
@@ -123,7 +123,7 @@ pub enum AggregateFunction {
 }
 
 impl AggregateFunction {
-    /// The function of that name, in any case (`COUNT` is [`AggregateFunction::Count`]).
+    /// Returns the function of that name, in any case (`COUNT` is [`AggregateFunction::Count`]).
     pub fn from_name(name: &str) -> Option<Self> {
         Some(match name.to_ascii_uppercase().as_str() {
             "COUNT" => AggregateFunction::Count,
@@ -135,7 +135,7 @@ impl AggregateFunction {
         })
     }
 
-    /// Its name.
+    /// Returns its name.
     pub fn name(self) -> &'static str {
         match self {
             AggregateFunction::CountAll | AggregateFunction::Count => "COUNT",
@@ -157,22 +157,22 @@ impl AggregateFunction {
     }
 }
 
-/// The action of a foreign key on rows that refer to a row that is deleted, or whose key changes.
+/// The action of a foreign key on referring rows when the row they refer to is deleted or its key changes.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub enum ReferentialAction {
-    /// The change is refused. MySQL's default; the same as `Restrict`.
+    /// Refuses the change. MySQL's default; the same as `Restrict`.
     #[default]
     NoAction,
-    /// The change is refused.
+    /// Refuses the change.
     Restrict,
-    /// They are deleted, or get the new key.
+    /// Deletes the referring rows, or gives them the new key.
     Cascade,
-    /// Their columns become NULL.
+    /// Sets their columns to NULL.
     SetNull,
 }
 
 impl ReferentialAction {
-    /// As in SQL.
+    /// Returns its name in SQL.
     pub fn name(self) -> &'static str {
         match self {
             ReferentialAction::NoAction => "NO ACTION",
@@ -182,26 +182,26 @@ impl ReferentialAction {
         }
     }
 
-    /// Whether the change is refused where there are rows that refer.
+    /// Whether the change is refused if referring rows exist.
     pub fn refuses(self) -> bool {
         matches!(self, ReferentialAction::NoAction | ReferentialAction::Restrict)
     }
 }
 
-/// How a view says that it is to be run.
+/// The ALGORITHM of a view.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub enum ViewAlgorithm {
-    /// As the optimizer likes.
+    /// The optimizer decides.
     #[default]
     Undefined,
-    /// As part of the query around it, where that is possible.
+    /// The view is merged into the surrounding query, if possible.
     Merge,
-    /// By itself.
+    /// The view runs separately.
     TempTable,
 }
 
 impl ViewAlgorithm {
-    /// As in SQL.
+    /// Returns its name in SQL.
     pub fn name(self) -> &'static str {
         match self {
             ViewAlgorithm::Undefined => "UNDEFINED",
@@ -211,20 +211,20 @@ impl ViewAlgorithm {
     }
 }
 
-/// WITH CHECK OPTION: what a row that is changed through a view has to meet.
+/// WITH CHECK OPTION: the conditions that a row changed through a view has to meet.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub enum CheckOption {
-    /// Nothing.
+    /// No condition.
     #[default]
     None,
-    /// The condition of the view, and what the views below it ask for themselves.
+    /// The condition of the view, and those that the views below it ask for themselves.
     Local,
     /// The conditions of the view and of all views below it.
     Cascaded,
 }
 
 impl CheckOption {
-    /// As in SQL.
+    /// Returns its name in SQL.
     pub fn name(self) -> &'static str {
         match self {
             CheckOption::None => "NONE",
@@ -243,26 +243,26 @@ pub enum LockStrength {
     Update,
 }
 
-/// How a statement goes on where a lock cannot be had at once.
+/// What a statement does if a lock is not available at once.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub enum LockWait {
-    /// It waits, as long as the transaction's limit allows (1205).
+    /// Waits, as long as the transaction's limit allows (1205).
     #[default]
     Wait,
-    /// `NOWAIT`: it fails (3572).
+    /// `NOWAIT`: fails (3572).
     NoWait,
-    /// `SKIP LOCKED`: it goes on as if the row were not there.
+    /// `SKIP LOCKED`: goes on as if the row did not exist.
     SkipLocked,
 }
 
-/// How much is checked.
+/// How much CHECK TABLE checks.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Debug)]
 pub enum CheckDepth {
     /// Pages and the structure of the trees.
     Quick,
-    /// That, and rows against entries both ways.
+    /// The checks of `Quick`, and rows against entries in both directions.
     #[default]
     Medium,
-    /// That, and every value of every row.
+    /// The checks of `Medium`, and every value of every row.
     Extended,
 }

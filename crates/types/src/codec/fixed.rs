@@ -1,4 +1,4 @@
-//! Values of the fixed-width types as integers of a few bytes.
+//! Encodes values of the fixed-width types as integers of a few bytes.
 //!
 //! | type              | bytes | integer                                                          |
 //! |-------------------|-------|------------------------------------------------------------------|
@@ -6,19 +6,19 @@
 //! | DECIMAL(p, s)     | 1 to 28 | the unscaled value at scale s, signed: the fewest bytes for p digits |
 //! | YEAR              | 2     | the year; unsigned                                               |
 //! | DOUBLE            | 8     | the bits (in a key: in order, see `ordered_bits`)                |
-//! | FLOAT             | 4     | the same of binary32 (`ordered_single_bits`)                     |
+//! | FLOAT             | 4     | the bits of binary32 (in a key: in order, see `ordered_single_bits`) |
 //! | DATE              | 3     | (year * 13 + month) * 32 + day; unsigned                         |
-//! | DATETIME(f)       | 5 to 8| units of the last of f digits: the number of the DATE in days, and since midnight; unsigned |
-//! | TIMESTAMP(f)      | 4 to 7| units of the last of f digits since 1970-01-01, 0 being 0000-00-00; unsigned |
-//! | ENUM, SET         | 1 to 8| the number, the bits; unsigned                                   |
-//! | BIT(n)            | 1 to 8| the number; unsigned                                             |
+//! | DATETIME(f)       | 5 to 8| DATE's integer as a count of days, plus the time since midnight, in units of the last of f digits; unsigned |
+//! | TIMESTAMP(f)      | 4 to 7| units of the last of f digits since 1970-01-01; 0 is 0000-00-00; unsigned |
+//! | ENUM, SET         | 1 to 8| the member's number, or the set's bits; unsigned                 |
+//! | BIT(n)            | 1 to 8| the bits; unsigned                                               |
 //! | TIME(f)           | 3 to 6| units of the last of f digits; signed                            |
 //!
-//! DATETIME takes 5 bytes for f = 0, 6 for 1 and 2, 7 for 3 to 5, 8 for 6; TIME 3 for 0, 4 for 1 and 2, 5 for 3 to 5, 6 for 6;
-//! TIMESTAMP 4 for 0, 5 for 1 and 2, 6 for 3 to 5, 7 for 6. ENUM takes 2 bytes from 256 texts on, SET as many as are needed, but 8 for
-//! more than 4.
+//! DATETIME takes 5 bytes for f = 0, 6 for 1 and 2, 7 for 3 to 5, 8 for 6; TIME 3 for 0, 4 for 1 and 2, 5 for 3 to 5,
+//! 6 for 6; TIMESTAMP 4 for 0, 5 for 1 and 2, 6 for 3 to 5, 7 for 6. ENUM takes 2 bytes from 256 texts on. SET takes
+//! as many as it needs, but 8 for more than 4.
 //!
-//! A row holds the integer little-endian. A key holds it big-endian with the sign bit flipped if it is signed, so
+//! A row holds the integer little-endian. A key holds it big-endian, with the sign bit flipped if it is signed, so
 //! that bytes order as values do.
 
 use arrow_buffer::i256;
@@ -28,7 +28,7 @@ use crate::decimal::Decimal;
 use crate::temporal::{Date, DateTime, Time, fraction_unit};
 use crate::value::{SqlType, Value};
 
-/// How a fixed-width type is held.
+/// The encoding of a fixed-width type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Fixed {
     Signed { width: u8 },
@@ -42,16 +42,16 @@ pub(crate) enum Fixed {
     Timestamp { fsp: u8 },
 }
 
-/// Bytes of DATETIME(0) to DATETIME(6).
+/// Widths of DATETIME(0) to DATETIME(6) in bytes.
 const DATETIME_WIDTHS: [u8; 7] = [5, 6, 6, 7, 7, 7, 8];
-/// Bytes of TIMESTAMP(0) to TIMESTAMP(6).
+/// Widths of TIMESTAMP(0) to TIMESTAMP(6) in bytes.
 const TIMESTAMP_WIDTHS: [u8; 7] = [4, 5, 5, 6, 6, 6, 7];
-/// Where TIMESTAMP ends, in microseconds: 2038-01-19 03:14:08.
+/// The end of TIMESTAMP's range, exclusive, in microseconds since 1970: 2038-01-19 03:14:08.
 pub const TIMESTAMP_END: i64 = (1 << 31) * 1_000_000;
-/// Bytes of TIME(0) to TIME(6).
+/// Widths of TIME(0) to TIME(6) in bytes.
 const TIME_WIDTHS: [u8; 7] = [3, 4, 4, 5, 5, 5, 6];
 
-/// Bytes of a DECIMAL by its precision: `2^(8n - 1) > 10^p`.
+/// The width of a DECIMAL in bytes, by its precision p: the least n with `2^(8n - 1) > 10^p`.
 const DECIMAL_WIDTHS: [u8; 66] = {
     let mut widths = [1; 66];
     let mut p = 1;
@@ -68,12 +68,12 @@ const DECIMAL_WIDTHS: [u8; 66] = {
     widths
 };
 
-/// The longest.
+/// The largest width in bytes.
 const MAX_WIDTH: usize = 28;
 const SIGN: u64 = 1 << 63;
 
 impl Fixed {
-    /// How `ty` is held; None for strings and NULL.
+    /// Returns the encoding of `ty`; None for strings and NULL.
     #[inline]
     pub(crate) fn of(ty: &SqlType) -> Option<Self> {
         Some(match ty {
@@ -102,7 +102,7 @@ impl Fixed {
         })
     }
 
-    /// How many bytes it takes.
+    /// Returns the width in bytes.
     #[inline]
     pub(crate) fn width(self) -> usize {
         usize::from(match self {
@@ -120,7 +120,7 @@ impl Fixed {
         matches!(self, Fixed::Signed { .. } | Fixed::Decimal { .. } | Fixed::Time { .. })
     }
 
-    /// The integer of a value, if it is one of the type and within its range.
+    /// Returns the integer that stands for `v`; None if `v` is of another type or out of its range.
     fn to_integer(self, v: &Value) -> Option<i256> {
         let small = match (self, v) {
             (Fixed::Signed { width }, _) => {
@@ -159,14 +159,14 @@ impl Fixed {
         Some(i256::from_i128(small))
     }
 
-    /// Appends the value as a row holds it.
+    /// Appends the value in the form of a row.
     pub(crate) fn encode_row(self, v: &Value, ty: &SqlType, out: &mut Vec<u8>) -> Result<(), CodecError> {
         let integer = self.to_integer(v).ok_or_else(|| CodecError::mismatch(v, ty))?;
         out.extend_from_slice(&integer.to_le_bytes()[..self.width()]);
         Ok(())
     }
 
-    /// Appends the value as a key holds it.
+    /// Appends the value in the form of an ascending key.
     pub(crate) fn encode_key(self, v: &Value, ty: &SqlType, out: &mut Vec<u8>) -> Result<(), CodecError> {
         let mut integer = self.to_integer(v).ok_or_else(|| CodecError::mismatch(v, ty))?;
         match (self, v) {
@@ -184,14 +184,15 @@ impl Fixed {
         Ok(())
     }
 
-    /// The integer of a row's bytes at `offset`, at most 8 of them.
+    /// Reads an integer of at most 8 bytes from `offset` of a row.
     fn narrow_from_row(self, row: &[u8], offset: usize) -> Option<u64> {
         let mut eight = [0; 8];
         eight[..self.width()].copy_from_slice(row.get(offset..offset + self.width())?);
         Some(u64::from_le_bytes(eight))
     }
 
-    /// The integer of the bytes at the front of a key, each `^ mask`, at most 8 of them.
+    /// Reads an integer of at most 8 bytes from the front of a key, each byte XORed with `mask` (0 for ascending
+    /// parts).
     fn narrow_from_key(self, key: &[u8], mask: u8) -> Option<u64> {
         let mut eight = [0; 8];
         for (to, from) in eight.iter_mut().zip(key.get(..self.width())?) {
@@ -204,7 +205,7 @@ impl Fixed {
         Some(bits >> (64 - 8 * self.width()))
     }
 
-    /// The integer of more than 8 bytes, little-endian.
+    /// Reads a signed little-endian integer of more than 8 bytes.
     fn wide_from_row(bytes: &[u8]) -> i256 {
         let fill = if bytes.last().is_some_and(|b| b & 0x80 != 0) { 0xff } else { 0 };
         let mut whole = [fill; 32];
@@ -212,7 +213,7 @@ impl Fixed {
         i256::from_le_bytes(whole)
     }
 
-    /// The value that a row has at `offset`.
+    /// Reads the value at `offset` of a row.
     pub(crate) fn row_value(self, row: &[u8], offset: usize) -> Result<Value, CodecError> {
         if self.width() <= 8 {
             let bits = self.narrow_from_row(row, offset).ok_or_else(|| self.truncated(row.len(), offset))?;
@@ -223,7 +224,7 @@ impl Fixed {
         self.decimal_value(Self::wide_from_row(bytes))
     }
 
-    /// The value at the front of `key`, each byte `^ mask`.
+    /// Reads the value at the front of `key`, each byte XORed with `mask` (0 for ascending parts).
     pub(crate) fn key_value(self, key: &[u8], mask: u8) -> Result<Value, CodecError> {
         if self.width() <= 8 {
             let bits = self.narrow_from_key(key, mask).ok_or_else(|| self.truncated(key.len(), 0))?;
@@ -232,7 +233,7 @@ impl Fixed {
         self.decimal_value(self.wide_from_key(key, mask)?)
     }
 
-    /// The number that the bytes at the front of a key say, if it is a DOUBLE or FLOAT: of -0.0 the key says 0.0.
+    /// Reads a DOUBLE or FLOAT from the front of a key. A key does not tell -0.0 from 0.0: this returns 0.0 for both.
     pub(crate) fn ordered_value(self, key: &[u8], mask: u8) -> Result<f64, CodecError> {
         let bits = self.narrow_from_key(key, mask).ok_or_else(|| self.truncated(key.len(), 0))?;
         let sign = 1 << (8 * self.width() - 1);
@@ -304,12 +305,13 @@ fn timestamp_of(bits: u64, fsp: u8) -> Result<DateTime, CodecError> {
     micros.and_then(timestamp_at).ok_or(CodecError::Malformed { what: "timestamp" })
 }
 
-/// A TIMESTAMP in UTC as microseconds since 1970; None for one that the type does not have, among them 0000-00-00.
+/// Converts a TIMESTAMP in UTC to microseconds since 1970; None for a time outside the type's range, 0000-00-00 among
+/// them.
 pub fn timestamp_micros(utc: DateTime) -> Option<i64> {
     utc.epoch_micros().filter(|micros| (1..TIMESTAMP_END).contains(micros))
 }
 
-/// The TIMESTAMP at so many microseconds since 1970, 0 being 0000-00-00.
+/// Returns the TIMESTAMP at `micros` microseconds since 1970; 0 is 0000-00-00.
 #[inline]
 pub fn timestamp_at(micros: i64) -> Option<DateTime> {
     match micros {
@@ -325,20 +327,20 @@ fn time_of(units: i64, fsp: u8) -> Result<Time, CodecError> {
     micros.and_then(Time::from_micros).ok_or(CodecError::Malformed { what: "time" })
 }
 
-/// The double as binary32, if it is one.
+/// Converts a double to binary32; None unless the result is the same number.
 fn single(d: f64) -> Option<f32> {
     let narrow = d as f32;
     (f64::from(narrow) == d).then_some(narrow)
 }
 
-/// Bits that order as numbers of binary32 do; -0.0 becomes 0.0.
+/// Maps a binary32 to bits that order as the numbers do; -0.0 maps as 0.0.
 fn ordered_single_bits(d: f32) -> u32 {
     const SIGN: u32 = 1 << 31;
     let bits = if d == 0.0 { 0 } else { d.to_bits() };
     if bits & SIGN != 0 { !bits } else { bits | SIGN }
 }
 
-/// Bits that order as doubles do; -0.0 becomes 0.0.
+/// Maps a double to bits that order as the numbers do; -0.0 maps as 0.0.
 fn ordered_bits(d: f64) -> u64 {
     let bits = if d == 0.0 { 0 } else { d.to_bits() };
     if bits & SIGN != 0 { !bits } else { bits | SIGN }
@@ -352,7 +354,7 @@ mod tests {
     #[test]
     fn widths_are_the_fewest_bytes() {
         let width = |precision| Fixed::of(&SqlType::decimal(precision, 0)).unwrap().width();
-        // 10^p - 1 must fit, and with one byte less it must not.
+        // 10^p - 1 must fit into the width, and must not fit into one byte less.
         for p in 1..=65u8 {
             let most = pow10_i256(p).wrapping_sub(i256::ONE);
             let bits = 256 - most.leading_zeros() as usize + 1;

@@ -1,7 +1,7 @@
-//! What can be wrong with the bytes of a key or a row, or with a value that is to become such bytes.
+//! Errors of the codecs for keys and rows: malformed bytes, or a value that cannot become such bytes.
 //!
-//! Keys and rows are read from pages, so every decoder checks its bounds and returns one of these instead of
-//! panicking. `fixed` says how values of the fixed-width types become integers of a few bytes, which a key holds
+//! Keys and rows are read from pages, so every decoder checks its bounds and returns one of these errors instead of
+//! panicking. `fixed` encodes values of the fixed-width types as integers of a few bytes, which a key holds
 //! big-endian and in order, a row little-endian.
 
 pub mod fixed;
@@ -20,31 +20,31 @@ pub enum CodecError {
     /// The bytes end before the item that was being read.
     #[error("{what}: {needed} bytes needed, {left} left")]
     Truncated {
-        /// What was being read.
+        /// The item that was being read.
         what: &'static str,
-        /// How many bytes it takes.
+        /// How many bytes the item takes.
         needed: usize,
-        /// How many there are.
+        /// How many bytes are left.
         left: usize,
     },
     /// The bytes do not form a value of the type that was expected.
     #[error("{what}: malformed")]
     Malformed {
-        /// What was being read.
+        /// The item that was being read.
         what: &'static str,
     },
-    /// The value is not one of the column's type, or out of its range; it should have been converted first.
+    /// The value does not have the column's type, or is out of its range; the caller should have converted it first.
     #[error("a value of type {value} cannot be written as {ty}")]
     TypeMismatch {
-        /// The value's kind.
+        /// The kind of the value.
         value: &'static str,
-        /// The type it was to be written as.
+        /// The type that it was to be written as.
         ty: String,
     },
-    /// NULL for a column or key part that cannot hold it.
+    /// The value is NULL, for a column or key part that cannot hold it.
     #[error("NULL for something that is NOT NULL")]
     UnexpectedNull,
-    /// The row is longer than its 16-bit offsets can say.
+    /// The row is longer than its 16-bit offsets can address.
     #[error("{bytes} bytes are too long, {limit} is the limit")]
     TooLong {
         /// The length in bytes.
@@ -52,22 +52,22 @@ pub enum CodecError {
         /// The limit in bytes.
         limit: usize,
     },
-    /// A column of a batch in memory has no room for so many bytes more.
+    /// A column of a batch in memory has no room for `bytes` more bytes.
     #[error("{bytes} bytes more are too many for a batch in memory")]
     BatchFull {
-        /// How many more.
+        /// The number of bytes to be added.
         bytes: usize,
     },
-    /// The server has no memory for so many bytes more.
+    /// The server refused the memory.
     #[error("{0}")]
     OutOfMemory(Box<MysqlError>),
     /// The row carries a schema version that the table did not have when its definition was looked up.
     #[error("unknown schema version {0} in a row")]
     UnknownVersion(u16),
-    /// The value is not in the row: see [`crate::row::OverflowRef`].
+    /// The row holds a reference in place of the value: see [`crate::row::OverflowRef`].
     #[error("a value is stored outside its row")]
     InOverflow,
-    /// The value cannot be rebuilt from the key; it is stored beside it.
+    /// The key does not determine the value, so the entry stores the value beside the key.
     #[error("a value of type {0} cannot be rebuilt from its key bytes")]
     NotRestorable(String),
 }

@@ -1,13 +1,13 @@
-//! The fast way from bytes to a column: fixed-width values of at most 8 bytes, with all that reading one needs worked
-//! out before the first row.
+//! The fast path from bytes to a column: reads fixed-width values of at most 8 bytes, with all that depends on the
+//! type and the place computed before the first row.
 //!
-//! Eight bytes are read at once and shifted so that the value's sign bit is the highest. The window ends where the
-//! value ends if there are eight bytes up to there, so that it never reaches beyond a row or key that is whole; else
-//! it begins where the value begins. Whatever is out of the ordinary (too few bytes, a day that does not exist, a
-//! builder of another type) is left to the ordinary way, which knows the errors.
+//! A read takes eight bytes at once and shifts them so that the value's sign bit is the highest. The window of eight
+//! bytes ends where the value ends if there are eight bytes up to there, so that it never reaches beyond a row or key
+//! that is whole; otherwise it begins where the value begins. This path declines whatever is out of the ordinary (too
+//! few bytes, a day that does not exist, a builder of another type); the caller then takes the general path, which
+//! reports errors.
 //!
-//! Many rows at once (`Narrow::append_all`) are read column by column: what the kind of value decides is decided once for all
-//! of them.
+//! `Narrow::append_all` reads many rows column by column and branches on the kind of value once for all of them.
 
 use arrow_array::builder::PrimitiveBuilder;
 use arrow_array::types::ArrowPrimitiveType;
@@ -16,19 +16,19 @@ use super::fixed::{Fixed, timestamp_at};
 use crate::column::ColumnBuilder;
 use crate::temporal::{Date, DateTime, Time, fraction_unit};
 
-/// Reads one value of a row or key.
+/// Reads one value of a row or key, at a place fixed beforehand.
 #[derive(Debug, Clone, Copy)]
 pub struct Narrow {
-    /// Where the eight bytes begin.
+    /// Offset at which the window of eight bytes begins.
     window: usize,
-    /// Where the value ends.
+    /// Offset at which the value ends.
     end: usize,
     big_endian: bool,
-    /// Brings the value's first bit to the top.
+    /// Left shift that brings the value's first bit to the top.
     up: u32,
-    /// Undoes what a key does to the bits, once they are at the top.
+    /// Mask that undoes a key's flipped bits, once they are at the top.
     flip: u64,
-    /// Brings the value's last bit to the bottom.
+    /// Right shift that brings the value's last bit to the bottom.
     down: u32,
     kind: Kind,
 }
@@ -47,17 +47,18 @@ enum Kind {
 }
 
 const WINDOW: usize = 8;
-/// Most rows that are read at once: as many as a word has bits.
+/// The most rows that one call reads: a word of NULL bits has as many bits.
 pub(crate) const RUN: usize = 64;
 const SIGN: u64 = 1 << 63;
 
 impl Narrow {
-    /// Of a value at `at` in a row; None if it is longer than 8 bytes.
+    /// Makes a reader of a value at `at` in a row; None if the value is longer than 8 bytes.
     pub(crate) fn in_row(fixed: Fixed, at: usize) -> Option<Self> {
         Self::new(fixed, at, false, 0)
     }
 
-    /// Of a value at `at` in a key, each byte `^ mask`; None if it is longer than 8 bytes, or a DOUBLE or FLOAT.
+    /// Makes a reader of a value at `at` in a key, each byte XORed with `mask`; None for a DOUBLE or FLOAT, or if the
+    /// value is longer than 8 bytes.
     pub(crate) fn in_key(fixed: Fixed, at: usize, mask: u8) -> Option<Self> {
         if matches!(fixed, Fixed::Double | Fixed::Single) {
             return None;
@@ -94,7 +95,7 @@ impl Narrow {
         Some(Narrow { window, end: at + width, big_endian, up, flip, down, kind })
     }
 
-    /// The value with its first bit at the top; what is below it is anything.
+    /// Returns the value with its first bit at the top; the bits below the value are arbitrary.
     #[inline]
     fn top(&self, bytes: &[u8]) -> Option<u64> {
         let window = *bytes.get(self.window..)?.first_chunk::<WINDOW>()?;
@@ -102,19 +103,19 @@ impl Narrow {
         Some((raw << self.up) ^ self.flip)
     }
 
-    /// The value of a row as a number that is ordered as values are: the one that the bytes of an ascending key are, read big-endian.
-    /// None if it must be read in the ordinary way.
+    /// Returns the value of a row as a number that orders as values do: the bytes of an ascending key, read
+    /// big-endian. None if the general path must read it.
     #[inline]
     pub fn ordered(&self, row: &[u8]) -> Option<u64> {
         Some((self.top(row)? ^ self.sign()) >> self.down)
     }
 
-    /// Whether [`ordered`](Self::ordered) numbers of the two are ordered as their values are.
+    /// Whether numbers of [`ordered`](Self::ordered) from this reader and from `other` compare as the values do.
     pub fn orders_as(&self, other: &Narrow) -> bool {
         self.has_order() && self.kind == other.kind
     }
 
-    /// Whether [`ordered`](Self::ordered) numbers are ordered as values are.
+    /// Whether [`ordered`](Self::ordered) numbers compare as the values do.
     pub fn has_order(&self) -> bool {
         !matches!(self.kind, Kind::Double | Kind::Single)
     }
@@ -127,11 +128,12 @@ impl Narrow {
         }
     }
 
-    /// The values of rows or keys that all begin with `prefix` and go on with these, with their first bits at the top; anything where a
-    /// bit of `nulls` is set. False if the ordinary way must read one of them.
+    /// Sets `tops` to the values of rows or keys that all begin with `prefix` and go on with one of `rests`, first
+    /// bits at the top; the content is arbitrary where a bit of `nulls` is set. Returns false if the general path
+    /// must read one of them.
     #[inline]
     fn tops(&self, prefix: &[u8], rests: &[&[u8]], nulls: u64, tops: &mut [u64]) -> bool {
-        // What is cut off a key is the same in all of them.
+        // The prefix cut off a key is the same in all of them.
         let cut = prefix.get(self.window..).unwrap_or_default();
         let (known, shift) = (word(cut), 8 * cut.len().min(WINDOW) as u32);
         let from = self.window.saturating_sub(prefix.len());
@@ -149,8 +151,8 @@ impl Narrow {
         true
     }
 
-    /// Appends the values of up to [`RUN`] rows or keys, which all begin with `prefix` and go on with `rests`, with NULL where a
-    /// bit of `nulls` is set. False, and nothing is appended, if the ordinary way must for one of them.
+    /// Appends the values of up to [`RUN`] rows or keys, which all begin with `prefix` and go on with `rests`, and
+    /// NULL where a bit of `nulls` is set. Returns false, and appends nothing, if one of them needs the general path.
     pub(crate) fn append_all(
         &self,
         prefix: &[u8],
@@ -164,7 +166,7 @@ impl Narrow {
             return false;
         }
         if nulls != 0 {
-            // What is under a NULL is no value: one that is takes its place.
+            // The bytes under a NULL may be no valid value, so a valid value takes their place.
             let Some(value) = (0..tops.len()).find(|row| nulls & 1 << row == 0).map(|row| tops[row]) else {
                 (0..tops.len()).for_each(|_| out.push_null());
                 return true;
@@ -193,7 +195,7 @@ impl Narrow {
                 fill(b, tops, nulls, |top| f32::from_bits(unsigned(top) as u32).into());
             }
             (Kind::Timestamp { unit }, ColumnBuilder::Timestamp(b)) => {
-                // At most seven bytes.
+                // The value has at most seven bytes, so it fits an i64.
                 let time = |top: u64| (unsigned(top) as i64).checked_mul(unit).and_then(timestamp_at);
                 if !tops.iter().all(|top| time(*top).is_some()) {
                     return false;
@@ -225,7 +227,7 @@ impl Narrow {
         true
     }
 
-    /// Appends the value; false if the ordinary way must.
+    /// Appends the value; returns false, and appends nothing, if it needs the general path.
     #[inline]
     pub(crate) fn append(&self, bytes: &[u8], out: &mut ColumnBuilder) -> bool {
         let Some(top) = self.top(bytes) else { return false };
@@ -243,7 +245,7 @@ impl Narrow {
                 b.append_value(f32::from_bits(unsigned as u32).into());
             }
             (Kind::Timestamp { unit }, ColumnBuilder::Timestamp(b)) => {
-                // At most seven bytes.
+                // The value has at most seven bytes, so it fits an i64.
                 let Some(time) = (unsigned as i64).checked_mul(unit).and_then(timestamp_at) else {
                     return false;
                 };
@@ -268,14 +270,14 @@ impl Narrow {
     }
 }
 
-/// The first eight bytes as a big-endian number; zeros for those that are not there.
+/// Reads the first eight bytes as a big-endian number, with zeros for missing bytes.
 #[inline]
 fn word(bytes: &[u8]) -> u64 {
     if let Some(all) = bytes.first_chunk::<WINDOW>() {
         return u64::from_be_bytes(*all);
     }
     if let (Some(first), Some(last)) = (bytes.first_chunk::<4>(), bytes.last_chunk::<4>()) {
-        // In two pieces, which overlap.
+        // Two four-byte pieces, which overlap.
         let last = u64::from(u32::from_be_bytes(*last)) << (8 * (WINDOW - bytes.len()));
         return u64::from(u32::from_be_bytes(*first)) << 32 | last;
     }
@@ -284,7 +286,7 @@ fn word(bytes: &[u8]) -> u64 {
     u64::from_be_bytes(wide)
 }
 
-/// Appends what `value` makes of each, and NULL where a bit of `nulls` is set.
+/// Appends `value(top)` for each of `tops`, and NULL where a bit of `nulls` is set.
 #[inline(always)]
 fn fill<T: ArrowPrimitiveType>(
     out: &mut PrimitiveBuilder<T>,

@@ -1,9 +1,9 @@
-//! Copying short byte strings.
+//! Appends short byte strings quickly.
 
-/// Appends `bytes`; up to 16 of them, which is what most keys and many strings have, without a call.
+/// Appends `bytes`; up to 16 bytes, the length of most keys and many strings, without a call of memcpy.
 #[inline]
 pub fn extend_short(to: &mut Vec<u8>, bytes: &[u8]) {
-    /// In two pieces, which overlap.
+    /// Copies two pieces of N bytes, which overlap.
     #[inline]
     fn pieces<const N: usize>(to: &mut Vec<u8>, bytes: &[u8]) -> Option<()> {
         let (first, last) = (bytes.first_chunk::<N>()?, bytes.last_chunk::<N>()?);

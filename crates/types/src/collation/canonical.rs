@@ -1,22 +1,23 @@
-//! From weights back to characters: the plainest string that has them.
+//! Turns weights back into characters: the plainest string that has given weights.
 //!
-//! The weights of a string on the first level fall into *units*, each of which stands for one character: a weight, two implicit ones, or
-//! those of the letters of a Hangul syllable. A weight that several characters have has two *forms*, which may be the same: the first is that of
-//! the plainest (a character of ASCII rather than another, without accents, a small letter, hiragana), the second that of the capital letter, or
-//! katakana, without accents. What is plain the tables of UCA 9.0.0 say for all collations: they never change, and so these
-//! forms do not, which [differences](crate::key) on disk are made to.
+//! The first-level weights of a string fall into *units*. Each unit stands for one character: it is one weight, two
+//! implicit weights, or the weights of the letters of a Hangul syllable. A weight that several characters share has
+//! two *forms*, which may be equal. The first form is the plainest character (ASCII before others, without accents, a
+//! small letter, hiragana); the second is the capital letter, or katakana, without accents. The tables of UCA 9.0.0
+//! decide for all collations which character is plainer. They never change, so the forms never change, and the
+//! [differences](crate::key) on disk, which are made against the forms, stay valid.
 
 use super::table;
 use super::table::Entry;
 use super::unpacking::KeyWeights;
 use super::weights::{IGNORED, LONG, LevelWeights, Weights, implicit_character};
 
-/// What stands in [`AsciiForms`] for a byte that begins no weight of a character of ASCII alone.
+/// Marks a byte in [`AsciiForms`] that is not the weight of a lone ASCII character.
 pub(super) const NO_ASCII: u8 = 0x80;
-/// What stands for no character in [`Unit`].
+/// Marks a missing character in [`Unit`].
 const NO_CHARACTER: u32 = u32::MAX;
 
-/// A character in UTF-8, and anything behind it. What begins with `ff` is none.
+/// A character in UTF-8 and arbitrary bytes behind it; `ff` in front means that there is no character.
 type Utf8 = [u8; 4];
 
 const NO_UTF8: Utf8 = [0xff; 4];
@@ -32,7 +33,7 @@ fn utf8(code_point: u32) -> Utf8 {
     }
 }
 
-/// How long the character is whose UTF-8 begins with this byte.
+/// Returns the length of the character whose UTF-8 begins with `first`.
 #[inline]
 fn utf8_len(first: u8) -> usize {
     match first {
@@ -43,17 +44,17 @@ fn utf8_len(first: u8) -> usize {
     }
 }
 
-/// Of each byte that is a weight of ASCII in keys, the forms.
+/// The two forms of each byte that is the weight of an ASCII character in keys.
 #[derive(Debug)]
 pub(crate) struct AsciiForms {
-    /// The first; [`NO_ASCII`] for other bytes.
+    /// The first forms; [`NO_ASCII`] for other bytes.
     pub(super) first: [u8; 256],
-    /// The second.
+    /// The second forms; [`NO_ASCII`] for other bytes.
     pub(super) second: [u8; 256],
 }
 
 impl AsciiForms {
-    /// From the bytes of the characters of ASCII.
+    /// Makes the forms from the key bytes of the ASCII characters.
     pub(super) const fn new(codes: &[u8; 128]) -> AsciiForms {
         let (mut first, mut second) = ([NO_ASCII; 256], [NO_ASCII; 256]);
         let mut c = 0u8;
@@ -80,7 +81,7 @@ impl AsciiForms {
         AsciiForms { first, second }
     }
 
-    /// Of each character of ASCII the bits in which its forms differ.
+    /// Returns for each ASCII character the bits in which its forms differ.
     pub(super) const fn case_bits(&self, codes: &[u8; 128]) -> [u8; 128] {
         let mut bits = [0; 128];
         let mut c = 0;
@@ -92,7 +93,7 @@ impl AsciiForms {
         bits
     }
 
-    /// The same without a byte.
+    /// Returns the forms without those of `code`.
     pub(super) const fn without(&self, code: u8) -> AsciiForms {
         let (mut first, mut second) = (self.first, self.second);
         first[code as usize] = NO_ASCII;
@@ -100,30 +101,30 @@ impl AsciiForms {
         AsciiForms { first, second }
     }
 
-    /// Whether a byte is the weight of a character of ASCII.
+    /// Whether `code` is the weight of an ASCII character.
     #[inline]
     pub(super) fn has(&self, code: u8) -> bool {
         self.first[usize::from(code)] != NO_ASCII
     }
 
-    /// The forms of bytes.
+    /// Returns the first or the second forms.
     #[inline]
     pub(super) fn forms(&self, second: bool) -> &[u8; 256] {
         if second { &self.second } else { &self.first }
     }
 }
 
-/// The characters of weights.
+/// Maps weights to characters.
 #[derive(Debug)]
 pub(crate) struct Characters {
-    /// By weight.
+    /// The two forms of each weight, by weight.
     forms: Vec<[Utf8; 2]>,
-    /// Of each byte that begins a weight in keys, the first such weight and how many there are; none where more is to be known of what comes behind
-    /// them, or a weight takes other bytes than a place among these.
+    /// For each byte that begins a weight in keys, the first such weight and how many there are. None where decoding
+    /// needs to see the bytes behind, or where a weight's other bytes are not its place among these weights.
     leads: [[u16; 2]; 256],
 }
 
-/// How plain a character is: the less, the plainer.
+/// Returns how plain a character is; the plainer, the less.
 fn plainness(code_point: u32) -> (bool, bool, u16, u32) {
     let accent = match table::UCA_900_SECONDARY.entry(code_point) {
         Entry::Weight(w) => w != COMMON_SECONDARY,
@@ -138,7 +139,7 @@ fn plainness(code_point: u32) -> (bool, bool, u16, u32) {
     (code_point >= 0x80, accent, case, code_point)
 }
 
-/// The weight of a character on the third level.
+/// Returns the weight of a character on the third level.
 fn case(code_point: u32) -> u16 {
     match table::UCA_900_TERTIARY.entry(code_point) {
         Entry::Weight(w) => w,
@@ -204,16 +205,16 @@ impl Weights {
     }
 }
 
-/// Weights that stand for one character.
+/// The weights that stand for one character.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Unit {
     forms: [Utf8; 2],
-    /// How many weights.
+    /// The number of weights.
     weights: u8,
 }
 
 impl Unit {
-    /// The character in UTF-8, in its first form or its second. `None` if there is no character that has these weights alone.
+    /// Returns the first or second form in UTF-8. `None` if no character has exactly these weights.
     #[inline]
     pub(crate) fn text(&self, second: bool) -> Option<&[u8]> {
         let form = &self.forms[usize::from(second)];
@@ -226,7 +227,7 @@ impl Unit {
         self.forms[0] != self.forms[1]
     }
 
-    /// How many weights it is.
+    /// Returns the number of weights.
     pub(crate) fn weights(&self) -> usize {
         self.weights.into()
     }
@@ -238,14 +239,14 @@ struct Units<W> {
     weights: &'static Weights,
     characters: &'static Characters,
     source: W,
-    /// Weights that were looked at.
+    /// Weights read from `source` but not yet consumed.
     ahead: [u16; 2],
     ahead_len: usize,
 }
 
-/// What all letters of Hangul syllables begin with, and others.
+/// The first UTF-8 byte of every letter of a Hangul syllable, and of other characters.
 const HANGUL: u8 = 0xe1;
-/// The letters of Hangul syllables.
+/// The ranges of the letters of Hangul syllables.
 const LEADING: std::ops::RangeInclusive<u32> = 0x1100..=0x1112;
 const VOWELS: std::ops::RangeInclusive<u32> = 0x1161..=0x1175;
 const TRAILING: std::ops::RangeInclusive<u32> = 0x11a8..=0x11c2;
@@ -265,7 +266,7 @@ impl<W: Iterator<Item = u16>> Units<W> {
         Some(first)
     }
 
-    /// The weight behind `number` others, up to one.
+    /// Returns the weight that follows `number` others, without consuming it; `number` is 0 or 1.
     fn peek(&mut self, number: usize) -> Option<u16> {
         while self.ahead_len <= number {
             let w = self.source.next()?;
@@ -275,7 +276,8 @@ impl<W: Iterator<Item = u16>> Units<W> {
         self.ahead.get(number).copied()
     }
 
-    /// The letter whose weight is behind `number` others, if it is one of these.
+    /// Returns the place in `among` of the letter whose weight follows `number` others; None if it is not one of
+    /// `among`.
     fn letter(&mut self, number: usize, among: std::ops::RangeInclusive<u32>) -> Option<u32> {
         let [first, _] = self.characters.forms(self.peek(number)?);
         letter(first, among)
@@ -306,31 +308,31 @@ impl<W: Iterator<Item = u16>> Units<W> {
     }
 }
 
-/// The number of a letter among these.
+/// Returns the place of a letter in `among`; None if it is not in there.
 fn letter(character: Utf8, among: std::ops::RangeInclusive<u32>) -> Option<u32> {
     let [HANGUL, second, third, _] = character else { return None };
     let code_point = 0x1000 | u32::from(second & 0x3f) << 6 | u32::from(third & 0x3f);
     among.contains(&code_point).then(|| code_point - among.start())
 }
 
-/// The units of the key of a string.
+/// Iterates over the units of a key.
 #[derive(Debug, Clone)]
 pub(crate) struct KeyUnits<'k>(Units<KeyWeights<'k>>);
 
 impl<'k> KeyUnits<'k> {
-    /// Of the key at the front of `key`, each byte `^ mask`.
+    /// Iterates over the units of the key at the front of `key`, each byte XORed with `mask`.
     pub(crate) fn new(weights: &'static Weights, key: &'k [u8], mask: u8) -> Self {
         KeyUnits(Units::new(weights, KeyWeights::new(weights, key, mask)))
     }
 
-    /// The next one.
+    /// Returns the next unit.
     #[inline]
     pub(crate) fn next(&mut self) -> Option<Unit> {
         self.0.next()
     }
 
-    /// Appends the characters of the next units, up to `most`, in their first form or second, as far as each is one weight or two implicit ones; how
-    /// many. `None` if a unit has no character.
+    /// Appends the characters of up to `most` next units, in their first or second form, and returns how many it
+    /// appended. Stops before a unit that is not one weight or two implicit ones. `None` if a unit has no character.
     pub(crate) fn append_many(&mut self, most: usize, second: bool, out: &mut Vec<u8>) -> Option<usize> {
         let Units { weights, characters, source, ahead, ahead_len } = &mut self.0;
         let mut count = 0;
@@ -362,29 +364,30 @@ impl<'k> KeyUnits<'k> {
         Some(count)
     }
 
-    /// Appends the characters of the next units, up to `most`, in their first form or second, as far as they are of ASCII and nothing is to be
-    /// known of what comes behind them; how many.
+    /// Appends the characters of up to `most` next units, in their first or second form, and returns how many it
+    /// appended. Stops before a character that is not ASCII, and before one whose weight depends on the bytes behind
+    /// it.
     #[inline]
     pub(crate) fn append_plain(&mut self, most: usize, second: bool, out: &mut Vec<u8>) -> usize {
         if self.0.ahead_len > 0 { 0 } else { self.0.source.append_plain(most, second, out) }
     }
 
-    /// Whether they ended because the key is none.
+    /// Whether the iteration ended because the bytes are no valid key.
     pub(crate) fn has_failed(&self) -> bool {
         self.0.source.has_failed()
     }
 }
 
-/// The units of a string.
+/// Iterates over the units of a string.
 #[derive(Debug)]
 pub(crate) struct StringUnits<'s> {
     units: Units<std::iter::Take<LevelWeights<'s>>>,
-    /// Weights that no unit has been asked for.
+    /// The number of weights that [`next`](Self::next) has not returned yet.
     left: usize,
 }
 
 impl<'s> StringUnits<'s> {
-    /// Of a string without trailing spaces where these do not count.
+    /// Iterates over the units of `s`, without trailing spaces under PAD SPACE.
     pub(crate) fn new(weights: &'static Weights, s: &'s [u8]) -> Self {
         let level = &weights.levels[0];
         let mut count = 0;
@@ -396,46 +399,46 @@ impl<'s> StringUnits<'s> {
         StringUnits { units: Units::new(weights, level.weights(s).take(count)), left: count }
     }
 
-    /// The next one.
+    /// Returns the next unit.
     pub(crate) fn next(&mut self) -> Option<Unit> {
         let unit = self.units.next()?;
         self.left = self.left.saturating_sub(unit.weights());
         Some(unit)
     }
 
-    /// How many weights are left.
+    /// Returns how many weights are left.
     pub(crate) fn left(&self) -> usize {
         self.left
     }
 }
 
 impl Weights {
-    /// The bits in which the forms of a character of ASCII differ: none or one.
+    /// Returns the bits in which the two forms of an ASCII character differ: none or one.
     #[inline]
     pub(crate) fn case_bits(&self, character: u8) -> u8 {
         self.case_bits[usize::from(character & 0x7f)]
     }
 
-    /// How many weights a character has on the first level.
+    /// Returns how many weights a character has on the first level.
     pub(crate) fn weights_of(&self, character: &str) -> usize {
         self.levels[0].weights(character.as_bytes()).count()
     }
 
-    /// Whether the string is the one that its key says, each character of ASCII.
+    /// Whether each ASCII character of the string is the first form of its weight.
     #[inline]
     pub(crate) fn is_plain(&self, s: &[u8]) -> bool {
         let form = |byte: u8| self.ascii_forms.first[usize::from(self.ascii[usize::from(byte & 0x7f)])];
         s.iter().all(|byte| form(*byte) == *byte)
     }
 
-    /// The two forms of what compares as a character of ASCII does of which [`is_simple`](Self::is_simple) was said.
+    /// Returns the two forms of an ASCII character for which [`is_simple`](Self::is_simple) holds.
     #[inline]
     pub(crate) fn simple_forms(&self, character: u8) -> (u8, u8) {
         let code = usize::from(self.ascii[usize::from(character & 0x7f)]);
         (self.ascii_forms.first[code], self.ascii_forms.second[code])
     }
 
-    /// Whether each character of the string is of ASCII, and has a weight of its own that is one byte of the key.
+    /// Whether each character of the string is ASCII and has a weight that is one byte of the key.
     #[inline]
     pub(crate) fn is_simple(&self, s: &[u8]) -> bool {
         s.iter().all(|byte| *byte < 0x80 && self.ascii_forms.has(self.ascii[usize::from(*byte)]))

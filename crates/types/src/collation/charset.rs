@@ -1,7 +1,8 @@
-//! Character sets: which characters a string may have, what its bytes are for clients and functions of bytes, and which collation it
-//! has unless one is named.
+//! Character sets: which characters a string may hold, which bytes clients and byte functions see, and the default
+//! collation.
 //!
-//! Text is stored as UTF-8 whatever the character set of its column is. The character set says which characters it may have.
+//! Text is stored as UTF-8, whatever the character set of its column. The character set says which characters it may
+//! hold.
 
 use std::borrow::Cow;
 use std::sync::OnceLock;
@@ -12,22 +13,22 @@ use crate::error::MysqlError;
 use crate::output::{BYTES_BETWEEN_CHECKS, Output, Stop, room_for};
 use crate::statement::{CancelToken, Steps};
 
-/// A character set: the number of its row in `ROWS`.
+/// A character set, as the number of its row in `ROWS`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Charset(u8);
 
-/// What a character set makes of characters.
+/// How a character set encodes characters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Encoding {
-    /// Strings of bytes.
+    /// Strings of bytes, not text.
     Bytes,
-    /// UTF-8, up to this code point.
+    /// UTF-8, with code points up to this one.
     Utf8(u32),
-    /// UTF-16, up to this code point.
+    /// UTF-16, with code points up to `last`.
     Utf16 { little_endian: bool, last: u32 },
-    /// UTF-32, of the highest byte first.
+    /// UTF-32, big-endian.
     Utf32,
-    /// The codes of [`Codes`].
+    /// Codes from the packed tables ([`Codes`]).
     Codes,
     /// GB 18030.
     Gb18030,
@@ -35,10 +36,11 @@ enum Encoding {
 
 use Encoding::{Bytes, Gb18030, Utf8, Utf16, Utf32};
 
-/// Name, description, numbers of the default collation and of the one that compares codes, most bytes of a character, encoding.
+/// Name, description, number of the default collation, number of the collation that compares codes, most bytes of a
+/// character, encoding.
 type Row = (&'static str, &'static str, u16, u16, u32, Encoding);
 
-/// All of them, as SHOW CHARACTER SET has them.
+/// All character sets, in the order of SHOW CHARACTER SET.
 #[rustfmt::skip]
 static ROWS: [Row; Charset::COUNT] = [
     ("binary", "Binary pseudo charset", 63, 63, 1, Bytes),
@@ -84,18 +86,18 @@ static ROWS: [Row; Charset::COUNT] = [
     ("utf32", "UTF-32 Unicode", 60, 61, 4, Utf32),
 ];
 
-/// The codes of those that have some, made when they are first asked for.
+/// The codes of the character sets that have tables, unpacked on first use.
 static CODES: [OnceLock<Codes>; Charset::COUNT] = [const { OnceLock::new() }; Charset::COUNT];
 
-/// What the weights of half-width katakana begin with in the sets of up to three bytes.
+/// The first byte of the weights of half-width katakana, in the sets with codes of up to three bytes.
 const KATAKANA_WEIGHTS: u8 = 0x20;
-/// Bytes of a message about what is no text.
+/// How many bytes an error message about invalid text shows.
 const SHOWN_BYTES: usize = 6;
 
 impl Charset {
     const COUNT: usize = 41;
 
-    /// All of them.
+    /// Returns all character sets.
     pub fn all() -> impl Iterator<Item = Charset> {
         (0..Self::COUNT as u8).map(Charset)
     }
@@ -104,17 +106,17 @@ impl Charset {
         &ROWS[self.0 as usize]
     }
 
-    /// Its name.
+    /// Returns MySQL's name of the character set.
     pub const fn name(self) -> &'static str {
         self.row().0
     }
 
-    /// What SHOW CHARACTER SET says about it.
+    /// Returns the description that SHOW CHARACTER SET gives.
     pub fn description(self) -> &'static str {
         self.row().1
     }
 
-    /// The character set of that name, in any case; `utf8` is `utf8mb3`.
+    /// Returns the character set named `name`, in any case; `utf8` is `utf8mb3`.
     ///
     /// # Errors
     /// 1115 if there is none.
@@ -122,7 +124,7 @@ impl Charset {
         Self::known(name).ok_or_else(|| MysqlError::unknown_character_set(name))
     }
 
-    /// The character set of that name, in any case.
+    /// Returns the character set named `name`, in any case; `utf8` is `utf8mb3`.
     pub fn known(name: &str) -> Option<Self> {
         if name.eq_ignore_ascii_case("utf8") {
             return Some(Charset::Utf8mb3);
@@ -130,22 +132,22 @@ impl Charset {
         Self::all().find(|charset| charset.name().eq_ignore_ascii_case(name))
     }
 
-    /// The collation of its strings unless another is named.
+    /// Returns the collation of its strings when no other is named.
     pub const fn default_collation(self) -> Collation {
         Collation::numbered(self.row().2)
     }
 
-    /// Its collation that compares codes.
+    /// Returns its collation that compares codes.
     pub const fn binary_collation(self) -> Collation {
         Collation::numbered(self.row().3)
     }
 
-    /// The most bytes that a character has in MySQL: what lengths of keys and rows are declared with.
+    /// Returns the most bytes that a character has in MySQL. Declared lengths of keys and rows are computed with it.
     pub const fn max_bytes(self) -> u32 {
         self.row().4
     }
 
-    /// The least bytes that a character has.
+    /// Returns the fewest bytes that a character has.
     pub fn min_bytes(self) -> u32 {
         match self.row().5 {
             Utf16 { .. } => 2,
@@ -154,36 +156,36 @@ impl Charset {
         }
     }
 
-    /// Whether its text is UTF-8 as it is, or the bytes are no text.
+    /// Whether its strings are stored as clients see them: its text is UTF-8, or its strings are bytes.
     #[inline]
     pub fn is_utf8(self) -> bool {
         matches!(self.row().5, Bytes | Utf8(_))
     }
 
-    /// Whether it is one of Unicode's.
+    /// Whether it encodes code points beyond ASCII.
     pub fn is_unicode(self) -> bool {
         matches!(self.row().5, Utf8(0x80..) | Utf16 { .. } | Utf32)
     }
 
-    /// Whether it is one of Unicode's, and has the characters beyond U+FFFF.
+    /// Whether it encodes code points beyond U+FFFF.
     pub fn has_supplementary(self) -> bool {
         matches!(self.row().5, Utf8(0x1_0000..) | Utf16 { last: 0x1_0000.., .. } | Utf32)
     }
 
-    /// Whether clients can speak it: those whose ASCII is other bytes they cannot.
+    /// Whether a client may use it. Sets whose ASCII characters take more than a byte are not for clients.
     pub fn is_for_clients(self) -> bool {
         !matches!(self.row().5, Utf16 { .. } | Utf32)
     }
 
-    /// Whether the second byte of a character may be one of ASCII, such as a quote or a backslash.
+    /// Whether the second byte of a character may be an ASCII byte, such as a quote or a backslash.
     pub fn has_ascii_within(self) -> bool {
         matches!(self, Charset::Big5 | Charset::Cp932 | Charset::Gb18030 | Charset::Gbk | Charset::Sjis)
     }
 
-    /// Itself, as the character set of a client.
+    /// Returns itself, to be the character set of a client.
     ///
     /// # Errors
-    /// 1231 if clients cannot speak it.
+    /// 1231 if clients cannot use it.
     pub fn for_client(self) -> Result<Self, MysqlError> {
         if self.is_for_clients() {
             return Ok(self);
@@ -191,12 +193,12 @@ impl Charset {
         Err(MysqlError::wrong_value_for_variable("character_set_client", self.name()))
     }
 
-    /// Whether bytes below 80 that begin a character are those of ASCII.
+    /// Whether bytes below 0x80 that begin a character are ASCII.
     fn has_ascii(self) -> bool {
         self.is_for_clients() && self != Charset::Swe7
     }
 
-    /// Whether ASCII is converted by leaving it as it is. In sjis a backslash is another character.
+    /// Whether encoding leaves ASCII unchanged. In sjis the byte of a backslash is another character.
     pub fn keeps_ascii(self) -> bool {
         self.has_ascii() && self != Charset::Sjis
     }
@@ -205,12 +207,12 @@ impl Charset {
         CODES[self.0 as usize].get_or_init(|| Codes::of(self.name(), self.max_bytes()))
     }
 
-    /// The codes of its characters, if they are not those of Unicode.
+    /// Returns its table of codes, if it does not encode code points.
     pub(super) fn own_codes(self) -> Option<&'static Codes> {
         (self.row().5 == Encoding::Codes).then(|| self.codes())
     }
 
-    /// Whether it has this character.
+    /// Whether the character set has this character.
     pub fn has(self, c: char) -> bool {
         match self.row().5 {
             Bytes | Utf32 => true,
@@ -220,7 +222,7 @@ impl Charset {
         }
     }
 
-    /// Whether every string of the other is text of this one.
+    /// Whether every string of `other` is valid text of this set.
     pub fn holds(self, other: Charset) -> bool {
         match (self.row().5, other.row().5) {
             _ if self == other => true,
@@ -233,7 +235,7 @@ impl Charset {
         }
     }
 
-    /// Where the first character is that the set has not, in bytes.
+    /// Returns the byte offset of the first character that the set lacks.
     pub fn first_foreign(self, text: &str) -> Option<usize> {
         match self.row().5 {
             Bytes | Utf8(0x10_ffff) => None,
@@ -242,15 +244,16 @@ impl Charset {
         }
     }
 
-    /// The text with a question mark for every character that the set has not.
+    /// Returns the text with a question mark for each character that the set lacks.
     pub fn replace_foreign(self, text: &str) -> String {
         text.chars().map(|c| if self.has(c) { c } else { '?' }).collect()
     }
 
-    /// The text with a question mark for every character that the set has not. Asks once in some bytes whether the statement has to end.
+    /// Returns the text with a question mark for each character that the set lacks. Checks `cancel` every few
+    /// thousand bytes.
     ///
     /// # Errors
-    /// 1317 or 3024 when it has; 1041 where the memory is lacking.
+    /// 1317 or 3024 if the statement has to end; 1041 if memory is lacking.
     pub fn replaced_foreign<'t>(
         self,
         text: &'t str,
@@ -272,7 +275,7 @@ impl Charset {
         Ok(replaced.map_or(Cow::Borrowed(text), Cow::Owned))
     }
 
-    /// Appends the bytes of a character, those of a question mark for one that the set has not.
+    /// Appends the bytes of a character, or of a question mark if the set lacks it.
     fn append(self, c: char, out: &mut Vec<u8>) {
         let c = if self.has(c) { c } else { '?' };
         let mut buffer = [0; 4];
@@ -294,7 +297,7 @@ impl Charset {
         }
     }
 
-    /// The text in the bytes of the character set, a question mark for what it has not.
+    /// Encodes the text, with a question mark for each character that the set lacks.
     pub fn encode(self, text: &str) -> Vec<u8> {
         if text.is_ascii() && self.keeps_ascii() || matches!(self.row().5, Bytes | Utf8(0x10_ffff)) {
             return text.as_bytes().to_vec();
@@ -304,10 +307,10 @@ impl Charset {
         out
     }
 
-    /// The text in the bytes of the character set, as [`Charset::encode`] makes it. Asks once in some bytes whether the statement has to end.
+    /// Encodes the text as [`Charset::encode`] does. Checks `cancel` once in 256 KiB.
     ///
     /// # Errors
-    /// 1317 or 3024 when it has; 1041 where the memory is lacking.
+    /// 1317 or 3024 if the statement has to end; 1041 if memory is lacking.
     pub fn encode_long(self, text: &str, cancel: &CancelToken) -> Result<Vec<u8>, MysqlError> {
         let most = text.len().saturating_mul(self.min_bytes() as usize);
         room_for(most)?;
@@ -323,7 +326,7 @@ impl Charset {
         Ok(out)
     }
 
-    /// How many bytes a character, given as UTF-8, has in the character set.
+    /// Returns how many bytes a character, given as UTF-8, takes in the character set.
     #[inline]
     pub(super) fn width(self, character: &[u8]) -> usize {
         let decoded = || str::from_utf8(character).ok().and_then(|text| text.chars().next());
@@ -346,7 +349,7 @@ impl Charset {
         }
     }
 
-    /// How many bytes the text has in the character set.
+    /// Returns how many bytes the text takes in the character set.
     pub fn encoded_len(self, text: &str) -> usize {
         if self.is_utf8() || text.is_ascii() && self.keeps_ascii() {
             return text.len();
@@ -360,7 +363,7 @@ impl Charset {
         text.chars().map(len).sum()
     }
 
-    /// Where the text has to end, in bytes of UTF-8, to have no more than so many bytes in the character set.
+    /// Returns where to cut the text, in bytes of UTF-8, so that it takes at most `bytes` bytes in the character set.
     pub fn fitting(self, text: &str, bytes: usize) -> usize {
         if text.len().saturating_mul(self.max_bytes() as usize) <= bytes {
             return text.len();
@@ -374,7 +377,7 @@ impl Charset {
         text.char_indices().find(too_many).map_or(text.len(), |(at, _)| at)
     }
 
-    /// Writes the bytes that WEIGHT_STRING has for a weight of two bytes: as many as codes have.
+    /// Writes the bytes that WEIGHT_STRING returns for a two-byte weight: as many bytes as codes have.
     pub(crate) fn put_weight(self, weight: [u8; 2], out: &mut Output<'_>) -> Result<(), Stop> {
         let (two, three) = (self.max_bytes() == 2, self.max_bytes() == 3);
         match weight {
@@ -386,7 +389,8 @@ impl Charset {
         }
     }
 
-    /// How many bytes the character at the front of `bytes` has: where the lexer goes on. One if there is none.
+    /// Returns how many bytes the character at the front of `bytes` takes; 1 if no valid character is there. The
+    /// lexer goes on behind it.
     pub fn first_len(self, bytes: &[u8]) -> usize {
         let lead = bytes.first().copied().unwrap_or_default();
         match self.row().5 {
@@ -402,7 +406,8 @@ impl Charset {
         }
     }
 
-    /// The character at the front of `bytes`, and how many bytes it has. None if there is no such character.
+    /// Decodes the character at the front of `bytes` and returns it with its length in bytes. None if no valid
+    /// character is there.
     fn first(self, bytes: &[u8]) -> Option<(char, usize)> {
         let unit = |at: usize, little_endian: bool| {
             let unit = [*bytes.get(at)?, *bytes.get(at + 1)?];
@@ -433,18 +438,18 @@ impl Charset {
         found.filter(|(c, _)| self.has(*c) || matches!(self.row().5, Encoding::Codes))
     }
 
-    /// The text that these bytes of the character set are. In UTF-16 and UTF-32 zeros that are missing at the front are filled in.
+    /// Decodes `bytes`. In UTF-16 and UTF-32, missing zeros at the front are filled in.
     ///
     /// # Errors
-    /// 1300 if they are none.
+    /// 1300 if they are not valid.
     pub fn decode(self, bytes: &[u8]) -> Result<String, MysqlError> {
         self.decode_stepwise(bytes, &mut |_| Ok(()))
     }
 
-    /// The same, which asks once in some bytes whether the statement has to end.
+    /// Decodes `bytes` as [`Charset::decode`] does. Checks `cancel` once in 256 KiB.
     ///
     /// # Errors
-    /// Also 1317 or 3024 when it has.
+    /// 1300 if they are not valid; 1317 or 3024 if the statement has to end.
     pub fn decode_long(self, bytes: &[u8], cancel: &CancelToken) -> Result<String, MysqlError> {
         let mut steps = Steps::new(cancel, BYTES_BETWEEN_CHECKS);
         self.decode_stepwise(bytes, &mut |read| steps.take(read))
@@ -475,7 +480,7 @@ impl Charset {
         bytes: &[u8],
         step: &mut impl FnMut(usize) -> Result<(), MysqlError>,
     ) -> Result<String, MysqlError> {
-        // A character takes up to twice the bytes in UTF-8, as in most sets of one byte; the string grows by doubling.
+        // In most one-byte sets a character takes up to twice as many bytes in UTF-8; the string grows by doubling.
         room_for(bytes.len().saturating_mul(2))?;
         let mut text = String::with_capacity(bytes.len());
         let mut rest = bytes;
@@ -492,7 +497,7 @@ impl Charset {
     }
 }
 
-/// The text in pieces of some bytes, each with where it begins.
+/// Splits the text into pieces for steps, and returns each with its byte offset.
 fn pieces(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let mut at = 0;
     std::iter::from_fn(move || {
@@ -506,7 +511,7 @@ fn pieces(text: &str) -> impl Iterator<Item = (usize, &str)> {
     })
 }
 
-/// Those that are named in the program.
+/// The character sets that code names.
 #[expect(non_upper_case_globals, reason = "they stand where variants of an enumeration would")]
 impl Charset {
     /// `binary`.
@@ -593,8 +598,8 @@ impl Charset {
     pub const Utf32: Charset = Charset(40);
 }
 
-/// Whether GB 18030 has the character. Of those for private use the encoding standard leaves one out, and gives the codes of some to
-/// characters that came later.
+/// Whether GB 18030 has the character. The encoding standard leaves out one of the private-use characters, and gives
+/// the codes of some others to characters that came later.
 fn is_in_gb18030(c: char) -> bool {
     if !('\u{e000}'..='\u{f8ff}').contains(&c) {
         return true;

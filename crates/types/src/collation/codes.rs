@@ -1,27 +1,28 @@
-//! The codes of character sets that are not Unicode's, and the weights of their collations, unpacked when they are first
-//! asked for.
+//! Code tables of the character sets that are not Unicode encodings, and the weights of their collations, unpacked on
+//! first use.
 //!
-//! `tables/charsets.deflate` is made by `examples/charset_tables.rs` from what MariaDB says of its character sets. Inflated it is a
-//! sequence of entries:
+//! `examples/charset_tables.rs` makes `tables/charsets.deflate` from what MariaDB reports about its character sets.
+//! Inflated, the file is a sequence of entries:
 //!
-//! | field  | length     | is                                                   |
+//! | field  | length     | content                                              |
 //! |--------|------------|------------------------------------------------------|
 //! | kind   | 1          | 0: codes of a character set, 1: weights of a collation, 2: tailoring of a language |
 //! | name   | 1 + length | length, then the name                                 |
-//! | count  | 4          | of words                                             |
+//! | count  | 4          | number of words                                      |
 //! | words  | 2 each     | little-endian                                        |
 //!
-//! Words of a character set: number of runs, number of preferences; of each run its first code and how many codes it has; of each
-//! preference a code point and the code that it gets, where several codes stand for it; of each code its code point, as difference to the one
-//! before.
+//! The words of a character set are: the number of runs; the number of preferences; for each run its first code and
+//! how many codes it has; for each preference a code point and the code it encodes to, where several codes decode to
+//! that code point; for each code its code point, as the difference to the one before.
 //!
-//! Words of a collation: number of codes with two weights, and of each the code and the weights; the weights of the bytes 0 to ff; of
-//! each longer code its weight, as difference to the one before. Where these are missing, each longer code is its own weight.
+//! The words of a collation are: the number of codes with two weights; for each of them the code and its weights; the
+//! weights of the bytes 00 to ff; for each longer code its weight, as the difference to the one before. If the last
+//! part is missing, each longer code is its own weight.
 //!
-//! Words of a tailoring of `unicode_ci`: number of characters; of each its code point, number of weights, and weights; of each
-//! contraction the two code points and the weight.
+//! The words of a tailoring of `unicode_ci` are: the number of characters; for each its code point, number of
+//! weights, and weights; for each contraction its two code points and its weight.
 //!
-//! A code is a number of 16 bits: its bytes, or of three bytes `8f xx yy` the last two without their highest bits.
+//! A code is a 16-bit number: its bytes, or for three bytes `8f xx yy` the last two without their highest bits.
 
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
@@ -29,18 +30,19 @@ use std::sync::OnceLock;
 use super::table::Words;
 
 static PACKED: &[u8] = include_bytes!("tables/charsets.deflate");
-/// More than what is packed.
+/// A limit above the inflated size of the file.
 const MOST_BYTES: usize = 1 << 20;
 const CHARSET: u8 = 0;
 const COLLATION: u8 = 1;
 const TAILORING: u8 = 2;
-/// The lead byte of codes of three bytes.
+/// The lead byte of three-byte codes.
 const THREE_BYTES: u8 = 0x8f;
-/// The lead byte of half-width katakana in the sets that have codes of three bytes.
+/// The lead byte of half-width katakana in the sets with three-byte codes.
 const KATAKANA: u16 = 0x8e00;
-/// What weights of half-width katakana begin with there: below those of three bytes, as `8e` is below `8f`.
+/// The first byte of the weights of half-width katakana in those sets. It is below the weights of three-byte codes,
+/// as `8e` is below `8f`.
 const KATAKANA_WEIGHTS: u16 = 0x2000;
-/// No code point, or no code.
+/// Marks a missing code point or code.
 const NONE: u16 = 0xffff;
 
 fn bytes() -> &'static [u8] {
@@ -51,7 +53,7 @@ fn bytes() -> &'static [u8] {
     })
 }
 
-/// The words of an entry; none if there is no such entry.
+/// Returns the words of an entry; none if there is no such entry.
 fn entry(kind: u8, name: &str) -> Words {
     let mut rest = bytes();
     while let [found, len, tail @ ..] = rest {
@@ -68,7 +70,7 @@ fn entry(kind: u8, name: &str) -> Words {
     Words::new(&[])
 }
 
-/// The words from `at` to the end, as differences, put together.
+/// Returns the running sums of the words from `at` to the end, which are differences.
 fn summed(words: Words, at: usize) -> impl Iterator<Item = u16> {
     let differences = (at..words.len()).map(move |at| words.get(at));
     differences.scan(0u16, |last, difference| {
@@ -77,17 +79,17 @@ fn summed(words: Words, at: usize) -> impl Iterator<Item = u16> {
     })
 }
 
-/// How a language sorts otherwise than the table of all.
+/// How a language sorts differently from the common table.
 #[derive(Debug, Default)]
 pub(super) struct Tailoring {
-    /// The weights of characters.
+    /// Characters with their weights.
     pub(super) weights: Vec<(u32, Vec<u16>)>,
-    /// Two characters that have a weight together.
+    /// Pairs of characters that share one weight.
     pub(super) contractions: Vec<(u32, u32, u16)>,
 }
 
 impl Tailoring {
-    /// That of the language of this name.
+    /// Returns the tailoring of the language of this name.
     pub(super) fn of(language: &str) -> Tailoring {
         let words = entry(TAILORING, language);
         let mut tailoring = Tailoring::default();
@@ -107,18 +109,18 @@ impl Tailoring {
     }
 }
 
-/// The codes of a character set.
+/// The code table of a character set.
 #[derive(Debug)]
 pub(super) struct Codes {
-    /// Of each code its code point.
+    /// Code point by code.
     code_points: Box<[u16]>,
-    /// Of each code point its code.
+    /// Code by code point.
     codes: Box<[u16]>,
     max_bytes: u32,
 }
 
 impl Codes {
-    /// Of the character set of that name, whose codes have up to so many bytes.
+    /// Unpacks the table of the character set `name`, whose codes have up to `max_bytes` bytes.
     pub(super) fn of(name: &str, max_bytes: u32) -> Codes {
         let words = entry(CHARSET, name);
         let mut code_points = vec![NONE; 0x1_0000].into_boxed_slice();
@@ -141,19 +143,19 @@ impl Codes {
         Codes { code_points, codes, max_bytes }
     }
 
-    /// The code of a character.
+    /// Returns the code that a character encodes to.
     #[inline]
     pub(super) fn code(&self, c: char) -> Option<u16> {
         let code = *self.codes.get(u32::from(c) as usize)?;
         (code != NONE).then_some(code)
     }
 
-    /// Whether the character is the one that its code stands for.
+    /// Whether the character encodes to a code that decodes to it.
     pub(super) fn has(&self, c: char) -> bool {
         self.code(c).is_some_and(|code| u32::from(self.code_points[usize::from(code)]) == u32::from(c))
     }
 
-    /// Appends the bytes of a character; whether it has a code.
+    /// Appends the bytes of a character; returns whether it has a code.
     pub(super) fn append(&self, c: char, out: &mut Vec<u8>) -> bool {
         let Some(code) = self.code(c) else { return false };
         match code.to_be_bytes() {
@@ -166,7 +168,8 @@ impl Codes {
         true
     }
 
-    /// How many bytes the code at the front of `bytes` has, whether or not it stands for a character.
+    /// Returns the length in bytes of the code at the front of `bytes`, whether or not the code stands for a
+    /// character.
     pub(super) fn len(&self, bytes: &[u8]) -> usize {
         let (Some(first), second) = (bytes.first(), bytes.get(1)) else { return 0 };
         if *first < 0x80 || self.code_points[usize::from(*first)] != NONE {
@@ -179,13 +182,13 @@ impl Codes {
         }
     }
 
-    /// Whether a code of two bytes begins with this one.
+    /// Whether `first` is the lead byte of a two-byte code.
     fn leads(&self, first: u8) -> bool {
         let codes = usize::from(first) << 8;
         self.code_points[codes..=codes | 0xff].iter().any(|code_point| *code_point != NONE)
     }
 
-    /// The character at the front of `bytes`, and how many bytes it has.
+    /// Decodes the character at the front of `bytes` and returns it with its length in bytes.
     pub(super) fn first(&self, bytes: &[u8]) -> Option<(char, usize)> {
         let len = self.len(bytes);
         let code = match bytes.get(..len)? {
@@ -199,12 +202,12 @@ impl Codes {
         Some((c, len))
     }
 
-    /// Of each code point its weights, as the binary collation has it: its code.
+    /// Returns the weights of each code point under the binary collation: its code.
     pub(super) fn weights(&self) -> BTreeMap<u32, Vec<u16>> {
         self.weighted(|code| vec![code])
     }
 
-    /// Of each code point its weights under the collation of that name.
+    /// Returns the weights of each code point under the collation of that name.
     pub(super) fn weights_of(&self, collation: &str) -> BTreeMap<u32, Vec<u16>> {
         let words = entry(COLLATION, collation);
         let several = usize::from(words.get(0));
@@ -224,7 +227,8 @@ impl Codes {
         })
     }
 
-    /// Of each code point its weights under the collation of that name, which compares codes of several bytes as they are.
+    /// Returns the weights of each code point under the collation of that name, which compares codes of several bytes
+    /// unchanged.
     pub(super) fn folded_weights(&self, collation: &str) -> BTreeMap<u32, Vec<u16>> {
         let (words, codes) = (self.weights_of(collation), self.weights());
         let is_single = |code: &Vec<u16>| code.first().is_some_and(|code| *code < 0x100);
@@ -235,7 +239,8 @@ impl Codes {
         codes.into_iter().map(single).collect()
     }
 
-    /// A single byte that is not of ASCII comes among the lead bytes of two.
+    /// Returns the weights of each code point from those of its code. A single byte above 7f sorts among the lead
+    /// bytes of two-byte codes.
     fn weighted(&self, weights: impl Fn(u16) -> Vec<u16>) -> BTreeMap<u32, Vec<u16>> {
         let ordered = |w: u16| match w & 0xff00 {
             KATAKANA if self.max_bytes == 3 => KATAKANA_WEIGHTS | w & 0xff,
@@ -255,7 +260,7 @@ impl Codes {
 mod tests {
     use super::*;
 
-    /// Keys on disk depend on every byte. Whoever changes one raises the version of the file format.
+    /// Keys on disk depend on every byte. Changing one requires a new version of the file format.
     #[test]
     fn what_is_packed_is_what_it_was() {
         let step = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3);

@@ -1,15 +1,16 @@
-//! Languages of the Unicode Collation Algorithm 9.0.0: the tailorings of CLDR, as weights.
+//! Languages of the Unicode Collation Algorithm 9.0.0: CLDR's tailorings, turned into weights.
 //!
-//! `tables/languages_900.txt` has a line for each language, its name and its rules, in the syntax of CLDR (Unicode Technical Standard #35,
-//! part 5): `&a<b` puts b behind a as a letter of its own, `<<` as a with an accent, `<<<` as another case of it, `=` as equal; `&[before 1]a`
-//! means the letter before a, `b/c` that b is followed by what c is. After an empty line come letters with accents, and what they are made
-//! of (`NFD`): those that are made of something tailored follow it.
+//! `tables/languages_900.txt` has a line for each language: its name and its rules, in the syntax of CLDR (Unicode
+//! Technical Standard #35, part 5). `&a<b` sorts b behind a as a separate letter, `<<` as a with an accent, `<<<` as
+//! another case of a, `=` as equal. `&[before 1]a` means the letter before a. `b/c` gives b the weights of c in
+//! addition. After an empty line come letters with accents and their decompositions (`NFD`): a letter that decomposes
+//! into something tailored follows its tailoring.
 //!
-//! A tailored letter has the weights of what it stands behind, and one more, which is above those of all letters: `ñ` is `n` and `54a5`. So it
-//! is above `nz` and below `o`. In the same way accents have a weight from `116` on on the second level; another case has one from `21` on in
-//! place of the last of the third.
+//! A tailored letter has the weights of the letter it sorts behind, and one more, which is above those of all
+//! letters: `ñ` is `n` and `54a5`. So it is above `nz` and below `o`. Likewise a tailored accent has a second-level
+//! weight from `116` on, and a tailored case a third-level weight from `21` on in place of the last one.
 //!
-//! `[reorder Cyrl]` puts Cyrillic letters before Latin ones.
+//! `[reorder Cyrl]` sorts Cyrillic letters before Latin ones.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::OnceLock;
@@ -18,21 +19,21 @@ use super::table::{self, WeightTable};
 
 static TEXT: &str = include_str!("tables/languages_900.txt");
 
-/// The weights on each of the three levels.
+/// Weights on each of the three levels.
 pub(super) type Levels = [Vec<u16>; 3];
 
-/// Below the first weight of a tailored letter, accent and case; above those that the tables have.
+/// The values below the first weight of a tailored letter, accent and case; no weight of the tables is above them.
 pub(super) const PRIMARY: u16 = 0x54a4;
 const SECONDARY: u16 = 0x115;
 const TERTIARY: u16 = 0x20;
-/// As many letters may stand behind one another.
+/// The most letters that may be tailored behind one letter.
 pub(super) const MOST_LETTERS: u16 = 16;
 const COMMON_SECONDARY: u16 = 0x20;
 const COMMON_TERTIARY: u16 = 0x02;
 
 const TABLES: [WeightTable; 3] = [table::UCA_900_PRIMARY, table::UCA_900_SECONDARY, table::UCA_900_TERTIARY];
 
-/// The letters, and sequences of letters, that a language sorts otherwise, with their weights.
+/// The letters, and sequences of letters, that a language sorts differently, with their weights.
 #[derive(Debug, Default)]
 pub(super) struct Language {
     pub(super) weights: BTreeMap<Vec<u32>, Levels>,
@@ -40,7 +41,7 @@ pub(super) struct Language {
     pub(super) cyrillic_first: bool,
 }
 
-/// The letters that have accents, and what they are made of.
+/// Returns the letters with accents, each with its decomposition.
 fn decompositions() -> impl Iterator<Item = (u32, Vec<u32>)> {
     let lines = TEXT.split_once("\n\n").map_or("", |(_, rest)| rest).lines();
     lines.filter_map(|line| {
@@ -57,7 +58,7 @@ fn table_weights(code_point: u32) -> Levels {
     })
 }
 
-/// The highest weight of a letter below this one.
+/// Returns the highest weight of a letter that is below `w`.
 fn letter_before(w: u16) -> u16 {
     static LETTERS: OnceLock<Vec<u16>> = OnceLock::new();
     let letters = LETTERS.get_or_init(|| {
@@ -69,7 +70,7 @@ fn letter_before(w: u16) -> u16 {
 }
 
 impl Language {
-    /// The language of this name; `None` if there are no rules for it.
+    /// Returns the language named `name`; `None` if there are no rules for it.
     pub(super) fn of(name: &str) -> Option<Language> {
         let rules = TEXT.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix('\t'))?;
         let mut language =
@@ -85,7 +86,7 @@ impl Language {
         Some(language)
     }
 
-    /// Adds the letters behind one `&`.
+    /// Adds the letters of one `&` rule.
     fn add_chain(&mut self, chain: &str) {
         let end = chain.find(['<', '=']).unwrap_or(chain.len());
         let (anchor, mut rest) = chain.split_at(end);
@@ -137,15 +138,15 @@ impl Language {
         }
     }
 
-    /// The longest tailored sequence at the front of these characters.
+    /// Returns the longest tailored sequence at the front of `characters`: its length and weights.
     fn tailored<'t>(&'t self, characters: &[u32]) -> Option<(usize, &'t Levels)> {
         (1..=characters.len()).rev().find_map(|len| Some((len, self.weights.get(characters.get(..len)?)?)))
     }
 
-    /// The weights of a letter with accents that is made of these parts; `None` if none of them is tailored.
+    /// Returns the weights of a letter that decomposes into `parts`; `None` if none of them is tailored.
     fn weights_of_parts(&self, parts: &[u32]) -> Option<Levels> {
         let (base, accents) = parts.split_first()?;
-        // The tailored letter with the most of the accents: others may stand between them.
+        // The tailored letter with the most of these accents; other accents may stand between them.
         let of_base = decompositions().filter(|(_, of)| {
             of.first() == Some(base) && of.iter().skip(1).all(|accent| accents.contains(accent))
         });
@@ -164,7 +165,7 @@ impl Language {
         Some(sum)
     }
 
-    /// The weights of a text.
+    /// Returns the weights of a text.
     fn weights_of(&self, characters: &[u32]) -> Levels {
         let mut sum = Levels::default();
         let mut rest = characters;
@@ -188,7 +189,7 @@ fn code_points(text: &str) -> Vec<u32> {
     text.chars().map(u32::from).collect()
 }
 
-/// Weights of the first level with those of Cyrillic letters before those of Latin ones.
+/// Moves the first-level weights of Cyrillic letters before those of Latin ones.
 pub(super) fn with_cyrillic_first(weights: &mut BTreeMap<u32, Vec<u16>>) {
     let of = |c: char| table_weights(c.into())[0].first().copied().unwrap_or_default();
     let (latin, cyrillic, end) = (of('a'), of('а'), of('ⰰ'));
@@ -206,7 +207,7 @@ mod tests {
     use super::*;
     use crate::Collation;
 
-    /// Keys on disk depend on every rule. Whoever changes one raises the version of the file format.
+    /// Keys on disk depend on every rule. Changing one requires a new version of the file format.
     #[test]
     fn rules_are_what_they_were() {
         let step = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3);

@@ -1,34 +1,34 @@
-//! Collations: how strings compare, when they are equal, and what to hash.
+//! Collations: how strings compare, which are equal, and the bytes to hash.
 //!
-//! `rows` lists them. Most belong to one of few kinds:
+//! `rows` lists them. Most belong to one of a few kinds:
 //!
 //! | kind                                                  | compares                                    | trailing spaces |
 //! |-------------------------------------------------------|---------------------------------------------|-----------------|
 //! | binary, utf8mb4_0900_bin                              | bytes                                       | count           |
-//! | `_bin` of the sets of Unicode                         | code points                                 | PAD SPACE: none |
+//! | `_bin` of Unicode character sets                      | code points                                 | PAD SPACE: none |
 //! | `_bin` of other sets                                  | codes of the set                            | PAD SPACE       |
-//! | utf8mb4_0900_ai_ci, _as_ci, _as_cs, and those of languages | UCA 9.0.0: letters; accents too; case too   | count           |
+//! | utf8mb4_0900_ai_ci, _as_ci, _as_cs, and their languages | UCA 9.0.0: letters; also accents; also case | count           |
 //! | `_unicode_520_ci`                                     | UCA 5.2.0, letters                          | PAD SPACE       |
 //! | `_unicode_ci`                                         | UCA 4.0.0, letters                          | PAD SPACE       |
-//! | `_german2_ci` and other languages of the sets of Unicode | UCA 4.0.0, letters, as the language has them | PAD SPACE     |
-//! | `_general_ci` of the sets of Unicode                  | MySQL's weight per character                | PAD SPACE       |
+//! | `_german2_ci` and other languages of Unicode sets     | UCA 4.0.0, letters, tailored to the language | PAD SPACE      |
+//! | `_general_ci` of Unicode sets                         | MySQL's weight per character                | PAD SPACE       |
 //! | others                                                | MySQL's weight per code of the set          | PAD SPACE       |
 //!
-//! UTF-8 keeps the order of code points in its bytes, so what compares code points compares bytes. PAD SPACE compares the
-//! shorter string as if it went on with spaces: `'a\t' < 'a' = 'a ' < 'a!'`.
+//! UTF-8 bytes order as code points do, so a comparison of code points compares bytes. PAD SPACE compares the
+//! shorter string as if spaces followed it: `'a\t' < 'a' = 'a ' < 'a!'`.
 //!
 //! | module      | does                                                          |
 //! |-------------|---------------------------------------------------------------|
-//! | `rows`      | the list of collations                                        |
+//! | `rows`      | lists the collations                                          |
 //! | [`charset`] | character sets: which characters a string may hold, and their bytes |
-//! | `codes`     | codes of the sets that are not of Unicode, and their weights  |
+//! | `codes`     | code tables of non-Unicode sets, and their weights            |
 //! | `languages` | tailorings of UCA 9.0.0                                       |
-//! | `table`     | the tables of weights                                         |
-//! | `weights`   | from strings to weights; comparison                           |
-//! | `packing`   | weights as bytes of keys                                      |
-//! | `unpacking` | and back                                                      |
-//! | `search`    | where a string is in another                                  |
-//! | `canonical` | from weights back to the plainest characters that have them   |
+//! | `table`     | weight tables                                                 |
+//! | `weights`   | turns strings into weights; compares                          |
+//! | `packing`   | packs weights into the bytes of keys                          |
+//! | `unpacking` | unpacks weights from the bytes of keys                        |
+//! | `search`    | finds a string in another                                     |
+//! | `canonical` | turns weights back into the plainest characters that have them |
 
 mod canonical;
 pub mod charset;
@@ -55,7 +55,7 @@ use crate::error::MysqlError;
 use crate::output::{BYTES_BETWEEN_CHECKS, Output, Stop};
 use crate::statement::{CancelToken, Steps};
 
-/// A collation: its number in MySQL.
+/// A collation, as its number in MySQL.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Collation(u16);
 
@@ -66,11 +66,11 @@ enum Order {
     Weights(&'static Weights),
 }
 
-/// Numbers of collations are below.
+/// A bound above all collation numbers.
 const NUMBERS: usize = 328;
 const NO_ROW: u16 = u16::MAX;
 
-/// Of each number its place in [`ROWS`].
+/// The place of each number in [`ROWS`].
 const PLACES: [u16; NUMBERS] = {
     let mut places = [NO_ROW; NUMBERS];
     let mut at = 0;
@@ -93,10 +93,10 @@ static BY_NUMBER: [Row; NUMBERS] = {
     rows
 };
 
-/// The weights of collations that are made when they are first asked for.
+/// The weights of collations, made on first use.
 static MADE: [OnceLock<Weights>; NUMBERS] = [const { OnceLock::new() }; NUMBERS];
 
-/// The collations of [`Collation::has_differences`], in the order in which they came.
+/// The collations of [`Collation::has_differences`], oldest first.
 pub(crate) const WITH_DIFFERENCES: [Collation; 15] = [
     Collation::Utf8mb4Bin,
     Collation::Utf8mb4_0900Bin,
@@ -115,7 +115,7 @@ pub(crate) const WITH_DIFFERENCES: [Collation; 15] = [
     Collation::Latin1SwedishCi,
 ];
 
-/// Those that are named in the program.
+/// The collations that code names.
 #[expect(non_upper_case_globals, reason = "they stand where variants of an enumeration would")]
 impl Collation {
     /// Bytes, of binary strings.
@@ -153,7 +153,7 @@ impl Collation {
 }
 
 impl Collation {
-    /// All of them, by their numbers.
+    /// All collations, by their numbers.
     pub const ALL: [Collation; ROWS.len()] = {
         let mut all = [Collation(0); ROWS.len()];
         let mut at = 0;
@@ -164,10 +164,10 @@ impl Collation {
         all
     };
 
-    /// That of strings whose collation nothing says.
+    /// The server's default collation: that of utf8mb4.
     pub const DEFAULT: Collation = Collation::Utf8mb4_0900AiCi;
 
-    /// The collation of that number, which must have a row.
+    /// Returns the collation of that number, which must have a row.
     pub(super) const fn numbered(number: u16) -> Collation {
         assert!(PLACES[number as usize] != NO_ROW, "a collation that has no row");
         Collation(number)
@@ -178,17 +178,17 @@ impl Collation {
         &BY_NUMBER[usize::from(self.0)]
     }
 
-    /// MySQL's number of it, as result metadata carries it.
+    /// Returns its number in MySQL, which result metadata carries.
     pub fn id(self) -> u16 {
         self.0
     }
 
-    /// Its name.
+    /// Returns its name.
     pub fn name(self) -> &'static str {
         self.row().name
     }
 
-    /// Its character set.
+    /// Returns its character set.
     #[inline]
     pub fn charset(self) -> Charset {
         self.row().charset
@@ -217,7 +217,7 @@ impl Collation {
         })
     }
 
-    /// The language of its name.
+    /// Returns the language part of its name; empty if it has none.
     fn language(self) -> &'static str {
         let behind = self.name().strip_prefix(self.charset().name()).unwrap_or_default();
         let behind = behind.trim_start_matches('_');
@@ -251,7 +251,7 @@ impl Collation {
         }
     }
 
-    /// Whether trailing spaces are ignored.
+    /// Whether trailing spaces are ignored (PAD SPACE).
     #[inline]
     pub fn pads_space(self) -> bool {
         match self.order() {
@@ -261,39 +261,40 @@ impl Collation {
         }
     }
 
-    /// Whether characters are compared by weights, so that different ones may be equal; else by bytes, of which only
-    /// trailing spaces may not count.
+    /// Whether it compares characters by weights, so that different characters may be equal. Other collations compare
+    /// bytes, at most ignoring trailing spaces.
     #[inline]
     pub fn is_weighted(self) -> bool {
         matches!(self.order(), Order::Weights(_))
     }
 
-    /// Whether only a string itself is equal to it.
+    /// Whether only identical strings are equal.
     #[inline]
     pub fn equal_is_same(self) -> bool {
         matches!(self.order(), Order::Bytes)
     }
 
-    /// Whether indexes keep, beside the key of a string, its difference to what the key says (`key::difference`), so that they cover
-    /// their columns. The plainest string of a key is known for these collations only; of others an index has the key alone.
+    /// Whether indexes store, beside the key of a string, its difference to the string that the key implies
+    /// (`key::difference`), and so cover their columns. The plainest string of a key is defined for these collations
+    /// only; for others an index has the key alone.
     pub(crate) fn has_differences(self) -> bool {
         WITH_DIFFERENCES.contains(&self)
     }
 
-    /// Whether it is one of code points: when it meets another of its character set, it stands.
+    /// Whether it compares code points or codes. Combined with another collation of its character set, it wins.
     pub fn is_bin(self) -> bool {
         self == self.charset().binary_collation() || self == Collation::Utf8mb4_0900Bin
     }
 
-    /// Whether upper and lower case are the same to it.
+    /// Whether it treats upper and lower case as equal.
     pub fn ignores_case(self) -> bool {
         self.name().ends_with("_ci")
     }
 
-    /// The collation of that name, in any case; `utf8_` is `utf8mb3_`.
+    /// Returns the collation named `name`, in any case; `utf8_` is `utf8mb3_`.
     ///
     /// # Errors
-    /// 1235 for one that MySQL or MariaDB has and we do not, 1273 for one that nobody has.
+    /// 1235 for one that MySQL or MariaDB has and Leafline lacks, 1273 for an unknown one.
     pub fn from_name(name: &str) -> Result<Self, MysqlError> {
         let lower = name.to_ascii_lowercase();
         let current = match lower.strip_prefix("utf8_") {
@@ -311,13 +312,13 @@ impl Collation {
         Err(MysqlError::unknown_collation(name))
     }
 
-    /// The collation of that number.
+    /// Returns the collation of that number.
     pub fn from_id(id: u16) -> Option<Self> {
         let place = PLACES.get(usize::from(id))?;
         (*place != NO_ROW).then_some(Collation(id))
     }
 
-    /// The most bytes that a key takes for a character, or half of it where spaces and zeros double.
+    /// Returns the most bytes that a character takes in a key, not counting the doubling of spaces and zeros.
     pub fn most_key_bytes(self) -> usize {
         // U+FDFA has 18 weights on each level.
         const MOST_WEIGHTS: usize = 18;
@@ -329,7 +330,7 @@ impl Collation {
         }
     }
 
-    /// What SHOW COLLATION calls its sort length.
+    /// Returns the sort length that SHOW COLLATION shows.
     pub fn sort_length(self) -> u64 {
         self.row().sort_length.into()
     }
@@ -344,10 +345,10 @@ impl Collation {
         }
     }
 
-    /// Compares two strings that may be long: under weights it asks once in some characters whether the statement has to end.
+    /// Compares two strings that may be long: under weights it checks `cancel` once in 256 KiB.
     ///
     /// # Errors
-    /// 1317 or 3024 when it has.
+    /// 1317 or 3024 if the statement has to end.
     pub fn compare_long(self, a: &[u8], b: &[u8], cancel: &CancelToken) -> Result<Ordering, MysqlError> {
         match self.order() {
             Order::Weights(weights) if a.len().max(b.len()) >= BYTES_BETWEEN_CHECKS => {
@@ -368,8 +369,8 @@ impl Collation {
         }
     }
 
-    /// The bytes that are the same for equal strings and different for others: what to hash, group and join on.
-    /// They do not order strings; [`Collation::sort_key`] does. `buffer` is overwritten where they are not part of `s`.
+    /// Returns bytes that are the same for equal strings and different for others, for hashing, grouping and joining.
+    /// They do not order strings; [`Collation::sort_key`] does. Overwrites `buffer` if the bytes are not part of `s`.
     #[inline]
     pub fn hash_key<'a>(self, s: &'a [u8], buffer: &'a mut Vec<u8>) -> &'a [u8] {
         match self.order() {
@@ -383,13 +384,14 @@ impl Collation {
         }
     }
 
-    /// Appends bytes whose order under `memcmp` is the collation's, and that no other string's are a prefix of:
-    /// they can be followed by another sort key. They are what an index holds.
+    /// Appends bytes whose order under `memcmp` is the collation's. No string's bytes are a prefix of another's, so
+    /// another sort key may follow them. An index stores them.
     pub fn sort_key(self, s: &[u8], out: &mut Vec<u8>) {
         crate::key::encode_string(self, s, out);
     }
 
-    /// Appends the key bytes of a string of a weighted collation; whether it is one.
+    /// Appends the key bytes of a string; returns whether the collation is weighted, and appends nothing if it is
+    /// not.
     #[inline]
     pub(crate) fn append_weights(self, s: &[u8], out: &mut Vec<u8>) -> bool {
         match self.weights() {
@@ -399,7 +401,8 @@ impl Collation {
         true
     }
 
-    /// Appends what the key bytes of all strings that begin with `s` begin with; whether the collation is weighted.
+    /// Appends the common prefix of the keys of all strings that begin with `s`; returns whether the collation is
+    /// weighted.
     pub(crate) fn append_weights_prefix(self, s: &[u8], out: &mut Vec<u8>) -> bool {
         match self.weights() {
             Some(weights) => packing::append_prefix(weights, s, out),
@@ -408,19 +411,21 @@ impl Collation {
         true
     }
 
-    /// Appends what the key bytes of all strings begin with whose first `most` weights are those of `s`, or of all that begin with
-    /// `s` if it has no more; whether it has `most` or more. `None` if the collation has no weights.
+    /// Appends the common prefix of the keys of all strings whose first `most` weights are those of `s`, or of all
+    /// that begin with `s` if it has fewer. Returns whether `s` has `most` or more; `None` if the collation has no
+    /// weights.
     pub(crate) fn append_first_weights(self, s: &[u8], most: usize, out: &mut Vec<u8>) -> Option<bool> {
         Some(packing::append_first(self.weights()?, s, most, out))
     }
 
-    /// `s` up to the first character that may begin a contraction: LIKE compares character by character, keys of strings have contractions.
+    /// Returns `s` up to the first character that may begin a contraction. LIKE compares character by character, but
+    /// keys hold contractions.
     pub fn before_contractions(self, s: &[u8]) -> &[u8] {
         self.weights().map_or(s, |weights| weights.before_contractions(s))
     }
 
-    /// What the first `characters` of a string are; bytes of a binary one. Those that have no weight of their own, such as
-    /// combining accents, go with the one before them and do not count.
+    /// Returns the first `characters` characters of a string, or bytes of a binary one. Characters without a weight,
+    /// such as combining accents, belong to the character before them and do not count.
     pub fn beginning(self, s: &[u8], characters: usize) -> &[u8] {
         if s.len() <= characters {
             return s;
@@ -436,7 +441,7 @@ impl Collation {
         end.and_then(|end| s.get(..end)).unwrap_or(s)
     }
 
-    /// Whether two characters, each the whole of its string, are the same to LIKE.
+    /// Whether LIKE treats two characters, each the whole of its string, as equal.
     #[inline]
     pub fn same_character(self, a: &[u8], b: &[u8]) -> bool {
         match self.order() {
@@ -445,8 +450,8 @@ impl Collation {
         }
     }
 
-    /// Writes what WEIGHT_STRING gives: two bytes per weight, levels apart by a zero; the bytes themselves of a collation that has
-    /// no weights.
+    /// Writes what WEIGHT_STRING returns: two bytes per weight, with a zero between levels; the bytes of `s` if the
+    /// collation has no weights.
     pub fn put_weight_string(self, s: &[u8], out: &mut Output<'_>) -> Result<(), Stop> {
         let Some(weights) = self.weights() else { return out.push(s) };
         for (number, level) in weights.levels.iter().enumerate() {
@@ -458,7 +463,8 @@ impl Collation {
         Ok(())
     }
 
-    /// Writes what WEIGHT_STRING gives for a character set that is not Unicode's: as many bytes of a weight as codes have.
+    /// Writes what WEIGHT_STRING returns in a character set that is not Unicode's: as many bytes per weight as codes
+    /// have.
     pub fn put_weights_as_codes(self, s: &[u8], out: &mut Output<'_>) -> Result<(), Stop> {
         let Some(weights) = self.weights() else { return out.push(s) };
         let charset = self.charset();
@@ -468,7 +474,7 @@ impl Collation {
     }
 }
 
-/// How many bytes at the front of `key` the key of a string under a weighted collation takes, each byte `^ mask`.
+/// Returns the length of a weighted string key at the front of `key`, each byte XORed with `mask`.
 pub(crate) fn weights_len(key: &[u8], mask: u8) -> Option<usize> {
     key.iter().position(|&b| b == packing::END ^ mask).map(|end| end + 1)
 }
@@ -485,7 +491,7 @@ impl fmt::Display for Collation {
     }
 }
 
-/// `s` without its trailing spaces.
+/// Returns `s` without its trailing spaces.
 #[inline]
 pub fn trim_spaces(s: &[u8]) -> &[u8] {
     let len = s.iter().rposition(|&b| b != b' ').map_or(0, |last| last + 1);
@@ -499,7 +505,7 @@ fn compare_padded(a: &[u8], b: &[u8]) -> Ordering {
     head_a.cmp(head_b).then_with(|| against_spaces(rest_a)).then_with(|| against_spaces(rest_b).reverse())
 }
 
-/// Compares `s` with as many spaces.
+/// Compares `s` with a string of spaces of its length.
 fn against_spaces(s: &[u8]) -> Ordering {
     s.iter().find(|&&b| b != b' ').map_or(Ordering::Equal, |b| b.cmp(&b' '))
 }

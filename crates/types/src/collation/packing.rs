@@ -1,21 +1,24 @@
-//! Weights as bytes of keys: their order under `memcmp` is that of the weights, and most take one byte or two.
+//! Packs weights into the bytes of keys. The bytes order under `memcmp` as the weights do, and most weights take one
+//! byte or two.
 //!
-//! The key of a string: the weights of the first level; of each further level `01` and its weights; then `00`. No other byte of
-//! it is `00`, and `01` only follows the space, so the key's end is found without knowing the weights.
+//! The key of a string is: the weights of the first level; for each further level `01` and its weights; then `00`. No
+//! other byte of the key is `00`, and `01` otherwise only follows a space, so the end of a key is found without
+//! knowing the weights.
 //!
 //! | weight                                    | bytes                                                              |
 //! |-------------------------------------------|--------------------------------------------------------------------|
 //! | first level, Unicode collation algorithm  | the number of its lead range + 2; in ranges of more than one weight, then its place in the range + 1 |
 //! | the second of two implicit weights        | (w - 8000) / 255 + 1, (w - 8000) % 255 + 1                          |
-//! | first level, others                       | w + 1 as UTF-8 writes code points                                   |
+//! | first level, others                       | w + 1, encoded as UTF-8 encodes code points                         |
 //! | second level                              | w - 1e                                                             |
 //! | third level                               | w                                                                  |
 //!
-//! Lead ranges are part of the table. They are so chosen that the weights of ASCII have a byte of their own. The lead
+//! Lead ranges are part of the table. They are chosen so that each weight of ASCII has a one-byte key. The lead
 //! of `fb00` to `fbe1`, the first of two implicit weights, says that the next weight is the second.
 //!
-//! PAD SPACE: trailing spaces are left out, and a space has a second byte, which says how what comes after the run of spaces
-//! compares to spaces: `01` lower, `03` higher, and `02` at the end of the string, which is a space that never ends.
+//! Under PAD SPACE, trailing spaces are left out. A space has a second byte, which says how the bytes after the run
+//! of spaces compare to spaces: `01` lower, `03` higher, and `02` at the end of the string, which stands for spaces
+//! without end.
 
 use super::table::Words;
 use super::weights::{IGNORED, LONG, Weights, first_character, pack_level};
@@ -23,13 +26,13 @@ use super::weights::{IGNORED, LONG, Weights, first_character, pack_level};
 /// How weights of the first level are written.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Packing {
-    /// By these ranges.
+    /// As a lead, by these ranges, and a place.
     Leads(Words),
-    /// As code points.
+    /// As UTF-8 writes code points.
     CodePoints,
 }
 
-/// Characters that are looked at together.
+/// How many characters are examined together.
 const RUN: usize = 8;
 pub(super) const FIRST_LEAD: u8 = 2;
 pub(super) const NEXT_LEVEL: u8 = 1;
@@ -37,12 +40,12 @@ pub(super) const END: u8 = 0;
 pub(super) const RUN_THEN_LOWER: u8 = 1;
 pub(super) const RUN_FOREVER: u8 = 2;
 pub(super) const RUN_THEN_HIGHER: u8 = 3;
-/// The first weights of two.
+/// The first of two implicit weights.
 pub(super) const IMPLICIT: std::ops::RangeInclusive<u16> = 0xfb00..=0xfbff;
 pub(super) const SECOND_IMPLICIT: u16 = 0x8000;
 
 impl Packing {
-    /// The byte of a weight that has one of its own, else [`LONG`].
+    /// Returns the byte of a weight that takes one byte, otherwise [`LONG`].
     pub(super) const fn single_byte(self, w: u16) -> u8 {
         match self {
             Packing::Leads(leads) => match lead(leads, w) {
@@ -56,7 +59,8 @@ impl Packing {
 }
 
 impl Packing {
-    /// Of each byte that begins a weight the first such weight, and how many there are; none if that is not how they are written.
+    /// Returns, for each byte that may begin a weight, the first such weight and how many there are; none for weights
+    /// written as code points.
     pub(super) fn leads(self) -> [[u16; 2]; 256] {
         let mut ranges = [[0; 2]; 256];
         if let Packing::Leads(leads) = self {
@@ -68,8 +72,8 @@ impl Packing {
     }
 }
 
-/// The range that a weight lies in, of those there are the last that begins at or below it: its number, its first weight,
-/// how many weights it has.
+/// Finds the last range that begins at or below `w`; returns its number, its first weight, and how many weights it
+/// has.
 const fn lead(leads: Words, w: u16) -> (usize, u16, u16) {
     let (mut low, mut high) = (0, leads.len() / 2);
     while high - low > 1 {
@@ -90,9 +94,9 @@ pub(super) fn secondary(w: u16) -> u8 {
 /// Writes the first level of a key.
 struct Packer<'a> {
     weights: &'static Weights,
-    /// The byte of a space.
+    /// The key byte of a space.
     space: u8,
-    /// Spaces of which it is not known yet what comes after them.
+    /// Spaces read but not yet written, because their marks depend on what follows.
     spaces: usize,
     out: &'a mut Vec<u8>,
 }
@@ -110,17 +114,17 @@ pub(super) fn append_key(weights: &'static Weights, s: &[u8], out: &mut Vec<u8>)
     out.push(END);
 }
 
-/// Appends what the keys of all strings begin with that begin with `s`. Of trailing spaces under PAD SPACE nothing can be
-/// said, so they are left out. Returns the byte of a space.
+/// Appends the common prefix of the keys of all strings that begin with `s`. Trailing spaces under PAD SPACE have no
+/// fixed key bytes, so they are left out. Returns the byte of a space.
 pub(super) fn append_prefix(weights: &'static Weights, s: &[u8], out: &mut Vec<u8>) -> u8 {
     append_characters(weights, weights.without_open_contraction(s), out)
 }
 
-/// The same of the characters that are there, whatever comes behind.
+/// Appends the key bytes of the characters in `s`, whatever follows. Returns the byte of a space.
 fn append_characters(weights: &'static Weights, s: &[u8], out: &mut Vec<u8>) -> u8 {
     out.reserve(s.len() + 4);
     let mut packer = Packer { weights, space: weights.ascii[usize::from(b' ')], spaces: 0, out };
-    // Runs are tried again when what is left is this long.
+    // The fast path is tried again once this many bytes are left.
     let (mut rest, mut try_runs) = (s, s.len());
     loop {
         if packer.spaces == 0 && rest.len() <= try_runs {
@@ -150,9 +154,9 @@ fn append_characters(weights: &'static Weights, s: &[u8], out: &mut Vec<u8>) -> 
     packer.space
 }
 
-/// Appends what the keys of all strings begin with whose first `most` weights are those of `s`, two implicit ones counted as one; or of
-/// all that begin with `s`, if it has no more. Whether it has `most` or more; of these the last are left out where they may be the first of a
-/// contraction.
+/// Appends the common prefix of the keys of all strings whose first `most` weights are those of `s`, or of all that
+/// begin with `s` if it has fewer. Two implicit weights count as one. Returns whether `s` has `most` or more. Leaves
+/// out the last characters of `s` where they may begin a contraction.
 pub(super) fn append_first(weights: &'static Weights, s: &[u8], most: usize, out: &mut Vec<u8>) -> bool {
     let mut packer = Packer { weights, space: weights.ascii[usize::from(b' ')], spaces: 0, out };
     let (mut count, mut after_implicit) = (0, false);
@@ -166,11 +170,11 @@ pub(super) fn append_first(weights: &'static Weights, s: &[u8], most: usize, out
         }
         after_implicit = packer.weight(w, after_implicit);
     }
-    // What may be the first of a contraction is not written, but it is there.
+    // A character that may begin a contraction is not written, but counts.
     count == most || closed.len() < s.len() && has_weights(weights, s, most)
 }
 
-/// Whether a string has so many weights on the first level, two implicit ones counted as one.
+/// Whether a string has at least `most` weights on the first level; two implicit weights count as one.
 fn has_weights(weights: &'static Weights, s: &[u8], most: usize) -> bool {
     let (mut count, mut after_implicit) = (0, false);
     for w in weights.levels[0].weights(s) {
@@ -181,8 +185,8 @@ fn has_weights(weights: &'static Weights, s: &[u8], most: usize) -> bool {
 }
 
 impl Packer<'_> {
-    /// Writes what `s` begins with as long as all characters of a run have one weight of one byte, and none is a space that may
-    /// be the last. Returns what is left.
+    /// Writes runs from the front of `s` as long as each character of a run has one weight of one byte, and none is a
+    /// space under PAD SPACE. Returns the rest.
     #[inline]
     fn plain_runs<'s>(&mut self, s: &'s [u8]) -> &'s [u8] {
         let (runs, _) = s.as_chunks::<RUN>();
@@ -204,7 +208,7 @@ impl Packer<'_> {
         &s[done..]
     }
 
-    /// A weight of one byte.
+    /// Writes a weight of one byte.
     #[inline]
     fn code(&mut self, code: u8) {
         if !self.weights.pads {
@@ -217,7 +221,7 @@ impl Packer<'_> {
         }
     }
 
-    /// Writes the spaces before a weight that begins with this byte.
+    /// Writes the pending spaces before a weight that begins with `next`.
     fn end_run(&mut self, next: u8) {
         let mark = if next > self.space { RUN_THEN_HIGHER } else { RUN_THEN_LOWER };
         for _ in 0..std::mem::take(&mut self.spaces) {
@@ -225,7 +229,7 @@ impl Packer<'_> {
         }
     }
 
-    /// The weights of one character.
+    /// Writes the weights of one character.
     fn character(&mut self, character: &[u8]) {
         let mut after_implicit = false;
         for w in self.weights.levels[0].weights(character) {
@@ -233,7 +237,8 @@ impl Packer<'_> {
         }
     }
 
-    /// A weight; whether it is the first of two implicit ones. `after_implicit`: it is the second.
+    /// Writes a weight; returns whether it is the first of two implicit ones. `after_implicit` says that it is the
+    /// second.
     #[inline]
     fn weight(&mut self, w: u16, after_implicit: bool) -> bool {
         if after_implicit {

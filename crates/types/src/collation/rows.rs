@@ -1,10 +1,11 @@
-//! All collations: MySQL's number, name and character set of each, how it sorts, and what SHOW COLLATION calls its sort length.
+//! All collations: the number, name and character set that MySQL gives each, how it sorts, and the sort length in
+//! SHOW COLLATION.
 //!
-//! Numbers are in the catalogs of databases, and in what clients are told.
+//! The catalogs of databases store these numbers, and clients receive them.
 
 use super::Charset;
 
-/// A collation.
+/// A collation's properties.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Row {
     pub(super) number: u16,
@@ -14,7 +15,7 @@ pub(super) struct Row {
     pub(super) sort_length: u8,
 }
 
-/// How strings are sorted.
+/// How a collation sorts strings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Sorting {
     /// Bytes of UTF-8 or of binary strings, NO PAD.
@@ -33,7 +34,7 @@ pub(super) enum Sorting {
     Unicode520,
     /// MySQL's simple weight of each character, PAD SPACE.
     General,
-    /// The same as it was before MySQL 5.1.24: U+00DF is not equal to an S.
+    /// MySQL's simple weights before 5.1.24, in which U+00DF does not equal an S, PAD SPACE.
     GeneralMysql500,
     /// Letters as in Swedish, PAD SPACE.
     Latin1Swedish,
@@ -41,16 +42,16 @@ pub(super) enum Sorting {
     Latin1Bin,
     /// Codes of the character set, PAD SPACE.
     Codes,
-    /// Codes of the character set, those of one byte by their weights as measured, PAD SPACE.
+    /// Codes of the character set, one-byte codes by their weights in `tables/charsets.deflate`, PAD SPACE.
     FoldedCodes,
     /// Bytes of GB 18030, PAD SPACE.
     Gb18030,
-    /// Letters by UCA 4.0.0 as a language has them (the name behind that of the character set), PAD SPACE.
+    /// Letters by UCA 4.0.0, tailored to a language (the name behind that of the character set), PAD SPACE.
     Language,
-    /// UCA 9.0.0 as a language has it (the name between that of the character set and `_0900`): letters, or by `_as_cs` accents and case,
-    /// too, NO PAD.
+    /// UCA 9.0.0, tailored to a language (the name between that of the character set and `_0900`), NO PAD: letters,
+    /// and under `_as_cs` accents and case, too.
     Language900,
-    /// A weight of each code, as measured (`tables/charsets.deflate`), PAD SPACE.
+    /// The weight of each code in `tables/charsets.deflate`, PAD SPACE.
     Measured,
 }
 
@@ -58,7 +59,7 @@ const fn row(number: u16, name: &'static str, charset: Charset, sorting: Sorting
     Row { number, name, charset, sorting, sort_length }
 }
 
-/// By their numbers.
+/// All collations, by their numbers.
 #[rustfmt::skip]
 pub(super) const ROWS: [Row; 277] = [
     row(1, "big5_chinese_ci", Charset::Big5, Sorting::FoldedCodes, 1),

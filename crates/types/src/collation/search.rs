@@ -1,8 +1,9 @@
-//! Where a string first is in another under a collation with weights, in time in proportion to the text.
+//! Finds the first place of a string in another under a collation with weights, in time proportional to the length of
+//! the text.
 //!
-//! As in MySQL, what is found has as many bytes in its character set as what is looked for, so that a window of so many bytes goes over
-//! the text. The weights in it are summed up level by level as a polynomial (Karp and Rabin), to which a character is added in front and taken from
-//! behind; only a window with the sum that is looked for is compared.
+//! As in MySQL, a match has as many bytes in the character set as the part that is searched for, so a window of that
+//! many bytes moves over the text. A polynomial (Karp and Rabin) sums the window's weights on each level; a character
+//! is added at one end and removed at the other. Only a window whose sums equal the part's is compared.
 
 use std::hash::{BuildHasher, RandomState};
 
@@ -11,7 +12,7 @@ use super::weights::Level;
 use crate::error::MysqlError;
 use crate::statement::Steps;
 
-/// Up to so many bytes a string is compared at each place.
+/// Parts of up to this many bytes are compared at each place.
 const FEW: usize = 16;
 
 /// The modulus of the sums, a prime.
@@ -29,20 +30,20 @@ fn plus(a: u64, b: u64) -> u64 {
     if sum >= MODULUS { sum - MODULUS } else { sum }
 }
 
-/// The sum of the weights of a window on one level.
+/// The sum of a window's weights on one level.
 struct Sum {
     level: &'static Level,
     base: u64,
     sum: u64,
-    /// The powers of the base that belong to the first weight of the window, and to the one behind it.
+    /// The powers of the base that belong to the first weight of the window, and to the weight behind its end.
     first: u64,
     next: u64,
-    /// What is looked for, times the power of the first weight.
+    /// The sum of the part, times the power of the window's first weight.
     wanted: u64,
 }
 
 impl Sum {
-    /// Of an empty window; the sum that is looked for is that of `part`.
+    /// Makes the sum of an empty window, which searches for `part`.
     fn new(level: &'static Level, base: u64, part: &[u8], steps: &mut Steps<'_>) -> Result<Sum, MysqlError> {
         let mut sum = Sum { level, base, sum: 0, first: 1, next: 1, wanted: 0 };
         for character in characters(part) {
@@ -54,7 +55,7 @@ impl Sum {
 
     fn add(&mut self, character: &[u8]) {
         for w in self.level.weights(character) {
-            // No weight counts as nothing.
+            // Adding 1 makes a weight of zero count.
             self.sum = plus(self.sum, times(u64::from(w) + 1, self.next));
             self.next = times(self.next, self.base);
         }
@@ -69,7 +70,7 @@ impl Sum {
     }
 }
 
-/// The characters of a text.
+/// Iterates over the characters of a text.
 fn characters(text: &[u8]) -> impl Iterator<Item = &[u8]> {
     let mut rest = text;
     std::iter::from_fn(move || {
@@ -79,7 +80,7 @@ fn characters(text: &[u8]) -> impl Iterator<Item = &[u8]> {
     })
 }
 
-/// The length of the first character; 0 of the empty text.
+/// Returns the length of the first character; 0 if the text is empty.
 fn first_len(text: &[u8]) -> usize {
     match text.split_first() {
         Some((_, rest)) => 1 + rest.iter().take_while(|byte| **byte & 0xc0 == 0x80).count(),
@@ -88,11 +89,11 @@ fn first_len(text: &[u8]) -> usize {
 }
 
 impl Collation {
-    /// Where `part` first is in `text`, in bytes. As in MySQL, what is found has as many bytes in the collation's character set as what was
-    /// looked for: in UTF-8 `é` is not found as `e`, in latin1 it is.
+    /// Returns the byte offset at which `part` first occurs in `text`. As in MySQL, a match has as many bytes in the
+    /// collation's character set as `part`: in UTF-8 `é` does not match `e`, in latin1 it does.
     ///
     /// # Errors
-    /// That of a statement that has to end.
+    /// 1317 or 3024 if the statement has to end.
     pub fn find(self, text: &[u8], part: &[u8], steps: &mut Steps<'_>) -> Result<Option<usize>, MysqlError> {
         let Some(weights) = self.weights() else { return Ok(memchr::memmem::find(text, part)) };
         let charset = self.charset();
@@ -108,10 +109,10 @@ impl Collation {
                 sums.push(Sum::new(level, base, part, steps)?);
             }
         }
-        // The window, and how many bytes it has in the character set.
+        // The bounds of the window, and its length in bytes of the character set.
         let (mut start, mut end, mut width) = (0, 0, 0);
         loop {
-            // The window is as long as it can be, but not longer than the part.
+            // Extends the window as far as it stays no longer than the part.
             while let len @ 1.. = first_len(&text[end..]) {
                 let character = &text[end..end + len];
                 let more = charset.width(character);
@@ -151,7 +152,7 @@ mod tests {
     use crate::statement::{CancelReason, CancelToken};
     use rand::Rng;
 
-    /// At each place.
+    /// Searches by comparing at each place.
     fn by_definition(collation: Collation, text: &[u8], part: &[u8]) -> Option<usize> {
         let weights = collation.weights()?;
         let charset = collation.charset();

@@ -1,25 +1,25 @@
-//! Tables of weights: of each code point the weights it has on one level.
+//! Tables of weights: the weights of each code point on one level.
 //!
-//! They are made by `examples/collation_tables.rs` and are little-endian `u16`s:
+//! `examples/collation_tables.rs` makes the tables. They consist of little-endian `u16`s:
 //!
-//! | field         | length           | is                                                                        |
+//! | field         | length           | content                                                                   |
 //! |---------------|------------------|---------------------------------------------------------------------------|
-//! | counts        | 5                | of the five fields below, in their order (pages, not their entries)        |
-//! | index         | pages of 256 code points | the number of the page's entries; those above have none           |
+//! | counts        | 5                | the lengths of the five fields below, in their order (for entries: pages) |
+//! | index         | one for each page of 256 code points | the number of the page's entries; code points beyond it have none |
 //! | entries       | 256 each         | 0: no weight; below `8000`: the weight; `ffff`: not in the table; else `8000` + an expansion |
 //! | starts        | expansions + 1   | where each expansion's weights begin                                       |
-//! | weights       |                  | of expansions                                                              |
+//! | weights       |                  | the weights of expansions                                                  |
 //! | leads         | 2 each           | ranges of weights, first and count: see `packing`                          |
 //!
-//! Keys on disk hold these weights. A table that changes is another format of the database: `tables_are_what_they_were`
-//! fails.
+//! Keys on disk hold these weights. Changing a table changes the format of databases; then
+//! `tables_are_what_they_were` fails.
 
 use std::collections::{BTreeMap, HashMap};
 
-/// Code points of a page.
+/// Code points in a page.
 const PAGE: usize = 256;
 
-/// A table in memory, as it is in the program.
+/// A table, in the bytes that are part of the program or were made at run time.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct WeightTable {
     index: Words,
@@ -29,7 +29,7 @@ pub(super) struct WeightTable {
     pub(super) leads: Words,
 }
 
-/// Little-endian `u16`s.
+/// A sequence of little-endian `u16`s.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Words(&'static [u8]);
 
@@ -46,7 +46,7 @@ impl Words {
         Words(words.flat_map(u16::to_le_bytes).collect::<Vec<u8>>().leak())
     }
 
-    /// The word at `at`; 0 beyond the end.
+    /// Returns the word at `at`; 0 beyond the end.
     #[inline]
     pub(super) const fn get(self, at: usize) -> u16 {
         if 2 * at + 1 >= self.0.len() {
@@ -61,13 +61,13 @@ impl Words {
     }
 }
 
-/// What a table says about a code point.
+/// The entry of a code point.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Entry {
     Weight(u16),
-    /// The weights from one place to another.
+    /// Several weights, from one place in `weights` to another.
     Expansion(usize, usize),
-    /// It has no weight: it does not count.
+    /// The code point has no weight and does not count.
     Ignorable,
     Absent,
 }
@@ -76,7 +76,7 @@ const EXPANSION: u16 = 0x8000;
 const ABSENT: u16 = 0xffff;
 
 impl WeightTable {
-    /// From the bytes of a file.
+    /// Reads the table in the bytes of a file.
     pub(super) const fn new(bytes: &'static [u8]) -> Self {
         let (counts, rest) = Words(bytes).split(5);
         let (index, rest) = rest.split(counts.get(0) as usize);
@@ -86,7 +86,7 @@ impl WeightTable {
         WeightTable { index, entries, starts, weights, leads }
     }
 
-    /// Of each code point of the table its weights.
+    /// Returns the weights of each code point of the table.
     pub(super) fn weights_of_all(&self) -> BTreeMap<u32, Vec<u16>> {
         let weights = |code_point: u32| match self.entry(code_point) {
             Entry::Absent => None,
@@ -97,7 +97,7 @@ impl WeightTable {
         (0..self.end()).filter_map(|c| weights(c).map(|weights| (c, weights))).collect()
     }
 
-    /// Made at run time, and kept for the life of the program: of each code point its weights.
+    /// Makes a table of these weights of code points. It is never freed.
     pub(super) fn made(weights: &BTreeMap<u32, Vec<u16>>) -> Self {
         let mut expansions: Vec<&[u16]> = Vec::new();
         let mut numbers: HashMap<&[u16], u16> = HashMap::new();
@@ -151,12 +151,12 @@ impl WeightTable {
         }
     }
 
-    /// The first code point beyond the table.
+    /// Returns the first code point beyond the table.
     pub(super) fn end(&self) -> u32 {
         self.index.len() as u32 * 256
     }
 
-    /// A weight of an expansion.
+    /// Returns the weight at `at` in the weights of expansions.
     #[inline]
     pub(super) const fn weight(&self, at: usize) -> u16 {
         self.weights.get(at)
@@ -175,7 +175,7 @@ pub(super) const LATIN1_SWEDISH: WeightTable =
 
 #[cfg(test)]
 mod tests {
-    /// Keys on disk depend on every byte of them. Whoever changes one raises the version of the file format.
+    /// Keys on disk depend on every byte of the tables. Changing one requires a new version of the file format.
     #[test]
     fn tables_are_what_they_were() {
         let tables: [(&str, &[u8], u64); 8] = [

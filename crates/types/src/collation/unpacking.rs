@@ -1,6 +1,7 @@
-//! Weights of the first level read back from the key of a string: see [`super::packing`].
+//! Unpacks the weights of the first level from the key of a string: see [`super::packing`].
 //!
-//! Keys come from pages: what cannot be one ends the weights, and is told apart from the end of the string ([`KeyWeights::has_failed`]).
+//! Keys come from pages, so bytes that are no valid key end the weights; [`KeyWeights::has_failed`] tells that apart
+//! from the end of the string.
 
 use super::canonical::NO_ASCII;
 use super::packing::{
@@ -9,33 +10,33 @@ use super::packing::{
 };
 use super::weights::Weights;
 
-/// The weights of a key's first level.
+/// Iterates over the weights of a key's first level.
 #[derive(Debug, Clone)]
 pub(super) struct KeyWeights<'k> {
     weights: &'static Weights,
-    /// What is left of it, the end of the string included.
+    /// The unread part of the key, with the end of the string.
     key: &'k [u8],
     mask: u8,
-    /// The byte of a space that another byte follows.
+    /// The byte of a space, if another byte follows it.
     marked_space: Option<u8>,
     after_implicit: bool,
     failed: bool,
 }
 
 impl<'k> KeyWeights<'k> {
-    /// Of the key at the front of `key`, each byte `^ mask`.
+    /// Iterates over the weights of the key at the front of `key`, each byte XORed with `mask`.
     pub(super) fn new(weights: &'static Weights, key: &'k [u8], mask: u8) -> Self {
         let marked_space = weights.pads.then_some(weights.ascii[usize::from(b' ')]);
         KeyWeights { weights, key, mask, marked_space, after_implicit: false, failed: false }
     }
 
-    /// Whether the weights ended because the key is none.
+    /// Whether the weights ended because the bytes are no valid key.
     pub(super) fn has_failed(&self) -> bool {
         self.failed
     }
 
-    /// Appends the characters of the next weights, up to `most`, in their first form or second, as far as they are of ASCII and have a byte each; how
-    /// many.
+    /// Appends the characters of up to `most` next weights, in their first or second form, and returns how many it
+    /// appended. Stops before one that is not ASCII with a one-byte weight.
     #[inline]
     pub(super) fn append_plain(&mut self, most: usize, second: bool, out: &mut Vec<u8>) -> usize {
         if self.after_implicit {
@@ -47,7 +48,7 @@ impl<'k> KeyWeights<'k> {
         count
     }
 
-    /// The next weight, if it begins with a lead of [`Characters`](super::canonical::Characters) and nothing is to be known of what comes behind it.
+    /// Reads the next weight if it begins with a lead in `leads` and does not depend on the bytes behind it.
     #[inline]
     pub(super) fn led(&mut self, leads: &[[u16; 2]; 256]) -> Option<u16> {
         let [first, count] = leads[usize::from(self.peek().filter(|_| !self.after_implicit)?)];
@@ -80,12 +81,13 @@ impl<'k> KeyWeights<'k> {
         Some(byte)
     }
 
-    /// A byte that says which of some; the first is 1.
+    /// Reads a byte that counts from 1.
     fn counted(&mut self) -> Option<u16> {
         u16::from(self.byte()?).checked_sub(1)
     }
 
-    /// The weight that begins with `code`, which was read; the inner `None` is the end of the string. `None` if there is no such weight.
+    /// Reads the rest of the weight that begins with `code`; the inner `None` is the end of the string. `None` if
+    /// there is no such weight.
     fn weight(&mut self, code: u8) -> Option<Option<u16>> {
         if self.marked_space == Some(code) {
             return match self.byte()? {
@@ -159,14 +161,15 @@ impl Iterator for KeyWeights<'_> {
     }
 }
 
-/// Appends what bytes of a key, each `^ mask`, stand for, up to the first that stands for nothing; how many.
+/// Appends the form of each byte of a key, each byte XORed with `mask`, up to the first without a form; returns how
+/// many.
 #[inline]
 fn append_forms(forms: &[u8; 256], key: &[u8], mask: u8, out: &mut Vec<u8>) -> usize {
     let form = |byte: &u8| forms[usize::from(byte ^ mask)];
     if key.first().map(form).is_none_or(|first| first == NO_ASCII) {
         return 0;
     }
-    // All of them, which takes less time than to look at each.
+    // Mapping all of them and cutting is faster than testing each.
     let start = out.len();
     out.extend(key.iter().map(form));
     let plain = ascii_len(out.get(start..).unwrap_or_default());
@@ -174,7 +177,7 @@ fn append_forms(forms: &[u8; 256], key: &[u8], mask: u8, out: &mut Vec<u8>) -> u
     plain
 }
 
-/// How many bytes there are before the first that is not of ASCII.
+/// Returns how many bytes come before the first that is not ASCII.
 #[inline]
 fn ascii_len(bytes: &[u8]) -> usize {
     let (words, rest) = bytes.as_chunks::<8>();
@@ -188,8 +191,8 @@ fn ascii_len(bytes: &[u8]) -> usize {
 }
 
 impl Weights {
-    /// Appends the characters, in their first form or second, that the key at the front of `key`, each byte `^ mask`, stands for, and returns the key's
-    /// length; `None`, with anything appended, unless all of them are of ASCII.
+    /// Appends the characters of the key at the front of `key`, each byte XORed with `mask`, in their first or second
+    /// form, and returns the key's length. `None`, with arbitrary bytes appended, unless all characters are ASCII.
     #[inline]
     pub(crate) fn append_plain(
         &self,
@@ -216,7 +219,7 @@ impl Weights {
         }
     }
 
-    /// Appends what a key begins with as far as its characters are of ASCII and take a byte each; how many.
+    /// Appends the leading characters of a key as far as they are ASCII with a one-byte weight; returns how many.
     #[inline]
     pub(crate) fn append_plain_beginning(
         &self,

@@ -1,16 +1,18 @@
 //! The weights of a string under a collation, one level after the other, and comparison by them.
 //!
-//! A weight is a `u16`. On the first level letters differ, on the second accents, on the third case; most collations have
-//! only the first. A character has no weight (it does not count), one, or several (`ß` has those of two `s`). A character
-//! that is in no table has what [`Absent`] says; under the Unicode collation algorithm two weights made of its number
-//! ("implicit weights"), which begin with one of `fb00` to `fbe1`.
+//! A weight is a `u16`. On the first level letters differ, on the second accents, on the third case; most collations
+//! have only the first. A character has no weight (it does not count), one, or several (`ß` has the weights of two
+//! `s`). [`Absent`] gives the weights of characters without an entry in the table; under the Unicode collation
+//! algorithm they are two weights computed from the code point ("implicit weights"), the first of them in `fb00` to
+//! `fbe1`.
 //!
-//! ASCII has a table of its own, a byte per character, whose order is that of the weights. It is the byte of the key, see
+//! ASCII has a table with one byte per character, in the order of the weights. It is the byte in keys, see
 //! [`super::packing`]. [`IGNORED`] stands for no weight and [`LONG`] for a weight that takes more bytes.
 //!
-//! The algorithm and the meaning of tables: Unicode Technical Standard #10. As in MySQL, a weight belongs to one character,
-//! but for the contractions of some languages: sequences such as `ch` in Czech, all of whose characters but the last are of ASCII. The first
-//! has no entry in the table, and [`LONG`] in that of ASCII.
+//! Unicode Technical Standard #10 defines the algorithm and the meaning of tables. As in MySQL, a weight belongs to
+//! one character, except for the contractions of some languages: sequences such as `ch` in Czech, in which all
+//! characters but the last are ASCII. The first character of a contraction has no entry in the table, and [`LONG`] in
+//! the ASCII table.
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -29,19 +31,19 @@ use super::table::{self, Entry, WeightTable, Words};
 pub(crate) struct Weights {
     pub(super) levels: &'static [Level],
     pub(super) packing: Packing,
-    /// Whether the shorter string goes on with spaces.
+    /// Whether the shorter string compares as if spaces followed it (PAD SPACE).
     pub(super) pads: bool,
-    /// The first level's weight of a space.
+    /// The first-level weight of a space.
     pub(super) space: u16,
-    /// Of each character of ASCII the byte that stands for its weights on the first level.
+    /// The byte that stands for the first-level weights of each ASCII character.
     pub(super) ascii: [u8; 128],
-    /// The other way round.
+    /// The ASCII characters of each byte.
     pub(super) ascii_forms: AsciiForms,
-    /// Of each character of ASCII the bits in which its forms differ.
+    /// The bits in which the forms of each ASCII character differ.
     pub(super) case_bits: [u8; 128],
-    /// The forms without the space, if in keys a byte follows it.
+    /// `ascii_forms`, without the space if another byte follows it in keys.
     pub(super) plain_forms: AsciiForms,
-    /// The characters of weights; made when they are first asked for.
+    /// The characters of weights, made on first use.
     pub(super) characters: OnceLock<Characters>,
 }
 
@@ -50,21 +52,23 @@ pub(crate) struct Weights {
 pub(super) struct Level {
     table: WeightTable,
     absent: Absent,
-    /// Of a language; the first characters of its contractions are not in the table.
+    /// The contractions of a language; their first characters are not in the table.
     contractions: Option<&'static Contractions>,
 }
 
-/// Sequences of characters that have weights together. The weights are in the level's table, under numbers above all code points.
+/// Sequences of characters that share weights. The weights are in the level's table, under numbers above all code
+/// points.
 #[derive(Debug)]
 struct Contractions {
-    /// The first characters, and the numbers of their weights where they stand alone.
+    /// The first characters, and the numbers under which their weights are when they stand alone.
     firsts: Vec<(u32, u32)>,
-    /// The longest first.
+    /// The sequences and the numbers of their weights, longest sequence first.
     sequences: Vec<(Vec<u32>, u32)>,
 }
 
 impl Contractions {
-    /// Moves the weights of sequences, and of their first characters, to numbers above all code points. `None` if there are no sequences.
+    /// Moves the weights of sequences, and of their first characters, to numbers above all code points. `None` if
+    /// there are no sequences.
     fn new(
         sequences: &[(Vec<u32>, Vec<u16>)],
         weights: &mut BTreeMap<u32, Vec<u16>>,
@@ -88,13 +92,13 @@ impl Contractions {
         (!contractions.sequences.is_empty()).then(|| &*Box::leak(Box::new(contractions)))
     }
 
-    /// The number of the weights of a first character.
+    /// Returns the number under which the weights of a first character are.
     fn first(&self, code_point: u32) -> Option<u32> {
         self.firsts.iter().find(|(first, _)| *first == code_point).map(|(_, number)| *number)
     }
 
-    /// The number of the weights of the longest sequence that begins with `first` and goes on at the front of `rest`, and the bytes that it
-    /// has there.
+    /// Finds the longest sequence that begins with `first` and goes on in `rest`; returns the number of its weights
+    /// and how many bytes of `rest` it takes.
     fn longest(&self, first: u32, rest: &[u8]) -> Option<(u32, usize)> {
         self.sequences.iter().find_map(|(sequence, number)| {
             let (begins, others) = sequence.split_first()?;
@@ -113,7 +117,7 @@ impl Contractions {
         })
     }
 
-    /// Whether a sequence goes on behind the character.
+    /// Whether a sequence may go on behind the character.
     fn goes_on(&self, code_point: u32) -> bool {
         self.sequences.iter().any(|(sequence, _)| {
             sequence.split_last().is_some_and(|(_, before)| before.contains(&code_point))
@@ -124,31 +128,31 @@ impl Contractions {
 /// The weights of characters that are not in the table.
 #[derive(Debug, Clone, Copy)]
 enum Absent {
-    /// The code point; beyond U+FFFF that of U+FFFD.
+    /// The code point; U+FFFD for code points beyond U+FFFF.
     CodePoint,
-    /// Above all bytes.
+    /// A weight above those of all bytes.
     AboveBytes,
-    /// That of U+FFFD.
+    /// U+FFFD.
     Unknown,
     /// The bytes of GB 18030, two for each weight.
     Gb18030,
-    /// Implicit weights by Unicode 4.0; beyond U+FFFF that of U+FFFD.
+    /// Implicit weights by Unicode 4.0; U+FFFD for code points beyond U+FFFF.
     Uca400,
     /// Implicit weights by Unicode 4.0.
     Uca520,
-    /// Implicit weights by Unicode 9.0; those of its letters for a Hangul syllable.
+    /// Implicit weights by Unicode 9.0; a Hangul syllable has the weights of its letters.
     Uca900,
-    /// This one; once per letter for a Hangul syllable.
+    /// This weight; a Hangul syllable has it once per letter.
     Constant(u16),
 }
 
-/// A character without weights, in the table of ASCII.
+/// In the ASCII table: a character without weights.
 pub(super) const IGNORED: u8 = 0;
-/// A character whose weight is more than a byte in a key, in the table of ASCII.
+/// In the ASCII table: a character whose weights take more than a byte in a key.
 pub(super) const LONG: u8 = 0xff;
 
 const REPLACEMENT: u16 = 0xfffd;
-/// The first number that is no code point.
+/// The first number that is not a code point.
 const BEYOND_UNICODE: u32 = 0x11_0000;
 const SHARP_S: u32 = 0xdf;
 /// Secondary and tertiary weights of most characters.
@@ -194,13 +198,13 @@ pub(super) static LATIN1_BIN: Weights = Weights::new(
 );
 
 impl Weights {
-    /// Of characters that have these weights; kept for the life of the program.
+    /// Makes a collation in which characters have these weights. It is never freed.
     pub(super) fn of_codes(weights: &BTreeMap<u32, Vec<u16>>) -> Self {
         let wide = weights.values().flatten().any(|w| *w > 0xff);
         Self::made(weights, if wide { Absent::Unknown } else { Absent::AboveBytes })
     }
 
-    /// Of the bytes of GB 18030.
+    /// Makes a collation that compares the bytes of GB 18030.
     pub(super) fn of_gb18030() -> Self {
         Self::made(&(0..0x80).map(|c| (c, vec![c as u16])).collect(), Absent::Gb18030)
     }
@@ -210,7 +214,7 @@ impl Weights {
         Weights::new(Box::leak(Box::new([level])), Packing::CodePoints, true)
     }
 
-    /// Of the letters of UCA 4.0.0, tailored.
+    /// Makes a collation of the letters of UCA 4.0.0, tailored to a language.
     pub(super) fn of_language(tailoring: &Tailoring) -> Self {
         let mut weights = table::UCA_400.weights_of_all();
         weights.extend(tailoring.weights.iter().cloned());
@@ -221,7 +225,7 @@ impl Weights {
         Weights::new(Box::leak(Box::new([level])), Packing::Leads(table::UCA_400.leads), true)
     }
 
-    /// Of the first levels of UCA 9.0.0, one or three, tailored.
+    /// Makes a collation of the first one or three levels of UCA 9.0.0, tailored to a language.
     pub(super) fn of_language_900(language: &Language, levels: usize) -> Self {
         let plain = [PRIMARY_900, SECONDARY_900, TERTIARY_900];
         let tailored = plain.into_iter().take(levels).enumerate().map(|(at, level)| {
@@ -243,7 +247,7 @@ impl Weights {
         Weights::new(tailored.leak(), Packing::Leads(leads_of_languages()), false)
     }
 
-    /// The general weights as they were before MySQL 5.1.24: sharp S is a letter of its own.
+    /// Makes the general collation before MySQL 5.1.24, in which sharp S is a letter of its own.
     pub(super) fn general_mysql500() -> Self {
         let mut weights = table::GENERAL.weights_of_all();
         weights.insert(SHARP_S, vec![SHARP_S as u16]);
@@ -257,10 +261,10 @@ impl Weights {
             ascii[c] = match levels[0].table.entry(c as u32) {
                 Entry::Ignorable => IGNORED,
                 Entry::Weight(w) => packing.single_byte(w),
-                // The first of a contraction.
+                // The character begins a contraction.
                 Entry::Absent if levels[0].contractions.is_some() => LONG,
                 Entry::Absent => packing.single_byte(c as u16),
-                // None of ASCII has one but NUL, whose weight 0 is written as an expansion.
+                // The only ASCII character with an expansion is NUL, whose weight 0 is written as one.
                 Entry::Expansion(at, _) => packing.single_byte(levels[0].table.weight(at)),
             };
             c += 1;
@@ -343,7 +347,7 @@ impl Weights {
         }
     }
 
-    /// Compares what is left of one string with the end of the other.
+    /// Compares the rest of one string with the end of the other.
     fn against_end<E>(
         &self,
         first: u16,
@@ -362,7 +366,8 @@ impl Weights {
         Ok(Ordering::Equal)
     }
 
-    /// Where the character is that comes after so many, those without a weight on the first level not counted.
+    /// Returns the byte offset behind `number` characters; characters without a weight on the first level do not
+    /// count.
     pub(super) fn nth_character(&self, s: &[u8], number: usize) -> Option<usize> {
         let (mut at, mut before) = (0, 0);
         while let Some((_, len)) = s.get(at..).and_then(first_character) {
@@ -381,7 +386,8 @@ impl Weights {
         None
     }
 
-    /// How many bytes the contraction at the front of `s` has, whose first character has `len`; `len` if there is none.
+    /// Returns the length in bytes of the contraction at the front of `s`; `len`, the length of the first character,
+    /// if there is none.
     #[inline]
     pub(super) fn beginning_len(&self, s: &[u8], len: usize) -> usize {
         let Some(contractions) = self.levels[0].contractions else { return len };
@@ -393,28 +399,28 @@ impl Weights {
         pair.map_or(len, |(_, second)| len + second)
     }
 
-    /// `s` without the characters at its end that may be the first of a contraction with what follows: of a run of them, all, because
-    /// where the pairs in it end depends on what is before and behind.
+    /// Returns `s` without the characters at its end that may begin a contraction with what follows. Leaves out a run
+    /// of such characters as a whole, because where its contractions end depends on both sides.
     pub(super) fn without_open_contraction<'s>(&self, s: &'s [u8]) -> &'s [u8] {
         let Some(contractions) = self.levels[0].contractions else { return s };
         let open = s.iter().rev().take_while(|byte| contractions.goes_on((**byte).into())).count();
         s.get(..s.len() - open).unwrap_or(s)
     }
 
-    /// `s` up to the first character that may be the first of a contraction.
+    /// Returns `s` up to the first character that may begin a contraction.
     pub(super) fn before_contractions<'s>(&self, s: &'s [u8]) -> &'s [u8] {
         let Some(contractions) = self.levels[0].contractions else { return s };
         let first = s.iter().position(|byte| contractions.first((*byte).into()).is_some());
         first.and_then(|at| s.get(..at)).unwrap_or(s)
     }
 
-    /// Whether two strings have the same weights: trailing spaces count.
+    /// Whether two strings have the same weights; trailing spaces count.
     pub(super) fn same(&self, a: &[u8], b: &[u8]) -> bool {
         a == b || self.levels.iter().all(|level| level.weights(a).eq(level.weights(b)))
     }
 
-    /// Whether two characters, each the whole of its string, are the same to LIKE. Characters of which nothing is known
-    /// are the same as themselves only.
+    /// Whether LIKE treats two characters, each the whole of its string, as equal. A character that the collation
+    /// does not know equals only itself.
     pub(super) fn same_character(&self, a: &[u8], b: &[u8]) -> bool {
         if let (&[x], &[y]) = (a, b) {
             let (p, q) = (self.ascii[usize::from(x & 0x7f)], self.ascii[usize::from(y & 0x7f)]);
@@ -430,12 +436,12 @@ impl Weights {
 }
 
 impl Level {
-    /// The weights of a string.
+    /// Iterates over the weights of a string.
     pub(super) fn weights<'a>(&'static self, s: &'a [u8]) -> LevelWeights<'a> {
         LevelWeights { level: self, rest: s, queue: [0; 3], queued: 0, expansion: (0, 0) }
     }
 
-    /// The weight of a character that has just one.
+    /// Returns the weight of a character that has exactly one.
     pub(super) fn only_weight(&self, code_point: u32) -> Option<u16> {
         let number = self.contractions.and_then(|contractions| contractions.first(code_point));
         if let Some(Entry::Weight(w)) = number.map(|number| self.table.entry(number)) {
@@ -450,7 +456,7 @@ impl Level {
         }
     }
 
-    /// Above which no character has a weight to itself.
+    /// Returns a bound: no character from it on has a weight that is its alone.
     pub(super) fn end_of_own_weights(&self) -> u32 {
         self.table.end().max(0x1_0000)
     }
@@ -461,15 +467,15 @@ impl Level {
     }
 }
 
-/// The weights of a string on one level.
+/// Iterates over the weights of a string on one level.
 #[derive(Debug, Clone)]
 pub(super) struct LevelWeights<'a> {
     level: &'static Level,
     rest: &'a [u8],
-    /// Weights of the last character that come before those of `expansion`: the last first.
+    /// Weights of the last character that come before those of `expansion`, in reverse order.
     queue: [u16; 3],
     queued: usize,
-    /// What is left of an expansion.
+    /// The unread part of an expansion.
     expansion: (usize, usize),
 }
 
@@ -541,7 +547,7 @@ impl LevelWeights<'_> {
         (self.queue, self.queued) = ([second, first, 0], 2);
     }
 
-    /// The bytes of GB 18030.
+    /// Queues the bytes of GB 18030 as weights.
     fn queue_bytes(&mut self, code_point: u32) {
         let bytes =
             Charset::Gb18030.encode(char::from_u32(code_point).unwrap_or('?').encode_utf8(&mut [0; 4]));
@@ -550,7 +556,7 @@ impl LevelWeights<'_> {
             if bytes.len() > 2 { ([weight(2), weight(0), 0], 2) } else { ([weight(0), 0, 0], 1) };
     }
 
-    /// The weights of the letters of a syllable: each has one.
+    /// Queues the weights of a syllable's letters; each letter has one.
     fn queue_hangul(&mut self, letters: [u32; 3]) {
         for letter in letters.into_iter().rev().filter(|letter| *letter != 0) {
             if let Entry::Weight(w) = self.level.table.entry(letter) {
@@ -561,15 +567,15 @@ impl LevelWeights<'_> {
     }
 }
 
-/// The letters of a Hangul syllable, the third 0 if there is none; as in MySQL also of the code points up to the end of
-/// their row, which are none.
+/// Returns the letters of a Hangul syllable; the third is 0 if there is none. As in MySQL, also takes the unassigned
+/// code points up to the end of the syllables' last row.
 fn hangul_letters(code_point: u32) -> Option<[u32; 3]> {
     let number = code_point.checked_sub(0xac00).filter(|number| *number < 0xd7b0 - 0xac00)?;
     let last = number % 28;
     Some([0x1100 + number / 588, 0x1161 + number % 588 / 28, if last == 0 { 0 } else { 0x11a7 + last }])
 }
 
-/// The character whose implicit weights these are, if there is one; else some code point.
+/// Returns the character with these implicit weights, or an arbitrary code point if there is none.
 pub(super) fn implicit_character(first: u16, second: u16) -> u32 {
     let low = u32::from(second & 0x7fff);
     match first {
@@ -578,12 +584,12 @@ pub(super) fn implicit_character(first: u16, second: u16) -> u32 {
     }
 }
 
-/// The weight of a character that latin1 does not have.
+/// Returns the weight of a character that latin1 lacks.
 fn above_bytes(code_point: u32) -> u16 {
     (code_point + 0x100).min(REPLACEMENT.into()) as u16
 }
 
-/// The implicit weights of collations older than those of Unicode 9.0.
+/// Returns the implicit weights in collations older than Unicode 9.0.
 fn implicit_400(code_point: u32) -> (u16, u16) {
     let base = match code_point {
         0x3400..=0x4db5 => 0xfb80,
@@ -593,7 +599,7 @@ fn implicit_400(code_point: u32) -> (u16, u16) {
     (base + (code_point >> 15) as u16, (code_point & 0x7fff) as u16 | 0x8000)
 }
 
-/// The implicit weights by Unicode 9.0: of Tangut, of Han characters, of all others.
+/// Returns the implicit weights by Unicode 9.0: of Tangut, of Han characters, of all others.
 fn implicit_900(code_point: u32) -> (u16, u16) {
     let base = match code_point {
         0x1_7000..=0x1_8aff => return (0xfb00, (code_point - 0x1_7000) as u16 | 0x8000),
@@ -608,7 +614,8 @@ fn implicit_900(code_point: u32) -> (u16, u16) {
     (base + (code_point >> 15) as u16, (code_point & 0x7fff) as u16 | 0x8000)
 }
 
-/// The first character of a string and its length in bytes. What is not UTF-8 ends the string.
+/// Returns the first character of a string and its length in bytes; None, which ends the string, for bytes that are
+/// not UTF-8.
 #[inline]
 pub(super) fn first_character(s: &[u8]) -> Option<(u32, usize)> {
     let continuation = |at: usize| s.get(at).filter(|b| **b & 0xc0 == 0x80).map(|b| u32::from(b & 0x3f));
@@ -625,7 +632,7 @@ pub(super) fn first_character(s: &[u8]) -> Option<(u32, usize)> {
     }
 }
 
-/// The lead ranges of UCA 9.0.0, with one for the letters of languages.
+/// Returns the lead ranges of UCA 9.0.0, and one more for the letters of languages.
 fn leads_of_languages() -> Words {
     static LEADS: OnceLock<Words> = OnceLock::new();
     *LEADS.get_or_init(|| {
@@ -638,7 +645,7 @@ fn leads_of_languages() -> Words {
     })
 }
 
-/// The bytes of each level of a key that come after the first: see [`packing`].
+/// Appends the key bytes of a level after the first: see [`packing`].
 pub(super) fn pack_level(level: &'static Level, s: &[u8], out: &mut Vec<u8>) {
     out.extend(level.weights(s).map(|w| match level.absent {
         Absent::Constant(COMMON_SECONDARY) => packing::secondary(w),

@@ -1,4 +1,4 @@
-//! Builds one Arrow column, value by value.
+//! Builds an Arrow column value by value.
 
 use std::sync::Arc;
 
@@ -17,30 +17,30 @@ use crate::codec::CodecError;
 use crate::decimal::{Decimal, pow10_i128, pow10_i256};
 use crate::value::{SqlType, Value};
 
-/// Builds one Arrow column. The row and key codecs push into the variants directly.
+/// Builds an Arrow column. The codecs of rows and keys push into the variants directly.
 #[derive(Debug)]
 pub enum ColumnBuilder {
-    /// Of NULLs only.
+    /// A column of NULLs only.
     Null(NullBuilder),
-    /// Of signed integers.
+    /// A column of signed integers.
     Int64(Int64Builder),
-    /// Of unsigned integers.
+    /// A column of unsigned integers.
     UInt64(UInt64Builder),
-    /// Of decimals up to 38 digits; with precision and scale.
+    /// A column of decimals of up to 38 digits, with precision and scale.
     Decimal128(Decimal128Builder, (u8, u8)),
-    /// Of longer decimals; with precision and scale.
+    /// A column of longer decimals, with precision and scale.
     Decimal256(Decimal256Builder, (u8, u8)),
-    /// Of doubles.
+    /// A column of doubles.
     Float64(Float64Builder),
-    /// Of character strings.
+    /// A column of character strings.
     Utf8(TextBuilder),
-    /// Of binary strings.
+    /// A column of binary strings.
     Binary(BinaryBuilder),
-    /// Of days.
+    /// A column of days.
     Date32(Date32Builder),
-    /// Of datetimes.
+    /// A column of datetimes.
     Timestamp(TimestampMicrosecondBuilder),
-    /// Of times.
+    /// A column of times.
     Duration(DurationMicrosecondBuilder),
 }
 
@@ -63,16 +63,16 @@ macro_rules! each {
     };
 }
 
-/// The room first made for a string column, per row.
+/// Bytes reserved per row in a new string column.
 const STRING_BYTES_GUESS: usize = 16;
 
 impl ColumnBuilder {
-    /// An empty one for values of `ty`.
+    /// Makes an empty builder for values of `ty`.
     pub fn for_type(ty: &SqlType) -> Self {
         Self::with_capacity(ty, 0)
     }
 
-    /// An empty one with room for `rows` values.
+    /// Makes an empty builder with room for `rows` values.
     pub fn with_capacity(ty: &SqlType, rows: usize) -> Self {
         let arrow = arrow_type(ty);
         match arrow {
@@ -100,8 +100,8 @@ impl ColumnBuilder {
         }
     }
 
-    /// Appends a value, which must be NULL or of the column's type. A decimal is rounded to the column's scale; an
-    /// integer may be of the other sign's kind if it fits.
+    /// Appends a value, which must be NULL or of the column's type. Rounds a decimal to the column's scale; takes an
+    /// integer of the other signedness if it fits.
     pub fn push_value(&mut self, v: &Value) -> Result<(), CodecError> {
         match (&mut *self, v) {
             (_, Value::Null) => self.push_null(),
@@ -152,7 +152,7 @@ impl ColumnBuilder {
         b.append(s)
     }
 
-    /// Appends bytes: to a column of character strings if they are UTF-8.
+    /// Appends bytes. A column of character strings refuses bytes that are not UTF-8.
     #[inline]
     pub fn push_bytes(&mut self, s: &[u8]) -> Result<(), CodecError> {
         match self {
@@ -166,17 +166,17 @@ impl ColumnBuilder {
         }
     }
 
-    /// How many values it has.
+    /// Returns the number of values.
     pub fn len(&self) -> usize {
         each!(self, b => b.len())
     }
 
-    /// Whether it has none.
+    /// Whether there are no values.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The column; the builder is empty afterwards.
+    /// Returns the column and leaves the builder empty.
     pub fn finish(&mut self) -> ArrayRef {
         each!(self, b => Arc::new(b.finish()))
     }

@@ -1,4 +1,4 @@
-//! Values as Arrow columns.
+//! SQL values as Arrow columns.
 //!
 //! | SQL type                  | Arrow type                                |
 //! |---------------------------|-------------------------------------------|
@@ -16,8 +16,8 @@
 //! | ENUM, SET, BIT            | UInt64: numbers                           |
 //! | TIME                      | Duration(Microsecond)                     |
 //!
-//! All widths of integers share one Arrow type, so that kernels and builders need two variants, not ten; batches
-//! live shortly, rows and keys are where narrow integers save space. `Utf8` (32-bit offsets) holds 2 GiB a batch;
+//! Integers of all widths share one Arrow type, so that kernels and builders need two variants, not ten. Batches
+//! are short-lived; narrow integers save space in rows and keys. `Utf8` (32-bit offsets) holds 2 GiB in a batch;
 //! the builder refuses more.
 
 mod builder;
@@ -44,27 +44,27 @@ use crate::value::{SqlType, Value};
 pub use builder::ColumnBuilder;
 pub use text::TextBuilder;
 
-/// The most digits that Arrow's 128-bit decimals have.
+/// The most digits of Arrow's 128-bit decimals.
 pub const DECIMAL128_PRECISION: u8 = 38;
 
-/// Rows as columns of equal length; their types are known from the plan.
+/// Rows as columns of equal length. The plan knows their types.
 #[derive(Debug, Clone, Default)]
 pub struct Batch {
     /// The columns.
     pub columns: Vec<ArrayRef>,
-    /// How many rows; also right where there are no columns.
+    /// The number of rows; also valid if there are no columns.
     pub rows: usize,
 }
 
 impl Batch {
-    /// Of columns of equal length; `rows` of them even if there are no columns.
+    /// Makes a batch of columns with `rows` values each; there may be no columns.
     pub fn new(columns: Vec<ArrayRef>, rows: usize) -> Self {
         debug_assert!(columns.iter().all(|c| c.len() == rows), "columns of unequal length");
         Batch { columns, rows }
     }
 
-    /// The same rows with texts, and members of ENUM and SET, as the bytes they have in a character set of each column, if one is given: for
-    /// clients. Their types become strings of bytes.
+    /// Re-encodes texts, and members of ENUM and SET, in the character set given for each column, if any, for
+    /// clients. The types of these columns become binary strings.
     pub fn in_charsets(self, charsets: &[Option<Charset>], types: &[SqlType]) -> Self {
         let encoded = |(at, column): (usize, ArrayRef)| {
             let charset = charsets.get(at).copied().flatten();
@@ -99,7 +99,7 @@ impl Batch {
         }
     }
 
-    /// Of rows of values, one type per column. For VALUES lists, SHOW and tests.
+    /// Makes a batch of rows of values, with one type per column, for VALUES lists, SHOW and tests.
     pub fn from_rows<'a>(
         types: &[SqlType],
         rows: impl IntoIterator<Item = &'a [Value]>,
@@ -116,7 +116,7 @@ impl Batch {
     }
 }
 
-/// The Arrow type that holds `ty`.
+/// Returns the Arrow type that holds `ty`.
 pub fn arrow_type(ty: &SqlType) -> DataType {
     match ty {
         SqlType::Null => DataType::Null,
@@ -152,14 +152,14 @@ pub fn arrow_type(ty: &SqlType) -> DataType {
     }
 }
 
-/// The text in `row` of a column of character strings, without a copy, `None` for NULL; nothing if the column is none of those or
-/// has no such row.
+/// Returns the text in `row` of a column of character strings, without a copy; `Some(None)` for NULL. `None` if the
+/// column holds no character strings or has no such row.
 pub fn text_at(array: &ArrayRef, row: usize) -> Option<Option<&str>> {
     let texts = array.as_string_opt::<i32>().filter(|texts| row < texts.len())?;
     Some(texts.is_valid(row).then(|| texts.value(row)))
 }
 
-/// How many bytes the string in `row` has; 0 in a column of anything else.
+/// Returns the length in bytes of the string in `row`; 0 in a column of another type.
 pub fn byte_len_at(array: &dyn Array, row: usize) -> usize {
     match array.data_type() {
         DataType::Utf8 => array.as_string::<i32>().value_length(row) as usize,
@@ -168,8 +168,8 @@ pub fn byte_len_at(array: &dyn Array, row: usize) -> usize {
     }
 }
 
-/// The value in `row`. Panics if `array` is not of `arrow_type(ty)` or has no such row. A day, time or number
-/// that `ty` cannot hold, which no builder lets in, is NULL.
+/// Returns the value in `row`. Panics if `array` is not of `arrow_type(ty)` or has no such row. Returns NULL for a
+/// day, time or number that `ty` cannot hold; no builder lets one in.
 pub fn value_at(array: &dyn Array, row: usize, ty: &SqlType) -> Value {
     if matches!(ty, SqlType::Null) || array.is_null(row) {
         return Value::Null;
@@ -204,7 +204,7 @@ pub fn value_at(array: &dyn Array, row: usize, ty: &SqlType) -> Value {
     }
 }
 
-/// A column of `rows` times `value`, which is NULL or of type `ty`.
+/// Makes a column of `rows` copies of `value`, which is NULL or of type `ty`.
 pub fn repeat(value: &Value, ty: &SqlType, rows: usize) -> Result<ArrayRef, CodecError> {
     let mut builder = ColumnBuilder::with_capacity(ty, rows);
     for _ in 0..rows {
@@ -213,7 +213,7 @@ pub fn repeat(value: &Value, ty: &SqlType, rows: usize) -> Result<ArrayRef, Code
     Ok(builder.finish())
 }
 
-/// A column of `rows` NULLs of type `ty`.
+/// Makes a column of `rows` NULLs of type `ty`.
 pub fn nulls(ty: &SqlType, rows: usize) -> ArrayRef {
     arrow_array::new_null_array(&arrow_type(ty), rows)
 }

@@ -1,7 +1,7 @@
-//! Rows of columns as bytes and back: for files that are read by the process that writes them.
+//! Writes rows of columns to files that only this process reads, and reads them back.
 //!
-//! A row is its columns one behind the other: a byte that is 0 for NULL and 1 for a value, then the value: numbers little-endian in
-//! the width of their Arrow type, strings with their length (u32) before them.
+//! A row is its columns one after another: a byte that is 0 for NULL and 1 for a value, then the value. Numbers are
+//! little-endian in the width of their Arrow type; strings have their length (u32) before them.
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
@@ -50,7 +50,7 @@ fn push_string(bytes: &[u8], out: &mut Vec<u8>) {
     out.extend_from_slice(bytes);
 }
 
-/// Makes batches of rows that were bytes.
+/// Makes batches of the bytes of rows.
 #[derive(Debug)]
 pub struct RowReader {
     builders: Vec<ColumnBuilder>,
@@ -59,17 +59,17 @@ pub struct RowReader {
 }
 
 impl RowReader {
-    /// For rows with columns of these types.
+    /// Makes a reader for rows with columns of these types.
     pub fn new<'t>(types: impl IntoIterator<Item = &'t SqlType>) -> Self {
         RowReader { builders: types.into_iter().map(ColumnBuilder::for_type).collect(), rows: 0, bytes: 0 }
     }
 
-    /// How many rows there are by now.
+    /// Returns the number of rows read.
     pub fn rows(&self) -> usize {
         self.rows
     }
 
-    /// How many bytes of rows there are by now.
+    /// Returns the number of bytes read.
     pub fn bytes(&self) -> usize {
         self.bytes
     }
@@ -108,7 +108,7 @@ impl RowReader {
         if bytes.is_empty() { Ok(()) } else { Err(malformed()) }
     }
 
-    /// The rows; there are none afterwards.
+    /// Returns the rows and leaves the reader empty.
     pub fn finish(&mut self) -> Batch {
         let columns = self.builders.iter_mut().map(ColumnBuilder::finish).collect();
         self.bytes = 0;

@@ -1,7 +1,7 @@
 //! Builds a column of character strings.
 //!
-//! Unlike arrow's builder it takes many strings at once, whose bytes are checked together: most text is ASCII, which is seen faster
-//! in a long piece than in short ones.
+//! Unlike arrow's builder it takes many strings at once and checks their bytes together: most text is ASCII, and one
+//! long piece is checked faster than many short ones.
 
 use arrow_array::StringArray;
 use arrow_buffer::{Buffer, NullBufferBuilder, OffsetBuffer, ScalarBuffer};
@@ -12,14 +12,14 @@ use crate::memory::server;
 /// The most bytes of strings in one column: Arrow's offsets are `i32`.
 pub(super) const MAX_STRING_BYTES: usize = i32::MAX as usize;
 
-/// A column of more bytes is only made if the server has the memory.
+/// A column that grows beyond this many bytes asks the server for the memory.
 const LARGE_BYTES: usize = 8 << 20;
 
-/// Builds a column of character strings. Everything in it is UTF-8.
+/// Builds a column of character strings. Its content is always UTF-8.
 #[derive(Debug)]
 pub struct TextBuilder {
     values: Vec<u8>,
-    /// Where each string begins, and the end.
+    /// The offset at which each string begins, and the end.
     offsets: Vec<i32>,
     nulls: NullBufferBuilder,
 }
@@ -27,19 +27,19 @@ pub struct TextBuilder {
 const NOT_UTF8: CodecError = CodecError::Malformed { what: "UTF-8 string" };
 
 impl TextBuilder {
-    /// An empty one with room for `rows` strings of `bytes` bytes in all.
+    /// Makes an empty builder with room for `rows` strings of `bytes` bytes in all.
     pub(super) fn with_capacity(rows: usize, bytes: usize) -> Self {
         let mut offsets = Vec::with_capacity(rows + 1);
         offsets.push(0);
         TextBuilder { values: Vec::with_capacity(bytes), offsets, nulls: NullBufferBuilder::new(rows) }
     }
 
-    /// How many strings it has.
+    /// Returns the number of strings.
     pub fn len(&self) -> usize {
         self.offsets.len() - 1
     }
 
-    /// Whether it has none.
+    /// Whether there are no strings.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -64,7 +64,8 @@ impl TextBuilder {
         self.nulls.append_non_null();
     }
 
-    /// Appends the string that `write` puts behind the others, which must be UTF-8. On an error none is.
+    /// Appends the string that `write` appends to the bytes, which must be UTF-8. An error leaves the column as it
+    /// was.
     #[inline]
     pub(crate) fn append_written<R>(
         &mut self,
@@ -83,7 +84,7 @@ impl TextBuilder {
         written
     }
 
-    /// Appends strings, and NULL where a bit of `nulls` is set; up to 64. On an error none is.
+    /// Appends up to 64 strings, with NULL where a bit of `nulls` is set. An error leaves the column as it was.
     pub(crate) fn append_all(&mut self, strings: &[&[u8]], nulls: u64) -> Result<(), CodecError> {
         let start = self.values.len();
         check_room(start, strings.iter().map(|s| s.len()).sum())?;
@@ -107,11 +108,11 @@ impl TextBuilder {
         Ok(())
     }
 
-    /// The column; the builder is empty afterwards.
+    /// Returns the column and leaves the builder empty.
     pub(super) fn finish(&mut self) -> StringArray {
         let empty = TextBuilder::with_capacity(0, 0);
         let TextBuilder { values, offsets, mut nulls } = std::mem::replace(self, empty);
-        // Looks all of it over once more, which is quick.
+        // Checks all of the text again, which is quick.
         StringArray::new(
             OffsetBuffer::new(ScalarBuffer::from(offsets)),
             Buffer::from_vec(values),
@@ -120,12 +121,12 @@ impl TextBuilder {
     }
 }
 
-/// Bytes that may be a character string.
+/// Returns the bytes as text, or an error if they are not UTF-8.
 pub(super) fn text_of(s: &[u8]) -> Result<&str, CodecError> {
     std::str::from_utf8(s).map_err(|_| NOT_UTF8)
 }
 
-/// Whether a column with `used` bytes of strings takes so many more.
+/// Checks that a column with `used` bytes of strings can take `more`.
 #[inline]
 pub(super) fn check_room(used: usize, more: usize) -> Result<(), CodecError> {
     if used + more <= LARGE_BYTES { Ok(()) } else { check_large(used, more) }
@@ -136,7 +137,7 @@ fn check_large(used: usize, more: usize) -> Result<(), CodecError> {
     if more > MAX_STRING_BYTES.saturating_sub(used) {
         return Err(CodecError::BatchFull { bytes: more });
     }
-    // A buffer that grows is copied into one of twice its size.
+    // A growing buffer is copied into one of twice its size.
     server::ask(more.max(used)).map_err(|error| CodecError::OutOfMemory(Box::new(error)))
 }
 
@@ -147,7 +148,7 @@ mod tests {
     use arrow_array::Array;
     use rand::Rng;
 
-    /// Strings come back, whichever way they went in; what is no text is refused and changes nothing.
+    /// Strings appended in any way read back unchanged; text that is not UTF-8 is refused and changes nothing.
     #[test]
     fn strings_come_back() {
         let mut rng = testing::rng("strings_come_back");

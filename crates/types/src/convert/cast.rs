@@ -1,4 +1,4 @@
-//! CAST, and the values that arithmetic and comparison take: never an error for a bad value, but a warning.
+//! CAST, and the conversions of operands for arithmetic and comparison. A bad value is a warning, never an error.
 
 use super::json::meant_value;
 use super::number::{decimal_prefix, f64_prefix, whole_prefix};
@@ -10,11 +10,13 @@ use crate::statement::Warnings;
 use crate::temporal::{DateRules, DateTime, Time, fraction_unit};
 use crate::value::{SqlType, Value};
 
-/// `CAST(v AS to)`; `from` is the type of `v`. What does not convert becomes what MySQL makes of it, with a warning:
-/// the front of a text that is a number, the nearest limit, NULL for what is no date. Error 1235 for a type that
-/// CAST cannot give, 1815 for NULL as a type.
+/// Computes `CAST(v AS to)`; `from` is the type of `v`. A value that does not convert becomes what MySQL makes of it,
+/// with a warning: the leading number of a text, the nearest limit, NULL for an invalid date.
 ///
-/// `rules` says which texts and numbers are dates though they are no days.
+/// `rules` says which texts and numbers are accepted as dates although no such day exists.
+///
+/// # Errors
+/// 1235 for a type that CAST cannot produce, 1815 for NULL as a type.
 pub fn cast(
     v: &Value,
     from: &SqlType,
@@ -85,7 +87,7 @@ pub fn cast(
     })
 }
 
-/// The nearest number of binary32; the greatest or least for what is beyond.
+/// Returns the nearest binary32 number; the largest or smallest for a value out of range.
 pub(super) fn to_single(d: f64) -> f64 {
     (d as f32).clamp(f32::MIN, f32::MAX).into()
 }
@@ -100,8 +102,8 @@ fn cut_text(text: &str, chars: usize, warnings: &mut Warnings) -> Value {
     }
 }
 
-/// To SIGNED, UNSIGNED or a narrower integer type. Integers keep their 64 bits (-1 is 2^64 - 1 UNSIGNED); all else is
-/// clamped.
+/// Converts to SIGNED, UNSIGNED or a narrower integer type. Integers keep their 64 bits (-1 is 2^64 - 1 as UNSIGNED);
+/// other values are clamped.
 fn cast_integer(v: &Value, to: &SqlType, warnings: &mut Warnings) -> Value {
     let unsigned = to.is_unsigned();
     let whole = match v {
@@ -160,7 +162,7 @@ fn text_to_integer(text: &[u8], unsigned: bool, warnings: &mut Warnings) -> i128
     clamped
 }
 
-/// YYYYMMDDhhmmss of the nearest second: a fraction carries as a clock does.
+/// Returns YYYYMMDDhhmmss of the nearest second; rounding up carries as on a clock.
 pub(super) fn datetime_to_integer(t: DateTime) -> i128 {
     t.round(0).unwrap_or_else(|| t.truncate(0)).to_number().into()
 }
@@ -176,7 +178,7 @@ fn decimal_to_integer(d: &Decimal, unsigned: bool, warnings: &mut Warnings) -> i
     clamped
 }
 
-/// So much of a value is shown in a message.
+/// How many characters of a value a message shows.
 const SHOWN_CHARS: usize = 128;
 
 fn cast_decimal(
@@ -235,8 +237,8 @@ fn cast_temporal(v: &Value, to: &SqlType, rules: DateRules, warnings: &mut Warni
     }
 }
 
-/// The value as a double, as arithmetic and comparison take it; None for NULL. Of a text its numeric front, with
-/// warning 1292 if that is not all.
+/// Converts a value to a double for arithmetic and comparison; None for NULL. Takes the leading number of a text,
+/// with warning 1292 if more than spaces follow.
 pub fn to_f64(v: &Value, warnings: &mut Warnings) -> Option<f64> {
     Some(match v {
         Value::Null => return None,
@@ -262,7 +264,8 @@ pub fn to_f64(v: &Value, warnings: &mut Warnings) -> Option<f64> {
     })
 }
 
-/// The value as a decimal; None for NULL. Of a text its numeric front, with warning 1292 if that is not all.
+/// Converts a value to a decimal; None for NULL. Takes the leading number of a text, with warning 1292 if more than
+/// spaces follow.
 pub fn to_decimal(v: &Value, warnings: &mut Warnings) -> Option<Decimal> {
     Some(match v {
         Value::Null => return None,
@@ -296,10 +299,13 @@ pub fn to_decimal(v: &Value, warnings: &mut Warnings) -> Option<Decimal> {
     })
 }
 
-/// The value as a datetime: of a text or number what it spells. Err (1292) for one that spells none, Ok(None) for
-/// NULL. What follows a datetime in a text is ignored. A TIME has no day: see [`dated`](super::dated).
+/// Converts a value to a datetime; a text or number is read as one. Returns Ok(None) for NULL. Ignores what follows a
+/// datetime in a text. A TIME has no day: see [`dated`](super::dated).
 ///
-/// `rules` says which texts and numbers are dates though they are no days.
+/// `rules` says which texts and numbers are accepted as dates although no such day exists.
+///
+/// # Errors
+/// 1292 if the value is not a datetime.
 pub fn to_datetime(v: &Value, rules: DateRules) -> Result<Option<DateTime>, MysqlError> {
     let spelled = match v {
         Value::Null => return Ok(None),
@@ -326,10 +332,10 @@ pub fn to_datetime(v: &Value, rules: DateRules) -> Result<Option<DateTime>, Mysq
     }
 }
 
-/// The number 20240102030405.6 as a datetime: the digits after the point are a second's fraction, rounded to six.
-/// They count only where the number has a time of day.
+/// Reads a number such as 20240102030405.6 as a datetime: the digits after the point are the second's fraction,
+/// rounded to six. They count only if the number has a time of day.
 fn decimal_datetime(d: &Decimal, rules: DateRules) -> Option<DateTime> {
-    /// The least number with a time of day, 101000000 being 2000-01-01.
+    /// The least number with a time of day; 101000000 is 2000-01-01.
     const LEAST_WITH_TIME: i64 = 101_000_000;
     let whole = d.truncate(0)?;
     let number = whole.unscaled_i128().and_then(|v| i64::try_from(v).ok())?;
@@ -346,7 +352,7 @@ fn decimal_datetime(d: &Decimal, rules: DateRules) -> Option<DateTime> {
     if micros == 0 { Some(base) } else { base.plus_micros(micros) }
 }
 
-/// The number 101112.500000; without a point if there is no fraction.
+/// Returns a time as a number, such as 101112.500000; without a point if there is no fraction.
 pub fn time_number(t: Time) -> Decimal {
     let micros = t.micros() % fraction_unit(0);
     let whole = i128::from(t.to_number());
@@ -356,7 +362,7 @@ pub fn time_number(t: Time) -> Decimal {
     Decimal::from_i128(whole * 1_000_000 + i128::from(micros), 6)
 }
 
-/// The number 20240102030405.600000; without a point if there is no fraction.
+/// Returns a datetime as a number, such as 20240102030405.600000; without a point if there is no fraction.
 pub fn datetime_number(d: DateTime) -> Decimal {
     let micros = d.micros_of_day() % fraction_unit(0);
     let whole = i128::from(d.to_number());

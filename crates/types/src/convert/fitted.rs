@@ -1,19 +1,20 @@
-//! A DOUBLE in a string column that is too short for all of its digits: as many as it has room for.
+//! Writes a DOUBLE into a string column that is too short for all of its digits, with as many digits as fit.
 //!
-//! MySQL writes it plainly or with an exponent, whichever keeps more digits; where both do, plainly between 10^-15 and 10^15. What comes of it
-//! was compared with MariaDB's for each width.
+//! MySQL writes the number plainly or with an exponent, whichever keeps more digits; if both keep as many, plainly
+//! between 10^-15 and 10^15. The results were compared with MariaDB's for each width.
 
-/// Digits of a number, without zeros at the end, and how many of them are before the point; below 0: so many zeros behind it.
+/// The digits of a number, without trailing zeros. `point` is how many of them are before the point; if negative, how
+/// many zeros follow the point.
 struct Digits {
     digits: String,
     point: i32,
 }
 
-/// Up to so many digits before the point, or zeros behind it, are written plainly.
+/// Numbers with up to this many digits before the point, or zeros behind it, are written plainly.
 const MOST_PLAIN: i32 = 15;
 
 impl Digits {
-    /// Of what `format!("{:e}")` gives.
+    /// Reads the output of `format!("{:e}")`.
     fn of_scientific(text: &str) -> Digits {
         let (mantissa, exponent) = text.split_once('e').unwrap_or((text, "0"));
         let digits: String = mantissa.chars().filter(char::is_ascii_digit).collect();
@@ -24,19 +25,19 @@ impl Digits {
         Digits { digits, point: exponent.parse::<i32>().unwrap_or(0) + 1 }
     }
 
-    /// The fewest that read back as the same number, or `most` of them.
+    /// Returns the fewest digits that read back as the same number, but at most `most`.
     fn shortest(number: f64, most: i32) -> Digits {
         let shortest = Digits::of_scientific(&format!("{number:e}"));
         if shortest.len() <= most.max(1) { shortest } else { Digits::rounded(number, most) }
     }
 
-    /// Of the number rounded to so many.
+    /// Returns the digits of the number rounded to `count` digits.
     fn rounded(number: f64, count: i32) -> Digits {
         let behind = (count.max(1) - 1) as usize;
         Digits::of_scientific(&format!("{number:.behind$e}"))
     }
 
-    /// Of the number rounded to so many places behind the point; none if it is 0 then.
+    /// Returns the digits of the number rounded to `places` places behind the point; no digits if it rounds to 0.
     fn rounded_at(number: f64, places: i32) -> Digits {
         let places = places.max(0) as usize;
         let text = format!("{number:.places$}");
@@ -52,7 +53,8 @@ impl Digits {
     }
 }
 
-/// The number in `width` characters at most; whether it fits, if not in all of its digits. Else it is the beginning of its text.
+/// Writes the number in at most `width` characters, and returns whether it fits, if need be with fewer digits. If it
+/// does not, the text is cut.
 pub(super) fn fitted(number: f64, width: usize) -> (String, bool) {
     let is_negative = number < 0.0;
     let mut room = width.min(64) as i32 - i32::from(is_negative);
@@ -110,7 +112,7 @@ fn with_exponent(sign: &str, Digits { digits, point }: &Digits) -> String {
 mod tests {
     use super::*;
 
-    /// What MariaDB stores; `!` marks what it says is too long.
+    /// The texts that MariaDB stores; `!` marks those that it reports as too long.
     #[test]
     fn as_many_digits_are_written_as_there_is_room_for() {
         let cases: [(f64, &str); 15] = [

@@ -1,4 +1,4 @@
-//! From documents to SQL values and back.
+//! Converts between documents and SQL values.
 
 use super::number::{decimal_prefix, f64_prefix, whole_prefix};
 use super::store::{StoreContext, store_cast};
@@ -9,10 +9,10 @@ use crate::statement::{CancelToken, Warnings};
 use crate::temporal::DateRules;
 use crate::value::{SqlType, Value};
 
-/// What messages call a document that comes from no column.
+/// The column name in messages about a document that is not in a column.
 const NO_COLUMN: &str = "json";
 
-/// The document of a text; 3141 says whose argument it is.
+/// Parses a document; error 3141 names the function and the argument.
 ///
 /// # Errors
 /// 3141, 3151, 3157.
@@ -20,10 +20,10 @@ pub fn parse_json(text: &str, function: &str, argument: usize) -> Result<Json, M
     Json::parse(text).map_err(|failure| argument_error(failure, function, argument))
 }
 
-/// The same within the bounds of a statement.
+/// Parses a document within the memory and time of a statement.
 ///
 /// # Errors
-/// Besides, 1038 where its tree is too large, and that of a statement that has to end.
+/// 3141, 3151, 3157; 1038 if its tree is too large; 1317 or 3024 if the statement has to end.
 pub fn parse_json_within(
     text: &str,
     function: &str,
@@ -46,7 +46,7 @@ fn argument_error(failure: Failure, function: &str, argument: usize) -> MysqlErr
     }
 }
 
-/// A value as a document: a string as a string of JSON.
+/// Converts a value to a document; a string becomes a JSON string.
 ///
 /// # Errors
 /// 3157 for a document that is too deep.
@@ -57,7 +57,7 @@ pub fn to_json(v: &Value, ty: &SqlType) -> Result<Json, MysqlError> {
     }
 }
 
-/// `CAST(v AS JSON)`: a text is read.
+/// Computes `CAST(v AS JSON)`; parses a text.
 pub(super) fn cast_to_json(v: &Value, from: &SqlType) -> Result<Value, MysqlError> {
     Ok(Value::Json(match v {
         Value::String(text) if !from.has_members() => parse_json(text, "cast_as_json", 1)?,
@@ -65,7 +65,7 @@ pub(super) fn cast_to_json(v: &Value, from: &SqlType) -> Result<Value, MysqlErro
     }))
 }
 
-/// The SQL value of which a value of `to` is made; None, with warning 3156, if there is none.
+/// Returns the SQL value that CAST converts to `to`; None, with warning 3156, if the document has no such value.
 pub(super) fn meant_value(json: &Json, to: &SqlType, warnings: &mut Warnings) -> Option<Value> {
     let found = convertible(json, to);
     if found.is_none() {
@@ -74,7 +74,7 @@ pub(super) fn meant_value(json: &Json, to: &SqlType, warnings: &mut Warnings) ->
     found
 }
 
-/// The value of a document that a column of another type is given. Text takes the document's text.
+/// Converts a document for a column of another type. A text column takes the document's text.
 pub(super) fn store_from_json(
     json: &Json,
     to: &SqlType,
@@ -93,7 +93,8 @@ pub(super) fn store_from_json(
     }
 }
 
-/// A column's document: text is read, other documents are taken, nothing else is. Error 1301 if it is too large.
+/// Converts a value for a JSON column: parses a text, takes a document, refuses other values. Error 1301 if the
+/// document is too large.
 pub(super) fn store_json(v: &Value, cx: &StoreContext<'_>) -> Result<Value, MysqlError> {
     let json = match v {
         Value::Json(json) => json.clone(),
@@ -122,8 +123,8 @@ fn target_name(to: &SqlType) -> &'static str {
     }
 }
 
-/// The SQL value of a document, if a value of type `to` can be made of it: numbers of numbers, truth values and texts that are
-/// all number, dates of dates and texts.
+/// Returns the SQL value of a document if it converts to `to`: numbers, truth values and wholly numeric texts convert
+/// to numbers, dates and texts to dates.
 fn convertible(json: &Json, to: &SqlType) -> Option<Value> {
     let v = scalar::sql_value(json.view())?;
     let possible = match &v {
@@ -139,10 +140,10 @@ fn convertible(json: &Json, to: &SqlType) -> Option<Value> {
     possible.then_some(v)
 }
 
-/// What JSON_VALUE makes of a part of a document: NULL of null, a value of `to` of all else.
+/// Computes JSON_VALUE's result from a part of a document: NULL for null, otherwise a value of type `to`.
 ///
 /// # Errors
-/// 1406, 3155 and 3156 where it would not be the same.
+/// 1406, 3155 and 3156 if the conversion would change the value.
 pub fn returned(part: View<'_>, to: &SqlType) -> Result<Value, MysqlError> {
     let column = "json_value";
     let mut warnings = Warnings::new();
@@ -170,10 +171,10 @@ pub fn returned(part: View<'_>, to: &SqlType) -> Result<Value, MysqlError> {
     Ok(v)
 }
 
-/// What a column of JSON_TABLE makes of a part of a document that is a value.
+/// Converts a part of a document, which is not null, for a column of JSON_TABLE.
 ///
 /// # Errors
-/// 3156 where no value of the type is made of such a part, 3669 where the column cannot hold it.
+/// 3156 if the part does not convert to the type, 3669 if the column cannot hold the value.
 pub fn stored_part(part: View<'_>, to: &SqlType, cx: &mut StoreContext<'_>) -> Result<Value, MysqlError> {
     let v = match to.is_string() || to.has_members() {
         true => Value::string(text::unquoted(part)),
@@ -187,7 +188,7 @@ pub fn stored_part(part: View<'_>, to: &SqlType, cx: &mut StoreContext<'_>) -> R
         .map_err(|_| MysqlError::json_table_value_out_of_range(column))
 }
 
-/// A truth value as a document.
+/// Makes a document of a truth value.
 pub fn truth_json(truth: bool) -> Result<Json, MysqlError> {
     Json::new(&Node::Bool(truth))
 }

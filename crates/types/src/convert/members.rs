@@ -5,8 +5,8 @@ use super::store::StoreContext;
 use crate::error::MysqlError;
 use crate::value::{Members, SqlType, Value};
 
-/// What is stored of a value of type ENUM or SET in a column of another type: its text, or for a number the number. None for
-/// values of other types.
+/// Converts a value of type ENUM or SET for a column of another type: a column that is not numeric takes the text.
+/// None, which keeps the number, for a numeric column and for values of other types.
 pub(super) fn meant(v: &Value, from: &SqlType, to: &SqlType) -> Option<Value> {
     match (from, v) {
         (SqlType::Enum(_) | SqlType::Set(_), Value::UInt(_)) if !to.is_numeric() && from != to => {
@@ -16,7 +16,7 @@ pub(super) fn meant(v: &Value, from: &SqlType, to: &SqlType) -> Option<Value> {
     }
 }
 
-/// The number of a value that is no text; None if it is none or out of range.
+/// Returns the number of a value that is not a text, rounded; None if it is out of range.
 fn whole(v: &Value, cx: &mut StoreContext<'_>) -> Option<u64> {
     let whole = match v {
         Value::Int(_) | Value::UInt(_) => v.as_integer(),
@@ -25,7 +25,7 @@ fn whole(v: &Value, cx: &mut StoreContext<'_>) -> Option<u64> {
     whole.and_then(|n| u64::try_from(n).ok())
 }
 
-/// A text is one of the members, or else the number of one.
+/// Converts a value for an ENUM column. A text is a member's text, or else a member's number.
 pub(super) fn store_enum(
     v: &Value,
     members: &Members,
@@ -47,7 +47,7 @@ pub(super) fn store_enum(
     }
 }
 
-/// A text is a list of members, or else the number of some.
+/// Converts a value for a SET column. A text is a list of members, or else the number of a set.
 pub(super) fn store_set(
     v: &Value,
     members: &Members,
@@ -62,7 +62,7 @@ pub(super) fn store_set(
                 (found, _) => found,
             }
         }
-        // -1 is all bits, with a warning.
+        // -1 sets all bits, with a warning.
         None => match v.as_integer().map(|n| n as u64).or_else(|| whole(v, cx)) {
             Some(bits) => (bits & all, bits <= all),
             None => (0, false),
@@ -74,7 +74,7 @@ pub(super) fn store_set(
     Ok(Value::UInt(bits))
 }
 
-/// Bytes are a number, the highest byte first; so is a text.
+/// Converts a value for a BIT column. Bytes and texts are read as a big-endian number.
 pub(super) fn store_bit(v: &Value, len: u8, cx: &mut StoreContext<'_>) -> Result<Value, MysqlError> {
     let most = u64::MAX >> (64 - u32::from(len.clamp(1, 64)));
     let number = match (v, v.as_bytes()) {

@@ -1,9 +1,9 @@
-//! How a value becomes one of another type: assignment to a column (`store`), CAST (`cast`), and the conversions
-//! that arithmetic, comparison and display need (`number`, `text`).
+//! Conversion of values to other types: assignment to a column (`store`), CAST (`cast`), and the conversions
+//! for arithmetic, comparison and display (`number`, `text`).
 //!
-//! Assignment in strict mode refuses what would change the value; but rounding of digits after the point, of
-//! fractions of a second, and the loss of trailing spaces or of a time of day are only noted. CAST never fails: it
-//! makes of a value what it can, with a warning.
+//! In strict mode an assignment refuses to change the value. It only notes the rounding of digits after the point or
+//! of fractions of a second, and the loss of trailing spaces or of a time of day. CAST never fails: it converts as
+//! far as possible, with a warning.
 
 mod cast;
 mod fitted;

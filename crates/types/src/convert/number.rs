@@ -1,13 +1,13 @@
-//! Numbers from text: MySQL reads the longest front that is a number, after spaces.
+//! Reads numbers from text: like MySQL, the longest number at the front, after spaces.
 
 use crate::decimal::Decimal;
 
-/// A number from the front of a text, and what was wrong with the text.
+/// The number at the front of a text, and what was wrong with the text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Prefix<T> {
     /// The number; 0 if there is none, the nearest limit if it is out of range.
     pub value: T,
-    /// There is no number at all.
+    /// The text does not begin with a number.
     pub missing: bool,
     /// Something other than spaces follows the number.
     pub garbage: bool,
@@ -26,7 +26,7 @@ fn only_spaces(text: &[u8]) -> bool {
     text.trim_ascii_start().is_empty()
 }
 
-/// The decimal at the front of `text`.
+/// Reads the decimal at the front of `text`.
 pub fn decimal_prefix(text: &[u8]) -> Prefix<Decimal> {
     let text = text.trim_ascii_start();
     let found = Decimal::parse_prefix(text);
@@ -38,10 +38,10 @@ pub fn decimal_prefix(text: &[u8]) -> Prefix<Decimal> {
     }
 }
 
-/// The double at the front of `text`; beyond its range the greatest or least there is.
+/// Reads the double at the front of `text`; out of range, the largest or smallest double.
 pub fn f64_prefix(text: &[u8]) -> Prefix<f64> {
     let text = text.trim_ascii_start();
-    // The grammar is that of decimals: sign, digits, point, digits, exponent.
+    // Decimals and doubles share a grammar: sign, digits, point, digits, exponent.
     let len = Decimal::parse_prefix(text).consumed;
     let number = std::str::from_utf8(&text[..len]).expect("ASCII");
     let value: f64 = number.parse().unwrap_or(0.0);
@@ -53,8 +53,8 @@ pub fn f64_prefix(text: &[u8]) -> Prefix<f64> {
     }
 }
 
-/// The whole number at the front of `text`, as CAST reads it: up to a point or exponent, which are garbage. The
-/// value is clamped to 128 bits.
+/// Reads the whole number at the front of `text` as CAST does: it ends before a point or exponent, which are garbage.
+/// Clamps the value to 128 bits.
 pub(super) fn whole_prefix(text: &[u8]) -> Prefix<i128> {
     let text = text.trim_ascii_start();
     let negative = text.first() == Some(&b'-');

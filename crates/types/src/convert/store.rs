@@ -1,4 +1,4 @@
-//! Assignment of a value to a column.
+//! Converts a value that is assigned to a column.
 
 use super::cast::{datetime_to_integer, to_datetime, to_decimal, to_single};
 use super::fitted::fitted;
@@ -15,29 +15,30 @@ use crate::statement::Warnings;
 use crate::temporal::{BadTemporal, Date, DateRules, DateTime, Zone};
 use crate::value::{SqlType, Value};
 
-/// Where a value is stored to, and where its warnings go.
+/// The column and session settings for an assignment, and where its warnings go.
 #[derive(Debug)]
 pub struct StoreContext<'a> {
     /// The column's name, for messages.
     pub column: &'a str,
-    /// The character set of its text.
+    /// The character set of the column's text.
     pub charset: Charset,
     /// The row's number in the statement, from 1, for messages.
     pub row: u64,
-    /// `STRICT_TRANS_TABLES`: what would change the value is an error. Otherwise it is changed, with a warning.
+    /// `STRICT_TRANS_TABLES`: an assignment that would change the value is an error. Otherwise the value is changed,
+    /// with a warning.
     pub strict: bool,
-    /// Which dates are stored though they are no days.
+    /// Which dates are stored although no such day exists.
     pub dates: DateRules,
-    /// The session's time zone: what a TIMESTAMP is stored and read with.
+    /// The session's time zone, for storing and reading a TIMESTAMP.
     pub zone: &'a Zone,
-    /// `max_allowed_packet`: bytes of the largest document.
+    /// `max_allowed_packet`: the size of the largest document in bytes.
     pub max_document: usize,
     /// The statement's diagnostics.
     pub warnings: &'a mut Warnings,
 }
 
 impl StoreContext<'_> {
-    /// An error in strict mode, else a warning.
+    /// Returns the error in strict mode, otherwise adds it as a warning.
     pub(super) fn refuse(&mut self, e: MysqlError) -> Result<(), MysqlError> {
         if self.strict {
             return Err(e);
@@ -46,7 +47,7 @@ impl StoreContext<'_> {
         Ok(())
     }
 
-    /// One error in strict mode, another as a warning else.
+    /// Returns `error` in strict mode, otherwise adds `warning`.
     pub(super) fn refuse_or(&mut self, error: MysqlError, warning: MysqlError) -> Result<(), MysqlError> {
         self.refuse(if self.strict { error } else { warning })
     }
@@ -65,7 +66,7 @@ impl StoreContext<'_> {
         self.warnings.note(MysqlError::data_truncated(self.column, self.row));
     }
 
-    /// 1366: `value` is no `kind`.
+    /// Refuses a value with 1366: `value` is not a `kind`.
     pub(super) fn incorrect(&mut self, kind: &str, value: &str) -> Result<(), MysqlError> {
         let e = MysqlError::incorrect_value(kind, value, self.column, self.row);
         self.refuse(e)
@@ -74,8 +75,10 @@ impl StoreContext<'_> {
 
 /// Converts `v`, of type `from`, for a column of type `to`; `nullable` says whether the column can hold NULL.
 ///
-/// Errors: 1048 for NULL in a column that is NOT NULL; in strict mode 1264 out of range, 1265 something after a number,
-/// 1366 no number or no UTF-8, 1406 too long, 1292 no date.
+/// # Errors
+/// 1048 for NULL in a column that is NOT NULL. In strict mode, 1264 for a value out of range, 1265 for text after a
+/// number, 1366 for text without a number or not in UTF-8, 1406 for a value that is too long, 1292 for an invalid
+/// date.
 pub fn store_cast(
     v: &Value,
     from: &SqlType,
@@ -189,7 +192,8 @@ fn store_double(v: &Value, cx: &mut StoreContext<'_>) -> Result<Value, MysqlErro
     Ok(Value::Double(found.value))
 }
 
-/// FLOAT, and DOUBLE with digits or UNSIGNED: rounded to its digits, clipped to what they and the sign admit.
+/// Converts to FLOAT, and to DOUBLE with digits or UNSIGNED: rounds to the type's digits, and clips to the range that
+/// digits and sign allow.
 fn store_real(
     v: &Value,
     (single, digits, unsigned): (bool, Option<(u8, u8)>, bool),
@@ -201,7 +205,7 @@ fn store_real(
     if let Some((all, scale)) = digits {
         let unit = 10f64.powi(scale.into());
         most = most.min(10f64.powi(i32::from(all) - i32::from(scale)) - 1.0 / unit);
-        // Only what is behind the point is rounded, as MySQL does it: 1234.565 becomes 1234.57.
+        // Like MySQL, rounds the part after the point alone: 1234.565 becomes 1234.57.
         let whole = value.floor();
         value = whole + ((value - whole) * unit).round_ties_even() / unit;
     }
@@ -249,18 +253,19 @@ fn store_decimal(
     }
 }
 
-/// A TIMESTAMP in its zone; NULL out of the years 0 to 9999.
+/// Converts a stored TIMESTAMP to local time in `zone`; NULL outside the years 0 to 9999.
 pub fn local(utc: DateTime, zone: &Zone) -> Value {
     zone.to_local(utc).map_or(Value::Null, Value::DateTime)
 }
 
-/// What a TIMESTAMP in a zone is kept as; NULL out of the years 0 to 9999.
+/// Converts a local time in `zone` to the stored form of a TIMESTAMP; NULL outside the years 0 to 9999.
 pub fn utc(local: DateTime, zone: &Zone) -> Value {
     zone.to_utc(local).map_or(Value::Null, |(utc, _)| Value::DateTime(utc))
 }
 
-/// A TIMESTAMP: what is given is in the session's time zone, unless it is one too; what is stored in UTC. It begins a second
-/// after 1970. A local time that never was is none; without strict mode it is the moment at which clocks were set.
+/// Converts to TIMESTAMP, which is stored in UTC and begins one second after 1970. A value that is not a TIMESTAMP is
+/// local time in the session's zone. A local time that a clock change skipped is an error in strict mode; otherwise
+/// the moment of the change is stored.
 fn store_timestamp(
     v: &Value,
     from: &SqlType,
@@ -304,7 +309,7 @@ fn store_timestamp(
     }
 }
 
-/// A DATE or DATETIME. What is none is the zero date, where it is no error.
+/// Converts to DATE or DATETIME. An invalid date becomes the zero date if it is not an error.
 fn store_temporal(
     v: &Value,
     from: &SqlType,
@@ -391,7 +396,7 @@ fn store_text(
             cx.charset.replace_foreign(&text).into()
         }
     };
-    // Where the text must be cut, if it is too long.
+    // Where to cut the text if it is too long.
     let end = match to {
         SqlType::Text { max_bytes } if cx.charset.is_utf8() => fitting(&text, *max_bytes as usize),
         SqlType::Text { max_bytes } => cx.charset.fitting(&text, *max_bytes as usize),
@@ -412,7 +417,7 @@ fn store_text(
     Ok(if kept.len() == text.len() { Value::String(text) } else { Value::string(kept) })
 }
 
-/// A number in a string column of so many characters: with fewer digits, if it is too short for all.
+/// Writes a number for a string column of `len` characters, with fewer digits if they do not all fit.
 fn number_in(number: f64, len: usize, cx: &mut StoreContext<'_>) -> Result<String, MysqlError> {
     let text = f64_text(number);
     if text.len() <= len || !number.is_finite() {
@@ -425,7 +430,7 @@ fn number_in(number: f64, len: usize, cx: &mut StoreContext<'_>) -> Result<Strin
     Ok(text)
 }
 
-/// 1406 in strict mode, else warning 1265.
+/// Returns 1406 in strict mode, otherwise adds warning 1265.
 fn too_long(cx: &mut StoreContext<'_>) -> Result<(), MysqlError> {
     if cx.strict {
         return Err(MysqlError::data_too_long(cx.column, cx.row));
@@ -452,7 +457,7 @@ fn store_bytes(
     Ok(Value::bytes(&bytes[..len]))
 }
 
-/// The first bytes of what is no UTF-8, as MySQL shows them: `\xFF\xFE`, six at most, then dots.
+/// Shows the first bytes of invalid UTF-8 as MySQL does: `\xFF\xFE`, six at most, then dots.
 fn printable(bad: &[u8]) -> String {
     const SHOWN: usize = 6;
     let mut out = String::new();

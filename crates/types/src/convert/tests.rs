@@ -1,4 +1,4 @@
-//! Assignments and casts, with the results, errors and warnings that a server gives.
+//! Tests assignments and casts against a server's results, errors and warnings.
 
 use super::*;
 use crate::decimal::Decimal;
@@ -26,7 +26,7 @@ fn s(text: &str) -> Value {
     Value::from(text)
 }
 
-/// The type that an expression of this value would have.
+/// Returns the type of an expression with this value.
 fn type_of(v: &Value) -> SqlType {
     match v {
         Value::Null => SqlType::Null,
@@ -43,7 +43,7 @@ fn type_of(v: &Value) -> SqlType {
     }
 }
 
-/// What storing gives, and the numbers of its diagnostics.
+/// Returns the stored value and the numbers of the diagnostics.
 fn store(v: &Value, to: &SqlType, strict: bool) -> (Result<Value, crate::MysqlError>, Vec<u16>) {
     let mut warnings = Warnings::new();
     let mut cx = StoreContext {
@@ -60,7 +60,7 @@ fn store(v: &Value, to: &SqlType, strict: bool) -> (Result<Value, crate::MysqlEr
     (stored, warnings.iter().map(|w| w.code).collect())
 }
 
-/// As text, with the kind: values of one kind that print alike are alike.
+/// Shows a value with its kind; values of one kind that print alike are equal.
 fn shown(v: &Value) -> String {
     format!("{v:?}")
 }
@@ -71,7 +71,8 @@ fn stores(v: Value, to: &SqlType, expected: Value, notes: &[u16]) {
     assert_eq!((stored.as_ref().map(shown), &codes[..]), (Ok(shown(&expected)), notes), "{v:?} to {to}");
 }
 
-/// Refused with this error in strict mode; otherwise stored as `else_stored` with the warning.
+/// Checks that strict mode refuses the value with this error, and that otherwise `else_stored` is stored with the
+/// warning.
 #[track_caller]
 fn refuses(v: Value, to: &SqlType, message: &str, code: u16, else_stored: Value) {
     let (stored, _) = store(&v, to, true);
@@ -375,7 +376,7 @@ fn doubles_print_as_mysql_prints_them() {
 
 #[test]
 fn documents_are_stored_up_to_a_packet() {
-    // Two bytes say the version and what it is.
+    // Two bytes hold the version and the kind of value.
     let text = |length: usize| format!("\"{}\"", "x".repeat(length));
     let document = |length: usize| Value::Json(crate::json::Json::parse(&text(length)).unwrap());
     stores(Value::string(text(98)), &SqlType::Json, document(98), &[]);

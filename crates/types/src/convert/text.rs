@@ -1,16 +1,16 @@
-//! Values as text, as CONCAT, the text protocol and the shell print them.
+//! Converts values to the text that CONCAT, the text protocol and the shell print.
 
 use std::fmt::Write;
 use std::sync::Arc;
 
 use crate::value::{SqlType, Value};
 
-/// Doubles whose point lies beyond this many digits are printed with an exponent.
+/// Doubles with the point more than this many digits away are printed with an exponent.
 const MOST_PLAIN_DIGITS: i32 = 15;
 
-/// The value as text; None for NULL. `ty` is its type: it says how many digits of the second's fraction a DATETIME or TIME
-/// shows (six if it is no such type and there are any), and how a YEAR, ZEROFILL or FLOAT is written. Bytes that are not
-/// UTF-8 are replaced.
+/// Converts a value to text; None for NULL. `ty` is its type. It decides how many digits of the second's fraction a
+/// DATETIME or TIME shows (for a type without a precision, six if there is a fraction), and how a YEAR, ZEROFILL or
+/// FLOAT is written. Bytes that are not UTF-8 are replaced.
 pub fn to_text(v: &Value, ty: &SqlType) -> Option<Arc<str>> {
     Some(match v {
         Value::Null => return None,
@@ -57,7 +57,7 @@ pub fn to_text(v: &Value, ty: &SqlType) -> Option<Arc<str>> {
     })
 }
 
-/// The text of a number with the zeros before it that ZEROFILL asks for.
+/// Pads the text of a number with the zeros that ZEROFILL asks for.
 fn zeros_before(text: String, ty: &SqlType) -> String {
     match ty.zerofill_width() {
         Some(width) if text.len() < width => format!("{text:0>width$}"),
@@ -65,13 +65,13 @@ fn zeros_before(text: String, ty: &SqlType) -> String {
     }
 }
 
-/// The bytes of a BIT: as many as its type has, the highest first.
+/// Returns the bytes of a BIT, big-endian, as many as its type has.
 pub fn bit_bytes(v: u64, ty: &SqlType) -> Vec<u8> {
     let width = ty.integer_width().unwrap_or(8).min(8);
     v.to_be_bytes()[8 - width..].to_vec()
 }
 
-/// A FLOAT with the six digits that MySQL takes for certain.
+/// Writes a FLOAT with the six digits that MySQL takes as reliable.
 fn single_text(d: f64) -> String {
     match format!("{d:.5e}").parse::<f64>() {
         Ok(rounded) => f64_text(rounded),
@@ -79,26 +79,26 @@ fn single_text(d: f64) -> String {
     }
 }
 
-/// A double with the fewest digits that read back as the same double: plain from 10^-15 up to 15 digits, else with an
-/// exponent (`1e15`, `1.5e-20`).
+/// Writes a double with the fewest digits that read back as the same double: plainly from 10^-15 up to 15 digits,
+/// otherwise with an exponent (`1e15`, `1.5e-20`).
 pub fn f64_text(d: f64) -> String {
     if !d.is_finite() {
         return d.to_string();
     }
     let scientific = format!("{d:e}");
     let Some((mantissa, exponent)) = scientific.split_once('e') else { return scientific };
-    // Digits before the point, 0 for 0.1, -1 for 0.01.
+    // Digits before the point: 0 for 0.1, -1 for 0.01.
     let point = exponent.parse::<i32>().unwrap_or(0) + 1;
     if (1 - MOST_PLAIN_DIGITS..=MOST_PLAIN_DIGITS).contains(&point) {
         let mut plain = String::new();
-        // Display of doubles is the shortest plain form.
+        // Display writes the shortest plain form of a double.
         let _ = write!(plain, "{d}");
         return plain;
     }
     format!("{mantissa}e{exponent}")
 }
 
-/// How many bytes of `text` fit `max_bytes`, whole characters only.
+/// Returns how many bytes of `text` fit in `max_bytes`, in whole characters.
 pub(super) fn fitting(text: &str, max_bytes: usize) -> usize {
     let mut end = text.len().min(max_bytes);
     while !text.is_char_boundary(end) {

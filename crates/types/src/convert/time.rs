@@ -1,4 +1,4 @@
-//! TIME and YEAR: CAST to them and assignment.
+//! TIME and YEAR: casts and assignments.
 
 use super::number::{decimal_prefix, whole_prefix};
 use super::store::StoreContext;
@@ -9,7 +9,7 @@ use crate::statement::Warnings;
 use crate::temporal::{Date, DateRules, Time};
 use crate::value::{SqlType, Value};
 
-/// A TIME as the datetime that it is on the current day, where a type with a day is wanted; None for all else.
+/// Converts a TIME to a datetime on the current day if `to` needs a day; None for other values and types.
 pub fn dated(v: &Value, to: &SqlType, today: Date) -> Option<Value> {
     match v {
         Value::Time(t) if to.has_date() || *to == SqlType::Year => t.on(today).map(Value::DateTime),
@@ -17,17 +17,17 @@ pub fn dated(v: &Value, to: &SqlType, today: Date) -> Option<Value> {
     }
 }
 
-/// What a value spells as a time.
+/// A value read as a time.
 struct Spelled {
     value: Time,
-    /// Something after it was ignored.
+    /// Something after the time was ignored.
     truncated: bool,
     clipped: bool,
-    /// A day was dropped.
+    /// A date in front of the time was dropped.
     had_date: bool,
 }
 
-/// The value as a time; None if it spells none. NULL spells none.
+/// Reads a value as a time; None if it is not one, or NULL.
 fn spelled(v: &Value, rules: DateRules) -> Option<Spelled> {
     let plain = |value| Spelled { value, truncated: false, clipped: false, had_date: false };
     let number = |d: &Decimal| {
@@ -66,12 +66,12 @@ fn spelled(v: &Value, rules: DateRules) -> Option<Spelled> {
     }
 }
 
-/// The value as a time, as functions and comparisons take it: NULL, with a warning, for what is none.
+/// Converts a value to a time for functions and comparisons; None, with a warning, if it is not a time.
 pub fn to_time(v: &Value, warnings: &mut Warnings) -> Option<Time> {
     to_time_by(v, DateRules::DAYS, warnings)
 }
 
-/// The same, of digits behind the sixth of the fraction what the rules say.
+/// Converts a value to a time; `rules` say whether digits after the sixth of the fraction are rounded or cut.
 fn to_time_by(v: &Value, rules: DateRules, warnings: &mut Warnings) -> Option<Time> {
     if v.is_null() {
         return None;
@@ -112,7 +112,7 @@ pub(super) fn store_time(
     Ok(Value::Time(rounded))
 }
 
-/// The year that a number of up to four digits means; None if none. `zero` is what 0 means.
+/// Returns the year that a number of up to four digits stands for; None if there is none. `zero` is the year for 0.
 fn year_of(number: i128, zero: u64) -> Option<u64> {
     Some(match number {
         0 => zero,
@@ -123,12 +123,12 @@ fn year_of(number: i128, zero: u64) -> Option<u64> {
     })
 }
 
-/// What 0 means in a text: 2000, unless it is written with four digits.
+/// Returns the year for 0 in a text: 2000, unless it is written with four digits.
 fn zero_of(text: &[u8]) -> u64 {
     if text.trim_ascii() == b"0000" { 0 } else { 2000 }
 }
 
-/// `CAST(v AS YEAR)`: NULL, with a warning, for what is no year.
+/// Computes `CAST(v AS YEAR)`: NULL, with a warning, for an invalid year.
 pub(super) fn cast_year(v: &Value, from: &SqlType, warnings: &mut Warnings) -> Value {
     let rounded = |d: &Decimal| d.round(0).and_then(|d| d.unscaled_i128());
     let found = match v {
@@ -187,7 +187,7 @@ pub(super) fn store_year(v: &Value, cx: &mut StoreContext<'_>) -> Result<Value, 
     }
 }
 
-/// The year that a number means when it is compared with a YEAR, where that is another number.
+/// Returns the year that a number stands for in a comparison with a YEAR; None if there is no such year.
 pub fn compared_year(number: i128) -> Option<u64> {
     year_of(number, 0)
 }

@@ -1,6 +1,6 @@
 //! `+ - * / DIV %` and rounding, with MySQL's rules for the scale of results.
 //!
-//! Each operation first tries 128 bits, then 256 (`i256`), then 512 (`wide`) where an intermediate result can be
+//! Each operation tries 128 bits first, then 256 (`i256`), then 512 (`wide`) where an intermediate result can be
 //! longer than the final one.
 
 use arrow_buffer::i256;
@@ -8,12 +8,12 @@ use arrow_buffer::i256;
 use super::wide::Wide;
 use super::{Decimal, MAX_SCALE, pow10_i128, pow10_i256};
 
-/// Digits per word of MySQL's own decimals; the digits that a division keeps follow from it.
+/// Digits per word of MySQL's own decimals, which decides the digits that a division keeps.
 const WORD: u8 = 9;
 
-/// How many digits after the point MySQL keeps of a quotient within an expression: whole words of nine digits, at
-/// least `left + increment`. (So `1/3*3` is 1.0000, not 0.9999.) Where the value leaves the expression it is
-/// rounded to `left + increment`, its type's scale.
+/// Returns how many digits after the point MySQL keeps of a quotient within an expression: whole words of nine
+/// digits, at least `left + increment`. (So `1/3*3` is 1.0000, not 0.9999.) Where the value leaves the expression it
+/// is rounded to `left + increment`, its type's scale.
 pub fn division_scale(left: u8, right: u8, increment: u8) -> u8 {
     let (left_words, right_words) = (left.next_multiple_of(WORD), right.next_multiple_of(WORD));
     let spare = (left_words - left) + (right_words - right);
@@ -21,7 +21,7 @@ pub fn division_scale(left: u8, right: u8, increment: u8) -> u8 {
     scale.min(MAX_SCALE)
 }
 
-/// `v / 10^drop`, rounded half away from zero; `drop` is at most 38.
+/// Returns `v / 10^drop`, rounded half away from zero; `drop` is at most 38.
 #[inline]
 pub fn round_half_away_i128(v: i128, drop: u8) -> i128 {
     let unit = pow10_i128(drop);
@@ -42,7 +42,7 @@ fn round_half_away_i256(v: i256, drop: u8) -> i256 {
 }
 
 impl Decimal {
-    /// `-self`.
+    /// Returns `-self`.
     pub fn negate(&self) -> Self {
         match self.unscaled_i128().and_then(i128::checked_neg) {
             Some(v) => Self::from_i128(v, self.scale()),
@@ -51,12 +51,12 @@ impl Decimal {
         }
     }
 
-    /// `|self|`.
+    /// Returns `|self|`.
     pub fn abs(&self) -> Self {
         if self.is_negative() { self.negate() } else { self.clone() }
     }
 
-    /// `self + other`, of the larger scale; None beyond 65 digits.
+    /// Returns `self + other` with the larger scale; None beyond 65 digits.
     pub fn checked_add(&self, other: &Self) -> Option<Self> {
         let scale = self.scale().max(other.scale());
         if let (Some(a), Some(b)) = (self.small_at(scale), other.small_at(scale))
@@ -67,7 +67,7 @@ impl Decimal {
         Self::from_i256(self.unscaled_at(scale)?.checked_add(other.unscaled_at(scale)?)?, scale)
     }
 
-    /// `self - other`, of the larger scale; None beyond 65 digits.
+    /// Returns `self - other` with the larger scale; None beyond 65 digits.
     pub fn checked_sub(&self, other: &Self) -> Option<Self> {
         let scale = self.scale().max(other.scale());
         if let (Some(a), Some(b)) = (self.small_at(scale), other.small_at(scale))
@@ -78,7 +78,7 @@ impl Decimal {
         Self::from_i256(self.unscaled_at(scale)?.checked_sub(other.unscaled_at(scale)?)?, scale)
     }
 
-    /// `self * other`, of both scales added (at most 30, rounded); None beyond 65 digits.
+    /// Returns `self * other` with the sum of the scales (rounded to 30 if it is larger); None beyond 65 digits.
     pub fn checked_mul(&self, other: &Self) -> Option<Self> {
         let exact = self.scale() + other.scale();
         let drop = exact.saturating_sub(MAX_SCALE);
@@ -101,23 +101,23 @@ impl Decimal {
         )
     }
 
-    /// `self / other` with `scale` digits after the point, at most 30, rounded half away from zero. None if `other`
-    /// is zero or beyond 65 digits. With the scale of the result's type this is `/` and AVG on their own;
-    /// [`Decimal::checked_div_within`] is `/` inside of an expression.
+    /// Returns `self / other` with `scale` digits after the point, at most 30, rounded half away from zero. None if
+    /// `other` is zero, or beyond 65 digits. With the scale of the result's type this computes `/` and AVG at the top
+    /// of an expression; [`Decimal::checked_div_within`] computes `/` inside of one.
     pub fn checked_div(&self, other: &Self, scale: u8) -> Option<Self> {
         self.divide(other, scale.min(MAX_SCALE), true)
     }
 
-    /// `self / other` as MySQL computes it within an expression: cut, not rounded, at [`division_scale`] digits,
-    /// fewer where it would be longer than 65 digits. None if `other` is zero or the quotient does not fit with
-    /// the `scale + increment` digits of its type.
+    /// Returns `self / other` as MySQL computes it within an expression: cut, not rounded, at [`division_scale`]
+    /// digits, or fewer if it would be longer than 65 digits. None if `other` is zero, or if the quotient does not
+    /// fit with the `scale + increment` digits of its type.
     pub fn checked_div_within(&self, other: &Self, increment: u8) -> Option<Self> {
         let most = division_scale(self.scale(), other.scale(), increment);
         let least = (self.scale() + increment).min(MAX_SCALE);
         self.divide(other, most, false).or_else(|| self.divide(other, least, false))
     }
 
-    /// `self / other` with `scale` digits after the point, the others rounded or cut.
+    /// Returns `self / other` with `scale` digits after the point; rounds or cuts the others.
     fn divide(&self, other: &Self, scale: u8, rounded: bool) -> Option<Self> {
         if other.is_zero() {
             return None;
@@ -143,13 +143,13 @@ impl Decimal {
         divide_wide(dividend, divisor, self.is_negative() != other.is_negative(), scale, rounded)
     }
 
-    /// The whole part of `self / other` (DIV), of scale 0; None if `other` is zero or beyond 65 digits.
+    /// Returns the whole part of `self / other` (DIV) with scale 0; None if `other` is zero, or beyond 65 digits.
     pub fn checked_div_integer(&self, other: &Self) -> Option<Self> {
         self.divide(other, 0, false)
     }
 
-    /// The remainder of DIV, with the sign of `self` and the larger scale; None if `other` is zero or beyond 65
-    /// digits.
+    /// Returns the remainder of DIV, with the sign of `self` and the larger scale; None if `other` is zero, or beyond
+    /// 65 digits.
     pub fn checked_rem(&self, other: &Self) -> Option<Self> {
         if other.is_zero() {
             return None;
@@ -167,13 +167,13 @@ impl Decimal {
         Self::from_i256(rest.to_i256(self.is_negative())?, scale)
     }
 
-    /// Rounded half away from zero to `scale` digits after the point, of that scale; a negative scale rounds
+    /// Rounds half away from zero to `scale` digits after the point; a negative scale rounds
     /// before the point and gives scale 0. None beyond 65 digits.
     pub fn round(&self, scale: i32) -> Option<Self> {
         self.rescale(scale, round_half_away_i128, round_half_away_i256)
     }
 
-    /// Cut to `scale` digits after the point, of that scale; a negative scale cuts before the point and gives
+    /// Cuts to `scale` digits after the point; a negative scale cuts before the point and gives
     /// scale 0. None beyond 65 digits.
     pub fn truncate(&self, scale: i32) -> Option<Self> {
         let cut = |v: i128, drop| v / pow10_i128(drop);
@@ -195,11 +195,11 @@ impl Decimal {
                 None => Self::from_i256(self.unscaled_at(target)?, target),
             };
         }
-        // Beyond 76 digits nothing is left, and nothing rounds up.
+        // Dropping more than 76 digits leaves nothing, and rounds nothing up.
         let Some(drop) = u8::try_from(drop).ok().filter(|&d| d <= 76) else {
             return Some(Self::from_i128(0, target));
         };
-        // Zeros that take the place of digits dropped before the point.
+        // Zeros take the place of digits dropped before the point.
         let refill = pow10_i256((-scale).clamp(0, 76) as u8);
         if scale >= 0
             && drop <= 38
@@ -210,37 +210,37 @@ impl Decimal {
         Self::from_i256(drop_i256(self.unscaled(), drop).checked_mul(refill)?, target)
     }
 
-    /// The greatest whole number not above it; None beyond 65 digits.
+    /// Returns the largest whole number that is not above it; None beyond 65 digits.
     pub fn floor(&self) -> Option<Self> {
         let whole = self.truncate(0)?;
         if whole > *self { whole.checked_sub(&Self::from_i64(1)) } else { Some(whole) }
     }
 
-    /// The least whole number not below it; None beyond 65 digits.
+    /// Returns the smallest whole number that is not below it; None beyond 65 digits.
     pub fn ceil(&self) -> Option<Self> {
         let whole = self.truncate(0)?;
         if whole < *self { whole.checked_add(&Self::from_i64(1)) } else { Some(whole) }
     }
 
-    /// The nearest double.
+    /// Returns the nearest double.
     pub fn to_f64(&self) -> f64 {
-        /// Up to here every integer is a double, and every power of ten up to 10^22 is one.
+        /// Up to this value every integer is a double. Every power of ten up to 10^22 is one, too.
         const EXACT: i128 = 1 << 53;
         match self.unscaled_i128() {
             Some(v) if v.abs() <= EXACT && self.scale() <= 22 => {
-                // One rounding, in the division: both operands are exact.
+                // Only the division rounds: both operands are exact.
                 v as f64 / pow10_i128(self.scale()) as f64
             }
             _ => self.to_string().parse().expect("decimal digits are a double"),
         }
     }
 
-    /// Rounded half away from zero to a whole number, if it fits.
+    /// Rounds half away from zero to a whole number; None if it does not fit.
     pub fn to_i64(&self) -> Option<i64> {
         self.round(0)?.unscaled_i128()?.try_into().ok()
     }
 
-    /// Rounded half away from zero to a whole number, if it fits.
+    /// Rounds half away from zero to a whole number; None if it does not fit.
     pub fn to_u64(&self) -> Option<u64> {
         self.round(0)?.unscaled_i128()?.try_into().ok()
     }

@@ -1,11 +1,11 @@
 //! Exact numbers of up to 65 digits, up to 30 of them after the point: MySQL's DECIMAL.
 //!
-//! A decimal is an integer (`unscaled`) and a scale: `unscaled / 10^scale`. Equality, order and hash are those of
-//! the number (1.0 = 1.00); the scale is kept for display and for the scales of results. 24 bytes: an unscaled
-//! value beyond 128 bits, more than 38 digits, is boxed, and only such a one is (one form per value).
-//! There is no negative zero.
+//! A decimal is an integer (`unscaled`) and a scale: `unscaled / 10^scale`. Equality, order and hash are those of the
+//! number (1.0 = 1.00); the scale is kept for display and for the scales of results. A decimal takes 24 bytes. An
+//! unscaled value is boxed if and only if it needs more than 128 bits (more than 38 digits), so each value has one
+//! form. There is no negative zero.
 //!
-//! Arithmetic gives None beyond 65 digits; the caller says error 1690 with the expression's text.
+//! Arithmetic returns None beyond 65 digits; the caller reports error 1690 with the expression's text.
 
 mod arithmetic;
 mod text;
@@ -20,11 +20,11 @@ use arrow_buffer::i256;
 pub use arithmetic::{division_scale, round_half_away_i128};
 pub use text::PrefixParse;
 
-/// The most digits a DECIMAL has.
+/// The most digits of a DECIMAL.
 pub const MAX_PRECISION: u8 = 65;
 /// The most digits after the point.
 pub const MAX_SCALE: u8 = 30;
-/// `div_precision_increment`'s default: how many digits `/` adds to the scale of its left side.
+/// `div_precision_increment`'s default: how many digits `/` adds to the scale of its left operand.
 pub const DIVISION_SCALE_INCREMENT: u8 = 4;
 
 const POW10_I128: [i128; 39] = {
@@ -47,13 +47,13 @@ const POW10_I256: [i256; 77] = {
     table
 };
 
-/// `10^n`; n at most 38.
+/// Returns `10^n`; n is at most 38.
 #[inline]
 pub fn pow10_i128(n: u8) -> i128 {
     POW10_I128[usize::from(n)]
 }
 
-/// `10^n`; n at most 76.
+/// Returns `10^n`; n is at most 76.
 #[inline]
 pub fn pow10_i256(n: u8) -> i256 {
     POW10_I256[usize::from(n)]
@@ -65,24 +65,24 @@ pub struct Decimal(Repr);
 
 #[derive(Clone)]
 enum Repr {
-    /// An unscaled value of 128 bits in two halves, so that a decimal is aligned to 8 bytes, not 16.
+    /// An unscaled value of 128 bits, split into halves so that a decimal is aligned to 8 bytes, not 16.
     Small { scale: u8, low: u64, high: i64 },
-    /// One that does not fit 128 bits.
+    /// An unscaled value that needs more than 128 bits.
     Large { scale: u8, value: Box<i256> },
 }
 
 impl Decimal {
-    /// 0 of scale 0.
+    /// 0 with scale 0.
     pub const ZERO: Decimal = Decimal(Repr::Small { scale: 0, low: 0, high: 0 });
 
-    /// `unscaled / 10^scale`; the scale is at most 30.
+    /// Makes `unscaled / 10^scale`; the scale is at most 30.
     #[inline]
     pub fn from_i128(unscaled: i128, scale: u8) -> Self {
         debug_assert!(scale <= MAX_SCALE);
         Decimal(Repr::Small { scale, low: unscaled as u64, high: (unscaled >> 64) as i64 })
     }
 
-    /// `unscaled / 10^scale`; None beyond 65 digits.
+    /// Makes `unscaled / 10^scale`; None beyond 65 digits.
     #[inline]
     pub fn from_i256(unscaled: i256, scale: u8) -> Option<Self> {
         debug_assert!(scale <= MAX_SCALE);
@@ -95,19 +95,19 @@ impl Decimal {
         }
     }
 
-    /// The whole number `v`.
+    /// Makes the whole number `v`.
     #[inline]
     pub fn from_i64(v: i64) -> Self {
         Self::from_i128(v.into(), 0)
     }
 
-    /// The whole number `v`.
+    /// Makes the whole number `v`.
     #[inline]
     pub fn from_u64(v: u64) -> Self {
         Self::from_i128(v.into(), 0)
     }
 
-    /// The integer `self * 10^scale`.
+    /// Returns the integer `self * 10^scale`.
     #[inline]
     pub fn unscaled(&self) -> i256 {
         match &self.0 {
@@ -116,7 +116,7 @@ impl Decimal {
         }
     }
 
-    /// The same if it fits.
+    /// Returns the integer `self * 10^scale` if it fits 128 bits.
     #[inline]
     pub fn unscaled_i128(&self) -> Option<i128> {
         self.small()
@@ -130,7 +130,7 @@ impl Decimal {
         }
     }
 
-    /// Digits after the point.
+    /// Returns the number of digits after the point.
     #[inline]
     pub fn scale(&self) -> u8 {
         match self.0 {
@@ -138,7 +138,7 @@ impl Decimal {
         }
     }
 
-    /// Significant digits of the unscaled value, at least 1.
+    /// Returns the number of significant digits of the unscaled value, at least 1.
     pub fn digits(&self) -> u8 {
         let found = match self.small() {
             Some(v) => v.unsigned_abs().checked_ilog10(),
@@ -162,8 +162,8 @@ impl Decimal {
         }
     }
 
-    /// Whether it has at most `precision - scale` digits before and `scale` after the point, zeros at its end not
-    /// counted.
+    /// Whether it has at most `precision - scale` digits before and `scale` after the point, not counting trailing
+    /// zeros.
     pub fn fits(&self, precision: u8, scale: u8) -> bool {
         match self.round(i32::from(scale)) {
             Some(rounded) => rounded == *self && rounded.digits() <= precision,
@@ -171,19 +171,19 @@ impl Decimal {
         }
     }
 
-    /// The greatest DECIMAL(precision, scale): all nines.
+    /// Returns the largest DECIMAL(precision, scale), which is all nines.
     pub fn max_value(precision: u8, scale: u8) -> Self {
         let nines = pow10_i256(precision.min(MAX_PRECISION)).wrapping_sub(i256::ONE);
         Self::from_i256(nines, scale).expect("as many nines as a number has digits")
     }
 
-    /// The unscaled value that the number has at a larger scale, if it fits 256 bits.
+    /// Returns the unscaled value at a scale that is not smaller, if it fits 256 bits.
     fn unscaled_at(&self, scale: u8) -> Option<i256> {
         let grow = scale.checked_sub(self.scale())?;
         self.unscaled().checked_mul(pow10_i256(grow))
     }
 
-    /// The unscaled value that the number has at a larger scale, if it fits 128 bits.
+    /// Returns the unscaled value at a scale that is not smaller, if it fits 128 bits.
     #[inline]
     fn small_at(&self, scale: u8) -> Option<i128> {
         let grow = scale.checked_sub(self.scale())?;
@@ -216,7 +216,8 @@ impl Ord for Decimal {
         }
         match (self.unscaled_at(scale), other.unscaled_at(scale)) {
             (Some(a), Some(b)) => a.cmp(&b),
-            // The one that does not fit has more than 76 digits at this scale, the other at most 65 or fits too.
+            // The value that does not fit has more than 76 digits at this scale; the other has at most 65, or does
+            // not fit either.
             (None, _) if self.is_negative() => Ordering::Less,
             (None, _) => Ordering::Greater,
             (_, None) if other.is_negative() => Ordering::Greater,
@@ -226,7 +227,7 @@ impl Ord for Decimal {
 }
 
 impl Hash for Decimal {
-    /// Of the number without the zeros at its end, so that 1.0 and 1.00 hash alike.
+    /// Hashes the number without trailing zeros, so that 1.0 and 1.00 hash alike.
     fn hash<H: Hasher>(&self, state: &mut H) {
         let mut scale = self.scale();
         if let Some(mut v) = self.small() {

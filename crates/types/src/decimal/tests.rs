@@ -1,4 +1,4 @@
-//! Decimals against schoolbook arithmetic on decimal digits, and MySQL's own results.
+//! Tests decimals against schoolbook arithmetic on decimal digits, and against MySQL's results.
 
 use std::collections::hash_map::DefaultHasher;
 
@@ -8,7 +8,7 @@ use rand::rngs::SmallRng;
 use super::*;
 use crate::testing;
 
-/// Whole numbers as decimal digits, the lowest first, without zeros at the top; the sign apart.
+/// A whole number as decimal digits, lowest first, without leading zeros, and a sign.
 #[derive(Clone, Debug, PartialEq)]
 struct School {
     negative: bool,
@@ -36,7 +36,7 @@ fn add(a: &[u8], b: &[u8]) -> Vec<u8> {
     trim(out)
 }
 
-/// `a - b`, a not less.
+/// Returns `a - b`; a is not less than b.
 fn subtract(a: &[u8], b: &[u8]) -> Vec<u8> {
     let (mut out, mut borrow) = (Vec::new(), 0i8);
     for (i, &digit) in a.iter().enumerate() {
@@ -61,7 +61,7 @@ fn multiply(a: &[u8], b: &[u8]) -> Vec<u8> {
     trim(out.into_iter().map(|d| d as u8).collect())
 }
 
-/// Long division, one digit at a time by repeated subtraction.
+/// Divides digit by digit, by repeated subtraction.
 fn divide(a: &[u8], b: &[u8]) -> (Vec<u8>, Vec<u8>) {
     let (mut quotient, mut rest) = (vec![0; a.len()], Vec::new());
     for i in (0..a.len()).rev() {
@@ -103,14 +103,14 @@ impl School {
         self.plus(&School { negative: !other.negative, digits: other.digits.clone() })
     }
 
-    /// Without the last digits, rounded half away from zero.
+    /// Drops the last digits, rounding half away from zero.
     fn rounded(&self, drop: usize) -> Self {
         let up = drop > 0 && self.digits.get(drop - 1).is_some_and(|&d| d >= 5);
         let kept = self.digits.get(drop..).unwrap_or_default();
         School { negative: self.negative, digits: if up { add(kept, &[1]) } else { kept.to_vec() } }
     }
 
-    /// The decimal it is, None beyond 65 digits.
+    /// Returns the text of the decimal; None beyond 65 digits.
     fn decimal(&self, scale: u8) -> Option<String> {
         if self.digits.len() > 65 {
             return None;
@@ -299,7 +299,7 @@ fn literals_as_mysql_reads_them() {
     assert_eq!(Decimal::parse_prefix(b".x").consumed, 0);
     let found = Decimal::parse_prefix(format!("-{}", "9".repeat(66)).as_bytes());
     assert!(found.overflow && found.value == Decimal::max_value(65, 0).negate());
-    // 65 digits with a fraction, one digit too many: the last is rounded away, into a longer number.
+    // One digit too many, part of them a fraction: rounding the last one away carries into a longer number.
     let nines = format!("{}.{}", "9".repeat(40), "9".repeat(26));
     assert_eq!(
         Decimal::parse(&nines).unwrap().to_string(),

@@ -1,4 +1,4 @@
-//! Decimals from text and to text.
+//! Reads decimals from text and writes them.
 
 use std::fmt;
 
@@ -6,31 +6,32 @@ use arrow_buffer::i256;
 
 use super::{Decimal, MAX_PRECISION, MAX_SCALE, pow10_i256};
 
-/// What the front of a text says as a decimal.
+/// The decimal at the front of a text.
 #[derive(Debug, Clone)]
 pub struct PrefixParse {
-    /// The number; 0 if there is none. Beyond 65 digits it is the greatest or least there is.
+    /// The number; 0 if there is none, the largest or smallest decimal if it has more than 65 digits before the
+    /// point.
     pub value: Decimal,
     /// How many bytes were read; 0 if there is no number.
     pub consumed: usize,
-    /// It has more than 65 digits before the point.
+    /// The number has more than 65 digits before the point.
     pub overflow: bool,
-    /// Digits that are not 0 were rounded away.
+    /// Digits other than 0 were rounded away.
     pub rounded: bool,
 }
 
-/// The exponents that make any difference lie well within this.
+/// A limit far beyond the exponents that make a difference.
 const MAX_EXPONENT: i64 = 10_000;
 
 impl Decimal {
-    /// Reads `[+-]digits[.digits][e[+-]digits]`, all of `text`; None if it is anything else or beyond 65 digits.
-    /// Digits beyond the 30th after the point are rounded away.
+    /// Reads all of `text` as `[+-]digits[.digits][e[+-]digits]`; None if it is anything else, or beyond 65 digits.
+    /// Rounds digits beyond the 30th after the point away.
     pub fn parse(text: &str) -> Option<Self> {
         let found = Self::parse_prefix(text.as_bytes());
         (found.consumed == text.len() && found.consumed > 0 && !found.overflow).then_some(found.value)
     }
 
-    /// Reads the longest front of `text` that is a number, without spaces before it.
+    /// Reads the longest number at the front of `text`; spaces before it are not skipped.
     pub fn parse_prefix(text: &[u8]) -> PrefixParse {
         let none = PrefixParse { value: Self::ZERO, consumed: 0, overflow: false, rounded: false };
         let negative = text.first() == Some(&b'-');
@@ -50,7 +51,8 @@ impl Decimal {
         assemble(whole, fraction, exponent, negative, end)
     }
 
-    /// The decimal that the shortest decimal form of `v` says; None if beyond 65 digits or not finite.
+    /// Returns the decimal that the shortest decimal form of `v` denotes; None if it is beyond 65 digits or not
+    /// finite.
     pub fn from_f64(v: f64) -> Option<Self> {
         if !v.is_finite() {
             return None;
@@ -65,7 +67,7 @@ fn digits_from(text: &[u8], start: usize) -> &[u8] {
     &rest[..len]
 }
 
-/// The exponent at `at`, if there is one, and where it ends.
+/// Reads the exponent at `at`, 0 if there is none, and returns it with its end.
 fn exponent_from(text: &[u8], at: usize) -> (i64, usize) {
     if !matches!(text.get(at), Some(b'e' | b'E')) {
         return (0, at);
@@ -98,7 +100,7 @@ fn assemble(whole: &[u8], fraction: &[u8], exponent: i64, negative: bool, consum
     let wanted = (fraction.len() as i64 - exponent).max(0);
     let scale = wanted.min(MAX_SCALE.into()).min(i64::from(MAX_PRECISION) - before_point) as u8;
     let kept = (point + i64::from(scale)).max(0);
-    // Zeros between the point and the first digit are implied; digits after the kept ones decide the rounding.
+    // Zeros between the point and the first digit are implied; the digits after the kept ones decide the rounding.
     let mut unscaled = i256::ZERO;
     let ten = i256::from_i128(10);
     let (mut taken, mut round_up, mut rounded) = (0, false, false);
@@ -120,7 +122,7 @@ fn assemble(whole: &[u8], fraction: &[u8], exponent: i64, negative: bool, consum
     }
     match Decimal::from_i256(sign(unscaled), scale) {
         Some(value) => PrefixParse { value, consumed, overflow: false, rounded },
-        // 65 nines that were rounded up have a digit too many; the last one goes.
+        // 65 nines that were rounded up have a digit too many, so the last one is dropped.
         None => {
             let shorter = unscaled.wrapping_div(ten);
             let value = scale.checked_sub(1).and_then(|s| Decimal::from_i256(sign(shorter), s));

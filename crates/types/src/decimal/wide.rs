@@ -1,11 +1,11 @@
-//! Unsigned integers of 512 bits: products, and dividends before the division.
+//! Unsigned 512-bit integers: products, and dividends before the division.
 //!
-//! 65 digits times 10^60, the largest dividend, take 416 bits; a product of two decimals 432. Limbs are 64 bits,
-//! the lowest first. Division is Knuth's algorithm D (The Art of Computer Programming, volume 2, 4.3.1).
+//! The largest dividend, 65 digits times 10^60, takes 416 bits; a product of two decimals takes 432. Limbs are 64
+//! bits, lowest first. Division is Knuth's algorithm D (The Art of Computer Programming, volume 2, 4.3.1).
 
 use arrow_buffer::i256;
 
-/// An unsigned integer of 512 bits.
+/// An unsigned 512-bit integer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Wide([u64; 8]);
 
@@ -18,15 +18,15 @@ fn high(v: u128) -> u64 {
 }
 
 impl Wide {
-    /// The magnitude of `v`.
+    /// Returns the magnitude of `v`.
     pub(super) fn magnitude(v: i256) -> Self {
-        // The magnitude of i256::MIN, as unsigned, is what wrapping_abs leaves.
+        // For i256::MIN wrapping_abs leaves the bits of its magnitude as an unsigned number.
         let (lo, hi) = v.wrapping_abs().to_parts();
         let hi = hi as u128;
         Wide([low(lo), high(lo), low(hi), high(hi), 0, 0, 0, 0])
     }
 
-    /// Back to 256 bits with a sign, if it fits.
+    /// Converts back to 256 bits with a sign, if it fits.
     pub(super) fn to_i256(self, negative: bool) -> Option<i256> {
         let l = self.0;
         if l[4..].iter().any(|&limb| limb != 0) || l[3] >> 63 != 0 {
@@ -37,7 +37,7 @@ impl Wide {
         Some(if negative { v.wrapping_neg() } else { v })
     }
 
-    /// The product, if it fits.
+    /// Returns the product if it fits.
     pub(super) fn checked_mul(self, other: Self) -> Option<Self> {
         let (n, m) = (self.len(), other.len());
         if n + m > 9 {
@@ -61,7 +61,7 @@ impl Wide {
         Some(Wide(limbs))
     }
 
-    /// Quotient and remainder; the divisor is not zero.
+    /// Returns quotient and remainder; the divisor must not be zero.
     pub(super) fn div_rem(self, divisor: Self) -> (Self, Self) {
         let n = divisor.len();
         debug_assert!(n > 0, "division by zero is the caller's to refuse");
@@ -72,7 +72,7 @@ impl Wide {
         if m < n {
             return (Wide([0; 8]), self);
         }
-        // Normalise: the divisor's highest bit is set.
+        // Normalise: shift until the divisor's highest bit is set.
         let shift = divisor.0[n - 1].leading_zeros();
         let v = divisor.shl(shift).0;
         let mut u = [0u64; 9];
@@ -92,7 +92,7 @@ impl Wide {
 
     /// Whether `part`, which is less than `self`, is half of it or more.
     pub(super) fn half_or_more(self, part: Self) -> bool {
-        // What is less than a divisor of at most 65 + 30 digits can be doubled.
+        // `part` is less than a divisor of at most 65 + 30 digits, so it can be doubled.
         part.shl(1).0.iter().rev().ge(self.0.iter().rev())
     }
 
@@ -107,12 +107,12 @@ impl Wide {
         (Wide(quotient), Wide([low(rest), 0, 0, 0, 0, 0, 0, 0]))
     }
 
-    /// Limbs up to the highest that is not zero.
+    /// Returns the number of limbs up to the highest that is not zero.
     fn len(self) -> usize {
         self.0.iter().rposition(|&limb| limb != 0).map_or(0, |i| i + 1)
     }
 
-    /// Shifted left by fewer than 64 bits; what leaves the top is lost.
+    /// Shifts left by fewer than 64 bits; bits shifted out are lost.
     fn shl(self, bits: u32) -> Self {
         if bits == 0 {
             return self;
@@ -121,7 +121,7 @@ impl Wide {
         Wide(self.0.map(|limb| (limb << bits) | (std::mem::replace(&mut below, limb) >> (64 - bits))))
     }
 
-    /// Shifted right by fewer than 64 bits.
+    /// Shifts right by fewer than 64 bits.
     fn shr(self, bits: u32) -> Self {
         if bits == 0 {
             return self;
@@ -136,7 +136,8 @@ impl Wide {
     }
 }
 
-/// Step D3: the quotient digit from the dividend's three and the divisor's two highest limbs; at most one too big.
+/// Step D3: estimates the quotient digit from the dividend's three and the divisor's two highest limbs; the estimate
+/// is at most one too large.
 fn estimate(u: [u64; 3], v1: u64, v2: u64) -> u64 {
     let head = (u128::from(u[0]) << 64) | u128::from(u[1]);
     let mut digit = head / u128::from(v1);
@@ -151,7 +152,8 @@ fn estimate(u: [u64; 3], v1: u64, v2: u64) -> u64 {
     low(digit)
 }
 
-/// Steps D4 to D6: `u -= v * digit`; where that goes below zero the digit was one too big. Returns the digit.
+/// Steps D4 to D6: subtracts `v * digit` from `u`. If the result is negative, the digit was one too large, and is
+/// corrected. Returns the digit.
 fn subtract_multiple(u: &mut [u64], v: &[u64], digit: u64) -> u64 {
     let n = v.len();
     let (mut carry, mut borrow) = (0u128, false);
@@ -186,7 +188,7 @@ mod tests {
 
     #[test]
     fn digit_correction_steps_are_taken() {
-        // Knuth's rare case D6: the estimate is one too big although D3 found nothing wrong.
+        // Knuth's rare case D6: the estimate is one too large although D3 found nothing wrong.
         let u = Wide([0, 0, 0x8000_0000_0000_0000, 0x7fff_ffff_ffff_ffff, 0, 0, 0, 0]);
         let v = Wide([1, 0, 0x8000_0000_0000_0000, 0, 0, 0, 0, 0]);
         let (q, r) = u.div_rem(v);

@@ -19,7 +19,7 @@ pub struct ErrorInfo {
 
 macro_rules! catalogue {
     ($($code:literal $state:literal $symbol:ident $name:ident($($arg:ident),*) $text:literal;)*) => {
-        /// Every error the product can give, ordered by number.
+        /// Every error that the product can return, ordered by number.
         pub const CATALOGUE: &[ErrorInfo] = &[$(ErrorInfo {
             code: $code, sqlstate: $state, symbol: stringify!($symbol), template: $text,
         }),*];

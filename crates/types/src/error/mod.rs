@@ -1,7 +1,7 @@
-//! The one error type that reaches a client: MySQL's error number, SQLSTATE and message.
+//! The error type that reaches a client: MySQL's error number, SQLSTATE and message.
 //!
-//! Every error that the product can give is one line of `catalogue.rs`, as a constructor; the crates above map
-//! their own errors to these. Clients and tests tell errors apart by number.
+//! Every error that the product can return is one line of `catalogue.rs`, with a constructor; the crates above map
+//! their own errors to these. Clients and tests distinguish errors by number.
 
 mod catalogue;
 
@@ -15,31 +15,32 @@ use std::fmt::{Arguments, Write};
 pub struct MysqlError {
     /// MySQL's error number.
     pub code: u16,
-    /// Five ASCII letters or digits.
+    /// The SQLSTATE: five ASCII letters or digits.
     pub sqlstate: [u8; 5],
-    /// The text, in English.
+    /// The message, in English.
     pub message: String,
 }
 
 impl MysqlError {
-    /// The SQLSTATE as text.
+    /// Returns the SQLSTATE as text.
     pub fn state(&self) -> &str {
         std::str::from_utf8(&self.sqlstate).unwrap_or("HY000")
     }
 
-    /// An error of the catalogue with a text of its own; `HY000` where the number is not in the catalogue.
+    /// Makes an error with its own message; the SQLSTATE comes from the catalogue, or is `HY000` for an unknown
+    /// number.
     pub fn with_message(code: u16, message: impl Into<String>) -> Self {
         let state = CATALOGUE.iter().find(|e| e.code == code).map_or("HY000", |e| e.sqlstate);
         Self::new(code, state, message.into())
     }
 
-    /// Whether strict mode makes the warning an error in a statement that stores values. MySQL's warnings without a number of their own
-    /// (1105), such as those of CAST .. AS UNSIGNED, stay warnings.
+    /// Whether strict mode turns this warning into an error in a statement that stores values. MySQL's warnings
+    /// without a number of their own (1105), such as those of CAST .. AS UNSIGNED, stay warnings.
     pub fn fails_in_strict_mode(&self) -> bool {
         self.code != errno::ER_UNKNOWN_ERROR
     }
 
-    /// Error 1041 for `what` a session keeps, where that would take more than it may.
+    /// Makes error 1041 for a session that would keep more of `what` than it may.
     pub fn session_memory(what: &str) -> Self {
         let text = format!(
             "Out of memory: {what} of this session would take more than leafline_session_memory allows"
@@ -55,35 +56,38 @@ impl MysqlError {
         MysqlError { code, sqlstate: state, message }
     }
 
-    /// `1064`: a syntax error near `near` (what is left of the statement) at `line`, counted from 1.
+    /// Makes `1064`: a syntax error near `near` (the rest of the statement) at `line`, counted from 1.
     pub fn syntax(near: &str, line: usize) -> Self {
         Self::parse_error(SYNTAX, clip(near, 80), line)
     }
 
-    /// `1292`: `value`, an input text, is not a whole number, date or other `kind`; MySQL shows 128 characters.
+    /// Makes `1292`: `value`, an input text, is not a whole number, date or other `kind`. Like MySQL, shows 128
+    /// characters.
     pub fn truncated_value(kind: &str, value: &str) -> Self {
         Self::truncated_wrong_value(kind, clip(value, 128))
     }
 
-    /// `1292`: `value` is no `kind` (`date`, `datetime`), in an expression.
+    /// Makes `1292`: `value` is not a `kind` (`date`, `datetime`), in an expression.
     pub fn incorrect_temporal(kind: &str, value: &str) -> Self {
         let text = format!("Incorrect {kind} value: '{}'", clip(value, 128));
         Self::with_message(errno::ER_TRUNCATED_WRONG_VALUE, text)
     }
 
-    /// `1292`: `value` is no `kind` (`date`, `datetime`) and cannot be stored in `column`.
+    /// Makes `1292`: `value` is not a `kind` (`date`, `datetime`) and cannot be stored in `column`.
     pub fn incorrect_temporal_for_column(kind: &str, value: &str, column: &str, row: u64) -> Self {
         let text =
             format!("Incorrect {kind} value: '{}' for column '{column}' at row {row}", clip(value, 128));
         Self::with_message(errno::ER_TRUNCATED_WRONG_VALUE, text)
     }
 
-    /// `1366`: `value` is no `kind` (`integer`, `decimal`, `double`, `string`) and cannot be stored in `column`.
+    /// Makes `1366`: `value` is not a `kind` (`integer`, `decimal`, `double`, `string`) and cannot be stored in
+    /// `column`.
     pub fn incorrect_value(kind: &str, value: &str, column: &str, row: u64) -> Self {
         Self::incorrect_value_for_column(kind, clip(value, 128), column, row)
     }
 
-    /// `1062`: the key `entry` exists in `key` (written `table.index`); MySQL shows 64 characters of the entry.
+    /// Makes `1062`: the key `entry` exists in `key` (written `table.index`). Like MySQL, shows 64 characters of the
+    /// entry.
     pub fn duplicate_entry(entry: &str, key: &str) -> Self {
         Self::dup_entry(clip(entry, 64), key)
     }
@@ -92,14 +96,13 @@ impl MysqlError {
 const SYNTAX: &str = "You have an error in your SQL syntax; check the manual that corresponds to your Leafline server \
                       version for the right syntax to use";
 
-/// The first `characters` of `text`.
-/// Bytes of a message at most: what is said of a long value is not as long.
+/// The length limit of a message in bytes, so that an error about a long value stays short.
 const MOST_BYTES: usize = 4096;
 
-/// A message up to [`MOST_BYTES`].
+/// Formats a message and cuts it at [`MOST_BYTES`].
 fn bounded(text: Arguments<'_>) -> String {
     let mut out = Bounded(String::new());
-    // It fails where the text is cut.
+    // Writing fails where the text is cut.
     let _ = out.write_fmt(text);
     out.0
 }
@@ -141,7 +144,7 @@ mod tests {
                 "{}",
                 e.code
             );
-            // EE_: of files, by MySQL's library of them.
+            // EE_ errors concern files; MySQL's `mysys` library defines them.
             let known = ["ER_", "WARN_", "EE_"].iter().any(|prefix| e.symbol.starts_with(prefix));
             assert!(known, "{}", e.code);
         }

@@ -1,11 +1,11 @@
-//! A document as bytes, and views of its parts. All integers are little-endian.
+//! The binary form of a document, and views of its parts. All integers are little-endian.
 //!
-//! | bytes            | what                                  |
+//! | bytes            | content                               |
 //! |------------------|---------------------------------------|
 //! | 1                | version of the format: 1              |
 //! | the rest         | a value                               |
 //!
-//! A value is a tag and what the tag says:
+//! A value is a tag and what the tag asks for:
 //!
 //! | tag    | value                | after the tag                                                             |
 //! |--------|----------------------|---------------------------------------------------------------------------|
@@ -21,9 +21,9 @@
 //! | 12, 13 | array                | *count*, *ends* of the values, values                                     |
 //! | 14, 15 | object               | *count*, *ends* of the names, *ends* of the values, names, values         |
 //!
-//! Counts and ends take two bytes each behind an even tag, four behind an odd one; an end is counted from where the names or
-//! the values begin. Members are in the order of their names (shorter ones first, then by bytes), so that one is found
-//! by bisection. A value ends where the one around it says; the outermost with the document.
+//! Counts and ends take two bytes after an even tag, four after an odd one. An end is counted from the start of the
+//! names or the values. Members are in the order of their names (shorter names first, then by bytes), so that
+//! bisection finds one. A value ends where the enclosing value says; the outermost ends with the document.
 
 use std::cmp::Ordering;
 
@@ -40,11 +40,12 @@ pub(super) const VERSION: u8 = 1;
 /// The longest name of a member, in bytes.
 pub(super) const MAX_KEY: usize = 65_535;
 
-/// From this size on a document's tree is asked room for.
+/// From this size on, converting a document to a tree asks for the memory first.
 const LARGE: usize = 64 << 10;
-/// What an allocation takes besides what is asked for.
+/// The overhead of an allocation in bytes.
 const BLOCK_BYTES: usize = 16;
-/// Members of an object are allocated some at a time.
+/// How many members of an object one allocation is sure to hold: B-tree nodes have room for 11 and are about half
+/// full.
 const MEMBERS_TOGETHER: usize = 6;
 const MEMBERS_BYTES: usize = 11 * (size_of::<Key>() + size_of::<Node>()) + BLOCK_BYTES;
 
@@ -67,14 +68,14 @@ mod tag {
     pub const LARGE_OBJECT: u8 = 15;
 }
 
-/// The document of a tree.
+/// Encodes a tree as a document.
 ///
 /// # Errors
-/// 3151 for a name that is too long, 1041 where the memory is lacking.
+/// 3151 for a name that is too long, 1041 if memory is lacking.
 pub(super) fn encode(node: &Node) -> Result<Vec<u8>, MysqlError> {
     let mut extents = Vec::new();
     let length = 1 + measure(node, &mut extents)?;
-    // A document is copied once more, to where it is shared.
+    // The document is copied once more, into the shared buffer.
     room_for(length.saturating_mul(2))?;
     let mut out = Vec::new();
     out.try_reserve_exact(length).map_err(|_| MysqlError::out_of_resources())?;
@@ -83,7 +84,7 @@ pub(super) fn encode(node: &Node) -> Result<Vec<u8>, MysqlError> {
     Ok(out)
 }
 
-/// Bytes of the names and of the values of a container.
+/// How many bytes the names and the values of a container take.
 #[derive(Debug, Clone, Copy, Default)]
 struct Extent {
     names: usize,
@@ -91,14 +92,14 @@ struct Extent {
 }
 
 impl Extent {
-    /// Bytes of a count or an end: two where they are enough, else four. No document is longer than four bytes can say, as no
-    /// packet, result or row is.
+    /// Returns the width of counts and ends in bytes: two if that is enough, otherwise four. Four are always enough,
+    /// because packets, results and rows bound the size of a document.
     fn width(self, count: usize) -> usize {
         if self.names.max(self.values).max(count) <= u16::MAX.into() { 2 } else { 4 }
     }
 }
 
-/// Bytes of a value. The extents of the containers in it are appended, each before those inside it.
+/// Returns how many bytes a value takes. Appends the extents of the containers in it, each before those inside it.
 fn measure(node: &Node, extents: &mut Vec<Extent>) -> Result<usize, MysqlError> {
     let after_tag = match node {
         Node::Null | Node::Bool(_) => 0,
@@ -135,7 +136,7 @@ fn measure(node: &Node, extents: &mut Vec<Extent>) -> Result<usize, MysqlError> 
     Ok(1 + after_tag)
 }
 
-/// Appends a value; `extents` are those of the containers that come.
+/// Appends a value; `extents` yields the extents of its containers, in the order of [`measure`].
 fn put_value(node: &Node, extents: &mut std::slice::Iter<'_, Extent>, out: &mut Vec<u8>) {
     match node {
         Node::Null => out.push(tag::NULL),
@@ -192,7 +193,7 @@ fn put_number(n: usize, width: usize, out: &mut Vec<u8>) {
     out.extend_from_slice(&(n as u32).to_le_bytes()[..width]);
 }
 
-/// The place of ends that are known later.
+/// The place of ends that are filled in once they are known.
 struct Ends {
     next: usize,
     width: usize,
@@ -216,16 +217,16 @@ impl Ends {
     }
 }
 
-/// A value of a document that lies somewhere else.
+/// A value of a document; borrows the document's bytes.
 #[derive(Debug, Clone, Copy)]
 pub struct View<'a>(&'a [u8]);
 
-/// What a view shows.
+/// The value that a view shows.
 #[derive(Debug, Clone)]
 pub enum Item<'a> {
-    /// `null`
+    /// `null`.
     Null,
-    /// `true` or `false`
+    /// `true` or `false`.
     Bool(bool),
     /// A whole number.
     Int(i64),
@@ -239,15 +240,15 @@ pub enum Item<'a> {
     String(&'a str),
     /// A day.
     Date(Date),
-    /// A time of a day.
+    /// A day with a time.
     DateTime(DateTime),
     /// A span of time.
     Time(Time),
-    /// The protocol's number of a type, and bytes.
+    /// Bytes, with the protocol's number of their type.
     Opaque(u8, &'a [u8]),
-    /// `[..]`
+    /// `[..]`.
     Array(ArrayView<'a>),
-    /// `{..}`
+    /// `{..}`.
     Object(ObjectView<'a>),
 }
 
@@ -264,7 +265,7 @@ pub struct ObjectView<'a> {
     values: Parts<'a>,
 }
 
-/// Parts of bytes by their ends.
+/// Consecutive byte strings, located by their ends.
 #[derive(Debug, Clone, Copy)]
 struct Parts<'a> {
     ends: &'a [u8],
@@ -298,7 +299,7 @@ fn fixed<const N: usize>(bytes: &[u8]) -> Option<[u8; N]> {
 }
 
 impl<'a> View<'a> {
-    /// The whole of a document.
+    /// Views the whole of a document.
     pub(super) fn of_document(bytes: &'a [u8]) -> View<'a> {
         match bytes {
             [VERSION, value @ ..] => View(value),
@@ -306,22 +307,22 @@ impl<'a> View<'a> {
         }
     }
 
-    /// Of a value's bytes.
+    /// Views the bytes of a value.
     pub(super) fn of_value(bytes: &'a [u8]) -> View<'a> {
         View(bytes)
     }
 
-    /// Its bytes.
+    /// Returns the bytes of the value.
     pub fn bytes(self) -> &'a [u8] {
         self.0
     }
 
-    /// What part of the document it is: no other value of it has that.
+    /// Returns an identity that no other value of the document has.
     pub fn identity(self) -> *const [u8] {
         self.0
     }
 
-    /// What it is; null if its bytes are malformed.
+    /// Returns the value; null if its bytes are malformed.
     pub fn item(self) -> Item<'a> {
         self.read().unwrap_or(Item::Null)
     }
@@ -366,10 +367,10 @@ impl<'a> View<'a> {
         })
     }
 
-    /// As a tree. What is deeper than a document may be reads as null.
+    /// Converts the value to a tree. Values nested deeper than a document may be read as null.
     ///
     /// # Errors
-    /// 1041 where there is no memory for the tree of a long one.
+    /// 1041 if there is no memory for the tree of a long document.
     pub fn to_node(self) -> Result<Node, MysqlError> {
         if self.0.len() >= LARGE {
             room_for(self.tree_bytes(MAX_DEPTH))?;
@@ -377,7 +378,7 @@ impl<'a> View<'a> {
         Ok(self.node_within(MAX_DEPTH))
     }
 
-    /// The memory of its tree, roughly.
+    /// Estimates the memory that its tree takes, in bytes.
     fn tree_bytes(self, depth: usize) -> usize {
         let Some(depth) = depth.checked_sub(1) else { return 0 };
         size_of::<Node>()
@@ -419,7 +420,7 @@ impl<'a> View<'a> {
         }
     }
 
-    /// How deep it is; a scalar is 1 deep.
+    /// Returns how deep the value is; a scalar is 1 deep.
     pub fn depth(self) -> usize {
         self.depth_within(MAX_DEPTH)
     }
@@ -435,34 +436,34 @@ impl<'a> View<'a> {
 }
 
 impl<'a> ArrayView<'a> {
-    /// How many cells it has.
+    /// Returns the number of cells.
     pub fn len(self) -> usize {
         self.values.len()
     }
 
-    /// Whether it has none.
+    /// Whether there are no cells.
     pub fn is_empty(self) -> bool {
         self.len() == 0
     }
 
-    /// A cell.
+    /// Returns the cell at `n`.
     pub fn get(self, n: usize) -> Option<View<'a>> {
         if n < self.len() { self.values.get(n).map(View) } else { None }
     }
 
-    /// Its cells.
+    /// Iterates over the cells.
     pub fn iter(self) -> impl Iterator<Item = View<'a>> {
         (0..self.len()).filter_map(move |n| self.get(n))
     }
 }
 
 impl<'a> ObjectView<'a> {
-    /// How many members it has.
+    /// Returns the number of members.
     pub fn len(self) -> usize {
         self.values.len()
     }
 
-    /// Whether it has none.
+    /// Whether there are no members.
     pub fn is_empty(self) -> bool {
         self.len() == 0
     }
@@ -471,12 +472,12 @@ impl<'a> ObjectView<'a> {
         self.names.get(n).and_then(|name| std::str::from_utf8(name).ok()).unwrap_or_default()
     }
 
-    /// Its members, in the order of their names.
+    /// Iterates over the members in the order of their names.
     pub fn iter(self) -> impl Iterator<Item = (&'a str, View<'a>)> {
         (0..self.len()).filter_map(move |n| Some((self.name(n), View(self.values.get(n)?))))
     }
 
-    /// The member of that name.
+    /// Returns the value of the member named `name`.
     pub fn get(self, name: &str) -> Option<View<'a>> {
         let (mut low, mut high) = (0, self.len());
         while low < high {
@@ -491,7 +492,7 @@ impl<'a> ObjectView<'a> {
     }
 }
 
-/// Whether the bytes are those of a document.
+/// Checks that the bytes form a document.
 pub(super) fn verify(bytes: &[u8]) -> Result<(), CodecError> {
     let malformed = CodecError::Malformed { what: "JSON document" };
     match bytes {

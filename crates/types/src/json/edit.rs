@@ -1,9 +1,9 @@
-//! Changes of a tree at the place that a path names. The path selects one value at most.
+//! Edits a tree at the place that a path names. The path must select at most one value.
 
 use super::node::{Key, Node};
 use super::path::{Index, Leg};
 
-/// The value that the path names, if there is one.
+/// Returns the value that the path names, if it exists.
 fn locate<'n>(node: &'n mut Node, legs: &[Leg]) -> Option<&'n mut Node> {
     legs.iter().try_fold(node, |node, leg| match (leg, node) {
         (Leg::Member(name), Node::Object(members)) => members.get_mut(&Key(name.clone())),
@@ -16,19 +16,19 @@ fn locate<'n>(node: &'n mut Node, legs: &[Leg]) -> Option<&'n mut Node> {
     })
 }
 
-/// What is done about a value that is there, and about one that is not.
+/// Whether existing values are replaced and missing ones added.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mode {
-    /// JSON_INSERT: only what is not there.
+    /// JSON_INSERT: adds a missing value, replaces none.
     Insert,
-    /// JSON_REPLACE: only what is there.
+    /// JSON_REPLACE: replaces an existing value, adds none.
     Replace,
-    /// JSON_SET: both.
+    /// JSON_SET: replaces or adds.
     Set,
 }
 
-/// Puts a value where the path says. A new cell goes to the end of its array or before its first cell; what is no array becomes
-/// one. Nothing happens where the value around it is not there.
+/// Puts a value at the place that the path names. A new cell goes to the end of its array or before its first cell; a
+/// value that is not an array is wrapped in one. Does nothing if the parent value does not exist.
 pub fn put(node: &mut Node, legs: &[Leg], value: Node, mode: Mode) {
     if let Some(found) = locate(node, legs) {
         if mode != Mode::Insert {
@@ -54,7 +54,7 @@ pub fn put(node: &mut Node, legs: &[Leg], value: Node, mode: Mode) {
     }
 }
 
-/// Adds a cell that is not there: behind all others, or before them if it is counted from the last.
+/// Adds a cell that does not exist: behind all others, or before them if `index` counts from the last.
 fn insert_new(cells: &mut Vec<Node>, index: Index, value: Node) {
     match index {
         Index::First(_) => cells.push(value),
@@ -62,7 +62,7 @@ fn insert_new(cells: &mut Vec<Node>, index: Index, value: Node) {
     }
 }
 
-/// Adds a cell to the array that the path names; what is no array becomes one.
+/// Appends a cell to the array that the path names; a value that is not an array is wrapped in one.
 pub fn append(node: &mut Node, legs: &[Leg], value: Node) {
     let Some(found) = locate(node, legs) else { return };
     let mut cells = std::mem::replace(found, Node::Null).into_cells();
@@ -70,7 +70,8 @@ pub fn append(node: &mut Node, legs: &[Leg], value: Node) {
     *found = Node::Array(cells);
 }
 
-/// Puts a cell before the one that the path names, if the value around it is an array. Whether the path names a cell.
+/// Inserts a cell before the one that the path names, if its parent is an array. Returns whether the path names a
+/// cell.
 pub fn insert_cell(node: &mut Node, legs: &[Leg], value: Node) -> bool {
     let Some((Leg::Cell(index), parents)) = legs.split_last() else { return false };
     if let Some(Node::Array(cells)) = locate(node, parents) {
@@ -79,7 +80,7 @@ pub fn insert_cell(node: &mut Node, legs: &[Leg], value: Node) -> bool {
     true
 }
 
-/// Takes out the member or cell that the path names. Whether it names one: `$` does not.
+/// Removes the member or cell that the path names. Returns whether the path names one; `$` does not.
 pub fn remove(node: &mut Node, legs: &[Leg]) -> bool {
     let Some((last, parents)) = legs.split_last() else { return false };
     match (last, locate(node, parents)) {

@@ -1,18 +1,19 @@
-//! JSON documents: their bytes, their text, their order, and the paths that lead into them.
+//! JSON documents: their bytes, their text, their order, and paths into them.
 //!
 //! | module     | holds                                                                   |
 //! |------------|-------------------------------------------------------------------------|
-//! | [`node`]   | a document as a tree, to be built and changed                           |
-//! | [`binary`] | a document as bytes, as rows and values have it, and views of its parts |
-//! | [`parse`]  | a document from text                                                    |
-//! | [`text`]   | a document as text                                                      |
-//! | [`path`]   | path expressions, and what they select of a view                        |
-//! | [`edit`]   | changes of a tree at the place a path names                             |
+//! | [`node`]   | a document as a tree, for building and changing                         |
+//! | [`binary`] | a document as bytes, in rows and values, and views of its parts         |
+//! | [`parse`]  | the parser                                                              |
+//! | [`text`]   | the writer                                                              |
+//! | [`path`]   | path expressions, and the values they select                            |
+//! | [`edit`]   | changes of a tree at the place that a path names                        |
 //! | [`order`]  | keys whose byte order is the order of documents                         |
-//! | [`scalar`] | SQL values as documents, and documents as SQL values                    |
+//! | [`scalar`] | conversion between SQL values and documents                             |
 //!
-//! A document is at most [`MAX_DEPTH`] deep: a scalar is 1 deep, an array one more than its deepest cell. Members of an object
-//! are ordered by the length of their names, then by the names' bytes; of members of one name the last counts.
+//! A document is at most [`MAX_DEPTH`] deep: a scalar is 1 deep, an array one more than its deepest cell. Members of
+//! an object are ordered by the length of their names, then by the names' bytes; of several members with one name the
+//! last counts.
 
 pub mod binary;
 pub mod edit;
@@ -34,7 +35,7 @@ pub use binary::{Item, View};
 pub use node::{Key, Node};
 pub use path::Path;
 
-/// How deep a document may be.
+/// The most levels of a document.
 pub const MAX_DEPTH: usize = 100;
 
 /// A document in its binary form (see [`binary`]). Cheap to clone.
@@ -42,7 +43,7 @@ pub const MAX_DEPTH: usize = 100;
 pub struct Json(Arc<[u8]>);
 
 impl Json {
-    /// The document of a tree.
+    /// Makes a document of a tree.
     ///
     /// # Errors
     /// 3157 if it is too deep, 3151 if the name of a member has more than 65,535 bytes.
@@ -53,7 +54,7 @@ impl Json {
         Ok(Json(binary::encode(node)?.into()))
     }
 
-    /// The place of a view of this document among its bytes; empty for a view of another one.
+    /// Returns where a view of this document lies in its bytes; an empty range for a view of another document.
     pub fn place_of(&self, view: View<'_>) -> Range<usize> {
         let (whole, part) = (self.0.as_ptr_range(), view.bytes().as_ptr_range());
         match whole.start <= part.start && part.end <= whole.end {
@@ -62,19 +63,19 @@ impl Json {
         }
     }
 
-    /// The value at a place that [`Json::place_of`] has given.
+    /// Returns the value at a place that [`Json::place_of`] returned.
     pub fn at_place(&self, place: Range<usize>) -> View<'_> {
         View::of_value(self.0.get(place).unwrap_or_default())
     }
 
-    /// A part of a document as a document.
+    /// Makes a document of a part of another.
     pub fn of_view(view: View<'_>) -> Json {
         let mut bytes = vec![binary::VERSION];
         bytes.extend_from_slice(view.bytes());
         Json(bytes.into())
     }
 
-    /// The document of a text.
+    /// Parses a document.
     ///
     /// # Errors
     /// See [`parse::Failure`].
@@ -83,7 +84,7 @@ impl Json {
         Json::of_parsed(&node)
     }
 
-    /// The document of a text, whose tree takes no more than about `memory` bytes. Asks for cancellation as it goes.
+    /// Parses a document whose tree takes at most about `memory` bytes. Checks `cancel` as it goes.
     ///
     /// # Errors
     /// See [`parse::Failure`].
@@ -106,18 +107,18 @@ impl Json {
         }
     }
 
-    /// Of the bytes that a row holds. They are not looked at: what is malformed in them reads as `null`; see
+    /// Makes a document of the bytes in a row, without checking them: malformed parts read as `null`; see
     /// [`Json::verify`].
     pub fn from_bytes(bytes: &[u8]) -> Json {
         Json(bytes.into())
     }
 
-    /// The bytes that a row holds.
+    /// Returns the bytes that a row stores.
     pub fn as_bytes(&self) -> &[u8] {
         &self.0
     }
 
-    /// The document, unless it has more than `max` bytes.
+    /// Returns the document unless it has more than `max` bytes.
     ///
     /// # Errors
     /// 1301.
@@ -128,28 +129,28 @@ impl Json {
         }
     }
 
-    /// Error 1301 for a document of more than `max` bytes.
+    /// Makes error 1301 for a document of more than `max` bytes.
     pub fn too_large(max: usize) -> MysqlError {
         MysqlError::allowed_packet_overflowed("json_binary::serialize", max)
     }
 
-    /// The whole document.
+    /// Views the whole document.
     pub fn view(&self) -> View<'_> {
         View::of_document(&self.0)
     }
 
-    /// The document as a tree.
+    /// Converts the document to a tree.
     ///
     /// # Errors
-    /// 1041 where there is no memory for the tree of a long one.
+    /// 1041 if there is no memory for the tree of a long document.
     pub fn to_node(&self) -> Result<Node, MysqlError> {
         self.view().to_node()
     }
 
-    /// Whether the bytes are those of a document, all of them.
+    /// Checks that all of the bytes form a document.
     ///
     /// # Errors
-    /// What is wrong with them.
+    /// They are malformed.
     pub fn verify(&self) -> Result<(), CodecError> {
         binary::verify(&self.0)
     }

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use crate::decimal::Decimal;
 use crate::temporal::{Date, DateTime, Time};
 
-/// The name of a member. Names are ordered by their length in bytes, then by their bytes.
+/// The name of a member. Names order by their length in bytes, then by their bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Key(pub String);
 
@@ -22,7 +22,7 @@ impl PartialOrd for Key {
     }
 }
 
-/// The order of names.
+/// Compares two names in the order of members.
 pub(super) fn key_order(a: &str, b: &str) -> Ordering {
     a.len().cmp(&b.len()).then_with(|| a.cmp(b))
 }
@@ -33,9 +33,9 @@ pub type Members = BTreeMap<Key, Node>;
 /// A value of a document.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Node {
-    /// `null`
+    /// `null`.
     Null,
-    /// `true` or `false`
+    /// `true` or `false`.
     Bool(bool),
     /// A whole number.
     Int(i64),
@@ -49,25 +49,25 @@ pub enum Node {
     String(String),
     /// A day, from SQL.
     Date(Date),
-    /// A time of a day, from SQL.
+    /// A day with a time, from SQL.
     DateTime(DateTime),
     /// A span of time, from SQL.
     Time(Time),
     /// Bytes, from SQL.
     Opaque {
-        /// The protocol's number of the type they had.
+        /// The protocol's number of the bytes' SQL type.
         field_type: u8,
         /// The bytes.
         bytes: Vec<u8>,
     },
-    /// `[..]`
+    /// `[..]`.
     Array(Vec<Node>),
-    /// `{..}`
+    /// `{..}`.
     Object(Members),
 }
 
 impl Node {
-    /// How deep it is; a scalar is 1 deep.
+    /// Returns how deep the value is; a scalar is 1 deep.
     pub fn depth(&self) -> usize {
         match self {
             Node::Array(cells) => 1 + cells.iter().map(Node::depth).max().unwrap_or(0),
@@ -76,7 +76,7 @@ impl Node {
         }
     }
 
-    /// An array of it, unless it is one.
+    /// Returns the cells of an array; any other value is the only cell.
     pub fn into_cells(self) -> Vec<Node> {
         match self {
             Node::Array(cells) => cells,
@@ -84,8 +84,8 @@ impl Node {
         }
     }
 
-    /// Both in one: members of one name are put together, arrays behind each other; what is no array is taken for one of
-    /// it.
+    /// Merges two values as JSON_MERGE_PRESERVE does: members of one name are merged, arrays are concatenated, and a
+    /// value that is not an array counts as an array of itself.
     pub fn merged_preserving(self, other: Node) -> Node {
         match (self, other) {
             (Node::Object(mut left), Node::Object(right)) => {
@@ -106,8 +106,8 @@ impl Node {
         }
     }
 
-    /// What a patch makes of it (RFC 7396): members that are null in the patch go, others replace or patch those of their
-    /// name; a patch that is no object replaces all.
+    /// Applies a merge patch (RFC 7396): a member that is null in the patch is removed; other members replace or
+    /// patch the member of their name; a patch that is not an object replaces the whole value.
     pub fn patched(self, patch: Node) -> Node {
         let Node::Object(changes) = patch else { return patch };
         let mut members = match self {

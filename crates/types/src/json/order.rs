@@ -1,4 +1,4 @@
-//! The order of documents, as keys that are compared byte by byte.
+//! The order of documents, and keys that order by their bytes.
 //!
 //! | kind, least first       | key                                                                            |
 //! |-------------------------|--------------------------------------------------------------------------------|
@@ -6,14 +6,14 @@
 //! | number                  | 1, the number                                                                  |
 //! | string                  | 2, its bytes, ended                                                            |
 //! | object                  | 3, 4 bytes: count; name, ended, and value of each member                       |
-//! | array                   | 4, 1 and key of each cell, 0                                                   |
+//! | array                   | 4; for each cell 1 and its key; 0                                              |
 //! | false, true             | 5, 0 or 1                                                                      |
 //! | date, time, datetime    | 6, 7, 8; 8 bytes: days or microseconds, the sign bit flipped                   |
-//! | other bytes, BIT, BLOB  | 9, 10, 11; the type unless it is one of those; the bytes, ended                |
+//! | other bytes, BIT, BLOB  | 9, 10, 11; for other bytes the type; the bytes, ended                          |
 //!
-//! A number is 0 if negative, 1 if zero, 2 if positive; then its decimal exponent in two bytes, sign bit flipped, its digits
-//! plus one, and 0; all inverted for a negative one. Of a double the digits are the fewest that make it. So numbers of all
-//! kinds have one order. Bytes are ended by 00 00, a 00 in them is 00 ff.
+//! A number is 0 if negative, 1 if zero, 2 if positive; then its decimal exponent in two bytes, sign bit flipped, its
+//! digits plus one, and 0; all of that inverted for a negative number. A double has the fewest digits that read back
+//! as it. So numbers of all kinds share one order. *Ended* bytes have 00 00 after them, and 00 ff for a 00 in them.
 
 use std::cmp::Ordering;
 
@@ -22,7 +22,7 @@ use super::scalar::{is_bit, is_blob};
 use crate::Collation;
 use crate::key::encode_string;
 
-/// How two documents compare.
+/// Compares two documents.
 pub fn compare(a: View<'_>, b: View<'_>) -> Ordering {
     match (a.item(), b.item()) {
         (Item::Int(a), Item::Int(b)) => a.cmp(&b),
@@ -31,7 +31,7 @@ pub fn compare(a: View<'_>, b: View<'_>) -> Ordering {
     }
 }
 
-/// The key of a document.
+/// Returns the key of a document.
 pub fn key(view: View<'_>) -> Vec<u8> {
     let mut out = Vec::new();
     put_key(view, super::MAX_DEPTH, &mut out);
@@ -86,7 +86,7 @@ fn put_signed(kind: u8, v: i64, out: &mut Vec<u8>) {
     out.extend_from_slice(&(v ^ i64::MIN).to_be_bytes());
 }
 
-/// A number of a text with digits, perhaps a sign, a point and an exponent.
+/// Appends a number given as text, with digits, and perhaps a sign, a point and an exponent.
 fn put_number(text: &str, out: &mut Vec<u8>) {
     out.push(1);
     let (mantissa, exponent) = text.split_once('e').unwrap_or((text, "0"));
@@ -99,7 +99,7 @@ fn put_number(text: &str, out: &mut Vec<u8>) {
         return;
     };
     let last = digits.iter().rposition(|d| *d != b'0').unwrap_or(first);
-    // The place of the first digit that counts.
+    // The place of the first significant digit.
     let exponent = exponent.parse::<i32>().unwrap_or(0) + whole as i32 - first as i32;
     out.push(if negative { 0 } else { 2 });
     let start = out.len();

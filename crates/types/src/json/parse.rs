@@ -1,6 +1,6 @@
-//! A document from text (RFC 8259). Where a text is none, what is said of it and where it is said to be are MySQL's.
+//! Parses documents (RFC 8259). Messages and positions of syntax errors are MySQL's.
 //!
-//! A number without point and exponent that 64 bits hold is a whole number, any other a double.
+//! A number without point and exponent that fits 64 bits is a whole number, any other a double.
 
 use super::MAX_DEPTH;
 use super::node::{Key, Members, Node};
@@ -8,17 +8,17 @@ use crate::error::MysqlError;
 use crate::output::{BYTES_BETWEEN_CHECKS, room_for};
 use crate::statement::{CancelToken, Steps};
 
-/// Why a text is no document.
+/// Why a text is not a document.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Failure {
-    /// It is not JSON.
+    /// The text is not JSON.
     Syntax {
-        /// What is wrong.
+        /// The message.
         message: &'static str,
-        /// Where, in bytes.
+        /// The place in the text, in bytes.
         position: usize,
     },
-    /// It is deeper than a document may be.
+    /// The text is nested deeper than a document may be.
     TooDeep,
     /// The name of a member is too long.
     KeyTooLong,
@@ -32,10 +32,10 @@ impl From<MysqlError> for Failure {
     }
 }
 
-/// Bytes of memory that the tree of a document may take where no setting says it.
+/// The memory limit of a document's tree in bytes, where no setting applies.
 const DEFAULT_MEMORY: usize = 1 << 30;
 
-/// From this number of cells on an array asks for memory before it grows.
+/// From this number of cells on, an array asks for memory before it grows.
 const MANY_CELLS: usize = 1 << 16;
 
 const EMPTY: &str = "The document is empty.";
@@ -54,12 +54,12 @@ const NUMBER_TOO_BIG: &str = "Number too big to be stored in double.";
 const NO_FRACTION: &str = "Missing fraction part in number.";
 const NO_EXPONENT: &str = "Missing exponent in number.";
 
-/// The document of a text.
+/// Parses a document.
 pub fn parse(text: &str) -> Result<Node, Failure> {
     parse_within(text, DEFAULT_MEMORY, &CancelToken::new())
 }
 
-/// The document of a text, whose tree takes no more than about `memory` bytes (1038). Asks for cancellation as it goes.
+/// Parses a document whose tree takes at most about `memory` bytes (1038 beyond). Checks `cancel` as it goes.
 pub fn parse_within(text: &str, memory: usize, cancel: &CancelToken) -> Result<Node, Failure> {
     let steps = Steps::new(cancel, BYTES_BETWEEN_CHECKS);
     let mut parser = Parser { text, at: 0, steps, memory };
@@ -75,7 +75,7 @@ pub fn parse_within(text: &str, memory: usize, cancel: &CancelToken) -> Result<N
     Ok(node)
 }
 
-/// The string in double quotes at the front of a text, and its length in the text.
+/// Reads the string in double quotes at the front of a text; returns it with its length in the text.
 pub(super) fn quoted_prefix(text: &str) -> Option<(String, usize)> {
     let never = CancelToken::new();
     let steps = Steps::new(&never, BYTES_BETWEEN_CHECKS);
@@ -94,7 +94,7 @@ struct Parser<'a> {
 }
 
 impl Parser<'_> {
-    /// Counts a value or name of the tree, with `bytes` of a string.
+    /// Charges the memory of a value or name of the tree, with `bytes` bytes of a string.
     fn charge(&mut self, bytes: usize) -> Result<(), Failure> {
         self.steps.take(bytes + size_of::<Node>())?;
         let left = self.memory.checked_sub(bytes + size_of::<Node>());
@@ -122,7 +122,7 @@ impl Parser<'_> {
         }
     }
 
-    /// A value that would be so deep if it were an array.
+    /// Reads a value; `depth` is its depth if it is an array or object.
     fn value(&mut self, depth: usize) -> Result<Node, Failure> {
         self.charge(0)?;
         match self.peek() {
@@ -137,7 +137,7 @@ impl Parser<'_> {
         }
     }
 
-    /// The error is behind the letters that are right.
+    /// Reads `word`. An error's place is behind the letters that are right.
     fn word(&mut self, word: &str, node: Node) -> Result<Node, Failure> {
         for byte in word.bytes() {
             if !self.accept(byte) {
@@ -147,7 +147,7 @@ impl Parser<'_> {
         Ok(node)
     }
 
-    /// Steps into an array or object; a scalar in it is one deeper.
+    /// Steps into an array or object.
     fn enter(&mut self, depth: usize) -> Result<(), Failure> {
         self.at += 1;
         self.skip_space();
@@ -165,7 +165,7 @@ impl Parser<'_> {
         }
         loop {
             if cells.len() == cells.capacity() && cells.len() >= MANY_CELLS {
-                // Half as many again: the old ones are there until they are moved.
+                // Grows by half: the old cells stay until they are moved.
                 let more = cells.len() / 2;
                 room_for((cells.len() + more) * size_of::<Node>())?;
                 cells.try_reserve_exact(more).map_err(|_| MysqlError::out_of_resources())?;
@@ -255,7 +255,7 @@ impl Parser<'_> {
         Ok(c)
     }
 
-    /// What follows `\u`, perhaps with the second half of a surrogate pair.
+    /// Reads what follows `\u`, with the second half of a surrogate pair if there is one.
     fn unicode_escape(&mut self, start: usize) -> Result<char, Failure> {
         let first = self.hex(start)?;
         let code = match first {
@@ -299,7 +299,7 @@ impl Parser<'_> {
     fn number(&mut self) -> Result<Node, Failure> {
         let start = self.at;
         self.accept(b'-');
-        // A zero stands alone.
+        // No digit may follow a leading zero.
         if !self.accept(b'0') && self.digits() == 0 {
             return self.fail(INVALID_VALUE, self.at);
         }

@@ -1,8 +1,8 @@
-//! Path expressions, and what they select.
+//! Path expressions, and the values they select.
 //!
-//! `$` is the document; behind it, in any number, `.name`, `."name"`, `.*`, `[n]`, `[last]`, `[last - n]`, `[n to m]`, `[*]`
-//! and `**`, the value itself and all within it, which another leg must follow. A value that is no array is taken for an
-//! array of itself where a leg asks for a cell by its number.
+//! A path is `$`, the document, and any number of legs: `.name`, `."name"`, `.*`, `[n]`, `[last]`, `[last - n]`, `[n
+//! to m]`, `[*]` and `**`, which selects the value itself and all within it, and which another leg must follow. Where
+//! a leg asks for a cell by number, a value that is not an array counts as an array of itself.
 
 use super::binary::{Item, View};
 use super::parse::quoted_prefix;
@@ -11,10 +11,10 @@ use crate::output::room_for;
 use crate::statement::{CancelToken, Steps};
 use std::collections::HashSet;
 
-/// Values that are met between two questions whether the statement has to end.
+/// How many values are visited between two checks for cancellation.
 const VALUES_BETWEEN_CHECKS: usize = 4096;
 
-/// A path.
+/// A path expression.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Path {
     legs: Vec<Leg>,
@@ -23,31 +23,31 @@ pub struct Path {
 /// A step of a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Leg {
-    /// `.name`
+    /// `.name`.
     Member(String),
-    /// `.*`
+    /// `.*`.
     AnyMember,
-    /// `[n]`
+    /// `[n]`.
     Cell(Index),
-    /// `[n to m]`
+    /// `[n to m]`.
     Cells(Index, Index),
-    /// `[*]`
+    /// `[*]`.
     AnyCell,
-    /// `**`
+    /// `**`.
     Descend,
 }
 
-/// The number of a cell, from the beginning or back from the last one.
+/// The number of a cell, counted from the first or back from the last.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Index {
-    /// From 0 on.
+    /// Counted from the first cell, which is 0.
     First(u32),
-    /// 0 is the last cell.
+    /// Counted back from the last cell, which is 0.
     Last(u32),
 }
 
 impl Index {
-    /// Where it is in an array of so many cells; none if there is no such cell.
+    /// Returns its place in an array of `cells` cells; None if there is no such cell.
     pub fn within(self, cells: usize) -> Option<usize> {
         let at = match self {
             Index::First(n) => n as usize,
@@ -56,7 +56,7 @@ impl Index {
         (at < cells).then_some(at)
     }
 
-    /// Where a new cell of that number goes: before the first or behind the last one if there is no such cell.
+    /// Returns where a new cell of that number goes: before the first or behind the last if there is no such cell.
     pub fn place(self, cells: usize) -> usize {
         match self {
             Index::First(n) => (n as usize).min(cells),
@@ -65,14 +65,14 @@ impl Index {
     }
 }
 
-/// Memory of the legs of a path, for each byte of its text, at most.
+/// An upper bound for the memory of a path's legs, in bytes for each byte of its text.
 const LEG_BYTES: usize = 48;
 
 impl Path {
-    /// The path of a text.
+    /// Parses a path.
     ///
     /// # Errors
-    /// 3143 where it is none, 1041 where there is no memory for a long one.
+    /// 3143 if the text is not a path, 1041 if there is no memory for a long one.
     pub fn parse(text: &str) -> Result<Path, MysqlError> {
         room_for(text.len().saturating_mul(LEG_BYTES))?;
         let mut parser = Parser { text, at: 0 };
@@ -82,26 +82,26 @@ impl Path {
         }
     }
 
-    /// Its steps.
+    /// Returns its legs.
     pub fn legs(&self) -> &[Leg] {
         &self.legs
     }
 
-    /// Whether it may select several values.
+    /// Whether the path may select several values.
     pub fn is_ambiguous(&self) -> bool {
         let several = |leg: &Leg| !matches!(leg, Leg::Member(_) | Leg::Cell(_));
         self.legs.iter().any(several)
     }
 
-    /// What it selects, in the order of the document.
+    /// Returns the values that the path selects, in the order of the document.
     ///
     /// # Errors
-    /// That of a statement that has to end.
+    /// 1317 or 3024 if the statement has to end; 1041 if memory is lacking.
     pub fn select<'a>(&self, view: View<'a>, cancel: &CancelToken) -> Result<Vec<View<'a>>, MysqlError> {
         let mut steps = Steps::new(cancel, VALUES_BETWEEN_CHECKS);
         let mut found = vec![view];
-        // Only `**` can come to a value in several ways. It counts once, leg by leg: paths with many of them would find it more often
-        // than could be counted.
+        // Only `**` can reach a value in several ways. The value counts once after each leg: paths with many `**`
+        // would reach it exponentially often.
         let mut repeats = false;
         for leg in &self.legs {
             if let [view] = found[..] {
@@ -121,17 +121,17 @@ impl Path {
         Ok(found)
     }
 
-    /// The first that it selects.
+    /// Returns the first value that the path selects.
     ///
     /// # Errors
-    /// That of a statement that has to end.
+    /// 1317 or 3024 if the statement has to end; 1041 if memory is lacking.
     pub fn first<'a>(&self, view: View<'a>, cancel: &CancelToken) -> Result<Option<View<'a>>, MysqlError> {
         Ok(self.select(view, cancel)?.into_iter().next())
     }
 }
 
 impl Leg {
-    /// What it leads to from a value.
+    /// Appends the values that the leg leads to from `view`.
     fn follow<'a>(
         &self,
         view: View<'a>,
@@ -140,7 +140,7 @@ impl Leg {
     ) -> Result<(), MysqlError> {
         let before = found.len();
         if let Item::Array(array) = view.item() {
-            // What has many cells is asked room for.
+            // Asks for the memory, since the array may have many cells.
             room_for(array.len().saturating_mul(2 * size_of::<View<'_>>()))?;
         }
         match (self, view.item()) {
@@ -163,7 +163,7 @@ impl Leg {
     }
 }
 
-/// A value and all that is inside of it.
+/// Appends a value and all values within it.
 fn descend<'a>(view: View<'a>, found: &mut Vec<View<'a>>, steps: &mut Steps<'_>) -> Result<(), MysqlError> {
     steps.take(1)?;
     found.push(view);
@@ -174,7 +174,7 @@ fn descend<'a>(view: View<'a>, found: &mut Vec<View<'a>>, steps: &mut Steps<'_>)
     }
 }
 
-/// The cells of a range, of so many.
+/// Returns the first cell of a range and the end, in an array of `cells` cells.
 fn span(from: Index, to: Index, cells: usize) -> (usize, usize) {
     let to = match to {
         Index::First(n) => (n as usize).saturating_add(1).min(cells),
@@ -205,7 +205,7 @@ impl Parser<'_> {
         spaces
     }
 
-    /// None where it is wrong: `at` says where that is.
+    /// Reads a path; None if it is invalid: then `at` is the place.
     fn path(&mut self) -> Option<Vec<Leg>> {
         self.skip_space();
         if !self.accept("$") {
@@ -215,7 +215,7 @@ impl Parser<'_> {
         loop {
             self.skip_space();
             if self.rest().is_empty() {
-                // Nothing says what of all that is within is meant.
+                // A path must not end in `**`.
                 return (legs.last() != Some(&Leg::Descend)).then_some(legs);
             }
             let leg = self.leg()?;

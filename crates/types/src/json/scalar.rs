@@ -1,4 +1,4 @@
-//! SQL values as documents, and documents as SQL values.
+//! Converts SQL values to documents and back.
 
 use super::binary::{Item, View};
 use super::node::Node;
@@ -6,7 +6,7 @@ use super::text;
 use crate::error::MysqlError;
 use crate::value::{SqlType, Value};
 
-/// Numbers by which the protocol, and the text of a document, name types of bytes.
+/// The protocol's numbers of types, which the text of a document shows for bytes.
 mod field_type {
     pub const YEAR: u8 = 13;
     pub const VARCHAR: u8 = 15;
@@ -26,10 +26,10 @@ pub(super) fn is_blob(field_type: u8) -> bool {
     field_type == field_type::VARCHAR || (field_type::TINY_BLOB..=field_type::STRING).contains(&field_type)
 }
 
-/// A SQL value of type `ty` as a document: a string is a string of JSON, NULL is `null`.
+/// Converts a SQL value of type `ty` to a tree: a string becomes a JSON string, NULL `null`.
 ///
 /// # Errors
-/// 1041 where there is no memory for the tree of a long document.
+/// 1041 if there is no memory for the tree of a long document.
 pub fn node_of(v: &Value, ty: &SqlType) -> Result<Node, MysqlError> {
     Ok(match v {
         Value::Null => Node::Null,
@@ -68,8 +68,8 @@ fn bytes_type(ty: &SqlType) -> u8 {
     }
 }
 
-/// The SQL value that a scalar is converted to other types from: a string without its quotes, 0 and 1 of a truth value. None for
-/// what is no value of SQL: null, arrays and objects.
+/// Returns the SQL value of a scalar: a string without its quotes, 0 or 1 for a truth value. None for null, arrays
+/// and objects, which are not SQL values.
 pub fn sql_value(view: View<'_>) -> Option<Value> {
     Some(match view.item() {
         Item::Null | Item::Array(_) | Item::Object(_) => return None,
@@ -86,7 +86,7 @@ pub fn sql_value(view: View<'_>) -> Option<Value> {
     })
 }
 
-/// What JSON_TYPE calls it.
+/// Returns the name of the value's kind, as JSON_TYPE does.
 pub fn type_name(view: View<'_>) -> &'static str {
     match view.item() {
         Item::Null => "NULL",

@@ -1,4 +1,4 @@
-//! A document as text: MySQL's form, and that of JSON_PRETTY.
+//! Writes documents as text: in MySQL's form, and in JSON_PRETTY's.
 
 use std::convert::Infallible;
 
@@ -7,9 +7,9 @@ use super::binary::{Item, View};
 use crate::convert::f64_text;
 use crate::output::{BYTES_BETWEEN_CHECKS, Output, Stop};
 
-/// Where text is written to.
+/// A destination of text.
 pub trait Sink {
-    /// Why no more is taken.
+    /// Why writing ends early.
     type Stop;
 
     /// Takes a part of the text.
@@ -33,7 +33,7 @@ impl Sink for Output<'_> {
     }
 }
 
-/// The text of a document: a space behind each comma and colon.
+/// Returns the text of a document, with a space after each comma and colon.
 pub fn to_text(view: View<'_>) -> String {
     let mut out = String::new();
     let Ok(()) = put_text(view, &mut out);
@@ -50,7 +50,7 @@ pub fn put_pretty_text<S: Sink>(view: View<'_>, out: &mut S) -> Result<(), S::St
     put(view, Level { depth: 0, pretty: true }, out)
 }
 
-/// What a scalar is as text where it is no document any more: a string without its quotes.
+/// Returns a value as SQL text: a string without its quotes, any other value as JSON text.
 pub fn unquoted(view: View<'_>) -> String {
     match view.item() {
         Item::String(s) => s.to_owned(),
@@ -66,7 +66,7 @@ pub fn unquoted(view: View<'_>) -> String {
     }
 }
 
-/// How deep a value is, and in which form it is written.
+/// The depth of a value, and the form in which it is written.
 #[derive(Clone, Copy)]
 struct Level {
     depth: usize,
@@ -75,7 +75,7 @@ struct Level {
 
 fn put<S: Sink>(view: View<'_>, level: Level, out: &mut S) -> Result<(), S::Stop> {
     match view.item() {
-        // Malformed bytes may be deeper than a document is.
+        // Malformed bytes may be nested deeper than a document.
         Item::Array(_) | Item::Object(_) if level.depth > MAX_DEPTH => out.take("null"),
         Item::Null => out.take("null"),
         Item::Bool(v) => out.take(if v { "true" } else { "false" }),
@@ -109,7 +109,7 @@ fn put<S: Sink>(view: View<'_>, level: Level, out: &mut S) -> Result<(), S::Stop
         Item::Time(t) => out.take(&format!("\"{}\"", t.display(6))),
         Item::Opaque(field_type, bytes) => {
             out.take(&format!("\"base64:type{field_type}:"))?;
-            // Pieces of whole groups.
+            // Pieces of whole groups of three bytes.
             const PIECE: usize = 3 << 12;
             for piece in bytes.chunks(PIECE) {
                 out.take(&crate::base64_text(piece, usize::MAX))?;
@@ -119,7 +119,7 @@ fn put<S: Sink>(view: View<'_>, level: Level, out: &mut S) -> Result<(), S::Stop
     }
 }
 
-/// A double, with a point or exponent by which it is one.
+/// Writes a double, always with a point or exponent, so that it reads back as a double.
 pub(super) fn double_text(v: f64) -> String {
     let mut text = f64_text(v);
     if !text.contains(['.', 'e', 'n']) {
@@ -133,7 +133,7 @@ impl Level {
         Level { depth: self.depth + 1, pretty: self.pretty }
     }
 
-    /// What is before value `n` of an array or object.
+    /// Writes the separator before value `n` of an array or object.
     fn before<S: Sink>(self, n: usize, out: &mut S) -> Result<(), S::Stop> {
         match (n, self.pretty) {
             (0, _) => {}
@@ -177,7 +177,7 @@ pub fn put_quoted_to<S: Sink>(s: &str, out: &mut S) -> Result<(), S::Stop> {
         }
         rest = &rest[at + 1..];
     }
-    // In pieces, between which cancellation is asked for.
+    // Writes in pieces; cancellation is checked between them.
     while rest.len() > BYTES_BETWEEN_CHECKS {
         let end = (0..=BYTES_BETWEEN_CHECKS).rev().find(|end| rest.is_char_boundary(*end)).unwrap_or(0);
         let (piece, after) = rest.split_at(end);

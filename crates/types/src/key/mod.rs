@@ -1,13 +1,13 @@
-//! Memcomparable keys: order, equality and range tests of keys are `memcmp` of their bytes.
+//! Memcomparable keys: `memcmp` of their bytes gives order, equality and ranges.
 //!
-//! A key is its parts one after the other. No part's bytes are a prefix of another value's bytes of the same part,
-//! so the first parts of a key order first.
+//! A key is its parts one after another. No value's bytes are a prefix of another value's bytes of the same part,
+//! so earlier parts order first.
 //!
 //! | part                  | bytes                                                                            |
 //! |-----------------------|----------------------------------------------------------------------------------|
-//! | nullable              | `00` for NULL, nothing after it; else `01` and the value                         |
+//! | nullable              | `00` for NULL, nothing after it; otherwise `01` and the value                    |
 //! | fixed-width types     | big-endian, sign bit flipped (see `codec::fixed` for the widths)                  |
-//! | DOUBLE, FLOAT         | big-endian bits; negative: all inverted, else the sign bit set; -0.0 is 0.0       |
+//! | DOUBLE, FLOAT         | big-endian bits; negative: all inverted, otherwise the sign bit set; -0.0 is 0.0 |
 //! | NO PAD string, bytes  | each byte, `00` as `00 ff`; then `00 00`                                         |
 //! | PAD SPACE string      | see `strings`                                                                    |
 //! | string with weights   | packed weights, see `collation::packing`; then `00`                              |
@@ -15,9 +15,9 @@
 //! | descending            | all bytes of the part inverted, the marker too: NULL comes last                  |
 //! | prefix of a string    | as above, of the string's [beginning](Collation::beginning)                      |
 //!
-//! The value can be rebuilt from the bytes but for DOUBLE and FLOAT (-0.0), PAD SPACE VARCHAR and TEXT (trailing spaces) and
-//! strings of which weights are kept, and JSON; CHAR has no trailing spaces to lose. Of a prefix it cannot. What such a value has beyond its
-//! bytes can be kept beside them: see `difference`.
+//! The bytes determine the value except for DOUBLE and FLOAT (-0.0), PAD SPACE VARCHAR and TEXT (trailing spaces;
+//! CHAR has none to lose), strings of weighted collations, and JSON. A prefix never determines the value. What the
+//! bytes lose can be stored beside them: see `difference`.
 
 mod difference;
 mod strings;
@@ -43,13 +43,13 @@ use strings::{DecodedString, decode_string, encode_beginning, encode_string_pref
 pub struct KeyPart {
     /// The column's type.
     pub ty: SqlType,
-    /// The column's collation, where it is a string.
+    /// The column's collation if it is a string.
     pub collation: Collation,
     /// Whether it can be NULL: then a marker byte precedes the value.
     pub nullable: bool,
-    /// Whether it is ordered backwards.
+    /// Whether it is in descending order.
     pub descending: bool,
-    /// Of a string: how many characters of its beginning are in the key, bytes of a binary one. `None`: all.
+    /// How many characters from a string's beginning are in the key (bytes for a binary string). `None`: all.
     pub prefix: Option<u32>,
 }
 
@@ -57,12 +57,12 @@ const NULL_MARKER: u8 = 0;
 const VALUE_MARKER: u8 = 1;
 
 impl KeyPart {
-    /// An ascending part that is NOT NULL, of a number or date.
+    /// Makes an ascending part that is NOT NULL, of a number or date.
     pub fn new(ty: SqlType) -> Self {
         KeyPart { ty, collation: Collation::Binary, nullable: false, descending: false, prefix: None }
     }
 
-    /// The collation that its bytes follow: strings of bytes have only one.
+    /// Returns the collation that its bytes follow; binary strings have only one.
     fn string_collation(&self) -> Option<Collation> {
         match self.ty {
             SqlType::Binary { .. } | SqlType::Varbinary { .. } | SqlType::Blob { .. } | SqlType::Json => {
@@ -73,7 +73,7 @@ impl KeyPart {
         }
     }
 
-    /// What the key has of a string.
+    /// Returns the part of a string that the key holds.
     #[inline]
     fn kept<'s>(&self, collation: Collation, s: &'s [u8]) -> &'s [u8] {
         match self.prefix {
@@ -86,12 +86,12 @@ impl KeyPart {
         if self.descending { 0xff } else { 0 }
     }
 
-    /// The bytes that the part always takes, if it always takes as many.
+    /// Returns the length of the part in bytes if it is the same for all values.
     pub fn fixed_width(&self) -> Option<usize> {
         if self.nullable { None } else { Some(Fixed::of(&self.ty)?.width()) }
     }
 
-    /// Reads the marker: whether there is a value, and how many bytes the marker took.
+    /// Reads the marker: returns whether there is a value, and the marker's length.
     #[inline]
     pub(crate) fn marker(&self, key: &[u8]) -> Result<(bool, usize), CodecError> {
         if !self.nullable {
@@ -106,7 +106,7 @@ impl KeyPart {
     }
 }
 
-/// Appends the bytes of one part. `v` is NULL or of the part's type. On an error `out` is as it was.
+/// Appends the bytes of one part. `v` is NULL or of the part's type. An error leaves `out` as it was.
 pub fn encode_part(part: &KeyPart, v: &Value, out: &mut Vec<u8>) -> Result<(), CodecError> {
     let start = out.len();
     let done = encode_ascending(part, v, out);
@@ -157,7 +157,7 @@ pub fn encode_i64(part: &KeyPart, v: i64, out: &mut Vec<u8>) -> Result<(), Codec
     Ok(())
 }
 
-/// Appends the bytes of the date that is kept as this number, as [`encode_part`] does.
+/// Appends the bytes of the date with this [`Date::ordinal`], as [`encode_part`] does.
 #[inline]
 pub fn encode_date(part: &KeyPart, ordinal: i32, out: &mut Vec<u8>) -> Result<(), CodecError> {
     let date = Date::from_ordinal(ordinal).ok_or(CodecError::Malformed { what: "date" })?;
@@ -169,7 +169,7 @@ pub fn encode_date(part: &KeyPart, ordinal: i32, out: &mut Vec<u8>) -> Result<()
     Ok(())
 }
 
-/// Appends the bytes of a part that is a string's, from the bytes of its value.
+/// Appends the bytes of a string part from the bytes of its value.
 pub fn encode_string_part(part: &KeyPart, s: &[u8], out: &mut Vec<u8>) -> Result<(), CodecError> {
     let mismatch = || CodecError::TypeMismatch { value: "VARCHAR", ty: part.ty.to_string() };
     let collation = part.string_collation().ok_or_else(mismatch)?;
@@ -184,10 +184,10 @@ pub fn encode_string_part(part: &KeyPart, s: &[u8], out: &mut Vec<u8>) -> Result
     Ok(())
 }
 
-/// Appends the bytes of one part for a text, if the column certainly holds it as it is; whether it does.
+/// Appends the bytes of one part for a text if the column surely stores the text unchanged; returns whether it does.
 pub fn encode_stored_text(part: &KeyPart, text: &str, out: &mut Vec<u8>) -> Result<bool, CodecError> {
     let fits = match part.ty {
-        // As many bytes as it may have characters.
+        // A text has no more characters than bytes.
         SqlType::Varchar { len } => text.len() <= len as usize,
         SqlType::Text { max_bytes } => text.len() <= max_bytes as usize,
         _ => false,
@@ -198,7 +198,7 @@ pub fn encode_stored_text(part: &KeyPart, text: &str, out: &mut Vec<u8>) -> Resu
     Ok(fits)
 }
 
-/// Appends the bytes of `values`, one per part, as far as there are values: a whole key or the first parts of one.
+/// Appends the bytes of `values`, one per part, until the values end: a whole key or its first parts.
 pub fn encode_key<'a>(
     parts: &[KeyPart],
     values: impl IntoIterator<Item = &'a Value>,
@@ -207,9 +207,9 @@ pub fn encode_key<'a>(
     parts.iter().zip(values).try_for_each(|(part, v)| encode_part(part, v, out))
 }
 
-/// Appends the bytes that the part's bytes begin with for every string that begins with `prefix` (as LIKE compares:
-/// trailing spaces count), and perhaps for others. The part must be a string's. Whether it has only the
-/// beginning of strings, and no room for more than `prefix`: others that go on differently may have the same key then.
+/// Appends the common prefix of the part's bytes for all strings that begin with `prefix` (as LIKE compares: trailing
+/// spaces count); other strings may share it. The part must be a string's. Returns whether the key holds only the
+/// beginning of strings and `prefix` fills it: then strings that go on differently may have the same key.
 pub fn encode_prefix(part: &KeyPart, prefix: &[u8], out: &mut Vec<u8>) -> Result<bool, CodecError> {
     let mismatch = || CodecError::TypeMismatch { value: "VARCHAR", ty: part.ty.to_string() };
     let collation = part.string_collation().ok_or_else(mismatch)?;
@@ -230,7 +230,7 @@ pub fn encode_prefix(part: &KeyPart, prefix: &[u8], out: &mut Vec<u8>) -> Result
     Ok(cut)
 }
 
-/// How many bytes at the front of `key` the part takes.
+/// Returns the length of the part at the front of `key`.
 #[inline]
 pub fn skip_part(part: &KeyPart, key: &[u8]) -> Result<usize, CodecError> {
     let (present, marker) = part.marker(key)?;
@@ -249,7 +249,7 @@ pub fn skip_part(part: &KeyPart, key: &[u8]) -> Result<usize, CodecError> {
     Ok(marker + len)
 }
 
-/// Appends the value of the part at the front of `key` to a column; returns the bytes the part took.
+/// Appends the value of the part at the front of `key` to a column; returns the part's length.
 #[inline]
 pub fn decode_part(part: &KeyPart, key: &[u8], out: &mut ColumnBuilder) -> Result<usize, CodecError> {
     let (present, marker) = part.marker(key)?;
@@ -270,7 +270,7 @@ pub fn decode_part(part: &KeyPart, key: &[u8], out: &mut ColumnBuilder) -> Resul
     Ok(marker + len)
 }
 
-/// The value of the part at the front of `key`, and the bytes the part took.
+/// Returns the value of the part at the front of `key`, and the part's length.
 pub fn decode_value(part: &KeyPart, key: &[u8]) -> Result<(Value, usize), CodecError> {
     let (present, marker) = part.marker(key)?;
     if !present {
@@ -297,7 +297,7 @@ fn restore_string<'a>(part: &KeyPart, body: &'a [u8]) -> Result<(DecodedString<'
     }
 }
 
-/// Whether the value can be rebuilt from the key's bytes.
+/// Whether the key's bytes determine the value.
 #[inline]
 pub fn is_restorable(part: &KeyPart) -> bool {
     match part.ty {
@@ -309,7 +309,7 @@ pub fn is_restorable(part: &KeyPart) -> bool {
     }
 }
 
-/// The least key above all that begin with `prefix`; None if there is none (the prefix is empty or all `ff`).
+/// Returns the least key above all that begin with `prefix`; None if there is none (the prefix is empty or all `ff`).
 pub fn prefix_successor(prefix: &[u8]) -> Option<Vec<u8>> {
     let last = prefix.iter().rposition(|&b| b != 0xff)?;
     let mut successor = prefix[..=last].to_vec();

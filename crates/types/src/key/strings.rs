@@ -1,29 +1,29 @@
-//! Strings in keys.
+//! Encodes strings in keys.
 //!
-//! NO PAD and binary: each byte as it is but `00`, which becomes `00 ff`; the end is `00 00`.
+//! NO PAD and binary strings: each byte unchanged, except `00`, which becomes `00 ff`; the end is `00 00`.
 //!
-//! PAD SPACE compares as if both strings went on with spaces for ever. So the trailing spaces are cut off, and the
-//! end and each space within are two bytes, the second saying how what follows the run of spaces compares to
+//! PAD SPACE compares as if spaces without end followed both strings. So the trailing spaces are cut off. The end and
+//! each space within take two bytes, of which the second says how the bytes after the run of spaces compare to
 //! spaces:
 //!
-//! | bytes   | is                                                                                  |
+//! | bytes   | meaning                                                                             |
 //! |---------|-------------------------------------------------------------------------------------|
 //! | `20 01` | a space in a run that is followed by a byte below the space                          |
 //! | `20 02` | the end of the string: a run that never ends                                        |
 //! | `20 03` | a space in a run that is followed by a byte above the space                          |
 //! | other   | itself                                                                              |
 //!
-//! Where two strings first differ, either one of them has a space or its end and the other another byte, whose order
-//! is theirs; or both have spaces or ends, and the second byte decides: a run of k spaces and then a lower byte is
-//! below every longer run, so below the end, and one with a higher byte after it is above. Nothing needs an escape,
-//! and only strings with spaces within grow.
+//! Consider the first place where two strings differ. If one has a space or its end there and the other another byte,
+//! these order the strings. If both have spaces or ends, the second byte decides: a run of k spaces followed by a
+//! lower byte is below every longer run, so below the end, and a run followed by a higher byte is above. Nothing
+//! needs an escape, and only strings with spaces within grow.
 //!
-//! Under collations with weights the bytes are [`crate::collation`]'s, in its module `packing`; they end with `00`.
+//! Under collations with weights the bytes are those of [`crate::collation`], module `packing`; they end with `00`.
 
 use crate::codec::{CodecError, extend_short};
 use crate::collation::{Collation, trim_spaces, weights_len};
 
-/// Up to so many bytes a string is looked over and copied faster than cut up.
+/// Strings of up to this many bytes are faster scanned and copied than split at special bytes.
 const SHORT: usize = 16;
 const ESCAPED_ZERO: u8 = 0xff;
 const END: u8 = 0;
@@ -32,13 +32,13 @@ const RUN_THEN_LOWER: u8 = 1;
 const RUN_FOREVER: u8 = 2;
 const RUN_THEN_HIGHER: u8 = 3;
 
-/// Appends the sort key of a string.
+/// Appends the key bytes of a string.
 #[inline]
 pub(crate) fn encode_string(collation: Collation, s: &[u8], out: &mut Vec<u8>) {
     if collation.append_weights(s, out) {
         return;
     }
-    // Most strings are short and have nothing that is written as two bytes.
+    // Most strings are short and contain no byte that is written as two.
     if s.len() <= SHORT && !s.contains(&lead(collation)) {
         extend_short(out, s);
     } else {
@@ -48,8 +48,8 @@ pub(crate) fn encode_string(collation: Collation, s: &[u8], out: &mut Vec<u8>) {
     out.extend_from_slice(&end);
 }
 
-/// The same without the end: what the sort keys of all strings that begin with `s` begin with. Of trailing spaces
-/// under PAD SPACE that cannot be said, so they are left out.
+/// Appends the common prefix of the keys of all strings that begin with `s`. Trailing spaces under PAD SPACE have no
+/// fixed key bytes, so they are left out.
 pub(super) fn encode_string_prefix(collation: Collation, s: &[u8], out: &mut Vec<u8>) {
     if collation.append_weights_prefix(s, out) {
         return;
@@ -67,7 +67,7 @@ pub(super) fn encode_string_prefix(collation: Collation, s: &[u8], out: &mut Vec
     while let Some(at) = rest.iter().position(|&b| b == SPACE) {
         let (word, from_space) = rest.split_at(at);
         out.extend_from_slice(word);
-        // The string does not end in spaces, so each run has a byte after it.
+        // The string does not end in spaces, so a byte follows each run.
         let len = from_space.iter().position(|&b| b != SPACE).unwrap_or(from_space.len());
         let higher = from_space.get(len).is_none_or(|&b| b > SPACE);
         for _ in 0..len {
@@ -78,8 +78,8 @@ pub(super) fn encode_string_prefix(collation: Collation, s: &[u8], out: &mut Vec
     out.extend_from_slice(rest);
 }
 
-/// Appends what the sort keys of the beginnings, `most` characters each, of all strings begin with whose first weights are those
-/// of `s`: see `expr::prefix_range`. Whether `s` has that many.
+/// Appends the common prefix of the keys of the beginnings (`most` characters each) of all strings whose first
+/// weights are those of `s`: see `expr::prefix_range`. Returns whether `s` has that many.
 pub(super) fn encode_beginning(collation: Collation, s: &[u8], most: usize, out: &mut Vec<u8>) -> bool {
     let s = if collation.pads_space() { trim_spaces(s) } else { s };
     if let Some(cut) = collation.append_first_weights(s, most, out) {
@@ -89,7 +89,7 @@ pub(super) fn encode_beginning(collation: Collation, s: &[u8], most: usize, out:
     collation.beginning(s, most.saturating_sub(1)).len() < s.len()
 }
 
-/// A string read from a key: as it stands there, or rebuilt.
+/// A string read from a key: as it stands there, or rebuilt without the second bytes.
 pub(super) enum DecodedString<'a> {
     Borrowed(&'a [u8]),
     Rebuilt(Vec<u8>),
@@ -104,14 +104,14 @@ impl AsRef<[u8]> for DecodedString<'_> {
     }
 }
 
-/// What the special byte at `at` and the one after it say.
+/// The meaning of a special byte and the byte after it.
 enum Special {
     End,
     /// The special byte stands for itself.
     Itself,
 }
 
-/// The byte that begins a pair, and the meaning of the pair whose second byte is `second`.
+/// Returns the byte that begins a pair.
 fn lead(collation: Collation) -> u8 {
     if collation.pads_space() { SPACE } else { 0 }
 }
@@ -125,7 +125,7 @@ fn special(collation: Collation, second: Option<u8>) -> Result<Special, CodecErr
     }
 }
 
-/// The place of the next special byte from `from` on.
+/// Returns the place of the next special byte from `from` on.
 fn next_special(collation: Collation, key: &[u8], from: usize, mask: u8) -> Result<usize, CodecError> {
     let wanted = lead(collation) ^ mask;
     let rest = key.get(from..).unwrap_or_default();
@@ -137,7 +137,7 @@ fn next_special(collation: Collation, key: &[u8], from: usize, mask: u8) -> Resu
     })
 }
 
-/// How many bytes the string at the front of `key` takes, each byte `^ mask`.
+/// Returns the length of the string at the front of `key`, each byte XORed with `mask`.
 pub(super) fn skip_string(collation: Collation, key: &[u8], mask: u8) -> Result<usize, CodecError> {
     if collation.is_weighted() {
         return weights_len(key, mask).ok_or(CodecError::Truncated {
@@ -157,8 +157,8 @@ pub(super) fn skip_string(collation: Collation, key: &[u8], mask: u8) -> Result<
     }
 }
 
-/// The string at the front of `key`, each byte `^ mask`, without trailing spaces if it is PAD SPACE, and the bytes
-/// it took.
+/// Reads the string at the front of `key`, each byte XORed with `mask`; without trailing spaces under PAD SPACE.
+/// Returns it with its length in the key.
 pub(super) fn decode_string(
     collation: Collation,
     key: &[u8],

@@ -1,4 +1,5 @@
-//! Key order is value order, for every type, collation, nullability and direction; values come back; bad bytes err.
+//! Tests that keys order as values do, for every type, collation, nullability and direction, that values are
+//! restored, and that bad bytes are errors.
 
 use std::cmp::Ordering;
 
@@ -57,7 +58,7 @@ fn types() -> Vec<SqlType> {
     types
 }
 
-/// Every type with every collation it can have.
+/// Returns every type with every collation it can have.
 pub(crate) fn all_parts() -> Vec<KeyPart> {
     let mut parts = Vec::new();
     for ty in types() {
@@ -81,7 +82,7 @@ pub(crate) fn all_parts() -> Vec<KeyPart> {
     parts
 }
 
-/// A value of the part's type; edges and values near each other are common.
+/// Makes a value of the part's type; extreme and neighbouring values are common.
 pub(crate) fn random_value(rng: &mut SmallRng, part: &KeyPart) -> Value {
     if part.nullable && rng.random_bool(0.15) {
         return Value::Null;
@@ -147,7 +148,7 @@ pub(crate) fn random_value(rng: &mut SmallRng, part: &KeyPart) -> Value {
     }
 }
 
-/// MySQL's order of two values of one column: NULL first.
+/// Compares two values of one column in MySQL's order: NULL first.
 fn compare(part: &KeyPart, a: &Value, b: &Value) -> Ordering {
     let ascending = match (a, b) {
         (Value::Null, Value::Null) => Ordering::Equal,
@@ -160,12 +161,12 @@ fn compare(part: &KeyPart, a: &Value, b: &Value) -> Ordering {
         (Value::Date(a), Value::Date(b)) => a.cmp(b),
         (Value::DateTime(a), Value::DateTime(b)) => a.cmp(b),
         (Value::Time(a), Value::Time(b)) => a.cmp(b),
-        // `weights::tests` checks these against the weights.
+        // `weights::tests` checks these comparisons against the weights.
         (Value::String(a), Value::String(b)) if part.collation.is_weighted() => {
             part.collation.compare(a.as_bytes(), b.as_bytes())
         }
         (Value::String(a), Value::String(b)) if part.collation.pads_space() => {
-            // Apart from the collation's own code: really pad.
+            // Pads, to be independent of the collation's code.
             let width = a.len().max(b.len());
             let pad = |s: &str| [s.as_bytes(), &vec![b' '; width - s.len()]].concat();
             pad(a).cmp(&pad(b))
@@ -223,7 +224,8 @@ fn composite_keys_order_part_by_part() {
             .fold(Ordering::Equal, |order, (p, (a, b))| order.then_with(|| compare(p, a, b)));
         let (x, y) = (encoded(&parts, &a), encoded(&parts, &b));
         assert_eq!(x.cmp(&y), expected, "{parts:?}: {a:?} and {b:?}");
-        // The successor of the first parts lies above all keys with them, and below all that come later.
+        // The successor of the first parts is above all keys that begin with them, and at most equal to all later
+        // keys.
         let first = rng.random_range(1..=parts.len());
         let prefix = encoded(&parts[..first], &a[..first]);
         let order = parts[..first]
@@ -271,7 +273,7 @@ fn parts_are_skipped_and_values_come_back() {
             at += len;
         }
         assert_eq!(at, key.len());
-        // Cut anywhere, the last part or one before it is an error, never a panic.
+        // In a key cut anywhere, a part is an error; nothing panics.
         let cut = &key[..rng.random_range(0..key.len())];
         let mut rest = cut;
         let outcome = parts.iter().try_for_each(|p| {

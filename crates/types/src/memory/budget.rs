@@ -1,14 +1,14 @@
-//! What the operators and expressions of one execution may hold in memory.
+//! The memory limit of the operators and expressions of one execution.
 //!
-//! Operators account for what they keep. Sorts, hash joins, aggregation, DISTINCT, the partitions of windows and the keys of recursive
-//! tables go to disk when the session's limit is reached, or when the server is short of memory, except for a small share that each
-//! may hold whatever the others do. What cannot go to disk gets error 1038.
+//! Operators account for the memory they hold. Sorts, hash joins, aggregation, DISTINCT, the partitions of windows
+//! and the keys of recursive tables spill to disk when the session's limit is reached, or when the server is short of
+//! memory; a small share of the limit each may hold in any case. An operator that cannot spill fails with error 1038.
 
 use super::server;
 use crate::error::MysqlError;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// The part of the memory that every operator may hold.
+/// The divisor that gives the share of the limit which every operator may hold.
 const SHARE: usize = 16;
 
 /// The memory of one execution, shared by its threads.
@@ -20,23 +20,23 @@ pub struct MemoryBudget {
 }
 
 impl MemoryBudget {
-    /// A budget of `limit` bytes.
+    /// Makes a budget of `limit` bytes.
     pub const fn new(limit: usize) -> MemoryBudget {
         MemoryBudget { limit, used: AtomicUsize::new(0), peak: AtomicUsize::new(0) }
     }
 
-    /// A budget of `limit` bytes, or of half of what all statements may hold together if that is less.
+    /// Makes a budget of `limit` bytes, or of half the server's bound if that is less.
     pub fn of_statement(limit: u64) -> MemoryBudget {
         MemoryBudget::new(usize::try_from(limit).unwrap_or(usize::MAX).min(server::limit() / 2))
     }
 
-    /// The budget of what is no part of a statement. It refuses nothing.
+    /// Returns the budget of work that belongs to no statement. It refuses nothing.
     pub fn unlimited() -> &'static MemoryBudget {
         static UNLIMITED: MemoryBudget = MemoryBudget::new(usize::MAX);
         &UNLIMITED
     }
 
-    /// Takes `bytes`, or error 1038 if that is more than is left.
+    /// Takes `bytes`, or returns error 1038 if less is left.
     pub fn take(&self, bytes: usize) -> Result<(), MysqlError> {
         let used = self.note(bytes);
         if used > self.limit {
@@ -47,12 +47,12 @@ impl MemoryBudget {
         Ok(())
     }
 
-    /// Takes `bytes` in any case; gives what is held then.
+    /// Takes `bytes` in any case; returns how many are used then.
     fn note(&self, bytes: usize) -> usize {
         self.used.fetch_add(bytes, Ordering::Relaxed).saturating_add(bytes)
     }
 
-    /// Error 1038: `used` bytes are too many.
+    /// Makes error 1038 for a need of `used` bytes.
     pub fn exhausted(&self, used: usize) -> MysqlError {
         let text = format!(
             "Out of memory for sorting, joining or grouping: {used} bytes needed, limit {}",
@@ -61,55 +61,55 @@ impl MemoryBudget {
         MysqlError::with_message(crate::error::errno::ER_OUT_OF_SORTMEMORY, text)
     }
 
-    /// What each of so many threads may hold of what is left; at least what every operator may.
+    /// Returns how many of the remaining bytes each of `threads` threads may hold; at least an operator's share.
     pub fn part(&self, threads: usize) -> usize {
         (self.limit.saturating_sub(self.used()) / threads.max(1)).max(self.share())
     }
 
-    /// What every operator may hold, bytes.
+    /// Returns how many bytes every operator may hold.
     pub fn share(&self) -> usize {
         self.limit / SHARE
     }
 
-    /// The limit, bytes.
+    /// Returns the limit in bytes.
     pub fn limit(&self) -> usize {
         self.limit
     }
 
-    /// Gives `bytes` back.
+    /// Returns `bytes` to the budget.
     pub fn give_back(&self, bytes: usize) {
         let less = |used: usize| {
             debug_assert!(bytes <= used, "{bytes} bytes given back, {used} are used");
             Some(used.saturating_sub(bytes))
         };
-        // It cannot fail: there is always a new value.
+        // The update cannot fail: `less` always returns a value.
         let _ = self.used.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less);
     }
 
-    /// What is held now, bytes.
+    /// Returns how many bytes are used.
     pub fn used(&self) -> usize {
         self.used.load(Ordering::Relaxed)
     }
 
-    /// Lets go of everything beyond `bytes`: what was held besides is gone.
+    /// Sets the used bytes to `bytes` if they are more, after the structures beyond have been dropped.
     pub fn shrink_to(&self, bytes: usize) {
         self.used.fetch_min(bytes, Ordering::Relaxed);
     }
 
-    /// The most that was held at one time, bytes.
+    /// Returns the most bytes that were used at one time.
     pub fn peak(&self) -> usize {
         self.peak.load(Ordering::Relaxed)
     }
 }
 
-/// What one operator holds of a budget. It grows with the structure it stands for.
+/// The bytes that one structure holds of a budget.
 #[derive(Debug, Default)]
 pub struct Held {
     bytes: usize,
 }
 
 impl Held {
-    /// The structure holds `bytes` now.
+    /// Records that the structure holds `bytes` now.
     pub fn set(&mut self, bytes: usize, budget: &MemoryBudget) -> Result<(), MysqlError> {
         if bytes > self.bytes {
             budget.take(bytes - self.bytes)?;
@@ -120,7 +120,8 @@ impl Held {
         Ok(())
     }
 
-    /// The structure holds `bytes` now, which is noted in any case: false if it is too much, and has to become less.
+    /// Records in any case that the structure holds `bytes` now; returns false if that exceeds the limit, and the
+    /// structure has to shrink.
     pub fn fits(&mut self, bytes: usize, budget: &MemoryBudget) -> bool {
         budget.give_back(self.bytes);
         self.bytes = bytes;
@@ -129,7 +130,7 @@ impl Held {
         (used <= budget.limit && !server::is_short()) || bytes <= budget.share()
     }
 
-    /// The structure grew by `bytes`.
+    /// Records that the structure grew by `bytes`.
     pub fn grow(&mut self, bytes: usize, budget: &MemoryBudget) -> Result<(), MysqlError> {
         self.set(self.bytes + bytes, budget)
     }

@@ -1,9 +1,9 @@
-//! Accounts of memory.
+//! Accounting of memory.
 //!
-//! | account | of | bound |
+//! | account | counts | limit |
 //! |---|---|---|
-//! | [`MemoryBudget`] | what the operators and expressions of one execution say that they hold | `leafline_query_memory` |
-//! | [`server`] | what the process has allocated, counted by its allocator | `leafline_server_memory` |
+//! | [`MemoryBudget`] | the memory that the operators and expressions of one execution report | `leafline_query_memory` |
+//! | [`server`] | the memory that the process has allocated, counted by its allocator | `leafline_server_memory` |
 
 mod budget;
 pub mod server;

@@ -1,13 +1,13 @@
-//! The memory of the whole process, counted where it is allocated.
+//! The memory of the whole process, counted in the allocator.
 //!
-//! The program installs an allocator that calls [`allocated`] and [`freed`]. Each thread adds up its own difference and passes it
-//! on to the process-wide figure in steps of `STEP` bytes, so that counting costs a thread-local addition. Programs with another
-//! allocator count nothing, and then nothing here has an effect.
+//! The program installs an allocator that calls [`allocated`] and [`freed`]. Each thread adds up its own difference
+//! and passes it on to the process-wide figure in steps of `STEP` bytes, so that counting costs a thread-local
+//! addition. In a program with another allocator nothing is counted, and this module has no effect.
 //!
-//! Statements ask at their check points ([`check`], by [`CancelToken::check`](crate::CancelToken::check)) and before large
-//! allocations ([`ask`]). While the figure is above the bound, a statement that holds more than is tolerated ends with error 1041.
-//! The further the figure is above the bound, the less is tolerated: at first only the largest statements end, and a statement
-//! that holds next to nothing always goes on.
+//! Statements ask at their check points ([`check`], by [`CancelToken::check`](crate::CancelToken::check)) and before
+//! large allocations ([`ask`]). While the figure is above the bound, a statement that holds more than is tolerated
+//! ends with error 1041. The further the figure is above the bound, the less is tolerated: at first only the largest
+//! statements end, and a statement that holds next to nothing always goes on.
 //!
 //! | above the bound by | tolerated |
 //! |---|---|
@@ -21,50 +21,51 @@ use std::sync::atomic::{AtomicIsize, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
-/// Bytes of difference that a thread keeps to itself.
+/// How many bytes of difference a thread keeps before it passes them on.
 const STEP: isize = 64 << 10;
 
-/// What a statement may hold however short memory is.
+/// The bytes that a statement may hold however short memory is.
 const ALWAYS_TOLERATED: usize = 512 << 10;
 
-/// A list asks for room from this size on, bytes.
+/// A list asks before it grows to this many bytes or more.
 const WORTH_ASKING: usize = 1 << 20;
 
-/// From this part of the bound on, what can go to files does.
+/// Memory is short when less than this fraction (one fourth) of the bound is left.
 const SHORT: usize = 4;
 
-/// Free memory is given back to the system when the process holds so much less than it did, and not again for [`TRIM_PAUSE`].
+/// Free memory is returned to the system when the process holds this many bytes less than at its last high, at most
+/// once in [`TRIM_PAUSE`].
 const WORTH_TRIMMING: isize = 16 << 20;
 const TRIM_PAUSE: Duration = Duration::from_millis(500);
 
-/// What all threads have passed on. Below zero by no more than what they have not.
+/// The sum of what all threads have passed on. It may be negative by as much as they have not passed on.
 static USED: AtomicIsize = AtomicIsize::new(0);
 static PEAK: AtomicIsize = AtomicIsize::new(0);
-/// The most since free memory was given back last.
+/// The highest `USED` since free memory was last returned.
 static HIGH: AtomicIsize = AtomicIsize::new(0);
 static LAST_TRIM: Mutex<Option<Instant>> = Mutex::new(None);
 static LIMIT: AtomicUsize = AtomicUsize::new(usize::MAX);
-/// Whether the figure was above the bound when a thread last passed something on. Written only when that changes.
+/// 1 if the figure was above the bound when a thread last passed something on. Written only when that changes.
 static ABOVE: AtomicUsize = AtomicUsize::new(0);
 /// Bytes that are accounted for elsewhere.
 static EXEMPT: OnceLock<&'static AtomicU64> = OnceLock::new();
 static TRIM: OnceLock<fn()> = OnceLock::new();
 
 struct Local {
-    /// Not passed on yet.
+    /// The thread's difference that is not passed on yet.
     waiting: Cell<isize>,
-    /// Passed on since the thread began.
+    /// The sum that the thread has passed on since it began.
     passed_on: Cell<isize>,
-    /// What the thread had allocated when its statement began.
+    /// The thread's allocated bytes when its statement began.
     begun_at: Cell<isize>,
 }
 
 thread_local! {
-    /// Without a destructor, so that the allocator may use it at any time.
+    /// Has no destructor, so that the allocator may use it at any time.
     static LOCAL: Local = const {
         Local { waiting: Cell::new(0), passed_on: Cell::new(0), begun_at: Cell::new(0) }
     };
-    /// Passes on what is left when the thread ends.
+    /// Passes the rest on when the thread ends.
     static AT_END: PassOn = const { PassOn };
 }
 
@@ -76,13 +77,13 @@ impl Drop for PassOn {
     }
 }
 
-/// Counts `bytes` that this thread has allocated. For the allocator.
+/// Counts `bytes` that this thread has allocated; called by the allocator.
 #[inline]
 pub fn allocated(bytes: usize) {
     note(bytes as isize);
 }
 
-/// Counts `bytes` that this thread has freed. For the allocator.
+/// Counts `bytes` that this thread has freed; called by the allocator.
 #[inline]
 pub fn freed(bytes: usize) {
     note(-(bytes as isize));
@@ -116,47 +117,48 @@ fn pass_on(local: &Local) {
     }
 }
 
-/// Bytes that the process has allocated, less those that are accounted for elsewhere; 0 where nobody counts.
+/// Returns how many bytes the process has allocated, without those accounted for elsewhere; 0 if nothing is counted.
 pub fn used() -> usize {
     let used = usize::try_from(USED.load(Ordering::Relaxed)).unwrap_or(0);
     let exempt = EXEMPT.get().map_or(0, |bytes| bytes.load(Ordering::Relaxed));
     used.saturating_sub(usize::try_from(exempt).unwrap_or(usize::MAX))
 }
 
-/// The most bytes that the process had allocated at one time.
+/// Returns the most bytes that the process had allocated at one time.
 pub fn peak() -> usize {
     usize::try_from(PEAK.load(Ordering::Relaxed)).unwrap_or(0)
 }
 
-/// The bound, bytes.
+/// Returns the bound in bytes.
 pub fn limit() -> usize {
     LIMIT.load(Ordering::Relaxed)
 }
 
-/// Sets the bound, bytes.
+/// Sets the bound in bytes.
 pub fn set_limit(bytes: usize) {
     LIMIT.store(bytes, Ordering::Relaxed);
     ABOVE.store(1, Ordering::Relaxed);
 }
 
-/// Has `bytes` left out of the figure: what the buffer pool lends is counted against the pool.
+/// Excludes `bytes` from the figure: the buffer pool accounts for the memory it lends.
 pub fn exempt(bytes: &'static AtomicU64) {
     // A second database of the process lends from the same account.
     let _ = EXEMPT.set(bytes);
 }
 
-/// Sets what gives free memory back to the system.
+/// Sets the function that returns free memory to the system.
 pub fn set_trim(trim: fn()) {
     let _ = TRIM.set(trim);
 }
 
-/// A statement begins on this thread, or a part of one that others work on, too: what it holds counts from zero.
+/// Marks the beginning of a statement, or of a part of one, on this thread: the memory it holds counts from zero.
 pub fn statement_begins() {
     AT_END.with(|_| ());
     LOCAL.with(|local| local.begun_at.set(local.passed_on.get() + local.waiting.get()));
 }
 
-/// Gives free memory back to the system if the process holds much less than it did. Called when a statement or a session has ended.
+/// Returns free memory to the system if the process holds much less than it did. Called when a statement or a session
+/// has ended.
 #[inline]
 pub fn give_back() {
     let used = USED.load(Ordering::Relaxed);
@@ -168,7 +170,7 @@ pub fn give_back() {
 #[cold]
 fn trim(used: isize) {
     let Some(trim) = TRIM.get() else { return };
-    // Somebody else does it.
+    // Another thread is doing it.
     let Ok(mut last) = LAST_TRIM.try_lock() else { return };
     if last.is_some_and(|last| last.elapsed() < TRIM_PAUSE) {
         return;
@@ -178,13 +180,13 @@ fn trim(used: isize) {
     *last = Some(Instant::now());
 }
 
-/// Bytes that the statement on this thread has allocated and not freed.
+/// Returns how many bytes the statement on this thread has allocated and not freed.
 pub fn held_by_statement() -> usize {
     let held = LOCAL.with(|local| local.passed_on.get() + local.waiting.get() - local.begun_at.get());
     usize::try_from(held).unwrap_or(0)
 }
 
-/// Whether so much of the bound is used that what can go to files should.
+/// Whether memory is short, so that operators should spill what they can.
 pub fn is_short() -> bool {
     let limit = limit();
     let used = USED.load(Ordering::Relaxed);
@@ -196,10 +198,10 @@ fn used_without_exempt(most: usize) -> bool {
     used() > most
 }
 
-/// Ok to go on.
+/// Checks that the statement on this thread may go on.
 ///
 /// # Errors
-/// 1041 if the process has allocated more than its bound, and the statement on this thread holds more than is tolerated.
+/// 1041 if the process has allocated more than its bound, and the statement holds more than is tolerated.
 #[inline]
 pub fn check() -> Result<(), MysqlError> {
     if ABOVE.load(Ordering::Relaxed) == 0 { Ok(()) } else { check_above() }
@@ -217,10 +219,11 @@ fn check_above() -> Result<(), MysqlError> {
     }
 }
 
-/// Ok to allocate `bytes` more at once. Asked for what may be large: a value, a batch, a table of keys.
+/// Checks that `bytes` more may be allocated at once. Asked before allocations that may be large: a value, a batch, a
+/// table of keys.
 ///
 /// # Errors
-/// 1041 if the process would exceed its bound by that, and the statement on this thread would hold more than is tolerated.
+/// 1041 if the process would exceed its bound, and the statement on this thread would hold more than is tolerated.
 pub fn ask(bytes: usize) -> Result<(), MysqlError> {
     let limit = limit();
     if limit == usize::MAX {
@@ -233,10 +236,10 @@ pub fn ask(bytes: usize) -> Result<(), MysqlError> {
     Err(exhausted(used, limit))
 }
 
-/// Appends to a list that is as long as a statement likes, asking before it grows.
+/// Appends to a list whose length a statement decides, and asks before it grows.
 ///
 /// # Errors
-/// 1041, as [`ask`], and where the system has no memory.
+/// 1041, as [`ask`], and if the system has no memory.
 pub fn push<T>(list: &mut Vec<T>, item: T) -> Result<(), MysqlError> {
     if list.len() == list.capacity() {
         let more = list.len().max(4);
@@ -280,7 +283,7 @@ mod tests {
         assert_eq!(tolerated(40 << 20, limit), ALWAYS_TOLERATED);
     }
 
-    /// One test, since the figures are the process's.
+    /// One test, because the figures belong to the process.
     #[test]
     fn a_statement_that_holds_much_is_refused_more_and_others_go_on() {
         assert!(ask(1 << 40).is_ok(), "there is no bound");

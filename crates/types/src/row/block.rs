@@ -1,7 +1,7 @@
-//! A few rows, value by value: what short reads deliver instead of columns.
+//! A few rows, value by value: the result of short reads, in place of columns.
 //!
-//! Strings lie one behind the other in two buffers that are kept from one use to the next, so that a row costs no
-//! allocation. Values that are stored outside their rows are noted as missing, and put in later.
+//! Strings lie one after another in two buffers that are kept from one use to the next, so that a row costs no
+//! allocation. Values that are stored outside their rows are noted as missing and filled in later.
 
 use super::decoder::{RowDecoder, Step};
 use super::overflow::Missing;
@@ -15,34 +15,34 @@ use crate::value::{SqlType, Value, ValueRef};
 /// Rows of values.
 #[derive(Debug, Clone, Default)]
 pub struct RowBlock {
-    /// Values of a row.
+    /// The number of values of a row.
     width: usize,
-    /// Row by row.
+    /// The values, row by row.
     cells: Vec<Cell>,
     text: String,
     bytes: Vec<u8>,
     missing: Vec<Missing>,
-    /// Of all that is missing.
+    /// The total length of all missing values.
     missing_bytes: usize,
 }
 
 #[derive(Debug, Clone)]
 enum Cell {
     Value(Value),
-    /// In `text`, from where to where.
+    /// A range of `text`.
     Text(u32, u32),
-    /// In `bytes`.
+    /// A range of `bytes`.
     Bytes(u32, u32),
 }
 
 const _: () = assert!(size_of::<Cell>() == size_of::<Value>(), "the kinds of cells share the value's tag");
 
-/// Bytes of buffers that are worth keeping for the next use.
+/// Buffers up to this many bytes are kept for the next use.
 const KEPT: usize = 64 << 10;
-/// Most bytes of strings: their places have 32 bits.
+/// The most bytes of strings: their places have 32 bits.
 const MOST_BYTES: usize = u32::MAX as usize;
 
-/// Whether a buffer with so many bytes takes a string.
+/// Checks that a buffer with `used` bytes has room for a string.
 #[inline]
 fn check_room(used: usize, string: &[u8]) -> Result<(), CodecError> {
     if used + string.len() > MOST_BYTES {
@@ -52,7 +52,7 @@ fn check_room(used: usize, string: &[u8]) -> Result<(), CodecError> {
 }
 
 impl RowBlock {
-    /// Makes it empty, for rows of `width` values. Buffers are kept, unless they are large.
+    /// Empties the block, for rows of `width` values. Keeps the buffers unless they are large.
     pub fn clear(&mut self, width: usize) {
         if self.bytes_held() > KEPT {
             *self = RowBlock::default();
@@ -69,18 +69,18 @@ impl RowBlock {
         self.cells.capacity() * size_of::<Cell>() + self.text.capacity() + self.bytes.capacity()
     }
 
-    /// How many rows it has.
+    /// Returns the number of rows.
     #[inline]
     pub fn rows(&self) -> usize {
         self.cells.len() / self.width.max(1)
     }
 
-    /// Bytes of its strings, and of those that are missing.
+    /// Returns how many bytes its strings take, including missing ones.
     pub fn string_bytes(&self) -> usize {
         self.text.len() + self.bytes.len() + self.missing_bytes
     }
 
-    /// A value; NULL where there is none.
+    /// Returns a value; NULL if there is none.
     #[inline]
     pub fn get(&self, row: usize, column: usize) -> ValueRef<'_> {
         match self.cells.get(row * self.width + column).filter(|_| column < self.width) {
@@ -91,14 +91,14 @@ impl RowBlock {
         }
     }
 
-    /// Keeps `rows` rows behind the first `skip`.
+    /// Drops the first `skip` rows, and all but `rows` of the others.
     pub fn cut(&mut self, skip: usize, rows: usize) {
         let count = self.rows();
         self.cells.truncate(count.min(skip.saturating_add(rows)) * self.width);
         self.cells.drain(..count.min(skip) * self.width);
     }
 
-    /// Brings the rows into another order: the one at place `i` is to be the one with the `i`-th least of `keys`.
+    /// Sorts the rows by `keys`, which holds a number for each row.
     pub fn sort_by(&mut self, keys: &[u32]) {
         if keys.is_sorted() {
             return;
@@ -113,10 +113,10 @@ impl RowBlock {
         self.cells = sorted;
     }
 
-    /// Puts another value in the place of each that a column has.
+    /// Replaces each value of a column.
     ///
     /// # Errors
-    /// What `other` returns.
+    /// The errors of `other`.
     pub fn replace<E>(
         &mut self,
         column: usize,
@@ -131,15 +131,16 @@ impl RowBlock {
         Ok(())
     }
 
-    /// The values that are not here.
+    /// Returns the places of values that are not here.
     pub fn missing(&self) -> &[Missing] {
         &self.missing
     }
 
-    /// Puts the [missing](Self::missing) values in their places; `values` are in the same order, `types` those of the columns.
+    /// Fills the [missing](Self::missing) values in; `values` are in the order of `missing`, and `types` are those of
+    /// the columns.
     ///
     /// # Errors
-    /// If a value is not of its column's type.
+    /// A value is not of its column's type.
     pub fn complete(&mut self, values: &[Vec<u8>], types: &[SqlType]) -> Result<(), CodecError> {
         for (missing, bytes) in std::mem::take(&mut self.missing).iter().zip(values) {
             let value = stored_value(&types[missing.column], bytes)?;
@@ -148,10 +149,10 @@ impl RowBlock {
         Ok(())
     }
 
-    /// The rows as columns of these types.
+    /// Converts the rows to columns of these types.
     ///
     /// # Errors
-    /// If a value is not of its type.
+    /// A value is not of its type.
     pub fn to_batch(&self, types: &[SqlType]) -> Result<Batch, CodecError> {
         let rows = self.rows();
         let column = |(column, ty)| {
@@ -197,7 +198,7 @@ impl RowBlock {
         }
     }
 
-    /// The value of a row of the slot's layout; NULL, and noted, if it is outside the row.
+    /// Reads the value of a slot; returns NULL, and notes the value as missing, if it is outside the row.
     #[inline]
     fn value_of(&mut self, slot: &Slot, payload: &[u8], column: usize) -> Result<Cell, CodecError> {
         if slot.is_null(payload)? {
@@ -220,7 +221,7 @@ impl RowBlock {
     }
 }
 
-/// The row that begins with a cell.
+/// The row whose first cell is `start`; receives the values of its key.
 struct KeyCells<'b> {
     block: &'b mut RowBlock,
     start: usize,
@@ -236,7 +237,7 @@ impl KeyValues for KeyCells<'_> {
         to: usize,
         write: &dyn Fn(&mut Vec<u8>) -> Result<usize, CodecError>,
     ) -> Result<usize, CodecError> {
-        // Written behind the binary strings, to be moved.
+        // Written behind the binary strings, then moved.
         let mut bytes = std::mem::take(&mut self.block.bytes);
         let from = bytes.len();
         let written = write(&mut bytes).and_then(|len| {
@@ -251,10 +252,10 @@ impl KeyValues for KeyCells<'_> {
 }
 
 impl RowDecoder {
-    /// Appends one entry as a row of the block. After an error the block is of no use.
+    /// Appends an entry as a row of the block. After an error the block is unusable.
     ///
     /// # Errors
-    /// If the entry is not as its format says.
+    /// The entry does not follow its format.
     pub fn append_row(&self, key: &[u8], payload: &[u8], out: &mut RowBlock) -> Result<(), CodecError> {
         let start = out.cells.len();
         out.cells.extend(self.types().iter().map(|_| Cell::Value(Value::Null)));

@@ -1,7 +1,7 @@
-//! From entries to columns: the innermost loop of every scan.
+//! Decodes entries into columns: the innermost loop of every scan.
 //!
-//! All that can be known before the first row is worked out in `new`: the offset of each key part up to the first of
-//! variable length, the parts to walk from there, and per schema version the slots of the payload.
+//! `new` computes all that can be known before the first row: the offset of each key part up to the first of
+//! variable length, the parts to walk over from there, and for each schema version the slots of the payload.
 
 use std::sync::Arc;
 
@@ -20,14 +20,14 @@ use crate::value::{SqlType, Value};
 #[derive(Debug, Clone)]
 pub struct RowDecoder {
     format: Arc<EntryFormat>,
-    /// Of the projected columns.
+    /// The types of the projected columns.
     types: Vec<SqlType>,
     /// Key parts at offsets that are the same in every key.
     key_direct: Vec<DirectPart>,
-    /// Key parts to walk over from `key_walk_from` on.
+    /// Key parts found by walking over the key from `key_walk_from` on.
     key_walk: Vec<WalkedPart>,
     key_walk_from: usize,
-    /// Payload columns, per version of the format.
+    /// The payload columns, for each version of the format.
     payload: Vec<Vec<Step>>,
 }
 
@@ -36,16 +36,16 @@ pub struct RowDecoder {
 struct DirectPart {
     at: usize,
     part: KeyPart,
-    /// How it is held, if the key has its value, and always.
+    /// Its encoding, if the key always holds its value.
     fixed: Option<Fixed>,
-    /// The fast way to append it.
+    /// The fast reader of its value.
     narrow: Option<Narrow>,
-    /// Place in the output.
+    /// Its place in the output.
     out: usize,
 }
 
 impl DirectPart {
-    /// Its value in a key.
+    /// Returns its value in a key.
     #[inline]
     fn value(&self, key: &[u8]) -> Result<Value, CodecError> {
         let part = key.get(self.at..).unwrap_or_default();
@@ -55,7 +55,7 @@ impl DirectPart {
         }
     }
 
-    /// Appends it.
+    /// Appends its value in a key.
     #[inline]
     fn append(&self, key: &[u8], out: &mut ColumnBuilder) -> Result<(), CodecError> {
         let part = key.get(self.at..).unwrap_or_default();
@@ -68,7 +68,7 @@ impl DirectPart {
         Ok(())
     }
 
-    /// Appends it for keys that begin with `prefix` and go on with `rests`.
+    /// Appends its values in keys that begin with `prefix` and go on with `rests`.
     fn append_all(
         &self,
         prefix: &[u8],
@@ -94,19 +94,19 @@ impl DirectPart {
     }
 }
 
-/// What is wanted of a key part.
+/// The uses of a key part.
 #[derive(Debug, Clone, Default)]
 struct WantedPart {
-    /// Places in the output.
+    /// Its places in the output.
     outs: Vec<usize>,
-    /// The number of its difference, and of how many, if it has one.
+    /// The number of its difference, and how many differences there are, if it has one.
     difference: Option<(usize, usize)>,
 }
 
-/// One payload column.
+/// A payload column to decode.
 #[derive(Debug, Clone)]
 pub(super) struct Step {
-    /// Place in the output.
+    /// Its place in the output.
     pub(super) out: usize,
     pub(super) from: Origin,
 }
@@ -114,15 +114,16 @@ pub(super) struct Step {
 #[derive(Debug, Clone)]
 pub(super) enum Origin {
     Slot(Slot),
-    /// The row is older than the column.
+    /// The row is older than the column, which reads as this value.
     Default(Value),
 }
 
-/// Why a decoder cannot be given fewer builders than it has columns.
+/// The caller passed fewer builders than the decoder has columns.
 const TOO_FEW_BUILDERS: CodecError = CodecError::Malformed { what: "number of column builders" };
 
 impl RowDecoder {
-    /// Decodes the table columns `projection`, in that order. Error if the entries do not hold one of them.
+    /// Makes a decoder of the table columns `projection`, in that order. Returns an error if the entries do not hold
+    /// one of them.
     pub fn new(format: &Arc<EntryFormat>, projection: &[usize]) -> Result<Self, CodecError> {
         let mut types = Vec::with_capacity(projection.len());
         let mut wanted_parts = vec![WantedPart::default(); format.key.len()];
@@ -188,31 +189,31 @@ impl RowDecoder {
             self.key_direct.extend(outs.iter().map(direct));
             match part.fixed_width() {
                 Some(width) => self.key_walk_from += width,
-                // Where it ends, and what follows begins, its marker says.
+                // A part of variable length ends, and the parts behind it begin, where its bytes say.
                 None if number + 1 < needed => self.key_walk.push(walked(&[])),
                 None => {}
             }
         }
     }
 
-    /// The types of the projected columns.
+    /// Returns the types of the projected columns.
     pub fn types(&self) -> &[SqlType] {
         &self.types
     }
 
-    /// Empty builders, one per projected column.
+    /// Makes empty builders, one per projected column.
     pub fn builders(&self, rows: usize) -> Vec<ColumnBuilder> {
         self.types.iter().map(|ty| ColumnBuilder::with_capacity(ty, rows)).collect()
     }
 
-    /// Appends one entry. After an error the builders are of unequal length and must be dropped. A value outside its row is an
-    /// error: [`DecodedRows`](super::DecodedRows) is for rows that may have some.
+    /// Appends one entry. After an error the builders are of unequal length and must be dropped. A value outside its
+    /// row is an error here: [`DecodedRows`](super::DecodedRows) handles rows that may have some.
     #[inline]
     pub fn decode(&self, key: &[u8], payload: &[u8], out: &mut [ColumnBuilder]) -> Result<(), CodecError> {
         self.decode_with(key, payload, out, None)
     }
 
-    /// As [`decode`](Self::decode); values outside the row are noted, with NULL in their places.
+    /// Appends one entry like [`decode`](Self::decode), but notes values outside the row, with NULL in their places.
     #[inline]
     pub(super) fn decode_with(
         &self,
@@ -244,14 +245,14 @@ impl RowDecoder {
         Ok(())
     }
 
-    /// Whether it looks at keys at all.
+    /// Whether it reads keys at all.
     pub fn reads_keys(&self) -> bool {
         !(self.key_direct.is_empty() && self.key_walk.is_empty())
     }
 
-    /// Appends up to 64 entries, column by column, whose keys begin with `prefix` and go on with `rests`. These may be left empty if
-    /// [`reads_keys`](Self::reads_keys) says so. `key` is for whole keys, where one is needed. As
-    /// [`decode_with`](Self::decode_with) otherwise.
+    /// Appends up to 64 entries, column by column. Their keys begin with `prefix` and go on with `rests`, which may
+    /// be left empty if [`reads_keys`](Self::reads_keys) is false. `key` is a buffer for whole keys. Otherwise like
+    /// [`decode_with`](Self::decode_with).
     pub(super) fn decode_all(
         &self,
         (prefix, rests): (&[u8], &[&[u8]]),
@@ -304,7 +305,7 @@ impl RowDecoder {
         Ok(())
     }
 
-    /// Appends the key parts that are at no offset of their own.
+    /// Appends the key parts that are found by walking over the key.
     #[inline]
     fn walk_key(&self, key: &[u8], payload: &[u8], out: &mut [ColumnBuilder]) -> Result<(), CodecError> {
         let mut rest = key.get(self.key_walk_from..).unwrap_or_default();
@@ -326,7 +327,7 @@ impl RowDecoder {
         Ok(())
     }
 
-    /// One entry as values, appended to `out`.
+    /// Appends the values of one entry to `out`.
     pub fn decode_values(&self, key: &[u8], payload: &[u8], out: &mut Vec<Value>) -> Result<(), CodecError> {
         let start = out.len();
         out.resize(start + self.types.len(), Value::Null);
@@ -340,7 +341,7 @@ impl RowDecoder {
         Ok(())
     }
 
-    /// Hands out the values that the key has, some of them with the help of the payload.
+    /// Passes the values that the key holds to `out`; some of them need the payload.
     #[inline]
     pub(super) fn key_values(
         &self,
@@ -370,7 +371,7 @@ impl RowDecoder {
     #[inline]
     pub(super) fn payload_steps(&self, payload: &[u8]) -> Result<&[Step], CodecError> {
         match self.payload.as_slice() {
-            // Nothing of the payload is wanted in any version.
+            // No column of the payload is wanted in any version.
             [first, ..] if first.is_empty() => Ok(&[]),
             versions => Ok(&versions[self.format.version_of(payload)?]),
         }
@@ -378,7 +379,7 @@ impl RowDecoder {
 }
 
 impl Slot {
-    /// Appends the values of up to 64 rows of the layout; those outside their rows are noted as of column `column`.
+    /// Appends the values of up to 64 rows of the layout; notes those outside their rows as of column `column`.
     fn append_all(
         &self,
         rows: &[&[u8]],

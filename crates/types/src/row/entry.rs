@@ -1,4 +1,4 @@
-//! Where the columns of a table lie in the entries of one of its trees.
+//! The places of a table's columns in the entries of one of its trees.
 
 use super::overflow::Outside;
 use super::{ColumnLayout, OverflowRef, RowLayout, Slot, StringPlace, row_version};
@@ -12,40 +12,40 @@ use crate::value::Value;
 /// A column of a table, as an [`EntryFormat`] needs it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct EntryColumn {
-    /// Type, nullability, collation.
+    /// Its type, nullability and collation.
     pub layout: ColumnLayout,
-    /// Where rows have it: columns are stored by their places, no two of which are the same.
+    /// Its place among the stored columns of rows. Rows store columns in the order of their places, which are unique.
     pub place: u16,
     /// The schema version in which the table got the column; rows of older versions read as `default`. 0 for a column
     /// that was there from the start.
     pub added_in: u16,
-    /// What rows older than the column hold.
+    /// The value in rows older than the column.
     pub default: Value,
 }
 
-/// A column that the table has no more, and rows of older schema versions still have.
+/// A column that the table has lost, but rows of older schema versions still hold.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DroppedColumn {
-    /// Type, nullability, collation.
+    /// Its type, nullability and collation.
     pub layout: ColumnLayout,
-    /// Where those rows have it.
+    /// Its place among the stored columns of those rows.
     pub place: u16,
     /// The schema version in which the table got it.
     pub added_in: u16,
-    /// The schema version since which it is gone.
+    /// The schema version from which on rows lack it.
     pub dropped_in: u16,
 }
 
 /// Where one table column is in an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Source {
-    /// In the key, as this part.
+    /// It is this part of the key.
     Key(usize),
-    /// In the key, as the part of this one of the differences, which is in the payload.
+    /// It is a part of the key, together with this one of the differences in the payload.
     Difference(usize),
-    /// In the payload, as this stored column.
+    /// It is this stored column of the payload.
     Payload(usize),
-    /// Not in the entry.
+    /// The entry does not hold it.
     Absent,
 }
 
@@ -54,21 +54,22 @@ pub(super) enum Source {
 pub(super) struct Version {
     since: u16,
     pub(super) layout: RowLayout,
-    /// Per stored column its number in the layout; None where rows are older than the column.
+    /// The number in the layout of each stored column; None if rows are older than the column.
     pub(super) columns: Vec<Option<usize>>,
 }
 
-/// A column as rows of some versions have it.
+/// A column as rows of some versions store it.
 struct Physical<'c> {
     layout: &'c ColumnLayout,
     since: u16,
     until: Option<u16>,
-    /// Its number among the stored columns of the table, if it is still one.
+    /// Its number among the stored columns of the table, unless it is dropped.
     stored: Option<usize>,
 }
 
 impl Version {
-    /// Of the columns, in the order of their places, that rows have in schema version `since`; `stored` of all versions are the table's.
+    /// Lays out the columns that rows have in schema version `since`, in the order of their places. `stored` is how
+    /// many stored columns the table has.
     fn new(since: u16, written: Option<u16>, columns: &[Physical<'_>], stored: usize) -> Version {
         let is_present =
             |column: &&Physical<'_>| column.since <= since && column.until.is_none_or(|until| since < until);
@@ -80,38 +81,38 @@ impl Version {
     }
 }
 
-/// Where the columns of a table lie in the entries (key bytes and payload bytes) of one of its trees.
+/// The places of a table's columns in the entries (key bytes and payload bytes) of one of its trees.
 #[derive(Debug, Clone)]
 pub struct EntryFormat {
     pub(super) key: Vec<KeyPart>,
     key_columns: Vec<Option<usize>>,
     pub(super) columns: Vec<EntryColumn>,
     pub(super) sources: Vec<Source>,
-    /// Table columns in the payload, in the order in which rows have them.
+    /// The table columns in the payload, in the order of rows.
     pub(super) stored: Vec<usize>,
-    /// The parts of the key that the payload has the differences of, in that order; then it has nothing else.
+    /// The parts of the key whose differences the payload holds, in their order; such a payload holds nothing else.
     pub(super) differences: Vec<usize>,
-    /// Oldest first; the last is what is written. There is at least one.
+    /// The versions, oldest first. New rows are written in the last. There is at least one.
     pub(super) versions: Vec<Version>,
     layouts: Layouts,
 }
 
-/// Which of the layouts that rows may have, oldest first, a row has.
+/// Finds the layout of a row among those of older and current schema versions, oldest first.
 #[derive(Debug, Clone, Default)]
 pub struct Layouts {
     /// The current schema version; None if payloads carry none.
     current: Option<u16>,
-    /// The schema version since which rows have each.
+    /// The schema version from which on rows have each layout.
     since: Vec<u16>,
 }
 
 impl Layouts {
-    /// How many there are.
+    /// Returns the number of layouts.
     pub fn count(&self) -> usize {
         self.since.len()
     }
 
-    /// The number of a payload's layout.
+    /// Returns the number of a payload's layout.
     #[inline]
     pub fn of(&self, payload: &[u8]) -> Result<usize, CodecError> {
         let last = self.since.len().saturating_sub(1);
@@ -123,11 +124,11 @@ impl Layouts {
         if found > current {
             return Err(CodecError::UnknownVersion(found));
         }
-        // They begin at 0, so there is one.
+        // The first layout is valid from version 0, so one is found.
         Ok(self.since.iter().rposition(|since| *since <= found).unwrap_or(0))
     }
 
-    /// The number of the layout that all these payloads have; None if they have several.
+    /// Returns the number of the layout that all these payloads share; None if they differ.
     #[inline]
     fn of_all(&self, payloads: &[&[u8]]) -> Option<usize> {
         let Some(current) = self.current else { return Some(self.since.len().saturating_sub(1)) };
@@ -140,7 +141,7 @@ impl Layouts {
 }
 
 impl EntryFormat {
-    /// The entries of a clustered index: the key, and as payload all columns that the key does not restore.
+    /// Makes the format of a clustered index: the payload holds all columns that the key does not restore.
     /// `key_columns` names the table column of each part; None is a part of its own, such as a hidden row id.
     pub fn clustered(
         schema_version: u16,
@@ -178,7 +179,7 @@ impl EntryFormat {
         Self::new(Some(schema_version), columns, key, key_columns, stored, versions)
     }
 
-    /// The entries of a secondary index: as payload what the values of key columns have beyond what the key says, if anything.
+    /// Makes the format of a secondary index: the payload holds the differences of key columns, if any need one.
     pub fn secondary(columns: &[EntryColumn], key: &[KeyPart], key_columns: &[Option<usize>]) -> Self {
         let versions = vec![Version::new(0, None, &[], 0)];
         let mut format = Self::new(None, columns, key, key_columns, Vec::new(), versions);
@@ -192,7 +193,7 @@ impl EntryFormat {
         format
     }
 
-    /// As [`secondary`](Self::secondary), with a row of the key columns that the key has, but does not restore, as payload.
+    /// Makes the format of a secondary index whose payload is a row of the key columns that the key does not restore.
     pub fn secondary_with_copies(
         columns: &[EntryColumn],
         key: &[KeyPart],
@@ -248,23 +249,23 @@ impl EntryFormat {
         }
     }
 
-    /// Whether the entry gives this column of the table.
+    /// Whether the entry holds this column of the table.
     pub fn has_column(&self, column: usize) -> bool {
         self.sources.get(column).is_some_and(|s| *s != Source::Absent)
     }
 
-    /// The parts of the key.
+    /// Returns the parts of the key.
     pub fn key_parts(&self) -> &[KeyPart] {
         &self.key
     }
 
-    /// Appends the key of a table row (one value per table column). `hidden`: the values of the parts that are no
-    /// column, in order.
+    /// Appends the key of a table row (one value per table column). `hidden` holds the values of the parts that are
+    /// not columns, in order.
     pub fn encode_key(&self, row: &[Value], hidden: &[Value], out: &mut Vec<u8>) -> Result<(), CodecError> {
         self.encode_key_beginning(row, hidden, usize::MAX, out)
     }
 
-    /// As [`encode_key`](Self::encode_key), the first `parts` parts of it.
+    /// Appends the first `parts` parts of the key, like [`encode_key`](Self::encode_key).
     pub fn encode_key_beginning(
         &self,
         row: &[Value],
@@ -307,8 +308,8 @@ impl EntryFormat {
         done
     }
 
-    /// As [`encode_payload`](Self::encode_payload), with references in place of some of the values, and as many bytes of their
-    /// beginnings as `beginning` says of a column.
+    /// Appends the payload like [`encode_payload`](Self::encode_payload), with references in place of some values.
+    /// Each is followed by as many bytes of the value's beginning as `beginning` returns for the column.
     pub fn encode_payload_with(
         &self,
         row: &[Value],
@@ -334,17 +335,18 @@ impl EntryFormat {
         done
     }
 
-    /// Whether keys give back the values of all columns, and payloads are empty.
+    /// Whether keys restore the values of all columns, and payloads are empty.
     pub fn keys_say_all(&self) -> bool {
         self.is_bare() && self.differences.is_empty()
     }
 
-    /// Whether payloads are no rows: those of a secondary index whose keys, with what these payloads say beyond them, give back all its columns.
+    /// Whether payloads are not rows: the entries belong to a secondary index whose keys, with differences, restore
+    /// all its columns.
     fn is_bare(&self) -> bool {
         self.layouts.current.is_none() && self.stored.is_empty()
     }
 
-    /// The columns whose values are outside a row, and where those are.
+    /// Returns the columns whose values are outside a row, with their references.
     pub fn overflow(&self, payload: &[u8]) -> Result<Vec<(usize, OverflowRef)>, CodecError> {
         if self.is_bare() {
             return Ok(Vec::new());
@@ -358,7 +360,7 @@ impl EntryFormat {
         Ok(found.into_iter().filter_map(|(slot, reference)| Some((column_of(slot)?, reference))).collect())
     }
 
-    /// Bytes of a row's payload with all values in it.
+    /// Returns the length of a row's payload with all values inside.
     pub fn payload_len(&self, row: &[Value]) -> usize {
         let fixed = self.versions.last().map_or(0, |current| current.layout.fixed_bytes());
         let bytes = |column: &usize| match row.get(*column) {
@@ -370,11 +372,11 @@ impl EntryFormat {
         fixed + self.stored.iter().map(bytes).sum::<usize>()
     }
 
-    /// Bytes that a reference takes in place of a value.
+    /// How many bytes a reference takes in place of a value.
     pub const OVERFLOW_REF_BYTES: usize = super::overflow::REFERENCE_BYTES;
 
-    /// The bytes of a string or binary string that is stored in the payload, without a copy; `None` for NULL, and for columns
-    /// that are not stored there as they are.
+    /// Returns the bytes of a string or binary string in the payload, without a copy; `None` for NULL, and for
+    /// columns that the payload does not hold unchanged.
     pub fn stored_bytes<'p>(&self, payload: &'p [u8], column: usize) -> Result<Option<&'p [u8]>, CodecError> {
         match self.string_place(self.version_of(payload)?, column) {
             Some(place) => place.bytes(payload),
@@ -382,7 +384,7 @@ impl EntryFormat {
         }
     }
 
-    /// Where a string column is in payloads of the newest version, if it is stored there as it is.
+    /// Returns the place of a string column in payloads of the newest version, if they hold it unchanged.
     pub fn newest_string_place(&self, column: usize) -> Option<StringPlace> {
         self.string_place(self.versions.len() - 1, column)
     }
@@ -393,7 +395,7 @@ impl EntryFormat {
         version.layout.string_place(version.columns.get(*stored).copied().flatten()?)
     }
 
-    /// What a key has from the part of that number on.
+    /// Returns the key from part number `wanted` on.
     fn key_at_part<'k>(&self, key: &'k [u8], wanted: usize) -> Result<&'k [u8], CodecError> {
         let mut rest = key;
         for part in self.key.iter().take(wanted) {
@@ -402,13 +404,13 @@ impl EntryFormat {
         Ok(rest)
     }
 
-    /// The difference of that number in a payload.
+    /// Returns difference number `number` of a payload.
     #[inline]
     pub(super) fn difference<'p>(&self, payload: &'p [u8], number: usize) -> Result<&'p [u8], CodecError> {
         difference_of(payload, number, self.differences.len())
     }
 
-    /// One table column's value.
+    /// Returns the value of a table column.
     pub fn decode_value(&self, key: &[u8], payload: &[u8], column: usize) -> Result<Value, CodecError> {
         match self.sources.get(column) {
             Some(Source::Key(wanted)) => {
@@ -440,7 +442,8 @@ impl EntryFormat {
         }
     }
 
-    /// One table column's value; of one that is stored outside its row what the row has of its beginning.
+    /// Returns the value of a table column; if it is stored outside its row, the part of its beginning that the row
+    /// holds.
     pub fn decode_beginning(&self, key: &[u8], payload: &[u8], column: usize) -> Result<Value, CodecError> {
         if let Some(Source::Payload(stored)) = self.sources.get(column) {
             let version = &self.versions[self.version_of(payload)?];
@@ -451,31 +454,31 @@ impl EntryFormat {
         self.decode_value(key, payload, column)
     }
 
-    /// The number in `versions` of the layout that a payload has; always one there is.
+    /// Returns the number in `versions` of a payload's layout; it is always a valid one.
     #[inline]
     pub(super) fn version_of(&self, payload: &[u8]) -> Result<usize, CodecError> {
         self.layouts.of(payload)
     }
 
-    /// The number in `versions` of the layout that all these payloads have; None if they have several.
+    /// Returns the number in `versions` of the layout that all these payloads share; None if they differ.
     #[inline]
     pub(super) fn version_of_all(&self, payloads: &[&[u8]]) -> Option<usize> {
         self.layouts.of_all(payloads)
     }
 
-    /// The layouts that payloads may have.
+    /// Returns the layouts that payloads may have.
     pub fn layouts(&self) -> &Layouts {
         &self.layouts
     }
 
-    /// The slot of a column in payloads of the layout of that number, if it is stored there.
+    /// Returns the slot of a column in payloads of layout number `version`, if they hold it.
     pub fn slot_in(&self, version: usize, column: usize) -> Option<&Slot> {
         let Some(Source::Payload(stored)) = self.sources.get(column) else { return None };
         let version = self.versions.get(version)?;
         version.layout.slot(version.columns.get(*stored).copied().flatten()?).ok()
     }
 
-    /// Checks that key and payload have exactly the bytes that their formats say.
+    /// Checks that key and payload have exactly the bytes that the format asks for.
     pub fn verify(&self, key: &[u8], payload: &[u8]) -> Result<(), CodecError> {
         let mut rest = key;
         let (mut end, mut at) = (0, 0);

@@ -1,28 +1,29 @@
 //! Rows as bytes, and entries (key and row) as columns.
 //!
-//! A row, all integers little-endian:
+//! A row, with all integers little-endian:
 //!
-//! | bytes                   | what                                                                           |
+//! | bytes                   | content                                                                        |
 //! |-------------------------|--------------------------------------------------------------------------------|
 //! | 2                       | schema version under which it was written (not in payloads of secondary indexes) |
-//! | nullable columns / 8    | NULL bitmap: bit i (from the lowest) is the i-th nullable column's             |
+//! | nullable columns / 8    | NULL bitmap: bit i (from the lowest) belongs to the i-th nullable column       |
 //! | sum of widths           | fixed-width columns (`codec::fixed`), by their places; 0 where NULL            |
-//! | 2 per string column     | where each string ends, counted from the end of these offsets; by their places |
-//! | the rest                | the strings' bytes, one after the other; nothing where NULL                    |
+//! | 2 per string column     | the end of each string, counted from the end of these offsets; by their places |
+//! | the rest                | the strings' bytes, one after another; nothing where NULL                      |
 //!
-//! Which columns a row has depends on its schema version: a table gets and loses columns without its rows being touched. What is
-//! read of a column that is newer than the row is what the column was given then. The place of a column, which is where rows
-//! have it among the others, never changes, whatever its position in the table becomes.
+//! The schema version decides which columns a row has: a table gets and loses columns without its rows being
+//! rewritten. A column that is newer than the row reads as the value that the column was given when it was added. The
+//! place of a column is its rank among the columns of a row; it never changes, whatever its position in the table
+//! becomes.
 //!
-//! A JSON document (`json::binary`) is a string here.
+//! A JSON document (`json::binary`) is stored as a string.
 //!
-//! Everything before the strings is at an offset that is known from the layout, so a column is read without looking
-//! at the others. A row whose strings take more than 32,767 bytes is refused. The highest bit of a string's end offset
-//! says that its bytes are elsewhere (`overflow`).
+//! The layout gives the offset of everything before the strings, so a column is read without looking at the others.
+//! Encoding refuses a row whose strings take more than 32,767 bytes. The highest bit of a string's end offset says
+//! that its bytes are elsewhere (`overflow`).
 //!
-//! In an index entry, columns that the key restores (see [`crate::key`]) are not stored again. [`EntryFormat`] says
-//! where each column of a table is, [`RowDecoder`] appends chosen columns to builders, or to a [`RowBlock`]; the screens of `expr` look at
-//! rows before they are decoded.
+//! An index entry does not repeat columns that the key restores (see [`crate::key`]). [`EntryFormat`] says where each
+//! column of a table is; [`RowDecoder`] appends chosen columns to builders, or to a [`RowBlock`]; the screens of
+//! `expr` test rows before they are decoded.
 
 mod block;
 mod decoder;
@@ -46,45 +47,45 @@ pub use entry::{DroppedColumn, EntryColumn, EntryFormat, Layouts};
 pub use number_set::NumberSet;
 pub use overflow::{DecodedRows, Missing, OverflowRef};
 
-/// What a row needs to know of a column.
+/// The properties of a column that its form in a row depends on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ColumnLayout {
     /// Its type.
     pub ty: SqlType,
     /// Whether it can be NULL.
     pub nullable: bool,
-    /// Its collation, where it is a string.
+    /// Its collation if it is a string.
     pub collation: Collation,
 }
 
-/// Bytes of the schema version.
+/// The length of the schema version in bytes.
 const VERSION_BYTES: usize = 2;
-/// Bytes of a string's end offset.
+/// The length of a string's end offset in bytes.
 const OFFSET_BYTES: usize = 2;
-/// Of an end offset: the string's bytes are elsewhere.
+/// The bit of an end offset that says that the string's bytes are elsewhere.
 const OVERFLOW_BIT: u16 = 0x8000;
-/// The most bytes that the strings of a row take.
+/// The most bytes that the strings of a row may take.
 const MAX_STRING_BYTES: usize = 0x7fff;
 
-/// How columns lie in a row.
+/// The places of columns in a row.
 #[derive(Debug, Clone)]
 pub struct RowLayout {
     version: Option<u16>,
     columns: Vec<Slot>,
-    /// Where the NULL bitmap ends and the fixed-width columns begin.
+    /// The end of the NULL bitmap, where the fixed-width columns begin.
     fixed_at: usize,
-    /// Where the strings begin.
+    /// The offset at which the strings begin.
     strings_at: usize,
 }
 
-/// Where one column lies.
+/// The place of one column.
 #[derive(Debug, Clone)]
 pub struct Slot {
     ty: SqlType,
-    /// Byte of the row and mask of the bit that says NULL.
+    /// The byte of the row and the mask of the bit that says NULL.
     null: Option<(usize, u8)>,
     place: Place,
-    /// The fast way to append it.
+    /// The fast reader of the value.
     narrow: Option<Narrow>,
 }
 
@@ -92,9 +93,9 @@ pub struct Slot {
 enum Place {
     /// A fixed-width value at an offset.
     Fixed(Fixed, usize),
-    /// A string: offsets of its own end, of the end before it (if it is not the first), and of all strings.
+    /// A string: the offsets of its own end, of the end before it (unless it is the first), and of all strings.
     String { end_at: usize, start_at: Option<usize>, strings_at: usize },
-    /// Of type NULL: nothing is stored.
+    /// Type NULL: nothing is stored.
     Nothing,
 }
 
@@ -104,7 +105,7 @@ impl RowLayout {
         Self::lay_out(Some(schema_version), columns)
     }
 
-    /// The same without a schema version in the row.
+    /// Lays out `columns`; without a `version`, rows do not carry one.
     fn lay_out(version: Option<u16>, columns: &[ColumnLayout]) -> Self {
         let bitmap_at = if version.is_some() { VERSION_BYTES } else { 0 };
         let nullable = columns.iter().filter(|c| c.nullable).count();
@@ -139,7 +140,8 @@ impl RowLayout {
         RowLayout { version, columns, fixed_at, strings_at }
     }
 
-    /// Appends the row's bytes; one value per column, NULL or of the column's type. On an error `out` is as it was.
+    /// Appends the row's bytes; `values` has one value per column, NULL or of the column's type. An error leaves
+    /// `out` as it was.
     pub fn encode(&self, values: &[Value], out: &mut Vec<u8>) -> Result<(), CodecError> {
         if values.len() != self.columns.len() {
             return Err(CodecError::Malformed { what: "row with another number of columns" });
@@ -214,12 +216,12 @@ impl RowLayout {
         Ok(())
     }
 
-    /// One column's value. The row must be of this layout's columns; its version is not looked at.
+    /// Returns one column's value. The row must have this layout; its version is not checked.
     pub fn decode_value(&self, row: &[u8], column: usize) -> Result<Value, CodecError> {
         self.slot(column)?.value(row)
     }
 
-    /// Where a string column is in rows of this layout.
+    /// Returns the place of a string column in rows of this layout.
     pub(super) fn string_place(&self, column: usize) -> Option<StringPlace> {
         let slot = self.columns.get(column)?;
         match slot.place {
@@ -230,8 +232,8 @@ impl RowLayout {
         }
     }
 
-    /// Appends one column's value to a builder. The row must be of this layout's columns; its version is not looked
-    /// at.
+    /// Appends one column's value to a builder. The row must have this layout; its version is not
+    /// checked.
     pub fn decode_column(
         &self,
         row: &[u8],
@@ -245,7 +247,7 @@ impl RowLayout {
         self.columns.get(column).ok_or(CodecError::Malformed { what: "column number of a row" })
     }
 
-    /// Checks that the row has exactly the bytes that its layout and offsets say.
+    /// Checks that the row has exactly the bytes that its layout and offsets ask for.
     pub fn verify(&self, row: &[u8]) -> Result<(), CodecError> {
         let mut end = 0;
         for slot in &self.columns {
@@ -268,13 +270,13 @@ impl RowLayout {
         Ok(())
     }
 
-    /// The fewest bytes a row takes: without its strings.
+    /// Returns the fewest bytes of a row: those before its strings.
     pub fn fixed_bytes(&self) -> usize {
         self.strings_at
     }
 }
 
-/// Where a string column is in the rows of one schema version: for readers of many rows.
+/// The place of a string column in the rows of one schema version, for readers of many rows.
 #[derive(Debug, Clone, Copy)]
 pub struct StringPlace {
     version: Option<u16>,
@@ -285,13 +287,13 @@ pub struct StringPlace {
 }
 
 impl StringPlace {
-    /// Whether the row is of the version.
+    /// Whether the row has that version.
     #[inline]
     pub fn is_in(&self, row: &[u8]) -> bool {
         self.version.is_none_or(|version| row_version(row) == Ok(version))
     }
 
-    /// The bytes of the string or binary string in a row of the version; `None` for NULL.
+    /// Returns the bytes of the string or binary string in a row of that version; `None` for NULL.
     #[inline]
     pub fn bytes<'r>(&self, row: &'r [u8]) -> Result<Option<&'r [u8]>, CodecError> {
         match is_null(self.null, row)? {
@@ -301,10 +303,10 @@ impl StringPlace {
     }
 }
 
-/// Whether the bit that says NULL, if there is one, is set.
+/// Whether the column is NULL in a row; `bit` is its [`Slot::null_bit`].
 ///
 /// # Errors
-/// [`CodecError::Truncated`] if the row ends before it.
+/// [`CodecError::Truncated`] if the row ends before the bit.
 #[inline]
 pub fn is_null(bit: Option<(usize, u8)>, row: &[u8]) -> Result<bool, CodecError> {
     let Some((byte, mask)) = bit else { return Ok(false) };
@@ -314,7 +316,7 @@ pub fn is_null(bit: Option<(usize, u8)>, row: &[u8]) -> Result<bool, CodecError>
     }
 }
 
-/// The schema version at the front of a row.
+/// Returns the schema version at the front of a row.
 #[inline]
 pub fn row_version(row: &[u8]) -> Result<u16, CodecError> {
     match row {
@@ -327,7 +329,7 @@ pub fn row_version(row: &[u8]) -> Result<u16, CodecError> {
     }
 }
 
-/// Where a string ends.
+/// Reads the end offset of a string, without the overflow bit.
 #[inline]
 fn read_offset(row: &[u8], at: usize) -> Result<usize, CodecError> {
     Ok((read_raw_offset(row, at)? & !OVERFLOW_BIT).into())
@@ -342,25 +344,25 @@ fn read_raw_offset(row: &[u8], at: usize) -> Result<u16, CodecError> {
 }
 
 impl Slot {
-    /// The column's type.
+    /// Returns the column's type.
     pub fn ty(&self) -> &SqlType {
         &self.ty
     }
 
-    /// Byte of the row and mask of the bit that says NULL; none of a column that cannot be NULL.
+    /// Returns the byte of the row and the mask of the bit that says NULL; None for a column that cannot be NULL.
     pub fn null_bit(&self) -> Option<(usize, u8)> {
         self.null
     }
 
-    /// How the number is read that a column of at most 8 bytes is kept as.
+    /// Returns the fast reader of a column of at most 8 bytes.
     pub fn narrow(&self) -> Option<Narrow> {
         self.narrow
     }
 
-    /// The bytes of a string; None for NULL.
+    /// Returns the bytes of a string; None for NULL.
     ///
     /// # Errors
-    /// Errors of damaged bytes; [`CodecError::Malformed`] for a column that is no string.
+    /// The row is damaged; [`CodecError::Malformed`] for a column that is not a string.
     #[inline]
     pub fn text<'r>(&self, row: &'r [u8]) -> Result<Option<&'r [u8]>, CodecError> {
         match (self.is_null(row)?, self.place) {
@@ -413,7 +415,7 @@ impl Slot {
     }
 }
 
-/// The value of a type of variable length that is stored as these bytes.
+/// Returns the value of a type of variable length from its stored bytes.
 pub fn stored_value(ty: &SqlType, bytes: &[u8]) -> Result<Value, CodecError> {
     if *ty == SqlType::Json {
         return Ok(Value::Json(Json::from_bytes(bytes)));
@@ -438,7 +440,7 @@ fn string(
     string_bytes(row, end_at, start_at, strings_at)
 }
 
-/// What a row has of a string.
+/// Returns the bytes of a row that belong to a string.
 #[inline]
 fn string_bytes(
     row: &[u8],

@@ -1,28 +1,30 @@
-//! A set of numbers that many others are looked up in: exact where they lie close together, else a Bloom filter.
+//! A set of numbers in which many others are looked up: a bitmap if the numbers lie close together, otherwise a Bloom
+//! filter.
 //!
-//! The filter has [`BITS_PER_NUMBER`] bits to a number and four in one word for each (a blocked Bloom filter: Putze, Sanders and Singler,
-//! 2007), so that a look-up reads one word. About one in a hundred of other numbers is taken for one of the set.
+//! The filter has [`BITS_PER_NUMBER`] bits for each number, of which it sets four in one word (a blocked Bloom
+//! filter: Putze, Sanders and Singler, 2007), so that a look-up reads one word. It takes about one in a hundred of
+//! other numbers for one of the set.
 
-/// Bits of the filter to a number.
+/// Bits of the filter for each number.
 const BITS_PER_NUMBER: usize = 16;
-/// A set whose span has no more bits than this to a number, or no more than [`SMALL_SPAN`] in all, is kept exactly.
+/// A set is a bitmap if its span has at most this many bits for each number, or at most [`SMALL_SPAN`] in all.
 const DENSE: u64 = 64;
 const SMALL_SPAN: u64 = 1 << 18;
 /// 2^64 divided by the golden ratio.
 const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// Numbers that lie between the first and the last, and which of these, or nearly.
+/// The range of the numbers, and the bits of the bitmap or the filter.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NumberSet {
     first: u64,
     last: u64,
     words: Vec<u64>,
-    /// The words hold a bit for each number from the first on.
+    /// Whether the words are a bitmap of the numbers from `first` on.
     exact: bool,
 }
 
 impl NumberSet {
-    /// The set of these.
+    /// Makes the set of `numbers`.
     pub fn new(numbers: &[u64]) -> NumberSet {
         let (Some(first), Some(last)) = (numbers.iter().min(), numbers.iter().max()) else {
             return NumberSet { first: 1, last: 0, words: Vec::new(), exact: true };
@@ -44,7 +46,7 @@ impl NumberSet {
         set
     }
 
-    /// The word of a number between the first and the last, and its bits there.
+    /// Returns the word of a number between `first` and `last`, and its bits there.
     #[inline]
     fn place(&self, number: u64) -> (usize, u64) {
         if self.exact {
@@ -56,7 +58,7 @@ impl NumberSet {
         ((hash >> 32) as usize & (self.words.len() - 1), bits)
     }
 
-    /// Whether a number is in the set; of others perhaps that they are.
+    /// Whether a number is in the set; sometimes true for a number that is not.
     #[inline]
     pub fn may_have(&self, number: u64) -> bool {
         if number < self.first || number > self.last {
@@ -66,7 +68,7 @@ impl NumberSet {
         self.words.get(at).is_some_and(|word| word & bits == bits)
     }
 
-    /// What it holds in memory, bytes.
+    /// Returns the memory of the set in bytes.
     pub fn memory_bytes(&self) -> usize {
         self.words.capacity() * size_of::<u64>()
     }

@@ -1,15 +1,15 @@
-//! Values that are stored outside their row, because it would not fit its page.
+//! Values that are stored outside their row because it would not fit its page.
 //!
-//! In place of the string's bytes the row has a reference, and the highest bit of the string's end offset says so:
+//! In place of the string's bytes the row has a reference, and the highest bit of the string's end offset is set:
 //!
-//! | bytes | what                                          |
+//! | bytes | content                                       |
 //! |------:|-----------------------------------------------|
 //! |     8 | number of the value, by which it is found     |
 //! |     4 | length of the value                           |
 //! |     4 | crc32c of the value                           |
-//! |     n | the beginning of the value, as much as whoever wrote the row wanted to keep in it |
+//! |     n | the beginning of the value, as long as the writer of the row chose |
 //!
-//! Who finds values by their numbers is not known here.
+//! This module does not know where values are stored; callers find them by their numbers.
 
 use super::decoder::RowDecoder;
 use super::{OVERFLOW_BIT, Place, RowLayout, Slot, is_null, read_raw_offset, stored_value, string_bytes};
@@ -18,32 +18,32 @@ use crate::column::ColumnBuilder;
 use crate::value::Value;
 use arrow_array::{Array, ArrayRef, BinaryArray, StringArray};
 
-/// Bytes of a reference.
+/// The length of a reference in bytes.
 pub(super) const REFERENCE_BYTES: usize = 16;
 
-/// What a row has in place of a value.
+/// The reference that a row holds in place of a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct OverflowRef {
-    /// Number of the value.
+    /// The number of the value.
     pub id: u64,
-    /// Its length in bytes.
+    /// The length of the value in bytes.
     pub len: u32,
-    /// Its crc32c.
+    /// The crc32c of the value.
     pub checksum: u32,
 }
 
 impl OverflowRef {
-    /// The reference to a value that gets the number `id`.
+    /// Makes the reference to a value with the number `id`.
     ///
     /// # Errors
-    /// If the value is longer than 4 GiB.
+    /// The value is longer than 4 GiB.
     pub fn new(id: u64, value: &[u8]) -> Result<OverflowRef, CodecError> {
         let too_long = |_| CodecError::TooLong { bytes: value.len(), limit: u32::MAX as usize };
         let len = u32::try_from(value.len()).map_err(too_long)?;
         Ok(OverflowRef { id, len, checksum: crc32c::crc32c(value) })
     }
 
-    /// Whether these bytes are the value.
+    /// Whether `value` has the length and checksum of this reference.
     pub fn is_of(&self, value: &[u8]) -> bool {
         value.len() == self.len as usize && crc32c::crc32c(value) == self.checksum
     }
@@ -69,7 +69,7 @@ impl OverflowRef {
 /// What a row gets in place of a value.
 pub(super) struct Outside {
     pub(super) reference: OverflowRef,
-    /// Bytes of the value's beginning that are kept in the row.
+    /// How many bytes from the value's beginning the row keeps.
     pub(super) beginning: usize,
 }
 
@@ -81,7 +81,7 @@ impl Outside {
 }
 
 impl Slot {
-    /// The reference that a row of the layout has in place of this column.
+    /// Returns the reference that a row of the layout has in place of this column.
     pub(super) fn overflow(&self, row: &[u8]) -> Result<Option<OverflowRef>, CodecError> {
         let Place::String { end_at, start_at, strings_at } = self.place else { return Ok(None) };
         if is_null(self.null, row)? || read_raw_offset(row, end_at)? & OVERFLOW_BIT == 0 {
@@ -92,7 +92,7 @@ impl Slot {
 }
 
 impl RowLayout {
-    /// One column's value; of one that is stored outside the row what the row has of its beginning.
+    /// Returns one column's value; if it is stored outside the row, the part of its beginning that the row holds.
     pub(super) fn decode_beginning(&self, row: &[u8], column: usize) -> Result<Value, CodecError> {
         let slot = self.slot(column)?;
         match (slot.overflow(row)?, slot.place) {
@@ -104,7 +104,7 @@ impl RowLayout {
         }
     }
 
-    /// What is stored outside a row: numbers of columns in the layout, and references.
+    /// Returns the columns that are stored outside a row, by their numbers in the layout, with their references.
     pub(super) fn overflow(&self, row: &[u8]) -> Result<Vec<(usize, OverflowRef)>, CodecError> {
         let mut found = Vec::new();
         for (number, slot) in self.columns.iter().enumerate() {
@@ -114,29 +114,29 @@ impl RowLayout {
     }
 }
 
-/// A value that is to be put in its place.
+/// A value that has to be fetched and put in its place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Missing {
-    /// The column among those that are decoded.
+    /// The column, counted among the decoded ones.
     pub column: usize,
     /// The row.
     pub row: usize,
-    /// What it is.
+    /// The reference to the value.
     pub reference: OverflowRef,
 }
 
-/// Rows being decoded, some of whose values are outside them.
+/// Decoded rows, some of whose values are still to be fetched.
 #[derive(Debug)]
 pub struct DecodedRows {
     builders: Vec<ColumnBuilder>,
     missing: Vec<Missing>,
     missing_bytes: usize,
-    /// Of one row.
+    /// A buffer for the key of one row.
     key: Vec<u8>,
 }
 
 impl DecodedRows {
-    /// None yet, of what `decoder` decodes; with room for `rows`.
+    /// Makes an empty set of rows that `decoder` decodes, with room for `rows`.
     pub fn new(decoder: &RowDecoder, rows: usize) -> DecodedRows {
         DecodedRows {
             builders: decoder.builders(rows),
@@ -146,10 +146,10 @@ impl DecodedRows {
         }
     }
 
-    /// Decodes one more row. After an error the rest is of no use.
+    /// Decodes one more row. After an error the set is unusable.
     ///
     /// # Errors
-    /// If the row is not as its format says.
+    /// The row does not follow its format.
     #[inline]
     pub fn push(&mut self, decoder: &RowDecoder, key: &[u8], payload: &[u8]) -> Result<(), CodecError> {
         let before = self.missing.len();
@@ -158,11 +158,11 @@ impl DecodedRows {
         Ok(())
     }
 
-    /// Decodes up to 64 more rows. Their keys begin with `prefix` and go on with `rests`, which may be left empty if the decoder
-    /// [reads none](RowDecoder::reads_keys). After an error the rest is of no use.
+    /// Decodes up to 64 more rows. Their keys begin with `prefix` and go on with `rests`, which may be left empty if
+    /// the decoder [reads none](RowDecoder::reads_keys). After an error the set is unusable.
     ///
     /// # Errors
-    /// If a row is not as its format says.
+    /// A row does not follow its format.
     pub fn push_all(
         &mut self,
         decoder: &RowDecoder,
@@ -190,15 +190,15 @@ impl DecodedRows {
         }
     }
 
-    /// Bytes of values that are not here.
+    /// Returns the total length of the values that are to be fetched.
     pub fn missing_bytes(&self) -> usize {
         self.missing_bytes
     }
 
-    /// The columns. `read` is asked for the values that are not here, by row within each column.
+    /// Returns the columns. `read` fetches the missing values, by row within each column.
     ///
     /// # Errors
-    /// What `read` returns; if a value is not of its column's type.
+    /// The errors of `read`; or a value is not of its column's type.
     pub fn finish<E: From<CodecError>>(
         mut self,
         mut read: impl FnMut(&[Missing]) -> Result<Vec<Vec<u8>>, E>,
@@ -217,7 +217,7 @@ impl DecodedRows {
     }
 }
 
-/// The column with the missing values in their places.
+/// Returns the column with the missing values filled in.
 fn fill(column: &ArrayRef, missing: &[Missing], values: &[Vec<u8>]) -> Result<ArrayRef, CodecError> {
     let mut next = missing.iter().zip(values).peekable();
     let mut value_of = |row: usize| next.next_if(|(missing, _)| missing.row == row).map(|(_, value)| value);

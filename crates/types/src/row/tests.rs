@@ -1,4 +1,5 @@
-//! Rows and entries come back whole, in every projection, in older versions; damaged bytes err.
+//! Tests that rows and entries read back unchanged, in every projection and in older versions, and that damaged bytes
+//! are errors.
 
 use std::sync::Arc;
 
@@ -18,7 +19,7 @@ fn layout_of(part: &KeyPart) -> ColumnLayout {
     ColumnLayout { ty: part.ty.clone(), nullable: part.nullable, collation: part.collation }
 }
 
-/// Random columns, as key parts because those have random values.
+/// Makes random columns, as key parts, because random values exist for those.
 fn random_columns(rng: &mut SmallRng, most: usize) -> Vec<KeyPart> {
     let all = all_parts();
     (0..rng.random_range(1..=most)).map(|_| all[rng.random_range(0..all.len())].clone()).collect()
@@ -28,7 +29,7 @@ fn random_row(rng: &mut SmallRng, columns: &[KeyPart]) -> Vec<Value> {
     columns.iter().map(|c| random_value(rng, c)).collect()
 }
 
-/// Rust's `==` but for the sign of zero, which a row keeps.
+/// Compares with `==`, but distinguishes the sign of zero, which a row keeps.
 fn same(a: &Value, b: &Value) -> bool {
     match (a, b) {
         (Value::Double(a), Value::Double(b)) => a.to_bits() == b.to_bits(),
@@ -57,7 +58,7 @@ fn rows_come_back() {
             assert!(same(&value_at(&column.finish(), 0, &layouts[i].ty), v), "{:?}", columns[i]);
         }
         assert!(layout.decode_value(&row, values.len()).is_err());
-        // A byte too few or too many, or any byte changed, is never a panic.
+        // A missing, extra or changed byte never panics.
         row.push(0);
         assert!(layout.verify(&row).is_err());
         row.truncate(rng.random_range(0..row.len() - 1));
@@ -109,7 +110,7 @@ impl Table {
     }
 }
 
-/// Some of the bytes that all keys begin with, and what is left of each.
+/// Splits off some of the common prefix of all keys, and returns it and the rest of each.
 fn split_off<'k>(keys: &[&'k [u8]], rng: &mut SmallRng) -> (&'k [u8], Vec<&'k [u8]>) {
     let first = keys.first().copied().unwrap_or_default();
     let common = keys.iter().map(|key| key.iter().zip(first).take_while(|(a, b)| a == b).count()).min();
@@ -152,7 +153,7 @@ fn check_all_ways(
         let mut together = DecodedRows::new(&decoder, 0);
         let keys: Vec<&[u8]> = entries.iter().map(|(key, _)| key.as_slice()).collect();
         let payloads: Vec<&[u8]> = entries.iter().map(|(_, payload)| payload.as_slice()).collect();
-        // Few keys have long beginnings in common.
+        // Small groups of keys have longer common prefixes.
         let some = rng.random_range(1..=entries.len());
         for (keys, payloads) in keys.chunks(some).zip(payloads.chunks(some)) {
             let (prefix, rests) = split_off(keys, rng);
@@ -197,7 +198,7 @@ fn entries_come_back_in_every_projection() {
             key.push(0);
             assert!(format.verify(&key, &payload).is_err());
             key.pop();
-            // 0 may be of another value with the same key.
+            // A 0 might be the difference of another value with the same key.
             payload.push(0xff);
             assert!(format.verify(&key, &payload).is_err());
             payload.pop();
@@ -206,7 +207,7 @@ fn entries_come_back_in_every_projection() {
         let in_key = |c: usize| table.key_columns.contains(&Some(c));
         assert!((0..table.columns.len()).all(|c| format.has_column(c) == (round % 3 == 0 || in_key(c))));
         check_all_ways(&mut rng, &format, &entries, &rows);
-        // Damaged entries: errors or nonsense, never a panic.
+        // Damaged entries give errors or nonsense, never a panic.
         let every: Vec<usize> = (0..table.columns.len()).filter(|&c| format.has_column(c)).collect();
         let decoder = RowDecoder::new(&format, &every).unwrap();
         for _ in 0..5 {
@@ -226,7 +227,7 @@ fn rows_of_older_versions_have_the_columns_of_their_time() {
         let table = Table::random(&mut rng);
         let latest = 7;
         let mut columns = table.entry_columns.clone();
-        // The version since which each is gone.
+        // The version from which on each column is gone.
         let mut gone = vec![None; columns.len()];
         let mut places: Vec<u16> = (0..columns.len() as u16).collect();
         places.shuffle(&mut rng);
@@ -326,7 +327,7 @@ fn what_does_not_fit_a_row_is_refused() {
     assert_eq!(row, [7]);
 }
 
-/// Values outside a row are found by who asks for them, and are an error to who does not.
+/// A reader that asks for values outside a row finds their references; for any other reader they are an error.
 #[test]
 fn references_take_the_place_of_values() {
     let mut rng = testing::rng("references");
@@ -366,7 +367,7 @@ fn references_take_the_place_of_values() {
         }
         let (mut key, mut payload) = (Vec::new(), Vec::new());
         format.encode_key(&row, &[], &mut key).unwrap();
-        // The beginnings of some of them are kept.
+        // Some references keep the value's beginning.
         let kept = |column: usize| {
             let len = row[column].as_bytes().map_or(0, <[u8]>::len);
             len.min(4 * column + 3)

@@ -1,28 +1,29 @@
-//! Key parts that are found by walking over those before them, among them strings that are put together from key and payload.
+//! Key parts that are found by walking over the parts before them, among them strings that need the key and a
+//! difference.
 
 use crate::codec::{CodecError, extend_short};
 use crate::column::ColumnBuilder;
 use crate::key::{KeyPart, PlainCase, difference_of, restore_text, restore_value};
 use crate::value::Value;
 
-/// A key part at an offset of its own in each key.
+/// A key part whose offset differs between keys.
 #[derive(Debug, Clone)]
 pub(super) struct WalkedPart {
     pub(super) part: KeyPart,
-    /// The number of its difference, and of how many, if the key alone does not give its value back.
+    /// The number of its difference and how many differences there are, if the key alone does not restore its value.
     pub(super) difference: Option<(usize, usize)>,
-    /// Places in the output; none if it is only skipped.
+    /// Its places in the output; empty if it is only skipped.
     pub(super) outs: Vec<usize>,
 }
 
 impl WalkedPart {
-    /// Its difference in a payload; `None` if the key gives its value back.
+    /// Returns its difference in a payload; `None` if the key restores its value.
     #[inline]
     pub(super) fn difference_in<'p>(&self, payload: &'p [u8]) -> Result<Option<&'p [u8]>, CodecError> {
         self.difference.map(|(number, count)| difference_of(payload, number, count)).transpose()
     }
 
-    /// Appends the value at the front of `key`, which has a difference to it; returns the bytes that it took.
+    /// Appends the value at the front of `key`, which has this difference; returns its length in the key.
     #[inline]
     pub(super) fn append(
         &self,
@@ -45,8 +46,8 @@ impl WalkedPart {
         Ok(marker + len)
     }
 
-    /// Appends the values of keys that have this part first, begin with `prefix` and go on with `rests`, and have a difference to it. `key` is for whole
-    /// keys, where one is needed.
+    /// Appends the values of this part, which have differences, from keys that have it first, begin with `prefix` and
+    /// go on with `rests`. `key` is a buffer for whole keys.
     pub(super) fn append_all(
         &self,
         (prefix, rests): (&[u8], &[&[u8]]),
@@ -63,7 +64,7 @@ impl WalkedPart {
                 _ => false,
             };
             if !plain {
-                // Where some are not, others will not be.
+                // Once some strings are not plain, the others are probably not either.
                 others += 1;
                 if others > OTHERS {
                     beginning = None;
@@ -74,7 +75,7 @@ impl WalkedPart {
         Ok(())
     }
 
-    /// Hands the value at the front of `key`, which has a difference to it, to `outs`; returns the bytes that it took.
+    /// Passes the value at the front of `key`, which has this difference, to `outs`; returns its length in the key.
     pub(super) fn hand_out(
         &self,
         key: &[u8],
@@ -104,19 +105,20 @@ impl WalkedPart {
     }
 }
 
-/// So many strings of a run that are not as their keys say, and of ASCII, are reason enough not to try others.
+/// After this many strings of a run that need more than the fast path, the run stops trying it.
 const OTHERS: usize = 8;
 
-/// What strings begin with whose keys begin alike.
+/// The common beginning of strings whose keys have a common prefix.
 struct Beginning<'k> {
-    /// The keys' beginning, without the marker.
+    /// The common prefix of the keys, without the marker.
     key: &'k [u8],
-    /// Where it stands in the column, in first forms and second: from where on, how long, and of how many bytes of the keys.
+    /// Its text in the column in first and in second forms: the offset, the length, and how many bytes of the keys it
+    /// stands for.
     texts: [Option<(usize, usize, usize)>; 2],
 }
 
 impl<'k> Beginning<'k> {
-    /// Of keys that begin with `prefix`, if those are strings with weights, and none is NULL.
+    /// Makes it for keys that begin with `prefix`; None unless these are strings with weights that are not NULL.
     fn of(part: &KeyPart, prefix: &'k [u8]) -> Option<Beginning<'k>> {
         part.collation.weights().filter(|_| part.ty.is_character())?;
         let (present, marker) = part.marker(prefix).ok()?;
@@ -124,7 +126,8 @@ impl<'k> Beginning<'k> {
         Some(Beginning { key, texts: [None; 2] })
     }
 
-    /// Appends the string whose key goes on with `rest`; nothing, and false, if not all its characters are of ASCII.
+    /// Appends the string whose key goes on with `rest`; appends nothing and returns false unless all its characters
+    /// are ASCII.
     #[inline]
     fn append(
         &mut self,
@@ -169,12 +172,12 @@ impl<'k> Beginning<'k> {
     }
 }
 
-/// Takes the values of a key.
+/// Receives the values of a key.
 pub(super) trait KeyValues {
-    /// The value of the column at a place in the output.
+    /// Takes the value of the column at place `to` of the output.
     fn put(&mut self, to: usize, value: Value);
 
-    /// The string of a column, which `write` appends, saying how many bytes of the key it took.
+    /// Takes the string that `write` appends; `write` returns the string's length in the key.
     fn put_text(
         &mut self,
         to: usize,
@@ -202,7 +205,7 @@ impl KeyValues for [Value] {
     }
 }
 
-/// The key of two pieces.
+/// Joins the two pieces of a key in the buffer `key`.
 #[inline]
 pub(super) fn whole<'k>(prefix: &[u8], rest: &[u8], key: &'k mut Vec<u8>) -> &'k [u8] {
     key.clear();

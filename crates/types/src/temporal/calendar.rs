@@ -1,8 +1,8 @@
-//! Year, month, day, and MySQL's day numbers (`TO_DAYS`): 0000-01-01 is day 1, 1970-01-01 day 719,528.
+//! Year, month and day, and MySQL's day numbers (`TO_DAYS`): 0000-01-01 is day 1, 1970-01-01 day 719,528.
 //!
-//! From 0001-01-01 on the conversions are those of the proleptic Gregorian calendar, computed over years that
+//! From 0001-01-01 on the conversions follow the proleptic Gregorian calendar, computed over years that
 //! begin in March so that the leap day comes last (Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms").
-//! Year 0 is no leap year in MySQL, so its days are looked up apart.
+//! Year 0 is not a leap year in MySQL, so its days are computed separately.
 
 /// The day number of 1970-01-01.
 pub(super) const EPOCH_DAY_NUMBER: i32 = 719_528;
@@ -11,23 +11,23 @@ pub(super) const MAX_DAY_NUMBER: i32 = 3_652_424;
 /// The day number of 0001-01-01.
 const FIRST_GREGORIAN: i32 = 366;
 
-/// A date taken apart.
+/// A date as year, month and day.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CivilDate {
     /// 0 to 9999.
     pub year: u16,
-    /// 1 to 12; 0 in dates that are no days.
+    /// 1 to 12; 0 in dates that do not exist.
     pub month: u8,
-    /// 1 to 31; 0 in dates that are no days.
+    /// 1 to 31; 0 in dates that do not exist.
     pub day: u8,
 }
 
-/// Whether February has 29 days; it has not in year 0.
+/// Whether February has 29 days; in year 0 it has not.
 pub fn is_leap_year(year: u16) -> bool {
     year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400)) && year != 0
 }
 
-/// The days of a month, 1 to 12; 0 for another number.
+/// Returns the days of a month, 1 to 12; 0 for another number.
 pub fn days_in_month(year: u16, month: u8) -> u8 {
     match month {
         1 | 3 | 5 | 7 | 8 | 10 | 12 => 31,
@@ -39,12 +39,13 @@ pub fn days_in_month(year: u16, month: u8) -> u8 {
 }
 
 impl CivilDate {
-    /// Whether there is such a day in the years 0 to 9999.
+    /// Whether the day exists in the years 0 to 9999.
     pub fn exists(self) -> bool {
         self.year <= 9999 && self.day >= 1 && self.day <= days_in_month(self.year, self.month)
     }
 
-    /// The day number of a day that exists; of one behind the end of its month, that of as many days later.
+    /// Returns the day number. A day behind the end of its month counts on into the next; month and day must not be
+    /// 0.
     pub(super) fn day_number(self) -> i32 {
         let (year, month, day) = (i32::from(self.year), i32::from(self.month), i32::from(self.day));
         if year == 0 {
@@ -59,7 +60,7 @@ impl CivilDate {
         era * 146_097 + day_of_era + 60
     }
 
-    /// The day with this number, 1 to 3,652,424.
+    /// Returns the day with this number, 1 to 3,652,424.
     pub(super) fn from_day_number(number: i32) -> Self {
         if number < FIRST_GREGORIAN {
             let (mut month, mut day) = (1, number);
@@ -93,15 +94,15 @@ pub struct WeekMode {
 }
 
 impl WeekMode {
-    /// From MySQL's number 0 to 7 (higher bits are ignored).
+    /// Reads MySQL's number 0 to 7; higher bits are ignored.
     pub fn from_number(mode: u8) -> Self {
         let monday_first = mode & 1 != 0;
-        // MySQL's third bit means the opposite where weeks begin on Sunday.
+        // MySQL's third bit means the opposite if weeks begin on Sunday.
         WeekMode { monday_first, week_year: mode & 2 != 0, first_weekday: (mode & 4 != 0) == monday_first }
     }
 }
 
-/// Week and the year it belongs to. `weekday` is 0 for Monday.
+/// Returns the year that the week belongs to, and the week. Weeks begin as `mode` says.
 pub(super) fn week(date: CivilDate, mode: WeekMode) -> (u16, u8) {
     let day_number = date.day_number();
     let first_day = CivilDate { month: 1, day: 1, ..date }.day_number();

@@ -7,10 +7,10 @@ use super::datetime::MICROS_PER_DAY;
 use super::parse::parse_datetime;
 use super::{BadTemporal, CivilDate, DateRules, DateTime, Interval, TemporalParse, WeekMode};
 
-/// A year from 0 to 9999, a month from 0 to 12, a day from 0 to 31: most are days, some are dates that MySQL keeps although
-/// they are none (`0000-00-00`, `2024-00-10`, `2024-02-31`).
+/// A year from 0 to 9999, a month from 0 to 12, a day from 0 to 31. Most are days of the calendar; some are dates
+/// that MySQL stores although they do not exist (`0000-00-00`, `2024-00-10`, `2024-02-31`).
 ///
-/// Kept as one number, `(year * 13 + month) * 32 + day`, that orders as dates do.
+/// Stored as one number, `(year * 13 + month) * 32 + day`, which orders as dates do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Date(i32);
 
@@ -23,19 +23,19 @@ impl Date {
     /// 9999-12-31.
     pub const MAX: Date = Date((9999 * MONTHS + 12) * DAYS + 31);
 
-    /// The date that is kept as a number; None if none is.
+    /// Returns the date with this number; None if there is none.
     #[inline]
     pub fn from_ordinal(ordinal: i32) -> Option<Self> {
         (0..=Self::MAX.0).contains(&ordinal).then_some(Date(ordinal))
     }
 
-    /// The number that it is kept as: 0 to 4,159,999.
+    /// Returns the number that stands for the date: 0 to 4,159,999.
     #[inline]
     pub const fn ordinal(self) -> i32 {
         self.0
     }
 
-    /// From year, month and day, each within its bounds, whether there is such a day or not.
+    /// Makes a date of year, month and day, each within its bounds, whether the day exists or not.
     pub fn from_parts(year: u16, month: u8, day: u8) -> Option<Self> {
         (year <= 9999 && month <= 12 && day <= 31).then(|| Self::of(CivilDate { year, month, day }))
     }
@@ -44,13 +44,13 @@ impl Date {
         Date((i32::from(c.year) * MONTHS + i32::from(c.month)) * DAYS + i32::from(c.day))
     }
 
-    /// From year, month and day, if there is such a day.
+    /// Makes a date of year, month and day if the day exists.
     pub fn from_civil(year: u16, month: u8, day: u8) -> Option<Self> {
         let civil = CivilDate { year, month, day };
         civil.exists().then(|| Self::of(civil))
     }
 
-    /// Year, month and day.
+    /// Returns year, month and day.
     #[inline]
     pub fn civil(self) -> CivilDate {
         CivilDate {
@@ -60,29 +60,30 @@ impl Date {
         }
     }
 
-    /// From days since 1970-01-01; None outside of the years 0 to 9999.
+    /// Makes the date at `days` days since 1970-01-01; None outside the years 0 to 9999.
     pub fn from_epoch_days(days: i32) -> Option<Self> {
         let number = days.checked_add(EPOCH_DAY_NUMBER)?;
         (1..=MAX_DAY_NUMBER).contains(&number).then(|| Self::of(CivilDate::from_day_number(number)))
     }
 
-    /// Days since 1970-01-01; None if its month or day is zero. A day behind the end of its month counts on into the next.
+    /// Returns the days since 1970-01-01; None if month or day is zero. A day behind the end of its month counts on
+    /// into the next.
     pub fn epoch_days(self) -> Option<i32> {
         let c = self.civil();
         (c.month > 0 && c.day > 0).then(|| c.day_number() - EPOCH_DAY_NUMBER)
     }
 
-    /// From `TO_DAYS`'s number.
+    /// Makes the date with `TO_DAYS`'s number.
     pub fn from_day_number(number: u32) -> Option<Self> {
         Self::from_epoch_days(i32::try_from(number).ok()?.checked_sub(EPOCH_DAY_NUMBER)?)
     }
 
-    /// `TO_DAYS`: 0000-01-01 is 1. None if its month or day is zero.
+    /// Returns `TO_DAYS`: 0000-01-01 is 1. None if month or day is zero.
     pub fn day_number(self) -> Option<u32> {
         Some((self.epoch_days()? + EPOCH_DAY_NUMBER) as u32)
     }
 
-    /// The date so many days later; None if it has no number, or the years 0 to 9999 end.
+    /// Returns the date `days` days later; None if month or day is zero, or outside the years 0 to 9999.
     pub fn plus_days(self, days: i32) -> Option<Self> {
         Self::from_epoch_days(self.epoch_days()?.checked_add(days)?)
     }
@@ -99,42 +100,42 @@ impl Date {
         DateTime::from_number(number, rules).map(DateTime::date)
     }
 
-    /// The number 20240102.
+    /// Returns the number 20240102.
     pub fn to_number(self) -> i64 {
         let c = self.civil();
         i64::from(c.year) * 10_000 + i64::from(c.month) * 100 + i64::from(c.day)
     }
 
-    /// Midnight of the day.
+    /// Returns midnight of the day.
     #[inline]
     pub fn to_datetime(self) -> DateTime {
         DateTime::at(self, 0)
     }
 
-    /// The day plus an interval, or None where MySQL says error 1441. A unit below a day gives a DATETIME, so add
-    /// that to [`Date::to_datetime`]; here only the day of the result remains.
+    /// Returns the day plus an interval, or None where MySQL reports error 1441. A unit below a day gives a DATETIME:
+    /// add it to [`Date::to_datetime`], because here only the day of the result remains.
     pub fn checked_add(self, interval: Interval) -> Option<Date> {
         self.to_datetime().checked_add(interval).map(DateTime::date)
     }
 
-    /// 0 for Monday to 6 for Sunday, as `WEEKDAY`; None if its month or day is zero.
+    /// Returns 0 for Monday to 6 for Sunday, as `WEEKDAY`; None if month or day is zero.
     pub fn weekday(self) -> Option<u8> {
         // 1970-01-01 was a Thursday.
         Some((self.epoch_days()? + 3).rem_euclid(7) as u8)
     }
 
-    /// 1 to 366, as `DAYOFYEAR`; None if its month or day is zero.
+    /// Returns 1 to 366, as `DAYOFYEAR`; None if month or day is zero.
     pub fn day_of_year(self) -> Option<u16> {
         let first = CivilDate { month: 1, day: 1, ..self.civil() };
         Some((self.epoch_days()? + EPOCH_DAY_NUMBER - first.day_number() + 1) as u16)
     }
 
-    /// The year and number of its week, as `YEARWEEK` and `WEEK` count them; None if its month or day is zero.
+    /// Returns the year and number of its week, as `YEARWEEK` and `WEEK` count them; None if month or day is zero.
     pub fn week(self, mode: WeekMode) -> Option<(u16, u8)> {
         self.epoch_days().map(|_| week(self.civil(), mode))
     }
 
-    /// The last day of its month; None if it has no month.
+    /// Returns the last day of its month; None if the month is zero.
     pub fn last_day_of_month(self) -> Option<Date> {
         let c = self.civil();
         Self::from_civil(c.year, c.month, super::days_in_month(c.year, c.month))
@@ -148,7 +149,7 @@ impl From<Date> for DateTime {
 }
 
 impl DateTime {
-    /// Its day.
+    /// Returns its date.
     #[inline]
     pub fn date(self) -> Date {
         // A DateTime's range is that of Date, so the quotient fits.

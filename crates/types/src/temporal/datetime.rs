@@ -5,18 +5,18 @@ use std::fmt;
 use super::parse::{number_to_civil, parse_datetime};
 use super::{BadTemporal, CivilDate, Date, DateRules, Interval, TemporalParse, days_in_month};
 
-/// Microseconds of a day.
+/// Microseconds in a day.
 pub(super) const MICROS_PER_DAY: i64 = 86_400_000_000;
-/// Microseconds of a second.
+/// Microseconds in a second.
 pub(super) const MICROS_PER_SECOND: i64 = 1_000_000;
 
-/// A date and a time of day, without a time zone. As [`Date`], it may be none of the calendar.
+/// A date and a time of day, without a time zone. Like a [`Date`], its day need not exist.
 ///
-/// Kept as one number, the date's by the microseconds of a day, and those since midnight, that orders as datetimes do.
+/// Stored as one number, `date * microseconds in a day + microseconds since midnight`, which orders as datetimes do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct DateTime(i64);
 
-/// A datetime taken apart.
+/// A datetime as its parts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CivilDateTime {
     /// The day.
@@ -37,56 +37,57 @@ impl DateTime {
     /// 9999-12-31 23:59:59.999999.
     pub const MAX: DateTime = Self::at(Date::MAX, MICROS_PER_DAY - 1);
 
-    /// The datetime that is kept as a number; None if none is.
+    /// Returns the datetime with this number; None if there is none.
     #[inline]
     pub fn from_ordinal(ordinal: i64) -> Option<Self> {
         (0..=Self::MAX.0).contains(&ordinal).then_some(DateTime(ordinal))
     }
 
-    /// The number that it is kept as.
+    /// Returns the number that stands for the datetime.
     #[inline]
     pub fn ordinal(self) -> i64 {
         self.0
     }
 
-    /// From microseconds since 1970-01-01 00:00:00; None outside of the years 0 to 9999.
+    /// Makes the datetime at `micros` microseconds since 1970-01-01 00:00:00; None outside the years 0 to 9999.
     pub fn from_epoch_micros(micros: i64) -> Option<Self> {
         let days = i32::try_from(micros.div_euclid(MICROS_PER_DAY)).ok()?;
         Some(Self::at(Date::from_epoch_days(days)?, micros.rem_euclid(MICROS_PER_DAY)))
     }
 
-    /// Microseconds since 1970-01-01 00:00:00; None if its month or day is zero.
+    /// Returns the microseconds since 1970-01-01 00:00:00; None if month or day is zero.
     pub fn epoch_micros(self) -> Option<i64> {
         Some(i64::from(self.date().epoch_days()?) * MICROS_PER_DAY + self.micros_of_day())
     }
 
-    /// As much later; None if its month or day is zero, or the years 0 to 9999 end.
+    /// Returns the datetime `micros` microseconds later; None if month or day is zero, or outside the years 0 to
+    /// 9999.
     pub fn plus_micros(self, micros: i64) -> Option<Self> {
         Self::from_epoch_micros(self.epoch_micros()?.checked_add(micros)?)
     }
 
-    /// Microseconds from an earlier one to this; None if a month or day is zero.
+    /// Returns the microseconds since `earlier`; None if a month or day is zero.
     pub fn micros_since(self, earlier: DateTime) -> Option<i64> {
         Some(self.epoch_micros()? - earlier.epoch_micros()?)
     }
 
-    /// A date at so many microseconds, less than a day's, behind its midnight.
+    /// Makes the datetime of a date and microseconds since its midnight, less than a day's.
     #[inline]
     pub(super) const fn at(date: Date, micros: i64) -> Self {
         DateTime(date.ordinal() as i64 * MICROS_PER_DAY + micros)
     }
 
-    /// From a date and microseconds since its midnight, less than a day's.
+    /// Makes the datetime of a date and microseconds since its midnight; None if these are not less than a day's.
     pub fn from_parts(date: Date, micros_of_day: i64) -> Option<Self> {
         (0..MICROS_PER_DAY).contains(&micros_of_day).then(|| Self::at(date, micros_of_day))
     }
 
-    /// From year, month, day, hour, minute, second and microsecond, if the rules admit the date.
+    /// Makes the datetime of its parts, if the rules admit the date.
     pub fn from_civil(c: CivilDateTime, rules: DateRules) -> Option<Self> {
         Self::from_any_civil(c).filter(|found| rules.admit(*found))
     }
 
-    /// From parts of which each is within its bounds, whether there is such a day or not.
+    /// Makes the datetime of its parts, each within its bounds, whether the day exists or not.
     pub(super) fn from_any_civil(c: CivilDateTime) -> Option<Self> {
         let date = Date::from_parts(c.date.year, c.date.month, c.date.day)?;
         if c.hour > 23 || c.minute > 59 || c.second > 59 || c.microsecond > 999_999 {
@@ -96,7 +97,7 @@ impl DateTime {
         Self::from_parts(date, seconds * MICROS_PER_SECOND + i64::from(c.microsecond))
     }
 
-    /// Its parts.
+    /// Returns its parts.
     pub fn civil(self) -> CivilDateTime {
         let micros = self.micros_of_day();
         let seconds = micros / MICROS_PER_SECOND;
@@ -109,14 +110,14 @@ impl DateTime {
         }
     }
 
-    /// Microseconds since midnight.
+    /// Returns the microseconds since midnight.
     #[inline]
     pub fn micros_of_day(self) -> i64 {
         self.0 % MICROS_PER_DAY
     }
 
-    /// Reads a datetime in any of MySQL's spellings; six digits of the fraction are kept, a seventh rounds unless the rules
-    /// cut it.
+    /// Reads a datetime in any of MySQL's spellings. Keeps six digits of the fraction; a seventh rounds unless the
+    /// rules cut it.
     pub fn parse(text: &str, rules: DateRules) -> Result<TemporalParse<DateTime>, BadTemporal> {
         parse_datetime(text, rules)
     }
@@ -126,14 +127,14 @@ impl DateTime {
         Self::from_civil(number_to_civil(number)?, rules)
     }
 
-    /// The number 20240102030405; the fraction is left out.
+    /// Returns the number 20240102030405, without the fraction.
     pub fn to_number(self) -> i64 {
         let c = self.civil();
         let time = (i64::from(c.hour) * 100 + i64::from(c.minute)) * 100 + i64::from(c.second);
         self.date().to_number() * 1_000_000 + time
     }
 
-    /// Rounded half up to `fsp` digits of the second's fraction; None if that is midnight, and there is no next day.
+    /// Rounds half up to `fsp` digits of the second's fraction; None if that is midnight and there is no next day.
     pub fn round(self, fsp: u8) -> Option<Self> {
         let unit = fraction_unit(fsp);
         let rounded = (self.micros_of_day() + unit / 2) / unit * unit;
@@ -143,19 +144,20 @@ impl DateTime {
         Some(self.date().plus_days(1)?.to_datetime())
     }
 
-    /// With `fsp` digits of the second's fraction, rounded or cut as the rules say; None as of [`round`](Self::round).
+    /// Rounds or cuts to `fsp` digits of the second's fraction, as the rules say; None as from
+    /// [`round`](Self::round).
     pub fn fitted(self, fsp: u8, rules: DateRules) -> Option<Self> {
         if rules.cut_fractions { Some(self.truncate(fsp)) } else { self.round(fsp) }
     }
 
-    /// Cut to `fsp` digits of the second's fraction.
+    /// Cuts to `fsp` digits of the second's fraction.
     pub fn truncate(self, fsp: u8) -> Self {
         let unit = fraction_unit(fsp);
         DateTime(self.0 / unit * unit)
     }
 
-    /// Plus an interval, or None where MySQL says error 1441, and for a date whose month or day is zero. Months are added first, and a day that the month
-    /// does not have becomes its last.
+    /// Returns the sum with an interval, or None where MySQL reports error 1441, and for a date whose month or day is
+    /// zero. Months are added first, and a day that the resulting month lacks becomes its last.
     pub fn checked_add(self, interval: Interval) -> Option<DateTime> {
         let mut base = self;
         let c = self.date().civil();
@@ -178,13 +180,13 @@ impl DateTime {
         (sum.date().civil().year > 0).then_some(sum)
     }
 
-    /// `2024-01-02 03:04:05`, with `fsp` digits of the fraction (cut, not rounded).
+    /// Shows `2024-01-02 03:04:05`, with `fsp` digits of the fraction (cut, not rounded).
     pub fn display(self, fsp: u8) -> impl fmt::Display {
         DisplayDateTime { value: self, fsp: fsp.min(6) }
     }
 }
 
-/// The microseconds in the last of `fsp` digits.
+/// Returns the microseconds in a unit of the last of `fsp` digits.
 pub fn fraction_unit(fsp: u8) -> i64 {
     10i64.pow(6 - u32::from(fsp.min(6)))
 }

@@ -2,7 +2,7 @@
 
 use super::datetime::MICROS_PER_DAY;
 
-/// The unit of an interval. One of several parts (`DAY_MINUTE`: days, hours and minutes) counts them in a text,
+/// The unit of an interval. A unit of several parts (`DAY_MINUTE`: days, hours and minutes) takes a text such as
 /// `'1 10:30'`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[expect(missing_docs, reason = "the names say it")]
@@ -30,7 +30,7 @@ pub enum IntervalUnit {
 }
 
 impl IntervalUnit {
-    /// All of them.
+    /// All units.
     pub const ALL: [IntervalUnit; 20] = [
         IntervalUnit::Microsecond,
         IntervalUnit::Second,
@@ -54,12 +54,12 @@ impl IntervalUnit {
         IntervalUnit::SecondMicrosecond,
     ];
 
-    /// The unit of that name, in any case.
+    /// Returns the unit of that name, in any case.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|unit| unit.name().eq_ignore_ascii_case(name))
     }
 
-    /// The keyword.
+    /// Returns the keyword.
     pub fn name(self) -> &'static str {
         match self {
             IntervalUnit::Microsecond => "MICROSECOND",
@@ -85,7 +85,7 @@ impl IntervalUnit {
         }
     }
 
-    /// Whether adding it to a DATE gives a DATE (a day or more).
+    /// Whether adding the unit to a DATE gives a DATE (a day or more).
     pub fn is_date_unit(self) -> bool {
         matches!(
             self,
@@ -98,7 +98,7 @@ impl IntervalUnit {
         )
     }
 
-    /// The units of its parts, the largest first; a simple unit is its own.
+    /// Returns the units of its parts, the largest first; a simple unit is its only part.
     pub fn parts(self) -> &'static [IntervalUnit] {
         use IntervalUnit::*;
         const CLOCK: [IntervalUnit; 5] = [Day, Hour, Minute, Second, Microsecond];
@@ -131,7 +131,7 @@ impl IntervalUnit {
         self.parts().last() == Some(&IntervalUnit::Microsecond)
     }
 
-    /// Months and microseconds of one unit; one of the two is 0.
+    /// Returns the months and microseconds of one unit; one of the two is 0.
     fn span(self) -> (i64, i64) {
         match self {
             IntervalUnit::Microsecond => (0, 1),
@@ -143,7 +143,7 @@ impl IntervalUnit {
             IntervalUnit::Month => (1, 0),
             IntervalUnit::Quarter => (3, 0),
             IntervalUnit::Year => (12, 0),
-            // What has several parts is made of theirs.
+            // A unit of several parts has the spans of its parts.
             _ => (0, 0),
         }
     }
@@ -157,8 +157,8 @@ pub struct Interval {
 }
 
 impl Interval {
-    /// `count` units, and `micros` more (the fraction of `INTERVAL 1.5 SECOND`); None if that is longer than the
-    /// calendar by far.
+    /// Makes a span of `count` units and `micros` microseconds more (the fraction of `INTERVAL 1.5 SECOND`); None if
+    /// it overflows, far beyond the calendar.
     pub fn new(count: i64, unit: IntervalUnit, micros: i64) -> Option<Self> {
         let (months, unit_micros) = unit.span();
         let micros = count.checked_mul(unit_micros)?.checked_add(micros)?;
@@ -167,9 +167,9 @@ impl Interval {
         (months != i64::MIN && micros != i64::MIN).then_some(Interval { months, micros })
     }
 
-    /// The span that a text gives in a unit of several parts: numbers with anything between them, the last of which is
+    /// Reads the span of a text in a unit of several parts: numbers with anything between them, the last of which is
     /// for the smallest part. The digits of microseconds are those of a fraction: `'1.5'` SECOND_MICROSECOND is
-    /// 1,500,000. None if there are more numbers than parts, or it is longer than the calendar by far.
+    /// 1,500,000 microseconds. None if there are more numbers than parts, or if the span overflows.
     pub fn parse(text: &str, unit: IntervalUnit) -> Option<Self> {
         let text = text.trim_start();
         let (negative, text) = match text.strip_prefix('-') {
@@ -193,17 +193,17 @@ impl Interval {
         Some(if negative { sum.negate() } else { sum })
     }
 
-    /// The same span backwards.
+    /// Returns the span in the other direction.
     pub fn negate(self) -> Self {
         Interval { months: -self.months, micros: -self.micros }
     }
 
-    /// The whole months in it.
+    /// Returns the months of the span.
     pub fn months(self) -> i64 {
         self.months
     }
 
-    /// What it has besides the months, in microseconds.
+    /// Returns the microseconds of the span, without the months.
     pub fn micros(self) -> i64 {
         self.micros
     }

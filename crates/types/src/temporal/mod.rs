@@ -1,8 +1,9 @@
-//! Days, times of day, the arithmetic of MySQL's calendar from year 0 to 9999, and time zones.
+//! Dates, times of day, the arithmetic of MySQL's calendar from year 0 to 9999, and time zones.
 //!
-//! [`Date`] and [`DateTime`] are without a time zone; [`Time`] is a span. The calendar is the proleptic Gregorian one but for
-//! year 0, which MySQL gives 365 days. Dates that are no days (`0000-00-00`, `2024-00-10`, `2024-02-31`) are values, too:
-//! [`DateRules`] says which of them may come in. They have no place among the days, so that nothing can be counted from them.
+//! [`Date`] and [`DateTime`] have no time zone; [`Time`] is a span. The calendar is the proleptic Gregorian one
+//! except for year 0, which MySQL gives 365 days. Dates that do not exist (`0000-00-00`, `2024-00-10`, `2024-02-31`)
+//! are values, too; [`DateRules`] says which of them are accepted. Those with a zero month or day have no day number,
+//! so that nothing can be computed from them.
 
 mod calendar;
 mod date;

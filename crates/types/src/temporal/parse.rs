@@ -1,33 +1,35 @@
-//! Dates and datetimes from text and from numbers.
+//! Reads dates and datetimes from text and from numbers.
 //!
 //! MySQL reads up to seven fields (year, month, day, hour, minute, second, fraction):
 //! - with delimiters, any punctuation: `2024-1-2`, `2024^01@02 3+4+5`; a `T` or spaces between day and hour;
 //! - without, in fields of two digits: `20240102`, `240102`, `20240102030405`; the year has four digits if there are
-//!   4, 8, 14 or more digits (and `T`s), else two.
+//!   4, 8, 14 or more digits (and `T`s), otherwise two.
 //!
-//! A year of exactly two digits is 1970 to 2069. Missing fields from the hour on are 0. What follows is garbage: the
-//! value stands, with a warning, in strict mode an error. Behind a time of day with seconds may be a distance from UTC, `+05:30`.
+//! A year of exactly two digits is 1970 to 2069. Missing fields from the hour on are 0. Text that follows is garbage:
+//! the value is kept, with a warning, in strict mode with an error. A time of day with seconds may be followed by an
+//! offset from UTC, `+05:30`.
 
 use super::datetime::MICROS_PER_SECOND;
 use super::{CivilDate, CivilDateTime, DateRules, DateTime, Zone, zone};
 
-/// What reading a date or datetime gave.
+/// The result of reading a date or datetime.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TemporalParse<T> {
     /// The value.
     pub value: T,
-    /// Something other than spaces followed it and was ignored.
+    /// Whether something other than spaces followed it and was ignored.
     pub truncated: bool,
     /// Whether there was a time of day.
     pub has_time: bool,
     /// Digits of the fraction of a second, 6 at most.
     pub fsp: u8,
-    /// How many minutes ahead of UTC it is said to be, behind the time of day: `+05:30`.
+    /// The offset from UTC in minutes, positive to the east, if one follows the time of day: `+05:30`.
     pub offset: Option<i32>,
 }
 
 impl TemporalParse<DateTime> {
-    /// The value as a time in this zone, which it is in if no other is said; None where the years 0 to 9999 end.
+    /// Returns the value as local time in `zone`, which it already is without an offset; None outside the years 0 to
+    /// 9999.
     pub fn in_zone(&self, zone: &Zone) -> Option<DateTime> {
         match self.offset {
             None => Some(self.value),
@@ -38,32 +40,32 @@ impl TemporalParse<DateTime> {
     }
 }
 
-/// Why a text gave no date.
+/// Why a text is not a date.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum BadTemporal {
-    /// It is not spelled as one.
+    /// The text is not spelled as a date.
     #[error("not a date")]
     Spelling,
-    /// There is no such day, and the rules do not admit it.
+    /// The day does not exist, and the rules do not admit it.
     #[error("not a day")]
     Day,
 }
 
-/// Fields, by their place in the text.
+/// The numbers of fields, by their order in the text.
 const DAY: usize = 2;
 const HOUR: usize = 3;
 const SECOND: usize = 5;
 const FRACTION: usize = 6;
 const FIELDS: usize = 7;
-/// No field may be larger.
+/// The largest value of a field.
 const MAX_FIELD: u32 = 999_999;
 
-/// The fields as they stand in a text.
+/// The fields of a text.
 struct Fields {
     value: [u32; FIELDS],
     digits: [usize; FIELDS],
     count: usize,
-    /// Where the text goes on after the last.
+    /// The offset behind the last field.
     end: usize,
 }
 
@@ -121,21 +123,21 @@ pub(super) fn parse_datetime(text: &str, rules: DateRules) -> Result<TemporalPar
     })
 }
 
-/// `[+|-]hh:mm` and nothing else, in minutes.
+/// Reads exactly `[+|-]hh:mm`; returns minutes.
 fn parse_offset(text: &[u8]) -> Option<i32> {
     let text = std::str::from_utf8(text).ok()?;
     let is_whole = text.len() == "+hh:mm".len() && text != "-00:00";
     if is_whole { zone::parse_offset(text) } else { None }
 }
 
-/// How many digits the year has if the text has no delimiters; None if it has.
+/// Returns how many digits the year of a text without delimiters has; None for a text with delimiters.
 fn compact_year_digits(text: &[u8]) -> Option<usize> {
     let len = text.iter().position(|b| !(b.is_ascii_digit() || *b == b'T')).unwrap_or(text.len());
     let compact = text.get(len).is_none_or(|&b| b == b'.');
     compact.then_some(if matches!(len, 4 | 8 | 14..) { 4 } else { 2 })
 }
 
-/// Reads the fields; None if a field is too large or a space stands where none may.
+/// Reads the fields; None if a field is too large, or a space stands where none may.
 fn read_fields(text: &[u8], compact_year: Option<usize>) -> Option<Fields> {
     let mut f = Fields { value: [0; FIELDS], digits: [0; FIELDS], count: 0, end: 0 };
     let mut at = 0;
@@ -163,9 +165,9 @@ fn read_fields(text: &[u8], compact_year: Option<usize>) -> Option<Fields> {
             None => break,
             Some(b'T') if i == DAY => at += 1,
             Some(b'.') if i == SECOND => at += 1,
-            // The fraction must follow the seconds' point.
+            // The fraction must follow a point behind the seconds.
             Some(_) if i == SECOND => break,
-            // A distance from UTC.
+            // An offset from UTC.
             Some(b'+' | b'-') if i == FRACTION => break,
             Some(_) => {
                 while let Some(b) =
@@ -183,7 +185,8 @@ fn read_fields(text: &[u8], compact_year: Option<usize>) -> Option<Fields> {
     Some(f)
 }
 
-/// The parts of a number such as 20240102030405, 240102030405, 20240102, 240102 or 0; not checked further.
+/// Splits a number such as 20240102030405, 240102030405, 20240102, 240102 or 0 into its parts, which are not checked
+/// further.
 pub(super) fn number_to_civil(number: i64) -> Option<CivilDateTime> {
     const DAY_UNIT: i64 = 1_000_000;
     let full = match number {

@@ -1,48 +1,49 @@
-//! Which dates that are no days may come in, and what becomes of fractions that are too long.
+//! The rules for dates that do not exist, and for fractions that are too long.
 
 use super::{DateTime, days_in_month};
 
-/// What `NO_ZERO_DATE`, `NO_ZERO_IN_DATE`, `ALLOW_INVALID_DATES` and `TIME_TRUNCATE_FRACTIONAL` of `sql_mode` say.
+/// The settings `NO_ZERO_DATE`, `NO_ZERO_IN_DATE`, `ALLOW_INVALID_DATES` and `TIME_TRUNCATE_FRACTIONAL` of
+/// `sql_mode`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DateRules {
-    /// `0000-00-00` is taken.
+    /// Accepts `0000-00-00`.
     pub zero: bool,
-    /// Others whose month or day is zero are taken: `2024-00-10`.
+    /// Accepts other dates whose month or day is zero: `2024-00-10`.
     pub zero_parts: bool,
-    /// Days behind the end of their month are taken: `2024-02-31`.
+    /// Accepts days behind the end of their month: `2024-02-31`.
     pub beyond_month: bool,
-    /// Digits of a second's fraction that a type does not have are cut off, not rounded.
+    /// Cuts the digits of a second's fraction that a type lacks, instead of rounding.
     pub cut_fractions: bool,
 }
 
 impl Default for DateRules {
-    /// As in MySQL 8.0's default `sql_mode`.
+    /// Returns the rules of MySQL 8.0's default `sql_mode`.
     fn default() -> Self {
         DateRules::DAYS
     }
 }
 
 impl DateRules {
-    /// Days only.
+    /// Accepts only days that exist.
     pub const DAYS: DateRules =
         DateRules { zero: false, zero_parts: false, beyond_month: false, cut_fractions: false };
-    /// Whatever has a year, a month and a day that can be written.
+    /// Accepts any year, month and day within their bounds.
     pub const ANY: DateRules =
         DateRules { zero: true, zero_parts: true, beyond_month: true, cut_fractions: false };
-    /// Dates whose parts may be zero.
+    /// Accepts dates whose parts are zero, but no days behind the end of their month.
     pub const PARTS: DateRules = DateRules { beyond_month: false, ..DateRules::ANY };
 
-    /// These rules, for who asks for parts of a date and not for the day: parts may be zero.
+    /// Returns these rules for a reader of a date's parts: parts may be zero.
     pub fn with_zero_parts(self) -> DateRules {
         DateRules { zero_parts: true, ..self }
     }
 
-    /// These rules, for who asks for the day: no part may be zero.
+    /// Returns these rules for a reader of the whole day: no part may be zero.
     pub fn without_zeros(self) -> DateRules {
         DateRules { zero: false, zero_parts: false, ..self }
     }
 
-    /// Whether a datetime may come in.
+    /// Whether the rules accept a datetime.
     pub fn admit(self, t: DateTime) -> bool {
         let c = t.date().civil();
         match (t == DateTime::ZERO, c.month == 0 || c.day == 0) {

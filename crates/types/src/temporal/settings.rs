@@ -1,20 +1,20 @@
-//! How a session reads and shows dates and times.
+//! The session's settings for reading and showing dates and times.
 
 use super::{DateRules, Zone};
 
-/// Which dates are taken, and the zone of TIMESTAMPs.
+/// Which dates are accepted, and the zone of TIMESTAMPs.
 #[derive(Clone, Copy, Debug)]
 pub struct TimeSettings<'a> {
-    /// As `sql_mode` says.
+    /// The rules of `sql_mode`.
     pub dates: DateRules,
-    /// `time_zone`.
+    /// The zone of `time_zone`.
     pub zone: &'a Zone,
-    /// Strict, as `sql_mode` says.
+    /// Whether `sql_mode` is strict.
     pub strict: bool,
 }
 
 impl Default for TimeSettings<'_> {
-    /// Days only, UTC, and strict.
+    /// Accepts only days that exist; UTC, and strict.
     fn default() -> Self {
         TimeSettings { dates: DateRules::DAYS, zone: &Zone::UTC, strict: true }
     }

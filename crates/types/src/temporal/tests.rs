@@ -1,4 +1,4 @@
-//! The calendar, day by day and against known dates; MySQL's spellings of dates; intervals.
+//! Tests the calendar, day by day and against known dates, MySQL's spellings of dates, and intervals.
 
 use rand::Rng;
 
@@ -67,7 +67,7 @@ fn day_numbers_are_mysqls() {
 
 #[test]
 fn weeks_are_mysqls() {
-    // WEEK(d, mode) for the modes 0 to 7, as a server gives them.
+    // WEEK(d, mode) for the modes 0 to 7, as a server returns them.
     for (text, weeks) in [
         ("1995-05-01", [18, 18, 18, 18, 18, 18, 18, 18]),
         ("1999-12-31", [52, 52, 52, 52, 52, 52, 52, 52]),

@@ -1,23 +1,23 @@
 //! TIME: a span of up to 838 hours in either direction.
 //!
-//! MySQL reads `[-][days ]hh:mm[:ss[.fraction]]`, `[-]days hh`, and digits without delimiters, which are `hhmmss` from
-//! the right: `1112` is 00:11:12. A text of twelve characters or more that is a datetime gives its time of day. Hours
-//! beyond 838 are clipped; minutes and seconds beyond 59 make a text no time at all. What follows is garbage, as in
-//! `super::parse`.
+//! MySQL reads `[-][days ]hh:mm[:ss[.fraction]]`, `[-]days hh`, and digits without delimiters, which are `hhmmss`
+//! from the right: `1112` is 00:11:12. A text of twelve characters or more that is a datetime gives its time of day.
+//! Hours beyond 838 are clipped; minutes and seconds beyond 59 make a text invalid. Text that follows is garbage, as
+//! in `super::parse`.
 
 use std::fmt;
 
 use super::datetime::{MICROS_PER_DAY, MICROS_PER_SECOND, fraction_unit};
 use super::{BadTemporal, DateRules, DateTime};
 
-/// A span of time, as microseconds.
+/// A span of time, in microseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Time(i64);
 
-/// A span taken apart; all parts are absolute.
+/// A span as its parts, which are not negative.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CivilTime {
-    /// Before zero.
+    /// Whether the span is negative.
     pub negative: bool,
     /// 0 to 838.
     pub hour: u16,
@@ -29,16 +29,16 @@ pub struct CivilTime {
     pub microsecond: u32,
 }
 
-/// What reading a time gave.
+/// The result of reading a time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TimeParse {
     /// The value.
     pub value: Time,
-    /// Something other than spaces followed it and was ignored.
+    /// Whether something other than spaces followed it and was ignored.
     pub truncated: bool,
-    /// It was beyond 838 hours and was clipped.
+    /// Whether it was beyond 838 hours and was clipped.
     pub clipped: bool,
-    /// There was a day, which was dropped.
+    /// Whether a date stood before it and was dropped.
     pub had_date: bool,
     /// Digits of the fraction of a second, 6 at most.
     pub fsp: u8,
@@ -46,7 +46,7 @@ pub struct TimeParse {
 
 /// The most hours.
 const MAX_HOUR: i64 = 838;
-/// From this length on a text may be a datetime.
+/// Texts of this length or more may be datetimes.
 const LEAST_DATETIME: usize = 12;
 
 impl Time {
@@ -57,24 +57,24 @@ impl Time {
     /// 00:00:00.
     pub const ZERO: Time = Time(0);
 
-    /// From microseconds; None beyond 838:59:59 in either direction.
+    /// Makes a span of `micros` microseconds; None beyond 838:59:59 in either direction.
     #[inline]
     pub fn from_micros(micros: i64) -> Option<Self> {
         (Self::MIN.0..=Self::MAX.0).contains(&micros).then_some(Time(micros))
     }
 
-    /// From microseconds, clipped to the range.
+    /// Makes a span of `micros` microseconds, clipped to the range.
     pub fn clipped(micros: i64) -> Self {
         Time(micros.clamp(Self::MIN.0, Self::MAX.0))
     }
 
-    /// Microseconds.
+    /// Returns the microseconds.
     #[inline]
     pub fn micros(self) -> i64 {
         self.0
     }
 
-    /// From its parts, if minutes and seconds are below 60 and it is within the range.
+    /// Makes a span of its parts, if minutes and seconds are below 60 and it is within the range.
     pub fn from_civil(c: CivilTime) -> Option<Self> {
         if c.minute > 59 || c.second > 59 || c.microsecond > 999_999 {
             return None;
@@ -84,7 +84,7 @@ impl Time {
         Self::from_micros(if c.negative { -micros } else { micros })
     }
 
-    /// Its parts.
+    /// Returns its parts.
     pub fn civil(self) -> CivilTime {
         let micros = self.0.abs();
         let seconds = micros / MICROS_PER_SECOND;
@@ -97,18 +97,18 @@ impl Time {
         }
     }
 
-    /// Reads a time in any of MySQL's spellings; six digits of the fraction are kept, a seventh rounds.
+    /// Reads a time in any of MySQL's spellings. Keeps six digits of the fraction; a seventh rounds.
     pub fn parse(text: &str) -> Result<TimeParse, BadTemporal> {
         parse_time(text, DateRules::DAYS)
     }
 
-    /// The same, a seventh digit rounded or cut as the rules say.
+    /// Reads a time like [`parse`](Self::parse); a seventh digit is rounded or cut as the rules say.
     pub fn parse_by(text: &str, rules: DateRules) -> Result<TimeParse, BadTemporal> {
         parse_time(text, rules)
     }
 
-    /// Reads a number such as 101112 or -11; of a number that is a datetime, its time of day. None if minutes or
-    /// seconds are beyond 59. Clipped to the range, which the second part says.
+    /// Reads a number such as 101112 or -11; for a number that is a datetime, its time of day. None if minutes or
+    /// seconds are beyond 59. Clips to the range; the second result says whether it did.
     pub fn from_number(number: i64) -> Option<(Self, bool)> {
         const MAX: i64 = 8_385_959;
         const LEAST_DATETIME_NUMBER: i64 = 10_000_000_000;
@@ -129,44 +129,44 @@ impl Time {
         Some((Time(if number < 0 { -micros } else { micros }), false))
     }
 
-    /// The number 101112 of 10:11:12; the fraction is left out.
+    /// Returns the number 101112 for 10:11:12, without the fraction.
     pub fn to_number(self) -> i64 {
         let c = self.civil();
         let number = (i64::from(c.hour) * 100 + i64::from(c.minute)) * 100 + i64::from(c.second);
         if c.negative { -number } else { number }
     }
 
-    /// Rounded half away from zero to `fsp` digits of the second's fraction, and clipped to the range.
+    /// Rounds half away from zero to `fsp` digits of the second's fraction, and clips to the range.
     pub fn round(self, fsp: u8) -> Self {
         let unit = fraction_unit(fsp);
         let rounded = (self.0.abs() + unit / 2) / unit * unit;
         Self::clipped(if self.0 < 0 { -rounded } else { rounded })
     }
 
-    /// With `fsp` digits of the second's fraction, rounded or cut as the rules say.
+    /// Rounds or cuts to `fsp` digits of the second's fraction, as the rules say.
     pub fn fitted(self, fsp: u8, rules: DateRules) -> Self {
         if rules.cut_fractions { self.truncate(fsp) } else { self.round(fsp) }
     }
 
-    /// Cut to `fsp` digits of the second's fraction, towards zero.
+    /// Cuts to `fsp` digits of the second's fraction, towards zero.
     pub fn truncate(self, fsp: u8) -> Self {
         let unit = fraction_unit(fsp);
         Time(self.0 / unit * unit)
     }
 
-    /// The datetime this long after the midnight of a day; None out of the years 0 to 9999.
+    /// Returns the datetime this long after midnight of a day; None outside the years 0 to 9999.
     pub fn on(self, day: super::Date) -> Option<DateTime> {
         day.to_datetime().plus_micros(self.0)
     }
 
-    /// `-10:11:12`, with `fsp` digits of the fraction (cut, not rounded).
+    /// Shows `-10:11:12`, with `fsp` digits of the fraction (cut, not rounded).
     pub fn display(self, fsp: u8) -> impl fmt::Display {
         DisplayTime { value: self, fsp: fsp.min(6) }
     }
 }
 
 impl From<DateTime> for Time {
-    /// The time of day.
+    /// Takes the time of day.
     fn from(t: DateTime) -> Self {
         Time(t.micros_of_day())
     }
@@ -204,7 +204,7 @@ impl Scanner<'_> {
         (len > 0).then(|| digits.iter().fold(0, add))
     }
 
-    /// A number behind `delimiter`.
+    /// Reads a number behind `delimiter`.
     fn next(&mut self, delimiter: u8) -> Option<i64> {
         match self.rest {
             [first, second, ..] if *first == delimiter && second.is_ascii_digit() => {
@@ -216,7 +216,7 @@ impl Scanner<'_> {
     }
 }
 
-/// Which dates a text may begin with that is asked for its time: `01:00:00.5` is none.
+/// Returns the rules for the date that may precede a time in `text`: `01:00:00.5` must not be read as a date.
 pub fn date_rules(text: &str) -> DateRules {
     if text.trim_ascii().contains([' ', 'T']) { DateRules::PARTS } else { DateRules::DAYS }
 }
@@ -242,7 +242,7 @@ fn parse_time(text: &str, rules: DateRules) -> Result<TimeParse, BadTemporal> {
         None => (false, text),
     };
     let mut scanner = Scanner { rest: unsigned.as_bytes() };
-    // A fraction alone is one, `.5`.
+    // A text may begin with the fraction: `.5`.
     let first = match scanner.number() {
         Some(number) => number,
         None if matches!(scanner.rest, [b'.', digit, ..] if digit.is_ascii_digit()) => 0,
@@ -277,7 +277,8 @@ fn parse_time(text: &str, rules: DateRules) -> Result<TimeParse, BadTemporal> {
     })
 }
 
-/// `.123456`: microseconds, and how many digits there are. A seventh digit rounds unless the rules cut it.
+/// Reads `.123456`; returns the microseconds, and how many digits there are. A seventh digit rounds unless the rules
+/// cut it.
 fn fraction(scanner: &mut Scanner<'_>, rules: DateRules) -> (i64, u8) {
     let [b'.', rest @ ..] = scanner.rest else { return (0, 0) };
     let len = rest.iter().position(|b| !b.is_ascii_digit()).unwrap_or(rest.len());

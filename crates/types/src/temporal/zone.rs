@@ -1,8 +1,8 @@
-//! Time zones: fixed distances from UTC, and places with their history, by the names of the IANA database.
+//! Time zones: fixed offsets from UTC, and the zones of the IANA database by their names.
 //!
-//! The database is part of the program (crate `jiff`), so that a name means the same on every machine. Where clocks are set
-//! forward, local times that never were stand for the second of the change; where they are set back, local times that were twice
-//! stand for the first.
+//! The database is part of the program (crate `jiff`), so that a name means the same on every machine. A local time
+//! that does not exist, because clocks were set forward, stands for the second of the change; a local time that
+//! exists twice, because they were set back, stands for the first.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use jiff::tz::{AmbiguousOffset, TimeZone};
 
 use super::{DateTime, datetime::MICROS_PER_SECOND};
 
-/// The most minutes west and east of UTC.
+/// The range of fixed offsets, in minutes east of UTC.
 const RANGE: std::ops::RangeInclusive<i32> = -839..=840;
 
 /// A time zone.
@@ -22,7 +22,7 @@ pub struct Zone(Kind);
 enum Kind {
     /// Seconds ahead of UTC.
     Fixed(i32),
-    /// Shared, so that copies are found equal by a look: settings are compared at each run of a cached plan.
+    /// Shared, so that copies compare equal by their address: settings are compared at each run of a cached plan.
     Named(Arc<TimeZone>),
 }
 
@@ -30,7 +30,8 @@ impl Zone {
     /// UTC.
     pub const UTC: Zone = Zone(Kind::Fixed(0));
 
-    /// `[+|-]hh:mm` between -13:59 and +14:00, or the name of a zone, in any case (`Europe/Berlin`, `UTC`). None for anything else.
+    /// Reads `[+|-]hh:mm` between -13:59 and +14:00, or the name of a zone, in any case (`Europe/Berlin`, `UTC`).
+    /// None for anything else.
     pub fn parse(text: &str) -> Option<Zone> {
         if matches!(text.as_bytes().first(), Some(b'+' | b'-')) {
             return parse_offset(text).map(|minutes| Zone(Kind::Fixed(minutes * 60)));
@@ -38,7 +39,7 @@ impl Zone {
         TimeZone::get(text).ok().map(|zone| Zone(Kind::Named(Arc::new(zone))))
     }
 
-    /// The zone of the machine; UTC where it has none.
+    /// Returns the zone of the machine; UTC if it has none.
     pub fn system() -> Zone {
         match TimeZone::try_system() {
             Ok(zone) if zone != TimeZone::UTC => Zone(Kind::Named(Arc::new(zone))),
@@ -46,7 +47,7 @@ impl Zone {
         }
     }
 
-    /// As it is called: a name, or `+hh:mm`.
+    /// Returns its name: that of the database, or `+hh:mm`.
     pub fn name(&self) -> String {
         match &self.0 {
             Kind::Fixed(seconds) => {
@@ -57,7 +58,8 @@ impl Zone {
         }
     }
 
-    /// The local time at a time in UTC; None where the years 0 to 9999 end. A date that is no day stays as it is.
+    /// Converts UTC to local time; None outside the years 0 to 9999. Returns a date with a zero month or day
+    /// unchanged.
     pub fn to_local(&self, utc: DateTime) -> Option<DateTime> {
         let Some(micros) = utc.epoch_micros() else { return Some(utc) };
         let seconds = match &self.0 {
@@ -70,8 +72,8 @@ impl Zone {
         DateTime::from_epoch_micros(micros.checked_add(i64::from(seconds) * MICROS_PER_SECOND)?)
     }
 
-    /// The time in UTC at a local time, and whether there was such a local time; None where the years 0 to 9999 end. A date that is no
-    /// day stays as it is.
+    /// Converts local time to UTC, and returns whether that local time exists; None outside the years 0 to 9999.
+    /// Returns a date with a zero month or day unchanged.
     pub fn to_utc(&self, local: DateTime) -> Option<(DateTime, bool)> {
         let Some(micros) = local.epoch_micros() else { return Some((local, true)) };
         let utc = |seconds: i32| {
@@ -85,7 +87,7 @@ impl Zone {
             AmbiguousOffset::Unambiguous { offset } => (utc(offset.seconds())?, true),
             AmbiguousOffset::Fold { before, .. } => (utc(before.seconds())?, true),
             AmbiguousOffset::Gap { before, .. } => {
-                // With the distance from before the change it lies behind it.
+                // The offset from before the change gives a moment after it.
                 let behind = utc(before.seconds())?.epoch_micros()?.checked_add(1)?;
                 let change = zone.preceding(jiff::Timestamp::from_microsecond(behind).ok()?).next()?;
                 let fraction = micros.rem_euclid(MICROS_PER_SECOND);
@@ -102,7 +104,7 @@ fn civil_of(epoch_micros: i64) -> Option<civil::DateTime> {
     civil::DateTime::new(year, month, day, c.hour as i8, c.minute as i8, c.second as i8, nanoseconds).ok()
 }
 
-/// The minutes ahead of UTC that `[+|-]hh:mm` says, between -13:59 and +14:00. None for anything else.
+/// Reads `[+|-]hh:mm` between -13:59 and +14:00 as minutes ahead of UTC. None for anything else.
 pub(super) fn parse_offset(text: &str) -> Option<i32> {
     let (negative, rest) = match text.as_bytes().first() {
         Some(b'+') => (false, &text[1..]),

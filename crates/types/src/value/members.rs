@@ -1,8 +1,8 @@
-//! The texts that a column of type ENUM or SET may hold.
+//! The members of a column of type ENUM or SET.
 
 use crate::collation::{Collation, trim_spaces};
 
-/// The texts of an ENUM or SET, in the order in which they were declared, and the collation under which a text is one of
+/// The texts of an ENUM or SET, in the order of their declaration, and the collation that compares texts with
 /// them. The first has number 1 in an ENUM, and the lowest bit in a SET.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Members {
@@ -11,40 +11,40 @@ pub struct Members {
 }
 
 impl Members {
-    /// Of these texts, which differ from each other under `collation`.
+    /// Makes the members of texts that differ from each other under `collation`.
     pub fn new(names: impl IntoIterator<Item = impl Into<Box<str>>>, collation: Collation) -> Self {
         Members { names: names.into_iter().map(Into::into).collect(), collation }
     }
 
-    /// The texts.
+    /// Iterates over the texts.
     pub fn names(&self) -> impl ExactSizeIterator<Item = &str> {
         self.names.iter().map(|name| &**name)
     }
 
-    /// Under which a text is one of them.
+    /// Returns the collation that compares texts with the members.
     pub fn collation(&self) -> Collation {
         self.collation
     }
 
-    /// How many there are.
+    /// Returns the number of members.
     pub fn len(&self) -> usize {
         self.names.len()
     }
 
-    /// Whether there are none, which no column declares.
+    /// Whether there are no members; no column declares that.
     pub fn is_empty(&self) -> bool {
         self.names.is_empty()
     }
 
-    /// The number of a text in an ENUM. Trailing spaces do not count.
+    /// Returns the number of a text in an ENUM. Ignores trailing spaces.
     pub fn number(&self, text: &str) -> Option<u64> {
         let wanted = trim_spaces(text.as_bytes());
         let found = self.names.iter().position(|name| self.collation.equal(name.as_bytes(), wanted));
         found.map(|at| at as u64 + 1)
     }
 
-    /// The number of the ENUM's value that is equal to a text, trailing spaces as the collation has them; one that no value has if
-    /// there is none.
+    /// Returns the number of the ENUM's value that equals a text, with trailing spaces as the collation compares
+    /// them; a number without a member if there is none.
     pub fn compared_number(&self, text: &str) -> u64 {
         let equal = |name: &str| self.collation.equal(name.as_bytes(), text.as_bytes());
         match self.names().position(equal) {
@@ -54,8 +54,8 @@ impl Members {
         }
     }
 
-    /// The bits of the SET's value that is equal to a text, or bits that no value has if there is none. `None` where more than one may
-    /// be: only of printable ASCII it is known that no other character is equal to the comma.
+    /// Returns the bits of the SET's value that equals a text, or bits that no value has if there is none. `None` if
+    /// several values may equal it: only for printable ASCII is it certain that no other character equals the comma.
     pub fn compared_bits(&self, text: &str) -> Option<u64> {
         let is_plain = |text: &str| text.bytes().all(|byte| (b' '..=b'~').contains(&byte));
         let has_none = self.len() < 64 && self.number("").is_none();
@@ -67,13 +67,13 @@ impl Members {
         Some(if is_equal { bits } else { u64::MAX })
     }
 
-    /// The text of a number of an ENUM; empty for 0, which stands for a text that is none of them.
+    /// Returns the text of a number of an ENUM; empty for 0, which stands for a text that is no member.
     pub fn name(&self, number: u64) -> &str {
         let at = usize::try_from(number).ok().and_then(|n| n.checked_sub(1));
         at.and_then(|at| self.names.get(at)).map_or("", |name| name)
     }
 
-    /// The bits of a SET for a list of texts between commas, and whether all were found.
+    /// Returns the bits of a SET for a list of texts with commas between them, and whether all are members.
     pub fn bits(&self, list: &str) -> (u64, bool) {
         if list.is_empty() {
             return (0, true);
@@ -85,23 +85,23 @@ impl Members {
         })
     }
 
-    /// The texts of a SET's bits, with commas between them.
+    /// Returns the texts of a SET's bits, with commas between them.
     pub fn list(&self, bits: u64) -> String {
         let chosen = self.names.iter().enumerate().filter(|(at, _)| bits >> at & 1 == 1);
         chosen.map(|(_, name)| &**name).collect::<Vec<_>>().join(",")
     }
 
-    /// All bits of a SET.
+    /// Returns the bits of all members of a SET.
     pub fn all_bits(&self) -> u64 {
         u64::MAX.checked_shr(64 - self.len().min(64) as u32).unwrap_or(0)
     }
 
-    /// The most characters of a text of an ENUM.
+    /// Returns the most characters of a text of an ENUM.
     pub fn longest(&self) -> u32 {
         self.names.iter().map(|name| name.chars().count() as u32).max().unwrap_or(0)
     }
 
-    /// The most characters of the text of a SET.
+    /// Returns the most characters of the text of a SET.
     pub fn longest_list(&self) -> u32 {
         let characters: u32 = self.names.iter().map(|name| name.chars().count() as u32).sum();
         characters + (self.len() as u32).saturating_sub(1)

@@ -1,4 +1,4 @@
-//! SQL types, the values of them, and what is known of an expression's type.
+//! SQL types, values, and the type information of expressions.
 
 mod members;
 mod origin;

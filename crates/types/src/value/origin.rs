@@ -1,11 +1,11 @@
-//! Where a value was read, for messages and EXPLAIN.
+//! The origin of a value, for messages and EXPLAIN.
 
 use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
-/// The column, or the aggregate, that the binder took a value from. It goes with a type through all passes that number columns anew, and
-/// decides nothing: all of them are equal.
+/// The column, or the aggregate, that the binder took a value from. It travels with a type through all passes that
+/// renumber columns, and influences nothing: all origins compare equal.
 #[derive(Clone, Default)]
 pub struct Origin(Option<Arc<Named>>);
 
@@ -15,10 +15,10 @@ enum Named {
 }
 
 impl Origin {
-    /// None that is known.
+    /// An unknown origin.
     pub const UNKNOWN: Origin = Origin(None);
 
-    /// A column; without a database, or without a table, where these are empty.
+    /// Makes the origin of a column; `database` and `table` may be empty.
     pub fn column(database: &str, table: &str, column: &str) -> Origin {
         Origin(Some(Arc::new(Named::Column {
             database: database.into(),
@@ -27,12 +27,13 @@ impl Origin {
         })))
     }
 
-    /// What has no name, such as an aggregate: as messages, and as EXPLAIN have it.
+    /// Makes the origin of a value without a name, such as an aggregate, with its text for messages (`full`) and for
+    /// EXPLAIN (`short`).
     pub fn text(full: &str, short: &str) -> Origin {
         Origin(Some(Arc::new(Named::Text { full: full.into(), short: short.into() })))
     }
 
-    /// As messages have it: all names, in backquotes.
+    /// Returns the text for messages: all names, in backquotes.
     pub fn full(&self) -> Option<String> {
         self.0.as_deref().map(|named| match named {
             Named::Text { full, .. } => full.to_string(),
@@ -44,7 +45,7 @@ impl Origin {
         })
     }
 
-    /// As EXPLAIN has it: `table.column`.
+    /// Returns the text for EXPLAIN: `table.column`.
     pub fn short(&self) -> Option<String> {
         self.0.as_deref().map(|named| match named {
             Named::Text { short, .. } => short.to_string(),

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::members::Members;
 use crate::collation::Collation;
 
-/// A SQL type as a column declares it, or as an expression's result has it.
+/// A SQL type, as a column declares it or an expression returns it.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum SqlType {
@@ -15,39 +15,39 @@ pub enum SqlType {
     Null,
     /// 1 byte.
     TinyInt {
-        /// Without a sign.
+        /// Whether it is UNSIGNED.
         unsigned: bool,
     },
     /// 2 bytes.
     SmallInt {
-        /// Without a sign.
+        /// Whether it is UNSIGNED.
         unsigned: bool,
     },
     /// 3 bytes.
     MediumInt {
-        /// Without a sign.
+        /// Whether it is UNSIGNED.
         unsigned: bool,
     },
     /// 4 bytes.
     Int {
-        /// Without a sign.
+        /// Whether it is UNSIGNED.
         unsigned: bool,
     },
     /// 8 bytes.
     BigInt {
-        /// Without a sign.
+        /// Whether it is UNSIGNED.
         unsigned: bool,
     },
-    /// TINYINT(1), which is BOOL: one byte with a sign, that clients take for a truth value.
+    /// TINYINT(1), which is BOOL: one signed byte that clients take for a truth value.
     Boolean,
-    /// An integer without a sign that is shown with zeros before it.
+    /// An unsigned integer that is shown with leading zeros.
     Zerofill {
         /// Its width in keys and rows: 1, 2, 3, 4 or 8 bytes.
         bytes: u8,
-        /// The least digits that are shown.
+        /// The fewest digits that are shown.
         digits: u8,
     },
-    /// A year: 0 or 1901 to 2155, a number without a sign.
+    /// A year: 0 or 1901 to 2155, an unsigned number.
     Year,
     /// An exact number of `precision` digits, `scale` of them after the point.
     Decimal {
@@ -57,20 +57,21 @@ pub enum SqlType {
         scale: u8,
         /// Negative values are refused.
         unsigned: bool,
-        /// Shown with zeros before it, and unsigned then.
+        /// Values are shown with leading zeros; implies `unsigned`.
         zerofill: bool,
     },
-    /// IEEE 754 binary64, of any value: what DOUBLE declares and computations give.
+    /// IEEE 754 binary64 without restrictions: DOUBLE as declared without digits or sign, and the result of
+    /// computations.
     Double,
-    /// FLOAT, or a DOUBLE that holds not every value.
+    /// FLOAT, or a DOUBLE restricted by digits or sign.
     Real {
-        /// FLOAT: IEEE 754 binary32.
+        /// Whether it is FLOAT: IEEE 754 binary32.
         single: bool,
-        /// Of `(M, D)`: the digits in all, and after the point, to which values are rounded.
+        /// `(M, D)`: the digits in all, and after the point, to which values are rounded.
         digits: Option<(u8, u8)>,
         /// Negative values are refused.
         unsigned: bool,
-        /// Shown with zeros before it, and unsigned then.
+        /// Values are shown with leading zeros; implies `unsigned`.
         zerofill: bool,
     },
     /// A string without trailing spaces.
@@ -88,7 +89,7 @@ pub enum SqlType {
         /// Its maximum length in bytes: 255, 65,535, 16,777,215 or 4,294,967,295.
         max_bytes: u32,
     },
-    /// Bytes, zeros added up to the length.
+    /// Bytes, padded with zeros to the length.
     Binary {
         /// The length in bytes, 0 to 255.
         len: u32,
@@ -110,16 +111,16 @@ pub enum SqlType {
         /// Digits of the fraction of a second, 0 to 6.
         fsp: u8,
     },
-    /// A point in time, kept in UTC and shown in the session's time zone.
+    /// A point in time, stored in UTC and shown in the session's time zone.
     Timestamp {
         /// Digits of the fraction of a second, 0 to 6.
         fsp: u8,
     },
-    /// One of some texts, kept as its number; 0 is a text that was none of them.
+    /// One of several texts, stored as its number; 0 stands for a text that was not a member.
     Enum(Arc<Members>),
-    /// Any number of some texts, kept as bits.
+    /// Any subset of several texts, stored as bits.
     Set(Arc<Members>),
-    /// So many bits, a number without a sign that is shown as bytes.
+    /// That many bits: an unsigned number that is shown as bytes.
     Bit {
         /// 1 to 64.
         len: u8,
@@ -141,17 +142,17 @@ impl SqlType {
     /// FLOAT without digits.
     pub const FLOAT: SqlType = SqlType::Real { single: true, digits: None, unsigned: false, zerofill: false };
 
-    /// DECIMAL with a sign.
+    /// Makes a signed DECIMAL.
     pub const fn decimal(precision: u8, scale: u8) -> SqlType {
         SqlType::Decimal { precision, scale, unsigned: false, zerofill: false }
     }
 
-    /// Whether it is an integer type: one of the five, with a display width that is kept or not, or YEAR.
+    /// Whether it is an integer type: one of the five with or without a display width, or YEAR.
     pub fn is_integer(&self) -> bool {
         self.integer_width().is_some()
     }
 
-    /// The bytes that an integer of this type takes in keys and rows.
+    /// Returns how many bytes an integer of this type takes in keys and rows.
     #[inline]
     pub fn integer_width(&self) -> Option<usize> {
         match self {
@@ -182,7 +183,7 @@ impl SqlType {
         }
     }
 
-    /// The least characters that a value of a type with ZEROFILL is shown with.
+    /// Returns the fewest characters that a value of a type with ZEROFILL is shown with.
     pub fn zerofill_width(&self) -> Option<usize> {
         match self {
             SqlType::Zerofill { digits, .. } => Some(usize::from(*digits)),
@@ -199,7 +200,7 @@ impl SqlType {
         }
     }
 
-    /// The type of what is computed from values of this one, which shows no zeros before them.
+    /// Returns the type of a value computed from this type, which is shown without leading zeros.
     pub fn without_zerofill(self) -> SqlType {
         let unsigned = true;
         match self {
@@ -218,7 +219,8 @@ impl SqlType {
         }
     }
 
-    /// The least and greatest value of an integer type, and of the numbers that an ENUM or SET is kept as.
+    /// Returns the smallest and largest value of an integer type, or of the numbers that an ENUM, SET or BIT is
+    /// stored as.
     pub fn integer_range(&self) -> Option<(i128, i128)> {
         match self {
             SqlType::Year => return Some((0, 2155)),
@@ -255,12 +257,12 @@ impl SqlType {
         matches!(self, SqlType::Binary { .. } | SqlType::Varbinary { .. } | SqlType::Blob { .. })
     }
 
-    /// Whether it is of the TEXT or BLOB family or JSON: without a default, and no part of a key as a whole.
+    /// Whether it is of the TEXT or BLOB family or JSON: it has no default, and a key holds at most a prefix of it.
     pub fn is_large(&self) -> bool {
         matches!(self, SqlType::Text { .. } | SqlType::Blob { .. } | SqlType::Json)
     }
 
-    /// Whether its values differ in length, in rows: strings and documents.
+    /// Whether its values vary in length in rows: strings and documents.
     pub fn is_variable(&self) -> bool {
         self.is_string() || *self == SqlType::Json
     }
@@ -280,8 +282,9 @@ impl SqlType {
         matches!(self, SqlType::Enum(_) | SqlType::Set(_))
     }
 
-    /// The type of what a value means that is kept as something else: text for an ENUM, SET or JSON, a DATETIME in the session's
-    /// time zone for a TIMESTAMP. None for all other types.
+    /// Returns the type of the value that clients and most expressions see, if values are stored as something else:
+    /// text for an ENUM, SET or JSON, a DATETIME in the session's time zone for a TIMESTAMP. None for all other
+    /// types.
     pub fn plain(&self) -> Option<SqlType> {
         Some(match self {
             SqlType::Timestamp { fsp } => SqlType::DateTime { fsp: *fsp },
@@ -297,8 +300,8 @@ impl SqlType {
         matches!(self, SqlType::Date | SqlType::DateTime { .. })
     }
 
-    /// Digits after the point of a DECIMAL, of a FLOAT or DOUBLE that declares them, or of an integer (0), digits of the
-    /// second's fraction of a DATETIME or TIME.
+    /// Returns the digits after the point of a DECIMAL, of a FLOAT or DOUBLE that declares them, or of an integer
+    /// (0), or the digits of the second's fraction of a DATETIME or TIME.
     pub fn scale(&self) -> u8 {
         match self {
             SqlType::Decimal { scale, .. } => *scale,
@@ -308,7 +311,7 @@ impl SqlType {
         }
     }
 
-    /// The decimal digits a value of this integer type or DECIMAL can have, as MySQL counts them when it
+    /// Returns how many decimal digits a value of this integer type or DECIMAL can have, as MySQL counts them when it
     /// derives the precision of an arithmetic result.
     pub fn decimal_precision(&self) -> Option<u8> {
         Some(match self {
@@ -335,7 +338,7 @@ impl SqlType {
 }
 
 impl fmt::Display for SqlType {
-    /// As `SHOW CREATE TABLE` and `information_schema.columns.column_type` print it.
+    /// Writes the type as `SHOW CREATE TABLE` and `information_schema.columns.column_type` show it.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             SqlType::Null => f.write_str("null")?,
@@ -404,7 +407,7 @@ fn write_members(f: &mut fmt::Formatter<'_>, name: &str, members: &Members) -> f
     write!(f, "{name}({})", quoted.join(","))
 }
 
-/// How strongly an expression insists on its collation; the lower wins when two meet.
+/// How strongly an expression insists on its collation; when two meet, the lower value wins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Coercibility {
     /// A COLLATE clause.
@@ -424,7 +427,7 @@ pub enum Coercibility {
 }
 
 impl Coercibility {
-    /// What messages call it.
+    /// Returns its name in messages.
     pub fn name(self) -> &'static str {
         match self {
             Coercibility::Explicit => "EXPLICIT",
@@ -438,18 +441,18 @@ impl Coercibility {
     }
 }
 
-/// What is known of an expression's value before it is evaluated.
+/// The properties of an expression's value that are known before evaluation.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct ExprType {
     /// Its SQL type.
     pub sql: SqlType,
     /// Whether it can be NULL.
     pub nullable: bool,
-    /// How it compares, if it is a string; [`Collation::Binary`] for all that is no string.
+    /// Its collation if it is a string; otherwise [`Collation::Binary`].
     pub collation: Collation,
     /// How strongly it insists on that collation.
     pub coercibility: Coercibility,
-    /// Of a column: which it is, for messages.
+    /// The column it comes from, for messages.
     pub origin: Origin,
 }
 
@@ -463,27 +466,27 @@ impl ExprType {
         origin: Origin::UNKNOWN,
     };
 
-    /// A number or a date.
+    /// Makes the type of a number or a date.
     pub fn numeric(sql: SqlType, nullable: bool) -> Self {
         Self::string(sql, nullable, Collation::Binary, Coercibility::Numeric)
     }
 
-    /// A document.
+    /// Makes the type of a document.
     pub fn json(nullable: bool) -> Self {
         Self::string(SqlType::Json, nullable, Collation::Utf8mb4Bin, Coercibility::Implicit)
     }
 
-    /// A string.
+    /// Makes the type of a string.
     pub fn string(sql: SqlType, nullable: bool, collation: Collation, coercibility: Coercibility) -> Self {
         ExprType { sql, nullable, collation, coercibility, origin: Origin::UNKNOWN }
     }
 
-    /// A column's type.
+    /// Makes a column's type.
     pub fn column(sql: SqlType, nullable: bool, collation: Collation) -> Self {
         if sql == SqlType::Json {
             return Self::json(nullable);
         }
-        // A BIT where text is wanted is bytes.
+        // A BIT in the place of text is read as bytes.
         if sql.is_string() || matches!(sql, SqlType::Bit { .. }) {
             Self::string(sql, nullable, collation, Coercibility::Implicit)
         } else {

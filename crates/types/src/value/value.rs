@@ -6,46 +6,47 @@ use crate::decimal::Decimal;
 use crate::json::Json;
 use crate::temporal::{Date, DateTime, Time};
 
-/// A SQL value. Signed integer types are `Int`, unsigned ones `UInt`, whatever their width; YEAR is `UInt`, FLOAT `Double`.
+/// A SQL value. Signed integer types are `Int`, unsigned ones `UInt`, whatever their width; YEAR is `UInt`, FLOAT
+/// `Double`.
 ///
-/// `==` is that of Rust, for tests and caches: NULL equals NULL, kinds never equal each other, strings compare as
+/// `==` is Rust's equality, for tests and caches: NULL equals NULL, kinds never equal each other, strings compare as
 /// bytes. SQL's comparison depends on types and collations and is an expression.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub enum Value {
     /// NULL.
     #[default]
     Null,
-    /// Of a signed integer type.
+    /// A value of a signed integer type.
     Int(i64),
-    /// Of an unsigned integer type.
+    /// A value of an unsigned integer type.
     UInt(u64),
-    /// Of a DECIMAL type.
+    /// A value of a DECIMAL type.
     Decimal(Decimal),
-    /// Of type DOUBLE or FLOAT.
+    /// A value of type DOUBLE or FLOAT.
     Double(f64),
-    /// Of a character type.
+    /// A value of a character type.
     String(Arc<str>),
-    /// Of a binary string type.
+    /// A value of a binary string type.
     Bytes(Arc<[u8]>),
-    /// Of type DATE.
+    /// A value of type DATE.
     Date(Date),
-    /// Of a DATETIME type.
+    /// A value of a DATETIME type.
     DateTime(DateTime),
-    /// Of a TIME type.
+    /// A value of a TIME type.
     Time(Time),
-    /// Of type JSON.
+    /// A value of type JSON.
     Json(Json),
 }
 
 const _: () = assert!(size_of::<Value>() == 24, "values are copied a lot");
 
 impl Value {
-    /// A character string.
+    /// Makes a character string.
     pub fn string(s: impl Into<Arc<str>>) -> Self {
         Value::String(s.into())
     }
 
-    /// A binary string.
+    /// Makes a binary string.
     pub fn bytes(b: impl Into<Arc<[u8]>>) -> Self {
         Value::Bytes(b.into())
     }
@@ -56,7 +57,7 @@ impl Value {
         matches!(self, Value::Null)
     }
 
-    /// The kind's name, for messages about broken logic.
+    /// Returns the kind's name, for messages about broken logic.
     pub fn kind(&self) -> &'static str {
         match self {
             Value::Null => "NULL",
@@ -73,7 +74,7 @@ impl Value {
         }
     }
 
-    /// The bytes of a string of either kind.
+    /// Returns the bytes of a character or binary string.
     pub fn as_bytes(&self) -> Option<&[u8]> {
         match self {
             Value::String(s) => Some(s.as_bytes()),
@@ -82,7 +83,7 @@ impl Value {
         }
     }
 
-    /// How many bytes the value has besides itself: those of a string or document.
+    /// Returns the length in bytes of a string or document; 0 for other values.
     #[inline]
     pub fn byte_len(&self) -> usize {
         match self {
@@ -93,7 +94,7 @@ impl Value {
         }
     }
 
-    /// The text of a character string.
+    /// Returns the text of a character string.
     pub fn as_str(&self) -> Option<&str> {
         match self {
             Value::String(s) => Some(s),
@@ -101,7 +102,7 @@ impl Value {
         }
     }
 
-    /// An integer of either kind.
+    /// Returns an integer of either signedness.
     #[inline]
     pub fn as_integer(&self) -> Option<i128> {
         match self {

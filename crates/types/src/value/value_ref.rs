@@ -1,34 +1,34 @@
-//! A value where it lies: read without being copied.
+//! A borrowed SQL value.
 
 use super::Value;
 use crate::decimal::Decimal;
 use crate::json::Json;
 use crate::temporal::{Date, DateTime, Time};
 
-/// A SQL value that somebody else keeps; its kinds are those of [`Value`].
+/// A SQL value that borrows its content; its kinds are those of [`Value`].
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum ValueRef<'v> {
     /// NULL.
     Null,
-    /// Of a signed integer type.
+    /// A value of a signed integer type.
     Int(i64),
-    /// Of an unsigned integer type.
+    /// A value of an unsigned integer type.
     UInt(u64),
-    /// Of a DECIMAL type.
+    /// A value of a DECIMAL type.
     Decimal(&'v Decimal),
-    /// Of type DOUBLE or FLOAT.
+    /// A value of type DOUBLE or FLOAT.
     Double(f64),
-    /// Of a character type.
+    /// A value of a character type.
     String(&'v str),
-    /// Of a binary string type.
+    /// A value of a binary string type.
     Bytes(&'v [u8]),
-    /// Of type DATE.
+    /// A value of type DATE.
     Date(Date),
-    /// Of a DATETIME type.
+    /// A value of a DATETIME type.
     DateTime(DateTime),
-    /// Of a TIME type.
+    /// A value of a TIME type.
     Time(Time),
-    /// Of type JSON.
+    /// A value of type JSON.
     Json(&'v Json),
 }
 
@@ -39,7 +39,7 @@ impl<'v> ValueRef<'v> {
         matches!(self, ValueRef::Null)
     }
 
-    /// The text of a character string.
+    /// Returns the text of a character string.
     #[inline]
     pub fn as_str(self) -> Option<&'v str> {
         match self {
@@ -48,7 +48,7 @@ impl<'v> ValueRef<'v> {
         }
     }
 
-    /// The bytes of a string of either kind.
+    /// Returns the bytes of a character or binary string.
     #[inline]
     pub fn as_bytes(self) -> Option<&'v [u8]> {
         match self {
@@ -58,7 +58,7 @@ impl<'v> ValueRef<'v> {
         }
     }
 
-    /// A value of its own.
+    /// Returns an owned copy.
     pub fn to_value(self) -> Value {
         match self {
             ValueRef::Null => Value::Null,
@@ -77,7 +77,7 @@ impl<'v> ValueRef<'v> {
 }
 
 impl Value {
-    /// The value, where it is.
+    /// Borrows the value.
     #[inline]
     pub fn borrowed(&self) -> ValueRef<'_> {
         match self {

@@ -1,4 +1,4 @@
-//! Weights as MySQL documents them, and keys that compare as strings do.
+//! Tests that weights are those that MySQL documents, and that keys compare as strings do.
 
 use std::cmp::Ordering;
 
@@ -93,7 +93,7 @@ fn strings_compare_as_in_mysql() {
     }
 }
 
-/// A string of characters that are alike, ignored, expanded, implicit, spaces.
+/// Makes a string of characters with equal, no, several and implicit weights, and spaces.
 fn tricky(rng: &mut rand::rngs::SmallRng, most: usize) -> String {
     const CHARACTERS: &[char] = &[
         'a',
@@ -143,7 +143,7 @@ fn tricky(rng: &mut rand::rngs::SmallRng, most: usize) -> String {
     (0..rng.random_range(0..=most)).filter_map(|_| CHARACTERS.choose(rng)).collect()
 }
 
-/// Characters of one weight, or none.
+/// Makes a string of characters with one weight each.
 fn plain(rng: &mut impl Rng) -> String {
     let longest = *[0, 0, 9, 20].choose(rng).unwrap_or(&0);
     (0..rng.random_range(0..=longest)).map(|_| rng.random_range('0'..='z')).collect()
@@ -155,11 +155,11 @@ fn keys_compare_as_strings_do() {
     let weighted: Vec<Collation> = Collation::ALL.into_iter().filter(|c| c.is_weighted()).collect();
     for _ in 0..testing::iterations(40_000) {
         let Some(&collation) = weighted.choose(&mut rng) else { return };
-        // Long enough runs of plain characters are packed together.
+        // Runs of plain characters that are long enough are packed together.
         let run = plain(&mut rng);
         let mut string = || tricky(&mut rng, 3) + &run + &tricky(&mut rng, 3);
         let (a, b) = (string(), string());
-        // No column holds what its character set has not (`@` in swe7).
+        // No column holds a character that its character set lacks (`@` in swe7).
         if [&a, &b].iter().any(|s| collation.charset().first_foreign(s).is_some()) {
             continue;
         }
@@ -178,7 +178,7 @@ fn keys_compare_as_strings_do() {
         let mut longer = Vec::new();
         collation.sort_key(format!("{a}{b}").as_bytes(), &mut longer);
         assert!(longer.starts_with(&prefix), "{collation}: {a:?} and {b:?}");
-        // Apart from the code under test: weights, padded where the collation says so.
+        // Compares independently of the code under test: by weights, padded where the collation pads.
         if !collation.name().contains("_as_") {
             let pad = |s: &str, other: &str| {
                 let (mut w, other) =
@@ -196,8 +196,8 @@ fn keys_compare_as_strings_do() {
     }
 }
 
-/// A key has room for 255 characters of any living script: the declared bytes of a column are as many as its keys take,
-/// but for characters that stand for several.
+/// A key has room for 255 characters of any living script: keys take no more bytes than a column declares,
+/// except for characters that stand for several.
 #[test]
 fn most_characters_take_no_more_bytes_in_a_key_than_declared() {
     let mut out = Vec::new();

@@ -1,28 +1,29 @@
-//! What a value has beyond the bytes of its key.
+//! The part of a value that the bytes of its key lose.
 //!
-//! The key of a string that is compared without regard to case, accents or trailing spaces does not give it back, nor does that of a DOUBLE tell -0.0
-//! from 0.0. So that an index covers its columns, the *difference* of each value to what its key says is kept beside the key. What a key says is the
-//! plainest string that has it (`collation::canonical`): small letters, no accents, no trailing spaces. Its difference is nothing, as is that of NULL. Any
-//! other string's has a header, and what the header says:
+//! The key of a string under a collation that ignores case, accents or trailing spaces does not determine the string,
+//! and the key of a DOUBLE does not tell -0.0 from 0.0. So that an index covers its columns, it stores beside each
+//! key the *difference* of the value to the value that the key implies. A string key implies the plainest string that
+//! has it (`collation::canonical`): small letters, no accents, no trailing spaces. The difference of that string, and
+//! of NULL, is empty. The difference of any other string is a header and what the header asks for:
 //!
 //! | bytes  | of a string                                                                            |
 //! |-------:|----------------------------------------------------------------------------------------|
-//! | 1      | header: bits 0-2 the way, bits 3-7 trailing spaces that the key does not have; 31: add the number that follows |
+//! | 1      | header: bits 0-2 the way, bits 3-7 the count of trailing spaces; 31: add the number that follows |
 //! | number | of trailing spaces less 31                                                              |
-//! | number, n | way 4: length of the bits, and these: of each character that has two forms and stands as one of them, from the lowest bit of the first byte on, whether it stands in its second; behind them all stand in the first |
-//! | the rest | way 5: the string; else the edits                                                    |
+//! | number, n | way 4: length of the bits, and the bits: one for each character that is one of two forms, from the lowest bit of the first byte on, set if it is the second form; characters beyond the bits are first forms |
+//! | the rest | way 5: the string; otherwise the edits                                               |
 //!
-//! | way | characters that have two forms stand                                       |
+//! | way | which form characters with two forms have                                  |
 //! |----:|----------------------------------------------------------------------------|
-//! | 0   | in the first: small letters                                                |
-//! | 1   | the first of them in the second, others in the first                       |
-//! | 2   | in the second: capitals                                                    |
-//! | 3   | in the second at the start of words: of the string, and behind ASCII that is neither letter, digit nor apostrophe |
-//! | 4   | as bits say                                                                |
-//! | 5   | nowhere: the whole string follows                                          |
+//! | 0   | the first: small letters                                                   |
+//! | 1   | the first such character the second, others the first                      |
+//! | 2   | the second: capitals                                                       |
+//! | 3   | the second at the start of words: of the string, and behind ASCII that is neither letter, digit nor apostrophe |
+//! | 4   | given by bits                                                              |
+//! | 5   | none: the whole string follows                                             |
 //!
-//! An edit is a byte, whose bits 0-5 say how many units of the key stand before it as the way says, from the last edit on (63: add the number that follows),
-//! and bits 6-7 what comes then:
+//! An edit is a byte and what follows it. Bits 0-5 count the units of the key since the last edit, which have the
+//! form that the way gives (63: add the number that follows). Bits 6-7 are the kind:
 //!
 //! | bits 6-7 | what follows                                          | stands for                                 |
 //! |---------:|-------------------------------------------------------|--------------------------------------------|
@@ -31,13 +32,14 @@
 //! | 2        | a character                                           | nothing: it has no weights                 |
 //! | 3        | number of units, length of the text, the text         | these units                                |
 //!
-//! A *number* is one byte below 128, else two: the first with the top bit, big-endian, less 128. Of PAD SPACE strings of code points only trailing spaces
-//! can differ. A DOUBLE or FLOAT that is -0.0 has `01`.
+//! A *number* is one byte if below 128, otherwise two: big-endian, less 128, with the top bit set. Strings of PAD
+//! SPACE collations of code points can differ in trailing spaces only. The difference of a DOUBLE or FLOAT that is
+//! -0.0 is `01`.
 //!
-//! A payload has the differences of some parts, in their order: each has its length before it, as a number, but the last part's; those behind the last
-//! that is not empty are left out.
+//! A payload holds the differences of some parts in their order. Each but the last part's has its length before it,
+//! as a number; those behind the last one that is not empty are left out.
 //!
-//! The same string always has the same difference, whichever version of the program writes it: CHECK TABLE compares bytes.
+//! Every version of the program writes the same difference for a string: CHECK TABLE compares bytes.
 
 mod read;
 mod write;
@@ -49,17 +51,17 @@ pub(crate) use read::{PlainCase, difference_len, difference_of, restore_text, re
 use write::append_difference;
 pub(crate) use write::append_differences;
 
-/// The bits of a header that say the way.
+/// The bits of a header that hold the way.
 const WAY: u8 = 7;
-/// Where the number of trailing spaces is in a header, and what of it means that a number follows.
+/// The place of the count of trailing spaces in a header, and the count that asks for a number.
 const SPACES_AT: u32 = 3;
 const MORE_SPACES: usize = 31;
 
-/// Where the kind of an edit is, and how many units mean that a number follows.
+/// The place of the kind in an edit, and the count of units that asks for a number.
 const KIND_AT: u32 = 6;
 const MORE_UNITS: usize = 63;
 
-/// How characters with two forms stand.
+/// The rule that gives the form of characters with two forms.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 enum Way {
@@ -81,13 +83,13 @@ enum Kind {
     Text = 3,
 }
 
-/// What a DOUBLE that is -0.0 has.
+/// The difference of a DOUBLE or FLOAT that is -0.0.
 const NEGATIVE_ZERO: &[u8] = &[1];
 
-/// The most that a number can be.
+/// The largest number that can be written.
 const MOST: usize = 0x7fff + 128;
 
-/// Whether the difference of the part's values is to be kept beside the key for it to give them back.
+/// Whether the part's values need a difference beside the key to be restored.
 pub(crate) fn has_difference(part: &KeyPart) -> bool {
     let may = match part.ty {
         SqlType::Double | SqlType::Real { .. } => true,
@@ -100,7 +102,8 @@ pub(crate) fn has_difference(part: &KeyPart) -> bool {
 }
 
 impl Way {
-    /// Whether a character with two forms stands in the second: behind `standing` others that do in either, and the text `before`.
+    /// Whether a character with two forms has the second, after `standing` other such characters and the text
+    /// `before`.
     #[inline]
     fn is_second(self, standing: usize, before: &[u8]) -> bool {
         match self {

@@ -1,4 +1,4 @@
-//! Reads differences: values from the bytes of their keys and these.
+//! Restores values from the bytes of their keys and their differences.
 
 use super::{KIND_AT, MORE_SPACES, MORE_UNITS, NEGATIVE_ZERO, SPACES_AT, WAY, Way};
 use crate::codec::CodecError;
@@ -10,7 +10,7 @@ use crate::value::Value;
 
 const MALFORMED: CodecError = CodecError::Malformed { what: "difference of a string to its key" };
 
-/// What is left of a difference, or of a payload of some.
+/// The unread part of a difference, or of a payload.
 struct Bytes<'d>(&'d [u8]);
 
 impl<'d> Bytes<'d> {
@@ -48,8 +48,8 @@ impl<'d> Bytes<'d> {
     }
 }
 
-/// The difference that is the `number`-th of `count` in a payload: each but the last of them has its length before it, as a number; behind the last that is
-/// not empty, the payload ends.
+/// Returns difference `number` of `count` in a payload. Each but the last has its length before it, as a number; the
+/// payload ends behind the last that is not empty.
 #[inline]
 pub(crate) fn difference_of(payload: &[u8], number: usize, count: usize) -> Result<&[u8], CodecError> {
     let mut rest = Bytes(payload);
@@ -65,13 +65,14 @@ pub(crate) fn difference_of(payload: &[u8], number: usize, count: usize) -> Resu
     Err(MALFORMED)
 }
 
-/// Bytes that a difference takes in a payload, whether it is the last one there can be.
+/// Returns how many bytes a difference takes in a payload; `is_last` says that it belongs to the last part.
 pub(crate) fn difference_len(difference: &[u8], is_last: bool) -> usize {
     let len = difference.len();
     len + if is_last { 0 } else { 1 + usize::from(len >= 128) }
 }
 
-/// The value of a part, which is not NULL, of whose bytes `body` begins with what is behind the marker; and how many bytes it takes.
+/// Restores the value of a part that is not NULL, and returns it with the length of its key bytes. `body` begins
+/// behind the marker.
 pub(crate) fn restore_value(
     part: &KeyPart,
     body: &[u8],
@@ -91,8 +92,8 @@ pub(crate) fn restore_value(
     Ok((Value::String(text.into()), len))
 }
 
-/// Appends the string of a part, which is not NULL, of whose bytes `body` begins with what is behind the marker; returns how many bytes it
-/// takes. What is appended is UTF-8. On an error it may be anything.
+/// Appends the string of a part that is not NULL, and returns the length of its key bytes. `body` begins behind the
+/// marker. Appends valid UTF-8; after an error the appended bytes are arbitrary.
 #[inline]
 pub(crate) fn restore_text(
     part: &KeyPart,
@@ -117,12 +118,12 @@ pub(crate) fn restore_text(
     Ok(len)
 }
 
-/// What a difference says that says nothing but how all characters stand.
+/// A difference that gives the forms of characters by a way alone, without bits, spaces or edits.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct PlainCase(Way);
 
 impl PlainCase {
-    /// What this one says, if it is such.
+    /// Returns the way of `difference` if it is nothing else.
     #[inline]
     pub(crate) fn of(difference: &[u8]) -> Option<PlainCase> {
         Some(PlainCase(match difference {
@@ -134,19 +135,19 @@ impl PlainCase {
         }))
     }
 
-    /// Whether all characters stand in their second form; else they are to be taken in the first.
+    /// Whether all characters have their second form; otherwise the caller appends first forms.
     #[inline]
     pub(crate) fn is_second(self) -> bool {
         self.0 == Way::Second
     }
 
-    /// Whether characters that were taken so are as they are to be.
+    /// Whether characters appended by [`is_second`](Self::is_second) need no further change.
     #[inline]
     pub(crate) fn is_set(self) -> bool {
         matches!(self.0, Way::First | Way::Second)
     }
 
-    /// Brings the characters of a string, which begins at `start` and is of ASCII, into the forms in which they stand.
+    /// Changes the ASCII characters of a string, which begins at `start`, to the forms that the way gives.
     #[inline]
     pub(crate) fn set(self, weights: &'static Weights, start: usize, out: &mut [u8]) {
         if !self.is_set() {
@@ -155,7 +156,7 @@ impl PlainCase {
     }
 }
 
-/// A string of a PAD SPACE collation without weights.
+/// Restores a string of a PAD SPACE collation without weights.
 fn restore_padded(
     collation: Collation,
     (key, mask): (&[u8], u8),
@@ -179,7 +180,7 @@ fn text_of(bytes: &[u8]) -> Result<&[u8], CodecError> {
     std::str::from_utf8(bytes).map(str::as_bytes).map_err(|_| MALFORMED)
 }
 
-/// The way, the trailing spaces, and what comes behind.
+/// Reads the way and the count of trailing spaces; returns them with the rest.
 fn header(difference: &[u8]) -> Result<(Way, usize, Bytes<'_>), CodecError> {
     let mut rest = Bytes(difference);
     let Some(header) = rest.byte() else { return Ok((Way::First, 0, rest)) };
@@ -199,21 +200,21 @@ fn header(difference: &[u8]) -> Result<(Way, usize, Bytes<'_>), CodecError> {
     Ok((way, spaces, rest))
 }
 
-/// What comes behind some units.
+/// An edit and the units before it.
 struct Edit<'d> {
-    /// Units before it.
+    /// Units since the last edit.
     passed: usize,
     what: What<'d>,
 }
 
 enum What<'d> {
     OtherForm,
-    /// A text in the place of so many units.
+    /// A text in the place of that many units.
     Text(usize, &'d str),
 }
 
 impl<'d> Edit<'d> {
-    /// The next one, if there is one.
+    /// Reads the next edit, if there is one.
     fn read(rest: &mut Bytes<'d>) -> Result<Option<Edit<'d>>, CodecError> {
         match rest.byte() {
             None => Ok(None),
@@ -239,7 +240,7 @@ impl<'d> Edit<'d> {
     }
 }
 
-/// Puts a string together from the units of its key.
+/// Restores a string from the units of its key.
 fn restore_units(
     weights: &'static Weights,
     (key, mask): (&[u8], u8),
@@ -302,19 +303,19 @@ fn restore_units(
     Ok(())
 }
 
-/// How characters with two forms stand.
+/// The forms of characters that have two.
 struct Case<'d> {
     weights: &'static Weights,
     way: Way,
     bits: &'d [u8],
-    /// Where the string begins.
+    /// Where the string begins in the output.
     start: usize,
-    /// How many stood in either form.
+    /// How many characters in one of two forms came before.
     standing: usize,
 }
 
 impl Case<'_> {
-    /// Whether the next one, behind what is there, stands in the second.
+    /// Whether the next such character, behind `out`, has the second form.
     #[inline]
     fn is_second(&mut self, out: &[u8]) -> bool {
         let standing = self.standing;
@@ -325,7 +326,7 @@ impl Case<'_> {
         }
     }
 
-    /// Whether all that come stand in the second form, if the way says the same of all.
+    /// Returns whether all further such characters have the second form; None if that depends on the character.
     #[inline]
     fn is_same(&self) -> Option<bool> {
         match self.way {
@@ -336,7 +337,7 @@ impl Case<'_> {
         }
     }
 
-    /// Brings the characters from `from` on, which are of ASCII and stand in their first forms, into those that they are to stand in.
+    /// Changes the characters from `from` on, which are first forms and ASCII, to the forms that the way gives.
     #[inline]
     fn set(&mut self, from: usize, out: &mut [u8]) {
         let bits = |character: u8| self.weights.case_bits(character);
@@ -365,7 +366,8 @@ impl Case<'_> {
     }
 }
 
-/// Checks that a part of a key, its marker included, and a difference are those of the value that they say; returns how many bytes the part takes.
+/// Checks that a part of a key, with its marker, and a difference are those of the value that they restore; returns
+/// the length of the part.
 pub(crate) fn verify(part: &KeyPart, key: &[u8], difference: &[u8]) -> Result<usize, CodecError> {
     let (present, marker) = part.marker(key)?;
     let (value, len) = match present {

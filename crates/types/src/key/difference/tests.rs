@@ -1,4 +1,5 @@
-//! Strings come back from their keys and differences, these are short and what the format says, and bad bytes err.
+//! Tests that strings are restored from keys and differences, that differences are short and follow the format, and
+//! that bad bytes are errors.
 
 use rand::Rng;
 use rand::rngs::SmallRng;
@@ -12,7 +13,7 @@ use crate::key::encode_part;
 use crate::testing;
 use crate::value::Value;
 
-/// All collations whose keys do not give strings back.
+/// Returns the collations whose keys do not determine strings.
 fn collations() -> impl Iterator<Item = Collation> {
     WITH_DIFFERENCES.into_iter().filter(|collation| !collation.equal_is_same())
 }
@@ -27,7 +28,7 @@ fn difference(collation: Collation, s: &str) -> Vec<u8> {
     difference
 }
 
-/// A string comes back.
+/// Checks that a string is restored.
 fn check(collation: Collation, s: &str, descending: bool) {
     let part = part(collation, descending);
     let (mut key, difference) = (Vec::new(), difference(collation, s));
@@ -43,7 +44,7 @@ fn check(collation: Collation, s: &str, descending: bool) {
     assert_eq!(verify(&part, &key, &difference), Ok(len), "{collation} {s:?}");
 }
 
-/// Characters that are ignored, expanded, composed, implicit, cased, alike, spaces of several kinds.
+/// Characters of every kind: ignored, expanded, composed, implicit, cased, with equal weights, and several spaces.
 const TRICKY: &[char] = &[
     'a',
     'A',
@@ -142,7 +143,7 @@ fn strings_come_back_from_key_and_difference() {
     }
 }
 
-/// Alone, between letters, and before what it may go together with.
+/// Tests each character alone, between letters, and before characters it may combine with.
 #[test]
 fn every_character_comes_back() {
     for code_point in
@@ -210,7 +211,7 @@ fn differences_are_as_the_format_says() {
     }
 }
 
-/// CHECK TABLE compares them: whoever makes others raises the version of the file format.
+/// CHECK TABLE compares differences: changing them requires a new version of the file format.
 #[test]
 fn differences_are_what_they_were() {
     let mut hash = 0xcbf2_9ce4_8422_2325u64;
@@ -231,7 +232,7 @@ fn differences_are_what_they_were() {
     assert_eq!(hash, 0x771a_984a_7a50_4733, "{hash:#x}");
 }
 
-/// The forms of ASCII that are known beforehand are those that the tables say.
+/// The precomputed forms of ASCII agree with the tables.
 #[test]
 fn ascii_has_the_forms_that_the_tables_say() {
     for collation in collations() {
@@ -240,7 +241,7 @@ fn ascii_has_the_forms_that_the_tables_say() {
             let is_cased = collation.is_weighted() && collation != Collation::Latin1Bin;
             let expected: &[u8] = if is_cased && c.is_ascii_uppercase() { &[1] } else { &[] };
             assert_eq!(difference(collation, &char::from(c).to_string()), expected, "{collation} {c:#x}");
-            // Not alone of ASCII: found by the tables.
+            // A string that is not all ASCII takes the path of the tables.
             let beside = difference(collation, &format!("{}漢", char::from(c)));
             let plain = difference(collation, "漢");
             if plain.is_empty() {

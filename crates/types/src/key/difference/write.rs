@@ -1,4 +1,4 @@
-//! Writes differences.
+//! Computes and writes differences.
 
 use super::{KIND_AT, Kind, MORE_SPACES, MORE_UNITS, MOST, NEGATIVE_ZERO, SPACES_AT, Way};
 use crate::codec::CodecError;
@@ -6,7 +6,7 @@ use crate::collation::{Collation, StringUnits, Weights, trim_spaces};
 use crate::key::KeyPart;
 use crate::value::Value;
 
-/// Appends the differences of the values of some parts, as a payload has them.
+/// Appends the differences of the values of some parts as a payload.
 pub(crate) fn append_differences<'v>(
     values: impl ExactSizeIterator<Item = (&'v KeyPart, &'v Value)>,
     out: &mut Vec<u8>,
@@ -32,7 +32,7 @@ pub(crate) fn append_differences<'v>(
     Ok(())
 }
 
-/// Appends the difference of a value, which is NULL or of the part's type, to what its key says.
+/// Appends the difference of a value, which is NULL or of the part's type, to the value that its key implies.
 pub(super) fn append_difference(part: &KeyPart, v: &Value, out: &mut Vec<u8>) -> Result<(), CodecError> {
     match v {
         Value::Null => {}
@@ -83,16 +83,16 @@ fn put_header(way: Way, spaces: usize, out: &mut Vec<u8>) {
     }
 }
 
-/// A piece of a string beside the units of its key.
+/// A piece of a string and the units of the key that it has.
 enum Piece<'s> {
-    /// A unit, in one of its forms, and whether that is the second if there are two.
+    /// A character that is a form of a unit; for a unit with two forms, whether it is the second.
     Unit(Option<bool>),
-    /// A text in the place of so many units.
+    /// A text in the place of that many units.
     Text(usize, &'s str),
 }
 
-/// Goes through a string without trailing spaces, if these do not count, and the units of its key: of each piece, where it begins. False if they do not go
-/// together.
+/// Matches a string, without trailing spaces under PAD SPACE, with the units of its key, and calls `each` with every
+/// piece and its place. Returns false if they do not match.
 fn pieces<'s>(weights: &'static Weights, s: &'s str, each: &mut impl FnMut(usize, Piece<'s>)) -> bool {
     if weights.is_simple(s.as_bytes()) {
         for (at, byte) in s.bytes().enumerate() {
@@ -146,16 +146,16 @@ fn pieces<'s>(weights: &'static Weights, s: &'s str, each: &mut impl FnMut(usize
     units.left() == 0
 }
 
-/// Of a string, how each way does.
+/// Counts how well each way fits a string.
 #[derive(Default)]
 struct Forms {
-    /// Characters with two forms that stand in one.
+    /// How many characters are one of two forms.
     standing: usize,
-    /// How many of them up to the last one in its second form.
+    /// How many of these come up to the last second form.
     to_last_second: usize,
-    /// How many stand otherwise than each of the ways 0 to 3 says.
+    /// How many of these differ from the form that each of the ways 0 to 3 gives.
     others: [usize; 4],
-    /// There are texts.
+    /// Whether there are texts.
     edited: bool,
 }
 
@@ -178,7 +178,7 @@ impl Forms {
         }
     }
 
-    /// The way that costs least, and its bytes of bits.
+    /// Returns the cheapest way, and the length of its bits in bytes.
     fn best(&self) -> (Way, usize) {
         let (mut best, mut least) = (Way::First, self.others[0]);
         for (way, others) in PLAIN_WAYS.into_iter().zip(self.others) {
@@ -191,7 +191,8 @@ impl Forms {
     }
 }
 
-/// Writes the difference of a string without trailing spaces, which has so many; false if there is none shorter than the string.
+/// Writes the difference of a string, given without its `spaces` trailing spaces; returns false if it would not be
+/// shorter than the string.
 fn of_weights(weights: &'static Weights, s: &str, spaces: usize, out: &mut Vec<u8>) -> bool {
     if spaces == 0 && weights.is_plain(s.as_bytes()) {
         return true;
@@ -242,9 +243,9 @@ fn of_weights(weights: &'static Weights, s: &str, spaces: usize, out: &mut Vec<u
 /// Writes edits.
 struct Edits<'o> {
     out: &'o mut Vec<u8>,
-    /// Units since the last one.
+    /// Units since the last edit.
     passed: usize,
-    /// No number was too great.
+    /// Whether all numbers could be written.
     possible: bool,
 }
 
