@@ -1,16 +1,17 @@
-//! Changes of leaves that are not in memory: who keeps them elsewhere finds here how to keep a leaf away meanwhile, and how to
-//! merge into it what was kept.
+//! Changes of leaves that are not in memory. The code that keeps such changes elsewhere uses this module to keep a
+//! leaf away meanwhile, and to merge the changes into it later.
 //!
-//! A leaf that is in memory lacks nothing (see `storage::pool::pending`): it was merged when it came in, *softly*, in memory alone,
-//! if somebody wanted to read it, or by a logged record. A softly merged leaf is changed by nobody but who keeps the change elsewhere
-//! and makes it softly, with the leaf taken from all ([`TakenLeaf`]): [`Tree::modify_in_memory`]
-//! says so, a purge or a merge with a neighbour leaves it alone, and whoever has to change it merges it by log first.
+//! A leaf that is in memory lacks nothing (see `storage::pool::pending`). When it came in, its changes were merged:
+//! *softly*, in memory alone, if it was to be read, or by a logged record. Only the code that keeps changes elsewhere
+//! may change a softly merged leaf: it keeps each further change, too, and makes it softly, with the leaf taken from
+//! all other threads ([`TakenLeaf`]). [`Tree::modify_in_memory`] reports such a leaf, and a purge or a merge with a
+//! neighbour leaves it alone. Any other change first merges it by log.
 //!
 //! # Splits
-//! Entries that do not fit are merged into several leaves, in one mini-transaction: the leaf, as the file has it, is cut in
-//! parts, each of which its entries fit; the first stays, the others go to new pages, and the entries are merged into each.
-//! The parent is latched before, and the leaf is taken over from the state *faulting*, for which nobody waits with a latch
-//! held; so this keeps the order of latches.
+//! Entries that do not fit are merged into several leaves, in one mini-transaction. The leaf, as the file has it, is
+//! cut into parts which their entries fit. The first part stays, the others go to new pages, and the entries are
+//! merged into each. The parent is latched first, and the leaf is taken over from the state *faulting*, for which no
+//! thread waits with a latch held. So this keeps the order of latches.
 
 use std::borrow::Cow;
 
@@ -29,31 +30,31 @@ use crate::optimistic::{Finger, Reference, Walk};
 use crate::policy;
 use crate::tree::{Tree, apply};
 
-/// What came of a change that must not read the leaf in.
+/// The outcome of a change that must not read the leaf in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Modified {
-    /// It is made.
+    /// The change is made.
     Done,
     /// The leaf is not in memory.
     NotInMemory,
-    /// The leaf was merged in memory alone.
+    /// The leaf was merged in memory alone, so the change was not made.
     Softly,
 }
 
-/// The leaf of a key, to keep a change of it elsewhere.
+/// The leaf of a key, for keeping a change of it elsewhere.
 pub enum HeldLeaf {
-    /// It cannot come into memory before this is dropped.
+    /// The leaf cannot come into memory before this is dropped.
     Held(HeldPage),
-    /// It is in memory, as the file has it or softly changed, and nobody sees it before this is dropped.
+    /// The leaf is in memory, as the file has it or softly changed. No other thread sees it before this is dropped.
     Taken(TakenLeaf),
-    /// It is in memory.
+    /// The leaf is in memory.
     InMemory,
-    /// The tree is one leaf, of which nothing is kept elsewhere.
+    /// The tree is one leaf, whose changes are not kept elsewhere.
     IsRoot,
 }
 
 impl HeldLeaf {
-    /// Its page, if nobody else has it now.
+    /// Returns the leaf's page, if no other thread has it now.
     pub fn page_no(&self) -> Option<PageNo> {
         match self {
             HeldLeaf::Held(held) => Some(held.page_no()),
@@ -62,7 +63,7 @@ impl HeldLeaf {
         }
     }
 
-    /// Opens it to all, as it was.
+    /// Opens the leaf to all, as it was.
     pub fn let_go(self) {
         if let HeldLeaf::Taken(TakenLeaf(page)) = self {
             page.publish();
@@ -70,27 +71,28 @@ impl HeldLeaf {
     }
 }
 
-/// What came of holding the leaf of a key beside another.
+/// The outcome of holding the leaf of a key beside another leaf.
 pub enum Beside {
-    /// It is that one.
+    /// The key belongs to the leaf that is held already.
     Same,
-    /// Another, held or taken.
+    /// The key belongs to another leaf, which is now held or taken.
     Another(HeldLeaf),
-    /// It cannot be had without waiting, or is in memory, or the tree is one leaf.
+    /// The leaf cannot be had without waiting, or is in memory, or the tree is one leaf.
     No,
 }
 
-/// A leaf that was in memory and lacks nothing, taken away from all so that a change of it can be kept elsewhere.
+/// A leaf that was in memory and lacked nothing, taken from all other threads so that a change of it can be kept
+/// elsewhere.
 pub struct TakenLeaf(RawPage);
 
 impl TakenLeaf {
-    /// Its page.
+    /// Returns the leaf's page.
     pub fn page_no(&self) -> PageNo {
         self.0.page_no()
     }
 
-    /// Makes the changes that are kept elsewhere now, ascending by key, in memory alone, and opens the leaf to all; where there is no room it is
-    /// evicted. `now` is the end of the log after that.
+    /// Makes the changes that are now kept elsewhere, ascending by key, in memory alone, and opens the leaf to all.
+    /// If there is no room, evicts it instead. `now` is the end of the log after the changes were kept.
     ///
     /// # Errors
     /// `Corrupt`.
@@ -100,29 +102,29 @@ impl TakenLeaf {
     }
 }
 
-/// A leaf as the file has it, which nobody sees.
+/// A leaf as the file has it, which no other thread sees.
 pub struct RawLeaf {
     page: RawPage,
     /// First key that may be on it.
     pub lower: Vec<u8>,
-    /// First key beyond it.
+    /// First key beyond it; `None` for the last leaf.
     pub upper: Option<Vec<u8>>,
-    /// It contains the changes before this generation.
+    /// The leaf contains the changes of all generations before this one.
     pub merged_through: u64,
 }
 
-/// A part of a leaf, with the entries that go to it.
+/// A part of a leaf, with the entries that belong to it.
 pub(crate) struct Part {
-    /// The leaf as it is before they are merged; its first 32 bytes are zero, unless it is all of the leaf.
+    /// The part before the entries are merged. Its first 32 bytes are zero, unless it is the whole leaf.
     pub image: Vec<u8>,
     pub entries: std::ops::Range<usize>,
 }
 
 impl RawLeaf {
-    /// Looks at a leaf that has just come in.
+    /// Wraps a leaf that has just come in.
     ///
     /// # Errors
-    /// The page: it is no leaf.
+    /// Returns the page if it is no leaf.
     pub fn open(mut page: RawPage) -> Result<RawLeaf, RawPage> {
         let Some(leaf) = Node::open(page.bytes()).ok().filter(Node::is_leaf) else { return Err(page) };
         let (lower, upper) = (leaf.lower_fence().to_vec(), leaf.upper_fence().map(<[u8]>::to_vec));
@@ -130,23 +132,23 @@ impl RawLeaf {
         Ok(RawLeaf { page, lower, upper, merged_through })
     }
 
-    /// Its page.
+    /// Returns the leaf's page.
     pub fn page_no(&self) -> PageNo {
         self.page.page_no()
     }
 
-    /// The whole page.
+    /// Returns the bytes of the page.
     pub(crate) fn bytes(&mut self) -> &[u8] {
         self.page.bytes()
     }
 
-    /// Opens it to all: it lacks nothing.
+    /// Opens the leaf to all. It lacks nothing.
     pub fn publish(self) {
         self.page.publish();
     }
 
-    /// Merges entries, ascending by key, in memory alone, and opens the leaf to all; gives it back if they do not fit. `now` is the end of
-    /// the log.
+    /// Merges entries, ascending by key, in memory alone, and opens the leaf to all. Returns the leaf if they do not
+    /// fit. `now` is the end of the log.
     ///
     /// # Errors
     /// `Corrupt`.
@@ -166,7 +168,8 @@ impl RawLeaf {
     }
 }
 
-/// The leaf with the entries merged, and whether it had to be settled for that; `None` if they do not fit.
+/// Returns the leaf with the entries merged, and whether it had to be settled for them. Returns `None` if they do not
+/// fit.
 pub(crate) fn merged(
     page: &[u8],
     entries: &[BufferedEntry],
@@ -185,7 +188,7 @@ pub(crate) fn merged(
 }
 
 impl Tree {
-    /// As [`modify_run`](Self::modify_run), if the leaf is in memory and not softly merged.
+    /// Changes entries like [`modify_run`](Self::modify_run), if the leaf is in memory and not softly merged.
     ///
     /// # Errors
     /// As [`modify_run`](Self::modify_run).
@@ -199,11 +202,11 @@ impl Tree {
         self.modify_leaf(reservation, keys, purge_before, decide, false)
     }
 
-    /// The leaf of `key`, kept out of memory if it is there not, and taken away from all if it is there unchanged and `take` says so. The
-    /// caller holds no latch, and no leaf.
+    /// Keeps the leaf of `key` out of memory if it is not there. If it is there unchanged and `take` is set, takes it
+    /// from all other threads. The caller holds no latch, and no leaf.
     ///
     /// # Errors
-    /// `Corrupt`, what the store returns.
+    /// `Corrupt`, and the errors of the store.
     pub fn hold_leaf(&self, key: &[u8], take: bool, finger: &mut Finger) -> Result<HeldLeaf> {
         let mut faults = Faults::default();
         loop {
@@ -230,7 +233,8 @@ impl Tree {
         }
     }
 
-    /// The leaf of `key` as [`hold_leaf`](Self::hold_leaf), for who has `last` held already. Waits for nobody who could wait for that.
+    /// Holds the leaf of `key` like [`hold_leaf`](Self::hold_leaf), for a caller that holds the leaf `last` already.
+    /// Waits for no thread, because that could wait for `last`.
     pub fn hold_beside(&self, last: PageNo, key: &[u8], take: bool, finger: &mut Finger) -> Beside {
         let Walk::There(reference) = self.find_leaf(Target::Key(key), finger) else { return Beside::No };
         if reference.parent.is_none() {
@@ -255,10 +259,11 @@ impl Tree {
         if take { self.store().take_clean(reference.page).map(TakenLeaf) } else { None }
     }
 
-    /// The leaf of `key` as the file has it; `None` if it is in memory and lacks nothing, or is the root. The caller holds no latch.
+    /// Returns the leaf of `key` as the file has it. Returns `None` if it is in memory and lacks nothing, or is the
+    /// root. The caller holds no latch.
     ///
     /// # Errors
-    /// `Corrupt`, what the store returns.
+    /// `Corrupt`, and the errors of the store.
     pub fn raw_leaf(&self, key: &[u8]) -> Result<Option<RawLeaf>> {
         let mut faults = Faults::default();
         loop {
@@ -282,7 +287,7 @@ impl Tree {
             let stands = reference.stands();
             let mut page = match read {
                 Ok(Some(page)) => page,
-                // It was another leaf's page, perhaps.
+                // The page may have been that of another leaf.
                 Ok(None) if !stands => continue,
                 Ok(None) => return Ok(None),
                 Err(_) if !stands => continue,
@@ -298,11 +303,11 @@ impl Tree {
         }
     }
 
-    /// Merges entries, ascending by key and all of them the leaf's, by log. The leaf contains all changes before generation `through` then. `reserve`
-    /// sets pages and log bytes aside; nothing is latched when it is called.
+    /// Merges entries, ascending by key and all of them the leaf's, by log. The leaf then contains all changes before
+    /// generation `through`. Calls `reserve` for pages and log bytes, while nothing is latched.
     ///
     /// # Errors
-    /// `Corrupt`, what the store and `reserve` return; the leaf is evicted then.
+    /// `Corrupt`, and the errors of the store and of `reserve`. The leaf is evicted then.
     pub fn merge_raw(
         &self,
         leaf: RawLeaf,
@@ -333,7 +338,7 @@ impl Tree {
         self.merge_parts(&mut reservation, page, &parts, entries, (through, purge_before))
     }
 
-    /// Puts parts in the place of a leaf.
+    /// Replaces a leaf by its parts.
     fn merge_parts(
         &self,
         reservation: &mut Reservation,
@@ -371,7 +376,7 @@ impl Tree {
     }
 }
 
-/// Cuts a leaf in parts that the entries fit.
+/// Cuts a leaf into parts which their entries fit.
 pub(crate) fn parts_of(
     page: &[u8],
     entries: &[BufferedEntry],
@@ -396,15 +401,15 @@ pub(crate) fn parts_of(
     Ok(parts)
 }
 
-/// A leaf that was cut in two, as it is before entries are merged.
+/// A leaf that was cut in two, before entries are merged.
 struct Cut {
     separator: Vec<u8>,
     left: Vec<u8>,
     right: Vec<u8>,
 }
 
-/// Cuts a leaf near the middle of what it and the entries hold together, where both parts can be laid out: a separator, which becomes a fence of
-/// either, may be longer than many of its entries.
+/// Cuts a leaf near the middle of its bytes and those of the entries, where both parts can be laid out: a separator,
+/// which becomes a fence of either part, may be longer than many of its entries.
 fn cut(node: &Node<'_>, entries: &[BufferedEntry]) -> NodeResult<Cut> {
     let keys = keys_of_both(node, entries)?;
     let total: usize = keys.iter().map(|(_, len)| len).sum();
@@ -418,9 +423,9 @@ fn cut(node: &Node<'_>, entries: &[BufferedEntry]) -> NodeResult<Cut> {
         }
         let separator = policy::separator(below, upto);
         let position = node.lower_bound(separator)?.0;
-        // A run that is broken takes more room: only where there is no other way.
+        // A run that is broken takes more room, so runs are broken only where there is no other way.
         let breaks = position < node.count() && node.search().slot_of(position)?.1 > 0;
-        // The left part could not be laid out if its keys had less in common with their prefix gone.
+        // The left part could not be laid out if its keys had a shorter common prefix.
         let lengthens = node.upper_fence().is_none() && !separator.starts_with(node.prefix());
         places.push(((lengthens, breaks, before.abs_diff(total / 2)), separator, position));
     }
@@ -436,7 +441,7 @@ fn cut(node: &Node<'_>, entries: &[BufferedEntry]) -> NodeResult<Cut> {
     Err(fault)
 }
 
-/// The keys of a leaf and of entries in their order, and how many bytes each takes on the leaf, about.
+/// Returns the keys of a leaf and of entries in their order, and about how many bytes each takes on the leaf.
 fn keys_of_both<'k>(
     node: &Node<'k>,
     entries: &'k [BufferedEntry],
@@ -464,7 +469,7 @@ mod tests {
     use crate::entry::EntryFlags;
     use crate::node::{LeafFormat, NodeBuilder};
 
-    /// The last leaf of a tree, full of keys that begin alike, gets others.
+    /// Merges other keys into the last leaf of a tree, which is full of keys that begin alike.
     fn full_leaf_takes(format: LeafFormat, common: &str, others: &str) {
         let key =
             |number: u32| format!("{common}{:08x}", number.wrapping_mul(0x9e37_79b9) >> 8 | number << 24);

@@ -1,9 +1,9 @@
-//! Building a tree from sorted entries: pages are filled one after the other and written past the pool and the log.
+//! Builds a tree from sorted entries: pages are filled one after the other and written past the pool and the log.
 //!
 //! Every level has a page under construction and one closed page held back, so that the last two can be balanced at
-//! the end. A page is closed when the next entry would exceed the fill; the boundary is then chosen among the last
-//! entries, where the separator is shortest. How much the common prefix saves is known only with the separator, so the
-//! size counted while filling is a lower bound, and the boundary moves back until the page fits.
+//! the end. A page is closed when the next entry would exceed the fill. The boundary is then chosen among the last
+//! entries, where the separator is shortest. The bytes that the common prefix saves are known only with the
+//! separator, so the size counted while filling is a lower bound, and the boundary moves back until the page fits.
 
 use leafline_storage::page::set_kind;
 use leafline_storage::{BulkWriter, PageClass, PageKind, PageNo, SegmentId, Store};
@@ -27,7 +27,7 @@ pub struct BulkBuilder {
     last_key: Option<Vec<u8>>,
 }
 
-/// Sizes that hold for all pages.
+/// The sizes and formats of all pages of a tree.
 #[derive(Clone, Copy)]
 struct Shape {
     page_size: usize,
@@ -37,13 +37,13 @@ struct Shape {
 }
 
 impl Shape {
-    /// The format of the nodes of a level.
+    /// Returns the format of the nodes of a level.
     fn format_of(self, level: u8) -> LeafFormat {
         if level == 0 { self.format } else { LeafFormat::Plain }
     }
 }
 
-/// One level under construction.
+/// A level under construction.
 struct Level {
     level: u8,
     lower: Vec<u8>,
@@ -54,18 +54,18 @@ struct Level {
     written: bool,
 }
 
-/// A page whose contents are settled but for balancing.
+/// A page whose contents are final except for balancing.
 struct Closed {
     lower: Vec<u8>,
     items: Items,
 }
 
 impl BulkBuilder {
-    /// Begins a tree in `segment` (state `Building`, without a root); pages are filled to `fill_percent` (10 to 100), leaves
-    /// laid out in `format`.
+    /// Begins a tree in `segment` (state `Building`, without a root). Pages are filled to `fill_percent` (10 to 100),
+    /// and leaves are laid out in `format`.
     ///
     /// # Errors
-    /// `PageSize`, what the store returns.
+    /// `PageSize`, and the errors of the store.
     pub fn new(
         store: &Store,
         segment: SegmentId,
@@ -85,7 +85,7 @@ impl BulkBuilder {
         })
     }
 
-    /// Lays leaves out in `format`; before there is an entry.
+    /// Sets the format of leaves, before the first entry.
     pub fn lay_out(&mut self, format: LeafFormat) {
         debug_assert!(self.last_key.is_none());
         self.shape.format = format;
@@ -95,7 +95,7 @@ impl BulkBuilder {
     /// Adds an entry without a timestamp.
     ///
     /// # Errors
-    /// `NotAscending`, `KeyTooLong`, `EntryTooLarge`, what the store returns.
+    /// `NotAscending`, `KeyTooLong`, `EntryTooLarge`, and the errors of the store.
     pub fn push(&mut self, key: &[u8], payload: &[u8]) -> Result<()> {
         let limit = policy::max_key_len(self.shape.page_size);
         if key.len() > limit {
@@ -116,10 +116,10 @@ impl BulkBuilder {
         self.add(0, key, payload)
     }
 
-    /// Writes what is left and returns the tree.
+    /// Writes the remaining pages and returns the tree.
     ///
     /// # Errors
-    /// What the store returns.
+    /// The errors of the store.
     pub fn finish(mut self) -> Result<Tree> {
         let mut level = 0;
         loop {
@@ -153,7 +153,7 @@ impl BulkBuilder {
         Ok(())
     }
 
-    /// Writes a closed page and refers to it on the level above.
+    /// Writes a closed page and adds a reference to it on the level above.
     fn emit(&mut self, level: usize, closed: Closed, upper: &[u8]) -> Result<()> {
         let page = self.write(level, &closed, Some(upper))?;
         self.levels[level].written = true;
@@ -181,7 +181,7 @@ impl BulkBuilder {
     }
 }
 
-/// How many leaves entries take that are not written, laid out as [`BulkBuilder`] would.
+/// Counts the leaves that entries would take if [`BulkBuilder`] laid them out.
 pub struct LeafCount {
     shape: Shape,
     level: Level,
@@ -189,7 +189,7 @@ pub struct LeafCount {
 }
 
 impl LeafCount {
-    /// Of no entries; for the rest see [`BulkBuilder::new`].
+    /// Makes a count of no entries. The parameters are those of [`BulkBuilder::new`].
     pub fn new(page_size: usize, fill_percent: u32, format: LeafFormat) -> LeafCount {
         let target = policy::capacity(page_size) * fill_percent.clamp(10, 100) as usize / 100;
         let shape = Shape { page_size, target, format };
@@ -204,7 +204,7 @@ impl LeafCount {
         self.level.push(key, payload);
     }
 
-    /// Leaves that are full.
+    /// Returns the number of full leaves.
     pub fn leaves(&self) -> u64 {
         self.leaves
     }
@@ -221,8 +221,8 @@ impl Level {
         self.items.push(key, payload);
     }
 
-    /// If an item would exceed the fill: closes the page, holds it back, and returns the page held back before (with
-    /// its upper fence), if any.
+    /// If an item would exceed the fill, closes the page and holds it back. Returns the page that was held back
+    /// before, if any, with its upper fence.
     fn make_room(&mut self, shape: Shape, key: &[u8], payload: &[u8]) -> Option<(Option<Closed>, Vec<u8>)> {
         let count = self.items.len();
         if count == 0 {
@@ -238,7 +238,7 @@ impl Level {
         Some(self.close(shape, at, separator))
     }
 
-    /// Closes the page with its first `at` items; returns the page held back before and its upper fence.
+    /// Closes the page with its first `at` items. Returns the page held back before, and its upper fence.
     fn close(&mut self, shape: Shape, at: usize, separator: Vec<u8>) -> (Option<Closed>, Vec<u8>) {
         let rest = self.items.split_off(at);
         let lower = std::mem::replace(&mut self.lower, separator);
@@ -248,8 +248,9 @@ impl Level {
         (self.held.replace(Closed { lower, items }), upper)
     }
 
-    /// Where to end the page: how many items it gets, and the separator behind them. `next` follows the items. Pages are as full as they can be, but for
-    /// what a shorter separator is worth: it is on the page, on the next one, and above them.
+    /// Chooses where to end the page: returns the number of its items, and the separator behind them. `next` follows
+    /// the items. Pages are as full as possible, except where a shorter separator saves more: the separator is stored
+    /// on the page, on the next one, and above them.
     fn boundary(&self, shape: Shape, next: &[u8]) -> (usize, Vec<u8>) {
         let count = self.items.len();
         let window = (count / 16).max(1);
@@ -266,7 +267,7 @@ impl Level {
                 break;
             }
         }
-        // A single item always fits on a page, if not below the fill.
+        // A single item always fits on a page, though perhaps not within the fill.
         let at = best.map_or(1, |(_, at)| at);
         (at, self.separator(at, next).to_vec())
     }
@@ -294,8 +295,8 @@ impl Level {
         let fits = |at: usize| {
             let separator =
                 if self.level == 0 { policy::separator(all.key(at - 1), all.key(at)) } else { all.key(at) };
-            // With fewer items a page may need more room: their common prefix may be shorter.
-            // Runs begin elsewhere on the right, so that what they take is not the difference of two sums.
+            // A page with fewer items may need more room, because their common prefix may be shorter. The runs of the
+            // right page begin at other items, so its size is not the difference of two sums.
             let right = all.sum(shape, self.level, at).total;
             size(&held.lower, separator, sums[at]) <= capacity
                 && size(separator, all.key(all.len() - 1), right) <= capacity
@@ -335,7 +336,7 @@ impl Closed {
     }
 }
 
-/// What some items of a page take with whole keys.
+/// The size of some items of a page with whole keys.
 #[derive(Clone, Copy, Default)]
 struct Size {
     bytes: usize,
@@ -349,13 +350,13 @@ impl Size {
     }
 }
 
-/// Bytes that a page takes with items of such a size; `end` is its upper fence, or its last
-/// key if it has none. An upper bound: of a branch's first item the key is not stored.
+/// Returns the bytes that a page takes with items of this size. `end` is its upper fence, or its last key if it has
+/// none. The result is an upper bound: the key of a branch's first item is not stored.
 fn size(lower: &[u8], end: &[u8], items: Size) -> usize {
     items.without_prefix(common_prefix(lower, end)) + lower.len() + end.len()
 }
 
-/// The size of items that come one after the other; exact on plain nodes, a bound on packed leaves.
+/// The size of consecutive items; exact on plain nodes, a bound on packed leaves.
 struct Sum {
     level: u8,
     total: Size,
@@ -382,7 +383,7 @@ impl Sum {
         };
     }
 
-    /// The size with another item.
+    /// Returns the size with another item.
     fn with(&self, key: &[u8], payload: &[u8]) -> Size {
         if let Some(packed) = &self.packed {
             let (bytes, slots) = packed.with(key, payload);
@@ -400,7 +401,7 @@ impl Sum {
 #[derive(Default)]
 struct Items {
     bytes: Vec<u8>,
-    /// End of the key and end of the payload.
+    /// End of the key and end of the payload of each item.
     ends: Vec<(usize, usize)>,
 }
 
@@ -446,7 +447,7 @@ impl Items {
         rest
     }
 
-    /// Slots and cells before each item, with whole keys.
+    /// Returns the sizes of the slots and cells before each item, with whole keys.
     fn sums(&self, shape: Shape, level: u8) -> Vec<Size> {
         let mut sums = Vec::with_capacity(self.len() + 1);
         let mut sum = Sum::new(shape, level);
@@ -458,7 +459,7 @@ impl Items {
         sums
     }
 
-    /// The size of the items from `at` on.
+    /// Returns the size of the items from `at` on.
     fn sum(&self, shape: Shape, level: u8, at: usize) -> Sum {
         let mut sum = Sum::new(shape, level);
         (at..self.len()).for_each(|item| sum.add(self.key(item), self.payload(item)));

@@ -1,9 +1,9 @@
-//! What can still be read of a tree of which it is not known for sure which pages it has.
+//! Finds the readable leaves of a tree whose pages are not known for sure.
 //!
-//! A page that was freed keeps what it held, so a leaf that is found somewhere may be an old one. The branches that can be
-//! read decide: a leaf that they lead to is the tree's, and where they lead to a leaf that cannot be used, its keys are lost,
-//! whatever another leaf says. Only behind a branch that cannot be used other leaves are looked for: those that
-//! are known to be in use; and those that may be, if no leaf is missing that could be newer than they are. Where those overlap,
+//! A freed page keeps its content, so a leaf that is found somewhere may be an old one. The readable branches decide:
+//! a leaf that they lead to belongs to the tree, and where they lead to an unusable leaf, its keys are lost, whatever
+//! another leaf says. Only behind an unusable branch are other leaves searched for: those that are known to be in
+//! use, and those that may be, if no leaf is missing that could be newer than they are. Where such leaves overlap,
 //! the one that was changed last counts, as in [`crate::salvage`].
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -17,12 +17,12 @@ use crate::salvage::{Found, Salvage, cover, gaps};
 use crate::tree::Tree;
 
 impl Tree {
-    /// Finds the leaves that can still be read, of a tree whose segment is left as `remains` says. Where the root is not known
-    /// ([`PageNo::NONE`]), the first page of the segment is taken for it whose keys are all there can be: for a tree that was
-    /// made when nothing was free before its root.
+    /// Finds the readable leaves of a tree; `remains` describes its segment. Where the root is not known
+    /// ([`PageNo::NONE`]), the first page of the segment whose fences span all keys is taken for it. That is right
+    /// for a tree that was made when nothing was free before its root.
     ///
     /// # Errors
-    /// What the store returns, except for pages that cannot be read.
+    /// The errors of the store, except for pages that cannot be read.
     pub fn salvage_remains(&self, remains: &Remains, progress: &mut dyn FnMut(u64)) -> Result<Salvage> {
         let nothing = RemainingSegment::default();
         let segment = remains.segments.get(&self.id()).unwrap_or(&nothing);
@@ -37,7 +37,7 @@ impl Tree {
             None => walk.open.push(ALL_KEYS),
         }
         let reached: BTreeSet<PageNo> = walk.parts.values().map(|(_, page)| *page).collect();
-        // A root that is damaged may have been the only leaf, but not of a tree that has other pages.
+        // A damaged root may have been the only leaf, but not of a tree that has other pages.
         let is_root_a_leaf = root.is_some_and(|root| {
             walk.damaged.contains_key(&root) && segment.certain.iter().all(|page| *page == root)
         });
@@ -68,8 +68,8 @@ impl Tree {
     }
 }
 
-/// The leaves among `pages` that the branches do not lead to. A page that cannot be used, and that no branch has led to, may be
-/// a leaf, and is missing.
+/// Returns the leaves among `pages` that the branches do not lead to. An unusable page that no branch has led to may
+/// be a leaf, and counts as missing.
 fn leaves_among(
     walk: &mut Walk<'_>,
     pages: &[PageNo],
@@ -89,21 +89,21 @@ fn leaves_among(
     Ok(leaves)
 }
 
-/// What the root has.
+/// The key range of the root.
 const ALL_KEYS: KeyRange = KeyRange { lower: Vec::new(), upper: None };
 
-/// The way through the branches that can be read.
+/// A walk through the readable branches.
 struct Walk<'a> {
     tree: &'a Tree,
     remains: &'a Remains,
-    /// As in [`Salvage`].
+    /// The leaves found, as in [`Salvage`].
     parts: BTreeMap<Vec<u8>, (Option<Vec<u8>>, PageNo)>,
-    /// Keys behind branches that cannot be used.
+    /// Key ranges behind branches that cannot be used.
     open: Vec<KeyRange>,
     damaged: BTreeMap<PageNo, String>,
 }
 
-/// A child: its page, its keys and its level, which is not known of the root.
+/// A child: its page, its keys and its level, which is unknown for the root.
 type Child = (PageNo, KeyRange, Option<u8>);
 
 impl Walk<'_> {
@@ -125,8 +125,8 @@ impl Walk<'_> {
         Ok(())
     }
 
-    /// The first page that can be the root. One that may be free is not taken for it while the root may be a page before it that
-    /// cannot be read.
+    /// Returns the first page that can be the root. A page that may be free is not taken for it while an unreadable
+    /// page before it may be the root.
     fn find_root(&self, segment: &RemainingSegment) -> Result<Option<PageNo>> {
         let first_unknown = self.remains.unknown.first();
         let is_before_unknown = |page: &&PageNo| first_unknown.is_none_or(|unknown| *page < unknown);
@@ -140,7 +140,8 @@ impl Walk<'_> {
         Ok(None)
     }
 
-    /// The children of a branch, nothing for a leaf; what is wrong if it is not what its parent says.
+    /// Returns the children of a branch, or `None` for a leaf. An inner error says how the page differs from what its
+    /// parent says.
     fn look(
         &self,
         page: PageNo,
@@ -182,7 +183,7 @@ impl Walk<'_> {
         }
     }
 
-    /// LSN and range of a leaf of the tree.
+    /// Returns LSN and key range of a leaf of the tree.
     fn usable(&self, page: PageNo) -> Result<Found> {
         match self.remains.unusable.get(&page) {
             Some(reason) => Ok(Err(reason.clone())),
@@ -191,7 +192,7 @@ impl Walk<'_> {
     }
 }
 
-/// The keys that are in both.
+/// Returns the keys that are in both ranges.
 fn intersection(one: &KeyRange, other: &KeyRange) -> Option<KeyRange> {
     let lower = one.lower.clone().max(other.lower.clone());
     let upper = match (&one.upper, &other.upper) {

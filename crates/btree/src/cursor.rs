@@ -1,11 +1,11 @@
-//! Reading a tree a leaf at a time, both ways.
+//! Cursors: read a tree a leaf at a time, both ways.
 //!
-//! A position is a gap between two keys: right before a key that need not exist, or after everything. A forward visit
-//! goes on to its right, a reverse visit to its left. Between visits nothing is latched, and the position is kept as a
-//! key, so it stays right whatever happens to the pages. When a visit ends within a leaf, the cursor also remembers the
-//! page, its LSN and the slot, and goes on there without a descent if the page has not changed; from leaf to leaf it
-//! goes by the fence key. A descent begins at the branch that the last one came by, if what is sought is behind it, else at the root.
-//! There are no sibling links to go stale.
+//! A position is a gap between two keys: right before a key that need not exist, or after all keys. A forward visit
+//! goes on to its right, a reverse visit to its left. Between visits nothing is latched. The position is kept as a
+//! key, so it stays right whatever happens to the pages. When a visit ends within a leaf, the cursor also remembers
+//! the page, its LSN and the slot, and goes on there without a descent if the page has not changed. From leaf to leaf
+//! it goes by the fence key. A descent begins at the branch that the last one passed, if the target is behind it,
+//! else at the root. There are no sibling links to go stale.
 
 use std::borrow::Borrow;
 use std::ops::Range;
@@ -21,7 +21,7 @@ use crate::runs::Runs;
 use crate::tree::Tree;
 use crate::view::LeafView;
 
-/// Which way a visit goes.
+/// The direction of a visit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Direction {
     /// Ascending keys.
@@ -31,7 +31,7 @@ pub enum Direction {
 }
 
 impl Direction {
-    /// The other one.
+    /// Returns the other direction.
     #[must_use]
     pub fn opposite(self) -> Direction {
         match self {
@@ -41,16 +41,16 @@ impl Direction {
     }
 }
 
-/// How a visitor wants to go on.
+/// A visitor's choice of the next visit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LeafStep {
-    /// The leaf is done; the next visit is to its neighbour.
+    /// The leaf is done. The next visit is to its neighbour.
     NextLeaf,
     /// The next visit begins with this slot.
     StayAt(usize),
-    /// Forward: the next visit begins with the first entry at or after the key; reverse: with the last one before.
+    /// Forward: the next visit begins with the first entry at or after the key. Reverse: with the last one before it.
     SeekTo(Vec<u8>),
-    /// Done; the position stays where this visit began.
+    /// The visit is the last. The position stays where this visit began.
     Stop,
 }
 
@@ -60,24 +60,24 @@ pub struct Cursor<T: Borrow<Tree> = Tree> {
     tree: T,
     position: Position,
     resume: Option<Resume>,
-    /// Where the last descent came by.
+    /// The branch that the last descent passed.
     finger: Finger,
-    /// How many leaves were descended to, and the last one.
+    /// Number of descents to leaves, and the last leaf.
     leaves: u64,
     leaf: PageNo,
-    /// For the leaves that are visited.
+    /// Scratch memory for the leaves that are visited.
     runs: Runs,
 }
 
 /// A gap between keys.
 struct Position {
-    /// The gap right before this key...
+    /// The gap is right before this key...
     key: Vec<u8>,
     /// ...unless it is the one after all keys.
     at_end: bool,
 }
 
-/// Where the gap was on a page, good as long as the page has not changed.
+/// The place of the gap on a page. Valid as long as the page has not changed.
 struct Resume {
     page: PageNo,
     lsn: Lsn,
@@ -98,7 +98,7 @@ impl Position {
         self.at_end = true;
     }
 
-    /// To the edge of the leaf; false if the tree ends there.
+    /// Moves to the edge of the leaf. Returns false if the tree ends there.
     fn leave(&mut self, leaf: &LeafView<'_>, direction: Direction) -> bool {
         match (direction, leaf.upper_fence()) {
             (Direction::Forward, Some(upper)) => self.set(upper),
@@ -131,18 +131,18 @@ impl<T: Borrow<Tree>> Cursor<T> {
         Cursor { tree, position, resume: None, finger, leaves: 0, leaf: PageNo::NONE, runs }
     }
 
-    /// The tree.
+    /// Returns the tree.
     pub fn tree(&self) -> &Tree {
         self.tree.borrow()
     }
 
-    /// Positions before the first entry at or after `key`.
+    /// Positions the cursor before the first entry at or after `key`.
     pub fn seek(&mut self, key: &[u8]) {
         self.resume = None;
         self.position.set(key);
     }
 
-    /// Positions for a reverse visit after the last entry before `key`; `None` is the end of the tree.
+    /// Positions the cursor for a reverse visit after the last entry before `key`; `None` is the end of the tree.
     pub fn seek_before(&mut self, key: Option<&[u8]>) {
         self.resume = None;
         match key {
@@ -151,22 +151,23 @@ impl<T: Borrow<Tree>> Cursor<T> {
         }
     }
 
-    /// The key right before which it stands; `None` is the end of the tree.
+    /// Returns the key right before which the cursor stands; `None` is the end of the tree.
     pub fn position(&self) -> Option<&[u8]> {
         (!self.position.at_end).then_some(self.position.key.as_slice())
     }
 
-    /// How many leaves it has come to, and the page of the last one.
+    /// Returns how many leaves the cursor has descended to, and the page of the last one.
     pub fn leaf(&self) -> (u64, PageNo) {
         (self.leaves, self.leaf)
     }
 
-    /// Visits the leaf at the position: `f` gets it, under a shared latch, with the slots still to visit (never
-    /// empty; for a reverse visit to be walked from the back), and returns how to go on. It must not block. After
-    /// [`LeafStep::SeekTo`] within the same leaf it is called again. False: there is nothing beyond this visit.
+    /// Visits the leaf at the position. Calls `f` with the leaf, under a shared latch, and the slots still to visit
+    /// (never empty; a reverse visit goes through them from the back). `f` returns how to go on, and must not block.
+    /// After [`LeafStep::SeekTo`] within the same leaf it is called again. Returns false if there is nothing beyond
+    /// this visit.
     ///
     /// # Errors
-    /// `Corrupt`, what the store returns.
+    /// `Corrupt`, and the errors of the store.
     pub fn visit_leaf(
         &mut self,
         direction: Direction,
@@ -210,7 +211,7 @@ fn view<'g>(guard: &'g SharedGuard<'_>, runs: &'g mut Runs) -> Result<LeafView<'
     Ok(LeafView::new(Node::open(guard).on(page)?, page, guard.lsn(), runs))
 }
 
-/// The slots on the far side of a gap that has `slot` slots before it.
+/// Returns the slots on the far side of a gap that has `slot` slots before it.
 fn split_range(slot: usize, leaf: &LeafView<'_>, direction: Direction) -> Range<usize> {
     match direction {
         Direction::Forward => slot..leaf.len(),

@@ -1,4 +1,4 @@
-//! Purging: removing ghosts that no snapshot can need any more.
+//! Purging: removes ghosts that no snapshot can need any more.
 
 use leafline_storage::{PageNo, Reservation, page};
 
@@ -9,10 +9,10 @@ use crate::node::{Node, NodeResult, Record};
 use crate::policy;
 use crate::tree::{Tree, apply};
 
-/// From this many ghosts on, a purge clears all of a leaf at once: one record instead of one each.
+/// From this many ghosts on, a purge clears the whole leaf at once: with one record instead of one for each ghost.
 const SETTLE_FROM: usize = 4;
 
-/// What came of one attempt.
+/// The outcome of one attempt.
 enum Attempt {
     /// Whether the ghost was removed, and whether a merge is worth trying.
     Done { removed: bool, merge: bool },
@@ -21,12 +21,12 @@ enum Attempt {
 }
 
 impl Tree {
-    /// Removes the ghost under `key` if its timestamp is below `purge_before` (other such ghosts of the leaf may go
-    /// with it), and merges the leaf when that leaves it nearly empty. Whether there was such a ghost. Needs no page,
-    /// and [`worst_case_log`](Self::worst_case_log) bytes of log.
+    /// Removes the ghost under `key` if its timestamp is below `purge_before`; other such ghosts of the leaf may go
+    /// with it. Merges the leaf when that leaves it nearly empty. Returns whether there was such a ghost. Needs no
+    /// page, and [`worst_case_log`](Self::worst_case_log) bytes of log.
     ///
     /// # Errors
-    /// What the store returns, `Corrupt`.
+    /// `Corrupt`, and the errors of the store.
     pub fn purge(&self, reservation: &mut Reservation, key: &[u8], purge_before: CommitTs) -> Result<bool> {
         let mut faults = Faults::default();
         loop {
@@ -51,7 +51,7 @@ impl Tree {
         };
         let page = mini.page_no(latched);
         if page::is_soft(mini.page(latched)) {
-            // Who merges it by log sees to ghosts, too.
+            // The merge by log removes ghosts, too.
             return Ok(Attempt::Done { removed: false, merge: false });
         }
         let leaf = Node::open(mini.page(latched)).on(page)?;
@@ -77,7 +77,7 @@ fn purgeable(leaf: &Node<'_>, slot: usize, before: CommitTs) -> NodeResult<bool>
     Ok(flags.contains(EntryFlags::GHOST) && commit_ts < before)
 }
 
-/// How many ghosts of the leaf can go.
+/// Returns the number of ghosts on the leaf that can go.
 fn all_purgeable(leaf: &Node<'_>, before: CommitTs) -> NodeResult<usize> {
     let mut number = 0;
     for slot in 0..leaf.slots() {

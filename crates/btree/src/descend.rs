@@ -1,21 +1,22 @@
-//! From the root to a page: the only module that knows how a descent latches.
+//! Descents from the root to a page. Only this module knows how a descent latches.
 //!
-//! A descent goes down without latches ([`crate::optimistic`]), latches the page it was looking for, shared or exclusively,
-//! and then asks whether the reference to it still stands. If it does, the page is the right one and stays so: the
-//! reference changes only in mini-transactions that hold parent and child exclusively. If not, or if the descent meets writers
-//! again and again, latches are coupled from the root on: a child is latched while its parent still is, so a reference that was
-//! read is followed before it can go stale.
+//! A descent goes down without latches ([`crate::optimistic`]), latches the target page, shared or exclusively, and
+//! then checks whether the reference to it still stands. If it does, the page is the right one and stays so: the
+//! reference changes only in mini-transactions that hold parent and child exclusively. If it does not, or if the
+//! descent meets writers again and again, the descent couples latches from the root on: it latches a child while its
+//! parent still is latched, so it follows a reference before that can go stale.
 //!
-//! A page that is not in memory is never read in under a latch: the descent lets go, faults the page in and starts
-//! again at the root, whose page number never changes.
+//! A page that is not in memory is never read in under a latch: the descent releases its latches, faults the page in
+//! and starts again at the root, whose page number never changes.
 //!
 //! # How writers latch
 //!
-//! Any number of threads may change one tree at once. A change of an entry latches its leaf alone. Splits and merges latch
-//! parent, left, right, in this order, all exclusively, and only pages that they hold the parent of, so the first latch
-//! settles who goes on; a new page is nobody's until the parent refers to it. Nobody waits for a latch above
-//! or to the left of one that they hold, and pages of the space manager come last of all: there is no cycle to wait in. What
-//! a split or a merge was begun for is looked at again under the latches; it may have been done by somebody else.
+//! Any number of threads may change one tree at once. A change of an entry latches its leaf alone. Splits and merges
+//! latch parent, left, right, in this order, all exclusively, and only pages that they hold the parent of, so the
+//! first latch decides which thread goes on. No other thread knows a new page until the parent refers to it. No
+//! thread waits for a latch above or to the left of one that it holds, and pages of the space manager come last of
+//! all: no cycle of waits can form. A thread checks the reason for a split or a merge again under the latches,
+//! because another thread may have done it.
 
 use std::ops::Deref;
 
@@ -28,17 +29,17 @@ use crate::tree::Tree;
 
 const WRONG_LEVEL: NodeFault = NodeFault("node of another level than its parent expects");
 
-/// Where a descent goes.
+/// The target of a descent.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Target<'k> {
-    /// To the node that holds the key.
+    /// The node that holds the key.
     Key(&'k [u8]),
-    /// To the node that holds what is right before the key; `None` is the end of the tree.
+    /// The node that holds the last entry before the key; `None` is the end of the tree.
     Before(Option<&'k [u8]>),
 }
 
 impl Target<'_> {
-    /// The slot of the branch's child that it is behind.
+    /// Returns the slot of the branch's child that the target is behind.
     pub fn child(self, node: &Node<'_>) -> NodeResult<usize> {
         match self {
             Target::Key(key) => node.child_for(key),
@@ -46,7 +47,7 @@ impl Target<'_> {
         }
     }
 
-    /// Whether it is within the node's fences.
+    /// Returns whether the target is within the node's fences.
     pub fn is_on(self, node: &Node<'_>) -> bool {
         match self {
             Target::Key(key) => node.covers(key),
@@ -59,24 +60,24 @@ impl Target<'_> {
     }
 }
 
-/// What came of an attempt to latch a page exclusively.
+/// The outcome of an attempt to latch a page exclusively.
 pub(crate) enum Latched {
-    /// It is latched.
+    /// The page is latched.
     Page(PageSlot),
-    /// This page is not in memory: drop the mini-transaction, fault the page in, try again.
+    /// This page is not in memory. The caller drops the mini-transaction, faults the page in, and tries again.
     Missing(PageNo),
     /// The tree has no such level (any more).
     NoSuchLevel,
 }
 
-/// A branch as it was at some moment.
+/// A copy of a branch as it was at one moment.
 pub(crate) struct BranchCopy {
     page: PageNo,
     bytes: Vec<u8>,
 }
 
 impl BranchCopy {
-    /// Its page.
+    /// Returns the branch's page.
     pub fn page_no(&self) -> PageNo {
         self.page
     }
@@ -90,8 +91,9 @@ impl Deref for BranchCopy {
     }
 }
 
-/// Reads pages in between attempts. A reference read under a latch that has been let go may be stale, and a page
-/// that was freed need not be readable. So an error counts only when the next attempt wants the same page again.
+/// Reads pages in between the attempts of a descent. A reference read under a latch that has been released may be
+/// stale, and a page that was freed need not be readable. So an error counts only when the next attempt needs the
+/// same page again.
 #[derive(Default)]
 pub(crate) struct Faults {
     failed: Option<(PageNo, BtreeError)>,
@@ -113,8 +115,8 @@ impl Faults {
 }
 
 impl Tree {
-    /// Descends to `level` (0 = the leaf) and returns the page there under a shared latch; `None` if the tree has
-    /// no such level. The caller holds no latch.
+    /// Descends to `level` (0 = the leaf) and latches the page there shared. Returns `None` if the tree has no such
+    /// level. The caller holds no latch.
     pub(crate) fn descend(&self, target: Target<'_>, level: u8) -> Result<Option<SharedGuard<'_>>> {
         let mut faults = Faults::default();
         let mut latched = false;
@@ -132,7 +134,8 @@ impl Tree {
         }
     }
 
-    /// A copy of the branch at `level` that holds `target`; `None` if the tree has no such level. The caller holds no latch.
+    /// Returns a copy of the branch at `level` that holds `target`, or `None` if the tree has no such level. The
+    /// caller holds no latch.
     pub(crate) fn branch(&self, target: Target<'_>, level: u8) -> Result<Option<BranchCopy>> {
         let mut faults = Faults::default();
         let mut bytes = Vec::new();
@@ -150,7 +153,8 @@ impl Tree {
         }
     }
 
-    /// As [`descend_to_leaf`](Self::descend_to_leaf), from the branch that `finger` points at, if it can be, and leaves it there.
+    /// Descends like [`descend_to_leaf`](Self::descend_to_leaf), but from the branch that `finger` points at, if
+    /// possible. Sets `finger` to the branch above the leaf.
     pub(crate) fn descend_near(&self, target: Target<'_>, finger: &mut Finger) -> Result<SharedGuard<'_>> {
         if let Walk::There(reference) = self.find_leaf(target, finger)
             && let Descent::Page(guard) = self.try_latch(&reference, target, 0)?
@@ -160,7 +164,7 @@ impl Tree {
         self.descend_to_leaf(target)
     }
 
-    /// The leaf of `target` under a shared latch.
+    /// Descends to the leaf of `target` and latches it shared.
     pub(crate) fn descend_to_leaf(&self, target: Target<'_>) -> Result<SharedGuard<'_>> {
         self.descend(target, 0)?
             .ok_or_else(|| BtreeError::corrupt(self.root(), NodeFault("a tree without a leaf level")))
@@ -185,7 +189,7 @@ impl Tree {
         }
         let node = self.node(&guard, page, None)?;
         if node.level() != level {
-            // A root that has grown or shrunk. Others are of the level that their parent says.
+            // The root has grown or shrunk. The level of any other node is the one that its parent says.
             return match reference.parent {
                 None => Ok(Descent::Contended),
                 Some(_) => Err(BtreeError::corrupt(page, WRONG_LEVEL)),
@@ -246,7 +250,7 @@ impl Tree {
         self.latch_coupled(mini, key, level)
     }
 
-    /// As [`latch`](Self::latch), coupling shared latches on the way down.
+    /// Latches a node like [`latch`](Self::latch), coupling shared latches on the way down.
     fn latch_coupled(&self, mini: &mut MiniTransaction<'_>, key: &[u8], level: u8) -> Result<Latched> {
         let root = self.root();
         loop {
@@ -302,7 +306,7 @@ impl Tree {
         Ok(Latched::Page(latched))
     }
 
-    /// Checks that `bytes` are a node of this tree, at `level` where it is known.
+    /// Checks that `bytes` are a node of this tree, at `level` if that is known.
     #[inline]
     pub(crate) fn node<'p>(&self, bytes: &'p [u8], page: PageNo, level: Option<u8>) -> Result<Node<'p>> {
         let node = Node::open(bytes).on(page)?;
@@ -315,7 +319,7 @@ enum Descent<'s> {
     Page(SharedGuard<'s>),
     Missing(PageNo),
     NoSuchLevel,
-    /// Writers were met again and again.
+    /// The descent met writers again and again.
     Contended,
 }
 

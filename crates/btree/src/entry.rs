@@ -1,18 +1,18 @@
-//! What an entry is to the user of a tree: flags, commit timestamp, payload, and the change to make to it.
+//! Entries as the users of a tree see them: flags, commit timestamp, payload, and changes.
 
 use std::borrow::Cow;
 
-/// A commit timestamp: a 48-bit counter. 0 means "no timestamp": the change is settled, visible to all.
+/// A commit timestamp: a 48-bit counter. 0 means "no timestamp": the change is settled, which means visible to all.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct CommitTs(pub u64);
 
 impl CommitTs {
-    /// No timestamp.
+    /// No timestamp: the change is settled.
     pub const NONE: CommitTs = CommitTs(0);
     /// The largest timestamp that fits on a page.
     pub const MAX: CommitTs = CommitTs((1 << 48) - 1);
 
-    /// Whether there is a timestamp at all.
+    /// Returns whether there is a timestamp.
     pub fn is_some(self) -> bool {
         self.0 != 0
     }
@@ -23,7 +23,7 @@ impl CommitTs {
 pub struct EntryFlags(pub u8);
 
 impl EntryFlags {
-    /// Deleted, kept until no snapshot can need it.
+    /// The entry is deleted, and kept until no snapshot can need it.
     pub const GHOST: EntryFlags = EntryFlags(1);
     /// The entry carries the timestamp of its last change.
     pub const HAS_TS: EntryFlags = EntryFlags(2);
@@ -31,7 +31,7 @@ impl EntryFlags {
     pub const HAS_PREVIOUS: EntryFlags = EntryFlags(4);
     pub(crate) const ALL: u8 = 7;
 
-    /// Whether all flags of `other` are set.
+    /// Returns whether all flags of `other` are set.
     #[inline]
     pub fn contains(self, other: EntryFlags) -> bool {
         self.0 & other.0 == other.0
@@ -52,7 +52,7 @@ impl EntryFlags {
     }
 }
 
-/// An entry as it stands on the page, without its key.
+/// An entry on the page, without its key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct EntryView<'a> {
     /// GHOST, HAS_TS, HAS_PREVIOUS.
@@ -64,42 +64,42 @@ pub struct EntryView<'a> {
 }
 
 impl EntryView<'_> {
-    /// Whether the entry is deleted.
+    /// Returns whether the entry is deleted.
     #[inline]
     pub fn is_ghost(&self) -> bool {
         self.flags.contains(EntryFlags::GHOST)
     }
 
-    /// Whether there was an entry under the key before the last change.
+    /// Returns whether there was an entry under the key before the last change.
     #[inline]
     pub fn has_previous(&self) -> bool {
         self.flags.contains(EntryFlags::HAS_PREVIOUS)
     }
 }
 
-/// What [`Tree::modify`](crate::Tree::modify) shall do with the entry it looked at.
+/// A change of the entry that [`Tree::modify`](crate::Tree::modify) has found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Change<'a> {
     /// Leave everything as it is.
     Keep,
-    /// Insert the entry or replace it; a ghost comes back to life.
+    /// Inserts the entry or replaces it; revives a ghost.
     Put {
         /// New payload.
         payload: Cow<'a, [u8]>,
         /// Timestamp of the commit; [`CommitTs::NONE`] stores a settled entry.
         ts: CommitTs,
-        /// Whether there is something that was replaced.
+        /// Whether an entry was replaced.
         has_previous: bool,
     },
-    /// Mark the entry as deleted; where there is none, a ghost is inserted.
+    /// Marks the entry as deleted. Inserts a ghost if there is no entry.
     Ghost {
         /// Timestamp of the commit.
         ts: CommitTs,
-        /// Whether there is something that was replaced.
+        /// Whether an entry was replaced.
         has_previous: bool,
-        /// Keep the payload (else it is dropped to save room).
+        /// Whether to keep the payload. Otherwise it is dropped to save room.
         keep_payload: bool,
     },
-    /// Remove the entry from the page at once.
+    /// Removes the entry from the page at once.
     Remove,
 }

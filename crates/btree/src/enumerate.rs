@@ -1,7 +1,8 @@
-//! Which leaf pages hold a range, in key order either way, from branch pages only.
+//! Lists the leaf pages of a range, in key order either way, from branch pages only.
 //!
-//! For read-ahead, and to cut scans in pieces. Branches are copied and looked at then, so what is returned may be
-//! stale at once: it is for prefetching, and for cutting ranges of keys; readers find their way by key.
+//! The lists serve read-ahead, and cutting scans in pieces. Branches are copied before they are searched, so a list
+//! may be stale at once. That is good enough for prefetching and for cutting ranges of keys; readers find their way
+//! by key.
 
 use leafline_storage::{PageNo, Store};
 
@@ -13,39 +14,40 @@ use crate::node::{Node, NodeResult};
 use crate::optimistic::Walk;
 use crate::tree::Tree;
 
-/// Branches right above the leaves that are read as one batch when a walk comes to the second of them.
+/// Number of branches right above the leaves that are read as one batch when a walk comes to the second of them.
 const BRANCHES_AHEAD: usize = 32;
 
-/// Leaves in key order, or against it.
+/// Leaves in ascending or descending key order.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LeafList {
     /// The leaf pages.
     pub pages: Vec<PageNo>,
-    /// Where the rest begins, or, against the order, ends; `None`: that was all.
+    /// Where the rest of the range begins (in descending order: ends). `None`: there is no rest.
     pub resume: Option<Vec<u8>>,
 }
 
-/// A leaf, as its parent has it.
+/// A leaf as its parent refers to it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LeafRef {
-    /// Its page.
+    /// The leaf's page.
     pub page: PageNo,
     /// The keys behind the reference.
     pub keys: KeyRange,
 }
 
-/// How to go on with the enumeration.
+/// The callback's choice of the next leaf of an enumeration.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LeafWalk {
-    /// With the next leaf.
+    /// The next leaf.
     Next,
-    /// Forward only: with the leaf of this key, which lies behind the one that was shown.
+    /// Forward only: the leaf of this key, which lies behind the present leaf.
     SkipTo(Vec<u8>),
-    /// Not at all; a later walk begins with the leaf that was shown.
+    /// None. A later walk begins with the present leaf.
     Stop,
 }
 
-/// Shows the leaves of ranges of one tree. Where there are many small ones, in order, a branch is copied once for all that begin behind it.
+/// Lists the leaves of ranges of one tree. For many small ranges in order, a branch is copied once for all that begin
+/// behind it.
 #[derive(Default)]
 pub struct LeafWalker {
     branch: Option<BranchCopy>,
@@ -54,27 +56,27 @@ pub struct LeafWalker {
 /// The leaves of a range, in the order of their pages.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LeavesByPage {
-    /// Each with the part of the range that it holds.
+    /// The leaves, each with the part of the range that it holds.
     pub leaves: Vec<LeafRef>,
-    /// Where to ask for the rest; `None`: that was all.
+    /// Where the rest of the range begins; `None`: there is no rest.
     pub resume: Option<Vec<u8>>,
-    /// How many follow the one before them, in the order of keys, on a page that lies before that one's.
+    /// How many of the leaves lie, in key order, on a page before that of the leaf before them.
     pub backward: usize,
-    /// How many are not in memory.
+    /// How many of the leaves are not in memory.
     pub missing: usize,
 }
 
-/// Leaves that [`LeavesByPage::prefetch`] asks for at a time.
+/// Number of leaves that [`LeavesByPage::prefetch`] reads at a time.
 const WINDOW: usize = 256;
 
 impl LeavesByPage {
-    /// Most leaves to ask for at once, so that what is kept of them is bounded.
+    /// Most leaves to list at once, which bounds the memory of a list.
     pub const MOST: usize = 65_536;
 
     /// Begins to read the leaves behind number `at`, which is about to be visited, a window at a time.
     ///
     /// # Errors
-    /// What the store returns.
+    /// The errors of the store.
     pub fn prefetch(&self, store: &Store, at: usize) -> Result<()> {
         let window = WINDOW.min(store.prefetch_limit()).max(1);
         if !at.is_multiple_of(window) {
@@ -88,18 +90,18 @@ impl LeavesByPage {
 }
 
 impl Tree {
-    /// The leaf that holds `key`.
+    /// Returns the leaf that holds `key`.
     ///
     /// # Errors
-    /// `Corrupt`, what the store returns.
+    /// `Corrupt`, and the errors of the store.
     pub fn leaf_of(&self, key: &[u8]) -> Result<PageNo> {
         self.leaf_at(Target::Key(key))
     }
 
-    /// The leaf that holds what is right before `key`; `None` is the end of the tree.
+    /// Returns the leaf that holds the last entry before `key`; `None` is the end of the tree.
     ///
     /// # Errors
-    /// `Corrupt`, what the store returns.
+    /// `Corrupt`, and the errors of the store.
     pub fn leaf_before(&self, key: Option<&[u8]>) -> Result<PageNo> {
         self.leaf_at(Target::Before(key))
     }
@@ -114,10 +116,10 @@ impl Tree {
         target.child(&node).and_then(|slot| node.child(slot)).on(page)
     }
 
-    /// As [`LeafWalker::leaves`].
+    /// Lists leaves like [`LeafWalker::leaves`].
     ///
     /// # Errors
-    /// `Corrupt`, what the store returns.
+    /// `Corrupt`, and the errors of the store.
     pub fn leaves(
         &self,
         direction: Direction,
@@ -128,10 +130,10 @@ impl Tree {
         LeafWalker::default().leaves(self, direction, lower, upper, max)
     }
 
-    /// The leaves that hold keys in `[lower, upper)`, at most `max` of them, sorted by page.
+    /// Returns the leaves that hold keys in `[lower, upper)`, at most `max` of them, sorted by page.
     ///
     /// # Errors
-    /// `Corrupt`, what the store returns.
+    /// `Corrupt`, and the errors of the store.
     pub fn leaves_by_page(&self, lower: &[u8], upper: Option<&[u8]>, max: usize) -> Result<LeavesByPage> {
         let (mut leaves, mut backward, mut missing, mut last) = (Vec::new(), 0, 0, PageNo(0));
         let resume = self.for_each_leaf(Direction::Forward, lower, upper, &mut |mut leaf| {
@@ -157,10 +159,10 @@ impl Tree {
         Ok(LeavesByPage { leaves, resume, backward, missing })
     }
 
-    /// As [`LeafWalker::for_each_leaf`].
+    /// Enumerates leaves like [`LeafWalker::for_each_leaf`].
     ///
     /// # Errors
-    /// `Corrupt`, what the store returns.
+    /// `Corrupt`, and the errors of the store.
     pub fn for_each_leaf(
         &self,
         direction: Direction,
@@ -171,11 +173,11 @@ impl Tree {
         LeafWalker::default().for_each_leaf(self, direction, lower, upper, each)
     }
 
-    /// Keys that cut `[lower, upper)`: where the children of the branches at `level` begin that lie in it, in order, but for the first child.
-    /// `None` if the tree has no such level.
+    /// Returns keys that cut `[lower, upper)`: the lower bounds, in order, of the children of the branches at `level`
+    /// that lie in it, except the first child's. Returns `None` if the tree has no such level.
     ///
     /// # Errors
-    /// `Corrupt`, what the store returns.
+    /// `Corrupt`, and the errors of the store.
     pub fn child_bounds(
         &self,
         lower: &[u8],
@@ -215,10 +217,11 @@ impl Tree {
 }
 
 impl LeafWalker {
-    /// The leaves that hold keys in `[lower, upper)` (`None` is the end of the tree), at most `max` of them, the first or the last.
+    /// Returns the leaves that hold keys in `[lower, upper)` (`None` is the end of the tree), at most `max` of them:
+    /// the first ones, or in reverse the last ones.
     ///
     /// # Errors
-    /// `Corrupt`, what the store returns.
+    /// `Corrupt`, and the errors of the store.
     pub fn leaves(
         &mut self,
         tree: &Tree,
@@ -238,11 +241,12 @@ impl LeafWalker {
         Ok(LeafList { pages, resume })
     }
 
-    /// Shows the leaves that hold keys in `[lower, upper)`, in the order of their keys or against it, until `each` has enough:
-    /// it takes one at least. Returns where the rest begins (for a reverse walk: ends), if any is left.
+    /// Calls `each` with the leaves that hold keys in `[lower, upper)`, in key order or against it, until it stops.
+    /// `each` has to accept at least one leaf. Returns where the rest begins (for a reverse walk: ends), if there is
+    /// a rest.
     ///
     /// # Errors
-    /// `Corrupt`, what the store returns.
+    /// `Corrupt`, and the errors of the store.
     pub fn for_each_leaf(
         &mut self,
         tree: &Tree,
@@ -343,7 +347,7 @@ impl LeafWalker {
         }
     }
 
-    /// The branch above the leaf of `target`, as it is or was; `None` if the root is the only leaf.
+    /// Returns the branch above the leaf of `target`, as it is or was. Returns `None` if the root is the only leaf.
     fn branch(&mut self, tree: &Tree, target: Target<'_>) -> Result<Option<&BranchCopy>> {
         let holds = |branch: &BranchCopy| Node::open(branch).is_ok_and(|node| target.is_on(&node));
         if !self.branch.as_ref().is_some_and(holds) {
@@ -353,7 +357,7 @@ impl LeafWalker {
     }
 }
 
-/// The root is the only leaf.
+/// Shows the root, which is the only leaf.
 fn only_leaf(tree: &Tree, at: Vec<u8>, each: &mut dyn FnMut(LeafRef) -> LeafWalk) -> Option<Vec<u8>> {
     let keys = KeyRange { lower: Vec::new(), upper: None };
     (each(LeafRef { page: tree.root(), keys }) == LeafWalk::Stop).then_some(at)
@@ -364,7 +368,7 @@ fn leaf_ref(branch: &Node<'_>, slot: usize) -> NodeResult<LeafRef> {
     Ok(LeafRef { page: branch.child(slot)?, keys })
 }
 
-/// The slots of a branch whose children hold keys in `[lower, upper)`; `lower` is on the branch.
+/// Returns the slots of a branch whose children hold keys in `[lower, upper)`. `lower` is on the branch.
 pub(crate) fn children_in(
     node: &Node<'_>,
     lower: &[u8],

@@ -1,4 +1,4 @@
-//! The one error type of this crate.
+//! The error type of this crate.
 
 use leafline_storage::{PageNo, StorageError};
 
@@ -7,25 +7,25 @@ use crate::node::NodeFault;
 /// `Result` with a [`BtreeError`].
 pub type Result<T, E = BtreeError> = std::result::Result<T, E>;
 
-/// What can go wrong in a tree.
+/// An error of a tree.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum BtreeError {
     /// The storage layer failed.
     #[error(transparent)]
     Storage(#[from] StorageError),
-    /// A page of a tree does not hold what it must.
+    /// A page of a tree has an invalid content.
     #[error("tree page {page} is damaged: {what}")]
     Corrupt {
         /// The page.
         page: PageNo,
-        /// What is wrong with it.
+        /// A description of the damage.
         what: String,
     },
     /// The key is longer than the page size allows.
     #[error("key of {len} bytes is longer than the limit of {limit}")]
     KeyTooLong {
-        /// Its length in bytes.
+        /// Length of the key in bytes.
         len: usize,
         /// The limit in bytes.
         limit: usize,

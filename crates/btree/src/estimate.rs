@@ -1,9 +1,12 @@
-//! How many entries lie between two keys, how many leaves hold them, and how many of those are in memory.
+//! Estimates the number of entries between two keys, the number of leaves that hold them, and the share of those in
+//! memory.
 //!
-//! From the top down: on each level the branches that the range touches are looked at, but no more than [`BRANCHES`] or a part of the leaves asked for, the
-//! first, the last and some between that stand for the others. The two outer leaves are read (a dive); a range
-//! of few leaves is counted, first of all without latches where they are in memory; for longer ones the mean of sampled inner leaves counts, those in memory first. The work is
-//! bounded whatever the range. Who knows what leaves hold on average spares the reads of all but the shortest ranges.
+//! The estimate goes from the top down. On each level it looks at the branches that the range touches, but at most at
+//! [`BRANCHES`] or a fraction of the leaves asked for: the first, the last and some between, which stand for the
+//! others. It reads the two outer leaves (a dive). It counts a range of few leaves, without latches if they are in
+//! memory; for a longer range it takes the mean of sampled inner leaves, preferably of leaves in memory. The work is
+//! bounded whatever the range. A caller that knows the mean number of entries of a leaf saves the reads of all but
+//! the shortest ranges.
 
 use std::ops::Range;
 
@@ -18,56 +21,57 @@ use crate::runs::Runs;
 use crate::tree::Tree;
 use crate::view::LeafView;
 
-/// Branches looked at on one level, unless more leaves are wanted than so many for each.
+/// Branches looked at on one level, unless more than [`LEAVES_PER_BRANCH`] leaves are wanted for each.
 const BRANCHES: usize = 16;
 const LEAVES_PER_BRANCH: usize = 32;
-/// Sampled leaves that are read at a time.
+/// Number of sampled leaves that are read at a time.
 const PREFETCHED_LEAVES: usize = 64;
-/// Leaves looked up in the buffer pool.
+/// Number of leaves looked up in the buffer pool.
 const RESIDENCE_SAMPLE: usize = 64;
-/// A range of up to this many leaves is counted exactly; and one of so many where a mean is known.
+/// A range of up to this many leaves is counted exactly. [`COUNTED_BESIDE_MEAN`] is the number where the mean is
+/// known.
 const COUNTED_LEAVES: usize = 4;
 const COUNTED_BESIDE_MEAN: usize = 2;
-/// Inner leaves whose entries are counted in longer ranges, if they are in memory.
+/// Number of inner leaves whose entries are counted in a longer range, if they are in memory.
 const SAMPLED_LEAVES: usize = 8;
-/// Inner leaves that are read for it if none is in memory.
+/// Number of inner leaves that are read and counted if none is in memory.
 const READ_LEAVES: usize = 2;
 
-/// What a range holds, estimated.
+/// Estimated sizes of a range.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Estimate {
-    /// Live entries.
+    /// Number of live entries.
     pub entries: f64,
-    /// Leaf pages.
+    /// Number of leaf pages.
     pub leaves: f64,
-    /// Share of the leaves that are in the buffer pool, of up to 64 that were looked up.
+    /// Share of the leaves that are in the buffer pool, among up to 64 that were looked up.
     pub resident_fraction: f64,
-    /// Levels of the tree, 1 = the root is a leaf.
+    /// Levels of the tree; 1 if the root is a leaf.
     pub depth: u32,
     /// Whether `entries` and `leaves` were counted.
     pub exact: bool,
 }
 
-/// Which leaves a sample looks at.
+/// The leaves that a sample looks at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SampledLeaves {
-    /// At most so many.
+    /// Largest number of leaves.
     pub most: usize,
-    /// Also those that have to be read.
+    /// Whether to read leaves that are not in memory.
     pub read: bool,
 }
 
-/// Leaves by the branches above them.
+/// Leaves grouped by the branches above them.
 struct LeafGroups {
-    /// With the number of branches that each stands for.
+    /// The leaves of each branch, and the number of branches that it stands for.
     groups: Vec<(Vec<PageNo>, f64)>,
-    /// Each stands for itself.
+    /// Whether each branch stands for itself alone.
     counted: bool,
     /// Levels of the tree.
     depth: u32,
 }
 
-/// The leaves of a range: how many, and some of them, evenly spread.
+/// The number of leaves of a range, and an evenly spread sample of them.
 struct Spread {
     leaves: f64,
     counted: bool,
@@ -75,7 +79,7 @@ struct Spread {
     depth: u32,
 }
 
-/// A branch on the way down: a key it holds, and how many branches it stands for.
+/// A branch on the way down: a key that it holds, and the number of branches that it stands for.
 struct Branch {
     key: Vec<u8>,
     weight: f64,
@@ -85,12 +89,13 @@ impl Tree {
     /// Estimates the range `[lower, upper)`; `None` is the end of the tree.
     ///
     /// # Errors
-    /// `Corrupt`, what the store returns.
+    /// `Corrupt`, and the errors of the store.
     pub fn estimate(&self, lower: &[u8], upper: Option<&[u8]>) -> Result<Estimate> {
         self.estimate_knowing(lower, upper, None)
     }
 
-    /// The same; with `per_leaf`, the entries of the tree's leaves on average, those of longer ranges that are not in memory are not read.
+    /// Estimates a range like [`estimate`](Self::estimate). With `per_leaf`, the mean number of entries of the tree's
+    /// leaves, it does not read the leaves of longer ranges that are not in memory.
     ///
     /// # Errors
     /// As [`estimate`](Self::estimate).
@@ -125,7 +130,7 @@ impl Tree {
         }
         let is_cold = 2 * resident.len() < spread.sample.len();
         if let Some(per_leaf) = per_leaf.filter(|_| is_cold) {
-            // Of the outer ones about a half each.
+            // Each of the two outer leaves counts about half.
             estimate.entries = (spread.leaves - 1.0) * per_leaf;
             return Ok(estimate);
         }
@@ -158,7 +163,8 @@ impl Tree {
         Ok(estimate)
     }
 
-    /// Counts a range of few leaves that are all in memory: what a lookup costs, no more. `None` for another one.
+    /// Counts a range of few leaves that are all in memory, which costs no more than a lookup. Returns `None` for any
+    /// other range.
     fn count_in_memory(&self, lower: &[u8], upper: Option<&[u8]>) -> Result<Option<Estimate>> {
         let (mut from, mut fence) = (lower.to_vec(), Vec::new());
         let mut entries = 0;
@@ -176,11 +182,11 @@ impl Tree {
         Ok(None)
     }
 
-    /// Calls `f` with leaves spread evenly over `[lower, upper)` and the slots in the range, each
-    /// under its shared latch. Leaves that vanish meanwhile, or cannot be read, are left out.
+    /// Calls `f` with leaves spread evenly over `[lower, upper)` and their slots in the range, each under its shared
+    /// latch. Leaves that vanish meanwhile, or cannot be read, are left out.
     ///
     /// # Errors
-    /// `Corrupt`, what the store returns.
+    /// `Corrupt`, and the errors of the store.
     pub fn sample(
         &self,
         lower: &[u8],
@@ -209,11 +215,11 @@ impl Tree {
         Ok(())
     }
 
-    /// The share of leaves that do not lie behind the one before them in the order of keys, by a look at few branches; none where there is
-    /// but one leaf.
+    /// Returns the share of leaves that do not lie on the page right after that of the leaf before them in key order,
+    /// from a few branches. Returns `None` if the tree has only one leaf.
     ///
     /// # Errors
-    /// `Corrupt`, what the store returns.
+    /// `Corrupt`, and the errors of the store.
     pub fn breaks(&self) -> Result<Option<f64>> {
         let LeafGroups { groups, .. } = self.leaf_groups(&[], None, BRANCHES)?;
         let pairs = || groups.iter().flat_map(|(pages, _)| pages.windows(2));
@@ -221,7 +227,7 @@ impl Tree {
         Ok((pairs().count() > 0).then(|| breaks as f64 / pairs().count() as f64))
     }
 
-    /// Shows a leaf whose reference may be stale, if it (still) holds a part of the range.
+    /// Calls `f` with a leaf whose reference may be stale, if it (still) holds a part of the range.
     fn look_at(
         &self,
         page: PageNo,
@@ -229,7 +235,7 @@ impl Tree {
         upper: Option<&[u8]>,
         f: &mut dyn FnMut(&LeafView<'_>, Range<usize>),
     ) -> Result<()> {
-        // A freed page need not be readable; a damaged leaf is found by who needs its entries.
+        // A freed page need not be readable. A damaged leaf is reported to a reader that needs its entries.
         let guard = match self.store().shared(page) {
             Ok(guard) => guard,
             Err(error @ StorageError::Poisoned { .. }) => return Err(error.into()),
@@ -280,7 +286,7 @@ impl Tree {
         Ok(Spread { leaves, counted, sample: pick(&groups, leaves, wanted), depth })
     }
 
-    /// Leaves of a range by the branches above them, of which at most so many are looked at.
+    /// Returns the leaves of a range by the branches above them, from at most `most_branches` branches.
     fn leaf_groups(&self, lower: &[u8], upper: Option<&[u8]>, most_branches: usize) -> Result<LeafGroups> {
         let depth = self.depth()?;
         let mut counted = true;
@@ -300,7 +306,7 @@ impl Tree {
             counted &= below.len() <= most_branches;
             branches = thin_out(below, most_branches);
         }
-        // Level 1: the children are the leaves.
+        // The children of the branches at level 1 are the leaves.
         let mut groups: Vec<(Vec<PageNo>, f64)> = Vec::new();
         for branch in &branches {
             let Some(copy) = self.branch(Target::Key(&branch.key), 1)? else { continue };
@@ -314,7 +320,7 @@ impl Tree {
     }
 }
 
-/// Keeps the first, the last and evenly spaced others, which then stand for those left out.
+/// Keeps the first, the last and evenly spaced other branches, which then stand for those left out.
 fn thin_out(branches: Vec<Branch>, most: usize) -> Vec<Branch> {
     let number = branches.len();
     if number <= most {
@@ -336,7 +342,8 @@ fn thin_out(branches: Vec<Branch>, most: usize) -> Vec<Branch> {
     result
 }
 
-/// Up to `wanted` pages, evenly spread by weight from the first to the last; all of them if there are no more.
+/// Returns up to `wanted` pages, evenly spread by weight from the first to the last; all of them if there are no
+/// more.
 fn pick(groups: &[(Vec<PageNo>, f64)], leaves: f64, wanted: usize) -> Vec<PageNo> {
     let known: usize = groups.iter().map(|(pages, _)| pages.len()).sum();
     if known <= wanted {
@@ -363,14 +370,14 @@ fn pick(groups: &[(Vec<PageNo>, f64)], leaves: f64, wanted: usize) -> Vec<PageNo
     picked
 }
 
-/// The slots of a leaf in `[lower, upper)`.
+/// Returns the slots of a leaf in `[lower, upper)`.
 fn range_on(leaf: &Node<'_>, lower: &[u8], upper: Option<&[u8]>) -> NodeResult<Range<usize>> {
     let start = leaf.lower_bound(lower)?.0;
     let end = upper.map_or(Ok(leaf.count()), |upper| leaf.lower_bound(upper).map(|(slot, _)| slot))?;
     Ok(start..end.max(start))
 }
 
-/// Entries in the slots that are not ghosts.
+/// Returns the number of entries in the slots that are not ghosts.
 fn live(leaf: &Node<'_>, slots: Range<usize>) -> NodeResult<usize> {
     leaf.search().live(slots)
 }

@@ -1,12 +1,12 @@
-//! Looking at every node of a tree, past those that are damaged.
+//! Examines every node of a tree, including those behind damaged nodes.
 //!
-//! Each level is walked from left to right, every node by a descent of its own that compares the fences of all nodes on
-//! the way with the separators in their parents. With the root covering everything, this shows that each level
-//! partitions the key space. Where a node cannot be used, its parent says which keys are behind it: they are noted as
-//! out of reach, and the walk goes on to their right.
+//! Each level is walked from left to right. Every node is reached by a descent of its own, which compares the fences
+//! of all nodes on the way with the separators in their parents. As the root covers all keys, this shows that each
+//! level partitions the key space. Where a node cannot be used, its parent tells which keys are behind it: they are
+//! recorded as out of reach, and the walk goes on to their right.
 //!
-//! Leaves that lie scattered in the file, and are not in memory, are looked at in the order of their pages: each range of keys that a
-//! branch gives to a leaf is walked by itself.
+//! Leaves that lie scattered in the file, and are not in memory, are examined in the order of their pages: each range
+//! of keys that a branch gives to a leaf is walked by itself.
 //!
 //! Nodes are latched as readers latch them, so this may run beside writers.
 
@@ -25,9 +25,9 @@ use crate::read_ahead::{RangeCourse, ReadAhead, ReadAheadSettings};
 use crate::tree::Tree;
 use crate::verify::TreeReport;
 
-/// Leaves that a thread looks at by itself, at least: fewer are not worth a thread.
+/// Smallest number of leaves that are worth a thread.
 const LEAVES_PER_PIECE: usize = 64;
-/// Pieces for each thread, so that all of them are busy to the end.
+/// Pieces for each thread, so that all threads are busy to the end.
 const PIECES_PER_THREAD: usize = 8;
 
 /// The keys in `[lower, upper)`; without an upper bound, up to the end of the tree.
@@ -35,39 +35,39 @@ const PIECES_PER_THREAD: usize = 8;
 pub struct KeyRange {
     /// The first key.
     pub lower: Vec<u8>,
-    /// The first key beyond.
+    /// The first key beyond the range.
     pub upper: Option<Vec<u8>>,
 }
 
-/// A node that is damaged.
+/// A damaged node.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TreeFault {
-    /// Its page.
+    /// The node's page.
     pub page: PageNo,
-    /// What is wrong with it.
+    /// A description of the damage.
     pub what: String,
-    /// The keys that are out of reach because of it; `None` if none are.
+    /// The keys that are out of reach because of it; `None` if all are in reach.
     pub out_of_reach: Option<KeyRange>,
 }
 
-/// Told of the number of nodes looked at since the last call; says whether to go on. What is found until it does not is not
-/// all there is.
+/// Called with the number of nodes examined since the last call. Returns whether to go on. If it stops the walk, the
+/// results are incomplete.
 pub type NodeProgress<'a> = dyn Fn(u64) -> ControlFlow<()> + Sync + 'a;
 
-/// What was found at every node of a tree.
+/// The results of examining a tree.
 #[derive(Debug, Default)]
 pub(crate) struct Walk {
     pub report: TreeReport,
     pub pages: Vec<PageNo>,
     pub faults: BTreeMap<PageNo, TreeFault>,
     used: u64,
-    /// The leaf that the last branch ended with.
+    /// The last child of the branch examined last.
     last_leaf: Option<PageNo>,
-    /// Ended before the last node.
+    /// Whether the walk ended before the last node.
     pub stopped: bool,
 }
 
-/// How a tree is walked.
+/// The parameters of a walk.
 #[derive(Clone, Copy)]
 pub(crate) struct Walking<'a> {
     pub threads: usize,
@@ -75,7 +75,7 @@ pub(crate) struct Walking<'a> {
     pub progress: &'a NodeProgress<'a>,
 }
 
-/// What a descent that goes on after damage came to.
+/// The outcome of a descent that tolerates damage.
 enum Reached<'s> {
     Node(SharedGuard<'s>),
     Damaged(TreeFault, KeyRange),
@@ -83,7 +83,7 @@ enum Reached<'s> {
 }
 
 impl Tree {
-    /// Looks at all nodes.
+    /// Examines all nodes.
     pub(crate) fn walk(&self, walking: Walking<'_>) -> Result<Walk> {
         let mut walk = Walk::default();
         let root = match self.reach(&[], u8::MAX)? {
@@ -100,7 +100,7 @@ impl Tree {
         };
         drop(root);
         walk.report.levels = levels;
-        // Where the nodes right above the leaves begin.
+        // Lower fences of the nodes right above the leaves.
         let mut starts = Vec::new();
         for level in (1..levels as u8).rev() {
             starts.clear();
@@ -120,7 +120,8 @@ impl Tree {
         Ok(walk)
     }
 
-    /// Looks at the leaves in the order of their pages; false if there is nothing to be gained, and they have not been looked at.
+    /// Examines the leaves in the order of their pages. Returns false, having examined none, if that order gains
+    /// nothing.
     fn walk_leaves_by_page(&self, walk: &mut Walk, walking: Walking<'_>) -> Result<bool> {
         if !walking.read_ahead.may_visit_by_page() {
             return Ok(false);
@@ -128,7 +129,7 @@ impl Tree {
         let mut from = Some(Vec::new());
         while let Some(lower) = from.take() {
             let begins = lower.is_empty();
-            // A branch that was sound a moment ago.
+            // The branches were sound a moment ago.
             let leaves = match self.leaves_by_page(&lower, None, LeavesByPage::MOST) {
                 Ok(leaves) => leaves,
                 Err(BtreeError::Corrupt { .. }) if begins => return Ok(false),
@@ -151,7 +152,7 @@ impl Tree {
         Ok(true)
     }
 
-    /// Looks at the leaves in the order of their keys, in pieces that begin with some of `starts`.
+    /// Examines the leaves in the order of their keys, in pieces that begin with some of `starts`.
     fn walk_leaves(&self, starts: &[Vec<u8>], walk: &mut Walk, walking: Walking<'_>) -> Result<()> {
         // A branch has some dozens of children at least.
         let most = (starts.len() * 32 / LEAVES_PER_PIECE).min(walking.threads * PIECES_PER_THREAD);
@@ -167,7 +168,7 @@ impl Tree {
         })
     }
 
-    /// Has so many pieces looked at by several threads.
+    /// Makes several threads call `look` for each of the pieces.
     fn walk_pieces(
         &self,
         pieces: usize,
@@ -196,7 +197,7 @@ impl Tree {
         })
     }
 
-    /// Looks at the nodes of a level that hold keys in `[from, to)`, and tells `each` their lower fences.
+    /// Examines the nodes of a level that hold keys in `[from, to)`, and calls `each` with their lower fences.
     fn walk_level(
         &self,
         level: u8,
@@ -211,7 +212,7 @@ impl Tree {
         let (mut nodes, mut last) = (0, PageNo::NONE);
         loop {
             if level == 0 {
-                // Branches that it cannot use the walk has found.
+                // The walk itself reports branches that read-ahead cannot use.
                 let _ = ahead.advance(self, (nodes, last), Some(&at), &mut course);
             }
             let next = match self.reach(&at, level)? {
@@ -241,7 +242,7 @@ impl Tree {
         }
     }
 
-    /// Descends to the node of `level` (the root, if the tree has no such level: then there is none) that holds `key`.
+    /// Descends to the node of `level` that holds `key`. Returns `NoSuchLevel` if the root is below that level.
     fn reach(&self, key: &[u8], level: u8) -> Result<Reached<'_>> {
         let mut failed = None;
         loop {
@@ -293,8 +294,8 @@ impl Tree {
         }
     }
 
-    /// Reads a page in. The reason if it cannot be read, and could not the last time: a reference read under a latch that
-    /// has been let go may be stale, and a page that was freed need not be readable.
+    /// Reads a page in. Returns the reason if it cannot be read, and could not be read the last time: a reference
+    /// read under a latch that has been released may be stale, and a page that was freed need not be readable.
     fn bring_in(&self, page: PageNo, failed: &mut Option<(PageNo, String)>) -> Result<Option<String>> {
         if let Some((before, why)) = failed.take()
             && before == page
@@ -309,10 +310,10 @@ impl Tree {
         Ok(None)
     }
 
-    /// Keys that cut the tree into up to about `pieces` pieces of similar size.
+    /// Returns keys that cut the tree into up to about `pieces` pieces of similar size.
     ///
     /// # Errors
-    /// `Corrupt`, what the store returns.
+    /// `Corrupt`, and the errors of the store.
     pub fn bounds_of_pieces(&self, pieces: usize) -> Result<Vec<Vec<u8>>> {
         let mut bounds = Vec::new();
         for level in (1..self.depth()? as u8).rev() {
@@ -338,7 +339,7 @@ impl Tree {
     }
 }
 
-/// What is wrong with a page, without its number.
+/// Returns the description of a page's damage, without its number.
 pub(crate) fn reason(error: &leafline_storage::StorageError) -> String {
     match error {
         leafline_storage::StorageError::Corrupt { reason, .. } => reason.clone(),
@@ -368,9 +369,10 @@ impl Walk {
         }
     }
 
-    /// Branches right above the leaves are looked at in their order.
+    /// Counts the leaves of a branch that break the order of pages. Branches right above the leaves are examined in
+    /// key order.
     fn count_breaks(&mut self, node: &Node<'_>) {
-        // What is wrong with a damaged one has been noted.
+        // The damage of a damaged branch has been recorded.
         for leaf in (0..node.count()).map_while(|slot| node.child(slot).ok()) {
             let follows = self.last_leaf.is_none_or(|last| last.0 + 1 == leaf.0);
             self.report.breaks += u64::from(!follows);

@@ -1,28 +1,28 @@
 //! Latched B+trees of Leafline: search, insert, split, merge, cursors, bulk build, estimates.
 //!
-//! A [`Tree`] is a segment of a [`Store`](leafline_storage::Store): keys are byte strings ordered by `memcmp`, each
-//! with a payload, flags and the timestamp of its last change. What keys and payloads mean, who may see which
-//! change and when a ghost may go is decided above; the tree only keeps timestamps and applies thresholds.
+//! A [`Tree`] is a segment of a [`Store`](leafline_storage::Store). Keys are byte strings ordered by `memcmp`, each
+//! with a payload, flags and the timestamp of its last change. The crates above decide what keys and payloads mean,
+//! who may see which change, and when a ghost may go. The tree only keeps timestamps and applies thresholds.
 //!
-//! | module | is |
+//! | module | holds |
 //! |---|---|
-//! | [`node`] | the bytes of one page: layout, search, changes, the redo records that describe them |
-//! | `policy` | limits, split points, thresholds: every choice that is a matter of taste |
-//! | `descend`, `optimistic` | from the root to a page, with latches and without; how readers and writers latch |
+//! | [`node`] | the bytes of one page: layout, search, changes, and the redo records of changes |
+//! | [`policy`] | limits, split points, thresholds: every choice that could have been made otherwise |
+//! | `descend`, `optimistic` | descents from the root, with latches and without; the latching of readers and writers |
 //! | `modify`, `split`, `merge`, `delete` | changing a tree |
-//! | `rehearse` | what changes would take |
+//! | `rehearse` | computing the pages and log bytes that changes would take |
 //! | `buffered` | changes of leaves that are not in memory, which are kept elsewhere |
-//! | `relocate` | merging these into copies on fresh pages |
-//! | `parent` | several leaves in the place of one |
+//! | `relocate` | merging such changes into copies of leaves on fresh pages |
+//! | `parent` | replacing one leaf by several |
 //! | `cursor`, `view` | reading a leaf at a time, both ways |
-//! | `lookup` | many known keys at a time |
-//! | `enumerate`, `estimate` | what branch pages tell without touching leaves |
-//! | `map` | where leaves lie in the file, and what of them is in memory |
+//! | `lookup` | looking up many known keys at a time |
+//! | `enumerate`, `estimate` | listing and counting leaves by branch pages, without reading leaves |
+//! | `map` | the places of leaves in the file, and the fill of those in memory |
 //! | `read_ahead` | reading leaves before a scan comes to them |
 //! | `bulk` | building a tree from sorted entries |
-//! | `verify`, `examine` | the structural invariants, executable |
-//! | `salvage` | what can still be read of a damaged tree |
-//! | `claimed` | the same, where it is not known which pages the tree has |
+//! | `verify`, `examine` | checking the structural invariants |
+//! | `salvage` | finding the readable leaves of a damaged tree |
+//! | `claimed` | finding them where the pages of the tree are not known for sure |
 //!
 //! The store must be opened with [`TreeRedo`] under [`HandlerId::BTREE`](leafline_storage::HandlerId::BTREE).
 

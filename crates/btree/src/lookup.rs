@@ -1,11 +1,12 @@
-//! Looking up many known keys.
+//! Looks up many known keys.
 //!
-//! The leaves of the keys to come are found before they are visited: who knows them can have them read, and, where they are in memory, have
-//! the processor fetch what a visit begins with. A visit would wait for memory three or four times otherwise. Keys in order find
-//! their leaves branch by branch; branches that are not in memory are read level by level, all that are needed of one as one batch.
+//! The leaves of the keys are found before they are visited. The caller can then have the leaves read, and, where
+//! they are in memory, have the processor fetch the cache lines with which a visit begins; otherwise a visit would
+//! wait for memory three or four times. Keys in order find their leaves branch by branch. Branches that are not in
+//! memory are read level by level, all that are needed of one level as one batch.
 //!
-//! A leaf that was found holds the key as long as it is a leaf of the tree with the key between its fences, and no page was freed
-//! since: that is asked under its latch, and if it is not so, the visit descends from the root.
+//! A leaf that was found holds the key as long as it is a leaf of the tree with the key between its fences, and no
+//! page was freed since. The visit checks this under the latch, and descends from the root if it does not hold.
 
 use leafline_storage::{Optimistic, PageNo, SharedGuard};
 
@@ -19,30 +20,30 @@ use crate::runs::Runs;
 use crate::tree::Tree;
 use crate::view::LeafView;
 
-/// Where a key was found to belong.
+/// The leaf that a key was found to belong to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FoundLeaf {
     page: PageNo,
-    /// How many pages had been freed before.
+    /// Number of pages that had been freed before the search.
     freed: u64,
 }
 
 impl FoundLeaf {
-    /// The page.
+    /// Returns the page.
     pub fn page(&self) -> PageNo {
         self.page
     }
 }
 
-/// More levels than a tree has.
+/// More levels than any tree has.
 const MOST_LEVELS: usize = 8;
 
 impl Tree {
-    /// The leaves that hold `keys`, best in their order; for a walk in reverse, what is right before them (`None` is the end of the tree).
-    /// Leaves are not looked at.
+    /// Finds the leaves that hold `keys`, which are best in order. For a walk in reverse, finds the leaves of the
+    /// last entries before the keys (`None` is the end of the tree). Does not read the leaves.
     ///
     /// # Errors
-    /// `Corrupt`, what the store returns.
+    /// `Corrupt`, and the errors of the store.
     pub fn find_leaves<'k>(
         &self,
         direction: Direction,
@@ -84,7 +85,8 @@ impl Tree {
         Ok(found)
     }
 
-    /// Reads branches in, as batches. Whether that was possible: a page that was freed meanwhile need not be.
+    /// Reads branches in, as batches. Returns whether that was possible: a page that was freed meanwhile need not be
+    /// readable.
     fn read_branches(&self, pages: &[PageNo]) -> Result<bool> {
         for some in pages.chunks(self.store().prefetch_limit().max(1)) {
             if some.len() > 1 {
@@ -97,20 +99,21 @@ impl Tree {
         Ok(true)
     }
 
-    /// Has the processor fetch the header, the slots and the fences of a leaf that will be visited soon, if it is in memory.
+    /// Makes the processor fetch the header, the slots and the fences of a leaf that will be visited soon, if it is
+    /// in memory.
     pub fn fetch_slots(&self, leaf: PageNo) {
         if let Optimistic::Page(page) = self.store().optimistic(leaf) {
             (0..=SLOT_LINES).for_each(|line| page.prefetch(line * LINE));
-            // Mostly what was written first, from the end on.
+            // The fences were mostly written first, at the end of the page.
             page.prefetch(page.size() - LINE);
         }
     }
 
-    /// Visits the leaf that holds `key`, if there is such an entry, which may have been found before. `visit` runs under its shared latch
-    /// and must not block.
+    /// Visits the leaf that holds `key`, if there is such an entry. The leaf may have been found before. `visit` runs
+    /// under its shared latch and must not block.
     ///
     /// # Errors
-    /// `Corrupt`, what the store returns.
+    /// `Corrupt`, and the errors of the store.
     pub fn visit_leaf_of<R>(
         &self,
         key: &[u8],
@@ -129,7 +132,7 @@ impl Tree {
         Ok(result)
     }
 
-    /// Latches a leaf that was found for a key, if it is the one still, and in memory.
+    /// Latches a leaf that was found for a key, if it still holds the key and is in memory.
     fn latch_found(&self, key: &[u8], found: FoundLeaf) -> Result<Option<SharedGuard<'_>>> {
         let Some(guard) = self.store().try_shared(found.page)? else { return Ok(None) };
         let is_the_one = freed_pages() == found.freed

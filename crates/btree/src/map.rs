@@ -1,6 +1,7 @@
-//! Where the leaves of a tree lie in the file, in the order of keys, and how full those are that are in memory: for who looks at an index from outside.
+//! The map of a tree for tools: the places of its leaves in the file, in key order, and the fill of the leaves that
+//! are in memory.
 //!
-//! Branch pages are read; a leaf that is not in memory stays where it is.
+//! Branch pages are read. A leaf that is not in memory is not read.
 
 use crate::cursor::Direction;
 use crate::enumerate::LeafWalk;
@@ -9,47 +10,47 @@ use crate::node::LeafFormat;
 use crate::tree::Tree;
 use leafline_storage::PageNo;
 
-/// Leaves of one stretch, where not all are looked at.
+/// Number of leaves in one stretch, where the map shows only some leaves.
 const STRETCH: usize = 32;
 
-/// A leaf from outside.
+/// The place of a leaf, and its content if known.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LeafPlace {
-    /// Its page.
+    /// The leaf's page.
     pub page: PageNo,
-    /// What is on it, if it is in memory.
+    /// The content, if the leaf is in memory.
     pub content: Option<LeafContent>,
 }
 
-/// What is on a leaf.
+/// Statistics of the content of a leaf.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LeafContent {
-    /// The share of it that entries take.
+    /// The share of the page that entries take, from 0 to 1.
     pub fill: f64,
-    /// Its entries, ghosts included.
+    /// Number of entries, ghosts included.
     pub entries: usize,
-    /// Of them, those that are deleted and still there.
+    /// Number of ghosts: deleted entries that are still there.
     pub ghosts: usize,
-    /// Entries are stored as differences to their neighbours.
+    /// Whether entries are stored as differences to their neighbours.
     pub is_packed: bool,
 }
 
-/// The leaves of a tree from outside.
+/// The places of the leaves of a tree.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TreeMap {
-    /// In the order of keys; stretches of neighbours.
+    /// Leaves in key order, in stretches of neighbours.
     pub stretches: Vec<Vec<LeafPlace>>,
-    /// How many leaves there are, by estimate unless all are in the stretches.
+    /// Number of leaves; an estimate unless the stretches have all of them.
     pub leaves: u64,
-    /// All are.
+    /// Whether the stretches have all leaves.
     pub is_whole: bool,
 }
 
 impl Tree {
-    /// Its leaves, or about `most` of them in stretches that are spread evenly.
+    /// Returns the tree's leaves, or about `most` of them in stretches that are spread evenly.
     ///
     /// # Errors
-    /// `Corrupt`, what the store returns.
+    /// `Corrupt`, and the errors of the store.
     pub fn map(&self, most: usize) -> Result<TreeMap> {
         let estimated = self.estimate(&[], None)?.leaves;
         if estimated <= most as f64 {
@@ -59,7 +60,7 @@ impl Tree {
         }
         let mut bounds = vec![Vec::new()];
         bounds.extend(self.bounds_of_pieces(most.div_ceil(STRETCH))?);
-        // There may be more, where branches have many children.
+        // There may be more pieces than asked for, where branches have many children.
         let step = (bounds.len() * STRETCH).div_ceil(most.max(1)).max(1);
         let mut stretches = Vec::new();
         for bound in bounds.iter().step_by(step) {
@@ -68,7 +69,7 @@ impl Tree {
         Ok(TreeMap { stretches, leaves: estimated as u64, is_whole: false })
     }
 
-    /// Up to `most` leaves from a key on, and whether these are all.
+    /// Returns up to `most` leaves from a key on, and whether these are all.
     fn stretch(&self, from: &[u8], most: usize) -> Result<(Vec<LeafPlace>, bool)> {
         let mut places = Vec::new();
         let rest = self.for_each_leaf(Direction::Forward, from, None, &mut |leaf| {
@@ -84,7 +85,8 @@ impl Tree {
         Ok((places, rest.is_none()))
     }
 
-    /// What is on a leaf that is in memory. The reference may be stale: of what is no leaf of this tree any more nothing is told.
+    /// Returns the content of a leaf that is in memory. The reference may be stale, so a page that is not a leaf of
+    /// this tree any more has none.
     fn content_in_memory(&self, page: PageNo) -> Result<Option<LeafContent>> {
         if !self.store().is_resident(page) {
             return Ok(None);

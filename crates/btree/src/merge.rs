@@ -1,9 +1,9 @@
-//! Merging nodes that have become nearly empty, and shrinking the tree.
+//! Merges nodes that have become nearly empty, and shrinks the tree.
 //!
 //! A merge is a mini-transaction of its own. It latches the parent, the left and the right node, in this order, all
-//! exclusively, and moves the entries of the emptier node into the other, whose fence is widened; an empty node is
-//! thereby unlinked. The parent may then be nearly empty itself, and so on upwards. A root with one child takes over
-//! the child's contents, so its page number stays.
+//! exclusively, and moves the entries of the emptier node into the other, whose fence is widened. This also unlinks
+//! an empty node. The parent may then be nearly empty itself, and so on upwards. A root with one child takes over the
+//! child's contents, so the root's page number stays.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -15,29 +15,29 @@ use crate::node::{Node, NodeBuilder, NodeResult, Record, Side};
 use crate::policy;
 use crate::tree::{Tree, apply};
 
-/// Pages of any tree freed since the process started. A cursor that remembers a leaf goes there without
-/// a descent only while this has not changed: a freed page that was read in again would still look as it did.
+/// Number of pages of all trees freed since the process started. A cursor that remembers a leaf goes there without a
+/// descent only while this has not changed: a freed page that was read in again would still look the same.
 static FREED: AtomicU64 = AtomicU64::new(0);
 
-/// The number of pages freed so far; to be read while a latch is held.
+/// Returns the number of pages freed so far. Read while a latch is held.
 pub(crate) fn freed_pages() -> u64 {
     FREED.load(Ordering::Acquire)
 }
 
-/// A page is about to be freed; to be called while nobody else can see it.
+/// Counts a page that is about to be freed. Called while no other thread can see the page.
 pub(crate) fn note_freed() {
     FREED.fetch_add(1, Ordering::Release);
 }
 
-/// What came of one attempt.
+/// The outcome of one attempt.
 enum Attempt {
-    /// Merged, or nothing to merge with. True: the parent is worth a merge, too.
+    /// The nodes were merged, or there was nothing to merge. True if the parent is worth a merge, too.
     Done(bool),
     /// A page is not in memory.
     Missing(PageNo),
-    /// Not with this neighbour.
+    /// The node cannot be merged with this neighbour.
     Unsuitable,
-    /// The parent has one child only.
+    /// The parent has only one child.
     OnlyChild,
 }
 
@@ -54,7 +54,7 @@ impl Tree {
                 Attempt::Done(false) | Attempt::Unsuitable => return Ok(()),
                 Attempt::OnlyChild if siblings_made => return Ok(()),
                 Attempt::OnlyChild => {
-                    // Merging the parent gives the node siblings, or it becomes the root.
+                    // Merging the parent gives the node siblings, or the node becomes the root.
                     siblings_made = true;
                     if self.shrink(reservation)? {
                         return Ok(());
@@ -128,7 +128,7 @@ impl Tree {
         Ok(Attempt::Done(go_on))
     }
 
-    /// Takes the contents of only children into the root. True if the root is a leaf now, or was one before.
+    /// Takes the contents of only children into the root. Returns true if the root is a leaf now, or was one before.
     fn shrink(&self, reservation: &mut Reservation) -> Result<bool> {
         let root = self.root();
         let mut faults = Faults::default();
@@ -175,7 +175,7 @@ impl Tree {
     }
 }
 
-/// Which of two neighbours takes over the other's entries; `None` if they are better left apart.
+/// Returns which of two neighbours takes over the other's entries, or `None` if they are better left apart.
 fn plan(mini: &MiniTransaction<'_>, left: PageSlot, right: PageSlot) -> NodeResult<Option<Side>> {
     let (left, right) = (Node::open(mini.page(left))?, Node::open(mini.page(right))?);
     if [left.bytes(), right.bytes()].into_iter().any(page::is_soft) {

@@ -1,10 +1,11 @@
-//! Changing entries: insert, replace, ghost, remove.
+//! Changes entries: insert, replace, ghost, remove.
 //!
-//! The leaf is latched exclusively, the caller decides, one record makes the change. When there is no room, ghosts
-//! and timestamps that no snapshot needs are cleared away first (in the same mini-transaction), then the leaf is
-//! split (in one of its own, with nothing latched in between) and everything is done again.
+//! The leaf is latched exclusively, the caller decides on the change, and one record makes it. When there is no room,
+//! ghosts and timestamps that no snapshot needs are cleared away first (in the same mini-transaction). Then the leaf
+//! is split (in a mini-transaction of its own, with nothing latched in between) and everything is done again.
 //!
-//! Changes of neighbours can share a mini-transaction: what finding and latching a leaf costs, and a group of the log, is paid once then.
+//! Changes of neighbours can share a mini-transaction. Finding and latching the leaf, and a group of the log, are
+//! then paid for once.
 
 use std::borrow::Cow;
 
@@ -20,38 +21,38 @@ use crate::node::{
 use crate::policy;
 use crate::tree::{Pages, Tree};
 
-/// What came of one attempt.
+/// The outcome of one attempt.
 enum Attempt {
-    /// So many changes are made; true: the leaf has become so empty that a merge is worth trying.
+    /// The number of changes made; true if the leaf has become so empty that a merge is worth trying.
     Done(usize, bool),
     /// A page is not in memory.
     Missing(PageNo),
     /// The leaf has no room for a cell of this size.
     NoRoom(usize),
-    /// It was merged in memory alone.
+    /// The leaf was merged in memory alone.
     Softly,
 }
 
-/// What came of one change of a leaf.
+/// The outcome of one change of a leaf.
 pub(crate) enum Changed {
-    /// It is made, or there was nothing to do.
+    /// The change is made, or there was nothing to do.
     Made,
-    /// Likewise, and the leaf has become so empty that a merge is worth trying.
+    /// The change is made, and the leaf has become so empty that a merge is worth trying.
     UnderFull,
     /// The leaf has no room for a cell of this size.
     NoRoom(usize),
 }
 
-/// The keys of some changes, which ascend, by number; `None` behind the last.
+/// The ascending keys of some changes, by number; `None` behind the last.
 pub type Keys<'k> = dyn Fn(usize) -> Option<&'k [u8]> + 'k;
 
 impl Tree {
-    /// Asks `decide` what to do with the entry under `key` and does it, in one mini-transaction (more when pages
-    /// must be split). `decide` runs under the leaf's exclusive latch and must not block; it may run more than
-    /// once, the last answer counts. Ghosts and timestamps below `purge_before` may be cleared away for room.
+    /// Calls `decide` with the entry under `key` and makes the change that it returns, in one mini-transaction (more
+    /// when pages must be split). `decide` runs under the leaf's exclusive latch and must not block. It may run more
+    /// than once; the last answer counts. Ghosts and timestamps below `purge_before` may be cleared away for room.
     ///
     /// # Errors
-    /// `KeyTooLong`, `EntryTooLarge`, `Corrupt`, what the store returns.
+    /// `KeyTooLong`, `EntryTooLarge`, `Corrupt`, and the errors of the store.
     pub fn modify<'b>(
         &self,
         reservation: &mut Reservation,
@@ -63,12 +64,13 @@ impl Tree {
         self.modify_run(reservation, &one, purge_before, &mut |_, entry| decide(entry)).map(drop)
     }
 
-    /// As [`modify`](Self::modify) for several keys, which ascend: those from the first on that are on its leaf and for which that has room,
-    /// in one mini-transaction. `decide` is told which of the keys it is asked about. Returns how many changes are made, at least one; the
-    /// reservation must cover all of them, and the caller should see to it that the leaf is not latched for long.
+    /// Changes several ascending keys like [`modify`](Self::modify): those from the first on that are on its leaf and
+    /// for which the leaf has room, in one mini-transaction. `decide` also gets the number of the key. Returns how
+    /// many changes were made, at least one. The reservation must cover all of them, and the caller should ensure
+    /// that the leaf is not latched for long.
     ///
     /// # Errors
-    /// As `modify`. If some changes were made already the store is stopped.
+    /// As `modify`. If some changes were made already, the store is stopped.
     pub fn modify_run<'b>(
         &self,
         reservation: &mut Reservation,
@@ -85,7 +87,8 @@ impl Tree {
         }
     }
 
-    /// As [`modify_run`](Self::modify_run); a leaf that is not in memory is read in only if `read` says so.
+    /// Changes keys like [`modify_run`](Self::modify_run). Reads a leaf in that is not in memory only if `read` is
+    /// set.
     pub(crate) fn modify_leaf<'b>(
         &self,
         reservation: &mut Reservation,
@@ -105,7 +108,7 @@ impl Tree {
                     return Ok((Modified::Done, made));
                 }
                 Attempt::Softly => return Ok((Modified::Softly, 0)),
-                // Its caller looks whether this is the leaf.
+                // The caller checks whether the missing page is the leaf.
                 Attempt::Missing(_) if !read => return Ok((Modified::NotInMemory, 0)),
                 Attempt::Missing(page) => faults.fault_in(self, page)?,
                 Attempt::NoRoom(cell_len) => self.split(reservation, first, 0, cell_len)?,
@@ -151,7 +154,7 @@ impl Tree {
                     break;
                 }
                 Changed::NoRoom(room) if made == 0 => {
-                    // It may have been settled.
+                    // The leaf may have been settled.
                     mini.commit();
                     return Ok(Attempt::NoRoom(room));
                 }
@@ -227,12 +230,13 @@ impl Tree {
 /// The records that put an entry under a key.
 enum ChangeRecords<'a> {
     Replace(Record),
-    /// The leaf's prefix may have to become shorter first.
+    /// An insert. The leaf's prefix may have to become shorter first.
     Insert(Option<Record>, LeafInsert<'a>),
 }
 
 impl<'a> ChangeRecords<'a> {
-    /// Those that put `entry` under `key`, which a search has `found` or not at a slot; `None` if there is no room.
+    /// Returns the records that put `entry` under `key`, which a search has `found` or not at a slot. Returns `None`
+    /// if there is no room.
     fn of(
         leaf: &Node<'_>,
         key: &'a [u8],

@@ -1,12 +1,13 @@
-//! Descending without latches.
+//! Descents without latches.
 //!
-//! A branch is read under its version: search, read the reference, look up the child's version, and only then ask whether
-//! the branch is unchanged. If it is, the reference was right at the moment the child's version was read, and so was
-//! the way there (hand over hand). Nothing that was read of a page is acted upon before that question, but to read more.
+//! A branch is read under its version: the descent searches it, reads the reference, reads the child's version, and
+//! only then checks whether the branch is unchanged. If it is, the reference was right at the moment when the child's
+//! version was read, and so was the path to it (hand over hand). Until that check, bytes read from a page are used
+//! only to read more.
 //!
-//! An attempt that meets a writer begins again at the root; after [`ATTEMPTS`] the caller descends with coupled shared
-//! latches ([`crate::descend`]), which writers have to wait for. A fault in a node counts as having met a writer: the
-//! latched descent reports it if it is real.
+//! An attempt that meets a writer begins again at the root. After [`ATTEMPTS`] the caller descends with coupled
+//! shared latches ([`crate::descend`]), which writers have to wait for. A fault in a node counts as having met a
+//! writer: the latched descent reports it if it is real.
 
 use std::cmp::Ordering;
 
@@ -18,24 +19,25 @@ use crate::merge::freed_pages;
 use crate::node::{LeafFormat, NodeResult, Search, Source};
 use crate::tree::Tree;
 
-/// Attempts to descend without latches before latches are taken.
+/// Number of descents without latches that are attempted before latches are taken.
 const ATTEMPTS: u64 = 8;
-/// Looks at a page that is latched exclusively before the attempt is given up.
+/// How often a page that is latched exclusively is looked at before the attempt is given up.
 const SPINS: usize = 40;
 /// Bytes of a cache line.
 pub(crate) const LINE: usize = 64;
-/// Lines of slots of a leaf that are fetched while the header is: a search would wait for one after the other.
+/// Lines of slots of a leaf that are fetched together with the header. A search would otherwise wait for one after
+/// the other.
 pub(crate) const SLOT_LINES: usize = 16;
-/// Longest payload that is copied to the stack; longer ones go to the heap.
+/// Longest payload in bytes that is copied to the stack. Longer ones go to the heap.
 const SHORT: usize = 512;
 
-/// What came of an attempt.
+/// The outcome of a walk without latches.
 pub(crate) enum Walk<T> {
-    /// It came through.
+    /// The walk reached its node.
     There(T),
-    /// It met a writer every time: take latches.
+    /// Every attempt met a writer. The caller takes latches.
     Contended,
-    /// This page is not in memory: fault it in and try again.
+    /// This page is not in memory. The caller faults it in and tries again.
     Missing(PageNo),
     /// The tree has no such level (any more).
     NoSuchLevel,
@@ -48,28 +50,30 @@ type Attempt<T> = Result<Walk<T>, Restart>;
 
 /// A reference to a node, as its parent had it.
 pub(crate) struct Reference<'s> {
-    /// The node.
+    /// The node's page.
     pub page: PageNo,
-    /// Its parent, to be asked again whether it is unchanged; the root has none.
+    /// The node's parent, which can be asked again whether it is unchanged. The root has none.
     pub parent: Option<OptimisticPage<'s>>,
 }
 
-/// The branch above the leaf that a search came to. The next one begins there, if that is where its target is too.
+/// The branch above the leaf that a search reached. The next search begins there if that branch covers its target,
+/// too.
 #[derive(Debug, Clone, Copy)]
 pub struct Finger {
     branch: PageNo,
-    /// How many pages had been freed before it was found.
+    /// Number of pages that had been freed before the branch was found.
     freed: u64,
 }
 
 impl Finger {
-    /// Points nowhere.
+    /// Points to no branch.
     pub const NONE: Finger = Finger { branch: PageNo::NONE, freed: 0 };
 }
 
 impl Reference<'_> {
-    /// Whether the reference still stands. To be asked once the page is latched, or its version read: from then on it is the
-    /// node that was looked for. The root always is, but perhaps of another level than it was.
+    /// Returns whether the reference still stands. Asked once the page is latched, or its version read: from then on
+    /// the page is the node that was looked for. The reference to the root always stands, but the root may have
+    /// another level by now.
     #[inline]
     pub fn stands(&self) -> bool {
         self.parent.as_ref().is_none_or(OptimisticPage::is_unchanged)
@@ -80,7 +84,7 @@ impl Reference<'_> {
 pub(crate) struct Copied {
     flags: EntryFlags,
     commit_ts: CommitTs,
-    /// Of a payload in `short`.
+    /// Length of the payload in `short`.
     len: usize,
     is_long: bool,
     short: [u8; SHORT],
@@ -88,14 +92,14 @@ pub(crate) struct Copied {
 }
 
 impl Copied {
-    /// Room for an entry.
+    /// Makes room for an entry.
     #[inline]
     pub fn new() -> Copied {
         let (flags, commit_ts) = (EntryFlags(0), CommitTs::NONE);
         Copied { flags, commit_ts, len: 0, is_long: false, short: [0; SHORT], long: Vec::new() }
     }
 
-    /// The entry.
+    /// Returns the entry.
     #[inline]
     pub fn entry(&self) -> EntryView<'_> {
         let payload = if self.is_long { self.long.as_slice() } else { &self.short[..self.len] };
@@ -104,7 +108,7 @@ impl Copied {
 }
 
 impl Tree {
-    /// Repeats an attempt until it comes through, or too often.
+    /// Repeats an attempt until it succeeds, or has failed [`ATTEMPTS`] times.
     #[inline]
     fn attempt<T>(&self, mut attempt: impl FnMut(&mut u64) -> Attempt<T>) -> Walk<T> {
         let (mut pages, mut restarts) = (0, 0);
@@ -126,14 +130,14 @@ impl Tree {
         self.attempt(|pages| self.try_reference(target, level, pages))
     }
 
-    /// As [`find_reference`](Self::find_reference) to a leaf, from the finger's branch if that holds `target`, else from the root. The finger
-    /// follows.
+    /// Finds the reference to a leaf like [`find_reference`](Self::find_reference), from the finger's branch if that
+    /// holds `target`, else from the root. Moves the finger to the branch.
     pub(crate) fn find_leaf(&self, target: Target<'_>, finger: &mut Finger) -> Walk<Reference<'_>> {
         if let Some(reference) = self.try_near(target, *finger) {
             self.store().count_reads(1, 0);
             return Walk::There(reference);
         }
-        // A page that is freed after this was perhaps still in the tree when it was read.
+        // A page that is freed after this may still have been in the tree when it was read.
         let freed = freed_pages();
         let walk = self.find_reference(target, 0);
         if let Walk::There(Reference { parent: Some(branch), .. }) = &walk {
@@ -142,15 +146,16 @@ impl Tree {
         walk
     }
 
-    /// Finds the reference to the leaf of `target` in the finger's branch. A page that is right above the leaves of this tree, and holds the
-    /// target between its fences, is the one to look in, whatever has happened to it, unless it has been freed.
+    /// Finds the reference to the leaf of `target` in the finger's branch. A page that is right above the leaves of
+    /// this tree, and holds the target between its fences, is the right one, whatever has happened to it, unless it
+    /// has been freed.
     #[inline]
     fn try_near(&self, target: Target<'_>, finger: Finger) -> Option<Reference<'_>> {
         if finger.branch == PageNo::NONE {
             return None;
         }
         let Optimistic::Page(page) = self.store().optimistic(finger.branch) else { return None };
-        // Of a page that is freed from now on the version changes.
+        // The version of a page that is freed from now on changes.
         if freed_pages() != finger.freed {
             return None;
         }
@@ -163,12 +168,12 @@ impl Tree {
         page.is_unchanged().then_some(Reference { page: child, parent: Some(page) })
     }
 
-    /// Copies the node of `target` at `level` to `out`; the page's number.
+    /// Copies the node of `target` at `level` to `out`. Returns the page's number.
     pub(crate) fn find_copy(&self, target: Target<'_>, level: u8, out: &mut Vec<u8>) -> Walk<PageNo> {
         self.attempt(|pages| self.try_copy(target, level, out, pages))
     }
 
-    /// The level of the root, if it can be had without waiting.
+    /// Returns the level of the root, if that needs no waiting.
     pub(crate) fn root_level(&self) -> Option<u8> {
         match self.attempt(|pages| self.try_root_level(pages)) {
             Walk::There(level) => Some(level),
@@ -176,7 +181,7 @@ impl Tree {
         }
     }
 
-    /// Looks up `key` in its leaf; whether there is an entry, which is copied to `out` then.
+    /// Looks up `key` in its leaf. Returns whether there is an entry, and copies it to `out`.
     #[inline]
     pub(crate) fn find_entry(&self, key: &[u8], out: &mut Copied) -> Walk<bool> {
         self.attempt(|pages| self.try_entry(key, out, pages))
@@ -195,8 +200,8 @@ impl Tree {
         })
     }
 
-    /// Counts the live entries of `[lower, upper)` on the leaf of `from`, a key within it. Whether there is more of the range:
-    /// `fence` is where then.
+    /// Counts the live entries of `[lower, upper)` on the leaf of `from`, a key within the range. Returns whether the
+    /// range goes on beyond the leaf; `fence` is then where.
     pub(crate) fn count_on_leaf(
         &self,
         from: &[u8],
@@ -269,7 +274,7 @@ impl Tree {
             });
             let Ok((found, node)) = node else { return Err(Restart) };
             if found <= level {
-                // Only the root can be so low: the levels below are as expected.
+                // Only the root can be so low: the levels below it are as expected.
                 return match page.is_unchanged() {
                     true if found < level => Ok(Walk::NoSuchLevel),
                     true => Ok(Walk::There(Reference { page: root, parent: None })),
@@ -304,14 +309,14 @@ impl Tree {
         }
     }
 
-    /// Begins to read a page; `None` if it is not in memory.
+    /// Begins to read a page. Returns `None` if it is not in memory.
     #[inline]
     fn begin(&self, page: PageNo) -> Result<Option<OptimisticPage<'_>>, Restart> {
         let mut spins = 0;
         loop {
             match self.store().optimistic(page) {
                 Optimistic::Page(page) => {
-                    // The first slots; the header is about to be read.
+                    // Fetch the first slots; the header is about to be read.
                     page.prefetch(LINE);
                     return Ok(Some(page));
                 }
@@ -324,7 +329,7 @@ impl Tree {
     }
 }
 
-/// The child of a branch that `target` is behind.
+/// Returns the child of a branch that `target` is behind.
 #[inline]
 fn child_of(node: &Search<&OptimisticPage<'_>>, target: Target<'_>) -> NodeResult<PageNo> {
     let slot = match target {
@@ -334,7 +339,7 @@ fn child_of(node: &Search<&OptimisticPage<'_>>, target: Target<'_>) -> NodeResul
     node.child(slot?)
 }
 
-/// Whether `target` is between the fences of a node.
+/// Returns whether `target` is between the fences of a node.
 #[inline]
 fn is_within(page: &OptimisticPage<'_>, node: &Search<&OptimisticPage<'_>>, target: Target<'_>) -> bool {
     let (Target::Key(key) | Target::Before(Some(key))) = target else { return node.upper_fence().is_none() };
@@ -347,7 +352,7 @@ fn is_within(page: &OptimisticPage<'_>, node: &Search<&OptimisticPage<'_>>, targ
     }
 }
 
-/// Looks `key` up on the leaf that holds it, if any does; copies the entry.
+/// Looks `key` up on the leaf that covers it, and copies the entry if there is one.
 #[inline]
 fn look_up<'p>(
     leaf: &OptimisticPage<'p>,

@@ -1,5 +1,5 @@
-//! Several leaves in the place of one that is held, so that nobody else can have changed it: their parent gets room for them before any of
-//! them is made, and refers to them by the same mini-transaction.
+//! Replaces a leaf that is held, so that no other thread can have changed it, by several leaves. Their parent gets
+//! room for them before any of them is made, and refers to them by the same mini-transaction.
 
 use leafline_storage::{MiniTransaction, PageNo, PageSlot, Reservation};
 
@@ -8,21 +8,22 @@ use crate::error::{BtreeError, OnPage, Result};
 use crate::node::{Node, NodeFault, Record, SLOT, branch_cell_len};
 use crate::tree::{Tree, apply};
 
-/// The parent of a leaf, latched, with room for those that come beside it.
+/// The latched parent of a leaf, with room for the leaves that come beside it.
 pub(crate) struct Above {
     page: PageSlot,
-    /// The leaf's place in it.
+    /// The leaf's slot in the parent.
     slot: usize,
-    /// To how much its prefix has to be shortened for them.
+    /// Length to which the parent's prefix has to be shortened for the new leaves.
     prefix: Option<usize>,
 }
 
 impl Tree {
-    /// Has `change` put leaves with these lower fences in the place of the leaf `held`, by a mini-transaction that can allocate `pages` pages; it is
-    /// committed if that succeeds. The caller holds no latch; the leaf is on none of the levels that are latched here.
+    /// Calls `change` to put leaves with these lower fences in the place of the leaf `held`, by a mini-transaction
+    /// that can allocate `pages` pages. Commits it if `change` succeeds. The caller holds no latch; the leaf is on
+    /// none of the levels that are latched here.
     ///
     /// # Errors
-    /// `Corrupt`, what the store and `change` return.
+    /// `Corrupt`, and the errors of the store and of `change`.
     pub(crate) fn in_place_of(
         &self,
         reservation: &mut Reservation,
@@ -67,12 +68,12 @@ impl Tree {
 }
 
 impl Above {
-    /// Refers to another page instead of the leaf's.
+    /// Makes the parent refer to another page instead of the leaf's.
     pub(crate) fn replace(&self, mini: &mut MiniTransaction<'_>, page: PageNo) -> Result<()> {
         apply(mini, self.page, &Record::branch_set_child(self.slot, page))
     }
 
-    /// Refers to the leaves that come behind the first one, by their lower fences.
+    /// Inserts references to the leaves behind the first one, by their lower fences.
     pub(crate) fn insert<'k>(
         &self,
         mini: &mut MiniTransaction<'_>,
@@ -92,8 +93,8 @@ impl Above {
     }
 }
 
-/// To how much a branch has to shorten its prefix, if it has to, so that it can have more children with these lower fences; and if there is no room
-/// for them, how much they need.
+/// Returns the length to which a branch has to shorten its prefix, if it has to, for more children with these lower
+/// fences; and if there is no room for them, the bytes that they need.
 fn room_for_children(node: &Node<'_>, lowers: &[&[u8]]) -> (Option<usize>, Option<usize>) {
     let (mut needed, mut prefix) = (0, None);
     for lower in lowers {

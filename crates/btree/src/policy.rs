@@ -1,25 +1,25 @@
-//! Every choice of the trees that is a matter of policy and not of correctness: limits, where to split, when to
-//! merge. One place, so that insert, split, merge and bulk build cannot disagree.
+//! The policies of trees: every choice that does not affect correctness, such as limits, where to split, and when to
+//! merge. They are in one place, so that insert, split, merge and bulk build cannot disagree.
 //!
-//! **Where to split.** Each node remembers in its header where the last inserts went ([`InsertHistory`]). When they
+//! **Where to split.** Each node records in its header where the last inserts went ([`InsertHistory`]). When they
 //! ascend, the split is made where the new entry goes, so that sequential inserts leave full pages behind; when they
 //! descend, the mirror image. Commits do not finish in the order of their keys, so "ascend" tolerates small jumps
-//! back, and the split then leaves as many slots to the new page as jumps reached back (`spread`): stragglers still
+//! back, and the split then leaves to the new page as many slots as jumps reached back (`spread`): late keys still
 //! find room. Otherwise the split is near the middle, at the boundary with the shortest separator.
 
 use crate::node::{
     InsertHistory, LeafFormat, Node, NodeFault, NodeResult, SLOT, SLOTS, Side, common_prefix, merged_prefix,
 };
 
-/// Longest key any page size allows, in bytes.
+/// Longest key that any page size allows, in bytes.
 pub const MAX_KEY_LEN: usize = 3072;
 
-/// Longest key on pages of `page_size` bytes: 768 at 4 KiB, 1536 at 8 KiB, 3072 above, as InnoDB has it.
+/// Returns the longest key on pages of `page_size` bytes: 768 at 4 KiB, 1536 at 8 KiB, 3072 above, as in InnoDB.
 pub fn max_key_len(page_size: usize) -> usize {
     (page_size / 16 * 3).min(MAX_KEY_LEN)
 }
 
-/// Most bytes that key and payload may have together.
+/// Returns the most bytes of key and payload together.
 pub fn max_entry_len(page_size: usize) -> usize {
     page_size / 2
 }
@@ -31,7 +31,7 @@ const TREND_LIMIT: i8 = 24;
 /// Jumps of up to this many slots do not end a trend; on small nodes an eighth of the slots.
 const JUMP: usize = 16;
 
-/// The history of a node with `count` slots after an insert at `slot`.
+/// Returns the history of a node with `count` slots after an insert at `slot`.
 ///
 /// Over nearly ordered inserts the steps telescope: each ascending insert moves the position by one on average,
 /// descending ones leave it where it is. So `2 * step - 1` sums to plus or minus the number of inserts.
@@ -56,12 +56,12 @@ pub fn insert_history(history: InsertHistory, slot: usize, count: usize) -> Inse
     InsertHistory { last, trend, spread }
 }
 
-/// The shortest key above `below` and not above `upto`: what separates two neighbours in their parent.
+/// Returns the shortest key above `below` and not above `upto`, which separates the two neighbours in their parent.
 pub fn separator<'k>(below: &[u8], upto: &'k [u8]) -> &'k [u8] {
     &upto[..(common_prefix(below, upto) + 1).min(upto.len())]
 }
 
-/// The separator between two keys of a page, which may be damaged.
+/// Returns the separator between two keys of a page that may be damaged.
 fn checked_separator(below: &[u8], upto: &[u8]) -> NodeResult<Vec<u8>> {
     if below >= upto {
         return Err(NodeFault("keys out of order"));
@@ -69,14 +69,14 @@ fn checked_separator(below: &[u8], upto: &[u8]) -> NodeResult<Vec<u8>> {
     Ok(separator(below, upto).to_vec())
 }
 
-/// How a node is split.
+/// The plan of a split.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Split {
-    /// The left node keeps the slots below.
+    /// The left node keeps the slots below this one.
     pub at: usize,
-    /// Upper fence of the left, lower fence of the right node.
+    /// Upper fence of the left node, and lower fence of the right node.
     pub separator: Vec<u8>,
-    /// Which part moves to a new page: the one with fewer bytes.
+    /// The part that moves to a new page: the one with fewer bytes.
     pub new_page: Side,
     /// History of the left node.
     pub left: InsertHistory,
@@ -92,7 +92,7 @@ pub fn split_leaf(node: &Node<'_>, key: &[u8], cell_len: usize) -> NodeResult<Sp
     }
     let count = node.slots();
     let slot = first_slot(node, position)?;
-    // On a packed leaf an entry may go into a run: it is next to no boundary then.
+    // On a packed leaf an entry may go into a run. It is then next to no boundary.
     let inside = position < node.positions(slot).start;
     let boundary = |at: usize| boundary(node, at, if inside { None } else { Some(slot) }, key);
     let bytes = NodeBytes::of(node)?;
@@ -101,9 +101,9 @@ pub fn split_leaf(node: &Node<'_>, key: &[u8], cell_len: usize) -> NodeResult<Sp
     let quarter = bytes.total() / 4;
     let mut choice = None;
     if found {
-        // The entry there grows: that says nothing about where inserts go.
+        // The entry there grows, which says nothing about where inserts go.
     } else if count > 0 && node.prefix_for(key).is_some() {
-        // Beyond all others, and they would all get longer with it on their node.
+        // The key is beyond all others, whose suffixes would all get longer with it on their node.
         choice = Some(boundary(count)?);
     } else if inside
         && trend.abs() >= ORDERED
@@ -111,10 +111,10 @@ pub fn split_leaf(node: &Node<'_>, key: &[u8], cell_len: usize) -> NodeResult<Sp
     {
         choice = Some(boundary(slot.min(count - 1))?);
     } else if inside {
-        // In a run that is nearly all of the leaf.
+        // The entry goes into a run that is nearly all of the leaf.
     } else if trend >= ORDERED {
         if bytes.from(slot) >= quarter && slot > 0 {
-            // The run is in front of many greater keys: it goes on filling the left page.
+            // The run of inserts is in front of many greater keys: it goes on filling the left page.
             choice = Some((slot, checked_separator(key, &node.key(slot)?)?));
         } else {
             choice = Some(boundary(first_slot(node, position.saturating_sub(spread))?)?);
@@ -130,7 +130,7 @@ pub fn split_leaf(node: &Node<'_>, key: &[u8], cell_len: usize) -> NodeResult<Sp
     }
     let (at, separator) = match choice {
         Some((at, separator)) if bytes.fit(node, at, &separator, Some((key, cell_len))) => (at, separator),
-        // No room for the separator: one entry less makes some.
+        // There is no room for the separator. One entry less makes some.
         Some((at, _)) if count > 1 && at == count => near_end(node, &bytes, count - 1)?,
         Some((0, _)) if count > 1 => near_end(node, &bytes, 1)?,
         _ => middle(node, &bytes, slot, cell_len, boundary)?,
@@ -138,7 +138,7 @@ pub fn split_leaf(node: &Node<'_>, key: &[u8], cell_len: usize) -> NodeResult<Sp
     Ok(finish(node, &bytes, at, separator, position, key))
 }
 
-/// First slot whose entries are all at `position` or behind it.
+/// Returns the first slot whose entries are all at `position` or behind it.
 fn first_slot(node: &Node<'_>, position: usize) -> NodeResult<usize> {
     if position >= node.count() {
         return Ok(node.slots());
@@ -147,7 +147,8 @@ fn first_slot(node: &Node<'_>, position: usize) -> NodeResult<usize> {
     Ok(slot + usize::from(index > 0))
 }
 
-/// The boundary at `at` with its shortest separator; the new key counts as a neighbour where it goes there, in front of `slot`.
+/// Returns the boundary at `at` with its shortest separator. The new key counts as a neighbour if it goes there, in
+/// front of `slot`.
 fn boundary(node: &Node<'_>, at: usize, slot: Option<usize>, key: &[u8]) -> NodeResult<(usize, Vec<u8>)> {
     let at = at.clamp(usize::from(slot != Some(0)), node.slots());
     if slot == Some(at) {
@@ -160,18 +161,18 @@ fn boundary(node: &Node<'_>, at: usize, slot: Option<usize>, key: &[u8]) -> Node
     between(node, at)
 }
 
-/// The boundary in front of a slot, between keys that are there.
+/// Returns the boundary in front of a slot, between existing keys.
 fn between(node: &Node<'_>, at: usize) -> NodeResult<(usize, Vec<u8>)> {
     let before = at.checked_sub(1).ok_or(NodeFault("split in front of all keys"))?;
     Ok((at, checked_separator(&node.last_key(before)?, &node.key(at)?)?))
 }
 
-/// The boundary nearest to `wanted` where both parts fit.
+/// Returns the boundary nearest to `wanted` where both parts fit.
 fn near_end(node: &Node<'_>, bytes: &NodeBytes, wanted: usize) -> NodeResult<(usize, Vec<u8>)> {
     bytes.best(node, |at| Ok(at.abs_diff(wanted)), |at| Ok(between(node, at)?.1))
 }
 
-/// The boundary near the middle of the bytes, the new cell included, that has the shortest separator.
+/// Returns the boundary near the middle of the bytes, the new cell included, that has the shortest separator.
 fn middle(
     node: &Node<'_>,
     bytes: &NodeBytes,
@@ -192,7 +193,7 @@ fn middle(
     bytes.best(node, rank, |at| Ok(between(node, at)?.1))
 }
 
-/// Length of the separator at `at`, without building keys.
+/// Returns the length of the separator at `at`, without building keys where possible.
 fn boundary_len(node: &Node<'_>, at: usize) -> NodeResult<usize> {
     Ok(match node.format() {
         LeafFormat::Plain => common_prefix(node.suffix(at - 1)?, node.suffix(at)?) + 1,
@@ -210,7 +211,7 @@ pub fn split_branch(node: &Node<'_>, key: &[u8]) -> NodeResult<Split> {
     let bytes = NodeBytes::of(node)?;
     let trend = node.history().trend;
     let preferred = if node.prefix_for(key).is_some() {
-        // All keys would get longer with this one on their node: let it begin another.
+        // All suffixes would get longer with this key on their node, so it begins another one.
         Some(count - 1)
     } else if trend >= ORDERED && slot + 1 >= count {
         Some(count - 1)
@@ -239,7 +240,7 @@ fn finish(
 ) -> Split {
     let goes_left = key < separator.as_slice();
     let old = node.history();
-    // The next insert continues the trend on the part that gets the new key; the other part starts afresh.
+    // The next insert continues the trend on the part that gets the new key. The other part starts afresh.
     let continued = |position: usize| {
         let last = if old.trend > 0 { position.saturating_sub(1) } else { position };
         InsertHistory { last: last as u16, trend: old.trend, spread: old.spread / 4 * 3 + old.spread % 4 / 2 }
@@ -282,9 +283,9 @@ impl NodeBytes {
         self.total() - self.before(slot)
     }
 
-    /// Whether both parts fit when the node is split at `at`. A separator can be longer than what moves away with it, and
-    /// its common prefix with the fences shorter than the present one. `new` is a key with the length of its cell that
-    /// is to fit, too.
+    /// Returns whether both parts fit when the node is split at `at`. A separator can be longer than the keys that
+    /// move away with it, and its common prefix with the fences shorter than the present one. `new` is a key with the
+    /// length of its cell that has to fit, too.
     fn fit(&self, node: &Node<'_>, at: usize, separator: &[u8], new: Option<(&[u8], usize)>) -> bool {
         let (lower, upper) = (node.lower_fence(), node.upper_fence());
         let capacity = capacity(node.bytes().len());
@@ -306,7 +307,7 @@ impl NodeBytes {
         left + left_new <= capacity && right + right_new <= capacity
     }
 
-    /// The candidate boundary that is best by `rank` (less is better) among those where both parts fit.
+    /// Returns the boundary that is best by `rank` (less is better) among those where both parts fit.
     fn best<R: Ord>(
         &self,
         node: &Node<'_>,
@@ -317,7 +318,7 @@ impl NodeBytes {
         for at in 1..node.slots() {
             ranked.push((rank(at)?, at));
         }
-        // The first nearly always fits: no need to sort.
+        // The first candidate nearly always fits, so sorting would be wasted.
         while let Some(best) = (0..ranked.len()).min_by(|a, b| ranked[*a].cmp(&ranked[*b])) {
             let (_, at) = ranked.swap_remove(best);
             let separator = separator(at)?;
@@ -329,12 +330,13 @@ impl NodeBytes {
     }
 }
 
-/// Bytes of a page for slots, cells and fences.
+/// Returns the bytes of a page for slots, cells and fences.
 pub fn capacity(page_size: usize) -> usize {
     page_size - SLOTS
 }
 
-/// Bytes that settling a full leaf has to free, at least: on a packed one everything is laid out anew for it.
+/// Returns the fewest bytes that settling a full leaf has to free. A packed leaf is laid out anew for it, so it has
+/// to gain more.
 pub fn worth_settling(node: &Node<'_>) -> usize {
     match node.format() {
         LeafFormat::Plain => 1,
@@ -342,28 +344,30 @@ pub fn worth_settling(node: &Node<'_>) -> usize {
     }
 }
 
-/// Whether a node is so empty that it should merge, if a neighbour has room.
+/// Returns whether a node is so empty that it should merge if a neighbour has room.
 pub fn under_full(node: &Node<'_>) -> bool {
     node.used() < capacity(node.bytes().len()) / 2
 }
 
-/// Whether a merge is worth trying after a removal from a leaf. An attempt latches the parent and may read neighbours, which mostly have
-/// no more room than the last time: there is one for each sixteenth of the entries that has gone, and below a quarter one for each.
+/// Returns whether a merge is worth trying after a removal from a leaf. An attempt latches the parent and may read
+/// neighbours, which mostly have no more room than the last time. So there is an attempt for each sixteenth of the
+/// entries that has gone, and below a quarter of the page one for each entry.
 pub fn try_merge(leaf: &Node<'_>) -> bool {
     let count = leaf.count();
     under_full(leaf)
         && (count.is_multiple_of((count / 16).max(1)) || leaf.used() < capacity(leaf.bytes().len()) / 4)
 }
 
-/// Whether two neighbours should become one node. Together they must leave room, or the next insert splits again;
-/// but an empty one goes whenever the other still fits between the outer fences. `merged` is the space both need, see
-/// [`merged_size`].
+/// Returns whether two neighbours should become one node. Together they must leave room, or the next insert splits
+/// again; but an empty one always goes if the other still fits between the outer fences. `merged` is the space that
+/// both need, see [`merged_size`].
 pub fn should_merge(page_size: usize, merged: usize, one_is_empty: bool) -> bool {
     let capacity = capacity(page_size);
     merged <= if one_is_empty { capacity } else { capacity / 4 * 3 }
 }
 
-/// Bytes that two neighbours take as one node. The common prefix may shrink, which makes every key longer.
+/// Returns the bytes that two neighbours take as one node. The common prefix may shrink, which makes every key
+/// longer.
 pub fn merged_size(left: &Node<'_>, right: &Node<'_>) -> NodeResult<usize> {
     let (lower, upper) = (left.lower_fence(), right.upper_fence());
     let prefix = merged_prefix(left, right)?;

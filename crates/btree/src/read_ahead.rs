@@ -1,19 +1,20 @@
-//! Read-ahead: the leaves a scan will visit are read before it gets there, many at a time.
+//! Read-ahead: reads the leaves that a scan will visit before it gets there, many at a time.
 //!
 //! | kind | reads |
 //! |---|---|
-//! | logical | the leaves that branch pages say come next, in key order either way, however they lie in the file |
+//! | logical | the leaves that come next according to branch pages, in key order either way, however they lie in the file |
 //! | linear | the next extent, once the last leaves lay one behind the other in the file, as InnoDB does |
 //! | physical | the pages of the segment in file order, whatever the scan visits |
 //! | none | nothing |
 //!
-//! What comes next is the scan's [`Course`]. Pages asked for are remembered in the order of the scan; each leaf it visits takes
-//! those up to it off the list. When half of a window is left the next one is asked for, twice as large, so a short scan
-//! reads little that it does not need. Where the scan meets leaves that nobody asked for, because it leapt or the tree has changed, the
-//! course begins anew at its position. A window is handed to the store as one batch, which is sorted by page; where pages
-//! turn out to be scattered the windows grow beyond [`ORDERED_BYTES`], so that one sweep over the file brings more of them.
+//! The scan's [`Course`] tells which leaves come next. Requested pages are kept in a list in the order of the scan;
+//! each leaf that it visits takes the pages up to it off the list. When half of a window is left, the next window is
+//! requested, twice as large, so a short scan reads few pages that it does not need. Where the scan meets leaves that
+//! were not requested, because it leapt or the tree has changed, the course begins anew at its position. A window is
+//! passed to the store as one batch, which is sorted by page. Where pages turn out to be scattered, the windows grow
+//! beyond [`ORDERED_BYTES`], so that one sweep over the file brings more of them.
 //!
-//! Nothing here waits for a read, and pages that are in memory cost a look at their state word.
+//! Nothing here waits for a read, and a page that is in memory costs one look at its state word.
 
 use std::borrow::Borrow;
 use std::collections::VecDeque;
@@ -30,19 +31,20 @@ use crate::tree::Tree;
 const FIRST_WINDOW: usize = 8;
 /// A scan of fewer leaves visits them in key order.
 const FEW_LEAVES: usize = 64;
-/// Leaves visited in a row that nobody asked for before what follows is looked up: many scans have no more.
+/// Number of leaves in a row that were not requested before the following ones are looked up. Many scans have no
+/// more.
 const STRAYS: usize = 2;
-/// Most bytes of a window of pages that lie in the order of the scan.
+/// Most bytes of a window whose pages lie in the order of the scan.
 const ORDERED_BYTES: u64 = 4 << 20;
-/// Pages are scattered if a window has more than one run of neighbours for so many pages.
+/// Pages are scattered if a window has more than one run of neighbours per this many pages.
 const PAGES_PER_RUN: usize = 4;
-/// Leaves between the one that is visited and the one whose slots the processor is to fetch.
+/// Distance between the leaf that is visited and the one whose slots the processor fetches.
 const LEAVES_FETCHED: usize = 2;
-/// Linear: pages of an extent, and how many leaves in a row have to lie one behind the other (InnoDB's).
+/// Linear: pages of an extent, and how many leaves in a row have to lie one behind the other (InnoDB's values).
 const EXTENT: u64 = 64;
 const THRESHOLD: u64 = 56;
 
-/// What is read ahead of a scan.
+/// The kind of read-ahead of a scan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ReadAheadKind {
     /// Logical; and scans whose order does not matter may visit scattered leaves in the order of their pages.
@@ -50,22 +52,22 @@ pub enum ReadAheadKind {
     Automatic,
     /// The leaves that come next in key order.
     Logical,
-    /// The next pages of the file, where leaves lie one behind the other.
+    /// The next pages of the file, once leaves lie one behind the other.
     Linear,
-    /// The pages of the tree in the order of the file; scans whose order does not matter visit leaves in it.
+    /// The pages of the tree in file order. Scans whose order does not matter visit leaves in that order.
     Physical,
-    /// Nothing.
+    /// No read-ahead.
     None,
 }
 
-/// How scans read ahead.
+/// The settings of read-ahead.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ReadAheadSettings {
-    /// What is read.
+    /// The kind of read-ahead.
     pub kind: ReadAheadKind,
     /// Most bytes of a window.
     pub window_bytes: u64,
-    /// How long a scan sleeps after it has asked for a window of pages that were not in memory.
+    /// How long a scan sleeps after it has requested a window of pages that were not in memory.
     pub pause: Duration,
 }
 
@@ -80,11 +82,11 @@ impl Default for ReadAheadSettings {
 }
 
 impl ReadAheadSettings {
-    /// Most bytes of a window unless something else is said.
+    /// Default of `window_bytes`.
     pub const WINDOW_BYTES: u64 = 64 << 20;
 
-    /// Whether leaves of a scan whose order does not matter are to be visited in the order of their pages, as they lie:
-    /// `leaves` of them, `missing` not in memory, `backward` of which lie before the one before.
+    /// Returns whether a scan whose order does not matter should visit its leaves in the order of their pages. It has
+    /// `leaves` of them; `missing` are not in memory, and `backward` lie before the leaf before them.
     pub fn visits_by_page(&self, leaves: usize, missing: usize, backward: usize) -> bool {
         match self.kind {
             ReadAheadKind::Physical => true,
@@ -95,17 +97,17 @@ impl ReadAheadSettings {
         }
     }
 
-    /// May they be?
+    /// Returns whether a scan may visit leaves in the order of their pages.
     pub fn may_visit_by_page(&self) -> bool {
         matches!(self.kind, ReadAheadKind::Physical | ReadAheadKind::Automatic)
     }
 }
 
-/// Which leaves a scan comes to, one after the other.
+/// The sequence of leaves that a scan comes to.
 pub trait Course {
-    /// From now on, those from the scan's position on.
+    /// Begins at the scan's position.
     fn begin(&mut self, position: Option<&[u8]>);
-    /// The next ones, at most so many. None: that was all.
+    /// Returns the next leaves, at most `most`. An empty list means that there are no more.
     fn next(&mut self, tree: &Tree, most: usize) -> Result<Vec<PageNo>>;
 }
 
@@ -114,27 +116,27 @@ pub trait Course {
 pub struct ReadAhead {
     settings: ReadAheadSettings,
     window: usize,
-    /// Asked for and not visited yet, in the order of the scan.
+    /// Requested and not visited yet, in the order of the scan.
     asked: VecDeque<PageNo>,
-    /// Leaves visited in a row that were not asked for.
+    /// Leaves visited in a row that were not requested.
     strays: usize,
-    /// What the course had is asked for.
+    /// Whether all leaves of the course are requested.
     ended: bool,
-    /// How many leaves the cursor had come to at the last look.
+    /// The number of leaves that the cursor had come to at the last call.
     leaves: u64,
     /// The last leaf visited.
     last: PageNo,
-    /// The scan goes from page to page.
+    /// Whether the scan visits leaves in the order of their pages.
     by_page: bool,
-    /// Linear: how many leaves lay in a row, and up to where was asked.
+    /// Linear: how many leaves lay in a row, and the page up to which was requested.
     row: u64,
     until: u64,
-    /// Physical: the pages of the segment, those to come first.
+    /// Physical: the pages of the segment that are still to be requested, in order.
     pages: Option<VecDeque<PageNo>>,
 }
 
 impl ReadAhead {
-    /// As the settings say.
+    /// Makes the read-ahead of a scan.
     pub fn new(settings: ReadAheadSettings) -> ReadAhead {
         ReadAhead {
             settings,
@@ -151,34 +153,34 @@ impl ReadAhead {
         }
     }
 
-    /// A new walk begins, which is known to come to some leaves: they are asked for at once.
+    /// Begins a new walk that is known to visit some leaves. They are requested at once.
     pub fn start_at_once(&mut self, first_window: usize) {
         self.start();
         (self.window, self.strays) = (first_window, STRAYS);
     }
 
-    /// A new walk begins, in the order of the pages. What is physical for it is its course.
+    /// Begins a new walk in the order of the pages. Its course then replaces physical read-ahead.
     pub fn start_by_page(&mut self, first_window: usize) {
         self.start_at_once(first_window);
         self.by_page = true;
     }
 
-    /// A new walk begins.
+    /// Begins a new walk.
     pub fn start(&mut self) {
         *self = ReadAhead { leaves: self.leaves, last: self.last, ..ReadAhead::new(self.settings) };
     }
 
-    /// The scan went elsewhere: what was asked for does not come next.
+    /// Drops the list of requested pages, because the scan went elsewhere.
     pub fn leapt(&mut self) {
         self.asked.clear();
         self.strays = 0;
     }
 
-    /// The scan is about to visit what follows `position`, after it came to so many leaves, the last one on this page. Returns how
-    /// many pages are being read that were not in memory.
+    /// Requests pages before the scan visits the leaf at `position`. The scan has come to `leaves` leaves, the last
+    /// of them `leaf`. Returns how many pages are being read that were not in memory.
     ///
     /// # Errors
-    /// `Corrupt`, what the store returns.
+    /// `Corrupt`, and the errors of the store.
     pub fn advance(
         &mut self,
         tree: &Tree,
@@ -199,7 +201,7 @@ impl ReadAhead {
             ReadAheadKind::Automatic | ReadAheadKind::Logical | ReadAheadKind::Physical => {
                 if came > 0 {
                     self.note(leaf);
-                    // Who visits few entries of each would wait for memory at every leaf.
+                    // A scan that visits few entries of each leaf would wait for memory at every leaf.
                     if let Some(page) = self.asked.get(LEAVES_FETCHED) {
                         tree.fetch_slots(*page);
                     }
@@ -214,7 +216,7 @@ impl ReadAhead {
         self.read(tree, &asked)
     }
 
-    /// A leaf was visited.
+    /// Records that a leaf was visited.
     fn note(&mut self, leaf: PageNo) {
         if leaf == self.last {
             return;
@@ -273,7 +275,7 @@ impl ReadAhead {
         Ok(next)
     }
 
-    /// Asks the store for a window, and decides about the next.
+    /// Requests a window from the store, and sets the size of the next one.
     fn read(&mut self, tree: &Tree, pages: &[PageNo]) -> Result<u64> {
         let store = tree.store();
         let mut missing: Vec<PageNo> =
@@ -299,7 +301,7 @@ impl ReadAhead {
     }
 }
 
-/// Most pages of a window of so many bytes.
+/// Returns the most pages of a window of `bytes`.
 fn largest(tree: &Tree, bytes: u64) -> usize {
     let pages = bytes / tree.store().page_size() as u64;
     usize::try_from(pages).unwrap_or(usize::MAX).min(tree.store().prefetch_limit()).max(1)
@@ -311,14 +313,14 @@ pub struct RangeCourse {
     direction: Direction,
     lower: Vec<u8>,
     upper: Option<Vec<u8>>,
-    /// What is not asked for yet begins (in reverse: ends) here; `None`: nothing is left.
+    /// Where the leaves that were not requested yet begin (in reverse: end); `None`: there are no more.
     rest: Option<Vec<u8>>,
-    /// In reverse: it ends with the tree.
+    /// In reverse: whether the range ends with the tree.
     at_end: bool,
 }
 
 impl RangeCourse {
-    /// Over the keys in `[lower, upper)`.
+    /// Makes the course of a scan over the keys in `[lower, upper)`.
     pub fn new(direction: Direction, lower: &[u8], upper: Option<&[u8]>) -> RangeCourse {
         let (lower, upper) = (lower.to_vec(), upper.map(<[u8]>::to_vec));
         RangeCourse { direction, lower, upper, rest: None, at_end: false }
@@ -352,7 +354,7 @@ impl Course for RangeCourse {
     }
 }
 
-/// Read-ahead of a scan over one range, for whoever walks it with a cursor.
+/// Read-ahead of a scan over one range with a cursor.
 #[derive(Debug)]
 pub struct RangeAhead {
     ahead: ReadAhead,
@@ -360,7 +362,7 @@ pub struct RangeAhead {
 }
 
 impl RangeAhead {
-    /// Of a scan of the keys in `[lower, upper)`.
+    /// Makes the read-ahead of a scan of the keys in `[lower, upper)`.
     pub fn new(
         settings: ReadAheadSettings,
         direction: Direction,
@@ -371,7 +373,7 @@ impl RangeAhead {
         RangeAhead { ahead: ReadAhead::new(settings), course }
     }
 
-    /// To be called before each visit of the cursor. Returns how many pages are being read.
+    /// Requests pages before a visit of the cursor. Called before each visit. Returns how many pages are being read.
     ///
     /// # Errors
     /// As [`ReadAhead::advance`].

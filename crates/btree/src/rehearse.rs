@@ -1,9 +1,11 @@
-//! What changes of a tree would take: they are made on copies of its pages.
+//! Rehearses changes of a tree on copies of its pages, to learn the pages and log bytes that they would take.
 //!
-//! Whoever has to set aside exactly what he will take finds it out here. The copies are changed by the code that changes the pages, so
-//! pages and log are those that the changes take if they are made in the same order and nobody else changes the tree meanwhile.
+//! A caller that has to reserve exactly what it will take uses this. The code that changes pages changes the copies,
+//! too, so the results are exact if the changes are made in the same order and nobody else changes the tree
+//! meanwhile.
 //!
-//! Keys ascend, so there are copies of few nodes at a time: of each level the one that holds the last key, and what it has been split into.
+//! Keys ascend, so few nodes are copied at a time: of each level the one that holds the last key, and the parts that
+//! it has been split into.
 
 use leafline_storage::{PageNo, SegmentId};
 
@@ -22,18 +24,18 @@ pub struct Rehearsal<'t> {
     copies: Copies,
 }
 
-/// Copies of nodes, changed.
+/// Copies of nodes, with changes.
 struct Copies {
-    /// The tree's root: it stands for all of them where a number is needed.
+    /// The tree's root, which stands for any copy where a page number is needed.
     number: PageNo,
     page_size: usize,
-    /// By level, the leaves first: the parts of the node there that has been looked for last.
+    /// By level, leaves first: the parts of the node of that level that was searched last.
     levels: Vec<Vec<Vec<u8>>>,
     pages: usize,
     log: usize,
 }
 
-/// A copy: its level and its place there.
+/// The place of a copy: its level, and its index there.
 type Place = (usize, usize);
 
 impl Pages for Copies {
@@ -66,10 +68,10 @@ impl Pages for Copies {
 }
 
 impl<'t> Rehearsal<'t> {
-    /// Of changes that clear away what they may as [`Tree::modify`] does.
+    /// Begins a rehearsal of changes that clear away ghosts and timestamps as [`Tree::modify`] does.
     ///
     /// # Errors
-    /// What the store returns, `Corrupt`.
+    /// `Corrupt`, and the errors of the store.
     pub fn new(tree: &'t Tree, purge_before: CommitTs) -> Result<Rehearsal<'t>> {
         let levels = vec![Vec::new(); tree.depth()? as usize];
         let page_size = tree.store().page_size();
@@ -80,7 +82,7 @@ impl<'t> Rehearsal<'t> {
         })
     }
 
-    /// Makes the next change, as [`Tree::modify`] would; keys ascend.
+    /// Rehearses the next change as [`Tree::modify`] would make it. Keys ascend.
     ///
     /// # Errors
     /// As `modify`.
@@ -104,17 +106,18 @@ impl<'t> Rehearsal<'t> {
         }
     }
 
-    /// Pages that the changes so far take.
+    /// Returns the pages that the changes so far take.
     pub fn pages(&self) -> usize {
         self.copies.pages
     }
 
-    /// Log bytes that the changes so far take at most.
+    /// Returns the largest number of log bytes that the changes so far take.
     pub fn log(&self) -> usize {
         self.copies.log
     }
 
-    /// The copy of the node at `level` that holds `key`; `None` if there is no such level.
+    /// Returns the place of the copy of the node at `level` that holds `key`. Returns `None` if there is no such
+    /// level.
     fn find(&mut self, key: &[u8], level: usize) -> Result<Option<Place>> {
         let Some(parts) = self.copies.levels.get(level) else { return Ok(None) };
         let holds = |page: &Vec<u8>| Node::open(page).is_ok_and(|node| node.covers(key));
@@ -129,7 +132,7 @@ impl<'t> Rehearsal<'t> {
         }))
     }
 
-    /// As the tree splits.
+    /// Splits a copy as the tree splits a node.
     fn split(&mut self, key: &[u8], level: usize, cell_len: usize) -> Result<()> {
         loop {
             let Some(parent) = self.find(key, level + 1)? else {

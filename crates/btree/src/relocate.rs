@@ -1,11 +1,13 @@
-//! Leaves on fresh pages: merging what was kept elsewhere not in place but into copies, which take the leaves' places when they are durable.
+//! Relocates leaves to fresh pages: merges changes that were kept elsewhere not in place but into copies, which
+//! replace the leaves when they are durable.
 //!
-//! A copy costs one write of the page, past the pool and the log, and two short records: the parent refers to it, the old page is
-//! free. Copies of neighbours are neighbours in the file, so a tree whose leaves are all moved once lies in the order of its keys.
+//! A copy costs one write of the page, past the pool and the log, and two short records: one makes the parent refer
+//! to it, the other frees the old page. Copies of neighbours are neighbours in the file, so a tree whose leaves were
+//! all moved once lies in the order of its keys.
 //!
-//! Nothing is held while copies are written: that takes long, and whoever has a change of such a leaf would wait. So the caller sees to it
-//! that a leaf whose place is taken is still as it was copied ([`Tree::switch`]). Changes that were kept elsewhere after it was copied
-//! still are, as far as the copy is concerned.
+//! No page is held while copies are written: that takes long, and a thread with a change of such a leaf would wait.
+//! So the caller has to ensure that a leaf that is replaced is still as it was copied ([`Tree::switch`]). Changes
+//! that were kept elsewhere after it was copied stay there, and are merged into the copy later.
 
 use leafline_storage::{FreshPages, HeldPage, PageKind, PageNo, Reservation, page::set_kind};
 
@@ -21,25 +23,26 @@ use crate::tree::Tree;
 /// A leaf that was copied.
 pub struct CopiedLeaf {
     page: PageNo,
-    /// First key that may be on each copy, and its page.
+    /// First key that may be on each copy, and the copy's page.
     copies: Vec<(Vec<u8>, PageNo)>,
 }
 
 impl CopiedLeaf {
-    /// The leaf's page.
+    /// Returns the leaf's page.
     pub fn page_no(&self) -> PageNo {
         self.page
     }
 
-    /// First key that may be on the leaf.
+    /// Returns the first key that may be on the leaf.
     pub fn lower(&self) -> &[u8] {
         &self.copies[0].0
     }
 }
 
 impl Tree {
-    /// Copies a leaf, with entries merged that are ascending by key and all of them the leaf's, to fresh pages: several if they do not fit one. The
-    /// copies contain all changes before generation `through`. The leaf is evicted. `None` if there are not enough pages left.
+    /// Copies a leaf to fresh pages, with entries merged that are ascending by key and all of them the leaf's; to
+    /// several pages if they do not fit one. The copies contain all changes before generation `through`. The leaf is
+    /// evicted. Returns `None` if too few pages are left.
     ///
     /// # Errors
     /// `Corrupt`.
@@ -68,7 +71,7 @@ impl Tree {
         Ok(Some(CopiedLeaf { page: number, copies }))
     }
 
-    /// Most pages and log bytes that putting copies in their leaves' places takes.
+    /// Returns the most pages and log bytes that replacing leaves by their copies takes.
     pub fn switch_needs<'c>(&self, leaves: impl Iterator<Item = &'c CopiedLeaf>) -> (usize, usize) {
         let (mut pages, mut copies, mut separators) = (0, 0, 0);
         for leaf in leaves {
@@ -77,7 +80,7 @@ impl Tree {
             separators += leaf.copies.iter().map(|(lower, _)| lower.len()).sum::<usize>();
         }
         let short = separators + SWITCH_LOG * (copies + pages);
-        // Parents split if leaves become more, and then seldom.
+        // Parents split only if the number of leaves grows, and then seldom.
         let splits = copies - pages;
         match splits {
             0 => (0, short),
@@ -85,11 +88,11 @@ impl Tree {
         }
     }
 
-    /// Puts copies, which are durable, in the place of a leaf, which nobody has changed since but by what is kept elsewhere. `held` is the
-    /// leaf's page.
+    /// Replaces a leaf by its copies, which are durable. Nobody has changed the leaf since except by changes that are
+    /// kept elsewhere. `held` is the leaf's page.
     ///
     /// # Errors
-    /// `Corrupt`, what the store returns.
+    /// `Corrupt`, and the errors of the store.
     pub fn switch(
         &self,
         reservation: &mut Reservation,
@@ -112,10 +115,10 @@ impl Tree {
     }
 }
 
-/// Bound of the log bytes that a copy takes besides its lower fence: a group, its place in the parent, and in the space map.
+/// Bound of the log bytes of a copy besides its lower fence: a group, its place in the parent, and in the space map.
 const SWITCH_LOG: usize = 192;
 
-/// The pages that take the place of a leaf.
+/// Returns the pages that replace a leaf.
 fn images(page: &[u8], entries: &[BufferedEntry], purge_before: CommitTs) -> NodeResult<Vec<Vec<u8>>> {
     if let Some((image, _)) = merged(page, entries, purge_before)? {
         return Ok(vec![image]);

@@ -1,31 +1,31 @@
-//! The runs of a packed leaf that were taken apart for a [view](crate::view), as long as the visitor may refer to them. Their memory is kept for those
-//! that come, on this leaf and on others, so a scan allocates nothing.
+//! The unpacked runs of a packed leaf under a [view](crate::view), kept as long as the visitor may refer to them.
+//! Their memory is reused for the runs that follow, on this leaf and on others, so a scan allocates nothing.
 //!
-//! Who looks a key up reads an entry or two. So of the run that is asked for first, one by one, only the beginning is taken apart, up to these; all of
-//! it if that was not enough.
+//! A lookup of a key reads an entry or two. So of the run that is asked for first, by single entries, only the
+//! beginning up to these entries is unpacked. All of it is unpacked if that was not enough.
 
 use std::cell::{Cell, OnceCell, RefCell};
 
 use crate::node::{LeafCell, MISCOUNTED, Node, NodeFault, NodeResult, RUN, Unpacked};
 
-/// Runs that are kept when the others are [forgotten](Runs::forget).
+/// Number of runs that are kept when the others are [forgotten](Runs::forget).
 const FEW: usize = 4;
 
-/// See above.
+/// The unpacked runs of a leaf.
 #[derive(Default)]
 #[expect(clippy::vec_box, reason = "runs move from the one to the other")]
 pub(crate) struct Runs {
-    /// The beginning of the one that was asked for first.
+    /// The beginning of the run that was asked for first.
     beginning: OnceCell<Box<Unpacked>>,
-    /// By slot.
+    /// Unpacked runs by slot.
     by_slot: Vec<OnceCell<Box<Unpacked>>>,
-    /// The slots of those that there are.
+    /// The slots whose runs are unpacked.
     taken: RefCell<Vec<usize>>,
     spare: RefCell<Vec<Box<Unpacked>>>,
     last: Cell<Last>,
 }
 
-/// The slot that was asked for last, its positions, and how many of them can be read.
+/// The slot that was asked for last, its positions, and how many of them are unpacked.
 #[derive(Clone, Copy, Default)]
 struct Last {
     slot: usize,
@@ -36,7 +36,7 @@ struct Last {
 }
 
 impl Runs {
-    /// Those of a leaf with that many slots, of which none is taken apart.
+    /// Begins a leaf with `slots` slots, of which none is unpacked.
     pub(crate) fn begin(&mut self, slots: usize) {
         self.give_back(|_| false);
         self.spare.get_mut().extend(self.beginning.take());
@@ -46,7 +46,7 @@ impl Runs {
         }
     }
 
-    /// Nobody refers to them any more.
+    /// Allows the runs to be reused. No reference to them is left.
     #[inline]
     pub(crate) fn forget(&mut self) {
         if self.taken.get_mut().len() > FEW {
@@ -66,7 +66,7 @@ impl Runs {
         });
     }
 
-    /// The entry at a position.
+    /// Returns the entry at a position.
     #[inline]
     pub(crate) fn cell(&self, node: &Node<'_>, position: usize) -> NodeResult<LeafCell<'_>> {
         let (first, run) = match self.read(position) {
@@ -77,7 +77,7 @@ impl Runs {
         Ok(LeafCell { suffix: run.suffix(index)?, entry: run.entry(index)? })
     }
 
-    /// The run of the entry at a position, and the position of its first one.
+    /// Returns the run of the entry at a position, and the position of its first entry.
     #[inline]
     pub(crate) fn at(&self, node: &Node<'_>, position: usize) -> NodeResult<(usize, &Unpacked)> {
         match self.read(position) {
@@ -86,7 +86,7 @@ impl Runs {
         }
     }
 
-    /// What was asked for last, if that is of the position.
+    /// Returns the run that was asked for last, if it holds the position.
     #[inline]
     fn read(&self, position: usize) -> Option<(usize, &Unpacked)> {
         let Last { slot, first, read, is_beginning, .. } = self.last.get();
@@ -97,7 +97,7 @@ impl Runs {
         Some((first, place.get()?))
     }
 
-    /// Takes the run of a position apart, if it is not; its beginning, if that is enough.
+    /// Unpacks the run of a position, if it is not unpacked; with `beginning`, only its beginning, if that is enough.
     fn other(&self, node: &Node<'_>, position: usize, beginning: bool) -> NodeResult<(usize, &Unpacked)> {
         let before = self.last.get();
         let slot = self.slot_of(node, position)?;
@@ -105,7 +105,7 @@ impl Runs {
         let (first, count) = (positions.start, positions.len());
         let is_beginning = beginning && self.beginning.get().is_none() && self.taken.borrow().is_empty();
         let (place, most) = match is_beginning {
-            // With the next one: mostly that ends what was looked for.
+            // Unpack the next entry, too: it mostly ends the search.
             true => (&self.beginning, position - first + 2),
             false => (self.by_slot.get(slot).ok_or(NodeFault("no such slot"))?, RUN),
         };
@@ -126,7 +126,7 @@ impl Runs {
         Ok((first, place.get_or_init(|| run)))
     }
 
-    /// The slot of a position: mostly the last one, or that beside it.
+    /// Returns the slot of a position: mostly the last one, or a neighbour of it.
     #[inline]
     fn slot_of(&self, node: &Node<'_>, position: usize) -> NodeResult<usize> {
         let last = self.last.get();

@@ -1,10 +1,10 @@
-//! What can still be read of a damaged tree.
+//! Finds the readable leaves of a damaged tree.
 //!
-//! The tree's segment is read page by page, whatever its branches say: every leaf knows the range of keys that it holds.
-//! Where ranges overlap (a write of one of the leaves was lost), the leaf that was changed last is taken. What no leaf
-//! covers is lost. So damaged branches lose nothing, and a damaged leaf what was on it.
+//! The tree's segment is read page by page, whatever its branches say: every leaf has the range of its keys in its
+//! fences. Where ranges overlap (a write of one of the leaves was lost), the leaf that was changed last is taken.
+//! Keys that no leaf covers are lost. So damaged branches lose nothing, and a damaged leaf loses its entries.
 //!
-//! For when nobody changes the tree.
+//! Nobody may change the tree meanwhile.
 
 use std::collections::BTreeMap;
 
@@ -16,26 +16,26 @@ use crate::examine::{KeyRange, reason};
 use crate::node::{Node, NodeFault, check};
 use crate::tree::Tree;
 
-/// What a page holds: a leaf of the tree, a branch, or something that cannot be used.
+/// The content of a page: a leaf of the tree, a branch (`None`), or an unusable page, with the reason.
 pub(crate) type Found = Result<Option<(Lsn, KeyRange)>, String>;
 
 /// The readable leaves of a tree.
 pub struct Salvage {
     pub(crate) tree: Tree,
-    /// Which leaf holds which keys, by the first of them: first key beyond, and page. Ranges do not overlap.
+    /// The leaf of each key range, by its lower bound: upper bound and page. Ranges do not overlap.
     pub(crate) parts: BTreeMap<Vec<u8>, (Option<Vec<u8>>, PageNo)>,
     /// Ranges of keys that no readable leaf covers, ascending.
     pub lost: Vec<KeyRange>,
-    /// Pages of the segment that cannot be read or used, and why. A page that was a branch costs nothing.
+    /// Pages of the segment that cannot be read or used, and why. A damaged branch loses no entries.
     pub damaged: Vec<(PageNo, String)>,
 }
 
 impl Tree {
-    /// Finds the leaves that can still be read. Those in `unusable` (each with a reason) are not to be believed, whatever they
-    /// hold. `progress` is called with the number of pages since the last call.
+    /// Finds the readable leaves. The pages in `unusable`, each with a reason, are not trusted, whatever they hold.
+    /// Calls `progress` with the number of pages since the last call.
     ///
     /// # Errors
-    /// What the store returns, except for pages that cannot be read.
+    /// The errors of the store, except for pages that cannot be read.
     pub fn salvage(
         &self,
         unusable: &BTreeMap<PageNo, String>,
@@ -65,7 +65,8 @@ impl Tree {
         Ok(Salvage { tree: self.clone(), parts, lost, damaged })
     }
 
-    /// LSN and range of a leaf of this tree; nothing for a branch; what is wrong with anything else.
+    /// Returns LSN and range of a leaf of this tree, `None` for a branch, or an inner error that says what is wrong
+    /// with any other page.
     pub(crate) fn readable_leaf(&self, page: PageNo) -> Result<Found> {
         let guard = match self.store().shared(page) {
             Ok(guard) => guard,
@@ -91,7 +92,7 @@ impl Salvage {
     /// Calls `f` with all entries, ghosts included, in key order.
     ///
     /// # Errors
-    /// What the store returns; what `f` returns.
+    /// The errors of the store and of `f`.
     pub fn entries<E: From<crate::BtreeError>>(
         &self,
         mut f: impl FnMut(&[u8], EntryView<'_>) -> Result<(), E>,
@@ -125,7 +126,7 @@ impl Salvage {
     }
 }
 
-/// Adds what `parts` do not cover yet of a range.
+/// Adds the parts of a range that `parts` do not cover yet.
 pub(crate) fn cover(
     parts: &mut BTreeMap<Vec<u8>, (Option<Vec<u8>>, PageNo)>,
     range: &KeyRange,
@@ -161,7 +162,7 @@ pub(crate) fn cover(
     parts.extend(found.into_iter().map(|(lower, upper)| (lower, (upper, page))));
 }
 
-/// The ranges between the parts.
+/// Returns the ranges between the parts.
 pub(crate) fn gaps(parts: &BTreeMap<Vec<u8>, (Option<Vec<u8>>, PageNo)>) -> Vec<KeyRange> {
     let mut gaps = Vec::new();
     let mut at = Some(Vec::new());
@@ -190,7 +191,7 @@ mod tests {
         assert_eq!(gaps(&parts), [range(0, None)]);
         cover(&mut parts, &range(4, Some(6)), PageNo(1));
         assert_eq!(gaps(&parts), [range(0, Some(4)), range(6, None)]);
-        // Older: only what is left of it and right of it.
+        // An older leaf gets only the keys left and right of the newer one.
         cover(&mut parts, &range(2, Some(9)), PageNo(2));
         cover(&mut parts, &range(3, Some(5)), PageNo(3));
         let pages: Vec<_> = parts.values().map(|(_, page)| page.0).collect();

@@ -1,14 +1,14 @@
-//! Splitting nodes and growing the tree.
+//! Splits nodes and grows the tree.
 //!
-//! A split is a mini-transaction of its own. It latches the parent exclusively, then the node, looks whether the split
-//! is still needed, moves the smaller part to a new page and inserts the separator. A parent without room is split
-//! first, with nothing latched; then the attempt is repeated. A root without room pushes its contents down to a new
-//! page and becomes their parent, so its page number stays.
+//! A split is a mini-transaction of its own. It latches the parent exclusively, then the node, checks whether the
+//! split is still needed, moves the smaller part to a new page and inserts the separator. A parent without room is
+//! split first, with nothing latched; then the attempt is repeated. A root without room pushes its contents down to a
+//! new page and becomes their parent, so its page number stays.
 //!
-//! Between a split and the change that it was made for nothing is latched, so others may use the room it made. What the bounds
-//! of [`Tree::worst_case_pages_for`] promise holds for all who change a tree together: who splits more often than
-//! he reserved for does so because others filled pages and did not split. The page that he lacks is added then
-//! ([`Reservation::top_up`]); only on a disk that has since become full can that fail.
+//! Nothing is latched between a split and the change that it was made for, so other threads may use the room that it
+//! made. The bounds of [`Tree::worst_case_pages_for`] hold for all threads together that change a tree: a thread that
+//! splits more often than it reserved for does so because others filled pages and did not split. The missing page is
+//! then added ([`Reservation::top_up`]), which fails only on a disk that has become full since.
 
 use leafline_storage::{PageClass, PageNo, Reservation, page};
 
@@ -18,9 +18,9 @@ use crate::node::{Node, NodeBuilder, NodeFault, Record, SLOT, Side, branch_cell_
 use crate::policy;
 use crate::tree::{Pages, Tree, apply};
 
-/// What came of one attempt.
+/// The outcome of one attempt.
 enum Attempt {
-    /// Split, by us or by somebody else, unless the parent has no room.
+    /// The node was split, by this thread or another, unless the parent has no room.
     Split(Split),
     /// A page is not in memory.
     Missing(PageNo),
@@ -28,11 +28,11 @@ enum Attempt {
     IsRoot,
 }
 
-/// What came of splitting a node whose parent is at hand.
+/// The outcome of splitting a node whose parent is latched.
 pub(crate) enum Split {
-    /// It is split.
+    /// The node is split.
     Done,
-    /// It has room, or is not to be split here.
+    /// The node has room, or must not be split here.
     Needless,
     /// The parent has no room for the separator, which needs a cell of this size.
     ParentFull { separator: Vec<u8>, cell_len: usize },
@@ -89,7 +89,8 @@ impl Tree {
         Ok(Attempt::Split(split))
     }
 
-    /// Splits a node that holds `key`, the child of `parent` there, unless it has room for a cell of `cell_len` bytes.
+    /// Splits the node `at`, which holds `key` and is a child of `parent`, unless it has room for a cell of
+    /// `cell_len` bytes.
     pub(crate) fn split_child<P: Pages>(
         &self,
         pages: &mut P,
@@ -101,7 +102,7 @@ impl Tree {
         let (page, parent_page) = (pages.number(at), pages.number(parent));
         let node = Node::open(pages.bytes(at)).on(page)?;
         let level = node.level();
-        // A softly merged one is merged by log first.
+        // A softly merged leaf has to be merged by log first.
         if node.free() >= cell_len + SLOT || page::is_soft(node.bytes()) {
             return Ok(Split::Needless);
         }
@@ -120,7 +121,7 @@ impl Tree {
             .checked_sub(prefix_len)
             .ok_or(NodeFault("separator outside the parent's fences"))
             .on(parent_page)?;
-        // What a shorter prefix costs counts as needed.
+        // The bytes that a shorter prefix costs count as needed.
         let needed = branch_cell_len(suffix_len) + above.free() - above.free_with_prefix(prefix_len);
         if above.free() < needed + SLOT {
             return Ok(Split::ParentFull { separator: split.separator, cell_len: needed });
@@ -151,7 +152,8 @@ impl Tree {
         Ok(Split::Done)
     }
 
-    /// Moves the contents of the root, if it is still at `level`, to a new page and makes it the parent of that.
+    /// Moves the contents of the root, if it is still at `level`, to a new page and makes the root that page's
+    /// parent.
     fn grow(&self, reservation: &mut Reservation, level: u8) -> Result<()> {
         let root = self.root();
         let mut faults = Faults::default();
@@ -185,7 +187,7 @@ impl Tree {
     }
 }
 
-/// A root with one child.
+/// Makes a root with one child.
 pub(crate) fn parent_of_one(page_size: usize, level: u8, child: PageNo) -> Result<NodeBuilder, NodeFault> {
     let mut builder = NodeBuilder::new(page_size, level, &[], None)?;
     builder.push_child(&[], &[], child)?;

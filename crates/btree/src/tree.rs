@@ -1,4 +1,4 @@
-//! The tree handle: opening and creating, point reads, and what to reserve for changes.
+//! The handle of a tree: opening and creating, point reads, and the reservations for changes.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -15,7 +15,7 @@ use crate::node::{LeafFormat, LeafInsert, Node, NodeBuilder, PAGE_SIZES, RECORD_
 use crate::optimistic::{Copied, Walk};
 use crate::policy;
 
-/// A B+tree in a segment. Cheap to clone; all clones and everything opened on the same root are the same tree.
+/// A B+tree in a segment. Cheap to clone. All clones, and all handles opened on the same root, are the same tree.
 #[derive(Clone)]
 pub struct Tree {
     store: Store,
@@ -24,7 +24,7 @@ pub struct Tree {
     changes: Arc<ShapeChanges>,
 }
 
-/// How often pages of a tree were split and merged since it was opened.
+/// Counters of the splits and merges of a tree's pages since it was opened.
 #[derive(Default)]
 pub(crate) struct ShapeChanges {
     splits: AtomicU64,
@@ -35,7 +35,7 @@ impl Tree {
     /// Opens the tree whose root is page `root` of segment `id`.
     ///
     /// # Errors
-    /// `PageSize`. The root is looked at when it is first used.
+    /// `PageSize`. The root is examined when it is first used.
     pub fn open(store: &Store, id: SegmentId, root: PageNo) -> Result<Tree> {
         if !PAGE_SIZES.contains(&store.page_size()) {
             return Err(BtreeError::PageSize(store.page_size()));
@@ -43,10 +43,11 @@ impl Tree {
         Ok(Tree { store: store.clone(), id, root, changes: Arc::default() })
     }
 
-    /// Creates an empty tree in `segment`: its root is an empty leaf in `format`, as all its leaves will be. Needs one page and
-    /// [`CREATE_LOG`](Self::CREATE_LOG) bytes of log.
+    /// Creates an empty tree in `segment`: its root is an empty leaf in `format`, the format of all its leaves. Needs
+    /// one page and [`CREATE_LOG`](Self::CREATE_LOG) bytes of log.
     ///
     /// # Errors
+    /// `PageSize`, and the errors of the store.
     /// `PageSize`, what the store returns.
     pub fn create(
         store: &Store,
@@ -67,27 +68,27 @@ impl Tree {
     /// Log bytes that [`create`](Self::create) needs.
     pub const CREATE_LOG: usize = 1024;
 
-    /// The store.
+    /// Returns the store.
     pub fn store(&self) -> &Store {
         &self.store
     }
 
-    /// The segment, which is also the tree's number.
+    /// Returns the segment, which is also the tree's number.
     pub fn id(&self) -> SegmentId {
         self.id
     }
 
-    /// The root page; never changes.
+    /// Returns the root page, which never changes.
     pub fn root(&self) -> PageNo {
         self.root
     }
 
-    /// How many pages were split, through this handle and its clones.
+    /// Returns how many pages were split through this handle and its clones.
     pub fn splits(&self) -> u64 {
         self.changes.splits.load(Ordering::Relaxed)
     }
 
-    /// How many were merged with a neighbour.
+    /// Returns how many pages were merged with a neighbour through this handle and its clones.
     pub fn merges(&self) -> u64 {
         self.changes.merges.load(Ordering::Relaxed)
     }
@@ -102,31 +103,31 @@ impl Tree {
         self.store.count_page_merge();
     }
 
-    /// A cursor before the first entry.
+    /// Makes a cursor before the first entry.
     pub fn cursor(&self) -> Cursor<&Tree> {
         Cursor::new(self)
     }
 
-    /// As [`cursor`](Self::cursor), with a handle of its own to the tree.
+    /// Makes a cursor like [`cursor`](Self::cursor), with a handle of its own to the tree.
     pub fn into_cursor(self) -> Cursor {
         Cursor::new(self)
     }
 
-    /// Longest key, in bytes.
+    /// Returns the length of the longest key, in bytes.
     pub fn max_key_len(&self) -> usize {
         policy::max_key_len(self.store.page_size())
     }
 
-    /// Most bytes of key and payload together.
+    /// Returns the most bytes of key and payload together.
     pub fn max_entry_len(&self) -> usize {
         policy::max_entry_len(self.store.page_size())
     }
 
-    /// Calls `f` with the entry under `key`, a ghost included: a copy, or, where writers are in the way, the leaf's own
-    /// under its shared latch; so `f` must not block.
+    /// Calls `f` with the entry under `key`, a ghost included. The entry is a copy, or, where writers are in the way,
+    /// the leaf's own under its shared latch; so `f` must not block.
     ///
     /// # Errors
-    /// What the store returns, `Corrupt`.
+    /// `Corrupt`, and the errors of the store.
     #[inline]
     pub fn get<R>(&self, key: &[u8], f: impl FnOnce(Option<EntryView<'_>>) -> R) -> Result<R> {
         let mut copied = Copied::new();
@@ -148,10 +149,10 @@ impl Tree {
         Ok(f(entry))
     }
 
-    /// Number of levels, 1 = the root is a leaf.
+    /// Returns the number of levels; 1 if the root is a leaf.
     ///
     /// # Errors
-    /// What the store returns, `Corrupt`.
+    /// `Corrupt`, and the errors of the store.
     pub fn depth(&self) -> Result<u32> {
         if let Some(level) = self.root_level() {
             return Ok(u32::from(level) + 1);
@@ -160,46 +161,49 @@ impl Tree {
         Ok(u32::from(self.node(&guard, self.root, None)?.level()) + 1)
     }
 
-    /// Pages to reserve for one [`modify`](Self::modify).
+    /// Returns the pages to reserve for one [`modify`](Self::modify).
     pub fn worst_case_pages(&self) -> usize {
         self.worst_case_pages_for(1, self.max_entry_len())
     }
 
-    /// Pages to reserve for `changes` calls of [`modify`](Self::modify) with entries of up to `entry_len` bytes of
-    /// key and payload.
+    /// Returns the pages to reserve for `changes` calls of [`modify`](Self::modify) with entries of up to `entry_len`
+    /// bytes of key and payload.
     pub fn worst_case_pages_for(&self, changes: usize, entry_len: usize) -> usize {
         self.pages_of_splits(self.leaf_splits(changes, entry_len))
     }
 
-    /// Log bytes to reserve for one [`modify`](Self::modify) or [`purge`](Self::purge) of an entry with a key and a
-    /// payload of these lengths.
+    /// Returns the log bytes to reserve for one [`modify`](Self::modify) or [`purge`](Self::purge) of an entry with a
+    /// key and a payload of these lengths.
     pub fn worst_case_log(&self, key_len: usize, payload_len: usize) -> usize {
         self.worst_case_log_for(1, key_len, payload_len)
     }
 
-    /// Log bytes to reserve for `changes` calls of [`modify`](Self::modify) or [`purge`](Self::purge), each of an
-    /// entry with a key and a payload of up to these lengths.
+    /// Returns the log bytes to reserve for `changes` calls of [`modify`](Self::modify) or [`purge`](Self::purge),
+    /// each of an entry with a key and a payload of up to these lengths.
     pub fn worst_case_log_for(&self, changes: usize, key_len: usize, payload_len: usize) -> usize {
         let entry = key_len + payload_len + 4 * (RECORD_OVERHEAD + GROUP_OVERHEAD);
         changes * entry + self.log_of_splits(self.leaf_splits(changes, key_len + payload_len))
     }
 
-    /// An entry of up to an eighth of a page causes at most one split of a leaf, a larger one at most three.
+    /// Bounds the splits of leaves: an entry of up to an eighth of a page causes at most one, a larger one at most
+    /// three.
     fn leaf_splits(&self, changes: usize, entry_len: usize) -> usize {
         changes * if entry_len <= self.store.page_size() / 8 { 1 } else { 3 }
     }
 
-    /// Pages that `leaf_splits` splits of leaves take, those of the branches above included: for who knows better than
-    /// [`worst_case_pages_for`](Self::worst_case_pages_for) how many splits there can be.
+    /// Returns the pages that `leaf_splits` splits of leaves take, including splits of the branches above. For a
+    /// caller that knows a better bound of the number of splits than
+    /// [`worst_case_pages_for`](Self::worst_case_pages_for).
     ///
     /// After a split both branches have room for another separator of any length, so a level splits at most at every
-    /// second split below it, all levels together at most as often as the leaves. Besides, each level may be about to
-    /// split, and the root to grow.
+    /// second split below it, and all levels together at most as often as the leaves. Besides, each level may be
+    /// about to split, and the root to grow.
     pub fn pages_of_splits(&self, leaf_splits: usize) -> usize {
         2 * leaf_splits + self.levels_bound() + 1
     }
 
-    /// Log bytes of `leaf_splits` splits of leaves with all they may cause, one chain of merges included.
+    /// Returns the log bytes of `leaf_splits` splits of leaves with all that they may cause, including one chain of
+    /// merges.
     pub fn log_of_splits(&self, leaf_splits: usize) -> usize {
         let page = self.store.page_size();
         // A split logs the smaller part, which has both its fences, the separator twice more, and the allocation.
@@ -208,27 +212,28 @@ impl Tree {
         self.pages_of_splits(leaf_splits) * split + (self.levels_bound() + 1) * (page + 6 * GROUP_OVERHEAD)
     }
 
-    /// The number of levels, or more than any tree has if the root is not in memory.
+    /// Returns the number of levels, or more than any tree has if the root is not in memory.
     fn levels_bound(&self) -> usize {
         self.root_level().map_or(MAX_LEVELS, |level| usize::from(level) + 1)
     }
 }
 
-/// Bound of what the store adds to a record or group, and of its own records for allocating or freeing a page.
+/// Bound of the bytes that the store adds to a record or group, and of its own records for allocating or freeing a
+/// page.
 pub(crate) const GROUP_OVERHEAD: usize = 64;
 
 /// More levels than a tree has with any but the longest keys (with separators of 20 bytes: 10^14 leaves).
 const MAX_LEVELS: usize = 8;
 
-/// Pages that a tree is changed on: latched ones, or copies that are to show what changes would take ([`crate::rehearse`]).
+/// Pages on which a tree is changed: latched ones, or the copies of a rehearsal ([`crate::rehearse`]).
 pub(crate) trait Pages {
-    /// One of them.
+    /// Identifies one of the pages.
     type Slot: Copy;
 
-    /// Its number.
+    /// Returns the page's number.
     fn number(&self, at: Self::Slot) -> PageNo;
 
-    /// All of it.
+    /// Returns the page's bytes.
     fn bytes(&self, at: Self::Slot) -> &[u8];
 
     /// Makes the change that a tree record describes.

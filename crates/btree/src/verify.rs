@@ -1,7 +1,7 @@
-//! The structural verifier: every invariant of a tree, executable. Tests end with it, CHECK TABLE begins with it.
+//! The structural verifier checks every invariant of a tree. Tests end with it, and CHECK TABLE begins with it.
 //!
-//! It looks at every node (see `examine`), so it may run beside writers; the count of the segment's pages is compared
-//! only if no page came or went meanwhile.
+//! It looks at every node (see `examine`) and may run beside writers. It compares the count of the segment's pages
+//! only if no page was added or freed meanwhile.
 
 use std::ops::ControlFlow;
 use std::time::Duration;
@@ -14,30 +14,30 @@ use crate::merge::freed_pages;
 use crate::read_ahead::ReadAheadSettings;
 use crate::tree::Tree;
 
-/// How often a wrong number of pages is looked at again, and how long after.
+/// How often a wrong number of pages is checked again, and after what pause.
 const ATTEMPTS: usize = 20;
 const PAUSE: Duration = Duration::from_millis(5);
 
-/// What the verifier found in a sound tree.
+/// Statistics of a sound tree.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct TreeReport {
-    /// Levels, 1 = the root is a leaf.
+    /// Levels; 1 if the root is a leaf.
     pub levels: u32,
-    /// Leaf pages.
+    /// Number of leaf pages.
     pub leaves: u64,
-    /// Leaf pages that are packed.
+    /// Number of leaf pages that are packed.
     pub packed: u64,
-    /// Branch pages.
+    /// Number of branch pages.
     pub branches: u64,
-    /// Entries, ghosts included.
+    /// Number of entries, ghosts included.
     pub entries: u64,
-    /// Ghosts.
+    /// Number of ghosts.
     pub ghosts: u64,
-    /// Leaves with entries whose time of change is still noted.
+    /// Number of leaves with entries that still have a commit timestamp.
     pub unsettled: u64,
-    /// Leaves that do not lie on the page behind that of the leaf before them.
+    /// Number of leaves that do not lie on the page right after that of the leaf before them.
     pub breaks: u64,
-    /// Used share of the leaves' bytes.
+    /// Used share of the leaves' bytes, from 0 to 1.
     pub fill: f64,
 }
 
@@ -45,7 +45,7 @@ impl Tree {
     /// Checks every structural invariant of the tree.
     ///
     /// # Errors
-    /// `Corrupt` names the first fault; what the store returns.
+    /// `Corrupt` with the first fault, and the errors of the store.
     pub fn verify(&self) -> Result<TreeReport> {
         let read_ahead = ReadAheadSettings::default();
         let (report, faults) = self.examine(1, read_ahead, &|_| ControlFlow::Continue(()))?;
@@ -55,11 +55,11 @@ impl Tree {
         }
     }
 
-    /// As [`verify`](Self::verify), with `threads` threads, and goes on after a fault: returns all of them, by page. The report
-    /// is about the nodes that could be reached, until `progress` had enough.
+    /// Checks the tree like [`verify`](Self::verify), with `threads` threads, and goes on after a fault. Returns all
+    /// faults, by page. The report covers the nodes that were reached before `progress` stopped the walk.
     ///
     /// # Errors
-    /// What the store returns, except for pages that cannot be read or used.
+    /// The errors of the store, except for pages that cannot be read or used.
     pub fn examine(
         &self,
         threads: usize,
@@ -90,7 +90,7 @@ impl Tree {
     }
 }
 
-/// Each page of the segment was met exactly once.
+/// Checks that each page of the segment was met exactly once.
 fn check_pages(root: PageNo, pages: &mut [PageNo], allocated: Option<u64>) -> Option<TreeFault> {
     let fault = |page, what: String| Some(TreeFault { page, what, out_of_reach: None });
     pages.sort_unstable();

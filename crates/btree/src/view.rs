@@ -1,5 +1,5 @@
-//! A latched leaf as visitors see it: by positions of entries, which are called slots here as on a plain leaf. Runs of a packed
-//! leaf are taken apart when one of their entries is asked for ([`Runs`]).
+//! A latched leaf as visitors see it: entries by position, which is called slot here as on a plain leaf. A run of a
+//! packed leaf is unpacked when one of its entries is asked for ([`Runs`]).
 
 use std::cell::Cell;
 use std::ops::Range;
@@ -14,8 +14,8 @@ use crate::runs::Runs;
 
 /// A leaf under its latch: entries by slot, in key order, ghosts included.
 ///
-/// Damaged bytes show as empty keys and payloads here; the call that showed the leaf then returns the error instead of
-/// its result.
+/// Damaged bytes show as empty keys and payloads here. The call that showed the leaf then returns the error instead
+/// of its result.
 pub struct LeafView<'a> {
     node: Node<'a>,
     page_no: PageNo,
@@ -37,25 +37,25 @@ pub struct PackedTogether<'v> {
 }
 
 impl<'v> PackedTogether<'v> {
-    /// Their slots.
+    /// Returns their slots.
     #[inline]
     pub fn slots(&self) -> Range<usize> {
         self.first..self.first + self.run.len()
     }
 
-    /// Their flags.
+    /// Returns their flags.
     #[inline]
     pub fn flags(&self) -> EntryFlags {
         self.run.flags()
     }
 
-    /// Their timestamp.
+    /// Returns their timestamp.
     #[inline]
     pub fn commit_ts(&self) -> CommitTs {
         self.run.commit_ts()
     }
 
-    /// Key without the prefix, and payload, of one of their slots; empty where there is none.
+    /// Returns the key without the prefix, and the payload, of one of their slots. Both are empty for other slots.
     #[inline]
     pub fn get(&self, slot: usize) -> (&'v [u8], &'v [u8]) {
         let index = slot.wrapping_sub(self.first);
@@ -65,7 +65,7 @@ impl<'v> PackedTogether<'v> {
 }
 
 impl<'a> LeafView<'a> {
-    /// Whoever views one leaf after the other lends the same `runs`.
+    /// Makes a view. A caller that views one leaf after the other lends the same `runs`.
     pub(crate) fn new(node: Node<'a>, page_no: PageNo, lsn: Lsn, runs: &'a mut Runs) -> LeafView<'a> {
         if node.format() == LeafFormat::Packed {
             runs.begin(node.slots());
@@ -73,7 +73,7 @@ impl<'a> LeafView<'a> {
         LeafView { node, page_no, lsn, fault: Cell::new(None), runs }
     }
 
-    /// The first damage that was met through this view.
+    /// Returns the first damage that was met through this view as an error.
     pub(crate) fn checked(&self) -> Result<()> {
         self.fault.get().map_or(Ok(()), |fault| Err(BtreeError::corrupt(self.page_no, fault)))
     }
@@ -83,39 +83,39 @@ impl<'a> LeafView<'a> {
         self.fault.set(Some(fault));
     }
 
-    /// The page.
+    /// Returns the leaf's page.
     pub fn page_no(&self) -> PageNo {
         self.page_no
     }
 
-    /// End of the last mini-transaction that changed the leaf.
+    /// Returns the end of the last mini-transaction that changed the leaf.
     pub fn page_lsn(&self) -> Lsn {
         self.lsn
     }
 
-    /// Number of entries.
+    /// Returns the number of entries.
     #[inline]
     pub fn len(&self) -> usize {
         self.node.count()
     }
 
-    /// Whether there is no entry.
+    /// Returns whether there is no entry.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The share of the page that its slots, entries and fences take.
+    /// Returns the share of the page that its slots, entries and fences take, from 0 to 1.
     pub fn fill(&self) -> f64 {
         self.node.used() as f64 / policy::capacity(self.node.bytes().len()) as f64
     }
 
-    /// Bytes that begin every key of the leaf.
+    /// Returns the bytes that begin every key of the leaf.
     #[inline]
     pub fn prefix(&self) -> &'a [u8] {
         self.node.prefix()
     }
 
-    /// Key without the prefix, and entry, of `slot`.
+    /// Returns the key without the prefix, and the entry, of `slot`.
     #[inline]
     pub fn cell(&self, slot: usize) -> LeafCell<'_> {
         let cell = match self.node.format() {
@@ -131,7 +131,8 @@ impl<'a> LeafView<'a> {
         }
     }
 
-    /// The entries that are packed together with that of `slot`; `None` if the leaf is not packed, or damaged.
+    /// Returns the entries that are packed together with that of `slot`. Returns `None` if the leaf is not packed, or
+    /// is damaged.
     #[inline]
     pub fn packed_with(&self, slot: usize) -> Option<PackedTogether<'_>> {
         if self.node.format() == LeafFormat::Plain {
@@ -146,13 +147,13 @@ impl<'a> LeafView<'a> {
         }
     }
 
-    /// Nothing that was read of entries is needed any more: what the next ones are read to can be the same memory.
+    /// Allows the memory of entries that were read to be reused for the next ones.
     #[inline]
     pub fn forget(&mut self) {
         self.runs.forget();
     }
 
-    /// The key of `slot` without the prefix.
+    /// Returns the key of `slot` without the prefix.
     #[inline]
     pub fn suffix(&self, slot: usize) -> &[u8] {
         self.cell(slot).suffix
@@ -166,14 +167,15 @@ impl<'a> LeafView<'a> {
         key.extend_from_slice(self.suffix(slot));
     }
 
-    /// The entry of `slot`.
+    /// Returns the entry of `slot`.
     #[inline]
     pub fn entry(&self, slot: usize) -> EntryView<'_> {
         self.cell(slot).entry
     }
 
-    /// Says that the entry of `slot`, if there is one, will be read soon. Entries lie on the page as they came: who reads many in
-    /// key order would wait for memory at each.
+    /// Tells the processor that the entry of `slot`, if there is one, will be read soon. Entries lie on the page in
+    /// the order of their insertion, so a visitor that reads many in key order would otherwise wait for memory at
+    /// each.
     #[inline]
     pub fn prefetch(&self, slot: usize) {
         if self.node.format() == LeafFormat::Plain {
@@ -181,7 +183,7 @@ impl<'a> LeafView<'a> {
         }
     }
 
-    /// The flags of `slot`, without looking at more of its cell.
+    /// Returns the flags of `slot`, without reading more of its cell.
     #[inline]
     pub fn flags(&self, slot: usize) -> EntryFlags {
         let search = self.node.search();
@@ -191,7 +193,7 @@ impl<'a> LeafView<'a> {
         })
     }
 
-    /// How many of `slots` are no ghosts. No cell is looked at.
+    /// Returns how many of `slots` are no ghosts, without reading cells.
     pub fn live(&self, slots: Range<usize>) -> usize {
         self.node.search().live(slots).unwrap_or_else(|fault| {
             self.damaged(fault);
@@ -199,43 +201,43 @@ impl<'a> LeafView<'a> {
         })
     }
 
-    /// A snapshot above this timestamp sees the leaf as it stands.
+    /// Returns the timestamp above which a snapshot sees the leaf as it stands.
     #[inline]
     pub fn max_commit_ts(&self) -> CommitTs {
         self.node.max_commit_ts()
     }
 
-    /// Entries that carry a timestamp of their own.
+    /// Returns the number of entries that carry a timestamp of their own.
     pub fn unsettled(&self) -> usize {
         self.node.unsettled()
     }
 
-    /// Ghosts among the entries.
+    /// Returns the number of ghosts among the entries.
     pub fn ghosts(&self) -> usize {
         self.node.ghosts()
     }
 
-    /// Whether all entries are ghosts.
+    /// Returns whether all entries are ghosts.
     pub fn no_live_entry(&self) -> bool {
         self.node.ghosts() >= self.len()
     }
 
-    /// First key that may be on the leaf.
+    /// Returns the first key that may be on the leaf.
     pub fn lower_fence(&self) -> &'a [u8] {
         self.node.lower_fence()
     }
 
-    /// First key beyond the leaf, `None` at the end of the tree.
+    /// Returns the first key beyond the leaf, or `None` at the end of the tree.
     pub fn upper_fence(&self) -> Option<&'a [u8]> {
         self.node.upper_fence()
     }
 
-    /// First slot whose key is at least `key`, `len()` if there is none; and whether it is equal.
+    /// Returns the first slot whose key is at least `key`, or `len()` if there is none; and whether the key is equal.
     pub fn find(&self, key: &[u8]) -> (usize, bool) {
         self.found(self.node.lower_bound(key))
     }
 
-    /// As [`find`](Self::find) for a key within the fences, the upper one included.
+    /// Searches like [`find`](Self::find), for a key within the fences, the upper one included.
     pub fn find_within(&self, key: &[u8]) -> (usize, bool) {
         self.found(self.node.search().find_within(0, key))
     }
