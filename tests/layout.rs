@@ -6,6 +6,7 @@
 //! | a file is one idea | [`MAX_FILE_LINES`] lines, and it opens with a `//!` contract |
 //! | a function fits a screen or two | [`MAX_FUNCTION_LINES`] lines |
 //! | `unsafe` lives in named modules | [`UNSAFE_MODULES`] |
+//! | threads are named in one place | `storage::worker` alone names a `thread::Builder` |
 //! | what is unfinished is not hidden in a comment | no `TODO`, `FIXME`, `XXX` |
 
 use std::fmt::Write as _;
@@ -39,7 +40,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "executor",
         ],
     ),
-    ("server", &["invariant", "types", "expr", "syntax", "table", "sql"]),
+    ("server", &["invariant", "storage", "types", "expr", "syntax", "table", "sql"]),
     ("leafline", &["invariant", "storage", "types", "table", "access", "sql"]),
     ("cli", &["invariant", "storage", "types", "syntax", "table", "access", "sql", "server", "leafline"]),
 ];
@@ -292,6 +293,29 @@ fn unsafe_lives_in_named_modules() {
         }
     }
     report("unsafe lives in the modules that this test names", &faults);
+}
+
+#[test]
+fn threads_are_named_in_one_place() {
+    let mut faults = String::new();
+    for source in sources() {
+        if !source.path.contains("/src/") || source.path.starts_with("bench/") {
+            continue;
+        }
+        let lines = code_lines(&source.text);
+        for (at, line) in lines.iter().enumerate() {
+            if line.contains("#[cfg(test)]")
+                && lines.get(at + 1).is_some_and(|next| next.contains("mod tests"))
+            {
+                break;
+            }
+            let names = line.contains("Builder::new().name(") || line.contains("thread::Builder::new()");
+            if names && source.path != "crates/storage/src/worker.rs" && !source.path.contains("/tests/") {
+                writeln!(faults, "{}:{}", source.path, at + 1).expect("a string");
+            }
+        }
+    }
+    report("threads take their names from storage::worker::ThreadName", &faults);
 }
 
 #[test]

@@ -9,6 +9,7 @@ use super::restore::no_database;
 use super::size::{Size, human_bytes};
 use super::wire::{Address, Client};
 use clap::Args;
+use leafline_storage::worker::ThreadName;
 use leafline_table::{Manifest, verify_backup};
 use leafline_types::{CancelToken, Progress, Stage};
 use std::path::{Path, PathBuf};
@@ -158,7 +159,7 @@ impl Asking {
                 }
             }
         };
-        let thread = std::thread::Builder::new().name("progress".into()).spawn(ask).ok()?;
+        let thread = ThreadName::Progress.builder().spawn(ask).ok()?;
         Some(Asking(Some((sender, thread))))
     }
 }

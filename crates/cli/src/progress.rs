@@ -3,6 +3,7 @@
 use super::size::human_bytes;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use leafline_sql::Session;
+use leafline_storage::worker::ThreadName;
 use std::io::IsTerminal as _;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
@@ -31,7 +32,7 @@ impl Watched {
             return Watched(None);
         }
         let (sender, over) = channel();
-        let watching = std::thread::Builder::new().name("progress".into()).spawn(move || {
+        let watching = ThreadName::Progress.builder().spawn(move || {
             if over.recv_timeout(PATIENCE) == Err(RecvTimeoutError::Timeout) {
                 show(&progress, &over);
             }

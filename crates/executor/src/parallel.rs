@@ -18,6 +18,7 @@ use leafline_access::{Budget, Counters, ScanPiece, ScanPieces, Share};
 use leafline_expr::{CallState, EvalContext, SessionFacts, SqlMode};
 use leafline_planner::plan::{self, Node};
 use leafline_storage::reads_begun_here;
+use leafline_storage::worker::ThreadName;
 use leafline_table::ReadView;
 use leafline_types::memory::{Held, MemoryBudget, server};
 use leafline_types::statement::{CancelToken, Warnings};
@@ -268,7 +269,7 @@ fn in_threads(workers: &mut [Worker], threads: usize, shared: &Shared<'_>) -> Ve
     std::thread::scope(|scope| {
         let mut running = Vec::new();
         for worker in others.iter_mut().take(threads - 1) {
-            let thread = std::thread::Builder::new().name("scan".to_owned());
+            let thread = ThreadName::Scan.builder();
             // Where there are no more threads to be had, there are fewer.
             running.extend(thread.spawn_scoped(scope, || {
                 server::statement_begins();

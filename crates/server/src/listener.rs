@@ -16,6 +16,7 @@ use crate::tls::Tls;
 use crate::transport::{Socket, Transport};
 use crate::watcher::{TICK, Watched, deserted};
 use leafline_sql::Instance;
+use leafline_storage::worker::{OnPanic, ThreadName, Worker};
 use leafline_syntax::MAX_NESTING;
 use leafline_types::statement::CancelReason;
 use leafline_types::{MysqlError, memory};
@@ -34,8 +35,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// The name of the thread that accepts connections over the socket.
-const SOCKET_ACCEPTOR: &str = "accept socket";
 /// Stack of a connection's thread, and how deep statements may nest there. It takes no memory before it is used.
 const STACK: Stack = Stack { bytes: 8 << 20, nesting: 200 };
 /// Stack of a connection's thread in a process whose address space or data is limited: such limits count stacks before they are used.
@@ -120,7 +119,7 @@ pub struct ServerOptions {
 pub struct Server {
     shared: Arc<Shared>,
     /// The threads that accept connections, and the one that watches them.
-    helpers: Vec<JoinHandle<()>>,
+    helpers: Vec<(ThreadName, Worker)>,
     tcp: Option<SocketAddr>,
     unix: Option<PathBuf>,
 }
@@ -201,11 +200,11 @@ impl Server {
         });
         let mut server = Server { shared, helpers: Vec::new(), tcp: None, unix: None };
         let watching = server.shared.clone();
-        server.help("watch clients", move || watching.watch_clients())?;
+        server.help(ThreadName::WatchClients, move || watching.watch_clients())?;
         if let Some(listener) = listeners.tcp {
             server.tcp = Some(listener.local_addr()?);
             let shared = server.shared.clone();
-            server.help("accept tcp", move || {
+            server.help(ThreadName::AcceptTcp, move || {
                 shared.accept_all(|| {
                     let (stream, address) = listener.accept()?;
                     stream.set_nodelay(true)?;
@@ -220,7 +219,7 @@ impl Server {
         if let Some((listener, path)) = listeners.unix {
             server.unix = Some(path);
             let shared = server.shared.clone();
-            server.help(SOCKET_ACCEPTOR, move || {
+            server.help(ThreadName::AcceptSocket, move || {
                 shared.accept_all(|| {
                     let (stream, _) = listener.accept()?;
                     let peer = Peer { host: "localhost".into(), local: true, address: None };
@@ -231,8 +230,8 @@ impl Server {
         Ok(server)
     }
 
-    fn help(&mut self, name: &str, run: impl FnOnce() + Send + 'static) -> Result<(), ServerError> {
-        self.helpers.push(std::thread::Builder::new().name(name.into()).spawn(run)?);
+    fn help(&mut self, name: ThreadName, run: impl FnOnce() + Send + 'static) -> Result<(), ServerError> {
+        self.helpers.push((name, Worker::spawn(name, OnPanic::LeaveOut, run)?));
         Ok(())
     }
 
@@ -242,7 +241,13 @@ impl Server {
     }
 
     /// Stops: see the module. The instance stays open.
-    pub fn stop(mut self) {
+    pub fn stop(self) {
+        drop(self);
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
         self.shared.stopping.store(true, Ordering::SeqCst);
         // The acceptors wait for a connection: here is one.
         if let Some(mut address) = self.tcp {
@@ -261,11 +266,11 @@ impl Server {
             let _connections = self.shared.connections.lock();
             self.shared.connected.notify_all();
         }
-        for helper in self.helpers.drain(..) {
-            if lost && helper.thread().name() == Some(SOCKET_ACCEPTOR) {
-                continue;
+        for (name, helper) in self.helpers.drain(..) {
+            match lost && name == ThreadName::AcceptSocket {
+                true => helper.detach(),
+                false => helper.join(),
             }
-            let _ = helper.join();
         }
         let mut threads = Vec::new();
         for connection in self.shared.connections.lock().values_mut() {
@@ -327,11 +332,7 @@ impl Shared {
                 shared.cut_off_ended.notify_all();
             }
         };
-        match std::thread::Builder::new()
-            .name(format!("connection {number}"))
-            .stack_size(self.stack.bytes)
-            .spawn(run)
-        {
+        match ThreadName::Connection(number).builder().stack_size(self.stack.bytes).spawn(run) {
             Ok(thread) => {
                 if let Some(connection) = connections.get_mut(&number) {
                     connection.thread = Some(thread);

@@ -12,10 +12,11 @@ use crate::slow_log::SlowLog;
 use crate::start::Start;
 use crate::statement_times::StatementTimes;
 use crate::status::{Gauges, RareCommands, SessionCounters, StorageCounters};
-use crate::upkeep::{Keeper, Upkeep};
+use crate::upkeep::{self, Keeper};
 use leafline_access::Statistics;
 use leafline_access::cost::{CostModel, Device, DeviceChoice, Known, StoredProfile};
 use leafline_expr::functions::UserLocks;
+use leafline_storage::worker::Worker;
 use leafline_storage::{Env, FlushPolicy, lent_bytes};
 use leafline_table::{Engine, EngineOptions, TableError};
 use leafline_types::MysqlError;
@@ -24,8 +25,8 @@ use leafline_types::statement::CancelReason;
 use parking_lot::{Mutex, RwLock};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
 /// How an instance is opened.
@@ -90,7 +91,7 @@ pub struct Instance {
     digests_ignored: Option<String>,
     /// Until the instance is closed.
     keeper: Mutex<Option<Keeper>>,
-    upkeep: Mutex<Option<Upkeep>>,
+    pub(crate) upkeep: OnceLock<Worker>,
     known_device: RwLock<Known>,
     /// That of `known_device`.
     device_version: AtomicU64,
@@ -172,7 +173,7 @@ impl Instance {
             keeper: Mutex::new(Some(keeper)),
             known_device: RwLock::new(known),
             device_version: AtomicU64::new(0),
-            upkeep: Mutex::default(),
+            upkeep: OnceLock::new(),
             index_uses: IndexUses::default(),
             user_locks: Arc::default(),
             opened: Instant::now(),
@@ -180,7 +181,7 @@ impl Instance {
         server::exempt(lent_bytes());
         instance.apply_globals()?;
         if has_threads {
-            *instance.upkeep.lock() = Some(Upkeep::start(&instance)?);
+            let _ = instance.upkeep.set(upkeep::start(&instance)?);
         }
         Ok(instance)
     }
@@ -500,7 +501,9 @@ impl Instance {
     /// # Errors
     /// What the engine returns.
     pub fn close(&self) -> Result<(), MysqlError> {
-        drop(self.upkeep.lock().take());
+        if let Some(upkeep) = self.upkeep.get() {
+            upkeep.stop();
+        }
         self.keep_what_was_learnt();
         // From now on the directory may be another instance's.
         drop(self.keeper.lock().take());

@@ -8,10 +8,9 @@ use crate::instance::Instance;
 use leafline_access::cost::{Device, Known, Observer, StoredProfile};
 use leafline_storage::Env;
 use leafline_storage::device::ReadSamples;
+use leafline_storage::worker::{Next, OnPanic, ThreadName, Worker};
 use leafline_types::MysqlError;
-use parking_lot::{Condvar, Mutex};
-use std::sync::{Arc, Weak};
-use std::thread::JoinHandle;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// Between two looks at what has changed.
@@ -63,60 +62,22 @@ impl Keeper {
     }
 }
 
-#[derive(Default)]
-struct Signal {
-    stop: Mutex<bool>,
-    changed: Condvar,
-}
-
-/// The thread that has it written.
-pub(crate) struct Upkeep {
-    signal: Arc<Signal>,
-    thread: Option<JoinHandle<()>>,
-}
-
-impl Upkeep {
-    /// Starts it. It does not keep the instance open.
-    pub fn start(instance: &Arc<Instance>) -> Result<Upkeep, MysqlError> {
-        let signal = Arc::new(Signal::default());
-        let (weak, shared) = (Arc::downgrade(instance), signal.clone());
-        let thread = std::thread::Builder::new().name("upkeep".into()).spawn(move || run(&weak, &shared));
-        let thread =
-            thread.map_err(|error| MysqlError::internal(format_args!("no thread for upkeep: {error}")))?;
-        Ok(Upkeep { signal, thread: Some(thread) })
-    }
-}
-
-impl Drop for Upkeep {
-    fn drop(&mut self) {
-        *self.signal.stop.lock() = true;
-        self.signal.changed.notify_all();
-        // The instance may be dropped by this very thread.
-        let is_other = |thread: &JoinHandle<()>| thread.thread().id() != std::thread::current().id();
-        if let Some(thread) = self.thread.take().filter(is_other) {
-            // If it panicked it has said so already.
-            let _ = thread.join();
-        }
-    }
-}
-
-fn run(instance: &Weak<Instance>, signal: &Signal) {
-    let mut stop = signal.stop.lock();
-    while !*stop {
-        if signal.changed.wait_for(&mut stop, ROUND).timed_out() && !*stop {
-            parking_lot::MutexGuard::unlocked(&mut stop, || {
-                if let Some(instance) = instance.upgrade() {
-                    instance.keep_what_was_learnt();
-                }
-            });
-        }
-    }
+/// Starts the thread that has it written. It does not keep the instance open.
+pub(crate) fn start(instance: &Arc<Instance>) -> Result<Worker, MysqlError> {
+    let weak = Arc::downgrade(instance);
+    let worker = Worker::start(ThreadName::Upkeep, OnPanic::LeaveOut, Next::After(ROUND), move || {
+        let Some(instance) = weak.upgrade() else { return Next::Never };
+        instance.keep_what_was_learnt();
+        Next::After(ROUND)
+    });
+    worker.map_err(|error| MysqlError::internal(format_args!("no thread for upkeep: {error}")))
 }
 
 #[cfg(test)]
 mod tests {
     use crate::{Instance, InstanceOptions};
     use leafline_storage::device::{DiskModel, ModelledEnv, SimulatedEnv};
+    use leafline_storage::worker::ThreadName;
     use leafline_storage::{Env, PageNo};
     use std::sync::Arc;
     use std::time::Duration;
@@ -196,6 +157,25 @@ mod tests {
         assert!(!env.exists(FILE).unwrap());
         instance.close().unwrap();
         assert!(!env.exists(FILE).unwrap());
+    }
+
+    #[test]
+    fn panic_of_the_thread_is_kept_and_holds_nobody_up() {
+        let env = SimulatedEnv::new();
+        let instance = open(&env);
+        run(&instance, &["CREATE DATABASE d", "CREATE TABLE d.t (a INT)"]);
+        env.set_fault(Some(Arc::new(|_, _, _| {
+            assert!(!ThreadName::Upkeep.is_current(), "planted panic");
+            false
+        })));
+        let upkeep = instance.upkeep.get().expect("a thread");
+        upkeep.wake();
+        upkeep.join();
+        env.set_fault(None);
+        assert_eq!(upkeep.panic(), Some("planted panic"));
+        run(&instance, &["INSERT INTO d.t VALUES (1)"]);
+        instance.close().unwrap();
+        assert!(env.exists(FILE).unwrap(), "the lock of what is written is free");
     }
 
     /// What is known of the device by a session that has begun a statement, and where the figures are from.

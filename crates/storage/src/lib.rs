@@ -15,23 +15,25 @@
 //! | `space` | extents, segments, reservations, unlogged bulk writing |
 //! | `checkpoint`, `doublewrite`, `recovery` | the means by which a store survives a crash |
 //! | `backup` | backups of a store, and restoring them |
-//! | `background`, `warm_up`, `flush_ahead` | the work of the store's own threads |
+//! | [`worker`] | background threads |
+//! | `page_writer`, `log_writer`, `warm_up` | the work of the store's own threads |
 //! | `store` | [`Store`], the public interface |
 
 pub mod device;
 pub mod log;
 pub mod page;
+pub mod worker;
 
-mod background;
 mod backup;
 mod checkpoint;
 mod control;
 mod doublewrite;
 mod error;
-mod flush_ahead;
 mod ids;
+mod log_writer;
 mod mini_transaction;
 mod open;
+mod page_writer;
 mod poison;
 mod pool;
 mod recovery;

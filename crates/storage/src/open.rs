@@ -1,13 +1,13 @@
 //! Opens a store: makes the files of a new one, or recovers an existing one.
 
-use crate::background::Background;
 use crate::checkpoint::{Checkpointer, Recovered};
 use crate::control::{self, ControlData, ControlFile};
 use crate::device::{AlignedBuf, File, IoQueue, OpenMode};
 use crate::doublewrite::{self, Doublewrite};
-use crate::flush_ahead::FlushAhead;
 use crate::log::{FlushPolicy, Log, LogOptions};
+use crate::log_writer::LogWriter;
 use crate::page::{MAX_PAGE_SIZE, MIN_PAGE_SIZE};
+use crate::page_writer;
 use crate::poison::Poison;
 use crate::pool::{BufferPool, PageCache};
 use crate::recovery::{self, Crash, ReadLog, Redo};
@@ -18,6 +18,7 @@ use crate::space::{
 };
 use crate::store::Inner;
 use crate::warm_up;
+use crate::worker::ThreadName;
 use crate::{
     Env, HandlerId, LogicalReplay, Lsn, PageKind, PageNo, RecoveryReport, RedoHandler, Remains, Result,
     SegmentId, SegmentState, StorageError, StoreOptions, StoreStats, page,
@@ -124,8 +125,8 @@ pub(crate) fn open(
         poison,
         flush_policy: options.flush_log_at_commit,
         report,
-        background: OnceLock::new(),
-        flush_ahead: OnceLock::new(),
+        page_writer: OnceLock::new(),
+        log_writer: OnceLock::new(),
         backup_running: AtomicBool::new(false),
         env,
         database_id,
@@ -141,14 +142,14 @@ pub(crate) fn open(
         inner.drop_segment(*segment)?;
     }
     if options.background {
-        let background = Background::start(Arc::downgrade(&inner), hot_pages)
-            .map_err(|source| StorageError::io("start a thread for", DATA, source))?;
-        inner.cache.set_cleaner(background.waker());
-        let _ = inner.background.set(background);
+        let no_thread = |source| StorageError::io("start threads for", DATA, source);
+        let page_writer = page_writer::start(&inner, hot_pages).map_err(no_thread)?;
+        inner.cache.set_cleaner(page_writer.waker());
+        let _ = inner.page_writer.set(page_writer);
         if inner.flush_policy == FlushPolicy::EachCommit {
-            let flush_ahead = FlushAhead::start(inner.log.clone())
-                .map_err(|source| StorageError::io("start a thread for", "the log", source))?;
-            let _ = inner.flush_ahead.set(flush_ahead);
+            let on_panic = page_writer::stop_store(&Arc::downgrade(&inner), ThreadName::LogWriter);
+            let log_writer = LogWriter::start(inner.log.clone(), on_panic).map_err(no_thread)?;
+            let _ = inner.log_writer.set(log_writer);
         }
     }
     Ok(inner)

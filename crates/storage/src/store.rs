@@ -1,14 +1,14 @@
 //! The store: the public interface of this crate.
 
-use crate::background::Background;
 use crate::checkpoint::Checkpointer;
 use crate::device::ReadSamples;
-use crate::flush_ahead::FlushAhead;
 use crate::log::{Log, LogSpace};
+use crate::log_writer::LogWriter;
 use crate::poison::Poison;
 use crate::pool::{PageCache, StopOnPanic};
 use crate::redo::{CHECKPOINT_KIND, Handlers};
 use crate::space::Space;
+use crate::worker::Worker;
 use crate::{
     CheckpointSource, Env, FlushPolicy, HandlerId, HeldPage, LockGuard, LogicalReplay, Lsn, LsnRange,
     MemoryLoan, MiniTransaction, Optimistic, PageMerger, PageNo, RawPage, RecoveryReport, RedoHandler,
@@ -123,9 +123,9 @@ pub(crate) struct Inner {
     pub(crate) flush_policy: FlushPolicy,
     pub(crate) report: RecoveryReport,
     /// Absent in a store without threads of its own.
-    pub(crate) background: OnceLock<Background>,
+    pub(crate) page_writer: OnceLock<Worker>,
     /// Absent in a store without threads of its own, or if commits do not wait until they are durable.
-    pub(crate) flush_ahead: OnceLock<FlushAhead>,
+    pub(crate) log_writer: OnceLock<LogWriter>,
     /// Whether a backup is being made.
     pub(crate) backup_running: AtomicBool,
     pub(crate) env: Arc<dyn Env>,
@@ -138,11 +138,11 @@ pub(crate) struct Inner {
 impl Inner {
     /// Ends the store's own threads, and waits for them.
     fn stop_threads(&self) {
-        if let Some(background) = self.background.get() {
-            background.stop();
+        if let Some(page_writer) = self.page_writer.get() {
+            page_writer.stop();
         }
-        if let Some(flush_ahead) = self.flush_ahead.get() {
-            flush_ahead.stop();
+        if let Some(log_writer) = self.log_writer.get() {
+            log_writer.stop();
         }
     }
 
@@ -173,8 +173,8 @@ impl Inner {
             if self.checkpointer.is_held_back() {
                 return self.log.reserve_beyond_limit(bytes);
             }
-            if let Some(background) = self.background.get() {
-                background.wake();
+            if let Some(page_writer) = self.page_writer.get() {
+                page_writer.wake();
                 return self.log.reserve(bytes);
             }
             self.log.check_disk(bytes)?;
@@ -544,7 +544,7 @@ impl Store {
     /// # Errors
     /// As [`checkpoint`](Self::checkpoint).
     pub fn close(self) -> Result<()> {
-        if self.inner.background.get().is_some() {
+        if self.inner.page_writer.get().is_some() {
             self.inner.stop_threads();
             // The list is a hint: without it the next start is slow, but correct.
             let _ = self.inner.save_hot_pages();
@@ -612,8 +612,8 @@ impl Store {
     /// Starts the flush that [`commit_durable`](Self::commit_durable) will wait for, on another thread, where there
     /// is one.
     pub fn flush_ahead(&self, lsn: Lsn) {
-        if let Some(flush_ahead) = self.inner.flush_ahead.get() {
-            flush_ahead.ask(lsn);
+        if let Some(log_writer) = self.inner.log_writer.get() {
+            log_writer.ask(lsn);
         }
     }
 

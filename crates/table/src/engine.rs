@@ -7,7 +7,7 @@
 //! record) | page latches | version store shards, the back of the queue of ghosts, clock, catalog, registered trees. The last group
 //! are leaves of the order: nothing but the log's buffer is waited for while one of them, or the counters, is held.
 
-use crate::background::{BackgroundThread, Round};
+use crate::background;
 use crate::build::ChangeLogs;
 use crate::catalog::{Catalog, IndexDef, TableDef, TableId};
 use crate::change_buffer::{ChangeBuffer, ChangeBufferStats, ChangeBuffering};
@@ -29,6 +29,7 @@ use crate::txn::versions::VersionStore;
 use crate::txn::write_set::WriteSet;
 use crate::txn::{Isolation, Transaction, TxnMode};
 use leafline_btree::{CommitTs, Tree, TreeRedo};
+use leafline_storage::worker::{ThreadName, Worker};
 use leafline_storage::{
     CheckpointSource, Env, FlushPolicy, HandlerId, Lsn, SegmentId, StorageError, Store, StoreOptions,
 };
@@ -138,6 +139,8 @@ pub(crate) struct EngineCounts {
 
 /// An open database.
 pub struct Engine {
+    /// Stopped first.
+    threads: Mutex<Vec<Worker>>,
     pub(crate) env: Arc<dyn Env>,
     pub(crate) store: Store,
     pub(crate) options: EngineOptions,
@@ -173,7 +176,6 @@ pub struct Engine {
     pub(crate) op_runs: RwLock<()>,
     /// Number of the last run of operations.
     pub(crate) last_op_run: AtomicU64,
-    threads: Mutex<Vec<BackgroundThread>>,
     /// Called between the steps of a commit's application.
     #[cfg(test)]
     pub(crate) observer: Mutex<Option<Arc<dyn Fn() + Send + Sync>>>,
@@ -247,7 +249,7 @@ impl Engine {
         store.set_checkpoint_source(Arc::new(Source { counters: counters.clone(), clock: clock.clone() }));
         let limits = Limits::new(&store, &options);
         let recovered = Recovered::new(&env, &store, &clock, limits.progress_bytes, pending, quarantine)?;
-        let background = options.store.background;
+        let has_threads = options.store.background;
         let history = Arc::new(HistoryMemory::new(Some(store.clone()), limits.version_memory));
         crate::run::remove_leftovers(&env)?;
         let locks = Arc::new(LockTable::new(Some(store.clone()), limits.max_locks));
@@ -285,19 +287,18 @@ impl Engine {
         engine.change_buffer.set_limits(engine.limits.change_buffer, engine.limits.change_buffer_l0);
         engine.change_buffer.set_mode(engine.options.change_buffering);
         engine.change_buffer.set_forced(engine.options.force_change_buffering);
-        if background {
-            let threads: [(_, Round); 2] = [
+        if has_threads {
+            let threads: [(_, fn(&Engine) -> bool); 2] = [
                 // What fails here fails for the sessions too, which report it; ghosts cost space only.
-                ("leafline-purge", |engine| {
+                (ThreadName::Purge, |engine| {
                     let _ = engine.purge();
                     false
                 }),
                 // What fails here is tried again, and fails for the sessions, too, if it stops the store.
-                ("change-buffer", |engine| engine.tend_change_buffer().unwrap_or(false)),
+                (ThreadName::ChangeBuffer, |engine| engine.tend_change_buffer().unwrap_or(false)),
             ];
             for (name, round) in threads {
-                let thread = BackgroundThread::start(&engine, name, round)?;
-                engine.threads.lock().push(thread);
+                engine.threads.lock().push(background::start(&engine, name, round)?);
             }
         }
         Ok(engine)
@@ -308,8 +309,7 @@ impl Engine {
     /// # Errors
     /// What the store returns.
     pub fn close(&self) -> Result<()> {
-        let threads = std::mem::take(&mut *self.threads.lock());
-        threads.into_iter().for_each(BackgroundThread::stop);
+        drop(std::mem::take(&mut *self.threads.lock()));
         self.purge()?;
         Ok(self.store.clone().close()?)
     }
@@ -539,12 +539,6 @@ impl Engine {
     #[cfg(not(test))]
     #[inline]
     pub(crate) fn observe(&self) {}
-}
-
-impl Drop for Engine {
-    fn drop(&mut self) {
-        std::mem::take(self.threads.get_mut()).into_iter().for_each(BackgroundThread::stop);
-    }
 }
 
 impl std::fmt::Debug for Engine {

@@ -23,12 +23,12 @@ use crate::http::{Answer, HttpServer, Request};
 use access::Access;
 use leafline_sql::Instance;
 use leafline_sql::observed::History;
-use parking_lot::{Condvar, Mutex};
+use leafline_storage::worker::{Next, OnPanic, ThreadName, Worker};
+use parking_lot::Mutex;
 use plans::Advised;
 use std::io;
 use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
-use std::thread::JoinHandle;
 use std::time::Duration;
 
 /// Between two samples of what ran.
@@ -52,8 +52,8 @@ const ASSETS: [(&str, &str, &str); 6] = [
 pub struct Console {
     http: HttpServer,
     query: String,
-    shared: Arc<Shared>,
-    looker: Option<JoinHandle<()>>,
+    /// Notes what the instance does for the history.
+    _history: Worker,
 }
 
 struct Shared {
@@ -64,8 +64,6 @@ struct Shared {
     advised: Mutex<Option<Advised>>,
     /// Held by who plans and runs statements: one at a time.
     at_work: Mutex<()>,
-    stop: Mutex<bool>,
-    stopped: Condvar,
 }
 
 impl Console {
@@ -82,15 +80,14 @@ impl Console {
             history: Mutex::default(),
             advised: Mutex::default(),
             at_work: Mutex::default(),
-            stop: Mutex::new(false),
-            stopped: Condvar::new(),
         });
-        let looking = shared.clone();
-        let looker = std::thread::Builder::new().name("console look".into()).spawn(move || looking.look())?;
-        let answering = shared.clone();
-        let http =
-            HttpServer::start(listener, "console", Box::new(move |request| answering.answer(request)))?;
-        Ok(Console { http, query, shared, looker: Some(looker) })
+        let watched = shared.clone();
+        let history = Worker::start(ThreadName::ConsoleHistory, OnPanic::LeaveOut, Next::Now, move || {
+            watched.history.lock().look(&watched.instance);
+            Next::After(LOOK)
+        })?;
+        let http = HttpServer::start(listener, "console", Box::new(move |request| shared.answer(request)))?;
+        Ok(Console { http, query, _history: history })
     }
 
     /// Where it listens.
@@ -104,26 +101,7 @@ impl Console {
     }
 }
 
-impl Drop for Console {
-    fn drop(&mut self) {
-        *self.shared.stop.lock() = true;
-        self.shared.stopped.notify_all();
-        if let Some(looker) = self.looker.take() {
-            // If it panicked it has said so already.
-            let _ = looker.join();
-        }
-    }
-}
-
 impl Shared {
-    fn look(&self) {
-        let mut stop = self.stop.lock();
-        while !*stop {
-            parking_lot::MutexGuard::unlocked(&mut stop, || self.history.lock().look(&self.instance));
-            self.stopped.wait_for(&mut stop, LOOK);
-        }
-    }
-
     fn answer(&self, request: &Request) -> Answer {
         let mut answer = self.access.refuse(request).unwrap_or_else(|| self.admitted(request));
         answer.headers.extend(

@@ -9,6 +9,7 @@ mod request;
 
 pub(crate) use request::Request;
 
+use leafline_storage::worker::{OnPanic, ThreadName, Worker};
 use parking_lot::{Condvar, Mutex};
 use request::{Refused, read};
 use std::collections::VecDeque;
@@ -16,7 +17,6 @@ use std::io::{self, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 /// Connections that are served at a time.
@@ -92,7 +92,7 @@ pub(crate) type Handler = dyn Fn(&Request) -> Answer + Send + Sync;
 pub(crate) struct HttpServer {
     shared: Arc<Shared>,
     address: SocketAddr,
-    acceptor: Option<JoinHandle<()>>,
+    acceptor: Worker,
 }
 
 struct Shared {
@@ -123,8 +123,8 @@ impl HttpServer {
         let shared = Arc::new(Shared { stopping, connections, ended: Condvar::new(), handler });
         let accepting = shared.clone();
         let run = move || accepting.accept_all(&listener, name);
-        let acceptor = std::thread::Builder::new().name(format!("accept {name}")).spawn(run)?;
-        Ok(HttpServer { shared, address, acceptor: Some(acceptor) })
+        let acceptor = Worker::spawn(ThreadName::AcceptHttp(name), OnPanic::LeaveOut, run)?;
+        Ok(HttpServer { shared, address, acceptor })
     }
 
     /// Where it listens.
@@ -145,10 +145,7 @@ impl Drop for HttpServer {
         }
         // The acceptor waits for a connection: here is one.
         let _ = TcpStream::connect_timeout(&address, Duration::from_secs(1));
-        if let Some(acceptor) = self.acceptor.take() {
-            // If it panicked it has said so already.
-            let _ = acceptor.join();
-        }
+        self.acceptor.join();
         // What is being answered ends soon, as its statements are ended by whoever stops the database.
         let until = Instant::now() + TIME_TO_ASK;
         let mut connections = self.shared.connections.lock();
@@ -157,7 +154,7 @@ impl Drop for HttpServer {
 }
 
 impl Shared {
-    fn accept_all(self: &Arc<Self>, listener: &TcpListener, name: &str) {
+    fn accept_all(self: &Arc<Self>, listener: &TcpListener, name: &'static str) {
         while !self.stopping.load(Ordering::SeqCst) {
             match listener.accept() {
                 Ok(_) if self.stopping.load(Ordering::SeqCst) => return,
@@ -169,7 +166,7 @@ impl Shared {
     }
 
     /// Serves a connection by a thread of its own.
-    fn take(self: &Arc<Self>, stream: TcpStream, name: &str) {
+    fn take(self: &Arc<Self>, stream: TcpStream, name: &'static str) {
         let Some(open) = self.open(&stream) else {
             // As much as there is room for without waiting.
             let _ = stream.set_nonblocking(true);
@@ -182,7 +179,7 @@ impl Shared {
             let _ = open.answer(stream);
         };
         // Where there is no thread to be had the connection is closed.
-        let _ = std::thread::Builder::new().name(name.to_owned()).stack_size(STACK_BYTES).spawn(run);
+        let _ = ThreadName::AnswerHttp(name).builder().stack_size(STACK_BYTES).spawn(run);
     }
 
     /// A place for a connection; `None` if all are being answered, or there is no descriptor.

@@ -6,6 +6,7 @@
 //! next open finds everything that was committed.
 
 use super::Session;
+use leafline_storage::worker::panic_text;
 use leafline_types::MysqlError;
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -38,8 +39,6 @@ impl Session {
             self.rollback();
             self.statement_ended();
         }));
-        let text = panic.downcast_ref::<&str>().copied();
-        let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
-        MysqlError::internal(format!("a panic ends the session: {}", text.unwrap_or("without a text")))
+        MysqlError::internal(format!("a panic ends the session: {}", panic_text(panic)))
     }
 }

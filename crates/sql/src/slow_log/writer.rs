@@ -1,11 +1,11 @@
 //! The thread that writes the slow query log, and what is queued for it.
 
+use leafline_storage::worker::{OnPanic, ThreadName, Worker};
 use parking_lot::{Condvar, Mutex};
 use std::fs::File;
 use std::io::{self, Write};
 use std::mem;
 use std::sync::Arc;
-use std::thread::JoinHandle;
 
 /// Bytes that may be queued.
 const ROOM: usize = 8 << 20;
@@ -30,7 +30,7 @@ struct State {
 #[derive(Debug)]
 pub(super) struct Writer {
     queue: Arc<Queue>,
-    thread: Mutex<Option<JoinHandle<()>>>,
+    worker: Worker,
 }
 
 impl Writer {
@@ -42,8 +42,8 @@ impl Writer {
         let queue = Arc::new(Queue::default());
         queue.state.lock().file = Some(file);
         let shared = queue.clone();
-        let thread = std::thread::Builder::new().name("slow-log".into()).spawn(move || write_all(&shared))?;
-        Ok(Writer { queue, thread: Mutex::new(Some(thread)) })
+        let worker = Worker::spawn(ThreadName::SlowLog, OnPanic::LeaveOut, move || write_all(&shared))?;
+        Ok(Writer { queue, worker })
     }
 
     /// What comes from now on goes to another file.
@@ -78,10 +78,7 @@ impl Writer {
     fn end(&self) {
         self.queue.state.lock().stop = true;
         self.queue.changed.notify_one();
-        if let Some(thread) = self.thread.lock().take() {
-            // If it panicked it has said so already.
-            let _ = thread.join();
-        }
+        self.worker.join();
     }
 }
 

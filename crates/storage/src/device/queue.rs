@@ -107,7 +107,34 @@ pub(super) struct Piece {
     pub(super) buffer: Arc<AlignedBuf>,
     pub(super) range: Range<usize>,
     pub(super) offset: u64,
-    batch: Arc<Batch>,
+    answer: Answer,
+}
+
+/// Tells a batch what became of one of its pieces: that it was not written, if nothing else is told.
+struct Answer(Option<Arc<Batch>>);
+
+impl Answer {
+    fn give(mut self, result: io::Result<()>) {
+        self.tell(result);
+    }
+
+    fn tell(&mut self, result: io::Result<()>) {
+        let Some(batch) = self.0.take() else { return };
+        let mut state = batch.state.lock();
+        state.left -= 1;
+        if let Err(error) = result {
+            state.error.get_or_insert(error);
+        }
+        if state.left == 0 {
+            batch.done.notify_all();
+        }
+    }
+}
+
+impl Drop for Answer {
+    fn drop(&mut self) {
+        self.tell(Err(io::Error::other("a write was given up")));
+    }
 }
 
 /// A request in the queue.
@@ -203,7 +230,12 @@ impl<T: ReadTarget> IoQueue<T> {
         batch.state.lock().left = pieces.len();
         self.queue(pieces.iter().map(|(range, offset)| {
             let (buffer, batch) = (Arc::clone(buffer), Arc::clone(&batch));
-            Request::Write(Piece { buffer, range: range.clone(), offset: *offset, batch })
+            Request::Write(Piece {
+                buffer,
+                range: range.clone(),
+                offset: *offset,
+                answer: Answer(Some(batch)),
+            })
         }));
         let mut state = batch.state.lock();
         while state.left > 0 {
@@ -249,17 +281,10 @@ impl<T: ReadTarget> Request<T> {
 
 impl Piece {
     fn complete(self, result: io::Result<()>) {
-        let Piece { buffer, batch, .. } = self;
+        let Piece { buffer, answer, .. } = self;
         // The caller wants to own the buffer alone when it goes on.
         drop(buffer);
-        let mut state = batch.state.lock();
-        state.left -= 1;
-        if let Err(error) = result {
-            state.error.get_or_insert(error);
-        }
-        if state.left == 0 {
-            batch.done.notify_all();
-        }
+        answer.give(result);
     }
 }
 
@@ -294,7 +319,7 @@ fn contained(transfer: impl FnOnce() -> io::Result<()>) -> io::Result<()> {
 }
 
 /// Sorts reads by offset and joins neighbours. Two reads of one offset stay apart.
-fn merge<T: ReadTarget>(mut reads: Vec<PageRead<T>>) -> Vec<Run<T>> {
+pub(super) fn merge<T: ReadTarget>(mut reads: Vec<PageRead<T>>) -> Vec<Run<T>> {
     reads.sort_by_key(|read| read.offset);
     let mut runs: Vec<Run<T>> = Vec::new();
     let mut last_bytes = 0;

@@ -9,20 +9,26 @@
 //! A request that the ring does not do in full (an error, a short transfer) is done again with plain system calls,
 //! whose result counts. Where the system makes no ring (an old kernel, a container that forbids it), the caller uses
 //! threads.
+//!
+//! A panic while a request is completed fails that request, whose drop answers the thread that waits for it. A panic
+//! elsewhere on the ring's thread ends the thread: it waits until the system has no address of it any more, executes the
+//! queued requests with plain system calls, and from then on each caller does its own transfers.
 #![expect(unsafe_code, reason = "the system reads and writes memory whose addresses it was given")]
 
 use super::env::File;
 use super::queue::{ReadTarget, Request};
+use crate::worker::{OnPanic, ThreadName, Worker};
 use io_uring::{IoUring, Probe, opcode, squeue, types};
+use leafline_invariant::invariant;
 use parking_lot::Mutex;
 use std::collections::VecDeque;
 use std::fs;
 use std::io::{self, Write};
 use std::os::fd::{AsRawFd, FromRawFd, RawFd};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering, fence};
 use std::sync::mpsc;
-use std::thread::JoinHandle;
 
 /// Largest number of requests in flight.
 const DEPTH: u32 = 256;
@@ -31,7 +37,10 @@ const WAKE: u64 = u64::MAX;
 
 struct Pending<T> {
     requests: VecDeque<Request<T>>,
+    /// Nothing more will be queued: the thread ends when all is done.
     closed: bool,
+    /// The thread has ended.
+    ended: bool,
 }
 
 struct Shared<T> {
@@ -44,7 +53,8 @@ struct Shared<T> {
 /// The thread with the ring, and its queue. Dropping it finishes the queued requests.
 pub(super) struct RingQueue<T: ReadTarget> {
     shared: Arc<Shared<T>>,
-    thread: Option<JoinHandle<()>>,
+    file: Arc<dyn File>,
+    worker: Worker,
 }
 
 impl<T: ReadTarget> RingQueue<T> {
@@ -54,26 +64,34 @@ impl<T: ReadTarget> RingQueue<T> {
             return Ok(None);
         };
         let Ok(event) = eventfd() else { return Ok(None) };
-        let pending = Mutex::new(Pending { requests: VecDeque::new(), closed: false });
+        let pending = Mutex::new(Pending { requests: VecDeque::new(), closed: false, ended: false });
         let shared = Arc::new(Shared { pending, asleep: AtomicBool::new(false), event });
         let (tell, told) = mpsc::channel();
-        let (worker_shared, file) = (Arc::clone(&shared), Arc::clone(file));
-        let thread = std::thread::Builder::new().name("io-ring".into()).spawn(move || {
+        let (ended, file_of_rest) = (Arc::clone(&shared), Arc::clone(file));
+        let on_panic = OnPanic::call(move |_| ended.end(&*file_of_rest));
+        let (served, file_of_ring) = (Arc::clone(&shared), Arc::clone(file));
+        let worker = Worker::spawn(ThreadName::IoRing, on_panic, move || {
             // The thread that uses the ring makes it, because the system permits no other.
             let ring = make_ring();
             let _ = tell.send(ring.is_ok());
             if let Ok(ring) = ring {
-                Worker::new(ring, worker_shared, file, descriptor).run();
+                Ring::new(ring, served, file_of_ring, descriptor).run();
             }
         })?;
         match told.recv() {
-            Ok(true) => Ok(Some(RingQueue { shared, thread: Some(thread) })),
+            Ok(true) => Ok(Some(RingQueue { shared, file: Arc::clone(file), worker })),
             _ => Ok(None),
         }
     }
 
     pub(super) fn queue(&self, requests: impl Iterator<Item = Request<T>>) {
-        self.shared.pending.lock().requests.extend(requests);
+        let mut pending = self.shared.pending.lock();
+        if pending.ended {
+            drop(pending);
+            return requests.for_each(|request| request.execute(&*self.file));
+        }
+        pending.requests.extend(requests);
+        drop(pending);
         self.shared.wake();
     }
 }
@@ -82,10 +100,19 @@ impl<T: ReadTarget> Drop for RingQueue<T> {
     fn drop(&mut self) {
         self.shared.pending.lock().closed = true;
         self.shared.wake();
-        if let Some(thread) = self.thread.take() {
-            // A thread that panicked has already reported it.
-            let _ = thread.join();
-        }
+        self.worker.join();
+    }
+}
+
+impl<T: ReadTarget> Shared<T> {
+    /// Executes the queued requests on the calling thread. From here on nothing is queued.
+    fn end(&self, file: &dyn File) {
+        let requests = {
+            let mut pending = self.pending.lock();
+            pending.ended = true;
+            std::mem::take(&mut pending.requests)
+        };
+        requests.into_iter().for_each(|request| request.execute(file));
     }
 }
 
@@ -134,9 +161,8 @@ struct InFlight<T> {
     bytes: usize,
 }
 
-/// The state of the ring's thread. If the thread panics with requests in flight, they are leaked, because the system
-/// still has addresses in them.
-struct Worker<T: ReadTarget> {
+/// The state of the ring's thread. Dropping it waits until the system has no address of it any more.
+struct Ring<T: ReadTarget> {
     ring: IoUring,
     shared: Arc<Shared<T>>,
     file: Arc<dyn File>,
@@ -148,9 +174,9 @@ struct Worker<T: ReadTarget> {
     woken: Box<[u8; 8]>,
 }
 
-impl<T: ReadTarget> Worker<T> {
-    fn new(ring: IoUring, shared: Arc<Shared<T>>, file: Arc<dyn File>, descriptor: RawFd) -> Worker<T> {
-        Worker {
+impl<T: ReadTarget> Ring<T> {
+    fn new(ring: IoUring, shared: Arc<Shared<T>>, file: Arc<dyn File>, descriptor: RawFd) -> Ring<T> {
+        Ring {
             ring,
             shared,
             file,
@@ -188,7 +214,6 @@ impl<T: ReadTarget> Worker<T> {
             self.shared.asleep.store(false, Ordering::SeqCst);
             self.complete();
         }
-        self.stop_listening();
     }
 
     /// Puts queued requests into the ring, as many as may be in flight. Returns true if no more will come.
@@ -252,42 +277,167 @@ impl<T: ReadTarget> Worker<T> {
         }
     }
 
-    /// Ends the read of the eventfd before its buffer is dropped.
-    fn stop_listening(&mut self) {
-        let _ = (&self.shared.event).write(&1u64.to_ne_bytes());
-        while self.listening {
-            let _ = self.ring.submit_and_wait(1);
-            self.complete();
-        }
-    }
-
     /// Ends the requests that the system reports as done.
     fn complete(&mut self) {
         let done: Vec<(u64, i32)> =
             self.ring.completion().map(|entry| (entry.user_data(), entry.result())).collect();
+        let mut unknown = None;
         for (slot, result) in done {
             if slot == WAKE {
                 self.listening = false;
                 continue;
             }
             let found = self.in_flight.get_mut(slot as usize).and_then(Option::take);
-            let found = found.expect("the system reports requests that it was given, once");
+            let Some(found) = found else {
+                unknown = Some(slot);
+                continue;
+            };
             self.free.push(slot as usize);
             let InFlight { request, bytes, .. } = *found;
-            if usize::try_from(result) == Ok(bytes) {
-                request.complete();
-            } else {
-                request.execute(&*self.file);
+            // A request that panics answers its waiter with an error, and the thread goes on, because others are in flight.
+            let _ = catch_unwind(AssertUnwindSafe(|| match usize::try_from(result) == Ok(bytes) {
+                true => request.complete(),
+                false => request.execute(&*self.file),
+            }));
+        }
+        invariant!(unknown.is_none(), "the system reports requests that it was given, once: {unknown:?}");
+    }
+}
+
+impl<T: ReadTarget> Drop for Ring<T> {
+    fn drop(&mut self) {
+        // Ends the read of the eventfd.
+        let _ = (&self.shared.event).write(&1u64.to_ne_bytes());
+        while self.listening || !self.idle() {
+            match self.ring.submit_and_wait(1) {
+                Ok(_) => self.complete(),
+                Err(error)
+                    if matches!(error.raw_os_error(), Some(libc::EINTR | libc::EAGAIN | libc::EBUSY)) =>
+                {
+                    self.complete();
+                }
+                // The system may still write to these addresses: they are leaked.
+                Err(_) => {
+                    self.in_flight.iter_mut().filter_map(Option::take).for_each(std::mem::forget);
+                    std::mem::forget(std::mem::take(&mut self.woken));
+                    return;
+                }
             }
         }
     }
 }
 
-impl<T: ReadTarget> Drop for Worker<T> {
-    fn drop(&mut self) {
-        self.in_flight.iter_mut().filter_map(Option::take).for_each(std::mem::forget);
-        if self.listening {
-            std::mem::forget(std::mem::take(&mut self.woken));
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::device::{BLOCK, DirectoryEnv, Env, IoQueue, OpenMode, PageRead, aligned::AlignedBuf};
+    use std::sync::mpsc::{Receiver, Sender, channel};
+
+    /// A page of a test. It panics when it is completed, if it is to.
+    struct Page {
+        number: usize,
+        buf: AlignedBuf,
+        panics: bool,
+        done: Sender<(usize, io::Result<u8>)>,
+    }
+
+    impl ReadTarget for Page {
+        fn buffer(&mut self) -> &mut [u8] {
+            &mut self.buf
+        }
+
+        fn complete(self, result: io::Result<()>) {
+            assert!(!self.panics, "planted panic");
+            self.done.send((self.number, result.map(|()| self.buf[0]))).unwrap();
+        }
+    }
+
+    const PAGES: usize = 64;
+
+    /// A real file of pages, each filled with its number. `None` where the system gives no ring.
+    fn file() -> Option<(tempfile::TempDir, Arc<dyn File>)> {
+        let dir = tempfile::tempdir().unwrap();
+        let file = DirectoryEnv::open(dir.path()).unwrap().open("data", OpenMode::CreateNew).unwrap();
+        let fill = |page: usize| AlignedBuf::from_bytes(&[page as u8; BLOCK]);
+        (0..PAGES).for_each(|page| file.write_at(&fill(page), (page * BLOCK) as u64).unwrap());
+        make_ring().ok().map(|_| (dir, file))
+    }
+
+    /// Reads of every second page, so that each is a request of its own; one of them panics.
+    fn reads(panics: usize) -> (Vec<PageRead<Page>>, Receiver<(usize, io::Result<u8>)>) {
+        let (done, results) = channel();
+        let read = |number: usize| {
+            let buf = AlignedBuf::zeroed(BLOCK);
+            let target = Page { number, buf, panics: number == panics, done: done.clone() };
+            PageRead { offset: (number * BLOCK) as u64, target }
+        };
+        ((0..PAGES).step_by(2).map(read).collect(), results)
+    }
+
+    fn all_but(results: &Receiver<(usize, io::Result<u8>)>, missing: usize) {
+        let mut found: Vec<usize> = results
+            .iter()
+            .map(|(number, byte)| {
+                assert_eq!(byte.unwrap() as usize, number);
+                number
+            })
+            .collect();
+        found.sort_unstable();
+        assert_eq!(found, (0..PAGES).step_by(2).filter(|page| *page != missing).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn panic_in_the_completion_of_a_request_fails_it_and_no_other() {
+        let Some((_dir, file)) = file() else { return };
+        let queue = IoQueue::new(file, 1).unwrap();
+        assert!(queue.uses_ring());
+        for panics in [10, PAGES] {
+            let (reads, results) = reads(panics);
+            queue.submit(reads);
+            all_but(&results, panics);
+        }
+        let buffer = Arc::new(AlignedBuf::from_bytes(&[7; BLOCK]));
+        queue.write(&buffer, &[(0..BLOCK, 0)]).unwrap();
+    }
+
+    /// The thread panics with requests in flight and others queued: all are done, and so are those that come later.
+    #[test]
+    fn panic_of_the_thread_leaves_no_request_undone() {
+        let Some((_dir, file)) = file() else { return };
+        let event = eventfd().unwrap();
+        let pending = Mutex::new(Pending { requests: VecDeque::new(), closed: false, ended: false });
+        let shared = Arc::new(Shared { pending, asleep: AtomicBool::new(false), event });
+        let (ended, rest) = (shared.clone(), file.clone());
+        let descriptor = file.descriptor().unwrap().as_raw_fd();
+        let (served, ring_file) = (shared.clone(), file.clone());
+        let (go_on, goes_on) = channel::<()>();
+        let worker =
+            Worker::spawn(ThreadName::IoRing, OnPanic::call(move |_| ended.end(&*rest)), move || {
+                goes_on.recv().unwrap();
+                let mut ring = Ring::new(make_ring().unwrap(), served, ring_file, descriptor);
+                ring.take_requests();
+                ring.listen();
+                ring.ring.submit().unwrap();
+                assert!(!ring.idle());
+                goes_on.recv().unwrap();
+                panic!("planted panic");
+            });
+        let queue = RingQueue { shared, file, worker: worker.unwrap() };
+        let requests =
+            |reads: Vec<PageRead<Page>>| super::super::queue::merge(reads).into_iter().map(Request::Read);
+        for panics_later in [true, false] {
+            let (reads, results) = reads(PAGES);
+            queue.queue(requests(reads));
+            if panics_later {
+                go_on.send(()).unwrap();
+                let (queued, queued_results) = self::reads(PAGES);
+                queue.queue(requests(queued));
+                go_on.send(()).unwrap();
+                all_but(&queued_results, PAGES);
+                queue.worker.join();
+                assert_eq!(queue.worker.panic(), Some("planted panic"));
+            }
+            all_but(&results, PAGES);
         }
     }
 }

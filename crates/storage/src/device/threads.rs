@@ -3,12 +3,12 @@
 
 use super::env::File;
 use super::queue::{ReadTarget, Request};
+use crate::worker::{OnPanic, ThreadName, Worker};
 use parking_lot::{Condvar, Mutex};
 use std::collections::VecDeque;
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::thread::JoinHandle;
 
 struct Pending<T> {
     requests: VecDeque<Request<T>>,
@@ -24,7 +24,7 @@ struct Shared<T> {
 /// The threads and their queue. Dropping it finishes the queued requests.
 pub(super) struct ThreadQueue<T: ReadTarget> {
     shared: Arc<Shared<T>>,
-    threads: Vec<JoinHandle<()>>,
+    threads: Vec<Worker>,
 }
 
 impl<T: ReadTarget> ThreadQueue<T> {
@@ -34,8 +34,8 @@ impl<T: ReadTarget> ThreadQueue<T> {
         let mut queue = ThreadQueue { shared, threads: Vec::with_capacity(threads) };
         for number in 0..threads {
             let shared = Arc::clone(&queue.shared);
-            let thread = std::thread::Builder::new().name(format!("io-{number}"));
-            queue.threads.push(thread.spawn(move || shared.work())?);
+            let work = move || shared.work();
+            queue.threads.push(Worker::spawn(ThreadName::Io(number), OnPanic::LeaveOut, work)?);
         }
         Ok(queue)
     }
@@ -56,10 +56,7 @@ impl<T: ReadTarget> Drop for ThreadQueue<T> {
     fn drop(&mut self) {
         self.shared.pending.lock().closed = true;
         self.shared.work.notify_all();
-        for thread in self.threads.drain(..) {
-            // A thread that panicked has already reported it.
-            let _ = thread.join();
-        }
+        self.threads.iter().for_each(Worker::join);
     }
 }
 

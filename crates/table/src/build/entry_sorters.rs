@@ -12,6 +12,7 @@ use crate::index::entry::entry_of_row;
 use crate::limits::Limits;
 use crate::run::Sorter;
 use leafline_storage::Env;
+use leafline_storage::worker::ThreadName;
 use leafline_types::MysqlError;
 use parking_lot::Mutex;
 use std::sync::Arc;
@@ -182,7 +183,7 @@ impl EntrySorters {
         *self.work.batches.lock() = Some(receiver);
         for _ in 0..self.threads {
             let work = self.work.clone();
-            let helper = std::thread::Builder::new().name("build".into()).spawn(move || work.help());
+            let helper = ThreadName::Build.builder().spawn(move || work.help());
             match helper {
                 Ok(helper) => self.helpers.push(helper),
                 // Fewer do as well, or the caller alone.

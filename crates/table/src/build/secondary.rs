@@ -11,6 +11,7 @@ use crate::error::{Result, TableError};
 use crate::index::entry::{duplicate_entry, locator_of_entry, unique_prefix};
 use crate::run::{EntrySource, Sorter};
 use leafline_btree::{BulkBuilder, Tree};
+use leafline_storage::worker::ThreadName;
 use parking_lot::Mutex;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -68,7 +69,7 @@ pub(crate) fn build_secondaries(
     };
     std::thread::scope(|scope| {
         for _ in 0..threads {
-            let helper = std::thread::Builder::new().name("build".into());
+            let helper = ThreadName::Build.builder();
             // Fewer do as well, or the caller alone.
             if helper.spawn_scoped(scope, || jobs.work()).is_err() {
                 break;

@@ -18,11 +18,11 @@ use crate::txn::op::Op;
 use hashbrown::HashMap;
 use leafline_btree::CommitTs;
 use leafline_storage::Env;
+use leafline_storage::worker::{OnPanic, ThreadName, Worker};
 use parking_lot::{Condvar, Mutex, MutexGuard, RwLock};
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::thread::JoinHandle;
 use std::time::Duration;
 
 /// Bytes of noted keys that are sorted and written together.
@@ -58,7 +58,8 @@ struct Noted {
     /// Why something is missing.
     failed: Option<TableError>,
     /// Writes pieces, from the first full one on.
-    thread: Option<JoinHandle<()>>,
+    thread: Option<Worker>,
+    /// Nothing is noted any more: the watch ends, or its thread has panicked.
     is_over: bool,
 }
 
@@ -132,8 +133,9 @@ impl Drop for Watch<'_> {
             noted.thread.take()
         };
         self.log.moved.notify_all();
-        // A panic there has been reported by the panic hook.
-        let _ = thread.map(JoinHandle::join);
+        if let Some(thread) = thread {
+            thread.join();
+        }
     }
 }
 
@@ -149,6 +151,9 @@ impl Watch<'_> {
             noted.count = 0;
             if let Some(error) = noted.failed.take() {
                 return Err(error);
+            }
+            if noted.is_over {
+                return Err(TableError::Internal("keys of a build are lost".into()));
             }
             let mut parts: Vec<Sorter> = noted.full.drain(..).collect();
             parts.extend(noted.written.replace(Sorter::new(env, 0)));
@@ -179,7 +184,7 @@ impl ChangeLog {
     fn note(self: &Arc<Self>, key: &[u8], ts: CommitTs) {
         let mut noted = self.noted.lock();
         noted.count += 1;
-        while noted.failed.is_none() && !noted.keys.push_if_room(key, &ts.0.to_be_bytes()) {
+        while noted.failed.is_none() && !noted.is_over && !noted.keys.push_if_room(key, &ts.0.to_be_bytes()) {
             if noted.full.len() >= MOST_FULL {
                 self.moved.wait(&mut noted);
                 continue;
@@ -187,10 +192,9 @@ impl ChangeLog {
             let full = std::mem::replace(&mut noted.keys, Sorter::new(&self.env, PIECE));
             noted.full.push_back(full);
             if noted.thread.is_none() {
-                let log = self.clone();
-                let thread =
-                    std::thread::Builder::new().name("noted-keys".into()).spawn(move || log.write_full());
-                match thread {
+                let (log, failed) = (self.clone(), self.clone());
+                let on_panic = OnPanic::call(move |text| failed.fail(text));
+                match Worker::spawn(ThreadName::NotedKeys, on_panic, move || log.write_full()) {
                     Ok(thread) => noted.thread = Some(thread),
                     Err(error) => {
                         noted.failed = Some(TableError::Internal(format!("no thread for a build: {error}")));
@@ -199,6 +203,18 @@ impl ChangeLog {
             }
             self.moved.notify_all();
         }
+    }
+
+    /// What was noted is lost: the build fails, and nobody waits for the thread.
+    fn fail(&self, panic: &str) {
+        let mut noted = self.noted.lock();
+        noted.failed =
+            Some(TableError::Internal(format!("a panic while keys of a build were written: {panic}")));
+        noted.written.get_or_insert_with(|| Sorter::new(&self.env, 0));
+        noted.full.clear();
+        noted.is_over = true;
+        drop(noted);
+        self.moved.notify_all();
     }
 
     /// Writes full pieces until all is over.
@@ -249,7 +265,7 @@ mod tests {
         let is_others = Arc::new(AtomicBool::new(false));
         let noticed = is_others.clone();
         let notice: Fault = Arc::new(move |_, _, _| {
-            let is_own = std::thread::current().name() == Some("noted-keys");
+            let is_own = ThreadName::NotedKeys.is_current();
             noticed.fetch_or(!is_own, Ordering::Relaxed);
             false
         });
@@ -285,6 +301,23 @@ mod tests {
         simulated.set_fault(Some(Arc::new(|_, _, _| true)));
         note_many(&watch, 1_000_000);
         simulated.set_fault(None);
+        assert!(watch.take().is_err());
+    }
+
+    #[test]
+    fn panic_of_the_thread_ends_the_build_and_nobody_waits_for_it() {
+        let simulated = SimulatedEnv::new();
+        let env: Arc<dyn Env> = Arc::new(simulated.clone());
+        let logs = ChangeLogs::default();
+        let watch = logs.watch(&env, TableId(7));
+        simulated.set_fault(Some(Arc::new(|_, _, _| {
+            assert!(!ThreadName::NotedKeys.is_current(), "planted panic");
+            false
+        })));
+        note_many(&watch, 1_000_000);
+        let failed = watch.take().map(drop).unwrap_err().to_string();
+        assert!(failed.contains("planted panic"), "{failed}");
+        note_many(&watch, 1_000_000);
         assert!(watch.take().is_err());
     }
 

@@ -1,4 +1,4 @@
-//! The store's own thread: keeps clean frames ahead of demand, keeps the log short, and flushes the log under
+//! The page writer: a thread that keeps clean frames ahead of demand, keeps the log short, and flushes the log under
 //! policies 0 and 2.
 //!
 //! **Frames**: every round the thread frees frames until a reserve is free, writing changed pages in batches, so that
@@ -26,11 +26,11 @@ use crate::log::LogSpace;
 use crate::pool::Latching;
 use crate::space::Released;
 use crate::store::Inner;
-use crate::{Lsn, PageNo, Result};
-use parking_lot::{Condvar, Mutex};
+use crate::worker::{Next, OnPanic, ThreadName, Worker};
+use crate::{Lsn, PageNo, Result, StorageError};
+use std::io;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Weak};
-use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 /// Pause between rounds.
@@ -57,99 +57,66 @@ const IDLE_ROUNDS: u32 = 10;
 /// Checkpoints in a row that may free nothing before waiting callers are refused, or granted space beyond the limit.
 const MAX_FRUITLESS_CHECKPOINTS: u32 = 20;
 
-#[derive(Default)]
-struct Signal {
-    stop: bool,
-    wake: bool,
+/// Starts the page writer of the store. It ends when the store is gone, begins by reading `hot_pages` in, and a panic in it stops the store.
+pub(crate) fn start(store: &Arc<Inner>, hot_pages: Vec<PageNo>) -> io::Result<Worker> {
+    let weak = Arc::downgrade(store);
+    let mut state = PageWriter::new(hot_pages);
+    let on_panic = stop_store(&weak, ThreadName::PageWriter);
+    Worker::start(ThreadName::PageWriter, on_panic, Next::After(ROUND), move || {
+        let Some(store) = weak.upgrade() else { return Next::Never };
+        state.round(&store);
+        Next::After(ROUND)
+    })
 }
 
-/// The running thread.
-pub(crate) struct Background {
-    signal: Arc<(Mutex<Signal>, Condvar)>,
-    thread: Mutex<Option<JoinHandle<()>>>,
-}
-
-/// A handle that wakes the thread.
-#[derive(Clone)]
-pub(crate) struct Waker {
-    signal: Arc<(Mutex<Signal>, Condvar)>,
-}
-
-impl Waker {
-    /// Makes the next round begin now.
-    pub(crate) fn wake(&self) {
-        self.signal.0.lock().wake = true;
-        self.signal.1.notify_one();
-    }
-}
-
-impl Background {
-    /// Starts the thread for the store. It ends when the store is dropped. It first reads `hot_pages` in.
-    pub(crate) fn start(store: Weak<Inner>, hot_pages: Vec<PageNo>) -> std::io::Result<Background> {
-        let signal = Arc::new((Mutex::new(Signal::default()), Condvar::new()));
-        let shared = Arc::clone(&signal);
-        let thread = std::thread::Builder::new().name("page-writer".into());
-        let thread = thread.spawn(move || run(&store, &shared, hot_pages))?;
-        Ok(Background { signal, thread: Mutex::new(Some(thread)) })
-    }
-
-    /// Makes the next round begin now.
-    pub(crate) fn wake(&self) {
-        self.waker().wake();
-    }
-
-    /// Returns a handle with which others wake the thread.
-    pub(crate) fn waker(&self) -> Waker {
-        Waker { signal: Arc::clone(&self.signal) }
-    }
-
-    /// Ends the thread and waits for it, unless the caller is that thread.
-    pub(crate) fn stop(&self) {
-        self.signal.0.lock().stop = true;
-        self.signal.1.notify_one();
-        let thread = self.thread.lock().take();
-        if let Some(thread) = thread.filter(|thread| thread.thread().id() != std::thread::current().id()) {
-            // A thread that panicked has already reported it.
-            let _ = thread.join();
+/// Stops the store if the thread of this name panics.
+pub(crate) fn stop_store(store: &Weak<Inner>, name: ThreadName) -> OnPanic {
+    let store = store.clone();
+    OnPanic::call(move |text| {
+        if let Some(store) = store.upgrade() {
+            store.cache.stop(&StorageError::Misuse { what: format!("a panic in the thread {name}: {text}") });
         }
-    }
+    })
 }
 
-fn run(store: &Weak<Inner>, signal: &(Mutex<Signal>, Condvar), hot_pages: Vec<PageNo>) {
-    let (mut ticked, mut listed) = (Instant::now(), Instant::now());
-    let mut pace = Pace::default();
-    let mut awaited = None;
-    let mut hot_pages = hot_pages.chunks(WARM_UP);
-    loop {
-        {
-            let mut state = signal.0.lock();
-            if !state.wake && !state.stop {
-                signal.1.wait_for(&mut state, ROUND);
-            }
-            if state.stop {
-                return;
-            }
-            state.wake = false;
-        }
-        let Some(store) = store.upgrade() else { return };
-        let _stops = store.cache.stop_on_panic("the page writer was at work");
-        if ticked.elapsed() >= TICK {
-            ticked = Instant::now();
+/// What the page writer keeps from one round to the next.
+struct PageWriter {
+    hot_pages: std::vec::IntoIter<PageNo>,
+    /// When the log was flushed last under policies 0 and 2.
+    ticked: Instant,
+    /// When the list of pages in memory was written last.
+    listed: Instant,
+    pace: Pace,
+    /// The checkpoint that free space waits for, and since when.
+    awaited: Option<(Lsn, Instant)>,
+}
+
+impl PageWriter {
+    fn new(hot_pages: Vec<PageNo>) -> PageWriter {
+        let now = Instant::now();
+        let hot_pages = hot_pages.into_iter();
+        PageWriter { hot_pages, ticked: now, listed: now, pace: Pace::default(), awaited: None }
+    }
+
+    fn round(&mut self, store: &Inner) {
+        if self.ticked.elapsed() >= TICK {
+            self.ticked = Instant::now();
             if let Err(error) = store.log.tick() {
                 store.cache.stop(&error);
             }
         }
-        if let Some(pages) = hot_pages.next() {
-            let begun = store.cache.warm_up(pages);
+        let pages: Vec<PageNo> = self.hot_pages.by_ref().take(WARM_UP).collect();
+        if !pages.is_empty() {
+            let begun = store.cache.warm_up(&pages);
             store.stats.warmed_up.fetch_add(begun as u64, Ordering::Relaxed);
         }
-        if listed.elapsed() >= LIST && hot_pages.len() == 0 {
-            listed = Instant::now();
+        if self.listed.elapsed() >= LIST && self.hot_pages.len() == 0 {
+            self.listed = Instant::now();
             // The list is a hint: without it the next start is slow, but correct.
             let _ = store.save_hot_pages();
         }
         // A failure has stopped the store, and every user of the store gets the reason.
-        let _ = round(&store, &mut pace, &mut awaited);
+        let _ = round(store, &mut self.pace, &mut self.awaited);
     }
 }
 
