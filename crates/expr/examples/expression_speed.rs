@@ -1,9 +1,9 @@
-//! How fast filters and sums are, over a million rows shaped like TPC-H's lineitem.
+//! Measures filters and sums over a million rows shaped like TPC-H's lineitem.
 //!
 //!     cargo run --release -p leafline-expr --example expression_speed
 //!
-//! Prints the time per row of the filter and sum of Query 6, the sums of Query 1 by two groups, an IN list, a LIKE, the
-//! same filter on key bytes, and the row-at-a-time evaluation of a filter. Nothing is asserted.
+//! Prints the time per row of the filter and sum of Query 6, the sums of Query 1 by two groups, an IN list, a LIKE,
+//! the filter of Query 6 on key bytes, and the row-at-a-time evaluation of a filter. Asserts nothing.
 
 use std::hint::black_box;
 use std::time::Instant;
@@ -89,7 +89,7 @@ fn query_6_filter() -> Result<Vec<Expr>, MysqlError> {
     ])
 }
 
-/// The best of five runs, per row.
+/// Prints the best of five runs, per row.
 fn report(what: &str, mut run: impl FnMut() -> Result<usize, MysqlError>) -> Result<(), MysqlError> {
     let mut best = f64::INFINITY;
     let mut found = 0;
@@ -102,7 +102,7 @@ fn report(what: &str, mut run: impl FnMut() -> Result<usize, MysqlError>) -> Res
     Ok(())
 }
 
-/// The filter and the sum of Query 6.
+/// Measures the filter and the sum of Query 6.
 fn query_6(batches: &[Batch], cx: &mut EvalContext<'_>) -> Result<(), MysqlError> {
     let filter = query_6_filter()?;
     report("Query 6: filter", || batches.iter().map(|b| Ok(evaluate_filter(&filter, b, cx)?.count())).sum())?;
@@ -126,7 +126,7 @@ fn query_6(batches: &[Batch], cx: &mut EvalContext<'_>) -> Result<(), MysqlError
     Ok(())
 }
 
-/// The sums of Query 1.
+/// Measures the sums of Query 1.
 fn query_1(batches: &[Batch], cx: &mut EvalContext<'_>) -> Result<(), MysqlError> {
     let one = || build::literal(Value::Int(1));
     let discounted = build::arithmetic(
@@ -162,7 +162,7 @@ fn query_1(batches: &[Batch], cx: &mut EvalContext<'_>) -> Result<(), MysqlError
     Ok(())
 }
 
-/// Conditions of other forms.
+/// Measures conditions of other forms.
 fn lists_and_patterns(batches: &[Batch], cx: &mut EvalContext<'_>) -> Result<(), MysqlError> {
     let members = (0..100).map(|n| build::literal(Value::Int(n * 1999))).collect();
     let others = [

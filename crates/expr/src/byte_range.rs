@@ -3,18 +3,18 @@
 use std::cmp::Ordering;
 use std::ops::Bound;
 
-/// A range of the bytes of one key part, as [`leafline_types::key::encode_part`] writes them: the marker of a nullable part
-/// and the inversion of a descending one are included. Bounds are in the order of the bytes.
+/// A range of the bytes of one key part, as [`leafline_types::key::encode_part`] writes them, including the marker of
+/// a nullable part and the inversion of a descending one. Bounds are in byte order.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct ByteRange {
-    /// Where it begins.
+    /// The lower bound.
     pub lower: Bound<Vec<u8>>,
-    /// Where it ends.
+    /// The upper bound.
     pub upper: Bound<Vec<u8>>,
 }
 
 impl ByteRange {
-    /// One value.
+    /// Makes the range of one value.
     pub fn point(bytes: Vec<u8>) -> Self {
         ByteRange { lower: Bound::Included(bytes.clone()), upper: Bound::Included(bytes) }
     }
@@ -24,7 +24,7 @@ impl ByteRange {
         matches!((&self.lower, &self.upper), (Bound::Included(a), Bound::Included(b)) if a == b)
     }
 
-    /// Whether `bytes` are in it.
+    /// Whether `bytes` are in the range.
     #[inline]
     pub fn contains(&self, bytes: &[u8]) -> bool {
         let from = match &self.lower {
@@ -35,7 +35,7 @@ impl ByteRange {
         from && !self.ends_before(bytes)
     }
 
-    /// Whether all of it is below `bytes`.
+    /// Whether the whole range is below `bytes`.
     #[inline]
     fn ends_before(&self, bytes: &[u8]) -> bool {
         match &self.upper {
@@ -78,7 +78,7 @@ fn compare_upper(a: &Bound<Vec<u8>>, b: &Bound<Vec<u8>>) -> Ordering {
     }
 }
 
-/// Whether a range that ends with `upper` meets or touches one that begins with `lower`.
+/// Whether a range that ends with `upper` overlaps or touches one that begins with `lower`.
 fn meets(upper: &Bound<Vec<u8>>, lower: &Bound<Vec<u8>>) -> bool {
     match (upper, lower) {
         (Bound::Unbounded, _) | (_, Bound::Unbounded) => true,
@@ -87,7 +87,7 @@ fn meets(upper: &Bound<Vec<u8>>, lower: &Bound<Vec<u8>>) -> bool {
     }
 }
 
-/// The ranges, in any order, as sorted and disjoint ones.
+/// Sorts the ranges and merges those that overlap or touch.
 pub(super) fn union(mut ranges: Vec<ByteRange>) -> Vec<ByteRange> {
     ranges.retain(|r| !r.is_empty());
     ranges.sort_by(|a, b| compare_lower(&a.lower, &b.lower));
@@ -105,7 +105,7 @@ pub(super) fn union(mut ranges: Vec<ByteRange>) -> Vec<ByteRange> {
     merged
 }
 
-/// What is in both, of sorted and disjoint ranges.
+/// Intersects two lists of sorted, disjoint ranges.
 pub(super) fn intersection(a: &[ByteRange], b: &[ByteRange]) -> Vec<ByteRange> {
     let (mut i, mut j) = (0, 0);
     let mut common = Vec::new();
@@ -122,7 +122,7 @@ pub(super) fn intersection(a: &[ByteRange], b: &[ByteRange]) -> Vec<ByteRange> {
     common
 }
 
-/// What is in `within` and in none of the sorted and disjoint ranges, which are all within it.
+/// Returns the rest of `within` without the sorted, disjoint ranges, which are all inside it.
 pub(super) fn complement(ranges: &[ByteRange], within: ByteRange) -> Vec<ByteRange> {
     let flipped = |bound: &Bound<Vec<u8>>| match bound {
         Bound::Included(bytes) => Some(Bound::Excluded(bytes.clone())),
@@ -143,7 +143,7 @@ pub(super) fn complement(ranges: &[ByteRange], within: ByteRange) -> Vec<ByteRan
     union(gaps)
 }
 
-/// Whether one of the sorted and disjoint ranges has `bytes` in it.
+/// Whether one of the sorted, disjoint ranges contains `bytes`.
 #[inline]
 pub(super) fn contains(ranges: &[ByteRange], bytes: &[u8]) -> bool {
     match ranges {

@@ -1,16 +1,17 @@
-//! Expressions without what does not decide about their value, to find one in a statement that the definition of a table has too.
+//! Canonical expressions: without anything that does not influence their value, to recognize an expression of a
+//! statement in the definition of a table.
 //!
-//! The same text is typed otherwise where an outer join makes columns nullable, and its literals have the collation of the
-//! session. What a collation decides is in the nodes themselves ([`CompareDomain`](super::CompareDomain), the type of a result), but for
-//! functions, whose arguments bring theirs: there the collation of a literal does not count beside an argument that
-//! is no literal and has one of its own.
+//! The same text is typed differently where an outer join makes columns nullable, and its literals have the collation
+//! of the session. The effect of a collation is recorded in the nodes ([`CompareDomain`](super::CompareDomain), the
+//! type of a result), except for functions, which depend on the collations of their arguments: there a literal's
+//! collation is ignored if another argument is not a literal and has a collation of its own.
 
 use super::ir::{Expr, ExprKind};
 use leafline_types::collation::Collation;
 use leafline_types::value::{Coercibility, SqlType};
 
 impl Expr {
-    /// The expression with everything left out that does not decide about its value: two whose results are equal compute the same.
+    /// Returns the expression without anything that does not influence its value: equal results compute the same.
     #[must_use]
     pub fn canonical(&self) -> Expr {
         let mut out = self.clone();
@@ -36,8 +37,8 @@ impl Expr {
         self.ty.coercibility = Coercibility::Implicit;
     }
 
-    /// Whether its value depends on the session, or on the day, although no function says so: on the time zone, where a TIMESTAMP is read, and on
-    /// today, where a TIME becomes a DATETIME.
+    /// Whether its value depends on the session or the day although no function in it says so: on the time zone, if
+    /// it reads a TIMESTAMP, and on today, if a TIME becomes a DATETIME.
     pub fn depends_on_time(&self) -> bool {
         let is_time = |e: &Expr| matches!(e.ty.sql, SqlType::Time { .. });
         self.any(&mut |e| match &e.kind {

@@ -1,4 +1,4 @@
-//! What an evaluation reads and writes besides the rows: parameters, the time, the session, warnings.
+//! The inputs and outputs of an evaluation besides the rows: parameters, the time, the session, warnings.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use leafline_types::statement::{CancelToken, Steps, Warnings};
 use leafline_types::temporal::{DateRules, DateTime, Zone};
 use leafline_types::value::Value;
 
-/// The settings that evaluation depends on: flags of `sql_mode`, and some more.
+/// The settings that evaluation depends on: flags of `sql_mode`, and some others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SqlMode {
     /// `STRICT_TRANS_TABLES` or `STRICT_ALL_TABLES`.
@@ -26,12 +26,12 @@ pub struct SqlMode {
     pub block_encryption: BlockEncryption,
     /// `lc_time_names`.
     pub time_names: TimeNames,
-    /// `max_allowed_packet`: bytes of the longest string that a function makes.
+    /// `max_allowed_packet`: the length in bytes of the longest string that a function may make.
     pub max_result: usize,
 }
 
 impl Default for SqlMode {
-    /// As in MySQL 8.0's default `sql_mode`.
+    /// Returns the settings of MySQL 8.0's default `sql_mode`.
     fn default() -> Self {
         SqlMode {
             strict: true,
@@ -44,7 +44,7 @@ impl Default for SqlMode {
     }
 }
 
-/// What functions such as `DATABASE()` tell of the session.
+/// The session's facts, for functions such as `DATABASE()`.
 #[derive(Debug, Clone, Default)]
 pub struct SessionFacts {
     /// `VERSION()`.
@@ -53,7 +53,7 @@ pub struct SessionFacts {
     pub database: Option<String>,
     /// `USER()`: the name and host that the client gave, as `name@host`.
     pub user: String,
-    /// `CURRENT_USER()`: the account that it was let in as, as `name@host`.
+    /// `CURRENT_USER()`: the account that the client is logged in as, as `name@host`.
     pub current_user: String,
     /// `CONNECTION_ID()`.
     pub connection_id: u64,
@@ -63,53 +63,53 @@ pub struct SessionFacts {
     pub row_count: i64,
     /// `FOUND_ROWS()`.
     pub found_rows: u64,
-    /// `@@warning_count`: errors, warnings and notes of the statement before.
+    /// `@@warning_count`: errors, warnings and notes of the previous statement.
     pub warning_count: u64,
-    /// `@@error_count`: its errors.
+    /// `@@error_count`: errors of the previous statement.
     pub error_count: u64,
-    /// What the client has sent along with the statement, by name: `mysql_query_attribute_string()`.
+    /// The query attributes that the client sent with the statement, by name: `mysql_query_attribute_string()`.
     pub query_attributes: Vec<(String, Option<String>)>,
     /// The server's `GET_LOCK`s.
     pub locks: Arc<UserLocks>,
 }
 
-/// What one execution of a statement gives to its expressions.
+/// The context of one execution of a statement, for its expressions.
 pub struct EvalContext<'a> {
     /// The values of the parameters.
     pub parameters: &'a [Value],
-    /// In a subquery: the values of the enclosing queries' rows that it depends on.
+    /// In a subquery: the values of the enclosing queries' rows that it uses.
     pub outer: &'a [Value],
-    /// Who runs the subqueries of the statement; none while it is planned.
+    /// Runs the subqueries of the statement; None while it is planned.
     pub subqueries: Option<&'a dyn SubqueryRunner>,
     /// `NOW()`: fixed for the statement, in the session's time zone.
     pub now: DateTime,
-    /// The same moment in UTC.
+    /// The moment of `now` in UTC.
     pub utc_now: DateTime,
     /// The session's time zone.
     pub zone: &'a Zone,
     /// The session's mode.
     pub sql_mode: SqlMode,
-    /// Whether the statement stores what it computes (INSERT, UPDATE, DELETE): then in strict mode a division
-    /// by zero or a text that is no number is an error, not a warning.
+    /// Whether the statement stores what it computes (INSERT, UPDATE, DELETE): then, in strict mode, a division by
+    /// zero or a text that is not a number is an error, not a warning.
     pub stores: bool,
     /// The session.
     pub session: &'a SessionFacts,
-    /// Where warnings go.
+    /// The list that warnings are added to.
     pub warnings: &'a mut Warnings,
     /// Checked per batch, and by functions that wait.
     pub cancel: &'a CancelToken,
-    /// What the statement may hold.
+    /// The memory budget of the statement.
     pub memory: &'a MemoryBudget,
-    /// The statement has IGNORE: a subquery of more than one row is NULL, with a warning.
+    /// Whether the statement has IGNORE: a subquery of more than one row is then NULL, with a warning.
     pub ignores: bool,
-    /// The statement assigns user variables in its expressions: those that do, and those that read them, are evaluated row by row, in
-    /// order, not a column at a time.
+    /// Whether the statement assigns user variables in its expressions: those that assign or read them are then
+    /// evaluated row by row, in order, not a column at a time.
     pub row_by_row: bool,
-    /// What calls keep from row to row.
+    /// The state that calls keep from row to row.
     pub state: CallState,
 }
 
-/// What calls keep from row to row of one execution.
+/// The state that calls keep from row to row of one execution.
 #[derive(Debug, Clone, Default)]
 pub struct CallState {
     pub(crate) random: RandomState,
@@ -117,14 +117,14 @@ pub struct CallState {
     pub(crate) paths: crate::functions::PathCache,
     pub(crate) xpaths: crate::functions::XPathCache,
     pub(crate) held: super::eval::Held,
-    /// The session's user variables, lent for as long as something is evaluated.
+    /// The session's user variables, lent to the evaluation.
     pub variables: UserVariables,
-    /// What `LAST_INSERT_ID(value)` was told.
+    /// The last argument of `LAST_INSERT_ID(value)`.
     pub last_insert_id: Option<u64>,
 }
 
 impl<'a> EvalContext<'a> {
-    /// A context for a statement that only reads, with the default mode and no parameters, in UTC.
+    /// Makes a context for a statement that only reads, with the default mode and no parameters, in UTC.
     pub fn new(
         now: DateTime,
         session: &'a SessionFacts,
@@ -150,12 +150,12 @@ impl<'a> EvalContext<'a> {
         }
     }
 
-    /// Counts bytes that are looked at in long values, and asks once in some whether the statement has to end.
+    /// Makes a counter of bytes examined in long values, which checks for cancellation as it counts.
     pub(crate) fn steps(&self) -> Steps<'a> {
         Steps::new(self.cancel, BYTES_BETWEEN_CHECKS)
     }
 
-    /// A warning, or the error that it is when a statement stores values in strict mode.
+    /// Adds a warning; returns it as an error if the statement stores values in strict mode.
     pub(crate) fn warn(&mut self, e: MysqlError) -> Result<(), MysqlError> {
         if self.stores && self.sql_mode.strict && e.fails_in_strict_mode() {
             return Err(e);
@@ -164,7 +164,7 @@ impl<'a> EvalContext<'a> {
         Ok(())
     }
 
-    /// Notes a division by zero, whose result is NULL.
+    /// Reports a division by zero, whose result is NULL.
     pub(crate) fn division_by_zero(&mut self) -> Result<(), MysqlError> {
         if self.sql_mode.error_for_division_by_zero {
             self.warn(MysqlError::division_by_zero())
@@ -174,9 +174,9 @@ impl<'a> EvalContext<'a> {
     }
 }
 
-/// The generators of `RAND()`: one of the statement, and one for each `RAND(n)` in it.
+/// The generators of `RAND()`: one for the statement, and one for each `RAND(n)` in it.
 ///
-/// MySQL's own generator, so that `RAND(1)` gives the numbers that MySQL gives.
+/// It is MySQL's generator, so that `RAND(1)` returns MySQL's numbers.
 #[derive(Debug, Clone, Default)]
 pub struct RandomState {
     statement: Option<Generator>,
@@ -212,7 +212,7 @@ impl Generator {
 }
 
 impl RandomState {
-    /// The next number of `RAND()`, at least 0 and below 1.
+    /// Returns the next number of `RAND()`, at least 0 and below 1.
     pub(crate) fn next(&mut self) -> f64 {
         self.statement
             .get_or_insert_with(|| {
@@ -222,8 +222,8 @@ impl RandomState {
             .next()
     }
 
-    /// The next number of the `RAND(seed)` that `call` tells from the others of the statement. It starts anew
-    /// when its seed changes, so that with a column as seed each row has a number of its own.
+    /// Returns the next number of the `RAND(seed)` that `call` identifies within the statement. The sequence restarts
+    /// when the seed changes, so that with a column as seed each row has a number of its own.
     pub(crate) fn next_seeded(&mut self, call: usize, seed: i64, constant: bool) -> f64 {
         let state = self.seeded.entry(call).or_insert_with(|| (seed, Generator::from_seed(seed)));
         if !constant || state.0 != seed {

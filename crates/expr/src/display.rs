@@ -1,4 +1,5 @@
-//! Expressions as SQL text, in the manner of MySQL's EXPLAIN: operators in parentheses, keywords in lower case.
+//! Writes expressions as SQL text, in the manner of MySQL's EXPLAIN: operators in parentheses, keywords in lower
+//! case.
 
 use std::fmt;
 
@@ -9,21 +10,21 @@ use leafline_types::convert;
 use leafline_types::value::{SqlType, Value};
 
 impl Expr {
-    /// The text of the expression, with the names that `name` gives to columns; those without one are called after the column that
-    /// they were read from.
+    /// Shows the expression with the column names that `name` returns; a column without one has the name of the
+    /// column that it was read from.
     pub fn display_with<'a>(&'a self, name: &'a dyn Fn(usize) -> Option<String>) -> impl fmt::Display + 'a {
         Named { e: self, name: Some(name) }
     }
 }
 
 impl fmt::Display for Expr {
-    /// As messages have it: with the full names of columns, or `#0`, `#1`, ... where these are not known.
+    /// Writes the form for messages: with the full names of columns, or `#0`, `#1`, ... if these are unknown.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         Named { e: self, name: None }.fmt(f)
     }
 }
 
-/// Names of columns by their numbers; none in messages, which have full names.
+/// The names of columns by their numbers; None in messages, which show full names.
 type Names<'a> = Option<&'a dyn Fn(usize) -> Option<String>>;
 
 struct Named<'a> {
@@ -32,7 +33,7 @@ struct Named<'a> {
 }
 
 impl Named<'_> {
-    /// The name of a column, or of one of a row around.
+    /// Returns the name of a column, of this row or of an enclosing query's.
     fn column(&self, number: usize, is_outer: bool) -> String {
         let origin = &self.e.ty.origin;
         let found = match self.name {
@@ -63,7 +64,7 @@ impl fmt::Display for Joined<'_> {
 }
 
 impl Named<'_> {
-    /// The rows of a list, and the end of its parentheses.
+    /// Writes the rows of a list, and the closing parenthesis.
     fn rows(&self, rows: &RowList, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for row in 0..rows.rows() {
             let parts: Vec<Expr> = rows.row(row).cloned().collect();
@@ -186,12 +187,12 @@ fn subquery_text(subquery: &Subquery, name: Names<'_>, f: &mut fmt::Formatter<'_
     f.write_str(")")
 }
 
-/// The text of a literal string.
+/// Returns the text of a literal string.
 fn word(e: &Expr) -> &str {
     e.as_literal().and_then(Value::as_str).unwrap_or("?")
 }
 
-/// The text of a unit, which is kept as a string literal.
+/// Returns the text of a unit, which is stored as a string literal.
 fn keyword(unit: &Expr) -> String {
     word(unit).to_ascii_lowercase()
 }
@@ -208,7 +209,7 @@ fn literal(v: &Value, ty: &SqlType, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         Value::Date(d) => write!(f, "DATE'{d}'"),
         Value::DateTime(t) => write!(f, "TIMESTAMP'{}'", t.display(ty.scale())),
         Value::Time(t) => write!(f, "TIME'{}'", t.display(ty.scale())),
-        // With an exponent, without which it would be a DECIMAL.
+        // Written with an exponent, because it would read as a DECIMAL without one.
         Value::Double(_) => {
             let text = convert::to_text(v, ty).unwrap_or_default();
             write!(f, "{text}{}", if text.contains('e') { "" } else { "e0" })
@@ -218,7 +219,7 @@ fn literal(v: &Value, ty: &SqlType, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     }
 }
 
-/// A string literal.
+/// Shows a string literal.
 struct Quoted<'a>(&'a str);
 
 impl fmt::Display for Quoted<'_> {

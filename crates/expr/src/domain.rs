@@ -1,22 +1,23 @@
-//! From `column op constant` to ranges of the column's key bytes.
+//! Turns `column op constant` into ranges of the column's key bytes.
 //!
-//! The constant goes into the column's domain with a direction: `int < 1.5` is `int <= 1`, `int = 1.5` is empty,
-//! and a constant out of the type's range makes all or nothing. NULL is in no range but that of `<=> NULL`.
+//! The constant is rounded into the column's domain in the direction that keeps the comparison: `int < 1.5` is `int
+//! <= 1`, `int = 1.5` is empty, and a constant outside the type's range selects all or nothing. Only the range of
+//! `<=> NULL` contains NULL.
 //!
 //! | column   | constant        | compared as | range                                                          |
 //! |----------|-----------------|-------------|----------------------------------------------------------------|
 //! | integer  | exact number    | number      | exact                                                          |
 //! | integer  | DOUBLE          | DOUBLE      | exact: from 2^53 on several integers are one double            |
 //! | DECIMAL  | exact number    | DECIMAL     | exact                                                          |
-//! | DECIMAL  | DOUBLE          | DOUBLE      | exact up to 15 digits, which doubles tell apart                |
+//! | DECIMAL  | DOUBLE          | DOUBLE      | exact up to 15 digits, which doubles distinguish               |
 //! | DOUBLE, FLOAT | number     | DOUBLE      | exact                                                          |
-//! | string   | string          | string      | exact under the column's collation, none under another; LIKE: no string is lost, but where strings have weights others are in it |
+//! | string   | string          | string      | exact under the column's collation, none under another; LIKE: contains all matches, but under weights others, too |
 //! | DATE, DATETIME | DATE, DATETIME | temporal | exact                                                          |
 //! | TIMESTAMP | TIMESTAMP      | DATETIME    | exact                                                          |
 //! | ENUM, SET | number         | number      | exact                                                          |
-//! | ENUM, SET | string, equality | string    | exact where one value is equal to it for certain: for a SET, if all is ASCII |
+//! | ENUM, SET | string, equality | string    | exact if exactly one value certainly equals it: for a SET, if all is ASCII |
 //! | TIME     | TIME            | TIME        | exact                                                          |
-//! | these    | string          | as above    | as what it reads as, if all of it does: many drivers send every parameter as text |
+//! | these    | string          | as above    | that of the value it reads as, if all of it is read: many drivers send every parameter as text |
 //! | other    |                 |             | none: the comparison must be evaluated                         |
 
 use std::cmp::Ordering;
@@ -36,21 +37,21 @@ use leafline_types::value::{SqlType, Value};
 
 pub use super::byte_range::ByteRange;
 
-/// Which values of a key part satisfy a comparison with a constant. Exact: no other value does, but where the part has only the
-/// beginning of its strings (`expr::prefix_range`).
+/// The values of a key part that satisfy a comparison with a constant. The set is exact, except for a part that holds
+/// only the beginning of its strings (`expr::prefix_range`).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ColumnRange {
     /// No value.
     Empty,
-    /// Every value but NULL.
+    /// Every value except NULL.
     AllNonNull,
     /// The values in these ranges: sorted, disjoint, not empty.
     Ranges(Vec<ByteRange>),
-    /// MySQL compares in another domain: the comparison is no constraint on the key and must be evaluated.
+    /// MySQL compares in another domain: the comparison does not constrain the key and must be evaluated.
     NotConvertible,
 }
 
-/// The values of `part` for which `part op constant` is TRUE, where both are compared in `domain`.
+/// Returns the values of `part` for which `part op constant` is TRUE, if both are compared in `domain`.
 pub fn column_range(part: &KeyPart, op: CompareOp, constant: &Value, domain: CompareDomain) -> ColumnRange {
     if constant.is_null() {
         return match op {
@@ -75,13 +76,14 @@ pub fn column_range(part: &KeyPart, op: CompareOp, constant: &Value, domain: Com
     }
 }
 
-/// The integers that are `op constant` as doubles. From 2^53 on several of them are one double, in whose order they are all the same.
+/// Returns the integers for which `op constant` holds as doubles. From 2^53 on several integers are one double and
+/// compare as equal.
 fn as_doubles(part: &KeyPart, op: CompareOp, constant: &Value, domain: CompareDomain) -> Option<ColumnRange> {
     let (CompareDomain::Double, true, Value::Double(d)) = (domain, part.prefix.is_none(), constant) else {
         return None;
     };
     let (low, high) = part.ty.integer_range()?;
-    // The least integer for which it holds; the one behind the last if for none.
+    // Finds the least integer for which `holds` is true; one above the largest if there is none.
     let first = |holds: &dyn Fn(f64) -> bool| {
         let (mut from, mut to) = (low, high + 1);
         while from < to {
@@ -131,10 +133,10 @@ fn as_doubles(part: &KeyPart, op: CompareOp, constant: &Value, domain: CompareDo
     Some(if found.is_empty() { ColumnRange::Empty } else { ColumnRange::Ranges(found) })
 }
 
-/// The bytes of the one value of `part` that is equal to a constant, appended to `out`. False if there is none; `None` if that
-/// is not all there is to say: then [`column_range`] says it.
+/// Appends the bytes of the one value of `part` that equals a constant to `out`. Returns false if no value equals it;
+/// `None` if a single key cannot express the result: then use [`column_range`].
 pub fn equal_key(part: &KeyPart, constant: &Value, domain: CompareDomain, out: &mut Vec<u8>) -> Option<bool> {
-    // What most keys are takes no detour by decimals.
+    // The keys of most types need no conversion to decimals.
     if let (true, CompareDomain::Integer, Some(number)) =
         (part.ty.is_integer(), domain, constant.as_integer())
     {
@@ -161,7 +163,7 @@ pub fn equal_key(part: &KeyPart, constant: &Value, domain: CompareDomain, out: &
     }
 }
 
-/// The comparison with a constant of the column's own type.
+/// Returns the comparison with a constant of the column's own type.
 fn narrowed(
     part: &KeyPart,
     op: CompareOp,
@@ -244,7 +246,7 @@ fn narrowed(
     }
 }
 
-/// The number of the ENUM's or SET's value whose text is equal to a constant.
+/// Returns the number of the ENUM's or SET's value whose text equals a constant.
 fn text_of_members(
     ty: &SqlType,
     op: CompareOp,
@@ -255,7 +257,7 @@ fn text_of_members(
     let number = match ty {
         _ if !matches!(op, CompareOp::Eq | CompareOp::NullSafeEq) => return None,
         SqlType::Enum(members) if members.collation() == collation => {
-            // The empty text may be a member and what 0 stands for.
+            // The empty text may be a member as well as the text of 0.
             if members.number("").is_some() && collation.equal(text.as_bytes(), b"") {
                 return None;
             }
@@ -270,7 +272,7 @@ fn text_of_members(
     })
 }
 
-/// `column op constant` for a column of days or times.
+/// Handles `column op constant` for a column of days or times.
 fn temporal_column(
     ty: &SqlType,
     op: CompareOp,
@@ -287,14 +289,14 @@ fn temporal_column(
             let cut = c.truncate(*fsp);
             Some(to_grid(op, Value::DateTime(cut), cut == c))
         }
-        // Both in UTC: see `build::plain`.
+        // Both are in UTC: see `build::plain`.
         (SqlType::Timestamp { fsp }, CompareDomain::DateTime) => {
             let Value::DateTime(c) = constant else { return None };
             if *c != DateTime::ZERO && c.epoch_micros().is_none() {
                 return Some(beside_no_day(op, *c, *fsp));
             }
             if *c != DateTime::ZERO && timestamp_micros(*c).is_none() {
-                // Between the zero date and 1970 there is nothing.
+                // No value lies between the zero date and 1970.
                 if c.epoch_micros().is_none_or(|micros| micros < TIMESTAMP_END) {
                     return Some(to_grid(op, Value::DateTime(DateTime::ZERO), false));
                 }
@@ -307,7 +309,7 @@ fn temporal_column(
             let Value::Time(c) = constant else { return None };
             let toward_zero = c.truncate(*fsp);
             let below = match toward_zero > *c {
-                // Before zero the cut goes up; below the least value there is none on the grid.
+                // Cutting a negative time moves it up; below the least value of the grid there is none.
                 true => Time::from_micros(toward_zero.micros() - fraction_unit(*fsp))?,
                 false => toward_zero,
             };
@@ -317,11 +319,11 @@ fn temporal_column(
     }
 }
 
-/// `column op c` for a TIMESTAMP column, where the month or day of `c` is zero, or behind the end of its month: it lies between the
-/// last moment before and the first behind, and is none itself.
+/// Handles `column op c` for a TIMESTAMP column if the day of `c` does not exist (its month or day is zero, or the
+/// day is behind the end of its month): `c` lies between two neighbouring moments and equals neither.
 fn beside_no_day(op: CompareOp, c: DateTime, fsp: u8) -> Narrowed<Value> {
     let (mut low, mut high) = (0, TIMESTAMP_END);
-    // The least moment above it: moments are in the order of their parts.
+    // Finds the least moment above it: moments order as their parts do.
     while low < high {
         let middle = low + (high - low) / 2;
         match DateTime::from_epoch_micros(middle) {
@@ -338,7 +340,7 @@ fn beside_no_day(op: CompareOp, c: DateTime, fsp: u8) -> Narrowed<Value> {
     }
 }
 
-/// `column op c` for a FLOAT column: the constant goes to the numbers of binary32.
+/// Handles `column op c` for a FLOAT column: rounds the constant to a binary32.
 fn single_column(op: CompareOp, c: f64) -> Narrowed<Value> {
     if c.abs() > f32::MAX.into() {
         return beyond(op, c > 0.0);
@@ -348,8 +350,8 @@ fn single_column(op: CompareOp, c: f64) -> Narrowed<Value> {
     to_grid(op, Value::Double(below.into()), f64::from(below) == c)
 }
 
-/// A decimal that lies to each number of a column's grid as the double does. What a decimal's 30 places cut off would put
-/// a double on a number that it only is near to: 1e-31 on 0.
+/// Returns a decimal that is on the same side of every number of a column's grid as the double. Cutting to a
+/// decimal's 30 places alone would make a double equal to a number that it is only close to: 1e-31 to 0.
 fn on_its_side(d: f64) -> Option<Decimal> {
     let cut = Decimal::from_f64(d)?;
     let least = Decimal::from_i128(1, MAX_SCALE);
@@ -377,7 +379,7 @@ fn temporal(v: &Value) -> Option<DateTime> {
     }
 }
 
-/// `column op c` for a DECIMAL column of any precision.
+/// Handles `column op c` for a DECIMAL column of any precision.
 fn decimal_column(ty: &SqlType, op: CompareOp, c: Decimal) -> Option<Narrowed<Value>> {
     let SqlType::Decimal { precision, scale, unsigned, .. } = ty else { return None };
     let max = Decimal::max_value(*precision, *scale);
@@ -392,19 +394,19 @@ fn decimal_column(ty: &SqlType, op: CompareOp, c: Decimal) -> Option<Narrowed<Va
     } else {
         toward_zero.checked_sub(&Decimal::from_i128(1, *scale))?
     };
-    // -9.99 may be the least value, and -9.995 still above it: below is beyond.
+    // -9.995 is below the least value, -9.99, when cut downwards, although its cut towards zero is in range.
     if below < min {
         return Some(beyond(op, false));
     }
     Some(to_grid(op, Value::Decimal(below), exact))
 }
 
-/// The bytes of NULL in a nullable part.
+/// Returns the bytes of NULL in a nullable part.
 pub fn null_range(part: &KeyPart) -> ByteRange {
     ByteRange::point(vec![if part.descending { 0xff } else { 0 }])
 }
 
-/// All values of a part but NULL.
+/// Returns the range of all values of a part except NULL.
 pub fn non_null_range(part: &KeyPart) -> ByteRange {
     let (mut lower, mut upper) = (Bound::Unbounded, Bound::Unbounded);
     match (part.nullable, part.descending) {
@@ -415,7 +417,7 @@ pub fn non_null_range(part: &KeyPart) -> ByteRange {
     ByteRange { lower, upper }
 }
 
-/// The values of a part that are `op` the value with these bytes.
+/// Returns the values of a part that are `op` the value with these bytes.
 pub(super) fn ranges(part: &KeyPart, op: CompareOp, bytes: Vec<u8>) -> Vec<ByteRange> {
     let op = if part.descending { op.swapped() } else { op };
     let ByteRange { lower, upper } = non_null_range(part);
@@ -432,8 +434,8 @@ pub(super) fn ranges(part: &KeyPart, op: CompareOp, bytes: Vec<u8>) -> Vec<ByteR
     }
 }
 
-/// A range of `part` with all strings that match a LIKE pattern, and whether it has no others, if the part has whole strings. None where the part is
-/// no string of that collation, or the pattern begins with a wildcard.
+/// Returns a range of `part` with all strings that match a LIKE pattern, and whether it has no others if the part
+/// holds whole strings. None if the part is not a string of that collation, or if the pattern begins with a wildcard.
 pub fn like_range(part: &KeyPart, pattern: &LikePattern, collation: Collation) -> Option<(ByteRange, bool)> {
     let own = if part.ty.is_character() { part.collation } else { Collation::Binary };
     let (prefix, whole) = pattern.literal_prefix();
@@ -454,7 +456,7 @@ pub fn like_range(part: &KeyPart, pattern: &LikePattern, collation: Collation) -
         }
         bytes.clear();
         encode_part(part, &v, &mut bytes).ok()?;
-        // Trailing spaces count for LIKE.
+        // LIKE counts trailing spaces.
         return Some((ByteRange::point(bytes), own.equal_is_same()));
     }
     let mut bytes = Vec::new();

@@ -1,4 +1,4 @@
-//! Conditions on one key part compiled to tests of its bytes: index condition pushdown without decoding.
+//! Compiles conditions on one key part to tests of its bytes: index condition pushdown without decoding.
 
 use super::byte_range::{self, ByteRange};
 use super::domain::{ColumnRange, column_range, like_range, non_null_range, null_range};
@@ -14,9 +14,9 @@ pub struct EncodedTest {
 }
 
 impl EncodedTest {
-    /// The test that is true exactly where `condition`, a condition on `column` alone, is TRUE; None where the bytes
-    /// of `part` do not tell. Comparisons with literals, `IN`, `IS [NOT] NULL`, `LIKE 'prefix%'`, and AND, OR and NOT
-    /// of them. Parameters must have been bound.
+    /// Compiles a test that is true exactly where `condition`, a condition on `column` alone, is TRUE; None if the
+    /// bytes of `part` do not decide it. Handles comparisons with literals, `IN`, `IS [NOT] NULL`, `LIKE 'prefix%'`,
+    /// and AND, OR and NOT of them. Parameters must have been bound.
     pub fn compile(condition: &Expr, column: usize, part: &KeyPart) -> Option<Self> {
         if part.prefix.is_some() {
             return None;
@@ -28,13 +28,13 @@ impl EncodedTest {
         Some(EncodedTest { ranges })
     }
 
-    /// Whether a key part with these bytes (only its own) satisfies the condition.
+    /// Whether a key part with these bytes satisfies the condition; `part` holds no other parts.
     #[inline]
     pub fn matches(&self, part: &[u8]) -> bool {
         byte_range::contains(&self.ranges, part)
     }
 
-    /// The ranges: sorted, disjoint.
+    /// Returns the ranges: sorted, disjoint.
     pub fn ranges(&self) -> &[ByteRange] {
         &self.ranges
     }
@@ -49,7 +49,7 @@ fn from_column_range(range: ColumnRange, part: &KeyPart) -> Option<Vec<ByteRange
     }
 }
 
-/// The bytes for which a condition is TRUE.
+/// Returns the bytes for which a condition is TRUE.
 fn ranges_of(condition: &Expr, column: usize, part: &KeyPart) -> Option<Vec<ByteRange>> {
     let is_column = |e: &Expr| e.as_column() == Some(column);
     match &condition.kind {
@@ -100,7 +100,7 @@ fn ranges_of(condition: &Expr, column: usize, part: &KeyPart) -> Option<Vec<Byte
     }
 }
 
-/// `[NOT] IN`: any of the points, or none of them (and nothing at all if NULL is in the list).
+/// Handles `[NOT] IN`: any of the points, or none of them (and no value at all for NOT IN a list with NULL).
 fn in_list(
     part: &KeyPart,
     values: &[&Value],

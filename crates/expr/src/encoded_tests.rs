@@ -1,4 +1,4 @@
-//! A compiled test says TRUE of a key part's bytes exactly where the evaluator says so of the value.
+//! Tests that a compiled test is true for a key part's bytes exactly where the evaluator returns TRUE for its value.
 
 use std::collections::BTreeMap;
 
@@ -27,7 +27,7 @@ pub(crate) fn types() -> Vec<(SqlType, Collation)> {
     types
 }
 
-/// A literal to compare a column with: often of its own type, sometimes a little beside its grid.
+/// Makes a literal to compare a column with: often of the column's type, sometimes slightly off its grid.
 fn constant(rng: &mut SmallRng, ty: &SqlType, collation: Collation) -> Expr {
     let own = types();
     let v = match rng.random_range(0..6) {
@@ -165,7 +165,8 @@ fn constants_go_into_the_columns_domain_with_a_direction() {
     assert_eq!(range(text, Eq, &txt("a"), other_collation), ColumnRange::NotConvertible);
 }
 
-/// A literal text that is a number meets a number column as that number, so that it can use an index.
+/// A literal text that is a number is compared with a number column as a number, so that the comparison can use an
+/// index.
 #[test]
 fn number_texts_are_numbers_to_number_columns() {
     let part = KeyPart::new(SqlType::BIGINT);

@@ -1,6 +1,6 @@
-//! When two expressions are the same: GROUP BY, ORDER BY and HAVING find select items by it.
+//! Structural equality of expressions, by which GROUP BY, ORDER BY and HAVING find select items.
 //!
-//! The structure, literals included bit for bit, and the types; not what was derived from literals to go faster.
+//! Compares structure, literals bit for bit, and types; not data derived from literals for speed.
 
 use std::hash::{Hash, Hasher};
 use std::mem::discriminant;
@@ -76,7 +76,7 @@ impl Hash for Expr {
     }
 }
 
-/// Doubles by their bits: NaN is itself, and 0.0 and -0.0 print differently.
+/// Compares doubles by their bits: NaN equals itself, and 0.0 and -0.0, which print differently, are different.
 fn same_value(a: &Value, b: &Value) -> bool {
     match (a, b) {
         (Value::Double(a), Value::Double(b)) => a.to_bits() == b.to_bits(),
@@ -91,7 +91,7 @@ fn hash_value<H: Hasher>(v: &Value, state: &mut H) {
         Value::UInt(v) => v.hash(state),
         Value::Double(v) => v.to_bits().hash(state),
         Value::String(_) | Value::Bytes(_) => v.as_bytes().hash(state),
-        // Equal values of these kinds have equal texts.
+        // Values of these kinds are hashed by numbers or bytes that equal values share.
         Value::Null => {}
         Value::Decimal(v) => v.to_f64().to_bits().hash(state),
         Value::Json(v) => v.as_bytes().hash(state),

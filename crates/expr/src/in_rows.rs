@@ -1,7 +1,7 @@
-//! A constant list of rows that a row is looked for in: `(a, b) IN ((1, 2), (3, 4))`.
+//! A constant list of rows in which a row is looked up: `(a, b) IN ((1, 2), (3, 4))`.
 //!
-//! Rows without NULL are found by a hash of keys: the values of a row, each converted into the domain that its column is compared
-//! in. Rows with NULL are few as a rule and compared one by one.
+//! Rows without NULL are found by a hash of keys: the values of a row, each converted into its column's domain. Rows
+//! with NULL, usually few, are compared one by one.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use leafline_types::error::MysqlError;
 use leafline_types::statement::{CancelToken, Steps};
 use leafline_types::value::Value;
 
-/// Rows that are compared one by one before cancellation is asked for again.
+/// Rows that are compared between two checks for cancellation.
 const ROWS_BETWEEN_CHECKS: usize = 4096;
 
 /// One column of the rows.
@@ -21,7 +21,7 @@ const ROWS_BETWEEN_CHECKS: usize = 4096;
 pub struct RowColumn {
     /// The values, all literal, one for each row.
     pub list: Arc<[Expr]>,
-    /// What they and what is looked for are converted to.
+    /// The domain of the comparison with these values.
     pub domain: CompareDomain,
     /// The values as a set.
     set: Arc<InSet>,
@@ -38,8 +38,8 @@ pub struct RowList {
 }
 
 impl RowList {
-    /// The rows whose columns are the lists of these conditions, each a `needle IN (list)`; with the needles. None if a list is not
-    /// all literal, or has a value that its domain has to convert.
+    /// Makes a list of rows whose columns are the lists of these conditions, each a `needle IN (list)`; returns it
+    /// with the needles. None if a list is not all literal, or has a value that needs conversion.
     pub(super) fn new(columns: Vec<Expr>) -> Option<(Vec<Expr>, RowList)> {
         let mut needles = Vec::with_capacity(columns.len());
         let mut lists = Vec::with_capacity(columns.len());
@@ -74,17 +74,17 @@ impl RowList {
         Some((needles, list))
     }
 
-    /// The columns, from left to right.
+    /// Returns the columns, from left to right.
     pub fn columns(&self) -> &[RowColumn] {
         &self.columns
     }
 
-    /// How many rows there are.
+    /// Returns the number of rows.
     pub fn rows(&self) -> usize {
         self.columns.first().map_or(0, |column| column.list.len())
     }
 
-    /// The values of a row.
+    /// Returns the values of a row.
     pub(super) fn row(&self, row: usize) -> impl Iterator<Item = &Expr> {
         self.columns.iter().filter_map(move |column| column.list.get(row))
     }
@@ -98,11 +98,11 @@ impl RowList {
             && self.columns.iter().zip(&other.columns).all(|(a, b)| same(a, b))
     }
 
-    /// Whether a row is in the list: `Some(None)` if that is not known, because of NULLs; `None` if a value has to be converted first.
-    /// `key` is room for the row's key.
+    /// Whether a row is in the list: `Some(None)` if NULLs leave that unknown; `None` if a value has to be converted
+    /// first. `key` is a buffer for the row's key.
     ///
     /// # Errors
-    /// That of a statement that has to end.
+    /// 1317 or 3024 if the statement has to end.
     pub(super) fn contains(
         &self,
         row: &[Value],
@@ -130,7 +130,7 @@ impl RowList {
                 self.may_contain(row) && {
                     let compared = row.iter().filter(|v| !v.is_null()).count();
                     let lists_have_null = !self.with_null.is_empty();
-                    // With nothing, or one value, to compare the sets have told all.
+                    // With at most one value to compare, and no NULL in the list, the sets have decided.
                     (compared < 2 && !lists_have_null) || self.is_like_any(row, 0..self.rows(), cancel)?
                 }
             }
@@ -145,7 +145,7 @@ impl RowList {
             .all(|(v, column)| v.is_null() || column.set.has_null() || column.set.contains(v) != Some(false))
     }
 
-    /// Whether one of these rows is equal to `row` wherever neither has NULL.
+    /// Whether one of these rows equals `row` wherever neither has NULL.
     fn is_like_any(
         &self,
         row: &[Value],
@@ -175,8 +175,8 @@ impl RowList {
     }
 }
 
-/// Appends bytes that are equal exactly where values are equal in the domain; None for a value that is not of the domain's own
-/// kinds, or is NULL.
+/// Appends bytes that are equal exactly if values are equal in the domain; None for NULL, and for a value that is not
+/// of the domain's own kinds.
 fn put_key(v: &Value, domain: CompareDomain, out: &mut Vec<u8>) -> Option<()> {
     match domain {
         CompareDomain::Integer => out.extend_from_slice(&v.as_integer()?.to_le_bytes()),
@@ -197,7 +197,7 @@ fn put_key(v: &Value, domain: CompareDomain, out: &mut Vec<u8>) -> Option<()> {
                 Value::Double(d) => *d,
                 _ => return None,
             };
-            // 0.0 and -0.0 are one.
+            // 0.0 and -0.0 are equal.
             out.extend_from_slice(&(d + 0.0).to_bits().to_le_bytes());
         }
         CompareDomain::String(collation) => {
@@ -224,7 +224,7 @@ fn put_key(v: &Value, domain: CompareDomain, out: &mut Vec<u8>) -> Option<()> {
     Some(())
 }
 
-/// Appends the shortest text of a decimal: without zeros at its end, and zero without sign.
+/// Appends the shortest text of a decimal: without trailing zeros, and zero without sign.
 fn put_decimal(d: &Decimal, out: &mut Vec<u8>) {
     let text = d.to_string();
     let digits = match text.contains('.') {

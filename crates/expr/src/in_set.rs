@@ -1,4 +1,4 @@
-//! A constant IN list as a set, converted into the domain of the comparison once.
+//! A constant IN list as a set, converted once into the domain of the comparison.
 
 use std::collections::HashSet;
 
@@ -7,7 +7,7 @@ use leafline_types::collation::Collation;
 use leafline_types::decimal::Decimal;
 use leafline_types::value::Value;
 
-/// Lists up to this long are searched from end to end.
+/// Lists up to this length are searched linearly.
 const SHORT: usize = 8;
 
 /// A constant IN list as a set.
@@ -19,13 +19,13 @@ pub struct InSet {
 
 #[derive(Debug, Clone)]
 enum Members {
-    /// Sorted: those in the range of i64, and those above.
+    /// Sorted: the numbers in the range of i64, and those above.
     Integers(Vec<i64>, Vec<u64>),
     /// Sorted.
     Decimals(Vec<Decimal>),
     /// Sorted.
     Doubles(Vec<f64>),
-    /// Keys under the collation: few, or many.
+    /// Keys under the collation: a list if they are few, otherwise a hash set.
     FewStrings(Collation, Vec<Box<[u8]>>),
     ManyStrings(Collation, HashSet<Box<[u8]>>),
     /// Sorted days.
@@ -37,8 +37,8 @@ enum Members {
 }
 
 impl InSet {
-    /// The set of values that are all NULL or of the domain's own kinds; None if one is not: its conversion may
-    /// give a warning, so it has to happen when the list is evaluated.
+    /// Makes the set of values that are all NULL or of the domain's own kinds; None if one is not: its conversion may
+    /// warn, so it has to happen when the list is evaluated.
     pub fn new(values: &[&Value], domain: CompareDomain) -> Option<Self> {
         let has_null = values.iter().any(|v| v.is_null());
         let values = values.iter().filter(|v| !v.is_null());
@@ -74,7 +74,7 @@ impl InSet {
                         _ => None,
                     })
                     .collect::<Option<Vec<f64>>>()?;
-                // 0.0 and -0.0 are one.
+                // 0.0 and -0.0 are equal.
                 doubles.iter_mut().for_each(|d| *d += 0.0);
                 doubles.sort_by(f64::total_cmp);
                 Members::Doubles(doubles)
@@ -118,7 +118,7 @@ impl InSet {
         Some(InSet { members, has_null })
     }
 
-    /// Whether NULL is in the list: then what is not found is NULL, not FALSE.
+    /// Whether NULL is in the list: then a value that is not found gives NULL, not FALSE.
     pub fn has_null(&self) -> bool {
         self.has_null
     }

@@ -1,8 +1,8 @@
-//! The nodes of an expression, and what each says beyond its operands.
+//! The nodes of an expression, and the attributes of each besides its operands.
 //!
-//! An expression is immutable and shared between executions: what changes from run to run (parameters, the time,
-//! the session) is read from the `EvalContext`. Nodes are made by `build`, which gives them MySQL's types; a pass
-//! that rewrites a tree keeps the types it finds.
+//! An expression is immutable and shared between executions: it reads what changes from run to run (parameters, the
+//! time, the session) from the `EvalContext`. `build` makes nodes and gives them MySQL's types; a pass that rewrites
+//! a tree keeps the types it finds.
 
 pub use leafline_types::words::CompareOp;
 use std::fmt;
@@ -19,13 +19,13 @@ use leafline_types::value::{ExprType, Value};
 /// An expression and its type.
 #[derive(Debug, Clone)]
 pub struct Expr {
-    /// What it computes.
+    /// The computation.
     pub kind: ExprKind,
     /// The type of its value. Conditions have BIGINT, with the values 0, 1 and NULL.
     pub ty: ExprType,
 }
 
-/// What an expression computes.
+/// The computation of an expression.
 #[derive(Debug, Clone)]
 pub enum ExprKind {
     /// A constant.
@@ -34,20 +34,20 @@ pub enum ExprKind {
     Column(usize),
     /// A parameter of the statement, numbered from 0.
     Parameter(usize),
-    /// A value of the row of an enclosing query, numbered from 0: in a subquery.
+    /// In a subquery, a value of an enclosing query's row, numbered from 0.
     Outer(usize),
     /// A subquery.
     Subquery(Box<Subquery>),
     /// A function of the table in [`crate::functions`].
     Call {
-        /// Which.
+        /// The function.
         function: FunctionId,
-        /// As many as the function takes.
+        /// The arguments, as many as the function takes.
         args: Vec<Expr>,
     },
-    /// `left op right`. Its own type says in which domain: an integer type, DECIMAL or DOUBLE.
+    /// `left op right`. The node's type gives the domain: an integer type, DECIMAL or DOUBLE.
     Arithmetic {
-        /// Which.
+        /// The operator.
         op: ArithmeticOp,
         /// The left operand.
         left: Box<Expr>,
@@ -56,61 +56,61 @@ pub enum ExprKind {
     },
     /// `-operand`.
     Negate(Box<Expr>),
-    /// All of two or more; evaluated in order, and not beyond what is FALSE already.
+    /// The conjunction of two or more; evaluated in order, up to the first that is FALSE.
     And(Vec<Expr>),
-    /// Any of two or more; evaluated in order, and not beyond what is TRUE already.
+    /// The disjunction of two or more; evaluated in order, up to the first that is TRUE.
     Or(Vec<Expr>),
-    /// Exactly one of two.
+    /// `left XOR right`.
     Xor(Box<Expr>, Box<Expr>),
     /// `NOT operand`.
     Not(Box<Expr>),
     /// `left op right`.
     Compare {
-        /// Which.
+        /// The operator.
         op: CompareOp,
         /// The left operand.
         left: Box<Expr>,
         /// The right operand.
         right: Box<Expr>,
-        /// What both operands are converted to before they are compared.
+        /// The domain into which both operands are converted.
         domain: CompareDomain,
     },
-    /// `operand IS [NOT] NULL`; `IS UNKNOWN` too.
+    /// `operand IS [NOT] NULL`, and `IS [NOT] UNKNOWN`.
     IsNull {
         /// The operand.
         operand: Box<Expr>,
-        /// `IS NOT NULL`.
+        /// Whether it is `IS NOT NULL`.
         negated: bool,
     },
     /// `operand IS [NOT] TRUE` or `FALSE`: never NULL.
     IsTruth {
         /// The operand.
         operand: Box<Expr>,
-        /// What it is tested for.
+        /// The truth it is tested for.
         truth: bool,
-        /// `IS NOT`.
+        /// Whether it is `IS NOT`.
         negated: bool,
     },
     /// `needle [NOT] IN (list)`, all compared in one domain.
     InList {
-        /// What is looked for.
+        /// The value that is looked up.
         needle: Box<Expr>,
-        /// Where; not empty. Shared, as lists can be long and conditions are copied while a plan is looked for.
+        /// The list, which is not empty. Shared, because lists can be long and the planner copies conditions.
         list: Arc<[Expr]>,
-        /// `NOT IN`.
+        /// Whether it is `NOT IN`.
         negated: bool,
-        /// What needle and list are converted to.
+        /// The domain into which needle and list are converted.
         domain: CompareDomain,
-        /// The list as a set, where all of it is literal. Who walks or rewrites the tree does not meet the members then.
+        /// The list as a set, if all of it is literal. Then walks and rewrites of the tree skip the members.
         set: Option<Arc<InSet>>,
     },
     /// `(needle, ..) [NOT] IN ((..), ..)` of rows that are all literal.
     InRows {
-        /// The parts of the row that is looked for.
+        /// The parts of the row that is looked up.
         needle: Vec<Expr>,
-        /// Where. Who walks or rewrites the tree does not meet it.
+        /// The list. Walks and rewrites of the tree skip it.
         list: Arc<RowList>,
-        /// `NOT IN`.
+        /// Whether it is `NOT IN`.
         negated: bool,
     },
     /// `value [NOT] LIKE pattern [ESCAPE escape]`.
@@ -119,29 +119,29 @@ pub enum ExprKind {
         value: Box<Expr>,
         /// The pattern.
         pattern: Box<Expr>,
-        /// The character that takes the meaning from `%`, `_` and itself; none if it was given as ''.
+        /// The character that makes `%`, `_` and itself literal; None if it was given as ''.
         escape: Option<char>,
-        /// `NOT LIKE`.
+        /// Whether it is `NOT LIKE`.
         negated: bool,
-        /// How characters compare. LIKE never ignores trailing spaces.
+        /// The collation that compares characters. LIKE never ignores trailing spaces.
         collation: Collation,
-        /// The pattern made ready, where it is a literal.
+        /// The compiled pattern, if it is a literal.
         compiled: Option<Arc<LikePattern>>,
     },
-    /// `CASE [operand] WHEN .. THEN .. [ELSE otherwise] END`; `IF` too.
+    /// `CASE [operand] WHEN .. THEN .. [ELSE otherwise] END`, and `IF`.
     Case {
-        /// Compared with each `WHEN`, and evaluated once.
+        /// The value that is compared with each `WHEN`; evaluated once.
         operand: Option<Box<Expr>>,
-        /// Tried in order.
+        /// The branches, tried in order.
         whens: Vec<When>,
-        /// The result if no branch is taken; NULL if there is none.
+        /// The result if no branch is taken; NULL if None.
         otherwise: Option<Box<Expr>>,
     },
-    /// The first that is not NULL; `IFNULL` too.
+    /// The first operand that is not NULL; also `IFNULL`.
     Coalesce(Vec<Expr>),
-    /// `CAST(operand AS ..)`: to the type of the node.
+    /// `CAST(operand AS ..)` to the type of the node.
     Cast {
-        /// What is converted.
+        /// The operand.
         operand: Box<Expr>,
     },
 }
@@ -151,20 +151,20 @@ pub enum ExprKind {
 pub struct When {
     /// A condition, or with an operand the value it is compared with.
     pub condition: Expr,
-    /// How it is compared with the operand, if there is one.
+    /// The domain of the comparison with the operand, if there is one.
     pub domain: Option<CompareDomain>,
     /// The value of the `CASE` if this branch is taken.
     pub result: Expr,
 }
 
-/// What two operands are converted to before they are compared.
+/// The domain into which two operands are converted before they are compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum CompareDomain {
     /// Integers of either sign, by value: -1 is less than 18446744073709551615.
     Integer,
     /// Exact decimals.
     Decimal,
-    /// DOUBLE: a string against a number, and whatever meets a DOUBLE.
+    /// DOUBLE: for a string and a number, and whenever one operand is DOUBLE.
     Double,
     /// Strings under a collation; numbers and dates as their text.
     String(Collation),
@@ -174,7 +174,7 @@ pub enum CompareDomain {
     DateTime,
     /// Times.
     Time,
-    /// Documents; of a string the document that is this string.
+    /// Documents; a string is converted to a JSON string.
     Json,
 }
 

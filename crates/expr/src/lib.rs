@@ -1,25 +1,25 @@
-//! Expressions: the IR, MySQL's typing rules, and the one evaluator.
+//! Expressions: the IR, MySQL's typing rules, and the evaluator.
 //!
 //! | module       | holds                                                                              |
 //! |--------------|------------------------------------------------------------------------------------|
 //! | `ir`         | the nodes                                                                          |
-//! | [`build`]    | how nodes are made: operand checks, result types, comparison domains, collations   |
+//! | [`build`]    | the making of nodes: operand checks, result types, comparison domains, collations  |
 //! | `walk`       | visiting and rewriting                                                             |
 //! | `identity`   | structural equality and hash                                                       |
-//! | `canonical`  | what decides about the value, to compare expressions of statements and tables      |
-//! | `display`    | as SQL text, for EXPLAIN, column names and error messages                          |
-//! | [`subquery`] | subqueries as operands, and who runs them                                          |
-//! | `in_set`, `in_rows` | constant lists of values and of rows, as sets                                |
-//! | `narrow`     | constants brought to the grid of a column's values                                 |
+//! | `canonical`  | canonical forms, to compare expressions of statements with those of tables         |
+//! | `display`    | SQL text, for EXPLAIN, column names and error messages                             |
+//! | [`subquery`] | subqueries as operands, and the trait that runs them                               |
+//! | `in_set`, `in_rows` | constant lists of values and of rows, as sets                               |
+//! | `narrow`     | the rounding of constants to the grid of a column's values                         |
 //! | `normalize`  | constant folding, binding of parameters, NOT pushed to the leaves, conjuncts       |
 //! | `eval`       | the evaluator, over batches of columns and over single rows                        |
 //! | `byte_range` | sets of key bytes                                                                  |
-//! | `prefix_range` | the same of key parts that have the beginning of a string only                   |
-//! | [`domain`]   | which values of a column satisfy `column op constant`, as ranges of key bytes      |
-//! | [`encoded`]  | conditions compiled to tests on key bytes                                          |
+//! | `prefix_range` | sets of key bytes of parts that hold only the beginning of strings               |
+//! | [`domain`]   | the values of a column that satisfy `column op constant`, as ranges of key bytes   |
+//! | [`encoded`]  | conditions compiled to tests of key bytes                                          |
 //! | `screen`     | conditions tested on the bytes of rows                                             |
-//! | [`functions`] | the one function table                                                            |
-//! | [`aggregate`] | sums over groups, and the keys to group, join and sort by                         |
+//! | [`functions`] | the function table                                                                |
+//! | [`aggregate`] | aggregate functions, and the keys to group, join and sort by                      |
 //! | `user_variables` | the values of `@name`                                                          |
 
 pub mod aggregate;

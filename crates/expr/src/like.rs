@@ -1,11 +1,12 @@
-//! LIKE: `%` is any text, `_` any one character, all else itself, or a character of the same weights under the collation. As
-//! characters are compared one by one, `ß` is not LIKE `ss` where it is equal to it. Trailing spaces count under every
-//! collation.
+//! LIKE: `%` matches any text, `_` any one character; any other character matches itself, or a character with the
+//! same weights under the collation. Because characters are compared one by one, `ß` is not LIKE `ss` although it may
+//! equal it. Trailing spaces count under every collation.
 //!
-//! A pattern is cut at its `%` into segments without one. The first must begin the text, the last end it, the others
-//! follow each other anywhere between; taking the leftmost place for each is enough. A segment is as many characters wherever it
-//! matches, so that the last one is looked at in one place. To find the others takes time in proportion to the text, but for those with
-//! `_` between other characters, where it may take that for each character of the segment.
+//! A pattern is split at its `%` into segments. The first must begin the text, the last end it, and the others follow
+//! each other anywhere between; taking the leftmost place for each is enough. A segment matches a fixed number of
+//! characters, so that the last one is compared at one place only. Finding the others takes time proportional to the
+//! text, except for segments with `_` between other characters, which may take that time for each character of the
+//! segment.
 
 use std::convert::Infallible;
 
@@ -14,16 +15,16 @@ use leafline_types::error::MysqlError;
 use leafline_types::output::room_for;
 use leafline_types::statement::{CancelToken, Steps};
 
-/// Characters up to which a text is compared at each place: a table of its repeats would not pay.
+/// Texts of up to this many characters are compared at each place: a table of their repeats would not pay.
 const FEW: usize = 32;
 
-/// Bytes that are looked at between two questions whether the statement has to end.
+/// Bytes that are examined between two checks for cancellation.
 const BYTES_BETWEEN_CHECKS: usize = 1 << 18;
 
-/// Memory of a pattern that is ready, for each of its bytes, at most.
+/// An upper bound for the memory of a compiled pattern, in bytes for each byte of the pattern.
 const READY_BYTES: usize = 100;
 
-/// A LIKE pattern made ready for matching.
+/// A compiled LIKE pattern.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LikePattern {
     segments: Vec<Segment>,
@@ -33,11 +34,11 @@ pub struct LikePattern {
 /// How characters are compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Comparison {
-    /// A character is a byte: of binary strings.
+    /// Characters of a binary string are bytes.
     Bytes,
-    /// By their bytes.
+    /// Characters compare by their bytes.
     Characters,
-    /// By the weights of this collation.
+    /// Characters compare by the weights of this collation.
     Weights(Collation),
 }
 
@@ -45,11 +46,11 @@ enum Comparison {
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 struct Segment {
     items: Vec<Item>,
-    /// Characters that it matches.
+    /// How many characters it matches.
     characters: usize,
-    /// How to find its only text where that is long and compared by weights.
+    /// How to find its only text, if that is long and compared by weights.
     repeats: Option<Repeats>,
-    /// Where its first text can begin where that is compared by weights.
+    /// Where its first text can begin, if that is compared by weights.
     starts: Option<Starts>,
 }
 
@@ -57,33 +58,34 @@ struct Segment {
 enum Item {
     /// These bytes.
     Text(Vec<u8>),
-    /// So many characters.
+    /// This many characters.
     Any(usize),
 }
 
-/// The table of Knuth, Morris and Pratt for a text: where its characters begin, and the end; and for each character, how many of
-/// those before it and itself are also the first of the text.
+/// The table of Knuth, Morris and Pratt for a text: where its characters begin, and the end; and for each character,
+/// how many characters ending with it are also the first of the text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Repeats {
     begins: Vec<u32>,
     repeated: Vec<u32>,
 }
 
-/// Of each byte, whether a character begins with it that can be the same as the first of a text: those of ASCII that are, and all that begin longer
-/// ones.
+/// For each byte, whether it begins a character that may equal the first of a text: the ASCII characters that do, and
+/// the first bytes of all longer characters.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Starts(Box<[bool; 256]>);
 
 impl LikePattern {
-    /// Asks for the memory that a long pattern takes when it is made ready.
+    /// Asks for the memory that compiling a long pattern takes.
     ///
     /// # Errors
-    /// 1041 where it is lacking.
+    /// 1041 if it is lacking.
     pub(crate) fn room_for(pattern: &[u8]) -> Result<(), MysqlError> {
         room_for(pattern.len().saturating_mul(READY_BYTES))
     }
 
-    /// From the text of a pattern. An escape character makes the next one itself; the last of a pattern is itself.
+    /// Compiles a pattern. An escape character makes the next one literal; at the end of a pattern it stands for
+    /// itself.
     pub fn new(pattern: &[u8], escape: Option<char>, collation: Collation) -> Self {
         let compare = match collation {
             Collation::Binary => Comparison::Bytes,
@@ -104,7 +106,7 @@ impl LikePattern {
             }
             let last = segments.len() - 1;
             match character {
-                // Several together are as one.
+                // Several `%` in a row are as one.
                 b"%" if !escaped && last > 0 && segments[last].items.is_empty() => {}
                 b"%" if !escaped => segments.push(Segment::default()),
                 b"_" if !escaped => segments[last].push_any(),
@@ -128,13 +130,13 @@ impl LikePattern {
     /// Whether a text of any length matches.
     ///
     /// # Errors
-    /// That of a statement that has to end.
+    /// 1317 or 3024 if the statement has to end.
     pub fn matches_unless(&self, text: &[u8], cancel: &CancelToken) -> Result<bool, MysqlError> {
         let mut steps = Steps::new(cancel, BYTES_BETWEEN_CHECKS);
         self.run(text, &mut |bytes| steps.take(bytes))
     }
 
-    /// Whether a text matches; `tick` is told how many bytes were looked at.
+    /// Whether a text matches; passes the numbers of examined bytes to `tick`.
     fn run<E>(&self, text: &[u8], tick: &mut impl FnMut(usize) -> Result<(), E>) -> Result<bool, E> {
         let [first, middle @ .., last] = self.segments.as_slice() else {
             return Ok(self.segments[0].match_at(text, self.compare, tick)? == Some(text.len()));
@@ -149,8 +151,8 @@ impl LikePattern {
         last.ends(&text[at..], self.compare, tick)
     }
 
-    /// The bytes with which every text that matches begins, and whether those are all there is to match: the
-    /// pattern has no wildcard.
+    /// Returns the bytes with which every matching text begins, and whether the pattern has no wildcard, so that only
+    /// these bytes match.
     pub fn literal_prefix(&self) -> (&[u8], bool) {
         let prefix: &[u8] = match self.segments[0].items.first() {
             Some(Item::Text(text)) => text,
@@ -173,7 +175,7 @@ impl LikePattern {
     }
 }
 
-/// How much of the start of `text` the characters of `expected` are, if they are there.
+/// Returns how many bytes at the start of `text` match the characters of `expected`; None if they do not match.
 #[inline]
 fn match_text<E>(
     text: &[u8],
@@ -200,7 +202,7 @@ fn match_text<E>(
     Ok(Some(text.len() - rest.len()))
 }
 
-/// The length of the first character of a text that is not empty.
+/// Returns the length of the first character of a text that is not empty.
 fn first_len(text: &[u8], bytewise: bool) -> usize {
     if bytewise {
         return 1;
@@ -208,7 +210,7 @@ fn first_len(text: &[u8], bytewise: bool) -> usize {
     1 + text[1..].iter().take_while(|&&b| b & 0xC0 == 0x80).count()
 }
 
-/// The length of the first so many characters, if there are so many.
+/// Returns the length of the first `characters` characters; None if there are fewer.
 fn len_of(text: &[u8], characters: usize, compare: Comparison) -> Option<usize> {
     if compare == Comparison::Bytes {
         return (characters <= text.len()).then_some(characters);
@@ -223,7 +225,7 @@ fn len_of(text: &[u8], characters: usize, compare: Comparison) -> Option<usize> 
     Some(at)
 }
 
-/// Where the last so many characters begin, if there are so many.
+/// Returns where the last `characters` characters begin; None if there are fewer.
 fn start_of_last(text: &[u8], characters: usize, compare: Comparison) -> Option<usize> {
     if compare == Comparison::Bytes {
         return text.len().checked_sub(characters);
@@ -252,7 +254,7 @@ impl Segment {
         }
     }
 
-    /// Makes it ready to be found anywhere under a collation with weights.
+    /// Prepares the segment for searches under a collation with weights.
     fn prepare(&mut self, collation: Collation) {
         let (_, items, _) = self.parts();
         let [Item::Text(text), rest @ ..] = items else { return };
@@ -262,7 +264,8 @@ impl Segment {
         self.repeats = repeats;
     }
 
-    /// The characters before the first text, what is between the first text and the last with them, the characters behind that.
+    /// Splits the segment into the characters before the first text, the items from the first text to the last, and
+    /// the characters behind it.
     fn parts(&self) -> (usize, &[Item], usize) {
         let (before, rest) = match self.items.as_slice() {
             [Item::Any(count), rest @ ..] => (*count, rest),
@@ -274,7 +277,7 @@ impl Segment {
         }
     }
 
-    /// Where the segment ends if it begins at the start of `text`.
+    /// Returns where the segment ends if it begins at the start of `text`.
     #[inline]
     fn match_at<E>(
         &self,
@@ -285,7 +288,7 @@ impl Segment {
         match_items(&self.items, text, compare, tick)
     }
 
-    /// Where the leftmost occurrence ends.
+    /// Returns where the leftmost occurrence ends.
     fn find<E>(
         &self,
         text: &[u8],
@@ -311,7 +314,7 @@ impl Segment {
         Ok(len_of(&text[end..], behind, compare).map(|len| end + len))
     }
 
-    /// Whether it is the end of `text`.
+    /// Whether the segment matches the end of `text`.
     fn ends<E>(
         &self,
         text: &[u8],
@@ -325,7 +328,7 @@ impl Segment {
     }
 }
 
-/// Where the items end if they begin at the start of `text`.
+/// Returns where the items end if they begin at the start of `text`.
 #[inline]
 fn match_items<E>(
     items: &[Item],
@@ -346,7 +349,8 @@ fn match_items<E>(
     Ok(Some(at))
 }
 
-/// Where the leftmost occurrence of the items ends, of which the first is a text: each place is tried where that can begin.
+/// Returns where the leftmost occurrence of the items ends. The first item is a text; each place where it can begin
+/// is tried.
 fn find_items<E>(
     (items, starts): (&[Item], Option<&Starts>),
     text: &[u8],
@@ -387,14 +391,14 @@ impl Starts {
         })))
     }
 
-    /// The first place where the text can begin.
+    /// Returns the first place where the text can begin.
     fn find(&self, text: &[u8]) -> Option<usize> {
         text.iter().position(|byte| self.0[usize::from(*byte)])
     }
 }
 
 impl Repeats {
-    /// `None` for a text that is too long for it.
+    /// Makes the table; `None` for a text that is too long.
     fn of(text: &[u8], collation: Collation) -> Option<Repeats> {
         let mut begins = vec![0];
         let mut at = 0;
@@ -415,7 +419,8 @@ impl Repeats {
         &text[self.begins[number] as usize..self.begins[number + 1] as usize]
     }
 
-    /// How many of the first characters of `wanted` the last ones are, with one more, if they were `matched`, but not all.
+    /// Returns how many of the first characters of `wanted` match after `character`, if `matched` (but not all) did
+    /// before it.
     fn next(&self, mut matched: usize, character: &[u8], wanted: &[u8], collation: Collation) -> usize {
         while !collation.same_character(character, self.character(wanted, matched)) {
             if matched == 0 {
@@ -426,7 +431,7 @@ impl Repeats {
         matched + 1
     }
 
-    /// Where `wanted`, whose table this is, first ends.
+    /// Returns where `wanted`, whose table this is, first ends.
     fn find<E>(
         &self,
         text: &[u8],
@@ -448,7 +453,7 @@ impl Repeats {
     }
 }
 
-/// Where `needle` first occurs, in time in proportion to the text; the empty one at once.
+/// Returns where `needle` first occurs, in time proportional to the text; at once for the empty one.
 pub(crate) fn find_bytes(text: &[u8], needle: &[u8]) -> Option<usize> {
     memchr::memmem::find(text, needle)
 }
@@ -533,7 +538,7 @@ mod tests {
         assert!(p.matches(b"a\\bc") && !p.matches(b"a%"));
     }
 
-    /// The definition, without any cleverness.
+    /// Matches by the definition, without optimizations.
     fn slowly(text: &[&str], pattern: &[&str], same: &dyn Fn(&str, &str) -> bool) -> bool {
         match (text, pattern) {
             (text, ["%", rest @ ..]) => (0..=text.len()).any(|at| slowly(&text[at..], rest, same)),
@@ -562,7 +567,7 @@ mod tests {
             };
             let text = chosen(if binary { &["a", "b"] } else { &["a", "A", "é", "b"] }, 60);
             let mut pattern = chosen(&["a", "b", "b", "_", "%"], 6);
-            // Long repeated texts, as the table for them is used for.
+            // Long repeated texts, for which the table is used.
             if pattern.len() == 3 {
                 pattern = [&["%"][..], &["a"; FEW + 2], &["b"], &pattern, &["%"]].concat();
             }
@@ -581,7 +586,7 @@ mod tests {
         }
     }
 
-    /// Bytes that are looked at.
+    /// Returns whether the text matches, and how many bytes were examined.
     fn looked_at(text: &str, pattern: &str, collation: Collation) -> (bool, usize) {
         let mut bytes = 0;
         let pattern = LikePattern::new(pattern.as_bytes(), Some('\\'), collation);

@@ -1,7 +1,8 @@
-//! A constant brought to the grid of values that a column can have, with a direction.
+//! Moves the constant of a comparison to the grid of values that a column can have, in the direction that keeps the
+//! meaning.
 //!
-//! For values on the grid `x < 1.5` says `x <= 1`, `x = 1.5` nothing and `x <> 1.5` everything. The evaluator's
-//! kernels and the key ranges of `domain` use the same rule.
+//! For values on the grid, `x < 1.5` means `x <= 1`, `x = 1.5` is never true and `x <> 1.5` always. The evaluator's
+//! kernels and the key ranges of `domain` share this rule.
 
 use super::ir::CompareOp;
 use leafline_types::decimal::Decimal;
@@ -18,12 +19,12 @@ pub(super) enum Narrowed<T> {
 }
 
 impl<T> Narrowed<T> {
-    /// TRUE for all or for none.
+    /// Makes a comparison that is TRUE for all or for none.
     pub(super) fn constant(truth: bool) -> Self {
         if truth { Narrowed::Always } else { Narrowed::Never }
     }
 
-    /// The constant passed through `f`, which does not change the order.
+    /// Applies `f`, which must keep the order, to the constant.
     pub(super) fn map<U>(self, f: impl FnOnce(T) -> U) -> Narrowed<U> {
         match self {
             Narrowed::Never => Narrowed::Never,
@@ -33,7 +34,8 @@ impl<T> Narrowed<T> {
     }
 }
 
-/// `x op c` where `below` is the greatest value of the grid not above `c`, and `exact` says that it is `c`.
+/// Narrows `x op c`; `below` is the largest value of the grid that is not above `c`, and `exact` says that it equals
+/// `c`.
 pub(super) fn to_grid<T>(op: CompareOp, below: T, exact: bool) -> Narrowed<T> {
     if exact {
         return Narrowed::Compare(op, below);
@@ -46,7 +48,7 @@ pub(super) fn to_grid<T>(op: CompareOp, below: T, exact: bool) -> Narrowed<T> {
     }
 }
 
-/// The same where `c` is above or below the whole grid.
+/// Narrows `x op c` for a `c` above or below the whole grid.
 pub(super) fn beyond<T>(op: CompareOp, above: bool) -> Narrowed<T> {
     Narrowed::constant(match op {
         CompareOp::Eq | CompareOp::NullSafeEq => false,
@@ -56,11 +58,11 @@ pub(super) fn beyond<T>(op: CompareOp, above: bool) -> Narrowed<T> {
     })
 }
 
-/// `x op c` for the multiples `x` of 10^-scale; the constant is the multiple's number.
+/// Narrows `x op c` for the multiples `x` of 10^-scale; the new constant counts these multiples.
 pub(super) fn to_scale(op: CompareOp, c: &Decimal, scale: u8) -> Narrowed<i128> {
     let fits = |d: Option<Decimal>| d.and_then(|d| d.unscaled_i128());
     if c.scale() <= scale {
-        // Beyond 38 digits is beyond what has lanes of 128 bits.
+        // More than 38 digits do not fit 128 bits.
         return match fits(c.round(scale.into())) {
             Some(v) => Narrowed::Compare(op, v),
             None => beyond(op, !c.is_negative()),
@@ -72,7 +74,7 @@ pub(super) fn to_scale(op: CompareOp, c: &Decimal, scale: u8) -> Narrowed<i128> 
     to_grid(op, below, exact)
 }
 
-/// `x op c` for integers `x` from `low` to `high`.
+/// Narrows `x op c` for integers `x` from `low` to `high`.
 pub(super) fn to_range(narrowed: Narrowed<i128>, low: i128, high: i128) -> Narrowed<i128> {
     match narrowed {
         Narrowed::Compare(op, c) if c > high => beyond(op, true),
@@ -88,7 +90,7 @@ mod tests {
 
     const OPS: [CompareOp; 6] = [Eq, Ne, Lt, Le, Gt, Ge];
 
-    /// The narrowed comparison says what the exact one says, for every value of the grid around the constant.
+    /// The narrowed comparison agrees with the exact one for every value of the grid around the constant.
     #[test]
     fn narrowing_keeps_the_meaning_on_the_grid() {
         for text in ["0", "1.5", "-1.5", "1", "-1", "0.001", "-0.001", "2.999", "-2.999", "1.50", "-3"] {

@@ -1,4 +1,4 @@
-//! Rewrites that keep the meaning: constants computed once, parameters put in, NOT pushed to the leaves.
+//! Rewrites that keep the meaning: constant folding, parameters replaced by values, NOT pushed to the leaves.
 
 use super::build;
 use super::context::EvalContext;
@@ -9,8 +9,8 @@ use leafline_types::error::MysqlError;
 use leafline_types::statement::Warnings;
 use leafline_types::value::SqlType;
 
-/// Computes what is constant at plan time: literals and deterministic functions of them. What raises an error or a
-/// warning stays as it is, to raise it when (and if) it is evaluated.
+/// Computes what is constant at plan time: literals and deterministic functions of them. A node whose evaluation
+/// raises an error or a warning stays, to raise it when (and if) it is evaluated.
 pub fn fold(e: Expr, cx: &mut EvalContext<'_>) -> Result<Expr, MysqlError> {
     e.transform(&mut |e| {
         cx.cancel.check()?;
@@ -19,15 +19,15 @@ pub fn fold(e: Expr, cx: &mut EvalContext<'_>) -> Result<Expr, MysqlError> {
                 function.definition().volatility == Volatility::Immutable && !has_time_operand(&e)
             }
             ExprKind::Parameter(_) => false,
-            // Where a TIME becomes a datetime, it is of the day of the execution.
+            // A TIME that becomes a datetime takes the day of the execution.
             _ => !has_time_operand(&e),
         };
         Ok(if foldable { folded(e, cx) } else { e })
     })
 }
 
-/// Like [`fold`], for one execution: parameters and functions that are fixed for a statement become literals too,
-/// and comparisons with them are typed anew, as if the values had been written in the statement.
+/// Folds like [`fold`], for one execution: parameters and functions that are fixed for a statement become literals
+/// too, and comparisons with them are typed anew, as if the values had been written in the statement.
 pub fn bind_parameters(e: &Expr, cx: &mut EvalContext<'_>) -> Result<Expr, MysqlError> {
     e.clone().transform(&mut |e| {
         let foldable = match &e.kind {
@@ -51,10 +51,10 @@ fn has_time_operand(e: &Expr) -> bool {
     found
 }
 
-/// Bytes of the longest value that a plan holds instead of what makes it.
+/// The longest value, in bytes, that a plan holds in place of the expression that makes it.
 const LONGEST_LITERAL: usize = 64 << 10;
 
-/// The literal that a node with literal operands is, unless computing it raises something, or it is long.
+/// Returns a literal for a node with literal operands, unless computing it raises something, or it is long.
 fn folded(e: Expr, cx: &mut EvalContext<'_>) -> Expr {
     let mut constant = !matches!(
         e.kind,
@@ -92,7 +92,7 @@ fn folded(e: Expr, cx: &mut EvalContext<'_>) -> Expr {
     }
 }
 
-/// The condition without NOT above AND, OR or a comparison. It is TRUE, FALSE and NULL where it was.
+/// Rewrites a condition without NOT above AND, OR or a comparison. It keeps its value, TRUE, FALSE or NULL.
 pub fn push_down_not(e: Expr) -> Expr {
     pushed(e, false)
 }
@@ -101,7 +101,7 @@ fn pushed(e: Expr, negate: bool) -> Expr {
     let all = |list: Vec<Expr>| list.into_iter().map(|c| pushed(c, negate)).collect();
     let kind = match e.kind {
         ExprKind::Not(operand) => {
-            // NOT NOT of a number is no condition on it any more: `NOT NOT 5` is 1.
+            // NOT NOT of a number cannot be dropped: `NOT NOT 5` is 1.
             if negate && !operand.is_condition() {
                 return build::not(build::not(*operand));
             }
@@ -141,7 +141,7 @@ fn pushed(e: Expr, negate: bool) -> Expr {
     Expr { kind, ty: e.ty }
 }
 
-/// The conjuncts of a condition, in order; nested ANDs are flattened.
+/// Returns the conjuncts of a condition, in order; flattens nested ANDs.
 pub fn conjuncts(e: Expr) -> Vec<Expr> {
     match e.kind {
         ExprKind::And(list) => list.into_iter().flat_map(conjuncts).collect(),

@@ -1,7 +1,7 @@
 //! Subqueries in expressions.
 //!
-//! An expression knows of a subquery its number, the values it depends on, and what is asked of its rows. Who runs queries
-//! answers ([`SubqueryRunner`]); so a subquery is run when, and only if, its value is needed.
+//! An expression knows the number of a subquery, the values it depends on, and how its rows give the result. A
+//! [`SubqueryRunner`] runs it, when its value is needed and only then.
 //!
 //! Inside the subquery the values it depends on are [`ExprKind::Outer`]: constants while it runs.
 
@@ -16,27 +16,28 @@ use leafline_types::value::{ExprType, SqlType, Value};
 pub struct Subquery {
     /// Its number in the statement.
     pub number: usize,
-    /// What is asked of its rows.
+    /// How its rows give the result.
     pub question: SubqueryQuestion,
-    /// What its rows are compared with.
+    /// The values that its rows are compared with.
     pub needle: Vec<Expr>,
     /// The values it depends on, by the number that `Outer` gives them inside.
     pub outer: Vec<Expr>,
-    /// Two runs with the same values can differ: it calls `RAND()` or the like.
+    /// Whether two runs with the same values can differ, because it calls `RAND()` or the like.
     pub is_volatile: bool,
 }
 
-/// What is asked of the rows of a subquery.
+/// How the rows of a subquery give its result.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SubqueryQuestion {
     /// The value of the only column of the only row; NULL without rows, error 1242 with more than one.
     Value,
     /// Whether there are rows.
     Exists,
-    /// Whether the comparison is true of some row: TRUE if so, NULL if it is NULL of some, FALSE if there are no others. The
-    /// needle is columns 0, 1, ... of the comparison, a row's columns come behind.
+    /// Whether the comparison is true for some row: TRUE if so, otherwise NULL if it is NULL for some row, otherwise
+    /// FALSE. The needle is columns 0, 1, ... of the comparison; a row's columns follow.
     Any(Box<Expr>),
-    /// The comparison with the only row, as for `Any`; without rows, with NULLs. Error 1242 with more than one row.
+    /// The comparison with the only row, written as for `Any`; with NULLs if there is no row. Error 1242 with more
+    /// than one row.
     Row(Box<Expr>),
 }
 
@@ -46,18 +47,18 @@ impl Subquery {
         self.question != SubqueryQuestion::Value
     }
 
-    /// Whether the same rows answer it for all rows of the query around it.
+    /// Whether one answer holds for all rows of the enclosing query.
     pub fn is_independent(&self) -> bool {
         self.outer.is_empty() && !self.is_volatile
     }
 }
 
-/// Who runs the subqueries of a statement.
+/// Runs the subqueries of a statement.
 pub trait SubqueryRunner {
-    /// The answer to what `subquery` asks, for these values of its needle and of what it depends on.
+    /// Returns the result of `subquery` for these values of its needle and of what it depends on.
     ///
     /// # Errors
-    /// Those of the subquery; 1242 where it has more rows than it may.
+    /// Those of the subquery; 1242 if it has too many rows.
     fn answer(
         &self,
         subquery: &Subquery,
@@ -67,7 +68,7 @@ pub trait SubqueryRunner {
     ) -> Result<Value, MysqlError>;
 }
 
-/// The value of a subquery for given values of its operands.
+/// Returns the value of a subquery for given values of its operands.
 pub(super) fn answer(
     subquery: &Subquery,
     needle: &[Value],
@@ -78,7 +79,7 @@ pub(super) fn answer(
     runner.answer(subquery, needle, outer, cx)
 }
 
-/// The truth of a comparison of a needle with a row of a subquery; None for NULL.
+/// Returns the truth of a comparison of a needle with a row of a subquery; None for NULL.
 ///
 /// # Errors
 /// Those of evaluating it.
@@ -92,12 +93,12 @@ pub fn compare_with_row(
     truth(&evaluate_row(comparison, &values, cx)?, cx)
 }
 
-/// A value of the row of an enclosing query.
+/// Makes a value of an enclosing query's row.
 pub fn outer(number: usize, ty: ExprType) -> Expr {
     Expr { kind: ExprKind::Outer(number), ty }
 }
 
-/// A subquery; `ty` is the type of its column if it is asked for a value.
+/// Makes a subquery; `ty` is the type of its column if its value is asked for.
 pub fn subquery(subquery: Subquery, ty: ExprType) -> Expr {
     let ty = match &subquery.question {
         SubqueryQuestion::Value => ExprType { nullable: true, sql: ty.sql.clone().without_zerofill(), ..ty },
@@ -108,12 +109,13 @@ pub fn subquery(subquery: Subquery, ty: ExprType) -> Expr {
 }
 
 impl Expr {
-    /// Whether it can be computed when a plan is made: it has no subquery and depends on no row of an enclosing query.
+    /// Whether it can be computed when a plan is made: it contains no subquery and no value of an enclosing query's
+    /// row.
     pub fn is_known_to_planner(&self) -> bool {
         !self.any(&mut |e| matches!(e.kind, ExprKind::Outer(_) | ExprKind::Subquery(_)))
     }
 
-    /// Whether there is a subquery in it.
+    /// Whether it contains a subquery.
     pub fn has_subquery(&self) -> bool {
         self.any(&mut |e| matches!(e.kind, ExprKind::Subquery(_)))
     }

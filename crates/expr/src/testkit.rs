@@ -1,4 +1,4 @@
-//! What the tests of expressions, functions and aggregates share: a session, short builders, random expressions.
+//! Helpers of the tests of expressions, functions and aggregates: a session, short builders, random expressions.
 
 use rand::Rng;
 use rand::rngs::SmallRng;
@@ -48,12 +48,12 @@ impl Session {
         EvalContext::new(now, &self.facts, &mut self.warnings, &self.cancel)
     }
 
-    /// The value of a constant expression.
+    /// Returns the value of a constant expression.
     pub(crate) fn eval(&mut self, e: &Expr) -> Result<Value, MysqlError> {
         evaluate_scalar(e, &mut self.cx())
     }
 
-    /// The numbers of the warnings so far, which are forgotten.
+    /// Returns the numbers of the warnings so far and removes them.
     pub(crate) fn codes(&mut self) -> Vec<u16> {
         let codes = self.warnings.iter().map(|w| w.code).collect();
         self.warnings.clear();
@@ -95,7 +95,7 @@ pub(crate) fn null() -> Expr {
     build::null()
 }
 
-/// The value as the text protocol would print it; `NULL` for NULL.
+/// Returns the value as the text protocol prints it; `NULL` for NULL.
 pub(crate) fn shown(v: &Value, ty: &SqlType) -> String {
     match v {
         Value::Bytes(b) => String::from_utf8_lossy(b).into_owned(),
@@ -103,7 +103,7 @@ pub(crate) fn shown(v: &Value, ty: &SqlType) -> String {
     }
 }
 
-/// The columns that random expressions read: every physical type, two widths of decimals and integers.
+/// Returns the columns that random expressions read: every physical type, two widths of decimals and integers.
 pub(crate) fn column_types() -> Vec<ExprType> {
     let sqls = [
         SqlType::BigInt { unsigned: false },
@@ -137,7 +137,7 @@ pub(crate) fn column_types() -> Vec<ExprType> {
         .collect()
 }
 
-/// A random value of a type; small ones, equal ones, extremes and NULL are common.
+/// Makes a random value of a type; small ones, equal ones, extremes and NULL are common.
 pub(crate) fn value(rng: &mut SmallRng, ty: &SqlType) -> Value {
     if rng.random_bool(0.15) {
         return Value::Null;
@@ -203,7 +203,7 @@ pub(crate) fn value(rng: &mut SmallRng, ty: &SqlType) -> Value {
     }
 }
 
-/// Random rows of [`column_types`].
+/// Makes random rows of [`column_types`].
 pub(crate) fn rows(rng: &mut SmallRng, count: usize) -> (Vec<Vec<Value>>, Batch) {
     let types: Vec<SqlType> = column_types().into_iter().map(|ty| ty.sql).collect();
     let rows: Vec<Vec<Value>> = (0..count).map(|_| types.iter().map(|ty| value(rng, ty)).collect()).collect();
@@ -211,7 +211,7 @@ pub(crate) fn rows(rng: &mut SmallRng, count: usize) -> (Vec<Vec<Value>>, Batch)
     (rows, batch)
 }
 
-/// A random operand: a column or a literal.
+/// Makes a random operand: a column or a literal.
 pub(crate) fn leaf(rng: &mut SmallRng) -> Expr {
     let types = column_types();
     let n = rng.random_range(0..types.len());
@@ -225,7 +225,7 @@ pub(crate) fn leaf(rng: &mut SmallRng) -> Expr {
     e
 }
 
-/// A random expression of any type; what cannot be typed is tried again.
+/// Makes a random expression of any type; tries again if it cannot be typed.
 pub(crate) fn expression(rng: &mut SmallRng, depth: usize) -> Expr {
     if depth == 0 || rng.random_bool(0.1) {
         return leaf(rng);
@@ -286,7 +286,7 @@ fn call(rng: &mut SmallRng, depth: usize) -> Result<Expr, MysqlError> {
     }
 }
 
-/// A random condition.
+/// Makes a random condition.
 pub(crate) fn condition(rng: &mut SmallRng, depth: usize) -> Expr {
     const OPS: [CompareOp; 7] = [
         CompareOp::Eq,

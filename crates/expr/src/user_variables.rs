@@ -1,4 +1,4 @@
-//! User variables: `@name`, with the type of what was last assigned, and how much memory they may take.
+//! User variables: `@name`, with the type of the value last assigned, and a limit of their memory.
 
 use std::collections::HashMap;
 
@@ -7,17 +7,17 @@ use leafline_types::convert::to_text;
 use leafline_types::error::MysqlError;
 use leafline_types::value::{ExprType, SqlType, Value};
 
-/// What a variable takes besides its name and the bytes of its value.
+/// The memory of a variable besides its name and the bytes of its value.
 const OVERHEAD: usize = 128;
 
-/// The user variables of a session. Names are compared without case. What is NULL takes no memory.
+/// The user variables of a session. Names are compared without case. A NULL variable takes no memory.
 #[derive(Clone, Debug)]
 pub struct UserVariables {
     /// Their values, types, and the collations of those that are text.
     values: HashMap<String, (Value, SqlType, Option<Collation>)>,
-    /// What they take.
+    /// The memory that they take.
     bytes: usize,
-    /// What they may take.
+    /// The limit of `bytes`.
     room: usize,
 }
 
@@ -28,31 +28,31 @@ impl Default for UserVariables {
 }
 
 impl UserVariables {
-    /// The value and type of a variable: NULL if it was never set.
+    /// Returns the value and type of a variable: NULL if it was never set.
     pub fn get(&self, name: &str) -> (Value, SqlType) {
         let known = self.values.get(&name.to_lowercase());
         known.map_or((Value::Null, SqlType::Null), |(value, ty, _)| (value.clone(), ty.clone()))
     }
 
-    /// The collation of a variable that was assigned text; of a date's text that is the connection's.
+    /// Returns the collation of a variable that was assigned text; for a date's text that of the connection.
     pub fn collation(&self, name: &str) -> Option<Collation> {
         self.values.get(&name.to_lowercase())?.2
     }
 
-    /// Bytes of memory that they take, about.
+    /// Returns about how many bytes of memory they take.
     pub fn bytes(&self) -> usize {
         self.bytes
     }
 
-    /// Lets them take so many bytes from now on.
+    /// Sets the limit of their memory in bytes.
     pub fn set_room(&mut self, bytes: usize) {
         self.room = bytes;
     }
 
-    /// Sets a variable. There are no variables of temporal types: dates become text.
+    /// Sets a variable. No variable has a temporal type: dates become text.
     ///
     /// # Errors
-    /// 1041 if all of them would take more than they may; then it keeps its value.
+    /// 1041 if all of them together would exceed the limit; then the variable keeps its value.
     pub fn set(&mut self, name: &str, value: Value, ty: &ExprType) -> Result<(), MysqlError> {
         let collation = Some(ty.collation).filter(|_| ty.sql.is_character());
         let ty = ty.sql.clone();
@@ -114,7 +114,7 @@ mod tests {
         assert_eq!(error.map_err(|error| error.code), Err(1041));
         assert_eq!(variables.get("c").0, Value::Null);
         assert_eq!((variables.collation("A"), variables.collation("c")), (Some(Collation::Latin1Bin), None));
-        // One takes the place of another, and NULL none.
+        // A new value releases the memory of the old one, and NULL takes none.
         variables.set("A", text(2_000), ty)?;
         variables.set("B", Value::Null, ty)?;
         variables.set("c", text(4_000), ty)?;

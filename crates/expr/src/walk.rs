@@ -1,4 +1,4 @@
-//! Walking and rewriting trees: children, visitors, columns, constancy.
+//! Walks and rewrites trees: children, visitors, columns, constancy.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use leafline_types::error::MysqlError;
 use leafline_types::value::Value;
 
 impl Expr {
-    /// The value, if it is a literal.
+    /// Returns the value if it is a literal.
     pub fn as_literal(&self) -> Option<&Value> {
         match &self.kind {
             ExprKind::Literal(v) => Some(v),
@@ -17,7 +17,7 @@ impl Expr {
         }
     }
 
-    /// The number, if it is a column.
+    /// Returns the number if it is a column.
     pub fn as_column(&self) -> Option<usize> {
         match self.kind {
             ExprKind::Column(c) => Some(c),
@@ -25,7 +25,7 @@ impl Expr {
         }
     }
 
-    /// Calls `f` on each operand, left to right. The members of a list that is a set are none: they are literals.
+    /// Calls `f` on each operand, left to right. Skips the members of a list that has a set: they are literals.
     pub fn for_each_child<'e>(&'e self, f: &mut dyn FnMut(&'e Expr)) {
         match &self.kind {
             ExprKind::Literal(_) | ExprKind::Column(_) | ExprKind::Parameter(_) | ExprKind::Outer(_) => {}
@@ -128,7 +128,7 @@ impl Expr {
         found
     }
 
-    /// The tree with every node passed through `f`, operands first. `f` may replace a node by one of the same type.
+    /// Passes every node of the tree through `f`, operands first. `f` may replace a node by one of the same type.
     pub fn transform(
         mut self,
         f: &mut dyn FnMut(Expr) -> Result<Expr, MysqlError>,
@@ -147,12 +147,12 @@ impl Expr {
         f(self)
     }
 
-    /// What stands in a tree while the real node is being rewritten.
+    /// Returns a placeholder for a node that is being rewritten.
     pub(super) fn taken() -> Expr {
         Expr { kind: ExprKind::Literal(Value::Null), ty: leafline_types::value::ExprType::NULL }
     }
 
-    /// The tree with its columns renumbered.
+    /// Returns the tree with its columns renumbered.
     #[must_use]
     pub fn map_columns(&self, f: &mut dyn FnMut(usize) -> usize) -> Expr {
         let mut out = self.clone();
@@ -167,7 +167,8 @@ impl Expr {
         self.for_each_child_mut(&mut |child| child.renumber(f));
     }
 
-    /// The tree with its columns replaced by other expressions, such as those of a derived table's select list.
+    /// Returns the tree with its columns replaced by other expressions, such as those of a derived table's select
+    /// list.
     #[must_use]
     pub fn replace_columns(&self, f: &mut dyn FnMut(usize) -> Option<Expr>) -> Expr {
         if let ExprKind::Column(c) = self.kind
@@ -180,7 +181,7 @@ impl Expr {
         out
     }
 
-    /// The tree with values in place of its parameters, to be shown.
+    /// Returns the tree with values in place of its parameters, for display.
     #[must_use]
     pub fn with_parameters(&self, values: &[Value]) -> Expr {
         let mut out = self.clone();
@@ -193,7 +194,7 @@ impl Expr {
         out
     }
 
-    /// The columns it reads.
+    /// Returns the columns it reads.
     pub fn columns(&self) -> BTreeSet<usize> {
         let mut columns = BTreeSet::new();
         self.visit(&mut |e| {
@@ -224,7 +225,7 @@ impl Expr {
         })
     }
 
-    /// Whether its value is 0, 1 or NULL whatever it is computed from.
+    /// Whether its value is always 0, 1 or NULL.
     pub fn is_condition(&self) -> bool {
         matches!(&self.kind, ExprKind::Subquery(subquery) if subquery.is_condition())
             || matches!(&self.kind, ExprKind::Call { function, .. } if function.definition().is_condition())

@@ -1,4 +1,4 @@
-//! BIT_AND, BIT_OR and BIT_XOR: of 64-bit integers, or byte by byte of binary strings of one length.
+//! BIT_AND, BIT_OR and BIT_XOR of 64-bit integers, or byte by byte of binary strings of one length.
 
 use arrow_array::{Array, ArrayRef, UInt64Array};
 
@@ -9,7 +9,7 @@ use leafline_types::column::{ColumnBuilder, value_at};
 use leafline_types::error::MysqlError;
 use leafline_types::value::{SqlType, Value};
 
-/// Which of the three.
+/// The operation on bits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum BitOp {
     And,
@@ -20,13 +20,13 @@ pub(super) enum BitOp {
 /// The longest binary string that can be folded.
 const MAX_BYTES: usize = 511;
 
-/// Bits folded so far.
+/// The folded bits of groups.
 #[derive(Debug)]
 pub(super) struct BitFold {
     op: BitOp,
-    /// Of integers.
+    /// The groups' results for integers.
     numbers: Vec<u64>,
-    /// Of binary strings; None before the first.
+    /// The groups' results for binary strings; None before a group's first.
     strings: Vec<Option<Box<[u8]>>>,
     /// The declared length of binary strings; None for integers.
     length: Option<usize>,
@@ -95,7 +95,7 @@ impl BitFold {
         Ok(())
     }
 
-    /// The result of a group by now. Without values it is the neutral one, of the declared length.
+    /// Returns the current result of a group. A group without values has the neutral element, in the declared length.
     pub(super) fn value(&self, group: usize) -> Value {
         let Some(length) = self.length else { return Value::UInt(self.numbers[group]) };
         let neutral = if self.op == BitOp::And { 0xFF } else { 0 };

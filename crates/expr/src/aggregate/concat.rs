@@ -1,11 +1,11 @@
 //! GROUP_CONCAT.
 //!
-//! Without an order, texts are put together as they come. Otherwise they are kept with their sort keys until the end;
-//! DISTINCT without ORDER BY sorts by the values, as MySQL's tree of them does. What is longer than
-//! `group_concat_max_len` is cut at a character, with one warning for each group; nothing behind that is kept.
+//! Without an order, texts are appended as they arrive. Otherwise they are kept with their sort keys until the end;
+//! DISTINCT without ORDER BY sorts by the values, as MySQL's tree of values does. A result longer than
+//! `group_concat_max_len` is cut at a character, with one warning for each group; nothing behind the cut is kept.
 //!
-//! When there is no more room, it is *closed*: texts of further rows are given out as [`Entries`], and come again in their order when
-//! their group is finished.
+//! When memory runs out, the caller *closes* the aggregate: it then returns the texts of further rows as [`Entries`],
+//! and the caller passes them back in their order when their group is finished.
 
 use std::sync::Arc;
 
@@ -17,14 +17,14 @@ use leafline_types::error::MysqlError;
 use leafline_types::output::room_for;
 use leafline_types::value::{SqlType, Value};
 
-/// What GROUP_CONCAT says besides its arguments, which are the values and then the keys of ORDER BY.
+/// The options of GROUP_CONCAT. Its arguments are the values, then the keys of ORDER BY.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct ConcatOptions {
-    /// How many of the arguments are put together.
+    /// How many of the arguments are values, which are joined.
     pub values: usize,
     /// Whether the order is descending, for each of the other arguments.
     pub descending: Vec<bool>,
-    /// What is between the texts.
+    /// The text between the values of two rows.
     pub separator: Arc<str>,
     /// The most bytes of a result.
     pub max_length: usize,
@@ -36,40 +36,40 @@ const LARGE_TEXT: usize = 8 << 20;
 /// The texts of groups.
 #[derive(Debug)]
 pub(super) struct Concat {
-    /// How many of the arguments are put together.
+    /// How many of the arguments are values, which are joined.
     values: usize,
     cut: Cut,
     /// The types of the values.
     types: Vec<SqlType>,
-    /// Encodes the keys to sort by, if there is an order.
+    /// Encodes the sort keys, if there is an order.
     order: Option<KeyEncoder>,
     keys: EncodedKeys,
-    /// Finds the rows that repeat values.
+    /// Finds the rows that repeat values, under DISTINCT.
     distinct: Option<Distinct>,
-    /// Sorted by the values themselves.
+    /// Whether the values themselves are the sort keys.
     by_values: bool,
     groups: Vec<Group>,
     bytes: usize,
     closed: bool,
-    /// What the last batch brought, once it is closed.
+    /// The entries of the last batch, once the aggregate is closed.
     entries: Entries,
 }
 
-/// How texts are put together, and where the result ends.
+/// How texts are joined, and where the result ends.
 #[derive(Debug)]
 struct Cut {
     separator: Arc<str>,
     max_length: usize,
-    /// Not within a character.
+    /// Whether the result is text, which is cut between characters.
     characters: bool,
 }
 
-/// A sort key, and a text.
+/// A sort key and a text.
 type Waiting = (Box<[u8]>, Box<[u8]>);
 
 #[derive(Debug, Default)]
 struct Group {
-    /// Texts that wait to be sorted; when the group is being finished, the last one comes first.
+    /// Texts that wait to be sorted; once the group is being finished, in reverse order.
     waiting: Vec<Waiting>,
     finishing: bool,
     text: Vec<u8>,
@@ -156,7 +156,8 @@ impl Concat {
         Ok(())
     }
 
-    /// Makes entries of the rows of a batch, but for those that repeat a known value and those that nothing is needed of.
+    /// Makes entries of the rows of a batch, except those that repeat a known value and those whose text would be cut
+    /// off.
     fn give_out(&mut self, groups: Groups<'_>, rows: usize, values: &[Datum]) {
         self.entries.clear();
         let mut text = Vec::new();
@@ -171,20 +172,20 @@ impl Concat {
         };
         match &self.distinct {
             Some(distinct) => distinct.left_out().for_each(|(row, value)| {
-                // Sorted by the values, equal ones come one after the other.
+                // Sorted by the values, equal ones are neighbours.
                 give(row as usize, if self.by_values { &[] } else { value });
             }),
             None => (0..rows).for_each(|row| give(row, &[])),
         }
     }
 
-    /// From now on nothing is kept of rows.
+    /// Keeps nothing of further rows.
     pub(super) fn close(&mut self) {
         self.closed = true;
         self.distinct.iter_mut().for_each(Distinct::close);
     }
 
-    /// Which of its entries count.
+    /// Returns which of its entries count.
     pub(super) fn gathering(&self) -> Gathering {
         match (&self.distinct, self.by_values) {
             (None, _) => Gathering::All,
@@ -197,12 +198,12 @@ impl Concat {
         &self.entries
     }
 
-    /// Adds what was given out to its group, in the order of the keys.
+    /// Adds an entry to its group; entries arrive in the order of their keys.
     pub(super) fn take_back(&mut self, entry: Entry<'_>, cx: &mut EvalContext<'_>) -> Result<(), MysqlError> {
         let Concat { groups, cut, .. } = self;
         let Some(group) = groups.get_mut(entry.group as usize) else { return Ok(()) };
         group.sort();
-        // Of equals, those that were kept came first.
+        // Among texts with equal keys, the kept ones are older.
         while let Some((key, _)) = group.waiting.last()
             && **key <= *entry.key
             && let Some((_, text)) = group.waiting.pop()
@@ -212,7 +213,7 @@ impl Concat {
         group.append(entry.payload, cut, cx)
     }
 
-    /// The result of a group, of which nothing is left.
+    /// Returns the result of a group and drops its state.
     pub(super) fn finish(
         &mut self,
         group: usize,
@@ -224,7 +225,7 @@ impl Concat {
         while let Some((_, text)) = group.waiting.pop() {
             group.append(&text, &self.cut, cx)?;
         }
-        // The value is a copy.
+        // The value is a copy of the text.
         room_for(group.text.len())?;
         Ok(match (group.rows, ty.is_character()) {
             (0, _) => Value::Null,
@@ -233,7 +234,7 @@ impl Concat {
         })
     }
 
-    /// All groups are finished.
+    /// Resets the state after all groups are finished.
     pub(super) fn clear(&mut self) {
         self.groups = Vec::new();
         self.bytes = 0;
@@ -248,8 +249,8 @@ impl Concat {
     }
 }
 
-/// Puts the texts of a row's values together, as far as a result that may have so many bytes shows them, and one byte more that tells
-/// where it is cut; false if one is NULL.
+/// Joins the texts of a row's values, as far as a result of at most `most` bytes shows them, and one byte more, which
+/// tells that it is cut. Returns false if one is NULL.
 fn put_values(values: &[Datum], types: &[SqlType], row: usize, most: usize, out: &mut Vec<u8>) -> bool {
     out.clear();
     values.iter().zip(types).all(|(datum, ty)| {
@@ -266,7 +267,7 @@ fn put_values(values: &[Datum], types: &[SqlType], row: usize, most: usize, out:
 }
 
 impl Group {
-    /// Sorts what waits, the last one first. Rows of equal keys stay as they came.
+    /// Sorts the waiting texts in reverse order. Rows with equal keys stay in the order of their arrival.
     fn sort(&mut self) {
         if !std::mem::replace(&mut self.finishing, true) {
             self.waiting.sort_by(|a, b| a.0.cmp(&b.0));
@@ -286,7 +287,7 @@ impl Group {
             self.text.extend_from_slice(cut.separator.as_bytes());
         }
         if self.text.len() >= LARGE_TEXT && self.text.capacity() - self.text.len() < text.len() {
-            // Twice as much would be more than is accounted for.
+            // Doubling the buffer would exceed the accounted memory.
             self.text.reserve_exact(text.len().max(self.text.len() / 8));
         }
         self.text.extend_from_slice(text);

@@ -1,7 +1,8 @@
-//! DISTINCT in an aggregate: which rows bring arguments that their group has not had.
+//! DISTINCT in an aggregate: finds the rows whose arguments are new to their group.
 //!
-//! The arguments that groups have had are kept. When there is no more room, they are *closed*: those known stay known, and rows with
-//! others are left out, for whoever has closed them to bring them again when the known ones are forgotten.
+//! It keeps the arguments that groups have had. When memory runs out, the caller *closes* it: known arguments stay
+//! known, and rows with others are left out. The caller keeps those rows and passes them again after the known
+//! arguments are forgotten.
 
 use arrow_array::{ArrayRef, UInt32Array};
 use arrow_select::take::take;
@@ -15,26 +16,26 @@ use leafline_types::error::MysqlError;
 pub(super) struct Distinct {
     encoder: KeyEncoder,
     keys: EncodedKeys,
-    /// The group's number and the key.
+    /// Keys of a group's number and the arguments.
     seen: KeyTable,
     closed: bool,
     /// The rows of the last batch that were left out, and their keys.
     left_out: (Vec<u32>, KeyBuffer),
 }
 
-/// Rows of a batch, and their groups.
+/// Some rows of a batch, and their groups.
 pub(super) struct FirstSeen {
     pub groups: Vec<u32>,
     rows: UInt32Array,
 }
 
 impl FirstSeen {
-    /// Their places in the batch.
+    /// Returns their places in the batch.
     pub(super) fn rows(&self) -> Vec<u32> {
         self.rows.values().to_vec()
     }
 
-    /// These rows of a column.
+    /// Selects these rows of a column.
     pub(super) fn take(&self, array: &ArrayRef) -> Result<ArrayRef, MysqlError> {
         take(array, &self.rows, None).map_err(MysqlError::internal)
     }
@@ -51,7 +52,7 @@ impl Distinct {
         }
     }
 
-    /// The rows without NULL whose arguments are new to their group.
+    /// Returns the rows without NULL whose arguments are new to their group.
     pub(super) fn first_seen(
         &mut self,
         groups: Groups<'_>,
@@ -87,12 +88,13 @@ impl Distinct {
         Ok(FirstSeen { groups: fresh_groups, rows: fresh_rows.into() })
     }
 
-    /// From now on no arguments are added to those known.
+    /// Adds no further arguments to the known ones.
     pub(super) fn close(&mut self) {
         self.closed = true;
     }
 
-    /// The rows of the last batch that were left out, with a key that equal ones have.
+    /// Returns the rows of the last batch that were left out, each with its key, which equal arguments of a group
+    /// share.
     pub(super) fn left_out(&self) -> impl Iterator<Item = (u32, &[u8])> {
         let (rows, keys) = &self.left_out;
         rows.iter().enumerate().map(|(at, row)| (*row, keys.get(at)))

@@ -1,8 +1,8 @@
-//! JSON_ARRAYAGG and JSON_OBJECTAGG: the values of groups, NULL among them, in the order in which rows come. Of members of one
-//! name the last counts. A document is no larger than `max_allowed_packet` (1301).
+//! JSON_ARRAYAGG and JSON_OBJECTAGG: collect the values of groups, NULL among them, in the order of rows. Of members
+//! with one name the last counts. A document is no larger than `max_allowed_packet` (1301).
 //!
-//! When there is no more room, it is *closed*: values of further rows are given out as [`Entries`], and come again in their order when
-//! their group is finished.
+//! When memory runs out, the caller *closes* the aggregate: it then returns the values of further rows as
+//! [`Entries`], and the caller passes them back in their order when their group is finished.
 
 use super::Groups;
 use super::entries::{Entries, Entry};
@@ -24,17 +24,17 @@ pub(super) struct Documents {
     /// `max_allowed_packet`.
     most: usize,
     closed: bool,
-    /// What the last batch brought, once it is closed.
+    /// The entries of the last batch, once the aggregate is closed.
     entries: Entries,
 }
 
 #[derive(Debug, Default)]
 struct Group {
-    /// None without rows.
+    /// None before the first row.
     document: Option<Node>,
-    /// The bytes of its values, or more where members have taken the place of others.
+    /// At least the bytes of its values: members that replaced others count, too, until the document is measured.
     size: usize,
-    /// Up to this size it is not measured again.
+    /// The document is measured again once `size` exceeds this.
     measured: usize,
 }
 
@@ -55,7 +55,7 @@ impl Documents {
         self.groups.resize_with(groups, Group::default);
     }
 
-    /// Error 3158 for a name that is NULL.
+    /// Takes in the rows of a batch. Error 3158 for a name that is NULL.
     pub(super) fn update(
         &mut self,
         groups: Groups<'_>,
@@ -90,7 +90,7 @@ impl Documents {
         Ok(())
     }
 
-    /// From now on nothing is kept of rows.
+    /// Keeps nothing of further rows.
     pub(super) fn close(&mut self) {
         self.closed = true;
     }
@@ -99,7 +99,7 @@ impl Documents {
         &self.entries
     }
 
-    /// Adds what was given out to its group, in the order in which it came.
+    /// Adds an entry to its group; entries arrive in the order of their rows.
     pub(super) fn take_back(&mut self, entry: Entry<'_>) -> Result<(), MysqlError> {
         let mut payload = entry.payload;
         let mut name = None;
@@ -117,18 +117,18 @@ impl Documents {
         Ok(())
     }
 
-    /// The document of a group.
+    /// Returns the document of a group.
     pub(super) fn value(&self, group: usize) -> Result<Value, MysqlError> {
         self.groups.get(group).map_or(Ok(Value::Null), |group| group.value(self.most))
     }
 
-    /// The document of a group, of which nothing is left.
+    /// Returns the document of a group and drops its state.
     pub(super) fn finish(&mut self, group: usize) -> Result<Value, MysqlError> {
         let group = self.groups.get_mut(group).map(std::mem::take).unwrap_or_default();
         group.value(self.most)
     }
 
-    /// All groups are finished.
+    /// Resets the state after all groups are finished.
     pub(super) fn clear(&mut self) {
         self.groups = Vec::new();
         self.bytes = 0;
@@ -142,7 +142,7 @@ impl Documents {
 }
 
 impl Group {
-    /// Adds a cell, or a member. The bytes of memory that it takes, roughly.
+    /// Adds a cell or a member. Returns about how many bytes of memory it takes.
     fn add(&mut self, name: Option<Key>, value: &Json, most: usize) -> Result<usize, MysqlError> {
         let named = name.as_ref().map_or(0, |name| name.0.len() + size_of::<Key>());
         self.size += value.as_bytes().len() + name.as_ref().map_or(0, |name| name.0.len());
@@ -159,7 +159,8 @@ impl Group {
         Ok(named + value.as_bytes().len() + size_of::<Node>())
     }
 
-    /// Finds out how large the document is; that takes as long as to make it, and is done again when an eighth of the most is added.
+    /// Computes the size of the document. That takes as long as making it, so it is only done again after an eighth
+    /// of `most` has been added.
     fn measure(&mut self, most: usize) -> Result<(), MysqlError> {
         if let Some(Node::Object(members)) = &self.document {
             let size = |(name, value): (&Key, &Node)| {

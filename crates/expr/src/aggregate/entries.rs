@@ -1,9 +1,9 @@
-//! What an aggregate that puts values together does not keep: entries that somebody else keeps and sorts, and brings again group by
-//! group.
+//! Entries: the values that a closed aggregate does not keep itself. The caller keeps and sorts them, and passes them
+//! back group by group.
 
 use super::KeyBuffer;
 
-/// Entries of the rows of a batch.
+/// The entries of the rows of a batch.
 #[derive(Debug, Default)]
 pub(super) struct Entries {
     groups: Vec<u32>,
@@ -15,24 +15,25 @@ pub(super) struct Entries {
 /// Which entries of a group count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Gathering {
-    /// All.
+    /// All entries.
     All,
-    /// Of those with the same key, the first.
+    /// The first of the entries with one key.
     OnceByKey,
-    /// Of those with the same value, the first; the key is another one.
+    /// The first of the entries with one value, which is not the key.
     OnceByValue,
 }
 
-/// What a row brings to its group.
+/// The entry that a row adds to its group.
 #[derive(Debug, Clone, Copy)]
 pub struct Entry<'a> {
     /// The group.
     pub group: u32,
-    /// The same for entries of which one counts ([`Gathering::OnceByValue`]).
+    /// Equal for entries of which only one counts ([`Gathering::OnceByValue`]).
     pub value: &'a [u8],
-    /// By this the entries of a group are sorted; equals as they came.
+    /// The key by which the entries of a group are sorted; entries with equal keys stay in the order of their
+    /// arrival.
     pub key: &'a [u8],
-    /// What is added.
+    /// The value to add.
     pub payload: &'a [u8],
 }
 

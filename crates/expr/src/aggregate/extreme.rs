@@ -19,11 +19,11 @@ use leafline_types::error::MysqlError;
 use leafline_types::temporal::{Date, DateTime};
 use leafline_types::value::{ExprType, SqlType, Value};
 
-/// The least or greatest values of groups.
+/// The smallest or largest values of groups.
 #[derive(Debug)]
 pub(super) struct Extreme {
     best: Vec<Value>,
-    /// Bytes of the strings in `best`.
+    /// The total length of the strings in `best`.
     string_bytes: usize,
     greatest: bool,
     domain: CompareDomain,
@@ -100,7 +100,7 @@ impl Extreme {
         if self.greatest { order.is_gt() } else { order.is_lt() }
     }
 
-    /// Native values. Of a single group, the best of the batch is found first.
+    /// Folds a column of native values. For a single group, first finds the best value of the batch.
     fn fold<P: ArrowPrimitiveType>(
         &mut self,
         groups: Groups<'_>,
@@ -173,12 +173,12 @@ impl Extreme {
         Ok(())
     }
 
-    /// The result of a group by now.
+    /// Returns the current result of a group.
     pub(super) fn value(&self, group: usize) -> Value {
         self.best[group].clone()
     }
 
-    /// The result of a group, of which nothing is left.
+    /// Returns the result of a group and drops its value.
     pub(super) fn take(&mut self, group: usize) -> Value {
         let value = self.best.get_mut(group).map_or(Value::Null, |best| std::mem::replace(best, Value::Null));
         let bytes = value.as_bytes().map_or(0, <[u8]>::len);
@@ -200,7 +200,7 @@ impl Extreme {
     }
 }
 
-/// How two values of one kind compare; None if the second is NULL.
+/// Compares two values of one kind; None if the second is NULL.
 fn native_order(a: &Value, b: &Value) -> Option<Ordering> {
     match (a, b) {
         (Value::Int(a), Value::Int(b)) => Some(a.cmp(b)),

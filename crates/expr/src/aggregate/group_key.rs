@@ -1,11 +1,12 @@
-//! Rows of values as byte strings: to group, join, make distinct and sort by.
+//! Encodes rows of values as byte strings, for grouping, joining, DISTINCT and sorting.
 //!
-//! The bytes are those of index keys ([`leafline_types::key`]), but integers of all widths and FLOAT take eight bytes, datetimes and
-//! times have microseconds, so that columns of different widths have comparable keys.
+//! The bytes are those of index keys ([`leafline_types::key`]), except that integers of all widths and FLOAT take
+//! eight bytes, and datetimes and times have microseconds, so that the keys of columns of different widths are
+//! comparable.
 //!
-//! Keys that only have to be equal or not ([`KeyEncoder::new`]) have no part of more than [`LONG_PART`] bytes: such a part is its
-//! first [`LONG_PART`] bytes and the SHA-256 of all of it. That is no other part's key, because no key of a part is the beginning of
-//! another one.
+//! Keys that are only compared for equality ([`KeyEncoder::new`]) bound their parts: a part of more than
+//! [`LONG_PART`] bytes becomes its first [`LONG_PART`] bytes and the SHA-256 of all of it. No other part has the same
+//! bytes, because no part's key is a prefix of another's.
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Date32Type, Decimal128Type, Int64Type};
@@ -21,38 +22,38 @@ use leafline_types::memory::server;
 use leafline_types::value::{ExprType, SqlType, Value};
 use sha2::{Digest, Sha256};
 
-/// Turns columns into keys whose `memcmp` order is the order of the rows, and whose equality is that of the values
-/// under their collations (NULL equals NULL).
+/// Encodes columns into keys whose `memcmp` order is the order of the rows, and which are equal if and only if the
+/// values are equal under their collations (NULL equals NULL).
 #[derive(Debug, Clone)]
 pub struct KeyEncoder {
     parts: Vec<KeyPart>,
     /// The types of the columns.
     types: Vec<SqlType>,
-    /// Keys have to be equal or not; their order does not count.
+    /// Whether keys are only compared for equality.
     digests: bool,
 }
 
-/// The most bytes of a part of a key that is not sorted by.
+/// The most bytes of a part of a key that is not for sorting.
 const LONG_PART: usize = 1024;
 
-/// A string of so many bytes is only encoded if the server has the memory for its key.
+/// The key of a string of this length is only made if the server has the memory.
 const LARGE_STRING: usize = 1 << 20;
 
-/// Keys take no more memory than this from one batch to the next.
+/// Buffers of keys keep at most this much memory from one batch to the next.
 const KEPT_BYTES: usize = 4 << 20;
 
 /// The keys of the rows of a batch.
 #[derive(Debug, Clone, Default)]
 pub struct EncodedKeys {
     bytes: Vec<u8>,
-    /// Where each key begins, and the end.
+    /// The offset at which each key begins, and the end.
     offsets: Vec<usize>,
     has_null: Vec<bool>,
 }
 
-/// Where a part's values come from.
+/// The source of a part's values.
 enum Source<'a> {
-    /// The same bytes for all rows.
+    /// The same bytes for all rows; whether they are NULL.
     Constant(Vec<u8>, bool),
     Text(&'a StringArray),
     Bytes(&'a BinaryArray),
@@ -63,12 +64,13 @@ enum Source<'a> {
 }
 
 impl KeyEncoder {
-    /// For grouping, joining and DISTINCT.
+    /// Makes an encoder for grouping, joining and DISTINCT.
     pub fn new<'t>(types: impl IntoIterator<Item = &'t ExprType>) -> Self {
         KeyEncoder { digests: true, ..Self::ordered(types.into_iter().map(|ty| (ty, false))) }
     }
 
-    /// For ORDER BY: each type with whether it is descending. NULL is the least value.
+    /// Makes an encoder for ORDER BY; each type comes with whether its order is descending. NULL is the smallest
+    /// value.
     pub fn ordered<'t>(types: impl IntoIterator<Item = (&'t ExprType, bool)>) -> Self {
         let mut encoder = KeyEncoder { parts: Vec::new(), types: Vec::new(), digests: false };
         for (ty, descending) in types {
@@ -92,7 +94,7 @@ impl KeyEncoder {
         encoder
     }
 
-    /// The parts of the keys.
+    /// Returns the parts of the keys.
     pub fn parts(&self) -> &[KeyPart] {
         &self.parts
     }
@@ -149,7 +151,7 @@ fn source<'a>(part: &KeyPart, column: &'a Datum, digests: bool) -> Result<Source
     })
 }
 
-/// Appends a part of a row's key; whether it is NULL.
+/// Appends a part of a row's key; returns whether it is NULL.
 #[inline]
 fn encode_one(
     part: &KeyPart,
@@ -206,7 +208,7 @@ fn encode_one(
 fn encode_text(part: &KeyPart, s: &[u8], digests: bool, out: &mut Vec<u8>) -> Result<(), MysqlError> {
     let start = out.len();
     if s.len() >= LARGE_STRING {
-        // With two bytes for each, in a buffer that is copied into one of twice its size.
+        // Two bytes for each, in a buffer that is copied into one of twice its size.
         server::ask(s.len().saturating_mul(4))?;
     }
     encode_string_part(part, s, out)?;
@@ -226,7 +228,7 @@ fn encode_value(part: &KeyPart, v: &Value, digests: bool, out: &mut Vec<u8>) -> 
     Ok(())
 }
 
-/// Replaces the end of a long part, which begins at `start`, by the digest of all of it.
+/// Replaces the end of a long part, which begins at `start`, with the digest of all of it.
 #[cold]
 fn digest(start: usize, out: &mut Vec<u8>) {
     let digest = Sha256::digest(&out[start..]);
@@ -235,7 +237,7 @@ fn digest(start: usize, out: &mut Vec<u8>) {
 }
 
 impl EncodedKeys {
-    /// Drops all of them.
+    /// Removes all keys.
     pub fn clear(&mut self) {
         self.bytes.clear();
         self.bytes.shrink_to(KEPT_BYTES);
@@ -244,23 +246,23 @@ impl EncodedKeys {
         self.has_null.clear();
     }
 
-    /// How many there are.
+    /// Returns the number of keys.
     pub fn len(&self) -> usize {
         self.has_null.len()
     }
 
-    /// Whether there are none.
+    /// Whether there are no keys.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The key of a row.
+    /// Returns the key of a row.
     #[inline]
     pub fn get(&self, row: usize) -> &[u8] {
         &self.bytes[self.offsets[row]..self.offsets[row + 1]]
     }
 
-    /// Whether a part of the row's key is NULL: such a row joins nothing.
+    /// Whether a part of the row's key is NULL; such a row joins with none.
     #[inline]
     pub fn has_null(&self, row: usize) -> bool {
         self.has_null[row]

@@ -1,7 +1,7 @@
-//! A hash table from byte keys to dense numbers: groups, distinct rows, hash join keys.
+//! A hash table from byte keys to dense numbers, for groups, distinct rows and hash joins.
 //!
-//! Keys lie one behind the other in one buffer, the table holds their numbers. A number is the count of
-//! different keys met before: the order of first appearance.
+//! Keys lie one after another in one buffer; the table holds their numbers. Keys are numbered from 0 in the order of
+//! their first appearance.
 
 use hashbrown::{DefaultHashBuilder, HashTable};
 use std::hash::BuildHasher;
@@ -9,7 +9,7 @@ use std::hash::BuildHasher;
 /// From this size on a buffer of keys grows by an eighth at a time.
 const LARGE_BYTES: usize = 8 << 20;
 
-/// Byte strings one behind the other.
+/// A sequence of byte strings in one buffer.
 #[derive(Clone, Debug, Default)]
 pub struct KeyBuffer {
     bytes: Vec<u8>,
@@ -17,23 +17,23 @@ pub struct KeyBuffer {
 }
 
 impl KeyBuffer {
-    /// How many keys there are.
+    /// Returns the number of keys.
     pub fn len(&self) -> usize {
         self.ends.len()
     }
 
-    /// Whether there are none.
+    /// Whether there are no keys.
     pub fn is_empty(&self) -> bool {
         self.ends.is_empty()
     }
 
-    /// Forgets all, and keeps their memory.
+    /// Removes all keys and keeps the memory.
     pub fn clear(&mut self) {
         self.bytes.clear();
         self.ends.clear();
     }
 
-    /// The key at a position.
+    /// Returns the key at `position`.
     pub fn get(&self, position: usize) -> &[u8] {
         let start = if position == 0 { 0 } else { self.ends[position - 1] };
         &self.bytes[start..self.ends[position]]
@@ -42,14 +42,14 @@ impl KeyBuffer {
     /// Appends a key.
     pub fn push(&mut self, key: &[u8]) {
         if self.bytes.capacity() - self.bytes.len() < key.len() && self.bytes.len() >= LARGE_BYTES {
-            // Twice as much would be more than is accounted for.
+            // Doubling the buffer would exceed the accounted memory.
             self.bytes.reserve_exact(key.len().max(self.bytes.len() / 8));
         }
         self.bytes.extend_from_slice(key);
         self.ends.push(self.bytes.len());
     }
 
-    /// Bytes of memory held.
+    /// Returns the memory it holds in bytes.
     pub fn memory_bytes(&self) -> usize {
         self.bytes.capacity() + self.ends.capacity() * size_of::<usize>()
     }
@@ -64,17 +64,17 @@ pub struct KeyTable {
 }
 
 impl KeyTable {
-    /// How many different keys there are.
+    /// Returns the number of different keys.
     pub fn len(&self) -> usize {
         self.keys.len()
     }
 
-    /// Whether there are none.
+    /// Whether there are no keys.
     pub fn is_empty(&self) -> bool {
         self.keys.is_empty()
     }
 
-    /// The number of a key, which is new if it equals the length before.
+    /// Returns the number of a key, and adds the key if it is missing; then the number equals the length before.
     pub fn find_or_insert(&mut self, key: &[u8]) -> u32 {
         let KeyTable { hasher, table, keys } = self;
         let hash = hasher.hash_one(key);
@@ -94,19 +94,19 @@ impl KeyTable {
         }
     }
 
-    /// The number of a key, if it is there.
+    /// Returns the number of a key if it is there.
     pub fn find(&self, key: &[u8]) -> Option<u32> {
         let hash = self.hasher.hash_one(key);
         self.table.find(hash, |number| self.keys.get(*number as usize) == key).copied()
     }
 
-    /// The keys, in the order of their numbers; there are none afterwards.
+    /// Removes and returns the keys in the order of their numbers.
     pub fn take_keys(&mut self) -> KeyBuffer {
         self.table = HashTable::new();
         std::mem::take(&mut self.keys)
     }
 
-    /// Bytes of memory held.
+    /// Returns the memory it holds in bytes.
     pub fn memory_bytes(&self) -> usize {
         self.keys.memory_bytes() + self.table.capacity() * (size_of::<u32>() + 1)
     }

@@ -1,6 +1,6 @@
-//! Aggregate functions over groups of rows, and the keys that rows are grouped, joined and sorted by.
+//! Aggregate functions over groups of rows, and the keys by which rows are grouped, joined and sorted.
 //!
-//! | result of            | type                                               | without rows |
+//! | function             | type of the result                                 | without rows |
 //! |----------------------|----------------------------------------------------|--------------|
 //! | COUNT                | BIGINT                                             | 0            |
 //! | SUM of exact numbers | DECIMAL(p + 22, s), at most 65 digits              | NULL         |
@@ -12,7 +12,8 @@
 //! | GROUP_CONCAT         | TEXT, or a binary string                           | NULL         |
 //! | JSON_ARRAYAGG, JSON_OBJECTAGG | JSON                                      | NULL         |
 //!
-//! NULLs are left out, but for documents. A state holds one array indexed by group, and takes in a batch in one loop.
+//! All ignore NULLs except the JSON functions. A state holds one array indexed by group, and takes in a batch in one
+//! loop.
 
 mod bits;
 mod concat;
@@ -52,7 +53,7 @@ pub use sliding::{FrameRows, FrameSource, SlidingAggregate};
 use statistics::Moments;
 use sum::{DecimalSum, DoubleSum};
 
-/// The operation of an aggregate of bits.
+/// Returns the operation of an aggregate of bits.
 fn bit_op(function: AggregateFunction) -> Option<BitOp> {
     Some(match function {
         AggregateFunction::BitAnd => BitOp::And,
@@ -62,7 +63,7 @@ fn bit_op(function: AggregateFunction) -> Option<BitOp> {
     })
 }
 
-/// The state of a variance.
+/// Makes the state of a variance or standard deviation.
 fn moments(function: AggregateFunction) -> Option<Moments> {
     Some(match function {
         AggregateFunction::StddevPop => Moments::new(false, true),
@@ -76,23 +77,24 @@ fn moments(function: AggregateFunction) -> Option<Moments> {
 /// A call of an aggregate function.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct AggregateCall {
-    /// Which.
+    /// The function.
     pub function: AggregateFunction,
     /// Whether equal arguments count once.
     pub distinct: bool,
-    /// Its arguments: none for `COUNT(*)`, one or more for `COUNT(DISTINCT ..)` and GROUP_CONCAT, else one.
+    /// The arguments: none for `COUNT(*)`, one or more for `COUNT(DISTINCT ..)` and GROUP_CONCAT, otherwise one, or
+    /// two for JSON_OBJECTAGG.
     pub args: Vec<Expr>,
-    /// What GROUP_CONCAT says besides.
+    /// The options of GROUP_CONCAT.
     pub concat: Option<ConcatOptions>,
-    /// Its arguments are results of its [parts](AggregateCall::parts), not values.
+    /// Whether the arguments are results of the call's [parts](AggregateCall::parts), not values.
     pub merges: bool,
     /// The type of the result.
     pub ty: ExprType,
 }
 
 impl AggregateCall {
-    /// A call with the type that MySQL gives it. Error 1582 for a wrong number of arguments. Of a column that is never NULL all rows
-    /// are counted, whatever it holds.
+    /// Makes a call with the type that MySQL gives it. Error 1582 for a wrong number of arguments. COUNT of a column
+    /// that is never NULL counts all rows without reading the column.
     pub fn new(function: AggregateFunction, distinct: bool, args: Vec<Expr>) -> Result<Self, MysqlError> {
         let count = match function {
             AggregateFunction::CountAll => 0..=0,
@@ -111,7 +113,7 @@ impl AggregateCall {
             }
             _ => (function, args),
         };
-        // A least TIMESTAMP is the same as it is kept; a least ENUM is the least text.
+        // The least TIMESTAMP in stored form is the least in any form; the least ENUM is the least text.
         let as_kept = |arg: &Expr| match function {
             AggregateFunction::Count => true,
             AggregateFunction::Min | AggregateFunction::Max => !arg.ty.sql.has_members(),
@@ -150,21 +152,22 @@ impl AggregateCall {
             _ => ExprType::numeric(SqlType::BIGINT, false),
         };
         let args = match function {
-            // Those that differ are told apart as they are shown.
+            // DISTINCT compares values in the form in which they are shown.
             AggregateFunction::Sum | AggregateFunction::Avg if !distinct => {
                 args.into_iter().map(build::all_digits).collect()
             }
             _ => args,
         };
-        // The least and the greatest are the same with and without repetitions.
+        // Repetitions do not change the minimum or maximum.
         let repeats_matter =
             matches!(function, AggregateFunction::Count | AggregateFunction::Sum | AggregateFunction::Avg);
         let distinct = distinct && repeats_matter;
         Ok(AggregateCall { function, distinct, args, concat: None, merges: false, ty })
     }
 
-    /// The call with all the digits that MySQL computes its result with, where they are more than it shows: those of quotients in
-    /// its arguments, and of the quotient that an average is. Expressions over the result go on with them.
+    /// Returns the call with all the digits that MySQL computes its result with, if these are more than it shows: the
+    /// digits of quotients in its arguments, and of the quotient that an average is. Expressions over the result
+    /// continue with them.
     pub fn with_all_digits(&self) -> Option<AggregateCall> {
         let args: Vec<Expr> = match self.distinct {
             true => self.args.clone(),
@@ -186,9 +189,9 @@ impl AggregateCall {
         Some(AggregateCall { args, ty, ..self.clone() })
     }
 
-    /// `GROUP_CONCAT(values ORDER BY order)`; `options` says how many of `args` are values.
+    /// Makes `GROUP_CONCAT(values ORDER BY order)`; `options` says how many of `args` are values.
     pub fn group_concat(distinct: bool, args: Vec<Expr>, options: ConcatOptions) -> Result<Self, MysqlError> {
-        // BIT is a number where values are told apart or ordered, bytes elsewhere.
+        // BIT is a number where values are compared or ordered, bytes elsewhere.
         let keeps_values = distinct || options.values < args.len();
         let as_number = |arg: Expr| match arg.ty.sql {
             SqlType::Bit { .. } if keeps_values => build::bit_number(arg),
@@ -218,7 +221,7 @@ impl AggregateCall {
     }
 }
 
-/// BIGINT UNSIGNED, or a binary string as long as the argument can be.
+/// Returns BIGINT UNSIGNED, or a binary string as long as the argument can be.
 fn bits_type(arg: &Expr) -> ExprType {
     if !arg.ty.sql.is_string() || arg.ty.sql.is_character() {
         return ExprType::numeric(SqlType::BIGINT_UNSIGNED, false);
@@ -230,14 +233,14 @@ fn bits_type(arg: &Expr) -> ExprType {
 /// The group of each row of a batch.
 #[derive(Debug, Clone, Copy)]
 pub enum Groups<'a> {
-    /// All rows are of group 0.
+    /// All rows belong to group 0.
     One,
-    /// One number per row.
+    /// The group's number of each row.
     Ids(&'a [u32]),
 }
 
 impl Groups<'_> {
-    /// The group of a row.
+    /// Returns the group of a row.
     #[inline]
     pub fn of(self, row: usize) -> usize {
         match self {
@@ -270,7 +273,7 @@ enum State {
 }
 
 impl GroupedAccumulator {
-    /// No groups yet.
+    /// Makes a state without groups.
     pub fn new(call: &AggregateCall) -> Self {
         let average = call.function == AggregateFunction::Avg;
         let arg = call.args.first().map(|a| a.ty.clone()).unwrap_or(ExprType::NULL);
@@ -298,7 +301,7 @@ impl GroupedAccumulator {
             },
         };
         GroupedAccumulator {
-            // GROUP_CONCAT tells values from the keys of its order.
+            // GROUP_CONCAT handles DISTINCT itself, because its arguments include the keys of its order.
             distinct: (call.distinct && call.concat.is_none()).then(|| Distinct::new(&call.args)),
             arg_type: arg.sql,
             result: call.ty.sql.clone(),
@@ -307,8 +310,8 @@ impl GroupedAccumulator {
         }
     }
 
-    /// Takes in the rows of a batch: `args` are the values of the call's arguments. Groups are numbered from 0;
-    /// `group_count` says how many there are by now.
+    /// Takes in the rows of a batch; `args` are the values of the call's arguments. Groups are numbered from 0, and
+    /// `group_count` is their number so far.
     pub fn update(
         &mut self,
         groups: Groups<'_>,
@@ -338,7 +341,7 @@ impl GroupedAccumulator {
             Some(Datum::Array(array)) => Some(Datum::Array(fresh.take(array)?)),
             other => other.cloned(),
         };
-        // COUNT(DISTINCT a, b) counts rows without any NULL, which these are.
+        // COUNT(DISTINCT a, b) counts rows without any NULL; only such rows are left.
         let arg = if matches!(self.state, State::Count(_)) { None } else { arg };
         let ids = Groups::Ids(&fresh.groups);
         self.state.update(ids, fresh.groups.len(), arg.as_ref(), &self.arg_type, cx)
@@ -349,7 +352,7 @@ impl GroupedAccumulator {
         self.distinct.is_some()
     }
 
-    /// Whether it keeps the values of all rows, to put them together, and which of them count.
+    /// Returns which entries count, if it collects the values of all rows; None for other functions.
     pub fn gathering(&self) -> Option<Gathering> {
         match &self.state {
             State::Concat(concat) => Some(concat.gathering()),
@@ -358,8 +361,8 @@ impl GroupedAccumulator {
         }
     }
 
-    /// Nothing more is kept. From now on rows with arguments that are not known are [left out](Self::left_out); what
-    /// [gathers](Self::gathering) gives [entries](Self::entries) out.
+    /// Keeps nothing more. From now on rows with unknown arguments are [left out](Self::left_out), and an aggregate
+    /// that [collects](Self::gathering) values returns [entries](Self::entries).
     pub fn close(&mut self) {
         self.distinct.iter_mut().for_each(Distinct::close);
         match &mut self.state {
@@ -369,7 +372,8 @@ impl GroupedAccumulator {
         }
     }
 
-    /// What the last batch has brought, if nothing more is kept: to be [taken back](Self::take_back) group by group, sorted by key.
+    /// Returns the entries of the last batch, once it is closed. The caller [passes them back](Self::take_back) group
+    /// by group, sorted by key.
     pub fn entries(&self) -> impl Iterator<Item = Entry<'_>> {
         let entries = match &self.state {
             State::Concat(concat) => Some(concat.entries()),
@@ -379,7 +383,7 @@ impl GroupedAccumulator {
         entries.into_iter().flat_map(|entries| entries.iter())
     }
 
-    /// Adds what was given out to its group.
+    /// Adds an entry to its group.
     pub fn take_back(&mut self, entry: Entry<'_>, cx: &mut EvalContext<'_>) -> Result<(), MysqlError> {
         match &mut self.state {
             State::Concat(concat) => concat.take_back(entry, cx)?,
@@ -389,12 +393,12 @@ impl GroupedAccumulator {
         Ok(())
     }
 
-    /// Whether its results can be long, and be [asked for group by group](Self::finish_group).
+    /// Whether its results can be long, so that they are [returned group by group](Self::finish_group).
     pub fn has_values(&self) -> bool {
         matches!(self.state, State::Extreme(_) | State::Concat(_) | State::Documents(_))
     }
 
-    /// The result of a group of what [has values](Self::has_values); nothing is left of it.
+    /// Returns the result of a group of an aggregate that [has values](Self::has_values), and drops its state.
     pub fn finish_group(&mut self, group: usize, cx: &mut EvalContext<'_>) -> Result<Value, MysqlError> {
         match &mut self.state {
             State::Concat(concat) => concat.finish(group, &self.result, cx),
@@ -404,18 +408,19 @@ impl GroupedAccumulator {
         }
     }
 
-    /// The rows of the last batch that were left out, with a key that is the same for equal arguments in a group.
+    /// Returns the rows of the last batch that were left out, each with a key that equal arguments of a group share.
     pub fn left_out(&self) -> impl Iterator<Item = (u32, &[u8])> {
         self.distinct.iter().flat_map(Distinct::left_out)
     }
 
-    /// Forgets the arguments that groups have had, and takes in rows again: those that were left out, of equal ones all.
+    /// Forgets the arguments that groups have had and takes rows in again. The caller then passes the rows that were
+    /// left out, and of equal ones all.
     pub fn forget_arguments(&mut self) {
         self.distinct.iter_mut().for_each(Distinct::clear);
     }
 
-    /// The results of groups 0 to `group_count` - 1, also of groups without rows (0 for COUNT, else NULL). The state
-    /// is empty afterwards.
+    /// Returns the results of groups 0 to `group_count` - 1, including groups without rows (0 for COUNT, otherwise
+    /// NULL). The state is empty afterwards.
     pub fn finish(&mut self, group_count: usize, cx: &mut EvalContext<'_>) -> Result<ArrayRef, MysqlError> {
         cx.cancel.check()?;
         self.state.grow(group_count);
@@ -447,7 +452,7 @@ impl GroupedAccumulator {
         }
     }
 
-    /// The bytes of memory that it holds, roughly.
+    /// Returns about how many bytes of memory it holds.
     pub fn memory(&self) -> usize {
         let state = match &self.state {
             State::Count(counts) => counts.capacity() * 8,

@@ -1,7 +1,7 @@
-//! Aggregates of parts of the rows, and what they are of all.
+//! Aggregates of parts of the rows, and the merging of their results.
 //!
-//! Where rows are aggregated part by part, by several threads, the results of the parts are put together by one more call. That is
-//! done only where it makes no difference: sums and averages of DOUBLE depend on the order of the additions.
+//! Where several threads aggregate parts of the rows, one more call merges the results of the parts. That is only
+//! done where it cannot change the result: sums and averages of DOUBLE depend on the order of the additions.
 //!
 //! | of all      | of a part     |
 //! |-------------|---------------|
@@ -22,8 +22,8 @@ use leafline_types::error::MysqlError;
 use leafline_types::value::SqlType;
 
 impl AggregateCall {
-    /// The calls over a part of the rows from whose results [`AggregateCall::merging`] makes that of all rows; none if that
-    /// might be another.
+    /// Returns the calls over a part of the rows whose results [`AggregateCall::merging`] combines; None if the
+    /// combination might differ from the result over all rows.
     pub fn parts(&self) -> Option<Vec<AggregateCall>> {
         if self.distinct || self.merges {
             return None;
@@ -40,14 +40,14 @@ impl AggregateCall {
         })
     }
 
-    /// The sum of the arguments with all the digits that these are computed with, if there is room for them.
+    /// Returns the sum of the arguments with all the digits that they are computed with, if there is room for them.
     fn exact_sum(&self) -> Option<AggregateCall> {
         let sum = AggregateCall::new(AggregateFunction::Sum, false, self.args.clone()).ok()?;
         let SqlType::Decimal { precision, scale, .. } = sum.ty.sql else { return None };
         (precision < MAX_PRECISION || scale <= self.ty.sql.scale()).then_some(sum)
     }
 
-    /// The call over the results of [its parts](AggregateCall::parts), which are in these columns.
+    /// Returns the call that merges the results of [the parts](AggregateCall::parts), which are in these columns.
     pub fn merging(&self, columns: Vec<Expr>) -> AggregateCall {
         AggregateCall { args: columns, merges: true, ..self.clone() }
     }
@@ -75,7 +75,7 @@ pub(super) fn add_counts(
     Ok(())
 }
 
-/// Adds the sums of parts; for averages the second argument is how many values each sum has.
+/// Adds the sums of parts; for averages the second argument is the number of values in each sum.
 pub(super) fn add_sums(
     sum: &mut DecimalSum,
     groups: Groups<'_>,
@@ -91,7 +91,7 @@ pub(super) fn add_sums(
     if args.len() < 2 {
         return Ok(());
     }
-    // A sum that is there was taken for one value.
+    // Each sum was counted as one value above.
     let mut counts: Vec<i64> = vec![0; sum.groups()];
     add_counts(&mut counts, groups, rows, &args[1..])?;
     let mut known: Vec<i64> = vec![0; sum.groups()];

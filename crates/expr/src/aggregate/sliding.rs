@@ -1,11 +1,12 @@
-//! An aggregate over a run of rows whose ends move forward: the frame of a window function.
+//! An aggregate over a range of rows whose ends move forward: the frame of a window function.
 //!
-//! Rows that come in are added. Rows that go out are taken out again where that gives what adding the others would: counts, exact
-//! sums, sums of small whole doubles. MIN and MAX keep the rows that can still become the best, in order; when these are too many,
-//! those that will be the first to count, and look at the frame again when none is left. What remains, variances, bits and sums of
-//! other doubles, is computed anew from the rows of the frame, as MySQL does, when a row goes out.
+//! Rows that enter the frame are added. Rows that leave it are subtracted if that gives the same result as adding the
+//! others: for counts, exact sums, and sums of small whole doubles. MIN and MAX keep, in order, the rows that can
+//! still become the best; if there are too many, they keep the first ones, and read the frame again when none is
+//! left. All else (variances, bits, sums of other doubles) is computed anew from the rows of the frame when a row
+//! leaves, as MySQL does.
 //!
-//! Rows are asked for by their numbers, and come as runs that may be kept anywhere ([`FrameSource`]).
+//! Rows are read by their numbers from a [`FrameSource`], which returns them in runs and may keep them anywhere.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -19,84 +20,84 @@ use leafline_types::column::value_at;
 use leafline_types::error::MysqlError;
 use leafline_types::value::{SqlType, Value};
 
-/// Rows one behind the other, with the values of the arguments.
+/// Consecutive rows, with the values of the arguments.
 #[derive(Debug, Clone)]
 pub struct FrameRows {
-    /// Their numbers.
+    /// The numbers of the rows.
     pub rows: Range<usize>,
     /// A column for each argument.
     pub args: Vec<ArrayRef>,
 }
 
-/// Where rows are found.
+/// The source of a frame's rows.
 pub trait FrameSource {
-    /// The rows that are kept together with a row.
+    /// Returns the run of rows that are kept together with `row`.
     fn around(&mut self, row: usize) -> Result<FrameRows, MysqlError>;
 }
 
-/// The aggregate of a run of rows.
+/// The aggregate of a range of rows.
 #[derive(Debug)]
 pub struct SlidingAggregate {
     method: Method,
-    /// No row ever goes out.
+    /// Whether no row ever leaves.
     grows: bool,
-    /// The rows that are in it.
+    /// The rows that the state includes.
     rows: Range<usize>,
     state: GroupedAccumulator,
-    /// The aggregate of these.
+    /// The result for these rows, once computed.
     value: Option<Value>,
     entering: Entering,
     leaving: Option<FrameRows>,
 }
 
-/// How rows go out.
+/// How rows leave.
 #[derive(Debug)]
 enum Method {
-    /// They are taken out.
+    /// They are subtracted.
     Retract,
-    /// What can become the best is known.
+    /// The rows that can become the best are known.
     Best(Box<Best>),
-    /// The others are added anew.
+    /// The remaining rows are aggregated anew.
     Anew,
 }
 
-/// The rows that come in.
+/// The rows that enter.
 #[derive(Debug)]
 struct Entering {
     near: Option<FrameRows>,
-    /// Of a sum of doubles: what the values have added up to, without their signs, as long as sums are exact.
+    /// For a sum of doubles, the sum of the values' magnitudes, as long as sums are exact.
     exact: Option<f64>,
 }
 
-/// Rows that are better than all behind them, to the end of the frame.
+/// The rows that are better than all behind them, to the end of the frame.
 #[derive(Debug)]
 struct Best {
     ty: SqlType,
     encoder: KeyEncoder,
-    /// The keys of the rows that come in.
+    /// The keys of the rows that enter.
     keys: EncodedKeys,
     greatest: bool,
     candidates: VecDeque<(usize, Vec<u8>)>,
-    /// Bytes of their keys, and the most there may be.
+    /// The memory of the candidates in bytes, and its limit.
     bytes: usize,
     most_bytes: usize,
-    /// Rows behind the candidates were left out, none of which is better than the last of them.
+    /// Whether rows behind the candidates were left out; none of those is better than the last candidate.
     truncated: bool,
-    /// The first row that was not looked at.
+    /// The first row that was not examined.
     next: usize,
-    /// Buffers of keys that are not needed any more.
+    /// Key buffers for reuse.
     free: Vec<Vec<u8>>,
-    /// What is kept together with the best row.
+    /// The run of rows that contains the best row.
     near: Option<FrameRows>,
 }
 
-/// Whether a row is among rows.
+/// Whether the run contains a row.
 fn has(near: &Option<FrameRows>, row: usize) -> bool {
     near.as_ref().is_some_and(|near| near.rows.contains(&row))
 }
 
 impl FrameRows {
-    /// The arguments of some of the rows.
+    /// Returns the arguments of some of the rows.
     fn slice(&self, rows: &Range<usize>) -> Vec<Datum> {
         let from = rows.start - self.rows.start;
         self.args.iter().map(|array| Datum::Array(array.slice(from, rows.len()))).collect()
@@ -104,7 +105,8 @@ impl FrameRows {
 }
 
 impl SlidingAggregate {
-    /// Over no rows yet. `grows` says that no row ever goes out. `most_bytes`: what may be kept of rows.
+    /// Makes an aggregate over no rows. `grows` says that no row ever leaves. `most_bytes` limits the memory for
+    /// candidates.
     pub fn new(call: &AggregateCall, grows: bool, most_bytes: usize) -> Self {
         let state = GroupedAccumulator::new(call);
         let method = match &state.state {
@@ -122,7 +124,8 @@ impl SlidingAggregate {
         }
     }
 
-    /// Begins with the rows of another partition, the first of which is `first`. `state` is what earlier ones of them have left.
+    /// Begins with the rows of another partition, the first of which is `first`. `state` includes rows of that
+    /// partition that are already aggregated.
     pub fn begin(&mut self, call: &AggregateCall, first: usize, state: Option<GroupedAccumulator>) {
         self.state = state.unwrap_or_else(|| GroupedAccumulator::new(call));
         self.state.state.grow(1);
@@ -137,12 +140,12 @@ impl SlidingAggregate {
         }
     }
 
-    /// The state, to go on with rows that are not there yet.
+    /// Returns the state, to continue with rows that are not available yet.
     pub fn into_state(self) -> GroupedAccumulator {
         self.state
     }
 
-    /// The aggregate of `rows`. Neither end lies before that of the call before.
+    /// Returns the aggregate of `rows`. Neither end may be before that of the previous call.
     pub fn value(
         &mut self,
         call: &AggregateCall,
@@ -217,7 +220,7 @@ impl SlidingAggregate {
 }
 
 impl Entering {
-    /// The rows kept together with a row.
+    /// Returns the run of rows that contains a row.
     fn around(
         &mut self,
         row: usize,
@@ -240,7 +243,7 @@ impl Entering {
 }
 
 impl GroupedAccumulator {
-    /// Takes rows out of the only group again.
+    /// Subtracts rows from the only group.
     fn retract(
         &mut self,
         rows: usize,
@@ -263,7 +266,7 @@ impl GroupedAccumulator {
         }
     }
 
-    /// The result of the only group by now.
+    /// Returns the current result of the only group.
     fn value(&self, cx: &mut EvalContext<'_>) -> Result<Value, MysqlError> {
         cx.cancel.check()?;
         Ok(match &self.state {
@@ -308,7 +311,7 @@ impl Best {
         self.free.push(key);
     }
 
-    /// Lets the rows before `rows` out and the new ones of them in. The value of the best: of equal ones the first.
+    /// Drops the rows before `rows` and adds the new ones in them. Returns the best value; of equal ones the first.
     fn slide(
         &mut self,
         rows: &Range<usize>,
@@ -345,7 +348,7 @@ impl Best {
         Ok(array.map_or(Value::Null, |(array, at)| value_at(array.as_ref(), at, &self.ty)))
     }
 
-    /// A row, whose key is `at` among those of the rows that come in.
+    /// Offers a row as a candidate; its key is number `at` of the entering rows' keys.
     fn offer(&mut self, row: usize, at: usize) {
         if self.keys.has_null(at) {
             return;
@@ -357,7 +360,7 @@ impl Best {
             if !better {
                 break;
             }
-            // Those left out are not better than this one either.
+            // The rows left out are not better than this row either.
             self.truncated = false;
             if let Some((_, key)) = self.candidates.pop_back() {
                 self.bytes -= key.len() + size_of::<(usize, Vec<u8>)>();

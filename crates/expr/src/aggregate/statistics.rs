@@ -1,4 +1,4 @@
-//! Variances and standard deviations, by Welford's recurrence as MySQL computes them: one pass, and no difference of
+//! Variances and standard deviations by Welford's recurrence, as MySQL computes them: one pass, and no difference of
 //! large sums.
 
 use arrow_array::{Array, ArrayRef, Float64Array};
@@ -9,13 +9,13 @@ use leafline_types::column::value_at;
 use leafline_types::error::MysqlError;
 use leafline_types::value::SqlType;
 
-/// Counts, means and sums of squared distances from them.
+/// Counts, means, and sums of squared distances from the means.
 #[derive(Debug)]
 pub(super) struct Moments {
     groups: Vec<Moment>,
-    /// Divides by the count less one.
+    /// Whether the divisor is the count less one.
     sample: bool,
-    /// The root of the variance.
+    /// Whether the result is the square root of the variance.
     root: bool,
 }
 
@@ -69,7 +69,7 @@ impl Moments {
         }
     }
 
-    /// The result of a group by now.
+    /// Returns the current result of a group.
     pub(super) fn value(&self, group: usize) -> Option<f64> {
         let m = &self.groups[group];
         let divisor = m.count.checked_sub(u64::from(self.sample)).filter(|d| *d > 0)?;

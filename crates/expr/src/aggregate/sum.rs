@@ -1,4 +1,4 @@
-//! SUM and AVG. Exact sums are kept in 128 bits, and in 256 from the first that does not fit.
+//! SUM and AVG. Exact sums are kept in 128 bits, and in 256 from the first sum on that does not fit.
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Decimal128Type, Decimal256Type, Float64Type, Int64Type, UInt64Type};
@@ -18,11 +18,11 @@ use leafline_types::value::{SqlType, Value};
 #[derive(Debug)]
 pub(super) struct DecimalSum {
     sums: Sums,
-    /// How many values each group has: none is NULL.
+    /// The number of values of each group; a group without values is NULL.
     counts: Vec<u64>,
-    /// Of the arguments.
+    /// The scale of the arguments.
     scale: u8,
-    /// Of the averages, if those are wanted.
+    /// The scale of the averages, if averages are wanted.
     average_scale: Option<u8>,
 }
 
@@ -68,7 +68,7 @@ impl DecimalSum {
             }
             DataType::Decimal256(_, s) if *s == self.scale as i8 => {
                 let lane = array.as_primitive::<Decimal256Type>().values();
-                // Most wide types hold narrow values.
+                // Most columns of wide types hold values that fit 128 bits.
                 if lane.iter().all(|v| v.to_i128().is_some()) {
                     return self.add(groups, array, lane, i256::as_i128);
                 }
@@ -86,7 +86,7 @@ impl DecimalSum {
         }
     }
 
-    /// Adds numbers of 128 bits; those that overflow a sum are added in 256 bits afterwards.
+    /// Adds 128-bit numbers; those that overflow a sum are added in 256 bits afterwards.
     #[inline(always)]
     fn add<T: Copy>(
         &mut self,
@@ -165,17 +165,17 @@ impl DecimalSum {
         Ok(())
     }
 
-    /// How many groups there are.
+    /// Returns the number of groups.
     pub(super) fn groups(&self) -> usize {
         self.counts.len()
     }
 
-    /// Each group has so many values more than were counted.
+    /// Adds to the count of each group.
     pub(super) fn add_to_counts(&mut self, more: impl Iterator<Item = u64>) {
         self.counts.iter_mut().zip(more).for_each(|(count, more)| *count += more);
     }
 
-    /// The result of a group by now.
+    /// Returns the current result of a group.
     pub(super) fn value(&self, group: usize) -> Result<Value, MysqlError> {
         let count = self.counts[group];
         if count == 0 {
@@ -187,7 +187,7 @@ impl DecimalSum {
         };
         let count = Decimal::from_u64(count);
         let result = match self.average_scale {
-            // An average that is computed with goes on as any quotient does.
+            // An average that an expression continues with has the digits of a quotient.
             Some(scale) if scale > self.scale + DIVISION_SCALE_INCREMENT => sum
                 .checked_div_within(&count, DIVISION_SCALE_INCREMENT)
                 .and_then(|average| average.round(scale.into())),
@@ -197,7 +197,7 @@ impl DecimalSum {
         result.map(Value::Decimal).ok_or_else(overflow)
     }
 
-    /// Takes the values of rows out of the only group again.
+    /// Subtracts the values of rows from the only group.
     pub(super) fn retract(
         &mut self,
         array: &ArrayRef,
@@ -239,7 +239,7 @@ impl DecimalSum {
     }
 }
 
-/// Sums of doubles, and of what is read as doubles.
+/// Sums of doubles, and of values read as doubles.
 #[derive(Debug)]
 pub(super) struct DoubleSum {
     sums: Vec<f64>,
@@ -283,7 +283,7 @@ impl DoubleSum {
         Ok(())
     }
 
-    /// The result of a group by now.
+    /// Returns the current result of a group.
     pub(super) fn value(&self, group: usize) -> Result<Value, MysqlError> {
         let (sum, count) = (self.sums[group], self.counts[group]);
         if count == 0 {
@@ -300,7 +300,7 @@ impl DoubleSum {
         }))
     }
 
-    /// Takes the values of rows out of the only group again; exact if [`DoubleSum::exact_total`] says so.
+    /// Subtracts the values of rows from the only group; exact if [`DoubleSum::exact_total`] says so.
     pub(super) fn retract(&mut self, array: &ArrayRef) {
         let Some(doubles) = array.as_primitive_opt::<Float64Type>() else { return };
         for_each(Groups::One, array, doubles.values(), |_, v| {
@@ -309,8 +309,8 @@ impl DoubleSum {
         });
     }
 
-    /// Whether every sum of some of the values is exact, in whatever order they are added, together with others that add up to `total`
-    /// without their signs: they are whole numbers, and not large. If so, the new total.
+    /// Returns the new sum of magnitudes if all sums of these values, and of others whose magnitudes add up to
+    /// `total`, are exact in any order of addition: then they are whole numbers and not large. Otherwise None.
     pub(super) fn exact_total(array: &ArrayRef, mut total: f64) -> Option<f64> {
         const EXACT: f64 = (1u64 << f64::MANTISSA_DIGITS) as f64;
         let doubles = array.as_primitive_opt::<Float64Type>()?;

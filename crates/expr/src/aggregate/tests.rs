@@ -1,4 +1,4 @@
-//! Aggregates against sums and sets made value by value; keys against comparisons.
+//! Tests aggregates against sums and sets made value by value, and keys against comparisons.
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -21,7 +21,7 @@ fn call(function: AggregateFunction, distinct: bool, args: Vec<Expr>) -> Aggrega
     AggregateCall::new(function, distinct, args).unwrap()
 }
 
-/// The result of a call over some rows, value by value.
+/// Returns the result of a call over some rows, computed value by value.
 fn model(call: &AggregateCall, rows: &[&Vec<Value>], session: &mut Session) -> Result<Value, MysqlError> {
     let Some(arg) = call.args.first() else { return Ok(Value::Int(rows.len() as i64)) };
     let ty = &arg.ty;
@@ -167,7 +167,7 @@ fn types_are_mysqls() {
     assert_eq!(AggregateCall::new(Count, false, vec![column(0), column(1)]).unwrap_err().code, 1582);
 }
 
-/// A sum that leaves 128 bits goes on in 256, and beyond 65 digits is error 1690.
+/// A sum beyond 128 bits continues in 256 bits; beyond 65 digits it is error 1690.
 #[test]
 fn sums_grow_beyond_128_bits_and_end_at_65_digits() {
     let nines = |digits: usize| Decimal::parse(&"9".repeat(digits)).unwrap();
@@ -297,7 +297,7 @@ fn over_texts(call: &AggregateCall, texts: &[&str], session: &mut Session) -> Va
     let rows: Vec<Vec<Value>> = texts.iter().map(|t| vec![Value::from(*t)]).collect();
     let ty = [SqlType::Varchar { len: 9 }];
     let mut state = GroupedAccumulator::new(call);
-    // In two batches, so that what is kept between them counts.
+    // In two batches, to test the state between them.
     for half in rows.chunks(2) {
         let batch = Batch::from_rows(&ty, half.iter().map(Vec::as_slice)).unwrap();
         let args: Vec<Datum> =
@@ -343,7 +343,8 @@ fn group_concat_of_bytes_is_cut_at_any_byte() {
     assert_eq!(session.codes(), [1260]);
 }
 
-/// Documents of `rows` members with `names` names, of `length` bytes each; `kept` of them before no more are kept.
+/// Makes documents of `rows` members with `names` names, of `length` bytes each; the aggregate is closed after `kept`
+/// of them.
 fn members(rows: usize, names: usize, length: usize, kept: usize) -> Result<Value, MysqlError> {
     let types = [SqlType::Varchar { len: 9 }, SqlType::Varchar { len: 9999 }];
     let columns = types.iter().enumerate();
@@ -375,11 +376,11 @@ fn members(rows: usize, names: usize, length: usize, kept: usize) -> Result<Valu
 #[test]
 fn documents_are_no_larger_than_a_packet() {
     for kept in [50, usize::MAX, 0] {
-        // Members take the place of others again and again.
+        // Members replace others again and again.
         let Value::Json(document) = members(500, 10, 900, kept).unwrap() else { panic!("a document") };
         assert!((9000..10_000).contains(&document.as_bytes().len()));
         assert_eq!(members(500, 12, 900, kept).map(drop).unwrap_err().code, 1301);
-        // It is just the names and their places that are too much.
+        // The names and their places alone are too much.
         assert_eq!(members(1100, 1100, 1, kept).map(drop).unwrap_err().code, 1301);
     }
 }

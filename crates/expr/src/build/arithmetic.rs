@@ -1,8 +1,9 @@
 //! Types of `+ - * / DIV %` and of the sign.
 //!
-//! A DOUBLE or a string on either side makes the result DOUBLE; else a DECIMAL makes it DECIMAL; integers give
-//! BIGINT, unsigned if one side is. A date is the integer YYYYMMDD, a datetime YYYYMMDDhhmmss, a time hhmmss (DECIMALs if they
-//! have a fraction). The digits that a DOUBLE is shown with are told in `real`. Precision grows as MySQL lets it: for DECIMAL(p1,s1) and DECIMAL(p2,s2),
+//! A DOUBLE or a string on either side makes the result DOUBLE; otherwise a DECIMAL makes it DECIMAL; integers give
+//! BIGINT, unsigned if one side is. A date counts as the integer YYYYMMDD, a datetime as YYYYMMDDhhmmss, a time as
+//! hhmmss (DECIMALs if they have a fraction). `real` gives the digits that a DOUBLE shows. Precision grows as in
+//! MySQL: for DECIMAL(p1,s1) and DECIMAL(p2,s2),
 //!
 //! | op    | scale                 | digits before the point                |
 //! |-------|-----------------------|----------------------------------------|
@@ -12,7 +13,7 @@
 //! | `%`   | max(s1, s2)           | p1 - s1                                |
 //!
 //! and 65 digits at most. That is the result as it is shown and stored. MySQL computes quotients in words of nine
-//! digits and goes on with all of them: `1/3*3` is 0.333333333 * 3, shown as 1.0000. So an operand that contains a
+//! digits and continues with all of them: `1/3*3` is 0.333333333 * 3, shown as 1.0000. So an operand that contains a
 //! quotient takes a type with all its digits ([`all_digits`]), while the result's type follows the table.
 
 use super::real::{digits_of_quotient, real, shown_digits};
@@ -24,7 +25,7 @@ use leafline_types::decimal::{DIVISION_SCALE_INCREMENT, Decimal, MAX_PRECISION, 
 use leafline_types::error::MysqlError;
 use leafline_types::value::{ExprType, SqlType, Value};
 
-/// Whether an operand takes part as an integer.
+/// Whether an operand counts as an integer.
 fn is_integral(operand: &Expr) -> bool {
     operand.ty.sql.is_integer()
         || matches!(
@@ -33,7 +34,7 @@ fn is_integral(operand: &Expr) -> bool {
         )
 }
 
-/// `left op right`.
+/// Makes `left op right`.
 pub fn arithmetic(op: ArithmeticOp, left: Expr, right: Expr) -> Result<Expr, MysqlError> {
     let (left, right) = (super::number(left), super::number(right));
     let sql = result_type(op, &left, &right);
@@ -61,7 +62,7 @@ fn result_type(op: ArithmeticOp, left: &Expr, right: &Expr) -> SqlType {
     decimal_type(op, (p1, s1), (p2, s2), scale_of_quotient)
 }
 
-/// The DECIMAL that `op` gives for operands of these digits.
+/// Returns the DECIMAL that `op` gives for operands of this precision and scale.
 fn decimal_type(op: ArithmeticOp, (p1, s1): (u8, u8), (p2, s2): (u8, u8), scale_of_quotient: u8) -> SqlType {
     let (whole1, whole2) = (p1.saturating_sub(s1), p2.saturating_sub(s2));
     let (scale, whole) = match op {
@@ -74,11 +75,11 @@ fn decimal_type(op: ArithmeticOp, (p1, s1): (u8, u8), (p2, s2): (u8, u8), scale_
     SqlType::decimal(precision, scale)
 }
 
-/// Digits that MySQL keeps together in a word.
+/// The digits in a word of MySQL's decimals.
 const WORD: u8 = 9;
 
-/// How many digits after the point a quotient has before it is shown, for operands of these scales: all words of both,
-/// and more if those do not make the four more digits that `/` gives.
+/// Returns how many digits after the point a quotient has before it is shown, for operands of these scales: all words
+/// of both, and more if those do not hold the four more digits that `/` gives.
 pub(crate) fn quotient_digits(s1: u8, s2: u8) -> u8 {
     let words = |scale: u8| scale.div_ceil(WORD) * WORD;
     let spare = words(s1) - s1 + words(s2) - s2;
@@ -86,8 +87,8 @@ pub(crate) fn quotient_digits(s1: u8, s2: u8) -> u8 {
     words(words(s1) + words(s2) + more).min(MAX_SCALE)
 }
 
-/// The operand of a computation or comparison with all its digits: if it contains a quotient, those beyond the scale
-/// at which it would be shown.
+/// Gives the operand of a computation or comparison all its digits: if it contains a quotient, also those beyond the
+/// scale at which it would be shown.
 pub fn all_digits(mut operand: Expr) -> Expr {
     let SqlType::Decimal { scale: shown, .. } = operand.ty.sql else { return operand };
     let wider = match &mut operand.kind {
@@ -131,7 +132,7 @@ pub fn all_digits(mut operand: Expr) -> Expr {
     operand
 }
 
-/// Functions whose result is one of their arguments, or its opposite.
+/// Whether the result of a function is one of its arguments, or the negative of one.
 fn keeps_digits(function: &str) -> bool {
     matches!(function, "ABS" | "LEAST" | "GREATEST")
 }
@@ -143,7 +144,7 @@ fn take_all_digits<'e>(operands: impl Iterator<Item = &'e mut Expr>) {
     }
 }
 
-/// `operand`, which has all its digits, with those of the type `ty`, until something is computed with it.
+/// Rounds `operand`, which has all its digits, to those of the type `ty`; [`all_digits`] undoes this.
 pub fn shown(operand: Expr, ty: ExprType) -> Expr {
     match functions::lookup(SHOWN) {
         Some(function) => Expr { kind: ExprKind::Call { function, args: vec![operand] }, ty },
@@ -151,7 +152,7 @@ pub fn shown(operand: Expr, ty: ExprType) -> Expr {
     }
 }
 
-/// A difference of integers as a signed number, as NO_UNSIGNED_SUBTRACTION wants it.
+/// Makes a difference of integers a signed number, as NO_UNSIGNED_SUBTRACTION asks.
 pub fn signed(mut difference: Expr) -> Expr {
     if let SqlType::BigInt { unsigned } = &mut difference.ty.sql {
         *unsigned = false;
@@ -159,7 +160,7 @@ pub fn signed(mut difference: Expr) -> Expr {
     difference
 }
 
-/// The operand with all its digits of what [`shown`] made.
+/// Returns the operand of [`shown`], with all its digits.
 pub fn of_shown(e: &Expr) -> Option<&Expr> {
     match &e.kind {
         ExprKind::Call { function, args } if function.definition().name == SHOWN => args.first(),
@@ -167,10 +168,10 @@ pub fn of_shown(e: &Expr) -> Option<&Expr> {
     }
 }
 
-/// The function that rounds what has all its digits to those that are shown.
+/// The function that rounds a value with all its digits to those that are shown.
 pub(crate) const SHOWN: &str = "SHOWN DIGITS";
 
-/// `-operand`. The negative of a literal is a literal.
+/// Makes `-operand`. The negative of a literal is a literal.
 pub fn negate(operand: Expr) -> Result<Expr, MysqlError> {
     let operand = super::number(operand);
     let nullable = operand.ty.nullable;

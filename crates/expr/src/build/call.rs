@@ -1,4 +1,4 @@
-//! Calls of the function table, and of the functions whose syntax is not `name(args)`.
+//! Makes calls of the function table, and of the functions whose syntax is not `name(args)`.
 
 use super::plain::number_of_temporal_text;
 use super::{control, literal};
@@ -10,8 +10,8 @@ use leafline_types::temporal::IntervalUnit;
 use leafline_types::value::{Coercibility, ExprType, SqlType, Value};
 pub use leafline_types::words::TrimSide;
 
-/// `name(args)`, of the function table (in any case). Error 1305 for a function that does not exist, 1582 for a wrong
-/// number of arguments.
+/// Makes `name(args)`, a call of the function table; `name` is in any case. Error 1305 for a function that does not
+/// exist, 1582 for a wrong number of arguments.
 pub fn call(name: &str, args: Vec<Expr>) -> Result<Expr, MysqlError> {
     let count = args.len();
     let control = |low, high| {
@@ -27,7 +27,7 @@ pub fn call(name: &str, args: Vec<Expr>) -> Result<Expr, MysqlError> {
             Ok(super::and(args.into_iter().map(|e| super::is_null(e, false)).collect()))
         }
         "LAST_INSERT_ID" if count == 1 => special("LAST_INSERT_ID_OF", args),
-        // Two calls in one, as MySQL has it.
+        // As in MySQL, two calls in one.
         "FROM_UNIXTIME" if count == 2 => {
             let [time, format] =
                 <[Expr; 2]>::try_from(args).map_err(|_| MysqlError::wrong_parameter_count(name))?;
@@ -49,7 +49,7 @@ pub fn call(name: &str, args: Vec<Expr>) -> Result<Expr, MysqlError> {
     }
 }
 
-/// A call of a function of the table.
+/// Makes a call of a function of the table.
 fn make(function: functions::FunctionId, args: Vec<Expr>) -> Result<Expr, MysqlError> {
     let definition = function.definition();
     if !(definition.min_args..=definition.max_args).contains(&args.len()) {
@@ -72,7 +72,7 @@ fn make(function: functions::FunctionId, args: Vec<Expr>) -> Result<Expr, MysqlE
     Ok(Expr { kind: ExprKind::Call { function, args }, ty })
 }
 
-/// Functions that give text of their own, whatever their arguments are.
+/// Functions that return text of their own, whatever their arguments are.
 const OWN_TEXT: &[&str] = &[
     "ADDTIME",
     "BIN",
@@ -99,13 +99,13 @@ const OWN_TEXT: &[&str] = &[
     "TO_BASE64",
 ];
 
-/// Whether no operand brings a collation.
+/// Whether no operand has a collation.
 fn none_is_text<'e>(operands: impl IntoIterator<Item = &'e Expr>) -> bool {
     let is_text = |e: &Expr| e.ty.sql.is_string() || e.ty.sql.has_members() || e.ty.sql == SqlType::Json;
     !operands.into_iter().any(is_text)
 }
 
-/// Whether it is text that no operand gave its collation: of numbers and dates, or of a function's own words.
+/// Whether `e` is text without a collation from an operand: that of numbers and dates, or a function's own words.
 pub fn is_own_text(e: &Expr) -> bool {
     if !e.ty.sql.is_character()
         || e.ty.collation != super::TEXT_OF_NUMBER
@@ -125,7 +125,7 @@ pub fn is_own_text(e: &Expr) -> bool {
     }
 }
 
-/// The operand where bytes are wanted: those of text are in its character set.
+/// Converts an operand to bytes: text becomes the bytes of its character set.
 pub(super) fn bytes(operand: Expr) -> Expr {
     let operand = super::plain(operand);
     let is_utf8 = operand.ty.collation.charset().is_utf8();
@@ -138,10 +138,10 @@ pub(super) fn bytes(operand: Expr) -> Expr {
     }
 }
 
-/// `CONVERT(operand USING charset)`, of a character set that is not `binary`.
+/// Makes `CONVERT(operand USING charset)`; `charset` is not `binary`.
 ///
 /// # Errors
-/// None but 1815.
+/// Only 1815.
 pub fn convert_using(operand: Expr, charset: Charset) -> Result<Expr, MysqlError> {
     let operand = super::plain(operand);
     let sql = match &operand.ty.sql {
@@ -155,7 +155,7 @@ pub fn convert_using(operand: Expr, charset: Charset) -> Result<Expr, MysqlError
     Ok(e)
 }
 
-/// `@@warning_count` or `@@error_count`, by its name.
+/// Makes `@@warning_count` or `@@error_count`, by its name.
 ///
 /// # Errors
 /// 1305 for another name.
@@ -163,67 +163,67 @@ pub fn condition_count(name: &str) -> Result<Expr, MysqlError> {
     special(&format!("@@{}", name.to_ascii_uppercase()), Vec::new())
 }
 
-/// A call of the table's function `name`, which has a syntax of its own in SQL.
+/// Makes a call of the table's function `name`, whose syntax in SQL is not `name(args)`.
 pub(super) fn special(name: &str, args: Vec<Expr>) -> Result<Expr, MysqlError> {
     let function = functions::lookup(name).ok_or_else(|| MysqlError::internal(name))?;
     make(function, args)
 }
 
-/// `DATE_ADD(date, INTERVAL count unit)`, `date + INTERVAL count unit`; or `DATE_SUB`.
+/// Makes `DATE_ADD(date, INTERVAL count unit)`, `date + INTERVAL count unit`, or `DATE_SUB`.
 pub fn date_add(date: Expr, count: Expr, unit: IntervalUnit, subtract: bool) -> Result<Expr, MysqlError> {
     let name = if subtract { "DATE_SUB" } else { "DATE_ADD" };
     special(name, vec![date, count, literal(Value::string(unit.name()))])
 }
 
-/// `left op right` of bits: `&`, `|`, `^`, `<<` or `>>`.
+/// Makes `left op right` for a bit operation: `&`, `|`, `^`, `<<` or `>>`.
 pub fn bits(op: &'static str, left: Expr, right: Expr) -> Result<Expr, MysqlError> {
     special(op, vec![number_of_temporal_text(left), number_of_temporal_text(right)])
 }
 
-/// `~operand`.
+/// Makes `~operand`.
 pub fn invert_bits(operand: Expr) -> Result<Expr, MysqlError> {
     special("~", vec![number_of_temporal_text(operand)])
 }
 
-/// `CHAR(codes USING charset)`, of a character set that is not `binary`.
+/// Makes `CHAR(codes USING charset)`; `charset` is not `binary`.
 pub fn characters(codes: Vec<Expr>, charset: Charset) -> Result<Expr, MysqlError> {
     let mut e = special("CHAR_USING", codes)?;
     e.ty.collation = charset.default_collation();
     Ok(e)
 }
 
-/// `INTERVAL(operand, bound, ..)`.
+/// Makes `INTERVAL(operand, bound, ..)`.
 pub fn interval_of(args: Vec<Expr>) -> Result<Expr, MysqlError> {
     special("INTERVAL", args)
 }
 
-/// `TIMESTAMPDIFF(unit, from, to)`.
+/// Makes `TIMESTAMPDIFF(unit, from, to)`.
 pub fn timestamp_diff(unit: IntervalUnit, from: Expr, to: Expr) -> Result<Expr, MysqlError> {
     special("TIMESTAMPDIFF", vec![literal(Value::string(unit.name())), from, to])
 }
 
-/// `GET_FORMAT(what, standard)`; `what` is `DATE`, `TIME` or `DATETIME`.
+/// Makes `GET_FORMAT(what, standard)`; `what` is `DATE`, `TIME` or `DATETIME`.
 pub fn get_format(what: &str, standard: Expr) -> Result<Expr, MysqlError> {
     special("GET_FORMAT", vec![literal(Value::from(what)), standard])
 }
 
-/// `EXTRACT(unit FROM operand)`.
+/// Makes `EXTRACT(unit FROM operand)`.
 pub fn extract(unit: IntervalUnit, operand: Expr) -> Result<Expr, MysqlError> {
     special("EXTRACT", vec![literal(Value::string(unit.name())), operand])
 }
 
-/// `value MEMBER OF (array)`.
+/// Makes `value MEMBER OF (array)`.
 pub fn member_of(value: Expr, array: Expr) -> Result<Expr, MysqlError> {
     special("MEMBER OF", vec![value, array])
 }
 
-/// A call of `JSON_VALUE`, of a type that its arguments do not say.
+/// Makes a call of `JSON_VALUE`, whose type its arguments do not determine.
 pub(super) fn json_value(args: Vec<Expr>, ty: ExprType) -> Result<Expr, MysqlError> {
     let call = special("JSON_VALUE", args)?;
     Ok(Expr { ty, ..call })
 }
 
-/// A condition, or a number that is one, as `true` or `false` of JSON.
+/// Converts a condition, or a number that stands for one, to `true` or `false` of JSON.
 pub fn json_truth(condition: Expr) -> Expr {
     match functions::lookup("JSON_TRUTH") {
         Some(function) => {
@@ -234,7 +234,7 @@ pub fn json_truth(condition: Expr) -> Expr {
     }
 }
 
-/// `TRIM([LEADING | TRAILING | BOTH] [remove FROM] text)`.
+/// Makes `TRIM([LEADING | TRAILING | BOTH] [remove FROM] text)`.
 pub fn trim(side: TrimSide, remove: Option<Expr>, text: Expr) -> Result<Expr, MysqlError> {
     let name = match side {
         TrimSide::Leading => "TRIM_LEADING",

@@ -9,7 +9,7 @@ use leafline_types::decimal::{MAX_PRECISION, MAX_SCALE};
 use leafline_types::error::MysqlError;
 use leafline_types::value::{Coercibility, ExprType, SqlType, Value};
 
-/// What CAST converts to.
+/// The target of a CAST.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CastTarget {
     /// `SIGNED`.
@@ -38,7 +38,7 @@ pub enum CastTarget {
     Json,
 }
 
-/// `CAST(operand AS to)`; `collation` is that of the connection, which `CHAR` takes.
+/// Makes `CAST(operand AS to)`; `CHAR` takes `collation`, that of the connection.
 pub fn cast(operand: Expr, to: CastTarget, collation: Collation) -> Result<Expr, MysqlError> {
     let operand = match to {
         _ if operand.ty.sql == SqlType::Json => operand,
@@ -51,7 +51,7 @@ pub fn cast(operand: Expr, to: CastTarget, collation: Collation) -> Result<Expr,
         CastTarget::Char(_) => super::charset::under(super::plain(operand), collation),
         _ => super::plain(operand),
     };
-    // Text can fail to be a date, and a date can have no such year.
+    // A text may be an invalid date, and a date may have no such year.
     let mut nullable = operand.ty.nullable;
     let sql = match to {
         CastTarget::Signed => SqlType::BIGINT,
@@ -105,7 +105,7 @@ pub fn cast(operand: Expr, to: CastTarget, collation: Collation) -> Result<Expr,
         _ => ExprType::numeric(sql, nullable),
     };
     let operand = read_as(operand, &ty.sql);
-    // Text shows what would be shown; all else is computed with.
+    // A string shows the operand's digits as they are shown; other types take all digits.
     let operand = if ty.sql.is_string() { operand } else { all_digits(operand) };
     let e = Expr { kind: ExprKind::Cast { operand: Box::new(operand) }, ty };
     match to {
@@ -114,7 +114,7 @@ pub fn cast(operand: Expr, to: CastTarget, collation: Collation) -> Result<Expr,
     }
 }
 
-/// A string of bytes, made `len` long by zeros after it.
+/// Pads a binary string with zeros to `len` bytes.
 fn padded(bytes: Expr, len: u32) -> Result<Expr, MysqlError> {
     let ty = bytes.ty.clone();
     let zero = super::literal(Value::bytes([0u8].as_slice()));
@@ -123,7 +123,7 @@ fn padded(bytes: Expr, len: u32) -> Result<Expr, MysqlError> {
     Ok(e)
 }
 
-/// `operand COLLATE collation`. What is no string becomes text.
+/// Makes `operand COLLATE collation`. An operand that is not a string becomes text.
 pub fn collate(operand: Expr, collation: Collation) -> Result<Expr, MysqlError> {
     let operand = super::plain(operand);
     let mut e =
@@ -137,6 +137,6 @@ pub fn collate(operand: Expr, collation: Collation) -> Result<Expr, MysqlError> 
         e.ty = ty;
         return Ok(e);
     }
-    // A node of its own: a column is compared by its collation wherever it is taken for the column that it is.
+    // A node of its own: wherever a bare column is recognized, it compares by the column's collation.
     Ok(Expr { kind: ExprKind::Cast { operand: Box::new(e) }, ty })
 }

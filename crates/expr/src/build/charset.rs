@@ -1,7 +1,8 @@
-//! Text that meets strings of bytes, in character sets that are not UTF-8.
+//! Combines text with binary strings, in character sets that are not UTF-8.
 //!
-//! Text is kept as UTF-8 whatever its character set is, bytes as they are. Where both meet, the operation's collation says what they are: under
-//! that of a character set, bytes are text of that set; under `binary`, text is the bytes that it has in its set.
+//! Text is stored as UTF-8 whatever its character set is, bytes as they are. Where both meet, the operation's
+//! collation decides: under a collation of a character set, bytes are read as text of that set; under `binary`, text
+//! becomes the bytes of its set.
 
 use super::{call::bytes, convert_using, merge_collations, string};
 use crate::functions::Function;
@@ -9,7 +10,7 @@ use crate::ir::Expr;
 use leafline_types::collation::Collation;
 use leafline_types::value::{Coercibility, ExprType, Value};
 
-/// The operand of an operation under a collation.
+/// Converts an operand for an operation under a collation.
 pub(super) fn under(operand: Expr, collation: Collation) -> Expr {
     let sql = &operand.ty.sql;
     if collation == Collation::Binary && sql.is_character() {
@@ -35,8 +36,8 @@ pub(super) fn under(operand: Expr, collation: Collation) -> Expr {
     Expr { kind: text.kind, ty }
 }
 
-/// The operand of an operation that makes text, converted where an explicit collation is of a character set that has not all of its
-/// characters: a question mark stands for each of the others.
+/// Converts an operand of an operation that makes text: if an explicit collation's character set lacks some of its
+/// characters, a question mark replaces each of these.
 pub(super) fn converted(operand: Expr, (collation, coercibility): (Collation, Coercibility)) -> Expr {
     let (charset, own) = (collation.charset(), operand.ty.collation.charset());
     let is_kept =
@@ -51,7 +52,8 @@ pub(super) fn converted(operand: Expr, (collation, coercibility): (Collation, Co
     }
 }
 
-/// The arguments of a function, where texts and bytes are among them, or texts of several character sets of Unicode.
+/// Converts the arguments of a function if texts and bytes are among them, or texts of several Unicode character
+/// sets.
 pub(super) fn arguments(function: &Function, args: Vec<Expr>) -> Vec<Expr> {
     let has_bytes = args.iter().any(|e| e.ty.sql.is_bytes());
     let has_text = args.iter().any(|e| e.ty.sql.is_character() && !e.ty.collation.charset().is_utf8());
@@ -71,7 +73,8 @@ pub(super) fn arguments(function: &Function, args: Vec<Expr>) -> Vec<Expr> {
     }
 }
 
-/// The arguments of a function whose result is text of the collation of all its texts, each in that character set.
+/// Converts the arguments of a function whose result is text in the common collation of its texts to that collation's
+/// character set.
 fn joined(function: &Function, args: Vec<Expr>) -> Vec<Expr> {
     if !args.iter().any(|e| e.ty.coercibility == Coercibility::Explicit && e.ty.sql.is_character()) {
         return args;

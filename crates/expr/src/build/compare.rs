@@ -1,4 +1,4 @@
-//! Comparisons: in which domain two operands meet, and what is lowered to comparisons.
+//! Comparisons: the domain in which two operands are compared, and the operators that become comparisons.
 //!
 //! | operands                                   | compared as                                                      |
 //! |--------------------------------------------|------------------------------------------------------------------|
@@ -16,11 +16,11 @@
 //! | TIMESTAMP, TIMESTAMP or constant           | DATETIME, both in UTC (see `plain`)                              |
 //! | ENUM, number; ENUM = text constant; SET = text literal | the number                                           |
 //! | DATE or DATETIME, TIME                     | DATETIME; the TIME is of today                                   |
-//! | DATE or DATETIME, string literal           | the literal is read as DATE or DATETIME: error 1525 if it is none |
-//! | DATE or DATETIME, other string             | DATETIME; text that is none is 0000-00-00                        |
-//! | TIME, string literal                       | the literal is read as TIME, both as texts if it is none         |
-//! | TIME, other string                         | TIME; text that is none is NULL                                  |
-//! | temporal, integer literal that is one      | the literal is read so                                           |
+//! | DATE or DATETIME, string literal           | the literal is read as DATE or DATETIME: error 1525 if it is invalid |
+//! | DATE or DATETIME, other string             | DATETIME; invalid text is 0000-00-00                             |
+//! | TIME, string literal                       | the literal is read as TIME; if it is invalid, both as texts     |
+//! | TIME, other string                         | TIME; invalid text is NULL                                       |
+//! | temporal, integer literal of that form     | the literal is read as a date or time                            |
 //! | temporal, other number                     | the number YYYYMMDD, YYYYMMDDhhmmss or hhmmss                    |
 //! | YEAR column, literal of up to two digits   | the year that it means                                           |
 
@@ -44,7 +44,7 @@ use leafline_types::error::MysqlError;
 use leafline_types::temporal::{DateRules, DateTime, Time};
 use leafline_types::value::{Coercibility, ExprType, SqlType, Value};
 
-/// `left op right`.
+/// Makes `left op right`.
 pub fn compare(op: CompareOp, left: Expr, right: Expr) -> Result<Expr, MysqlError> {
     let (left, right) = as_shown(left, right)?;
     let (left, right) = (beside_decimal(left, &right), right);
@@ -52,7 +52,7 @@ pub fn compare(op: CompareOp, left: Expr, right: Expr) -> Result<Expr, MysqlErro
     compare_among(op, left, right, None)
 }
 
-/// A literal text beside a DECIMAL that is not constant: the number that it is, so that no digits are lost.
+/// Converts a text literal beside a DECIMAL that is not constant to a number, so that no digits are lost.
 fn beside_decimal(operand: Expr, other: &Expr) -> Expr {
     let is_decimal = is_decimal(&other.ty.sql) && !other.is_constant();
     match operand.as_literal().filter(|_| is_decimal) {
@@ -61,7 +61,8 @@ fn beside_decimal(operand: Expr, other: &Expr) -> Expr {
     }
 }
 
-/// `left op right`; texts under `shared`, the collation of all operands that these are two of, if there is one.
+/// Makes `left op right`; texts compare under `shared`, if given: the collation of all the operands that these two
+/// are among.
 fn compare_among(
     op: CompareOp,
     left: Expr,
@@ -76,8 +77,8 @@ fn compare_among(
     Ok(condition(ExprKind::Compare { op, left: Box::new(left), right: Box::new(right), domain }, nullable))
 }
 
-/// The operands, literals among them converted where the other operand's type says how, and the domain in which they
-/// are compared. `left` stays as it is unless `adapt_left`.
+/// Returns the operands, with literals converted where the other operand's type asks for it, and the domain in which
+/// they are compared. Leaves `left` unchanged unless `adapt_left`.
 pub(super) fn domain_of(
     operation: impl std::fmt::Display,
     left: Expr,
@@ -100,7 +101,7 @@ pub(super) fn domain_of(
     Ok((left, right, domain))
 }
 
-/// [`domain_of`] for two of several operands, which compare texts under one collation, `shared`.
+/// Like [`domain_of`], for two of several operands, which compare texts under one collation, `shared`.
 pub(super) fn domain_among(
     operation: impl std::fmt::Display,
     left: Expr,
@@ -118,7 +119,7 @@ pub(super) fn domain_among(
     }
 }
 
-/// The operands of a comparison of strings, where texts meet bytes. `left` stays as it is unless `adapt_left`.
+/// Converts the operands of a string comparison if text meets bytes. Leaves `left` unchanged unless `adapt_left`.
 fn of_domain(left: Expr, right: Expr, adapt_left: bool, domain: CompareDomain) -> (Expr, Expr) {
     match domain {
         CompareDomain::String(collation) => {
@@ -128,11 +129,11 @@ fn of_domain(left: Expr, right: Expr, adapt_left: bool, domain: CompareDomain) -
     }
 }
 
-/// The collation under which the first of several operands is compared with the others: MySQL finds one for all of them, numbers left
-/// out. None where the first is no text.
+/// Returns the collation under which the first of several operands is compared with the others. MySQL finds one for
+/// all of them and ignores numbers. None if the first is not text.
 ///
 /// # Errors
-/// 1267, 1270 or 1271 where they have none in common.
+/// 1267, 1270 or 1271 if they have no common collation.
 pub(super) fn shared_collation(operation: &str, operands: &[&Expr]) -> Result<Option<Collation>, MysqlError> {
     let Some(first) = operands.first() else { return Ok(None) };
     let is_kept = |e: &&Expr| e.ty.sql.has_members() || e.ty.sql == SqlType::Json;
@@ -180,7 +181,7 @@ fn is_time(ty: &SqlType) -> bool {
     matches!(ty, SqlType::Time { .. })
 }
 
-/// A TIME beside a literal text that is none: they are compared as texts.
+/// Converts a TIME to text if the other operand is a text literal that is not a time.
 fn time_beside(operand: Expr, other: &Expr) -> Expr {
     let is_other = |value: &Value| matches!(value, Value::String(text) if Time::parse(text).is_err());
     if !is_time(&operand.ty.sql) || !other.as_literal().is_some_and(is_other) {
@@ -194,7 +195,8 @@ fn time_beside(operand: Expr, other: &Expr) -> Expr {
 /// The most characters of a TIME.
 const TIME_LENGTH: u32 = 17;
 
-/// Whether a value, as a literal, can be compared with what is of type `other`: a text that is no date cannot be with dates.
+/// Whether a value, as a literal, can be compared with type `other`: a text that is not a date cannot be compared
+/// with dates.
 pub fn is_comparable(value: &Value, other: &SqlType) -> bool {
     let plain = match other {
         SqlType::Timestamp { fsp } => &SqlType::DateTime { fsp: *fsp },
@@ -204,7 +206,7 @@ pub fn is_comparable(value: &Value, other: &SqlType) -> bool {
         return true;
     }
     match adapted(&literal(value.clone()), plain, false) {
-        // A month or day that is zero is compared in the session's time zone: see `plain::kept`.
+        // A value with a zero month or day is compared in the session's time zone: see `plain::kept`.
         Ok(Some(read)) if plain != other => !matches!(
             read.as_literal(),
             Some(Value::DateTime(time)) if *time != DateTime::ZERO && time.epoch_micros().is_none()
@@ -214,7 +216,7 @@ pub fn is_comparable(value: &Value, other: &SqlType) -> bool {
     }
 }
 
-/// The number that a text of digits is beside a column of numbers.
+/// Returns the number that a text of digits counts as beside a column of numbers.
 pub fn number_of_text(value: &Value) -> Option<Value> {
     match value {
         Value::String(text) => Decimal::parse(text).map(narrowest),
@@ -222,12 +224,12 @@ pub fn number_of_text(value: &Value) -> Option<Value> {
     }
 }
 
-/// Whether a text constant beside a column of that type is read as the number that it is.
+/// Whether a text constant beside a column of that type is read as a number.
 pub fn reads_text_as_number(column: &SqlType) -> bool {
     *column != SqlType::Year && (column.is_integer() || is_decimal(column))
 }
 
-/// The literal that `operand` becomes when it is compared with something of type `other`, if it becomes another.
+/// Returns the literal that replaces `operand` in a comparison with type `other`; None if it stays.
 pub(super) fn adapted(
     operand: &Expr,
     other: &SqlType,
@@ -249,7 +251,7 @@ pub(super) fn adapted(
             Ok(parsed) if !parsed.truncated && parsed.offset.is_none() => {
                 Ok(Some(temporal_literal(parsed.value, other)))
             }
-            // Read and warned about when it is evaluated.
+            // Evaluation reads it and warns.
             Ok(_) => Ok(None),
             Err(_) => {
                 let kind = if *other == SqlType::Date { "DATE" } else { "DATETIME" };
@@ -273,7 +275,7 @@ pub(super) fn adapted(
         value @ Value::String(_) if other_is_column && reads_text_as_number(other) => {
             Ok(number_of_text(value).map(literal))
         }
-        // MySQL compares a BIGINT column as an integer with constants that are integers.
+        // MySQL compares a BIGINT column as an integer with constants that are whole numbers.
         Value::Double(number) if other_is_column && matches!(other, SqlType::BigInt { .. }) => {
             let (low, high) = other.integer_range().unwrap_or_default();
             let whole = *number as i128;
@@ -297,7 +299,7 @@ fn is_decimal(ty: &SqlType) -> bool {
     matches!(ty, SqlType::Decimal { .. })
 }
 
-/// A DATE for a DATE operand, unless it has a time of day.
+/// Makes a DATE literal for a DATE operand, or a DATETIME literal if there is a time of day.
 fn temporal_literal(time: DateTime, other: &SqlType) -> Expr {
     literal(match other {
         SqlType::Date if time.micros_of_day() == 0 => Value::Date(time.date()),
@@ -305,7 +307,7 @@ fn temporal_literal(time: DateTime, other: &SqlType) -> Expr {
     })
 }
 
-/// An integer if it is one.
+/// Returns an integer if the number is one.
 fn narrowest(d: Decimal) -> Value {
     if d.scale() == 0 {
         if let Some(v) = d.to_i64() {
@@ -318,8 +320,8 @@ fn narrowest(d: Decimal) -> Value {
     Value::Decimal(d)
 }
 
-/// A comparison whose operands have become others since it was made, such as literals: typed anew. Texts keep the collation, which may be
-/// that of more operands than these (BETWEEN, IN).
+/// Types a comparison anew after its operands have changed, for example to literals. Texts keep the collation, which
+/// may be that of more operands than these (BETWEEN, IN).
 pub fn retype(e: Expr) -> Result<Expr, MysqlError> {
     let collation_of = |domain| match domain {
         CompareDomain::String(collation) => Some(collation),
@@ -329,7 +331,7 @@ pub fn retype(e: Expr) -> Result<Expr, MysqlError> {
         ExprKind::Compare { op, left, right, domain } => {
             compare_among(op, *left, *right, collation_of(domain))
         }
-        // Literals that are of the domain's kinds stay so, as long as the needle is no literal.
+        // Literals that belong to the domain still do, unless the needle is a literal.
         ExprKind::InList { needle, list, negated, domain, set: Some(set) }
             if needle.as_literal().is_none() =>
         {
@@ -343,8 +345,8 @@ pub fn retype(e: Expr) -> Result<Expr, MysqlError> {
     }
 }
 
-/// `operand [NOT] BETWEEN low AND high`: two comparisons, so the operand must have one value for both. MySQL chooses one
-/// domain for all three.
+/// Makes `operand [NOT] BETWEEN low AND high`: two comparisons, so the operand must have the same value in both. As
+/// in MySQL, one domain serves for all three.
 pub fn between(operand: Expr, low: Expr, high: Expr, negated: bool) -> Result<Expr, MysqlError> {
     let bounds = [&low, &high];
     let no_date = |value: &Value| matches!(value, Value::String(text) if DateTime::parse(text, DateRules::ANY).is_err());
@@ -373,7 +375,7 @@ pub fn between(operand: Expr, low: Expr, high: Expr, negated: bool) -> Result<Ex
     Ok(and(vec![from, to]))
 }
 
-/// A text as a DATETIME: BETWEEN compares it so with both bounds, if one of them is a date.
+/// Converts a text to DATETIME: BETWEEN compares it so with both bounds if one of them is a date.
 fn as_datetime(operand: Expr) -> Result<Expr, MysqlError> {
     let datetime = SqlType::DateTime { fsp: 6 };
     if let Some(literal) = adapted(&operand, &datetime, false)? {
@@ -383,8 +385,9 @@ fn as_datetime(operand: Expr) -> Result<Expr, MysqlError> {
     Ok(Expr { kind: ExprKind::Cast { operand: Box::new(operand) }, ty })
 }
 
-/// Whether BETWEEN compares numbers and texts as DOUBLE: if a DOUBLE is among them, or both numbers and texts are. Not between constants
-/// that all are integers to a BIGINT column; and a number column reads constant texts as numbers of its own.
+/// Whether BETWEEN compares numbers and texts as DOUBLE: if a DOUBLE is among them, or both numbers and texts are.
+/// Not for a BIGINT column between constants that are integers, nor for a number column, which reads text constants
+/// as numbers.
 fn meet_as_doubles(operand: &Expr, low: &Expr, high: &Expr) -> bool {
     let column = operand.as_column().map(|_| &operand.ty.sql);
     let constant = |e: &Expr| e.columns().is_empty() && !e.is_volatile();
@@ -416,7 +419,7 @@ fn meet_as_doubles(operand: &Expr, low: &Expr, high: &Expr) -> bool {
     reals || numbers && texts
 }
 
-/// A number or text as a DOUBLE; a literal, too, is no literal any more that a column could take for another number.
+/// Converts a number or text to DOUBLE. The result is not a literal, which a column's type could convert again.
 fn as_double(bound: Expr) -> Expr {
     if bound.ty.sql == SqlType::Null || bound.ty.sql.is_real() && bound.as_literal().is_none() {
         return bound;
@@ -425,7 +428,8 @@ fn as_double(bound: Expr) -> Expr {
     Expr { kind: ExprKind::Cast { operand: Box::new(bound) }, ty }
 }
 
-/// `needle [NOT] IN (list)`. Members that meet the needle in another domain than the first form a list of their own.
+/// Makes `needle [NOT] IN (list)`. Members that are compared with the needle in another domain than the first form a
+/// list of their own.
 pub fn in_list(needle: Expr, list: Vec<Expr>, negated: bool) -> Result<Expr, MysqlError> {
     let shared = match needle.ty.sql.is_string() {
         true => shared_collation(" IN ", &std::iter::once(&needle).chain(&list).collect::<Vec<_>>())?,
@@ -434,7 +438,7 @@ pub fn in_list(needle: Expr, list: Vec<Expr>, negated: bool) -> Result<Expr, Mys
     in_list_among(needle, list, negated, shared)
 }
 
-/// The same, texts under `shared` if there is such a collation.
+/// Makes `needle [NOT] IN (list)`; texts compare under `shared` if it is given.
 fn in_list_among(
     needle: Expr,
     list: Vec<Expr>,
@@ -449,7 +453,7 @@ fn in_list_among(
         match lists.iter_mut().find(|(n, d, _)| *d == domain && *n == adapted) {
             Some((_, _, members)) => members.push(member),
             None => {
-                // Most lists are of one domain.
+                // Most lists have one domain.
                 let mut members = Vec::with_capacity(if lists.is_empty() { most } else { 1 });
                 members.push(member);
                 lists.push((adapted, domain, members));
@@ -474,15 +478,16 @@ fn in_list_among(
     Ok(if negated { and(conditions) } else { or(conditions) })
 }
 
-/// `(needle, ..) [NOT] IN ((..), ..)`, where each of `columns` is the `needle IN (list)` of a part of the row and of the values that the
-/// list has there. None where a list is not all literal, or has values that are compared in several domains.
+/// Makes `(needle, ..) [NOT] IN ((..), ..)`. Each of `columns` is the `needle IN (list)` of one part of the row and
+/// of the list's values for that part. None if a list is not all literal, or its values are compared in several
+/// domains.
 pub fn in_rows(columns: Vec<Expr>, negated: bool) -> Option<Expr> {
     let nullable = columns.iter().any(|column| column.ty.nullable);
     let (needle, list) = RowList::new(columns)?;
     Some(condition(ExprKind::InRows { needle, list: Arc::new(list), negated }, nullable))
 }
 
-/// `value [NOT] LIKE pattern [ESCAPE escape]`; no `ESCAPE` is `Some('\\')`, `ESCAPE ''` is None.
+/// Makes `value [NOT] LIKE pattern [ESCAPE escape]`. Without `ESCAPE` pass `Some('\\')`; `ESCAPE ''` is None.
 pub fn like(value: Expr, pattern: Expr, escape: Option<char>, negated: bool) -> Result<Expr, MysqlError> {
     let text = SqlType::Text { max_bytes: u32::MAX };
     let (value, pattern) = (read_as(plain(value), &text), read_as(plain(pattern), &text));
@@ -504,8 +509,8 @@ pub fn like(value: Expr, pattern: Expr, escape: Option<char>, negated: bool) -> 
     Ok(condition(ExprKind::Like { value, pattern, escape, negated, collation, compiled }, nullable))
 }
 
-/// The two sides of an equality as expressions of one type, for a hash join: their keys are equal exactly where the
-/// sides are equal in `domain`. None where no type holds the values of both.
+/// Converts the two sides of an equality to expressions of one type, for a hash join: their keys are equal exactly
+/// where the sides are equal in `domain`. None if no type holds the values of both.
 pub fn join_keys(left: Expr, right: Expr, domain: CompareDomain) -> Option<(Expr, Expr)> {
     let as_type = |e: Expr, ty: &SqlType, collation: Collation| {
         let ty = ExprType::string(ty.clone(), true, collation, e.ty.coercibility);
@@ -542,7 +547,7 @@ pub fn join_keys(left: Expr, right: Expr, domain: CompareDomain) -> Option<(Expr
         CompareDomain::Date => SqlType::Date,
         CompareDomain::DateTime => SqlType::DateTime { fsp: 6 },
         CompareDomain::Time => SqlType::Time { fsp: 6 },
-        // What a string of SQL is as a document no cast says.
+        // No cast converts a SQL string to the document that comparison makes of it.
         CompareDomain::Json if left.ty.sql != right.ty.sql => return None,
         CompareDomain::Json => SqlType::Json,
     };

@@ -1,4 +1,4 @@
-//! CASE and the functions that are a CASE: IF, IFNULL, COALESCE, NULLIF.
+//! CASE, and the functions that are forms of CASE: IF, IFNULL, COALESCE, NULLIF.
 
 use super::charset::{converted, under};
 use super::compare;
@@ -10,13 +10,13 @@ use crate::ir::{CompareOp, Expr, ExprKind, When};
 use leafline_types::error::MysqlError;
 use leafline_types::value::{ExprType, SqlType};
 
-/// `CASE [operand] WHEN .. THEN .. [ELSE otherwise] END`, with at least one WHEN.
+/// Makes `CASE [operand] WHEN .. THEN .. [ELSE otherwise] END`, with at least one WHEN.
 pub fn case(
     operand: Option<Expr>,
     whens: Vec<(Expr, Expr)>,
     otherwise: Option<Expr>,
 ) -> Result<Expr, MysqlError> {
-    // What is kept as something else than it means is compared by the rules of each WHEN.
+    // An operand that is stored in another form than it is shown in is compared by the rules of each WHEN.
     let (operand, whens) = match operand {
         Some(operand) if operand.ty.sql.plain().is_some() => {
             let compared = whens.into_iter().map(|(when, result)| {
@@ -67,7 +67,7 @@ pub fn case(
     Ok(Expr { kind, ty })
 }
 
-/// `IF(condition, yes, no)`.
+/// Makes `IF(condition, yes, no)`.
 pub(super) fn if_(mut args: Vec<Expr>) -> Result<Expr, MysqlError> {
     match (args.pop(), args.pop(), args.pop()) {
         (Some(no), Some(yes), Some(condition)) => case(None, vec![(condition, yes)], Some(no)),
@@ -75,7 +75,7 @@ pub(super) fn if_(mut args: Vec<Expr>) -> Result<Expr, MysqlError> {
     }
 }
 
-/// `COALESCE(args)`, `IFNULL(a, b)`: NULL only if the last one can be and all before it.
+/// Makes `COALESCE(args)` or `IFNULL(a, b)`. It can be NULL only if all arguments can.
 pub(super) fn coalesce(name: &str, args: Vec<Expr>) -> Result<Expr, MysqlError> {
     let args = plain_or_documents(args);
     let mut ty = common_type(name, &args.iter().map(|e| &e.ty).collect::<Vec<_>>())?;
@@ -87,13 +87,13 @@ pub(super) fn coalesce(name: &str, args: Vec<Expr>) -> Result<Expr, MysqlError> 
     Ok(Expr { kind: ExprKind::Coalesce(args), ty })
 }
 
-/// A branch of an operation of type `ty`.
+/// Converts a branch to the operation's type `ty`.
 fn of_type(e: Expr, ty: &ExprType) -> Expr {
     let e = read_as(e, &ty.sql);
     if ty.sql.is_string() { under(converted(e, (ty.collation, ty.coercibility)), ty.collation) } else { e }
 }
 
-/// `e` as a value of a type that holds it; see [`common_type`].
+/// Converts `e` to a type that holds its values; see [`common_type`].
 pub fn conformed(e: Expr, ty: &ExprType) -> Expr {
     if e.ty.sql == ty.sql && e.ty.collation == ty.collation {
         return e;
@@ -103,7 +103,8 @@ pub fn conformed(e: Expr, ty: &ExprType) -> Expr {
     Expr { kind: ExprKind::Coalesce(vec![e]), ty }
 }
 
-/// `NULLIF(a, b)`: `CASE WHEN a = b THEN NULL ELSE a END`. As in MySQL, `a` is evaluated twice if they differ.
+/// Makes `NULLIF(a, b)` as `CASE WHEN a = b THEN NULL ELSE a END`. As in MySQL, `a` is evaluated twice if they
+/// differ.
 pub(super) fn nullif(mut args: Vec<Expr>) -> Result<Expr, MysqlError> {
     let (Some(b), Some(a)) = (args.pop(), args.pop()) else {
         return Err(MysqlError::wrong_parameter_count("NULLIF"));

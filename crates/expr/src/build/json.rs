@@ -1,4 +1,4 @@
-//! JSON_VALUE: its type, and what it gives where there is no value.
+//! JSON_VALUE: its type, and its result if there is no value.
 
 use super::{CastTarget, cast, literal};
 use crate::ir::Expr;
@@ -9,7 +9,7 @@ use leafline_types::statement::Warnings;
 use leafline_types::temporal::DateRules;
 use leafline_types::value::{Coercibility, ExprType, SqlType, Value};
 
-/// What is given in place of a value.
+/// The result in place of a value.
 #[derive(Debug, Clone)]
 pub enum JsonResponse {
     /// NULL.
@@ -20,14 +20,14 @@ pub enum JsonResponse {
     Default(Expr),
 }
 
-/// The characters that the value has if no type is asked for.
+/// The most characters of the value if no type is asked for.
 const DEFAULT_CHARACTERS: u32 = 512;
 
-/// `JSON_VALUE(document, path RETURNING returning on_empty ON EMPTY on_error ON ERROR)`; `collation` is that of CHAR, if a
-/// character set is named.
+/// Makes `JSON_VALUE(document, path RETURNING returning on_empty ON EMPTY on_error ON ERROR)`; `collation` is that of
+/// CHAR, if a character set is named.
 ///
 /// # Errors
-/// 1210 for a default that is no literal, 1292, 1690 and 3141 for one that is no value of the type.
+/// 1210 for a default that is not a literal; 1292, 1690 and 3141 for one that does not convert to the type.
 pub fn json_value(
     document: Expr,
     path: &str,
@@ -54,7 +54,7 @@ pub fn json_value(
     super::call::json_value(vec![document, path, empty_mode, empty, error_mode, error], ty)
 }
 
-/// A response as two literals: which it is (0 NULL, 1 an error, 2 a default), and the default.
+/// Encodes a response as two literals: its kind (0 NULL, 1 an error, 2 a default), and the default.
 fn response(response: JsonResponse, ty: &ExprType) -> Result<(Expr, Expr), MysqlError> {
     let default = match response {
         JsonResponse::Null => return Ok((literal(Value::Int(0)), super::null())),

@@ -4,7 +4,7 @@ use super::{condition, literal};
 use crate::ir::{Expr, ExprKind};
 use leafline_types::value::Value;
 
-/// All of `conditions`; TRUE for none.
+/// Makes the conjunction of `conditions`; TRUE if there are none.
 pub fn and(conditions: Vec<Expr>) -> Expr {
     let mut flat = Vec::with_capacity(conditions.len());
     for c in conditions {
@@ -16,7 +16,7 @@ pub fn and(conditions: Vec<Expr>) -> Expr {
     several(flat, true, ExprKind::And)
 }
 
-/// Any of `conditions`; FALSE for none.
+/// Makes the disjunction of `conditions`; FALSE if there are none.
 pub fn or(conditions: Vec<Expr>) -> Expr {
     let mut flat = Vec::with_capacity(conditions.len());
     for c in conditions {
@@ -39,24 +39,24 @@ fn several(mut list: Vec<Expr>, of_none: bool, make: fn(Vec<Expr>) -> ExprKind) 
     }
 }
 
-/// `left XOR right`.
+/// Makes `left XOR right`.
 pub fn xor(left: Expr, right: Expr) -> Expr {
     let nullable = left.ty.nullable || right.ty.nullable;
     condition(ExprKind::Xor(Box::new(left), Box::new(right)), nullable)
 }
 
-/// `NOT operand`.
+/// Makes `NOT operand`.
 pub fn not(operand: Expr) -> Expr {
     let nullable = operand.ty.nullable;
     condition(ExprKind::Not(Box::new(operand)), nullable)
 }
 
-/// `operand IS [NOT] NULL`, `IS [NOT] UNKNOWN`.
+/// Makes `operand IS [NOT] NULL`, `IS [NOT] UNKNOWN`.
 pub fn is_null(operand: Expr, negated: bool) -> Expr {
     condition(ExprKind::IsNull { operand: Box::new(operand), negated }, false)
 }
 
-/// `operand IS [NOT] TRUE`, `IS [NOT] FALSE`.
+/// Makes `operand IS [NOT] TRUE`, `IS [NOT] FALSE`.
 pub fn is_truth(operand: Expr, truth: bool, negated: bool) -> Expr {
     condition(ExprKind::IsTruth { operand: Box::new(operand), truth, negated }, false)
 }

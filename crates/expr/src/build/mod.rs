@@ -1,4 +1,4 @@
-//! How nodes are made. Operands are checked and results typed as MySQL 8.0 does it; errors are MySQL's.
+//! Makes expression nodes: checks operands and types results as MySQL 8.0 does, with MySQL's errors.
 //!
 //! | module       | makes                                                                     |
 //! |--------------|---------------------------------------------------------------------------|
@@ -8,9 +8,10 @@
 //! | `logic`      | AND, OR, XOR, NOT, IS                                                     |
 //! | `control`    | CASE, IF, IFNULL, COALESCE, NULLIF                                        |
 //! | `padding`    | values of CHAR columns with their trailing spaces                         |
-//! | `plain`      | operands of types whose values are kept as something else                 |
+//! | `plain`      | operands of types whose stored form is not the form that expressions see  |
+//! | `real`       | the digits of FLOAT and DOUBLE results                                    |
 //! | `cast`       | CAST and COLLATE                                                          |
-//! | `charset`    | text that meets strings of bytes                                          |
+//! | `charset`    | text combined with binary strings                                         |
 //! | `json`       | JSON_VALUE                                                                |
 //! | `variable`   | user variables that their statement assigns                               |
 //! | `call`       | calls of the function table, and the functions with a syntax of their own |
@@ -59,7 +60,7 @@ pub(crate) use types::{
 pub use types::{common_type, convert_constants, convert_constants_beside, decimal_digits, type_of};
 pub use variable::{assign_variable, read_variable};
 
-/// A literal of the type that its value has; a string has the default collation (see [`string`] for others).
+/// Makes a literal of its value's type; a string has the default collation (see [`string`] for others).
 pub fn literal(v: Value) -> Expr {
     let sql = type_of(&v);
     let ty = match &v {
@@ -72,29 +73,29 @@ pub fn literal(v: Value) -> Expr {
     Expr { kind: ExprKind::Literal(v), ty }
 }
 
-/// A string literal of the connection's collation.
+/// Makes a string literal of the connection's collation.
 pub fn string(text: &str, collation: Collation) -> Expr {
     let mut e = literal(Value::string(text));
     e.ty.collation = collation;
     e
 }
 
-/// `NULL`.
+/// Makes `NULL`.
 pub fn null() -> Expr {
     Expr { kind: ExprKind::Literal(Value::Null), ty: ExprType::NULL }
 }
 
-/// A column.
+/// Makes a column reference.
 pub fn column(number: usize, ty: ExprType) -> Expr {
     Expr { kind: ExprKind::Column(number), ty }
 }
 
-/// A parameter, of the type of the literal it stands for.
+/// Makes a parameter, of the type of the literal it stands for.
 pub fn parameter(number: usize, ty: ExprType) -> Expr {
     Expr { kind: ExprKind::Parameter(number), ty }
 }
 
-/// A condition: BIGINT, 0, 1 or NULL.
+/// Makes a condition, whose type is BIGINT and whose value is 0, 1 or NULL.
 fn condition(kind: ExprKind, nullable: bool) -> Expr {
     Expr { kind, ty: ExprType::numeric(SqlType::BIGINT, nullable) }
 }

@@ -1,4 +1,4 @@
-//! Values of CHAR columns with their trailing spaces, as PAD_CHAR_TO_FULL_LENGTH of `sql_mode` has them: rows hold them without.
+//! Pads values of CHAR columns with spaces, as PAD_CHAR_TO_FULL_LENGTH of `sql_mode` asks: rows store them without.
 
 use super::super::ir::{Expr, ExprKind};
 use crate::functions;
@@ -6,7 +6,7 @@ use leafline_types::value::{SqlType, Value};
 
 const PAD: &str = "RPAD";
 
-/// The value of a CHAR column with spaces up to its length; another value as it is.
+/// Pads the value of a CHAR column with spaces to its length; leaves other values unchanged.
 pub fn padded(operand: Expr) -> Expr {
     let (SqlType::Char { len }, Some(function)) = (&operand.ty.sql, functions::lookup(PAD)) else {
         return operand;
@@ -19,7 +19,7 @@ pub fn padded(operand: Expr) -> Expr {
     Expr { kind: ExprKind::Call { function, args }, ty }
 }
 
-/// The operand of what [`padded`] made. Other calls of the function give a VARCHAR.
+/// Returns the operand of [`padded`]. Other calls of the function have type VARCHAR.
 pub fn of_padded(e: &Expr) -> Option<&Expr> {
     match &e.kind {
         ExprKind::Call { function, args } if matches!(e.ty.sql, SqlType::Char { .. }) => {
@@ -29,7 +29,7 @@ pub fn of_padded(e: &Expr) -> Option<&Expr> {
     }
 }
 
-/// The value without the spaces that [`padded`] gives it.
+/// Returns the value without the spaces that [`padded`] adds.
 pub fn unpadded(e: Expr) -> Expr {
     match of_padded(&e) {
         Some(operand) => operand.clone(),

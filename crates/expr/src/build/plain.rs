@@ -1,13 +1,14 @@
-//! Operands of types whose values are kept as something else than what they mean.
+//! Operands of types whose stored form is not the form that expressions see.
 //!
-//! | type      | kept as                            | as an operand                         |
+//! | type      | stored form                        | as an operand                         |
 //! |-----------|------------------------------------|---------------------------------------|
 //! | TIMESTAMP | the time in UTC                    | a DATETIME in the session's time zone |
 //! | ENUM, SET | a number                           | text; where numbers are wanted, the number |
 //! | JSON      | bytes                              | text; where numbers are wanted, a DOUBLE; itself in comparisons, and for functions of documents |
 //!
-//! Columns of these types are read, grouped and sorted as they are kept. Wherever else they are used, what is made here is
-//! used instead. Comparisons that say the same of what is kept are made with that, so that an index can serve them.
+//! Columns of these types are read, grouped and sorted in their stored form. All other uses convert them with the
+//! functions of this module. A comparison is made on the stored form if that is equivalent, so that an index can
+//! serve it.
 
 use super::call::special;
 use super::compare::adapted;
@@ -18,10 +19,10 @@ use leafline_types::error::MysqlError;
 use leafline_types::temporal::DateTime;
 use leafline_types::value::{Coercibility, ExprType, SqlType, Value};
 
-/// Functions that give a date or time as text if they are given texts or numbers.
+/// Functions that return a date or time as text if their arguments are texts or numbers.
 const TEMPORAL_TEXT: &[&str] = &["ADDTIME", "DATE_ADD", "DATE_SUB", "SUBTIME"];
 
-/// The operand as what it means: text for an ENUM, a DATETIME for a TIMESTAMP.
+/// Converts an operand to the form that expressions see: an ENUM to text, a TIMESTAMP to a DATETIME.
 pub fn plain(operand: Expr) -> Expr {
     match operand.ty.sql.plain() {
         Some(sql) => cast_to(operand, sql),
@@ -29,7 +30,7 @@ pub fn plain(operand: Expr) -> Expr {
     }
 }
 
-/// The operand where a number is wanted: of an ENUM or SET the number.
+/// Converts an operand to a number; an ENUM or SET to its number.
 pub(crate) fn number(operand: Expr) -> Expr {
     match operand.ty.sql {
         SqlType::Enum(_) | SqlType::Set(_) => {
@@ -44,8 +45,9 @@ pub(crate) fn number(operand: Expr) -> Expr {
     }
 }
 
-/// The text that arithmetic with dates and times gives for texts and numbers, as a DOUBLE: `'2001-01-01' + INTERVAL 2 DAY` is the text
-/// 2001-01-03, but the number 20010103, as in MySQL (`Item_temporal_hybrid_func::val_decimal`). Other operands stay as they are.
+/// Converts the text that arithmetic with dates and times returns for texts and numbers to a DOUBLE: `'2001-01-01' +
+/// INTERVAL 2 DAY` is the text 2001-01-03, but the number 20010103, as in MySQL
+/// (`Item_temporal_hybrid_func::val_decimal`). Leaves other operands unchanged.
 pub(super) fn number_of_temporal_text(operand: Expr) -> Expr {
     let is_temporal_text = match &operand.kind {
         ExprKind::Call { function, .. } => {
@@ -62,13 +64,13 @@ pub(super) fn number_of_temporal_text(operand: Expr) -> Expr {
     }
 }
 
-/// A BIT as the number that it is.
+/// Converts a BIT to its number.
 pub(crate) fn bit_number(operand: Expr) -> Expr {
     let ty = ExprType::numeric(SqlType::BIGINT_UNSIGNED, operand.ty.nullable);
     Expr { kind: ExprKind::Cast { operand: Box::new(operand) }, ty }
 }
 
-/// The operands as what they mean; documents as they are, if all are documents.
+/// Converts the operands to the forms that expressions see, unless all are documents.
 pub(super) fn plain_or_documents(operands: Vec<Expr>) -> Vec<Expr> {
     if operands.iter().all(|e| matches!(e.ty.sql, SqlType::Json | SqlType::Null)) {
         return operands;
@@ -76,7 +78,7 @@ pub(super) fn plain_or_documents(operands: Vec<Expr>) -> Vec<Expr> {
     operands.into_iter().map(plain).collect()
 }
 
-/// The operand where a document is wanted: what is one stays one, a condition becomes a truth value.
+/// Converts an operand to a document: a document stays one, a condition becomes a truth value.
 pub(crate) fn document(operand: Expr) -> Expr {
     let condition = match &operand.kind {
         ExprKind::And(_)
@@ -95,7 +97,7 @@ pub(crate) fn document(operand: Expr) -> Expr {
     if condition { super::json_truth(operand) } else { plain_or_document(operand) }
 }
 
-/// The operand as what it means, unless that is a document.
+/// Converts an operand to the form that expressions see, unless it is a document.
 pub(super) fn plain_or_document(operand: Expr) -> Expr {
     if operand.ty.sql == SqlType::Json { operand } else { plain(operand) }
 }
@@ -112,7 +114,8 @@ fn cast_to(operand: Expr, sql: SqlType) -> Expr {
     Expr { kind: ExprKind::Cast { operand: Box::new(operand) }, ty }
 }
 
-/// The two sides of a comparison, each as it is kept where that says the same. `equality`: it asks for equality only.
+/// Converts the two sides of a comparison, one to the other's stored form if that is equivalent. `equality` says that
+/// the comparison tests equality only.
 pub(super) fn meet(left: Expr, right: Expr, equality: bool) -> Result<(Expr, Expr), MysqlError> {
     if let Some(kept) = kept(&left, &right, equality)? {
         return Ok((left, kept));
@@ -131,7 +134,7 @@ pub(super) fn meet(left: Expr, right: Expr, equality: bool) -> Result<(Expr, Exp
     })
 }
 
-/// What `other` becomes so that it can be compared with `operand` as that is kept.
+/// Converts `other` so that it can be compared with the stored form of `operand`; None if that is not equivalent.
 fn kept(operand: &Expr, other: &Expr, equality: bool) -> Result<Option<Expr>, MysqlError> {
     Ok(match (&operand.ty.sql, &other.ty.sql) {
         (SqlType::Timestamp { .. } | SqlType::Enum(_) | SqlType::Set(_), SqlType::Null)
@@ -141,7 +144,7 @@ fn kept(operand: &Expr, other: &Expr, equality: bool) -> Result<Option<Expr>, My
         {
             let datetime = SqlType::DateTime { fsp: 6 };
             let other = adapted(other, &datetime, true)?.unwrap_or_else(|| other.clone());
-            // What is no day has no place in UTC.
+            // A date that does not exist has no equivalent in UTC.
             if let Some(Value::DateTime(time)) = other.as_literal()
                 && *time != DateTime::ZERO
                 && time.epoch_micros().is_none()
@@ -155,11 +158,11 @@ fn kept(operand: &Expr, other: &Expr, equality: bool) -> Result<Option<Expr>, My
         (SqlType::Enum(members), SqlType::Enum(others)) if equality && members == others => {
             members.number("").is_none().then(|| other.clone())
         }
-        // Under the collation of the operand.
+        // The comparison is under the operand's collation.
         (SqlType::Enum(members), sql)
             if equality && sql.is_string() && other.ty.coercibility >= Coercibility::Coercible =>
         {
-            // The empty text may be a member and what 0 stands for.
+            // The empty text may be a member as well as the text of 0.
             let is_ambiguous =
                 |text: &str| members.number("").is_some() && members.collation().equal(text.as_bytes(), b"");
             match other.as_literal() {

@@ -1,4 +1,4 @@
-//! The types, domains and literals that `build` gives, against those of MySQL 8.0.
+//! Tests that types, domains and literals of `build` are those of MySQL 8.0.
 
 use super::*;
 use crate::testkit::{Session, date, dbl, dec, int, null, time, txt, uint};
@@ -53,7 +53,7 @@ fn arithmetic_types() {
     assert_eq!(negate(uint((1 << 63) + 1)).unwrap().to_string(), "-9223372036854775809");
 }
 
-/// The comparison of a column with an operand, as text, and its domain.
+/// Returns the comparison of a column with an operand as text, and its domain.
 fn compared(sql: SqlType, right: Expr) -> (String, CompareDomain) {
     let e = compare(CompareOp::Eq, column_of(sql), right).unwrap();
     let text = e.to_string();
@@ -170,7 +170,7 @@ fn common_types() {
     assert_eq!(common(SqlType::Varbinary { len: 3 }, SqlType::Varchar { len: 2 }), "varbinary(8)");
 }
 
-/// Equal keys of the two sides are equal in the comparison, also across types.
+/// Keys of the two sides are equal where the comparison is true, across types, too.
 #[test]
 fn join_keys_meet_in_one_type() {
     let of = |sql: SqlType| column_of(sql);
@@ -226,7 +226,7 @@ fn constants_fold_unless_they_raise_something() {
     assert!(session.codes().is_empty());
 }
 
-/// With its value a parameter is what a literal would be: dates are read, lists become sets, patterns are compiled.
+/// A parameter with its value is typed like a literal: dates are read, lists become sets, patterns are compiled.
 #[test]
 fn bound_parameters_are_typed_as_literals() {
     let parameters = [Value::from("2024-01-02"), Value::Int(5), Value::from("a%")];

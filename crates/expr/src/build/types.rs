@@ -1,4 +1,4 @@
-//! The types that several operands have in common.
+//! The common types and collations of several operands.
 
 use std::cmp::Ordering;
 
@@ -10,7 +10,7 @@ use leafline_types::value::{Coercibility, ExprType, SqlType, Value};
 
 use super::real::{digits_of_any, real};
 
-/// The collation of what is text only because a number or date was made text. It loses against any other.
+/// The collation of text that a number or date was converted to. It loses against any other.
 pub(crate) const TEXT_OF_NUMBER: Collation = Collation::DEFAULT;
 
 /// The most characters of a VARCHAR of four-byte characters; longer results are TEXT.
@@ -21,7 +21,7 @@ pub(crate) fn bigint(nullable: bool) -> ExprType {
     ExprType::numeric(SqlType::BIGINT, nullable)
 }
 
-/// The type that a value has by itself.
+/// Returns the type of a value by itself.
 pub fn type_of(v: &Value) -> SqlType {
     match v {
         Value::Null => SqlType::Null,
@@ -45,7 +45,7 @@ pub fn type_of(v: &Value) -> SqlType {
     }
 }
 
-/// A character string of up to so many characters.
+/// Returns the type of a character string of up to `characters` characters.
 pub(crate) fn text_type(characters: u64) -> SqlType {
     match characters {
         0..=MAX_VARCHAR => SqlType::Varchar { len: characters as u32 },
@@ -54,7 +54,7 @@ pub(crate) fn text_type(characters: u64) -> SqlType {
     }
 }
 
-/// The most characters that the text of a value of this type has (bytes, of a binary string).
+/// Returns the most characters of the text of a value of this type (bytes for a binary string).
 pub(crate) fn text_length(ty: &SqlType) -> u64 {
     let zerofill = ty.zerofill_width().unwrap_or(0) as u64;
     zerofill.max(match ty {
@@ -83,8 +83,8 @@ pub(crate) fn text_length(ty: &SqlType) -> u64 {
     })
 }
 
-/// The digits (all, and after the point) of an operand that is an integer, a DECIMAL, a date or NULL; None for one
-/// that is computed with as a DOUBLE. Of a literal, those it has.
+/// Returns the digits (all, and after the point) of an operand that is an integer, a DECIMAL, a date or NULL; for a
+/// literal, those of its value. None for an operand that counts as DOUBLE.
 pub fn decimal_digits(operand: &Expr) -> Option<(u8, u8)> {
     match (operand.as_literal(), &operand.ty.sql) {
         (Some(Value::Int(v)), _) => Some((digits(v.unsigned_abs()), 0)),
@@ -102,10 +102,11 @@ fn digits(v: u64) -> u8 {
     v.checked_ilog10().map_or(1, |log| log as u8 + 1)
 }
 
-/// The collation of several operands together. The lowest coercibility wins. Among equals a binary string does, then a
-/// character set of Unicode, then the collation of code points; two that are left give no collation (code points, which are
-/// not compared by), unless both are explicit, of whichever character sets: error 1267. That is also the error of operands of two character sets of
-/// which neither has the characters of the other, unless one is a constant, which is converted, or another has an explicit collation.
+/// Returns the common collation of several operands. The lowest coercibility wins. Among equals a binary string wins,
+/// then a Unicode character set, then the collation of code points. If two are left, there is no collation (the
+/// result is that of code points, under which nothing may be compared), unless both are explicit: error 1267. That is
+/// also the error for operands of two character sets of which neither has the characters of the other, unless one is
+/// a constant, which is converted, or another has an explicit collation.
 pub(crate) fn merge_collations<'t>(
     operation: &str,
     types: impl IntoIterator<Item = &'t ExprType>,
@@ -137,7 +138,8 @@ pub(crate) fn merge_collations<'t>(
     Ok(merged)
 }
 
-/// The error that operands of these types have no collation in common, as MySQL tells it of two, three and more.
+/// Makes the error that operands of these types have no common collation, which MySQL words differently for two,
+/// three and more.
 fn illegal_mix(operation: &str, types: &[&ExprType]) -> MysqlError {
     match types {
         [a, b] => MysqlError::illegal_mix_of_collations(
@@ -162,10 +164,10 @@ fn illegal_mix(operation: &str, types: &[&ExprType]) -> MysqlError {
 
 type Strength = (Collation, Coercibility);
 
-/// The stronger of two, None if they do not mix.
+/// Returns the stronger of two, or None if they do not mix.
 fn merge(a: Strength, b: Strength) -> Option<Strength> {
     let (charset_a, charset_b) = (a.0.charset(), b.0.charset());
-    // Numbers and NULL do not count.
+    // Numbers and NULL have no influence.
     let silent = |s: Strength| s.1 >= Coercibility::Numeric;
     if silent(a) || silent(b) || a.0 == b.0 {
         return Some(if b.1 < a.1 { b } else { a });
@@ -177,8 +179,8 @@ fn merge(a: Strength, b: Strength) -> Option<Strength> {
         return match a.1.cmp(&b.1) {
             Ordering::Less => Some(a),
             Ordering::Greater => Some(b),
-            // Text of numbers has the connection's collation in MySQL, and no other constant has the default if that
-            // differs.
+            // In MySQL, text of numbers has the connection's collation. Here it has the default, which no other
+            // constant has if the connection's differs.
             Ordering::Equal if a.1 == Coercibility::Coercible && a.0 == TEXT_OF_NUMBER => Some(b),
             Ordering::Equal if a.1 == Coercibility::Coercible && b.0 == TEXT_OF_NUMBER => Some(a),
             Ordering::Equal if a.0.is_bin() => Some(a),
@@ -196,15 +198,16 @@ fn merge(a: Strength, b: Strength) -> Option<Strength> {
         Ordering::Greater if stands_over(charset_b, charset_a, false) || constant(a) => Some(b),
         Ordering::Equal if stands_over(charset_a, charset_b, true) => Some(a),
         Ordering::Equal if stands_over(charset_b, charset_a, true) => Some(b),
-        // Two constants of different sets of Unicode.
+        // Two constants of different Unicode sets.
         Ordering::Equal if constant(a) && charset_a.holds(charset_b) => Some(a),
         Ordering::Equal if constant(a) && charset_b.holds(charset_a) => Some(b),
         _ => None,
     }
 }
 
-/// Whether text of the narrow character set is converted to the wide one where they meet: to one of Unicode always, unless it meets another
-/// such set that is as strong (`equal`), and the wide one has no characters beyond U+FFFF; and from ASCII.
+/// Whether text of the narrow character set is converted to the wide one when they meet. ASCII always is. Any set is
+/// converted to a Unicode set, unless it is such a set itself, as strong (`equal`), and the wide one has no
+/// characters beyond U+FFFF.
 fn stands_over(wide: Charset, narrow: Charset, equal: bool) -> bool {
     if narrow == Charset::Ascii {
         return true;
@@ -212,10 +215,10 @@ fn stands_over(wide: Charset, narrow: Charset, equal: bool) -> bool {
     wide.is_unicode() && (!equal || !narrow.is_unicode() || wide.has_supplementary())
 }
 
-/// The collation of several operands, to whose character set constants among them are converted.
+/// Returns the common collation of several operands; constants among them are to be converted to its character set.
 ///
 /// # Errors
-/// 1267, 1270 or 1271 where they have none in common, or its set has not all characters of a constant.
+/// 1267, 1270 or 1271 if they have none, or if its set lacks a character of a constant.
 pub(crate) fn merge_operands(
     operation: &str,
     operands: &[&Expr],
@@ -226,10 +229,10 @@ pub(crate) fn merge_operands(
     Ok(merged)
 }
 
-/// Looks whether constants have only characters that the character set of the collation has, as they are converted to it.
+/// Checks that the collation's character set has all characters of the constants.
 ///
 /// # Errors
-/// 1267, 1270 or 1271 where one has another.
+/// 1267, 1270 or 1271 if it lacks one.
 pub fn convert_constants<'e>(
     operation: &str,
     operands: impl Iterator<Item = &'e Expr> + Clone,
@@ -246,10 +249,10 @@ pub fn convert_constants<'e>(
     Ok(())
 }
 
-/// The collation by which all operands of a comparison, BETWEEN, IN or CASE are compared.
+/// Returns the collation under which all operands of a comparison, BETWEEN, IN or CASE are compared.
 ///
 /// # Errors
-/// 1267, 1270 or 1271 where they have none in common, or its set has not all characters of a constant.
+/// 1267, 1270 or 1271 if they have none in common, or if its set lacks a character of a constant.
 pub(crate) fn compared_by(operation: &str, operands: &[&Expr]) -> Result<Collation, MysqlError> {
     let (collation, coercibility) = merge_operands(operation, operands)?;
     if coercibility == Coercibility::None {
@@ -258,10 +261,10 @@ pub(crate) fn compared_by(operation: &str, operands: &[&Expr]) -> Result<Collati
     Ok(collation)
 }
 
-/// Looks whether a value can be compared with what a subquery gives, where one of them is a constant text.
+/// Checks that a value can be compared with the result of a subquery, if one of them is a constant text.
 ///
 /// # Errors
-/// 1267 where the character set of the other has not all of its characters.
+/// 1267 if the other's character set lacks one of its characters.
 pub fn convert_constants_beside(operation: &str, left: &Expr, right: &Expr) -> Result<(), MysqlError> {
     let is_text = |e: &Expr| e.ty.sql.is_character();
     let is_constant = |e: &Expr| e.as_literal().is_some();
@@ -271,15 +274,15 @@ pub fn convert_constants_beside(operation: &str, left: &Expr, right: &Expr) -> R
     Ok(())
 }
 
-/// The type of values that come from several sources: CASE branches, the blocks of a UNION. `operation` is named in
-/// the error about collations that do not mix.
+/// Returns the type of values that come from several sources: CASE branches, the blocks of a UNION. Errors about
+/// collations that do not mix name `operation`.
 pub fn common_type(operation: &str, types: &[&ExprType]) -> Result<ExprType, MysqlError> {
     let nullable = types.iter().any(|ty| ty.nullable);
     let mut sql = SqlType::Null;
     for ty in types {
         sql = common_sql_type(sql, &ty.sql);
     }
-    // The columns of set operations have one type for all, and no digits where these differ.
+    // A column of a set operation has one type for all blocks, without digits if these differ.
     if sql == SqlType::Double && !matches!(operation, "UNION" | "VALUES") {
         sql = real(digits_of_any(types.iter().map(|ty| &ty.sql)));
     }
@@ -305,7 +308,7 @@ pub fn common_type(operation: &str, types: &[&ExprType]) -> Result<ExprType, Mys
     Ok(ExprType::string(sql, nullable, collation, coercibility))
 }
 
-/// The least type that holds the values of both.
+/// Returns the smallest type that holds the values of both.
 fn common_sql_type(a: SqlType, b: &SqlType) -> SqlType {
     use SqlType::*;
     if a != *b && (a.plain().is_some() || b.plain().is_some()) && a != Null && *b != Null {
@@ -343,8 +346,8 @@ fn common_sql_type(a: SqlType, b: &SqlType) -> SqlType {
     }
 }
 
-/// The type for two numbers, one of them FLOAT or DOUBLE: FLOAT for two FLOATs, and, as MySQL has it, for a FLOAT and any
-/// integer but INT.
+/// Returns the type for two numbers, one of them FLOAT or DOUBLE: FLOAT for two FLOATs and, as in MySQL, for a FLOAT
+/// and any integer but INT.
 fn common_real(a: &SqlType, b: &SqlType) -> SqlType {
     let single = |t: &SqlType| matches!(t, SqlType::Real { single: true, .. });
     let joins = |t: &SqlType| single(t) || t.is_integer() && t.integer_width() != Some(4);
@@ -354,7 +357,7 @@ fn common_real(a: &SqlType, b: &SqlType) -> SqlType {
     SqlType::Double
 }
 
-/// The integer type for two, DECIMAL(20, 0) if none has the range of both.
+/// Returns the integer type for two; DECIMAL(20, 0) if none has the range of both.
 fn common_integer(a: &SqlType, b: &SqlType) -> SqlType {
     let (low, high) = [a, b]
         .iter()
@@ -372,7 +375,7 @@ fn common_integer(a: &SqlType, b: &SqlType) -> SqlType {
     candidates.into_iter().find(holds).unwrap_or(SqlType::decimal(20, 0))
 }
 
-/// Precision and scale of a DECIMAL with the digits of both on either side of the point, as far as 65 digits go.
+/// Returns precision and scale of a DECIMAL with the digits of both on either side of the point, within 65 digits.
 fn widest(a: (u8, u8), b: (u8, u8)) -> (u8, u8) {
     let scale = a.1.max(b.1).min(MAX_SCALE);
     let whole = a.0.saturating_sub(a.1).max(b.0.saturating_sub(b.1));

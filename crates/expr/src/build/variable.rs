@@ -1,9 +1,10 @@
 //! User variables in statements that assign them: `@name := value`, and `@name`.
 //!
-//! As in MySQL, `@name` has one type for the whole statement, that of its value when the statement begins: it decides which type an
-//! operation has and in which domain operands are compared. But what the operation then asks for is the value at that moment, as a number
-//! or text of the operation's own kind: after `SET @s = 0`, `@s + 1.5` adds to whatever decimal was assigned meanwhile, and `CONCAT(@s, 'x')`
-//! to whatever text; only `@s` by itself, and what computes with integers, rounds it to an integer.
+//! As in MySQL, `@name` has one type for the whole statement, that of its value when the statement begins. It decides
+//! the type of an operation and the domain in which operands are compared. But the operation reads the value at that
+//! moment, as a number or text of the operation's own kind: after `SET @s = 0`, `@s + 1.5` adds to the decimal that
+//! was assigned meanwhile, and `CONCAT(@s, 'x')` appends to the text; only a bare `@s`, and integer operations, round
+//! it to an integer.
 
 use super::call::special;
 use super::literal;
@@ -15,19 +16,19 @@ use leafline_types::value::{Coercibility, ExprType, SqlType, Value};
 /// Text of any length.
 const TEXT: SqlType = SqlType::Text { max_bytes: u32::MAX };
 
-/// The digits that a DECIMAL in a variable has room for; behind the point there are as many as what is assigned has.
+/// The digits of a DECIMAL in a variable; as many are behind the point as in the assigned value.
 const DIGITS: u8 = leafline_types::decimal::MAX_PRECISION;
 
-/// `@name := value`.
+/// Makes `@name := value`.
 pub fn assign_variable(name: &str, value: Expr) -> Result<Expr, MysqlError> {
     special(ASSIGN_VARIABLE, vec![literal(Value::from(name)), value])
 }
 
-/// `@name` in a statement that assigns variables; `now` has the type that the variable has when the statement begins, and `scale` is how many
-/// digits behind the point the statement assigns to it.
+/// Makes `@name` in a statement that assigns variables. `now` has the type that the variable has when the statement
+/// begins, and `scale` is how many digits behind the point the statement assigns to it.
 pub fn read_variable(name: &str, mut now: Expr, scale: u8) -> Result<Expr, MysqlError> {
     now.ty = match &now.ty.sql {
-        // What was never set is text, whatever it will be.
+        // A variable that was never set is text, whatever is assigned.
         SqlType::Null => ExprType::string(TEXT, true, super::TEXT_OF_NUMBER, Coercibility::Implicit),
         SqlType::Decimal { scale: own, .. } => {
             ExprType::numeric(SqlType::decimal(DIGITS, scale.max(*own)), true)
@@ -43,7 +44,7 @@ fn is_read(e: &Expr) -> bool {
     matches!(&e.kind, ExprKind::Call { function, .. } if function.definition().name == READ_VARIABLE)
 }
 
-/// The operand of an operation of type `sql`: a variable is read as a number or text of that kind.
+/// Converts the operand of an operation of type `sql`: a variable is read as a number or text of that kind.
 pub(super) fn read_as(mut e: Expr, sql: &SqlType) -> Expr {
     if e.ty.sql == *sql || !is_read(&e) {
         return e;
@@ -51,7 +52,7 @@ pub(super) fn read_as(mut e: Expr, sql: &SqlType) -> Expr {
     match sql {
         SqlType::Decimal { .. } if e.ty.sql.is_integer() => {
             e.ty = ExprType::numeric(SqlType::decimal(DIGITS, leafline_types::decimal::MAX_SCALE), true);
-            // With the digits that it has.
+            // With the digits of the value.
             if let ExprKind::Call { args, .. } = &mut e.kind {
                 args.push(literal(Value::Int(1)));
             }
@@ -65,8 +66,8 @@ pub(super) fn read_as(mut e: Expr, sql: &SqlType) -> Expr {
     e
 }
 
-/// An expression with the value that `e` has just had: an assignment is not made again, but what it has assigned is read. `None` if
-/// there is no such expression.
+/// Returns an expression for the value that `e` has just had: an assignment is not repeated, its variable is read
+/// instead. `None` if there is no such expression.
 pub(super) fn again(e: &Expr) -> Option<Expr> {
     if let ExprKind::Call { function, args } = &e.kind
         && function.definition().name == ASSIGN_VARIABLE
@@ -87,7 +88,7 @@ pub(super) fn again(e: &Expr) -> Option<Expr> {
     (!changes).then(|| e.clone())
 }
 
-/// The operand of a comparison in a domain.
+/// Converts the operand of a comparison in a domain.
 pub(super) fn read_in(e: Expr, domain: CompareDomain) -> Expr {
     match domain {
         CompareDomain::Decimal => read_as(e, &SqlType::decimal(DIGITS, 0)),
@@ -97,7 +98,7 @@ pub(super) fn read_in(e: Expr, domain: CompareDomain) -> Expr {
     }
 }
 
-/// Functions of texts, which take a number for the text that it is.
+/// Functions of texts, which convert a number to its text.
 const OF_TEXT: &[&str] = &[
     "CONCAT",
     "CONCAT_WS",
@@ -129,7 +130,7 @@ const OF_TEXT: &[&str] = &[
     "REGEXP_SUBSTR",
 ];
 
-/// The arguments of a function.
+/// Converts the arguments of a function.
 pub(super) fn arguments(function: &Function, args: Vec<Expr>) -> Vec<Expr> {
     if !args.iter().any(is_read) || !OF_TEXT.contains(&function.name) {
         return args;

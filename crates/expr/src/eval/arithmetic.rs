@@ -1,4 +1,5 @@
-//! Arithmetic on two values. Nothing wraps: out of range is error 1690, division by zero NULL with warning 1365.
+//! Arithmetic on two values. Nothing wraps: a result out of range is error 1690, division by zero is NULL with
+//! warning 1365.
 
 use super::super::build::quotient_digits;
 use super::super::context::EvalContext;
@@ -8,7 +9,7 @@ use leafline_types::decimal::Decimal;
 use leafline_types::error::MysqlError;
 use leafline_types::value::{SqlType, Value};
 
-/// Error 1690 for the result of `e`, which is shown with the values of its parameters, as MySQL does.
+/// Makes error 1690 for the result of `e`, which it shows with the values of its parameters, as MySQL does.
 #[cold]
 fn out_of_range(e: &Expr, cx: &EvalContext<'_>) -> MysqlError {
     let kind = match e.ty.sql {
@@ -20,7 +21,7 @@ fn out_of_range(e: &Expr, cx: &EvalContext<'_>) -> MysqlError {
     MysqlError::data_out_of_range(kind, e.with_parameters(cx.parameters))
 }
 
-/// An integer of the type of `e`.
+/// Returns an integer of the type of `e`, or the error that it is out of range.
 fn ranged(e: &Expr, v: Option<i128>, cx: &EvalContext<'_>) -> Result<Value, MysqlError> {
     let v = v.ok_or_else(|| out_of_range(e, cx))?;
     if e.ty.sql.is_unsigned() {
@@ -30,7 +31,7 @@ fn ranged(e: &Expr, v: Option<i128>, cx: &EvalContext<'_>) -> Result<Value, Mysq
     }
 }
 
-/// `left op right`, of the type of `e`.
+/// Computes `left op right`, of the type of `e`.
 pub(super) fn binary(
     e: &Expr,
     op: ArithmeticOp,
@@ -52,7 +53,7 @@ pub(super) fn binary(
         },
         _ => match integer(left).zip(integer(right)) {
             Some((a, b)) => integers(e, op, a, b, cx),
-            // DIV of what is no integer.
+            // DIV of operands that are not integers.
             None => match decimal(left, cx)?.zip(decimal(right, cx)?) {
                 Some((_, b)) if b.is_zero() => cx.division_by_zero().map(|()| Value::Null),
                 Some((a, b)) => {
@@ -107,7 +108,7 @@ fn decimals(
     at_scale(e, result, scale, cx)
 }
 
-/// A decimal at the scale of the result of `e`.
+/// Rescales a decimal to the scale of the result of `e`.
 fn at_scale(e: &Expr, result: Option<Decimal>, scale: u8, cx: &EvalContext<'_>) -> Result<Value, MysqlError> {
     let result = result.ok_or_else(|| out_of_range(e, cx))?;
     if result.scale() == scale {
@@ -116,11 +117,11 @@ fn at_scale(e: &Expr, result: Option<Decimal>, scale: u8, cx: &EvalContext<'_>) 
     result.round(scale.into()).map(Value::Decimal).ok_or_else(|| out_of_range(e, cx))
 }
 
-/// `a / b` with as many digits as MySQL computes; cut, not rounded. `b` is not zero.
+/// Returns `a / b` with as many digits as MySQL computes; cut, not rounded. `b` must not be zero.
 fn quotient(a: &Decimal, b: &Decimal) -> Option<Decimal> {
     let digits = quotient_digits(a.scale(), b.scale());
     let unit = Decimal::from_i128(10i128.pow(digits.into()), 0);
-    // The scaled dividend may be beyond 65 digits where the quotient is not.
+    // The scaled dividend may exceed 65 digits although the quotient does not.
     let cut = a.checked_mul(&unit).and_then(|scaled| scaled.checked_div_integer(b));
     match cut {
         Some(cut) => Decimal::from_i256(cut.unscaled(), digits),
@@ -147,7 +148,7 @@ fn doubles(
     if result.is_finite() { Ok(Value::Double(result)) } else { Err(out_of_range(e, cx)) }
 }
 
-/// `-v`, of the type of `e`.
+/// Computes `-v`, of the type of `e`.
 pub(super) fn negate(e: &Expr, v: &Value, cx: &mut EvalContext<'_>) -> Result<Value, MysqlError> {
     if v.is_null() {
         return Ok(Value::Null);

@@ -1,5 +1,5 @@
-//! Arithmetic on columns. A loop computes all rows and notes whether any went out of range; then (and for what no loop
-//! knows) the rows are computed one by one by the rules of `arithmetic`, which knows which of them count.
+//! Arithmetic on columns. A loop computes all rows and notes whether any result is out of range. If one is, or no
+//! loop handles the types, `arithmetic` computes the rows one by one, and so raises errors only for rows that count.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use leafline_types::decimal::MAX_SCALE;
 use leafline_types::error::MysqlError;
 use leafline_types::value::{SqlType, Value};
 
-/// `left op right` for each row, of the type of `e`.
+/// Computes `left op right` for each row, of the type of `e`.
 pub(super) fn arithmetic(
     e: &Expr,
     op: ArithmeticOp,
@@ -43,7 +43,7 @@ pub(super) fn arithmetic(
     Ok(Datum::Array(out.finish()))
 }
 
-/// `-operand` for each row, of the type of `e`.
+/// Computes `-operand` for each row, of the type of `e`.
 pub(super) fn negate(
     e: &Expr,
     operand: &Datum,
@@ -61,7 +61,7 @@ pub(super) fn negate(
     Ok(Datum::Array(out.finish()))
 }
 
-/// One side: a value per row, or one for all.
+/// One operand: a value per row, or one for all.
 #[derive(Clone, Copy)]
 enum Side<'a, T> {
     Lane(&'a [T]),
@@ -89,7 +89,7 @@ fn by_lanes(e: &Expr, op: ArithmeticOp, left: &Datum, right: &Datum, rows: usize
     }
 }
 
-/// What an integer type offers to the loops: the result, and whether it is out of range.
+/// The operations of an integer type for the loops: the result, and whether it is out of range.
 trait Overflowing: Copy {
     fn add(self, other: Self) -> (Self, bool);
     fn subtract(self, other: Self) -> (Self, bool);
@@ -108,7 +108,7 @@ macro_rules! overflowing {
 }
 overflowing!(i64, u64);
 
-/// None if a row is out of range, be it one that is NULL.
+/// Computes integers; None if a result is out of range, be it in a row that is NULL.
 fn integers<P>(
     op: ArithmeticOp,
     a: Side<'_, P::Native>,
@@ -141,14 +141,14 @@ fn doubles(
         ArithmeticOp::Add => checked(a, b, rows, |a, b| finite(a + b)),
         ArithmeticOp::Subtract => checked(a, b, rows, |a, b| finite(a - b)),
         ArithmeticOp::Multiply => checked(a, b, rows, |a, b| finite(a * b)),
-        // By zero is not finite either.
+        // A quotient by zero is not finite either.
         ArithmeticOp::Divide => checked(a, b, rows, |a, b| finite(a / b)),
         _ => None,
     }?;
     Some(Arc::new(PrimitiveArray::<Float64Type>::new(values.into(), nulls)))
 }
 
-/// The results, unless one is flagged.
+/// Returns the results, or None if one is flagged.
 #[inline(always)]
 fn checked<A: Copy, B: Copy, R>(
     a: Side<'_, A>,
@@ -172,7 +172,7 @@ fn checked<A: Copy, B: Copy, R>(
     (!flagged).then_some(out)
 }
 
-/// An unscaled decimal side, its scale, and the digits it can have.
+/// An operand as unscaled decimals with their scale.
 enum DecimalSide<'a> {
     I128(Side<'a, i128>, u8),
     I64(Side<'a, i64>),
@@ -210,7 +210,7 @@ fn decimals(
     Some(Arc::new(array.with_precision_and_scale(precision, scale).ok()?))
 }
 
-/// The unscaled results, in 128 bits; None if one does not fit or has more digits than a DECIMAL of 38.
+/// Computes the unscaled results in 128 bits; None if one does not fit or has more digits than a DECIMAL of 38.
 #[expect(clippy::too_many_arguments, reason = "two operands, each with its lane, scale and conversion")]
 fn unscaled<A: Copy, B: Copy>(
     op: ArithmeticOp,
@@ -252,7 +252,7 @@ fn unscaled<A: Copy, B: Copy>(
     }
 }
 
-/// The product of two factors of 64 bits, flagged if they are wider and it may not fit.
+/// Returns the product of two factors of 64 bits; flags factors that are wider, whose product may not fit.
 #[inline(always)]
 fn narrow_product(a: i128, b: i128) -> (i128, bool) {
     if i128::from(a as i64) == a && i128::from(b as i64) == b {

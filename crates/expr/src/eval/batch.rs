@@ -1,5 +1,5 @@
-//! The evaluator for batches. Operands are computed for all rows at once, except where that could be noticed in rows
-//! that a lazy node would not have come to: those compute only the rows that come to them.
+//! The evaluator for batches. It computes operands for all rows at once, except where that could be observed in rows
+//! that a lazy node would skip: such operands are computed only for the rows that need them.
 
 use std::sync::Arc;
 
@@ -25,10 +25,11 @@ use leafline_types::column::{Batch, ColumnBuilder, arrow_type, byte_len_at};
 use leafline_types::error::MysqlError;
 use leafline_types::value::{SqlType, Value};
 
-/// The value of an expression for each row. Of what it is made of nothing is [held](super::held) afterwards, but itself.
+/// Returns the value of an expression for each row. Afterwards only the value itself is [held](super::held), not its
+/// operands.
 pub(super) fn datum_of(e: &Expr, batch: &Batch, cx: &mut EvalContext<'_>) -> Result<Datum, MysqlError> {
     let made = match &e.kind {
-        // These are shared.
+        // Literals and columns are shared.
         ExprKind::Literal(v) => return Ok(Datum::Scalar(v.clone())),
         ExprKind::Column(n) => {
             return match batch.columns.get(*n) {
@@ -50,7 +51,7 @@ pub(super) fn datum_of(e: &Expr, batch: &Batch, cx: &mut EvalContext<'_>) -> Res
     Ok(made)
 }
 
-/// Bytes of the values of a column of strings.
+/// Returns the total length of the values of a string column.
 pub(super) fn string_bytes(array: &ArrayRef) -> usize {
     let between = |offsets: &[i32]| match offsets {
         [first, .., last] => (last - first) as usize,
@@ -63,7 +64,7 @@ pub(super) fn string_bytes(array: &ArrayRef) -> usize {
     }
 }
 
-/// The values of a node that has operands.
+/// Returns the values of a node that has operands.
 fn computed(e: &Expr, batch: &Batch, cx: &mut EvalContext<'_>) -> Result<Datum, MysqlError> {
     match &e.kind {
         ExprKind::Subquery(subquery) => subquery::answers(e, subquery, batch, cx),
@@ -163,7 +164,7 @@ fn cast(
     }
 }
 
-/// Values of type `from` as values of type `to`; see [`operand::conform`].
+/// Converts values of type `from` to type `to`; see [`operand::conform`].
 fn conform(
     v: Datum,
     from: &SqlType,
@@ -202,7 +203,7 @@ fn conform(
 struct Pieces<'a> {
     ty: &'a SqlType,
     arrays: Vec<ArrayRef>,
-    /// Where each row comes from: the array, and the row in it. Array 0 is one NULL.
+    /// The array and the row in it that each row comes from. Array 0 is one NULL.
     source: Vec<(usize, usize)>,
 }
 
@@ -212,7 +213,8 @@ impl<'a> Pieces<'a> {
         Ok(Pieces { ty, arrays: vec![null], source: vec![(0, 0); rows] })
     }
 
-    /// Takes the rows in `bits` from `e`, evaluated for those rows only if that could be noticed.
+    /// Takes the rows in `bits` from `e`, which is evaluated for these rows only if evaluating others could be
+    /// observed.
     fn take(
         &mut self,
         e: &Expr,
@@ -231,7 +233,7 @@ impl<'a> Pieces<'a> {
         self.place(datum, bits, partial)
     }
 
-    /// Takes the rows in `bits` from `datum`, which has those rows only if it is `partial`.
+    /// Takes the rows in `bits` from `datum`, which has only those rows if it is `partial`.
     fn place(&mut self, datum: Datum, bits: &BooleanBuffer, partial: bool) -> Result<(), MysqlError> {
         let piece = self.arrays.len();
         let scalar = matches!(datum, Datum::Scalar(_));
@@ -254,7 +256,8 @@ impl<'a> Pieces<'a> {
         Ok(())
     }
 
-    /// The column. A constant that many rows have is not repeated where that takes more than a batch may hold.
+    /// Returns the column. A constant that many rows have is not repeated if that would take more than a batch may
+    /// hold.
     fn finish(self, cx: &mut EvalContext<'_>) -> Result<Datum, MysqlError> {
         let bytes: usize =
             self.source.iter().map(|(piece, row)| byte_len_at(&self.arrays[*piece], *row)).sum();
@@ -331,7 +334,7 @@ fn coalesce(e: &Expr, list: &[Expr], batch: &Batch, cx: &mut EvalContext<'_>) ->
             let datum = conform(datum, &candidate.ty.sql, &e.ty.sql, rows.rows, cx)?;
             let found = Truths::rows(present(&datum, rows.rows), None);
             let present = subset.scatter(found, Some(false)).values().clone();
-            // Placed by the rows that came here, so that the datum's rows and the bits' agree.
+            // Placed with the rows that came here, so that the rows of the datum and of the bits agree.
             pieces.place(datum, &remaining, true)?;
             remaining = &remaining & &!&present;
             continue;
@@ -350,7 +353,7 @@ fn coalesce(e: &Expr, list: &[Expr], batch: &Batch, cx: &mut EvalContext<'_>) ->
     pieces.finish(cx)
 }
 
-/// A bit for each row that is not NULL.
+/// Returns a bit for each row that is not NULL.
 fn present(datum: &Datum, rows: usize) -> BooleanBuffer {
     match datum {
         Datum::Scalar(v) if v.is_null() => BooleanBuffer::new_unset(rows),
@@ -362,8 +365,8 @@ fn present(datum: &Datum, rows: usize) -> BooleanBuffer {
 type Evaluation<'f> =
     dyn FnMut(&Batch, Option<&Subset>, &mut EvalContext<'_>) -> Result<Truths, MysqlError> + 'f;
 
-/// Truths computed by `f`: for all rows, or only for those in `bits` if evaluating `e` for others could be noticed;
-/// these then have `rest`.
+/// Computes truths with `f`: for all rows, or only for those in `bits` if evaluating `e` for others could be
+/// observed; the others then have `rest`.
 fn on_rows(
     e: &Expr,
     bits: &BooleanBuffer,
@@ -381,7 +384,7 @@ fn on_rows(
     Ok(Truths::Rows(subset.scatter(truths, rest)))
 }
 
-/// The truth of an expression for each row.
+/// Returns the truth of an expression for each row.
 pub(super) fn truths_of(e: &Expr, batch: &Batch, cx: &mut EvalContext<'_>) -> Result<Truths, MysqlError> {
     let rows = batch.rows;
     match &e.kind {
@@ -478,7 +481,7 @@ pub(super) fn truths_of(e: &Expr, batch: &Batch, cx: &mut EvalContext<'_>) -> Re
     }
 }
 
-/// AND (`decided` is false) or OR (true): a row that is decided is not evaluated further where that could be noticed.
+/// Evaluates AND (`decided` is false) or OR (true). A decided row is not evaluated further if that could be observed.
 fn chain(
     list: &[Expr],
     decided: bool,
@@ -519,7 +522,7 @@ fn combined(a: Truths, b: Truths, decided: bool, rows: usize) -> Result<Truths, 
     }
 }
 
-/// Truths computed row by row; one for all if the operands are the same for all.
+/// Computes truths row by row; one for all rows if the operands are the same for all.
 fn each_row(
     first: &Datum,
     rows: usize,
@@ -532,7 +535,7 @@ fn each_row(
     (0..rows).map(f).collect::<Result<BooleanArray, _>>().map(Truths::Rows)
 }
 
-/// The bits of `array IN (set)`; None if the set has to be asked value by value.
+/// Returns the bits of `array IN (set)`; None if the set must be asked value by value.
 fn in_set(array: &ArrayRef, set: &InSet) -> Option<BooleanBuffer> {
     if let Some(strings) = Strings::of(array).filter(|_| set.is_string()) {
         return Some(BooleanBuffer::collect_bool(array.len(), |row| set.contains_bytes(strings.get(row))));
@@ -548,7 +551,7 @@ fn in_set(array: &ArrayRef, set: &InSet) -> Option<BooleanBuffer> {
 
 fn in_set_truths(found: BooleanBuffer, nulls: Option<&NullBuffer>, set: &InSet, negated: bool) -> Truths {
     let nulls = if set.has_null() {
-        // What is not found may be equal to the NULL.
+        // A value that is not found may equal the NULL.
         NullBuffer::union(nulls, Some(&NullBuffer::new(found.clone())))
     } else {
         nulls.cloned()

@@ -1,4 +1,4 @@
-//! Comparisons of columns. What no loop here knows is compared row by row, by the same rules.
+//! Comparisons of columns. Types that no loop here handles are compared row by row, by the same rules.
 
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, BinaryArray, StringArray};
@@ -19,7 +19,7 @@ use leafline_types::value::{SqlType, Value};
 
 const DAY: i64 = 86_400_000_000;
 
-/// `left op right` for each row.
+/// Computes `left op right` for each row.
 pub(super) fn compare(
     op: CompareOp,
     domain: CompareDomain,
@@ -62,7 +62,7 @@ pub(super) fn compare(
     }
 }
 
-/// A bit for each NULL.
+/// Returns a bit for each NULL.
 pub(super) fn null_bits(array: &ArrayRef) -> BooleanBuffer {
     match array.logical_nulls() {
         Some(nulls) => !nulls.inner(),
@@ -96,7 +96,7 @@ fn row_by_row(
     (0..rows).map(one).collect::<Result<_, _>>().map(Truths::Rows)
 }
 
-/// The bits of `array op c`, those of NULLs arbitrary; None if no loop knows the types.
+/// Computes the bits of `array op c`, arbitrary for NULLs; None if no loop handles the types.
 fn array_with_constant(
     op: CompareOp,
     domain: CompareDomain,
@@ -147,8 +147,8 @@ fn array_with_constant(
             let c = match c {
                 Value::Date(d) => d.to_datetime(),
                 Value::DateTime(t) => *t,
-                // A literal was parsed when the comparison was made; this is a parameter's or a computed text. One that is no day may
-                // be worth a warning, for each row.
+                // A literal was parsed when the comparison was made; this text is a parameter or computed. An invalid
+                // date may need a warning for each row.
                 Value::String(text) => {
                     DateTime::parse(text, DateRules::DAYS)
                         .ok()
@@ -178,7 +178,7 @@ fn narrowed_bits<T: Copy + PartialOrd>(narrowed: Narrowed<T>, lane: &[T]) -> Boo
     }
 }
 
-/// An array of strings of either kind.
+/// An array of character or binary strings.
 #[derive(Clone, Copy)]
 pub(super) enum Strings<'a> {
     Text(&'a StringArray),
@@ -220,7 +220,7 @@ fn strings_with_constant(
     })
 }
 
-/// The bits of `a op b`, those of NULLs arbitrary; None if no loop knows the types.
+/// Computes the bits of `a op b`, arbitrary for NULLs; None if no loop handles the types.
 fn array_with_array(
     op: CompareOp,
     domain: CompareDomain,

@@ -1,41 +1,41 @@
-//! The long values that an evaluation holds at a time.
+//! Accounts for the long values that an evaluation holds at a time.
 //!
-//! A value counts from where it is made until the node that it is an operand of has been computed, so that nested calls hold no more
-//! than `leafline_query_memory` together (1038). Values of less than [`LONG`] bytes are not counted: what counts them would cost
-//! more than they do.
+//! A value counts from its making until the node that uses it as an operand is computed, so that nested calls
+//! together hold no more than `leafline_query_memory` (1038). Values of less than [`LONG`] bytes are not counted:
+//! counting would cost more than they do.
 //!
-//! A batch is evaluated node by node, which holds the values of all its rows. Where these are more than [`BATCH_BYTES`] the evaluation
-//! is given up and done row by row, see [`in_batch`].
+//! A batch is evaluated node by node and holds the values of all its rows. If these exceed [`BATCH_BYTES`], the
+//! evaluation is abandoned and repeated row by row, see [`in_batch`].
 
 use super::super::context::EvalContext;
 use leafline_types::error::MysqlError;
 use leafline_types::output::room_for;
 use leafline_types::value::Value;
 
-/// Bytes from which on a value is counted.
+/// Values of this many bytes or more are counted.
 pub(super) const LONG: usize = 64 << 10;
 
-/// Bytes of values that a batch may hold while it is evaluated node by node.
+/// The most bytes of values that a batch holds while it is evaluated node by node.
 pub(super) const BATCH_BYTES: usize = 32 << 20;
 
-/// Bytes of the values of a piece: where values are long, operators get so many at a time.
+/// The size of a piece in bytes: operators receive long values in pieces of about this size.
 pub(super) const PIECE_BYTES: usize = 8 << 20;
 
 /// What an evaluation holds.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Held {
-    /// Bytes of long values.
+    /// The bytes of long values.
     bytes: usize,
-    /// Those of them that the statement's budget knows.
+    /// The part of `bytes` that is charged to the statement's budget.
     charged: usize,
-    /// What a batch may hold, while one is evaluated node by node.
+    /// The limit for a batch, while one is evaluated node by node.
     batch_limit: Option<usize>,
-    /// Whether a batch was given up because it held more.
+    /// Whether a batch was abandoned because it exceeded its limit.
     overrun: bool,
 }
 
 impl EvalContext<'_> {
-    /// Counts a value that was made, if it is long.
+    /// Counts a new value, if it is long.
     #[inline]
     pub(super) fn hold(&mut self, made: &Value) -> Result<(), MysqlError> {
         match made.byte_len() {
@@ -44,10 +44,10 @@ impl EvalContext<'_> {
         }
     }
 
-    /// Counts so many bytes, and asks whether the statement has to end.
+    /// Counts `bytes` bytes and checks for cancellation.
     ///
     /// # Errors
-    /// 1038 where they are too many; in a batch whatever makes [`in_batch`] give it up.
+    /// 1038 if they are too many; in a batch an error that makes [`in_batch`] abandon it.
     #[cold]
     pub(super) fn hold_bytes(&mut self, bytes: usize) -> Result<(), MysqlError> {
         self.cancel.check()?;
@@ -58,8 +58,8 @@ impl EvalContext<'_> {
         }
         match self.memory.take(bytes) {
             Ok(()) => self.state.held.charged += bytes,
-            // As an operator, an expression may have its share whatever the others hold; and a single value may be as long as
-            // `max_allowed_packet` says.
+            // Like an operator, an expression may have its share whatever the others hold; and a single value may be
+            // as long as `max_allowed_packet`.
             Err(error) if total > self.memory.share().max(self.sql_mode.max_result) => return Err(error),
             Err(_) => {}
         }
@@ -67,7 +67,7 @@ impl EvalContext<'_> {
         Ok(())
     }
 
-    /// Gives back what was counted since the account stood so.
+    /// Releases what was counted since the account had these values.
     #[cold]
     fn release_to(&mut self, bytes: usize, charged: usize) {
         let held = &mut self.state.held;
@@ -75,7 +75,7 @@ impl EvalContext<'_> {
         (held.bytes, held.charged) = (bytes, charged);
     }
 
-    /// Runs a part of an evaluation; what it counted is not held afterwards.
+    /// Runs a part of an evaluation and releases what it counted.
     #[inline]
     pub(super) fn releasing<R>(&mut self, work: impl FnOnce(&mut Self) -> R) -> R {
         let Held { bytes, charged, .. } = self.state.held;
@@ -87,8 +87,8 @@ impl EvalContext<'_> {
     }
 }
 
-/// Evaluates for a batch; `None` if its values are too long for that. Then nothing of it counts, warnings included, but that calls
-/// which differ each time have been made: see [`super::in_turn`].
+/// Evaluates for a batch; returns `None` if its values are too long for that. Then all effects are undone, including
+/// warnings, except that volatile calls have been made: see [`super::in_turn`].
 pub(super) fn in_batch<T>(
     cx: &mut EvalContext<'_>,
     work: impl FnOnce(&mut EvalContext<'_>) -> Result<T, MysqlError>,
@@ -111,20 +111,20 @@ pub(super) fn in_batch<T>(
     }
 }
 
-/// Bytes of the values of one column that is being made row by row.
+/// The bytes of a column that is made row by row.
 #[derive(Debug, Default)]
 pub(super) struct ColumnBytes {
-    /// All of them.
+    /// All bytes.
     total: usize,
-    /// Those that are not yet counted.
+    /// The bytes that are not counted yet.
     uncounted: usize,
 }
 
 impl ColumnBytes {
-    /// Notes a value that is about to be appended.
+    /// Counts a value that is about to be appended.
     ///
     /// # Errors
-    /// Those of [`EvalContext::hold_bytes`]; 1041 where the column cannot grow.
+    /// Those of [`EvalContext::hold_bytes`]; 1041 if the column cannot grow.
     #[inline]
     pub(super) fn add(&mut self, v: &Value, cx: &mut EvalContext<'_>) -> Result<(), MysqlError> {
         let bytes = v.byte_len();
@@ -136,11 +136,11 @@ impl ColumnBytes {
     #[cold]
     fn count(&mut self, cx: &mut EvalContext<'_>) -> Result<(), MysqlError> {
         cx.hold_bytes(std::mem::take(&mut self.uncounted))?;
-        // A column grows by half of itself or more, and what it had is copied.
+        // A column grows by half its size or more, and its old content is copied.
         room_for(self.total.saturating_mul(2))
     }
 
-    /// All bytes.
+    /// Returns the total.
     pub(super) fn total(&self) -> usize {
         self.total
     }
@@ -158,7 +158,7 @@ mod tests {
 
     const ROWS: usize = 100;
 
-    /// The numbers from 1.
+    /// Returns a column of the numbers from 1.
     fn numbers() -> (Expr, Batch) {
         let ty = ExprType::numeric(SqlType::BIGINT, false);
         let rows: Vec<[Value; 1]> = (1..=ROWS as i64).map(|n| [Value::Int(n)]).collect();
@@ -170,7 +170,7 @@ mod tests {
         build::call(name, args).unwrap()
     }
 
-    /// A text of n bytes more than that.
+    /// Makes a text of `n + more` bytes.
     fn long(n: &Expr, more: i64) -> Expr {
         let length = build::arithmetic(ArithmeticOp::Add, n.clone(), int(more)).unwrap();
         call("REPEAT", vec![txt("x"), length])
@@ -188,7 +188,7 @@ mod tests {
         for row in [0, ROWS - 1] {
             assert_eq!(datum.value(row, &e.ty.sql).byte_len(), 600_002 + row);
         }
-        // A row has its warning once.
+        // Each row has its warning once.
         assert_eq!(cx.warnings.count(), ROWS as u64);
         let condition = build::compare(super::super::super::CompareOp::Gt, e.clone(), txt("x")).unwrap();
         assert_eq!(evaluate_filter(&[condition], &batch, &mut cx).unwrap().count(), ROWS);
@@ -206,7 +206,7 @@ mod tests {
         let nested = |depth: usize| {
             (0..depth).fold(txt("x"), |inner, _| call("CONCAT", vec![long(&int(0), 1 << 20), inner]))
         };
-        // Each level holds two: its first argument and what is inside.
+        // Each level holds two values: its first argument and its nested call.
         for (depth, code) in [(3, None), (100, Some(1038))] {
             let mut cx = session.cx();
             cx.memory = &budget;

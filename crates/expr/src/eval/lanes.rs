@@ -1,4 +1,4 @@
-//! Loops over the native values of arrays: conditions packed into bits.
+//! Loops over the native values of arrays that pack conditions into bits.
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
@@ -23,7 +23,7 @@ pub(super) enum Lanes<'a> {
 }
 
 impl<'a> Lanes<'a> {
-    /// Those of an array of a type that has them.
+    /// Returns the native values of an array; None if its type has none.
     pub(super) fn of(array: &'a dyn Array) -> Option<Self> {
         Some(match array.data_type() {
             DataType::Int64 => Lanes::I64(array.as_primitive::<Int64Type>().values()),
@@ -41,7 +41,7 @@ impl<'a> Lanes<'a> {
     }
 }
 
-/// One bit for each value.
+/// Packs one bit for each value.
 #[inline]
 pub(super) fn pack<T: Copy>(lane: &[T], f: impl Fn(T) -> bool) -> BooleanBuffer {
     let mut words = Vec::with_capacity(lane.len().div_ceil(64));
@@ -64,7 +64,7 @@ fn pack_word<T: Copy>(values: &[T], f: &impl Fn(T) -> bool) -> u64 {
     word
 }
 
-/// One bit for each pair.
+/// Packs one bit for each pair.
 #[inline]
 pub(super) fn pack_pairs<A: Copy, B: Copy>(a: &[A], b: &[B], f: impl Fn(A, B) -> bool) -> BooleanBuffer {
     let words: Vec<u64> = a
@@ -81,7 +81,7 @@ pub(super) fn pack_pairs<A: Copy, B: Copy>(a: &[A], b: &[B], f: impl Fn(A, B) ->
     BooleanBuffer::new(Buffer::from_vec(words), 0, a.len().min(b.len()))
 }
 
-/// `value op c` for each value. The comparison is chosen outside of the loop.
+/// Computes `value op c` for each value. Chooses the comparison outside of the loop.
 pub(super) fn compare_constant<T: Copy, U: PartialOrd + Copy>(
     op: CompareOp,
     lane: &[T],
@@ -98,7 +98,7 @@ pub(super) fn compare_constant<T: Copy, U: PartialOrd + Copy>(
     }
 }
 
-/// `a op b` for each pair.
+/// Computes `a op b` for each pair.
 pub(super) fn compare_pairs<A: Copy, B: Copy, U: PartialOrd>(
     op: CompareOp,
     a: &[A],
@@ -119,7 +119,7 @@ pub(super) fn compare_pairs<A: Copy, B: Copy, U: PartialOrd>(
 /// The truth of a condition for the rows of a batch.
 #[derive(Debug, Clone)]
 pub(super) enum Truths {
-    /// The same for all.
+    /// The same for all rows.
     Scalar(Option<bool>),
     /// One per row.
     Rows(BooleanArray),
@@ -130,7 +130,7 @@ impl Truths {
         Truths::Rows(BooleanArray::new(bits, nulls))
     }
 
-    /// One per row.
+    /// Returns one truth per row.
     pub(super) fn into_array(self, rows: usize) -> BooleanArray {
         match self {
             Truths::Rows(array) => array,
@@ -142,7 +142,7 @@ impl Truths {
         }
     }
 
-    /// A bit for each row where it is `truth`.
+    /// Returns a set bit for each row whose truth is `truth`.
     pub(super) fn bits_where(&self, truth: bool, rows: usize) -> BooleanBuffer {
         match self {
             Truths::Scalar(t) if *t == Some(truth) => BooleanBuffer::new_set(rows),

@@ -4,10 +4,10 @@
 //! |--------------------|---------------------------------------------------------------------------|
 //! | `row`              | the definition: every node for one row, lazily                            |
 //! | `batch`            | every node for a batch; falls back on `row`'s rules value by value        |
-//! | `operand`          | values brought into the domain of a comparison, truth                     |
+//! | `operand`          | conversion of values to the domain of a comparison, truth                 |
 //! | `arithmetic`       | arithmetic on two values                                                  |
 //! | `lanes`, `*_batch` | loops over native values                                                  |
-//! | `held`             | the long values that an evaluation holds, and when a batch is given up    |
+//! | `held`             | the account of long values, which decides when a batch is abandoned       |
 //! | `subquery`         | subqueries                                                                |
 //! | `subset`           | which expressions must be evaluated for some rows only, and doing so      |
 //! | `selection`        | the result of a filter                                                    |
@@ -42,11 +42,11 @@ pub use operand::truth;
 pub(crate) use row::{Row, value_of};
 pub use selection::Selection;
 
-/// If less than one row in so many is left, the rows left are copied together before the next conjunct is evaluated;
-/// otherwise comparing them all is cheaper than copying some.
+/// If less than one row in this many is left, the rows left are copied together before the next conjunct is
+/// evaluated; otherwise comparing them all is cheaper than copying some.
 const SPARSE: usize = 16;
 
-/// Rows that are evaluated one by one before cancellation is asked for again.
+/// Rows evaluated one by one between two checks for cancellation.
 const ROWS_BETWEEN_CHECKS: usize = 256;
 
 /// The value of an expression for the rows of a batch.
@@ -59,7 +59,7 @@ pub enum Datum {
 }
 
 impl Datum {
-    /// The column that a batch needs: a scalar is repeated.
+    /// Returns a column; repeats a scalar.
     pub fn into_array(self, ty: &SqlType, rows: usize) -> Result<ArrayRef, MysqlError> {
         match self {
             Datum::Array(array) => Ok(array),
@@ -74,7 +74,7 @@ impl Datum {
         }
     }
 
-    /// The value of a row; `ty` is the type of the expression.
+    /// Returns the value of a row; `ty` is the type of the expression.
     pub fn value(&self, row: usize, ty: &SqlType) -> Value {
         match self {
             Datum::Array(array) if *ty == SqlType::Null || array.is_null(row) => Value::Null,
@@ -84,7 +84,7 @@ impl Datum {
     }
 }
 
-/// The value of `expr` for every row of `batch`; its columns are positions in the batch.
+/// Evaluates `expr` for every row of `batch`; its columns are positions in the batch.
 pub fn evaluate(expr: &Expr, batch: &Batch, cx: &mut EvalContext<'_>) -> Result<Datum, MysqlError> {
     cx.cancel.check()?;
     if expr.as_column().is_some() {
@@ -102,12 +102,13 @@ pub fn evaluate(expr: &Expr, batch: &Batch, cx: &mut EvalContext<'_>) -> Result<
     columns.pop().map(Datum::Array).ok_or_else(|| MysqlError::internal("an expression without a column"))
 }
 
-/// So many values of a batch are computed at a time.
+/// The most values of a batch that are computed at a time.
 const MOST_VALUES: usize = 4 << 20;
 
-/// The values of `exprs` for the first rows of `batch`, as columns, and for how many rows: for all of them, unless they are so long, or
-/// `exprs` so many, that fewer should be kept at a time; for one at least, if there is one. Where user variables are assigned, each row is computed from
-/// the first expression to the last, so that those behind read what one of them assigns.
+/// Evaluates `exprs` for the first rows of `batch`. Returns the columns and the number of rows: all of them, unless
+/// the values are so long, or `exprs` so many, that fewer should be kept at a time; at least one, if there is one. If
+/// user variables are assigned, each row is computed from the first expression to the last, so that later ones read
+/// what earlier ones assign.
 pub fn evaluate_some(
     exprs: &[Expr],
     batch: &Batch,
@@ -135,7 +136,7 @@ pub fn evaluate_some(
         for e in exprs {
             let datum = batch::datum_of(e, batch, cx)?;
             if let Datum::Scalar(v) = &datum {
-                // It is repeated.
+                // The value will be repeated.
                 let bytes = v.byte_len().saturating_mul(batch.rows);
                 if bytes >= held::LONG {
                     cx.hold_bytes(bytes)?;
@@ -151,8 +152,9 @@ pub fn evaluate_some(
     }
 }
 
-/// The values of `exprs` for the first rows of `batch`, and for how many rows, as [`evaluate_some`]; a value that is the same for all
-/// rows is not repeated. A piece of long values has no more than about 8 MiB of them, so that what is made of it is bounded, too.
+/// Evaluates `exprs` for the first rows of `batch` like [`evaluate_some`], but does not repeat a value that is the
+/// same for all rows. A piece of long values has at most about 8 MiB of them, so that its users' memory is bounded,
+/// too.
 pub fn evaluate_first<'e>(
     exprs: impl Iterator<Item = &'e Expr> + Clone,
     batch: &Batch,
@@ -181,7 +183,7 @@ pub fn evaluate_first<'e>(
     Ok((columns.into_iter().map(Datum::Array).collect(), rows))
 }
 
-/// How many of the first of these rows are a piece.
+/// Returns how many of the first rows form a piece.
 fn rows_of_a_piece(values: &[Datum], rows: usize) -> usize {
     let arrays = || {
         values.iter().filter_map(|value| match value {
@@ -201,8 +203,8 @@ fn rows_of_a_piece(values: &[Datum], rows: usize) -> usize {
     fits.count().max(1).min(rows)
 }
 
-/// Whether expressions are evaluated row by row from the start: where user variables are assigned, and where calls that differ each
-/// time are beside values that may be long. A batch of these may be given up when some of it is evaluated, and would make the calls
+/// Whether expressions are evaluated row by row from the start: if user variables are assigned, or if volatile calls
+/// are beside values that may be long. A batch of these might be abandoned halfway, and the calls would be made
 /// twice.
 fn in_turn<'e>(mut exprs: impl Iterator<Item = &'e Expr> + Clone, cx: &EvalContext<'_>) -> bool {
     let mut others = exprs.clone();
@@ -236,8 +238,8 @@ fn by_rows(
     Ok((columns.iter_mut().map(|(builder, _)| builder.finish()).collect(), rows))
 }
 
-/// The rows of `batch` for which all `conjuncts` are TRUE. A conjunct is evaluated only on rows that the ones
-/// before it let pass, as far as that can be noticed: errors and warnings of other rows do not arise.
+/// Returns the rows of `batch` for which all `conjuncts` are TRUE. A conjunct is evaluated only on rows that passed
+/// the previous ones, as far as that can be observed: errors and warnings of other rows do not arise.
 pub fn evaluate_filter(
     conjuncts: &[Expr],
     batch: &Batch,
@@ -276,7 +278,7 @@ pub fn evaluate_filter(
     Ok(passed)
 }
 
-/// The truth of a condition for each row.
+/// Returns the truth of a condition for each row.
 fn truths(c: &Expr, batch: &Batch, cx: &mut EvalContext<'_>) -> Result<lanes::Truths, MysqlError> {
     if !in_turn(std::iter::once(c), cx)
         && let Some(truths) = in_batch(cx, |cx| batch::truths_of(c, batch, cx))?
@@ -308,12 +310,12 @@ pub fn row_passes(
     Ok(true)
 }
 
-/// The value of an expression without columns.
+/// Evaluates an expression without columns.
 pub fn evaluate_scalar(expr: &Expr, cx: &mut EvalContext<'_>) -> Result<Value, MysqlError> {
     cx.releasing(|cx| value_of(expr, &row::NoRow, cx))
 }
 
-/// The value of `expr` for one row, whose values its columns number.
+/// Evaluates `expr` for one row; its columns are positions in `row`.
 pub fn evaluate_row(expr: &Expr, row: &[Value], cx: &mut EvalContext<'_>) -> Result<Value, MysqlError> {
     cx.releasing(|cx| value_of(expr, &row, cx))
 }

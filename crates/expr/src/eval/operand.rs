@@ -1,4 +1,4 @@
-//! Operands brought into the domain of a computation or comparison.
+//! Converts operands to the domain of a computation or comparison.
 
 use std::borrow::Cow;
 use std::cmp::Ordering;
@@ -13,8 +13,8 @@ use leafline_types::output::{Output, Stop, room_for};
 use leafline_types::temporal::{Date, DateRules, DateTime, Time};
 use leafline_types::value::{SqlType, Value};
 
-/// Runs a conversion that gives warnings; where the statement stores values in strict mode, the first that strict mode makes an error is
-/// returned as one.
+/// Runs a conversion that may warn. If the statement stores values in strict mode, returns the first warning that
+/// strict mode makes an error.
 pub(super) fn strictly<T>(
     cx: &mut EvalContext<'_>,
     convert: impl FnOnce(&mut leafline_types::statement::Warnings) -> T,
@@ -34,7 +34,7 @@ pub(super) fn strictly<T>(
     Ok(converted)
 }
 
-/// `CAST`.
+/// Computes `CAST`.
 pub(crate) fn cast(
     v: &Value,
     from: &SqlType,
@@ -52,7 +52,7 @@ pub(crate) fn cast(
                 other => other,
             });
         }
-        // What `build::plain` compares with an ENUM.
+        // `build::plain` compares text with an ENUM by such a cast.
         (from, SqlType::Enum(members), Value::String(text)) if from.is_string() => {
             return Ok(Value::UInt(members.compared_number(text)));
         }
@@ -79,7 +79,7 @@ pub(crate) fn cast(
     strictly(cx, |warnings| convert::cast(dated.as_ref().unwrap_or(v), from, to, rules, warnings))?
 }
 
-/// A text with a distance from UTC as the datetime that it is here, where a type with a day is wanted; None for all else.
+/// Converts a text with an offset from UTC to local time if `to` has a day; None for other values and types.
 fn zoned(v: &Value, to: &SqlType, cx: &EvalContext<'_>) -> Option<Value> {
     let text = v.as_str().filter(|_| to.has_date())?;
     let parsed = DateTime::parse(text, cx.sql_mode.dates.with_zero_parts()).ok()?;
@@ -87,7 +87,7 @@ fn zoned(v: &Value, to: &SqlType, cx: &EvalContext<'_>) -> Option<Value> {
     parsed.in_zone(cx.zone).map(Value::DateTime)
 }
 
-/// The value as an integer, if it is one or a date; None for NULL and for what has to be converted otherwise.
+/// Returns an integer, or the number of a date; None for NULL and for values that need another conversion.
 pub(super) fn integer(v: &Value) -> Option<i128> {
     match v {
         Value::Int(v) => Some((*v).into()),
@@ -99,7 +99,7 @@ pub(super) fn integer(v: &Value) -> Option<i128> {
     }
 }
 
-/// The value as a double; None for NULL.
+/// Returns the value as a double; None for NULL.
 pub(crate) fn double(v: &Value, cx: &mut EvalContext<'_>) -> Result<Option<f64>, MysqlError> {
     Ok(match v {
         Value::Null => None,
@@ -114,7 +114,7 @@ pub(crate) fn double(v: &Value, cx: &mut EvalContext<'_>) -> Result<Option<f64>,
     })
 }
 
-/// The value as a decimal; None for NULL.
+/// Returns the value as a decimal; None for NULL.
 pub(crate) fn decimal(v: &Value, cx: &mut EvalContext<'_>) -> Result<Option<Decimal>, MysqlError> {
     Ok(match v {
         Value::Null => None,
@@ -130,7 +130,7 @@ pub(crate) fn decimal(v: &Value, cx: &mut EvalContext<'_>) -> Result<Option<Deci
     })
 }
 
-/// The value as the bytes of a string; None for NULL. `ty` is its type.
+/// Returns the value as the bytes of a string; None for NULL. `ty` is its type.
 pub(crate) fn text<'v>(v: &'v Value, ty: &SqlType) -> Option<Cow<'v, [u8]>> {
     match v {
         Value::Null => None,
@@ -141,12 +141,14 @@ pub(crate) fn text<'v>(v: &'v Value, ty: &SqlType) -> Option<Cow<'v, [u8]>> {
     }
 }
 
-/// The value as a datetime, as what asks for its parts takes it: they may be zero. NULL, with a warning, for what is none.
+/// Returns the value as a datetime whose parts may be zero, for readers of its parts; None, with a warning, for an
+/// invalid one.
 pub(crate) fn datetime(v: &Value, cx: &mut EvalContext<'_>) -> Result<Option<DateTime>, MysqlError> {
     read_datetime(v, rules_for_parts(v, cx), cx)
 }
 
-/// What `sql_mode` says of a date that is asked for its parts. The number 0 is the zero date in every mode, as in MySQL.
+/// Returns the rules of `sql_mode` for reading parts of a date. As in MySQL, the number 0 is the zero date in every
+/// mode.
 fn rules_for_parts(v: &Value, cx: &EvalContext<'_>) -> DateRules {
     let rules = cx.sql_mode.dates.with_zero_parts();
     match v {
@@ -157,7 +159,8 @@ fn rules_for_parts(v: &Value, cx: &EvalContext<'_>) -> DateRules {
     }
 }
 
-/// The value as a datetime, as what counts days takes it: NULL where its month or day is zero; with a warning for text and numbers.
+/// Returns the value as a datetime for functions that count days; None if month or day is zero, with a warning for
+/// text and numbers.
 pub(crate) fn day_and_time(v: &Value, cx: &mut EvalContext<'_>) -> Result<Option<DateTime>, MysqlError> {
     let rules = cx.sql_mode.dates.without_zeros();
     Ok(read_datetime(v, rules, cx)?.filter(|t| DateRules::ANY.without_zeros().admit(*t)))
@@ -195,7 +198,7 @@ fn read_datetime(
     }
 }
 
-/// The value as a date, whose parts may be zero; NULL, with a warning, for what is none.
+/// Returns the value as a date whose parts may be zero; None, with a warning, for an invalid one.
 pub(crate) fn date(v: &Value, cx: &mut EvalContext<'_>) -> Result<Option<Date>, MysqlError> {
     match v {
         Value::Date(d) => Ok(Some(*d)),
@@ -203,12 +206,12 @@ pub(crate) fn date(v: &Value, cx: &mut EvalContext<'_>) -> Result<Option<Date>, 
     }
 }
 
-/// The value as a day; NULL where its month or day is zero, and, with a warning, for what is none.
+/// Returns the value as a day; None if month or day is zero, and, with a warning, for an invalid one.
 pub(crate) fn day(v: &Value, cx: &mut EvalContext<'_>) -> Result<Option<Date>, MysqlError> {
     Ok(day_and_time(v, cx)?.map(DateTime::date))
 }
 
-/// The value as a time; NULL, with a warning, for what is none. Of a datetime its time of day.
+/// Returns the value as a time, for a datetime its time of day; None, with a warning, for an invalid one.
 pub(crate) fn time(v: &Value, cx: &mut EvalContext<'_>) -> Result<Option<Time>, MysqlError> {
     match v {
         Value::Time(t) => Ok(Some(*t)),
@@ -216,7 +219,7 @@ pub(crate) fn time(v: &Value, cx: &mut EvalContext<'_>) -> Result<Option<Time>, 
     }
 }
 
-/// The truth of a value: None for NULL.
+/// Returns the truth of a value; None for NULL.
 pub fn truth(v: &Value, cx: &mut EvalContext<'_>) -> Result<Option<bool>, MysqlError> {
     Ok(match v {
         Value::Null => None,
@@ -228,7 +231,7 @@ pub fn truth(v: &Value, cx: &mut EvalContext<'_>) -> Result<Option<bool>, MysqlE
         Value::DateTime(t) => Some(*t != DateTime::ZERO),
         Value::Time(t) => Some(*t != Time::ZERO),
         Value::String(_) | Value::Bytes(_) => double(v, cx)?.map(|d| d != 0.0),
-        // Compared with the number 0: what is no number is true.
+        // A document is compared with the number 0, so one that is not a number is true.
         Value::Json(json) => {
             let zero = Json::new(&Node::Int(0))?;
             Some(order::compare(json.view(), zero.view()).is_ne())
@@ -236,12 +239,12 @@ pub fn truth(v: &Value, cx: &mut EvalContext<'_>) -> Result<Option<bool>, MysqlE
     })
 }
 
-/// A condition's value.
+/// Returns a condition's value.
 pub(super) fn condition_value(truth: Option<bool>) -> Value {
     truth.map_or(Value::Null, |t| Value::Int(t.into()))
 }
 
-/// How two values compare in a domain; None if one is NULL there.
+/// Compares two values in a domain; None if one is NULL there.
 pub(crate) fn compare(
     domain: CompareDomain,
     (a, a_type): (&Value, &SqlType),
@@ -263,7 +266,7 @@ pub(crate) fn compare(
             None => None,
         },
         CompareDomain::Date => date(a, cx)?.zip(date(b, cx)?).map(|(a, b)| a.cmp(&b)),
-        // Text that is no date is compared as 0000-00-00.
+        // Text that is not a date is compared as 0000-00-00.
         CompareDomain::DateTime => {
             let (a, b) =
                 (datetime(a, cx)?.unwrap_or(DateTime::ZERO), datetime(b, cx)?.unwrap_or(DateTime::ZERO));
@@ -277,8 +280,8 @@ pub(crate) fn compare(
     })
 }
 
-/// The value as one of type `to`, to which values of type `from` convert without loss: what CASE, COALESCE and UNION
-/// do to their sources.
+/// Converts a value of type `from` to type `to`, which holds all values of `from`: CASE, COALESCE and UNION convert
+/// their sources so.
 pub(crate) fn conform(
     v: Value,
     from: &SqlType,

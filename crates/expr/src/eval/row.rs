@@ -1,4 +1,4 @@
-//! The evaluator for one row: every node, by its definition. What a lazy node does not need is not evaluated.
+//! The evaluator for one row, which defines every node. A lazy node evaluates only the operands it needs.
 
 use super::super::context::EvalContext;
 use super::super::ir::{CompareOp, Expr, ExprKind};
@@ -12,16 +12,16 @@ use leafline_types::error::MysqlError;
 use leafline_types::output::room_for;
 use leafline_types::value::{SqlType, Value};
 
-/// Rows of a list that are compared one by one before cancellation is asked for again.
+/// Rows of a list that are compared between two checks for cancellation.
 const ROWS_BETWEEN_CHECKS: usize = 1024;
 
-/// Where columns have their values.
+/// The source of column values.
 pub(crate) trait Row: std::fmt::Debug {
-    /// The value of a column.
+    /// Returns the value of a column.
     fn value(&self, column: usize, ty: &SqlType) -> Result<Value, MysqlError>;
 }
 
-/// No columns.
+/// A row without columns.
 #[derive(Debug)]
 pub(super) struct NoRow;
 
@@ -56,10 +56,10 @@ impl Row for BatchRow<'_> {
     }
 }
 
-/// The value of an expression. Of what it is made of nothing is [held](super::held) afterwards, but itself.
+/// Returns the value of an expression. Afterwards only the value itself is [held](super::held), not its operands.
 pub(crate) fn value_of(e: &Expr, row: &dyn Row, cx: &mut EvalContext<'_>) -> Result<Value, MysqlError> {
     let v = match &e.kind {
-        // These are shared.
+        // Literals, parameters and outer values are shared.
         ExprKind::Literal(v) => return Ok(v.clone()),
         ExprKind::Parameter(n) => return parameter(*n, cx),
         ExprKind::Outer(n) => return outer(*n, cx),
@@ -70,7 +70,7 @@ pub(crate) fn value_of(e: &Expr, row: &dyn Row, cx: &mut EvalContext<'_>) -> Res
     Ok(v)
 }
 
-/// The value of a node that has operands.
+/// Returns the value of a node that has operands.
 fn computed(e: &Expr, row: &dyn Row, cx: &mut EvalContext<'_>) -> Result<Value, MysqlError> {
     match &e.kind {
         ExprKind::Subquery(subquery) => {
@@ -155,7 +155,7 @@ fn computed(e: &Expr, row: &dyn Row, cx: &mut EvalContext<'_>) -> Result<Value, 
     }
 }
 
-/// The result of a call: what is no finite number is error 1690.
+/// Returns the result of a call, or error 1690 if it is not a finite number.
 #[inline]
 pub(super) fn finite(value: Value, e: &Expr, cx: &EvalContext<'_>) -> Result<Value, MysqlError> {
     match value {
@@ -169,18 +169,18 @@ fn infinite(e: &Expr, cx: &EvalContext<'_>) -> MysqlError {
     MysqlError::data_out_of_range("DOUBLE", e.with_parameters(cx.parameters))
 }
 
-/// The value of a parameter.
+/// Returns the value of a parameter.
 pub(super) fn parameter(n: usize, cx: &EvalContext<'_>) -> Result<Value, MysqlError> {
     cx.parameters.get(n).cloned().ok_or_else(|| MysqlError::wrong_arguments("EXECUTE"))
 }
 
-/// A value of the row of an enclosing query.
+/// Returns a value of an enclosing query's row.
 pub(super) fn outer(n: usize, cx: &EvalContext<'_>) -> Result<Value, MysqlError> {
     let value = cx.outer.get(n).cloned();
     value.ok_or_else(|| MysqlError::internal("a value of an enclosing query outside of a subquery"))
 }
 
-/// The truth of an expression; None for NULL.
+/// Returns the truth of an expression; None for NULL.
 pub(super) fn condition_of(
     e: &Expr,
     row: &dyn Row,
@@ -255,7 +255,7 @@ fn decided(e: &Expr, row: &dyn Row, cx: &mut EvalContext<'_>) -> Result<Option<b
     }
 }
 
-/// `IN`, of a needle; `member` gives the list's values.
+/// Evaluates `IN` for the needle `v`; `member` returns the list's values.
 pub(super) fn in_list(
     e: &Expr,
     v: &Value,
@@ -285,7 +285,7 @@ pub(super) fn in_list(
     Ok(if unknown { None } else { Some(*negated) })
 }
 
-/// `IN` of rows, of the values of the row that is looked for; `key` is room.
+/// Evaluates `IN` of rows for the row `values`; `key` is a buffer.
 pub(super) fn in_rows(
     e: &Expr,
     values: &[Value],
@@ -326,7 +326,7 @@ pub(super) fn in_rows(
     Ok(if unknown { None } else { Some(*negated) })
 }
 
-/// `LIKE`, of a text and a pattern.
+/// Evaluates `LIKE` for a text and a pattern.
 pub(super) fn like(e: &Expr, v: &Value, p: &Value, cx: &EvalContext<'_>) -> Result<Option<bool>, MysqlError> {
     let ExprKind::Like { value, pattern, escape, negated, collation, compiled } = &e.kind else {
         return Err(MysqlError::internal("not a LIKE"));

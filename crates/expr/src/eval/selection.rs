@@ -1,4 +1,4 @@
-//! Which rows of a batch passed a filter.
+//! The rows of a batch that passed a filter.
 
 use arrow_array::BooleanArray;
 use arrow_buffer::BooleanBuffer;
@@ -7,19 +7,19 @@ use arrow_select::filter::FilterBuilder;
 use leafline_types::column::Batch;
 use leafline_types::error::MysqlError;
 
-/// Which rows of a batch passed a filter.
+/// The rows of a batch that passed a filter.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Selection {
-    /// All of so many.
+    /// All of this many rows.
     All(usize),
-    /// None of so many.
+    /// None of this many rows.
     None(usize),
-    /// Those whose bit is set; at least one, and not all.
+    /// The rows whose bit is set; at least one, and not all.
     Some(BooleanBuffer),
 }
 
 impl Selection {
-    /// From one bit per row.
+    /// Makes a selection of one bit per row.
     pub fn from_bits(bits: BooleanBuffer) -> Self {
         let (rows, passed) = (bits.len(), bits.count_set_bits());
         if passed == rows {
@@ -31,7 +31,7 @@ impl Selection {
         }
     }
 
-    /// How many rows the batch has.
+    /// Returns how many rows the batch has.
     pub fn rows(&self) -> usize {
         match self {
             Selection::All(rows) | Selection::None(rows) => *rows,
@@ -39,7 +39,7 @@ impl Selection {
         }
     }
 
-    /// How many rows passed.
+    /// Returns how many rows passed.
     pub fn count(&self) -> usize {
         match self {
             Selection::All(rows) => *rows,
@@ -57,7 +57,7 @@ impl Selection {
         }
     }
 
-    /// The rows that passed, ascending.
+    /// Returns the rows that passed, ascending.
     pub fn indices(&self) -> Vec<usize> {
         match self {
             Selection::All(rows) => (0..*rows).collect(),
@@ -66,7 +66,7 @@ impl Selection {
         }
     }
 
-    /// One bit per row.
+    /// Returns one bit per row.
     pub fn to_bits(&self) -> BooleanBuffer {
         match self {
             Selection::All(rows) => BooleanBuffer::new_set(*rows),
@@ -75,7 +75,7 @@ impl Selection {
         }
     }
 
-    /// The batch with only the rows that passed.
+    /// Returns the batch with only the rows that passed.
     pub fn apply(&self, batch: &Batch) -> Result<Batch, MysqlError> {
         match self {
             Selection::All(_) => Ok(batch.clone()),

@@ -1,4 +1,4 @@
-//! Subqueries for the rows of a batch.
+//! Evaluates subqueries for the rows of a batch.
 
 use super::super::context::EvalContext;
 use super::super::ir::Expr;
@@ -10,7 +10,7 @@ use leafline_types::column::{Batch, ColumnBuilder};
 use leafline_types::error::MysqlError;
 use leafline_types::value::Value;
 
-/// The answers of a subquery: one if they depend on no column.
+/// Returns the answers of a subquery; a single one if they depend on no column.
 pub(super) fn answers(
     e: &Expr,
     subquery: &Subquery,

@@ -1,4 +1,4 @@
-//! Evaluating for some rows of a batch only: the others must raise no error and no warning.
+//! Evaluation for some rows of a batch only: the others must raise no error and no warning.
 
 use arrow_array::{Array, ArrayRef, BooleanArray};
 use arrow_buffer::{BooleanBuffer, BooleanBufferBuilder};
@@ -11,7 +11,7 @@ use leafline_types::column::Batch;
 use leafline_types::error::MysqlError;
 use leafline_types::value::SqlType;
 
-/// Characters of what is not long, however many rows a batch has of it.
+/// Strings of at most this many characters are short, however many rows a batch has.
 const SHORT_TEXT: u32 = 1024;
 
 /// Some rows of a batch.
@@ -30,7 +30,7 @@ impl Subset {
         self.filter.count()
     }
 
-    /// The batch with these rows, in the columns that `e` reads; the others stay as they are.
+    /// Returns a batch in which the columns that `e` reads have only these rows; other columns are unchanged.
     pub(super) fn batch(&self, batch: &Batch, e: &Expr) -> Result<Batch, MysqlError> {
         let mut columns = batch.columns.clone();
         for c in e.columns() {
@@ -45,7 +45,7 @@ impl Subset {
         self.filter.filter(array).map_err(MysqlError::internal)
     }
 
-    /// The datum with these rows.
+    /// Returns these rows of a datum.
     pub(super) fn datum(&self, datum: &Datum) -> Result<Datum, MysqlError> {
         Ok(match datum {
             Datum::Array(array) => Datum::Array(self.array(array)?),
@@ -53,7 +53,7 @@ impl Subset {
         })
     }
 
-    /// The truths of these rows among those of all, where the others have `rest`.
+    /// Spreads the truths of these rows over all rows; the others have `rest`.
     pub(super) fn scatter(&self, truths: Truths, rest: Option<bool>) -> BooleanArray {
         let part = truths.into_array(self.rows());
         let rows = self.bits.len();
@@ -70,7 +70,8 @@ impl Subset {
 }
 
 impl Expr {
-    /// Whether evaluating it may make values of any length: something in it is computed and is a string of no type's length.
+    /// Whether evaluating it may make values of unbounded length: some computed part of it is a string whose type
+    /// does not bound its length.
     pub(super) fn may_make_long(&self) -> bool {
         self.any(&mut |e| match &e.kind {
             ExprKind::Literal(_) | ExprKind::Column(_) | ExprKind::Parameter(_) | ExprKind::Outer(_) => false,
@@ -83,7 +84,7 @@ impl Expr {
         })
     }
 
-    /// Whether evaluating it for a row can be noticed: by an error, by a warning, or because it is volatile.
+    /// Whether evaluating it for a row can be observed: by an error, by a warning, or because it is volatile.
     pub fn may_raise(&self) -> bool {
         self.any(&mut |e| match &e.kind {
             ExprKind::Call { .. } | ExprKind::Negate(_) | ExprKind::Subquery(_) => true,
@@ -112,7 +113,7 @@ impl Expr {
     }
 }
 
-/// Whether an operand is text, which may be no number or date.
+/// Whether an operand is text, which may not be a number or date.
 fn reads_text(e: &Expr) -> bool {
     let mut found = false;
     e.for_each_child(&mut |child| found |= child.ty.sql.is_string());
@@ -123,7 +124,7 @@ fn converts_bytes(from: &Expr, to: &Expr) -> bool {
     to.ty.sql.is_character() && !from.ty.sql.is_character() && from.ty.sql.is_string()
 }
 
-/// Whether every value of one type is a value of the other as it stands.
+/// Whether every value of one type is, unchanged, a value of the other.
 pub(super) fn is_relabelling(from: &SqlType, to: &SqlType) -> bool {
     match (from, to) {
         (a, b) if a == b => true,

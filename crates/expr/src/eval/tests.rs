@@ -1,4 +1,5 @@
-//! Batches agree with rows, laziness hides what it must, logic has three values, nothing wraps.
+//! Tests that batches agree with rows, that laziness suppresses errors of skipped operands, that logic has three
+//! values, and that nothing wraps.
 
 use rand::Rng;
 
@@ -8,7 +9,8 @@ use super::*;
 use crate::testing;
 use leafline_types::value::{ExprType, SqlType};
 
-/// How two values of a type differ, if they do: doubles may in the last digit, by the order of operations.
+/// Whether two values of a type are the same; doubles may differ in the last digit, because of the order of
+/// operations.
 fn same(a: &Value, b: &Value) -> bool {
     match (a, b) {
         (Value::Decimal(x), Value::Decimal(y)) => x == y && x.scale() == y.scale(),
@@ -16,7 +18,7 @@ fn same(a: &Value, b: &Value) -> bool {
     }
 }
 
-/// A value as its column gives it back: decimals at the column's scale.
+/// Returns a value as its column returns it: decimals at the column's scale.
 fn stored(v: Value, ty: &SqlType) -> Result<Value, leafline_types::CodecError> {
     let mut builder = ColumnBuilder::for_type(ty);
     builder.push_value(&v)?;
@@ -56,7 +58,8 @@ fn batches_and_rows_agree_on_random_expressions() {
                     texts
                 };
                 values += 1;
-                // Of too many the first are kept, and batches and rows do not come to them in the same order.
+                // Beyond the limit only the first warnings are kept, and batches and rows raise them in different
+                // orders.
                 let all_kept = |s: &Session| s.warnings.count() == s.warnings.iter().len() as u64;
                 if all_kept(&at_once) && all_kept(&by_row) {
                     assert_eq!(texts(&at_once), texts(&by_row), "{e}");
@@ -114,7 +117,7 @@ fn rewrites_keep_the_truth_of_random_conditions() {
         for row in &rows {
             let expected = evaluate_row(&e, row, &mut session.cx());
             let Ok(expected) = expected else { continue };
-            // The order of evaluation is the same, so what had a value has one.
+            // The order of evaluation is the same, so an expression that had a value still has one.
             assert_eq!(evaluate_row(&pushed, row, &mut session.cx()).unwrap(), expected, "{e}\n{pushed}");
             assert_eq!(evaluate_row(&folded, row, &mut session.cx()).unwrap(), expected, "{e}\n{folded}");
         }
@@ -257,7 +260,7 @@ fn nothing_wraps() {
         assert_eq!(error.code, 1690, "{e}");
         let text = format!("{kind} value is out of range in '{e}'");
         assert_eq!(error.message, text);
-        // The same in a column, among rows that are fine.
+        // The same in a column, among rows without an error.
         let ExprKind::Arithmetic { op, left, right } = &e.kind else { unreachable!() };
         let (a, b) = (left.as_literal().unwrap().clone(), right.as_literal().unwrap().clone());
         let types = [left.ty.sql.clone(), right.ty.sql.clone()];
@@ -340,7 +343,7 @@ fn warnings_are_mysqls_and_errors_where_values_are_stored() {
     assert!(session.codes().is_empty());
 }
 
-/// What a CASE, COALESCE, AND or OR does not come to neither fails nor warns, in any row.
+/// An operand that CASE, COALESCE, AND or OR skips neither fails nor warns, in any row.
 #[test]
 fn what_is_not_reached_is_not_evaluated() {
     let x = || build::column(0, ExprType::numeric(SqlType::BIGINT, true));

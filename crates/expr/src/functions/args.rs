@@ -1,4 +1,4 @@
-//! What the kernels share: arguments read as the type a function wants, results made, common type rules.
+//! Helpers of the kernels: reading arguments as the type a function wants, making results, common type rules.
 
 use std::borrow::Cow;
 
@@ -15,27 +15,27 @@ pub(super) fn nullable(args: &[Expr]) -> bool {
     args.iter().any(|a| a.ty.nullable)
 }
 
-/// BIGINT, NULL with an argument.
+/// Returns BIGINT, nullable if an argument is.
 pub(super) fn bigint(args: &[Expr]) -> Result<ExprType, MysqlError> {
     Ok(build::bigint(nullable(args)))
 }
 
-/// BIGINT that may be NULL for any arguments: those that text may be no value for.
+/// Returns nullable BIGINT, for functions that are NULL for invalid text.
 pub(super) fn bigint_or_null(_: &[Expr]) -> Result<ExprType, MysqlError> {
     Ok(build::bigint(true))
 }
 
-/// DOUBLE, NULL with an argument.
+/// Returns DOUBLE, nullable if an argument is.
 pub(super) fn double(args: &[Expr]) -> Result<ExprType, MysqlError> {
     Ok(ExprType::numeric(SqlType::Double, nullable(args)))
 }
 
-/// DOUBLE that may be NULL for any arguments.
+/// Returns nullable DOUBLE.
 pub(super) fn double_or_null(_: &[Expr]) -> Result<ExprType, MysqlError> {
     Ok(ExprType::numeric(SqlType::Double, true))
 }
 
-/// A string of up to `length` characters, of the collation of these arguments together.
+/// Returns a string of up to `length` characters, of the common collation of these arguments.
 pub(super) fn string(
     name: &str,
     args: &[&Expr],
@@ -55,25 +55,25 @@ pub(super) fn string(
     Ok(ExprType::string(sql, nullable, collation, coercibility.min(Coercibility::Coercible)))
 }
 
-/// Text of its own making, of up to `length` characters: digits, names and the like.
+/// Returns the type of text that a function makes itself, of up to `length` characters: digits, names and the like.
 pub(super) fn bounded_text(length: u64, nullable: bool) -> ExprType {
     let sql = build::text_type(length.min(u32::MAX.into()));
     ExprType::string(sql, nullable, build::TEXT_OF_NUMBER, Coercibility::Coercible)
 }
 
-/// A binary string of up to `length` bytes.
+/// Returns a binary string of up to `length` bytes.
 pub(super) fn binary_string(length: u64, nullable: bool) -> ExprType {
     let sql = SqlType::Varbinary { len: length.min(u32::MAX.into()) as u32 };
     ExprType::string(sql, nullable, Collation::Binary, Coercibility::Coercible)
 }
 
-/// Text in the system's character set, as names are.
+/// Returns text in the system's character set, which names have.
 pub(super) fn system_string(length: u32, nullable: bool) -> ExprType {
     let sql = SqlType::Varchar { len: length };
     ExprType::string(sql, nullable, Collation::Utf8mb3GeneralCi, Coercibility::SystemConstant)
 }
 
-/// The value of an argument that is a literal integer.
+/// Returns the value of an argument that is a literal integer.
 pub(super) fn literal_integer(arg: &Expr) -> Option<i64> {
     match arg.as_literal() {
         Some(Value::Int(v)) => Some(*v),
@@ -82,7 +82,7 @@ pub(super) fn literal_integer(arg: &Expr) -> Option<i64> {
     }
 }
 
-/// What a call is whose result is written.
+/// The result of a call whose string is written.
 pub(super) enum Made {
     /// The string that was written.
     String,
@@ -90,23 +90,23 @@ pub(super) enum Made {
     Null,
 }
 
-/// Bytes of the longest of some values.
+/// Returns the length of the longest of some values.
 pub(super) fn longest(values: &[Value]) -> usize {
     values.iter().map(Value::byte_len).max().unwrap_or(0)
 }
 
 impl<'a> Call<'a> {
-    /// The bytes of argument `n`; None for NULL.
+    /// Returns the bytes of argument `n`; None for NULL.
     pub(super) fn text<'v>(&self, values: &'v [Value], n: usize) -> Option<Cow<'v, [u8]>> {
         operand::text(values.get(n)?, &self.args[n].ty.sql)
     }
 
-    /// Whether the result is a string of bytes, and so counts bytes.
+    /// Whether the result is a binary string, so that positions count bytes.
     pub(super) fn bytewise(&self) -> bool {
         self.ty.sql.is_bytes()
     }
 
-    /// A string of the type of the result.
+    /// Makes a string of the result's type.
     pub(super) fn string(&self, bytes: impl AsRef<[u8]>) -> Result<Value, MysqlError> {
         let bytes = bytes.as_ref();
         room_for(bytes.len())?;
@@ -119,8 +119,8 @@ impl<'a> Call<'a> {
         })
     }
 
-    /// The string of the type of the result that `write` makes; NULL where it says so, and, with a warning, where it would be too
-    /// long.
+    /// Makes a string of the result's type with `write`; NULL if `write` returns that, and, with a warning, if the
+    /// string would be too long.
     pub(super) fn made<'c>(
         &self,
         cx: &mut EvalContext<'c>,
@@ -130,7 +130,7 @@ impl<'a> Call<'a> {
         self.made_as(cx, values, write, |bytes| self.string(bytes))
     }
 
-    /// The same of a string of bytes, whatever the type of the result.
+    /// Makes a binary string like [`made`](Self::made), whatever the type of the result.
     pub(super) fn made_bytes<'c>(
         &self,
         cx: &mut EvalContext<'c>,
@@ -159,7 +159,7 @@ impl<'a> Call<'a> {
         }
     }
 
-    /// NULL, with a warning that the result would be too long.
+    /// Returns NULL, with a warning that the result would be too long.
     pub(super) fn too_long(&self, cx: &mut EvalContext<'_>) -> Result<Value, MysqlError> {
         let name = self.function.definition().name.to_ascii_lowercase();
         cx.warn(MysqlError::allowed_packet_overflowed(name, cx.sql_mode.max_result))?;
@@ -167,8 +167,8 @@ impl<'a> Call<'a> {
     }
 }
 
-/// The value as an integer: decimals and doubles are rounded, text is read as far as it is one. Beyond 64 bits, the
-/// nearest. None for NULL.
+/// Returns the value as an integer: rounds decimals and doubles, reads the number at the front of a text. Clamps to
+/// 64 bits. None for NULL.
 pub(super) fn integer(v: &Value, cx: &mut EvalContext<'_>) -> Result<Option<i64>, MysqlError> {
     Ok(match v {
         Value::Null => None,
@@ -184,7 +184,8 @@ pub(super) fn integer(v: &Value, cx: &mut EvalContext<'_>) -> Result<Option<i64>
     })
 }
 
-/// The low 32 bits of the value as an integer, where MySQL takes those of a 64-bit one, whatever its sign. None for NULL.
+/// Returns the low 32 bits of the value as an integer, for arguments of which MySQL uses only these, whatever the
+/// sign. None for NULL.
 pub(super) fn low_bits(v: &Value, cx: &mut EvalContext<'_>) -> Result<Option<u32>, MysqlError> {
     match v {
         Value::UInt(v) => Ok(Some(*v as u32)),
@@ -192,14 +193,15 @@ pub(super) fn low_bits(v: &Value, cx: &mut EvalContext<'_>) -> Result<Option<u32
     }
 }
 
-/// The characters of `text`, from character `from`, at most `count`: its bytes, or all that are there.
+/// Returns at most `count` characters of `text` from character `from` on (bytes if `bytewise`); fewer if the text
+/// ends.
 pub(super) fn characters(text: &[u8], bytewise: bool, from: usize, count: usize) -> &[u8] {
     let start = offset(text, bytewise, from);
     let rest = &text[start..];
     &rest[..offset(rest, bytewise, count)]
 }
 
-/// Where character `n` begins; the end if there are not so many.
+/// Returns where character `n` begins; the end if there are fewer.
 pub(super) fn offset(text: &[u8], bytewise: bool, n: usize) -> usize {
     if bytewise {
         return n.min(text.len());
@@ -208,7 +210,7 @@ pub(super) fn offset(text: &[u8], bytewise: bool, n: usize) -> usize {
     starts.nth(n).map_or(text.len(), |(at, _)| at)
 }
 
-/// How many characters a text has.
+/// Returns how many characters a text has.
 pub(super) fn count_characters(text: &[u8], bytewise: bool) -> usize {
     if bytewise { text.len() } else { text.iter().filter(|b| *b & 0xC0 != 0x80).count() }
 }

@@ -1,5 +1,5 @@
-//! Expressions that leave something behind: `@name := value`, `LAST_INSERT_ID(value)`; and reading a variable that
-//! its statement assigns.
+//! Expressions with side effects: `@name := value` and `LAST_INSERT_ID(value)`; and reading a variable that its
+//! statement assigns.
 
 use super::args::integer;
 use super::{Call, Function, Volatility};
@@ -27,7 +27,7 @@ pub(super) static FUNCTIONS: &[Function] = &[
     Function::new("ANY_VALUE", (1, 1), |args| Ok(args[0].ty.clone()), |_, _, args| Ok(args[0].clone())),
 ];
 
-/// The name that a special form keeps as a literal argument.
+/// Returns the name, which these calls have as a literal argument.
 fn name<'e>(call: Call<'e>) -> &'e str {
     call.args[0].as_literal().and_then(Value::as_str).unwrap_or_default()
 }
@@ -37,7 +37,7 @@ fn assign(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result<Va
     Ok(args[1].clone())
 }
 
-/// A variable as a value of the type of the call. With a third argument, a DECIMAL has the digits that it has.
+/// Returns a variable as a value of the call's type. With a third argument, a DECIMAL keeps the digits of its value.
 fn read(cx: &mut EvalContext<'_>, call: Call<'_>, _: &[Value]) -> Result<Value, MysqlError> {
     let (value, from) = cx.state.variables.get(name(call));
     match &call.ty.sql {
@@ -54,7 +54,7 @@ fn id_type(args: &[Expr]) -> Result<ExprType, MysqlError> {
     Ok(ExprType::numeric(SqlType::BIGINT_UNSIGNED, args[0].ty.nullable))
 }
 
-/// The next `LAST_INSERT_ID()` and what the client is told; NULL counts as 0.
+/// Sets the next `LAST_INSERT_ID()`, which the client is told, too; NULL counts as 0.
 fn set_last_insert_id(cx: &mut EvalContext<'_>, _: Call<'_>, args: &[Value]) -> Result<Value, MysqlError> {
     let id = match &args[0] {
         Value::UInt(v) => Some(*v),

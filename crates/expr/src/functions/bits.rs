@@ -1,7 +1,7 @@
 //! Bit operators and BIT_COUNT: on BIGINT UNSIGNED, or byte by byte on binary strings.
 //!
-//! As in MySQL 8, operands that are all binary strings give a binary string of their length; anything else is
-//! computed with as 64 bits. The binder makes numbers of hexadecimal and bit literals where that is MySQL's choice.
+//! As in MySQL 8, operands that are all binary strings give a binary string of their length; other operands are
+//! converted to 64 bits. The binder converts hexadecimal and bit literals to numbers where MySQL does.
 
 use super::args::nullable;
 use super::{Call, Function};
@@ -51,7 +51,7 @@ fn binary(len: u64, nullable: bool) -> ExprType {
     ExprType::string(sql, nullable, Collation::Binary, Coercibility::Coercible)
 }
 
-/// The value as 64 bits: a negative number in two's complement, what is too large the nearest.
+/// Returns the value as 64 bits: a negative number in two's complement, a number that is too large clamped.
 pub(crate) fn bits(v: &Value, ty: &SqlType, cx: &mut EvalContext<'_>) -> Result<Option<u64>, MysqlError> {
     Ok(match v {
         Value::Null => None,
@@ -115,7 +115,7 @@ impl Lane<'_> {
     }
 }
 
-/// Two operands that are columns or constants of 64-bit integers.
+/// Handles two operands that are columns or constants of 64-bit integers.
 fn integers(
     call: Call<'_>,
     data: &[Datum],
@@ -165,7 +165,7 @@ fn shift(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value], left: bool) -
     Ok(Value::UInt(moved.unwrap_or(0)))
 }
 
-/// The bytes as one long number, shifted; it keeps its length.
+/// Shifts the bytes as one long number, which keeps its length.
 fn shifted(bytes: &[u8], distance: u64, left: bool) -> Vec<u8> {
     let mut out = vec![0; bytes.len()];
     let Ok(whole) = usize::try_from(distance / 8) else { return out };

@@ -1,4 +1,4 @@
-//! Functions that count days, weeks, months and seconds, and those that tell the time.
+//! Functions that count days, weeks, months and seconds, and those that return the current time.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -46,7 +46,7 @@ pub(super) static FUNCTIONS: &[Function] = &[
     }),
     Function::new("FROM_DAYS", (1, 1), date_type, |cx, _, args| {
         let Some(number) = integer(&args[0], cx)? else { return Ok(Value::Null) };
-        // Before the year 1 there are no days with a number.
+        // Days before the year 1 have no number.
         let number = u32::try_from(number).ok().filter(|number| *number > 365);
         Ok(Value::Date(number.and_then(Date::from_day_number).unwrap_or(Date::ZERO)))
     })
@@ -93,7 +93,7 @@ fn date_type(_: &[Expr]) -> Result<ExprType, MysqlError> {
     Ok(ExprType::numeric(SqlType::Date, true))
 }
 
-/// The digits of the second's fraction that a clock function's literal argument asks for.
+/// Returns the digits of the second's fraction that a clock function's literal argument asks for.
 pub(super) fn clock_digits(name: &str, args: &[Expr]) -> Result<u8, MysqlError> {
     match args.first().map(literal_integer) {
         None => Ok(0),
@@ -107,14 +107,14 @@ fn clock_type(name: &str, args: &[Expr]) -> Result<ExprType, MysqlError> {
     Ok(ExprType::numeric(SqlType::DateTime { fsp: clock_digits(name, args)? }, false))
 }
 
-/// The time as it is now, which is not the statement's.
+/// Returns the current time, which is not the statement's.
 fn this_moment(cx: &EvalContext<'_>) -> Option<DateTime> {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let micros = i64::try_from(since.as_micros()).ok()?;
     cx.zone.to_local(DateTime::from_epoch_micros(micros)?)
 }
 
-/// A year of two digits is one of 1970 to 2069.
+/// Returns the year, 1970 to 2069, for a year of two digits.
 fn four_digit_year(year: i64) -> i64 {
     match year {
         0..=69 => year + 2000,
@@ -141,7 +141,7 @@ fn year_week(cx: &mut EvalContext<'_>, _: Call<'_>, args: &[Value]) -> Result<Va
     Ok(week.map_or(Value::Null, |(year, week)| Value::Int(i64::from(year) * 100 + i64::from(week))))
 }
 
-/// The months since the year 0 of a period YYMM or YYYYMM. Error 1210 if there is no such month.
+/// Returns the months since the year 0 of a period YYMM or YYYYMM. Error 1210 if there is no such month.
 fn months_of_period(period: i64, name: &str) -> Result<i64, MysqlError> {
     let (year, month) = (period / 100, period % 100);
     if period <= 0 || !(1..=12).contains(&month) {
@@ -152,13 +152,13 @@ fn months_of_period(period: i64, name: &str) -> Result<i64, MysqlError> {
 
 fn period_add(cx: &mut EvalContext<'_>, _: Call<'_>, args: &[Value]) -> Result<Value, MysqlError> {
     let more = match &args[1] {
-        // 64 bits, whatever they stand for.
+        // The 64 bits, whatever their sign.
         Value::UInt(n) => Some(*n as i64),
         other => integer(other, cx)?,
     };
     let Some((period, more)) = integer(&args[0], cx)?.zip(more) else { return Ok(Value::Null) };
     let months = months_of_period(period, "period_add")?.wrapping_add(more);
-    // As MySQL counts: without a sign, and years of two digits are read again.
+    // As in MySQL: unsigned, and years of two digits are expanded again.
     let months = months as u64;
     let year = months / 12;
     let year = if year < 100 { four_digit_year(year as i64) as u64 } else { year };
@@ -170,7 +170,7 @@ fn period_diff(cx: &mut EvalContext<'_>, _: Call<'_>, args: &[Value]) -> Result<
     Ok(Value::Int(months_of_period(a, "period_diff")? - months_of_period(b, "period_diff")?))
 }
 
-/// `TIMESTAMPDIFF(unit, from, to)`: whole units.
+/// Computes `TIMESTAMPDIFF(unit, from, to)` in whole units.
 fn timestamp_diff(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result<Value, MysqlError> {
     let unit = unit_of(&call.args[0])?;
     let from = operand::day_and_time(&args[1], cx)?;
@@ -191,7 +191,7 @@ fn timestamp_diff(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> R
     }))
 }
 
-/// The months that are over between two times.
+/// Returns the whole months between two times.
 fn whole_months(from: DateTime, to: DateTime) -> i64 {
     if from > to {
         return -whole_months(to, from);
@@ -204,7 +204,7 @@ fn whole_months(from: DateTime, to: DateTime) -> i64 {
     last - first - i64::from(end < begin)
 }
 
-/// The last second of MySQL's TIMESTAMP in 64 bits.
+/// The last second of MySQL's 64-bit TIMESTAMP.
 const LAST_SECOND: i64 = 32_536_771_199;
 
 fn from_unixtime_type(args: &[Expr]) -> Result<ExprType, MysqlError> {
@@ -239,7 +239,7 @@ fn convert_tz_type(args: &[Expr]) -> Result<ExprType, MysqlError> {
     Ok(ExprType::numeric(SqlType::DateTime { fsp }, true))
 }
 
-/// The digits of the second's fraction that a value has when it is read as a datetime or a time.
+/// Returns the digits of the second's fraction of a value read as a datetime or a time.
 pub(super) fn fraction_digits(arg: &Expr) -> u8 {
     match (&arg.ty.sql, arg.as_literal()) {
         (_, Some(Value::String(text))) => {
@@ -252,7 +252,7 @@ pub(super) fn fraction_digits(arg: &Expr) -> u8 {
     }
 }
 
-/// A time in one zone as another has it. Outside of what TIMESTAMP holds it stays as it is; NULL for zones that there are not.
+/// Converts a time from one zone to another. A time outside TIMESTAMP's range is unchanged; unknown zones give NULL.
 fn convert_tz(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result<Value, MysqlError> {
     let Some(time) = operand::day_and_time(&args[0], cx)? else { return Ok(Value::Null) };
     let zone = |n: usize| {
@@ -269,7 +269,7 @@ fn convert_tz(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Resul
     Ok(to.to_local(utc).map_or(Value::Null, Value::DateTime))
 }
 
-/// `GET_FORMAT(DATE | TIME | DATETIME, 'EUR' | 'USA' | 'JIS' | 'ISO' | 'INTERNAL')`.
+/// Computes `GET_FORMAT(DATE | TIME | DATETIME, 'EUR' | 'USA' | 'JIS' | 'ISO' | 'INTERNAL')`.
 fn get_format(_: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result<Value, MysqlError> {
     let Some(standard) = call.text(args, 1) else { return Ok(Value::Null) };
     let standard = String::from_utf8_lossy(&standard).to_ascii_uppercase();

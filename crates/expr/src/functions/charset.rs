@@ -1,7 +1,7 @@
-//! Text in the bytes of its character set, and text brought into one.
+//! Converts text to the bytes of its character set, and text and bytes to another character set.
 //!
-//! Text is UTF-8 whatever its character set is. Where its bytes are asked for, those of the character set are made for the occasion, if they are
-//! not UTF-8.
+//! Text is stored as UTF-8 whatever its character set is. Where an expression asks for its bytes, these functions
+//! make the bytes of the character set, if it is not UTF-8.
 
 use super::{Call, Function};
 use crate::{EvalContext, Expr, build};
@@ -12,11 +12,11 @@ use leafline_types::value::{Coercibility, ExprType, SqlType, Value};
 
 pub(super) static FUNCTIONS: &[Function] = &[
     Function::new("BYTES_OF_TEXT", (1, 1), bytes_type, bytes_of_text).special(),
-    // Its type is that of the call's maker.
+    // The maker of the call sets its type.
     Function::new("TEXT_OF_CHARSET", (1, 1), |args| Ok(args[0].ty.clone()), text_of_charset).special(),
 ];
 
-/// Bytes of a character, in the character set that has the longest.
+/// The most bytes of a character in any character set.
 const MOST_BYTES: u64 = 4;
 
 fn bytes_type(args: &[Expr]) -> Result<ExprType, MysqlError> {
@@ -33,7 +33,8 @@ fn bytes_of_text(cx: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> 
     })
 }
 
-/// A question mark stands for what the set has not. Bytes are read as text of the set.
+/// Converts to the call's character set. A question mark replaces a character that the set lacks; bytes are read as
+/// text of the set.
 fn text_of_charset(cx: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Result<Value, MysqlError> {
     let charset = call.ty.collation.charset();
     let text = match &values[0] {

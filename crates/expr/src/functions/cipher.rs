@@ -1,7 +1,7 @@
 //! AES_ENCRYPT and AES_DECRYPT, in the modes of `block_encryption_mode`.
 //!
-//! A key of any length is folded: its bytes are put on top of one another, by XOR, in as many as the cipher takes. ECB and CBC fill the
-//! last block up (PKCS #7); the others make a stream of bytes (NIST SP 800-38A).
+//! A key of any length is folded: its bytes are combined by XOR into as many as the cipher takes. ECB and CBC pad the
+//! last block (PKCS #7); the other modes make a stream of bytes (NIST SP 800-38A).
 
 use aes::cipher::generic_array::GenericArray;
 use aes::cipher::{BlockDecrypt, BlockEncrypt, KeyInit};
@@ -56,14 +56,14 @@ const MODES: [(&str, Mode); 6] = [
 ];
 
 impl Default for BlockEncryption {
-    /// `aes-128-ecb`.
+    /// Returns `aes-128-ecb`.
     fn default() -> Self {
         BlockEncryption { key_bytes: 16, mode: Mode::Ecb }
     }
 }
 
 impl BlockEncryption {
-    /// Of a name like `aes-256-cbc`, in any case.
+    /// Reads a name like `aes-256-cbc`, in any case.
     pub fn from_name(name: &str) -> Option<Self> {
         let name = name.to_ascii_lowercase();
         let (bits, mode) = name.strip_prefix("aes-")?.split_once('-')?;
@@ -97,7 +97,7 @@ fn decrypted_type(args: &[Expr]) -> Result<ExprType, MysqlError> {
     Ok(binary_string(bytes_of(&args[0]), true))
 }
 
-/// Encrypts or decrypts, from an initialization vector on.
+/// A function that encrypts or decrypts, given an initialization vector.
 type Application = fn(&Cipher, Mode, Block, &[u8], &mut Steps<'_>) -> Result<Option<Vec<u8>>, MysqlError>;
 
 fn aes(
@@ -192,7 +192,7 @@ impl Cipher {
         Ok(padded)
     }
 
-    /// None of what no such key has encrypted: its length or its end shows that.
+    /// Decrypts; returns None if the length or the padding is invalid.
     fn decrypt(
         &self,
         mode: Mode,
@@ -226,7 +226,8 @@ impl Cipher {
         Ok(is_filled.then_some(plain))
     }
 
-    /// The modes that make a stream. The register is what is encrypted next: of CFB the bytes before, encrypted; of OFB the stream.
+    /// Runs the modes that make a stream. `register` is the next block to encrypt: the previous ciphertext for CFB,
+    /// the previous key stream for OFB.
     fn stream(
         &self,
         mode: Mode,
@@ -237,7 +238,7 @@ impl Cipher {
     ) -> Result<Vec<u8>, MysqlError> {
         let mut out = Vec::with_capacity(text.len());
         let mut key = Block::default();
-        // One bit or byte takes as long as a block.
+        // One bit or byte costs as much as a block.
         let work = match mode {
             Mode::Cfb1 => BLOCK * 8,
             Mode::Cfb8 => BLOCK,
@@ -270,7 +271,7 @@ impl Cipher {
         Ok(out)
     }
 
-    /// CFB1: bit after bit, the highest first.
+    /// Runs CFB1 on a byte, bit by bit, the highest first.
     fn stream_bits(&self, register: &mut Block, byte: u8, encrypts: bool) -> u8 {
         (0..8).rev().fold(0, |made, shift| {
             let given = byte >> shift & 1;

@@ -38,7 +38,7 @@ pub(super) static FUNCTIONS: &[Function] = &[
     ),
     Function::new("MAKETIME", (3, 3), |args| Ok(time_type(fraction_digits(&args[2]))), make_time)
         .numbers(&[0, 1, 2]),
-    // Text is a number here, and no time that says how many digits it has.
+    // Text is read as a number here, not as a time with known digits.
     Function::new("SEC_TO_TIME", (1, 1), |args| Ok(time_type(seconds_digits(&args[0]))), sec_to_time)
         .numbers(&[0]),
     Function::new("TIME_TO_SEC", (1, 1), bigint_or_null, |cx, _, args| {
@@ -51,7 +51,7 @@ pub(super) static FUNCTIONS: &[Function] = &[
     Function::new("TIME_FORMAT", (2, 2), time_format_type, time_format_function),
 ];
 
-/// Microseconds of a second.
+/// Microseconds in a second.
 const MICROS: i64 = 1_000_000;
 
 fn time_type(fsp: u8) -> ExprType {
@@ -66,7 +66,7 @@ fn time_of_day(t: DateTime, fsp: u8) -> Value {
     Value::Time(Time::clipped(t.micros_of_day()).truncate(fsp))
 }
 
-/// A span, clipped to what TIME holds with a warning that shows `text`.
+/// Makes a span, clipped to TIME's range with a warning that shows `text`.
 fn clipped(
     cx: &mut EvalContext<'_>,
     micros: i64,
@@ -78,7 +78,7 @@ fn clipped(
     Ok(Value::Time(Time::clipped(micros)))
 }
 
-/// A number of seconds as microseconds, rounded to `fsp` digits; the nearest that fits where it is too large.
+/// Converts seconds to microseconds, rounded to `fsp` digits and clamped to 64 bits.
 fn micros_of(seconds: &Decimal, fsp: u8) -> i64 {
     let rounded = seconds.round(fsp.into()).and_then(|d| d.checked_mul(&Decimal::from_i64(MICROS)));
     let whole = rounded.and_then(|d| d.truncate(0)).and_then(|d| d.to_i64());
@@ -102,7 +102,7 @@ fn make_time(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result
     clipped(cx, if hour < 0 { -within } else { within }, text)
 }
 
-/// The digits of the fraction that a number of seconds may have.
+/// Returns the digits of the fraction that a number of seconds may have.
 fn seconds_digits(arg: &Expr) -> u8 {
     if arg.ty.sql.is_string() { 6 } else { fraction_digits(arg) }
 }
@@ -112,14 +112,14 @@ fn sec_to_time(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Resu
     clipped(cx, micros_of(&seconds, call.ty.sql.scale()), || seconds.to_string())
 }
 
-/// A time of day on a day, or a span.
+/// A datetime or a span.
 #[derive(Debug, Clone, Copy)]
 enum Moment {
     On(DateTime),
     Span(Time),
 }
 
-/// The value as what it is; of text, a datetime if it is spelled as one.
+/// Reads the value as a datetime or a span; a text as a datetime if it is spelled as one.
 fn moment(v: &Value, cx: &mut EvalContext<'_>) -> Result<Option<Moment>, MysqlError> {
     Ok(match v {
         Value::Date(d) => Some(Moment::On(d.to_datetime())),
@@ -131,7 +131,7 @@ fn moment(v: &Value, cx: &mut EvalContext<'_>) -> Result<Option<Moment>, MysqlEr
     })
 }
 
-/// The datetime that a text is where a time is wanted: one with a day and a time of day.
+/// Reads a text as a datetime where a time is expected; None unless it has a day and a time of day.
 pub(super) fn datetime_text(v: &Value) -> Option<DateTime> {
     let text = v.as_str()?;
     let time = Time::parse(text).is_ok_and(|parsed| !parsed.had_date);
@@ -145,7 +145,7 @@ fn difference_type(args: &[Expr]) -> Result<ExprType, MysqlError> {
     Ok(time_type(fraction_digits(&args[0]).max(fraction_digits(&args[1]))))
 }
 
-/// Of two datetimes or two spans; NULL for one of each.
+/// Returns the difference of two datetimes or two spans; NULL for one of each.
 fn difference(cx: &mut EvalContext<'_>, _: Call<'_>, args: &[Value]) -> Result<Value, MysqlError> {
     let micros = match (moment(&args[0], cx)?, moment(&args[1], cx)?) {
         (Some(Moment::On(a)), Some(Moment::On(b))) => a.micros_since(b),
@@ -169,7 +169,7 @@ fn sum_type(args: &[Expr]) -> Result<ExprType, MysqlError> {
     })
 }
 
-/// A datetime or span plus or minus a span.
+/// Returns a datetime or span plus or minus a span.
 fn sum(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value], minus: bool) -> Result<Value, MysqlError> {
     let first = moment(&args[0], cx)?;
     let (Some(first), Some(Moment::Span(span))) = (first, moment(&args[1], cx)?) else {
@@ -205,7 +205,7 @@ fn timestamp_type(args: &[Expr]) -> Result<ExprType, MysqlError> {
     Ok(ExprType::numeric(SqlType::DateTime { fsp }, true))
 }
 
-/// `TIMESTAMP(datetime)`, `TIMESTAMP(datetime, time)`.
+/// Computes `TIMESTAMP(datetime)`, `TIMESTAMP(datetime, time)`.
 fn timestamp(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result<Value, MysqlError> {
     let Some(t) = operand::datetime(&args[0], cx)? else { return Ok(Value::Null) };
     let span = match args.get(1) {

@@ -7,17 +7,17 @@ use super::time_names::TimeNames;
 use leafline_types::output::{Output, Stop};
 use leafline_types::temporal::{Date, DateTime, Time, WeekMode};
 
-/// The name of the day of the week; None if its month or day is zero.
+/// Returns the name of the day of the week; None if month or day is zero.
 pub(super) fn day_name(day: Date, names: TimeNames) -> Option<&'static str> {
     names.day(weekday(day, true)?)
 }
 
-/// The name of the month; None of month 0.
+/// Returns the name of the month; None for month 0.
 pub(super) fn month_name(day: Date, names: TimeNames) -> Option<&'static str> {
     names.month(day.civil().month)
 }
 
-/// Writes a datetime as `format` says; whether the date has all that it names.
+/// Writes a datetime by `format`; returns whether the date has all parts that `format` names.
 pub(super) fn put_date(
     t: DateTime,
     format: &str,
@@ -29,7 +29,7 @@ pub(super) fn put_date(
     put_formatted(format, out, &clock, (Some(t.date()), names))
 }
 
-/// Writes a span of time as `format` says. It has no day: parts of one are 0, but those with names, which it does not have.
+/// Writes a span of time by `format`. It has no date: numeric parts of one are 0, names are missing.
 pub(super) fn put_time(
     time: Time,
     format: &str,
@@ -51,7 +51,7 @@ struct Clock {
     microsecond: u32,
 }
 
-/// Writes what `format` says; a `%` before any other character is that character.
+/// Writes by `format`; a `%` before a character without a meaning is that character.
 fn put_formatted(
     format: &str,
     out: &mut Output<'_>,
@@ -78,7 +78,7 @@ fn put_formatted(
     Ok(true)
 }
 
-/// Writes what a letter behind a `%` stands for; None if the date does not have it.
+/// Writes the part that a letter behind a `%` stands for; None if the date lacks it.
 fn put_part(
     specifier: char,
     out: &mut String,

@@ -58,7 +58,7 @@ fn sha2(cx: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Result<Va
     }
 }
 
-/// The digits of a hash; NULL of NULL.
+/// Returns the hexadecimal digits of a hash; NULL for NULL.
 fn digest<D: Digest>(cx: &EvalContext<'_>, s: Option<&[u8]>) -> Result<Value, MysqlError> {
     let Some(s) = s else { return Ok(Value::Null) };
     let (mut digest, mut steps) = (D::new(), cx.steps());
@@ -69,7 +69,7 @@ fn digest<D: Digest>(cx: &EvalContext<'_>, s: Option<&[u8]>) -> Result<Value, My
     Ok(Value::string(hexadecimal(&digest.finalize())))
 }
 
-/// The checksum of Ethernet, zlib and PNG.
+/// Returns the CRC-32 of Ethernet, zlib and PNG.
 fn crc32(bytes: &[u8]) -> u32 {
     const TABLE: [u32; 256] = {
         let mut table = [0u32; 256];
@@ -99,12 +99,12 @@ fn random_bytes(cx: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> R
     Ok(Value::bytes(bytes))
 }
 
-/// Bytes that nobody can foresee.
+/// Fills `bytes` from the system's secure random source.
 pub(super) fn fill_random(bytes: &mut [u8]) -> Result<(), MysqlError> {
     rand::TryRngCore::try_fill_bytes(&mut rand::rngs::OsRng, bytes).map_err(MysqlError::internal)
 }
 
-/// Bytes before what is compressed: its length, 30 bits, lowest byte first.
+/// The length in bytes of the header of compressed data: the uncompressed length, 30 bits, little-endian.
 const HEADER: usize = 4;
 
 fn compress_type(args: &[Expr]) -> Result<ExprType, MysqlError> {
@@ -112,8 +112,8 @@ fn compress_type(args: &[Expr]) -> Result<ExprType, MysqlError> {
     Ok(binary_string(bytes + bytes / 100 + 120, nullable(args)))
 }
 
-/// The length and a zlib stream. A space at its end is followed by a full stop, as columns that lose spaces would
-/// spoil it.
+/// Returns the header and a zlib stream. If the stream ends in a space, a full stop follows, because columns that
+/// drop trailing spaces would damage it.
 fn compress(cx: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Result<Value, MysqlError> {
     let Some(s) = call.text(values, 0) else { return Ok(Value::Null) };
     if s.is_empty() {
@@ -168,7 +168,7 @@ fn put_compressed(s: &[u8], out: &mut Output<'_>) -> Result<(), Stop> {
     Ok(())
 }
 
-/// The length that the header tells; None if there is none.
+/// Returns the length in the header; None if there is no header.
 fn told_length(s: &[u8]) -> Option<usize> {
     let header = s.get(..HEADER).filter(|_| s.len() > HEADER)?;
     let length = u32::from_le_bytes(header.try_into().ok()?) & 0x3FFF_FFFF;
@@ -198,14 +198,14 @@ fn uncompress(cx: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Res
     }
 }
 
-/// What a zlib stream holds; None if it is damaged, or holds more than `most` bytes.
+/// Inflates a zlib stream; None if it is damaged, or holds more than `most` bytes.
 fn inflated(stream: &[u8], most: usize, steps: &mut Steps<'_>) -> Result<Option<Vec<u8>>, MysqlError> {
     let mut state = InflateState::new_boxed(DataFormat::Zlib);
     let mut out = vec![0; most];
     let (mut read, mut written) = (0, 0);
     loop {
         let end = (written + BYTES_BETWEEN_CHECKS).min(most);
-        // Where there may be no more, a byte tells that there is.
+        // At the limit, room for one byte tells whether there is more.
         let mut beyond = [0];
         let is_full = written == most;
         let room = if is_full { &mut beyond[..] } else { out.get_mut(written..end).unwrap_or_default() };

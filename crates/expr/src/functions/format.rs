@@ -32,7 +32,7 @@ pub(super) static FUNCTIONS: &[Function] = &[
     .numeric(),
 ];
 
-/// Units and how much each is, the least first.
+/// Units with their sizes, the smallest first.
 type Units = [(&'static str, f64)];
 
 const BYTES: [(&str, f64); 7] = [
@@ -44,7 +44,7 @@ const BYTES: [(&str, f64); 7] = [
     ("PiB", 1_125_899_906_842_624.0),
     ("EiB", 1_152_921_504_606_846_976.0),
 ];
-/// From picoseconds.
+/// The units of time, in picoseconds.
 const TIMES: [(&str, f64); 8] = [
     ("ps", 1.0),
     ("ns", 1e3),
@@ -56,7 +56,7 @@ const TIMES: [(&str, f64); 8] = [
     ("d", 8.64e16),
 ];
 
-/// A number in the largest unit that it has one of; `width` is that of numbers in the least unit.
+/// Writes a number in the largest unit that is not larger than it; `width` is that of numbers in the smallest unit.
 fn in_units(number: f64, units: &Units, width: usize) -> String {
     let (unit, size) = units.iter().rev().find(|(_, size)| number.abs() >= *size).unwrap_or(&units[0]);
     let value = number / size;
@@ -70,7 +70,7 @@ fn in_units(number: f64, units: &Units, width: usize) -> String {
     }
 }
 
-/// Digits after the point, at most.
+/// The most digits after the point.
 const MOST_DIGITS: i64 = 30;
 
 fn format_type(args: &[Expr]) -> Result<ExprType, MysqlError> {
@@ -80,7 +80,7 @@ fn format_type(args: &[Expr]) -> Result<ExprType, MysqlError> {
 
 fn format(cx: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Result<Value, MysqlError> {
     let Some(digits) = integer(&values[1], cx)? else { return Ok(Value::Null) };
-    // As MySQL, of 64 bits the lower half.
+    // As in MySQL, the lower 32 of 64 bits.
     let digits = i64::from(digits as i32).clamp(0, MOST_DIGITS) as u8;
     let locale = match values.get(2) {
         Some(Value::Null) | None => &ENGLISH,
@@ -110,16 +110,16 @@ fn format(cx: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Result<
     Ok(Value::string(grouped(&text, digits, locale)))
 }
 
-/// The digits of a double, and zeros behind those that it has.
+/// Returns the digits of a double, with zeros behind them.
 fn fixed(v: f64, digits: u8) -> String {
     match Decimal::from_f64(v).and_then(|d| d.round(digits.into())) {
         Some(d) => d.to_string(),
-        // Beyond 65 digits; there are none after the point then.
+        // Beyond 65 digits there are none after the point.
         None => v.to_string(),
     }
 }
 
-/// A number's text with `digits` digits after the point, and separators between groups before it.
+/// Writes a number's text with `digits` digits after the point, and separators between the groups before it.
 fn grouped(text: &str, digits: u8, locale: &Locale) -> String {
     let (sign, number) = match text.strip_prefix('-') {
         Some(rest) => ("-", rest),
@@ -142,11 +142,11 @@ fn grouped(text: &str, digits: u8, locale: &Locale) -> String {
     out
 }
 
-/// How numbers are written.
+/// The separators of a locale's numbers.
 struct Locale {
     point: &'static str,
     separator: &'static str,
-    /// Whether a group begins where so many digits are left.
+    /// Whether a group begins with that many digits left.
     groups: fn(usize) -> bool,
 }
 
@@ -154,7 +154,7 @@ fn threes(left: usize) -> bool {
     left.is_multiple_of(3)
 }
 
-/// Three, then twos.
+/// Groups of three, then of two.
 fn indian(left: usize) -> bool {
     left == 3 || left > 3 && left % 2 == 1
 }
@@ -165,12 +165,12 @@ fn never(_: usize) -> bool {
 
 static ENGLISH: Locale = Locale { point: ".", separator: ",", groups: threes };
 
-/// The locale of that name, in any case.
+/// Returns the locale of that name, in any case.
 fn locale(name: &str) -> Option<&'static Locale> {
     known_locale(name).map(|(locale, _)| locale)
 }
 
-/// The name of MySQL's locale of that name, in any case, as it writes it.
+/// Returns MySQL's spelling of a locale's name, given in any case.
 pub fn locale_name(name: &str) -> Option<&'static str> {
     known_locale(name).map(|(_, known)| known)
 }
@@ -183,7 +183,7 @@ fn locales() -> impl Iterator<Item = (&'static Locale, &'static str)> {
     LOCALES.iter().flat_map(|(locale, names)| names.split(' ').map(move |known| (locale, known)))
 }
 
-/// The names of all locales.
+/// Returns the names of all locales.
 #[cfg(test)]
 pub(super) fn locale_names() -> impl Iterator<Item = &'static str> {
     locales().map(|(_, name)| name)

@@ -1,20 +1,20 @@
-//! Upper and lower case of a character: Unicode's simple mappings, one to one, as of version 9.0, which MySQL's collations of that version
-//! have.
+//! Converts characters to upper and lower case by Unicode's simple (one to one) mappings of version 9.0, the version
+//! of MySQL's collations.
 
-/// The character in upper case.
+/// Returns the character in upper case.
 pub(super) fn to_upper(c: char) -> char {
     let c32 = u32::from(c);
     match c32 {
-        // Where the full mapping is two letters the simple one is that of titles, with the iota below.
+        // Where the full mapping is two letters, the simple one is the title case letter, with the iota below.
         0x1f80..=0x1f87 | 0x1f90..=0x1f97 | 0x1fa0..=0x1fa7 => shifted(c, 8),
         0x1fb3 | 0x1fc3 | 0x1ff3 => shifted(c, 9),
         _ => simple(c, c.to_uppercase()),
     }
 }
 
-/// The character in lower case.
+/// Returns the character in lower case.
 pub(super) fn to_lower(c: char) -> char {
-    // With a dot of its own in the full mapping.
+    // The full mapping keeps a separate dot.
     if c == 'İ' { 'i' } else { simple(c, c.to_lowercase()) }
 }
 
@@ -29,7 +29,7 @@ fn simple(c: char, mut mapped: impl ExactSizeIterator<Item = char>) -> char {
     }
 }
 
-/// Whether the character is a letter of a pair, and came after version 9.0.
+/// Whether the character got its pair after version 9.0.
 fn is_newer(c: char) -> bool {
     matches!(u32::from(c),
         0x1c89..=0x1c8a | 0x1c90..=0x1cbf | 0x2c2f | 0x2c5f | 0xa7b8..=0xa7f6

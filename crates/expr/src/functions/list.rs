@@ -27,7 +27,8 @@ fn field_type(args: &[Expr]) -> Result<ExprType, MysqlError> {
     Ok(build::bigint(false))
 }
 
-/// All are compared as strings, as integers or decimals, or else as doubles: so are numbers beside NULL, which is a string to MySQL.
+/// Returns the domain in which FIELD compares: strings, integers or decimals if all arguments are, otherwise doubles.
+/// Numbers beside NULL, which is a string to MySQL, are doubles.
 fn field_domain(args: &[Expr]) -> Result<CompareDomain, MysqlError> {
     let has_null = args.iter().any(|a| a.ty.sql == SqlType::Null);
     let known = || args.iter().map(|a| &a.ty.sql).filter(|ty| **ty != SqlType::Null);
@@ -53,7 +54,7 @@ fn field(cx: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Result<V
     let domain = field_domain(call.args)?;
     for (n, v) in list.iter().enumerate() {
         if domain == CompareDomain::Integer {
-            // As MySQL has it: 64 bits, whatever their sign.
+            // As in MySQL, compares the 64 bits, whatever their sign.
             if integer_bits(wanted).is_some() && integer_bits(wanted) == integer_bits(v) {
                 return Ok(Value::Int(n as i64 + 1));
             }
@@ -146,7 +147,7 @@ fn export_set_type(args: &[Expr]) -> Result<ExprType, MysqlError> {
     string("export_set", &texts, one * 64 + between * 63, nullable(args))
 }
 
-/// The bits from the lowest on, each as one of two texts.
+/// Writes the bits from the lowest on, each as one of two texts.
 fn export_set(cx: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Result<Value, MysqlError> {
     let Some(bits) = super::bits::bits(&values[0], &call.args[0].ty.sql, cx)? else { return Ok(Value::Null) };
     let (Some(on), Some(off)) = (call.text(values, 1), call.text(values, 2)) else { return Ok(Value::Null) };
@@ -173,7 +174,7 @@ fn export_set(cx: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Res
     })
 }
 
-/// How many of the numbers after the first, which ascend, are not above it; -1 for NULL.
+/// Returns how many of the numbers behind the first, which ascend, are at most the first; -1 for NULL.
 fn interval(cx: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Result<Value, MysqlError> {
     if values[0].is_null() {
         return Ok(Value::Int(-1));

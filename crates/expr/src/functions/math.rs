@@ -59,13 +59,13 @@ pub(super) static FUNCTIONS: &[Function] = &[
         .volatility(Volatility::Volatile),
 ];
 
-/// A DOUBLE of which six digits are shown.
+/// Returns a DOUBLE that shows six digits.
 fn pi_type(_: &[Expr]) -> Result<ExprType, MysqlError> {
     let sql = SqlType::Real { single: false, digits: Some((8, 6)), unsigned: false, zerofill: false };
     Ok(ExprType::numeric(sql, false))
 }
 
-/// BIGINT for integers, DECIMAL for decimals, DOUBLE for the rest.
+/// Returns BIGINT for integers, DECIMAL for decimals, DOUBLE for the rest.
 fn same_kind(args: &[Expr]) -> Result<ExprType, MysqlError> {
     let nullable = nullable(args);
     let sql = match &args[0].ty.sql {
@@ -77,17 +77,17 @@ fn same_kind(args: &[Expr]) -> Result<ExprType, MysqlError> {
     Ok(ExprType::numeric(sql, nullable))
 }
 
-/// Error 1690 for the DOUBLE result of a call.
+/// Makes error 1690 for the DOUBLE result of a call.
 fn double_range(call: Call<'_>) -> MysqlError {
     out_of_range(call, "DOUBLE")
 }
 
-/// Error 1690 for an argument of a call, which is called `what`.
+/// Makes error 1690 for an argument of a call, named by `what`.
 pub(super) fn out_of_range_argument(what: &str, call: Call<'_>) -> MysqlError {
     MysqlError::data_out_of_range(what, call.function.definition().name.to_ascii_lowercase())
 }
 
-/// Error 1690 for the result of a call.
+/// Makes error 1690 for the result of a call.
 pub(super) fn out_of_range(call: Call<'_>, kind: &str) -> MysqlError {
     let args: Vec<String> = call.args.iter().map(|a| a.to_string()).collect();
     let name = call.function.definition().name.to_ascii_lowercase();
@@ -121,7 +121,7 @@ fn two(
     finite(call, pair.and_then(|(a, b)| f(a, b)))
 }
 
-/// NULL and a warning unless the argument is positive.
+/// Computes a logarithm; NULL and a warning unless the argument is positive.
 fn logarithm(
     cx: &mut EvalContext<'_>,
     call: Call<'_>,
@@ -140,7 +140,7 @@ fn no_logarithm(cx: &mut EvalContext<'_>) -> Result<Value, MysqlError> {
     Ok(Value::Null)
 }
 
-/// `LOG(v)`, `LOG(base, v)`.
+/// Computes `LOG(v)`, `LOG(base, v)`.
 fn log(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result<Value, MysqlError> {
     let [base, v] = args else { return logarithm(cx, call, args, f64::ln) };
     match operand::double(base, cx)?.zip(operand::double(v, cx)?) {
@@ -180,7 +180,7 @@ fn extreme_type(args: &[Expr]) -> Result<ExprType, MysqlError> {
     build::common_type("greatest", &args.iter().map(|a| &a.ty).collect::<Vec<_>>())
 }
 
-/// The greatest or least of several values, compared as values of their common type; NULL if any is.
+/// Returns the largest or smallest of several values, compared as values of their common type; NULL if any is.
 fn extreme(
     cx: &mut EvalContext<'_>,
     call: Call<'_>,

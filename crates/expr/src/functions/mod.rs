@@ -1,8 +1,8 @@
-//! The function table: every scalar function, once.
+//! The function table, which holds every scalar function once.
 //!
-//! A function is a row of the table: its names, how many arguments it takes, the rule for its type, and how it is
-//! computed, for one row and perhaps, faster, for a batch. `CASE`, `IF`, `COALESCE`, `ISNULL` and `MOD` are nodes of
-//! their own (see [`crate::build::call`]).
+//! A function is a row of the table: its names, the number of its arguments, its type rule, and its kernel for one
+//! row and perhaps a faster one for a batch. `CASE`, `IF`, `COALESCE`, `ISNULL` and `MOD` are separate nodes (see
+//! [`crate::build::call`]).
 
 mod args;
 mod assignment;
@@ -60,7 +60,7 @@ pub use time_names::TimeNames;
 pub use user_lock::UserLocks;
 pub(crate) use xml::{XPathCache, by_variables};
 
-/// A function, by its place in the table.
+/// A function, as its place in the table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct FunctionId(u16);
 
@@ -78,19 +78,19 @@ pub enum Volatility {
 /// A call as a kernel sees it.
 #[derive(Debug, Clone, Copy)]
 pub struct Call<'a> {
-    /// Which function.
+    /// The function.
     pub function: FunctionId,
     /// The arguments' expressions, for their types.
     pub args: &'a [Expr],
     /// The type of the result.
     pub ty: &'a ExprType,
-    /// The row it is evaluated for, where it is evaluated for one.
+    /// The row it is evaluated for, if it is evaluated for one.
     pub(crate) row: &'a dyn Row,
 }
 
 impl Call<'_> {
-    /// Computes the call for one row. A result that is longer than `max_allowed_packet`, and than what it was made of, is
-    /// NULL with warning 1301, whatever the function.
+    /// Computes the call for one row. For every function, a result longer than both `max_allowed_packet` and its
+    /// longest argument is NULL with warning 1301.
     #[inline]
     pub(crate) fn compute(&self, cx: &mut EvalContext<'_>, values: &[Value]) -> Result<Value, MysqlError> {
         let v = (self.function.definition().scalar)(cx, *self, values)?;
@@ -108,11 +108,11 @@ impl Call<'_> {
     }
 }
 
-/// Computes the type of a call, or finds its arguments wrong.
+/// Computes the type of a call, or returns the error in its arguments.
 pub type TypeRule = fn(&[Expr]) -> Result<ExprType, MysqlError>;
 /// Computes a call for one row.
 pub type ScalarKernel = fn(&mut EvalContext<'_>, Call<'_>, &[Value]) -> Result<Value, MysqlError>;
-/// Computes a call for all rows of a batch; None where it does not know the types at hand.
+/// Computes a call for all rows of a batch; returns None if it does not handle the types.
 pub type VectorKernel =
     fn(&mut EvalContext<'_>, Call<'_>, &[Datum], usize) -> Result<Option<Datum>, MysqlError>;
 
@@ -122,27 +122,28 @@ pub struct Function {
     pub name: &'static str,
     /// Its other names.
     pub aliases: &'static [&'static str],
-    /// The least number of arguments.
+    /// The fewest arguments.
     pub min_args: usize,
-    /// The greatest number of arguments.
+    /// The most arguments.
     pub max_args: usize,
-    /// The type of its result.
+    /// The rule for the type of its result.
     pub type_rule: TypeRule,
-    /// How it is computed.
+    /// The kernel for one row.
     pub scalar: ScalarKernel,
-    /// How it is computed faster.
+    /// The faster kernel for a batch.
     pub vector: Option<VectorKernel>,
-    /// How often it changes.
+    /// How often its value changes.
     pub volatility: Volatility,
-    /// Whether SQL has a syntax of its own for it, and not `name(args)`.
+    /// Whether its syntax in SQL is not `name(args)`.
     pub special: bool,
-    /// Whether it computes with exact numbers: an argument with a quotient has all its digits then.
+    /// Whether it computes with exact numbers: an argument with a quotient then has all its digits.
     pub numeric: bool,
-    /// Where it takes numbers, such as lengths and places, among other arguments: literals of digits and bits are numbers there.
+    /// The arguments that are numbers, such as lengths and positions, among others: hexadecimal and bit literals are
+    /// numbers there.
     pub number_args: &'static [usize],
-    /// Whether it takes bytes: arguments of text are those of their character set.
+    /// Whether it takes bytes: text arguments are converted to the bytes of their character set.
     pub bytes: bool,
-    /// Whether it takes documents: arguments of type JSON are no text, conditions are truth values.
+    /// Whether it takes documents: arguments of type JSON are not converted to text, and conditions are truth values.
     pub documents: bool,
 }
 
@@ -168,7 +169,7 @@ impl Function {
         CONDITIONS.contains(&self.name)
     }
 
-    /// An immutable function with a scalar kernel only.
+    /// Makes an immutable function with a scalar kernel only.
     const fn new(
         name: &'static str,
         (min_args, max_args): (usize, usize),
@@ -285,18 +286,18 @@ static NAMES: LazyLock<HashMap<&'static str, FunctionId>> = LazyLock::new(|| {
     names
 });
 
-/// Every function.
+/// Returns every function.
 pub fn table() -> impl Iterator<Item = &'static Function> {
     TABLE.iter().copied()
 }
 
-/// The function of that name, in any case.
+/// Returns the function of that name, in any case.
 pub fn lookup(name: &str) -> Option<FunctionId> {
     NAMES.get(name.to_ascii_uppercase().as_str()).copied()
 }
 
 impl FunctionId {
-    /// What the table says of it.
+    /// Returns its row of the table.
     pub fn definition(self) -> &'static Function {
         TABLE[usize::from(self.0)]
     }

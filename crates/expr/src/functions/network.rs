@@ -1,4 +1,4 @@
-//! Addresses of the Internet Protocol as numbers, bytes and text.
+//! Internet Protocol addresses as numbers, bytes and text.
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
@@ -34,7 +34,7 @@ fn test_type(args: &[Expr]) -> Result<ExprType, MysqlError> {
     Ok(build::bigint(args[0].ty.nullable))
 }
 
-/// `a.b.c.d`, and the shorter forms where the last number stands for the rest: `127.1` is 127.0.0.1.
+/// Reads `a.b.c.d`, and the shorter forms in which the last number stands for the rest: `127.1` is 127.0.0.1.
 fn inet_aton(cx: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Result<Value, MysqlError> {
     let Some(text) = call.text(values, 0) else { return Ok(Value::Null) };
     match short_ipv4(&text) {
@@ -55,7 +55,7 @@ fn short_ipv4(text: &[u8]) -> Option<u64> {
         part if part.bytes().all(|b| b.is_ascii_digit()) => part.parse::<u64>().ok().filter(|n| *n <= 255),
         _ => None,
     };
-    // A point at the end leaves nothing for the last.
+    // A point at the end leaves no last number.
     let last = if last.is_empty() { None } else { byte(last) }?;
     let mut address = front.iter().try_fold(0u64, |address, part| Some(address << 8 | byte(part)?))?;
     if !front.is_empty() {
@@ -76,7 +76,7 @@ fn inet_ntoa(cx: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Resu
     }
 }
 
-/// Four decimal numbers, each with three digits at most.
+/// Reads four decimal numbers, each with at most three digits.
 fn ipv4(text: &[u8]) -> Option<Ipv4Addr> {
     let text = std::str::from_utf8(text).ok()?;
     let mut address = [0u8; 4];
@@ -118,7 +118,8 @@ fn inet6_ntoa(cx: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Res
     }
 }
 
-/// The longest run of zero groups is left out; the last 32 bits are a version 4 address where the rest says so.
+/// Writes an address without its longest run of zero groups; the last 32 bits as a version 4 address if the others
+/// mark it as one.
 fn ipv6_text(bytes: [u8; 16]) -> String {
     use std::fmt::Write;
     let groups: Vec<u16> = bytes.chunks(2).map(|pair| u16::from_be_bytes([pair[0], pair[1]])).collect();
@@ -139,7 +140,7 @@ fn ipv6_text(bytes: [u8; 16]) -> String {
             }
             continue;
         }
-        // A colon is before each group but the first.
+        // A colon precedes each group except the first.
         if n > 0 {
             out.push(':');
         }
@@ -160,7 +161,7 @@ fn test_text(call: Call<'_>, values: &[Value], test: impl Fn(&[u8]) -> bool) -> 
     Ok(call.text(values, 0).map_or(Value::Null, |text| Value::Int(test(&text).into())))
 }
 
-/// A test of an address of 16 bytes; nothing else passes it.
+/// Tests an address of 16 bytes; other values fail.
 fn test_bytes(values: &[Value], test: impl Fn(&[u8; 16]) -> bool) -> Result<Value, MysqlError> {
     Ok(match &values[0] {
         Value::Null => Value::Null,

@@ -59,7 +59,7 @@ fn length(arg: &Expr) -> u64 {
     build::text_length(&arg.ty.sql)
 }
 
-/// The bytes of the first character, as one number.
+/// Returns the bytes of the first character as one number.
 fn ord(_: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Result<Value, MysqlError> {
     let Some(s) = call.text(values, 0) else { return Ok(Value::Null) };
     let bytewise = !call.args[0].ty.sql.is_character();
@@ -78,11 +78,12 @@ fn char_type(args: &[Expr]) -> Result<ExprType, MysqlError> {
 }
 
 fn char_using_type(args: &[Expr]) -> Result<ExprType, MysqlError> {
-    // The collation is that of the call's maker.
+    // The maker of the call sets the collation.
     Ok(bounded_text(args.len() as u64 * 4, true))
 }
 
-/// The low 32 bits of each number, without leading zero bytes but those that make it a multiple of `unit` bytes; NULLs are left out.
+/// Returns the low 32 bits of each number, without leading zero bytes except as needed for a multiple of `unit`
+/// bytes. Skips NULLs.
 fn bytes_of_codes(cx: &mut EvalContext<'_>, values: &[Value], unit: usize) -> Result<Vec<u8>, MysqlError> {
     let mut out = Vec::new();
     for v in values {
@@ -94,7 +95,7 @@ fn bytes_of_codes(cx: &mut EvalContext<'_>, values: &[Value], unit: usize) -> Re
     Ok(out)
 }
 
-/// Bytes that are no text of the character set are NULL, with a warning.
+/// Computes CHAR(.. USING ..); NULL, with a warning, if the bytes are invalid in the character set.
 fn char_using(cx: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Result<Value, MysqlError> {
     let charset = call.ty.collation.charset();
     let bytes = bytes_of_codes(cx, values, charset.min_bytes() as usize)?;
@@ -107,7 +108,7 @@ fn char_using(cx: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Res
     }
 }
 
-/// The text of argument 0, a number of base `from`, in base `to`; a negative base is one of numbers with a sign.
+/// Converts argument 0, a number in base `from`, to base `to`; a negative base stands for signed numbers.
 fn convert(
     _: &mut EvalContext<'_>,
     call: Call<'_>,
@@ -120,7 +121,7 @@ fn convert(
         return Ok(Value::Null);
     }
     let bits = match (&values[0], &call.args[0].ty.sql) {
-        // The number that they are: their text is bytes, and no digits of any base.
+        // A BIT is its number: its text is bytes, not digits.
         (Value::UInt(bits), SqlType::Bit { .. }) => *bits,
         _ => match call.text(values, 0) {
             Some(text) if !text.is_empty() => read_radix(&text, from.unsigned_abs() as u32, from < 0),
@@ -133,7 +134,7 @@ fn convert(
     }))
 }
 
-/// The number at the front of a text, clamped to 64 bits.
+/// Reads the number at the front of a text, clamped to 64 bits.
 fn read_radix(text: &[u8], radix: u32, signed: bool) -> u64 {
     let text = text.trim_ascii_start();
     let (negative, digits) = match text.first() {
@@ -169,7 +170,7 @@ fn in_radix(mut number: u64, radix: u64) -> String {
     }
 }
 
-/// NULL, with warning 1411 that names the argument.
+/// Returns NULL, with warning 1411 that names the argument.
 pub(super) fn wrong_text(cx: &mut EvalContext<'_>, call: Call<'_>, kind: &str) -> Result<Value, MysqlError> {
     let name = call.function.definition().name.to_ascii_lowercase();
     cx.warn(MysqlError::wrong_value_for_function(kind, &call.args[0], name))?;
@@ -197,7 +198,7 @@ fn unhex(cx: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Result<V
     if wrong { wrong_text(cx, call, "string") } else { made }
 }
 
-/// Characters of a line of base 64.
+/// Characters in a line of base 64.
 const LINE: usize = 76;
 
 fn to_base64_type(args: &[Expr]) -> Result<ExprType, MysqlError> {
@@ -209,7 +210,7 @@ fn to_base64_type(args: &[Expr]) -> Result<ExprType, MysqlError> {
 fn to_base64(cx: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Result<Value, MysqlError> {
     let Some(bytes) = call.text(values, 0) else { return Ok(Value::Null) };
     let characters = bytes.len().div_ceil(3) * 4;
-    // Whole lines of the text, so that each begins with a group.
+    // Whole lines of the result, so that each piece begins with a group.
     const PIECE: usize = LINE / 4 * 3 * 256;
     call.made(cx, values, |out| {
         out.reserve(characters + characters.saturating_sub(1) / LINE)?;
@@ -239,7 +240,7 @@ fn from_base64(cx: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Re
     if wrong { wrong_text(cx, call, "string") } else { made }
 }
 
-/// Of each byte what it stands for in base 64; 64 of one that stands for nothing.
+/// The value of each byte in base 64; 64 for a byte that is not a digit.
 const DIGITS: [u8; 256] = {
     let mut digits = [64; 256];
     let mut n = 0;
@@ -250,7 +251,7 @@ const DIGITS: [u8; 256] = {
     digits
 };
 
-/// Writes what a text in base 64 stands for; whether it is one. White space between the characters does not count.
+/// Decodes base 64, ignoring white space; returns whether the text is valid.
 fn decode_base64(text: &[u8], out: &mut Output<'_>) -> Result<bool, Stop> {
     let (mut group, mut filled, mut ended) = ([0u8; 4], 0, false);
     for byte in text.iter().filter(|b| !b.is_ascii_whitespace()) {
@@ -275,7 +276,7 @@ fn decode_base64(text: &[u8], out: &mut Output<'_>) -> Result<bool, Stop> {
     Ok(filled == 0)
 }
 
-/// Lower-case hexadecimal digits.
+/// Returns lower-case hexadecimal digits.
 pub(super) fn hexadecimal(bytes: &[u8]) -> String {
     bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut out, b| {
         // Writing to a String does not fail.

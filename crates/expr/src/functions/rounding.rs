@@ -1,7 +1,7 @@
 //! CEIL, FLOOR, ROUND, TRUNCATE.
 //!
-//! Exact numbers are rounded half away from zero, doubles half to even. A literal number of digits is the scale of the
-//! result; with any other the argument's scale stays.
+//! Exact numbers round half away from zero, doubles half to even. A literal number of digits becomes the scale of the
+//! result; otherwise the result keeps the argument's scale.
 
 use std::sync::LazyLock;
 
@@ -36,7 +36,7 @@ pub(super) static FUNCTIONS: &[Function] = &[
     Function::new(build::SHOWN, (1, 1), |args| Ok(args[0].ty.clone()), shown).special(),
 ];
 
-/// The digits that the type of the call has.
+/// Rounds to the digits of the call's type.
 fn shown(_: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result<Value, MysqlError> {
     match &args[0] {
         Value::Decimal(exact) => exact
@@ -47,7 +47,7 @@ fn shown(_: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result<Valu
     }
 }
 
-/// BIGINT, or where it might not suffice DECIMAL; DOUBLE for doubles and text.
+/// Returns BIGINT, or DECIMAL where that might not suffice; DOUBLE for doubles and text.
 fn whole_type(args: &[Expr]) -> Result<ExprType, MysqlError> {
     let sql = match &args[0].ty.sql {
         ty if ty.is_integer() => SqlType::BigInt { unsigned: ty.is_unsigned() },
@@ -95,7 +95,7 @@ fn rounded_type(args: &[Expr], rounds: bool) -> Result<ExprType, MysqlError> {
             let precision = (whole + new_scale).clamp(1, MAX_PRECISION);
             SqlType::Decimal { precision, scale: new_scale, unsigned: *unsigned, zerofill: false }
         }
-        // A count of digits that is not constant leaves those of the operand.
+        // With a number of digits that is not constant, the operand's digits stay.
         _ => build::real(match args.get(1) {
             None => None,
             Some(arg) => match literal_integer(arg) {
@@ -151,11 +151,11 @@ fn rounded(
     })
 }
 
-/// The powers of ten that doubles hold, each the nearest one.
+/// The powers of ten in the range of doubles, each the nearest double.
 static POWERS_OF_TEN: LazyLock<Vec<f64>> =
     LazyLock::new(|| (0..=308).map(|power| format!("1e{power}").parse().unwrap_or(f64::INFINITY)).collect());
 
-/// Rounds to `digits` digits after the point, below zero before it.
+/// Rounds to `digits` digits after the point; negative numbers count before it.
 fn whole_digits(v: i128, digits: i32, rounds: bool) -> i128 {
     let Some(unit) = 10i128.checked_pow(digits.unsigned_abs()).filter(|_| digits > -30) else { return 0 };
     let half = if rounds { unit / 2 * v.signum() } else { 0 };
@@ -170,6 +170,6 @@ pub(crate) fn double_digits(v: f64, digits: i32, rounds: bool) -> f64 {
         return if unit.is_finite() { cut(v / unit) * unit } else { 0.0 };
     }
     let raised = v * unit;
-    // So fine that there is nothing to round.
+    // At such a fine unit there is nothing to round.
     if raised.is_finite() { cut(raised) / unit } else { v }
 }

@@ -1,4 +1,4 @@
-//! Functions that tell of the session, and SLEEP.
+//! Functions that return facts of the session, and SLEEP.
 
 use std::time::{Duration, Instant};
 
@@ -57,7 +57,7 @@ pub(super) static FUNCTIONS: &[Function] = &[
         .volatility(Volatility::Statement),
 ];
 
-/// The attribute of that name; NULL if the client has sent none.
+/// Returns the query attribute of that name; NULL if the client has sent none.
 fn attribute(cx: &mut EvalContext<'_>, _: Call<'_>, args: &[Value]) -> Result<Value, MysqlError> {
     let name = args.first().and_then(Value::as_str);
     let found = cx.session.query_attributes.iter().find(|(known, _)| Some(known.as_str()) == name);
@@ -72,12 +72,12 @@ fn unsigned(_: &[Expr]) -> Result<ExprType, MysqlError> {
     Ok(ExprType::numeric(SqlType::BIGINT_UNSIGNED, false))
 }
 
-/// How often a sleeper looks whether it was told to stop.
+/// How often SLEEP checks for cancellation.
 const SLEEP_SLICE: Duration = Duration::from_millis(10);
 
-/// Evaluates an expression so many times; its first value came with the call.
+/// Evaluates an expression repeatedly; the call has evaluated it once already.
 fn benchmark(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result<Value, MysqlError> {
-    /// Between looks whether to stop.
+    /// Evaluations between two checks for cancellation.
     const ROUND: i64 = 256;
     let Some(count) = super::args::integer(&args[0], cx)? else { return Ok(Value::Null) };
     if count < 0 {

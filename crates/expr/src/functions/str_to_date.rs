@@ -1,8 +1,8 @@
-//! STR_TO_DATE: DATE_FORMAT backwards.
+//! STR_TO_DATE: the inverse of DATE_FORMAT.
 //!
-//! White space before each part of the text is skipped, and so is all of the format once the text is at its end. What is
-//! left of the text is ignored, with a warning. The result is a DATE, a TIME or a DATETIME, as a literal format has parts of
-//! either kind. Of the day of a month it is asked only that it is not above 31. A part of the date that is zero makes the result NULL
+//! White space before each part of the text is skipped, and so is the rest of the format once the text has ended. The
+//! rest of the text is ignored, with a warning. The result is a DATE, a TIME or a DATETIME, depending on the parts in
+//! a literal format. The day of a month only has to be at most 31. A date part that is zero makes the result NULL
 //! under `NO_ZERO_DATE`.
 
 use super::temporal::weekday;
@@ -15,7 +15,7 @@ use leafline_types::value::{ExprType, SqlType, Value};
 
 pub(super) static FUNCTIONS: &[Function] = &[Function::new("STR_TO_DATE", (2, 2), result_type, str_to_date)];
 
-/// What a format makes.
+/// Returns the type that a format produces.
 fn result_type(args: &[Expr]) -> Result<ExprType, MysqlError> {
     let Some(format) = args[1].as_literal().and_then(Value::as_str) else {
         return Ok(ExprType::numeric(SqlType::DateTime { fsp: 6 }, true));
@@ -68,12 +68,12 @@ fn str_to_date(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Resu
     }
 }
 
-/// A number of a week, and how weeks are counted.
+/// The number of a week, and how weeks are counted.
 #[derive(Debug, Clone, Copy)]
 struct Week {
     number: i64,
     sunday_first: bool,
-    /// `%V`, `%v`: with the year of `%X` or `%x`.
+    /// Whether it comes from `%V` or `%v`, which need the year of `%X` or `%x`.
     strict: bool,
 }
 
@@ -86,12 +86,12 @@ struct Fields {
     minute: i64,
     second: i64,
     microsecond: i64,
-    /// Hours are 1 to 12.
+    /// Whether hours are 1 to 12.
     twelve_hours: bool,
     afternoon: bool,
     /// 1 to 366.
     day_of_year: i64,
-    /// 1 for Monday to 7.
+    /// 1 for Monday to 7 for Sunday.
     weekday: i64,
     week: Option<Week>,
     /// The year of the week, and whether its weeks begin on Sunday.
@@ -105,7 +105,7 @@ struct Reader<'t> {
 }
 
 impl Reader<'_> {
-    /// None where the text is not what the format says.
+    /// Reads the text by the format; None if they do not match.
     fn read(&mut self, format: &str) -> Option<()> {
         let mut characters = format.chars();
         while let Some(c) = characters.next() {
@@ -125,7 +125,7 @@ impl Reader<'_> {
         Some(())
     }
 
-    /// Up to so many digits, at least one.
+    /// Reads one to `most` digits.
     fn number(&mut self, most: usize) -> Option<(i64, usize)> {
         let digits = self.rest.bytes().take(most).take_while(u8::is_ascii_digit).count();
         let number = self.rest[..digits].parse().ok()?;
@@ -133,7 +133,7 @@ impl Reader<'_> {
         Some((number, digits))
     }
 
-    /// The place in a list, from 1, of the word (or its first letters) that comes next.
+    /// Reads a word of a list (or its first letters), and returns its place from 1.
     fn word(&mut self, list: &[&str], letters: usize) -> Option<i64> {
         let short = |word: &&str| word.len().min(letters);
         let found = list.iter().position(|word| {
@@ -183,7 +183,7 @@ impl Reader<'_> {
         Some(())
     }
 
-    /// Days of weeks and years, and weeks.
+    /// Reads a day of a week or year, or a week.
     fn week_part(&mut self, specifier: char) -> Option<()> {
         // The list begins with Sunday.
         let monday_first = |place: i64| if place == 1 { 7 } else { place - 1 };
@@ -211,7 +211,7 @@ impl Reader<'_> {
 }
 
 impl Fields {
-    /// The value of a type; None if there is no such day or time.
+    /// Returns the value of a type; None if there is no such day or time.
     fn value(&self, ty: &SqlType, rules: DateRules) -> Option<Value> {
         let mut hour = self.hour;
         if self.twelve_hours {
@@ -256,7 +256,7 @@ impl Fields {
         }
     }
 
-    /// `%V` and `%v` go with `%X` and `%x`, `%U` and `%u` with `%Y`.
+    /// Returns the day of a week. `%V` and `%v` need `%X` and `%x`; `%U` and `%u` need `%Y`.
     fn day_of_week(&self, week: Week) -> Option<CivilDate> {
         let year = match (week.strict, self.week_year) {
             (true, Some((year, sunday_first))) if sunday_first == week.sunday_first => year,
@@ -282,6 +282,6 @@ fn first_day(year: i64) -> Option<Date> {
 
 fn plus(day: Date, days: i64) -> Option<CivilDate> {
     let day = day.plus_days(i32::try_from(days).ok()?)?.civil();
-    // Before the year 1 days have no numbers in MySQL.
+    // Days before the year 1 have no numbers in MySQL.
     Some(if day.year == 0 { Date::ZERO.civil() } else { day })
 }

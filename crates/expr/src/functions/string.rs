@@ -1,4 +1,4 @@
-//! String functions that make strings, or measure them.
+//! Functions that make strings or measure them.
 
 use super::args::{Made, count_characters, integer, nullable, offset, string};
 use super::letter_case::{to_lower, to_upper};
@@ -38,12 +38,12 @@ pub(super) static FUNCTIONS: &[Function] = &[
     Function::new("HEX", (1, 1), hex_type, hex).bytes(),
 ];
 
-/// The longest text of an argument, in characters of the result.
+/// Returns the most characters of an argument's text.
 fn length(arg: &Expr) -> u64 {
     build::text_length(&arg.ty.sql)
 }
 
-/// A string as long as the first argument, of all arguments' collation.
+/// Returns a string as long as the first argument, of all arguments' collation.
 fn same_type(args: &[Expr]) -> Result<ExprType, MysqlError> {
     string("", &args.iter().collect::<Vec<_>>(), length(&args[0]), nullable(args))
 }
@@ -68,7 +68,7 @@ fn concat_ws_type(args: &[Expr]) -> Result<ExprType, MysqlError> {
     string("concat_ws", &args.iter().collect::<Vec<_>>(), total, args[0].ty.nullable)
 }
 
-/// NULL only for a NULL separator; other NULLs are skipped.
+/// Computes CONCAT_WS: NULL only for a NULL separator; other NULLs are skipped.
 fn concat_ws(cx: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Result<Value, MysqlError> {
     let Some(separator) = call.text(values, 0) else { return Ok(Value::Null) };
     call.made(cx, values, |out| {
@@ -84,7 +84,7 @@ fn concat_ws(cx: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Resu
     })
 }
 
-/// From the offsets of a string column alone.
+/// Computes lengths from the offsets of a string column alone.
 fn length_of_all(
     _: &mut EvalContext<'_>,
     _: Call<'_>,
@@ -110,7 +110,7 @@ fn char_length(_: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Res
     Ok(call.text(values, 0).map_or(Value::Null, |s| Value::Int(count_characters(&s, bytewise) as i64)))
 }
 
-/// Upper or lower case, character by character. Bytes stay.
+/// Converts to upper or lower case, character by character. Leaves bytes unchanged.
 fn cased(
     cx: &mut EvalContext<'_>,
     call: Call<'_>,
@@ -122,7 +122,7 @@ fn cased(
         return call.string(s);
     }
     let text = String::from_utf8_lossy(&s);
-    // A letter whose other case the character set has not stays as it is.
+    // A letter stays unchanged if the character set lacks its other case.
     let charset = call.ty.collation.charset();
     let mapped = |c: char| Some(map(c)).filter(|mapped| charset.has(*mapped)).unwrap_or(c);
     call.made(cx, values, |out| {
@@ -136,7 +136,7 @@ fn cased(
     })
 }
 
-/// Without the second argument (a space) at the ends, as often as it is there.
+/// Removes the second argument (by default a space) from the ends, as often as it is there.
 fn trim(call: Call<'_>, values: &[Value], leading: bool, trailing: bool) -> Result<Value, MysqlError> {
     let Some(s) = call.text(values, 0) else { return Ok(Value::Null) };
     let remove = if values.len() > 1 { call.text(values, 1) } else { Some(b" ".as_slice().into()) };
@@ -181,7 +181,7 @@ fn replace(cx: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Result
     })
 }
 
-/// The length that a literal argument asks for; the most, for any other.
+/// Returns the length that a literal argument asks for; the maximum for any other argument.
 fn asked_length(arg: &Expr) -> u64 {
     match super::args::literal_integer(arg) {
         Some(n) => n.clamp(0, u32::MAX.into()) as u64,
@@ -262,7 +262,7 @@ fn hex_type(args: &[Expr]) -> Result<ExprType, MysqlError> {
 
 const HEX_DIGITS: &[u8; 16] = b"0123456789ABCDEF";
 
-/// Of a number its 64 bits without leading zeros, of a string its bytes.
+/// Returns the 64 bits of a number without leading zeros, or the bytes of a string.
 fn hex(cx: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Result<Value, MysqlError> {
     Ok(match &values[0] {
         Value::Null => Value::Null,

@@ -1,4 +1,4 @@
-//! Strings taken apart, quoted, compared by sound, and what is known of their collation.
+//! Functions that edit, quote and split strings, compare them by sound, and return their collation.
 
 use super::args::{Made, bounded_text, count_characters, integer, nullable, offset, string};
 use super::{Call, Function};
@@ -45,7 +45,7 @@ pub(super) static FUNCTIONS: &[Function] = &[
     Function::new("NAME_CONST", (2, 2), |args| Ok(args[1].ty.clone()), |_, _, values| Ok(values[1].clone())),
 ];
 
-/// The name of a character set or collation.
+/// Returns the type of the name of a character set or collation.
 fn system_name(length: u64) -> ExprType {
     ExprType { collation: Collation::Utf8mb3GeneralCi, ..bounded_text(length, false) }
 }
@@ -58,7 +58,7 @@ fn insert_type(args: &[Expr]) -> Result<ExprType, MysqlError> {
     string("insert", &[&args[0], &args[3]], length(&args[0]) + length(&args[3]), nullable(args))
 }
 
-/// Characters from a place on replaced by others; the string itself where there is no such place.
+/// Computes INSERT: replaces characters from a place on; returns the string unchanged if there is no such place.
 fn insert(cx: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Result<Value, MysqlError> {
     let (from, count) = (integer(&values[1], cx)?, integer(&values[2], cx)?);
     let (Some(s), Some(new), Some((from, count))) =
@@ -91,7 +91,8 @@ fn quote_type(args: &[Expr]) -> Result<ExprType, MysqlError> {
     string("quote", &[&args[0]], longest, false)
 }
 
-/// A literal of SQL: what has a meaning inside of quotes after a backslash; the word NULL for NULL.
+/// Computes QUOTE: a literal of SQL, with a backslash before characters with a meaning inside quotes; the word NULL
+/// for NULL.
 fn quote(cx: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Result<Value, MysqlError> {
     let Some(s) = call.text(values, 0) else { return call.string(b"NULL") };
     call.made(cx, values, |out| {
@@ -113,7 +114,7 @@ fn soundex_type(args: &[Expr]) -> Result<ExprType, MysqlError> {
     string("soundex", &[&args[0]], length(&args[0]).max(4), nullable(args))
 }
 
-/// Consonants that sound alike, from A to Z; 0 for vowels and the like.
+/// Codes of similar consonants, from A to Z; 0 for vowels and the like.
 const SOUNDS: &[u8; 26] = b"01230120022455012623010202";
 
 fn sound(c: char) -> u8 {
@@ -123,8 +124,8 @@ fn sound(c: char) -> u8 {
     }
 }
 
-/// As MySQL has it: vowels do not separate equal sounds, and all letters count, however many. Letters beyond ASCII
-/// are vowels.
+/// Computes SOUNDEX. As in MySQL, vowels do not separate equal sounds, and all letters count, however many there are.
+/// Letters beyond ASCII are vowels.
 fn soundex(cx: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Result<Value, MysqlError> {
     let Some(s) = call.text(values, 0) else { return Ok(Value::Null) };
     let bytewise = call.bytewise();
@@ -184,9 +185,9 @@ fn substring_index_type(args: &[Expr]) -> Result<ExprType, MysqlError> {
     string("substring_index", &[&args[0], &args[1]], length(&args[0]), nullable(args))
 }
 
-/// The text before the delimiter number `count`, counted from the left, or for a negative number the text after it, counted from the
-/// right. As in MySQL, delimiters that overlap are told apart from the left in character sets of several bytes, and else from the side
-/// from which they are counted.
+/// Computes SUBSTRING_INDEX: the text before delimiter number `count`, counted from the left, or for a negative
+/// number the text after it, counted from the right. As in MySQL, overlapping delimiters are separated from the left
+/// in multi-byte character sets, and otherwise from the side from which they are counted.
 fn substring_index(cx: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Result<Value, MysqlError> {
     let count = match &values[2] {
         Value::UInt(v) => Some(i64::try_from(*v).unwrap_or(i64::MAX)),

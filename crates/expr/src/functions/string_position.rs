@@ -1,4 +1,4 @@
-//! String functions that count characters: parts of strings, and where they are. Characters count from 1; those of
+//! Functions that count characters: parts of strings, and places in them. Characters count from 1; the characters of
 //! binary strings are bytes.
 
 use super::args::{characters, count_characters, integer, nullable, offset, string};
@@ -34,7 +34,7 @@ fn end_type(args: &[Expr]) -> Result<ExprType, MysqlError> {
     part_of(args, args.get(1))
 }
 
-/// No longer than the text, nor than a literal says.
+/// Returns a type no longer than the text, nor than a literal length.
 fn part_of(args: &[Expr], count: Option<&Expr>) -> Result<ExprType, MysqlError> {
     let whole = build::text_length(&args[0].ty.sql);
     let most = match count.and_then(Expr::as_literal) {
@@ -69,8 +69,8 @@ fn substring(cx: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Resu
     }
 }
 
-/// The parts of the texts of a column from a character on, counted from 1, and no more than some characters: where these numbers are
-/// constants, and the first is none or positive.
+/// Returns the parts of a column's texts from character `from` on, counted from 1, at most `count` long. None unless
+/// these numbers are constants, and `from` is missing or positive.
 fn parts(call: Call<'_>, data: &[Datum], from: Option<&Datum>, count: Option<&Datum>) -> Option<Datum> {
     let number = |datum: Option<&Datum>, otherwise: i64| match datum {
         None => Some(otherwise),
@@ -122,7 +122,8 @@ fn locate(cx: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Result<
     position(cx, call, call.text(values, 1), call.text(values, 0), skip)
 }
 
-/// Where `part` first is in `s` after `skip` characters; 0 if nowhere, or if there are not so many.
+/// Returns where `part` first is in `s` after `skip` characters; 0 if it is not found, or if there are fewer
+/// characters.
 fn position(
     cx: &EvalContext<'_>,
     call: Call<'_>,
@@ -139,7 +140,7 @@ fn position(
     }
     let start = offset(&s, bytewise, skip);
     if part.is_empty() {
-        // The place of nothing counts bytes, as in MySQL.
+        // As in MySQL, the place of an empty text counts bytes.
         let skipped = str::from_utf8(&s[..start]).unwrap_or_default();
         let bytes = if bytewise { start } else { collation.charset().encoded_len(skipped) };
         return Ok(Value::Int(bytes as i64 + 1));

@@ -1,5 +1,4 @@
-//! Functions of dates and datetimes. An argument that is none is read as one; text that cannot be is NULL, with
-//! warning 1292.
+//! Functions of dates and datetimes. Other arguments are read as dates; invalid text is NULL, with warning 1292.
 
 use super::args::{Made, bigint_or_null, integer, literal_integer};
 use super::date_format::put_date;
@@ -77,15 +76,15 @@ pub(super) static FUNCTIONS: &[Function] = &[
         .volatility(Volatility::Statement),
 ];
 
-/// The name of the function that makes a number of the text of a date or time.
+/// The name of the function that converts the text of a date or time to a number.
 pub(crate) const NUMBER_OF_TEMPORAL_TEXT: &str = "NUMBER_OF_TEMPORAL_TEXT";
 
 fn double_or_null(_: &[Expr]) -> Result<ExprType, MysqlError> {
     Ok(ExprType::numeric(SqlType::Double, true))
 }
 
-/// The number 20010103.5 of 2001-01-03.5: the digits of the text, whose form is always `[-]YYYY-MM-DD[ hh:mm:ss[.ffffff]]` or
-/// `[-]hh:mm:ss[.ffffff]`.
+/// Returns the number 20010103.5 for 2001-01-03.5: the digits of the text, which always has the form `[-]YYYY-MM-DD[
+/// hh:mm:ss[.ffffff]]` or `[-]hh:mm:ss[.ffffff]`.
 fn number_of_temporal_text(
     _: &mut EvalContext<'_>,
     call: Call<'_>,
@@ -105,18 +104,18 @@ fn date_type(_: &[Expr]) -> Result<ExprType, MysqlError> {
     Ok(ExprType::numeric(SqlType::Date, true))
 }
 
-/// The unit that a special form keeps as a literal argument.
+/// Returns the unit, which these calls have as a literal argument.
 pub(super) fn unit_of(arg: &Expr) -> Result<IntervalUnit, MysqlError> {
     let name = arg.as_literal().and_then(Value::as_str);
     name.and_then(IntervalUnit::from_name).ok_or_else(|| MysqlError::internal("no interval unit"))
 }
 
-/// Sunday (or Monday) is 0; None if its month or day is zero.
+/// Returns the day of the week, from 0 for Sunday (or Monday); None if month or day is zero.
 pub(super) fn weekday(d: Date, sunday_first: bool) -> Option<u8> {
     Some((d.weekday()? + u8::from(sunday_first)) % 7)
 }
 
-/// How a number that a function is given says weeks are counted.
+/// Returns how weeks are counted for a `mode` argument.
 pub(super) fn week_mode_of(number: i64) -> WeekMode {
     WeekMode::from_number((number & 7) as u8)
 }
@@ -129,7 +128,7 @@ fn of_day(
     Ok(operand::day(&args[0], cx)?.and_then(f).map_or(Value::Null, Value::Int))
 }
 
-/// The second argument, how weeks are counted; NULL is 0.
+/// Returns the second argument, which says how weeks are counted; NULL is 0.
 pub(super) fn week_mode(cx: &mut EvalContext<'_>, args: &[Value]) -> Result<i64, MysqlError> {
     Ok(match args.get(1) {
         Some(mode) => integer(mode, cx)?.unwrap_or(0),
@@ -142,8 +141,8 @@ fn week_function(cx: &mut EvalContext<'_>, _: Call<'_>, args: &[Value]) -> Resul
     of_day(cx, args, |d| Some(d.week(week_mode_of(mode))?.1.into()))
 }
 
-/// A unit's part of a datetime or of a span of time. Parts of days are read from what can be a time; of a text that is
-/// a datetime they are those of the datetime. Negative only where `signed`.
+/// Returns a unit's part of a datetime or of a span of time. Parts of days are read from any value that can be a
+/// time; for a text that is a datetime they are those of the datetime. Negative only if `signed`.
 fn part(
     cx: &mut EvalContext<'_>,
     args: &[Value],
@@ -166,7 +165,7 @@ fn part(
     Ok(dated.map_or(Value::Null, |t| Value::Int(part_of(t, unit))))
 }
 
-/// A span has no days.
+/// Returns a unit's part of a span, which has no days.
 fn part_of_span(c: CivilTime, unit: IntervalUnit) -> i64 {
     match unit {
         IntervalUnit::Microsecond => c.microsecond.into(),
@@ -178,7 +177,7 @@ fn part_of_span(c: CivilTime, unit: IntervalUnit) -> i64 {
     }
 }
 
-/// The parts of a unit as one number, two digits each, and six for microseconds.
+/// Returns the parts of a unit as one number, two digits each, and six for microseconds.
 fn joined(unit: IntervalUnit, part_of: impl Fn(IntervalUnit) -> i64) -> i64 {
     unit.parts().iter().fold(0, |number, part| {
         let digits = if *part == IntervalUnit::Microsecond { 1_000_000 } else { 100 };
@@ -202,7 +201,7 @@ fn part_of(t: DateTime, unit: IntervalUnit) -> i64 {
     }
 }
 
-/// YEAR of a DATE column.
+/// Computes YEAR of a DATE column.
 fn years(
     _: &mut EvalContext<'_>,
     _: Call<'_>,
@@ -225,10 +224,10 @@ fn last_day(cx: &mut EvalContext<'_>, _: Call<'_>, args: &[Value]) -> Result<Val
     Ok(last.map_or(Value::Null, Value::Date))
 }
 
-/// DATE for a DATE and whole days, DATETIME for other temporal arguments, text for text.
+/// Returns DATE for a DATE and whole days, DATETIME for other temporal arguments, text for text.
 fn date_add_type(args: &[Expr]) -> Result<ExprType, MysqlError> {
     let unit = unit_of(&args[2])?;
-    // Digits of the second's fraction that the interval brings.
+    // The digits of the second's fraction that come from the interval.
     let fraction = match unit {
         unit if unit.has_fraction() => 6,
         IntervalUnit::Second => match &args[1].ty.sql {
@@ -254,7 +253,7 @@ fn date_add_type(args: &[Expr]) -> Result<ExprType, MysqlError> {
     Ok(ExprType::numeric(sql, true))
 }
 
-/// The interval of `count` units; None if it is NULL or too long for any date.
+/// Returns the interval of `count` units; None if it is NULL or too long for any date.
 fn interval(
     cx: &mut EvalContext<'_>,
     (count, ty): (&Value, &SqlType),
@@ -304,7 +303,7 @@ fn date_add(
     Ok(match &call.ty.sql {
         SqlType::Date => Value::Date(result.date()),
         SqlType::DateTime { .. } => Value::DateTime(result),
-        // Text stays without a time of day if it had none and gets none.
+        // A text without a time of day stays without one, unless the interval adds one.
         _ => {
             let had_time = match &args[0] {
                 Value::String(text) => {
@@ -323,7 +322,7 @@ fn date_add(
 }
 
 fn date_format_type(args: &[Expr]) -> Result<ExprType, MysqlError> {
-    // %W and %M are the longest: the name of a day or month for two characters.
+    // %W and %M are the longest: two characters give the name of a day or month.
     let name = TimeNames::longest_day().max(TimeNames::longest_month());
     let longest = build::text_length(&args[1].ty.sql).saturating_mul(name.div_ceil(2)).max(1);
     let sql = build::text_type(longest.min(16_383));
@@ -357,7 +356,7 @@ fn now_type(args: &[Expr]) -> Result<ExprType, MysqlError> {
     Ok(ExprType::numeric(SqlType::DateTime { fsp }, false))
 }
 
-/// The time with the digits asked for; the others are cut.
+/// Returns the time of the statement with the digits asked for; cuts the others.
 fn now(cx: &mut EvalContext<'_>, call: Call<'_>, _: &[Value]) -> Result<Value, MysqlError> {
     Ok(Value::DateTime(cx.now.truncate(call.ty.sql.scale())))
 }
@@ -383,7 +382,7 @@ fn unix_timestamp_type(args: &[Expr]) -> Result<ExprType, MysqlError> {
     })
 }
 
-/// Seconds since 1970 in UTC, of a time in the session's zone; 0 outside of what MySQL's TIMESTAMP holds.
+/// Returns the seconds since 1970 in UTC of a time in the session's zone; 0 outside the range of MySQL's TIMESTAMP.
 fn unix_timestamp(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result<Value, MysqlError> {
     const END: i64 = 32_536_771_199_999_999;
     let utc = match args {

@@ -1,4 +1,4 @@
-//! Every function by a table of cases, and what the table of functions promises.
+//! Tests every function by a table of cases, and the properties of the function table.
 
 use super::*;
 use crate::build::{self, TrimSide};

@@ -1,6 +1,8 @@
-//! Every function of the table with long arguments: it ends soon when its statement has to end, and makes nothing longer than it may.
+//! Tests every function with long arguments: it ends soon after its statement has to end, and makes nothing longer
+//! than allowed.
 //!
-//! The calls are made from the table, with arguments of every kind in every place, so that a new function is covered at once.
+//! The calls are made from the function table, with arguments of every kind in every place, so that a new function is
+//! covered at once.
 
 use super::*;
 use crate::testkit::Session;
@@ -9,10 +11,10 @@ use leafline_types::collation::{Charset, Collation};
 use leafline_types::statement::CancelReason;
 use std::time::{Duration, Instant};
 
-/// Processor time that a call may take after its statement was told to end.
+/// The processor time that a call may take after its statement was told to end.
 const MOST_AFTER_KILL: Duration = Duration::from_millis(if cfg!(debug_assertions) { 8000 } else { 2000 });
 
-/// What a long argument is made of.
+/// The content of a long argument.
 #[derive(Debug, Clone, Copy)]
 enum Kind {
     Letters,
@@ -40,7 +42,7 @@ const KINDS: [Kind; 10] = [
     Kind::Bytes,
 ];
 
-/// A literal of about so many bytes.
+/// Makes a literal of about `length` bytes.
 fn long(kind: Kind, length: usize) -> Expr {
     let text = |part: &str| build::string(&part.repeat(length / part.len()), Collation::Utf8mb4_0900AiCi);
     let document = || format!("[{}1]", "1, ".repeat(length / 3));
@@ -58,20 +60,20 @@ fn long(kind: Kind, length: usize) -> Expr {
     }
 }
 
-/// The processor time of this thread; the time of day where the system does not tell.
+/// Returns the processor time of this thread; elapsed time where the system does not report it.
 fn processor_time(since: Instant) -> Duration {
     let told = std::fs::read_to_string("/proc/thread-self/schedstat").ok();
     let nanoseconds = told.and_then(|text| text.split(' ').next()?.parse().ok());
     nanoseconds.map_or_else(|| since.elapsed(), Duration::from_nanos)
 }
 
-/// The calls of a function: all arguments of one kind, and one of another kind among such.
+/// Makes the calls of a function: all arguments of one kind, and one of another kind among such.
 fn calls(n: usize, function: &'static Function, arguments: &[Expr]) -> Vec<Expr> {
     let most = function.max_args.min(function.min_args + 1);
     let numbers = [build::literal(Value::Int(1)), build::literal(Value::Int(1 << 40))];
     let mut calls = Vec::new();
     for count in function.min_args..=most {
-        // With one more than it needs some are enough.
+        // With more arguments than needed, some of the calls are enough.
         let every = if count > function.min_args { 4 } else { 1 };
         for (first, argument) in arguments.iter().enumerate().step_by(every) {
             let varies = count > 1 || !function.number_args.is_empty();
@@ -83,7 +85,7 @@ fn calls(n: usize, function: &'static Function, arguments: &[Expr]) -> Vec<Expr>
                         place => arguments[(first + number * place) % arguments.len()].clone(),
                     })
                     .collect();
-                // Those that SQL has no syntax of its own for, as the binder makes them; the others as they are.
+                // Functions called by `name(args)` are made as the binder makes them; the others directly.
                 let made = match function.special {
                     false => build::call(function.name, args).ok(),
                     true => (function.type_rule)(&args).ok().map(|ty| {
@@ -123,7 +125,7 @@ fn no_function_makes_what_is_longer_than_a_packet_may_be() {
     let arguments: Vec<Expr> = KINDS.iter().map(|kind| long(*kind, 6_000)).collect();
     let longest = arguments.iter().filter_map(|e| e.as_literal()).map(Value::byte_len).max().unwrap();
     let mut refused = 0;
-    // What waits, or repeats its argument, does so until it is killed.
+    // Functions that wait, or repeat their argument, do so until they are killed.
     let waits = |function: &Function| matches!(function.name, "SLEEP" | "BENCHMARK" | "GET_LOCK");
     for (n, function) in table().enumerate().filter(|(_, function)| !waits(function)) {
         for call in calls(n, function, &arguments) {
@@ -140,7 +142,7 @@ fn no_function_makes_what_is_longer_than_a_packet_may_be() {
     assert!(refused > 50, "{refused}");
 }
 
-/// One comparison or conversion of a long value asks, however fast the machine is.
+/// A single comparison or conversion of a long value checks for cancellation, however fast the machine is.
 #[test]
 fn comparisons_and_conversions_of_long_text_end_when_their_statement_has_to() {
     let text = |part: &str, collation| build::string(&part.repeat(1 << 20), collation);

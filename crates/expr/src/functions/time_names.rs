@@ -1,7 +1,7 @@
-//! What months and days are called, by locale (`lc_time_names`).
+//! The names of months and days, by locale (`lc_time_names`).
 //!
-//! `time_names.txt` has, for each group of locales of the same names, a line with the locales and four with names between bars: months, months in short,
-//! days from Sunday on, days in short. The locales are those that `format` knows.
+//! `time_names.txt` has, for each group of locales with the same names, a line with the locales and four with names
+//! between bars: months, short months, days from Sunday on, short days. The locales are those of `format`.
 
 use super::format::locale_name;
 use std::sync::LazyLock;
@@ -13,7 +13,7 @@ pub struct TimeNames {
     names: &'static Names,
 }
 
-/// Names that several locales may have.
+/// Names that several locales may share.
 struct Names {
     months: [&'static str; 12],
     short_months: [&'static str; 12],
@@ -58,68 +58,68 @@ static LOCALES: LazyLock<Vec<(&'static str, Names)>> = LazyLock::new(|| {
     all
 });
 
-/// The names of a line; a test sees that there are as many as there have to be.
+/// Returns the names in a line; a test checks their number.
 fn between_bars<const N: usize>(line: Option<&'static str>) -> [&'static str; N] {
     let mut names = line.unwrap_or_default().split('|').skip(1);
     std::array::from_fn(|_| names.next().unwrap_or_default())
 }
 
 impl TimeNames {
-    /// English.
+    /// The English names.
     pub const ENGLISH: TimeNames = TimeNames { locale: "en_US", names: &ENGLISH };
 
-    /// Those of the locale of that name, in any case.
+    /// Returns the names of the locale of that name, in any case.
     pub fn of_locale(name: &str) -> Option<TimeNames> {
         let locale = locale_name(name)?;
         let found = LOCALES.iter().find(|(locales, _)| locales.split(' ').any(|known| known == locale));
         found.map(|(_, names)| TimeNames { locale, names })
     }
 
-    /// The characters of the longest name of a day in any locale.
+    /// Returns the length in characters of the longest name of a day in any locale.
     pub(super) fn longest_day() -> u64 {
         static LONGEST: LazyLock<u64> =
             LazyLock::new(|| longest(LOCALES.iter().flat_map(|(_, names)| names.days)));
         *LONGEST
     }
 
-    /// The characters of the longest name of a month in any locale.
+    /// Returns the length in characters of the longest name of a month in any locale.
     pub(super) fn longest_month() -> u64 {
         static LONGEST: LazyLock<u64> =
             LazyLock::new(|| longest(LOCALES.iter().flat_map(|(_, names)| names.months)));
         *LONGEST
     }
 
-    /// The locale.
+    /// Returns the locale.
     pub fn name(self) -> &'static str {
         self.locale
     }
 
-    /// The names of the months.
+    /// Returns the names of the months.
     pub(super) fn months(self) -> &'static [&'static str] {
         &self.names.months
     }
 
-    /// The names of the days, from Sunday on.
+    /// Returns the names of the days, from Sunday on.
     pub(super) fn days(self) -> &'static [&'static str] {
         &self.names.days
     }
 
-    /// The name of a month, from 1 on.
+    /// Returns the name of a month, counted from 1.
     pub(super) fn month(self, number: u8) -> Option<&'static str> {
         self.names.months.get(usize::from(number).checked_sub(1)?).copied()
     }
 
-    /// That in short.
+    /// Returns the short name of a month, counted from 1.
     pub(super) fn short_month(self, number: u8) -> Option<&'static str> {
         self.names.short_months.get(usize::from(number).checked_sub(1)?).copied()
     }
 
-    /// The name of a day; 0 is Sunday.
+    /// Returns the name of a day; 0 is Sunday.
     pub(super) fn day(self, number: u8) -> Option<&'static str> {
         self.names.days.get(usize::from(number)).copied()
     }
 
-    /// That in short.
+    /// Returns the short name of a day; 0 is Sunday.
     pub(super) fn short_day(self, number: u8) -> Option<&'static str> {
         self.names.short_days.get(usize::from(number)).copied()
     }

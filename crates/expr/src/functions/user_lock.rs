@@ -1,7 +1,7 @@
-//! GET_LOCK and its family: locks with names, owned by sessions.
+//! GET_LOCK and its family: named locks, owned by sessions.
 //!
-//! A session may hold any number of them, and each several times; they go with the session. Who waits for whom is looked
-//! at before each wait, so that a circle is error 3058 at once.
+//! A session may hold any number of locks, and each several times; they end with the session. Before each wait the
+//! waits-for chain is followed, so that a cycle is error 3058 at once.
 
 use std::collections::HashMap;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -44,7 +44,7 @@ pub(super) static FUNCTIONS: &[Function] = &[
 
 /// The longest name, in characters.
 const MAX_NAME: usize = 64;
-/// How often who waits looks whether he was told to stop.
+/// How often a waiting session checks for cancellation.
 const SLICE: Duration = Duration::from_millis(20);
 
 fn nullable(_: &[Expr]) -> Result<ExprType, MysqlError> {
@@ -55,7 +55,7 @@ fn unsigned(nullable: bool) -> ExprType {
     ExprType::numeric(SqlType::BIGINT_UNSIGNED, nullable)
 }
 
-/// The name in lower case: names are compared without case.
+/// Returns the name in lower case, because names are compared without case.
 fn lock_name(call: Call<'_>, args: &[Value]) -> Result<String, MysqlError> {
     let Some(text) = call.text(args, 0) else { return Err(MysqlError::wrong_user_lock_name("NULL")) };
     let name = String::from_utf8_lossy(&text);
@@ -73,7 +73,7 @@ fn get_lock(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result<
         v => operand::double(v, cx)?.map(f64::round),
     };
     let Some(seconds) = seconds else { return Ok(Value::Null) };
-    // A negative time is for ever.
+    // A negative time means no limit.
     let limit = Duration::try_from_secs_f64(seconds).ok().and_then(|d| Instant::now().checked_add(d));
     let granted = cx.session.locks.acquire(&name, cx.session.connection_id, limit, cx.cancel)?;
     Ok(Value::Int(granted.into()))
@@ -101,9 +101,9 @@ pub struct UserLocks {
 
 #[derive(Debug, Default)]
 struct State {
-    /// By name: the session that owns it, and how often.
+    /// By name: the owning session, and how often it holds the lock.
     owners: HashMap<String, (u64, u64)>,
-    /// What sessions wait for.
+    /// The lock that each waiting session waits for.
     waiting: HashMap<u64, String>,
 }
 
@@ -125,15 +125,15 @@ impl State {
 }
 
 impl UserLocks {
-    /// A panic leaves no lock half owned.
+    /// Locks the state. A panic leaves no lock half owned.
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes a lock, or waits for it until `limit`; for ever without one. Whether it was got.
+    /// Takes a lock, or waits for it until `limit`, or without limit. Returns whether it was taken.
     ///
     /// # Errors
-    /// 3058 where sessions would wait for each other, 1317 and the like when the statement is told to stop.
+    /// 3058 if sessions would wait for each other; 1317 or 3024 if the statement has to end.
     pub fn acquire(
         &self,
         name: &str,
@@ -172,7 +172,7 @@ impl UserLocks {
         }
     }
 
-    /// Gives a lock back that the session owns, once.
+    /// Releases a lock that the session owns, once.
     pub fn release(&self, name: &str, session: u64) {
         let mut state = self.state();
         if let Some((owner, times)) = state.owners.get_mut(name)
@@ -186,7 +186,7 @@ impl UserLocks {
         }
     }
 
-    /// Gives all locks of a session back; how many, each as often as it was taken.
+    /// Releases all locks of a session; returns how many, each as often as it was taken.
     pub fn release_all(&self, session: u64) -> u64 {
         let mut state = self.state();
         let mut released = 0;
@@ -201,7 +201,7 @@ impl UserLocks {
         released
     }
 
-    /// The session that owns a lock.
+    /// Returns the session that owns a lock.
     pub fn owner(&self, name: &str) -> Option<u64> {
         self.state().owners.get(name).map(|(owner, _)| *owner)
     }
@@ -254,7 +254,7 @@ mod tests {
             let (locks, token) = (locks.clone(), token.clone());
             std::thread::spawn(move || locks.acquire("b", 1, soon(), &token))
         };
-        // As soon as session 1 waits, session 2 closes the circle.
+        // Once session 1 waits, session 2 closes the cycle.
         while !locks.state().waiting.contains_key(&1) {
             std::thread::yield_now();
         }

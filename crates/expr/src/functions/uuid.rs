@@ -34,33 +34,33 @@ pub(super) static FUNCTIONS: &[Function] = &[
     }),
 ];
 
-/// The server's number, the time it began, and a counter.
+/// The server's number, its start time, and a counter.
 static SHORT: LazyLock<AtomicU64> = LazyLock::new(|| {
     let seconds = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
     AtomicU64::new((1 << 56) + ((seconds & 0xFFFF_FFFF) << 24))
 });
 
-/// What stands for the machine and for the clock's setting: random, fixed as long as the process runs.
+/// The node and clock sequence: random, and fixed as long as the process runs.
 static NODE: LazyLock<[u8; 8]> = LazyLock::new(|| {
     let mut node = [0; 8];
-    // Without random bytes the machine is nobody's.
+    // Without random bytes the node is zero.
     let _ = super::digest::fill_random(&mut node);
     node[0] = node[0] & 0x3F | 0x80;
-    // No address of a network card has this bit.
+    // The multicast bit, which no network card's address has.
     node[2] |= 1;
     node
 });
 
-/// The last timestamp given out.
+/// The last timestamp used.
 static LAST: AtomicU64 = AtomicU64::new(0);
 
-/// Version 1: 100 nanoseconds since 1582-10-15, never the same twice.
+/// Makes a version 1 identifier: 100 nanoseconds since 1582-10-15, never the same twice.
 fn new() -> [u8; 16] {
     const EPOCH: u64 = 0x01B2_1DD2_1381_4000;
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let now = (since.as_nanos() / 100) as u64 + EPOCH;
     let mut time = now;
-    // A failure of the update is impossible: the closure always gives a value.
+    // The update cannot fail: the closure always returns a value.
     let _ = LAST.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |last| {
         time = now.max(last + 1);
         Some(time)
@@ -78,7 +78,7 @@ fn text(uuid: [u8; 16]) -> String {
     [&hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..]].join("-")
 }
 
-/// With dashes, in braces too, or 32 digits without either.
+/// Reads the form with dashes, also in braces, or 32 digits without either.
 fn parse(text: &[u8]) -> Option<[u8; 16]> {
     let digits: Vec<u8> = match text.len() {
         32 => text.to_vec(),
@@ -104,7 +104,7 @@ fn parse(text: &[u8]) -> Option<[u8; 16]> {
     Some(uuid)
 }
 
-/// Whether the second argument asks for the parts of the time in descending order of weight.
+/// Whether the second argument asks for the time parts in order, most significant first.
 fn swaps(cx: &mut EvalContext<'_>, values: &[Value]) -> Result<bool, MysqlError> {
     match values.get(1) {
         Some(flag) => Ok(operand::truth(flag, cx)? == Some(true)),

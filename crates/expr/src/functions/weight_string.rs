@@ -1,4 +1,4 @@
-//! WEIGHT_STRING: what strings are compared by.
+//! WEIGHT_STRING: the weights by which strings are compared.
 
 use super::args::{Made, binary_string, characters, count_characters, integer};
 use super::{Call, Function};
@@ -8,7 +8,7 @@ use leafline_types::error::MysqlError;
 use leafline_types::output::{Output, Stop, room_for};
 use leafline_types::value::{ExprType, Value};
 
-/// With the number of characters that `AS CHAR(n)` says; `AS BINARY(n)` is a cast of the argument.
+/// The second argument is the number of characters of `AS CHAR(n)`; `AS BINARY(n)` is a cast of the argument.
 pub(super) static FUNCTIONS: &[Function] =
     &[Function::new("WEIGHT_STRING", (1, 2), weight_string_type, weight_string)];
 
@@ -20,7 +20,7 @@ fn weight_string_type(args: &[Expr]) -> Result<ExprType, MysqlError> {
     Ok(binary_string(length.saturating_mul(args[0].ty.collation.sort_length().max(4)), true))
 }
 
-/// NULL for what is no string.
+/// Computes WEIGHT_STRING; NULL for a value that is not a string.
 fn weight_string(cx: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Result<Value, MysqlError> {
     let ty = &call.args[0].ty;
     if !ty.sql.is_string() {
@@ -50,8 +50,8 @@ fn weight_string(cx: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> 
     })
 }
 
-/// How many bytes every weight has, where characters have none, one or several weights, and padding counts: then `AS CHAR(n)` says how many
-/// weights there are.
+/// Returns how many bytes every weight has, if characters have none, one or several weights, and padding counts: then
+/// `AS CHAR(n)` gives the number of weights.
 fn bytes_of_weight(collation: Collation) -> Option<usize> {
     let charset = collation.charset();
     if !collation.is_weighted() || !collation.pads_space() {
@@ -64,7 +64,7 @@ fn bytes_of_weight(collation: Collation) -> Option<usize> {
     }
 }
 
-/// The first weights of a text, and those of spaces where it has not so many.
+/// Writes the first weights of a text, and those of spaces if it has fewer.
 fn weights_of(
     cx: &mut EvalContext<'_>,
     call: Call<'_>,
@@ -86,8 +86,8 @@ fn weights_of(
     })
 }
 
-/// Writes as many bytes for a weight as MySQL has: those of its code where the character set is not Unicode's, three for code points
-/// beyond U+FFFF.
+/// Writes as many bytes for a weight as MySQL: those of its code if the character set is not Unicode's, three for
+/// code points beyond U+FFFF.
 fn put_weights(collation: Collation, text: &[u8], out: &mut Output<'_>) -> Result<(), Stop> {
     let charset = collation.charset();
     let code_points = |bytes: usize, out: &mut Output<'_>| {

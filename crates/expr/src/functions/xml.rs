@@ -1,6 +1,6 @@
 //! `EXTRACTVALUE(document, xpath)` and `UPDATEXML(document, xpath, replacement)`.
 //!
-//! A document that is none gives NULL and warning 1525, an expression that is none error 1105.
+//! An invalid document gives NULL and warning 1525, an invalid expression error 1105.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use leafline_types::value::{ExprType, Value};
 pub(super) static FUNCTIONS: &[Function] = &[
     Function::new("EXTRACTVALUE", (2, 2), text_type, extract_value),
     Function::new("UPDATEXML", (3, 3), text_type, update_xml),
-    // Whose value changes with the user variables that the expression names.
+    // The values of these depend on the user variables that the expression names.
     Function::new("EXTRACTVALUE_BY_VARIABLES", (2, 2), text_type, extract_value)
         .volatility(Volatility::Volatile)
         .special(),
@@ -24,7 +24,8 @@ pub(super) static FUNCTIONS: &[Function] = &[
         .special(),
 ];
 
-/// The function to call for `name`, given its arguments: that of expressions which may name user variables, or `name` itself.
+/// Returns the function to call for `name` with these arguments: the one for expressions that may name user
+/// variables, or `name` itself.
 pub(crate) fn by_variables(name: &str, args: &[Expr]) -> Option<&'static str> {
     let by_variables = match name {
         "EXTRACTVALUE" if args.len() == 2 => "EXTRACTVALUE_BY_VARIABLES",
@@ -35,11 +36,11 @@ pub(crate) fn by_variables(name: &str, args: &[Expr]) -> Option<&'static str> {
     (!names_none).then_some(by_variables)
 }
 
-/// The expressions of a statement that were read.
+/// The parsed expressions of a statement.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct XPathCache(Vec<(Box<[u8]>, Arc<XPath>)>);
 
-/// So many expressions are kept; a statement seldom has more that do not change with every row.
+/// How many expressions are kept; a statement seldom has more that stay the same from row to row.
 const KEPT: usize = 8;
 
 impl XPathCache {
@@ -65,7 +66,8 @@ fn text_type(args: &[Expr]) -> Result<ExprType, MysqlError> {
     string("extractvalue", &texts, u32::MAX.into(), true)
 }
 
-/// Reads the document and the expression of a call, and hands both on; NULL where either is NULL, or where there is no document.
+/// Parses the document and the expression of a call, and calls a function with both; NULL if either is NULL, or the
+/// document is invalid.
 fn with_document<'c>(
     cx: &mut EvalContext<'c>,
     call: Call<'_>,
@@ -117,7 +119,7 @@ fn update_xml(cx: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Res
     })?;
     match (found, place) {
         (Value::Null, _) => Ok(Value::Null),
-        // Neither nothing nor several nodes are replaced.
+        // Only a single node is replaced.
         (_, None) => call.string(text),
         (_, Some(place)) => call.made(cx, values, |out| {
             let (before, after) = (&text[..place.start], &text[place.end..]);

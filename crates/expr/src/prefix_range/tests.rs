@@ -9,7 +9,8 @@ use leafline_types::collation::Collation;
 use leafline_types::key::{KeyPart, encode_part};
 use leafline_types::value::{SqlType, Value};
 
-/// Pieces whose weights are none, one or several: accents, what ignores itself, ligatures, Hangul as syllables and letters, Han, spaces.
+/// Pieces with no, one or several weights: accents, ignorable characters, ligatures, Hangul as syllables and letters,
+/// Han, spaces.
 const PIECES: &[&str] = &[
     "a",
     "A",
@@ -60,7 +61,7 @@ fn text(rng: &mut SmallRng, collation: Collation) -> String {
     collation.charset().replace_foreign(&text)
 }
 
-/// Something near to a string: equal to it in another way, or different at the end.
+/// Makes a string that is close to `s`: equal to it but spelled differently, or different at the end.
 fn near(rng: &mut SmallRng, s: &str, collation: Collation) -> String {
     let changed = match rng.random_range(0..7) {
         0 => s.replace("ss", "ß"),
@@ -135,7 +136,7 @@ fn what_matches_lies_in_the_ranges() {
     assert!(inside > 60_000, "{inside}");
 }
 
-/// Where a constant is shorter than the prefix the ranges hold nothing else, but for runs of spaces.
+/// For a constant shorter than the prefix, the ranges hold nothing else, except for runs of spaces.
 #[test]
 fn short_constants_are_found_exactly() {
     for collation in [Collation::Utf8mb4_0900AiCi, Collation::Utf8mb4_0900Bin, Collation::Utf8mb4_0900AsCs] {

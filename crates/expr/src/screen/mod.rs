@@ -1,20 +1,21 @@
-//! Conditions tested on the bytes of rows, before anything is decoded.
+//! Screens: conditions tested on the bytes of rows, before anything is decoded.
 //!
-//! A screen lets every row pass for which the conditions are TRUE, and often others: of conditions that it cannot test, and of rows
-//! that it cannot read at once (older than the column, with the value outside the row). So the conditions are evaluated
-//! again on what passes, and a screen decides nothing but how much is decoded.
+//! A screen passes every row for which the conditions are TRUE, and often others: where it cannot test a condition,
+//! or cannot read a row directly (a row older than the column, or with the value outside the row). So the conditions
+//! are evaluated again on the rows that pass, and a screen only influences how much is decoded.
 //!
-//! | condition                                       | tested as                                                          |
+//! | condition                                       | test                                                               |
 //! |-------------------------------------------------|--------------------------------------------------------------------|
-//! | of one column of at most 8 bytes, as `encoded` compiles it | ranges of the number that the bytes of its key would be   |
-//! | two such columns of one type compared           | these numbers compared                                             |
+//! | on one column of at most 8 bytes, as `encoded` compiles it | ranges of the number that the bytes of its key would be   |
+//! | comparison of two such columns of one type      | these numbers compared                                             |
 //! | string compared with a constant, IN, LIKE       | by collation, set or pattern                                       |
 //! | AND, OR of these                                | all, any                                                           |
 //!
-//! Besides, numbers of columns can be looked up in sets ([`RowScreen::require`]): a row that is not in them is not wanted.
+//! In addition, numbers of columns can be looked up in sets ([`RowScreen::require`]): only rows in the sets are
+//! wanted.
 //!
-//! Conditions are taken in their order, up to the first whose evaluation can be noticed (by an error, say): those behind it must
-//! not keep rows from it.
+//! Conditions are used in their order, up to the first whose evaluation can be observed (for example by an error):
+//! those behind it must not remove rows that it would see.
 
 use std::ops::Bound;
 use std::sync::Arc;
@@ -29,9 +30,9 @@ use leafline_types::row::{self, EntryFormat, Layouts, NumberSet, Slot};
 /// Conditions on rows of a table.
 #[derive(Debug, Clone, Default)]
 pub struct RowScreen {
-    /// Those that rows may have.
+    /// The layouts that rows may have.
     layouts: Layouts,
-    /// For each of them.
+    /// A screen for each layout.
     screens: Vec<LayoutScreen>,
 }
 
@@ -43,31 +44,31 @@ struct LayoutScreen {
     members: Vec<(Number, Arc<NumberSet>)>,
 }
 
-/// A condition.
+/// A test of a condition.
 #[derive(Debug, Clone)]
 enum Test {
     Number(NumberTest),
-    /// Two columns whose numbers compare as they do.
+    /// Compares two columns by their numbers.
     Pair(CompareOp, Number, Number),
     Text(Slot, TextTest),
     All(Vec<Test>),
     Any(Vec<Test>),
 }
 
-/// A column of at most 8 bytes, read as a number that is ordered as its values are.
+/// A column of at most 8 bytes, read as a number that orders as its values do.
 #[derive(Debug, Clone, Copy)]
 struct Number {
     null: Option<(usize, u8)>,
     narrow: Narrow,
 }
 
-/// For which values a condition on a column is TRUE.
+/// The values for which a condition on a column is TRUE.
 #[derive(Debug, Clone)]
 struct NumberTest {
     column: Number,
-    /// For NULL.
+    /// Whether it is TRUE for NULL.
     null_passes: bool,
-    /// First and last of each range.
+    /// The first and last number of each range.
     ranges: Vec<(u64, u64)>,
 }
 
@@ -78,7 +79,7 @@ enum TextTest {
     Like(Arc<LikePattern>, bool),
 }
 
-/// The columns of a table under their numbers in conditions, as rows of one layout have them.
+/// The columns of a table by their numbers in conditions, in rows of one layout.
 struct Columns<'f> {
     format: &'f EntryFormat,
     layout: usize,
@@ -86,7 +87,8 @@ struct Columns<'f> {
 }
 
 impl RowScreen {
-    /// Of conditions whose column numbers are positions in `columns`, ordinals of the table's columns. Parameters must have been bound.
+    /// Makes a screen of conditions whose column numbers are positions in `columns`, which holds ordinals of the
+    /// table's columns. Parameters must have been bound.
     pub fn new<'e>(
         format: &EntryFormat,
         columns: &[usize],
@@ -103,8 +105,8 @@ impl RowScreen {
         RowScreen { layouts: format.layouts().clone(), screens }
     }
 
-    /// From now on no row passes whose column, a table's by its ordinal, is NULL or a number that is not in the set. False if the bytes of
-    /// the column are no number.
+    /// Makes rows fail whose column (an ordinal of the table's columns) is NULL, or a number that is not in the set.
+    /// Returns false if the bytes of the column are not a number.
     pub fn require(&mut self, format: &EntryFormat, column: usize, set: &Arc<NumberSet>) -> bool {
         let mut is_number = false;
         for (layout, screen) in self.screens.iter_mut().enumerate() {
@@ -115,18 +117,18 @@ impl RowScreen {
         is_number
     }
 
-    /// Numbers are not looked up any more.
+    /// Ends the looking up of numbers.
     pub fn forget_members(&mut self) {
         self.screens.iter_mut().for_each(|screen| screen.members.clear());
     }
 
-    /// Whether it lets everything pass.
+    /// Whether it passes all rows.
     pub fn is_empty(&self) -> bool {
         self.screens.iter().all(|screen| screen.tests.is_empty() && screen.members.is_empty())
     }
 
-    /// A bit for each of up to 64 rows (payloads of the clustered index): whether it passes. And how many do not because of a number that is
-    /// not in its set, of how many.
+    /// Returns a bit for each of up to 64 rows (payloads of the clustered index) that passes, and how many were
+    /// removed because a number is not in its set.
     pub fn passing(&self, rows: &[&[u8]]) -> (u64, Removed) {
         let mut left = u64::MAX.checked_shr(u64::BITS - rows.len() as u32).unwrap_or(0);
         let (mut passing, mut removed) = (0, Removed::default());
@@ -143,7 +145,7 @@ impl RowScreen {
 }
 
 impl LayoutScreen {
-    /// Those of `these` that pass.
+    /// Returns the rows of `these` that pass.
     fn passing(&self, rows: &[&[u8]], these: u64, removed: &mut Removed) -> u64 {
         let passing = self.tests.iter().fold(these, |left, test| test.passing(rows, left));
         if self.members.is_empty() {
@@ -162,16 +164,16 @@ impl LayoutScreen {
     }
 }
 
-/// What looking numbers up in sets did.
+/// The effect of looking numbers up in sets.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Removed {
-    /// So many rows do not pass because of it.
+    /// How many rows were removed by it.
     pub rows: u32,
-    /// So many were looked at.
+    /// How many rows were looked up.
     pub of: u32,
 }
 
-/// The bits of `of` whose rows satisfy `f`.
+/// Returns the bits of `of` whose rows satisfy `f`.
 #[inline(always)]
 fn bits_where(of: u64, rows: &[&[u8]], f: impl Fn(&[u8]) -> bool) -> u64 {
     let (mut left, mut passing) = (of, 0);
@@ -184,7 +186,7 @@ fn bits_where(of: u64, rows: &[&[u8]], f: impl Fn(&[u8]) -> bool) -> u64 {
 }
 
 impl Test {
-    /// Those of `left` that pass.
+    /// Returns the rows of `left` that pass.
     fn passing(&self, rows: &[&[u8]], left: u64) -> u64 {
         match self {
             Test::Number(test) => match (test.column.null, test.ranges.as_slice()) {
@@ -214,11 +216,11 @@ impl Test {
     }
 }
 
-/// What a row has of a number.
+/// The number in a row.
 enum Read {
     Value(u64),
     Null,
-    /// The ordinary way has to look at it.
+    /// The screen cannot read it; the decoder has to.
     Unreadable,
 }
 
@@ -261,7 +263,7 @@ impl TextTest {
 impl Columns<'_> {
     fn test(&self, condition: &Expr) -> Option<Test> {
         self.number_test(condition).or_else(|| match &condition.kind {
-            // What cannot be tested lets all pass: it may be left out of an AND, but not of an OR.
+            // A condition that cannot be tested passes all rows: it may be left out of an AND, but not of an OR.
             ExprKind::And(list) => {
                 let tests: Vec<Test> = list.iter().filter_map(|c| self.test(c)).collect();
                 (!tests.is_empty()).then_some(Test::All(tests))
@@ -306,7 +308,7 @@ impl Columns<'_> {
         Some(Number { null: slot.null_bit(), narrow })
     }
 
-    /// Two columns of one type: their numbers compare as their values do.
+    /// Makes a test of two columns of one type, whose numbers compare as their values do.
     fn pair(&self, op: CompareOp, left: &Expr, right: &Expr, domain: CompareDomain) -> Option<Test> {
         use CompareDomain::{Date, DateTime, Decimal, Integer, Time};
         let (a, b) = (left.as_column()?, right.as_column()?);
@@ -317,7 +319,7 @@ impl Columns<'_> {
         (same && a.narrow.orders_as(&b.narrow)).then_some(Test::Pair(op, a, b))
     }
 
-    /// A condition on one column, as the bytes of a key say it.
+    /// Makes a test of a condition on one column, from the ranges of its key bytes.
     fn number_test(&self, condition: &Expr) -> Option<Test> {
         let mut columns = condition.columns().into_iter();
         let (Some(column), None) = (columns.next(), columns.next()) else { return None };
@@ -353,7 +355,8 @@ impl Columns<'_> {
     }
 }
 
-/// The number that the bytes of a key part are; the inner None is NULL. None for bytes of another length.
+/// Returns the number that the bytes of a key part stand for; the inner None is NULL. None for bytes of another
+/// length.
 pub(crate) fn number_of(bytes: &[u8], nullable: bool) -> Option<Option<u64>> {
     let value = match (nullable, bytes) {
         (true, [0]) => return Some(None),

@@ -1,4 +1,4 @@
-//! A screen loses no row that satisfies the conditions, and lets few others pass.
+//! Tests that a screen loses no row that satisfies the conditions, and passes few others.
 
 use rand::Rng;
 use rand::rngs::SmallRng;
@@ -12,7 +12,7 @@ use leafline_types::row::EntryColumn;
 use leafline_types::row::{ColumnLayout, DroppedColumn, OverflowRef};
 use leafline_types::value::{ExprType, SqlType, Value};
 
-/// Random columns; neighbours are often of one type.
+/// Makes random columns; neighbours are often of one type.
 fn random_columns(rng: &mut SmallRng) -> Vec<EntryColumn> {
     let types = types();
     let mut columns: Vec<EntryColumn> = Vec::new();
@@ -39,7 +39,7 @@ fn random_row(rng: &mut SmallRng, columns: &[EntryColumn]) -> Vec<Value> {
     columns.iter().map(&mut value).collect()
 }
 
-/// A condition on one column, or on two that are compared.
+/// Makes a condition on one column, or a comparison of two.
 fn random_condition(rng: &mut SmallRng, columns: &[EntryColumn]) -> Expr {
     use CompareOp::*;
     let reference = |column: usize| {
@@ -73,7 +73,7 @@ fn no_row_that_satisfies_the_conditions_is_lost() {
     for _ in 0..testing::iterations(2_000) {
         let mut columns = random_columns(&mut rng);
         let key = [KeyPart::new(SqlType::BIGINT)];
-        // A column went with the second version and came back with the third: older rows have its default.
+        // The table lost a column in the second version and got it back in the third: older rows have its default.
         let added = rng.random_range(0..columns.len());
         let first = EntryFormat::clustered(1, &columns, &[], &key, &[None]);
         let EntryColumn { layout, place, .. } = columns[added].clone();
@@ -137,7 +137,7 @@ fn no_row_that_satisfies_the_conditions_is_lost() {
     assert!(rejected * 3 > rejectable, "only {rejected} of {rejectable} rows were rejected");
 }
 
-/// Conditions behind one that may raise an error do not keep rows from it.
+/// Conditions behind one that may raise an error do not remove rows that it would see.
 #[test]
 fn what_may_be_noticed_sees_the_rows_it_would_see() {
     let columns: Vec<EntryColumn> = (0..2)

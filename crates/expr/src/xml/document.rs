@@ -1,7 +1,8 @@
 //! A document as a list of nodes in document order.
 //!
-//! A node knows its parent and the end of its subtree, so that its descendants are a range of the list. Attributes are children of their
-//! element, before its content; their values, like text, are text nodes below them. Node 0 is the root, which holds everything.
+//! A node knows its parent and the end of its subtree, so that its descendants are a range of the list. Attributes
+//! are children of their element, before its content; their values, like text, are text nodes below them. Node 0 is
+//! the root, which contains everything.
 
 use std::ops::Range;
 
@@ -9,7 +10,7 @@ use leafline_types::error::MysqlError;
 use leafline_types::memory::MemoryBudget;
 use leafline_types::statement::Steps;
 
-/// What a node is.
+/// The kind of a node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// The root, an element, or a declaration.
@@ -31,7 +32,7 @@ pub(crate) struct Node {
     place: (u32, u32),
 }
 
-/// What the work on a document may take: it counts its memory, and asks for cancellation.
+/// The limits of the work on a document: counts its memory, and checks for cancellation.
 #[derive(Debug)]
 pub(crate) struct Bounds<'c> {
     pub(crate) steps: Steps<'c>,
@@ -40,15 +41,15 @@ pub(crate) struct Bounds<'c> {
 }
 
 impl<'c> Bounds<'c> {
-    /// Nothing is taken yet.
+    /// Makes limits of which nothing is used.
     pub(crate) fn new(steps: Steps<'c>, memory: &'c MemoryBudget) -> Bounds<'c> {
         Bounds { steps, memory, held: 0 }
     }
 
-    /// Takes memory for `count` more values of type `T`, until all of it is given back in the end.
+    /// Takes memory for `count` more values of type `T`; all of it is returned at the end.
     ///
     /// # Errors
-    /// 1038 where the statement may not have so much, 1317 where it has to end.
+    /// 1038 if the statement may not have that much; 1317 or 3024 if it has to end.
     pub(crate) fn grow<T>(&mut self, count: usize) -> Result<(), MysqlError> {
         let bytes = count * size_of::<T>();
         self.memory.take(bytes)?;
@@ -66,9 +67,9 @@ impl Drop for Bounds<'_> {
 /// Why there is no document.
 #[derive(Debug)]
 pub(crate) enum Failure {
-    /// The text is no XML: what warning 1525 says about it.
+    /// The text is not XML; the text of warning 1525.
     Malformed(String),
-    /// The statement ends.
+    /// The statement ends with this error.
     Error(MysqlError),
 }
 
@@ -103,24 +104,24 @@ impl<'t> Document<'t> {
         Ok(Document { text, nodes })
     }
 
-    /// A node.
+    /// Returns a node.
     pub(crate) fn node(&self, number: u32) -> &Node {
         &self.nodes[number as usize]
     }
 
-    /// The name of an element or attribute, or the text of a text node.
+    /// Returns the name of an element or attribute, or the text of a text node.
     pub(crate) fn name(&self, number: u32) -> &'t [u8] {
         let (begin, end) = self.node(number).name;
         &self.text[begin as usize..end as usize]
     }
 
-    /// Where the node is in the text, with its tags, or with its name and the quotes of its value.
+    /// Returns where the node is in the text, with its tags, or with its name and the quotes of its value.
     pub(crate) fn place(&self, number: u32) -> Range<usize> {
         let (begin, end) = self.node(number).place;
         begin as usize..end as usize
     }
 
-    /// The numbers of a node's children, attributes among them.
+    /// Returns the numbers of a node's children, attributes among them.
     pub(crate) fn children(&self, number: u32) -> impl Iterator<Item = u32> + '_ {
         let end = self.node(number).end_of_subtree;
         let first = (number + 1 < end).then_some(number + 1);
@@ -150,7 +151,7 @@ enum Token {
 }
 
 impl Token {
-    /// What messages call it.
+    /// Returns its name in messages.
     fn shown(self) -> String {
         match self {
             Token::End => "END-OF-INPUT".into(),
@@ -182,12 +183,12 @@ fn continues_name(byte: u8) -> bool {
 }
 
 impl Scanner<'_> {
-    /// The place of `wanted` from the current one on, or the end.
+    /// Returns the place of `wanted` from the current one on, or the end.
     fn find(&self, wanted: &[u8]) -> Option<usize> {
         memchr::memmem::find(&self.text[self.at..], wanted).map(|found| self.at + found)
     }
 
-    /// The next token, and where its content is.
+    /// Reads the next token, and returns it with the place of its content.
     fn next(&mut self) -> (Token, Range<usize>) {
         while self.text.get(self.at).is_some_and(|byte| matches!(byte, b' ' | b'\t' | b'\r' | b'\n')) {
             self.at += 1;
@@ -225,7 +226,7 @@ impl Scanner<'_> {
 struct Reader<'t, 'b, 'c> {
     scanner: Scanner<'t>,
     nodes: Vec<Node>,
-    /// The nodes that are open, outermost first: the root is always among them.
+    /// The open nodes, outermost first; the root is always among them.
     open: Vec<u32>,
     bounds: &'b mut Bounds<'c>,
 }
@@ -249,7 +250,7 @@ impl Reader<'_, '_, '_> {
         Ok(())
     }
 
-    /// A tag, a comment, character data or a declaration, which begins at `begin`.
+    /// Reads a tag, a comment, character data or a declaration, which begins at `begin`.
     fn tag(&mut self, begin: usize) -> Result<(), Failure> {
         let (token, content) = self.scanner.next();
         match token {
@@ -293,7 +294,7 @@ impl Reader<'_, '_, '_> {
         Ok(())
     }
 
-    /// The attributes of a tag, and the token behind them. In a declaration strings may stand alone.
+    /// Reads the attributes of a tag, and returns the token behind them. In a declaration, strings may stand alone.
     fn attributes(&mut self, is_declaration: bool) -> Result<Token, Failure> {
         let mut next = self.scanner.next();
         loop {
@@ -320,14 +321,14 @@ impl Reader<'_, '_, '_> {
                 continue;
             }
             self.end_at(attribute, begin + self.nodes[attribute as usize].length());
-            // As in MySQL, a second name right behind one without a value is passed over.
+            // As in MySQL, a second name right behind one without a value is skipped.
             if next.0 == Token::Name {
                 next = self.scanner.next();
             }
         }
     }
 
-    /// Where an attribute ends whose value has just been made a node.
+    /// Returns where an attribute ends whose value was the last node made.
     fn end_of_attribute(&self, begin: usize) -> usize {
         let value = self.nodes.last().map_or(begin, |node| node.name.1 as usize);
         let quoted = matches!(self.scanner.text.get(value), Some(b'"' | b'\''));
@@ -378,7 +379,7 @@ impl Reader<'_, '_, '_> {
         self.add(Kind::Text, content, begin).map(|_| ())
     }
 
-    /// Ends the innermost node, before what comes next.
+    /// Ends the innermost node before the next token.
     fn end(&mut self, number: u32) {
         self.end_at(number, self.scanner.at);
     }
@@ -403,7 +404,7 @@ impl Reader<'_, '_, '_> {
 }
 
 impl Node {
-    /// Bytes of its name or text.
+    /// Returns the length in bytes of its name or text.
     fn length(&self) -> usize {
         (self.name.1 - self.name.0) as usize
     }

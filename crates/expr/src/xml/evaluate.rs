@@ -1,7 +1,7 @@
-//! An XPath expression applied to a document.
+//! Applies an XPath expression to a document.
 //!
-//! Sets of nodes are evaluated here; what is computed with numbers and texts goes to the evaluator of SQL expressions, as operations on
-//! literals, so that it has MySQL's types, conversions and collations.
+//! Node sets are evaluated here. The evaluator of SQL expressions computes numbers and texts, as operations on
+//! literals, so that they have MySQL's types, conversions and collations.
 
 use super::document::{Bounds, Document, Kind};
 use super::xpath::{Axis, Expression, Function, Start, Step, XPath};
@@ -11,11 +11,11 @@ use leafline_types::collation::Collation;
 use leafline_types::error::MysqlError;
 use leafline_types::value::{SqlType, Value};
 
-/// The node around an expression.
+/// The context node of an expression.
 #[derive(Debug, Clone, Copy)]
 struct Context {
     node: u32,
-    /// Its place among the nodes that a predicate is asked for, from 0, and how many they are.
+    /// Its place among the nodes that a predicate tests, from 0, and their number.
     place: u32,
     size: u32,
 }
@@ -34,17 +34,17 @@ pub(crate) struct Evaluator<'e, 'd, 'c, 'x> {
 }
 
 impl Evaluator<'_, '_, '_, '_> {
-    /// The nodes that a whole expression finds, in document order; none where its value is no set of nodes.
+    /// Returns the nodes that a whole expression finds, in document order; None if its value is not a node set.
     pub(crate) fn found(&mut self, xpath: &XPath) -> Result<Option<Vec<u32>>, MysqlError> {
         if xpath.0.is_nodes() { self.nodes(&xpath.0, ROOT).map(Some) } else { Ok(None) }
     }
 
-    /// The value of a whole expression as a literal.
+    /// Returns the value of a whole expression as a literal.
     pub(crate) fn computed(&mut self, xpath: &XPath) -> Result<Expr, MysqlError> {
         self.value(&xpath.0, ROOT)
     }
 
-    /// The text directly in some nodes, with spaces between its pieces.
+    /// Returns the text directly in some nodes, with spaces between its pieces.
     pub(crate) fn text_of(&mut self, nodes: &[u32]) -> Result<Vec<u8>, MysqlError> {
         let mut text = Vec::new();
         for piece in self.pieces(nodes)? {
@@ -58,7 +58,7 @@ impl Evaluator<'_, '_, '_, '_> {
         Ok(text)
     }
 
-    /// The text nodes directly in some nodes.
+    /// Returns the text nodes directly in some nodes.
     fn pieces(&mut self, nodes: &[u32]) -> Result<Vec<u32>, MysqlError> {
         let mut pieces = Vec::new();
         for node in nodes {
@@ -74,7 +74,7 @@ impl Evaluator<'_, '_, '_, '_> {
         Ok(pieces)
     }
 
-    // Sets of nodes
+    // Node sets
 
     fn nodes(&mut self, e: &Expression, context: Context) -> Result<Vec<u32>, MysqlError> {
         match e {
@@ -100,7 +100,7 @@ impl Evaluator<'_, '_, '_, '_> {
 
     fn step(&mut self, from: &[u32], step: &Step) -> Result<Vec<u32>, MysqlError> {
         let mut candidates: Vec<(u32, u32)> = Vec::new();
-        // What is below a node that came before is found already, unless predicates ask for places.
+        // Nodes below an earlier node are found already, unless predicates ask for places.
         let mut covered = 0;
         for node in from {
             let is_covered = *node < covered && step.predicates.is_empty();
@@ -171,7 +171,7 @@ impl Evaluator<'_, '_, '_, '_> {
         Ok(())
     }
 
-    /// The candidates that a predicate lets pass, with their places among these.
+    /// Returns the candidates that a predicate passes, with their places among these.
     fn filtered(
         &mut self,
         candidates: Vec<(u32, u32)>,
@@ -202,7 +202,7 @@ impl Evaluator<'_, '_, '_, '_> {
         value_of(e, self.row, self.cx)
     }
 
-    /// The value of an operation as a literal.
+    /// Returns the value of an operation as a literal.
     fn literal(&mut self, e: &Expr) -> Result<Expr, MysqlError> {
         let value = self.evaluate(e)?;
         let mut literal = build::literal(value);
@@ -236,7 +236,7 @@ impl Evaluator<'_, '_, '_, '_> {
         }
     }
 
-    /// The value of an expression as a literal; that of nodes is their text.
+    /// Returns the value of an expression as a literal; the value of nodes is their text.
     fn value(&mut self, e: &Expression, context: Context) -> Result<Expr, MysqlError> {
         Ok(match e {
             Expression::Literal(Value::String(text)) => build::string(text, self.collation),
@@ -279,7 +279,7 @@ impl Evaluator<'_, '_, '_, '_> {
         })
     }
 
-    /// Whether any text directly in the nodes compares so with a value.
+    /// Whether the comparison with a value holds for any text directly in the nodes.
     fn compared(
         &mut self,
         op: crate::CompareOp,
@@ -311,7 +311,7 @@ impl Evaluator<'_, '_, '_, '_> {
             Function::Not => return Ok(condition(!self.truth(&args[0], context)?)),
             Function::Last => return Ok(number(context.size)),
             Function::Position => return Ok(number(context.place + 1)),
-            // Of the context alone MySQL counts the nodes that the predicate is asked for.
+            // As in MySQL, count of the bare context is the number of nodes that the predicate tests.
             Function::Count if args[0].is_context() => return Ok(number(context.size)),
             Function::Count => return Ok(number(self.nodes(&args[0], context)?.len() as u32)),
             Function::Sum => return self.sum(&args[0], context),
@@ -329,7 +329,7 @@ impl Evaluator<'_, '_, '_, '_> {
                 let found = build::call("INSTR", vec![text, part])?;
                 return Ok(condition(self.truth_of(&found)?));
             }
-            // MySQL joins the first two and forgets the others.
+            // MySQL joins the first two and ignores the others.
             Function::Concat => {
                 let (left, right) = (self.value(&args[0], context)?, self.value(&args[1], context)?);
                 return self.literal(&build::call("CONCAT", vec![left, right])?);
@@ -351,7 +351,7 @@ impl Evaluator<'_, '_, '_, '_> {
         self.literal(&build::call(name, values)?)
     }
 
-    /// The sum of the texts directly in the nodes, as numbers.
+    /// Returns the sum of the texts directly in the nodes, as numbers.
     fn sum(&mut self, nodes: &Expression, context: Context) -> Result<Expr, MysqlError> {
         let nodes = self.nodes(nodes, context)?;
         let mut sum = 0.0;

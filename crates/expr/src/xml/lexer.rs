@@ -7,7 +7,7 @@ pub(super) enum Token<'p> {
     Name(&'p str),
     /// Digits.
     Digits(&'p str),
-    /// What is in quotes.
+    /// Text in quotes.
     Literal(&'p str),
     /// `::`.
     Axis,
@@ -36,7 +36,7 @@ fn name_length(text: &str) -> usize {
     }
 }
 
-/// The first token of a text, with how many bytes are before it and how many it has.
+/// Returns the first token of a text, how many bytes precede it, and how many it has.
 pub(super) fn token(text: &str) -> (Token<'_>, usize, usize) {
     let rest = text.trim_start_matches([' ', '\t', '\r', '\n']);
     let (token, length) = first(rest);

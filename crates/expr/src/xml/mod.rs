@@ -2,13 +2,13 @@
 //!
 //! | module     | holds                                              |
 //! |------------|----------------------------------------------------|
-//! | `document` | the nodes of a document, and where they are in it  |
+//! | `document` | the nodes of a document, and their places in it    |
 //! | `lexer`    | the tokens of an XPath expression                  |
 //! | `xpath`    | the tree of an XPath expression, and its parser    |
-//! | `evaluate` | an XPath expression applied to a document          |
+//! | `evaluate` | the application of an expression to a document     |
 //!
-//! MySQL's reader of XML takes more than XML is: several roots, text beside them, attributes that repeat or have no value, names
-//! that no schema would allow. A library for XML refuses these, so the reader is one of its own.
+//! MySQL's reader accepts more than XML: several roots, text beside them, attributes that repeat or have no value,
+//! names that no schema would allow. XML libraries refuse these, so this module has its own reader.
 
 mod document;
 mod evaluate;

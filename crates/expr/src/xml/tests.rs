@@ -1,4 +1,4 @@
-//! Documents and expressions, seen from inside.
+//! Tests the trees of documents and expressions.
 
 use super::*;
 use leafline_types::memory::MemoryBudget;

@@ -1,8 +1,8 @@
-//! The tree of an XPath expression, and its parser: XPath 1.0, as far as MySQL has it.
+//! The tree of an XPath expression, and its parser: the part of XPath 1.0 that MySQL supports.
 //!
-//! As in MySQL, names of functions and axes are taken in any case, a test of the kind of a node (`text()`, `node()`) lets every node
-//! pass, relative paths begin at the root where nothing else is around them, only steps have predicates, and two sets of nodes are not
-//! compared.
+//! As in MySQL, names of functions and axes are accepted in any case, a test of the kind of a node (`text()`,
+//! `node()`) passes every node, a relative path without a context begins at the root, only steps have predicates, and
+//! two node sets are not compared.
 
 use super::lexer::{Token, token};
 use crate::{ArithmeticOp, CompareOp};
@@ -45,12 +45,12 @@ pub(super) enum Start {
 #[derive(Debug, Clone)]
 pub(super) struct Step {
     pub(super) axis: Axis,
-    /// The name of the nodes; none for `*`.
+    /// The name of the nodes; None for `*`.
     pub(super) name: Option<String>,
     pub(super) predicates: Vec<Expression>,
 }
 
-/// Where a step leads.
+/// The direction of a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Axis {
     Ancestor,
@@ -63,7 +63,7 @@ pub(super) enum Axis {
     /// The node itself, whatever its name.
     Here,
     SelfOfName,
-    /// One of the axes that MySQL knows by name only: no node is on it.
+    /// One of the axes that MySQL knows only by name: it holds no node.
     Nowhere,
 }
 
@@ -88,7 +88,7 @@ pub(super) enum Function {
     True,
 }
 
-/// The functions: name, least and greatest number of arguments.
+/// The functions: name, fewest and most arguments.
 const FUNCTIONS: &[(&str, Function, usize, usize)] = &[
     ("boolean", Function::Boolean, 1, 1),
     ("ceiling", Function::Ceiling, 1, 1),
@@ -126,17 +126,17 @@ const AXES: &[(&str, Axis)] = &[
 
 const NODE_KINDS: &[&str] = &["comment", "node", "processing-instruction", "text"];
 
-/// How deep expressions may be nested.
+/// The deepest nesting of expressions.
 const MAX_DEPTH: usize = 100;
 
-/// Characters of the expression that a message shows.
+/// How many characters of the expression a message shows.
 const SHOWN: usize = 32;
 
 impl XPath {
-    /// Reads an expression.
+    /// Parses an expression.
     ///
     /// # Errors
-    /// 1105 for what is none.
+    /// 1105 if it is invalid.
     pub(crate) fn parse(text: &str) -> Result<XPath, MysqlError> {
         let mut parser = Parser { text, at: 0, depth: 0, in_predicate: false };
         let expression = parser.expression()?;
@@ -148,7 +148,7 @@ impl XPath {
 }
 
 impl Expression {
-    /// Whether its value is a set of nodes.
+    /// Whether its value is a node set.
     pub(super) fn is_nodes(&self) -> bool {
         matches!(self, Expression::Path { .. } | Expression::Union(..))
     }
@@ -192,7 +192,7 @@ impl<'p> Parser<'p> {
         token(&self.text[self.at..]).0
     }
 
-    /// The token behind the next one.
+    /// Returns the token behind the next one.
     fn peek_second(&self) -> Token<'p> {
         let (_, before, length) = token(&self.text[self.at..]);
         token(&self.text[self.at + before + length..]).0
@@ -383,7 +383,7 @@ impl<'p> Parser<'p> {
         matches!(self.peek(), Token::Name(_) | Token::Parent | Token::Sign('.' | '@' | '*'))
     }
 
-    /// Steps with slashes between them, after `steps`.
+    /// Parses steps with slashes between them, which follow `steps`.
     fn steps(&mut self, start: Start, mut steps: Vec<Step>) -> Parsed {
         loop {
             let step = self.step()?;
@@ -462,7 +462,7 @@ impl<'p> Parser<'p> {
         }
     }
 
-    /// A number whose first digits are read.
+    /// Parses a number whose first digits have been read.
     fn number(&mut self, digits: &str) -> Parsed {
         let rest = &self.text[self.at..];
         let fraction = rest.strip_prefix('.').filter(|rest| !rest.starts_with('.'));
@@ -479,7 +479,7 @@ impl<'p> Parser<'p> {
         }
     }
 
-    /// A user variable. `$name` would be one of a stored program.
+    /// Parses a user variable. `$name` would be a variable of a stored program.
     fn variable(&mut self) -> Parsed {
         let place = format!("${}", &self.text[self.at..]);
         let is_user = self.take_sign('@');
@@ -493,7 +493,7 @@ impl<'p> Parser<'p> {
         }
     }
 
-    /// The arguments of a function.
+    /// Parses the arguments of a function.
     fn call(&mut self, function: Function) -> Parsed {
         self.expect('(')?;
         let (least, most) = FUNCTIONS

@@ -2,13 +2,13 @@
 //!
 //! | module   | holds                                                  |
 //! |----------|--------------------------------------------------------|
-//! | `values` | documents made of values, and what is to know of one   |
-//! | `schema` | documents against JSON Schema                          |
-//! | `search` | what is in a document                                  |
-//! | `modify` | documents changed and merged                           |
+//! | `values` | making documents of values, and properties of documents |
+//! | `schema` | validation against JSON Schema                         |
+//! | `search` | searching a document                                   |
+//! | `modify` | changing and merging documents                         |
 //! | `table`  | the rows of JSON_TABLE                                 |
 //!
-//! A document is an argument of type JSON, or text, which is read as one.
+//! A document is an argument of type JSON, or text, which is parsed.
 
 pub(super) mod modify;
 pub(super) mod schema;
@@ -24,11 +24,11 @@ use leafline_types::json::{Json, Node, Path};
 use leafline_types::value::{ExprType, Value};
 use std::sync::Arc;
 
-/// Paths of a statement that were read.
+/// The parsed paths of a statement.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct PathCache(Vec<(String, Arc<Path>)>);
 
-/// So many paths are kept; a statement seldom has more that do not change with every row.
+/// How many paths are kept; a statement seldom has more that stay the same from row to row.
 const KEPT: usize = 16;
 
 impl PathCache {
@@ -45,20 +45,20 @@ impl PathCache {
     }
 }
 
-/// JSON that may be NULL.
+/// Returns nullable JSON.
 fn json(_: &[crate::Expr]) -> Result<ExprType, MysqlError> {
     Ok(ExprType::json(true))
 }
 
-/// What messages call the function.
+/// Returns the function's name in messages.
 fn name(call: Call<'_>) -> String {
     call.function.definition().name.to_ascii_lowercase()
 }
 
-/// Argument `n` as a document; None for NULL.
+/// Returns argument `n` as a document; None for NULL.
 ///
 /// # Errors
-/// 3141 for text that is none, 3144 for bytes, 3146 for what is neither.
+/// 3141 for text that is not a document, 3144 for bytes, 3146 for other types.
 fn document(
     cx: &EvalContext<'_>,
     call: Call<'_>,
@@ -74,15 +74,15 @@ fn document(
     }
 }
 
-/// Argument `n` as a value that goes into a document: NULL is `null`, text a string.
+/// Returns argument `n` as a value for a document: NULL is `null`, text a string.
 fn value(call: Call<'_>, values: &[Value], n: usize) -> Result<Node, MysqlError> {
     to_json(&values[n], &call.args[n].ty.sql)?.to_node()
 }
 
-/// Argument `n` as a path; None for NULL.
+/// Returns argument `n` as a path; None for NULL.
 ///
 /// # Errors
-/// 3143 where it is none, 3144 for bytes.
+/// 3143 if it is not a path, 3144 for bytes.
 fn path(
     cx: &mut EvalContext<'_>,
     call: Call<'_>,
@@ -99,10 +99,10 @@ fn path(
     }
 }
 
-/// Argument `n` as a path to one value.
+/// Returns argument `n` as a path to one value.
 ///
 /// # Errors
-/// 3149 where it may lead to several.
+/// 3149 if it may lead to several.
 fn path_to_one(
     cx: &mut EvalContext<'_>,
     call: Call<'_>,
@@ -115,7 +115,7 @@ fn path_to_one(
     }
 }
 
-/// What a document is to be made of: error 1301 if it would be too large.
+/// Checks that the values from which a document is made are not too large: error 1301.
 fn fits(cx: &EvalContext<'_>, values: &[Value]) -> Result<(), MysqlError> {
     let (most, longest) = (cx.sql_mode.max_result, super::args::longest(values));
     match values.iter().map(Value::byte_len).sum::<usize>() > most.saturating_add(longest) {
@@ -124,7 +124,7 @@ fn fits(cx: &EvalContext<'_>, values: &[Value]) -> Result<(), MysqlError> {
     }
 }
 
-/// A tree as a value.
+/// Makes a value of a tree.
 fn of_node(node: &Node) -> Result<Value, MysqlError> {
     Json::new(node).map(Value::Json)
 }

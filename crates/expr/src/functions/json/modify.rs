@@ -1,4 +1,4 @@
-//! Documents changed and merged.
+//! Changes and merges documents.
 
 use super::super::{Call, Function};
 use super::{document, fits, json, of_node, path_to_one, value};
@@ -46,7 +46,7 @@ pub(in super::super) static FUNCTIONS: &[Function] = &[
     Function::new("JSON_MERGE_PATCH", (2, usize::MAX), json, merge_patch).documents(),
 ];
 
-/// A document, then pairs of a path and a value.
+/// Types a call with a document, then pairs of a path and a value.
 fn pairs_type(args: &[Expr]) -> Result<ExprType, MysqlError> {
     match args.len() % 2 {
         1 => Ok(ExprType::json(true)),
@@ -54,7 +54,7 @@ fn pairs_type(args: &[Expr]) -> Result<ExprType, MysqlError> {
     }
 }
 
-/// Makes a change for each pair of a path and a value, one after the other. NULL as document or path gives NULL.
+/// Makes a change for each pair of a path and a value, one after another. A NULL document or path gives NULL.
 fn change(
     cx: &mut EvalContext<'_>,
     call: Call<'_>,
@@ -98,7 +98,7 @@ fn remove(cx: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Result<
     of_node(&node)
 }
 
-/// All documents; None if one is NULL. What is wrong with a later one is an error all the same.
+/// Returns all documents; None if one is NULL. An invalid document behind a NULL is still an error.
 fn documents(
     cx: &EvalContext<'_>,
     call: Call<'_>,
@@ -119,7 +119,7 @@ fn merge_preserve(cx: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) ->
     }
 }
 
-/// NULL as a patch gives NULL, unless a later patch replaces all there is.
+/// Computes JSON_MERGE_PATCH. A NULL patch gives NULL, unless a later patch replaces everything.
 fn merge_patch(cx: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Result<Value, MysqlError> {
     fits(cx, values)?;
     let mut merged = document(cx, call, values, 0)?.map(|json| json.to_node()).transpose()?;

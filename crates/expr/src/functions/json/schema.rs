@@ -1,8 +1,8 @@
-//! JSON_SCHEMA_VALID and JSON_SCHEMA_VALIDATION_REPORT: documents against JSON Schema, draft 4.
+//! JSON_SCHEMA_VALID and JSON_SCHEMA_VALIDATION_REPORT: validation of documents against JSON Schema, draft 4.
 //!
-//! Keywords are looked at in the order in which MySQL meets them, which reads the document from its beginning: the type of a value, its
-//! members or cells, what is to be said of the whole, and at last `enum`, `allOf`, `anyOf`, `oneOf` and `not`. The first that fails
-//! is reported. Keywords whose values are not of the kind that the draft says are as if they were not there.
+//! Keywords are checked in MySQL's order, which follows from reading the document from its beginning: the type of a
+//! value, its members or cells, properties of the whole, and finally `enum`, `allOf`, `anyOf`, `oneOf` and `not`. The
+//! first failure is reported. Keywords whose values have a kind that the draft does not allow are ignored.
 
 use super::super::args::bigint_or_null;
 use super::super::{Call, Function};
@@ -29,7 +29,7 @@ pub(in super::super) static FUNCTIONS: &[Function] = &[
 /// How many references may be followed before a part of the document is entered.
 const MAX_REFERENCES: usize = 100;
 
-/// Where and by what a document does not fit its schema.
+/// The keyword that a document violates, with the places in schema and document.
 #[derive(Debug, PartialEq)]
 struct Failure {
     keyword: &'static str,
@@ -37,7 +37,7 @@ struct Failure {
     document_location: String,
 }
 
-/// Whether the second argument fits the schema that is the first; None where one is NULL.
+/// Validates the second argument against the schema, which is the first; None if one is NULL.
 fn failure(
     cx: &EvalContext<'_>,
     call: Call<'_>,
@@ -96,9 +96,9 @@ impl From<MysqlError> for Stop {
 
 struct Validator<'s> {
     root: View<'s>,
-    /// Where in the schema, as a pointer.
+    /// The place in the schema, as a pointer.
     schema: String,
-    /// Where in the document, as a pointer.
+    /// The place in the document, as a pointer.
     document: String,
     /// How many references lead to the place in the schema.
     references: usize,
@@ -114,7 +114,7 @@ impl<'s> Validator<'s> {
         Err(Stop::Failed(Failure { keyword, schema_location, document_location }))
     }
 
-    /// A check at another place of the schema, and, where `part` says so, of the document.
+    /// Runs a check at another place of the schema, and, if `part` is given, of the document.
     fn inside(
         &mut self,
         legs: &[&str],
@@ -136,7 +136,7 @@ impl<'s> Validator<'s> {
         Ok(())
     }
 
-    /// Whether a value fits a schema at the same place of the document, which nobody asks why.
+    /// Whether a value fits a schema at the same place of the document; the reason of a failure is dropped.
     fn fits(&mut self, schema: View<'s>, value: View<'_>) -> Result<bool, Stop> {
         let (schema_length, document_length) = (self.schema.len(), self.document.len());
         let references = self.references;
@@ -152,7 +152,7 @@ impl<'s> Validator<'s> {
     }
 
     fn check(&mut self, schema: View<'s>, value: View<'_>) -> Result<(), Stop> {
-        // What a check looks at besides the value.
+        // The cost of a check, besides that of the value.
         const CHECK: usize = 256;
         self.steps.take(CHECK)?;
         let Item::Object(schema) = schema.item() else { return Ok(()) };
@@ -174,7 +174,7 @@ impl<'s> Validator<'s> {
         self.combined(schema, value)
     }
 
-    /// `$ref`, a pointer into the schema.
+    /// Follows `$ref`, a pointer into the schema.
     fn follow(&mut self, reference: &str, value: View<'_>) -> Result<(), Stop> {
         let Some(pointer) = reference.strip_prefix('#') else {
             return Err(MysqlError::not_supported("references to external resources in JSON Schema").into());
@@ -192,7 +192,7 @@ impl<'s> Validator<'s> {
                 _ => None,
             };
         }
-        // What leads nowhere asks for nothing.
+        // A reference that leads nowhere asks for nothing.
         let Some(schema) = found else { return Ok(()) };
         let around = std::mem::replace(&mut self.schema, reference.to_owned());
         self.check(schema, value)?;
@@ -357,7 +357,7 @@ impl<'s> Validator<'s> {
     }
 }
 
-/// A leg of a pointer.
+/// Appends a leg to a pointer.
 fn put_leg(leg: &str, out: &mut String) {
     out.push('/');
     out.push_str(&leg.replace('~', "~0").replace('/', "~1"));
@@ -378,7 +378,7 @@ fn size(schema: ObjectView<'_>, name: &str) -> Option<u64> {
     }
 }
 
-/// To make a regular expression ready takes as long as to look at so many bytes.
+/// Compiling a regular expression costs as much as examining this many bytes.
 const COMPILATION: usize = 1 << 14;
 
 fn regex(pattern: &str) -> Result<regex::Regex, MysqlError> {
@@ -428,7 +428,7 @@ mod tests {
     use super::*;
     use leafline_types::statement::CancelToken;
 
-    /// The keyword that fails, where in the schema and where in the document.
+    /// Returns the keyword that fails, with its places in the schema and the document.
     fn check(schema: &str, document: &str) -> Option<(&'static str, String, String)> {
         let (schema, document) = (Json::parse(schema).unwrap(), Json::parse(document).unwrap());
         let never = CancelToken::new();

@@ -1,4 +1,4 @@
-//! What is in a document.
+//! Searches documents.
 
 use super::super::args::bigint_or_null;
 use super::super::{Call, Function};
@@ -23,8 +23,8 @@ pub(in super::super) static FUNCTIONS: &[Function] = &[
     Function::new("MEMBER OF", (2, 2), bigint_or_null, member_of).documents().special(),
 ];
 
-/// What the paths select: the value that a single path without wildcards leads to, else an array of all that is found; NULL
-/// where nothing is.
+/// Returns what the paths select: the value of a single path without wildcards, otherwise an array of all that is
+/// found; NULL if nothing is found.
 fn extract(cx: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Result<Value, MysqlError> {
     let json = document(cx, call, values, 0)?;
     let paths = (1..values.len()).map(|n| path(cx, call, values, n)).collect::<Result<Vec<_>, _>>()?;
@@ -52,8 +52,8 @@ fn extract(cx: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Result
     if found.is_empty() { Ok(Value::Null) } else { of_node(&Node::Array(found)) }
 }
 
-/// The value that a path leads to, as the type of the call: see `build::json_value`. What is wrong with the document or its value is a
-/// matter of the arguments 4 and 5, what is not there of 2 and 3.
+/// Returns the value that a path leads to, in the call's type: see `build::json_value`. Arguments 4 and 5 give the
+/// response to a wrong document or value, arguments 2 and 3 to a missing one.
 fn json_value(cx: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Result<Value, MysqlError> {
     let Some(path) = path(cx, call, values, 1)? else { return Ok(Value::Null) };
     let respond = |at: usize, error: MysqlError| match values[at] {
@@ -98,12 +98,12 @@ fn contains(cx: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Resul
     Ok(Value::Int(comparison.contains(part, candidate.view())?.into()))
 }
 
-/// Comparison of the parts of two documents. Asks for cancellation as it goes.
+/// Compares the parts of two documents, and checks for cancellation as it goes.
 struct Comparison<'c> {
     steps: Steps<'c>,
 }
 
-/// Pairs of cells up to which each is compared with each.
+/// Up to this many pairs of cells are compared one by one.
 const FEW_PAIRS: usize = 256;
 
 impl Comparison<'_> {
@@ -112,7 +112,7 @@ impl Comparison<'_> {
         Ok(order::compare(a, b).is_eq())
     }
 
-    /// The keys of cells, to find equal ones by: of scalars only, where they are all that is looked for.
+    /// Returns the keys of cells, for finding equal ones; with `scalars`, of scalars only.
     fn keys(&mut self, array: ArrayView<'_>, scalars: bool) -> Result<HashSet<Vec<u8>>, MysqlError> {
         let mut keys = HashSet::new();
         for cell in array.iter() {
@@ -124,8 +124,8 @@ impl Comparison<'_> {
         Ok(keys)
     }
 
-    /// Whether the target has all that is in the candidate: members of an object by their names; each cell of an array, or the
-    /// value that is none, in some cell.
+    /// Whether the target contains all that is in the candidate: members of an object by their names; each cell of an
+    /// array, or a value that is not an array, in some cell.
     fn contains(&mut self, target: View<'_>, candidate: View<'_>) -> Result<bool, MysqlError> {
         match (target.item(), candidate.item()) {
             (Item::Object(target), Item::Object(candidate)) => {
@@ -172,7 +172,7 @@ impl Comparison<'_> {
         Ok(false)
     }
 
-    /// Whether a cell of the array is equal to the value.
+    /// Whether a cell of the array equals the value.
     fn has_equal(&mut self, array: ArrayView<'_>, v: View<'_>) -> Result<bool, MysqlError> {
         for cell in array.iter() {
             if self.equal(cell, v)? {
@@ -224,7 +224,7 @@ fn is_scalar(view: View<'_>) -> bool {
     !matches!(view.item(), Item::Array(_) | Item::Object(_))
 }
 
-/// Whether argument `n` says `one`; None for NULL.
+/// Whether argument `n` is `one`, not `all`; None for NULL.
 fn wants_one(call: Call<'_>, values: &[Value], n: usize) -> Result<Option<bool>, MysqlError> {
     let Some(word) = call.text(values, n) else { return Ok(None) };
     match word.to_ascii_lowercase().as_slice() {
@@ -267,7 +267,8 @@ fn member_of(cx: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Resu
     Ok(Value::Int(found.into()))
 }
 
-/// The paths of strings that are like a pattern: `JSON_SEARCH(document, 'one' or 'all', pattern [, escape [, path ..]])`.
+/// Returns the paths of strings that match a pattern: `JSON_SEARCH(document, 'one' or 'all', pattern [, escape [,
+/// path ..]])`.
 fn search(cx: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Result<Value, MysqlError> {
     let Some(json) = document(cx, call, values, 0)? else { return Ok(Value::Null) };
     let Some(one) = wants_one(call, values, 1)? else { return Ok(Value::Null) };
@@ -316,10 +317,10 @@ fn search(cx: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Result<
     }
 }
 
-/// What is called with a part and its path.
+/// A function that is called with a part and its path.
 type Visitor<'a, 'f> = &'f mut dyn FnMut(View<'a>, &mut String) -> Result<(), MysqlError>;
 
-/// Calls `f` with each part that is one of those, and its path.
+/// Calls `f` with each part that is in `wanted`, and its path.
 fn located<'a>(
     view: View<'a>,
     wanted: &HashSet<*const [u8]>,
@@ -332,7 +333,7 @@ fn located<'a>(
     for_each_part(view, place, &mut |part, place| located(part, wanted, place, f))
 }
 
-/// Calls `f` with each cell or member, and its path; `place` is the path of the value around it.
+/// Calls `f` with each cell or member, and its path; `place` is the path of the value itself.
 fn for_each_part<'a>(view: View<'a>, place: &mut String, f: Visitor<'a, '_>) -> Result<(), MysqlError> {
     let end = place.len();
     match view.item() {
@@ -356,7 +357,7 @@ fn for_each_part<'a>(view: View<'a>, place: &mut String, f: Visitor<'a, '_>) -> 
     Ok(())
 }
 
-/// A name as a path has it: in quotes unless it is a word.
+/// Writes a name in the form of a path: in quotes unless it is a word.
 fn put_name(name: &str, out: &mut String) {
     let mut characters = name.chars();
     let first = characters.next().is_some_and(|c| c.is_alphabetic() || matches!(c, '_' | '$'));
@@ -370,10 +371,10 @@ fn put_name(name: &str, out: &mut String) {
 struct Found<'c> {
     pattern: LikePattern,
     one: bool,
-    /// The paths, in the order in which they were found, and to look them up.
+    /// The paths in the order in which they were found, and as a set.
     paths: Vec<String>,
     known: HashSet<String>,
-    /// Bytes of the paths, and how many there may be.
+    /// The length of the paths in bytes, and its limit.
     bytes: usize,
     most: usize,
     cancel: &'c CancelToken,

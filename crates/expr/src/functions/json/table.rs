@@ -1,8 +1,9 @@
-//! JSON_TABLE: rows made of the parts of a document.
+//! JSON_TABLE: makes rows of the parts of a document.
 //!
-//! A level selects parts of what it is given by its path; each part is a row, with a value for each of the level's columns. Levels
-//! inside it (NESTED PATH) do the same with the part: their rows come one level after the other, beside the values of the
-//! level around them and NULLs for the other levels. A part without rows inside is one row.
+//! A level's path selects parts of the value it is given; each part is a row, with a value for each of the level's
+//! columns. Nested levels (NESTED PATH) do the same with the part: the rows of one level follow those of another,
+//! each with the values of the enclosing level, and NULLs for the other nested levels. A part without nested rows is
+//! one row.
 
 use crate::EvalContext;
 use leafline_types::convert::{StoreContext, parse_json_within, stored_part};
@@ -11,67 +12,68 @@ use leafline_types::json::{Item, Json, Node, Path, View};
 use leafline_types::value::{ExprType, SqlType, Value};
 use std::ops::Range;
 
-/// The parts that a path selects, and what is made of each.
+/// A level: the path that selects parts, and the columns made of each part.
 #[derive(Debug, Clone)]
 pub struct JsonTableLevel {
-    /// From the part of the level around it, or the document.
+    /// The path from the part of the enclosing level, or from the document.
     pub path: Path,
-    /// Its columns.
+    /// The columns.
     pub columns: Vec<JsonTableColumn>,
-    /// The levels inside it.
+    /// The nested levels.
     pub nested: Vec<JsonTableLevel>,
 }
 
 /// A column.
 #[derive(Debug, Clone)]
 pub struct JsonTableColumn {
-    /// Its place in the row.
+    /// Its position in the row.
     pub position: usize,
     /// Its name, for messages.
     pub name: String,
     /// Its type.
     pub ty: ExprType,
-    /// Where its value comes from.
+    /// The source of its value.
     pub source: JsonTableSource,
 }
 
-/// Where the value of a column comes from.
+/// The source of a column's value.
 #[derive(Debug, Clone)]
 pub enum JsonTableSource {
     /// FOR ORDINALITY: the number of the part, from 1.
     Ordinality,
-    /// EXISTS PATH: whether the path leads anywhere.
+    /// EXISTS PATH: whether the path leads to a value.
     Exists(Path),
-    /// PATH: what is there.
+    /// PATH: the value that the path leads to.
     Part {
         /// The path.
         path: Path,
-        /// What is given where it leads nowhere.
+        /// The result if the path leads nowhere.
         on_empty: JsonTableResponse,
-        /// What is given where the column cannot hold what is there.
+        /// The result if the column cannot hold the value.
         on_error: JsonTableResponse,
     },
 }
 
-/// What is given in place of a value.
+/// The result in place of a value.
 #[derive(Debug, Clone)]
 pub enum JsonTableResponse {
     /// NULL.
     Null,
     /// An error.
     Error,
-    /// A document, from which the value is made.
+    /// The value made of a document.
     Default(Json),
 }
 
-/// A document, and the places of parts of it.
+/// A document, and the places of some of its parts.
 pub type DocumentParts = (Json, Vec<Range<usize>>);
 
 impl JsonTableLevel {
-    /// A document, and the places of the parts of it that the outermost level selects; none of NULL.
+    /// Returns a document and the places of the parts that the outermost level selects; no parts for NULL.
     ///
     /// # Errors
-    /// 3141 for text that is no document, 3144 for bytes, 3146 for what is neither; that of a statement that has to end.
+    /// 3141 for text that is not a document, 3144 for bytes, 3146 for other types; 1317 or 3024 if the statement has
+    /// to end.
     pub fn parts(
         &self,
         document: &Value,
@@ -89,10 +91,10 @@ impl JsonTableLevel {
         Ok(Some((document, places)))
     }
 
-    /// Gives the rows of part number `ordinal`, from 1, each as `row`, which is NULL where nothing is given.
+    /// Passes the rows of part number `ordinal`, from 1, to `give`, each in `row`, whose other columns are NULL.
     ///
     /// # Errors
-    /// 3665, 3666, 3669 and 3156 as ON EMPTY and ON ERROR say; those of `give`.
+    /// 3665, 3666, 3669 and 3156 as ON EMPTY and ON ERROR ask; those of `give`.
     pub fn rows(
         &self,
         (ordinal, part): (u64, View<'_>),
@@ -114,7 +116,7 @@ impl JsonTableLevel {
         if alone { give(row) } else { Ok(()) }
     }
 
-    /// The name of the column at a place in the row.
+    /// Returns the name of the column at a position of the row.
     pub fn column_name(&self, position: usize) -> Option<&str> {
         let own = self.columns.iter().find(|column| column.position == position);
         own.map(|column| column.name.as_str())
@@ -166,7 +168,7 @@ impl JsonTableColumn {
         }
     }
 
-    /// The column's value of a part of a document: NULL of null, but for a column of documents.
+    /// Returns the column's value from a part of a document: NULL for null, except in a column of documents.
     fn made_of(&self, part: View<'_>, cx: &mut EvalContext<'_>) -> Result<Value, MysqlError> {
         match part.item() {
             _ if self.ty.sql == SqlType::Json => return Ok(Value::Json(Json::of_view(part))),

@@ -1,4 +1,4 @@
-//! Documents made of values, and what is to know of a document.
+//! Makes documents of values, and returns properties of documents.
 
 use super::super::args::{Made, bigint_or_null, bounded_text, nullable};
 use super::super::{Call, Function};
@@ -49,7 +49,7 @@ fn object(cx: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Result<
     of_node(&Node::Object(members))
 }
 
-/// The name of a member.
+/// Returns the name of a member.
 ///
 /// # Errors
 /// 3158 for NULL, 3144 for bytes.
@@ -103,7 +103,7 @@ fn unquote_type(args: &[Expr]) -> Result<ExprType, MysqlError> {
     long_text(args)
 }
 
-/// The text of a string of JSON; of any other document, and of text that is no string of JSON, its text.
+/// Returns the text of a JSON string without its quotes; any other document or text unchanged.
 fn unquote(cx: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Result<Value, MysqlError> {
     let text = match &values[0] {
         Value::Null => return Ok(Value::Null),
@@ -173,7 +173,7 @@ fn depth(cx: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Result<V
     Ok(json.map_or(Value::Null, |json| Value::Int(json.view().depth() as i64)))
 }
 
-/// The part of document `0` that path `1` leads to, if it is given; None for NULL.
+/// Calls a function with the part of document `0` that path `1`, if given, leads to; None for NULL.
 fn with_part<T>(
     cx: &mut EvalContext<'_>,
     call: Call<'_>,
@@ -214,7 +214,7 @@ fn storage_size(cx: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> R
     Ok(json.map_or(Value::Null, |json| Value::Int(json.as_bytes().len() as i64)))
 }
 
-/// Documents are stored whole.
+/// Returns 0, because documents are stored whole.
 fn storage_free(cx: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Result<Value, MysqlError> {
     Ok(document(cx, call, values, 0)?.map_or(Value::Null, |_| Value::Int(0)))
 }

@@ -1,8 +1,8 @@
-//! A matcher that backtracks, for patterns that `regex` cannot have: looking ahead and behind, back-references, atomic groups and
-//! possessive quantifiers.
+//! A backtracking matcher, for patterns that the crate `regex` does not support: look-ahead and look-behind,
+//! back-references, atomic groups and possessive quantifiers.
 //!
-//! A pattern becomes a program. What may be tried instead is kept on a stack of its own, no longer than `regexp_stack_limit`'s default
-//! (3698); a search takes so many steps and no more (3699), and asks for cancellation between them.
+//! A pattern becomes a program. Alternatives are kept on a separate stack, no larger than `regexp_stack_limit`'s
+//! default (3698). A search takes a limited number of steps (3699) and checks for cancellation between them.
 
 use super::pattern::Flags;
 use super::syntax::{Assertion, Node, Repetition, Set, Tree};
@@ -11,21 +11,21 @@ use leafline_types::statement::Steps;
 
 /// The most instructions of a program.
 const MAX_PROGRAM: usize = 20_000;
-/// The most lengths that looking behind tries.
+/// The most lengths that a look-behind tries.
 const MAX_LENGTHS: usize = 1_000;
 /// The most steps of a search.
 const MAX_STEPS: u64 = 20_000_000;
-/// The most memory of the stack, bytes.
+/// The most memory of the stack in bytes.
 const MAX_STACK: usize = 8_000_000;
-/// No place.
+/// Marks a slot without a place.
 const NOWHERE: usize = usize::MAX;
 
-/// A pattern made ready.
+/// A compiled pattern.
 #[derive(Debug)]
 pub(super) struct Program {
     code: Vec<Instruction>,
     sets: Vec<Set>,
-    /// Places that a match keeps: the begin and end of the whole and of each group, then those that instructions use.
+    /// How many places a match keeps: begin and end of the whole and of each group, then those that instructions use.
     slots: usize,
     groups: usize,
     pub(super) names: Vec<(String, usize)>,
@@ -36,7 +36,7 @@ pub(super) struct Program {
 enum Instruction {
     Char(u32),
     Set(usize),
-    /// So many characters of a set.
+    /// Matches `least` to `most` characters of a set.
     Run {
         set: usize,
         least: u32,
@@ -44,29 +44,29 @@ enum Instruction {
         lazy: bool,
     },
     Assert(Assertion),
-    /// Keeps the place.
+    /// Saves the place in a slot.
     Save(usize),
-    /// Goes back to a place that was kept.
+    /// Goes back to the place in a slot.
     Load(usize),
-    /// Goes on only at a place that was kept.
+    /// Fails unless the place is that in a slot.
     At(usize),
-    /// Goes back so many characters.
+    /// Goes back this many characters.
     Back(u32),
-    /// Tries the next instruction, and then the other one.
+    /// Tries the next instruction first, then the one at this address.
     Split(usize),
-    /// The other way round.
+    /// Tries the instruction at this address first, then the next one.
     SplitLazy(usize),
     Jump(usize),
-    /// Goes back to the beginning of a loop, unless it has taken nothing since its place was kept.
+    /// Jumps to the beginning of a loop, unless the loop has consumed nothing since its place was saved.
     Loop {
         place: usize,
         start: usize,
     },
-    /// Keeps how high the stack is.
+    /// Saves the height of the stack in a slot.
     Mark(usize),
-    /// Forgets what could be tried instead since then.
+    /// Drops the alternatives above the height in a slot.
     Cut(usize),
-    /// The same, and fails.
+    /// Drops the alternatives above the height in a slot, and fails.
     Fail(usize),
     BackReference {
         group: usize,
@@ -75,7 +75,7 @@ enum Instruction {
     Match,
 }
 
-/// What can be tried instead, and what has to be put back before.
+/// An alternative, or a slot to restore before it.
 #[derive(Debug, Clone, Copy)]
 enum Entry {
     Try {
@@ -104,10 +104,10 @@ enum Entry {
 pub(super) type Spans = Vec<Option<(usize, usize)>>;
 
 impl Program {
-    /// Of a tree.
+    /// Compiles a tree.
     ///
     /// # Errors
-    /// 3695 for looking behind without bounds, 3700 for what is too large.
+    /// 3695 for a look-behind without bounds, 3700 for a program that is too large.
     pub(super) fn new(tree: &Tree, flags: Flags) -> Result<Program, MysqlError> {
         let slots = 2 * (tree.groups + 1);
         let program = Program {
@@ -126,10 +126,10 @@ impl Program {
         Ok(compiler.program)
     }
 
-    /// The leftmost match in `text` that begins at `from` or behind it.
+    /// Finds the leftmost match in `text` that begins at `from` or behind it.
     ///
     /// # Errors
-    /// 3698 and 3699, and that of a statement that has to end.
+    /// 3698 and 3699; 1317 or 3024 if the statement has to end.
     pub(super) fn find(
         &self,
         text: &[u8],
@@ -161,7 +161,7 @@ impl Program {
         }
     }
 
-    /// The characters that a match begins with, if the program begins with a set.
+    /// Returns the set of characters that a match begins with, if the program begins with a set.
     fn first(&self) -> Option<&Set> {
         for instruction in &self.code {
             match instruction {
@@ -175,7 +175,7 @@ impl Program {
         None
     }
 
-    /// The character at a place, and its length.
+    /// Returns the character at a place, and its length.
     fn next_char(&self, text: &[u8], at: usize) -> Option<(u32, usize)> {
         let first = *text.get(at)?;
         if self.flags.bytes || first < 0x80 {
@@ -191,7 +191,7 @@ impl Program {
         Some((lead << (6 * (length - 1)) | code, length))
     }
 
-    /// Where the character before a place begins.
+    /// Returns where the character before a place begins.
     fn before(&self, text: &[u8], at: usize) -> Option<usize> {
         let mut before = at.checked_sub(1)?;
         while !self.flags.bytes && before > 0 && text.get(before).is_some_and(|b| b & 0xC0 == 0x80) {
@@ -271,7 +271,7 @@ impl Compiler {
         self.program.slots - 1
     }
 
-    /// Where the next instruction goes.
+    /// Returns the address of the next instruction.
     fn here(&self) -> usize {
         self.program.code.len()
     }
@@ -312,7 +312,7 @@ impl Compiler {
         Ok(())
     }
 
-    /// One of so many.
+    /// Compiles a choice of `count` alternatives.
     fn choices(
         &mut self,
         count: usize,
@@ -420,7 +420,7 @@ impl Compiler {
     }
 }
 
-/// The least and the most characters that a node matches; none if there is no bound.
+/// Returns the fewest and the most characters that a node matches; None if there is no bound.
 fn widths(node: &Node) -> Option<(usize, usize)> {
     Some(match node {
         Node::Empty | Node::Assert(_) | Node::Look { .. } => (0, 0),
@@ -486,7 +486,7 @@ impl Search<'_, '_> {
         self.push(Entry::Restore { slot, old })
     }
 
-    /// Whether a match begins at a place; its places are in the slots then.
+    /// Whether a match begins at a place; its places are then in the slots.
     fn run(&mut self, begin: usize) -> Result<bool, MysqlError> {
         self.stack.clear();
         self.slots.fill(NOWHERE);
@@ -506,7 +506,7 @@ impl Search<'_, '_> {
         }
     }
 
-    /// Goes on with what can be tried instead.
+    /// Resumes with an alternative.
     fn resume(&mut self, entry: Entry) -> Result<Option<(usize, usize)>, MysqlError> {
         Ok(match entry {
             Entry::Try { next, at } => Some((next, at)),
@@ -535,7 +535,7 @@ impl Search<'_, '_> {
         })
     }
 
-    /// Where to go on, and at which place of the text; none if it fails.
+    /// Executes an instruction; returns the next address and place in the text; None if it fails.
     fn execute(
         &mut self,
         instruction: Instruction,
@@ -583,7 +583,7 @@ impl Search<'_, '_> {
                 Some((if self.slots[place] == at { next } else { start }, at))
             }
             Instruction::Mark(slot) => {
-                // What puts the slot back is below the mark.
+                // The entry that restores the slot is below the mark.
                 self.keep(slot, self.stack.len() + 1)?;
                 Some((next, at))
             }
@@ -640,7 +640,7 @@ impl Search<'_, '_> {
         Ok(Some((pc + 1, end)))
     }
 
-    /// Forgets what could be tried instead above a height of the stack, but not what has to be put back.
+    /// Drops the alternatives above a height of the stack, but keeps the slots to restore.
     fn cut(&mut self, height: usize) -> Result<(), MysqlError> {
         self.count(self.stack.len().saturating_sub(height))?;
         let mut kept = height;
@@ -654,7 +654,7 @@ impl Search<'_, '_> {
         Ok(())
     }
 
-    /// Where the text of a group ends if it stands here again.
+    /// Returns where the text of a group ends if it occurs again here.
     fn repeated(&mut self, group: usize, ignore_case: bool, at: usize) -> Result<Option<usize>, MysqlError> {
         let (Some(&begin), Some(&end)) = (self.slots.get(2 * group), self.slots.get(2 * group + 1)) else {
             return Ok(None);

@@ -1,8 +1,8 @@
-//! Searches of long texts, which ask whether the statement has to end.
+//! Searches long texts with checks for cancellation.
 //!
-//! The `regex` crate searches a text in one go. For a long text the same pattern is run as a lazy DFA, a byte at a time: one forward for
-//! where the leftmost match ends, and one backward from there for where it begins. What a DFA cannot tell, such as where words of
-//! Unicode begin, is left to the crate.
+//! The `regex` crate searches a text without interruption. For a long text this module runs the same pattern as a
+//! lazy DFA, byte by byte: forward for the end of the leftmost match, then backward from there for its beginning.
+//! Patterns that a DFA cannot decide, such as Unicode word boundaries, are left to the crate.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -17,10 +17,10 @@ use leafline_types::error::MysqlError;
 use leafline_types::output::BYTES_BETWEEN_CHECKS;
 use leafline_types::statement::Steps;
 
-/// Texts of more bytes are long.
+/// Texts of more bytes than this are long.
 pub(super) const LONG_TEXT: usize = 1 << 20;
 
-/// Bytes between two questions. A byte may take as long as the pattern has states.
+/// Bytes between two checks for cancellation. A byte may cost time proportional to the pattern's states.
 const BYTES_AT_ONCE: usize = 1024;
 
 /// A pattern as two lazy DFAs.
@@ -28,26 +28,26 @@ const BYTES_AT_ONCE: usize = 1024;
 pub(super) struct LongSearch {
     forward: DFA,
     backward: DFA,
-    /// The states that the last search has made, for the next.
+    /// The states that the last search has made, for the next one.
     caches: Mutex<Option<Box<(Cache, Cache)>>>,
 }
 
-/// What a search has found.
+/// The result of a search.
 pub(super) enum Found {
     /// Begin and end of the leftmost match, if there is one.
     Match(Option<(usize, usize)>),
-    /// The DFA cannot tell.
+    /// The DFA cannot decide.
     Unknown,
 }
 
-/// How a run ended: where it last was in a match.
+/// How a run ended; where it was last in a match.
 enum Run {
     Ended(Option<usize>),
     Unknown,
 }
 
 impl LongSearch {
-    /// None for a pattern that has no DFA.
+    /// Compiles a pattern; None if it has no DFA.
     pub(super) fn new(rewritten: &str, flags: Flags) -> Option<LongSearch> {
         let syntax = syntax::Config::new()
             .case_insensitive(flags.ignore_case)
@@ -70,7 +70,7 @@ impl LongSearch {
     /// Searches from `at` on.
     ///
     /// # Errors
-    /// That of a statement that has to end.
+    /// 1317 or 3024 if the statement has to end.
     pub(super) fn find(&self, text: &[u8], at: usize, steps: &mut Steps<'_>) -> Result<Found, MysqlError> {
         let known = self.caches.lock().unwrap_or_else(PoisonError::into_inner).take();
         let mut caches =
@@ -98,7 +98,7 @@ impl LongSearch {
         })
     }
 
-    /// The end of the leftmost match. A state tells one byte late that it is a match's.
+    /// Returns the end of the leftmost match. A state is recognized as a match's one byte late.
     fn match_end(
         &self,
         text: &[u8],
@@ -134,7 +134,7 @@ impl LongSearch {
         })
     }
 
-    /// The begin of a match that ends at `end`: the first of all there may be from `at` on.
+    /// Returns the begin of a match that ends at `end`: the first possible one from `at` on.
     fn match_begin(
         &self,
         text: &[u8],
@@ -163,7 +163,7 @@ impl LongSearch {
                 place -= 1;
             }
         }
-        // What stands before the part that is searched counts, as it does for the crate.
+        // Like the crate, takes the byte before the searched part into account.
         let last = match at.checked_sub(1).and_then(|before| text.get(before)) {
             Some(byte) => dfa.next_state(cache, state, *byte),
             None => dfa.next_eoi_state(cache, state),
@@ -176,7 +176,7 @@ impl LongSearch {
     }
 }
 
-/// What a state tells.
+/// The kind of a state.
 enum Tag {
     None,
     Match,

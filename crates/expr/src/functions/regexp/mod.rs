@@ -1,7 +1,7 @@
 //! Regular expressions: REGEXP, RLIKE and the functions REGEXP_LIKE, _INSTR, _SUBSTR and _REPLACE.
 //!
-//! Positions count characters from 1 (bytes, of binary strings). Upper and lower case differ by the collation, unless a
-//! match type says otherwise.
+//! Positions count characters from 1 (bytes for binary strings). The collation decides whether case matters, unless a
+//! match type does.
 
 mod backtrack;
 mod long_text;
@@ -32,7 +32,7 @@ pub(super) static FUNCTIONS: &[Function] = &[
 #[derive(Debug, Clone, Default)]
 pub(crate) struct PatternCache(Vec<(String, Flags, Arc<Compiled>)>);
 
-/// So many patterns are kept; a statement seldom has more that do not change with every row.
+/// How many patterns are kept; a statement seldom has more that stay the same from row to row.
 const KEPT: usize = 8;
 
 impl PatternCache {
@@ -49,7 +49,7 @@ impl PatternCache {
     }
 }
 
-/// The collation of text and pattern together. Error 3995 for a binary string and characters.
+/// Returns the common collation of text and pattern. Error 3995 for a binary string and a character string.
 fn common_collation(name: &str, args: &[Expr]) -> Result<(Collation, Coercibility), MysqlError> {
     let binary = |e: &&Expr| e.ty.sql.is_string() && e.ty.collation == Collation::Binary;
     let text = |e: &&Expr| e.ty.sql.is_character() && e.ty.collation != Collation::Binary;
@@ -77,19 +77,19 @@ fn replace_type(args: &[Expr]) -> Result<ExprType, MysqlError> {
     string("regexp_replace", &[&args[0], &args[2]], u32::MAX.into(), super::args::nullable(args))
 }
 
-/// A text, a pattern, and from where and which occurrence is looked for.
+/// A text, a pattern, where the search begins, and which occurrence it looks for.
 struct Search<'v> {
     text: Cow<'v, [u8]>,
     regex: Arc<Compiled>,
     bytewise: bool,
-    /// The byte to begin at.
+    /// The byte at which to begin.
     start: usize,
-    /// From 1; 0 for all of them (REGEXP_REPLACE).
+    /// The occurrence, from 1; 0 for all of them (REGEXP_REPLACE).
     occurrence: usize,
 }
 
-/// Reads the arguments; the position is `values[place]`, the occurrence behind it, the match type `values[types]`. None if
-/// any is NULL.
+/// Reads the arguments: the position is `values[place]`, the occurrence follows it, the match type is
+/// `values[types]`. None if any is NULL.
 fn search<'v>(
     cx: &mut EvalContext<'_>,
     call: Call<'_>,
@@ -134,7 +134,7 @@ fn search<'v>(
     let start = offset(&text, bytewise, skip);
     let pattern = match std::str::from_utf8(&pattern) {
         Ok(pattern) => Cow::Borrowed(pattern),
-        // Bytes that are no text are written as escapes.
+        // Bytes that are not UTF-8 are written as escapes.
         Err(_) => Cow::Owned(
             pattern
                 .iter()
@@ -164,9 +164,9 @@ fn read_flags(letters: &[u8], flags: &mut Flags) -> Result<(), MysqlError> {
 }
 
 impl Search<'_> {
-    /// The bytes of the occurrence that is looked for.
+    /// Returns the byte range of the occurrence.
     fn found(&self, cx: &EvalContext<'_>) -> Result<Option<std::ops::Range<usize>>, MysqlError> {
-        // `^` is the beginning of the text that is searched, as in MySQL.
+        // As in MySQL, `^` is the beginning of the searched part of the text.
         let text = &self.text[self.start..];
         let mut steps = cx.steps();
         let (mut at, mut left) = (Some(0), self.occurrence.max(1));
@@ -182,14 +182,15 @@ impl Search<'_> {
     }
 }
 
-/// `REGEXP_LIKE(text, pattern[, match_type])`, `text REGEXP pattern`.
+/// Computes `REGEXP_LIKE(text, pattern[, match_type])`, `text REGEXP pattern`.
 fn like(cx: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Result<Value, MysqlError> {
     let Some(search) = search(cx, call, values, 2, 2)? else { return Ok(Value::Null) };
     let found = search.regex.find(&search.text, 0, &mut cx.steps())?;
     Ok(Value::Int(found.is_some().into()))
 }
 
-/// `REGEXP_INSTR(text, pattern[, position[, occurrence[, return_option[, match_type]]]])`: 0 if nowhere.
+/// Computes `REGEXP_INSTR(text, pattern[, position[, occurrence[, return_option[, match_type]]]])`; 0 without a
+/// match.
 fn instr(cx: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Result<Value, MysqlError> {
     let Some(search) = search(cx, call, values, 2, 5)? else { return Ok(Value::Null) };
     let after = match values.get(4) {
@@ -206,7 +207,7 @@ fn instr(cx: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Result<V
     })))
 }
 
-/// `REGEXP_SUBSTR(text, pattern[, position[, occurrence[, match_type]]])`: NULL if nowhere.
+/// Computes `REGEXP_SUBSTR(text, pattern[, position[, occurrence[, match_type]]])`; NULL without a match.
 fn substr(cx: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Result<Value, MysqlError> {
     let Some(search) = search(cx, call, values, 2, 4)? else { return Ok(Value::Null) };
     match search.found(cx)? {
@@ -215,7 +216,7 @@ fn substr(cx: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Result<
     }
 }
 
-/// `REGEXP_REPLACE(text, pattern, replacement[, position[, occurrence[, match_type]]])`.
+/// Computes `REGEXP_REPLACE(text, pattern, replacement[, position[, occurrence[, match_type]]])`.
 fn replace(cx: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Result<Value, MysqlError> {
     let Some(search) = search(cx, call, values, 3, 5)? else { return Ok(Value::Null) };
     let Some(replacement) = call.text(values, 2) else { return Ok(Value::Null) };
@@ -254,7 +255,7 @@ struct Match<'m> {
 }
 
 impl Match<'_> {
-    /// The text of a group; empty of one that took no part.
+    /// Returns the text of a group; empty if the group took no part.
     fn group(&self, number: usize) -> &[u8] {
         match self.spans.get(number) {
             Some(Some((begin, end))) => &self.text[*begin..*end],
@@ -263,7 +264,7 @@ impl Match<'_> {
     }
 }
 
-/// Writes a replacement with `$n` and `${name}` filled in; a backslash takes the meaning from the next character.
+/// Writes a replacement with `$n` and `${name}` filled in; a backslash makes the next character literal.
 fn put(replacement: &[u8], found: &Match<'_>, out: &mut Output<'_>) -> Result<(), Stop> {
     let mut rest = replacement;
     while let Some((&b, after)) = rest.split_first() {
@@ -284,7 +285,7 @@ fn put(replacement: &[u8], found: &Match<'_>, out: &mut Output<'_>) -> Result<()
                 rest = &rest[end + 1..];
             }
             b'$' => {
-                // As many digits as make the number of a group.
+                // Reads as many digits as form the number of a group.
                 let mut number: Option<usize> = None;
                 while let Some((digit @ b'0'..=b'9', after)) = rest.split_first() {
                     let longer = number.unwrap_or(0) * 10 + usize::from(digit - b'0');

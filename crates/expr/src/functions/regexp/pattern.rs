@@ -1,18 +1,19 @@
-//! Patterns: from the syntax of ICU, which MySQL 8 has, to that of the `regex` crate.
+//! Translates patterns from ICU's syntax, which MySQL 8 uses, to that of the `regex` crate.
 //!
-//! That crate searches in time proportional to the text, whatever the pattern, and therefore lacks what needs
-//! backtracking: back-references, looking ahead or behind, possessive quantifiers and atomic groups. Patterns with these go to
-//! [`super::backtrack`]. What both have and write alike is passed on; what they write differently is rewritten here:
+//! The crate searches in time proportional to the text, whatever the pattern, and therefore lacks constructs that
+//! need backtracking: back-references, look-ahead and look-behind, possessive quantifiers and atomic groups. Patterns
+//! with these go to [`super::backtrack`]. Constructs that both write alike are passed on; others are rewritten here:
 //!
 //! | ICU            | becomes                                                          |
 //! |----------------|------------------------------------------------------------------|
-//! | `.`            | all but line ends, of which ICU has five                         |
+//! | `.`            | all characters except line ends, of which ICU has five           |
 //! | `\Q..\E`       | the characters                                                   |
 //! | `\h \H \R \Z`  | classes of characters; `\Z` is the end                           |
 //! | `\e \cX \0ooo` | the character                                                    |
 //! | `(?#..)`       | nothing                                                          |
 //!
-//! `$` and `\Z` are also before a line end that is the last character in ICU: a text that ends so goes to [`super::backtrack`], too.
+//! In ICU `$` and `\Z` also match before a line end that is the last character: a text that ends with one goes to
+//! [`super::backtrack`], too.
 
 use std::sync::OnceLock;
 
@@ -25,14 +26,14 @@ use leafline_types::error::{MysqlError, errno};
 use leafline_types::output::room_for;
 use leafline_types::statement::Steps;
 
-/// How a pattern is meant, as match types (`'c'`, `'i'`, `'m'`, `'n'`, `'u'`) and the collation say.
+/// The options of a pattern, from match types (`'c'`, `'i'`, `'m'`, `'n'`, `'u'`) and the collation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct Flags {
-    /// Upper and lower case are the same.
+    /// Upper and lower case are equal.
     pub ignore_case: bool,
-    /// `^` and `$` are at lines too.
+    /// `^` and `$` also match at lines.
     pub multi_line: bool,
-    /// `.` is a line end too.
+    /// `.` also matches a line end.
     pub dot_matches_all: bool,
     /// Only a line feed is a line end.
     pub unix_lines: bool,
@@ -40,32 +41,32 @@ pub(super) struct Flags {
     pub bytes: bool,
 }
 
-/// The most memory of one compiled pattern.
+/// The most memory of one compiled pattern in bytes.
 pub(super) const SIZE_LIMIT: usize = 4 << 20;
-/// Memory that the tree of a pattern takes for each of its bytes, at most.
+/// An upper bound for the memory of a pattern's tree, in bytes for each byte of the pattern.
 const TREE_BYTES: usize = 400;
-/// The most nesting of groups in a pattern.
+/// The deepest nesting of groups in a pattern.
 pub(super) const NEST_LIMIT: u32 = 100;
 
-/// A pattern made ready.
+/// A compiled pattern.
 #[derive(Debug)]
 pub(super) struct Compiled {
-    /// None for one that needs backtracking whatever the text.
+    /// None for a pattern that needs backtracking whatever the text.
     linear: Option<Regex>,
-    /// The pattern as the crate has it.
+    /// The pattern in the crate's syntax.
     rewritten: String,
-    /// The same for long texts, made when it is needed; none where there is none.
+    /// The pattern for long texts, made on first use; None if it has none.
     long: OnceLock<Option<LongSearch>>,
-    /// Whether it asks for the end of the text.
+    /// Whether the pattern tests for the end of the text.
     asks_for_end: bool,
-    /// Made when it is needed.
+    /// The backtracking program, made on first use.
     program: OnceLock<Result<Program, MysqlError>>,
     text: String,
     flags: Flags,
 }
 
 impl Compiled {
-    /// Errors are MySQL's 3685 to 3700, 1235, and 1041 where the memory for a long pattern is lacking.
+    /// Compiles a pattern. Errors are MySQL's 3685 to 3700, 1235, and 1041 if memory for a long pattern is lacking.
     pub(super) fn new(pattern: &str, flags: Flags) -> Result<Compiled, MysqlError> {
         if pattern.is_empty() {
             return Err(MysqlError::regexp_illegal_argument());
@@ -98,7 +99,7 @@ impl Compiled {
         made.as_ref().map_err(MysqlError::clone)
     }
 
-    /// The matcher that does not backtrack, if it finds what ICU finds in such a text.
+    /// Returns the matcher that does not backtrack, if it finds the same as ICU in this text.
     fn linear_for(&self, text: &[u8]) -> Option<&Regex> {
         let ends_a_line = match text {
             [.., b'\n' | 0x0B | 0x0C | b'\r'] => true,
@@ -108,10 +109,10 @@ impl Compiled {
         self.linear.as_ref().filter(|_| !(self.asks_for_end && ends_a_line))
     }
 
-    /// Begin and end of the leftmost match from `at` on.
+    /// Returns begin and end of the leftmost match from `at` on.
     ///
     /// # Errors
-    /// 3698 and 3699 of a matcher that backtracks, and that of a statement that has to end.
+    /// 3698 and 3699 from backtracking; 1317 or 3024 if the statement has to end.
     pub(super) fn find(
         &self,
         text: &[u8],
@@ -144,7 +145,7 @@ impl Compiled {
         }
     }
 
-    /// The same with the groups.
+    /// Returns the leftmost match from `at` on, like [`find`](Self::find), with its groups.
     pub(super) fn captures(
         &self,
         text: &[u8],
@@ -155,7 +156,7 @@ impl Compiled {
             Some(regex) => {
                 let at = match self.find_in_long(text, at, steps)? {
                     Found::Match(None) => return Ok(None),
-                    // A match has the groups that it has where it is searched for from its begin on.
+                    // Searching again from the begin of the match finds its groups.
                     Found::Match(Some((begin, _))) => begin,
                     Found::Unknown => at,
                 };
@@ -171,7 +172,7 @@ impl Compiled {
         }
     }
 
-    /// The number of a group.
+    /// Returns the number of a named group.
     pub(super) fn group(&self, name: &str) -> Option<usize> {
         match &self.linear {
             Some(regex) => regex.capture_names().position(|known| known == Some(name)),
@@ -182,7 +183,7 @@ impl Compiled {
         }
     }
 
-    /// Where to look for the next match after one: behind it, and at least a character further.
+    /// Returns where to look for the match after this one: behind it, and at least a character further.
     pub(super) fn after(&self, text: &[u8], (begin, end): (usize, usize)) -> Option<usize> {
         if begin < end {
             return Some(end);
@@ -202,7 +203,7 @@ fn linear(rewritten: &str, flags: Flags) -> Result<Regex, regex::Error> {
         .build()
 }
 
-/// MySQL's error for one of the crate's.
+/// Returns MySQL's error for one of the crate's.
 pub(super) fn error_of(e: &regex::Error, pattern: &str) -> MysqlError {
     let regex::Error::Syntax(text) = e else { return MysqlError::regexp_too_large() };
     let about = |what: &str| text.contains(what);
@@ -244,7 +245,7 @@ impl<'p> Rewriter<'p> {
         Rewriter { rest: pattern, flags, out: String::new(), asks_for_end: false }
     }
 
-    /// What is left of the pattern, and what was rewritten.
+    /// Returns the rest of the pattern, and the rewritten part.
     pub(super) fn into_parts(self) -> (&'p str, String) {
         (self.rest, self.out)
     }
@@ -286,7 +287,7 @@ impl<'p> Rewriter<'p> {
         }
     }
 
-    /// `(`, and what may follow it to make a group of another kind.
+    /// Rewrites `(` and what may follow it to make a group of another kind.
     fn group(&mut self) -> Result<(), MysqlError> {
         let Some(kind) = self.rest.strip_prefix('?') else {
             self.out.push('(');
@@ -324,7 +325,7 @@ impl<'p> Rewriter<'p> {
         Ok(())
     }
 
-    /// `{n}`, `{n,}`, `{n,m}`: a brace is nothing else.
+    /// Rewrites `{n}`, `{n,}`, `{n,m}`; a brace has no other use.
     fn interval(&mut self) -> Result<(), MysqlError> {
         let Some(end) = self.rest.find('}') else { return Err(MysqlError::regexp_bad_interval()) };
         let body = &self.rest[..end];
@@ -339,7 +340,7 @@ impl<'p> Rewriter<'p> {
         self.quantifier('}')
     }
 
-    /// What follows a backslash.
+    /// Rewrites what follows a backslash.
     pub(super) fn escape(&mut self, in_class: bool) -> Result<(), MysqlError> {
         let Some(c) = self.take() else { return Err(MysqlError::regexp_bad_escape()) };
         match c {
@@ -389,7 +390,7 @@ impl<'p> Rewriter<'p> {
             'G' | 'X' | 'N' | 'H' | 'R' | 'Z' => {
                 return Err(MysqlError::not_supported(format_args!("\\{c} in regular expressions")));
             }
-            // What is no letter stands for itself.
+            // A character that is not alphanumeric stands for itself.
             c if !c.is_ascii_alphanumeric() => self.out.push_str(&regex::escape(c.encode_utf8(&mut [0; 4]))),
             c => {
                 self.out.push('\\');
@@ -399,14 +400,14 @@ impl<'p> Rewriter<'p> {
         Ok(())
     }
 
-    /// A bracket expression, with those inside it.
+    /// Rewrites a bracket expression, with those inside it.
     pub(super) fn class(&mut self) -> Result<(), MysqlError> {
         self.out.push('[');
         if self.rest.starts_with('^') {
             self.take();
             self.out.push('^');
         }
-        // A bracket at once is a member.
+        // A bracket directly behind the opening one is a member.
         if self.rest.starts_with(']') {
             self.take();
             self.out.push_str(r"\]");
@@ -432,7 +433,7 @@ impl<'p> Rewriter<'p> {
                         return Ok(());
                     }
                 }
-                // These join sets in the crate, not in ICU.
+                // These combine sets in the crate, not in ICU.
                 '~' => self.out.push_str(r"\~"),
                 c => self.out.push(c),
             }
@@ -441,7 +442,7 @@ impl<'p> Rewriter<'p> {
     }
 }
 
-/// `[:name:]`: classes of Unicode, not of ASCII.
+/// Returns the Unicode class for `[:name:]`, which is not limited to ASCII.
 fn named_class(name: &str) -> Option<&'static str> {
     Some(match name.to_ascii_lowercase().as_str() {
         "alpha" => r"\p{Alphabetic}",
@@ -475,7 +476,7 @@ mod tests {
         bytes: false,
     };
 
-    /// The first match.
+    /// Returns the first match.
     fn found<'t>(pattern: &str, flags: Flags, text: &'t str) -> Option<&'t str> {
         let compiled = Compiled::new(pattern, flags).unwrap_or_else(|e| panic!("{pattern}: {e}"));
         let cancel = CancelToken::new();

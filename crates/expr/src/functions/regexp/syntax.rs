@@ -1,7 +1,8 @@
-//! Patterns of ICU that need backtracking, as trees.
+//! Parses ICU patterns that need backtracking into trees.
 //!
-//! What stands for one character (classes, escapes, letters without regard to case) is left to the crate `regex-syntax`, in the form in
-//! which [`super::pattern`] writes it; around that are ICU's operators. See ICU's user guide, Regular Expressions.
+//! The crate `regex-syntax` reads what stands for one character (classes, escapes, letters without regard to case),
+//! in the form that [`super::pattern`] writes; this parser reads ICU's operators around that. See ICU's user guide,
+//! Regular Expressions.
 
 use regex_syntax::ParserBuilder;
 use regex_syntax::hir::{Class, HirKind};
@@ -9,13 +10,13 @@ use regex_syntax::hir::{Class, HirKind};
 use super::pattern::{Flags, LINE_ENDS, Rewriter, error_of};
 use leafline_types::error::MysqlError;
 
-/// Which characters: ranges of code points, or bytes, in order.
+/// A set of characters: ranges of code points, or of bytes, in order.
 pub(super) type Set = Box<[(u32, u32)]>;
 
 /// A part of a pattern.
 #[derive(Debug, Clone)]
 pub(super) enum Node {
-    /// Matches nothing, everywhere.
+    /// Matches the empty text.
     Empty,
     Char(u32),
     Set(Set),
@@ -49,11 +50,11 @@ pub(super) enum Repetition {
     Greedy,
     /// As little as possible.
     Lazy,
-    /// As much as possible, and that for good.
+    /// As much as possible, and never gives any back.
     Possessive,
 }
 
-/// What holds at a place.
+/// A condition on a place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Assertion {
     /// `\A`, and `^`.
@@ -74,7 +75,7 @@ pub(super) enum Assertion {
     SearchStart,
 }
 
-/// A pattern as a tree, how many groups it has, and their names.
+/// A pattern as a tree, the number of its groups, and their names.
 #[derive(Debug)]
 pub(super) struct Tree {
     pub root: Node,
@@ -82,12 +83,12 @@ pub(super) struct Tree {
     pub names: Vec<(String, usize)>,
 }
 
-/// The most nesting of groups.
+/// The deepest nesting of groups.
 const MAX_DEPTH: usize = 60;
-/// The most quantifiers one after the other.
+/// The most quantifiers in a row.
 const MAX_OPERATORS: usize = 4;
 
-/// The tree of a pattern.
+/// Parses a pattern.
 ///
 /// # Errors
 /// MySQL's 3688 to 3697, and 1235.
@@ -115,7 +116,7 @@ pub(super) fn parse(pattern: &str, flags: Flags) -> Result<Tree, MysqlError> {
 #[derive(Debug, Clone, Copy)]
 struct Scope {
     flags: Flags,
-    /// White space and what follows a `#` say nothing.
+    /// Whether white space and text after a `#` are ignored.
     comments: bool,
 }
 
@@ -168,7 +169,7 @@ impl<'p> Parser<'p> {
         if self.depth > MAX_DEPTH { Err(MysqlError::regexp_too_large()) } else { Ok(()) }
     }
 
-    /// Up to a `)` or the end. Flags that are set within hold up to there.
+    /// Parses alternatives up to a `)` or the end. Flags set inside apply up to there.
     fn alternatives(&mut self) -> Result<Node, MysqlError> {
         self.deeper()?;
         let around = self.scope;
@@ -196,7 +197,8 @@ impl<'p> Parser<'p> {
         Ok(joined(parts))
     }
 
-    /// What one operator may follow; None for what only sets flags or says nothing. Quoted text goes to `parts` but for its last character.
+    /// Parses what one operator may follow; None for a construct that only sets flags or is ignored. Quoted text
+    /// except for its last character goes to `parts`.
     fn atom(&mut self, parts: &mut Vec<Node>) -> Result<Option<Node>, MysqlError> {
         let start = self.rest;
         let Some(c) = self.take() else { return Ok(None) };
@@ -222,7 +224,7 @@ impl<'p> Parser<'p> {
         }))
     }
 
-    /// A class or escape, which the rewriter reads and `regex-syntax` understands.
+    /// Parses a class or escape, which the rewriter reads and `regex-syntax` understands.
     fn one_character(
         &mut self,
         read: impl FnOnce(&mut Rewriter<'p>) -> Result<(), MysqlError>,
@@ -296,7 +298,7 @@ impl<'p> Parser<'p> {
         }
     }
 
-    /// `\n`: as many digits as are the number of a group that there is so far, one at least.
+    /// Parses `\n`: at least one digit, and as many as form the number of a group opened so far.
     fn number(&mut self) -> Node {
         let mut group = 0;
         while let Some(digit) = self.rest.chars().next().and_then(|c| c.to_digit(10)) {
@@ -311,7 +313,7 @@ impl<'p> Parser<'p> {
         Node::BackReference { group, ignore_case: self.scope.flags.ignore_case }
     }
 
-    /// What follows a `(`.
+    /// Parses what follows a `(`.
     fn group(&mut self) -> Result<Option<Node>, MysqlError> {
         if self.accept("?#") {
             let Some((_, rest)) = self.rest.split_once(')') else {
@@ -357,7 +359,7 @@ impl<'p> Parser<'p> {
         if self.accept(")") { Ok(node) } else { Err(MysqlError::regexp_mismatched_parenthesis()) }
     }
 
-    /// `(?flags-flags)`, for the rest of the group around, or `(?flags-flags:..)`.
+    /// Parses `(?flags-flags)`, for the rest of the enclosing group, or `(?flags-flags:..)`.
     fn flags(&mut self) -> Result<Option<Node>, MysqlError> {
         let around = self.scope;
         let mut on = true;
@@ -371,7 +373,7 @@ impl<'p> Parser<'p> {
                 Some('s') => flags.dot_matches_all = on,
                 Some('d') => flags.unix_lines = on,
                 Some('x') => self.scope.comments = on,
-                // Word boundaries are those of letters and digits either way.
+                // With or without the flag, word boundaries here are those of letters and digits.
                 Some('w') => return Err(MysqlError::not_supported("the flag w in regular expressions")),
                 Some(')') => return Ok(None),
                 Some(':') => {
@@ -426,7 +428,7 @@ impl<'p> Parser<'p> {
     }
 }
 
-/// Parts one after the other.
+/// Concatenates parts.
 fn joined(mut parts: Vec<Node>) -> Node {
     match parts.len() {
         0 => Node::Empty,
@@ -435,7 +437,7 @@ fn joined(mut parts: Vec<Node>) -> Node {
     }
 }
 
-/// `n`, `n,` and `n,m`.
+/// Parses `n`, `n,` and `n,m`.
 fn interval(body: &str) -> Result<(u32, Option<u32>), MysqlError> {
     let number = |digits: &str| match digits.bytes().all(|b| b.is_ascii_digit()) {
         true => digits.parse::<u32>().map_err(|_| MysqlError::regexp_bad_interval()),
@@ -452,7 +454,7 @@ fn interval(body: &str) -> Result<(u32, Option<u32>), MysqlError> {
     }
 }
 
-/// A character that stands for itself.
+/// Returns a character that stands for itself.
 fn literal(c: char, flags: Flags) -> Result<Node, MysqlError> {
     if flags.bytes && u32::from(c) > 0x7F {
         // Such bytes are written as escapes.
@@ -470,7 +472,7 @@ fn any(flags: Flags) -> Result<Node, MysqlError> {
     set_of(&rewriter.into_parts().1, flags)
 }
 
-/// `\X`: a character and the marks on it.
+/// Returns `\X`: a character and the marks on it.
 fn grapheme(flags: Flags) -> Result<Node, MysqlError> {
     let pair = Node::Concat(vec![Node::Char(0x0D), Node::Char(0x0A)]);
     let marks = Node::Repeat {
@@ -483,7 +485,7 @@ fn grapheme(flags: Flags) -> Result<Node, MysqlError> {
     Ok(Node::Atomic(Box::new(Node::Alternate(vec![pair, marked]))))
 }
 
-/// The characters of a class in the syntax of `regex-syntax`.
+/// Returns the characters of a class, given in the syntax of `regex-syntax`.
 fn set_of(text: &str, flags: Flags) -> Result<Node, MysqlError> {
     let parsed = ParserBuilder::new()
         .unicode(!flags.bytes)
