@@ -1,10 +1,12 @@
-//! What a leaf for dense integer keys could gain: finding a key in a leaf as it is, against computing where it must be.
+//! Measures what a leaf for dense integer keys could gain: finding a key in a present leaf, against computing its
+//! place.
 //!
 //! `bench/leaf_search.sh`
 //!
-//! A dense leaf has an array of payloads of one width, at the position that the key says, and neither slots nor keys.
-//! Here such an array is read beside real leaves with the same rows, for dense and for random keys. Leaves and keys are
-//! drawn at random from what fits the processor's caches, so that the difference is one of work, not of memory.
+//! A dense leaf has an array of payloads of one width, at positions that follow from the keys, and neither slots nor
+//! keys. The example reads such an array beside real leaves with the same rows, for dense and for random keys. It
+//! draws leaves and keys at random from a set that fits the processor's caches, so that the difference is one of
+//! work, not of memory.
 
 use std::hint::black_box;
 use std::time::Instant;
@@ -13,11 +15,11 @@ use leafline_btree::node::{Node, NodeBuilder, NodeResult};
 use leafline_btree::{CommitTs, EntryFlags, EntryView};
 
 const PAGE: usize = 16384;
-/// 1 MiB.
+/// Number of leaves: 1 MiB in all.
 const LEAVES: usize = 64;
 const LOOKUPS: usize = 2_000_000;
 
-/// xorshift64*.
+/// The generator xorshift64*.
 struct Random(u64);
 
 impl Random {
@@ -29,12 +31,12 @@ impl Random {
     }
 }
 
-/// A full leaf from the first of `keys` on; how many it took.
+/// Makes a full leaf from the first of `keys` on. Returns it and how many keys it took.
 fn leaf(keys: &[u64], payload: &[u8]) -> NodeResult<(Vec<u8>, usize)> {
     let first = keys[0].to_be_bytes();
     let mut taken = PAGE / (payload.len() + 12);
     loop {
-        // The upper fence, and with it the common prefix, depend on how many there is room for.
+        // The upper fence, and with it the common prefix, depend on how many keys there is room for.
         let upper = keys[taken].to_be_bytes();
         let mut builder = NodeBuilder::new(PAGE, 0, &first, Some(&upper))?;
         let entry = EntryView { flags: EntryFlags(0), commit_ts: CommitTs::NONE, payload };
@@ -51,7 +53,7 @@ fn leaf(keys: &[u64], payload: &[u8]) -> NodeResult<(Vec<u8>, usize)> {
     }
 }
 
-/// Nanoseconds of one of `LOOKUPS` calls.
+/// Returns the nanoseconds of one of `LOOKUPS` calls.
 fn timed(mut lookup: impl FnMut(usize, usize) -> u64, per_leaf: usize) -> f64 {
     let mut best = f64::MAX;
     for round in 0..7 {

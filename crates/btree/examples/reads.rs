@@ -1,12 +1,12 @@
-//! Point reads and short scans on a hot tree in memory, with one and with two threads.
+//! Measures point reads and short scans on a hot tree in memory, with one and with two threads.
 //!
-//! `cargo run --release -p leafline-btree --example reads [keys [seconds]]`: a tree of `keys` (1,000,000) 8-byte keys with
-//! payloads of 100 bytes, all of it in the buffer pool; each figure is taken over `seconds` (2) seconds. Keys are the
-//! numbers from 0 on (`dense`), or spread over all 64 bits (`sparse`).
+//! `cargo run --release -p leafline-btree --example reads [keys [seconds]]`: a tree of `keys` (1,000,000) 8-byte keys
+//! with payloads of 100 bytes, all of it in the buffer pool. Each figure is taken over `seconds` (2) seconds. Keys
+//! are the numbers from 0 on (`dense`), or spread over all 64 bits (`sparse`).
 //!
-//! Each line says how many operations a second of *processor time* did: on a machine that others use, too, the time on
-//! the clock says little. `ratio` is the work of two threads over the work of one by that measure; what readers do to
-//! each other by way of shared cache lines lowers it.
+//! Each line shows the operations per second of *processor time*: on a machine that others use, too, the time on the
+//! clock says little. `ratio` is the work of two threads over the work of one by that measure; it falls when readers
+//! take shared cache lines from each other.
 
 use std::hint::black_box;
 use std::sync::Arc;
@@ -21,13 +21,13 @@ use rand::{Rng, SeedableRng};
 
 type Error = Box<dyn std::error::Error + Send + Sync>;
 
-/// Something to be repeated; returns how much it did.
+/// An operation to repeat, which returns how many items it processed.
 type Operation<'a> = &'a (dyn Fn(&mut SmallRng) -> Result<u64, Error> + Sync);
 
 const PAYLOAD: usize = 100;
 const SCAN: usize = 100;
 
-/// How keys are made of numbers.
+/// The way keys are made from numbers.
 #[derive(Clone, Copy)]
 enum Keys {
     Dense,
@@ -66,7 +66,7 @@ fn build(keys: Keys, count: u64) -> Result<Tree, Error> {
     }
     let tree = builder.finish()?;
     store.set_segment_state(&mut store.reserve(0, 4096)?, segment, SegmentState::Live)?;
-    // Everything into memory.
+    // Bring everything into memory.
     let mut cursor = tree.cursor();
     let mut found = 0;
     while cursor.visit_leaf(Direction::Forward, |_, range| {
@@ -106,13 +106,13 @@ fn scan(tree: &Tree, key: u64) -> Result<u64, Error> {
     Ok(1)
 }
 
-/// Nanoseconds of processor time that this thread has had.
+/// Returns the nanoseconds of processor time that this thread has had.
 fn processor_time() -> Result<u64, Error> {
     let text = std::fs::read_to_string("/proc/thread-self/schedstat")?;
     Ok(text.split_whitespace().next().ok_or("no figure in schedstat")?.parse()?)
 }
 
-/// Operations per second of processor time, summed over the threads.
+/// Returns the operations per second of processor time, summed over the threads.
 fn measure(threads: u64, seconds: u64, operation: Operation<'_>) -> Result<f64, Error> {
     let stop = AtomicBool::new(false);
     std::thread::scope(|scope| {

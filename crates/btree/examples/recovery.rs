@@ -1,9 +1,9 @@
-//! How long a database takes to open after a crash, by the size of the log since the checkpoint.
+//! Measures how long a database takes to open after a crash, by the size of the log since the checkpoint.
 //!
 //! `bench/recovery.sh [updates] [pool MiB] [log MiB]`
 //!
-//! Random updates of data four times the pool, then an end without a checkpoint; the opening after it is timed. Printed too: what
-//! recovery read, and what it replayed.
+//! Makes random updates of data four times the pool, ends without a checkpoint, and times the next opening. Also
+//! prints how much recovery read and replayed.
 
 mod shared;
 

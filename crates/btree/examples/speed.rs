@@ -1,4 +1,4 @@
-//! How much processor time the basic operations of a tree in memory take.
+//! Measures the processor time of the basic operations of a tree in memory.
 //!
 //! `cargo run --release -p leafline-btree --example speed [entries]`
 
@@ -24,7 +24,7 @@ fn main() -> Result<(), BtreeError> {
     let store = Store::open(env, options, vec![(HandlerId::BTREE, Arc::new(TreeRedo))], &mut NoReplay)?;
     let payload = [7u8; 40];
     let key = |n: u64| n.to_be_bytes();
-    // Every number below `entries`, in an order without a pattern.
+    // Returns every number below `entries` once, in an order without a pattern.
     let shuffled = |n: u64| (n * 0x9E37_79B9_7F4A_7C15 % (1 << 62)) % entries;
 
     let mut reservation = store.reserve(2, 64 << 10)?;
@@ -46,7 +46,7 @@ fn main() -> Result<(), BtreeError> {
         found.fill * 100.0
     );
 
-    // Into the pool.
+    // Bring the tree into the pool.
     scan(&tree, Direction::Forward, &mut |_, _| {})?;
     let mut sum = 0u64;
     let start = cpu_time();
@@ -130,7 +130,7 @@ fn changes(
     Ok(())
 }
 
-/// Processor time of this thread on Linux, else the time that has passed.
+/// Returns the processor time of this thread on Linux, and the elapsed time elsewhere.
 fn cpu_time() -> Duration {
     let on_cpu = std::fs::read_to_string("/proc/thread-self/schedstat").ok();
     let nanoseconds = on_cpu.and_then(|fields| fields.split(' ').next().and_then(|field| field.parse().ok()));

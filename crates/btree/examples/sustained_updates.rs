@@ -1,10 +1,11 @@
-//! Random updates of data four times as large as the buffer pool, for long enough that the log goes round several times:
-//! is the slowest second at least half of the median one?
+//! Makes random updates of data four times as large as the buffer pool, for so long that the log goes round several
+//! times, to see whether the slowest second is at least half of the median one.
 //!
 //! `bench/sustained_updates.sh [seconds] [threads] [pool MiB] [log MiB]`
 //!
-//! Each update is a reservation, one changed entry of a random key and, every `COMMIT` updates of a thread, a wait for the log
-//! to be durable, as commits do. What is printed per second: updates, pages read and written, checkpoints, how full the log is.
+//! Each update is a reservation, one changed entry of a random key and, every `COMMIT` updates of a thread, a wait
+//! for the log to be durable, as commits do. Prints per second: updates, pages read and written, checkpoints, and how
+//! full the log is.
 
 mod shared;
 
@@ -20,7 +21,7 @@ use shared::{PAYLOAD, entries_for, load};
 
 /// Updates of a thread between two waits for the log.
 const COMMIT: u64 = 10;
-/// Seconds at the start that are not counted: the pool fills.
+/// Seconds at the start that are not counted, because the pool fills.
 const WARM_UP: usize = 3;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -121,7 +122,7 @@ fn update(
         if done.load(Ordering::Relaxed) {
             break;
         }
-        // xorshift64
+        // The generator xorshift64.
         random ^= random << 13;
         random ^= random >> 7;
         random ^= random << 17;

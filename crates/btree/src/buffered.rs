@@ -211,8 +211,8 @@ impl Tree {
         let mut faults = Faults::default();
         loop {
             match self.find_leaf(Target::Key(key), finger) {
-                Walk::There(reference) if reference.parent.is_none() => return Ok(HeldLeaf::IsRoot),
-                Walk::There(reference) => {
+                Walk::Reached(reference) if reference.parent.is_none() => return Ok(HeldLeaf::IsRoot),
+                Walk::Reached(reference) => {
                     // From here on the leaf is neither split nor merged: both need it in memory.
                     let held = match self.take_leaf(&reference, take) {
                         Some(taken) => HeldLeaf::Taken(taken),
@@ -236,7 +236,7 @@ impl Tree {
     /// Holds the leaf of `key` like [`hold_leaf`](Self::hold_leaf), for a caller that holds the leaf `last` already.
     /// Waits for no thread, because that could wait for `last`.
     pub fn hold_beside(&self, last: PageNo, key: &[u8], take: bool, finger: &mut Finger) -> Beside {
-        let Walk::There(reference) = self.find_leaf(Target::Key(key), finger) else { return Beside::No };
+        let Walk::Reached(reference) = self.find_leaf(Target::Key(key), finger) else { return Beside::No };
         if reference.parent.is_none() {
             return Beside::No;
         }
@@ -269,7 +269,7 @@ impl Tree {
         loop {
             let freed = freed_pages();
             let reference = match self.find_reference(Target::Key(key), 0) {
-                Walk::There(reference) => reference,
+                Walk::Reached(reference) => reference,
                 Walk::Missing(page) => {
                     faults.fault_in(self, page)?;
                     continue;
@@ -295,8 +295,8 @@ impl Tree {
             };
             let number = page.page_no();
             let node = self.node(page.bytes(), number, Some(0))?;
-            let is_the_one = stands || (freed == freed_pages() && node.covers(key));
-            if is_the_one {
+            let holds_key = stands || (freed == freed_pages() && node.covers(key));
+            if holds_key {
                 let leaf = RawLeaf::open(page);
                 return leaf.map(Some).map_err(|_| BtreeError::corrupt(number, NodeFault("no leaf")));
             }

@@ -141,7 +141,7 @@ impl Tree {
         let mut bytes = Vec::new();
         loop {
             match self.find_copy(target, level, &mut bytes) {
-                Walk::There(page) => return Ok(Some(BranchCopy { page, bytes })),
+                Walk::Reached(page) => return Ok(Some(BranchCopy { page, bytes })),
                 Walk::NoSuchLevel => return Ok(None),
                 Walk::Missing(page) => faults.fault_in(self, page)?,
                 Walk::Contended => {
@@ -156,7 +156,7 @@ impl Tree {
     /// Descends like [`descend_to_leaf`](Self::descend_to_leaf), but from the branch that `finger` points at, if
     /// possible. Sets `finger` to the branch above the leaf.
     pub(crate) fn descend_near(&self, target: Target<'_>, finger: &mut Finger) -> Result<SharedGuard<'_>> {
-        if let Walk::There(reference) = self.find_leaf(target, finger)
+        if let Walk::Reached(reference) = self.find_leaf(target, finger)
             && let Descent::Page(guard) = self.try_latch(&reference, target, 0)?
         {
             return Ok(guard);
@@ -172,7 +172,7 @@ impl Tree {
 
     fn try_descend_optimistically(&self, target: Target<'_>, level: u8) -> Result<Descent<'_>> {
         let reference = match self.find_reference(target, level) {
-            Walk::There(reference) => reference,
+            Walk::Reached(reference) => reference,
             Walk::Contended => return Ok(Descent::Contended),
             Walk::Missing(page) => return Ok(Descent::Missing(page)),
             Walk::NoSuchLevel => return Ok(Descent::NoSuchLevel),
@@ -227,7 +227,7 @@ impl Tree {
     /// Latches the node at `level` that holds `key` exclusively. The mini-transaction holds no latch yet.
     pub(crate) fn latch(&self, mini: &mut MiniTransaction<'_>, key: &[u8], level: u8) -> Result<Latched> {
         let reference = match self.find_reference(Target::Key(key), level) {
-            Walk::There(reference) => reference,
+            Walk::Reached(reference) => reference,
             Walk::Contended => return self.latch_coupled(mini, key, level),
             Walk::Missing(page) => return Ok(Latched::Missing(page)),
             Walk::NoSuchLevel => return Ok(Latched::NoSuchLevel),

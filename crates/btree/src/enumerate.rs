@@ -107,7 +107,7 @@ impl Tree {
     }
 
     pub(crate) fn leaf_at(&self, target: Target<'_>) -> Result<PageNo> {
-        if let Walk::There(reference) = self.find_reference(target, 0) {
+        if let Walk::Reached(reference) = self.find_reference(target, 0) {
             return Ok(reference.page);
         }
         let Some(branch) = self.branch(target, 1)? else { return Ok(self.root()) };

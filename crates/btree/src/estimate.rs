@@ -169,7 +169,7 @@ impl Tree {
         let (mut from, mut fence) = (lower.to_vec(), Vec::new());
         let mut entries = 0;
         for leaves in 1..=COUNTED_LEAVES {
-            let Walk::There((found, more)) = self.count_on_leaf(&from, upper, &mut fence) else {
+            let Walk::Reached((found, more)) = self.count_on_leaf(&from, upper, &mut fence) else {
                 return Ok(None);
             };
             entries += found;
@@ -304,7 +304,7 @@ impl Tree {
                 }
             }
             counted &= below.len() <= most_branches;
-            branches = thin_out(below, most_branches);
+            branches = keep_evenly_spread(below, most_branches);
         }
         // The children of the branches at level 1 are the leaves.
         let mut groups: Vec<(Vec<PageNo>, f64)> = Vec::new();
@@ -321,7 +321,7 @@ impl Tree {
 }
 
 /// Keeps the first, the last and evenly spaced other branches, which then stand for those left out.
-fn thin_out(branches: Vec<Branch>, most: usize) -> Vec<Branch> {
+fn keep_evenly_spread(branches: Vec<Branch>, most: usize) -> Vec<Branch> {
     let number = branches.len();
     if number <= most {
         return branches;

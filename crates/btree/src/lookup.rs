@@ -62,7 +62,7 @@ impl Tree {
             for (found, key) in not_found {
                 let freed = freed_pages();
                 match self.find_leaf(target(key), &mut finger) {
-                    Walk::There(reference) => *found = FoundLeaf { page: reference.page, freed },
+                    Walk::Reached(reference) => *found = FoundLeaf { page: reference.page, freed },
                     Walk::Missing(page) if missing.last() == Some(&page) => {}
                     Walk::Missing(page) => missing.push(page),
                     Walk::Contended | Walk::NoSuchLevel => {
@@ -135,8 +135,8 @@ impl Tree {
     /// Latches a leaf that was found for a key, if it still holds the key and is in memory.
     fn latch_found(&self, key: &[u8], found: FoundLeaf) -> Result<Option<SharedGuard<'_>>> {
         let Some(guard) = self.store().try_shared(found.page)? else { return Ok(None) };
-        let is_the_one = freed_pages() == found.freed
+        let holds_key = freed_pages() == found.freed
             && self.node(&guard, found.page, Some(0)).is_ok_and(|node| node.covers(key));
-        Ok(is_the_one.then_some(guard))
+        Ok(holds_key.then_some(guard))
     }
 }

@@ -34,7 +34,7 @@ const SHORT: usize = 512;
 /// The outcome of a walk without latches.
 pub(crate) enum Walk<T> {
     /// The walk reached its node.
-    There(T),
+    Reached(T),
     /// Every attempt met a writer. The caller takes latches.
     Contended,
     /// This page is not in memory. The caller faults it in and tries again.
@@ -135,12 +135,12 @@ impl Tree {
     pub(crate) fn find_leaf(&self, target: Target<'_>, finger: &mut Finger) -> Walk<Reference<'_>> {
         if let Some(reference) = self.try_near(target, *finger) {
             self.store().count_reads(1, 0);
-            return Walk::There(reference);
+            return Walk::Reached(reference);
         }
         // A page that is freed after this may still have been in the tree when it was read.
         let freed = freed_pages();
         let walk = self.find_reference(target, 0);
-        if let Walk::There(Reference { parent: Some(branch), .. }) = &walk {
+        if let Walk::Reached(Reference { parent: Some(branch), .. }) = &walk {
             *finger = Finger { branch: branch.page_no(), freed };
         }
         walk
@@ -176,7 +176,7 @@ impl Tree {
     /// Returns the level of the root, if that needs no waiting.
     pub(crate) fn root_level(&self) -> Option<u8> {
         match self.attempt(|pages| self.try_root_level(pages)) {
-            Walk::There(level) => Some(level),
+            Walk::Reached(level) => Some(level),
             _ => None,
         }
     }
@@ -237,7 +237,7 @@ impl Tree {
         read: impl FnOnce(&OptimisticPage<'s>, &Search<&OptimisticPage<'s>>) -> NodeResult<T>,
     ) -> Attempt<T> {
         let reference = match self.try_reference(target, level, pages)? {
-            Walk::There(reference) => reference,
+            Walk::Reached(reference) => reference,
             Walk::Missing(page) => return Ok(Walk::Missing(page)),
             Walk::NoSuchLevel => return Ok(Walk::NoSuchLevel),
             Walk::Contended => return Ok(Walk::Contended),
@@ -256,7 +256,7 @@ impl Tree {
             read(&page, &node)
         });
         match found {
-            Ok(found) if page.is_unchanged() => Ok(Walk::There(found)),
+            Ok(found) if page.is_unchanged() => Ok(Walk::Reached(found)),
             _ => Err(Restart),
         }
     }
@@ -277,14 +277,14 @@ impl Tree {
                 // Only the root can be so low: the levels below it are as expected.
                 return match page.is_unchanged() {
                     true if found < level => Ok(Walk::NoSuchLevel),
-                    true => Ok(Walk::There(Reference { page: root, parent: None })),
+                    true => Ok(Walk::Reached(Reference { page: root, parent: None })),
                     false => Err(Restart),
                 };
             }
             let Ok(child) = child_of(&node, target) else { return Err(Restart) };
             if found == level + 1 {
                 return match page.is_unchanged() {
-                    true => Ok(Walk::There(Reference { page: child, parent: Some(page) })),
+                    true => Ok(Walk::Reached(Reference { page: child, parent: Some(page) })),
                     false => Err(Restart),
                 };
             }
@@ -304,7 +304,7 @@ impl Tree {
         *pages += 1;
         let level = Search::open(&page).map(|node| node.level());
         match level {
-            Ok(level) if page.is_unchanged() => Ok(Walk::There(level)),
+            Ok(level) if page.is_unchanged() => Ok(Walk::Reached(level)),
             _ => Err(Restart),
         }
     }

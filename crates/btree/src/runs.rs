@@ -9,7 +9,7 @@ use std::cell::{Cell, OnceCell, RefCell};
 use crate::node::{LeafCell, MISCOUNTED, Node, NodeFault, NodeResult, RUN, Unpacked};
 
 /// Number of runs that are kept when the others are [forgotten](Runs::forget).
-const FEW: usize = 4;
+const RUNS_KEPT: usize = 4;
 
 /// The unpacked runs of a leaf.
 #[derive(Default)]
@@ -49,7 +49,7 @@ impl Runs {
     /// Allows the runs to be reused. No reference to them is left.
     #[inline]
     pub(crate) fn forget(&mut self) {
-        if self.taken.get_mut().len() > FEW {
+        if self.taken.get_mut().len() > RUNS_KEPT {
             let last = self.last.get().slot;
             self.give_back(|slot| slot == last);
         }

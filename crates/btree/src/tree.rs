@@ -132,8 +132,8 @@ impl Tree {
     pub fn get<R>(&self, key: &[u8], f: impl FnOnce(Option<EntryView<'_>>) -> R) -> Result<R> {
         let mut copied = Copied::new();
         match self.find_entry(key, &mut copied) {
-            Walk::There(true) => Ok(f(Some(copied.entry()))),
-            Walk::There(false) => Ok(f(None)),
+            Walk::Reached(true) => Ok(f(Some(copied.entry()))),
+            Walk::Reached(false) => Ok(f(None)),
             _ => self.get_latched(key, f),
         }
     }

@@ -1,4 +1,4 @@
-//! What the examples that update a loaded tree share.
+//! Functions shared by the examples that update a loaded tree.
 
 use leafline_btree::{BtreeError, BulkBuilder, LeafFormat, Tree};
 use leafline_storage::{SegmentState, Store};
@@ -6,12 +6,12 @@ use leafline_storage::{SegmentState, Store};
 /// Bytes of each entry's payload.
 pub const PAYLOAD: usize = 180;
 
-/// As many entries as fill four times `pool` bytes.
+/// Returns the number of entries that fill four times `pool` bytes.
 pub fn entries_for(pool: u64) -> u64 {
     4 * pool / (PAYLOAD as u64 + 24)
 }
 
-/// A tree of the keys from 0 on, its leaves full to nine tenths.
+/// Builds a tree of the keys from 0 on, with leaves filled to nine tenths.
 pub fn load(store: &Store, entries: u64) -> Result<Tree, BtreeError> {
     let mut reservation = store.reserve(2, 64 << 10)?;
     let segment = store.create_segment(&mut reservation)?;

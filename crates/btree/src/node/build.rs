@@ -1,10 +1,10 @@
-//! Laying a node out anew: used by every change that moves more than one cell (compaction, settling, splitting,
-//! merging, bulk building).
+//! Lays a node out anew, for every change that moves more than one cell (compaction, settling, splitting, merging,
+//! bulk building).
 //!
-//! The builder works in a buffer of its own and is copied over the page at the end, so the source of the entries
-//! may be the page itself. Entries come in key order and with the prefix they were stored under; the builder
-//! computes the prefix of the new fences. On a packed leaf they are gathered into runs as they come; runs of another leaf are taken over as they
-//! are, so that what moves takes no more room than before.
+//! The builder works in a buffer of its own, which is copied over the page at the end, so the source of the entries
+//! may be the page itself. Entries come in key order and with the prefix under which they were stored; the builder
+//! computes the prefix of the new fences. For a packed leaf it gathers entries into runs as they come. It takes over
+//! the runs of another leaf as they are, so that moved runs take no more room than before.
 
 use leafline_storage::PageNo;
 
@@ -24,7 +24,7 @@ pub struct NodeBuilder {
     prefix_len: usize,
     slots: usize,
     heap: usize,
-    /// Of a packed leaf: the entries that wait for their run to be full.
+    /// In a packed leaf: the entries of the run that is not full yet.
     gathered: Option<Gathered>,
     entries: usize,
     ghosts: usize,
@@ -34,12 +34,13 @@ pub struct NodeBuilder {
 const FULL: NodeFault = NodeFault("entries do not fit on the page");
 
 impl NodeBuilder {
-    /// Begins a node with the given fences; `upper` `None` is +infinity.
+    /// Begins a node with the given fences. `None` as `upper` is +infinity.
     pub fn new(page_size: usize, level: u8, lower: &[u8], upper: Option<&[u8]>) -> NodeResult<NodeBuilder> {
         NodeBuilder::with_prefix(page_size, level, lower, upper, prefix_len(lower, upper))
     }
 
-    /// As [`new`](Self::new), with the first `prefix_len` bytes of the lower fence as the prefix of the keys.
+    /// Begins a node like [`new`](Self::new), with the first `prefix_len` bytes of the lower fence as the prefix of
+    /// the keys.
     pub fn with_prefix(
         page_size: usize,
         level: u8,
@@ -74,7 +75,7 @@ impl NodeBuilder {
         Ok(builder)
     }
 
-    /// Lays the leaf out in `format`; before there is an entry.
+    /// Sets the format of the leaf, before the first entry.
     #[must_use]
     pub fn in_format(mut self, format: LeafFormat) -> NodeBuilder {
         debug_assert!(self.slots == 0 && self.gathered.as_ref().is_none_or(|gathered| gathered.len() == 0));
@@ -95,7 +96,7 @@ impl NodeBuilder {
         NodeBuilder::like_with_prefix(node, lower, upper, prefix)
     }
 
-    /// As [`like`](Self::like), with a prefix of `prefix_len` bytes.
+    /// Begins a node like [`like`](Self::like), with a prefix of `prefix_len` bytes.
     pub fn like_with_prefix(
         node: &Node<'_>,
         lower: &[u8],
@@ -142,7 +143,7 @@ impl NodeBuilder {
         super::edit::set_merged_through(&mut self.page, generation);
     }
 
-    /// Sets the split policy's memory.
+    /// Sets the insert history, which the split policy uses.
     pub fn set_history(&mut self, history: InsertHistory) {
         put_history(&mut self.page, history);
     }
@@ -180,7 +181,7 @@ impl NodeBuilder {
         Ok(())
     }
 
-    /// Appends a child that begins at key `prefix` + `suffix`; of the first child the key is not stored.
+    /// Appends a child that begins at key `prefix` + `suffix`. The key of the first child is not stored.
     pub fn push_child(&mut self, prefix: &[u8], suffix: &[u8], child: PageNo) -> NodeResult<()> {
         let (head, tail) =
             if self.slots == 0 { (&[][..], &[][..]) } else { cut(self.prefix_len, prefix, suffix)? };
@@ -204,7 +205,7 @@ impl NodeBuilder {
         self.slots += 1;
     }
 
-    /// Writes the run that was gathered, if there is one: entries that come later are of another.
+    /// Writes the gathered run, if there is one. Later entries belong to another run.
     pub(super) fn close_run(&mut self) -> NodeResult<()> {
         let Some(mut gathered) = self.gathered.take() else { return Ok(()) };
         if gathered.len() > 0 {
@@ -230,13 +231,13 @@ impl NodeBuilder {
         Ok(())
     }
 
-    /// Appends runs of another packed leaf; they stay as they are but for the prefix.
+    /// Appends runs of another packed leaf. They stay as they are except for the prefix.
     fn push_runs(&mut self, node: &Node<'_>, slots: std::ops::Range<usize>) -> NodeResult<()> {
         slots.into_iter().try_for_each(|slot| self.push_copy(node, slot, &node.search().run(slot)?))
     }
 
-    /// Appends a run of another packed leaf as it is but for the prefix, and for what settling changes: a ghost goes, if its timestamp is below
-    /// `before`, and of others the timestamp.
+    /// Appends a run of another packed leaf as it is except for the prefix, and settles it: drops ghosts with a
+    /// timestamp below `before`, and strips such timestamps from other entries.
     pub(super) fn push_settled_run(
         &mut self,
         node: &Node<'_>,
@@ -290,7 +291,7 @@ impl NodeBuilder {
         Ok(())
     }
 
-    /// The finished page; its first 32 bytes are zero.
+    /// Returns the finished page. Its first 32 bytes are zero.
     pub fn finish(mut self) -> NodeResult<Vec<u8>> {
         self.close_run()?;
         put_u16(&mut self.page, field::COUNT, self.slots);
@@ -313,31 +314,31 @@ impl NodeBuilder {
     }
 }
 
-/// The slot of a run behind `before` entries.
+/// Returns the slot of a run that has `before` entries before it.
 pub(super) fn packed_slot(head: u32, offset: usize, before: usize) -> [u8; SLOT] {
     let (head, offset, before) =
         (head.to_le_bytes(), (offset as u16).to_le_bytes(), (before as u16).to_le_bytes());
     [head[0], head[1], head[2], head[3], offset[0], offset[1], before[0], before[1]]
 }
 
-/// Writes the split policy's memory.
+/// Writes the insert history.
 pub(super) fn put_history(page: &mut [u8], history: InsertHistory) {
     put_u16(page, field::LAST_INSERT, usize::from(history.last));
     page[field::TREND] = history.trend as u8;
     page[field::SPREAD] = history.spread;
 }
 
-/// The longest prefix of a node with no upper fence that begins at `lower` and ends with the keys of `last`.
+/// Returns the longest prefix of a node with no upper fence that begins at `lower` and ends with the keys of `last`.
 pub fn prefix_without_upper_fence(lower: &[u8], last: &Node<'_>) -> NodeResult<usize> {
     if last.has_keys() { Ok(common_prefix(lower, &last.last_key(last.slots() - 1)?)) } else { Ok(0) }
 }
 
-/// Length of the prefix that all keys between the fences share.
+/// Returns the length of the prefix that all keys between the fences share.
 pub fn prefix_len(lower: &[u8], upper: Option<&[u8]>) -> usize {
     upper.map_or(0, |upper| common_prefix(lower, upper))
 }
 
-/// The key `prefix` + `suffix` without its first `cut` bytes, in two pieces.
+/// Returns the key `prefix` + `suffix` without its first `cut` bytes, in two pieces.
 fn cut<'k>(cut: usize, prefix: &'k [u8], suffix: &'k [u8]) -> NodeResult<(&'k [u8], &'k [u8])> {
     if cut <= prefix.len() {
         return Ok((&prefix[cut..], suffix));

@@ -1,4 +1,4 @@
-//! What the slots of a leaf and of a branch lead to: reading cells and searching.
+//! Cells, the targets of the slots of leaves and branches: reading and searching them.
 
 use std::ops::Range;
 
@@ -13,7 +13,7 @@ use crate::entry::{CommitTs, EntryFlags, EntryView};
 /// Bytes of a cache line.
 const LINE: usize = 64;
 
-/// Bytes of a run that are fetched ahead.
+/// Most bytes of a run that are fetched ahead.
 const MOST_AHEAD: usize = 1024;
 
 /// A leaf cell, decoded.
@@ -25,20 +25,20 @@ pub struct LeafCell<'a> {
     pub entry: EntryView<'a>,
 }
 
-/// Bytes that an entry takes in the heap of a leaf.
+/// Returns the bytes that an entry takes in the heap of a plain leaf.
 pub fn leaf_cell_len(has_ts: bool, suffix_len: usize, payload_len: usize) -> usize {
     let ts = if has_ts { TIMESTAMP } else { 0 };
     let len = if payload_len > 0 { PAYLOAD_LEN } else { 0 };
     ts + len + suffix_len + payload_len
 }
 
-/// Bytes that a child takes in the heap of a branch.
+/// Returns the bytes that a child takes in the heap of a branch.
 pub fn branch_cell_len(suffix_len: usize) -> usize {
     CHILD + suffix_len
 }
 
 impl<'a> Node<'a> {
-    /// The cell of a slot of a plain leaf.
+    /// Reads the cell of a slot of a plain leaf.
     #[inline]
     pub fn leaf_cell(&self, slot: usize) -> NodeResult<LeafCell<'a>> {
         let at = self.search().entry(slot)?;
@@ -49,7 +49,7 @@ impl<'a> Node<'a> {
         Ok(LeafCell { suffix, entry })
     }
 
-    /// The entry at `position` of a leaf; of a packed one the payload is made in `unpacked`.
+    /// Reads the entry at `position` of a leaf. The payload of a packed entry is put together in `unpacked`.
     #[inline]
     pub fn entry<'p>(&self, position: usize, unpacked: &'p mut Vec<u8>) -> NodeResult<EntryView<'p>>
     where
@@ -62,17 +62,17 @@ impl<'a> Node<'a> {
         Ok(self.leaf_cell(position)?.entry)
     }
 
-    /// Flags and timestamp of the entry at `position` of a leaf.
+    /// Returns flags and timestamp of the entry at `position` of a leaf.
     pub fn stamp_at(&self, position: usize) -> NodeResult<(EntryFlags, CommitTs)> {
         self.stamp(self.search().slot_of(position)?.0)
     }
 
-    /// Flags and timestamp of the entries of a slot of a leaf.
+    /// Returns flags and timestamp of the entries of a slot of a leaf.
     pub fn stamp(&self, slot: usize) -> NodeResult<(EntryFlags, CommitTs)> {
         self.search().stamp(slot)
     }
 
-    /// The positions of the entries of a slot.
+    /// Returns the positions of the entries of a slot.
     pub fn positions(&self, slot: usize) -> Range<usize> {
         self.search().positions(slot)
     }
@@ -98,31 +98,31 @@ impl<'a> Node<'a> {
         Ok(())
     }
 
-    /// Says that the cell of a slot, if there is one, will be read soon.
+    /// Tells the processor that the cell of a slot, if there is one, will be read soon.
     #[inline]
     pub fn prefetch_cell(&self, slot: usize) {
         if let Ok(offset) = self.cell_offset(slot) {
-            // Its beginning, and what follows of a row of usual length.
+            // Fetch its beginning, and the bytes behind it of a row of usual length.
             self.bytes().prefetch(offset);
             self.bytes().prefetch(offset + LINE);
         }
     }
 
-    /// Says that behind the runs of slots `before` and `slot`, neighbours, the next one in that direction, if there is one, will be read soon. They
-    /// may lie on the page in either direction.
+    /// Tells the processor that the next run after those of the neighbouring slots `before` and `slot`, in their
+    /// direction, will be read soon, if there is one. The runs may lie on the page in either direction.
     #[inline]
     pub fn prefetch_run(&self, before: usize, slot: usize) {
         let next = (2 * slot).wrapping_sub(before);
         if let (Ok(last), Ok(this), Ok(next)) =
             (self.cell_offset(before), self.cell_offset(slot), self.cell_offset(next))
         {
-            // As long as the last one, if they lie side by side.
+            // The next run is taken to be as long as the last one, if the two lie side by side.
             let len = last.abs_diff(this).min(MOST_AHEAD);
             (0..=len).step_by(LINE).for_each(|at| self.bytes().prefetch(next + at));
         }
     }
 
-    /// Bytes of the heap that the cell of a slot takes.
+    /// Returns the bytes of the heap that the cell of a slot takes.
     pub fn cell_len(&self, slot: usize) -> NodeResult<usize> {
         if self.is_packed() {
             Ok(self.search().run(slot)?.end(self.bytes())? - self.cell_offset(slot)?)
@@ -135,40 +135,41 @@ impl<'a> Node<'a> {
         }
     }
 
-    /// Position of the first entry of a leaf whose key is at least `key`, and whether it is equal.
+    /// Returns the position of the first entry of a leaf whose key is at least `key`, and whether it is equal.
     #[inline]
     pub fn lower_bound(&self, key: &[u8]) -> NodeResult<(usize, bool)> {
         self.search().find(0, key)
     }
 
-    /// The child that a slot of a branch refers to.
+    /// Returns the child that a slot of a branch refers to.
     #[inline]
     pub fn child(&self, slot: usize) -> NodeResult<PageNo> {
         self.search().child(slot)
     }
 
-    /// Slot of the child that holds `key`, which is within the fences of the branch.
+    /// Returns the slot of the child that holds `key`, which is within the fences of the branch.
     #[inline]
     pub fn child_for(&self, key: &[u8]) -> NodeResult<usize> {
         self.search().child_for(key)
     }
 
-    /// Slot of the child that holds the keys right before `key`; `None` is the end of the branch.
+    /// Returns the slot of the child that holds the last keys before `key`; `None` is the end of the branch.
     pub fn child_before(&self, key: Option<&[u8]>) -> NodeResult<usize> {
         self.search().child_before(key)
     }
 
-    /// First slot of a branch from 1 on whose key is at least `key`: how many children begin before `key`.
+    /// Returns the first slot of a branch from 1 on whose key is at least `key`, which is the number of children that
+    /// begin before `key`.
     pub fn children_before(&self, key: &[u8]) -> NodeResult<usize> {
         Ok(self.search().find(1, key)?.0)
     }
 
-    /// First key that may be in the child of `slot`.
+    /// Returns the first key that may be in the child of `slot`.
     pub fn child_lower(&self, slot: usize) -> NodeResult<Vec<u8>> {
         if slot == 0 { Ok(self.lower_fence().to_vec()) } else { self.key(slot) }
     }
 
-    /// First key beyond the child of `slot`; `None` is +infinity.
+    /// Returns the first key beyond the child of `slot`; `None` is +infinity.
     pub fn child_upper(&self, slot: usize) -> NodeResult<Option<Vec<u8>>> {
         if slot + 1 < self.count() {
             self.key(slot + 1).map(Some)

@@ -1,4 +1,4 @@
-//! The invariants of one node, executable.
+//! Checks the invariants of one node.
 
 use super::layout::{Node, NodeFault, NodeResult, head_of};
 use super::packed::MISCOUNTED;
@@ -12,7 +12,8 @@ pub fn check(node: &Node<'_>) -> NodeResult<()> {
     if upper.is_some_and(|upper| upper <= lower) {
         return Err(NodeFault("fences out of order"));
     }
-    // Without an upper fence any prefix is right that the keys share with the lower fence: they do by construction.
+    // Without an upper fence, any prefix is right that the keys share with the lower fence, which they do by
+    // construction.
     if upper.is_some() && node.prefix().len() != prefix_len(lower, upper) {
         return Err(NodeFault("prefix is not the common prefix of the fences"));
     }
@@ -26,7 +27,7 @@ pub fn check(node: &Node<'_>) -> NodeResult<()> {
     if node.is_leaf() { check_entries(node) } else { check_children(node) }
 }
 
-/// Slots say what their cells do.
+/// Checks that slots agree with their cells.
 fn check_slots(node: &Node<'_>) -> NodeResult<()> {
     let mut entries = 0;
     for slot in 0..node.slots() {
@@ -68,7 +69,7 @@ fn check_keys(node: &Node<'_>) -> NodeResult<()> {
     (1..node.slots()).try_for_each(|slot| check_key(node.suffix(slot)?))
 }
 
-/// Cells and fences lie in the heap, do not overlap, and fill it but for the garbage.
+/// Checks that cells and fences lie in the heap, do not overlap, and fill it except for the garbage.
 fn check_space(node: &Node<'_>) -> NodeResult<()> {
     let page = node.bytes();
     let mut spans = Vec::with_capacity(node.slots() + 2);
@@ -76,7 +77,7 @@ fn check_space(node: &Node<'_>) -> NodeResult<()> {
         spans.push((node.cell_offset(slot)?, node.cell_len(slot)?));
     }
     for fence in [Some(node.lower_fence()), node.upper_fence()].into_iter().flatten() {
-        // Where the fence lies, from where its bytes are.
+        // The offset of the fence follows from the address of its bytes.
         spans.push((fence.as_ptr() as usize - page.as_ptr() as usize, fence.len()));
     }
     spans.retain(|(_, len)| *len > 0);

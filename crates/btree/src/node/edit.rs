@@ -1,5 +1,5 @@
-//! Changes to the bytes of one node. Called by the redo handler only, so that making a change and replaying it
-//! are the same code. Every function checks before it writes: on `Err` the page is unchanged.
+//! Changes the bytes of one node. Only the redo handler calls it, so the same code makes a change and replays it.
+//! Every function checks before it writes: on `Err` the page is unchanged.
 
 use std::cmp::Ordering;
 
@@ -18,7 +18,7 @@ use crate::policy;
 
 const NO_ROOM: NodeFault = NodeFault("no room on the page");
 
-/// Which part of a node a split leaves on the page, or on which side of it a merge adds.
+/// The part of a node that a split leaves on the page, or the side on which a merge adds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Side {
     /// The lower keys.
@@ -49,8 +49,8 @@ pub fn leaf_insert(page: &mut [u8], slot: usize, suffix: &[u8], entry: EntryView
     Ok(())
 }
 
-/// Replaces the payload, flags and timestamp of the entry at position `slot`. The new payload is the first `keep_head`
-/// bytes of the old one, `middle`, and the last `keep_tail` bytes of the old one.
+/// Replaces the payload, flags and timestamp of the entry at position `slot`. The new payload is the first `keep.0`
+/// bytes of the old one, `middle`, and the last `keep.1` bytes of the old one.
 pub fn leaf_replace(
     page: &mut [u8],
     slot: usize,
@@ -133,7 +133,7 @@ pub fn leaf_remove(page: &mut [u8], slot: usize) -> NodeResult<()> {
 pub fn leaf_settle(page: &mut [u8], before: CommitTs) -> NodeResult<()> {
     let node = leaf(page)?;
     let built = match settled(&node, before, true) {
-        // Gathered anew, runs take less room but for rare ones that did better as they were: those stay.
+        // Runs that are gathered anew nearly always take less room. Where they do not, the old runs stay.
         Err(_) if node.is_packed() => settled(&node, before, false)?,
         built => built?,
     };
@@ -141,7 +141,8 @@ pub fn leaf_settle(page: &mut [u8], before: CommitTs) -> NodeResult<()> {
     Ok(())
 }
 
-/// The leaf, settled; whether runs are gathered anew, if it is packed, or stay as they are.
+/// Returns the settled leaf. With `anew`, the runs of a packed leaf are gathered anew; otherwise they stay as they
+/// are.
 fn settled(node: &Node<'_>, before: CommitTs, anew: bool) -> NodeResult<Vec<u8>> {
     let mut builder = NodeBuilder::like(node, node.lower_fence(), node.upper_fence())?;
     for slot in 0..node.slots() {
@@ -158,17 +159,19 @@ fn settled(node: &Node<'_>, before: CommitTs, anew: bool) -> NodeResult<Vec<u8>>
             builder.push_leaf(node.prefix(), suffix, entry)
         })?;
     }
-    // Else the maximum stays, even if no entry has it any more: changes above the threshold may have removed theirs.
+    // Otherwise the maximum stays, even if no entry has it any more: changes above the threshold may have removed
+    // theirs.
     if node.max_commit_ts() < before {
         builder.set_max_commit_ts(CommitTs::NONE);
     }
-    // Slots have moved; the trend is still worth something.
+    // Slots have moved, but the trend is still useful.
     let last = usize::from(node.history().last).min(node.count()) as u16;
     builder.set_history(InsertHistory { last, ..node.history() });
     builder.finish()
 }
 
-/// Bytes that settling the leaf would free, about: less than on a packed one, where runs are gathered anew.
+/// Returns about how many bytes settling the leaf would free. On a packed leaf, where runs are gathered anew, it
+/// frees more.
 pub fn settle_gain(node: &Node<'_>, before: CommitTs) -> NodeResult<usize> {
     let mut gain =
         node.slots().saturating_sub(node.count().div_ceil(RUN) * 2) * SLOT * usize::from(node.is_packed());
@@ -189,7 +192,7 @@ pub fn settle_gain(node: &Node<'_>, before: CommitTs) -> NodeResult<usize> {
     Ok(gain)
 }
 
-/// Keeps one side of a node that is split at `position`; `separator` becomes the fence there.
+/// Keeps one side of a node that is split at `position`. `separator` becomes the fence there.
 pub fn truncate(
     page: &mut [u8],
     keep: Side,
@@ -201,7 +204,8 @@ pub fn truncate(
     part(&node, keep, position, separator, history)?.finish_into(page)
 }
 
-/// One side of a node that is split at `position`, as a node of its own. A run that this falls into is broken.
+/// Returns one side of a node that is split at `position`, as a node of its own. Breaks a run that the position falls
+/// into.
 pub fn part(
     node: &Node<'_>,
     side: Side,
@@ -240,7 +244,7 @@ pub fn part(
     Ok(builder)
 }
 
-/// Length of the prefix of two neighbours that become one node.
+/// Returns the length of the prefix of two neighbours that become one node.
 pub fn merged_prefix(left: &Node<'_>, right: &Node<'_>) -> NodeResult<usize> {
     let lower = left.lower_fence();
     match right.upper_fence() {
@@ -268,7 +272,7 @@ pub fn absorb(page: &mut [u8], side: Side, other: &Node<'_>) -> NodeResult<()> {
     let (lower, upper) = (left.lower_fence(), right.upper_fence());
     let mut builder = NodeBuilder::like_with_prefix(&node, lower, upper, merged_prefix(left, right)?)?;
     builder.set_max_commit_ts(left.max_commit_ts().max(right.max_commit_ts()));
-    // Both are in memory and lack nothing, so what is older than either is on them.
+    // Both leaves are in memory and lack nothing, so each has all changes older than its own generation.
     builder.set_merged_through(left.merged_through().max(right.merged_through()));
     builder.set_history(InsertHistory::default());
     builder.push_all(left, 0..left.slots())?;
@@ -276,7 +280,8 @@ pub fn absorb(page: &mut [u8], side: Side, other: &Node<'_>) -> NodeResult<()> {
     builder.finish_into(page)
 }
 
-/// Changes the length of the prefix of a node without an upper fence; it gets longer only where there are no keys.
+/// Changes the length of the prefix of a node without an upper fence. It may become longer only where there are no
+/// keys.
 pub fn set_prefix(page: &mut [u8], prefix_len: usize) -> NodeResult<()> {
     let node = Node::open(page)?;
     let longest = if node.has_keys() { node.prefix().len() } else { node.lower_fence().len() };
@@ -309,7 +314,7 @@ pub fn branch_insert(page: &mut [u8], slot: usize, suffix: &[u8], child: PageNo)
     Ok(())
 }
 
-/// Removes the child at `slot` (1 or more); the child before it then begins where that one began.
+/// Removes the child at `slot` (1 or more). The child before it then extends to the end of the removed one.
 pub fn branch_remove(page: &mut [u8], slot: usize) -> NodeResult<()> {
     branch(page, slot)?;
     if slot == 0 {
@@ -341,7 +346,7 @@ fn branch(page: &[u8], slot: usize) -> NodeResult<Node<'_>> {
     Ok(node)
 }
 
-/// Makes room for a cell of `len` bytes and its slot, has `write` write the cell, and inserts the slot.
+/// Makes room for a cell of `len` bytes and its slot, calls `write` to write the cell, and inserts the slot.
 fn insert_cell(
     page: &mut [u8],
     slot: usize,
@@ -387,7 +392,7 @@ fn remove_cell(page: &mut [u8], slot: usize) -> NodeResult<()> {
     Ok(())
 }
 
-/// Removes the garbage; returns the new start of the heap.
+/// Removes the garbage. Returns the new start of the heap.
 fn compact(page: &mut [u8]) -> NodeResult<usize> {
     let node = Node::open(page)?;
     let mut builder = NodeBuilder::like(&node, node.lower_fence(), node.upper_fence())?;
@@ -401,7 +406,7 @@ fn put_slot(page: &mut [u8], slot: usize, value: Slot) {
     page[at..at + SLOT].copy_from_slice(&value.encode());
 }
 
-/// Writes a leaf cell at `start`; returns the slot flags.
+/// Writes a leaf cell at `start`. Returns the slot flags.
 fn write_leaf_cell(page: &mut [u8], start: usize, suffix: &[u8], entry: EntryView<'_>) -> u8 {
     let mut at = start;
     let mut flags = entry.flags.0;
@@ -420,10 +425,11 @@ fn write_leaf_cell(page: &mut [u8], start: usize, suffix: &[u8], entry: EntryVie
     flags
 }
 
-/// Keeps the numbers of ghosts and unsettled entries when so many entries with some flags become others.
+/// Updates the counters of ghosts and unsettled entries when a number of entries with some flags is replaced by
+/// others.
 ///
 /// # Errors
-/// A fault if the page counts fewer than there were.
+/// Returns a fault if the page counts fewer than there were.
 pub(super) fn count_flags(
     page: &mut [u8],
     old: (EntryFlags, usize),

@@ -1,10 +1,10 @@
-//! Runs of packed leaves ([`super::packed`]) from the entries that come one behind the other.
+//! Gathers consecutive entries into runs of packed leaves ([`super::packed`]).
 
 use super::layout::{HAS_PAYLOAD, SLOT, common_prefix};
 use super::packed::{Column, MAX_TAIL, MORE, RUN, Run, number_len, packable_len, put_number, run_bytes};
 use crate::entry::{CommitTs, EntryFlags, EntryView};
 
-/// Entries with the same flags and timestamp that are to become a run.
+/// Entries with the same flags and timestamp that will become a run.
 #[derive(Debug, Default)]
 pub(super) struct Gathered {
     keys: Values,
@@ -13,21 +13,22 @@ pub(super) struct Gathered {
     commit_ts: CommitTs,
     /// Bound of the bytes of the differences.
     bytes: usize,
-    /// The entry is too long for others to join it.
+    /// Whether the entry is too long for others to join it.
     alone: bool,
 }
 
-/// Values that are to become a column.
+/// Values that will become a column.
 #[derive(Debug, Default)]
 struct Values {
     bytes: Vec<u8>,
     ends: [usize; RUN],
     count: usize,
-    /// The tail of the column that the values come from, and how much of it is kept: where it still does, another is not looked for.
+    /// The tail of the column that the values come from, and how much of it is kept. As long as the values keep it,
+    /// no other tail is searched.
     tail_before: (usize, usize),
 }
 
-/// What a column of values is encoded as: its header, and what each has in common with the one before.
+/// The encoding of a column: its header, and the bytes that each value has in common with the one before.
 struct Plan {
     column: Column,
     common: [usize; RUN],
@@ -51,7 +52,8 @@ impl Values {
         self.count = 0;
     }
 
-    /// Bound of the bytes of the difference of a value `head` + `tail` that comes behind the others, of which there are some.
+    /// Returns a bound of the bytes of the difference of a value `head` + `tail` behind the present values, of which
+    /// there is at least one.
     fn bound_of_next(&self, (head, tail): (&[u8], &[u8])) -> usize {
         let last = self.get(self.count - 1);
         let kept = match common_prefix(last, head) {
@@ -62,7 +64,7 @@ impl Values {
     }
 
     fn plan(&self) -> Plan {
-        // Bytes that each value has in common with the one before.
+        // The bytes that each value has in common with the one before.
         let mut common = [0; RUN];
         for (index, common) in common.iter_mut().enumerate().take(self.count).skip(1) {
             *common = common_prefix(self.get(index - 1), self.get(index));
@@ -78,7 +80,7 @@ impl Values {
         Plan { column: Column { at: 0, len: self.get(0).len(), shared, tail, kept }, common }
     }
 
-    /// Writes the difference of a value, not the first.
+    /// Writes the difference of a value, which is not the first.
     fn put_difference(&self, plan: &Plan, index: usize, out: &mut Vec<u8>) {
         let (value, Column { shared, tail, kept, .. }) = (self.get(index), plan.column);
         let from = plan.common[index];
@@ -92,7 +94,7 @@ impl Values {
         out.extend_from_slice(&value[from..from + own]);
         out.extend_from_slice(&value[value.len() - tail + kept..]);
     }
-    /// Whether all values have that much of a tail in common.
+    /// Returns whether all values have `kept` bytes of a tail in common.
     fn keeps(&self, tail: usize, kept: usize) -> bool {
         let of = |index: usize| {
             let value = self.get(index);
@@ -102,7 +104,7 @@ impl Values {
         first.is_some() && (1..self.count).all(|index| of(index) == first)
     }
 
-    /// The tail, and how much of it is kept, that cost least.
+    /// Returns the tail, and how much of it is kept, that cost least.
     fn tail(&self, common: &[usize; RUN]) -> (usize, usize) {
         let count = self.count;
         let shortest = (0..count).map(|index| self.get(index).len()).min().unwrap_or(0);
@@ -141,14 +143,14 @@ impl Gathered {
         self.keys.count
     }
 
-    /// The entries that come are those of `run`, changed.
+    /// Prepares for entries that are those of `run` with a change.
     pub fn continue_run(&mut self, run: &Run) {
         self.keys.tail_before = (run.keys.tail, run.keys.kept);
         self.payloads.tail_before = (run.payloads.tail, run.payloads.kept);
     }
 
-    /// Adds an entry with suffix `head` + `tail`, unless it does not belong to the run: it has other flags, or there is no room.
-    /// `cut` bytes of its key are in the prefix of the leaf.
+    /// Adds an entry with suffix `head` + `tail`. Returns false if it does not belong to the run: it has other flags,
+    /// or there is no room. `cut` bytes of its key are in the prefix of the leaf.
     pub fn add(
         &mut self,
         page_size: usize,
@@ -171,14 +173,14 @@ impl Gathered {
         true
     }
 
-    /// Bound of the bytes of differences with another entry; `None` if there is no room for it.
+    /// Returns a bound of the bytes of differences with another entry. Returns `None` if there is no room for it.
     fn with(&self, page_size: usize, suffix: (&[u8], &[u8]), payload: &[u8]) -> Option<usize> {
         if self.alone || self.len() == RUN {
             return None;
         }
         let payload = match (self.payloads.bytes.is_empty(), payload) {
             (true, []) => 0,
-            // Those before that have none become part of a column.
+            // The entries before it, which have no payload, become part of a column.
             (true, _) => difference_bound(0) * (self.len() - 1) + difference_bound(payload.len()),
             _ => self.payloads.bound_of_next((&[], payload)),
         };
@@ -219,19 +221,21 @@ impl Gathered {
     }
 }
 
-/// Bound of the bytes of a difference with `own` bytes, however many it keeps. That it does not depend on those keeps runs together when the
-/// prefix of their leaf changes: laid out anew, they take no more room.
+/// Returns a bound of the bytes of a difference with `own` bytes, however many it keeps. The bound does not depend on
+/// the kept bytes, so runs stay together when the prefix of their leaf changes: laid out anew, they take no more
+/// room.
 fn difference_bound(own: usize) -> usize {
     2 + difference_len(0, own, 0)
 }
 
-/// Bytes of a difference that keeps `kept` bytes beyond the shared ones, has `own` bytes and `tail` of the tail.
+/// Returns the bytes of a difference that keeps `kept` bytes beyond the shared ones, has `own` bytes, and `tail`
+/// bytes of the tail.
 fn difference_len(kept: usize, own: usize, tail: usize) -> usize {
     let more = |part: usize| part.checked_sub(MORE).map_or(0, number_len);
     1 + more(kept) + more(own) + own + tail
 }
 
-/// Bytes that settled entries take as runs with whole keys: of full runs exactly, of the last one a bound.
+/// The bytes that settled entries take as runs with whole keys: exact for full runs, a bound for the last one.
 pub struct PackedSize {
     page_size: usize,
     gathered: Gathered,
@@ -241,12 +245,12 @@ pub struct PackedSize {
 }
 
 impl PackedSize {
-    /// Of no entries.
+    /// Makes the size of no entries.
     pub fn new(page_size: usize) -> PackedSize {
         PackedSize { page_size, gathered: Gathered::default(), scratch: Vec::new(), full: 0, slots: 0 }
     }
 
-    /// Bytes and slots.
+    /// Returns the bytes and the number of slots.
     pub fn get(&self) -> (usize, usize) {
         match self.gathered.len() {
             0 => (self.full, self.slots),
@@ -254,12 +258,12 @@ impl PackedSize {
         }
     }
 
-    /// Bound of what the first entry of the run that is not full takes.
+    /// Returns a bound of the bytes of the first entry of the run that is not full.
     fn first(&self) -> usize {
         first_len(self.gathered.keys.get(0).len(), self.gathered.payloads.get(0).len())
     }
 
-    /// As [`get`](Self::get), with another entry.
+    /// Returns the sizes of [`get`](Self::get) with another entry added.
     pub fn with(&self, key: &[u8], payload: &[u8]) -> (usize, usize) {
         match self.gathered.with(self.page_size, (&[], key), payload) {
             Some(bytes) => (self.full + self.first() + bytes, self.slots + 1),
@@ -285,8 +289,8 @@ impl PackedSize {
     }
 }
 
-/// Bound of the bytes of slot, header and first entry of a run.
+/// Returns a bound of the bytes of slot, header and first entry of a run.
 fn first_len(key_len: usize, payload_len: usize) -> usize {
-    // Number of entries, two tails, and four numbers.
+    // The constant covers the number of entries, two tails, and four numbers.
     SLOT + 11 + key_len + payload_len
 }

@@ -1,8 +1,8 @@
-//! The byte layout shared by leaf and branch pages, and the validated read-only view of it.
+//! The byte layout of leaf and branch pages, and a validated read-only view of it.
 //!
-//! A node is a slotted page with fence keys, prefix truncation and key heads (Graefe, "Modern B-Tree
-//! Techniques", 2011; the head in the slot as in LeanStore's `BTreeNode`). All integers are little-endian
-//! unless the table says otherwise. Offsets count from the start of the page.
+//! A node is a slotted page with fence keys, prefix truncation and key heads (Graefe, "Modern B-Tree Techniques",
+//! 2011; the head in the slot as in LeanStore's `BTreeNode`). All integers are little-endian unless the table says
+//! otherwise. Offsets count from the start of the page.
 //!
 //! ```text
 //! offset size  field
@@ -37,20 +37,19 @@
 //! branch cell: 6 child page number, key suffix
 //! ```
 //!
-//! Slots and cells of a packed leaf are those of [`super::packed`]; everything else is as on a plain one. What is called a
-//! *position* is the number of an entry on its leaf; on a plain leaf it is its slot.
+//! Slots and cells of a packed leaf are described in [`super::packed`]; everything else is as on a plain one. A
+//! *position* is the number of an entry on its leaf. On a plain leaf it is its slot.
 //!
-//! The prefix is the common prefix of both fences. Without an upper fence it is one that the keys present share with
-//! the lower fence: the last node of a level is where ascending inserts go, and must not be the one with the longest
-//! keys. A greater key that does not share it is preceded by a change of the prefix.
+//! The prefix is the common prefix of both fences. Without an upper fence it is one that the present keys share with
+//! the lower fence: ascending inserts go to the last node of a level, so it must not be the one with the longest
+//! keys. Before a greater key that does not share the prefix is inserted, the prefix is changed.
 //!
-//! Invariants: keys ascend strictly and lie in `[lower fence, upper fence)`. Slot 0 of a branch has no key: its
-//! child begins at the lower fence of the branch; the key of another slot is the lower fence of its child.
-//! A node has no sibling links. `max_commit_ts` is the maximum over the timestamps of all changes since the leaf
-//! was last settled: a snapshot above it sees the leaf as it stands. `heap start - end of slots + garbage` is all
-//! the room there is.
+//! Invariants: keys ascend strictly and lie in `[lower fence, upper fence)`. Slot 0 of a branch has no key: its child
+//! begins at the lower fence of the branch. The key of another slot is the lower fence of its child. A node has no
+//! sibling links. `max_commit_ts` is the maximum of the timestamps of all changes since the leaf was last settled: a
+//! snapshot above it sees the leaf as it stands. `heap start - end of slots + garbage` is the free room.
 //!
-//! [`Node::open`] checks the header, so slots can be indexed; what a slot says is checked when it is followed.
+//! [`Node::open`] checks the header, so slots can be indexed. The content of a slot is checked when it is followed.
 
 use leafline_storage::PAGE_HEADER;
 
@@ -59,7 +58,7 @@ use super::search::Search;
 use super::unpacked::Unpacked;
 use crate::entry::{CommitTs, EntryFlags};
 
-/// Offset of the first slot; everything before is header.
+/// Offset of the first slot. The bytes before it are header.
 pub const SLOTS: usize = PAGE_HEADER + 48;
 /// Bytes of one slot.
 pub const SLOT: usize = 8;
@@ -75,14 +74,14 @@ pub const PAYLOAD_LEN: usize = 2;
 /// Bits of the slot's last field that hold the suffix length.
 const SUFFIX_BITS: u16 = 0x0fff;
 const FLAGS_SHIFT: u32 = 12;
-/// Slot flag: the cell has a payload (and its length).
+/// Slot flag: the cell has a payload and its length.
 pub(super) const HAS_PAYLOAD: u8 = 8;
-/// Node flag: no upper fence.
+/// Node flag: the node has no upper fence.
 pub(super) const UPPER_INFINITE: u8 = 1;
-/// Node flag: slots lead to runs.
+/// Node flag: the slots lead to runs.
 pub(super) const PACKED: u8 = 2;
 
-/// Offsets of the header fields; the length of a fence follows its offset.
+/// Offsets of the header fields. The length of a fence follows its offset.
 pub(super) mod field {
     use leafline_storage::PAGE_HEADER;
     pub const LEVEL: usize = PAGE_HEADER;
@@ -107,7 +106,7 @@ pub(super) mod field {
 const _: () = assert!(PAGE_HEADER == 32 && SLOTS.is_multiple_of(SLOT));
 const _: () = assert!(crate::policy::MAX_KEY_LEN <= SUFFIX_BITS as usize);
 
-/// What is wrong with the bytes of a node; the caller adds the page number.
+/// A description of damage in the bytes of a node. The caller adds the page number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NodeFault(pub &'static str);
 
@@ -132,7 +131,7 @@ pub(super) fn get_u64(page: &[u8], at: usize) -> u64 {
     u64::from_le_bytes(bytes)
 }
 
-/// A 48-bit number from its six bytes; `bytes` must have six.
+/// Reads a 48-bit number from `bytes`, which has at least six bytes.
 #[inline]
 pub(super) fn u48(bytes: &[u8]) -> u64 {
     let mut wide = [0; 8];
@@ -140,14 +139,14 @@ pub(super) fn u48(bytes: &[u8]) -> u64 {
     u64::from_le_bytes(wide)
 }
 
-/// The six bytes of a 48-bit number; higher bits are cut off.
+/// Returns the six bytes of a 48-bit number. Higher bits are cut off.
 #[inline]
 pub(super) fn u48_bytes(value: u64) -> [u8; 6] {
     let b = value.to_le_bytes();
     [b[0], b[1], b[2], b[3], b[4], b[5]]
 }
 
-/// The head of a key suffix: its first four bytes as a big-endian number. Shorter suffixes are padded with
+/// Returns the head of a key suffix: its first four bytes as a big-endian number. Shorter suffixes are padded with
 /// zeros, so equal heads do not mean equal suffixes, but different heads order as their suffixes do.
 #[inline]
 pub fn head_of(suffix: &[u8]) -> u32 {
@@ -160,29 +159,29 @@ pub fn head_of(suffix: &[u8]) -> u32 {
     }
 }
 
-/// Length of the common prefix of two keys.
+/// Returns the length of the common prefix of two keys.
 #[inline]
 pub fn common_prefix(a: &[u8], b: &[u8]) -> usize {
     a.iter().zip(b).take_while(|(x, y)| x == y).count()
 }
 
-/// How the leaves of a tree are laid out.
+/// The layout of the leaves of a tree.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum LeafFormat {
-    /// A slot for each entry.
+    /// Each entry has a slot.
     #[default]
     Plain,
-    /// Runs of entries, each the difference to the one before.
+    /// Each slot has a run of entries, each of them stored as its difference to the one before.
     Packed,
 }
 
-/// One decoded slot of a node that is not a packed leaf.
+/// A decoded slot of a node that is not a packed leaf.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Slot {
     pub head: u32,
     pub offset: usize,
     pub suffix_len: usize,
-    /// The three public flags and HAS_PAYLOAD.
+    /// The three public flags and `HAS_PAYLOAD`.
     pub flags: u8,
 }
 
@@ -207,14 +206,14 @@ impl Slot {
         [head[0], head[1], head[2], head[3], offset[0], offset[1], tail[0], tail[1]]
     }
 
-    /// Bytes of a leaf cell before the key suffix.
+    /// Returns the bytes of a leaf cell before the key suffix.
     #[inline]
     pub fn leaf_cell_header(self) -> usize {
         leaf_cell_header(self.flags)
     }
 }
 
-/// Bytes of a leaf cell before the key suffix, from the slot flags.
+/// Returns the bytes of a leaf cell before the key suffix, from the slot flags.
 #[inline]
 pub(super) fn leaf_cell_header(flags: u8) -> usize {
     let ts = if flags & EntryFlags::HAS_TS.0 != 0 { TIMESTAMP } else { 0 };
@@ -222,18 +221,18 @@ pub(super) fn leaf_cell_header(flags: u8) -> usize {
     ts + len
 }
 
-/// The split policy's memory of where inserts went, kept in the node header (see `policy`).
+/// The places of recent inserts, kept in the node header for the split policy (see `policy`).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct InsertHistory {
     /// Slot of the last insert.
     pub last: u16,
-    /// Positive when inserts ascend, negative when they descend.
+    /// Positive if inserts ascend, negative if they descend.
     pub trend: i8,
     /// How far behind the front a nearly ascending insert was seen, in slots.
     pub spread: u8,
 }
 
-/// A node whose header has been checked: a read-only view over the whole page.
+/// A node whose header has been checked: a read-only view of the whole page.
 #[derive(Clone, Copy)]
 pub struct Node<'a> {
     page: &'a [u8],
@@ -251,30 +250,30 @@ impl<'a> Node<'a> {
         Ok(Node { page, search, prefix })
     }
 
-    /// The node as something to find one's way in.
+    /// Returns the search functions of the node.
     #[inline]
     pub fn search(&self) -> &Search<&'a [u8]> {
         &self.search
     }
 
-    /// The whole page.
+    /// Returns the bytes of the page.
     pub fn bytes(&self) -> &'a [u8] {
         self.page
     }
 
-    /// 0 for a leaf.
+    /// Returns the level of the node; 0 for a leaf.
     #[inline]
     pub fn level(&self) -> u8 {
         self.search.level()
     }
 
-    /// Whether this is a leaf.
+    /// Returns whether this is a leaf.
     #[inline]
     pub fn is_leaf(&self) -> bool {
         self.level() == 0
     }
 
-    /// How the node is laid out; a branch is plain.
+    /// Returns the format of the node. A branch is plain.
     #[inline]
     pub fn format(&self) -> LeafFormat {
         self.search.format()
@@ -285,24 +284,25 @@ impl<'a> Node<'a> {
         self.format() == LeafFormat::Packed
     }
 
-    /// Number of entries, or of children.
+    /// Returns the number of entries, or of children.
     #[inline]
     pub fn count(&self) -> usize {
         self.search.count()
     }
 
-    /// Number of slots: on a packed leaf fewer than entries.
+    /// Returns the number of slots, which is less than that of entries on a packed leaf.
     #[inline]
     pub fn slots(&self) -> usize {
         self.search.slots()
     }
 
-    /// Whether there is a key: the first child of a branch has none.
+    /// Returns whether the node has a key. The first child of a branch has none.
     pub fn has_keys(&self) -> bool {
         self.count() > usize::from(!self.is_leaf())
     }
 
-    /// The prefix that the node needs before `key` can be inserted, if it is not the one it has.
+    /// Returns the length of the prefix that the node needs before `key` can be inserted, if that is not the present
+    /// one.
     pub fn prefix_for(&self, key: &[u8]) -> Option<usize> {
         if self.upper_fence().is_some() || (self.has_keys() && key.starts_with(self.prefix)) {
             return None;
@@ -311,31 +311,31 @@ impl<'a> Node<'a> {
         (prefix != self.prefix.len()).then_some(prefix)
     }
 
-    /// Bytes free after a compaction and a change to a prefix of `prefix_len` bytes.
+    /// Returns the bytes free after a compaction and a change to a prefix of `prefix_len` bytes.
     pub fn free_with_prefix(&self, prefix_len: usize) -> usize {
         self.free().saturating_sub(self.slots() * self.longer_with(prefix_len))
     }
 
-    /// Bound of what each cell takes more with a prefix of `prefix_len` bytes.
+    /// Returns a bound of the bytes that each cell grows by with a prefix of `prefix_len` bytes.
     pub fn longer_with(&self, prefix_len: usize) -> usize {
         let longer = self.prefix.len().saturating_sub(prefix_len);
         // Two lengths of a run may need a second byte.
         if self.is_packed() && longer > 0 { longer + 2 } else { longer }
     }
 
-    /// Bytes cut off every key.
+    /// Returns the bytes that are cut off every key.
     #[inline]
     pub fn prefix(&self) -> &'a [u8] {
         self.prefix
     }
 
-    /// First key that may be on the node.
+    /// Returns the first key that may be on the node.
     #[inline]
     pub fn lower_fence(&self) -> &'a [u8] {
         fence(self.page, field::LOWER_OFFSET).unwrap_or_default()
     }
 
-    /// First key beyond the node; `None` is +infinity.
+    /// Returns the first key beyond the node; `None` is +infinity.
     #[inline]
     pub fn upper_fence(&self) -> Option<&'a [u8]> {
         if self.page[field::FLAGS] & UPPER_INFINITE != 0 {
@@ -344,33 +344,33 @@ impl<'a> Node<'a> {
         Some(fence(self.page, field::UPPER_OFFSET).unwrap_or_default())
     }
 
-    /// Whether `key` belongs on this node.
+    /// Returns whether `key` belongs on this node.
     pub fn covers(&self, key: &[u8]) -> bool {
         key >= self.lower_fence() && self.upper_fence().is_none_or(|upper| key < upper)
     }
 
-    /// Entries with the GHOST flag.
+    /// Returns the number of entries with the `GHOST` flag.
     pub fn ghosts(&self) -> usize {
         usize::from(get_u16(self.page, field::GHOSTS))
     }
 
-    /// Entries with a commit timestamp of their own.
+    /// Returns the number of entries with a commit timestamp of their own.
     pub fn unsettled(&self) -> usize {
         usize::from(get_u16(self.page, field::UNSETTLED))
     }
 
-    /// Maximum of the timestamps of the changes since the leaf was settled.
+    /// Returns the maximum of the timestamps of the changes since the leaf was settled.
     #[inline]
     pub fn max_commit_ts(&self) -> CommitTs {
         CommitTs(get_u64(self.page, field::MAX_COMMIT_TS))
     }
 
-    /// Generation of buffered changes that the leaf contains.
+    /// Returns the generation of buffered changes before which the leaf contains all.
     pub fn merged_through(&self) -> u64 {
         get_u64(self.page, field::MERGED_THROUGH)
     }
 
-    /// Where inserts went.
+    /// Returns the insert history.
     pub fn history(&self) -> InsertHistory {
         InsertHistory {
             last: get_u16(self.page, field::LAST_INSERT),
@@ -379,61 +379,61 @@ impl<'a> Node<'a> {
         }
     }
 
-    /// Lowest byte of the heap.
+    /// Returns the lowest byte of the heap.
     pub(super) fn heap_start(&self) -> usize {
         heap_start(self.page)
     }
 
-    /// Bytes of the heap that nothing refers to.
+    /// Returns the bytes of the heap that nothing refers to.
     pub(super) fn garbage(&self) -> usize {
         usize::from(get_u16(self.page, field::GARBAGE))
     }
 
-    /// Bytes between the slots and the heap.
+    /// Returns the bytes between the slots and the heap.
     pub(super) fn contiguous_free(&self) -> usize {
         self.heap_start() - (SLOTS + self.slots() * SLOT)
     }
 
-    /// Bytes free after a compaction.
+    /// Returns the bytes free after a compaction.
     pub fn free(&self) -> usize {
         self.contiguous_free() + self.garbage()
     }
 
-    /// Bytes used by slots, cells and fences.
+    /// Returns the bytes used by slots, cells and fences.
     pub fn used(&self) -> usize {
         (self.page.len() - SLOTS).saturating_sub(self.free())
     }
 
-    /// Slot number `slot`; a number that is too large is a fault, not a panic.
+    /// Returns slot number `slot`. A number that is too large is a fault, not a panic.
     #[inline]
     pub(super) fn slot(&self, slot: usize) -> NodeResult<Slot> {
         self.search.slot(slot)
     }
 
-    /// Where the cell of a slot begins.
+    /// Returns the offset of the cell of a slot.
     #[inline]
     pub(super) fn cell_offset(&self, slot: usize) -> NodeResult<usize> {
         self.search.cell_offset(slot)
     }
 
-    /// The first key of a slot without the node's prefix.
+    /// Returns the first key of a slot without the node's prefix.
     #[inline]
     pub fn suffix(&self, slot: usize) -> NodeResult<&'a [u8]> {
         let (start, len) = self.search.suffix(slot)?;
         self.page.get(start..start + len).ok_or(NodeFault("key outside the page"))
     }
 
-    /// The first key of a slot.
+    /// Returns the first key of a slot.
     pub fn key(&self, slot: usize) -> NodeResult<Vec<u8>> {
         Ok([self.prefix, self.suffix(slot)?].concat())
     }
 
-    /// Length of the first key of a slot.
+    /// Returns the length of the first key of a slot.
     pub fn key_len(&self, slot: usize) -> NodeResult<usize> {
         Ok(self.prefix.len() + self.search.suffix(slot)?.1)
     }
 
-    /// The last key of a slot.
+    /// Returns the last key of a slot.
     pub fn last_key(&self, slot: usize) -> NodeResult<Vec<u8>> {
         let mut key = self.prefix.to_vec();
         match self.is_packed() {
@@ -446,14 +446,15 @@ impl<'a> Node<'a> {
         Ok(key)
     }
 
-    /// The run of a slot of a packed leaf, taken apart.
+    /// Unpacks the run of a slot of a packed leaf.
     fn unpacked(&self, slot: usize) -> NodeResult<Unpacked> {
         let mut unpacked = Unpacked::default();
         self.unpack(slot, RUN, &mut unpacked)?;
         Ok(unpacked)
     }
 
-    /// Takes the run of a slot of a packed leaf apart, the first entries up to `most`; says how many it has.
+    /// Unpacks the first entries, up to `most`, of the run of a slot of a packed leaf. Returns how many entries the
+    /// run has.
     pub(crate) fn unpack(&self, slot: usize, most: usize, unpacked: &mut Unpacked) -> NodeResult<usize> {
         let run = self.search.run(slot)?;
         unpacked.read(self.page, &run, most)?;
@@ -475,7 +476,7 @@ impl<'a> Node<'a> {
     }
 }
 
-/// Lowest byte of the heap; the end of the largest page does not fit two bytes and is stored as 0.
+/// Returns the lowest byte of the heap. The end of the largest page does not fit two bytes and is stored as 0.
 #[inline]
 pub(super) fn heap_start(page: &[u8]) -> usize {
     match get_u16(page, field::HEAP_START) {
@@ -484,7 +485,7 @@ pub(super) fn heap_start(page: &[u8]) -> usize {
     }
 }
 
-/// One of the two fences: offset and length are neighbours in the header.
+/// Returns one of the two fences, whose offset and length are neighbours in the header.
 #[inline]
 fn fence(page: &[u8], at: usize) -> NodeResult<&[u8]> {
     let offset = usize::from(get_u16(page, at));

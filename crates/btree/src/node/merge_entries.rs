@@ -1,9 +1,8 @@
-//! Merging changes that were kept elsewhere into a leaf: one function for doing it in memory alone, for doing it logged, and for
-//! replaying that.
+//! Merges changes that were kept elsewhere into a leaf. One function does it in memory alone, logged, and in replay.
 //!
-//! An [`BufferedEntry`] says what is to be under a key. What it replaced is not known, so `HAS_PREVIOUS` is set: whoever does not
-//! see the change asks the row. A deletion that no snapshot needs any more removes the entry at once, and a change that all see
-//! carries no timestamp.
+//! A [`BufferedEntry`] is the state that a key shall have. The entry that it replaces is unknown, so `HAS_PREVIOUS`
+//! is set: a reader that does not see the change asks the row. A deletion that no snapshot needs any more removes the
+//! entry at once, and a change that all snapshots see carries no timestamp.
 
 use leafline_storage::page::bytes::Reader;
 
@@ -14,12 +13,12 @@ use super::packed::SHORT_KEY;
 use super::room::has_room;
 use crate::entry::{CommitTs, EntryFlags, EntryView};
 
-/// What is to be under a key.
+/// The state that a key shall have.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BufferedEntry {
     /// The key.
     pub key: Vec<u8>,
-    /// The entry is deleted.
+    /// Whether the entry is deleted.
     pub ghost: bool,
     /// Timestamp of the commit.
     pub ts: CommitTs,
@@ -27,12 +26,12 @@ pub struct BufferedEntry {
     pub payload: Vec<u8>,
 }
 
-/// Bytes of a record besides keys and payloads: of all of it, and of each entry.
+/// Bytes of a record besides keys and payloads. [`ENTRY_HEAD`]: such bytes of each entry.
 const HEAD: usize = 14;
 const ENTRY_HEAD: usize = 11;
 
 impl BufferedEntry {
-    /// Bytes it takes in a record, and on a leaf at most.
+    /// Returns the bytes that the entry takes in a record, which are also the most that it takes on a leaf.
     pub fn encoded_len(&self) -> usize {
         ENTRY_HEAD + leaf_cell_len(true, self.key.len(), self.payload.len())
     }
@@ -48,7 +47,8 @@ fn view(ghost: bool, ts: CommitTs, payload: &[u8], purge_before: CommitTs) -> En
     EntryView { flags: EntryFlags::of(ghost, commit_ts, !settled), commit_ts, payload }
 }
 
-/// Merges entries, in the order of their keys, into a leaf. `Ok(false)`: they do not fit, and the page is to be thrown away.
+/// Merges entries, in the order of their keys, into a leaf. Returns `Ok(false)` if they do not fit; the page must
+/// then be discarded.
 pub fn merge_entries(page: &mut [u8], entries: &[BufferedEntry], purge_before: CommitTs) -> NodeResult<bool> {
     for entry in entries {
         if !merge_one(page, &entry.key, entry.ts, entry.view(purge_before))? {
@@ -58,7 +58,7 @@ pub fn merge_entries(page: &mut [u8], entries: &[BufferedEntry], purge_before: C
     Ok(true)
 }
 
-/// Merges one entry; `Ok(false)`: there is no room.
+/// Merges one entry. Returns `Ok(false)` if there is no room.
 fn merge_one(page: &mut [u8], key: &[u8], ts: CommitTs, new: EntryView<'_>) -> NodeResult<bool> {
     let leaf = Node::open(page)?;
     if !leaf.is_leaf() || !leaf.covers(key) {
@@ -66,7 +66,7 @@ fn merge_one(page: &mut [u8], key: &[u8], ts: CommitTs, new: EntryView<'_>) -> N
     }
     let (slot, found) = leaf.lower_bound(key)?;
     if found {
-        // A commit that is finished after a crash was there before.
+        // The entry of a later commit is there already: a commit that is finished after a crash can come late.
         if leaf.stamp_at(slot)?.1 > ts {
             return Ok(true);
         }
@@ -95,7 +95,8 @@ fn merge_one(page: &mut [u8], key: &[u8], ts: CommitTs, new: EntryView<'_>) -> N
     Ok(true)
 }
 
-/// The payload of a record that merges entries, after which the leaf contains all changes up to generation `through`.
+/// Returns the payload of a record that merges entries. The leaf then contains all changes before generation
+/// `through`.
 pub(super) fn encode(entries: &[BufferedEntry], through: u64, purge_before: CommitTs) -> Vec<u8> {
     let mut out = Vec::with_capacity(HEAD + entries.iter().map(BufferedEntry::encoded_len).sum::<usize>());
     out.extend(through.to_le_bytes());
@@ -111,7 +112,7 @@ pub(super) fn encode(entries: &[BufferedEntry], through: u64, purge_before: Comm
     out
 }
 
-/// Makes the change of such a record. `None`: it ends early.
+/// Makes the change of such a record. Returns `None` if it ends early.
 pub(super) fn redo(page: &mut [u8], from: &mut Reader<'_>) -> Option<NodeResult<()>> {
     let through = from.u64()?;
     let purge_before = CommitTs(u48(from.take(6)?));

@@ -1,22 +1,22 @@
-//! The bytes of one tree page: layout, search, changes, and the redo records that describe the changes.
+//! The bytes of one tree page: layout, search, changes, and the redo records of changes.
 //!
-//! | module | is |
+//! | module | holds |
 //! |---|---|
-//! | `layout` | the byte table, the checked view of a node |
-//! | `source` | where bytes come from: a latched page, or one that may change while it is read |
-//! | `search` | header, slots and binary search, over either |
-//! | `cell` | what slots lead to: leaf entries, child references |
+//! | `layout` | the byte table, and the checked view of a node |
+//! | `source` | the access to bytes: of a latched page, or of one that may change while it is read |
+//! | `search` | header, slots and binary search, over either source |
+//! | `cell` | the targets of slots: leaf entries, child references |
 //! | `build` | laying a node out anew |
 //! | `packed` | the runs of packed leaves |
-//! | `gathered`, `unpacked` | entries that become a run, a run taken apart |
+//! | `gathered`, `unpacked` | packing entries into a run, and unpacking a run |
 //! | `edit`, `packed_edit` | changing a node in place |
-//! | `room` | whether a change fits |
-//! | `merge_entries` | changes that were kept elsewhere, into a leaf |
+//! | `room` | checking whether a change fits |
+//! | `merge_entries` | merging changes that were kept elsewhere into a leaf |
 //! | `check` | the invariants of one node |
 //! | `record` | redo records and their handler, the only caller of `edit` |
 //!
-//! Nothing here knows of latches, of other pages, or of the store beyond its page header. Bytes are not trusted:
-//! offsets are checked where they are followed, and what is wrong comes back as a [`NodeFault`].
+//! This module knows nothing of latches, of other pages, or of the store except its page header. It does not trust
+//! bytes: it checks offsets when it follows them, and reports damage as a [`NodeFault`].
 
 mod build;
 mod cell;

@@ -1,7 +1,8 @@
-//! Runs: what the slots of a packed leaf lead to.
+//! Runs, the targets of the slots of a packed leaf.
 //!
-//! A slot of a packed leaf leads to a run of 1 to 16 neighbours with the same flags and timestamp. It has a *column* of key suffixes and, if there are any,
-//! one of payloads: the first value whole, each of the others as its difference to the one before. So the slots are searched as those of any node.
+//! A slot of a packed leaf leads to a run of 1 to 16 neighbours with the same flags and timestamp. A run has a
+//! *column* of key suffixes and, if there are any, a column of payloads: the first value is stored whole, each other
+//! value as its difference to the one before. So the slots are searched like those of any node.
 //!
 //! ```text
 //! slot:  4  head of the first key       2  offset of the run       2  number of entries before it on the leaf
@@ -22,10 +23,11 @@
 //! number: one byte below 128; else two, the first with the top bit, big-endian, less 128
 //! ```
 //!
-//! A value is what it keeps of the one before, its own bytes, and a tail of T bytes, at most 8, the first K of which are those of the tail of the first
-//! value. A locator behind a key that differs from entry to entry so costs only the bytes in which it differs, and nobody has to say
-//! where it begins; of duplicates of one key nothing but those bytes is stored, with T = 0. Payloads of indexes are what keys do not give back of
-//! strings; what these have in common, their neighbours have too.
+//! A value consists of the bytes that it keeps of the one before, its own bytes, and a tail of T bytes, at most 8, of
+//! which the first K are those of the tail of the first value. So if each entry has another key followed by a similar
+//! locator, only the bytes that differ are stored, and no field says where the locator begins. Of duplicates of one
+//! key only the differing bytes of the locators are stored, with T = 0. The payloads of indexes are the parts of
+//! strings that keys do not give back; neighbours have much of them in common, too.
 
 use leafline_storage::PAGE_HEADER;
 
@@ -35,44 +37,45 @@ use crate::entry::{CommitTs, EntryFlags};
 
 /// Most entries of a run.
 pub const RUN: usize = 16;
-/// Longest tail that is looked for.
+/// Longest tail that is searched for.
 pub(super) const MAX_TAIL: usize = 8;
-/// What a nibble says where the rest follows as a number.
+/// Value of a nibble if the rest follows as a number.
 pub(super) const MORE: usize = 15;
 
 pub(super) const OUTSIDE: NodeFault = NodeFault("run outside the page");
-/// Slots and runs do not say the same.
+/// Slots and runs disagree.
 pub(crate) const MISCOUNTED: NodeFault = NodeFault("entries miscounted");
 pub(crate) const SHORT_KEY: NodeFault = NodeFault("key shorter than the prefix of its node");
 
-/// Longest key with its payload that shares a run with others. Breaking a run writes up to two more keys out.
+/// Returns the longest key with its payload that shares a run with others. Breaking a run writes up to two more keys
+/// in full.
 pub(super) fn packable_len(page_size: usize) -> usize {
     page_size / 64
 }
 
-/// Bytes of differences from which on a run is full: splits go between runs.
+/// Returns the bytes of differences from which on a run is full. Splits go between runs.
 pub(super) fn run_bytes(page_size: usize) -> usize {
     page_size / 16
 }
 
-/// A run, its header read; what it refers to is within the page.
+/// A run with its header decoded. The column headers and first values are within the page.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Run {
     pub count: usize,
-    /// Those of all entries, with HAS_PAYLOAD.
+    /// The flags of all entries, with `HAS_PAYLOAD`.
     pub flags: u8,
     pub commit_ts: CommitTs,
     pub keys: Column,
-    /// Of values without a byte if there is no payload.
+    /// A column of empty values if there is no payload.
     pub payloads: Column,
-    /// Where the first difference is.
+    /// Offset of the first difference.
     pub rest: usize,
 }
 
 /// The keys of a run, or its payloads.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Column {
-    /// Where the first value is, and how long.
+    /// Offset and length of the first value.
     pub at: usize,
     pub len: usize,
     /// S, T and K.
@@ -81,18 +84,18 @@ pub(super) struct Column {
     pub kept: usize,
 }
 
-/// A difference, read.
+/// A decoded difference.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Difference {
     /// Bytes kept of the value before.
     pub from: usize,
     pub own: usize,
     pub own_at: usize,
-    /// What comes behind it.
+    /// Offset of the byte behind the difference.
     pub next: usize,
 }
 
-/// The number at `at`, and where it ends.
+/// Reads the number at `at`. Returns it and the offset of its end.
 #[inline]
 fn number<S: Source>(source: S, at: usize) -> (usize, usize) {
     match source.byte(at) {
@@ -113,7 +116,7 @@ pub(super) fn number_len(value: usize) -> usize {
 }
 
 impl Column {
-    /// The header at `at` of a column with `count` values, and where it ends.
+    /// Reads the header at `at` of a column with `count` values. Returns it and the offset of its end.
     #[inline]
     fn read<S: Source>(source: S, at: usize, count: usize) -> NodeResult<(Column, usize)> {
         let (len, mut at) = number(source, at);
@@ -139,14 +142,14 @@ impl Column {
         }
     }
 
-    /// The difference at `at`, of a value behind one of `before` bytes.
+    /// Reads the difference at `at`, of a value behind one of `before` bytes.
     #[inline(always)]
     pub fn difference<S: Source>(&self, source: S, at: usize, before: usize) -> NodeResult<Difference> {
         let it = self.unchecked(source, at);
         if it.from > before || it.next > source.size() { Err(OUTSIDE) } else { Ok(it) }
     }
 
-    /// The difference at `at`; what it says need not be possible.
+    /// Reads the difference at `at` without checking that it is possible.
     #[inline(always)]
     fn unchecked<S: Source>(&self, source: S, at: usize) -> Difference {
         let nibbles = source.byte(at);
@@ -163,19 +166,19 @@ impl Column {
         Difference { from: from + self.shared, own, own_at: at, next: at + own + self.own_tail() }
     }
 
-    /// Bytes of a tail that a difference has.
+    /// Returns the bytes of the tail that a difference stores.
     #[inline]
     pub fn own_tail(&self) -> usize {
         self.tail - self.kept
     }
 
-    /// What the tails begin with, in the first value.
+    /// Returns the offset, in the first value, of the beginning of all tails.
     #[inline]
     pub fn kept_at(&self) -> usize {
         self.at + self.len - self.tail
     }
 
-    /// Makes the value before `it` the one that it leads to.
+    /// Replaces the value before the difference `it` by the value that it describes.
     fn follow<S: Source>(&self, source: S, it: &Difference, value: &mut Vec<u8>) -> NodeResult<()> {
         if it.from > value.len() || it.next > source.size() {
             return Err(OUTSIDE);
@@ -192,7 +195,7 @@ impl Column {
 }
 
 impl Run {
-    /// The run at `offset`.
+    /// Reads the header of the run at `offset`.
     #[inline]
     pub fn read<S: Source>(source: S, offset: usize) -> NodeResult<Run> {
         let size = source.size();
@@ -218,28 +221,29 @@ impl Run {
         if rest > size { Err(OUTSIDE) } else { Ok(Run { count, flags, commit_ts, keys, payloads, rest }) }
     }
 
-    /// Whether the entries have payloads.
+    /// Returns whether the entries have payloads.
     #[inline]
     pub fn has_payloads(&self) -> bool {
         self.flags & HAS_PAYLOAD != 0
     }
 
-    /// What comes behind the payload whose difference is at `at`, if there is one.
+    /// Returns the offset behind the payload whose difference is at `at`, if there is one.
     #[inline(always)]
     fn behind_payload<S: Source>(&self, source: S, at: usize) -> usize {
         if self.has_payloads() { self.payloads.unchecked(source, at).next } else { at }
     }
 
-    /// The public flags of the entries.
+    /// Returns the public flags of the entries.
     #[inline]
     pub fn entry_flags(&self) -> EntryFlags {
         EntryFlags(self.flags & EntryFlags::ALL)
     }
 
-    /// First entry of the run whose suffix is at least `suffix`, which is above that of the first; and whether it is equal.
+    /// Returns the first entry of the run whose suffix is at least `suffix`, which is above that of the first entry;
+    /// and whether it is equal.
     ///
-    /// What differs from the one before it behind the place where that one differs from `suffix` compares as that one does, so that mostly
-    /// nothing but the headers of differences is read.
+    /// An entry that first differs from the one before it behind the place where that one differs from `suffix`
+    /// compares like that one. So mostly only the headers of differences are read.
     pub fn find<S: Source>(&self, source: S, suffix: &[u8]) -> NodeResult<(usize, bool)> {
         let keys = &self.keys;
         let mut matched = source.common(keys.at, keys.len, suffix);
@@ -278,7 +282,7 @@ impl Run {
         Ok((self.count, false))
     }
 
-    /// Replaces `payload` by that of an entry.
+    /// Replaces `payload` by the payload of an entry.
     pub fn payload_into<S: Source>(&self, source: S, index: usize, payload: &mut Vec<u8>) -> NodeResult<()> {
         payload.clear();
         if index >= self.count {
@@ -298,7 +302,7 @@ impl Run {
         Ok(())
     }
 
-    /// Where the run ends.
+    /// Returns the offset of the end of the run.
     pub fn end<S: Source>(&self, source: S) -> NodeResult<usize> {
         let mut at = self.rest;
         for _ in 1..self.count {
@@ -307,7 +311,8 @@ impl Run {
         if at > source.size() { Err(OUTSIDE) } else { Ok(at) }
     }
 
-    /// Writes the run with `cut` bytes less at the front of all keys, or with `more` bytes before them; false if it has to be laid out anew.
+    /// Writes the run with `cut` bytes less at the front of all keys, or with `more` bytes before them. Returns false
+    /// if it has to be laid out anew.
     pub fn copy_to(&self, page: &[u8], cut: usize, more: &[u8], out: &mut Vec<u8>) -> NodeResult<bool> {
         let end = self.end(page)?;
         if cut > self.keys.len {
@@ -324,7 +329,7 @@ impl Run {
         Ok(true)
     }
 
-    /// Writes what comes before the first suffix.
+    /// Writes the bytes before the first suffix.
     pub fn put_header(&self, out: &mut Vec<u8>) {
         out.push((self.count - 1) as u8 | self.flags << 4);
         if self.flags & EntryFlags::HAS_TS.0 != 0 {

@@ -1,9 +1,9 @@
-//! Changing a packed leaf in place: the runs around an entry are taken apart, changed, and gathered anew.
+//! Changes a packed leaf in place: the runs around an entry are unpacked, changed, and gathered anew.
 //!
-//! What comes of a change is computed before anything is written ([`Splice`]), so that room can be asked for first, by the same code.
-//! An entry joins the run before it, or else the one behind it, if that has the same flags and timestamp and room; it breaks
-//! a run that it falls into. So entries whose timestamps differ from those of their neighbours stand alone until the leaf is settled,
-//! and those of one commit are packed at once.
+//! The result of a change is computed before anything is written ([`Splice`]), so that the same code can tell
+//! beforehand how much room it needs. An entry joins the run before it, or else the one behind it, if that has the
+//! same flags and timestamp and room. It breaks a run that it falls into. So entries whose timestamps differ from
+//! those of their neighbours stand alone until the leaf is settled, and those of one commit are packed at once.
 
 use std::ops::Range;
 
@@ -14,22 +14,23 @@ use super::layout::{Node, NodeFault, NodeResult, SLOT, SLOTS, field, head_of, pu
 use super::packed::{MISCOUNTED, RUN, Run, packable_len};
 use crate::entry::{CommitTs, EntryFlags, EntryView};
 
-/// The runs that come in the place of others.
+/// The runs that replace others.
 pub struct Splice {
     slots: Range<usize>,
     cells: Vec<Vec<u8>>,
-    /// Bytes of the cells that go.
+    /// Bytes of the replaced cells.
     old: usize,
     commit_ts: CommitTs,
 }
 
-/// Bound of [`Splice::room`] of an entry with so many bytes of key and payload: its run is broken in up to three, whose first keys are
-/// written out, and the tail that the others had in common is lost.
+/// Returns a bound of [`Splice::room`] for an entry with `entry_len` bytes of key and payload. The run of the entry
+/// is broken into up to three, whose first keys are written in full, and the tail that the others had in common is
+/// lost.
 pub fn splice_bound(page_size: usize, entry_len: usize) -> usize {
     4 * packable_len(page_size) + 256 + entry_len
 }
 
-/// What happens at a position.
+/// The change at a position.
 enum Edit<'e> {
     Insert(&'e [u8], EntryView<'e>),
     Replace(EntryView<'e>),
@@ -37,7 +38,7 @@ enum Edit<'e> {
 }
 
 impl Splice {
-    /// An entry with this suffix comes in front of the one at `position`.
+    /// Computes the insertion of an entry with this suffix in front of the one at `position`.
     pub fn insert(
         node: &Node<'_>,
         position: usize,
@@ -67,19 +68,19 @@ impl Splice {
         }
     }
 
-    /// The entry at `position` becomes `entry`.
+    /// Computes the replacement of the entry at `position` by `entry`.
     pub fn replace(node: &Node<'_>, position: usize, entry: EntryView<'_>) -> NodeResult<Splice> {
         let (slot, index) = node.search().slot_of(position)?;
         Splice::of(node, slot..slot + 1, index, &Edit::Replace(entry))
     }
 
-    /// The entry at `position` goes.
+    /// Computes the removal of the entry at `position`.
     pub fn remove(node: &Node<'_>, position: usize) -> NodeResult<Splice> {
         let (slot, index) = node.search().slot_of(position)?;
         Splice::of(node, slot..slot + 1, index, &Edit::Remove)
     }
 
-    /// `index` counts within the slots; an insert beyond them is one at their end.
+    /// Computes a change. `index` counts entries within the slots; an insertion beyond them is one at their end.
     fn of(node: &Node<'_>, slots: Range<usize>, index: usize, edit: &Edit<'_>) -> NodeResult<Splice> {
         let mut old = 0;
         for slot in slots.clone() {
@@ -123,7 +124,7 @@ impl Splice {
         self.cells.iter().map(Vec::len).sum()
     }
 
-    /// How many bytes the leaf has to have free.
+    /// Returns the bytes that the leaf has to have free.
     pub fn room(&self) -> usize {
         let needed = self.new_bytes() + self.cells.len() * SLOT;
         needed.saturating_sub(self.old + self.slots.len() * SLOT)
@@ -145,7 +146,7 @@ impl Splice {
         Ok(())
     }
 
-    /// There is room, but not in one piece.
+    /// Lays the leaf out anew, because it has the room, but not in one piece.
     fn lay_out(&self, page: &mut [u8]) -> NodeResult<()> {
         let node = Node::open(page)?;
         let mut builder = NodeBuilder::like(&node, node.lower_fence(), node.upper_fence())?;
@@ -211,7 +212,7 @@ impl Splice {
 pub(super) struct Cells {
     page_size: usize,
     cut: usize,
-    /// Entries of a run: half of what comes if that is one too many for one.
+    /// Most entries of a run; half of the entries if they are one too many for a run.
     most: usize,
     gathered: Gathered,
     cells: Vec<Vec<u8>>,

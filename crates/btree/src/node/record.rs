@@ -21,8 +21,8 @@
 //! image: node header (48 bytes), slots, heap from its start to the end of the page
 //! ```
 //!
-//! A record holds all that its effect depends on besides the page (thresholds, split positions), so replaying it
-//! gives the same bytes.
+//! A record holds everything that its effect depends on besides the page (thresholds, split positions), so replaying
+//! it gives the same bytes.
 
 use leafline_storage::page::bytes::Reader;
 use leafline_storage::page::set_kind;
@@ -36,7 +36,8 @@ use super::layout::{
 use super::merge_entries::{self, BufferedEntry};
 use crate::entry::{CommitTs, EntryFlags, EntryView};
 
-/// Version of the layout of a node, in the page header: packed leaves have one of their own, which older programs refuse.
+/// Returns the version of a node's layout, as in the page header. Packed leaves have a version of their own, which
+/// older programs refuse.
 pub const fn format_version(format: LeafFormat) -> u8 {
     match format {
         LeafFormat::Plain => 2,
@@ -57,15 +58,15 @@ const BRANCH_SET_CHILD: u8 = 10;
 const SET_PREFIX: u8 = 11;
 const LEAF_MERGE: u8 = 12;
 
-/// Upper bound of what a record adds to the key, payload or image in it.
+/// Upper bound of the bytes that a record adds to the key, payload or image in it.
 pub const RECORD_OVERHEAD: usize = 24;
 
 /// A redo record, ready for [`MiniTransaction::apply`](leafline_storage::MiniTransaction::apply).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Record {
-    /// What is done.
+    /// The kind of the change.
     pub kind: u8,
-    /// With what.
+    /// The arguments of the change.
     pub payload: Vec<u8>,
 }
 
@@ -74,15 +75,15 @@ impl Record {
         Record { kind, payload: parts.concat() }
     }
 
-    /// Lays the page out as `built` has it.
+    /// Makes a record that lays the page out as `built` has it.
     ///
     /// # Errors
-    /// What it was given last does not fit on the page.
+    /// If the last entries of `built` do not fit on the page.
     pub fn format(built: NodeBuilder) -> NodeResult<Record> {
         Ok(Record::format_image(&built.finish()?))
     }
 
-    /// Lays the page out as `page`, a finished node, is.
+    /// Makes a record that lays the page out like `page`, a finished node.
     pub fn format_image(page: &[u8]) -> Record {
         Record { kind: FORMAT, payload: image(page) }
     }
@@ -90,19 +91,19 @@ impl Record {
     /// Makes the change on a page.
     ///
     /// # Errors
-    /// It does not fit the page.
+    /// If the record does not fit the page.
     pub fn make(&self, page: &mut [u8]) -> NodeResult<()> {
         redo(self.kind, page, &self.payload)
             .unwrap_or(Err(NodeFault("tree record that is too short or unknown")))
     }
 
-    /// Inserts a leaf entry, as [`LeafInsert`] does.
+    /// Makes a record that inserts a leaf entry, as [`LeafInsert`] does.
     #[cfg(test)]
     pub fn leaf_insert(slot: usize, suffix: &[u8], entry: EntryView<'_>) -> Record {
         LeafInsert::new(slot, suffix, entry).to_record()
     }
 
-    /// Replaces a leaf entry; only what changed in the payload is recorded.
+    /// Makes a record that replaces a leaf entry. It has only the changed part of the payload.
     pub fn leaf_replace(slot: usize, old: &[u8], entry: EntryView<'_>) -> Record {
         let new = entry.payload;
         let shorter = old.len().min(new.len());
@@ -123,59 +124,60 @@ impl Record {
         )
     }
 
-    /// Removes a leaf entry.
+    /// Makes a record that removes a leaf entry.
     pub fn leaf_remove(slot: usize) -> Record {
         Record::new(LEAF_REMOVE, &[&slot_bytes(slot)])
     }
 
-    /// Settles a leaf.
+    /// Makes a record that settles a leaf.
     pub fn leaf_settle(before: CommitTs) -> Record {
         Record::new(LEAF_SETTLE, &[&u48_bytes(before.0)])
     }
 
-    /// Merges entries that were kept elsewhere; the leaf contains all changes before generation `through` then.
+    /// Makes a record that merges entries that were kept elsewhere. The leaf then contains all changes before
+    /// generation `through`.
     pub fn leaf_merge(entries: &[BufferedEntry], through: u64, purge_before: CommitTs) -> Record {
         Record { kind: LEAF_MERGE, payload: merge_entries::encode(entries, through, purge_before) }
     }
 
-    /// Keeps one side of a node that is split.
+    /// Makes a record that keeps one side of a node that is split.
     pub fn truncate(keep: Side, position: usize, separator: &[u8], history: InsertHistory) -> Record {
         let last = history.last.to_le_bytes();
         let policy = [last[0], last[1], history.trend as u8, history.spread];
         Record::new(TRUNCATE, &[&[side_byte(keep)], &slot_bytes(position), &policy, separator])
     }
 
-    /// Adds the entries of a neighbour.
+    /// Makes a record that adds the entries of a neighbour.
     pub fn absorb(side: Side, neighbour: &Node<'_>) -> NodeResult<Record> {
         let mut builder = NodeBuilder::like(neighbour, neighbour.lower_fence(), neighbour.upper_fence())?;
         builder.push_all(neighbour, 0..neighbour.slots())?;
         Ok(Record::new(ABSORB, &[&[side_byte(side)], &image(&builder.finish()?)]))
     }
 
-    /// Inserts a child.
+    /// Makes a record that inserts a child.
     pub fn branch_insert(slot: usize, suffix: &[u8], child: PageNo) -> Record {
         Record::new(BRANCH_INSERT, &[&slot_bytes(slot), &u48_bytes(child.0), suffix])
     }
 
-    /// Removes a child.
+    /// Makes a record that removes a child.
     pub fn branch_remove(slot: usize) -> Record {
         Record::new(BRANCH_REMOVE, &[&slot_bytes(slot)])
     }
 
-    /// Changes the length of the prefix of a node without an upper fence.
+    /// Makes a record that changes the length of the prefix of a node without an upper fence.
     pub fn set_prefix(prefix_len: usize) -> Record {
         Record::new(SET_PREFIX, &[&(prefix_len as u16).to_le_bytes()])
     }
 
-    /// Changes a child reference.
+    /// Makes a record that changes a child reference.
     pub fn branch_set_child(slot: usize, child: PageNo) -> Record {
         Record::new(BRANCH_SET_CHILD, &[&slot_bytes(slot), &u48_bytes(child.0)])
     }
 }
 
-/// The record that inserts a leaf entry, in parts: most records are such.
+/// The record that inserts a leaf entry, in parts, because most records are of this kind.
 pub struct LeafInsert<'a> {
-    /// What precedes the suffix, and how many bytes of it count.
+    /// The bytes before the suffix; the first `head_len` of them count.
     head: [u8; 11],
     head_len: usize,
     suffix: &'a [u8],
@@ -183,10 +185,10 @@ pub struct LeafInsert<'a> {
 }
 
 impl<'a> LeafInsert<'a> {
-    /// What it does.
+    /// The kind of the record.
     pub const KIND: u8 = LEAF_INSERT;
 
-    /// Inserts `entry` at position `slot`, under the leaf's prefix and `suffix`.
+    /// Makes a record that inserts `entry` at position `slot`, under the leaf's prefix and `suffix`.
     pub fn new(slot: usize, suffix: &'a [u8], entry: EntryView<'a>) -> LeafInsert<'a> {
         let mut head = [0; 11];
         head[..2].copy_from_slice(&slot_bytes(slot));
@@ -196,12 +198,12 @@ impl<'a> LeafInsert<'a> {
         LeafInsert { head, head_len: 5 + timestamp_len(entry.flags), suffix, payload: entry.payload }
     }
 
-    /// It as any other.
+    /// Returns it as a [`Record`].
     pub fn to_record(&self) -> Record {
         Record::new(LEAF_INSERT, &self.parts())
     }
 
-    /// Its payload.
+    /// Returns the parts of its payload.
     pub fn parts(&self) -> [&[u8]; 3] {
         [&self.head[..self.head_len], self.suffix, self.payload]
     }
@@ -218,19 +220,19 @@ fn side_byte(side: Side) -> u8 {
     }
 }
 
-/// Bytes of the timestamp in a record of an entry with these flags.
+/// Returns the bytes of the timestamp in a record of an entry with these flags.
 fn timestamp_len(flags: EntryFlags) -> usize {
     if flags.contains(EntryFlags::HAS_TS) { 6 } else { 0 }
 }
 
-/// The used bytes of a page without garbage.
+/// Returns the used bytes of a page without garbage.
 fn image(page: &[u8]) -> Vec<u8> {
     let count = usize::from(super::layout::get_u16(page, field::COUNT));
     let heap = super::layout::heap_start(page);
     [&page[PAGE_HEADER..SLOTS + count * SLOT], &page[heap..]].concat()
 }
 
-/// Restores a page from its image; the page header is zero.
+/// Restores a page from its image. The page header is zero.
 fn from_image(image: &[u8], page_size: usize) -> NodeResult<Vec<u8>> {
     const BAD: NodeFault = NodeFault("page image of impossible size");
     let mut page = vec![0; page_size];
@@ -249,8 +251,7 @@ fn from_image(image: &[u8], page_size: usize) -> NodeResult<Vec<u8>> {
     Ok(page)
 }
 
-/// Makes the changes that tree records describe. Register it under
-/// [`HandlerId::BTREE`](leafline_storage::HandlerId::BTREE).
+/// The redo handler of tree records. Register it under [`HandlerId::BTREE`](leafline_storage::HandlerId::BTREE).
 #[derive(Debug, Default, Clone, Copy)]
 pub struct TreeRedo;
 
@@ -264,7 +265,7 @@ impl RedoHandler for TreeRedo {
     }
 }
 
-/// `None`: the record ends early, or is of no known kind.
+/// Makes the change of a record. Returns `None` if the record ends early, or is of no known kind.
 fn redo(kind: u8, page: &mut [u8], payload: &[u8]) -> Option<NodeResult<()>> {
     let mut reader = Reader::new(payload);
     let r = &mut reader;

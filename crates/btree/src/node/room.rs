@@ -1,14 +1,16 @@
-//! Whether an entry fits on a leaf, and how much room it lacks: what is asked before each change, so that making it cannot fail.
+//! Checks whether an entry fits on a leaf, and how much room it lacks, before each change, so that the change cannot
+//! fail.
 
 use super::cell::leaf_cell_len;
 use super::layout::{LeafFormat, Node, NodeResult, SLOT};
 use super::packed_edit::{Splice, splice_bound};
 use crate::entry::EntryView;
 
-/// Bound of the bytes that a run of one entry has beside those of an entry of a plain leaf.
+/// Bound of the bytes that a run of one entry has beyond those of an entry of a plain leaf.
 const RUN_LENGTHS: usize = 8;
 
-/// Whether `entry` fits under `key`, which a search has `found` or not at a position, if the prefix is made shorter first where it has to be.
+/// Returns whether `entry` fits under `key`, which a search has `found` or not at a position. The prefix is shortened
+/// first if necessary.
 pub fn has_room(
     leaf: &Node<'_>,
     key: &[u8],
@@ -27,28 +29,30 @@ pub fn has_room(
         (Some(room), _) if found => room <= leaf.free(),
         (None, _) if found => len <= leaf.free() + leaf.cell_len(position)?,
         (Some(room), None) => room <= leaf.free(),
-        // It goes behind all others, into their run or one of its own.
+        // The entry goes behind all others, into their run or one of its own.
         (Some(room), Some(_)) => room.max(len + SLOT) + RUN_LENGTHS <= leaf.free_with_prefix(prefix_len),
         (None, _) => len + SLOT <= leaf.free_with_prefix(prefix_len),
     })
 }
 
-/// Bytes of heap that an entry needs that has no room, with what a shorter prefix would cost.
+/// Returns the bytes of heap that an entry for which there is no room needs, including the bytes that a shorter
+/// prefix would cost.
 pub fn room_needed(leaf: &Node<'_>, key: &[u8], entry: EntryView<'_>) -> NodeResult<usize> {
     let shorter = leaf.prefix_for(key).map_or(0, |prefix| leaf.free() - leaf.free_with_prefix(prefix));
     let alone = leaf_cell_len(entry.commit_ts.is_some(), key.len(), entry.payload.len());
     let broken = match leaf.format() {
         LeafFormat::Plain => 0,
-        // What runs that are broken take more, and the lengths of the new one.
+        // The sum covers the growth of broken runs, and the lengths of the new one.
         LeafFormat::Packed => {
             room_of_splice(leaf, key, leaf.lower_bound(key)?, entry)?.max(alone) + RUN_LENGTHS
         }
     };
-    // More than there is, so that a split comes of it.
+    // The result exceeds the free bytes, so that it leads to a split.
     Ok((alone.max(broken) + shorter).max(leaf.free().saturating_sub(SLOT) + 1))
 }
 
-/// What an entry takes on a packed leaf with what it does to the runs there; a bound, if that is free.
+/// Returns the bytes that an entry takes on a packed leaf, including the growth of the runs around it; or a bound, if
+/// that many bytes are free.
 fn room_of_splice(
     leaf: &Node<'_>,
     key: &[u8],
@@ -61,7 +65,7 @@ fn room_of_splice(
     }
     let splice = match found {
         true => Splice::replace(leaf, position, entry)?,
-        // A key without the leaf's prefix comes when that has been made shorter: then all of it is counted.
+        // A key without the leaf's prefix is inserted after the prefix was shortened, so all of the key is counted.
         false => Splice::insert(leaf, position, key.strip_prefix(leaf.prefix()).unwrap_or(key), entry)?,
     };
     Ok(splice.room())

@@ -1,4 +1,4 @@
-//! Runs of packed leaves: what was gathered is read, found and taken apart again, and damage is a fault.
+//! Runs of packed leaves: a gathered run is read, searched and unpacked right, and damage is a fault.
 
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
@@ -12,7 +12,8 @@ use leafline_storage::{Lsn, PageNo};
 
 const PAGE: usize = 4096;
 
-/// A value like those beside it: with `base` at its front or not, some bytes of its own, and an end that others have too.
+/// Makes a value like its neighbours: with a part of `base` at its front, some bytes of its own, and an end that
+/// others have, too.
 fn value(rng: &mut SmallRng, base: &[u8], most: usize) -> Vec<u8> {
     let mut value = base[..rng.random_range(0..=base.len())].to_vec();
     let own = rng.random_range(0..=most);
@@ -24,7 +25,7 @@ fn value(rng: &mut SmallRng, base: &[u8], most: usize) -> Vec<u8> {
     value
 }
 
-/// Entries for a leaf, in the order of their keys.
+/// Makes entries for a leaf, in the order of their keys.
 fn entries(rng: &mut SmallRng) -> Vec<(Vec<u8>, Vec<u8>)> {
     let most = [2, 6, 20, 60][rng.random_range(0..4)];
     let base: Vec<u8> = (0..rng.random_range(0..40)).map(|_| rng.random_range(0..3)).collect();
@@ -54,7 +55,7 @@ fn leaf(entries: &[(Vec<u8>, Vec<u8>)]) -> Option<Vec<u8>> {
     builder.finish().ok()
 }
 
-/// Whatever has become of the runs that a leaf is full of, settling it makes it no larger.
+/// Settling a leaf that is full of changed runs never makes it larger.
 #[test]
 fn a_leaf_full_of_runs_that_have_changed_can_be_settled() {
     for seed in seeds(60) {
@@ -88,7 +89,7 @@ fn a_leaf_full_of_runs_that_have_changed_can_be_settled() {
             full += 1;
             let free = Node::open(&page).unwrap().free();
             let mut settled = page.clone();
-            // Nothing is old enough: all stays.
+            // Nothing is old enough to be settled.
             redo(&mut settled, &Record::leaf_settle(CommitTs(0))).unwrap();
             fuller += usize::from(Node::open(&settled).unwrap().free() == free);
             redo(&mut settled, &Record::leaf_settle(CommitTs(rng.random_range(0..5)))).unwrap();
@@ -112,7 +113,7 @@ fn a_run_gives_back_what_was_gathered() {
             assert_eq!(node.count(), entries.len());
             for slot in 0..node.slots() {
                 let of_slot = &entries[node.positions(slot)];
-                // The memory is that of the run before; whole, and in part.
+                // The memory of the run before is used again, for a whole run and for a part.
                 for most in [RUN, rng.random_range(1..=RUN)] {
                     assert_eq!(node.unpack(slot, most, &mut unpacked), Ok(of_slot.len()));
                     assert_eq!(unpacked.len(), of_slot.len().min(most));
@@ -135,7 +136,7 @@ fn a_run_gives_back_what_was_gathered() {
     }
 }
 
-/// Reads all entries of a leaf, one by one in an order, or together; whether there was a fault.
+/// Reads all entries of a leaf, one by one in some order, or together. Returns whether there was a fault.
 fn read(page: &[u8], runs: &mut Runs, rng: &mut SmallRng) -> bool {
     let Ok(node) = Node::open(page) else { return true };
     let mut view = LeafView::new(node, PageNo(1), Lsn(1), runs);

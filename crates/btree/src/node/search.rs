@@ -1,8 +1,8 @@
-//! Finding the way in a node: its header, its slots, binary search, over any [`Source`] of bytes.
+//! Searches a node: its header, its slots, and binary search, over any [`Source`] of bytes.
 //!
-//! The slots alone decide most comparisons: a slot holds the first four bytes of the key's suffix. Where these are
-//! equal and either suffix has no more than four bytes, the shorter is a prefix of the longer, and the lengths decide. Only
-//! then are cells looked at, from the fifth byte on.
+//! The slots alone decide most comparisons, because a slot holds the first four bytes of the key's suffix. Where
+//! these are equal and either suffix has at most four bytes, the shorter is a prefix of the longer, and the lengths
+//! decide. Otherwise cells are read, from the fifth byte of their suffixes on.
 
 use std::cmp::Ordering;
 use std::ops::Range;
@@ -21,14 +21,14 @@ use crate::entry::{CommitTs, EntryFlags};
 /// Bytes of a suffix that the slot holds.
 const HEAD: usize = 4;
 
-/// From this many slots on, a search begins with a guess; fewer lie in few cache lines.
+/// Number of slots from which on a search begins with a guess. Fewer slots lie in few cache lines.
 const GUESS_FROM: usize = 32;
-/// Slots on both sides of a guess that are looked at next.
+/// Slots on both sides of a guess that are searched next.
 const NEAR: usize = 12;
 
-/// Slots of one head from which on the search among them begins with a guess.
+/// Number of slots with one head from which on the search among them begins with a guess.
 const GUESS_TIED_FROM: usize = 8;
-/// Slots in a line of the processor's cache.
+/// Number of slots in a cache line.
 const SLOTS_OF_A_LINE: usize = 8;
 
 /// A node whose header has been read and checked.
@@ -45,16 +45,16 @@ pub struct Search<S> {
     upper_head: u32,
 }
 
-/// Where the parts of an entry of a plain leaf are; all within the page.
+/// The places of the parts of an entry of a plain leaf, all within the page.
 #[derive(Debug, Clone, Copy)]
 pub struct EntryAt {
     /// The public flags of the entry.
     pub flags: EntryFlags,
-    /// Its timestamp.
+    /// The timestamp of the entry.
     pub commit_ts: CommitTs,
-    /// Offset of the payload; the key suffix is before it.
+    /// Offset of the payload. The key suffix is before it.
     pub payload_at: usize,
-    /// Its length.
+    /// Length of the payload.
     pub payload_len: usize,
 }
 
@@ -71,7 +71,7 @@ impl<S: Source> Search<S> {
         if !PAGE_SIZES.contains(&size) {
             return Err(NodeFault("not a page size of a tree"));
         }
-        // See the table in `layout`; few words are read instead of many fields, all in one cache line.
+        // See the table in `layout`. Reading few words instead of many fields touches one cache line.
         let (first, second, third) = (source.word(32), source.word(40), source.word(48));
         let (level, flags, slots) = (first as u8, (first >> 8) as u8, bytes(first, 2));
         let heap = match bytes(first, 4) {
@@ -109,11 +109,11 @@ impl<S: Source> Search<S> {
         Ok(Search { source, level, format, slots, count, prefix_at, prefix_len, upper_infinite, upper_head })
     }
 
-    /// Checks that the page is a node of the tree `owner`, at `level` where it is known.
+    /// Checks that the page is a node of the tree `owner`, at `level` if that is known.
     #[inline]
     pub fn belongs_to(&self, owner: SegmentId, level: Option<u8>) -> NodeResult<()> {
         let kind = if self.level == 0 { PageKind::LEAF } else { PageKind::BRANCH };
-        // The page header's kind and format; its owner.
+        // These are kind and format of the page header; the owner follows.
         let identity = self.source.word(0) >> 32 & 0xffff;
         if identity != u64::from(kind.0) | u64::from(format_version(self.format)) << 8 {
             return Err(NodeFault("not a tree page of this format"));
@@ -127,13 +127,13 @@ impl<S: Source> Search<S> {
         Ok(())
     }
 
-    /// 0 for a leaf.
+    /// Returns the level of the node; 0 for a leaf.
     #[inline]
     pub fn level(&self) -> u8 {
         self.level
     }
 
-    /// How the node is laid out; a branch is plain.
+    /// Returns the format of the node. A branch is plain.
     #[inline]
     pub fn format(&self) -> LeafFormat {
         self.format
@@ -144,39 +144,39 @@ impl<S: Source> Search<S> {
         self.format == LeafFormat::Packed
     }
 
-    /// Number of entries of a leaf, of children of a branch.
+    /// Returns the number of entries of a leaf, or of children of a branch.
     #[inline]
     pub fn count(&self) -> usize {
         self.count
     }
 
-    /// Number of slots.
+    /// Returns the number of slots.
     #[inline]
     pub fn slots(&self) -> usize {
         self.slots
     }
 
-    /// The head of the upper fence; 0 if there is none.
+    /// Returns the head of the upper fence; 0 if there is none.
     #[inline]
     pub(super) fn upper_head(&self) -> u32 {
         self.upper_head
     }
 
-    /// Offset and length of the lower fence.
+    /// Returns offset and length of the lower fence.
     #[inline]
     pub fn lower_fence(&self) -> (usize, usize) {
         let second = self.source.word(40);
         (bytes(second, 2), bytes(second, 4))
     }
 
-    /// Offset and length of the upper fence; `None` if there is none.
+    /// Returns offset and length of the upper fence; `None` if there is none.
     #[inline]
     pub fn upper_fence(&self) -> Option<(usize, usize)> {
         let (second, third) = (self.source.word(40), self.source.word(48));
         (!self.upper_infinite).then(|| (bytes(second, 6), bytes(third, 0)))
     }
 
-    /// Entries at positions of a leaf that are not ghosts.
+    /// Returns how many entries at positions of a leaf are not ghosts.
     #[inline]
     pub fn live(&self, positions: Range<usize>) -> NodeResult<usize> {
         let ghosts = bytes(self.source.word(48), 2);
@@ -194,13 +194,13 @@ impl<S: Source> Search<S> {
         Ok(number)
     }
 
-    /// Offset and length of the prefix that is cut off every key.
+    /// Returns offset and length of the prefix that is cut off every key.
     #[inline]
     pub fn prefix(&self) -> (usize, usize) {
         (self.prefix_at, self.prefix_len)
     }
 
-    /// The bytes of slot `slot`, which is less than the count.
+    /// Returns the bytes of slot `slot`, which is less than the number of slots.
     #[inline]
     fn slot_word(&self, slot: usize) -> u64 {
         self.source.word(SLOTS + slot * SLOT)
@@ -211,7 +211,7 @@ impl<S: Source> Search<S> {
         self.slot_word(slot) as u32
     }
 
-    /// Slot number `slot` of a node that is not packed; a number that is too large is a fault, not a panic.
+    /// Returns slot number `slot` of a node that is not packed. A number that is too large is a fault, not a panic.
     #[inline]
     pub(super) fn slot(&self, slot: usize) -> NodeResult<Slot> {
         match slot < self.slots {
@@ -220,19 +220,19 @@ impl<S: Source> Search<S> {
         }
     }
 
-    /// Where the cell of a slot begins.
+    /// Returns the offset of the cell of a slot.
     #[inline]
     pub(super) fn cell_offset(&self, slot: usize) -> NodeResult<usize> {
         Ok(self.slot(slot)?.offset)
     }
 
-    /// The run of a slot of a packed leaf.
+    /// Reads the run of a slot of a packed leaf.
     #[inline]
     pub(super) fn run(&self, slot: usize) -> NodeResult<Run> {
         Run::read(self.source, self.cell_offset(slot)?)
     }
 
-    /// The positions of the entries of a slot; what a damaged page says is cut to be possible.
+    /// Returns the positions of the entries of a slot. Impossible numbers of a damaged page are cut to possible ones.
     #[inline]
     pub fn positions(&self, slot: usize) -> Range<usize> {
         if !self.is_packed() {
@@ -246,7 +246,7 @@ impl<S: Source> Search<S> {
         first..start(slot + 1).max(first)
     }
 
-    /// The slot of the entry at `position`, and which of its entries it is.
+    /// Returns the slot of the entry at `position`, and the index of the entry in it.
     #[inline]
     pub fn slot_of(&self, position: usize) -> NodeResult<(usize, usize)> {
         if !self.is_packed() {
@@ -270,7 +270,7 @@ impl<S: Source> Search<S> {
         }
     }
 
-    /// The public flags of the entries of a slot.
+    /// Returns the public flags of the entries of a slot.
     #[inline]
     pub fn flags(&self, slot: usize) -> NodeResult<EntryFlags> {
         match self.is_packed() {
@@ -279,13 +279,13 @@ impl<S: Source> Search<S> {
         }
     }
 
-    /// Bytes of a cell before the key suffix, where the node is not packed.
+    /// Returns the bytes of a cell before the key suffix, in a node that is not packed.
     #[inline]
     pub(super) fn cell_header(&self, slot: Slot) -> usize {
         if self.level == 0 { slot.leaf_cell_header() } else { CHILD }
     }
 
-    /// Where the first suffix of a slot is, and how long.
+    /// Returns offset and length of the first suffix of a slot.
     #[inline]
     pub(super) fn suffix(&self, slot: usize) -> NodeResult<(usize, usize)> {
         let slot_word = self.slot(slot)?;
@@ -295,7 +295,7 @@ impl<S: Source> Search<S> {
         }
     }
 
-    /// First entry from position `first` on whose key is at least `key`, and whether it is equal.
+    /// Returns the first entry from position `first` on whose key is at least `key`, and whether it is equal.
     #[inline]
     pub fn find(&self, first: usize, key: &[u8]) -> NodeResult<(usize, bool)> {
         if self.prefix_len > 0 {
@@ -310,8 +310,8 @@ impl<S: Source> Search<S> {
         self.find_suffix(first, &key[self.prefix_len..])
     }
 
-    /// As [`find`](Self::find) for a key within the node's fences, the upper one included: all of these begin with the prefix.
-    /// Saves a look at the far end of the page.
+    /// Searches like [`find`](Self::find), for a key within the node's fences, the upper one included. All such keys
+    /// begin with the prefix, so the lower fence at the far end of the page is not read.
     #[inline]
     pub fn find_within(&self, first: usize, key: &[u8]) -> NodeResult<(usize, bool)> {
         if self.upper_infinite {
@@ -331,7 +331,7 @@ impl<S: Source> Search<S> {
         }
     }
 
-    /// As [`find_suffix`](Self::find_suffix) on a packed leaf.
+    /// Searches a packed leaf like [`find_suffix`](Self::find_suffix).
     fn find_packed(&self, suffix: &[u8]) -> NodeResult<(usize, bool)> {
         let (slot, found) = self.find_slot(0, suffix)?;
         let start = self.positions(slot).start;
@@ -344,12 +344,12 @@ impl<S: Source> Search<S> {
         Ok((first + index, found))
     }
 
-    /// First slot from `first` on whose first key is at least `suffix`, and whether it is equal.
+    /// Returns the first slot from `first` on whose first key is at least `suffix`, and whether it is equal.
     #[inline]
     fn find_slot(&self, first: usize, suffix: &[u8]) -> NodeResult<(usize, bool)> {
         let head = head_of(suffix);
         let low = self.first_at_least(first, head);
-        // Ties are decided by the whole keys; mostly there is none, or one.
+        // Whole keys decide ties. Mostly there is no tie, or one.
         let ties = |slot: usize| slot < self.slots && self.head(slot) == head;
         match (ties(low), ties(low + 1)) {
             (false, _) => Ok((low, false)),
@@ -358,8 +358,9 @@ impl<S: Source> Search<S> {
         }
     }
 
-    /// First of the slots, whose heads are that of `suffix`, whose suffix is at least it; and whether it is equal. Cells are read, each
-    /// perhaps from memory; so where there are many, the place is guessed once more, and looked for in growing steps from there.
+    /// Returns the first slot, among slots with the head of `suffix`, whose suffix is at least `suffix`; and whether
+    /// it is equal. It reads cells, each perhaps from memory, so among many slots it begins with a guess and goes on
+    /// in growing steps from there.
     #[inline]
     fn find_tied(&self, slots: Range<usize>, suffix: &[u8]) -> NodeResult<(usize, bool)> {
         let guess = match slots.len() {
@@ -389,13 +390,14 @@ impl<S: Source> Search<S> {
         Ok((low, false))
     }
 
-    /// Behind the last of the slots from `low` on that have this head.
+    /// Returns the slot behind the last one, from `low` on, that has this head.
     fn end_of_ties(&self, low: usize, head: u32) -> usize {
         let (mut start, mut end) = (low, self.slots);
         if self.head(end - 1) == head {
             return end;
         }
-        // Nothing says where that is. Three steps of a binary search at a time have their lines fetched together.
+        // Nothing hints at the place. Three steps of a binary search at a time have their cache lines fetched
+        // together.
         while end - start > 8 * SLOTS_OF_A_LINE {
             let eighth = (end - start) / 8;
             (1..8).for_each(|eighths| self.source.prefetch(SLOTS + (start + eighths * eighth) * SLOT));
@@ -407,11 +409,12 @@ impl<S: Source> Search<S> {
         self.halve(start, end, |other| other > head)
     }
 
-    /// Where `suffix` is among slots of its head, as if the next eight bytes of their keys were evenly spread; `None` if these say nothing.
+    /// Guesses the place of `suffix` among slots of its head, as if the next eight bytes of their keys were evenly
+    /// spread. Returns `None` if these bytes do not help.
     #[inline]
     fn guess_tied(&self, slots: &Range<usize>, suffix: &[u8]) -> NodeResult<Option<usize>> {
         let behind_head = |slot: usize| {
-            // Where a key has fewer bytes, others are taken for them: it is a guess.
+            // Where a key has fewer bytes, other bytes are taken for them, which is good enough for a guess.
             Ok(self.source.u64(self.suffix(slot)?.0 + HEAD).swap_bytes())
         };
         let (low, high) = (behind_head(slots.start)?, behind_head(slots.end - 1)?);
@@ -423,7 +426,7 @@ impl<S: Source> Search<S> {
             () if key <= low => Some(slots.start),
             () if key >= high => Some(slots.end - 1),
             () => {
-                // A page has no more than 2^13 slots.
+                // A page has at most 2^13 slots.
                 let shift = 14_u32.saturating_sub((high - low).leading_zeros());
                 let share = ((key - low) >> shift) * slots.len() as u64 / ((high - low) >> shift);
                 Some(slots.end.min(slots.start + share as usize + 1) - 1)
@@ -441,16 +444,16 @@ impl<S: Source> Search<S> {
         if at + len > self.source.size() {
             return Err(NodeFault("key outside the page"));
         }
-        // Of the rest of the key, or of what is stored under it, if it is the one.
+        // Fetch the rest of the key, or the payload behind it if this is the right entry.
         self.source.prefetch(at + 64);
         Ok(self.source.compare(at + HEAD, len - HEAD, &suffix[HEAD..]))
     }
 
-    /// First slot from `first` on whose head is at least `head`.
+    /// Returns the first slot from `first` on whose head is at least `head`.
     ///
-    /// Each step of a binary search waits for a cache line whose address only the step before knows. So the place is guessed
-    /// first, as if the heads were evenly spread between that of the first key and that of the upper fence; where they are, the
-    /// lines around the guess are all that is needed.
+    /// Each step of a binary search waits for a cache line whose address depends on the step before. So the place is
+    /// guessed first, as if the heads were evenly spread between those of the first key and of the upper fence. Where
+    /// they are, the search needs only the lines around the guess.
     #[inline]
     fn first_at_least(&self, first: usize, head: u32) -> usize {
         let end = self.slots;
@@ -470,7 +473,7 @@ impl<S: Source> Search<S> {
             false => end - 1,
         };
         let (mut low, mut high) = (guess.saturating_sub(NEAR).max(first), (guess + NEAR).min(end));
-        // To the left and to the right in growing steps, as far as the guess was wrong.
+        // Go to the left or right in growing steps, as far as the guess was wrong.
         let mut step = 2 * NEAR;
         while low > first && self.head(low) >= head {
             high = low;
@@ -485,8 +488,9 @@ impl<S: Source> Search<S> {
         self.halve(low, high, |other| other >= head)
     }
 
-    /// First slot in `low..high` whose head is `beyond`, which is false and then true; `high` if there is none. Halves
-    /// without branches that depend on the heads: those would be mispredicted every other time.
+    /// Returns the first slot in `low..high` for whose head `beyond` returns true (it is false and then true), or
+    /// `high`. Halves the range without branches that depend on the heads, which would be mispredicted every other
+    /// time.
     #[inline]
     fn halve(&self, low: usize, high: usize, beyond: impl Fn(u32) -> bool) -> usize {
         let (mut start, mut len) = (low, high.saturating_sub(low));
@@ -498,7 +502,7 @@ impl<S: Source> Search<S> {
         start + usize::from(len == 1 && !beyond(self.head(start)))
     }
 
-    /// The child that a slot of a branch refers to.
+    /// Returns the child that a slot of a branch refers to.
     #[inline]
     pub fn child(&self, slot: usize) -> NodeResult<PageNo> {
         let at = self.slot(slot)?.offset;
@@ -511,15 +515,15 @@ impl<S: Source> Search<S> {
         }
     }
 
-    /// Slot of the child that holds `key`, which is within the fences of the branch.
+    /// Returns the slot of the child that holds `key`, which is within the fences of the branch.
     #[inline]
     pub fn child_for(&self, key: &[u8]) -> NodeResult<usize> {
         let (slot, equal) = self.find_within(1, key)?;
         Ok(if equal { slot } else { slot - 1 })
     }
 
-    /// Slot of the child that holds the keys right before `key`, which is within the fences or the upper one; `None` is the end
-    /// of the branch.
+    /// Returns the slot of the child that holds the last keys before `key`, which is within the fences or the upper
+    /// one; `None` is the end of the branch.
     #[inline]
     pub fn child_before(&self, key: Option<&[u8]>) -> NodeResult<usize> {
         match key {
@@ -528,7 +532,8 @@ impl<S: Source> Search<S> {
         }
     }
 
-    /// Flags and timestamp of the entry at `position` of a packed leaf, whose payload replaces `payload`.
+    /// Reads the entry at `position` of a packed leaf: returns its flags and timestamp, and replaces `payload` by its
+    /// payload.
     pub fn packed_entry(&self, position: usize, payload: &mut Vec<u8>) -> NodeResult<(EntryFlags, CommitTs)> {
         let (slot, index) = self.slot_of(position)?;
         let run = self.run(slot)?;
@@ -536,7 +541,7 @@ impl<S: Source> Search<S> {
         Ok((run.entry_flags(), run.commit_ts))
     }
 
-    /// Flags and timestamp of the entries of a slot of a leaf.
+    /// Returns flags and timestamp of the entries of a slot of a leaf.
     pub fn stamp(&self, slot: usize) -> NodeResult<(EntryFlags, CommitTs)> {
         match self.is_packed() {
             true => self.run(slot).map(|run| (run.entry_flags(), run.commit_ts)),
@@ -544,7 +549,7 @@ impl<S: Source> Search<S> {
         }
     }
 
-    /// Where the parts of the entry at `position` of a plain leaf are.
+    /// Returns the places of the parts of the entry at `position` of a plain leaf.
     #[inline]
     pub fn entry(&self, position: usize) -> NodeResult<EntryAt> {
         let slot = self.slot(position)?;
@@ -576,7 +581,7 @@ mod tests {
     use super::*;
     use crate::node::{Node, NodeBuilder};
 
-    /// A leaf with the keys, sorted and without duplicates, up to a fence.
+    /// Makes a leaf of the keys up to a fence, after sorting them and removing duplicates.
     fn leaf(keys: &mut Vec<Vec<u8>>, upper: Option<&[u8]>) -> Vec<u8> {
         keys.sort();
         keys.dedup();
@@ -602,11 +607,11 @@ mod tests {
                 .map(|n: u32| match round % 9 {
                     0 => n.to_be_bytes().to_vec(),
                     1 => rng.random::<u32>().to_be_bytes().to_vec(),
-                    // Crowded at both ends, in the middle, in one head, and of all lengths.
+                    // Heads that are crowded at both ends, in the middle, or equal, and keys of all lengths.
                     2 => (if rng.random() { n } else { u32::MAX - n }).to_be_bytes().to_vec(),
                     3 => ((n * n * n) ^ 0x4000_0000).to_be_bytes().to_vec(),
                     4 => [&[7; 4], &rng.random::<u16>().to_be_bytes()[..]].concat(),
-                    // Few heads, and behind them numbers that are evenly spread, crowded, or differ late.
+                    // Few heads, behind which the bytes are evenly spread, crowded, or differ late.
                     6 => [&[1, 0, 0, (n % 3) as u8], &n.to_be_bytes()[..], &[9; 5]].concat(),
                     7 => [&[1, 0, 0, (n % 3) as u8], &(u64::from(n).pow(5) << 4).to_be_bytes()[..]].concat(),
                     8 => [&[1, 0, 0, (n % 7 / 6) as u8], &[b'a'; 7][..], &n.to_be_bytes()].concat(),

@@ -1,9 +1,9 @@
-//! Where the bytes of a node come from: a latched page, or one that may change while it is read.
+//! Sources of the bytes of a node: a latched page, or one that may change while it is read.
 //!
-//! Everything that finds its way in a node ([`super::search`]) is written once, over this trait. A source never
-//! fails and never leaves the page; what it returns for offsets outside is any number. Whoever follows an offset checks it
-//! against [`size`](Source::size) first, so that on a latched page damage is found, and repeats everything
-//! when a page that was not latched turns out to have changed.
+//! All searching in a node ([`super::search`]) is written once, over this trait. A source never fails and never
+//! leaves the page; for offsets outside it returns arbitrary numbers. The code that follows an offset checks it
+//! against [`size`](Source::size) first, which finds damage on a latched page. A reader without a latch repeats
+//! everything when the page turns out to have changed.
 
 use std::cmp::Ordering;
 
@@ -11,29 +11,29 @@ use leafline_storage::{OptimisticPage, prefetch_line};
 
 /// The bytes of a page.
 pub trait Source: Copy {
-    /// Bytes of the page.
+    /// Returns the bytes of the page.
     fn size(self) -> usize;
 
-    /// The eight bytes at `at`, a multiple of eight, as a little-endian number.
+    /// Returns the eight bytes at `at`, a multiple of eight, as a little-endian number.
     fn word(self, at: usize) -> u64;
 
-    /// The eight bytes at `at`, as a little-endian number; those beyond the page are anything.
+    /// Returns the eight bytes at `at` as a little-endian number. Bytes beyond the page are arbitrary.
     #[inline]
     fn u64(self, at: usize) -> u64 {
         let shift = at % 8 * 8;
         let low = self.word(at - at % 8) >> shift;
-        // In two steps: a shift by 64 is none.
+        // The shift is made in two steps, because a shift by 64 is undefined.
         let high = self.word(at - at % 8 + 8) << 1 << (63 - shift);
         low | high
     }
 
-    /// The byte at `at`; anything beyond the page.
+    /// Returns the byte at `at`, or an arbitrary one beyond the page.
     #[inline]
     fn byte(self, at: usize) -> usize {
         (self.word(at - at % 8) >> (at % 8 * 8)) as usize & 0xff
     }
 
-    /// Compares the `len` bytes at `at`, all of the page, with `key`.
+    /// Compares the `len` bytes at `at`, all of them on the page, with `key`.
     #[inline]
     fn compare(self, at: usize, len: usize, key: &[u8]) -> Ordering {
         let mut at = at;
@@ -50,7 +50,7 @@ pub trait Source: Copy {
         len.cmp(&key.len())
     }
 
-    /// How many of the `len` bytes at `at`, all of the page, `key` begins with.
+    /// Returns how many of the `len` bytes at `at`, all of them on the page, `key` begins with.
     #[inline]
     fn common(self, at: usize, len: usize, key: &[u8]) -> usize {
         let most = len.min(key.len());
@@ -67,7 +67,7 @@ pub trait Source: Copy {
         most
     }
 
-    /// Copies the bytes from `at` on, as many as `out` has, all of the page.
+    /// Copies the bytes from `at` on, as many as `out` has, all of them on the page.
     #[inline]
     fn copy(self, at: usize, out: &mut [u8]) {
         let shift = at % 8 * 8;
@@ -76,14 +76,14 @@ pub trait Source: Copy {
         for chunk in out.chunks_mut(8) {
             next += 8;
             let high = self.word(next);
-            // In two steps: a shift by 64 is none.
+            // The shift is made in two steps, because a shift by 64 is undefined.
             let bytes = (low >> shift | high << 1 << (63 - shift)).to_le_bytes();
             chunk.copy_from_slice(&bytes[..chunk.len()]);
             low = high;
         }
     }
 
-    /// Says that the cache line at `at` will be read soon.
+    /// Tells the processor that the cache line at `at` will be read soon.
     #[inline]
     fn prefetch(self, at: usize) {
         let _ = at;
@@ -149,7 +149,7 @@ impl Source for &OptimisticPage<'_> {
 mod tests {
     use super::*;
 
-    /// A page read by whole words only, as one without a latch is.
+    /// A page that is read by whole words only, like one without a latch.
     #[derive(Clone, Copy)]
     struct Words<'a>(&'a [u8]);
 

@@ -1,4 +1,4 @@
-//! Nodes against a sorted map, and nodes of garbage.
+//! Compares nodes with a sorted map, and reads nodes of garbage.
 
 use std::collections::BTreeMap;
 
@@ -43,7 +43,7 @@ fn empty_leaf(format: LeafFormat, page_size: usize, lower: &[u8], upper: Option<
     page
 }
 
-/// What an insert or a replacement needs, and what there is for it.
+/// Returns the room that an insert or a replacement needs, and the room that there is for it.
 fn room(
     node: &Node<'_>,
     (slot, found): (usize, bool),
@@ -86,7 +86,7 @@ fn compare(page: &[u8], model: &Model) {
         assert_eq!(&found, key);
         assert_eq!(node.entry(slot, &mut Vec::new()).unwrap(), entry.view());
         assert_eq!(node.lower_bound(key).unwrap(), (slot, true));
-        // Neighbours in key space that do not exist.
+        // Neighbours of the key that do not exist.
         let mut after = key.clone();
         after.push(0);
         assert_eq!(node.lower_bound(&after).unwrap(), (slot + 1, model.contains_key(&after)));
@@ -101,11 +101,11 @@ fn compare(page: &[u8], model: &Model) {
     }
 }
 
-/// A random key between the fences "k" + shared and "l".
+/// Makes a random key between the fences "k" + shared and "l".
 fn random_key(rng: &mut SmallRng, shared: &[u8]) -> Vec<u8> {
     let len = if rng.random_ratio(1, 20) { rng.random_range(0..300) } else { rng.random_range(0..9) };
     let mut key = shared.to_vec();
-    // Few letters, among them 0, so that short keys and ties of heads are common.
+    // The few letters, among them 0, make short keys and ties of heads common.
     key.extend((0..len).map(|_| *[0u8, 0, 1, 97, 255].get(rng.random_range(0..5)).unwrap()));
     key
 }
@@ -276,7 +276,7 @@ fn split_parts_hold_all_entries_and_merge_back() {
         let mut merged = right.clone();
         redo(&mut merged, &Record::absorb(Side::Left, &l).unwrap()).unwrap();
         compare(&merged, &model);
-        // In the middle, which may be that of a run.
+        // Split in the middle, which may be inside a run.
         let at = model.len() / 2;
         let (mut below, upto) = (model.clone(), model.keys().nth(at).unwrap());
         let above = below.split_off(upto);
@@ -287,7 +287,7 @@ fn split_parts_hold_all_entries_and_merge_back() {
     }
 }
 
-/// The parts of a leaf that is split at a position.
+/// Returns the parts of a leaf that is split at a position.
 fn parts(page: &[u8], at: usize, split: &policy::Split) -> (Vec<u8>, Vec<u8>) {
     let node = Node::open(page).unwrap();
     let (mut left, mut right, mut right_again) = (page.to_vec(), page.to_vec(), page.to_vec());
@@ -303,7 +303,7 @@ fn parts(page: &[u8], at: usize, split: &policy::Split) -> (Vec<u8>, Vec<u8>) {
 fn branch_finds_the_child_of_every_key() {
     let mut page = formatted(4096, 1, b"", None);
     let separators: Vec<Vec<u8>> = (1..100u32).map(|n| (n * 3).to_be_bytes().to_vec()).collect();
-    // Inserted from the back, so that every insert moves slots.
+    // Insert from the back, so that every insert moves slots.
     for (n, key) in separators.iter().enumerate().rev() {
         redo(&mut page, &Record::branch_insert(1, key, PageNo(n as u64 + 2))).unwrap();
     }
@@ -371,7 +371,7 @@ fn garbage_is_a_fault_and_never_a_panic() {
             leaf => leaves[leaf - 1].clone(),
         };
         match round % 3 {
-            // All random; a few bytes of the header; a few bytes anywhere.
+            // Random bytes everywhere, in a few bytes of the header, or in a few bytes anywhere.
             0 => rng.fill_bytes(&mut page[32..]),
             1 => (0..rng.random_range(1..4)).for_each(|_| page[rng.random_range(32..80)] = rng.random()),
             _ => (0..rng.random_range(1..9)).for_each(|_| page[rng.random_range(32..4096)] = rng.random()),
@@ -439,7 +439,7 @@ fn prefix_follows_the_keys(format: LeafFormat) {
         compare(&page, &model);
     }
     assert_eq!(Node::open(&page).unwrap().prefix(), &[0u8; 0]);
-    // Longer is not for keys to follow, and with an upper fence there is no choice.
+    // The prefix may not become longer than the keys allow, and an upper fence determines it.
     assert!(redo(&mut page, &Record::set_prefix(1)).is_err());
     let mut bounded = formatted(4096, 0, &[1, 2], Some(&[1, 3]));
     assert!(redo(&mut bounded, &Record::set_prefix(0)).is_err());

@@ -1,7 +1,8 @@
-//! A run taken apart: its keys and payloads whole again, one behind the other.
+//! Unpacked runs: the keys and payloads of a run as whole values, one behind the other.
 //!
-//! What a value keeps of the one before beyond what all keep is mostly not copied from that one, which would have to wait for its bytes to
-//! arrive in memory, but held in a word, the *window*. Bytes are written some at a time; what comes too much behind a value, the next one is written over.
+//! The bytes that a value keeps of the one before, beyond those that all values share, are mostly not copied from
+//! that value, which would wait for its bytes to arrive in memory. They are held in a word, the *window*. Bytes are
+//! written several at a time; the next value overwrites the surplus bytes behind a value.
 
 use super::Source;
 use super::layout::NodeResult;
@@ -12,14 +13,14 @@ use crate::entry::{CommitTs, EntryFlags, EntryView};
 const WINDOW: usize = 8;
 /// Bytes that are copied at a time.
 const STEP: usize = 16;
-/// Longest value of which no bounds are checked but once.
+/// Longest value for which bounds are checked only once.
 const SHORT: usize = 48;
 
 /// The entries of a run.
 #[derive(Debug, Default)]
 pub(crate) struct Unpacked {
     keys: Values,
-    /// Not made where there are none.
+    /// Not filled if the entries have no payloads.
     payloads: Values,
     has_payloads: bool,
     count: usize,
@@ -27,16 +28,16 @@ pub(crate) struct Unpacked {
     commit_ts: CommitTs,
 }
 
-/// A column taken apart.
+/// An unpacked column.
 #[derive(Debug, Default)]
 struct Values {
-    /// The values, one after the other; behind the last one anything.
+    /// The values, one after the other. The bytes behind the last one are arbitrary.
     bytes: Vec<u8>,
-    /// Where each begins, and where the last one ends.
+    /// The offset of each value, and of the end of the last one.
     starts: [u32; RUN + 1],
 }
 
-/// The first bytes of a word, as many as a nibble says; all if there are no more.
+/// Masks for the first bytes of a word, by a nibble; all bytes if the nibble is larger than a word.
 const FIRST: [u64; 16] = {
     let mut masks = [u64::MAX; 16];
     let mut bytes = 0;
@@ -52,14 +53,14 @@ fn first(word: u64, bytes: usize) -> u64 {
     word & FIRST[bytes & 15]
 }
 
-/// The bytes of a word a nibble further back.
+/// Moves the bytes of a word back by the number of bytes in a nibble.
 #[inline(always)]
 fn behind(word: u64, bytes: usize) -> u64 {
-    // In two steps: a shift by 64 is none.
+    // The shift is made in two steps, because a shift by 64 is undefined.
     word << (4 * (bytes & 15)) << (4 * (bytes & 15))
 }
 
-/// A word of what is long enough.
+/// Returns a word of an array that is long enough for any `at` below 16.
 #[inline(always)]
 fn word(bytes: &[u8; 2 * STEP], at: usize) -> u64 {
     bytes[at & 15..].first_chunk().map_or(0, |word| u64::from_le_bytes(*word))
@@ -86,19 +87,19 @@ fn copy(page: &[u8], from: usize, len: usize, keys: &mut [u8], to: usize) {
     }
 }
 
-/// A column, and what all its differences are put together with.
+/// A column, and the parts that all its values have in common.
 struct Parts {
     column: Column,
     /// Beginning of the first value.
     shared: [u8; STEP],
-    /// What all tails begin with.
+    /// The bytes with which all tails begin.
     kept: u64,
 }
 
-/// Where one is in a column.
+/// The last value that was unpacked.
 #[derive(Clone, Copy)]
 struct Place {
-    /// The value before.
+    /// The offsets of the value.
     start: usize,
     end: usize,
     /// Its bytes behind the shared ones.
@@ -106,7 +107,7 @@ struct Place {
 }
 
 impl Values {
-    /// Takes the first value.
+    /// Unpacks the first value.
     fn begin(&mut self, page: &[u8], column: &Column) -> (Parts, Place) {
         let Column { at, len, shared, .. } = *column;
         self.room(len);
@@ -118,7 +119,7 @@ impl Values {
         (Parts { column: *column, shared: beginning, kept }, place)
     }
 
-    /// Takes the value at `index`, whose difference is at `at`; says what comes behind that.
+    /// Unpacks the value at `index`, whose difference is at `at`. Returns the offset behind the difference.
     #[inline(always)]
     fn next(
         &mut self,
@@ -142,7 +143,7 @@ impl Values {
         Ok(next)
     }
 
-    /// Takes a short value; `None` if it is not one.
+    /// Unpacks a short value. Returns `None` if the value is not short.
     #[inline(always)]
     fn short(&mut self, page: &[u8], parts: &Parts, at: usize, place: Place) -> Option<(usize, Place)> {
         let Column { shared, tail, kept, .. } = parts.column;
@@ -169,7 +170,7 @@ impl Values {
         Some((at + 1 + own + tail - kept, Place { start: place.end, end: place.end + len, window }))
     }
 
-    /// Takes any value.
+    /// Unpacks any value.
     #[inline(never)]
     fn any(&mut self, page: &[u8], parts: &Parts, at: usize, place: Place) -> NodeResult<(usize, Place)> {
         let Place { start, end, window } = place;
@@ -194,7 +195,7 @@ impl Values {
         Ok((it.next, Place { start: end, end: end + len, window }))
     }
 
-    /// Has room for that many bytes, and for what is written over their end.
+    /// Makes room for `bytes` bytes, and for the surplus bytes behind them.
     #[inline]
     fn room(&mut self, bytes: usize) {
         if self.bytes.len() < bytes + SHORT + STEP {
@@ -202,7 +203,7 @@ impl Values {
         }
     }
 
-    /// The value at `index`, which is less than `count`.
+    /// Returns the value at `index`, which is less than `count`.
     #[inline]
     fn get(&self, index: usize, count: usize) -> NodeResult<&[u8]> {
         match self.starts.get(index..index + 2) {
@@ -213,7 +214,7 @@ impl Values {
 }
 
 impl Unpacked {
-    /// Takes the first entries of a run apart, up to `most`, in place of what was here.
+    /// Unpacks the first entries of a run, up to `most`, replacing the former content.
     pub(super) fn read(&mut self, page: &[u8], run: &Run, most: usize) -> NodeResult<()> {
         let count = run.count.min(most);
         self.has_payloads = run.has_payloads();
@@ -235,34 +236,34 @@ impl Unpacked {
         Ok(())
     }
 
-    /// Number of entries.
+    /// Returns the number of entries.
     pub(crate) fn len(&self) -> usize {
         self.count
     }
 
-    /// The flags of all entries.
+    /// Returns the flags of all entries.
     pub(crate) fn flags(&self) -> EntryFlags {
         self.flags
     }
 
-    /// The timestamp of all entries.
+    /// Returns the timestamp of all entries.
     pub(crate) fn commit_ts(&self) -> CommitTs {
         self.commit_ts
     }
 
-    /// The suffix of an entry.
+    /// Returns the suffix of an entry.
     #[inline]
     pub(crate) fn suffix(&self, index: usize) -> NodeResult<&[u8]> {
         self.keys.get(index, self.count)
     }
 
-    /// The payload of an entry.
+    /// Returns the payload of an entry.
     #[inline]
     pub(crate) fn payload(&self, index: usize) -> NodeResult<&[u8]> {
         if self.has_payloads { self.payloads.get(index, self.count) } else { Ok(&[]) }
     }
 
-    /// An entry.
+    /// Returns an entry.
     #[inline]
     pub(crate) fn entry(&self, index: usize) -> NodeResult<EntryView<'_>> {
         Ok(EntryView { flags: self.flags, commit_ts: self.commit_ts, payload: self.payload(index)? })

@@ -1,4 +1,4 @@
-//! Many threads: writers on keys of their own, readers scanning both ways meanwhile.
+//! Many threads: writers on keys of their own, and readers that scan both ways meanwhile.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -12,7 +12,8 @@ use super::fixture::{Entry, Fixture, get, options, scale, scan, seeds};
 const WRITERS: u64 = 4;
 const KEYS: u32 = 3000;
 
-/// Keys of all writers are interleaved; every key divisible by 50 is put at the start and never removed.
+/// Makes a key. The keys of all writers are interleaved; every key divisible by 50 is put at the start and never
+/// removed.
 fn key(n: u32, writer: u64) -> Vec<u8> {
     let mut key = n.to_be_bytes().to_vec();
     key.extend_from_slice(&vec![b'k'; (n % 7) as usize * 9]);
@@ -28,7 +29,7 @@ fn write(fixture: &Fixture, writer: u64, seed: u64, clock: &AtomicU64) -> BTreeM
     let mut rng = SmallRng::seed_from_u64(seed * 1000 + writer);
     let mut model = BTreeMap::new();
     for step in 0..3000 * scale() {
-        // Phases of growing and of shrinking, at different times per writer, to have splits beside merges.
+        // Each writer grows and shrinks the tree in turns, at different times, so that splits meet merges.
         let growing = (step / 750 + writer).is_multiple_of(2);
         let n = rng.random_range(0..KEYS);
         let key = key(n, writer);
@@ -42,7 +43,7 @@ fn write(fixture: &Fixture, writer: u64, seed: u64, clock: &AtomicU64) -> BTreeM
             fixture.change(&key, 0, Change::Remove);
             model.remove(&key);
         } else {
-            // Delete a run of neighbours, so that leaves get empty.
+            // Delete a run of neighbours, so that leaves become empty.
             for n in (n..n + 20).filter(|n| !is_fixed(*n)) {
                 let key = self::key(n, writer);
                 let change = Change::Ghost { ts: CommitTs(ts), has_previous: false, keep_payload: false };
@@ -55,7 +56,7 @@ fn write(fixture: &Fixture, writer: u64, seed: u64, clock: &AtomicU64) -> BTreeM
     model
 }
 
-/// Scans until told to stop: keys in order, none twice, all fixed ones there.
+/// Scans until told to stop. Checks that keys are in order, that none comes twice, and that all fixed ones are there.
 fn read(fixture: &Fixture, direction: Direction, seed: u64, stop: &AtomicBool) -> u64 {
     let mut rng = SmallRng::seed_from_u64(seed);
     let mut scans = 0;
@@ -176,7 +177,7 @@ fn run(seed: u64, page_size: usize, pool_pages: usize, background: bool) {
     let found: BTreeMap<Vec<u8>, Entry> = scan(&fixture.tree, Direction::Forward).into_iter().collect();
     for (key, entry) in &model {
         let found = found.get(key);
-        // Whoever makes room in a leaf may settle entries that are older than the oldest snapshot it knows of.
+        // A thread that makes room in a leaf may settle entries that are older than the oldest snapshot it knows of.
         let settled = Entry { flags: 0, ts: 0, payload: entry.payload.clone() };
         let matches = found == Some(entry) || found == Some(&settled);
         assert!(matches, "{key:?} is {found:?} and not what its writer left, {entry:?}");
@@ -201,8 +202,8 @@ fn writers_and_readers_with_a_pool_smaller_than_the_tree() {
     }
 }
 
-/// While a thread waits for the exclusive latch of the root, nobody else gets a shared one: who needed one would wait, and
-/// here for ever.
+/// While a thread waits for the exclusive latch of the root, no other thread gets a shared one. A reader that needed
+/// one would wait, and in this test for ever.
 #[test]
 fn readers_take_no_latch_above_the_leaf() {
     let fixture = Fixture::new(4096, 4096);
@@ -236,7 +237,7 @@ fn readers_take_no_latch_above_the_leaf() {
                     > 5
             );
             assert!(fixture.tree.estimate(&low, Some(&high)).expect("an estimate").entries > 400.0);
-            // Nor do writers who only change a leaf.
+            // Writers that change only a leaf do not latch above it either.
             fixture.put(&key(500, 0), &[0; 40], 2);
         });
         others.join().expect("readers and a writer");

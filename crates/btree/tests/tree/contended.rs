@@ -1,6 +1,6 @@
-//! Many threads on the same keys of one tree, with nothing above that keeps them apart: every change is one link of its
-//! key's chain, readers without latches never see a mixture or an older state again, and what a power cut leaves is a
-//! prefix of what every thread did.
+//! Many threads on the same keys of one tree, with nothing above that keeps them apart. Every change is one link of
+//! its key's chain, readers without latches never see a mixture or an older state again, and a power cut leaves a
+//! prefix of the changes of every thread.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -16,7 +16,7 @@ use super::fixture::{Entry, Fixture, create, open, options, scale, scan, seeds};
 const WRITERS: u64 = 4;
 const KEYS: u32 = 4000;
 
-/// Neighbours differ late, so that separators are long and the tree has more levels than two.
+/// Makes a key. Neighbours differ late, so that separators are long and the tree has more than two levels.
 fn key(n: u32) -> Vec<u8> {
     let mut key = (n / 40).to_be_bytes().to_vec();
     key.extend_from_slice(&[b'k'; 100]);
@@ -25,22 +25,22 @@ fn key(n: u32) -> Vec<u8> {
     key
 }
 
-/// The number of a key.
+/// Returns the number of a key.
 fn number_of(key: &[u8]) -> u32 {
     u32::from_be_bytes(key[104..108].try_into().expect("four bytes"))
 }
 
-/// Every hundredth key is never removed.
+/// Returns whether a key is never removed: every hundredth key.
 fn is_fixed(n: u32) -> bool {
     n.is_multiple_of(100)
 }
 
-/// A payload that says by which change it was made, all over.
+/// Makes a payload that repeats the number of the change that made it.
 fn payload(ticket: u64, words: usize) -> Vec<u8> {
     ticket.to_le_bytes().repeat(words)
 }
 
-/// The change that made the entry; fails if it was made by more than one.
+/// Returns the change that made the entry. Fails if more than one made it.
 fn ticket_of(entry: &EntryView<'_>) -> u64 {
     let words = entry.payload.as_chunks::<8>().0;
     let first = words.first().expect("a payload of at least a word");
@@ -49,17 +49,17 @@ fn ticket_of(entry: &EntryView<'_>) -> u64 {
     u64::from_le_bytes(*first)
 }
 
-/// What a writer last did to a key: the ticket it drew under the latch, and what it left.
+/// The last change of each key by one writer: the ticket that it drew under the latch, and the payload that it left.
 type Done = HashMap<u32, (u64, Option<Vec<u8>>)>;
 
 fn write(fixture: &Fixture, writer: u64, seed: u64, tickets: &AtomicU64) -> Done {
     let mut rng = SmallRng::seed_from_u64(seed * 1000 + writer);
     let mut done = Done::new();
     for step in 0..4000 * scale() {
-        // All writers at once grow and shrink the tree, for splits beside splits and merges beside merges, now and then
-        // one against the others.
+        // All writers grow and shrink the tree together, so that splits meet splits and merges meet merges; from time
+        // to time one works against the others.
         let growing = (step / 1000).is_multiple_of(2) ^ rng.random_ratio(1, 20);
-        // Near each other, so that they meet on leaves.
+        // The keys are near each other, so that writers meet on leaves.
         let around = (step * 9 % u64::from(KEYS)) as u32;
         let n = (around + rng.random_range(0..200)) % KEYS;
         let words = rng.random_range(1..20);
@@ -98,7 +98,7 @@ fn write(fixture: &Fixture, writer: u64, seed: u64, tickets: &AtomicU64) -> Done
     done
 }
 
-/// Reads single keys until told to stop: none goes back to an older state.
+/// Reads single keys until told to stop. Checks that none goes back to an older state.
 fn look_up(fixture: &Fixture, seed: u64, stop: &AtomicBool) {
     let mut rng = SmallRng::seed_from_u64(seed);
     let mut newest = vec![0; KEYS as usize];
@@ -119,7 +119,7 @@ fn look_up(fixture: &Fixture, seed: u64, stop: &AtomicBool) {
     }
 }
 
-/// Scans until told to stop: keys in order, payloads whole, all fixed keys there.
+/// Scans until told to stop. Checks that keys are in order, payloads whole, and all fixed keys there.
 fn walk(fixture: &Fixture, direction: Direction, stop: &AtomicBool) {
     while !stop.load(Ordering::SeqCst) {
         let mut cursor = fixture.tree.cursor();
@@ -223,14 +223,14 @@ fn writers_of_the_same_keys_while_pages_come_and_go() {
     }
 }
 
-/// What a writer did until the power went: its changes in order, and how many of them were durable.
+/// The changes of a writer until the power went, in order, and how many of them were durable.
 #[derive(Default)]
 struct Log {
     changes: Vec<(Vec<u8>, Option<Vec<u8>>)>,
     durable: usize,
 }
 
-/// Changes keys of its own, which lie between those of the others, until it is through or the power goes.
+/// Changes keys of its own, which lie between those of the others, until it is done or the power goes.
 fn write_durably(env: &SimulatedEnv, store: &Store, tree: &Tree, writer: u64, seed: u64) -> Log {
     let mut rng = SmallRng::seed_from_u64(seed * 1000 + writer);
     let mut log = Log::default();
@@ -298,7 +298,7 @@ fn run_until_the_power_goes(env: &SimulatedEnv, seed: u64) -> Ran {
     (logs, Some((tree.id(), tree.root())))
 }
 
-/// Whether `found` is what the writer's changes leave, up to some point from the last durable one on.
+/// Returns whether `found` is the state after some prefix of the writer's changes that has all durable ones.
 fn is_prefix(log: &Log, found: &BTreeMap<Vec<u8>, Vec<u8>>) -> bool {
     let mut state = BTreeMap::new();
     let mut matches = log.durable == 0 && found.is_empty();
@@ -313,7 +313,7 @@ fn is_prefix(log: &Log, found: &BTreeMap<Vec<u8>, Vec<u8>>) -> bool {
 }
 
 #[test]
-fn a_power_cut_amid_many_writers_leaves_a_prefix_of_what_each_did() {
+fn a_power_cut_amid_many_writers_leaves_a_prefix_of_the_changes_of_each() {
     for seed in seeds(3) {
         let env = SimulatedEnv::new();
         let (logs, _) = run_until_the_power_goes(&env, seed);

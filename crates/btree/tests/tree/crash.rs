@@ -14,12 +14,12 @@ type State = BTreeMap<Vec<u8>, Entry>;
 
 const OPERATIONS: usize = 80;
 
-/// A small log, for quick recovery.
+/// Options with a small log, for quick recovery.
 fn small() -> StoreOptions {
     StoreOptions { log_capacity_bytes: 2 << 20, ..options(4096, 64) }
 }
 
-/// Puts, then mostly deletions; the keys depend on the seed.
+/// First puts, then mostly deletions. The keys depend on the seed.
 struct Workload {
     rng: SmallRng,
     state: State,
@@ -31,7 +31,7 @@ impl Workload {
         Workload { rng: SmallRng::seed_from_u64(seed), state: State::new(), seed }
     }
 
-    /// The next operation on the model; what the tree has to do for it.
+    /// Does the next operation on the model. Returns the change that the tree has to make.
     fn next(&mut self, number: usize) -> (Vec<u8>, Option<Change<'static>>) {
         let deleting = number > OPERATIONS / 2;
         let ts = number as u64 + 1;
@@ -39,7 +39,7 @@ impl Workload {
             let at = self.rng.random_range(0..self.state.len());
             let key = self.state.keys().nth(at).expect("a key").clone();
             self.state.remove(&key);
-            // Ghost and purge, or removal.
+            // The key is made a ghost and purged, or removed.
             let change = self.rng.random::<bool>().then_some(Change::Remove);
             return (key, change);
         }
@@ -58,14 +58,14 @@ impl Workload {
     }
 }
 
-/// What was known when the power went.
+/// The state of the test when the power went.
 struct Crashed {
-    /// The states that may be found: the last durable one and all since.
+    /// The states that may be found: the last durable one and all later ones.
     possible: Vec<State>,
     tree: Option<(SegmentId, PageNo)>,
 }
 
-/// Runs the workload until the power goes; the log is flushed after every `flush_every` operations.
+/// Runs the workload until the power goes. The log is flushed after every `flush_every` operations.
 fn run(env: &SimulatedEnv, seed: u64, flush_every: usize, checkpoints: bool) -> Option<Crashed> {
     let mut workload = Workload::new(seed);
     let mut crashed = Crashed { possible: vec![State::new()], tree: None };

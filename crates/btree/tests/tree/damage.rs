@@ -1,4 +1,4 @@
-//! Damaged nodes that a checksum cannot notice (a bug wrote them) are errors, whoever meets them.
+//! Damaged nodes with right checksums, as a bug would write them, give errors to every user of the tree.
 
 use leafline_btree::node::{NodeBuilder, Record};
 use leafline_btree::{BtreeError, Change, CommitTs, Direction, EntryFlags, EntryView, LeafStep};
@@ -26,7 +26,8 @@ fn damaged(damage: impl Fn(&mut [u8])) -> Fixture {
     fixture
 }
 
-/// The image begins with the node header; slot `n` is at 48 + 8 n, its offset 4 bytes on, its length and flags 6.
+/// Returns the offset of slot `n` in the image. The slots follow the node header; a slot has its offset at byte 4,
+/// and its length and flags at byte 6.
 fn slot(n: usize) -> usize {
     48 + 8 * n
 }
@@ -60,12 +61,12 @@ fn a_cell_outside_the_page_is_an_error_to_every_reader_and_writer() {
         }));
         assert_eq!(seen, 19 * 7, "the damaged entry shows as empty");
     }
-    // Neighbours are as good as ever.
+    // Neighbours of a damaged entry can still be read.
     assert!(tree.get(&[8], |entry| entry.is_some()).expect("a sound entry"));
 }
 
 #[test]
-fn the_verifier_names_what_is_wrong_with_a_node() {
+fn the_verifier_describes_the_fault_of_a_node() {
     type Damage = fn(&mut [u8]);
     let cases: [(&str, Damage); 4] = [
         ("head differs from the key", |image| image[slot(3)] ^= 1),

@@ -1,4 +1,4 @@
-//! What branch pages tell: leaves in key order, estimates, samples.
+//! Listing and estimating by branch pages: leaves in key order, estimates, samples.
 
 use leafline_btree::{Change, CommitTs, Direction, SampledLeaves};
 use rand::rngs::SmallRng;
@@ -10,7 +10,7 @@ fn key(n: u32) -> [u8; 4] {
     n.to_be_bytes()
 }
 
-/// A tree of `number` entries, keys 0, 2, 4...; the fixture's own tree stays empty.
+/// Builds a tree of `number` entries with the keys 0, 2, 4... The fixture's own tree stays empty.
 fn build(number: u32, page_size: usize, pool_pages: usize) -> Fixture {
     let Fixture { env, store, .. } = Fixture::new(page_size, pool_pages);
     let entries: Vec<_> = (0..number).map(|n| (key(n * 2), mixed(n.into(), 21))).collect();
@@ -25,7 +25,7 @@ fn leaves_lists_every_leaf_of_a_range_in_order_without_reading_leaves() {
     assert!(report.levels >= 3);
     let all = fixture.tree.leaves(Direction::Forward, &[], None, usize::MAX).expect("leaves");
     assert_eq!((all.pages.len() as u64, &all.resume), (report.leaves, &None));
-    // The same in pieces.
+    // List the leaves again, in pieces.
     let mut pieces = Vec::new();
     let mut at = Some(Vec::new());
     while let Some(lower) = at {
@@ -141,7 +141,7 @@ fn with_a_known_mean_no_leaf_is_read_for_a_long_range() {
     assert_eq!(reads(), before, "branch pages are in memory");
     assert!(!long.exact && (long.entries - 4_000.0).abs() < 400.0, "{}", long.entries);
     assert!(seen < 4_000, "only what is in memory: {seen}");
-    // What was not known takes reads.
+    // Without a known mean, leaves are read.
     fixture.tree.estimate(&key(4_000), Some(&key(12_000))).expect("an estimate");
     assert!(reads() > before);
 }
@@ -166,7 +166,7 @@ fn samples_are_spread_over_the_range() {
             let leaves = SampledLeaves { most: 10, read: true };
             fixture.tree.sample(&key(low), Some(&key(high)), leaves, &mut sample).expect("a sample");
             assert!(keys.is_sorted() && keys.iter().all(|key| (low..high).contains(key)));
-            // Each fifth of the range is met, and not much more than ten leaves.
+            // The sample meets each fifth of the range, and not much more than ten leaves.
             for part in 0..5 {
                 let part = low + (high - low) / 5 * part..low + (high - low) / 5 * (part + 1);
                 assert!(keys.iter().any(|key| part.contains(key)), "nothing in {part:?}");

@@ -1,4 +1,4 @@
-//! How full leaves are after interleaved runs of inserts and after deletes.
+//! The fill of leaves after interleaved runs of inserts and after deletes.
 
 use leafline_btree::{Change, CommitTs};
 use rand::rngs::SmallRng;
@@ -39,11 +39,12 @@ fn runs_that_go_on_in_the_middle_of_a_composite_key_leave_full_pages_behind() {
     fixture.assert_reservations_sufficed();
     let fill = fill(&fixture);
     println!("composite: {fill:.3}");
-    // About twenty leaves a user, the first and last of which are not filled.
+    // Each user has about twenty leaves, of which the first and the last are not filled.
     assert!(fill > 0.8, "filled {fill:.3}");
 }
 
-/// Turns these entries of a tree, which was filled in random order, to ghosts, purges them, and returns how full leaves are.
+/// Turns some entries of a tree, which was filled in random order, to ghosts and purges them. Returns the fill of the
+/// leaves.
 fn fill_after_deletes(deleted: impl Fn(&mut SmallRng, u32) -> bool, in_order: bool) -> f64 {
     let fixture = Fixture::new(4096, 4096);
     let mut rng = SmallRng::seed_from_u64(2);
@@ -59,13 +60,13 @@ fn fill_after_deletes(deleted: impl Fn(&mut SmallRng, u32) -> bool, in_order: bo
         fixture.change(&n.to_be_bytes(), 0, ghost);
     }
     for n in &keys {
-        // Another purge of the leaf may have taken it along.
+        // Another purge of the leaf may have removed this ghost.
         fixture.purge(&n.to_be_bytes(), 3);
     }
     let report = fixture.tree.verify().expect("a sound tree");
     assert_eq!((report.entries, report.ghosts), (u64::from(ENTRIES) - keys.len() as u64, 0));
     let (splits, merges) = (fixture.tree.splits(), fixture.tree.merges());
-    // Besides, pages come and go where the tree gets and loses a level.
+    // The tree also gains and loses pages when it gains and loses a level.
     let levels = u64::from(report.levels);
     let pages = report.leaves + report.branches;
     assert!(

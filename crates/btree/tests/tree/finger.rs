@@ -1,4 +1,4 @@
-//! Cursors that go from place to place by way of the branch of their last descent, whatever becomes of it.
+//! Cursors that go from place to place through the branch of their last descent, whatever becomes of it.
 
 use std::collections::BTreeSet;
 
@@ -8,12 +8,12 @@ use rand::{Rng, SeedableRng};
 
 use super::fixture::{Fixture, bulk, mixed, seeds};
 
-/// Keys that differ late, mostly: with long separators few of them make many levels.
+/// Makes a key. Most keys differ late: with long separators few of them make many levels.
 fn key(n: u32) -> Vec<u8> {
     [&(n / 32).to_be_bytes()[..], &[b'k'; 600], &[(n % 32) as u8]].concat()
 }
 
-/// The first key from `n` on, or the last one before it.
+/// Returns the first key from `n` on, or the last one before it.
 fn next(cursor: &mut Cursor<&Tree>, direction: Direction, n: u32) -> Option<u32> {
     match direction {
         Direction::Forward => cursor.seek(&key(n)),
@@ -46,7 +46,7 @@ fn a_leap_is_right_after_splits_merges_and_another_root() {
         let mut rng = SmallRng::seed_from_u64(seed);
         let fixture = Fixture::new(4096, 4000);
         let mut there = BTreeSet::new();
-        // One goes along with each change, the others point at branches of long ago.
+        // One cursor goes along with each change, the others have fingers at branches of long ago.
         let mut cursors: Vec<Cursor<&Tree>> = (0..4).map(|_| fixture.tree.cursor()).collect();
         let mut depths = BTreeSet::new();
         let mut numbers: Vec<u32> = (0..700).collect();
@@ -82,7 +82,7 @@ fn a_leap_behind_the_same_branch_reads_it_and_the_leaf() {
     assert_eq!(tree.depth().expect("a depth"), 3);
     let mut cursor = tree.cursor();
     while cursor.visit_leaf(Direction::Forward, |_, _| LeafStep::NextLeaf).expect("a visit") {}
-    // From the last branch to the first.
+    // Go from the last branch to the first.
     cursor.seek(&[]);
     let mut pages = || {
         let requests = &fixture.store.stats().page_requests;
@@ -97,7 +97,7 @@ fn a_leap_behind_the_same_branch_reads_it_and_the_leaf() {
         requests.get() - before
     };
     assert_eq!(pages(), 3);
-    // A page that another tree frees meanwhile, of whatever store, sends the cursor to the root once.
+    // A page that another tree, of any store, frees meanwhile sends the cursor to the root once.
     let leaps: Vec<u64> = (0..8).map(|_| pages()).collect();
     assert!(leaps.iter().all(|pages| *pages <= 3) && leaps.contains(&2), "{leaps:?}");
 }

@@ -9,7 +9,7 @@ use leafline_storage::{Env, HandlerId, NoReplay, Reservation, SegmentState, Stor
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
 
-/// Seeds of a random test: `LEAFLINE_SEED` alone, or the first few times `LEAFLINE_TEST_SCALE`.
+/// Returns the seeds of a random test: `LEAFLINE_SEED` alone, or the first few times `LEAFLINE_TEST_SCALE`.
 pub fn seeds(default: u64) -> impl Iterator<Item = u64> {
     let seeds = match std::env::var("LEAFLINE_SEED") {
         Ok(seed) => {
@@ -25,7 +25,8 @@ pub fn scale() -> u64 {
     std::env::var("LEAFLINE_TEST_SCALE").ok().and_then(|scale| scale.parse().ok()).unwrap_or(1)
 }
 
-/// Bytes that have nothing in common with those of another number, so that packed leaves have no fewer entries for it.
+/// Returns bytes that have nothing in common with those of another number, so that packed leaves hold no more entries
+/// than plain ones.
 pub fn mixed(n: u64, len: usize) -> Vec<u8> {
     let mut rng = SmallRng::seed_from_u64(n);
     (0..len).map(|_| rng.random()).collect()
@@ -65,13 +66,13 @@ impl Fixture {
         Fixture { env, store, tree }
     }
 
-    /// Just what a change of an entry of this size may need.
+    /// Reserves exactly the worst case of a change of an entry of this size.
     pub fn reserve(&self, key_len: usize, payload_len: usize) -> Reservation {
         let pages = self.tree.worst_case_pages_for(1, key_len + payload_len);
         self.store.reserve(pages, self.tree.worst_case_log(key_len, payload_len)).expect("a reservation")
     }
 
-    /// A single thread never needs more pages than its reservations were made for.
+    /// Asserts that a single thread never needs more pages than its reservations were made for.
     pub fn assert_reservations_sufficed(&self) {
         assert_eq!(self.store.stats().reservation_top_ups.load(Ordering::Relaxed), 0);
     }
@@ -137,7 +138,7 @@ impl Entry {
     }
 }
 
-/// All entries by forward or reverse visits of whole leaves, in the order met.
+/// Returns all entries by forward or reverse visits of whole leaves, in the order met.
 pub fn scan(tree: &Tree, direction: Direction) -> Vec<(Vec<u8>, Entry)> {
     let mut cursor = tree.cursor();
     if direction == Direction::Reverse {

@@ -1,4 +1,4 @@
-//! Leaves that are held, so that changes of them can be kept elsewhere.
+//! Leaves that are held so that changes of them can be kept elsewhere.
 
 use leafline_btree::{Beside, CommitTs, Direction, Finger, HeldLeaf};
 use leafline_storage::PageNo;
@@ -14,12 +14,12 @@ fn leaves_are_held_side_by_side_as_long_as_nobody_has_to_be_waited_for() {
     let fixture = Fixture::new(4096, 400);
     let rows: Vec<(Vec<u8>, Vec<u8>)> = (0..2000).map(|n| (key(n), mixed(n.into(), 40))).collect();
     let tree = bulk(&fixture.store, 100, rows.iter().map(|(key, payload)| (&key[..], &payload[..])));
-    // First keys of leaves.
+    // The rows have the first keys of leaves.
     let found = tree.find_leaves(Direction::Forward, rows.iter().map(|(key, _)| Some(&key[..]))).unwrap();
     let pages: Vec<PageNo> = found.iter().map(|leaf| leaf.page()).collect();
     let firsts: Vec<usize> = (1..2000).filter(|n| pages[*n] != pages[n - 1]).collect();
     let [first, second, third, fourth, ..] = firsts[..] else { panic!("{firsts:?}") };
-    // The second is in memory, changed; the third is there as the file has it.
+    // The second leaf is in memory, changed; the third is in memory as the file has it.
     fixture.store.checkpoint().unwrap();
     pages.iter().for_each(|page| drop(fixture.store.force_out(*page)));
     tree.get(&key(third as u32), |_| ()).unwrap();
@@ -42,7 +42,7 @@ fn leaves_are_held_side_by_side_as_long_as_nobody_has_to_be_waited_for() {
     assert!(matches!(beside(fourth, fourth + 1, true), Beside::Same));
     assert!(matches!(beside(first, third, false), Beside::No), "a leaf in memory was held");
     let Beside::Another(HeldLeaf::Taken(taken)) = beside(first, third, true) else { panic!("not taken") };
-    // Who reads them waits until they are let go.
+    // A reader of held leaves waits until they are released.
     std::thread::scope(|scope| {
         let reader =
             |n: usize| tree.get(&key(n as u32), |entry| entry.map(|entry| entry.payload.to_vec())).unwrap();

@@ -14,7 +14,7 @@ fn key(n: u32) -> [u8; 4] {
     n.to_be_bytes()
 }
 
-/// Whether the key is there, by a visit of the leaf that was found for it.
+/// Returns whether the key is there, by a visit of the leaf that was found for it.
 fn is_there(fixture: &Fixture, n: u32, found: FoundLeaf) -> bool {
     let at = |leaf: &leafline_btree::LeafView<'_>| {
         assert!(leaf.lower_fence() <= &key(n)[..], "a leaf behind the key");
@@ -31,7 +31,7 @@ fn a_leaf_that_was_split_merged_or_freed_since_is_found_again() {
         let mut rng = SmallRng::seed_from_u64(seed);
         let fixture = Fixture::new(4096, 1000);
         let mut there = BTreeSet::new();
-        // From an empty root to three levels, and back to less.
+        // The tree grows from an empty root to three levels, and shrinks again.
         for round in 0..12 {
             let mut sought: Vec<u32> = (0..400).map(|_| rng.random_range(0..KEYS)).collect();
             if round % 3 > 0 {

@@ -1,4 +1,5 @@
-//! Trees in a store: against a model, with many threads, after crashes. Every test runs with plain leaves and with packed ones.
+//! Trees in a store: compared with a model, with many threads, after crashes. Every test runs with plain leaves and
+//! with packed ones.
 
 #![expect(clippy::duplicate_mod, reason = "the same tests run once for each format")]
 

@@ -1,7 +1,7 @@
 //! A tree under random operations equals a sorted map.
 //!
-//! Ghosts and timestamps below the purge threshold may be cleared away whenever a page is reorganised, so they are
-//! compared modulo the highest threshold that was passed in.
+//! Ghosts and timestamps below the purge threshold may be cleared away whenever a page is reorganised, so the
+//! comparison ignores those below the highest threshold that was passed in.
 
 use std::collections::BTreeMap;
 use std::ops::Bound;
@@ -28,7 +28,7 @@ struct Run {
 }
 
 impl Run {
-    /// An existing key in half of the cases.
+    /// Returns a key, an existing one in half of the cases.
     fn key(&mut self) -> Vec<u8> {
         if self.rng.random() {
             let start = self.keys.make(&mut self.rng, self.made / 2, self.fixture.tree.max_key_len());
@@ -41,7 +41,7 @@ impl Run {
         self.keys.make(&mut self.rng, self.made, self.fixture.tree.max_key_len())
     }
 
-    /// What may be on the page for an entry of the model.
+    /// Returns whether the page may have `found` for an entry of the model.
     fn agrees(&self, found: Option<&Entry>, expected: Option<&Entry>) -> bool {
         match (found, expected) {
             (None, Some(entry)) => entry.is_ghost() && entry.ts < self.horizon,
@@ -88,7 +88,7 @@ impl Run {
                     && self.rng.random()
                     && !old.payload.is_empty()
                 {
-                    // A change in one place.
+                    // Change the payload in one place.
                     payload = old.payload.clone();
                     let at = self.rng.random_range(0..payload.len());
                     payload[at] ^= 0x55;
@@ -133,7 +133,7 @@ impl Run {
                 self.model.insert(key, Entry { flags: flags(0), ts, payload: payload.into_owned() });
             }
             Change::Ghost { keep_payload, .. } => {
-                // The old payload is there to keep only if the old entry was.
+                // The old payload can be kept only if the old entry was there.
                 let payload = seen.filter(|_| keep_payload).map(|old| old.payload).unwrap_or_default();
                 self.model.insert(key, Entry { flags: flags(1), ts, payload });
             }
@@ -185,7 +185,7 @@ impl Run {
                     }
                     match slots.get(piece) {
                         None => LeafStep::NextLeaf,
-                        // The same place, as a key.
+                        // Seek the same place by its key.
                         Some(_) if jump && found.len() < wanted => {
                             let mut key = found.last().map(|(key, _)| key.clone()).unwrap_or_default();
                             if forward {
@@ -207,7 +207,7 @@ impl Run {
         self.compare(&found, expected, more);
     }
 
-    /// Both sequences agree; `open_end`: the model may go on where the tree's does not.
+    /// Asserts that both sequences agree. With `open_end`, the model may go on where the tree's sequence ends.
     fn compare<'m>(
         &self,
         found: &[(Vec<u8>, Entry)],
@@ -251,7 +251,7 @@ impl Run {
 fn run(name: &str, keys: Keys, payloads: Payloads, page_size: usize, operations: u64, seed: u64) {
     println!("{name}: {keys:?} {payloads:?} {page_size} LEAFLINE_SEED={seed}");
     let mut run = Run {
-        // Small enough that most trees do not fit.
+        // The pool is so small that most trees do not fit.
         fixture: Fixture::new(page_size, 48),
         model: Model::new(),
         rng: SmallRng::seed_from_u64(seed),
@@ -262,7 +262,7 @@ fn run(name: &str, keys: Keys, payloads: Payloads, page_size: usize, operations:
         horizon: 0,
     };
     for operation in 0..operations {
-        // Growing and shrinking in turn.
+        // The tree grows and shrinks in turns.
         let deletes = if (operation * 6 / operations).is_multiple_of(2) { 8 } else { 75 };
         run.step(deletes);
         if operation % (operations / 12).max(1) == 0 {
@@ -270,7 +270,7 @@ fn run(name: &str, keys: Keys, payloads: Payloads, page_size: usize, operations:
         }
     }
     run.check();
-    // Everything goes.
+    // Remove all entries.
     run.horizon = run.now + 1;
     let all: Vec<Vec<u8>> = run.model.keys().cloned().collect();
     for (n, key) in all.iter().enumerate() {

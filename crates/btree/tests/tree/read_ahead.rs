@@ -1,4 +1,4 @@
-//! Leaves either way and by page from branch pages, and reading them before a scan comes to them.
+//! Listing leaves either way and by page from branch pages, and reading them before a scan comes to them.
 
 use std::sync::atomic::Ordering;
 
@@ -16,7 +16,7 @@ fn key(n: u32) -> [u8; 4] {
     n.to_be_bytes()
 }
 
-/// A tree filled in random order, or in that of its keys, in a store that has just been opened.
+/// Makes a tree filled in random order, or in key order, in a store that has just been opened.
 fn cold(number: u32, scattered: bool, pool_pages: usize) -> (Store, Tree) {
     let Fixture { env, store, mut tree } = Fixture::new(PAGE, 4000);
     let mut keys: Vec<u32> = (0..number).collect();
@@ -91,7 +91,8 @@ fn leaves_are_the_same_either_way_in_pieces_and_by_page() {
     }
 }
 
-/// Reads `most` leaves at most; entries met, and how many pages were read because they were needed at once.
+/// Reads at most `most` leaves. Returns the entries met, the pages read ahead, and how many pages were read because
+/// they were needed at once.
 fn read(tree: &Tree, kind: ReadAheadKind, direction: Direction, most: usize) -> (usize, u64, u64) {
     let faults = tree.store().stats().page_faults.get();
     let settings = ReadAheadSettings { kind, ..ReadAheadSettings::default() };
@@ -128,7 +129,7 @@ fn a_scan_either_way_waits_for_few_of_its_leaves_and_a_short_one_reads_no_other(
 
         let (_, tree) = cold(30_000, true, 400);
         assert_eq!(read(&tree, ReadAheadKind::Logical, direction, 2).1, 0);
-        // What is asked for beyond that ramps up.
+        // Requests beyond that grow step by step.
         let (_, tree) = cold(30_000, true, 400);
         let (_, asked, _) = read(&tree, ReadAheadKind::Logical, direction, 12);
         assert!((8..=56).contains(&asked), "{asked}");
@@ -162,7 +163,7 @@ fn a_scattered_tree_is_verified_in_the_order_of_its_pages() {
     assert_eq!(report.entries, 30_000);
     let prefetched = store.stats().prefetched.load(Ordering::Relaxed);
     assert!(prefetched >= report.leaves - 1, "{prefetched} of {}", report.leaves);
-    // Neighbours are read together.
+    // Neighbouring pages are read together.
     let requests = store.stats().batched_reads.load(Ordering::Relaxed);
     assert!(requests * 8 < prefetched, "{requests} requests for {prefetched} pages");
 }

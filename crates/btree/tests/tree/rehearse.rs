@@ -1,4 +1,4 @@
-//! What changes take is what a rehearsal of them takes.
+//! Changes take exactly what a rehearsal of them has computed.
 
 use super::fixture::{Fixture, mixed, seeds};
 use leafline_btree::{Change, CommitTs, EntryView, Rehearsal};
@@ -6,7 +6,7 @@ use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
 use std::collections::BTreeSet;
 
-/// Keys that make deep trees, some of them long, in ascending order.
+/// Makes keys for deep trees, some of them long, in ascending order.
 fn keys(random: &mut SmallRng) -> Vec<Vec<u8>> {
     let base = random.random_range(0..30_000u32);
     let (wide, long) = (random.random_bool(0.5), random.random_bool(0.3));

@@ -1,4 +1,4 @@
-//! Changes of neighbours that are made together.
+//! Changes of neighbours that share a mini-transaction.
 
 use super::fixture::{Entry, Fixture, scan, seeds};
 use leafline_btree::{Change, CommitTs, Direction, EntryView};
@@ -7,7 +7,7 @@ use rand::{Rng, SeedableRng};
 use std::collections::{BTreeMap, BTreeSet};
 
 #[test]
-fn many_changes_at_a_time_come_to_what_they_come_to_one_by_one() {
+fn changes_made_together_give_the_same_tree_as_changes_made_one_by_one() {
     for seed in seeds(4) {
         let mut random = SmallRng::seed_from_u64(seed);
         let fixture = Fixture::new(4096, 256);

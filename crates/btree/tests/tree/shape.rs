@@ -1,9 +1,9 @@
-//! Key and payload shapes.
+//! The shapes of keys and payloads.
 
 use rand::Rng;
 use rand::rngs::SmallRng;
 
-/// How keys are made.
+/// The way keys are made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Keys {
     Ascending4,
@@ -12,26 +12,26 @@ pub enum Keys {
     NearSorted8,
     Random4,
     Random8,
-    /// A few long prefixes, short suffixes.
+    /// A few long prefixes with short suffixes.
     SharedPrefix,
     /// Few letters, mostly zero bytes, so that keys are often prefixes of each other.
     ZeroBytes,
-    /// 1 byte up to the longest key there can be.
+    /// Any length from 1 byte to the longest key.
     AnyLength,
 }
 
-/// How long payloads are.
+/// The length of payloads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Payloads {
     None,
     Small,
     Medium,
-    /// Up to the largest entry there can be.
+    /// Any length up to the largest entry.
     Huge,
 }
 
 impl Keys {
-    /// A new key; `n` counts up.
+    /// Makes a new key; `n` counts up.
     pub fn make(self, rng: &mut SmallRng, n: u64, max_len: usize) -> Vec<u8> {
         match self {
             Keys::Ascending4 => (n as u32).to_be_bytes().to_vec(),

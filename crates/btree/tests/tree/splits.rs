@@ -1,4 +1,4 @@
-//! How full pages are after inserts in an order, and what a single insert may cost.
+//! The fill of pages after inserts in an order, and the cost of a single insert.
 
 use std::sync::atomic::Ordering;
 
@@ -10,7 +10,7 @@ use rand::rngs::SmallRng;
 use super::fixture::{Fixture, mixed};
 use super::shape::Keys;
 
-/// Inserts `number` keys and returns how full the leaves are.
+/// Inserts `number` keys. Returns the fill of the leaves.
 fn fill(keys: Keys, number: u64, payload_len: usize, ts: u64) -> f64 {
     let fixture = Fixture::new(4096, 4096);
     let mut rng = SmallRng::seed_from_u64(1);
@@ -27,17 +27,18 @@ fn ordered_inserts_leave_full_pages_behind() {
     for (keys, least) in [
         (Keys::Ascending4, 0.96),
         (Keys::Ascending8, 0.96),
-        // The first leaf has no prefix to cut off, so what it leaves behind shrinks.
+        // The first leaf has no prefix to cut off, so the entries that it leaves behind shrink.
         (Keys::Descending8, 0.7),
-        // Jumps back of up to ten slots. Packed leaves are split between runs, so that some more is left to the next one.
+        // Keys jump back by up to ten slots. Packed leaves are split between runs, so somewhat more goes to the next
+        // leaf.
         (Keys::NearSorted8, if super::format() == LeafFormat::Packed { 0.8 } else { 0.85 }),
     ] {
         for payload_len in [0, 20, 150] {
             if keys == Keys::NearSorted8 && payload_len == 150 {
-                // On a page of 24 entries that is not nearly sorted any more.
+                // On a page of 24 entries this order is not nearly sorted any more.
                 continue;
             }
-            // Enough leaves for the last one not to matter.
+            // There are so many leaves that the last one does not matter.
             let number = if payload_len == 0 { 80_000 } else { 8000 };
             let fill = fill(keys, number, payload_len, 5);
             assert!(fill > least, "{keys:?} with {payload_len} bytes: filled {fill:.3}");
@@ -49,7 +50,7 @@ fn ordered_inserts_leave_full_pages_behind() {
 
 #[test]
 fn rows_of_half_a_page_in_order_waste_no_more_than_they_must() {
-    // Two fit on a page, but for the header.
+    // Two entries would fit on a page without its header.
     let fixture = Fixture::new(4096, 1024);
     for n in 0..200u32 {
         fixture.put(&n.to_be_bytes(), &[1; 1900], 0);
@@ -63,13 +64,14 @@ fn a_key_that_ends_the_common_prefix_of_the_last_leaf_costs_one_split() {
     for (number, ascending) in [(150u32, true), (150, false)] {
         let fixture = Fixture::new(4096, 1024);
         let prefix = vec![b'p'; 300];
-        // A first entry without the prefix, then leaves of entries with it.
+        // The first entry lacks the prefix, and then come leaves of entries with it.
         fixture.put(b"a", b"", 0);
         for n in 0..number {
             let n = if ascending { n } else { n * 77 % number };
             fixture.put(&[&prefix[..], &n.to_be_bytes()].concat(), b"1", 0);
         }
-        // Without an upper fence, and full of entries that share 300 bytes: each would be 300 bytes longer.
+        // The leaf has no upper fence, and is full of entries that share 300 bytes: each would become 300 bytes
+        // longer.
         let before = fixture.tree.verify().expect("a sound tree");
         fixture.put(b"q", b"", 0);
         let after = fixture.tree.verify().expect("a sound tree");
@@ -81,7 +83,8 @@ fn a_key_that_ends_the_common_prefix_of_the_last_leaf_costs_one_split() {
 #[test]
 fn a_split_that_nobody_reserved_pages_for_adds_them_to_the_reservation() {
     let fixture = Fixture::new(4096, 256);
-    // Log for the changes alone, and no page: as if others had used the room that the leaves had.
+    // The reservation has log for the changes alone, and no page, as if other threads had used the room in the
+    // leaves.
     let mut reservation = fixture.store.reserve(0, 20_000).expect("a reservation");
     for n in 0..100u32 {
         let put = Change::Put { payload: vec![7; 100].into(), ts: CommitTs(1), has_previous: false };
@@ -98,12 +101,12 @@ fn a_split_that_nobody_reserved_pages_for_adds_them_to_the_reservation() {
 }
 
 #[test]
-fn on_a_full_disk_the_pages_of_splits_come_from_the_margin_for_those_who_have_asked_for_it() {
+fn on_a_full_disk_the_pages_of_splits_come_from_the_margin_if_the_reservation_allows_it() {
     let fixture = Fixture::new(4096, 256);
     let reserve = || fixture.store.reserve(0, 20_000).expect("a reservation");
     let mut committed = fixture.store.reserve(0, 4 << 20).expect("log for all of it");
     committed.allow_more().expect("room for the margin");
-    // Others have all pages that there are.
+    // Other reservations hold all pages that there are.
     fixture.env.set_space_limit(Some(fixture.env.space_used()));
     let mut taken = Vec::new();
     while let Ok(pages) = fixture.store.reserve(1, 0) {
@@ -121,7 +124,7 @@ fn on_a_full_disk_the_pages_of_splits_come_from_the_margin_for_those_who_have_as
     fill(&mut committed, 1000).expect("pages of the margin");
     let report = fixture.tree.verify().expect("a sound tree");
     assert!(report.leaves > 20, "{} leaves", report.leaves);
-    // What was promised is given back once, and can be promised again.
+    // The promised pages are given back once, and can be promised again.
     drop((taken, committed));
     assert_eq!(fixture.store.verify_space().expect("a check"), Vec::<String>::new());
     fixture.env.set_space_limit(None);

@@ -1,4 +1,4 @@
-//! The tests, whose trees have leaves in the format that this module is named after.
+//! The tests, on trees whose leaves have the format that this module is named after.
 
 mod bulk;
 mod concurrency;
@@ -18,7 +18,7 @@ mod runs;
 mod shape;
 mod splits;
 
-/// How the leaves of the trees are laid out.
+/// Returns the format of the leaves of the trees.
 fn format() -> leafline_btree::LeafFormat {
     match module_path!().rsplit("::").next() {
         Some("packed") => leafline_btree::LeafFormat::Packed,

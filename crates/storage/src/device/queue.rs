@@ -564,7 +564,7 @@ mod tests {
     }
 
     #[test]
-    fn dropping_the_queue_finishes_what_is_queued() {
+    fn dropping_the_queue_finishes_the_queued_requests() {
         let env = SimulatedEnv::new();
         let queue = Queue::new(file(&env, 200), 2).unwrap();
         let (reads, results) = batch(&(0..100).map(|i| i * 2).collect::<Vec<_>>());

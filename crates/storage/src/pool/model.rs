@@ -138,7 +138,7 @@ fn readers_with_and_without_latches_see_whole_changes() {
 }
 
 #[test]
-fn writers_exclude_each_other_and_who_waits_is_woken() {
+fn writers_exclude_each_other_and_waiters_are_woken() {
     check(|| {
         let world = World::new(1);
         world.fault_in(1, 0);
@@ -157,7 +157,7 @@ fn writers_exclude_each_other_and_who_waits_is_woken() {
 }
 
 #[test]
-fn a_page_read_without_a_latch_is_that_page_whoever_has_its_frame() {
+fn a_page_read_without_a_latch_is_that_page_even_if_another_has_its_frame() {
     check(|| {
         let world = World::new(1);
         world.fault_in(1, 1);
@@ -211,7 +211,7 @@ fn a_page_changed_while_it_is_being_evicted_is_not_lost() {
 }
 
 #[test]
-fn two_who_need_a_page_read_it_in_once() {
+fn two_threads_that_need_a_page_read_it_in_once() {
     check(|| {
         let world = World::new(2);
         // The chunk of the translation array exists already.
@@ -236,7 +236,7 @@ fn two_who_need_a_page_read_it_in_once() {
 }
 
 #[test]
-fn a_page_freed_under_the_feet_of_those_who_wait_for_it_is_gone_for_them() {
+fn a_page_freed_while_threads_wait_for_it_is_evicted_for_them() {
     check(|| {
         let world = World::new(1);
         world.fault_in(1, 1);
@@ -373,7 +373,7 @@ fn a_page_that_is_taken_is_not_seen_before_it_is_given_back() {
 }
 
 #[test]
-fn a_change_that_is_kept_for_an_evicted_page_is_made_by_who_reads_it_in() {
+fn a_change_kept_for_an_evicted_page_is_made_by_the_thread_that_reads_it_in() {
     check(|| {
         let world = World::new(1);
         // The page needs a word in the translation array.

@@ -43,7 +43,7 @@ fn check_after_cut(env: &SimulatedEnv, run: Workload, seed: u64) {
 }
 
 #[test]
-fn full_disk_while_a_store_is_made_says_what_is_needed_and_leaves_nothing_behind() {
+fn full_disk_while_a_store_is_made_reports_the_needed_bytes_and_leaves_nothing_behind() {
     for limit in (0..2_000_000).step_by(100_000) {
         let env = SimulatedEnv::new();
         env.set_space_limit(Some(limit));
@@ -87,7 +87,7 @@ fn an_empty_store_with_the_default_log_takes_few_mebibytes() {
 }
 
 #[test]
-fn a_log_that_cannot_grow_on_a_full_disk_is_recycled_and_what_it_can_never_hold_is_refused() {
+fn a_log_that_cannot_grow_on_a_full_disk_is_recycled_and_refuses_reservations_it_can_never_hold() {
     let env = SimulatedEnv::new();
     let large = StoreOptions { log_capacity_bytes: 64 << 20, ..options(200) };
     let store = open_with(&env, large).unwrap();

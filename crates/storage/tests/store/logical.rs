@@ -194,7 +194,7 @@ fn damaged_page_is_reported_by_recovery_and_the_rest_is_there() {
 }
 
 #[test]
-fn page_that_the_file_knows_nothing_of_is_what_the_log_makes_of_it_in_its_last_life() {
+fn a_page_unknown_to_the_file_gets_the_content_of_its_last_life_in_the_log() {
     let env = SimulatedEnv::new();
     let large = StoreOptions { log_capacity_bytes: 64 << 20, ..options(100) };
     let store = open_with(&env, large.clone()).unwrap();

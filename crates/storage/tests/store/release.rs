@@ -85,7 +85,7 @@ fn a_region_goes_with_its_map_page_and_comes_back() {
 }
 
 #[test]
-fn nothing_is_given_back_before_a_checkpoint_has_passed_what_freed_it() {
+fn no_space_is_given_back_before_a_checkpoint_has_passed_the_group_that_freed_it() {
     let env = SimulatedEnv::new();
     let store = open(&env).unwrap();
     let segment = segment_of(&store, 1000);
@@ -137,7 +137,7 @@ fn without_holes_the_free_end_of_the_file_is_cut_all_the_same() {
 }
 
 #[test]
-fn a_store_with_a_thread_gives_back_what_it_does_not_need_and_keeps_some_at_hand() {
+fn a_store_with_a_thread_gives_unneeded_space_back_and_keeps_some_at_hand() {
     let env = SimulatedEnv::new();
     let background = StoreOptions { background: true, io_threads: 1, ..options(200) };
     let store = open_with(&env, background).unwrap();
@@ -194,7 +194,7 @@ fn power_cut_at_every_write_while_space_comes_and_goes_leaves_a_prefix() {
 }
 
 #[test]
-fn where_somebody_else_has_taken_the_space_a_reservation_is_refused_and_nothing_else_fails() {
+fn if_the_disk_is_full_a_reservation_is_refused_and_nothing_else_fails() {
     for seed in seeds(4) {
         let env = SimulatedEnv::new();
         let mut run = Workload::create_with_stride(&env, seed, STRIDE);

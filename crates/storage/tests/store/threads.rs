@@ -115,7 +115,7 @@ fn threads_change_data_twenty_times_the_pool_within_its_memory() {
 }
 
 #[test]
-fn power_cut_under_threads_keeps_mini_transactions_whole_and_what_was_acknowledged() {
+fn power_cut_under_threads_keeps_mini_transactions_whole_and_acknowledged_ones() {
     for seed in seeds(8) {
         eprintln!("seed {seed}");
         let env = SimulatedEnv::new();
