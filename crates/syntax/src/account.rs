@@ -37,7 +37,8 @@ impl Parser<'_> {
         Ok(StatementKind::RenameUser(users))
     }
 
-    /// What follows the accounts. What is only said to be as it is anyhow is taken, because SHOW CREATE USER says it.
+    /// Parses the options after the accounts. Options that only restate the default are accepted, because SHOW CREATE
+    /// USER writes them.
     fn user_options(&mut self, verb: &str) -> Parsed<UserOptions> {
         let mut options = UserOptions::default();
         if self.at_word("DEFAULT") {
@@ -78,7 +79,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Behind WITH. Of limits per hour only 0, which is none, is taken.
+    /// Parses the limits after WITH. The only limit per hour accepted is 0, which means none.
     fn user_limits(&mut self, options: &mut UserOptions) -> Parsed<()> {
         const PER_HOUR: [&str; 3] =
             ["MAX_QUERIES_PER_HOUR", "MAX_UPDATES_PER_HOUR", "MAX_CONNECTIONS_PER_HOUR"];

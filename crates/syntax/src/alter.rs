@@ -7,7 +7,7 @@ use super::ast::{
 use super::cursor::{Parsed, Parser};
 use super::lexer::Symbol;
 
-/// Actions that are of partitions, of tablespaces or of other storage engines.
+/// The first words of actions on partitions, on tablespaces or for other storage engines, which are refused.
 const OTHER_ACTIONS: &[&str] = &[
     "ANALYZE",
     "CHECK",
@@ -22,7 +22,7 @@ const OTHER_ACTIONS: &[&str] = &[
 ];
 
 impl Parser<'_> {
-    /// CREATE INDEX from UNIQUE or INDEX on.
+    /// Parses CREATE INDEX from UNIQUE or INDEX on.
     pub(super) fn create_index(&mut self) -> Parsed<StatementKind> {
         let kind = if self.accept_word("UNIQUE") { KeyKind::Unique } else { KeyKind::Index };
         self.expect_word("INDEX")?;
@@ -41,7 +41,7 @@ impl Parser<'_> {
         Ok(StatementKind::CreateIndex(Box::new(alter)))
     }
 
-    /// DROP INDEX from its name on.
+    /// Parses DROP INDEX from the index's name on.
     pub(super) fn drop_index(&mut self) -> Parsed<StatementKind> {
         let name = self.index_name()?;
         self.expect_word("ON")?;
@@ -61,7 +61,7 @@ impl Parser<'_> {
         Ok(alter)
     }
 
-    /// Takes `ALGORITHM = ..` or `LOCK = ..`; false if neither stands next.
+    /// Takes `ALGORITHM = ..` or `LOCK = ..`; returns false if neither comes next.
     fn algorithm_or_lock(&mut self, alter: &mut AlterTable) -> Parsed<bool> {
         if self.accept_word("ALGORITHM") {
             self.accept_symbol(Symbol::Eq);
@@ -90,7 +90,7 @@ impl Parser<'_> {
         Ok(false)
     }
 
-    /// ALTER TABLE from its table on.
+    /// Parses ALTER TABLE from the table's name on.
     pub(super) fn alter_table(&mut self) -> Parsed<StatementKind> {
         let mut alter = AlterTable {
             table: self.table_name()?,
@@ -109,7 +109,7 @@ impl Parser<'_> {
             if !self.algorithm_or_lock(&mut alter)? {
                 self.alter_action(&mut alter.actions)?;
             }
-            // These two stand behind the others without a comma.
+            // PARTITION BY and REMOVE PARTITIONING follow the other actions without a comma.
             let divides = self.at_words(&["PARTITION", "BY"]) || self.at_words(&["REMOVE", "PARTITIONING"]);
             if !self.accept_symbol(Symbol::Comma) && !divides {
                 return Ok(StatementKind::AlterTable(Box::new(alter)));
@@ -175,7 +175,7 @@ impl Parser<'_> {
         } else {
             let start = self.span();
             let mut options = TableOptions::default();
-            // A comma ends them: what follows may be any action.
+            // Options need no commas between them; a comma ends them, and any action may follow it.
             while self.table_option(&mut options)? {}
             if self.span() == start {
                 return Err(self.syntax_error());
@@ -251,11 +251,11 @@ impl Parser<'_> {
         }
         self.accept_word("COLUMN");
         let column = self.ident()?;
-        self.accept_any_word(&["RESTRICT", "CASCADE"]); // mean nothing in MySQL either
+        self.accept_any_word(&["RESTRICT", "CASCADE"]); // MySQL ignores them, too
         Ok(AlterAction::DropColumn(column))
     }
 
-    /// What stands behind ALTER within ALTER TABLE.
+    /// Parses the rest of an action that begins with ALTER.
     fn alter_part(&mut self) -> Parsed<AlterAction> {
         if self.accept_word("INDEX") {
             let index = self.index_name()?;
@@ -288,7 +288,7 @@ impl Parser<'_> {
         if self.accept_word("DEFAULT") {
             let start = self.span();
             let default = self.column_default()?;
-            // Here a function needs parentheses around it.
+            // SET DEFAULT requires parentheses around a function.
             return match default {
                 DefaultValue::CurrentTimestamp { .. } => Err(self.syntax_error_at(start)),
                 default => Ok(AlterAction::SetDefault(column, Some(default))),
@@ -316,7 +316,7 @@ impl Parser<'_> {
         Ok(AlterAction::Rename(self.table_name()?))
     }
 
-    /// RENAME TABLE from its first name on.
+    /// Parses RENAME TABLE from the first name on.
     pub(super) fn rename_table(&mut self) -> Parsed<StatementKind> {
         let tables = self.comma_list(|p| {
             let from = p.table_name()?;

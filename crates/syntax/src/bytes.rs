@@ -1,18 +1,19 @@
-//! Statements as text: they come in the character set of the client, and dumps have the bytes of BLOBs in their string literals, as they
-//! are.
+//! Statements as text. Clients send them in their own character set, and a dump writes the bytes of a BLOB into a
+//! string literal unchanged.
 //!
-//! A string literal that is no text of the character set is written as a hexadecimal one, which means the same bytes; so is one
-//! with an introducer, unless clients speak UTF-8: its bytes are those that were sent.
+//! A string literal that is not text of the character set is rewritten as a hexadecimal literal with the same bytes.
+//! A literal with an introducer is rewritten too unless clients speak UTF-8, because its value is the bytes that were
+//! sent.
 
 use super::lexer::LexMode;
 use leafline_types::{Charset, MysqlError};
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
-/// A statement, or several, as text.
+/// Converts one or several statements to text.
 ///
 /// # Errors
-/// 1300 if there are bytes outside of string literals that are no text of the character set.
+/// 1300 if bytes outside string literals are not text of the character set.
 pub fn statement_text(bytes: &[u8], charset: Charset, mode: LexMode) -> Result<Cow<'_, str>, MysqlError> {
     let charset = if charset.is_utf8() { Charset::Utf8mb4 } else { charset };
     let is_utf8 = charset == Charset::Utf8mb4 || bytes.is_ascii() && charset.keeps_ascii();
@@ -54,7 +55,7 @@ pub fn statement_text(bytes: &[u8], charset: Charset, mode: LexMode) -> Result<C
     Ok(Cow::Owned(out))
 }
 
-/// Bytes up to what may begin a quoted piece or a comment.
+/// The number of bytes before the first that may begin a quoted piece or a comment.
 fn plain_length(rest: &[u8], charset: Charset) -> usize {
     let mut at = 0;
     while let Some(byte) = rest.get(at) {
@@ -66,14 +67,14 @@ fn plain_length(rest: &[u8], charset: Charset) -> usize {
     at
 }
 
-/// Whether a literal that is not plain ASCII comes after an introducer.
+/// Returns whether a literal follows an introducer and is not plain ASCII.
 fn is_introduced(before: &str, literal: &[u8]) -> bool {
     let before = before.trim_end();
     let word = before.rsplit(|c: char| !c.is_ascii_alphanumeric() && c != '_').next().unwrap_or_default();
     !literal.is_ascii() && word.strip_prefix('_').is_some_and(|name| Charset::known(name).is_some())
 }
 
-/// Bytes of a quoted piece, its quotes included; all that is left if it does not end.
+/// The length of a quoted piece in bytes, with its quotes; all remaining bytes if the piece does not end.
 fn quoted_length(rest: &[u8], (quote, charset): (u8, Charset), escapes: bool) -> usize {
     let mut at = 1;
     while let Some(&byte) = rest.get(at) {
@@ -96,7 +97,7 @@ fn comment_length(rest: &[u8]) -> usize {
     rest.windows(2).position(|two| two == b"*/").map_or(rest.len(), |at| at + 2)
 }
 
-/// The literal of the bytes that a string literal stands for.
+/// A hexadecimal literal with the bytes of a string literal.
 fn hexadecimal(inside: &[u8], (quote, charset): (u8, Charset), mode: LexMode) -> String {
     let mut text = String::with_capacity(2 * inside.len() + 3);
     text.push_str("x'");
@@ -173,7 +174,7 @@ mod tests {
         let mode = LexMode { no_backslash_escapes: true, ..LexMode::default() };
         let text_of = statement_text(b"SELECT '\xff\\', 'a'", Charset::Utf8mb4, mode);
         assert_eq!(text_of.as_deref(), Ok("SELECT x'FF5C', 'a'"));
-        // What does not end is a syntax error later.
+        // A string that does not end is left for the parser to reject.
         assert!(text(b"SELECT '\xff").is_ok());
     }
 
@@ -184,10 +185,10 @@ mod tests {
             text.map(Cow::into_owned).map_err(|error| error.code)
         };
         assert_eq!(text(b"SELECT '\xe9' `\xe9`", Charset::Latin1), Ok("SELECT 'é' `é`".into()));
-        // The second byte of a character is no backslash and no quote.
+        // The second byte of a character is not a backslash or a quote, whatever its value.
         assert_eq!(text(b"SELECT '\x95\x5c', 'a'", Charset::Sjis), Ok("SELECT '表', 'a'".into()));
         assert_eq!(text(b"SELECT '\xbf\x5c' -- \xbf\x5c", Charset::Gbk), Ok("SELECT '縗' -- 縗".into()));
-        // With an introducer the bytes are what counts.
+        // A literal with an introducer keeps its bytes.
         assert_eq!(
             text(b"SELECT _koi8r'\xd0', _utf8mb4 '\xc3\xa9'", Charset::Latin1),
             Ok("SELECT _koi8r x'D0', _utf8mb4 x'C3A9'".into())

@@ -1,4 +1,4 @@
-//! The parser's place in the token list, and the small steps every rule is made of.
+//! The parser's place in the token list, and the small steps that every rule consists of.
 
 use leafline_types::CancelToken;
 use leafline_types::error::MysqlError;
@@ -12,28 +12,28 @@ use super::literal::{bit_bytes, hex_bytes, unquote, variable_name};
 use super::reserved::is_reserved;
 use super::stored::Concatenation;
 
-/// What every rule answers.
+/// The result of a rule of the grammar.
 pub type Parsed<T> = Result<T, MysqlError>;
 
-/// How deep parentheses, calls, queries and joins may nest, all together, where nobody says that there is more stack than the 2 MiB
-/// that a thread has at least ([`ParseLimits::nesting`]). It bounds the stack that parsing needs,
-/// tried by the test `the_deepest_statement_fits_a_small_stack`.
+/// How deep parentheses, calls, queries and joins may nest together, unless [`ParseLimits::nesting`] says otherwise.
+/// The limit bounds the stack that parsing needs: it fits the 2 MiB that every thread has, as the test
+/// `the_deepest_statement_fits_a_small_stack` checks. A caller with more stack may raise it.
 pub const MAX_NESTING: usize = 100;
 
-/// How tall an expression's tree, a chain of joins or of set operations may be: `1 + 1 + 1` is as tall as it has
-/// operators. It bounds the stack that binding, evaluating and dropping need.
+/// How tall the tree of an expression may be, or a chain of joins or of set operations: `1 + 1 + 1` is as tall as it
+/// has operators. The limit bounds the stack that binding, evaluating and dropping the tree need.
 pub const MAX_HEIGHT: usize = 200;
 
-/// Room for so many tokens is made at first.
+/// The most tokens that are allocated for at first.
 const FIRST_TOKENS: usize = 1 << 18;
 
-/// How many tokens are made before one looks whether to go on.
+/// The number of tokens between two checks for cancellation and for the memory limit.
 const TOKENS_AT_ONCE: usize = 1024;
 
-/// All tokens, if they, and the tree that can be made of them, stay within the limits.
+/// Reads all tokens. Fails if they, and the largest tree they can make, exceed the limits.
 fn tokens_within(sql: &str, mode: LexMode, limits: ParseLimits<'_>) -> Parsed<Vec<Token>> {
     let mut lexer = Lexer::new(sql, mode);
-    // Most of a very long text is a few long literals.
+    // A few long literals make up most of a very long text.
     let mut tokens = Vec::with_capacity((sql.len() / 5 + 2).min(FIRST_TOKENS));
     let mut bytes = 0;
     loop {
@@ -60,8 +60,8 @@ fn tokens_within(sql: &str, mode: LexMode, limits: ParseLimits<'_>) -> Parsed<Ve
     }
 }
 
-/// What a token takes, and at most what becomes of it in the tree: no node is made of less than a token of its own, and none of
-/// what only separates others.
+/// The memory of a token and, at most, of the tree it becomes part of, in bytes. Every node takes at least one token
+/// of its own; separators become no node.
 fn tree_bytes(token: Token) -> u64 {
     let node = match token.kind {
         TokenKind::Symbol(Symbol::Comma | Symbol::RightParen | Symbol::Dot) => 0,
@@ -70,10 +70,11 @@ fn tree_bytes(token: Token) -> u64 {
     (size_of::<Token>() + node) as u64
 }
 
-/// The most characters of a name.
+/// The maximum length of a name, in characters.
 const MAX_NAME_CHARACTERS: usize = 64;
 
-/// Error 1059 for a name that is too long, and the error that `wrong` makes for one that is empty or ends with a space.
+/// Checks a name. Returns error 1059 if it is too long, and the error that `wrong` makes if it is empty or ends with
+/// a space.
 fn check_name<'n>(name: &'n str, wrong: impl FnOnce(&'n str) -> MysqlError) -> Parsed<()> {
     if name.len() > MAX_NAME_CHARACTERS && name.chars().count() > MAX_NAME_CHARACTERS {
         return Err(MysqlError::identifier_too_long(name));
@@ -91,25 +92,25 @@ pub(super) struct Parser<'a> {
     tokens: Vec<Token>,
     limits: ParseLimits<'a>,
     position: usize,
-    /// `?` seen so far.
+    /// The number of `?` seen so far.
     pub(super) parameters: usize,
-    /// An expression assigns a variable.
+    /// Whether an expression assigns to a variable.
     pub(super) assigns_variables: bool,
-    /// The variables of the statement's INTO.
+    /// The INTO clause of the statement.
     pub(super) into: Option<Into>,
     /// Hints for the whole statement.
     pub(super) statement_hints: StatementHints,
-    /// How many blocks were begun.
+    /// The number of query blocks begun.
     pub(super) blocks: usize,
-    /// Rules entered and not yet left.
+    /// The number of rules entered and not yet left.
     pub(super) depth: usize,
-    /// The table that is defined, whose name may stand before those of its columns: its database, if that is written, and its name.
+    /// The table being defined, whose name may qualify those of its columns: its database, if written, and its name.
     pub(super) defined: Option<(Option<String>, String)>,
-    /// The `||` that put strings together.
+    /// The `||` operators that concatenate strings.
     pub(super) concatenations: Vec<Concatenation>,
-    /// Where the NOTs stand that mean `!`.
+    /// The positions of the NOTs that bind like `!`.
     pub(super) high_negations: Vec<u32>,
-    /// The height of the tallest expression tree seen in the rule at hand.
+    /// The height of the tallest expression tree in the current rule.
     pub(super) height: usize,
 }
 
@@ -136,7 +137,7 @@ impl<'a> Parser<'a> {
 
     // --- looking ---
 
-    /// The token `ahead` places further on; the end token repeats.
+    /// The token `ahead` places after the current one; the end token repeats.
     pub(super) fn token(&self, ahead: usize) -> Token {
         let last = self.tokens.len().saturating_sub(1);
         let end = Token {
@@ -175,7 +176,7 @@ impl<'a> Parser<'a> {
         words.iter().any(|w| self.at_word(w))
     }
 
-    /// Are these the next words, in this order?
+    /// Returns whether these words come next, in this order.
     pub(super) fn at_words(&self, words: &[&str]) -> bool {
         words.iter().enumerate().all(|(i, w)| self.is_word_at(i, w))
     }
@@ -214,7 +215,7 @@ impl<'a> Parser<'a> {
         found
     }
 
-    /// Takes the words if all are there, in this order, else none.
+    /// Takes the words if they come next in this order; otherwise takes nothing.
     pub(super) fn accept_words(&mut self, words: &[&str]) -> bool {
         let found = self.at_words(words);
         if found {
@@ -255,7 +256,7 @@ impl<'a> Parser<'a> {
 
     // --- errors ---
 
-    /// Error 1064 at the token that stands next.
+    /// Error 1064 at the next token.
     pub(super) fn syntax_error(&self) -> MysqlError {
         syntax_error(self.sql, self.span().start as usize)
     }
@@ -265,7 +266,7 @@ impl<'a> Parser<'a> {
         syntax_error(self.sql, span.start as usize)
     }
 
-    /// Refuses with error 1235 whatever T was wanted.
+    /// Returns error 1235 in place of a result of any type.
     pub(super) fn refuse<T>(&self, what: &str) -> Parsed<T> {
         Err(unsupported(what))
     }
@@ -285,11 +286,11 @@ impl<'a> Parser<'a> {
             return Err(MysqlError::nested_too_deeply(self.limits.nesting));
         }
         self.depth += 1;
-        self.go_on()
+        self.check_cancelled()
     }
 
-    /// Whether nobody wants the statement to stop.
-    pub(super) fn go_on(&self) -> Parsed<()> {
+    /// Returns the cancellation's error if the statement is to stop.
+    pub(super) fn check_cancelled(&self) -> Parsed<()> {
         self.limits.cancel.map_or(Ok(()), CancelToken::check)
     }
 
@@ -297,7 +298,7 @@ impl<'a> Parser<'a> {
         self.depth -= 1;
     }
 
-    /// The expression tree at hand grows by a level.
+    /// Adds a level to the height of the current expression's tree.
     pub(super) fn grow(&mut self) -> Parsed<()> {
         self.height += 1;
         if self.height > MAX_HEIGHT { Err(MysqlError::nested_too_deeply(MAX_HEIGHT)) } else { Ok(()) }
@@ -305,7 +306,7 @@ impl<'a> Parser<'a> {
 
     // --- names and simple values ---
 
-    /// Can this token be a name?
+    /// Returns whether the token `ahead` can be a name.
     pub(super) fn is_ident_at(&self, ahead: usize) -> bool {
         let token = self.token(ahead);
         match token.kind {
@@ -330,7 +331,7 @@ impl<'a> Parser<'a> {
         Ok(self.ident_of(token))
     }
 
-    /// A name after a dot: reserved words are names there.
+    /// A name after a dot, where reserved words are names too.
     pub(super) fn ident_after_dot(&mut self) -> Parsed<Ident> {
         let token = self.token(0);
         if token.kind == TokenKind::Word || self.is_ident_at(0) {
@@ -340,12 +341,12 @@ impl<'a> Parser<'a> {
         Err(self.syntax_error())
     }
 
-    /// Any word, reserved or not, as a name (`SET x = ON`, `ENGINE = MEMORY`).
+    /// Takes any word as a name, reserved or not (`SET x = ON`, `ENGINE = MEMORY`).
     pub(super) fn any_word(&mut self) -> Parsed<Ident> {
         self.ident_after_dot()
     }
 
-    /// A name or a string: aliases, engine and character set names.
+    /// Takes a name or a string: aliases and the names of engines and character sets.
     pub(super) fn ident_or_string(&mut self) -> Parsed<Ident> {
         if self.token(0).kind == TokenKind::String {
             let span = self.span();
@@ -354,7 +355,7 @@ impl<'a> Parser<'a> {
         self.ident()
     }
 
-    /// The name of a table. Errors 1059, 1102 and 1103 for names that neither a table nor a database can have.
+    /// Parses the name of a table. Returns error 1059, 1102 or 1103 if a table or its database cannot have the name.
     pub(super) fn table_name(&mut self) -> Parsed<TableName> {
         let first = self.ident()?;
         let name = match self.accept_symbol(Symbol::Dot) {
@@ -368,14 +369,14 @@ impl<'a> Parser<'a> {
         Ok(name)
     }
 
-    /// The name of a database. Errors 1059 and 1102 for what cannot be one.
+    /// Parses the name of a database. Returns error 1059 or 1102 if a database cannot have the name.
     pub(super) fn database_name(&mut self) -> Parsed<Ident> {
         let name = self.ident()?;
         check_name(&name.value, MysqlError::wrong_database_name)?;
         Ok(name)
     }
 
-    /// The name of a database; `None` for an empty one.
+    /// Parses the name of a database; `None` for an empty name.
     pub(super) fn database_or_nothing(&mut self) -> Parsed<Option<Ident>> {
         let name = self.ident()?;
         if name.value.is_empty() {
@@ -398,7 +399,7 @@ impl<'a> Parser<'a> {
         Ok(list)
     }
 
-    /// `(item, ..)`, at least one.
+    /// Parses `(item, ..)` with at least one item.
     pub(super) fn parenthesised_list<T>(
         &mut self,
         rule: impl FnMut(&mut Self) -> Parsed<T>,

@@ -1,11 +1,11 @@
-//! Column types as written, and the small rules that types share with other clauses.
+//! Column types as they are written, and small rules that types share with other clauses.
 
 use super::ast::{DataType, Ident, Span, TypeName};
 use super::cursor::{Parsed, Parser};
 use super::lexer::{Symbol, TokenKind};
 use leafline_types::{Charset, MysqlError};
 
-/// What may stand in parentheses after a type's name.
+/// The kinds of parentheses after a type's name.
 #[derive(Clone, Copy, PartialEq)]
 enum Numbers {
     None,
@@ -14,7 +14,7 @@ enum Numbers {
     OneRequired,
     Two,
     BothOrNone,
-    /// Not numbers, but the texts of an ENUM or SET.
+    /// The texts of an ENUM or SET.
     Texts,
 }
 
@@ -29,7 +29,7 @@ impl Parser<'_> {
         Ok(Some(length))
     }
 
-    /// The number of digits of a fraction in parentheses, or nothing.
+    /// Parses the number of fractional digits in parentheses, or nothing.
     pub(super) fn optional_fraction(&mut self) -> Parsed<Option<u64>> {
         if !self.accept_symbol(Symbol::LeftParen) {
             return Ok(None);
@@ -39,7 +39,7 @@ impl Parser<'_> {
         Ok(Some(digits))
     }
 
-    /// A length as types have it: an integer of any size, or the integer part of a number with a point.
+    /// Parses a length of a type: an integer of any size, or a number with a point, whose integer part counts.
     fn length(&mut self) -> Parsed<u64> {
         let token = self.token(0);
         if !matches!(token.kind, TokenKind::Integer | TokenKind::Decimal) {
@@ -65,24 +65,25 @@ impl Parser<'_> {
         Ok((Some(precision), scale))
     }
 
-    /// The name of a character set or collation; `binary` is one although it is reserved.
+    /// Parses the name of a character set or collation; `binary` is a name here although it is reserved.
     pub(super) fn charset_or_collation_name(&mut self) -> Parsed<Ident> {
         if self.at_word("BINARY") { self.any_word() } else { self.ident_or_string() }
     }
 
-    /// Do words for a character set stand next?
+    /// Returns whether CHARSET or CHARACTER SET comes next.
     pub(super) fn at_charset(&self) -> bool {
         self.at_word("CHARSET") || self.at_words(&["CHARACTER", "SET"]) || self.at_words(&["CHAR", "SET"])
     }
 
-    /// CHARSET or CHARACTER SET.
+    /// Takes CHARSET or CHARACTER SET.
     pub(super) fn accept_charset(&mut self) -> bool {
         self.accept_word("CHARSET")
             || self.accept_words(&["CHARACTER", "SET"])
             || self.accept_words(&["CHAR", "SET"])
     }
 
-    /// The name behind CHARACTER SET of a database or a table. Error 1302 if another one stood before.
+    /// Parses the name after CHARACTER SET of a database or a table. Returns error 1302 if a different name came
+    /// before.
     pub(super) fn further_charset(&mut self, known: &mut Option<Ident>) -> Parsed<()> {
         let name = self.charset_or_collation_name()?;
         if let Some(before) = known.replace(name) {
@@ -150,7 +151,7 @@ impl Parser<'_> {
         Ok(data_type)
     }
 
-    /// The type of this first word, further words taken.
+    /// The type whose first word is `word`; takes its further words.
     fn type_name(&mut self, word: &str, start: Span) -> Parsed<(TypeName, Numbers)> {
         Ok(match word {
             "TINYINT" | "INT1" => (TypeName::TinyInt, Numbers::One),
@@ -231,12 +232,13 @@ impl Parser<'_> {
         })
     }
 
-    /// The character set of `NCHAR` and the like.
+    /// The character set of `NCHAR` and its relatives.
     pub(super) fn national_charset(&self, span: Span) -> Ident {
         Ident { value: "utf8mb3".to_owned(), span }
     }
 
-    /// The character set that the attribute ASCII, UNICODE or BYTE stands for, if there is one here.
+    /// Takes the attribute ASCII, UNICODE or BYTE, and returns the character set it stands for; `None` if none comes
+    /// next.
     pub(super) fn charset_attribute(&mut self) -> Option<Ident> {
         let attributes = [("ASCII", "latin1"), ("UNICODE", "ucs2"), ("BYTE", "binary")];
         let (word, charset) = attributes.into_iter().find(|(word, _)| self.at_word(word))?;

@@ -1,4 +1,4 @@
-//! CREATE, DROP and ALTER, save the inside of CREATE TABLE and ALTER TABLE.
+//! CREATE, DROP and ALTER, except for the inside of CREATE TABLE and ALTER TABLE.
 
 use super::ast::{
     AlterDatabase, CreateDatabase, DatabaseOptions, DropDatabase, DropProgram, DropTable, ProgramKind,
@@ -7,7 +7,7 @@ use super::ast::{
 use super::cursor::{Parsed, Parser};
 use super::lexer::Symbol;
 
-/// What else can be created, altered and dropped in MySQL.
+/// Objects of MySQL that this version cannot create, alter or drop.
 const OTHER_OBJECTS: &[&str] = &[
     "AGGREGATE",
     "ALGORITHM",
@@ -73,7 +73,7 @@ impl Parser<'_> {
         if self.accept_any_word(&["TABLE", "TABLES"]) {
             let if_exists = self.if_exists()?;
             let tables = self.table_names()?;
-            self.accept_any_word(&["RESTRICT", "CASCADE"]); // mean nothing in MySQL either
+            self.accept_any_word(&["RESTRICT", "CASCADE"]); // MySQL ignores them, too
             return Ok(StatementKind::DropTable(DropTable { temporary, tables, if_exists }));
         }
         if self.accept_word("INDEX") {
@@ -127,7 +127,7 @@ impl Parser<'_> {
             return Err(self.syntax_error());
         }
         if self.accept_word("OR") {
-            // MariaDB has it for more.
+            // MariaDB allows OR REPLACE for more objects.
             self.expect_word("REPLACE")?;
             if !self.at_any_word(&["DEFINER", "SPATIAL", "SQL"]) {
                 return Err(self.syntax_error());
@@ -151,7 +151,7 @@ impl Parser<'_> {
         Ok(StatementKind::CreateDatabase(CreateDatabase { name, if_not_exists, options }))
     }
 
-    /// ALTER DATABASE from its name on, which may be left out.
+    /// Parses ALTER DATABASE from the optional name on.
     fn alter_database(&mut self) -> Parsed<StatementKind> {
         let at_option = self.at_charset() || self.at_any_word(&["DEFAULT", "COLLATE", "ENCRYPTION", "READ"]);
         let name = if at_option { None } else { Some(self.database_name()?) };

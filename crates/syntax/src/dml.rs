@@ -14,7 +14,7 @@ impl Parser<'_> {
         let replace = self.at_word("REPLACE");
         self.advance();
         let hints = self.hints()?;
-        // Priorities of table locks mean nothing where rows have versions.
+        // Priorities of table locks mean nothing here, because readers see versions and do not block writers.
         let delayed = self.accept_word("DELAYED");
         if !delayed && !self.accept_word("LOW_PRIORITY") && !replace {
             self.accept_word("HIGH_PRIORITY");
@@ -38,7 +38,7 @@ impl Parser<'_> {
             self.expect_words(&["KEY", "UPDATE"])?;
             on_duplicate = self.comma_list(Self::assignment)?;
         }
-        // Of blocks there is none but the query's.
+        // An INSERT has no query block of its own: its hints belong to the query's block.
         if let InsertSource::Query(query) = &mut source
             && let QueryBody::Select(select) = &mut query.body
         {
@@ -93,7 +93,7 @@ impl Parser<'_> {
         Ok(columns)
     }
 
-    /// A row, of `values` values like the one before.
+    /// Parses a row. `values` is the length of the row before, a guess at this row's length.
     fn insert_row(&mut self, values: usize) -> Parsed<Vec<Expr>> {
         self.expect_symbol(Symbol::LeftParen)?;
         let mut row = Vec::with_capacity(values);
@@ -110,11 +110,11 @@ impl Parser<'_> {
             }
         }
         self.expect_symbol(Symbol::RightParen)?;
-        self.go_on()?;
+        self.check_cancelled()?;
         Ok(row)
     }
 
-    /// A number or string that is all of a value, as most are; nothing is taken if it is not.
+    /// Takes a number or string that is a whole value, as most values are; takes nothing otherwise.
     fn plain_literal(&mut self) -> Option<Expr> {
         if !self.is_symbol_at(1, Symbol::Comma) && !self.is_symbol_at(1, Symbol::RightParen) {
             return None;
@@ -143,7 +143,7 @@ impl Parser<'_> {
         Ok(Assignment { column, value })
     }
 
-    /// UPDATE; `with` stands before it.
+    /// Parses UPDATE; `with` is the WITH clause before it.
     pub(super) fn update(&mut self, with: Option<With>) -> Parsed<StatementKind> {
         self.advance();
         let hints = self.hints()?;
@@ -159,7 +159,7 @@ impl Parser<'_> {
         Ok(StatementKind::Update(Box::new(update)))
     }
 
-    /// `DELETE FROM t ..`, `DELETE a, b FROM ..`, `DELETE FROM a, b USING ..`.
+    /// Parses `DELETE FROM t ..`, `DELETE a, b FROM ..` or `DELETE FROM a, b USING ..`.
     pub(super) fn delete(&mut self, with: Option<With>) -> Parsed<StatementKind> {
         self.advance();
         let hints = self.hints()?;
@@ -203,7 +203,7 @@ impl Parser<'_> {
         Ok(TableName { database: Some(first), name })
     }
 
-    /// Whether what stands next is a list of targets with USING behind it.
+    /// Returns whether a list of targets followed by USING comes next.
     fn names_targets(&self) -> bool {
         let mut at = 0;
         loop {
@@ -212,7 +212,7 @@ impl Parser<'_> {
                 at += 2;
             }
             if !self.is_symbol_at(at, Symbol::Comma) {
-                // `DELETE FROM t.*` can be nothing else either.
+                // `DELETE FROM t.*` cannot be anything else, either.
                 return self.is_word_at(at, "USING") || self.is_symbol_at(at - 1, Symbol::Star);
             }
             at += 1;

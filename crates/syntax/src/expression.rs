@@ -1,11 +1,11 @@
 //! Expressions: operators by precedence (Pratt), after MySQL's grammar.
 //!
-//! From loosest to tightest; a rule's operands are of the levels named.
+//! The table goes from the loosest to the tightest operators. The operands of a rule have the powers named.
 //!
 //! | power | operators | operands |
 //! |---|---|---|
 //! | 1 | `OR`, `\|\|` | flat list |
-//! | 2 | `XOR` | neighbours in pairs, and these again: it is associative, and so the tree is low |
+//! | 2 | `XOR` | joined in pairs, and the pairs in pairs: XOR is associative, and the tree stays low |
 //! | 3 | `AND`, `&&` | flat list |
 //! | 4 | `NOT x` | a condition; only where a condition may stand: `1 = NOT 0` is an error, as in MySQL |
 //! | 5 | `IS [NOT] TRUE, FALSE, UNKNOWN` | does not chain |
@@ -16,8 +16,8 @@
 //! | 15 | `- + ~ !`, `BINARY x` | prefix |
 //! | 16 | `COLLATE` | postfix |
 //!
-//! An expression that was built by a rule of some power can only be continued by rules that take such a left
-//! operand: `a LIKE b + c` ends before `+`.
+//! A rule of some power can continue an expression only if its left operand may be of the power of the rule that
+//! built the expression: `a LIKE b + c` ends before `+`.
 
 use super::ast::{BinaryOp, CastKind, CastTarget, CompareOp, Expr, ExprKind, Ident, IsTest, Span, UnaryOp};
 use super::cursor::{Parsed, Parser};

@@ -6,7 +6,7 @@ use super::lexer::Symbol;
 use leafline_types::words::ReferentialAction;
 
 impl Parser<'_> {
-    /// Does a foreign key stand next?
+    /// Returns whether a foreign key comes next.
     pub(super) fn at_foreign_key(&self) -> bool {
         let after_symbol = if self.is_word_at(1, "FOREIGN") { 1 } else { 2 };
         self.at_word("FOREIGN") || (self.at_word("CONSTRAINT") && self.is_word_at(after_symbol, "FOREIGN"))
@@ -30,7 +30,7 @@ impl Parser<'_> {
         Ok(ForeignKeyDefinition { name, index_name, columns, parent, parent_columns, on_delete, on_update })
     }
 
-    /// REFERENCES at a column: MySQL takes it and makes nothing of it.
+    /// Parses REFERENCES at a column, which MySQL accepts and ignores.
     pub(super) fn ignored_references(&mut self) -> Parsed<()> {
         self.expect_word("REFERENCES")?;
         self.table_name()?;

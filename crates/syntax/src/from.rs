@@ -12,14 +12,14 @@ use super::cursor::{MAX_HEIGHT, Parsed, Parser};
 use super::lexer::Symbol;
 use leafline_types::error::MysqlError;
 
-/// A join whose right side or condition is still to come.
+/// A join whose right side or condition has not been parsed yet.
 struct PendingJoin {
     left: Operand,
     kind: JoinKind,
     span: Span,
 }
 
-/// A reference, and how many joins without parentheses lie on the way to its left end.
+/// A table reference, and the number of joins without parentheses on the way to its left end.
 struct Operand {
     reference: TableReference,
     left_joins: usize,
@@ -74,7 +74,7 @@ impl Parser<'_> {
         Ok(Operand { reference: self.table_factor()?, left_joins: 0 })
     }
 
-    /// The words of a join, up to its right side.
+    /// Takes the words of a join, up to its right side.
     fn join_operator(&mut self) -> Parsed<Option<(JoinKind, Span)>> {
         let start = self.span();
         let kind = if self.accept_word("JOIN") {
@@ -188,7 +188,7 @@ impl Parser<'_> {
         }
     }
 
-    /// The alias and column names of a derived table whose query is taken.
+    /// Parses the alias and column names of a derived table, whose query is already parsed.
     fn derived(&mut self, start: Span, query: Query, lateral: bool) -> Parsed<TableReference> {
         let span = self.span_from(start);
         let alias = self.table_alias()?;
@@ -231,7 +231,7 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// The name of an index; PRIMARY needs no quotes.
+    /// Parses the name of an index; PRIMARY needs no quotes.
     pub(super) fn index_name(&mut self) -> Parsed<Ident> {
         if self.at_word("PRIMARY") { self.any_word() } else { self.ident() }
     }
@@ -244,8 +244,8 @@ fn joined(join: PendingJoin, right: Operand, constraint: JoinConstraint, natural
     Operand { reference: TableReference::Join(Box::new(join)), left_joins }
 }
 
-/// A join without condition, placed at the left end of an unparenthesised join on its right:
-/// `a JOIN b LEFT JOIN c ON x` is `(a JOIN b) LEFT JOIN c ON x`.
+/// Places a join without condition at the left end of the unparenthesised join on its right: `a JOIN b LEFT JOIN c ON
+/// x` is `(a JOIN b) LEFT JOIN c ON x`.
 fn crossed(join: PendingJoin, right: Operand) -> Operand {
     let Operand { mut reference, left_joins } = right;
     let total = left_joins + join.left.left_joins + 1;

@@ -12,7 +12,7 @@ use super::lexer::{Symbol, TokenKind};
 use super::reserved::is_reserved;
 use super::window::window_function;
 
-/// Functions whose parenthesis must follow at once: with a space between, the word is a plain name.
+/// Functions whose parenthesis must follow without a gap; after a space the word is a plain name.
 const NO_GAP: &[&str] = &[
     "ADDDATE",
     "BIT_AND",
@@ -50,10 +50,10 @@ const NO_GAP: &[&str] = &[
     "VAR_SAMP",
 ];
 
-/// Words of [`NO_GAP`] that are names before a parenthesis, too.
+/// Words of [`NO_GAP`] that may also be the name of a function before a parenthesis with a gap.
 const NO_GAP_NAMES: &[&str] = &["ADDDATE", "SESSION_USER", "SUBDATE", "SYSTEM_USER"];
 
-/// Reserved words that are functions when a parenthesis follows.
+/// Reserved words that name a function if a parenthesis follows.
 const RESERVED_FUNCTIONS: &[&str] = &[
     "CHAR",
     "CURRENT_DATE",
@@ -90,12 +90,12 @@ const BARE_FUNCTIONS: &[&str] = &[
 ];
 
 impl Parser<'_> {
-    /// Does the token `ahead` follow the one before it without a gap, or with one that means nothing?
+    /// Returns whether no gap separates the token `ahead` from the one before it, or whether the mode ignores gaps.
     pub(super) fn is_adjacent(&self, ahead: usize) -> bool {
         self.mode.ignore_space || ahead > 0 && self.token(ahead - 1).span.end == self.token(ahead).span.start
     }
 
-    /// Whether the word `ahead` is the keyword of a function rather than a name, because its parenthesis follows.
+    /// Returns whether the word `ahead` is a function's keyword rather than a name, because its parenthesis follows.
     pub(super) fn is_function_keyword_at(&self, ahead: usize) -> bool {
         self.is_symbol_at(ahead + 1, Symbol::LeftParen)
             && self.is_adjacent(ahead + 1)
@@ -103,12 +103,12 @@ impl Parser<'_> {
             && !NO_GAP_NAMES.iter().any(|word| self.is_word_at(ahead, word))
     }
 
-    /// A function that needs no parentheses stands next.
+    /// Returns whether a function that needs no parentheses comes next.
     pub(super) fn is_bare_function(&self) -> bool {
         self.token(0).kind == TokenKind::Word && self.at_any_word(BARE_FUNCTIONS)
     }
 
-    /// A function call; the name stands next.
+    /// Parses a function call, whose name comes next.
     pub(super) fn call(&mut self) -> Parsed<Expr> {
         let start = self.span();
         let token = self.token(0);
@@ -160,7 +160,7 @@ impl Parser<'_> {
         }
     }
 
-    /// `VALUES(column)` of ON DUPLICATE KEY UPDATE.
+    /// Parses `VALUES(column)` of ON DUPLICATE KEY UPDATE.
     fn inserted_value(&mut self, start: Span) -> Parsed<Expr> {
         self.advance();
         self.expect_symbol(Symbol::LeftParen)?;
@@ -169,7 +169,7 @@ impl Parser<'_> {
         self.built(start, ExprKind::InsertedValue(column))
     }
 
-    /// A call of a form of its own.
+    /// Parses a call whose arguments have a grammar of their own.
     fn special_call(&mut self, start: Span, name: Ident, word: &str) -> Parsed<Expr> {
         let kind = match word {
             "TRIM" => self.trim()?,
@@ -190,7 +190,7 @@ impl Parser<'_> {
         !matches!(self.token(0).kind, TokenKind::Symbol(Symbol::Star | Symbol::Comma) | TokenKind::End)
     }
 
-    /// The arguments of a call whose name is taken.
+    /// Parses the arguments of a call whose name is already taken.
     fn plain_call(&mut self, start: Span, name: Ident) -> Parsed<Expr> {
         self.expect_symbol(Symbol::LeftParen)?;
         let mut args = Vec::new();
@@ -267,7 +267,7 @@ impl Parser<'_> {
         self.built(start, ExprKind::JsonValue(Box::new(value)))
     }
 
-    /// `[response ON EMPTY] [response ON ERROR]`; NULL where there is none.
+    /// Parses `[response ON EMPTY] [response ON ERROR]`. A response that is not written is NULL.
     pub(super) fn json_responses(&mut self) -> Parsed<(JsonResponse, JsonResponse)> {
         let (mut on_empty, mut on_error) = (JsonResponse::Null, JsonResponse::Null);
         let Some(first) = self.json_response()? else { return Ok((on_empty, on_error)) };
@@ -379,7 +379,7 @@ impl Parser<'_> {
         Ok(ExprKind::Extract { unit, operand })
     }
 
-    /// `POSITION(a IN b)` is LOCATE(a, b).
+    /// Parses `POSITION(a IN b)`, which is LOCATE(a, b).
     fn position(&mut self, name: Ident) -> Parsed<ExprKind> {
         self.expect_symbol(Symbol::LeftParen)?;
         let needle = self.expression_from(super::expression::BIT_OR)?;

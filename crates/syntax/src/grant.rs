@@ -6,11 +6,11 @@ use super::lexer::{Symbol, TokenKind};
 use crate::Privilege;
 use leafline_types::MysqlError;
 
-/// Most words that the name of a privilege has.
+/// The maximum number of words in the name of a privilege.
 const MOST_WORDS: usize = 3;
 
-/// The words that static privileges begin with.
-const OF_PRIVILEGES: &[&str] = &[
+/// The first words of the static privileges.
+const PRIVILEGE_FIRST_WORDS: &[&str] = &[
     "ALL",
     "ALTER",
     "CREATE",
@@ -79,7 +79,8 @@ impl Parser<'_> {
         Ok(StatementKind::Revoke(Box::new(revoke)))
     }
 
-    /// Without ON it is roles that are granted. The words that privileges begin with are no names of roles, unless they are quoted.
+    /// Returns whether roles are granted, as is the case without ON. The first words of privileges cannot name roles
+    /// unless they are quoted.
     fn names_roles(&self, end: &str) -> Parsed<bool> {
         let mut begins = true;
         let mut wrong = None;
@@ -90,7 +91,7 @@ impl Parser<'_> {
             if self.is_word_at(ahead, end) {
                 return wrong.map_or(Ok(true), |at| Err(self.syntax_error_at(self.token(at).span)));
             }
-            if begins && OF_PRIVILEGES.iter().any(|word| self.is_word_at(ahead, word)) {
+            if begins && PRIVILEGE_FIRST_WORDS.iter().any(|word| self.is_word_at(ahead, word)) {
                 wrong = wrong.or(Some(ahead));
             }
             begins = self.is_symbol_at(ahead, Symbol::Comma);
@@ -114,7 +115,7 @@ impl Parser<'_> {
         Ok(PrivilegeList::These(named.into_iter().flatten().collect()))
     }
 
-    /// A privilege; none for USAGE.
+    /// Parses a privilege; `None` for USAGE.
     fn privilege(&mut self) -> Parsed<Option<Privilege>> {
         let start = self.span();
         if self.accept_word("USAGE") {
@@ -131,7 +132,7 @@ impl Parser<'_> {
             return Err(self.syntax_error());
         }
         let Some(privilege) = Privilege::from_name(&words.join(" ")) else {
-            // One word might be a privilege that a component brings along: no such component is there.
+            // A single word may name a dynamic privilege of a component, but no component is installed.
             return Err(match words.len() {
                 1 => MysqlError::syntax_error(),
                 _ => self.syntax_error_at(start),

@@ -14,7 +14,7 @@ impl Parser<'_> {
             let alias = if has_alias { Some(self.ident()?) } else { None };
             Handler::Open { table, alias }
         } else if table.database.is_some() {
-            // READ and CLOSE know handlers by one name.
+            // READ and CLOSE refer to a handler by a single name.
             return Err(self.syntax_error());
         } else if self.accept_word("CLOSE") {
             Handler::Close(table.name)

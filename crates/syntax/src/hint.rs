@@ -1,7 +1,7 @@
 //! Optimizer hints: the grammar inside `/*+ .. */`.
 //!
-//! A mistake in it is a warning, with which the rest of the comment is ignored. Which blocks, tables and indexes are meant is
-//! found out by the binder.
+//! A mistake causes a warning, and the rest of the comment is ignored. The binder resolves the blocks, tables and
+//! indexes that a hint names.
 
 use super::ParseLimits;
 use super::ast::{Hint, HintSubject, HintTable};
@@ -48,16 +48,17 @@ const INDEX_HINTS: &[&str] = &[
     "NO_RANGE_OPTIMIZATION",
 ];
 
-/// Hints about how a subquery is run.
+/// Hints about the strategy that runs a subquery.
 const SUBQUERY_HINTS: &[&str] = &["SEMIJOIN", "NO_SEMIJOIN", "SUBQUERY"];
 
-/// What the strategies of such hints are called.
+/// The names of the strategies in such hints.
 const STRATEGIES: &[&str] = &["DUPSWEEDOUT", "FIRSTMATCH", "LOOSESCAN", "MATERIALIZATION", "INTOEXISTS"];
 
 impl Parser<'_> {
-    /// The hints after a verb. Those for the whole statement are kept aside.
+    /// Parses the hints after a verb and returns those for the block. Keeps those for the whole statement in the
+    /// parser.
     pub(super) fn hints(&mut self) -> Parsed<Vec<Hint>> {
-        // Deeper are subqueries, and the queries of WITH.
+        // Subqueries and the queries of WITH are deeper.
         let top = self.depth <= 1;
         self.blocks += 1;
         let token = self.token(0);
@@ -93,7 +94,7 @@ impl Parser<'_> {
         Ok(hints)
     }
 
-    /// One hint; none for what is for the whole statement.
+    /// Parses one hint; `None` for a hint that applies to the whole statement.
     fn hint(&mut self, top: bool) -> Parsed<Option<Hint>> {
         let token = self.token(0);
         if token.kind != TokenKind::Word {
@@ -143,7 +144,7 @@ impl Parser<'_> {
         Ok(about.map(|about| Hint { name, block, about }))
     }
 
-    /// What stands before the closing parenthesis: names with commas between them, or nothing.
+    /// Parses the names before the closing parenthesis, separated by commas; possibly none.
     fn names_in_parentheses<T>(&mut self, name: fn(&mut Self) -> Parsed<T>) -> Parsed<Vec<T>> {
         if self.at_symbol(Symbol::RightParen) { Ok(Vec::new()) } else { self.comma_list(name) }
     }
@@ -162,7 +163,7 @@ impl Parser<'_> {
         Ok(HintTable { name, block })
     }
 
-    /// A name, reserved word or not: `INDEX(t PRIMARY)`.
+    /// Parses a name, which may be a reserved word: `INDEX(t PRIMARY)`.
     fn hint_name(&mut self) -> Parsed<String> {
         self.any_word().map(|name| name.value)
     }
@@ -238,7 +239,7 @@ impl Parser<'_> {
     }
 }
 
-/// `16M` is a number.
+/// The value of a hint's word: a number if it ends in a unit (`16M`), otherwise a text.
 fn sized(word: &str) -> Value {
     let unit = match word.as_bytes().last() {
         Some(b'K' | b'k') => 1 << 10,

@@ -1,9 +1,9 @@
-//! From text to tokens.
+//! The lexer: from text to tokens.
 //!
-//! Lexing never fails: what no token can start with, and what is not finished (a string without its closing
-//! quote), becomes a token of kind [`TokenKind::Invalid`] that no rule of the grammar accepts, so that the
-//! error is reported where it stands. Tokens borrow nothing and own nothing; values are decoded from their
-//! source text when the grammar wants them (module `literal`).
+//! Lexing never fails. Text that cannot begin a token, and a token that does not end (a string without its closing
+//! quote), become a token of kind [`TokenKind::Invalid`]. No rule of the grammar accepts it, so the parser reports
+//! the error at its place. Tokens neither borrow nor own anything. The parser decodes a token's value from its source
+//! text when it needs the value (module `literal`).
 //!
 //! Comments: `# ..`, `-- ..` (a space or control character must follow the dashes), `/* .. */`.
 //! `/*! .. */` and `/*!50000 .. */` are executed when the version is not above [`EXECUTED_VERSION`], or is [`OWN_VERSION`].
@@ -11,17 +11,18 @@
 
 use super::ast::Span;
 
-/// A version comment of this version is executed here and passed over by MySQL and MariaDB: what they do not have.
+/// The version of version comments that are executed here and skipped by MySQL and MariaDB, for features that only
+/// this server has.
 pub const OWN_VERSION: u32 = 99_990;
-/// Version comments up to this version are executed: the MySQL version whose grammar is followed.
+/// The highest version of the version comments that are executed: the MySQL version whose grammar the parser follows.
 pub const EXECUTED_VERSION: u32 = 80_036;
 
 /// One token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Token {
-    /// What it is.
+    /// The kind.
     pub kind: TokenKind,
-    /// Its source, quotes and prefixes included.
+    /// The place of its source, quotes and prefixes included.
     pub span: Span,
 }
 
@@ -54,7 +55,7 @@ pub enum TokenKind {
     Hint,
     /// An operator or punctuation mark.
     Symbol(Symbol),
-    /// Something that is no token.
+    /// Text that is not a token.
     Invalid,
     /// The end of the text.
     End,
@@ -99,26 +100,26 @@ pub enum Symbol {
     ArrowText,
 }
 
-/// What of `sql_mode` changes the tokens.
+/// The parts of `sql_mode` that change tokens or the grammar.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct LexMode {
     /// ANSI_QUOTES: double quotes hold identifiers.
     pub ansi_quotes: bool,
-    /// NO_BACKSLASH_ESCAPES: a backslash is itself.
+    /// NO_BACKSLASH_ESCAPES: a backslash is an ordinary character.
     pub no_backslash_escapes: bool,
-    /// PIPES_AS_CONCAT: `||` puts strings together.
+    /// PIPES_AS_CONCAT: `||` concatenates strings.
     pub pipes_as_concat: bool,
-    /// IGNORE_SPACE: blanks may stand between the name of a function and its parenthesis.
+    /// IGNORE_SPACE: blanks may separate a function's name from its parenthesis.
     pub ignore_space: bool,
-    /// REAL_AS_FLOAT: REAL is FLOAT.
+    /// REAL_AS_FLOAT: REAL means FLOAT.
     pub real_as_float: bool,
-    /// HIGH_NOT_PRECEDENCE: NOT binds as `!` does.
+    /// HIGH_NOT_PRECEDENCE: NOT binds as tightly as `!`.
     pub high_not_precedence: bool,
     /// NO_DIR_IN_CREATE: DATA DIRECTORY and INDEX DIRECTORY are ignored.
     pub no_directories: bool,
 }
 
-/// All tokens of `sql`, ending with one [`TokenKind::End`].
+/// All tokens of `sql`; the last one is [`TokenKind::End`].
 pub fn tokenize(sql: &str, mode: LexMode) -> Vec<Token> {
     let mut lexer = Lexer::new(sql, mode);
     let mut tokens = Vec::with_capacity(sql.len() / 5 + 2);
@@ -131,14 +132,14 @@ pub fn tokenize(sql: &str, mode: LexMode) -> Vec<Token> {
     }
 }
 
-/// Reads one token after the other.
+/// Reads one token after another.
 #[derive(Clone, Copy)]
 pub(super) struct Lexer<'a> {
     sql: &'a str,
     bytes: &'a [u8],
     position: usize,
     mode: LexMode,
-    /// Inside `/*! .. */`: the next `*/` ends it.
+    /// Whether the lexer is inside `/*! .. */`, so that the next `*/` ends the comment.
     in_version_comment: bool,
     previous: Option<Token>,
 }
@@ -172,7 +173,7 @@ impl<'a> Lexer<'a> {
         token
     }
 
-    /// Skips white space and comments; `Some(start)` for a comment that never ends.
+    /// Skips white space and comments. Returns `Some(start)` for a comment that never ends.
     fn skip_blanks(&mut self) -> Option<usize> {
         loop {
             let start = self.position;
@@ -206,7 +207,7 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    /// Goes behind the next `*/`, looking from `opening` bytes ahead; false when there is none.
+    /// Moves past the next `*/`, searching from `opening` bytes ahead. Returns false if there is none.
     fn skip_to_comment_end(&mut self, opening: usize) -> bool {
         let rest = self.bytes.get(self.position + opening..).unwrap_or(&[]);
         match rest.windows(2).position(|pair| pair == b"*/") {
@@ -218,7 +219,8 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    /// At `/*!`: steps inside when the version fits, else behind the comment; false when it never ends.
+    /// At `/*!`: enters the comment if its version is executed, otherwise moves past it. Returns false if it never
+    /// ends.
     fn enter_version_comment(&mut self) -> bool {
         let digits = (3..9).take_while(|&i| self.peek(i).is_ascii_digit()).count();
         let digits = if digits >= 5 { digits } else { 0 };
@@ -269,7 +271,8 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    /// Does a name or a closing quote stand directly before, so that `.5` is a qualified name's dot?
+    /// Returns whether a name or a closing quote comes directly before, so that `.5` begins with a qualified name's
+    /// dot.
     fn follows_name(&self, start: usize) -> bool {
         self.previous.is_some_and(|t| {
             t.span.end as usize == start && matches!(t.kind, TokenKind::Word | TokenKind::QuotedIdent)
@@ -281,7 +284,7 @@ impl<'a> Lexer<'a> {
         TokenKind::Invalid
     }
 
-    /// A quoted token whose opening quote is `prefix` bytes ahead.
+    /// Reads a quoted token whose opening quote is `prefix` bytes ahead.
     fn quoted(&mut self, prefix: usize, quote: u8, kind: TokenKind) -> TokenKind {
         let escapes = quote != b'`' && kind != TokenKind::QuotedIdent && !self.mode.no_backslash_escapes;
         let mut at = self.position + prefix + 1;
@@ -299,7 +302,7 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    /// `x'..'` and `b'..'`.
+    /// Reads `x'..'` or `b'..'`.
     fn quoted_digits(&mut self, kind: TokenKind) -> TokenKind {
         let body = self.bytes.get(self.position + 2..).unwrap_or(&[]);
         let Some(length) = body.iter().position(|&b| b == b'\'') else { return self.rest_is_invalid() };
@@ -365,7 +368,7 @@ impl<'a> Lexer<'a> {
         kind
     }
 
-    /// `0x1F` and `0b01`; `None` when it is neither.
+    /// Reads `0x1F` or `0b01`; `None` if the text is neither.
     fn prefixed_number(&mut self) -> Option<TokenKind> {
         if self.peek(0) != b'0' {
             return None;

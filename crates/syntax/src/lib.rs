@@ -1,8 +1,8 @@
-//! From SQL text to a syntax tree, in MySQL's dialect.
+//! The parser: from SQL text to a syntax tree, in MySQL's dialect.
 //!
-//! The grammar is that of MySQL 8.0. A statement that is not MySQL's is error 1064, which quotes the text from the
-//! first token that does not fit; one that is, but that this version cannot do, is error 1235, here or in the
-//! binder. One function a rule, one file a family of statements:
+//! The grammar is that of MySQL 8.0. A statement that MySQL would reject is error 1064, which quotes the text from
+//! the first token that does not fit. A statement that MySQL accepts and this version does not support is error 1235,
+//! from the parser or the binder. Each rule of the grammar is one function, and each family of statements one file:
 //!
 //! | file | rules |
 //! |---|---|
@@ -16,7 +16,7 @@
 //! | `partition` | PARTITION BY, ALTER TABLE .. PARTITION |
 //! | `stored` | expressions of a table's definition |
 //! | `split` | scripts |
-//! | `privilege`, `text_format` | what GRANT and LOAD DATA name |
+//! | `privilege`, `text_format` | the privileges of GRANT, the file format of LOAD DATA |
 
 mod account;
 mod account_id;
@@ -80,7 +80,8 @@ pub use text_format::TextFormat;
 use leafline_types::CancelToken;
 use leafline_types::error::MysqlError;
 
-/// How text is read that definitions keep: blanks before parentheses mean what they meant when it was written.
+/// The lexer's mode for texts stored in definitions: they mean the same as when they were written, whatever blanks
+/// come before parentheses.
 const STORED: LexMode = LexMode {
     ansi_quotes: false,
     no_backslash_escapes: false,
@@ -91,19 +92,19 @@ const STORED: LexMode = LexMode {
     no_directories: false,
 };
 
-/// Parses exactly one statement; a semicolon after it is allowed.
+/// Parses exactly one statement, with an optional semicolon after it.
 ///
 /// # Errors
-/// 1064 where the text is not MySQL's grammar, 1065 when there is no statement, 1235 for what is not supported,
-/// 1436 beyond [`MAX_NESTING`] and [`MAX_HEIGHT`], and a few that MySQL gives while parsing (1221, 1630).
+/// 1064 if the text is not in MySQL's grammar, 1065 if there is no statement, 1235 if a feature is not supported,
+/// 1436 beyond [`MAX_NESTING`] or [`MAX_HEIGHT`], and a few errors that MySQL reports while parsing (1221, 1630).
 pub fn parse(sql: &str, mode: LexMode) -> Result<ast::Statement, MysqlError> {
     parse_within(sql, mode, ParseLimits::default())
 }
 
-/// As [`parse`], within limits.
+/// Parses like [`parse`], within the given limits.
 ///
 /// # Errors
-/// As [`parse`]; 3170 when it takes too much memory, and those of being told to stop.
+/// The errors of [`parse`]; 3170 if the statement needs too much memory, and the error of a cancellation.
 pub fn parse_within(sql: &str, mode: LexMode, limits: ParseLimits<'_>) -> Result<ast::Statement, MysqlError> {
     if u32::try_from(sql.len()).is_err() {
         return Err(MysqlError::packet_too_large());
@@ -111,19 +112,19 @@ pub fn parse_within(sql: &str, mode: LexMode, limits: ParseLimits<'_>) -> Result
     cursor::Parser::new(sql, mode, limits)?.whole_statement()
 }
 
-/// How many tokens a text has.
+/// The number of tokens in a text.
 pub fn token_count(sql: &str, mode: LexMode) -> usize {
     lexer::tokenize(sql, mode).len()
 }
 
-/// What ends parsing before it is done.
+/// The limits that end parsing early.
 #[derive(Debug, Clone, Copy)]
 pub struct ParseLimits<'a> {
-    /// Who wants the statement to stop.
+    /// The token that cancels the statement, if it can be cancelled.
     pub cancel: Option<&'a CancelToken>,
-    /// `parser_max_mem_size`: bytes that tokens and tree may take.
+    /// `parser_max_mem_size`: the most bytes that tokens and tree may take.
     pub memory: u64,
-    /// How deep parentheses, calls, queries and joins may nest, all together.
+    /// How deep parentheses, calls, queries and joins may nest together.
     pub nesting: usize,
 }
 
@@ -136,15 +137,15 @@ impl Default for ParseLimits<'_> {
 /// Parses the query of a view.
 ///
 /// # Errors
-/// As [`parse`].
+/// The errors of [`parse`].
 pub fn parse_view(text: &str) -> Result<ast::Query, MysqlError> {
     cursor::Parser::new(text, STORED, ParseLimits::default())?.whole_query()
 }
 
-/// The text of a query under no `sql_mode`; `None` if there are parameters or variables in it.
+/// The text of a query that means the same under an empty `sql_mode`; `None` if it contains parameters or variables.
 ///
 /// # Errors
-/// As [`parse`].
+/// The errors of [`parse`].
 pub fn canonical_query(text: &str, mode: LexMode) -> Result<Option<String>, MysqlError> {
     stored::canonical(text, mode, true, None)
 }
@@ -152,7 +153,7 @@ pub fn canonical_query(text: &str, mode: LexMode) -> Result<Option<String>, Mysq
 /// Parses an expression that the catalog keeps as text.
 ///
 /// # Errors
-/// As [`parse`].
+/// The errors of [`parse`].
 pub fn parse_stored(text: &str) -> Result<ast::Expr, MysqlError> {
     cursor::Parser::new(text, STORED, ParseLimits::default())?.whole_expression()
 }

@@ -1,9 +1,10 @@
-//! Literals made parameters.
+//! Turning literals into parameters, so that statements that differ only in them share a plan.
 //!
-//! A literal is lifted where another value of the same kind would leave the meaning of the statement, its types and its headings as
-//! they are: compared in WHERE or ON with a column of its kind (a number, a string), as a value of INSERT, as a new value in
-//! UPDATE, also negated, and added to or taken from something there. Everywhere else it stays: positions in GROUP BY and ORDER BY, LIMIT, arguments that decide a type, what a heading is
-//! made of, subqueries; and so does a literal that is compared with a column of another kind, which binding converts.
+//! A literal becomes a parameter if another value of its kind would leave the statement's meaning, types and headings
+//! unchanged: in a comparison with a column of its kind (a number, a string) in WHERE or ON, as a value of INSERT, as
+//! a new value of UPDATE, also negated, and as the other operand of plus and minus in such a value. All other
+//! literals stay: positions in GROUP BY and ORDER BY, LIMIT, arguments that decide a type, text that becomes a
+//! heading, subqueries, and literals compared with a column of another kind, which binding converts.
 
 use super::ast::{
     BinaryOp, ColumnName, Expr, ExprKind, InsertSource, JoinConstraint, Literal, Query, QueryBody, Statement,
@@ -11,26 +12,28 @@ use super::ast::{
 };
 use super::shape::{LiteralKind, Shape, ShapeLiteral};
 
-/// What a column holds, as far as that decides how a literal compares with it.
+/// The kind of a column's values, as far as it decides how a literal compares with them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ColumnKind {
-    /// Integers, decimals, floating point numbers.
+    /// Integers, decimals or floating point numbers.
     Number,
-    /// CHAR, VARCHAR, TEXT of any characters.
+    /// CHAR, VARCHAR or TEXT in a character set with every character.
     String,
-    /// CHAR, VARCHAR, TEXT in a character set that has the characters of ASCII, but not all: a literal with another character may be error 1267.
+    /// CHAR, VARCHAR or TEXT in a character set that contains ASCII but not every character: a literal with another
+    /// character may cause error 1267.
     NarrowString,
 }
 
-/// The literals of a shape that have become parameters.
+/// The literals of a shape that became parameters.
 pub struct Lifted {
     /// Their positions in the shape, in the order of the parameters.
     pub positions: Vec<usize>,
-    /// The positions whose literals have to be ASCII.
+    /// The positions of the literals that must be ASCII.
     pub plain: Vec<usize>,
 }
 
-/// Makes literals of `shape` parameters of the statement, which has none yet. `kind_of` says what a column holds, if it is known, from the tables of FROM.
+/// Turns literals of `shape` into parameters of the statement, which has none yet. `kind_of` returns the kind of a
+/// column of the tables in FROM, if it is known.
 pub fn lift(
     statement: &mut Statement,
     shape: &Shape,
@@ -69,7 +72,7 @@ struct Lifting<'a> {
 }
 
 impl Lifting<'_> {
-    /// Behind WITH a name of FROM may be no table's.
+    /// After WITH, a name in FROM may not be a table's.
     fn query(&mut self, query: &mut Query) {
         if let (None, QueryBody::Select(select)) = (&query.with, &mut query.body) {
             self.tables_and_filter(&mut select.from, &mut select.filter);
@@ -148,7 +151,8 @@ impl Lifting<'_> {
         }
     }
 
-    /// A value that is stored: its type is the column's in the end. Sums of exact numbers are exact, whatever the digits of their types.
+    /// Lifts literals from a value that is stored, whose type becomes the column's in the end. Sums of exact numbers
+    /// are exact, whatever the digits of their types.
     fn stored(&mut self, value: &mut Expr) {
         match &mut value.kind {
             ExprKind::Binary { op: BinaryOp::Add | BinaryOp::Subtract, left, right } => {
@@ -163,14 +167,14 @@ impl Lifting<'_> {
         }
     }
 
-    /// Lifts `value`, if it is a literal of the shape and nothing else.
+    /// Lifts `value` if it is just a literal of the shape.
     fn value(&mut self, value: &mut Expr) {
         let is_string = match &value.kind {
             ExprKind::Literal(Literal::Integer(_) | Literal::Decimal(_)) => false,
             ExprKind::Literal(Literal::String { charset: None, .. }) => true,
             _ => return,
         };
-        // Adjacent strings are one literal of several tokens: not found.
+        // Adjacent strings are one literal of several tokens, and the shape does not list it.
         let span = (value.span.start, value.span.end);
         if let Ok(position) = self.literals.binary_search_by_key(&span.0, |literal| literal.start)
             && let Some(literal) = self.literals.get(position)
@@ -182,7 +186,7 @@ impl Lifting<'_> {
     }
 }
 
-/// Whether it is a number that stays what it is with a sign before it: one that is BIGINT UNSIGNED does not.
+/// Returns whether `e` is a number that keeps its type with a sign before it, which a BIGINT UNSIGNED does not.
 fn takes_sign(e: &Expr) -> bool {
     match &e.kind {
         ExprKind::Literal(Literal::Integer(number)) => i64::try_from(*number).is_ok(),
@@ -197,7 +201,7 @@ mod tests {
     use super::super::{LexMode, parse};
     use super::*;
 
-    /// The sources of the literals that are lifted.
+    /// The source texts of the literals lifted.
     fn lifted(sql: &str) -> Vec<&str> {
         let shape = shape_of(sql, LexMode::default()).unwrap();
         let mut statement = parse(sql, LexMode::default()).unwrap();

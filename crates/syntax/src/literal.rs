@@ -1,11 +1,11 @@
-//! The values of literal tokens: escapes resolved, digits decoded.
+//! The values of literal tokens, with escapes resolved and digits decoded.
 
 use super::lexer::LexMode;
 
-/// The value of a quoted token (`'..'`, `".."`, `` `..` ``), quotes included in `source`.
+/// The value of a quoted token (`'..'`, `".."`, `` `..` ``). `source` includes the quotes.
 ///
-/// Doubled quotes become one. In strings, unless NO_BACKSLASH_ESCAPES, `\0 \b \n \r \t \Z` are control
-/// characters, `\%` and `\_` stay as they are (for LIKE), and any other escaped character is itself.
+/// Doubled quotes become one. In strings, unless NO_BACKSLASH_ESCAPES is set, `\0 \b \n \r \t \Z` are control
+/// characters, `\%` and `\_` stay as they are (for LIKE), and a backslash before any other character is dropped.
 pub fn unquote(source: &str, mode: LexMode) -> String {
     let mut chars = source.chars();
     let Some(quote) = chars.next() else { return String::new() };
@@ -48,20 +48,20 @@ pub fn unquote(source: &str, mode: LexMode) -> String {
 pub fn variable_name(source: &str, mode: LexMode) -> String {
     let name = source.strip_prefix('@').unwrap_or(source);
     match name.as_bytes().first() {
-        // `@"a"` is a name under every mode; its quotes follow the rules of strings.
+        // `@"a"` is a variable in every mode, and its quotes follow the rules of strings.
         Some(b'\'' | b'"' | b'`') => unquote(name, LexMode { ansi_quotes: false, ..mode }),
         _ => name.to_owned(),
     }
 }
 
-/// The bytes of `x'..'` and `0x..`; an odd number of digits gets a leading zero.
+/// The bytes of `x'..'` and `0x..`; a leading zero completes an odd number of digits.
 pub fn hex_bytes(source: &str) -> Vec<u8> {
     let digits: Vec<u8> =
         digits_of(source).bytes().filter_map(|b| char::from(b).to_digit(16).map(|d| d as u8)).collect();
     digits.rchunks(2).rev().map(|pair| pair.iter().fold(0, |byte, digit| byte << 4 | digit)).collect()
 }
 
-/// The bytes of `b'..'` and `0b..`, the first one padded with zero bits.
+/// The bytes of `b'..'` and `0b..`; leading zero bits complete the first byte.
 pub fn bit_bytes(source: &str) -> Vec<u8> {
     let digits = digits_of(source).as_bytes();
     digits

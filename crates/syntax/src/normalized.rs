@@ -1,14 +1,15 @@
-//! The text of a statement without its values: for digests.
+//! The text of a statement without its values, for digests.
 //!
-//! Tokens are separated by one blank; a literal or parameter is a `?`. A list of values is `...`, as is one of rows of them.
+//! One blank separates tokens. A literal or parameter becomes `?`, a list of values `...`, and a list of rows of
+//! values a single such row.
 
 use super::lexer::{LexMode, Lexer, Symbol, TokenKind};
 
-/// A row of several values, and of one.
-const MANY: &str = " ( ... )";
-const ONE: &str = " ( ? )";
+/// The normalized rows of several values, and of a single value.
+const ROW_OF_MANY: &str = " ( ... )";
+const ROW_OF_ONE: &str = " ( ? )";
 
-/// The text of `sql` in that form, cut after `most` bytes or so.
+/// The normalized text of `sql`, cut after about `most` bytes.
 pub fn normalized(sql: &str, mode: LexMode, most: usize) -> String {
     let mut lexer = Lexer::new(sql, mode);
     let mut text = String::new();
@@ -22,7 +23,7 @@ pub fn normalized(sql: &str, mode: LexMode, most: usize) -> String {
                     .strip_suffix(" ,")
                     .filter(|before| before.ends_with(" ?") || before.ends_with(" ..."))
                 {
-                    // One more of a list.
+                    // Another value of a list.
                     Some(before) => {
                         let length =
                             before.strip_suffix(" ?").unwrap_or(before.trim_end_matches(" ...")).len();
@@ -34,8 +35,8 @@ pub fn normalized(sql: &str, mode: LexMode, most: usize) -> String {
             }
             _ => push(&mut text, source),
         }
-        // One more row of a list of rows.
-        for row in [MANY, ONE] {
+        // Another row of a list of rows.
+        for row in [ROW_OF_MANY, ROW_OF_ONE] {
             if !text.ends_with(row) {
                 continue;
             }
@@ -44,7 +45,7 @@ pub fn normalized(sql: &str, mode: LexMode, most: usize) -> String {
                 text.truncate(text.len() - rows.len());
                 text.push_str(row);
             }
-            skip_rows(&mut lexer, row == MANY);
+            skip_rows(&mut lexer, row == ROW_OF_MANY);
         }
         if text.len() > most {
             let cut = (0..=most).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
@@ -54,7 +55,8 @@ pub fn normalized(sql: &str, mode: LexMode, most: usize) -> String {
     }
 }
 
-/// Passes over the rows that follow a row of `many` values or of one, and are like it. They leave no trace in the text.
+/// Skips the rows that follow a row and have its form: several values if `many`, otherwise one. They leave no trace
+/// in the text.
 fn skip_rows(lexer: &mut Lexer<'_>, many: bool) {
     loop {
         let mut ahead = *lexer;

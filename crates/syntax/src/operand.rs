@@ -56,10 +56,10 @@ const INTRODUCERS: &[&str] = &[
 ];
 
 impl Parser<'_> {
-    /// An operand: everything that binds tighter than any operator.
-    ///
-    /// This and the other rules on the way from one expression to the one inside only dispatch: the less a rule
-    /// keeps on the stack, the deeper expressions can nest.
+    /// Parses an operand: everything that binds tighter than any operator.
+    /// |
+    /// This rule and the others between an expression and the one inside it only dispatch, because the less stack a
+    /// rule takes, the deeper expressions can nest.
     pub(super) fn operand(&mut self) -> Parsed<Expr> {
         match self.token(0).kind {
             TokenKind::Symbol(Symbol::LeftParen) => self.parenthesised(),
@@ -114,7 +114,7 @@ impl Parser<'_> {
         self.text(token).to_owned()
     }
 
-    /// A string literal with those that follow it; the first token is at hand.
+    /// Parses a string literal and the adjacent ones after it; the first token comes next.
     fn string_literal(&mut self, charset: Option<&str>) -> Parsed<ExprKind> {
         let token = self.advance();
         let text = self.text(token);
@@ -170,7 +170,8 @@ impl Parser<'_> {
         }
     }
 
-    /// `_charset'..'`; an underscore name before a string that is no character set is just a name.
+    /// Parses `_charset'..'`. A name with an underscore that is not a character set is just a name, even before a
+    /// string.
     fn introduced(&mut self) -> Parsed<Expr> {
         let start = self.span();
         let word = self.text(self.token(0)).to_ascii_lowercase();
@@ -213,7 +214,7 @@ impl Parser<'_> {
         self.built(start, ExprKind::Literal(Literal::Temporal { kind, text }))
     }
 
-    /// `{d '2020-01-01'}`: the braces of ODBC; around anything else they mean nothing.
+    /// Parses ODBC's braces, as in `{d '2020-01-01'}`; around anything else they mean nothing.
     fn odbc_escape(&mut self) -> Parsed<Expr> {
         let start = self.span();
         self.advance();
@@ -235,7 +236,7 @@ impl Parser<'_> {
         Ok(Expr { span: self.span_from(start), ..expr })
     }
 
-    /// A parenthesis: an expression, a row or a query.
+    /// Parses a parenthesis: an expression, a row or a query.
     fn parenthesised(&mut self) -> Parsed<Expr> {
         let start = self.span();
         if self.starts_query(1) {
@@ -259,14 +260,14 @@ impl Parser<'_> {
         self.built(start, ExprKind::Subquery(query))
     }
 
-    /// `((SELECT 1) UNION (SELECT 2))`: the inner parenthesis was the first operand of a query.
+    /// Parses on in `((SELECT 1) UNION (SELECT 2))`, where the inner parenthesis was a query's first operand.
     fn query_in_parentheses(&mut self, start: Span, first: Box<Query>) -> Parsed<Expr> {
         let query = Box::new(self.query_after(*first)?);
         self.expect_symbol(Symbol::RightParen)?;
         Ok(Expr { kind: ExprKind::Subquery(query), span: self.span_from(start) })
     }
 
-    /// The rest of `(first, ..)`, from the first comma.
+    /// Parses the rest of `(first, ..)` from the first comma on.
     fn row(&mut self, start: Span, first: Expr) -> Parsed<Expr> {
         self.expect_symbol(Symbol::Comma)?;
         let mut items = vec![first];
@@ -374,7 +375,8 @@ impl Parser<'_> {
         Ok(CastTarget { kind, span: self.span_from(start) })
     }
 
-    /// Whether INTERVAL stands next as the function of that name: before a list of several in parentheses.
+    /// Returns whether INTERVAL comes next as the function of that name, before a list of several values in
+    /// parentheses.
     pub(super) fn at_interval_function(&self) -> bool {
         if !self.is_symbol_at(1, Symbol::LeftParen) {
             return false;
@@ -397,7 +399,7 @@ impl Parser<'_> {
         false
     }
 
-    /// INTERVAL at the start of an expression: `INTERVAL n unit + x`, or the function of that name.
+    /// Parses INTERVAL at the start of an expression: `INTERVAL n unit + x`, or the function of that name.
     fn interval_first(&mut self) -> Parsed<Expr> {
         let start = self.span();
         if self.at_interval_function() {
@@ -475,7 +477,7 @@ impl Parser<'_> {
         self.column_name_after(first)
     }
 
-    /// The rest of a column name whose first part is taken.
+    /// Parses the rest of a column name, whose first part is already taken.
     pub(super) fn column_name_after(&mut self, first: Ident) -> Parsed<ColumnName> {
         if !self.accept_symbol(Symbol::Dot) {
             return Ok(ColumnName { database: None, table: None, column: first });
@@ -488,7 +490,7 @@ impl Parser<'_> {
         Ok(ColumnName { database: Some(first), table: Some(second), column })
     }
 
-    /// A name: a column or a function call.
+    /// Parses a name: a column or a function call.
     fn named(&mut self) -> Parsed<Expr> {
         let start = self.span();
         if self.is_symbol_at(1, Symbol::LeftParen) || self.is_bare_function() {
@@ -509,7 +511,7 @@ impl Parser<'_> {
         Ok(column)
     }
 
-    /// `column->'path'`, which is JSON_EXTRACT, and `column->>'path'`, which is JSON_UNQUOTE of it.
+    /// Parses `column->'path'`, which is JSON_EXTRACT, or `column->>'path'`, which applies JSON_UNQUOTE to it.
     fn column_path(&mut self, start: Span, column: Expr) -> Parsed<Expr> {
         let arrow = self.advance();
         let unquoted = arrow.kind == TokenKind::Symbol(Symbol::ArrowText);
@@ -527,10 +529,10 @@ impl Parser<'_> {
     }
 }
 
-/// The unit of this name.
+/// The interval unit of this name.
 fn interval_unit(word: &str) -> Option<IntervalUnit> {
     use IntervalUnit::*;
-    // SQL_TSI_ names are those of ODBC.
+    // ODBC's names begin with SQL_TSI_.
     let upper = word.to_ascii_uppercase();
     Some(match upper.strip_prefix("SQL_TSI_").unwrap_or(&upper) {
         "MICROSECOND" => Microsecond,

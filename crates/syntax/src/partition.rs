@@ -1,4 +1,4 @@
-//! Partitions: PARTITION BY, ALTER TABLE, and PARTITION behind the name of a table.
+//! Partitions: PARTITION BY, ALTER TABLE, and PARTITION after a table's name.
 
 use super::ast::{
     Ident, PartitionAction, PartitionBound, PartitionBy, PartitionDefinition, PartitionItem, PartitionKey,
@@ -9,7 +9,8 @@ use super::cursor::{Parsed, Parser};
 use super::lexer::Symbol;
 
 impl Parser<'_> {
-    /// `PARTITION (name, ..)` behind the name of a table: only those partitions of it. Nothing: all of them.
+    /// Parses `PARTITION (name, ..)` after a table's name, which restricts a statement to those partitions. Empty
+    /// means all.
     pub(super) fn partition_selection(&mut self) -> Parsed<Vec<Ident>> {
         match self.accept_word("PARTITION") {
             true => self.parenthesised_list(Self::ident),
@@ -17,7 +18,7 @@ impl Parser<'_> {
         }
     }
 
-    /// An action of ALTER TABLE that begins here, if it is about partitions; `None` if it is not.
+    /// Parses an action of ALTER TABLE on partitions; `None` if another action comes next.
     pub(super) fn partition_action(&mut self) -> Parsed<Option<PartitionAction>> {
         if self.at_words(&["PARTITION", "BY"]) {
             return Ok(self.partition_by()?.map(PartitionAction::By));
@@ -32,7 +33,7 @@ impl Parser<'_> {
         let verb = self.any_word()?.value.to_ascii_uppercase();
         self.advance();
         if verb != "DROP" && verb != "TRUNCATE" {
-            // There is no binary log to keep it from.
+            // There is no binary log to keep the statement from.
             self.accept_any_word(&["NO_WRITE_TO_BINLOG", "LOCAL"]);
         }
         Ok(Some(match verb.as_str() {
@@ -69,7 +70,7 @@ impl Parser<'_> {
         }))
     }
 
-    /// What of ALTER TABLE follows the table, if it is done for partitions as for tables; `None` if it is something else.
+    /// Parses the rest of ALTER TABLE after its table if it is maintenance of partitions; `None` if it is not.
     pub(super) fn partition_maintenance(&mut self, table: &TableName) -> Parsed<Option<StatementKind>> {
         const VERBS: &[&str] = &["ANALYZE", "CHECK", "OPTIMIZE", "REPAIR"];
         if !(self.at_any_word(VERBS) && self.is_word_at(1, "PARTITION")) {
@@ -78,7 +79,7 @@ impl Parser<'_> {
         let verb = self.any_word()?.value.to_ascii_uppercase();
         self.advance();
         if verb != "CHECK" {
-            // There is no binary log to keep it from.
+            // There is no binary log to keep the statement from.
             self.accept_any_word(&["NO_WRITE_TO_BINLOG", "LOCAL"]);
         }
         let names = self.partition_names()?;
@@ -99,7 +100,7 @@ impl Parser<'_> {
         }))))
     }
 
-    /// Names of partitions, or ALL.
+    /// Parses names of partitions, or ALL.
     fn partition_names(&mut self) -> Parsed<Option<Vec<Ident>>> {
         match self.accept_word("ALL") {
             true => Ok(None),
@@ -222,7 +223,8 @@ impl Parser<'_> {
         self.stored_text().map(PartitionBound::Value)
     }
 
-    /// The options of a partition. Only those that change nothing are taken. Its comment and its engine.
+    /// Parses the options of a partition and returns its comment and its engine. Other options are accepted only if
+    /// they change nothing.
     fn partition_options(&mut self) -> Parsed<(String, Option<Ident>)> {
         let (mut comment, mut engine) = (String::new(), None);
         loop {

@@ -1,21 +1,22 @@
-//! Privileges: their names, where they can be granted, and sets of them.
+//! Privileges: their names, the levels they can be granted at, and sets of them.
 //!
-//! Those that MySQL calls static are a column each of its grant tables, the dynamic ones rows of `mysql.global_grants`. All of MySQL's
-//! can be granted, so that what is granted in a dump is granted here; where nothing of ours asks for one, it allows nothing.
+//! MySQL stores each static privilege in a column of its grant tables, and the dynamic ones in rows of
+//! `mysql.global_grants`. Every privilege of MySQL can be granted, so that a dump's grants can be loaded. A privilege
+//! that no feature here checks allows nothing.
 
 use std::fmt;
 use std::ops::{BitAnd, BitOr, BitOrAssign, Not, Sub};
 
-/// The least part of a server that a privilege can be granted on.
+/// The narrowest level that a privilege can be granted at.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Reach {
-    /// A table, and so a database or everything.
+    /// A table, and with it a database or everything.
     Table,
-    /// A database, and so everything.
+    /// A database, and with it everything.
     Database,
     /// Everything.
     Global,
-    /// Everything; a dynamic one.
+    /// Everything, as a dynamic privilege.
     Dynamic,
 }
 
@@ -28,7 +29,7 @@ macro_rules! privileges {
             $(#[doc = $name] $privilege,)*
         }
 
-        /// All privileges, in the order of SHOW GRANTS, with where they reach and their names.
+        /// All privileges in the order of SHOW GRANTS, with their levels and names.
         const KNOWN: &[(Privilege, Reach, &str)] = &[$((Privilege::$privilege, Reach::$reach, $name),)*];
     };
 }
@@ -106,17 +107,17 @@ privileges! {
 const _: () = assert!(KNOWN.len() <= u128::BITS as usize, "a set has a bit for each");
 
 impl Privilege {
-    /// The privilege of that name, in upper case.
+    /// The privilege with this name, given in upper case.
     pub fn from_name(name: &str) -> Option<Privilege> {
         KNOWN.iter().find(|(_, _, known)| *known == name).map(|(privilege, ..)| *privilege)
     }
 
-    /// Its name.
+    /// The privilege's name.
     pub fn name(self) -> &'static str {
         KNOWN[self as usize].2
     }
 
-    /// Where it can be granted.
+    /// The narrowest level that the privilege can be granted at.
     pub fn reach(self) -> Reach {
         KNOWN[self as usize].1
     }
@@ -127,51 +128,51 @@ impl Privilege {
 pub struct Privileges(u128);
 
 impl Privileges {
-    /// None: USAGE.
+    /// No privilege: USAGE.
     pub const NONE: Privileges = Privileges(0);
-    /// What can be granted on a table, the right to grant not among it.
+    /// The privileges that can be granted on a table, without the right to grant.
     pub const OF_TABLES: Privileges = of_reach(&[Reach::Table]);
-    /// What can be granted on a database.
+    /// The privileges that can be granted on a database.
     pub const OF_DATABASES: Privileges = of_reach(&[Reach::Table, Reach::Database]);
-    /// All that is static.
+    /// All static privileges.
     pub const STATIC: Privileges = of_reach(&[Reach::Table, Reach::Database, Reach::Global]);
-    /// All that is dynamic.
+    /// All dynamic privileges.
     pub const DYNAMIC: Privileges = of_reach(&[Reach::Dynamic]);
-    /// Everything, and the right to grant it.
+    /// All privileges, and the right to grant them.
     pub const EVERYTHING: Privileges =
         Privileges(Self::STATIC.0 | Self::DYNAMIC.0 | Self::of(Privilege::GrantOption).0);
 
-    /// That one alone.
+    /// The set of one privilege.
     pub const fn of(privilege: Privilege) -> Privileges {
         Privileges(1 << privilege as u8)
     }
 
-    /// These two.
+    /// The set of two privileges.
     pub const fn of_both(first: Privilege, second: Privilege) -> Privileges {
         Self::of(first).with(Self::of(second))
     }
 
-    /// With the others.
+    /// The union of both sets.
     pub const fn with(self, others: Privileges) -> Privileges {
         Privileges(self.0 | others.0)
     }
 
-    /// Whether that one is in it.
+    /// Returns whether the set contains `privilege`.
     pub const fn has(self, privilege: Privilege) -> bool {
         self.0 & Self::of(privilege).0 != 0
     }
 
-    /// Whether all of the others are in it.
+    /// Returns whether the set contains all of `others`.
     pub const fn has_all(self, others: Privileges) -> bool {
         self.0 & others.0 == others.0
     }
 
-    /// Whether any of the others is in it.
+    /// Returns whether the set contains any of `others`.
     pub const fn has_any(self, others: Privileges) -> bool {
         self.0 & others.0 != 0
     }
 
-    /// Whether it is empty.
+    /// Returns whether the set is empty.
     pub const fn is_empty(self) -> bool {
         self.0 == 0
     }
@@ -181,7 +182,7 @@ impl Privileges {
         KNOWN.iter().map(|(privilege, ..)| *privilege).filter(move |privilege| self.has(*privilege))
     }
 
-    /// Without one.
+    /// The set without one privilege.
     pub fn without(self, privilege: Privilege) -> Privileges {
         self - Privileges::of(privilege)
     }

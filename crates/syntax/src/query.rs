@@ -12,7 +12,7 @@ use leafline_types::words::{LockStrength, LockWait};
 const SET_OPERATORS: &[&str] = &["UNION", "INTERSECT", "EXCEPT"];
 
 impl Parser<'_> {
-    /// Does a query begin at the token `ahead`?
+    /// Returns whether a query begins at the token `ahead`.
     pub(super) fn starts_query(&self, ahead: usize) -> bool {
         self.is_word_at(ahead, "SELECT")
             || self.is_word_at(ahead, "WITH")
@@ -35,7 +35,7 @@ impl Parser<'_> {
         self.nested(Self::query_expression)
     }
 
-    /// The query behind WITH.
+    /// Parses the query after WITH.
     pub(super) fn query_behind(&mut self, with: With) -> Parsed<Query> {
         self.enter()?;
         let start = with.span;
@@ -68,7 +68,7 @@ impl Parser<'_> {
         self.simple_query()
     }
 
-    /// SELECT or VALUES, without parentheses and clauses of the whole.
+    /// Parses SELECT or VALUES, without parentheses and without the clauses of the whole query.
     fn simple_query(&mut self) -> Parsed<Query> {
         let start = self.span();
         let body = if self.at_word("SELECT") {
@@ -94,7 +94,7 @@ impl Parser<'_> {
         })
     }
 
-    /// `TABLE name`: all of its columns and rows.
+    /// Parses `TABLE name`, which selects all columns and rows.
     fn table_query(&mut self) -> Parsed<Select> {
         let start = self.span();
         self.expect_word("TABLE")?;
@@ -113,7 +113,7 @@ impl Parser<'_> {
         })
     }
 
-    /// What may follow the first operand of a query: set operators, then the clauses of the whole.
+    /// Parses the part after a query's first operand: set operators, then the clauses of the whole.
     pub(super) fn query_after(&mut self, first: Query) -> Parsed<Query> {
         let mut query = self.intersections(first)?;
         while self.at_any_word(&["UNION", "EXCEPT"]) {
@@ -146,12 +146,12 @@ impl Parser<'_> {
         Ok((all, self.span_from(start)))
     }
 
-    /// ORDER BY, LIMIT, INTO and locking at the end of a query.
+    /// Parses ORDER BY, LIMIT, INTO and locking at the end of a query.
     fn query_tail(&mut self, mut query: Query) -> Parsed<Query> {
         let only_ordered = query.limit.is_none() && query.locking.is_empty();
         let own_clauses = !query.order_by.is_empty() || !only_ordered;
         let goes_on = self.at_any_word(&["ORDER", "LIMIT", "FOR", "LOCK"]);
-        // The first rows of a query that is ordered are those of its order.
+        // LIMIT after `(query ORDER BY ..)` applies to the query itself: its first rows are those of its order.
         if own_clauses && goes_on && !(only_ordered && self.at_word("LIMIT")) {
             parenthesise(&mut query);
         }
@@ -285,7 +285,7 @@ impl Parser<'_> {
         if self.accept_word(word) { Ok(Some(self.expression()?)) } else { Ok(None) }
     }
 
-    /// DISTINCT, STRAIGHT_JOIN and SQL_CALC_FOUND_ROWS behind SELECT.
+    /// Parses DISTINCT, STRAIGHT_JOIN and SQL_CALC_FOUND_ROWS after SELECT.
     fn select_options(&mut self) -> Parsed<(bool, bool, bool)> {
         let (mut all, mut distinct, mut straight_join, mut calc_found_rows) = (false, false, false, false);
         loop {
@@ -298,7 +298,8 @@ impl Parser<'_> {
             } else if self.accept_word("SQL_CALC_FOUND_ROWS") {
                 calc_found_rows = true;
             } else if !self.accept_any_word(&[
-                // Advice about tables locked for writing, result sizes and a cache that MySQL itself has dropped.
+                // Accepted without effect: they advise on write-locked tables, on result sizes and on a cache that
+                // MySQL itself has dropped.
                 "HIGH_PRIORITY",
                 "SQL_SMALL_RESULT",
                 "SQL_BIG_RESULT",
@@ -353,13 +354,13 @@ impl Parser<'_> {
         Ok(None)
     }
 
-    /// Does a set operator or a clause of a whole query stand next?
+    /// Returns whether a set operator or a clause of a whole query comes next.
     pub(super) fn query_goes_on(&self) -> bool {
         self.at_any_word(SET_OPERATORS) || self.at_any_word(&["ORDER", "LIMIT"])
     }
 }
 
-/// Makes a query one whose rows are those that it had.
+/// Wraps a query in a new one that returns its rows.
 fn parenthesise(query: &mut Query) {
     let inner = Query {
         with: query.with.take(),
@@ -372,7 +373,7 @@ fn parenthesise(query: &mut Query) {
     query.body = QueryBody::Parenthesised(Box::new(inner));
 }
 
-/// `left operation right`. What goes on a set operation becomes part of it.
+/// Makes `left operation right`. An operation on the result of a set operation is appended to that one.
 fn combined(operation: SetOperation, all: bool, span: Span, left: Query, right: Query) -> Query {
     let whole = left.span.to(right.span);
     let step = SetStep { operation, all, query: right, span };

@@ -1,6 +1,6 @@
-//! Names as they are written in statements.
+//! Names as statements quote them.
 
-/// A name in backquotes.
+/// Puts a name in backquotes.
 pub fn quoted(name: &str) -> String {
     format!("`{}`", name.replace('`', "``"))
 }

@@ -1,7 +1,7 @@
-//! Which words are reserved.
+//! The reserved words.
 //!
-//! A reserved word cannot be an unquoted name, except directly after a dot. Every other keyword of the grammar
-//! is recognised by its place. The list is that of MySQL 8.0.
+//! A reserved word cannot be an unquoted name, except directly after a dot. The grammar recognises every other
+//! keyword by its place. The list is that of MySQL 8.0.
 
 const RESERVED: &[&str] = &[
     "ADD",
@@ -267,15 +267,15 @@ const RESERVED: &[&str] = &[
     "ZEROFILL",
 ];
 
-/// The longest reserved word, in bytes.
+/// The length of the longest reserved word, in bytes.
 const LONGEST: usize = 29;
 
-/// The reserved words, in order.
+/// The reserved words, in alphabetical order.
 pub fn reserved_words() -> &'static [&'static str] {
     RESERVED
 }
 
-/// Is this word reserved, in any case?
+/// Returns whether a word, in any case, is reserved.
 pub fn is_reserved(word: &str) -> bool {
     if word.len() > LONGEST {
         return false;

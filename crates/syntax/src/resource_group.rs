@@ -5,7 +5,7 @@ use super::cursor::{Parsed, Parser};
 use super::lexer::{Symbol, TokenKind};
 
 impl Parser<'_> {
-    /// At RESOURCE GROUP, behind the verb.
+    /// Returns whether RESOURCE GROUP comes next, after the verb.
     pub(super) fn at_resource_group(&self) -> bool {
         self.at_words(&["RESOURCE", "GROUP"])
     }
@@ -56,7 +56,7 @@ impl Parser<'_> {
         if self.accept_word("VCPU") {
             self.accept_symbol(Symbol::Eq);
             options.vcpus.push(self.vcpu_range()?);
-            // A comma between them may be left out.
+            // Commas between ranges are optional.
             while self.accept_symbol(Symbol::Comma) || self.token(0).kind == TokenKind::Integer {
                 options.vcpus.push(self.vcpu_range()?);
             }

@@ -13,7 +13,8 @@ impl Parser<'_> {
         if self.at_resource_group() {
             return self.set_resource_group();
         }
-        // A scope holds for the names behind it, up to the next one (MySQL manual, "SET Syntax for Variable Assignment").
+        // A scope applies to the names after it, up to the next scope (MySQL manual, "SET Syntax for Variable
+        // Assignment").
         let mut scope = None;
         Ok(StatementKind::Set(self.comma_list(|parser| parser.set_item(&mut scope))?))
     }
@@ -65,7 +66,7 @@ impl Parser<'_> {
             ("PERSIST", VariableScope::Persist),
             ("PERSIST_ONLY", VariableScope::PersistOnly),
         ];
-        // `SET local = 1` assigns to a variable of that name.
+        // `SET local = 1` assigns to a variable called `local`.
         let scope = scopes.iter().find(|(word, _)| self.at_word(word)).map(|&(_, scope)| scope)?;
         if self.token(1).kind != TokenKind::Word && self.token(1).kind != TokenKind::QuotedIdent {
             return None;
@@ -78,7 +79,7 @@ impl Parser<'_> {
         if self.accept_symbol(Symbol::Assign) { Ok(()) } else { self.expect_symbol(Symbol::Eq) }
     }
 
-    /// `= value` of a system variable with this scope, which may be written `@@name`.
+    /// Parses `= value` for a system variable with this scope, possibly written `@@name`.
     fn system_assignment(
         &mut self,
         (scope, is_of_next): (Option<VariableScope>, bool),
@@ -96,7 +97,7 @@ impl Parser<'_> {
             let column = super::ast::ColumnName { database: None, table: None, column: word };
             Expr { kind: ExprKind::Column(column), span }
         } else if self.token(0).kind == TokenKind::QuotedIdent && self.text(self.token(0)).len() == 2 {
-            // Under ANSI_QUOTES `""` is a name, and names stand for their text here.
+            // Under ANSI_QUOTES `""` is a name, and a name stands for its text here.
             let span = self.advance().span;
             Expr {
                 kind: ExprKind::Literal(Literal::String {

@@ -1,46 +1,47 @@
 //! The shape of a statement: its text without the values of its literals.
 //!
-//! Applications that do not prepare statements send the same few shapes over and over with other values. The shape, found by
-//! lexing alone, is what plans of such statements are kept under. Blanks and comments are part of it, as headings of columns
-//! are the text as it was written. Which literals may be parameters of a kept plan is decided
-//! from the syntax tree ([`lift`](super::lift)): a literal also decides types, headings, positions and limits where it stands, and there
-//! it has to be what it was.
+//! Applications that do not prepare statements send the same few shapes over and over with other values. The server
+//! keeps the plans of such statements under their shape, which the lexer alone finds. Blanks and comments are part of
+//! the shape, because a column's heading is the text as it was written. The syntax tree decides which literals may be
+//! parameters of a kept plan ([`lift`](super::lift)): some literals decide types, headings, positions and limits, and
+//! a plan that depends on such a literal serves only that value.
 
 use super::lexer::{LexMode, Lexer, TokenKind};
 use super::literal::unquote;
 use leafline_types::{Decimal, Value};
 
-/// A longer statement has no shape: it is long for its values, and will not be cheap by being planned quicker.
+/// A longer statement has no shape: it is long because of its values, and planning is a small part of its cost.
 const MAX_BYTES: usize = 4096;
-/// The same for a statement of more literals.
+/// A statement with more literals has no shape, for the same reason.
 const MAX_LITERALS: usize = 64;
 
 /// The shape of one statement.
 #[derive(Debug)]
 pub struct Shape {
-    /// The text; a mark in place of each literal in `literals`.
+    /// The text, with a mark in place of each literal of `literals`.
     pub key: Vec<u8>,
-    /// Integers, decimals and strings, in the order of the text.
+    /// The integers, decimals and strings, in the order of the text.
     pub literals: Vec<ShapeLiteral>,
 }
 
-/// A literal that the key leaves out.
+/// A literal that the key omits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ShapeLiteral {
-    /// Where it begins, in bytes.
+    /// The position of its first byte.
     pub start: u32,
-    /// Behind its last byte.
+    /// The position after its last byte.
     pub end: u32,
-    /// What it is.
+    /// Its kind.
     pub kind: LiteralKind,
 }
 
-/// What a literal is; those of a kind have one type, but for the digits of decimals and the lengths of strings.
+/// The kind of a literal. Literals of a kind have the same type, up to the digits of decimals and the lengths of
+/// strings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LiteralKind {
-    /// An integer that is BIGINT.
+    /// An integer that fits BIGINT.
     Integer,
-    /// An integer that is BIGINT UNSIGNED.
+    /// An integer that fits only BIGINT UNSIGNED.
     Unsigned,
     /// Digits with a point.
     Decimal,
@@ -49,15 +50,15 @@ pub enum LiteralKind {
 }
 
 impl ShapeLiteral {
-    /// As it was written.
+    /// The literal as it was written.
     pub fn source<'a>(&self, sql: &'a str) -> &'a str {
         sql.get(self.start as usize..self.end as usize).unwrap_or("")
     }
 
-    /// Its value.
+    /// The literal's value.
     pub fn value(&self, sql: &str, mode: LexMode) -> Value {
         let source = self.source(sql);
-        // shape_of() has taken none that does not parse.
+        // shape_of() lists only literals that parse.
         match self.kind {
             LiteralKind::Integer => source.parse().map(Value::Int).unwrap_or_default(),
             LiteralKind::Unsigned => source.parse().map(Value::UInt).unwrap_or_default(),
@@ -67,9 +68,9 @@ impl ShapeLiteral {
     }
 }
 
-/// The shape of `sql`, if it is one SELECT, INSERT, UPDATE or DELETE for which plans are worth keeping.
+/// The shape of `sql`; `None` if it is not a single SELECT, INSERT, UPDATE or DELETE whose plan is worth keeping.
 pub fn shape_of(sql: &str, mode: LexMode) -> Option<Shape> {
-    // Bytes that stand for literals in the key.
+    // The bytes 1 to 4 mark literals in the key.
     if sql.len() > MAX_BYTES || sql.bytes().any(|byte| (1..=4).contains(&byte)) {
         return None;
     }
@@ -90,7 +91,7 @@ pub fn shape_of(sql: &str, mode: LexMode) -> Option<Shape> {
                 return Some(shape);
             }
             TokenKind::Invalid | TokenKind::Parameter | TokenKind::UserVariable => return None,
-            // The type depends on the size.
+            // An integer's type depends on its size.
             TokenKind::Integer if source.parse::<i64>().is_ok() => (1, LiteralKind::Integer),
             TokenKind::Integer if source.parse::<u64>().is_ok() => (2, LiteralKind::Unsigned),
             TokenKind::String => (3, LiteralKind::String),
@@ -141,7 +142,7 @@ mod tests {
         {
             assert_ne!(shape(&format!("SELECT a FROM t WHERE id = {other}")).key, base, "{other}");
         }
-        // So is what a heading is made of.
+        // Blanks are part of the shape where they become part of a heading.
         assert_ne!(shape("SELECT a+1 FROM t").key, shape("SELECT a + 1 FROM t").key);
     }
 

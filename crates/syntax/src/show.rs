@@ -4,8 +4,8 @@ use super::ast::{Ident, NotThere, Show, ShowFilter, ShowKind, StatementKind, Tab
 use super::cursor::{Parsed, Parser};
 use super::lexer::Symbol;
 
-/// What else SHOW can show in MySQL, by its first word.
-const OTHER: &[&str] = &[
+/// The first words of SHOW statements of MySQL that this version does not support.
+const UNSUPPORTED: &[&str] = &[
     "BINARY",
     "BINLOG",
     "FUNCTION",
@@ -32,7 +32,7 @@ impl Parser<'_> {
         Ok(StatementKind::Show(Box::new(Show { kind, filter: None })))
     }
 
-    /// What is shown, and whether LIKE or WHERE may follow.
+    /// Parses the object shown; also returns whether LIKE or WHERE may follow.
     fn show_kind(&mut self) -> Parsed<(ShowKind, bool)> {
         let start = self.span();
         if self.accept_any_word(&["DATABASES", "SCHEMAS"]) {
@@ -83,7 +83,7 @@ impl Parser<'_> {
                 true,
             ));
         }
-        if let Some(empty) = self.show_what_is_not_there()? {
+        if let Some(empty) = self.show_triggers_and_empty_lists()? {
             return Ok(empty);
         }
         if self.accept_word("PLUGINS") {
@@ -99,11 +99,11 @@ impl Parser<'_> {
             }
             return Ok((ShowKind::Grants(account), false));
         }
-        if self.at_any_word(OTHER) {
+        if self.at_any_word(UNSUPPORTED) {
             let word = self.any_word()?.value.to_ascii_uppercase();
             return self.refuse(&format!("SHOW {word}"));
         }
-        self.accept_word("EXTENDED"); // also shows hidden columns, of which there are none to show
+        self.accept_word("EXTENDED"); // would show hidden columns too, but there are none
         let full = self.accept_word("FULL");
         if self.accept_word("TABLES") {
             return Ok((ShowKind::Tables { full, database: self.database_clause()? }, true));
@@ -120,8 +120,8 @@ impl Parser<'_> {
         Err(self.syntax_error())
     }
 
-    /// Lists of things that there are none of.
-    fn show_what_is_not_there(&mut self) -> Parsed<Option<(ShowKind, bool)>> {
+    /// Parses TRIGGERS, EVENTS, binary logs, and the lists that are always empty here.
+    fn show_triggers_and_empty_lists(&mut self) -> Parsed<Option<(ShowKind, bool)>> {
         if self.accept_words(&["FULL", "TRIGGERS"]) || self.accept_word("TRIGGERS") {
             return Ok(Some((ShowKind::Triggers { database: self.database_clause()? }, true)));
         }

@@ -1,10 +1,10 @@
-//! Cutting a script into statements.
+//! Splitting a script into statements.
 
 use super::lexer::{LexMode, Lexer, Symbol, TokenKind};
 
-/// The statements of a script, without the semicolons between them. Strings, quoted names and comments hide
-/// semicolons; pieces without any token are left out. What cannot be lexed ends in the last piece. Comments stay: a
-/// statement may begin or end within one (`/*!40101 SET .. */`).
+/// The statements of a script, without the semicolons between them. Semicolons in strings, quoted names and comments
+/// do not count. Pieces without any token are left out. Text that cannot be lexed is part of the last piece. Comments
+/// stay, because a statement may begin or end inside one (`/*!40101 SET .. */`).
 pub fn split_statements(sql: &str, mode: LexMode) -> Vec<&str> {
     let mut statements = Vec::new();
     let mut lexer = Lexer::new(sql, mode);

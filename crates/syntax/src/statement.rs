@@ -1,4 +1,4 @@
-//! Which statement it is, by its first words.
+//! The dispatch of statements by their first words.
 
 use super::ast::{
     AnalyzeHistogram, Explain, ExplainFormat, Expr, FlushItem, LoadIndex, PrepareSource, Query, Statement,
@@ -11,15 +11,15 @@ use leafline_types::words::CheckDepth;
 use super::error::unsupported;
 use super::lexer::{Symbol, TokenKind};
 
-/// Buckets of a histogram for which the statement does not say how many.
+/// The number of buckets of a histogram, unless the statement says another.
 const DEFAULT_BUCKETS: u64 = 100;
 
 impl Parser<'_> {
-    /// Exactly one statement, a semicolon after it allowed.
+    /// Parses exactly one statement, with an optional semicolon after it.
     pub(super) fn whole_statement(&mut self) -> Parsed<Statement> {
         let semicolon_alone = self.at_symbol(Symbol::Semicolon) && self.token(1).kind == TokenKind::End;
         let kind = match self.at_end() || semicolon_alone {
-            // As in MySQL, comments alone are a statement, which does nothing.
+            // As in MySQL, a text of comments alone is a statement that does nothing.
             true if self.sql.chars().any(|c| !c.is_whitespace() && c != ';') => {
                 self.accept_symbol(Symbol::Semicolon);
                 StatementKind::Do(Vec::new())
@@ -28,7 +28,7 @@ impl Parser<'_> {
             false => self.statement()?,
         };
         self.accept_symbol(Symbol::Semicolon);
-        // INTO in the query of another statement.
+        // A leftover INTO belongs to a query inside another statement, where it is not allowed.
         if !self.at_end() || self.into.is_some() {
             return Err(self.syntax_error());
         }
@@ -43,13 +43,13 @@ impl Parser<'_> {
         Ok(Statement { kind, parameters, assigns_variables, hints })
     }
 
-    /// A query and nothing else.
+    /// Parses a text that is a single query.
     pub(super) fn whole_query(&mut self) -> Parsed<Query> {
         let query = self.query()?;
         if self.at_end() { Ok(query) } else { Err(self.syntax_error()) }
     }
 
-    /// An expression and nothing else.
+    /// Parses a text that is a single expression.
     pub(super) fn whole_expression(&mut self) -> Parsed<Expr> {
         let expr = self.expression()?;
         if self.at_end() { Ok(expr) } else { Err(self.syntax_error()) }
@@ -131,7 +131,7 @@ impl Parser<'_> {
         }
     }
 
-    /// The error for a statement without a rule here: 1235 for those MySQL knows, 1064 for others.
+    /// The error for a statement that no rule parses: 1235 if MySQL has it, otherwise 1064.
     fn known_statement(&self, word: &str) -> MysqlError {
         let second = self.token(1);
         let second = if second.kind == TokenKind::Word {
@@ -159,7 +159,7 @@ impl Parser<'_> {
         unsupported(&known)
     }
 
-    /// BACKUP DATABASE, which is our own.
+    /// Parses BACKUP DATABASE, a statement that MySQL does not have.
     fn backup(&mut self) -> Parsed<StatementKind> {
         self.advance();
         self.advance();
@@ -175,7 +175,7 @@ impl Parser<'_> {
         Ok(StatementKind::Backup { path, parent })
     }
 
-    /// EXPORT TABLE, which is our own.
+    /// Parses EXPORT TABLE, a statement that MySQL does not have.
     fn export_table(&mut self) -> Parsed<StatementKind> {
         self.advance();
         self.advance();
@@ -184,7 +184,7 @@ impl Parser<'_> {
         Ok(StatementKind::ExportTable { table, path: self.string()? })
     }
 
-    /// IMPORT TABLE. The name is our own, MySQL's takes several files.
+    /// Parses IMPORT TABLE. Unlike MySQL's, it takes a name for the table and only one file.
     fn import_table(&mut self) -> Parsed<StatementKind> {
         self.advance();
         self.advance();
@@ -195,7 +195,7 @@ impl Parser<'_> {
 
     fn optimize_table(&mut self) -> Parsed<StatementKind> {
         self.advance();
-        self.accept_any_word(&["NO_WRITE_TO_BINLOG", "LOCAL"]); // as of ANALYZE TABLE
+        self.accept_any_word(&["NO_WRITE_TO_BINLOG", "LOCAL"]); // there is no binary log to keep it from
         self.expect_any_word(&["TABLE", "TABLES"])?;
         Ok(StatementKind::OptimizeTable(self.table_names()?))
     }
@@ -253,7 +253,7 @@ impl Parser<'_> {
         let tables = self.table_names()?;
         let quick = self.accept_word("QUICK");
         if !quick {
-            self.accept_word("EXTENDED"); // as without it
+            self.accept_word("EXTENDED"); // changes nothing
         }
         Ok(StatementKind::ChecksumTable { tables, quick })
     }
@@ -265,8 +265,8 @@ impl Parser<'_> {
         Ok(StatementKind::CheckTable(tables, self.check_depth()?))
     }
 
-    /// The options of CHECK. Of several the most thorough counts; FAST and CHANGED are for engines that note whether a
-    /// table was closed properly, and check nothing less here.
+    /// Parses the options of CHECK TABLE; the most thorough one counts. FAST and CHANGED are for engines that record
+    /// whether a table was closed properly, and check no less here.
     pub(super) fn check_depth(&mut self) -> Parsed<CheckDepth> {
         let mut depth = None;
         loop {
@@ -296,8 +296,7 @@ impl Parser<'_> {
         Ok(StatementKind::RepairTable(tables))
     }
 
-    /// EXPLAIN, DESCRIBE and DESC: of a statement, or of a table.
-    /// WITH before SELECT, UPDATE or DELETE.
+    /// Parses WITH and the SELECT, UPDATE or DELETE after it.
     fn statement_with_names(&mut self) -> Parsed<StatementKind> {
         let with = self.nested(Self::with)?;
         match () {
@@ -416,7 +415,7 @@ impl Parser<'_> {
         Ok(StatementKind::Prepare { name, source: self.text_source()? })
     }
 
-    /// A string, or a variable that has one.
+    /// Parses the source of a statement's text: a string, or a variable that holds one.
     fn text_source(&mut self) -> Parsed<PrepareSource> {
         Ok(match self.token(0).kind {
             TokenKind::UserVariable => PrepareSource::Variable(self.user_variable()?),

@@ -1,7 +1,7 @@
-//! Expressions that are kept in the catalog as text: of defaults, generated columns and CHECK constraints.
+//! Expressions that the catalog stores as text: defaults, generated columns and CHECK constraints.
 //!
-//! The text is the same under every `sql_mode`: names are in backquotes, or bare, and strings in single quotes with a backslash
-//! before a backslash.
+//! The stored text means the same under every `sql_mode`: names are bare or in backquotes, and strings in single
+//! quotes with backslashes doubled.
 
 use super::ParseLimits;
 use super::ast::{CheckDefinition, GeneratedDefinition, TableName};
@@ -10,10 +10,11 @@ use super::lexer::{LexMode, Symbol, Token, TokenKind, tokenize};
 use super::literal::unquote;
 
 impl Parser<'_> {
-    /// `(expression)`, as text, without more parentheses around the whole: SHOW CREATE TABLE writes some, and what it has written may come back.
+    /// Parses `(expression)` into text, without further parentheses around the whole: SHOW CREATE TABLE writes some,
+    /// and its text may be parsed again.
     pub(super) fn stored_expression(&mut self) -> Parsed<String> {
         let pairs = match self.pairs_around() {
-            // The last pair is the query's own.
+            // The innermost pair belongs to the query.
             pairs if self.is_query_at(pairs) => pairs.saturating_sub(1).max(1),
             pairs => pairs.max(1),
         };
@@ -23,7 +24,7 @@ impl Parser<'_> {
         Ok(text)
     }
 
-    /// The columns of expressions from here on are those of a table, whose name may stand before theirs.
+    /// From here on, the columns in expressions are those of `table`, whose name may qualify them.
     pub(super) fn define(&mut self, table: &TableName) {
         let database = table.database.as_ref().map(|database| database.value.clone());
         self.defined = Some((database, table.name.value.clone()));
@@ -33,10 +34,11 @@ impl Parser<'_> {
         ["SELECT", "WITH", "TABLE", "VALUES"].iter().any(|word| self.is_word_at(ahead, word))
     }
 
-    /// How many pairs of parentheses stand around what the next one is around.
+    /// The number of pairs of parentheses that enclose the whole of the next expression.
     fn pairs_around(&self) -> usize {
         let leading = (0..).take_while(|ahead| self.is_symbol_at(*ahead, Symbol::LeftParen)).count();
-        // Of those that are open, how many are leading ones, and how many of these have closed without anything between them.
+        // The number of open parentheses, the number of leading ones among them, and how many leading ones have just
+        // closed with nothing between them.
         let (mut open, mut leading_open, mut closed) = (leading, leading, 0);
         for ahead in leading.. {
             if open == 0 || self.is_end_at(ahead) {
@@ -52,7 +54,7 @@ impl Parser<'_> {
         closed
     }
 
-    /// An expression, as text.
+    /// Parses an expression into text.
     pub(super) fn stored_text(&mut self) -> Parsed<String> {
         let start = self.span();
         self.expression()?;
@@ -77,7 +79,7 @@ impl Parser<'_> {
         Ok(GeneratedDefinition { expression, stored })
     }
 
-    /// Whether a CHECK constraint stands next.
+    /// Returns whether a CHECK constraint comes next.
     pub(super) fn at_check(&self) -> bool {
         self.at_word("CHECK")
             || (self.at_word("CONSTRAINT") && (self.is_word_at(1, "CHECK") || self.is_word_at(2, "CHECK")))
@@ -99,7 +101,7 @@ impl Parser<'_> {
     }
 }
 
-/// Where the `||` stand that put strings together, and where these begin and end.
+/// The positions of the `||` operators of a concatenation, and the concatenation's beginning and end.
 #[derive(Debug, Clone)]
 pub(super) struct Concatenation {
     pub start: u32,
@@ -107,9 +109,13 @@ pub(super) struct Concatenation {
     pub end: u32,
 }
 
-/// The `||` that put strings together, which they do under PIPES_AS_CONCAT only, and where the NOTs stand that mean `!`, under
-/// HIGH_NOT_PRECEDENCE.
-fn moded(text: &str, mode: LexMode, is_query: bool) -> Parsed<(Vec<Concatenation>, Vec<u32>)> {
+/// Finds the `||` operators that concatenate strings, as they do only under PIPES_AS_CONCAT, and the positions of the
+/// NOTs that bind like `!`, as they do under HIGH_NOT_PRECEDENCE.
+fn mode_dependent_operators(
+    text: &str,
+    mode: LexMode,
+    is_query: bool,
+) -> Parsed<(Vec<Concatenation>, Vec<u32>)> {
     let is_moded = mode.high_not_precedence || mode.pipes_as_concat && text.contains("||");
     if !is_moded {
         return Ok(Default::default());
@@ -122,7 +128,8 @@ fn moded(text: &str, mode: LexMode, is_query: bool) -> Parsed<(Vec<Concatenation
     Ok((parser.concatenations, parser.high_negations))
 }
 
-/// How many tokens at the beginning are the name of the table, with that of its database or without, and a point behind each.
+/// The number of leading tokens that qualify a column with the table's name, and possibly its database's: each name
+/// and the dot after it.
 fn qualifier_at(
     text: &str,
     mode: LexMode,
@@ -147,18 +154,19 @@ fn qualifier_at(
     if in_database && is(2, table) && name(4).is_some() { 4 } else { 0 }
 }
 
-/// The text of an expression, or query, under no `sql_mode`, with CONCAT for the `||` that mean it, `!` for such NOTs, and FLOAT for the
-/// REAL that does; `None` if there is something in it that rows do not determine. The name of `table` is left out before those of its columns.
+/// The text of an expression or query that means the same under an empty `sql_mode`: CONCAT in place of a `||` that
+/// concatenates, `!` in place of a NOT that binds like it, and FLOAT in place of a REAL that means it. `None` if the
+/// text contains something other than what a row determines. The name of `table` before its columns is left out.
 ///
 /// # Errors
-/// 1064 and its like if it cannot be parsed.
+/// 1064 and related errors if the text cannot be parsed.
 pub(super) fn canonical(
     text: &str,
     mode: LexMode,
     is_query: bool,
     table: Option<&(Option<String>, String)>,
 ) -> Parsed<Option<String>> {
-    let (concatenations, high_negations) = moded(text, mode, is_query)?;
+    let (concatenations, high_negations) = mode_dependent_operators(text, mode, is_query)?;
     let mut out = String::with_capacity(text.len());
     let mut end = 0;
     let tokens = tokenize(text, mode);
@@ -170,7 +178,7 @@ pub(super) fn canonical(
             qualifier = qualifier_at(text, mode, tokens.get(at..).unwrap_or_default(), table);
         }
         if qualifier > 0 {
-            // What follows stands where the qualifier does.
+            // The text after the qualifier takes its place.
             qualifier -= 1;
             end = if out.is_empty() || token.span.start > end { end } else { token.span.end };
             continue;
@@ -192,7 +200,7 @@ pub(super) fn canonical(
             TokenKind::Parameter | TokenKind::UserVariable => return Ok(None),
             TokenKind::Word if high_negations.contains(&token.span.start) => out.push('!'),
             TokenKind::Word if !is_query && source.eq_ignore_ascii_case("SELECT") => return Ok(None),
-            // The word is reserved: it is a type, unless it is a name behind a point.
+            // REAL is reserved: it is a type, unless it is a name after a dot.
             TokenKind::Word
                 if mode.real_as_float && source.eq_ignore_ascii_case("REAL") && !out.ends_with('.') =>
             {
@@ -203,7 +211,7 @@ pub(super) fn canonical(
             }
             TokenKind::String => {
                 let value = unquote(source, mode).replace('\\', "\\\\").replace('\'', "''");
-                // `\%` and `\_` were kept as they are, for LIKE.
+                // Decoding kept `\%` and `\_` as they are, for LIKE.
                 let value = value.replace("\\\\%", "\\%").replace("\\\\_", "\\_");
                 out.push_str(&format!("'{value}'"));
             }

@@ -9,7 +9,7 @@ use super::cursor::{Parsed, Parser};
 use super::lexer::{Symbol, TokenKind};
 use leafline_types::MysqlError;
 
-/// Table options that mean something to other storage engines only.
+/// Table options that matter only to other storage engines.
 const OPTIONS_WITHOUT_EFFECT: &[&str] = &[
     "AUTOEXTEND_SIZE",
     "AVG_ROW_LENGTH",
@@ -24,12 +24,12 @@ const OPTIONS_WITHOUT_EFFECT: &[&str] = &[
     "STATS_SAMPLE_PAGES",
 ];
 
-/// Table options that would change where or how rows are stored.
+/// Table options that would change where or how rows are stored, and are refused.
 const REFUSED_OPTIONS: &[&str] =
     &["COMPRESSION", "CONNECTION", "DATA", "PASSWORD", "SECONDARY_ENGINE", "TABLESPACE", "UNION"];
 
 impl Parser<'_> {
-    /// CREATE TABLE from its table name on (IF NOT EXISTS included).
+    /// Parses CREATE TABLE from IF NOT EXISTS or the table's name on.
     pub(super) fn create_table(&mut self, temporary: bool) -> Parsed<StatementKind> {
         let if_not_exists = self.if_not_exists()?;
         let name = self.table_name()?;
@@ -91,7 +91,7 @@ impl Parser<'_> {
         Ok(Some(like))
     }
 
-    /// Does a query in parentheses stand next?
+    /// Returns whether a query in parentheses comes next.
     fn at_nested_query(&self) -> bool {
         let mut ahead = 0;
         while self.is_symbol_at(ahead, Symbol::LeftParen) {
@@ -111,7 +111,7 @@ impl Parser<'_> {
         Ok(Some(TableSource { query: Box::new(self.query()?), ignore, replace }))
     }
 
-    /// Does a key, not a column, stand next?
+    /// Returns whether a key, not a column, comes next.
     pub(super) fn at_table_key(&self) -> bool {
         self.at_any_word(&[
             "CONSTRAINT",
@@ -126,7 +126,7 @@ impl Parser<'_> {
         ])
     }
 
-    /// A key apart from columns, as in CREATE TABLE and ALTER TABLE ADD.
+    /// Parses a key that is not part of a column, as in CREATE TABLE and ALTER TABLE ADD.
     pub(super) fn table_key(&mut self) -> Parsed<KeyDefinition> {
         let mut symbol = None;
         if self.accept_word("CONSTRAINT") && !self.at_any_word(&["PRIMARY", "UNIQUE", "FOREIGN", "CHECK"]) {
@@ -159,7 +159,7 @@ impl Parser<'_> {
         Ok(KeyDefinition { kind, name, parts, options })
     }
 
-    /// `USING BTREE` or `USING HASH`, or nothing; whether it is HASH.
+    /// Parses `USING BTREE`, `USING HASH`, or nothing. Returns whether it was HASH.
     pub(super) fn index_type(&mut self) -> Parsed<bool> {
         if !self.accept_any_word(&["USING", "TYPE"]) {
             return Ok(false);
@@ -197,7 +197,7 @@ impl Parser<'_> {
         Ok(KeyPartValue::Column { name, prefix })
     }
 
-    /// Options after a key's parts. `hash`: USING HASH stood before them.
+    /// Parses the options after a key's parts. `hash` says whether USING HASH came before them.
     pub(super) fn index_options(&mut self, hash: bool) -> Parsed<KeyOptions> {
         let mut options = KeyOptions { hash, ..KeyOptions::default() };
         loop {
@@ -227,7 +227,7 @@ impl Parser<'_> {
         }
     }
 
-    /// PACKED or NOT PACKED, or nothing.
+    /// Parses PACKED, NOT PACKED, or nothing.
     pub(super) fn packing(&mut self) -> Parsed<Option<bool>> {
         let packed = !self.accept_word("NOT");
         if !packed {
@@ -240,7 +240,7 @@ impl Parser<'_> {
 
     pub(super) fn column_definition(&mut self) -> Parsed<ColumnDefinition> {
         let name = self.ident()?;
-        // SERIAL stands for a type and three attributes.
+        // SERIAL means a type and three attributes.
         let serial = self.at_word("SERIAL");
         let data_type = self.data_type()?;
         let mut column = ColumnDefinition {
@@ -260,7 +260,7 @@ impl Parser<'_> {
         Ok(column)
     }
 
-    /// Takes one attribute; false when none stands next.
+    /// Takes one attribute; returns false if none comes next.
     fn column_attribute(&mut self, column: &mut ColumnDefinition) -> Parsed<bool> {
         if self.accept_word("NOT") {
             self.expect_word("NULL")?;
@@ -344,7 +344,7 @@ impl Parser<'_> {
         Ok(DefaultValue::Literal(Expr { kind, span }))
     }
 
-    /// `CURRENT_TIMESTAMP`, `NOW()` and their relatives; answers the number of fractional digits.
+    /// Parses `CURRENT_TIMESTAMP`, `NOW()` or a relative. Returns the number of fractional digits.
     fn current_timestamp(&mut self) -> Parsed<u8> {
         let parentheses_required = self.at_word("NOW");
         self.expect_any_word(&["CURRENT_TIMESTAMP", "NOW", "LOCALTIME", "LOCALTIMESTAMP"])?;
@@ -372,7 +372,7 @@ impl Parser<'_> {
         Ok(options)
     }
 
-    /// Takes one option; false when none stands next.
+    /// Takes one option; returns false if none comes next.
     pub(super) fn table_option(&mut self, options: &mut TableOptions) -> Parsed<bool> {
         if self.at_word("DEFAULT") {
             self.advance();
@@ -415,7 +415,8 @@ impl Parser<'_> {
         Ok(true)
     }
 
-    /// DATA DIRECTORY and INDEX DIRECTORY, which NO_DIR_IN_CREATE ignores; files of tables are in the directory of the database only.
+    /// Takes DATA DIRECTORY or INDEX DIRECTORY under NO_DIR_IN_CREATE, which ignores them. Without it they are
+    /// refused, because a table's file is always in its database's directory.
     pub(super) fn accept_directory(&mut self) -> Parsed<bool> {
         if !self.at_any_word(&["DATA", "INDEX"]) || !self.is_word_at(1, "DIRECTORY") {
             return Ok(false);
@@ -430,7 +431,7 @@ impl Parser<'_> {
         }
     }
 
-    /// What stands behind PACK_KEYS.
+    /// Parses the value of PACK_KEYS.
     fn pack_keys(&mut self) -> Parsed<PackKeys> {
         if self.accept_word("DEFAULT") {
             return Ok(PackKeys::Default);
@@ -443,7 +444,7 @@ impl Parser<'_> {
         }
     }
 
-    /// What stands behind ENCRYPTION: 'N', as there is none.
+    /// Parses the value of ENCRYPTION, which must be 'N', because there is no encryption.
     pub(super) fn no_encryption(&mut self) -> Parsed<()> {
         self.accept_symbol(Symbol::Eq);
         match self.string()?.as_str() {

@@ -1,4 +1,4 @@
-//! LOAD DATA, and INTO behind a query: variables, or a text file with its FIELDS and LINES.
+//! LOAD DATA, and INTO after a query: variables, or a text file with its FIELDS and LINES.
 
 use super::ast::{Into, Load, LoadField, LoadSource, StatementKind};
 use super::cursor::{Parsed, Parser};
@@ -7,7 +7,8 @@ use crate::TextFormat;
 use leafline_types::MysqlError;
 
 impl Parser<'_> {
-    /// LOAD DATA. Priorities of table locks mean nothing where rows have versions.
+    /// Parses LOAD DATA. Priorities of table locks mean nothing here, because readers see versions and do not block
+    /// writers.
     pub(super) fn load_data(&mut self) -> Parsed<StatementKind> {
         self.expect_words(&["LOAD", "DATA"])?;
         self.accept_any_word(&["LOW_PRIORITY", "CONCURRENT"]);
@@ -62,7 +63,7 @@ impl Parser<'_> {
         }
     }
 
-    /// INTO, or nothing. It stands once, and in the statement's own query.
+    /// Parses INTO, or nothing. INTO is allowed once, and only in the statement's own query.
     pub(super) fn behind_into(&mut self) -> Parsed<()> {
         if !self.at_word("INTO") {
             return Ok(());
@@ -90,7 +91,7 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// FIELDS and LINES. Error 1083 where one character is wanted and more are given.
+    /// Parses FIELDS and LINES. Returns error 1083 if several characters are written where one is required.
     fn text_format(&mut self) -> Parsed<TextFormat> {
         let mut format = TextFormat::default();
         if self.mode.no_backslash_escapes {

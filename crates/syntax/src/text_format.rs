@@ -1,4 +1,4 @@
-//! How text files are written and read: FIELDS and LINES.
+//! The format of text files that statements write and read: FIELDS and LINES.
 
 /// FIELDS and LINES of a statement.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -7,7 +7,7 @@ pub struct TextFormat {
     pub field_end: Vec<u8>,
     /// FIELDS ENCLOSED BY.
     pub quote: Option<u8>,
-    /// OPTIONALLY: only strings are enclosed when they are written.
+    /// OPTIONALLY: the writer encloses only strings.
     pub quotes_only_text: bool,
     /// FIELDS ESCAPED BY.
     pub escape: Option<u8>,
@@ -18,7 +18,7 @@ pub struct TextFormat {
 }
 
 impl Default for TextFormat {
-    /// `FIELDS TERMINATED BY '\t' ESCAPED BY '\\' LINES TERMINATED BY '\n'`.
+    /// The format of `FIELDS TERMINATED BY '\t' ESCAPED BY '\\' LINES TERMINATED BY '\n'`.
     fn default() -> TextFormat {
         TextFormat {
             field_end: b"\t".to_vec(),

@@ -4,7 +4,7 @@ use super::ast::{Completion, StatementKind, TableLock};
 use super::cursor::{Parsed, Parser};
 
 impl Parser<'_> {
-    /// The statement that begins with `word` (upper case), which stands next.
+    /// Parses the statement whose first word, in upper case, is `word`; that word comes next.
     pub(super) fn transaction(&mut self, word: &str) -> Parsed<StatementKind> {
         let first = self.advance();
         match word {

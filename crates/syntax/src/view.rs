@@ -7,13 +7,13 @@ use leafline_types::error::{MysqlError, errno};
 use leafline_types::words::{CheckOption, ViewAlgorithm};
 
 impl Parser<'_> {
-    /// Does a view stand behind the verb, or options of one?
+    /// Returns whether a view, or an option of one, comes next after the verb.
     pub(super) fn at_view(&self) -> bool {
         let replace = if self.at_words(&["OR", "REPLACE"]) { 2 } else { 0 };
         if ["ALGORITHM", "VIEW"].iter().any(|word| self.is_word_at(replace, word)) {
             return true;
         }
-        // DEFINER = user and SQL SECURITY may stand before other things.
+        // DEFINER = user and SQL SECURITY may come before other objects too.
         let mut at = replace;
         while at < replace + 12 {
             if self.is_word_at(at, "VIEW") {
@@ -28,7 +28,7 @@ impl Parser<'_> {
         false
     }
 
-    /// From what follows CREATE or ALTER on.
+    /// Parses CREATE VIEW or ALTER VIEW after its verb.
     pub(super) fn create_view(&mut self, alters: bool) -> Parsed<StatementKind> {
         let mut verb = if alters { ViewVerb::Alter } else { ViewVerb::Create };
         if !alters && self.accept_words(&["OR", "REPLACE"]) {
@@ -86,7 +86,7 @@ impl Parser<'_> {
         Ok(StatementKind::CreateView(Box::new(create)))
     }
 
-    /// The query, which has no INTO (error 1350).
+    /// Parses the view's query, which must not have an INTO (error 1350).
     fn query_of_view(&mut self) -> Parsed<Query> {
         match self.query() {
             Err(error) if error.code == errno::ER_OPTION_PREVENTS_STATEMENT => {
@@ -104,17 +104,17 @@ impl Parser<'_> {
             false => CheckOption::Cascaded,
         };
         if check_option == CheckOption::Cascaded {
-            self.accept_word("CASCADED"); // which it is if nothing is said
+            self.accept_word("CASCADED"); // the default
         }
         self.expect_words(&["CHECK", "OPTION"])?;
         Ok(check_option)
     }
 
-    /// From what follows DROP VIEW on.
+    /// Parses DROP VIEW after its two words.
     pub(super) fn drop_view(&mut self) -> Parsed<StatementKind> {
         let if_exists = self.if_exists()?;
         let views = self.table_names()?;
-        self.accept_any_word(&["RESTRICT", "CASCADE"]); // mean nothing in MySQL either
+        self.accept_any_word(&["RESTRICT", "CASCADE"]); // MySQL ignores them, too
         Ok(StatementKind::DropView(DropView { views, if_exists }))
     }
 }

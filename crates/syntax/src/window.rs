@@ -7,7 +7,7 @@ use super::ast::{
 use super::cursor::{Parsed, Parser};
 use super::lexer::{Symbol, TokenKind};
 
-/// The function of this name, in upper case.
+/// The window function with this name, given in upper case.
 pub(super) fn window_function(word: &str) -> Option<WindowFunctionName> {
     Some(match word {
         "ROW_NUMBER" => WindowFunctionName::RowNumber,
@@ -26,7 +26,7 @@ pub(super) fn window_function(word: &str) -> Option<WindowFunctionName> {
 }
 
 impl Parser<'_> {
-    /// A call of a function that needs OVER; its name stands next.
+    /// Parses a call of a function that needs OVER; its name comes next.
     pub(super) fn window_call(&mut self, start: Span, function: WindowFunctionName) -> Parsed<Expr> {
         use WindowFunctionName::{FirstValue, Lag, LastValue, Lead, NthValue, Ntile};
         self.advance();
@@ -72,7 +72,7 @@ impl Parser<'_> {
         self.over(start, WindowFunction::Own(function, args))
     }
 
-    /// A whole number, a parameter or a variable: what does not change from row to row.
+    /// Parses a whole number, a parameter or a variable: a value that is the same for every row.
     fn stable_integer(&mut self) -> Parsed<Expr> {
         match self.token(0).kind {
             TokenKind::Integer | TokenKind::Parameter | TokenKind::UserVariable => self.operand(),
@@ -80,7 +80,7 @@ impl Parser<'_> {
         }
     }
 
-    /// An aggregate, with OVER if that follows.
+    /// Returns the aggregate, with its window if OVER follows.
     pub(super) fn maybe_over(&mut self, start: Span, aggregate: ExprKind) -> Parsed<Expr> {
         if !self.at_word("OVER") {
             return self.built(start, aggregate);

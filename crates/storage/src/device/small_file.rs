@@ -11,7 +11,7 @@ use std::io;
 /// that.
 ///
 /// # Errors
-/// Those of the file system. The file is then as it was.
+/// The errors of the file system. The file is then as it was.
 pub fn replace(env: &dyn Env, name: &str, bytes: &[u8]) -> io::Result<()> {
     let whole = AlignedBuf::from_bytes(bytes);
     let next = format!("{name}.new");
@@ -26,7 +26,7 @@ pub fn replace(env: &dyn Env, name: &str, bytes: &[u8]) -> io::Result<()> {
 /// Reads content that [`replace`] has written, and the zeros behind it. Returns `None` if there is no such file.
 ///
 /// # Errors
-/// Those of the file system. `InvalidData` if there are more than `most` bytes.
+/// The errors of the file system. `InvalidData` if there are more than `most` bytes.
 pub fn read(env: &dyn Env, name: &str, most: u64) -> io::Result<Option<AlignedBuf>> {
     if !env.exists(name)? {
         return Ok(None);

@@ -10,33 +10,33 @@ pub struct AccountName {
     pub user: String,
     /// The host, `%` when not written.
     pub host: String,
-    /// CURRENT_USER, CURRENT_USER(), USER().
+    /// Whether it was written as CURRENT_USER, CURRENT_USER() or USER().
     pub current: bool,
-    /// Where it stands.
+    /// Its place in the text.
     pub span: Span,
 }
 
-/// An account with how it is let in.
+/// An account, with the way it proves who it is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UserSpec {
     /// The account.
     pub account: AccountName,
     /// The plugin of IDENTIFIED WITH.
     pub plugin: Option<Ident>,
-    /// What follows BY or AS.
+    /// The secret after BY or AS.
     pub secret: Option<Secret>,
 }
 
-/// What an account is let in by.
+/// The secret that an account proves itself with.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Secret {
-    /// BY: a password, in clear.
+    /// BY: a password, in clear text.
     Password(String),
-    /// AS: what `mysql.user` keeps of one.
+    /// AS: a password in the form that `mysql.user` stores.
     Stored(String),
 }
 
-/// What CREATE USER and ALTER USER say of all their accounts.
+/// The options of CREATE USER and ALTER USER, which apply to every account named.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct UserOptions {
     /// ACCOUNT LOCK: `Some(true)`, ACCOUNT UNLOCK: `Some(false)`.
@@ -45,29 +45,29 @@ pub struct UserOptions {
     pub expiry: Option<Expiry>,
     /// REQUIRE SSL: `Some(true)`, REQUIRE NONE: `Some(false)`.
     pub requires_tls: Option<bool>,
-    /// WITH MAX_USER_CONNECTIONS; 0 for any number.
+    /// WITH MAX_USER_CONNECTIONS; 0 allows any number.
     pub max_user_connections: Option<u32>,
 }
 
 /// When a password expires.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Expiry {
-    /// PASSWORD EXPIRE: it has.
+    /// PASSWORD EXPIRE: the password has expired.
     Now,
     /// PASSWORD EXPIRE NEVER.
     Never,
-    /// PASSWORD EXPIRE DEFAULT, which is never, too.
+    /// PASSWORD EXPIRE DEFAULT: the password never expires, either.
     Default,
 }
 
-/// What a GRANT or REVOKE is about.
+/// The level of a GRANT or REVOKE: the objects that its privileges cover.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum GrantLevel {
     /// `*.*`.
     Global,
     /// `database.*`, or `*` for the current one. The name is a pattern.
     Database(Option<Ident>),
-    /// A table.
+    /// `database.table`, or `table` of the current database.
     Table(TableName),
 }
 
@@ -76,18 +76,18 @@ pub enum GrantLevel {
 pub enum PrivilegeList {
     /// ALL PRIVILEGES.
     All,
-    /// These.
+    /// The privileges listed.
     These(Vec<Privilege>),
 }
 
 /// GRANT.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Grant {
-    /// What is granted.
+    /// The privileges granted.
     pub privileges: PrivilegeList,
-    /// On what.
+    /// The level that they are granted at.
     pub level: GrantLevel,
-    /// To whom.
+    /// The accounts that receive them.
     pub accounts: Vec<AccountName>,
     /// WITH GRANT OPTION.
     pub with_grant_option: bool,
@@ -96,14 +96,15 @@ pub struct Grant {
 /// REVOKE.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Revoke {
-    /// What is revoked.
+    /// The privileges revoked.
     pub privileges: PrivilegeList,
-    /// On what; `None` for `REVOKE ALL PRIVILEGES, GRANT OPTION`, which is of every level.
+    /// The level that they are revoked at; `None` for `REVOKE ALL PRIVILEGES, GRANT OPTION`, which covers every
+    /// level.
     pub level: Option<GrantLevel>,
-    /// From whom.
+    /// The accounts that lose them.
     pub accounts: Vec<AccountName>,
-    /// IF EXISTS: what was not granted is a warning.
+    /// IF EXISTS: a privilege that was never granted causes a warning, not an error.
     pub if_exists: bool,
-    /// IGNORE UNKNOWN USER: accounts that are not there are a warning.
+    /// IGNORE UNKNOWN USER: an account that does not exist causes a warning, not an error.
     pub ignore_unknown: bool,
 }

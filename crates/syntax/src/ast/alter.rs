@@ -1,16 +1,16 @@
-//! ALTER TABLE and what is a form of it: CREATE INDEX, DROP INDEX, RENAME TABLE.
+//! ALTER TABLE, and the statements that do the same: CREATE INDEX, DROP INDEX, RENAME TABLE.
 
 use super::{
     CheckDefinition, ColumnDefinition, DefaultValue, ForeignKeyDefinition, Ident, KeyDefinition,
     PartitionAction, TableName, TableOptions,
 };
 
-/// `ALTER TABLE name action, ..`; CREATE INDEX and DROP INDEX are of one action.
+/// `ALTER TABLE name action, ..`. CREATE INDEX and DROP INDEX arrive as an ALTER TABLE with one action.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AlterTable {
     /// The table.
     pub table: TableName,
-    /// What to do, in order; there may be nothing.
+    /// The actions, in order; may be empty.
     pub actions: Vec<AlterAction>,
     /// ALGORITHM.
     pub algorithm: AlterAlgorithm,
@@ -18,35 +18,35 @@ pub struct AlterTable {
     pub lock: AlterLock,
 }
 
-/// `ALGORITHM =`
+/// The ALGORITHM option: how a table is changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum AlterAlgorithm {
-    /// DEFAULT: whatever is quickest.
+    /// DEFAULT: the quickest way possible.
     #[default]
     Default,
-    /// INSTANT: nothing but the definition is changed.
+    /// INSTANT: only the table's definition changes.
     Instant,
-    /// INPLACE: rows are not converted.
+    /// INPLACE: rows stay as they are.
     Inplace,
     /// COPY: the table is built anew.
     Copy,
 }
 
-/// `LOCK =`
+/// The LOCK option: what other sessions may do to the table meanwhile.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum AlterLock {
-    /// DEFAULT: as little as possible.
+    /// DEFAULT: the weakest lock possible.
     #[default]
     Default,
-    /// NONE: the table is read and written meanwhile.
+    /// NONE: others read and write the table.
     None,
-    /// SHARED: it is read meanwhile.
+    /// SHARED: others read the table.
     Shared,
-    /// EXCLUSIVE.
+    /// EXCLUSIVE: others wait.
     Exclusive,
 }
 
-/// Where a column is put.
+/// The place of a column in its table.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ColumnPosition {
     /// FIRST.
@@ -62,13 +62,13 @@ pub enum AlterAction {
     AddColumn(Box<ColumnDefinition>, Option<ColumnPosition>),
     /// DROP COLUMN.
     DropColumn(Ident),
-    /// CHANGE COLUMN; MODIFY COLUMN where the column keeps its name.
+    /// CHANGE COLUMN, and MODIFY COLUMN, which keeps the column's name.
     ChangeColumn {
         /// The column.
         name: Ident,
-        /// As it is to be.
+        /// Its new definition.
         column: Box<ColumnDefinition>,
-        /// Where to put it.
+        /// Its new place; `None` leaves it where it is.
         position: Option<ColumnPosition>,
     },
     /// RENAME COLUMN.
@@ -101,11 +101,11 @@ pub enum AlterAction {
     AddCheck(CheckDefinition),
     /// DROP CHECK.
     DropCheck(Ident),
-    /// DROP CONSTRAINT: of whatever kind.
+    /// DROP CONSTRAINT: drops a constraint of any kind.
     DropConstraint(Ident),
     /// ALTER CHECK ENFORCED, or NOT ENFORCED.
     EnforceCheck(Ident, bool),
-    /// The same with ALTER CONSTRAINT.
+    /// ALTER CONSTRAINT ENFORCED, or NOT ENFORCED.
     EnforceConstraint(Ident, bool),
     /// ADD FOREIGN KEY.
     AddForeignKey(Box<ForeignKeyDefinition>),
@@ -122,13 +122,13 @@ pub enum AlterAction {
         /// COLLATE.
         collation: Option<Ident>,
     },
-    /// ORDER BY columns, with whether they descend.
+    /// ORDER BY: the columns, each with whether it descends.
     OrderBy(Vec<(Ident, bool)>),
     /// FORCE.
     Force,
     /// ENABLE KEYS, DISABLE KEYS.
     EnableKeys(bool),
-    /// Something about partitions.
+    /// An action on partitions.
     Partitions(Box<PartitionAction>),
 }
 

@@ -1,4 +1,4 @@
-//! Definitions: databases, tables, columns, indexes.
+//! Definitions: databases, tables, views, stored programs, columns and keys.
 
 use super::{AccountName, Expr, Ident, PartitionBy, Query, Span, TableName};
 use crate::lexer::LexMode;
@@ -9,7 +9,7 @@ use leafline_types::words::{CheckOption, ReferentialAction, ViewAlgorithm};
 pub struct CreateDatabase {
     /// The name.
     pub name: Ident,
-    /// With IF NOT EXISTS.
+    /// Whether IF NOT EXISTS was written.
     pub if_not_exists: bool,
     /// The options.
     pub options: DatabaseOptions,
@@ -18,7 +18,7 @@ pub struct CreateDatabase {
 /// `ALTER DATABASE [name] options`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AlterDatabase {
-    /// The name; without it the current database.
+    /// The name; `None` names the current database.
     pub name: Option<Ident>,
     /// The options.
     pub options: DatabaseOptions,
@@ -38,7 +38,7 @@ pub struct DatabaseOptions {
 pub struct DropDatabase {
     /// The name.
     pub name: Ident,
-    /// With IF EXISTS.
+    /// Whether IF EXISTS was written.
     pub if_exists: bool,
 }
 
@@ -49,13 +49,13 @@ pub struct CreateTable {
     pub name: TableName,
     /// TEMPORARY.
     pub temporary: bool,
-    /// With IF NOT EXISTS.
+    /// Whether IF NOT EXISTS was written.
     pub if_not_exists: bool,
-    /// The columns, in order; at least one, unless a query gives some.
+    /// The columns, in order; at least one unless a query supplies them.
     pub columns: Vec<ColumnDefinition>,
-    /// Keys given apart from the columns, in order.
+    /// Keys written apart from the columns, in order.
     pub keys: Vec<KeyDefinition>,
-    /// CHECK constraints given apart from the columns, in order.
+    /// CHECK constraints written apart from the columns, in order.
     pub checks: Vec<CheckDefinition>,
     /// Foreign keys, in order.
     pub foreign_keys: Vec<ForeignKeyDefinition>,
@@ -63,18 +63,18 @@ pub struct CreateTable {
     pub options: TableOptions,
     /// PARTITION BY.
     pub partition_by: Option<PartitionBy>,
-    /// The query behind it.
+    /// The query that follows the definition.
     pub source: Option<TableSource>,
 }
 
-/// `[IGNORE | REPLACE] [AS] SELECT ..` behind CREATE TABLE.
+/// `[IGNORE | REPLACE] [AS] SELECT ..` after CREATE TABLE.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TableSource {
     /// The query.
     pub query: Box<Query>,
-    /// IGNORE: of rows with the same key the first stays.
+    /// IGNORE: the first of the rows with the same key stays.
     pub ignore: bool,
-    /// REPLACE: of rows with the same key the last stays.
+    /// REPLACE: the last of the rows with the same key stays.
     pub replace: bool,
 }
 
@@ -85,13 +85,13 @@ pub struct CreateTableLike {
     pub name: TableName,
     /// TEMPORARY.
     pub temporary: bool,
-    /// With IF NOT EXISTS.
+    /// Whether IF NOT EXISTS was written.
     pub if_not_exists: bool,
-    /// The table it is to be like.
+    /// The table whose definition is copied.
     pub like: TableName,
 }
 
-/// Options after the closing parenthesis of CREATE TABLE. Each is the last one written.
+/// Options after the closing parenthesis of CREATE TABLE. Where an option is repeated, the last one counts.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct TableOptions {
     /// ENGINE.
@@ -108,13 +108,13 @@ pub struct TableOptions {
     pub pack_keys: Option<PackKeys>,
     /// ROW_FORMAT.
     pub row_format: Option<Ident>,
-    /// Options that are known and have no meaning here, by their MySQL name (`STATS_PERSISTENT`, `MAX_ROWS`, ..):
-    /// each deserves a warning.
+    /// Options that the grammar knows and the engine ignores, by their MySQL names (`STATS_PERSISTENT`, `MAX_ROWS`,
+    /// ..); each deserves a warning.
     pub without_effect: Vec<Ident>,
 }
 
 impl TableOptions {
-    /// Whether PACK_KEYS is all that is said.
+    /// Whether PACK_KEYS is the only option written.
     pub fn has_pack_keys_alone(&self) -> bool {
         let alone = TableOptions { pack_keys: self.pack_keys, ..TableOptions::default() };
         self.pack_keys.is_some() && *self == alone
@@ -124,11 +124,11 @@ impl TableOptions {
 /// The values of PACK_KEYS.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PackKeys {
-    /// DEFAULT, or 2: what is better.
+    /// DEFAULT, or 2: the engine chooses.
     Default,
-    /// 0.
+    /// 0: keys are not packed.
     Off,
-    /// 1.
+    /// 1: keys are packed.
     On,
 }
 
@@ -143,7 +143,7 @@ pub struct ColumnDefinition {
     pub nullable: Option<bool>,
     /// DEFAULT.
     pub default: Option<DefaultValue>,
-    /// ON UPDATE CURRENT_TIMESTAMP, where it stands.
+    /// The place of ON UPDATE CURRENT_TIMESTAMP.
     pub on_update: Option<Span>,
     /// AUTO_INCREMENT.
     pub auto_increment: bool,
@@ -164,11 +164,11 @@ pub struct ColumnDefinition {
 pub enum DefaultValue {
     /// A literal, sign included.
     Literal(Expr),
-    /// CURRENT_TIMESTAMP, NOW(), with its number of fractional digits.
+    /// CURRENT_TIMESTAMP or NOW().
     CurrentTimestamp {
         /// Fractional digits.
         fsp: u8,
-        /// Where it stands.
+        /// Its place in the text.
         span: Span,
     },
     /// `(expression)`, as text.
@@ -191,21 +191,21 @@ pub struct CheckDefinition {
     pub name: Option<Ident>,
     /// The text of the condition.
     pub expression: String,
-    /// Without NOT ENFORCED.
+    /// Whether it is enforced: NOT ENFORCED was not written.
     pub enforced: bool,
 }
 
-/// A text that is written as a string or as a hexadecimal or bit literal.
+/// A text written as a string or as a hexadecimal or bit literal.
 #[derive(Debug, Clone, PartialEq)]
 pub enum TextString {
     /// A string.
     Text(String),
-    /// The bytes of a hexadecimal or bit literal, in the character set of what they are for.
+    /// The bytes of a hexadecimal or bit literal, in the character set of the column they are for.
     Bytes(Vec<u8>),
 }
 
 impl TextString {
-    /// Its bytes, those of a string in UTF-8.
+    /// The text's bytes; a string gives its UTF-8 bytes.
     pub fn into_bytes(self) -> Vec<u8> {
         match self {
             TextString::Text(text) => text.into_bytes(),
@@ -214,10 +214,10 @@ impl TextString {
     }
 }
 
-/// A type as written.
+/// A data type as it was written.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DataType {
-    /// Which type.
+    /// The type's name.
     pub name: TypeName,
     /// The number in parentheses: display width, length, precision, or fractional digits.
     pub length: Option<u64>,
@@ -231,19 +231,19 @@ pub struct DataType {
     pub zerofill: bool,
     /// CHARACTER SET.
     pub charset: Option<Ident>,
-    /// COLLATE; also when written among the column's attributes.
+    /// COLLATE, written in the type or among the column's attributes.
     pub collation: Option<Ident>,
     /// The BINARY attribute of a character type: the charset's `_bin` collation.
     pub binary: bool,
-    /// Where it stands.
+    /// Its place in the text.
     pub span: Span,
 }
 
-/// The type names of the grammar, synonyms resolved. Those that columns cannot have yet are refused by the
-/// parser, with error 1235.
+/// The type names of the grammar, with synonyms resolved. The parser refuses types that columns cannot have yet with
+/// error 1235.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TypeName {
-    /// BOOL, BOOLEAN: what TINYINT(1) is.
+    /// BOOL, BOOLEAN: the same as TINYINT(1).
     Bool,
     /// TINYINT, INT1.
     TinyInt,
@@ -308,13 +308,13 @@ pub enum TypeName {
 /// A key of CREATE TABLE, CREATE INDEX or ALTER TABLE ADD.
 #[derive(Debug, Clone, PartialEq)]
 pub struct KeyDefinition {
-    /// Primary, unique or plain.
+    /// Whether the key is primary, unique or plain.
     pub kind: KeyKind,
-    /// Its name: the index name or, without it, the CONSTRAINT symbol.
+    /// The index name, or else the CONSTRAINT symbol.
     pub name: Option<Ident>,
-    /// Its parts, in order; at least one.
+    /// The key's parts, in order; at least one.
     pub parts: Vec<KeyPartDefinition>,
-    /// Its options.
+    /// The key's options.
     pub options: KeyOptions,
 }
 
@@ -325,11 +325,11 @@ pub struct KeyOptions {
     pub comment: Option<String>,
     /// INVISIBLE.
     pub invisible: bool,
-    /// PACKED, or NOT PACKED.
+    /// PACKED: `Some(true)`, NOT PACKED: `Some(false)`.
     pub packed: Option<bool>,
     /// USING HASH.
     pub hash: bool,
-    /// With KEY_BLOCK_SIZE.
+    /// Whether KEY_BLOCK_SIZE was written.
     pub block_size: bool,
 }
 
@@ -338,13 +338,13 @@ pub struct KeyOptions {
 pub struct ForeignKeyDefinition {
     /// The CONSTRAINT symbol.
     pub name: Option<Ident>,
-    /// The name for an index that has to be made.
+    /// The name for the index, if the statement has to create one.
     pub index_name: Option<Ident>,
-    /// The columns that refer.
+    /// The referring columns.
     pub columns: Vec<Ident>,
-    /// The table referred to.
+    /// The referenced table.
     pub parent: TableName,
-    /// The columns referred to.
+    /// The referenced columns.
     pub parent_columns: Vec<Ident>,
     /// ON DELETE.
     pub on_delete: ReferentialAction,
@@ -366,41 +366,41 @@ pub enum KeyKind {
 /// A part of a key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KeyPartDefinition {
-    /// What it is made of.
+    /// The column or expression.
     pub value: KeyPartValue,
-    /// With DESC.
+    /// Whether DESC was written.
     pub descending: bool,
 }
 
-/// What a part of a key is made of.
+/// The value that a part of a key holds.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum KeyPartValue {
     /// A column.
     Column {
         /// Its name.
         name: Ident,
-        /// `column(10)`: as many characters of the beginning, or bytes.
+        /// `column(10)`: how many characters, or bytes, of the column's beginning the key holds.
         prefix: Option<u32>,
     },
     /// `(expression)`, as text.
     Expression(String),
 }
 
-/// What is to become of a view of that name.
+/// The verb of a view's definition, which says whether the view may or must exist already.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ViewVerb {
-    /// CREATE: there is none.
+    /// CREATE: it must not exist.
     Create,
-    /// CREATE OR REPLACE.
+    /// CREATE OR REPLACE: it may exist.
     CreateOrReplace,
-    /// ALTER: there is one.
+    /// ALTER: it must exist.
     Alter,
 }
 
 /// `CREATE VIEW name (columns) AS query`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CreateView {
-    /// CREATE or ALTER.
+    /// CREATE, CREATE OR REPLACE, or ALTER.
     pub verb: ViewVerb,
     /// ALGORITHM.
     pub algorithm: ViewAlgorithm,
@@ -408,17 +408,17 @@ pub struct CreateView {
     pub definer: Option<AccountName>,
     /// SQL SECURITY INVOKER: `Some(true)`, SQL SECURITY DEFINER: `Some(false)`.
     pub by_invoker: Option<bool>,
-    /// The view.
+    /// The view's name.
     pub name: TableName,
-    /// The names of its columns; empty for those of the query.
+    /// The names of the view's columns; empty where the query names them.
     pub columns: Vec<Ident>,
     /// The query.
     pub query: Box<Query>,
     /// WITH CHECK OPTION.
     pub check_option: CheckOption,
-    /// Where the query stands.
+    /// The query's place in the text.
     pub span: Span,
-    /// How it was read.
+    /// The lexer's mode that the query was read in.
     pub mode: LexMode,
 }
 
@@ -427,7 +427,7 @@ pub struct CreateView {
 pub struct DropView {
     /// The views.
     pub views: Vec<TableName>,
-    /// With IF EXISTS.
+    /// Whether IF EXISTS was written.
     pub if_exists: bool,
 }
 
@@ -447,21 +447,21 @@ pub enum ProgramKind {
 /// `DROP PROCEDURE|FUNCTION|TRIGGER|EVENT [IF EXISTS] a`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DropProgram {
-    /// Which of them.
+    /// The program's kind.
     pub kind: ProgramKind,
-    /// The program.
+    /// The program's name.
     pub name: TableName,
-    /// With IF EXISTS.
+    /// Whether IF EXISTS was written.
     pub if_exists: bool,
 }
 
 /// `DROP [TEMPORARY] TABLE [IF EXISTS] a, b`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DropTable {
-    /// TEMPORARY: no others.
+    /// TEMPORARY: only temporary tables are dropped.
     pub temporary: bool,
     /// The tables.
     pub tables: Vec<TableName>,
-    /// With IF EXISTS.
+    /// Whether IF EXISTS was written.
     pub if_exists: bool,
 }

@@ -7,67 +7,67 @@ use super::{ColumnName, Expr, Hint, Ident, OrderItem, Query, TableName, TableRef
 /// `INSERT` or `REPLACE`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Insert {
-    /// REPLACE: rows in the way are deleted.
+    /// REPLACE: a new row deletes the rows that it conflicts with.
     pub replace: bool,
-    /// With IGNORE.
+    /// Whether IGNORE was written.
     pub ignore: bool,
-    /// With DELAYED, which means nothing any more.
+    /// Whether DELAYED was written, which has no effect any more.
     pub delayed: bool,
     /// The table.
     pub table: TableName,
-    /// PARTITION: the only partitions that rows go to; none: all of them.
+    /// PARTITION: the only partitions that may receive rows; empty allows all.
     pub partitions: Vec<Ident>,
-    /// The column list; `None` without one.
+    /// The column list; `None` if none was written.
     pub columns: Option<Vec<Ident>>,
-    /// Where the rows come from.
+    /// The new rows.
     pub source: InsertSource,
-    /// `AS new (a, b)` behind the values.
+    /// `AS new (a, b)` after the values.
     pub alias: Option<RowAlias>,
-    /// ON DUPLICATE KEY UPDATE, in order; empty without it.
+    /// ON DUPLICATE KEY UPDATE, in order; empty if not written.
     pub on_duplicate: Vec<Assignment>,
 }
 
 /// LOAD DATA.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Load {
-    /// LOCAL: the file is the client's.
+    /// LOCAL: the client sends the file.
     pub local: bool,
     /// The name of the file.
     pub path: String,
-    /// What the rows are read from.
+    /// The kind of source that the rows are read from.
     pub source: LoadSource,
-    /// REPLACE: rows in the way are deleted.
+    /// REPLACE: a new row deletes the rows that it conflicts with.
     pub replace: bool,
     /// IGNORE.
     pub ignore: bool,
     /// The table.
     pub table: TableName,
-    /// PARTITION: the only partitions that rows go to; none: all of them.
+    /// PARTITION: the only partitions that may receive rows; empty allows all.
     pub partitions: Vec<Ident>,
     /// CHARACTER SET.
     pub charset: Option<Ident>,
     /// FIELDS and LINES.
     pub format: TextFormat,
-    /// Lines at the beginning that are passed over.
+    /// IGNORE n LINES: how many lines at the beginning to skip.
     pub skip: u64,
-    /// What the fields of a line are for; `None`: all columns.
+    /// The targets of a line's fields; `None` fills all columns.
     pub fields: Option<Vec<LoadField>>,
     /// SET.
     pub assignments: Vec<Assignment>,
 }
 
-/// What a load reads rows from.
+/// The kind of source that a load reads rows from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LoadSource {
-    /// Lines of a file: LOAD DATA.
+    /// LOAD DATA: the lines of a text file.
     Lines,
-    /// A file of a table, as EXPORT TABLE makes it.
+    /// IMPORT TABLE: a table's file, as EXPORT TABLE writes it.
     Table,
-    /// A program that gives values.
+    /// A program that supplies values.
     Values,
 }
 
-/// What a field of a line is for.
+/// The target of one field of a line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LoadField {
     /// A column.
@@ -76,12 +76,12 @@ pub enum LoadField {
     Variable(String),
 }
 
-/// Where INTO puts the rows of a query.
+/// The place that INTO writes a query's rows to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Into {
-    /// The only row into variables, one for each column.
+    /// Variables, one for each column of the only row.
     Variables(Vec<String>),
-    /// OUTFILE: the rows as lines of a new file.
+    /// OUTFILE: a new file, one line for each row.
     Lines {
         /// The name of the file.
         path: String,
@@ -90,16 +90,16 @@ pub enum Into {
         /// FIELDS and LINES.
         format: TextFormat,
     },
-    /// DUMPFILE: the only row as it is, as a new file of this name.
+    /// DUMPFILE: a new file of this name, which holds the only row's bytes unchanged.
     Bytes(String),
 }
 
-/// The name of an INSERT's new row.
+/// The alias that an INSERT gives its new row.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RowAlias {
     /// Its name.
     pub name: Ident,
-    /// Names of its columns; empty: those of the table.
+    /// The names of its columns; empty where the table names them.
     pub columns: Vec<Ident>,
 }
 
@@ -119,9 +119,9 @@ pub struct Update {
     pub with: Option<With>,
     /// The hints after UPDATE.
     pub hints: Vec<Hint>,
-    /// With IGNORE.
+    /// Whether IGNORE was written.
     pub ignore: bool,
-    /// The tables, some of which are changed.
+    /// The tables read; the assignments say which of them change.
     pub tables: Vec<TableReference>,
     /// The assignments, in order.
     pub assignments: Vec<Assignment>,
@@ -129,7 +129,7 @@ pub struct Update {
     pub filter: Option<Expr>,
     /// ORDER BY.
     pub order_by: Vec<OrderItem>,
-    /// LIMIT, a count only.
+    /// LIMIT; only a count, no offset.
     pub limit: Option<Expr>,
 }
 
@@ -149,16 +149,17 @@ pub struct Delete {
     pub with: Option<With>,
     /// The hints after DELETE.
     pub hints: Vec<Hint>,
-    /// With IGNORE.
+    /// Whether IGNORE was written.
     pub ignore: bool,
-    /// The tables whose rows are deleted, by the names they have in `tables`. Empty for `DELETE FROM t`: the only one.
+    /// The tables whose rows are deleted, by their names in `tables`. Empty for `DELETE FROM t`, which deletes from
+    /// the only table.
     pub targets: Vec<TableName>,
-    /// The tables.
+    /// The tables read.
     pub tables: Vec<TableReference>,
     /// WHERE.
     pub filter: Option<Expr>,
     /// ORDER BY.
     pub order_by: Vec<OrderItem>,
-    /// LIMIT, a count only.
+    /// LIMIT; only a count, no offset.
     pub limit: Option<Expr>,
 }

@@ -1,19 +1,19 @@
 //! Expressions.
 //!
-//! AND and OR chains are flat lists, however they were nested by associativity, so that a predicate of ten
-//! thousand terms is not ten thousand levels deep. Parentheses leave no node.
+//! Chains of AND and of OR are flat lists, however the parser associated them, so that a predicate of ten thousand
+//! terms is not a tree ten thousand levels deep. Parentheses leave no node.
 
 use super::{Ident, OrderItem, Query, Span, WindowCall};
 pub use leafline_types::IntervalUnit;
 pub use leafline_types::words::AggregateFunction;
 pub use leafline_types::words::{CompareOp, TrimSide};
 
-/// An expression and where it was written.
+/// An expression and its place in the text.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Expr {
-    /// What it is.
+    /// The expression's form, with its operands.
     pub kind: ExprKind,
-    /// From its first to its last token; outer parentheses not included.
+    /// Its place, from its first to its last token, without outer parentheses.
     pub span: Span,
 }
 
@@ -37,9 +37,9 @@ pub enum ExprKind {
     },
     /// `@@name`, `@@global.name`, `@@session.name`.
     SystemVariable {
-        /// The scope, when written.
+        /// The scope, if written.
         scope: Option<VariableScope>,
-        /// The name, dots of structured variables included.
+        /// The name, including the dots of structured variables.
         name: String,
     },
     /// `-x`, `+x`, `~x`.
@@ -90,9 +90,9 @@ pub enum ExprKind {
     Is {
         /// The operand.
         operand: Box<Expr>,
-        /// What it is compared with.
+        /// The right side.
         test: IsTest,
-        /// With NOT.
+        /// Whether NOT was written.
         negated: bool,
     },
     /// `a [NOT] BETWEEN low AND high`.
@@ -103,7 +103,7 @@ pub enum ExprKind {
         low: Box<Expr>,
         /// Upper bound, inclusive.
         high: Box<Expr>,
-        /// With NOT.
+        /// Whether NOT was written.
         negated: bool,
     },
     /// `a [NOT] IN (x, y, ..)`.
@@ -112,7 +112,7 @@ pub enum ExprKind {
         operand: Box<Expr>,
         /// The list, never empty.
         list: Vec<Expr>,
-        /// With NOT.
+        /// Whether NOT was written.
         negated: bool,
     },
     /// `a [NOT] IN (query)`.
@@ -121,7 +121,7 @@ pub enum ExprKind {
         operand: Box<Expr>,
         /// The query.
         query: Box<Query>,
-        /// With NOT.
+        /// Whether NOT was written.
         negated: bool,
     },
     /// `a [NOT] LIKE pattern [ESCAPE c]`.
@@ -130,9 +130,9 @@ pub enum ExprKind {
         operand: Box<Expr>,
         /// The pattern.
         pattern: Box<Expr>,
-        /// The escape character, when written.
+        /// The escape character, if written.
         escape: Option<Box<Expr>>,
-        /// With NOT.
+        /// Whether NOT was written.
         negated: bool,
     },
     /// `a [NOT] REGEXP pattern`, `a [NOT] RLIKE pattern`.
@@ -141,12 +141,12 @@ pub enum ExprKind {
         operand: Box<Expr>,
         /// The pattern.
         pattern: Box<Expr>,
-        /// With NOT.
+        /// Whether NOT was written.
         negated: bool,
     },
     /// `CASE [operand] WHEN .. THEN .. [ELSE ..] END`.
     Case {
-        /// The compared expression of the simple form.
+        /// The expression that the simple form compares with each value.
         operand: Option<Box<Expr>>,
         /// (condition or value, result) pairs, never empty.
         branches: Vec<(Expr, Expr)>,
@@ -157,7 +157,7 @@ pub enum ExprKind {
     Cast {
         /// The operand.
         operand: Box<Expr>,
-        /// The target.
+        /// The target type.
         target: CastTarget,
     },
     /// `CONVERT(x USING charset)`.
@@ -178,25 +178,25 @@ pub enum ExprKind {
     DateArithmetic {
         /// The date.
         operand: Box<Expr>,
-        /// How many units.
+        /// The number of units.
         amount: Box<Expr>,
         /// The unit.
         unit: IntervalUnit,
-        /// True when the interval is taken away.
+        /// Whether the interval is subtracted rather than added.
         subtract: bool,
     },
     /// `EXTRACT(unit FROM x)`.
     Extract {
-        /// The part.
+        /// The part extracted.
         unit: IntervalUnit,
         /// The date.
         operand: Box<Expr>,
     },
     /// `TRIM([LEADING|TRAILING|BOTH] [remove] FROM x)` and `TRIM(x)`.
     Trim {
-        /// Which ends.
+        /// The ends that are trimmed.
         side: TrimSide,
-        /// What is removed; a space when absent.
+        /// The text removed; `None` removes spaces.
         remove: Option<Box<Expr>>,
         /// The operand.
         operand: Box<Expr>,
@@ -204,32 +204,32 @@ pub enum ExprKind {
     /// A function call: `name(args)`. Forms with words between the arguments (`SUBSTRING(x FROM a FOR b)`,
     /// `POSITION(a IN b)`, `TIMESTAMPDIFF(unit, a, b)`) arrive as plain calls.
     Function {
-        /// The name as written.
+        /// The name, as it was written.
         name: Ident,
         /// The arguments.
         args: Vec<Expr>,
     },
     /// `COUNT(*)`, `COUNT(DISTINCT a, b)`, `SUM(a)`: any aggregate function.
     Aggregate {
-        /// Which one.
+        /// The function.
         function: AggregateFunction,
-        /// With DISTINCT.
+        /// Whether DISTINCT was written.
         distinct: bool,
         /// The arguments; empty for `COUNT(*)`.
         args: Vec<Expr>,
     },
     /// `GROUP_CONCAT([DISTINCT] a, b ORDER BY c SEPARATOR '..')`.
     GroupConcat {
-        /// With DISTINCT.
+        /// Whether DISTINCT was written.
         distinct: bool,
-        /// What is put together; at least one.
+        /// The expressions concatenated; at least one.
         args: Vec<Expr>,
-        /// The order, if any.
+        /// ORDER BY; may be empty.
         order_by: Vec<OrderItem>,
-        /// What is between rows.
+        /// The text between two rows.
         separator: String,
     },
-    /// `GROUPING(keys)`: which of them a row of WITH ROLLUP leaves out.
+    /// `GROUPING(keys)`: which of the keys WITH ROLLUP has left out of the row.
     Grouping(Vec<Expr>),
     /// `function(args) OVER ..`.
     Window(Box<WindowCall>),
@@ -250,9 +250,9 @@ pub enum ExprKind {
     Row(Vec<Expr>),
     /// `DEFAULT` as a value of INSERT and UPDATE, and `DEFAULT(column)`.
     Default(Option<ColumnName>),
-    /// `VALUES(column)`: what INSERT would have stored.
+    /// `VALUES(column)`: the value that INSERT would have stored.
     InsertedValue(ColumnName),
-    /// A unit name standing as a function argument (`TIMESTAMPDIFF(DAY, a, b)`).
+    /// A unit's name as a function's argument (`TIMESTAMPDIFF(DAY, a, b)`).
     Unit(IntervalUnit),
 }
 
@@ -263,15 +263,15 @@ pub struct JsonValue {
     pub document: Expr,
     /// The path.
     pub path: String,
-    /// The type of the value; CHAR(512) when absent.
+    /// The type of the value; `None` is CHAR(512).
     pub returning: Option<CastTarget>,
-    /// What is given where the path leads nowhere.
+    /// The answer if the path leads nowhere.
     pub on_empty: JsonResponse,
-    /// What is given where there are several values, or one that is not of the type.
+    /// The answer if the path leads to several values, or to one that the type cannot hold.
     pub on_error: JsonResponse,
 }
 
-/// What is given in place of a value.
+/// The answer that a JSON function gives in place of a value.
 #[derive(Debug, Clone, PartialEq)]
 pub enum JsonResponse {
     /// NULL.
@@ -289,22 +289,22 @@ pub enum Literal {
     Null,
     /// TRUE or FALSE.
     Boolean(bool),
-    /// Digits without point or exponent, if 64 bits hold them.
+    /// Digits without point or exponent that fit in 64 bits.
     Integer(u64),
-    /// Digits with a point and no exponent, or more digits than 64 bits hold: exact.
+    /// Digits with a point and no exponent, or more digits than fit in 64 bits: an exact number.
     Decimal(String),
-    /// With an exponent: approximate.
+    /// Digits with an exponent: an approximate number.
     Float(String),
     /// A character string.
     String {
         /// The value, escapes resolved, adjacent literals joined.
         value: String,
-        /// The length in bytes of the first of adjacent literals (it alone names a result column).
+        /// The length in bytes of the first of adjacent literals, the only one that a result column is named after.
         first_part: usize,
-        /// The introducer (`_utf8mb4'..'`), without its underscore; `N'..'` says utf8mb3.
+        /// The introducer (`_utf8mb4'..'`) without its underscore; utf8mb3 for `N'..'`.
         charset: Option<String>,
     },
-    /// `_charset x'..'` and `_charset b'..'`: text in the bytes of a character set.
+    /// `_charset x'..'` and `_charset b'..'`: a text, given as bytes in a character set.
     Encoded {
         /// The bytes.
         value: Vec<u8>,
@@ -315,19 +315,19 @@ pub enum Literal {
     Bytes {
         /// The value.
         value: Vec<u8>,
-        /// How it was written.
+        /// The notation it was written in.
         form: BytesForm,
     },
     /// `DATE '..'`, `TIME '..'`, `TIMESTAMP '..'` and the `{d '..'}` forms.
     Temporal {
-        /// Which type.
+        /// The literal's type.
         kind: TemporalKind,
         /// The text between the quotes.
         text: String,
     },
 }
 
-/// How a byte string was written.
+/// The notation that a byte string was written in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BytesForm {
     /// `x'..'` or `0x..`.
@@ -345,7 +345,7 @@ pub enum TemporalKind {
     Date,
     /// TIME.
     Time,
-    /// TIMESTAMP, a DATETIME value.
+    /// TIMESTAMP; its value is a DATETIME.
     Timestamp,
 }
 
@@ -360,7 +360,7 @@ pub struct ColumnName {
     pub column: Ident,
 }
 
-/// `@@global.`, `@@session.`, `@@persist.`.
+/// The scope of a system variable: `@@global.`, `@@session.`, `@@persist.`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum VariableScope {
     /// GLOBAL.
@@ -382,7 +382,7 @@ pub enum UnaryOp {
     BitNot,
 }
 
-/// Arithmetic and bit operators.
+/// Binary operators.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BinaryOp {
     /// `+`.
@@ -427,11 +427,11 @@ pub enum IsTest {
 pub struct CastTarget {
     /// The type.
     pub kind: CastKind,
-    /// Where it stands.
+    /// Its place in the text.
     pub span: Span,
 }
 
-/// The types that CAST knows.
+/// The types that CAST converts to.
 #[derive(Debug, Clone, PartialEq)]
 pub enum CastKind {
     /// `SIGNED [INTEGER]`.
@@ -440,42 +440,42 @@ pub enum CastKind {
     Unsigned,
     /// DECIMAL[(precision[, scale])].
     Decimal {
-        /// Digits in all.
+        /// The number of digits.
         precision: Option<u64>,
-        /// Digits after the point.
+        /// The number of digits after the point.
         scale: Option<u64>,
     },
     /// FLOAT[(p)].
     Float {
-        /// Binary digits; above 24 the result is DOUBLE.
+        /// The number of binary digits; above 24 the result is a DOUBLE.
         precision: Option<u64>,
     },
     /// DOUBLE, REAL.
     Double,
     /// CHAR[(n)] [CHARACTER SET name].
     Char {
-        /// Characters kept.
+        /// The number of characters kept.
         length: Option<u64>,
         /// The character set.
         charset: Option<Ident>,
         /// The BINARY attribute: the character set's `_bin` collation.
         binary: bool,
     },
-    /// BINARY[(n)], also of the `BINARY x` operator.
+    /// BINARY[(n)], and the `BINARY x` operator.
     Binary {
-        /// Bytes kept.
+        /// The number of bytes kept.
         length: Option<u64>,
     },
     /// DATE.
     Date,
     /// DATETIME[(fsp)].
     DateTime {
-        /// Fractional digits.
+        /// The number of fractional digits.
         fsp: Option<u64>,
     },
     /// TIME[(fsp)].
     Time {
-        /// Fractional digits.
+        /// The number of fractional digits.
         fsp: Option<u64>,
     },
     /// YEAR.

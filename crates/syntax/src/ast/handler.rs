@@ -1,4 +1,4 @@
-//! HANDLER.
+//! HANDLER, which reads a table row by row.
 
 use super::{Expr, Ident, Limit, TableName};
 
@@ -9,7 +9,7 @@ pub enum Handler {
     Open {
         /// The table.
         table: TableName,
-        /// The name that the other statements call it by, in place of the table's.
+        /// The name by which later statements refer to the handler; the table's if `None`.
         alias: Option<Ident>,
     },
     /// `HANDLER name READ ..`.
@@ -26,17 +26,17 @@ pub enum Handler {
 /// The rows that HANDLER READ asks for.
 #[derive(Debug, Clone, PartialEq)]
 pub struct HandlerRead {
-    /// The index whose order it follows; `None`: the order in which the rows are stored.
+    /// The index that gives the order; `None` reads in the order in which rows are stored.
     pub index: Option<Ident>,
-    /// Where it begins, and in which direction it goes on.
+    /// The starting point, which also gives the direction.
     pub start: HandlerStart,
     /// WHERE.
     pub condition: Option<Expr>,
-    /// LIMIT; one row without it.
+    /// LIMIT; `None` reads one row.
     pub limit: Option<Limit>,
 }
 
-/// Where HANDLER READ begins.
+/// The starting point of HANDLER READ.
 #[derive(Debug, Clone, PartialEq)]
 pub enum HandlerStart {
     /// FIRST.
@@ -47,11 +47,11 @@ pub enum HandlerStart {
     Next,
     /// PREV.
     Previous,
-    /// `= (values)` and the like.
+    /// `= (values)`, or another comparison with the values of an index's columns.
     Key(KeyComparison, Vec<Expr>),
 }
 
-/// How the keys that HANDLER READ reads compare with the values it is given.
+/// How HANDLER READ compares an index's keys with the given values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum KeyComparison {
     /// `=`.

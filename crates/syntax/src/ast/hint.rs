@@ -1,23 +1,23 @@
-//! Optimizer hints: what `/*+ .. */` says.
+//! Optimizer hints, as `/*+ .. */` states them.
 
 /// A hint for a query block.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Hint {
     /// Its name, in capitals.
     pub name: String,
-    /// `@name`: the block it is for, if that is not the one in which it stands.
+    /// `@name`: the query block that the hint applies to; `None` is the block that contains it.
     pub block: Option<String>,
-    /// What it is about.
+    /// The objects that the hint names.
     pub about: HintSubject,
 }
 
 impl Hint {
-    /// Whether it is for another block than the one in which it stands.
+    /// Whether the hint applies to another block than the one that contains it.
     pub fn names_another_block(&self) -> bool {
         self.other_block().is_some()
     }
 
-    /// The block that it is for, if it says so.
+    /// The name of the other block that the hint applies to, if any.
     pub fn other_block(&self) -> Option<&str> {
         let table = match &self.about {
             HintSubject::Tables(tables) => tables.first(),
@@ -28,39 +28,39 @@ impl Hint {
     }
 }
 
-/// What a hint is about.
+/// The objects that a hint names.
 #[derive(Debug, Clone, PartialEq)]
 pub enum HintSubject {
-    /// Tables, in order; none for all of the block.
+    /// Tables, in order; empty for the whole block.
     Tables(Vec<HintTable>),
-    /// Indexes of a table; none for all of them.
+    /// Indexes of a table; empty for all of them.
     Indexes(HintTable, Vec<String>),
-    /// Strategies for a subquery; none for all of them.
+    /// Strategies for a subquery; empty for all of them.
     Strategies(Vec<String>),
-    /// The name of the block.
+    /// A name for the block.
     BlockName(String),
 }
 
 /// A table of a hint.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HintTable {
-    /// The name by which the block refers to it.
+    /// The name by which the block refers to the table.
     pub name: String,
-    /// `@name`: the block, if it is not that of the hint.
+    /// `@name`: the table's block; `None` is the hint's block.
     pub block: Option<String>,
 }
 
-/// The hints of a statement that are for all of it.
+/// The hints that apply to a whole statement.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct StatementHints {
-    /// MAX_EXECUTION_TIME: milliseconds.
+    /// MAX_EXECUTION_TIME, in milliseconds.
     pub max_execution_time: Option<u64>,
-    /// RESOURCE_GROUP: whose threads the statement runs in.
+    /// RESOURCE_GROUP: the group whose threads run the statement.
     pub resource_group: Option<String>,
-    /// SET_VAR: variables and the values that they have while the statement runs, in order.
+    /// SET_VAR: variables and their values while the statement runs, in order.
     pub variables: Vec<(String, leafline_types::Value)>,
-    /// Hints for blocks by their names.
+    /// Hints that name the block they apply to.
     pub elsewhere: Vec<Hint>,
-    /// What is to be said of hints that were not understood.
+    /// Warnings about hints that were not understood.
     pub warnings: Vec<leafline_types::MysqlError>,
 }

@@ -1,9 +1,9 @@
-//! The syntax tree: what a statement says, before any name is looked up.
+//! The syntax tree: the parsed statement, before any name is looked up.
 //!
-//! Nodes keep the bytes they came from ([`Span`]) wherever an error message, a column heading or a stored
-//! definition may have to quote the source. Names keep the case in which they were written. Nothing here is
-//! checked against a catalog; what the grammar knows but the engine does not do yet is either refused while
-//! parsing (error 1235) or kept as a node that the binder refuses.
+//! A node keeps its place in the text ([`Span`]) wherever an error message, a column heading or a stored definition
+//! may have to quote the source. Names keep the case in which they were written. The tree is not checked against a
+//! catalog. What the grammar accepts and the engine does not support, the parser refuses with error 1235, or keeps as
+//! a node that the binder refuses.
 
 mod account;
 mod alter;
@@ -41,37 +41,37 @@ pub struct Span {
 }
 
 impl Span {
-    /// The smallest span that covers both.
+    /// The smallest span that covers both spans.
     pub fn to(self, other: Span) -> Span {
         Span { start: self.start.min(other.start), end: self.end.max(other.end) }
     }
 
-    /// The text of this span in the statement it was parsed from; empty when the span does not fit.
+    /// The span's text in `sql`, the statement it was parsed from; empty if the span does not fit.
     pub fn text(self, sql: &str) -> &str {
         sql.get(self.start as usize..self.end as usize).unwrap_or("")
     }
 }
 
-/// A name as written, unquoted.
+/// A name, as it was written, without quotes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ident {
-    /// The name without quotes, in its written case.
+    /// The name, in the case in which it was written.
     pub value: String,
-    /// Where it stands, quotes included.
+    /// Its place in the text, quotes included.
     pub span: Span,
 }
 
 /// `[database.]table`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TableName {
-    /// The database, when written.
+    /// The database, if written.
     pub database: Option<Ident>,
     /// The table.
     pub name: Ident,
 }
 
 impl TableName {
-    /// The source range of the whole name.
+    /// The place of the whole name in the text.
     pub fn span(&self) -> Span {
         self.database.as_ref().map_or(self.name.span, |d| d.span.to(self.name.span))
     }

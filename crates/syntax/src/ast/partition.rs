@@ -1,4 +1,4 @@
-//! PARTITION BY: how a table is divided, as it is written.
+//! PARTITION BY: a table's division into partitions, as it was written.
 
 use super::{Ident, TableName};
 use leafline_types::words::CheckDepth;
@@ -6,22 +6,22 @@ use leafline_types::words::CheckDepth;
 /// `PARTITION BY method [PARTITIONS n] [(partition, ..)]`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PartitionBy {
-    /// How the partition of a row is found.
+    /// The rule that assigns rows to partitions.
     pub method: PartitionMethod,
-    /// PARTITIONS.
+    /// PARTITIONS: how many there are.
     pub count: Option<u64>,
     /// SUBPARTITION BY.
     pub below: Option<SubpartitionBy>,
-    /// The partitions, where they are listed.
+    /// The partitions, if they are listed; else empty.
     pub partitions: Vec<PartitionDefinition>,
 }
 
 /// `SUBPARTITION BY method [SUBPARTITIONS n]`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SubpartitionBy {
-    /// How the subpartition of a row is found: HASH or KEY.
+    /// The rule that assigns rows to subpartitions: HASH or KEY.
     pub method: PartitionMethod,
-    /// SUBPARTITIONS; none where they are listed, or one.
+    /// SUBPARTITIONS: how many each partition has; `None` if they are listed, or if there is one.
     pub count: Option<u64>,
 }
 
@@ -36,21 +36,21 @@ pub struct SubpartitionDefinition {
     pub engine: Option<Ident>,
 }
 
-/// How the partition of a row is found.
+/// A rule that assigns rows to partitions.
 #[derive(Debug, Clone, PartialEq)]
 pub enum PartitionMethod {
     /// `[LINEAR] HASH (expression)`.
     Hash {
-        /// With LINEAR.
+        /// Whether LINEAR was written.
         linear: bool,
         /// The text of the expression.
         expression: String,
     },
     /// `[LINEAR] KEY (columns)`.
     Key {
-        /// With LINEAR.
+        /// Whether LINEAR was written.
         linear: bool,
-        /// The columns; none for those of the primary key.
+        /// The columns; empty for the columns of the primary key.
         columns: Vec<Ident>,
     },
     /// `RANGE (expression)` or `RANGE COLUMNS (columns)`.
@@ -59,12 +59,12 @@ pub enum PartitionMethod {
     List(PartitionKey),
 }
 
-/// What the values of partitions are compared with.
+/// The expression or columns that the values of partitions are compared with.
 #[derive(Debug, Clone, PartialEq)]
 pub enum PartitionKey {
     /// The text of an expression.
     Expression(String),
-    /// COLUMNS.
+    /// COLUMNS: the columns.
     Columns(Vec<Ident>),
 }
 
@@ -73,24 +73,24 @@ pub enum PartitionKey {
 pub struct PartitionDefinition {
     /// The name.
     pub name: Ident,
-    /// Which rows it holds.
+    /// The rule for the rows that the partition holds.
     pub values: PartitionValues,
     /// COMMENT.
     pub comment: String,
     /// ENGINE.
     pub engine: Option<Ident>,
-    /// The subpartitions, where they are listed.
+    /// The subpartitions, if they are listed; else empty.
     pub subpartitions: Vec<SubpartitionDefinition>,
 }
 
-/// Which rows a partition holds.
+/// The VALUES clause: which rows a partition holds.
 #[derive(Debug, Clone, PartialEq)]
 pub enum PartitionValues {
-    /// Not said.
+    /// No VALUES clause.
     None,
     /// `VALUES LESS THAN (bound, ..)`, or `VALUES LESS THAN MAXVALUE`.
     LessThan(Vec<PartitionBound>),
-    /// `VALUES IN (value, ..)`: each value one bound, or those of a row.
+    /// `VALUES IN (value, ..)`: each item is one value, or a row of values.
     In(Vec<PartitionItem>),
 }
 
@@ -103,7 +103,7 @@ pub enum PartitionItem {
     Row(Vec<PartitionBound>),
 }
 
-/// A value of a partition.
+/// A value of a VALUES clause.
 #[derive(Debug, Clone, PartialEq)]
 pub enum PartitionBound {
     /// MAXVALUE.
@@ -112,7 +112,7 @@ pub enum PartitionBound {
     Value(String),
 }
 
-/// An action of ALTER TABLE about partitions.
+/// An action of ALTER TABLE on partitions.
 #[derive(Debug, Clone, PartialEq)]
 pub enum PartitionAction {
     /// PARTITION BY.
@@ -121,9 +121,9 @@ pub enum PartitionAction {
     Remove,
     /// ADD PARTITION (definitions).
     Add(Vec<PartitionDefinition>),
-    /// ADD PARTITION PARTITIONS.
+    /// ADD PARTITION PARTITIONS: how many to add.
     AddCount(u64),
-    /// COALESCE PARTITION.
+    /// COALESCE PARTITION: how many to remove.
     Coalesce(u64),
     /// DROP PARTITION.
     Drop(Vec<Ident>),
@@ -133,9 +133,9 @@ pub enum PartitionAction {
     Rebuild(Option<Vec<Ident>>),
     /// REORGANIZE PARTITION .. INTO.
     Reorganize {
-        /// Those that are replaced.
+        /// The partitions replaced.
         names: Vec<Ident>,
-        /// What replaces them.
+        /// The partitions that replace them.
         into: Vec<PartitionDefinition>,
     },
     /// EXCHANGE PARTITION .. WITH TABLE.
@@ -144,28 +144,29 @@ pub enum PartitionAction {
         name: Ident,
         /// The table.
         table: TableName,
-        /// Without WITHOUT VALIDATION.
+        /// Whether rows are validated: WITHOUT VALIDATION was not written.
         validates: bool,
     },
 }
 
-/// `ALTER TABLE .. {ANALYZE | CHECK | OPTIMIZE | REPAIR} PARTITION`: what is done for tables, for some partitions of one. It gives rows.
+/// `ALTER TABLE .. {ANALYZE | CHECK | OPTIMIZE | REPAIR} PARTITION`: maintenance of some partitions of a table. The
+/// statement returns rows.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PartitionMaintenance {
     /// The table.
     pub table: TableName,
-    /// What is done.
+    /// The maintenance to do.
     pub operation: PartitionOperation,
     /// The partitions; `None`: ALL.
     pub names: Option<Vec<Ident>>,
 }
 
-/// What can be done for partitions as for tables.
+/// The kinds of maintenance of tables and partitions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PartitionOperation {
     /// ANALYZE.
     Analyze,
-    /// CHECK, and how thoroughly.
+    /// CHECK, with its depth.
     Check(CheckDepth),
     /// OPTIMIZE.
     Optimize,

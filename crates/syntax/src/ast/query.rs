@@ -3,7 +3,7 @@
 use super::{DataType, Expr, Hint, Ident, JsonResponse, NamedWindow, Span, TableName};
 use leafline_types::words::{LockStrength, LockWait};
 
-/// A query expression: one SELECT or several joined by set operations, with what applies to the whole.
+/// A query expression: one SELECT, or several joined by set operations, with the clauses that apply to the whole.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Query {
     /// The WITH clause.
@@ -16,38 +16,38 @@ pub struct Query {
     pub limit: Option<Limit>,
     /// FOR UPDATE, FOR SHARE, LOCK IN SHARE MODE.
     pub locking: Vec<Locking>,
-    /// The whole query.
+    /// The place of the whole query in the text.
     pub span: Span,
 }
 
-/// What stands before ORDER BY.
+/// The part of a query before its ORDER BY.
 #[derive(Debug, Clone, PartialEq)]
 pub enum QueryBody {
     /// `SELECT ..`.
     Select(Box<Select>),
-    /// `first UNION [ALL] query` and its relatives: one list, from left to right, however long.
+    /// `first UNION [ALL] query`, INTERSECT and EXCEPT: one list from left to right, however long.
     SetOperation {
         /// The first query.
         first: Box<Query>,
-        /// What is done with the rows of those before; at least one.
+        /// The operations applied to the rows of the queries before, in order; at least one.
         steps: Vec<SetStep>,
     },
     /// `VALUES ROW(..), ROW(..)`.
     Values(Vec<Vec<Expr>>),
-    /// `(query)` with clauses of its own, before more of them.
+    /// `(query)` with clauses of its own, followed by more clauses.
     Parenthesised(Box<Query>),
 }
 
-/// A set operator and the query behind it.
+/// A set operator and the query after it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SetStep {
-    /// Which operation.
+    /// The operation.
     pub operation: SetOperation,
-    /// With ALL.
+    /// Whether ALL was written.
     pub all: bool,
     /// The query.
     pub query: Query,
-    /// The operator's own words.
+    /// The place of the operator's words.
     pub span: Span,
 }
 
@@ -65,11 +65,11 @@ pub enum SetOperation {
 /// `WITH [RECURSIVE] name [(columns)] AS (query), ..`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct With {
-    /// With RECURSIVE.
+    /// Whether RECURSIVE was written.
     pub recursive: bool,
     /// The named queries.
     pub tables: Vec<CommonTable>,
-    /// The WITH keyword.
+    /// The place of the WITH keyword.
     pub span: Span,
 }
 
@@ -78,7 +78,7 @@ pub struct With {
 pub struct CommonTable {
     /// Its name.
     pub name: Ident,
-    /// Its column names, when given.
+    /// The names of its columns; empty if not written.
     pub columns: Vec<Ident>,
     /// Its query.
     pub query: Query,
@@ -87,15 +87,15 @@ pub struct CommonTable {
 /// One SELECT.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Select {
-    /// The hints after SELECT that are for this block.
+    /// The hints after SELECT that apply to this block.
     pub hints: Vec<Hint>,
-    /// Its number among the blocks of the statement, from 1: `select#1`.
+    /// The block's number in the statement, from 1: `select#1`.
     pub number: usize,
-    /// With DISTINCT.
+    /// Whether DISTINCT was written.
     pub distinct: bool,
-    /// With STRAIGHT_JOIN after SELECT.
+    /// Whether STRAIGHT_JOIN follows SELECT.
     pub straight_join: bool,
-    /// With SQL_CALC_FOUND_ROWS.
+    /// Whether SQL_CALC_FOUND_ROWS was written.
     pub calc_found_rows: bool,
     /// The select list, never empty.
     pub items: Vec<SelectItem>,
@@ -105,23 +105,23 @@ pub struct Select {
     pub filter: Option<Expr>,
     /// GROUP BY.
     pub group_by: Vec<Expr>,
-    /// `WITH ROLLUP`, where it stands.
+    /// The place of WITH ROLLUP.
     pub rollup: Option<Span>,
     /// HAVING.
     pub having: Option<Expr>,
     /// WINDOW.
     pub windows: Vec<NamedWindow>,
-    /// From SELECT to the end of WINDOW.
+    /// Its place, from SELECT to the end of WINDOW.
     pub span: Span,
 }
 
 impl Query {
-    /// Whether WITH, ORDER BY, LIMIT or a locking clause is part of it.
+    /// Whether the query has a WITH, ORDER BY, LIMIT or locking clause.
     pub fn has_clauses(&self) -> bool {
         self.with.is_some() || !self.order_by.is_empty() || self.limit.is_some() || !self.locking.is_empty()
     }
 
-    /// The SELECT that it begins with, if it is one or a set operation of some.
+    /// The SELECT that the query begins with; `None` if it begins with VALUES.
     pub fn first_select(&self) -> Option<&Select> {
         match &self.body {
             QueryBody::Select(select) => Some(select),
@@ -137,9 +137,9 @@ impl Query {
 pub enum SelectItem {
     /// `*`, `t.*`, `db.t.*`.
     Wildcard {
-        /// The table, when written.
+        /// The table, if written.
         table: Option<TableName>,
-        /// The whole item.
+        /// The item's place.
         span: Span,
     },
     /// An expression.
@@ -148,7 +148,7 @@ pub enum SelectItem {
         expr: Expr,
         /// Its alias.
         alias: Option<Ident>,
-        /// The expression's source, outer parentheses included: its heading when there is no alias.
+        /// The place of the expression, outer parentheses included: its text is the heading if there is no alias.
         span: Span,
     },
 }
@@ -156,18 +156,18 @@ pub enum SelectItem {
 /// One entry of ORDER BY.
 #[derive(Debug, Clone, PartialEq)]
 pub struct OrderItem {
-    /// The expression, or a position when it is a bare integer.
+    /// The expression; a bare integer is a position in the select list.
     pub expr: Expr,
-    /// With DESC.
+    /// Whether DESC was written.
     pub descending: bool,
 }
 
 /// `LIMIT [offset,] count`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Limit {
-    /// Rows to skip: an integer literal or a parameter.
+    /// The number of rows to skip: an integer literal or a parameter.
     pub offset: Option<Expr>,
-    /// Rows to return: an integer literal or a parameter.
+    /// The number of rows to return: an integer literal or a parameter.
     pub count: Expr,
 }
 
@@ -176,11 +176,11 @@ pub struct Limit {
 pub struct Locking {
     /// FOR UPDATE or FOR SHARE.
     pub strength: LockStrength,
-    /// OF: the tables it is for; empty = all.
+    /// OF: the tables that it locks; empty for all.
     pub of: Vec<TableName>,
     /// NOWAIT, SKIP LOCKED.
     pub wait: LockWait,
-    /// Where it stands.
+    /// Its place in the text.
     pub span: Span,
 }
 
@@ -191,7 +191,7 @@ pub enum TableReference {
     Table {
         /// Its name.
         name: TableName,
-        /// PARTITION: the only partitions that are looked at; none: all of them.
+        /// PARTITION: the only partitions read; empty for all.
         partitions: Vec<Ident>,
         /// Its alias.
         alias: Option<Ident>,
@@ -200,22 +200,22 @@ pub enum TableReference {
     },
     /// `[LATERAL] (query) [AS] alias [(columns)]`.
     Derived {
-        /// With LATERAL: it sees the tables before it.
+        /// Whether LATERAL was written: the query sees the tables before it.
         lateral: bool,
         /// The query.
         query: Box<Query>,
-        /// Its name; MySQL wants one (error 1248 without).
+        /// Its name. MySQL requires one and reports error 1248 without.
         alias: Option<Ident>,
-        /// Names for its columns.
+        /// The names of its columns; empty where the query names them.
         columns: Vec<Ident>,
-        /// The parenthesised query.
+        /// The place of the parenthesised query.
         span: Span,
     },
     /// `JSON_TABLE(..) [AS] alias`.
     JsonTable(Box<JsonTable>),
     /// Two references joined.
     Join(Box<Join>),
-    /// `(a, b, c)`: several references as one operand of a join; at least two.
+    /// `(a, b, c)`: at least two references as one operand of a join.
     List(Vec<TableReference>),
 }
 
@@ -226,7 +226,7 @@ pub struct JsonTable {
     pub document: Expr,
     /// Its rows and columns.
     pub level: JsonTableLevel,
-    /// Its name; MySQL wants one (error 3667 without).
+    /// Its name. MySQL requires one and reports error 3667 without.
     pub alias: Option<Ident>,
 }
 
@@ -239,7 +239,7 @@ pub struct JsonTableLevel {
     pub columns: Vec<JsonTableColumn>,
 }
 
-/// One of the COLUMNS of JSON_TABLE.
+/// A column of JSON_TABLE.
 #[derive(Debug, Clone, PartialEq)]
 pub enum JsonTableColumn {
     /// `name FOR ORDINALITY`.
@@ -252,23 +252,23 @@ pub enum JsonTableColumn {
         data_type: Box<DataType>,
         /// The path.
         path: String,
-        /// What of the path.
+        /// The information it takes from the path.
         source: JsonTableSource,
     },
     /// `NESTED [PATH] path COLUMNS (..)`.
     Nested(JsonTableLevel),
 }
 
-/// What a column of JSON_TABLE takes from its path.
+/// The information that a column of JSON_TABLE takes from its path.
 #[derive(Debug, Clone, PartialEq)]
 pub enum JsonTableSource {
-    /// EXISTS: whether it leads anywhere.
+    /// EXISTS: whether the path leads anywhere.
     Exists,
-    /// The value.
+    /// The value at the path.
     Part {
-        /// What is given where the path leads nowhere.
+        /// The answer if the path leads nowhere.
         on_empty: Box<JsonResponse>,
-        /// What is given where the column cannot hold what is there.
+        /// The answer if the column cannot hold the value.
         on_error: Box<JsonResponse>,
     },
 }
@@ -276,7 +276,7 @@ pub enum JsonTableSource {
 /// A join.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Join {
-    /// Which kind.
+    /// The join's kind.
     pub kind: JoinKind,
     /// Left operand.
     pub left: TableReference,
@@ -284,9 +284,9 @@ pub struct Join {
     pub right: TableReference,
     /// ON or USING.
     pub constraint: JoinConstraint,
-    /// With NATURAL.
+    /// Whether NATURAL was written.
     pub natural: bool,
-    /// The join's keywords.
+    /// The place of the join's keywords.
     pub span: Span,
 }
 
@@ -295,7 +295,7 @@ pub struct Join {
 pub enum JoinKind {
     /// JOIN, INNER JOIN, CROSS JOIN.
     Inner,
-    /// STRAIGHT_JOIN: left is read before right.
+    /// STRAIGHT_JOIN: the left table is read before the right one.
     Straight,
     /// `LEFT [OUTER] JOIN`.
     Left,
@@ -306,7 +306,7 @@ pub enum JoinKind {
 /// The condition of a join.
 #[derive(Debug, Clone, PartialEq)]
 pub enum JoinConstraint {
-    /// None.
+    /// No condition.
     None,
     /// ON condition.
     On(Expr),
@@ -317,34 +317,34 @@ pub enum JoinConstraint {
 /// `USE|FORCE|IGNORE INDEX|KEY [FOR JOIN|ORDER BY|GROUP BY] (names)`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IndexHint {
-    /// What to do with the indexes.
+    /// The hint's request.
     pub action: IndexHintAction,
-    /// Where the hint applies.
+    /// The purposes that the hint applies to.
     pub scope: IndexHintScope,
-    /// The indexes; empty only for `USE INDEX ()`: no index at all.
+    /// The indexes; empty only for `USE INDEX ()`, which forbids every index.
     pub indexes: Vec<Ident>,
 }
 
-/// What an index hint asks for.
+/// The request of an index hint.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum IndexHintAction {
-    /// Only these (or a table scan).
+    /// USE: only the named indexes, or a table scan.
     Use,
-    /// Only these, and a table scan only if none can be used.
+    /// FORCE: only the named indexes; a table scan only if none of them can be used.
     Force,
-    /// Not these.
+    /// IGNORE: none of the named indexes.
     Ignore,
 }
 
-/// For which purpose an index hint applies.
+/// The purposes that an index hint applies to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum IndexHintScope {
-    /// All purposes: without FOR.
+    /// Every purpose: FOR was not written.
     All,
-    /// FOR JOIN: finding rows.
+    /// FOR JOIN: to find rows.
     Join,
-    /// FOR ORDER BY.
+    /// FOR ORDER BY: to order rows.
     OrderBy,
-    /// FOR GROUP BY.
+    /// FOR GROUP BY: to group rows.
     GroupBy,
 }

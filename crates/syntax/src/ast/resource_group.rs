@@ -9,37 +9,37 @@ pub enum ResourceGroupStatement {
     Create {
         /// Its name.
         name: Ident,
-        /// TYPE = SYSTEM; else USER.
+        /// TYPE = SYSTEM; otherwise the type is USER.
         of_system: bool,
-        /// What it is to be.
+        /// Its attributes.
         options: ResourceGroupOptions,
     },
     /// ALTER RESOURCE GROUP.
     Alter {
         /// Its name.
         name: Ident,
-        /// What is to be changed.
+        /// The attributes changed.
         options: ResourceGroupOptions,
-        /// FORCE: sessions leave a group that is disabled.
+        /// FORCE: sessions leave the group if it is disabled.
         force: bool,
     },
     /// DROP RESOURCE GROUP.
     Drop {
         /// Its name.
         name: Ident,
-        /// FORCE: sessions leave it.
+        /// FORCE: sessions leave the group before it is dropped.
         force: bool,
     },
     /// SET RESOURCE GROUP.
     Set {
         /// Its name.
         name: Ident,
-        /// FOR: which sessions; none: this one.
+        /// FOR: the threads that move to the group; empty for the session's own.
         threads: Vec<u64>,
     },
 }
 
-/// What a statement says about a group.
+/// The attributes of a group that a statement sets.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ResourceGroupOptions {
     /// VCPU: the first and the last of each range.

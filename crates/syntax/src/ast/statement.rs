@@ -1,4 +1,4 @@
-//! Statements and the administrative ones among them.
+//! Statements, and the administrative statements in full.
 
 use super::{
     AccountName, AlterDatabase, AlterTable, CreateDatabase, CreateTable, CreateTableLike, CreateView, Delete,
@@ -11,17 +11,17 @@ use leafline_types::words::CheckDepth;
 /// One parsed statement.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Statement {
-    /// What it does.
+    /// The statement's kind, with its parts.
     pub kind: StatementKind,
-    /// How many `?` it has.
+    /// The number of `?` parameters in it.
     pub parameters: usize,
-    /// Whether `@name := value` stands in an expression of it.
+    /// Whether an expression of it contains `@name := value`.
     pub assigns_variables: bool,
-    /// Optimizer hints for all of it.
+    /// The optimizer hints that apply to the whole statement.
     pub hints: StatementHints,
 }
 
-/// The statements.
+/// The kinds of statements.
 #[derive(Debug, Clone, PartialEq)]
 pub enum StatementKind {
     /// A query.
@@ -58,7 +58,7 @@ pub enum StatementKind {
     DropIndex(Box<AlterTable>),
     /// ALTER TABLE.
     AlterTable(Box<AlterTable>),
-    /// ALTER TABLE about partitions that gives rows.
+    /// ALTER TABLE .. PARTITION with ANALYZE, CHECK, OPTIMIZE or REPAIR, which returns rows.
     MaintainPartitions(Box<PartitionMaintenance>),
     /// `EXPORT TABLE table INTO 'file'`.
     ExportTable {
@@ -69,16 +69,16 @@ pub enum StatementKind {
     },
     /// `IMPORT TABLE [table] FROM 'file'`.
     ImportTable {
-        /// What it is to be called; `None`: as the file says, in the current database.
+        /// The new table's name; `None` takes the name in the file, in the current database.
         table: Option<TableName>,
         /// The file.
         path: String,
     },
     /// `BACKUP DATABASE TO 'directory' [INCREMENTAL FROM 'directory']`.
     Backup {
-        /// Where it goes.
+        /// The directory written.
         path: String,
-        /// The backup that it adds to.
+        /// The backup that this one adds to; `None` for a full backup.
         parent: Option<String>,
     },
     /// RENAME TABLE.
@@ -91,7 +91,7 @@ pub enum StatementKind {
     OptimizeTable(Vec<TableName>),
     /// ANALYZE TABLE .. HISTOGRAM.
     AnalyzeHistogram(AnalyzeHistogram),
-    /// CHECK TABLE, and how thoroughly.
+    /// CHECK TABLE, with its depth.
     CheckTable(Vec<TableName>, CheckDepth),
     /// LOAD INDEX INTO CACHE.
     LoadIndex(Vec<LoadIndex>),
@@ -99,12 +99,12 @@ pub enum StatementKind {
     ChecksumTable {
         /// The tables.
         tables: Vec<TableName>,
-        /// QUICK: what is known without reading them.
+        /// QUICK: answers only what is known without reading the tables.
         quick: bool,
     },
     /// `ADVISE [VERIFY] [FROM 'text' | @variable]`.
     Advise {
-        /// Where the statements are; without it those that were run.
+        /// The source of the statements; `None` takes the statements that were run.
         workload: Option<PrepareSource>,
         /// VERIFY.
         verify: bool,
@@ -119,16 +119,16 @@ pub enum StatementKind {
     SelectInto {
         /// The query.
         query: Box<Query>,
-        /// Where its rows go.
+        /// The place its rows go to.
         into: Into,
     },
     /// SHOW.
     Show(Box<Show>),
     /// `EXPLAIN FOR CONNECTION number`.
     ExplainConnection {
-        /// FORMAT; `None`: as `explain_format` says.
+        /// FORMAT; `None` follows `explain_format`.
         format: Option<ExplainFormat>,
-        /// The number.
+        /// The connection's number.
         connection: u64,
     },
     /// `DESCRIBE table [column | 'pattern']`.
@@ -150,7 +150,7 @@ pub enum StatementKind {
         read_only: Option<bool>,
         /// WITH CONSISTENT SNAPSHOT.
         consistent_snapshot: bool,
-        /// FROM SESSION: the connection whose snapshot it is.
+        /// FROM SESSION: the connection whose snapshot the transaction adopts.
         from_session: Option<u64>,
     },
     /// COMMIT.
@@ -167,7 +167,7 @@ pub enum StatementKind {
     Flush(Vec<FlushItem>),
     /// KILL.
     Kill {
-        /// KILL QUERY: only the running statement.
+        /// KILL QUERY: ends only the running statement.
         query_only: bool,
         /// The connection's number.
         connection: Expr,
@@ -176,7 +176,7 @@ pub enum StatementKind {
     Prepare {
         /// The name.
         name: Ident,
-        /// Where the text is.
+        /// The source of the text.
         source: PrepareSource,
     },
     /// `EXECUTE name [USING @a, @b]`.
@@ -194,30 +194,30 @@ pub enum StatementKind {
     ResourceGroup(ResourceGroupStatement),
     /// CREATE USER.
     CreateUser {
-        /// With IF NOT EXISTS.
+        /// Whether IF NOT EXISTS was written.
         if_not_exists: bool,
         /// The accounts.
         users: Vec<UserSpec>,
-        /// What is said of all of them.
+        /// The options for all of the accounts.
         options: UserOptions,
     },
     /// ALTER USER.
     AlterUser {
-        /// With IF EXISTS.
+        /// Whether IF EXISTS was written.
         if_exists: bool,
         /// The accounts.
         users: Vec<UserSpec>,
-        /// What is said of all of them.
+        /// The options for all of the accounts.
         options: UserOptions,
     },
     /// DROP USER.
     DropUser {
-        /// With IF EXISTS.
+        /// Whether IF EXISTS was written.
         if_exists: bool,
         /// The accounts.
         users: Vec<AccountName>,
     },
-    /// RENAME USER: from, to.
+    /// RENAME USER: pairs of an old and a new name.
     RenameUser(Vec<(AccountName, AccountName)>),
     /// GRANT.
     Grant(Box<Grant>),
@@ -232,9 +232,9 @@ pub enum StatementKind {
 /// EXPLAIN.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Explain {
-    /// With ANALYZE: the statement is run.
+    /// ANALYZE: the statement is also run.
     pub analyze: bool,
-    /// FORMAT; `None`: as `explain_format` says.
+    /// FORMAT; `None` follows `explain_format`.
     pub format: Option<ExplainFormat>,
     /// The explained SELECT, INSERT, UPDATE or DELETE.
     pub statement: Box<StatementKind>,
@@ -255,7 +255,7 @@ pub enum ExplainFormat {
 /// SHOW.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Show {
-    /// What is shown.
+    /// The objects listed.
     pub kind: ShowKind,
     /// LIKE or WHERE.
     pub filter: Option<ShowFilter>,
@@ -266,20 +266,20 @@ pub struct Show {
 pub enum ShowFilter {
     /// LIKE 'pattern'.
     Like(String),
-    /// WHERE condition over the columns shown.
+    /// WHERE: a condition over the columns shown.
     Where(Expr),
 }
 
-/// Says what COMMIT or ROLLBACK does next; `None` leaves it to `completion_type`.
+/// What COMMIT or ROLLBACK does afterwards; `None` leaves it to `completion_type`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Completion {
-    /// AND CHAIN: another transaction like it; AND NO CHAIN: none.
+    /// AND CHAIN: `Some(true)`, another transaction like it begins. AND NO CHAIN: `Some(false)`.
     pub chain: Option<bool>,
-    /// RELEASE: the end of the connection; NO RELEASE: not.
+    /// RELEASE: `Some(true)`, the connection ends. NO RELEASE: `Some(false)`.
     pub release: Option<bool>,
 }
 
-/// What SHOW can show.
+/// The objects that SHOW lists.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ShowKind {
     /// HELP, with the topic.
@@ -288,7 +288,7 @@ pub enum ShowKind {
     Databases,
     /// `[FULL] TABLES [FROM database]`.
     Tables {
-        /// With FULL.
+        /// Whether FULL was written.
         full: bool,
         /// The database.
         database: Option<Ident>,
@@ -300,7 +300,7 @@ pub enum ShowKind {
     },
     /// `[FULL] COLUMNS FROM table [FROM database]`.
     Columns {
-        /// With FULL.
+        /// Whether FULL was written.
         full: bool,
         /// The table.
         table: TableName,
@@ -312,23 +312,23 @@ pub enum ShowKind {
     },
     /// CREATE TABLE name.
     CreateTable(TableName),
-    /// SHOW CREATE VIEW.
+    /// CREATE VIEW name.
     CreateView(TableName),
     /// CREATE DATABASE [IF NOT EXISTS] name.
     CreateDatabase {
         /// The database.
         name: Ident,
-        /// With IF NOT EXISTS.
+        /// Whether IF NOT EXISTS was written.
         if_not_exists: bool,
     },
     /// [GLOBAL | SESSION] STATUS.
     Status {
-        /// With GLOBAL.
+        /// Whether GLOBAL was written.
         global: bool,
     },
     /// [GLOBAL | SESSION] VARIABLES.
     Variables {
-        /// With GLOBAL.
+        /// Whether GLOBAL was written.
         global: bool,
     },
     /// `WARNINGS [LIMIT [offset,] count]`.
@@ -356,7 +356,7 @@ pub enum ShowKind {
     },
     /// `[FULL] PROCESSLIST`.
     ProcessList {
-        /// With FULL.
+        /// Whether FULL was written.
         full: bool,
     },
     /// TRIGGERS [FROM database].
@@ -369,7 +369,7 @@ pub enum ShowKind {
         /// The database.
         database: Option<Ident>,
     },
-    /// What there is none of.
+    /// A list that is always empty here.
     NotThere(NotThere),
     /// BINARY LOGS, MASTER LOGS.
     BinaryLogs,
@@ -387,7 +387,7 @@ pub enum ShowKind {
     CharacterSet,
 }
 
-/// Things that there are none of, and SHOW lists.
+/// Lists of SHOW that are always empty here, because the server has no such objects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NotThere {
     /// PROCEDURE STATUS.
@@ -415,13 +415,14 @@ pub enum NotThere {
 pub enum SetItem {
     /// A system variable.
     System {
-        /// The scope; session when not written.
+        /// The scope; `None` is the session.
         scope: Option<VariableScope>,
-        /// Written `@@name`, without a scope: of a characteristic of transactions, that of the next one alone.
+        /// Whether it was written `@@name` without a scope. A transaction characteristic then applies to the next
+        /// transaction only.
         is_of_next: bool,
         /// The name.
         name: Ident,
-        /// The value; `None` is DEFAULT. A bare word (`SET x = ON`) is a column name here.
+        /// The value; `None` is DEFAULT. A bare word (`SET x = ON`) arrives as a column name.
         value: Option<Expr>,
     },
     /// A user variable.
@@ -442,7 +443,7 @@ pub enum SetItem {
     CharacterSet(Option<Ident>),
     /// SET [GLOBAL | SESSION] TRANSACTION.
     Transaction {
-        /// The scope; without one only the next transaction.
+        /// The scope; `None` applies to the next transaction only.
         scope: Option<VariableScope>,
         /// ISOLATION LEVEL.
         isolation: Option<IsolationLevel>,
@@ -451,7 +452,7 @@ pub enum SetItem {
     },
     /// SET PASSWORD [FOR account] = 'text'.
     Password {
-        /// The account; the session's own when absent.
+        /// The account; `None` is the session's own.
         account: Option<AccountName>,
         /// The password in clear.
         password: String,
@@ -471,16 +472,16 @@ pub enum IsolationLevel {
     Serializable,
 }
 
-/// What FLUSH flushes.
+/// The objects that FLUSH flushes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FlushItem {
-    /// STATUS: counters back to zero.
+    /// STATUS: sets the counters to zero.
     Status,
-    /// TABLES, with names or all.
+    /// TABLES, named or, if the list is empty, all.
     Tables(Vec<TableName>),
     /// TABLES WITH READ LOCK.
     ReadLock,
-    /// Some TABLES WITH READ LOCK, or FOR EXPORT.
+    /// TABLES names WITH READ LOCK, or FOR EXPORT.
     ReadLockOf(Vec<TableName>),
     /// PRIVILEGES.
     Privileges,
@@ -490,7 +491,7 @@ pub enum FlushItem {
     SlowLogs,
 }
 
-/// The text of PREPARE.
+/// The source of a statement's text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PrepareSource {
     /// A literal.
@@ -513,11 +514,11 @@ pub struct TableLock {
 /// ANALYZE TABLE .. UPDATE HISTOGRAM or DROP HISTOGRAM.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AnalyzeHistogram {
-    /// The tables: more than one is refused with a message.
+    /// The tables. More than one is refused with a message.
     pub tables: Vec<TableName>,
     /// The columns.
     pub columns: Vec<Ident>,
-    /// UPDATE: how many buckets; `None` for DROP.
+    /// UPDATE: the number of buckets; `None` for DROP.
     pub buckets: Option<u64>,
 }
 
@@ -526,8 +527,8 @@ pub struct AnalyzeHistogram {
 pub struct LoadIndex {
     /// Its name.
     pub table: TableName,
-    /// The indexes; none: all.
+    /// The indexes; empty for all.
     pub indexes: Vec<Ident>,
-    /// Without the leaves.
+    /// IGNORE LEAVES: loads only the inner pages.
     pub ignore_leaves: bool,
 }

@@ -5,13 +5,13 @@ use super::{Expr, Ident, IntervalUnit, OrderItem};
 /// `function(args) OVER ..`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct WindowCall {
-    /// What is computed.
+    /// The function computed.
     pub function: WindowFunction,
-    /// Over which rows.
+    /// The window that it is computed over.
     pub over: Over,
 }
 
-/// What stands before OVER.
+/// The function before OVER.
 #[derive(Debug, Clone, PartialEq)]
 pub enum WindowFunction {
     /// A function that has no meaning without OVER, with its arguments.
@@ -50,7 +50,7 @@ pub enum WindowFunctionName {
 /// The window of a call.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Over {
-    /// `OVER name`: the window of that name as it is, with its frame.
+    /// `OVER name`: the named window unchanged, with its frame.
     Name(Ident),
     /// `OVER (..)`.
     Spec(Box<WindowSpec>),
@@ -59,13 +59,13 @@ pub enum Over {
 /// `([name] [PARTITION BY ..] [ORDER BY ..] [frame])`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct WindowSpec {
-    /// The window that it goes on from.
+    /// The named window that it extends.
     pub base: Option<Ident>,
     /// PARTITION BY.
     pub partition_by: Vec<Expr>,
     /// ORDER BY.
     pub order_by: Vec<OrderItem>,
-    /// The frame, when written.
+    /// The frame, if written.
     pub frame: Option<Frame>,
 }
 
@@ -78,10 +78,10 @@ pub struct NamedWindow {
     pub spec: WindowSpec,
 }
 
-/// `ROWS|RANGE BETWEEN start AND end`; without BETWEEN the end is the current row.
+/// `ROWS|RANGE BETWEEN start AND end`; without BETWEEN the frame ends at the current row.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Frame {
-    /// In what bounds count.
+    /// The unit of the bounds.
     pub unit: FrameUnit,
     /// The first row.
     pub start: FrameBound,
@@ -89,12 +89,12 @@ pub struct Frame {
     pub end: FrameBound,
 }
 
-/// In what the bounds of a frame count.
+/// The unit that the bounds of a frame count in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FrameUnit {
     /// Rows.
     Rows,
-    /// Differences of the value of ORDER BY.
+    /// Differences between values of ORDER BY.
     Range,
 }
 
@@ -113,11 +113,11 @@ pub enum FrameBound {
     UnboundedFollowing,
 }
 
-/// `n` or `INTERVAL n unit`.
+/// The distance of a bound: `n`, or `INTERVAL n unit`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FrameDistance {
-    /// How much.
+    /// The amount.
     pub amount: Expr,
-    /// Of what, for INTERVAL.
+    /// The unit, for INTERVAL.
     pub unit: Option<IntervalUnit>,
 }

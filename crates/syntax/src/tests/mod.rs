@@ -1,4 +1,5 @@
-//! Tests of the grammar: what is accepted and how it nests, where errors point, and that nothing panics.
+//! Tests of the grammar: which statements are accepted and how they nest, where errors point, and that nothing
+//! panics.
 
 mod expressions;
 mod outcomes;
@@ -12,12 +13,12 @@ use super::{LexMode, ParseLimits, parse, parse_within};
 use leafline_types::CancelToken;
 use leafline_types::statement::CancelReason;
 
-/// Parses, or says why the statement should have parsed.
+/// Parses the statement, or panics with its text and the error.
 fn parsed(sql: &str) -> Statement {
     parse(sql, LexMode::default()).unwrap_or_else(|e| panic!("{sql}: {e}"))
 }
 
-/// The number of the error, 0 for none.
+/// The number of the statement's error, 0 for none.
 fn outcome(sql: &str) -> u16 {
     parse(sql, LexMode::default()).map_or_else(|e| e.code, |_| 0)
 }
@@ -34,7 +35,7 @@ fn expression(text: &str) -> Expr {
     }
 }
 
-/// An expression with its nesting in brackets, operators first.
+/// Parsing stops at the memory limit and when the statement is cancelled.
 #[test]
 fn parsing_ends_at_its_limits() {
     let sql = format!("SELECT 1 IN ({}1)", "1, ".repeat(100_000));

@@ -1,8 +1,8 @@
-//! A wide choice of MySQL statements with what becomes of them: accepted, 1064 or 1235.
+//! A wide choice of MySQL's statements, each with its outcome: accepted, error 1064, or error 1235.
 
 use super::outcome;
 
-/// Statements of this version.
+/// Statements that this version accepts.
 const ACCEPTED: &[&str] = &[
     "SELECT a FROM t PARTITION (p, q) AS x USE INDEX (i)",
     "INSERT INTO t PARTITION (p) VALUES (1)",
@@ -410,7 +410,7 @@ const ACCEPTED: &[&str] = &[
     "REVOKE IF EXISTS SELECT, CREATE VIEW ON a.b FROM a IGNORE UNKNOWN USER",
 ];
 
-/// Statements that are not MySQL's.
+/// Statements that are not in MySQL's grammar: error 1064.
 const REJECTED: &[&str] = &[
     "CREATE OR REPLACE USER a",
     "CREATE OR REPLACE TABLE t (a INT)",
@@ -610,7 +610,7 @@ const REJECTED: &[&str] = &[
     "END",
 ];
 
-/// MySQL's statements that this version refuses.
+/// Statements of MySQL that this version refuses: error 1235.
 const REFUSED: &[&str] = &[
     "SELECT SUM(a) OVER (ORDER BY a GROUPS 1 PRECEDING) FROM t",
     "SELECT SUM(a) OVER (ROWS CURRENT ROW EXCLUDE TIES) FROM t",

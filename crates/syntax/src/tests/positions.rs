@@ -1,4 +1,4 @@
-//! Where errors point and what they say.
+//! Where errors point, and their messages.
 
 use super::super::{LexMode, parse};
 

@@ -12,7 +12,7 @@ fn query(sql: &str) -> Query {
     }
 }
 
-/// A reference with its joins in brackets.
+/// A reference, with its joins in brackets.
 fn shape(reference: &TableReference) -> String {
     match reference {
         TableReference::Table { name, alias, index_hints, .. } => {

@@ -210,7 +210,7 @@ fn damaged_statements_never_panic() {
     }
 }
 
-/// Every way to nest, one level more than is allowed.
+/// One statement for each construct that nests, `levels` deep.
 fn deep(levels: usize) -> Vec<String> {
     vec![
         format!("SELECT {}1{}", "(".repeat(levels), ")".repeat(levels)),
@@ -234,7 +234,7 @@ fn deep(levels: usize) -> Vec<String> {
 
 #[test]
 fn deep_nesting_is_an_error_and_not_a_crash() {
-    // Far beyond the limit: an error, on a stack that recursion without a limit would not fit.
+    // Far beyond the limit there is an error, on a stack that unlimited recursion would overflow.
     for sql in deep(100_000) {
         let error = parse(&sql, LexMode::default()).expect_err("too deep");
         assert!([1436, 1064, 1235].contains(&error.code), "{error}");
@@ -265,7 +265,7 @@ fn long_flat_statements_are_not_deep() {
 
 #[test]
 fn the_deepest_statement_fits_a_small_stack() {
-    // 1.5 MiB in an unoptimised build; an optimised one needs a fraction.
+    // 1.5 MiB in an unoptimised build; an optimised one needs a fraction of it.
     let thread = std::thread::Builder::new().stack_size(3 << 19).spawn(|| {
         for sql in deep(MAX_HEIGHT + 1) {
             drop(parse(&sql, LexMode::default()));

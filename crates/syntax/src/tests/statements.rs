@@ -1,4 +1,4 @@
-//! What the nodes of the other statements hold.
+//! The contents of the nodes of other statements.
 
 use super::super::ast::*;
 use super::parsed;
@@ -86,7 +86,7 @@ fn set_takes_several_assignments_of_every_kind() {
         matches!(&items[1], SetItem::System { scope: Some(VariableScope::Global), name, value: Some(_), .. } if name.value == "b")
     );
     assert!(matches!(&items[2], SetItem::System { scope: Some(VariableScope::Session), value: None, .. }));
-    // GLOBAL holds for the names behind it; `@@` says by itself which it means.
+    // GLOBAL applies to the names after it; `@@` states its own scope.
     assert!(matches!(
         &items[3],
         SetItem::System { scope: Some(VariableScope::Global), is_of_next: false, .. }
