@@ -1,11 +1,13 @@
-//! Values that do not fit their rows.
+//! Overflow values: values too long for their rows.
 //!
-//! A row takes half a page at most, so that a leaf has two. Of a row that would be longer, the longest values are stored in
-//! another table, which nobody sees, and the row has references to them ([`OverflowRef`]). The entries of an index are derived from the
-//! row alone. So only columns are eligible that are in no index as a whole, nor can be; and where the beginnings of a column's values
-//! are in indexes, the row has the longest of these beginnings behind the reference. A table that may have values outside its rows is
-//! built anew for such an index. The other table is like any: its rows are written by the same transaction, logged, versioned, locked
-//! by whoever has the row locked, checked, repaired.
+//! A row takes at most half a page, so that every leaf holds two. If a row would be longer, its longest values are
+//! stored in an overflow table, which no statement sees, and the row contains references to them ([`OverflowRef`]).
+//! The entries of an index are derived from the row alone. A column's values may therefore overflow only if no index
+//! contains the whole column, and the column's type is too long for an index to contain it. If indexes contain
+//! prefixes of the column, the row keeps the longest of these prefixes after the reference. Adding an index with a
+//! longer prefix to a table with overflow values rebuilds the table. An overflow table is a table like any other: the
+//! transaction that writes a row writes its overflow rows too, and they are logged, versioned, checked and repaired.
+//! The lock on the row covers its overflow rows.
 //!
 //! | column | type            | holds                                     |
 //! |--------|-----------------|-------------------------------------------|
@@ -13,8 +15,9 @@
 //! | part   | INT UNSIGNED    | number of the part, from 0                |
 //! | bytes  | VARBINARY       | up to half a page of the value            |
 //!
-//! The primary key is `(id, part)`. A value is never changed: a row that gets another one refers to another number, and the
-//! parts of the old one are deleted in the same commit. So whoever sees a row sees the values it refers to.
+//! The primary key is `(id, part)`. A value never changes: a row with a new value refers to a new number, and the
+//! commit that writes it deletes the parts of the old value. A snapshot that sees a row therefore sees the values
+//! that the row refers to.
 
 use crate::catalog::{
     Catalog, ColumnDef, IndexSpec, IndexSpecKind, IndexSpecPart, TableDef, TableDraft, TableId, TableSpec,
@@ -30,50 +33,50 @@ use leafline_types::row::stored_value;
 use leafline_types::{Collation, EntryFormat, OverflowRef, SqlType, Value};
 use std::sync::Arc;
 
-/// What a part has besides its bytes, at most.
+/// The maximum size of a part's row besides the bytes of the value, in bytes.
 const PART_OVERHEAD: usize = 64;
-/// Shorter values stay in the row: little would be won.
+/// Shorter values stay in the row, because moving them would gain little.
 const SHORTEST: usize = 64;
-/// Position of the column of bytes.
+/// The position of the column `bytes`.
 const BYTES: usize = 2;
 
-/// A row to be written: its clustered entry, and the values that it refers to and that are to be written with it.
+/// A row to be written: its clustered entry, and the overflow values to be written with it.
 pub(crate) struct NewRow {
     pub(crate) entry: Entry,
-    /// Columns, and the numbers of their values.
+    /// Column and number of each overflow value.
     pub(crate) values: Vec<(usize, u64)>,
 }
 
-/// Bytes of a value that one part holds.
+/// The number of bytes of a value that one part holds.
 pub(crate) fn part_bytes(limits: &Limits) -> usize {
     limits.max_entry - PART_OVERHEAD
 }
 
-/// Parts of a value.
+/// The number of parts of a value.
 pub(crate) fn parts(limits: &Limits, reference: &OverflowRef) -> u32 {
     (reference.len as usize).div_ceil(part_bytes(limits)).max(1) as u32
 }
 
-/// The clustered key of a part.
+/// Makes the clustered key of a part.
 pub(crate) fn part_key(overflow: &TableDef, id: u64, part: u32) -> Result<Vec<u8>> {
     let row = [Value::UInt(id), Value::UInt(part.into()), Value::bytes([])];
     Ok(clustered_entry(overflow, &row, 0)?.key)
 }
 
-/// The rows of a value's parts.
+/// The rows of a value's parts, in order.
 pub(crate) fn part_rows(limits: &Limits, id: u64, value: &[u8]) -> impl Iterator<Item = [Value; 3]> {
     (0u64..)
         .zip(value.chunks(part_bytes(limits)))
         .map(move |(part, bytes)| [Value::UInt(id), Value::UInt(part), Value::bytes(bytes)])
 }
 
-/// The bytes of a part, from the payload of its row.
+/// The bytes of a part, from its row's payload.
 pub(crate) fn part_of_payload<'p>(overflow: &TableDef, payload: &'p [u8]) -> Result<&'p [u8]> {
     let bytes = overflow.clustered().format.stored_bytes(payload, BYTES)?;
     bytes.ok_or_else(|| TableError::Corrupt("a part of a value is NULL".into()))
 }
 
-/// A value, put together from its parts; `part` appends what there is of the part with that key.
+/// Joins a value from its parts. `part` appends the bytes found for the part with that key.
 pub(crate) fn joined(
     overflow: &TableDef,
     limits: &Limits,
@@ -87,7 +90,7 @@ pub(crate) fn joined(
     checked(reference, value)
 }
 
-/// The values of a row; `outside` gives the bytes of those that are not in it.
+/// Decodes the values of a row. `outside` reads the bytes of its overflow values.
 pub(crate) fn values_of_row(
     table: &TableDef,
     (key, payload): (&[u8], &[u8]),
@@ -107,7 +110,7 @@ pub(crate) fn values_of_row(
     table.columns.iter().enumerate().map(value).collect()
 }
 
-/// The value, if it is what the row refers to.
+/// Returns the value if its length and checksum are those in the reference, otherwise `Corrupt`.
 pub(crate) fn checked(reference: &OverflowRef, value: Vec<u8>) -> Result<Vec<u8>> {
     match reference.is_of(&value) {
         true => Ok(value),
@@ -126,7 +129,7 @@ pub(crate) fn bytes_outside(row: &[Value], column: usize) -> &[u8] {
     bytes_of(&row[column]).expect("only strings are stored outside rows")
 }
 
-/// The bytes of a string or document.
+/// The bytes of a string or a document.
 pub(crate) fn bytes_of(value: &Value) -> Option<&[u8]> {
     match value {
         Value::String(s) => Some(s.as_bytes()),
@@ -137,13 +140,13 @@ pub(crate) fn bytes_of(value: &Value) -> Option<&[u8]> {
 }
 
 impl TableDef {
-    /// Whether values of the column may be stored outside their rows.
+    /// Returns whether the column's values may be stored outside their rows.
     pub fn may_overflow(&self, column: usize, limits: &Limits) -> bool {
         self.columns.get(column).is_some_and(|column| longest_value(column) > limits.max_key)
             && !self.indexes.iter().any(|index| index.has_whole(column))
     }
 
-    /// What stays in the row of a value that is stored outside it: the longest beginning that is in an index.
+    /// The number of bytes of an overflow value that stay in the row: the longest prefix that an index contains.
     fn bytes_inside(&self, column: usize, value: &[u8]) -> usize {
         let definition = &self.columns[column];
         let longest = self.indexes.iter().filter_map(|index| index.longest_prefix(column)).max();
@@ -151,8 +154,8 @@ impl TableDef {
         longest.map_or(0, |longest| collation.beginning(value, longest as usize).len())
     }
 
-    /// Which columns of a row are stored outside it, the longest first: none if it fits. Those in `stay_outside` are outside
-    /// already.
+    /// The columns of a row to move outside it, the longest value first; empty if the row fits. The columns of
+    /// `stay_outside` are outside already.
     pub(crate) fn columns_outside(
         &self,
         row: &[Value],
@@ -190,7 +193,7 @@ impl TableDef {
     }
 }
 
-/// The most bytes that a value of the column takes; 0 if it is not a string.
+/// The maximum length of a value of the column in bytes; 0 unless it is a string.
 fn longest_value(column: &ColumnDef) -> usize {
     match &column.ty {
         SqlType::Text { max_bytes } | SqlType::Blob { max_bytes } => *max_bytes as usize,
@@ -204,7 +207,7 @@ fn longest_value(column: &ColumnDef) -> usize {
 }
 
 impl Engine {
-    /// Makes an empty table of overflow values for a new table, if its rows may need one.
+    /// Makes an empty overflow table for a new table whose rows may need one.
     pub(crate) fn new_overflow_table(
         &self,
         table: &mut TableDef,
@@ -245,7 +248,8 @@ impl Engine {
         Ok(Some(overflow))
     }
 
-    /// The clustered entry of a row, which may take the place of another one: what both have outside is left where it is.
+    /// Makes the clustered entry of a row. If it replaces the row `old`, overflow values that both have are kept
+    /// where they are.
     pub(crate) fn new_row(
         &self,
         table: &TableDef,
@@ -262,7 +266,7 @@ impl Engine {
             outside = format.overflow(payload)?;
             outside.retain(|(column, reference)| {
                 let (before, now) = (old.get(*column), row.get(*column));
-                // What the caller has read may be older than the row is.
+                // The caller may have read an older version than the row that is replaced.
                 before == now && now.and_then(bytes_of).is_some_and(|bytes| reference.is_of(bytes))
             });
         }
@@ -283,10 +287,10 @@ impl Engine {
         Ok(NewRow { entry, values })
     }
 
-    /// The table of values outside the rows of `table`.
+    /// The overflow table of `table`.
     ///
     /// # Errors
-    /// `DefinitionChanged` if it is not there any more.
+    /// `DefinitionChanged` if it does not exist any more.
     pub(crate) fn overflow_table(&self, table: &TableDef) -> Result<Arc<TableDef>> {
         let id = table.overflow.ok_or_else(|| {
             TableError::Corrupt(format!(
@@ -318,7 +322,7 @@ fn spec(table: &TableDef, limits: &Limits) -> TableSpec {
 }
 
 impl CatalogChange {
-    /// A table of overflow values goes where its table goes.
+    /// Makes overflow tables follow their tables: renames and drops them together.
     pub(crate) fn follow_overflow(&mut self, before: &Catalog) {
         let overflow_of = |table: &TableDef| table.overflow.and_then(|id| before.table_by_id(id)).cloned();
         for table in self.put_tables.clone() {

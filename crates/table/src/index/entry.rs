@@ -1,8 +1,8 @@
-//! From rows to keys and payloads, and from entries to the rows they name.
+//! Derives keys and payloads from rows, and finds the row that an entry names.
 //!
-//! A row exists in two forms: as values (in statements) and as the clustered entry, key and payload (in write
-//! sets, on pages, in the log). Secondary entries are always derived from the second form, so that there is one
-//! derivation for commits, snapshots that look at old versions, builds and checks.
+//! A row exists in two forms: as values (in statements) and as its clustered entry, key and payload (in write sets,
+//! on pages, in the log). Secondary entries are always derived from the second form. Commits, snapshots of old
+//! versions, builds and checks thus share one derivation.
 
 use crate::catalog::{IndexDef, IndexPart, LocatorMap, ROW_ID_BYTES, TableDef};
 use crate::error::{Result, TableError};
@@ -11,14 +11,14 @@ use leafline_types::convert::to_text;
 use leafline_types::{KeyPart, OverflowRef, SqlType, Value, decode_value, skip_part};
 use std::ops::Range;
 
-/// Key and payload of an entry of some index.
+/// The key and payload of an entry of some index.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Default, Debug)]
 pub(crate) struct Entry {
     pub(crate) key: Vec<u8>,
     pub(crate) payload: Vec<u8>,
 }
 
-/// The clustered entry of a row; `row_id` is used where the table has hidden row ids.
+/// Makes the clustered entry of a row. It contains `row_id` if the table has hidden row ids.
 pub(crate) fn clustered_entry(table: &TableDef, row: &[Value], row_id: u64) -> Result<Entry> {
     let mut entry = Entry::default();
     let clustered = table.clustered();
@@ -30,13 +30,13 @@ pub(crate) fn clustered_entry(table: &TableDef, row: &[Value], row_id: u64) -> R
     Ok(entry)
 }
 
-/// The values of a row.
+/// Decodes the values of a row.
 pub(crate) fn row_values(table: &TableDef, key: &[u8], payload: &[u8]) -> Result<Vec<Value>> {
     let format = &table.clustered().format;
     (0..table.columns.len()).map(|column| Ok(format.decode_value(key, payload, column)?)).collect()
 }
 
-/// Reads every value that is in a row; returns what the others are.
+/// Decodes every value stored in a row, to find damage. Returns references to the values stored outside it.
 pub(crate) fn read_row(table: &TableDef, key: &[u8], payload: &[u8]) -> Result<Vec<OverflowRef>> {
     let format = &table.clustered().format;
     let outside = if table.overflow.is_some() { format.overflow(payload)? } else { Vec::new() };
@@ -48,30 +48,30 @@ pub(crate) fn read_row(table: &TableDef, key: &[u8], payload: &[u8]) -> Result<V
     Ok(outside.into_iter().map(|(_, reference)| reference).collect())
 }
 
-/// The entry that `index` has for the row with this clustered key and payload.
+/// Makes the entry of `index` for the row with this clustered key and payload.
 pub(crate) fn entry_of_row(table: &TableDef, index: &IndexDef, key: &[u8], payload: &[u8]) -> Result<Entry> {
     let mut entries = RowEntries::default();
     entries.begin_row(table);
     entries.entry(table, index, key, payload)
 }
 
-/// Makes the entries of rows, one row after the other. A value that several indexes have is read once.
+/// Makes the entries of rows, one row after another. It decodes a value once even if several indexes contain it.
 #[derive(Default)]
 pub(crate) struct RowEntries {
-    /// Those values that are read.
+    /// The values decoded so far.
     row: Vec<Value>,
     is_read: Vec<bool>,
 }
 
 impl RowEntries {
-    /// Goes on to another row, of `table`.
+    /// Begins another row, of `table`.
     pub(crate) fn begin_row(&mut self, table: &TableDef) {
         self.row.resize(table.columns.len(), Value::Null);
         self.is_read.clear();
         self.is_read.resize(table.columns.len(), false);
     }
 
-    /// The entry that `index` has for the row, which has this clustered key and payload.
+    /// Makes the entry of `index` for the row, which has this clustered key and payload.
     pub(crate) fn entry(
         &mut self,
         table: &TableDef,
@@ -83,7 +83,7 @@ impl RowEntries {
             return Ok(Entry { key: key.to_vec(), payload: payload.to_vec() });
         }
         let clustered = &table.clustered().format;
-        // The row's key as it is ends most entries: it need not be read.
+        // Most entries end with the row's key unchanged, which need not be decoded.
         let ends_with_key = matches!(index.locator, LocatorMap::Rest) && index.format.keys_say_all();
         let parts = if ends_with_key { index.parts.len() } else { usize::MAX };
         for &column in index.key_columns.iter().take(parts) {
@@ -95,7 +95,7 @@ impl RowEntries {
             }
         }
         let hidden = if index.hidden_row_id { Some(Value::UInt(row_id_of(key)?)) } else { None };
-        // Most are the row's key and one number more.
+        // Most entries consist of the row's key and one more number.
         let mut entry = Entry { key: Vec::with_capacity(key.len() + 12), payload: Vec::new() };
         index.format.encode_key_beginning(&self.row, hidden.as_slice(), parts, &mut entry.key)?;
         if ends_with_key {
@@ -106,7 +106,7 @@ impl RowEntries {
     }
 }
 
-/// The row id in a hidden clustered key.
+/// Decodes the row id of a hidden clustered key.
 pub(crate) fn row_id_of(key: &[u8]) -> Result<u64> {
     match decode_value(&crate::catalog::row_id_part(), key)? {
         (Value::UInt(id), _) => Ok(id),
@@ -114,7 +114,7 @@ pub(crate) fn row_id_of(key: &[u8]) -> Result<u64> {
     }
 }
 
-/// Sets `out` to the clustered key of the row that an entry with key `key` names.
+/// Sets `out` to the clustered key of the row that the entry with this key names.
 pub(crate) fn locator_of_entry(index: &IndexDef, key: &[u8], out: &mut Vec<u8>) -> Result<()> {
     out.clear();
     match &index.locator {
@@ -147,7 +147,7 @@ fn short_key(index: &IndexDef) -> TableError {
     TableError::Corrupt(format!("a key of index {} is too short", index.name))
 }
 
-/// Bytes of the first `count` parts of a key.
+/// The length of a key's first `count` parts, in bytes.
 pub(crate) fn prefix_len(parts: &[KeyPart], key: &[u8], count: usize) -> Result<usize> {
     let mut at = 0;
     for part in parts.iter().take(count) {
@@ -167,8 +167,8 @@ fn part_ranges(parts: &[KeyPart], key: &[u8]) -> Result<Vec<Range<usize>>> {
     Ok(ranges)
 }
 
-/// The leading bytes of an entry's key that no other row may share, or `None` if a NULL among the index's own parts
-/// (or the index not being unique) lets it.
+/// The leading bytes of an entry's key that no other row may share. `None` if another row may: the index is not
+/// unique, or one of its own parts is NULL.
 pub(crate) fn unique_prefix<'k>(index: &IndexDef, key: &'k [u8]) -> Result<Option<&'k [u8]>> {
     if !index.is_unique() {
         return Ok(None);
@@ -176,7 +176,7 @@ pub(crate) fn unique_prefix<'k>(index: &IndexDef, key: &'k [u8]) -> Result<Optio
     let mut at = 0;
     for part in index.key_parts.iter().take(index.parts.len()) {
         let rest = key.get(at..).unwrap_or_default();
-        // The marker of a nullable part: 0 for NULL, inverted in a descending part.
+        // A nullable part begins with a marker: 0 for NULL, inverted if the part descends.
         let null = if part.descending { 0xff } else { 0 };
         if part.nullable && rest.first() == Some(&null) {
             return Ok(None);
@@ -186,7 +186,8 @@ pub(crate) fn unique_prefix<'k>(index: &IndexDef, key: &'k [u8]) -> Result<Optio
     Ok(key.get(..at))
 }
 
-/// The values of an index's own parts in an entry, joined with `-`; the bytes of those that the entry does not give back.
+/// The values of an index's own parts in an entry, joined with `-`. A value that cannot be recovered from the entry
+/// is shown as its bytes in hexadecimal.
 pub(crate) fn describe_entry(index: &IndexDef, key: &[u8], payload: &[u8]) -> Result<String> {
     let mut values = Vec::with_capacity(index.parts.len());
     for (position, part) in index.parts.iter().enumerate() {
@@ -205,7 +206,7 @@ pub(crate) fn describe_entry(index: &IndexDef, key: &[u8], payload: &[u8]) -> Re
     Ok(values.join("-"))
 }
 
-/// Error 1062 for a row that another, at `locator`, has a key of `index` in common with.
+/// Error 1062 for a row whose key in `index` equals that of another row, at `locator`.
 pub(crate) fn duplicate_entry(
     table: &TableDef,
     index: &IndexDef,
@@ -221,7 +222,7 @@ pub(crate) fn duplicate_entry(
     }
 }
 
-/// The values that a row has in an index's own parts.
+/// The values of an index's own parts in a row.
 fn describe_row(table: &TableDef, index: &IndexDef, key: &[u8], payload: &[u8]) -> Result<KeyText> {
     let format = &table.clustered().format;
     let value = |(position, part): (usize, &IndexPart)| -> Result<PartText> {

@@ -1,4 +1,5 @@
-//! The values of a key as error 1062 shows them: joined with `-`, a TIMESTAMP in the time zone of who is told.
+//! The values of a key as error 1062 shows them: joined with `-`, and a TIMESTAMP in the time zone of the session
+//! that gets the error.
 
 use leafline_types::SqlType;
 use leafline_types::Value;
@@ -14,12 +15,12 @@ pub struct KeyText(pub(crate) Vec<PartText>);
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) enum PartText {
     Shown(String),
-    /// A TIMESTAMP, and its type.
+    /// A TIMESTAMP with its type.
     Time(Value, SqlType),
 }
 
 impl KeyText {
-    /// As text, times as they are in `zone`.
+    /// The text, with times shown in `zone`.
     pub fn in_zone(&self, zone: &Zone) -> String {
         let part = |part: &PartText| match part {
             PartText::Shown(text) => text.clone(),
@@ -32,7 +33,7 @@ impl KeyText {
     }
 }
 
-/// In UTC.
+/// Shows times in UTC.
 impl fmt::Display for KeyText {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.in_zone(&Zone::UTC))

@@ -1,4 +1,5 @@
-//! Clustered, unique and secondary indexes: how a row becomes entries, and an entry names its row.
+//! Clustered, unique and secondary indexes: the derivation of a row's entries, and the way from an entry back to its
+//! row.
 
 pub(crate) mod entry;
 mod key_text;
@@ -8,10 +9,10 @@ use crate::error::Result;
 pub use key_text::KeyText;
 pub use leafline_types::RowDecoder;
 
-/// Decodes entries of a secondary index as a [`RowDecoder`] decodes those of the clustered one.
+/// Decodes entries of a secondary index, as a [`RowDecoder`] decodes those of the clustered index.
 pub type EntryDecoder = RowDecoder;
 
-/// A decoder of rows into the columns `columns` of the table, in that order.
+/// Makes a decoder of rows into `columns` of the table, in that order.
 ///
 /// # Errors
 /// If there is no such column.
@@ -19,7 +20,7 @@ pub fn row_decoder(table: &TableDef, columns: &[usize]) -> Result<RowDecoder> {
     Ok(RowDecoder::new(&table.clustered().format, columns)?)
 }
 
-/// A decoder of entries of `index` into the columns `columns` of the table, which it must cover.
+/// Makes a decoder of the entries of `index` into `columns` of the table, which the index must cover.
 ///
 /// # Errors
 /// If the index does not cover them.
@@ -27,7 +28,7 @@ pub fn entry_decoder(index: &IndexDef, columns: &[usize]) -> Result<EntryDecoder
     Ok(RowDecoder::new(&index.format, columns)?)
 }
 
-/// Sets `locator` to the clustered key of the row that the entry with key `key` of `index` names.
+/// Sets `locator` to the clustered key of the row that the entry of `index` with this key names.
 ///
 /// # Errors
 /// If the key is damaged.

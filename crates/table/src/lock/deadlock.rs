@@ -1,7 +1,8 @@
-//! Who waits, and the search for circles among them.
+//! The waits-for graph of the lock owners, and the search for cycles in it.
 //!
-//! A circle can only be closed by a wait that begins, so whoever begins to wait looks for one that goes through itself.
-//! That finds all: every other wait was there before, and none of them can end while `waits` is held.
+//! Only a wait that begins can close a cycle, so an owner that begins to wait searches for a cycle through itself.
+//! That finds every cycle: all other waits began before, and none of them can end while the caller holds the latch
+//! `waits`.
 
 use super::owner::{OwnerId, OwnerState};
 use super::table::LockKey;
@@ -9,11 +10,11 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Instant;
 
-/// The sleepers, each with the lock it waits for.
+/// The sleeping owners, each with the lock it waits for.
 #[derive(Debug, Default)]
 pub(super) struct Waits {
     waiting: HashMap<OwnerId, (Arc<OwnerState>, LockKey)>,
-    /// Since when each sleeps.
+    /// The time since which each owner sleeps.
     since: HashMap<OwnerId, Instant>,
 }
 
@@ -27,19 +28,20 @@ impl Waits {
         self.waiting.insert(owner.id, (owner, key));
     }
 
-    /// Since when an owner sleeps, if it does.
+    /// The time since which an owner sleeps; `None` if it does not.
     pub(super) fn since(&self, owner: OwnerId) -> Option<Instant> {
         self.since.get(&owner).copied()
     }
 
-    /// Forgets a sleeper; returns what it waited for.
+    /// Removes a sleeping owner; returns the lock it waited for.
     pub(super) fn remove(&mut self, owner: OwnerId) -> Option<LockKey> {
         self.since.remove(&owner);
         self.waiting.remove(&owner).map(|(_, key)| key)
     }
 
-    /// If `start` waits for itself by way of others: the one of that circle that is cheapest to roll back, of several `start`, as in
-    /// InnoDB, and else the one that began last. `blockers` adds whom an owner waits for at a lock.
+    /// Returns the owner to roll back if `start` waits for itself through others: the one in the cycle that is
+    /// cheapest to roll back. Of several equally cheap ones it is `start`, as in InnoDB, or else the one that began
+    /// last. `blockers` adds the owners that an owner waits for at a lock.
     pub(super) fn find_victim(
         &self,
         start: OwnerId,
@@ -53,7 +55,7 @@ impl Waits {
             .cloned()
     }
 
-    /// The owners on a way from `start` back to it.
+    /// The owners on a path from `start` back to it; `None` if there is no such path.
     fn find_circle(
         &self,
         start: OwnerId,
@@ -67,7 +69,7 @@ impl Waits {
             found
         };
         let mut seen = HashSet::new();
-        // The way so far: each owner, with those it waits for that are still to be looked at.
+        // The path so far: each owner, with the owners it waits for that are still to be visited.
         let mut way = vec![(start, waited_for(start))];
         while let Some((_, left)) = way.last_mut() {
             match left.pop() {

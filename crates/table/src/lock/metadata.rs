@@ -1,10 +1,11 @@
-//! Locks on tables by name: what a transaction has used stays as it is until it ends.
+//! Locks on tables by name: the definitions that a transaction uses do not change until it ends.
 //!
-//! A *use* (reading or writing) is compatible with every other use, so uses are noted with their session alone, where nobody else
-//! looks: in a few nanoseconds, on memory that threads do not share. What excludes uses (DDL, LOCK TABLES) is rare. It announces itself, which sends
-//! further uses to the lock table, moves the uses it finds at sessions there, and then waits in the lock table like any other lock: first
-//! come, first served, with deadlocks found whatever locks they are made of. It is PostgreSQL's fast path for relation
-//! locks (`src/backend/storage/lmgr/README`).
+//! A *use* (reading or writing) is compatible with every other use. A use is therefore recorded only in its session,
+//! in a list that no other thread normally reads. That takes a few nanoseconds, in memory that threads do not share.
+//! A lock that excludes uses (DDL, LOCK TABLES) is rare. Its owner first announces it: later uses then go through the
+//! lock table, and the uses already recorded in sessions are moved there. The owner then waits in the lock table as
+//! for any other lock: first come, first served, and deadlocks are found whatever kinds of locks they involve. This
+//! is PostgreSQL's fast path for relation locks (`src/backend/storage/lmgr/README`).
 //!
 //! | mode | for | excludes |
 //! |---|---|---|
@@ -13,8 +14,8 @@
 //! | `NoWrite` | LOCK TABLES .. READ, building an index, FLUSH TABLES WITH READ LOCK | `Write`, `Exclusive` |
 //! | `Exclusive` | other DDL, LOCK TABLES .. WRITE | everything |
 //!
-//! # Order
-//! the list of sessions | a session's uses | a shard of the lock table.
+//! # Latch order
+//! The list of sessions, then a session's uses, then a shard of the lock table.
 
 use super::owner::OwnerState;
 use super::table::{LockKey, LockTable};
@@ -23,23 +24,24 @@ use parking_lot::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Weak};
 
-/// Added to what rolling an owner back would cost while it does DDL: others give way, as in MySQL.
+/// The cost of rolling an owner back rises by this much while it does DDL. Others are chosen as victims before it, as
+/// in MySQL.
 const DDL_WEIGHT: u64 = 1 << 40;
 
-/// What is locked: a table by its name, a database, or everything.
+/// The object of a metadata lock: a table by its name, a change of a table's definition, a database, or everything.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct MetadataKey(LockKey);
 
-/// What the lock is for.
+/// The purpose of a metadata lock.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum MetadataMode {
     /// Reading.
     Read,
     /// Writing.
     Write,
-    /// Nobody else writes.
+    /// Excludes other writers.
     NoWrite,
-    /// Nobody else uses it.
+    /// Excludes all other uses.
     Exclusive,
 }
 
@@ -54,7 +56,7 @@ impl MetadataMode {
     }
 }
 
-/// The sessions, and how many locks there are that exclude uses.
+/// The sessions, and the number of locks that exclude uses.
 #[derive(Debug, Default)]
 pub(crate) struct Metadata {
     excluding: AtomicUsize,
@@ -65,28 +67,29 @@ pub(crate) struct Metadata {
 struct Use {
     key: LockKey,
     modes: Modes,
-    /// It is in the lock table.
+    /// Whether the lock table contains it.
     listed: bool,
 }
 
-/// What a session's transaction uses.
+/// The uses of a session's transaction.
 #[derive(Debug)]
 struct Uses {
     state: Arc<OwnerState>,
     uses: Mutex<Vec<Use>>,
 }
 
-/// The locks of one session; those of its transactions are taken in its name, so that a deadlock is seen whatever it is made of.
+/// The locks of one session. They share their owner with the locks of the session's transactions, so that the lock
+/// table sees a deadlock between both kinds.
 #[derive(Debug)]
 pub struct SessionLocks {
     table: Arc<LockTable>,
     metadata: Arc<Metadata>,
     uses: Arc<Uses>,
-    /// What it holds that excludes others: keys and modes.
+    /// The excluding locks held: keys and modes.
     held: Mutex<Vec<(LockKey, Modes)>>,
 }
 
-/// Locks that exclude uses; given back when dropped.
+/// Locks that exclude uses; dropping it releases them.
 #[derive(Debug)]
 pub struct Excluding {
     locks: Arc<SessionLocks>,
@@ -113,7 +116,8 @@ impl SessionLocks {
         MetadataKey(self.table.named(&[database, name]))
     }
 
-    /// The key of changing a table: whoever changes its definition has it, also while others still use the table.
+    /// The key of changing a table. A session that changes the table's definition locks it, also while others still
+    /// use the table.
     pub fn change_key(&self, database: &str, name: &str) -> MetadataKey {
         MetadataKey(self.table.named(&[database, name, "change"]))
     }
@@ -123,12 +127,13 @@ impl SessionLocks {
         MetadataKey(self.table.named(&[database]))
     }
 
-    /// The key of all tables.
+    /// The key of all tables together.
     pub fn global_key(&self) -> MetadataKey {
         MetadataKey(self.table.named(&[]))
     }
 
-    /// Notes that the transaction uses something, until [`end_uses`](Self::end_uses). Who has to wait asks for the limits.
+    /// Records that the transaction uses an object, until [`end_uses`](Self::end_uses). Calls `limits` only if it has
+    /// to wait.
     ///
     /// # Errors
     /// `LockWaitTimeout` (1205), `Deadlock` (1213), 1317 if the statement is killed, `LockTableFull` (1206).
@@ -171,7 +176,7 @@ impl SessionLocks {
         Ok(())
     }
 
-    /// The transaction is over.
+    /// Forgets all uses, because the transaction has ended.
     pub fn end_uses(&self) {
         let mut uses = self.uses.uses.lock();
         for ended in uses.drain(..).filter(|ended| ended.listed) {
@@ -179,10 +184,11 @@ impl SessionLocks {
         }
     }
 
-    /// Takes locks that exclude uses; what the session holds already, it keeps. Its own uses have ended.
+    /// Takes locks that exclude uses; locks that the session already holds are skipped. The session's transaction
+    /// must have ended its uses.
     ///
     /// # Errors
-    /// As [`note_use`](Self::note_use).
+    /// The errors of [`note_use`](Self::note_use).
     pub fn exclude(
         self: &Arc<Self>,
         wanted: &[(MetadataKey, MetadataMode)],
@@ -191,7 +197,8 @@ impl SessionLocks {
         Ok(self.take(wanted, Some(limits))?)
     }
 
-    /// As [`exclude`](Self::exclude), if nobody has to be waited for. The session may have a use of it, which ends with the lock.
+    /// Takes a lock like [`exclude`](Self::exclude) if it need not wait; otherwise returns `None`. The session's
+    /// transaction may use the object, and that use ends with the lock.
     ///
     /// # Errors
     /// `LockTableFull` (1206).
@@ -206,7 +213,7 @@ impl SessionLocks {
         }
     }
 
-    /// Whether the session keeps others away from it in that way.
+    /// Returns whether the session excludes others from the object in this mode.
     pub fn excludes(&self, key: MetadataKey, mode: MetadataMode) -> bool {
         let mode = mode.lock_mode();
         self.held.lock().iter().any(|(held, modes)| *held == key.0 && modes.cover(mode))
@@ -217,7 +224,7 @@ impl SessionLocks {
         wanted: &[(MetadataKey, MetadataMode)],
         limits: Option<&LockLimits>,
     ) -> Result<Excluding, LockError> {
-        // Always in one order, so that those who want the same do not wait for each other in a circle.
+        // A fixed order, so that sessions that want the same locks do not wait for each other in a cycle.
         let mut wanted: Vec<(LockKey, LockMode)> =
             wanted.iter().map(|(key, mode)| (key.0, mode.lock_mode())).collect();
         wanted.sort_by_key(|(key, mode)| (*key, *mode != LockMode::Exclusive));
@@ -237,7 +244,7 @@ impl SessionLocks {
         Ok(taken)
     }
 
-    /// From now on uses go through the lock table, where those there are of what is wanted are put.
+    /// Makes further uses go through the lock table, and moves the existing uses of the wanted objects there.
     fn announce(&self, wanted: &[(LockKey, LockMode)]) -> Result<(), LockError> {
         let sessions = self.metadata.sessions.lock();
         self.metadata.excluding.fetch_add(1, Ordering::SeqCst);
@@ -252,7 +259,8 @@ impl SessionLocks {
 }
 
 impl Use {
-    /// Puts it in the lock table. Nothing there is in its way: who excludes it lists it before.
+    /// Puts the use into the lock table. No conflicting lock can be there, because an excluding owner lists the uses
+    /// first.
     fn list(&mut self, table: &LockTable, state: &Arc<OwnerState>) -> Result<(), LockError> {
         if !self.listed {
             let writes = self.modes.cover(LockMode::IntentionExclusive);
@@ -265,7 +273,7 @@ impl Use {
 }
 
 impl Excluding {
-    /// Whether it holds this lock.
+    /// Returns whether the lock on `key` is one of these.
     pub fn holds(&self, key: MetadataKey) -> bool {
         self.keys.contains(&key.0)
     }
@@ -306,7 +314,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_used_is_not_excluded_until_the_transaction_ends() {
+    fn a_used_table_is_not_excluded_until_the_transaction_ends() {
         let [reader, writer, ddl] = sessions();
         let t = ddl.table_key("d", "t");
         let long = limits(60_000);
@@ -323,7 +331,7 @@ mod tests {
         reader.end_uses();
         let alone = ddl.exclude(&[(t, MetadataMode::Exclusive)], &long).unwrap();
         assert!(matches!(reader.note_use(t, false, || limits(1)), Err(TableError::LockWaitTimeout)));
-        // Its own uses are not in its way, nor are those of other tables.
+        // The session's own uses do not block it, nor do uses of other tables.
         ddl.note_use(t, true, || long.clone()).unwrap();
         reader.note_use(ddl.table_key("d", "u"), true, || long.clone()).unwrap();
         drop(alone);
@@ -332,7 +340,7 @@ mod tests {
     }
 
     #[test]
-    fn who_waits_to_exclude_is_not_passed_by_new_uses() {
+    fn new_uses_do_not_overtake_a_waiting_exclusion() {
         let [first, second, ddl] = sessions();
         let t = ddl.table_key("d", "t");
         first.note_use(t, false, || limits(60_000)).unwrap();

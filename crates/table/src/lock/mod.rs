@@ -1,20 +1,20 @@
-//! Locks of transactions: on rows and keys, and intentions on tables.
+//! Locks of transactions: on rows and keys, and intention locks on tables.
 //!
-//! A row lock is on the hash of a table and a clustered key, or of a unique index and its key; whether there is such a row
-//! does not matter, so an absent key can be locked and keeps inserters out. Two keys with one hash share a lock: too
-//! much waiting at worst. There are no gap locks. Before its first row lock a transaction takes an intention lock on
-//! the table, so that a lock on the whole table means what it says.
+//! A row lock is on the hash of a table and a clustered key, or of a unique index and its key. The row need not
+//! exist: a lock on an absent key keeps others from inserting it. Two keys with the same hash share a lock, which at
+//! worst causes needless waiting. There are no gap locks. Before its first row lock in a table, a transaction takes
+//! an intention lock on the table, so that a lock on the whole table conflicts with row locks.
 //!
-//! | module | is |
+//! | module | contents |
 //! |---|---|
 //! | `table` | the table of all locks: granting, waiting, releasing |
-//! | `deadlock` | who waits for whom, and who has to give up |
-//! | `owner` | what one transaction holds, and where it sleeps |
-//! | `metadata` | locks on tables by name, which keep DDL away from who uses them |
+//! | `deadlock` | the waits-for graph, and the choice of a victim |
+//! | `owner` | the locks of one transaction, and its sleep |
+//! | `metadata` | locks on tables by name, which keep DDL from tables in use |
 //!
-//! # Order
-//! `waits` (who sleeps) | one shard of the lock table | a sleeper's own state. A lock that nobody waits for is taken
-//! and released under its shard alone.
+//! # Latch order
+//! `waits` (the sleeping owners), then one shard of the lock table, then a sleeper's own state. Only the shard's
+//! latch is needed to take or release a lock that nobody waits for.
 
 pub(crate) mod deadlock;
 pub(crate) mod metadata;
@@ -33,16 +33,16 @@ pub use leafline_types::words::{LockStrength, LockWait};
 use leafline_types::{CancelToken, MysqlError};
 use std::time::Duration;
 
-/// What a lock allows its holder, and denies others.
+/// The mode of a lock: what it allows its holder and denies others.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum LockMode {
-    /// On a table: rows of it will be locked shared.
+    /// On a table: the holder will lock rows of it shared.
     IntentionShared,
-    /// On a table: rows of it will be locked exclusively.
+    /// On a table: the holder will lock rows of it exclusively.
     IntentionExclusive,
-    /// Nobody else changes it.
+    /// Keeps others from changing the object.
     Shared,
-    /// Nobody else changes it or locks it.
+    /// Keeps others from changing or locking the object.
     Exclusive,
 }
 
@@ -60,7 +60,7 @@ impl LockMode {
         }
     }
 
-    /// The modes that others must not hold meanwhile.
+    /// The modes that conflict with this one when another owner holds them.
     const fn conflicting(self) -> u8 {
         match self {
             LockMode::IntentionShared => 8,
@@ -70,7 +70,7 @@ impl LockMode {
         }
     }
 
-    /// The modes of which each makes this one needless.
+    /// The modes that include this one: a holder of any of them need not take it.
     const fn implied_by(self) -> u8 {
         match self {
             LockMode::IntentionShared => 1 | 2 | 4 | 8,
@@ -90,23 +90,23 @@ impl Modes {
         self.0 |= mode.bit();
     }
 
-    /// Whether holding these is as good as holding `mode`.
+    /// Returns whether holding these modes includes holding `mode`.
     fn cover(self, mode: LockMode) -> bool {
         self.0 & mode.implied_by() != 0
     }
 
-    /// Whether another's holding these keeps `mode` from being granted.
+    /// Returns whether `mode` cannot be granted while another owner holds these modes.
     fn conflict(self, mode: LockMode) -> bool {
         self.0 & mode.conflicting() != 0
     }
 }
 
-/// How long a transaction waits for a lock, and who can wake it before.
+/// The limits of a transaction's wait for a lock.
 #[derive(Clone, Debug)]
 pub struct LockLimits {
-    /// Longest wait for one lock (`innodb_lock_wait_timeout`).
+    /// The maximum wait for one lock (`innodb_lock_wait_timeout`).
     pub timeout: Duration,
-    /// Ends a wait when it is cancelled.
+    /// Ends the wait when it is cancelled.
     pub cancel: CancelToken,
 }
 
@@ -116,23 +116,23 @@ impl Default for LockLimits {
     }
 }
 
-/// A lock that was granted.
+/// The result of granting a lock.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Granted {
-    /// It is new to its holder.
+    /// The lock is new to its holder.
     New,
-    /// The holder had it before, perhaps in a weaker mode.
+    /// The holder already had the lock, perhaps in a weaker mode.
     Held,
 }
 
-/// Why a lock was not granted.
+/// The reason why a lock was not granted.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) enum LockError {
-    /// Somebody holds it, and there was to be no waiting.
+    /// Another owner holds it, and the caller did not want to wait.
     WouldWait,
-    /// Waited too long.
+    /// The wait took too long.
     Timeout,
-    /// Chosen to end a deadlock.
+    /// The owner was chosen as a deadlock's victim.
     Deadlock,
     /// The statement was cancelled.
     Cancelled(MysqlError),

@@ -1,4 +1,4 @@
-//! What one transaction holds, and where it sleeps.
+//! The locks of one transaction, and its sleep while it waits.
 
 use super::metadata::SessionLocks;
 use super::table::{LockKey, LockTable};
@@ -9,26 +9,27 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// How often a sleeper looks whether it was cancelled.
+/// How often a sleeper checks whether it was cancelled.
 const CANCEL_INTERVAL: Duration = Duration::from_millis(20);
 
-/// So many row locks in a table are exchanged for one on the whole table, if nobody is in the way.
+/// This many row locks in a table are exchanged for one lock on the whole table, if no other owner's lock conflicts
+/// with it.
 pub(super) const ESCALATE_AT: usize = 1 << 17;
 
-/// A transaction, to the lock table. Numbers ascend with time.
+/// The number of a transaction in the lock table. Numbers ascend with time.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub(super) struct OwnerId(pub(super) u64);
 
-/// What ends a wait.
+/// The event that ended a wait.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Woken {
     /// The lock is granted.
     Granted,
-    /// Another has the right of way.
+    /// The owner was chosen as a deadlock's victim.
     Victim,
 }
 
-/// The part of an owner that others see.
+/// The part of an owner that other owners see.
 #[derive(Debug)]
 pub(super) struct OwnerState {
     pub(super) id: OwnerId,
@@ -42,7 +43,7 @@ impl OwnerState {
         OwnerState { id, weight: AtomicU64::new(0), woken: Mutex::default(), wake: Condvar::new() }
     }
 
-    /// What rolling it back would cost: the number of its locks.
+    /// The cost of rolling it back: the number of its locks, and more while it does DDL.
     pub(super) fn weight(&self) -> u64 {
         self.weight.load(Ordering::Relaxed)
     }
@@ -52,7 +53,7 @@ impl OwnerState {
     }
 
     pub(super) fn take_weight(&self, weight: u64) {
-        // What a transaction that has ended meanwhile has set to zero stays that.
+        // The owner's release of all locks may have set the weight to zero meanwhile; it stays zero.
         self.weight
             .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |all| Some(all.saturating_sub(weight)))
             .ok();
@@ -62,7 +63,7 @@ impl OwnerState {
         *self.woken.lock() = None;
     }
 
-    /// To what it was woken, if it was.
+    /// The event that woke it; `None` if it was not woken.
     pub(super) fn woken(&self) -> Option<Woken> {
         *self.woken.lock()
     }
@@ -72,7 +73,7 @@ impl OwnerState {
         self.wake.notify_one();
     }
 
-    /// Sleeps until woken, or until the limits, counted from `begun`, are reached.
+    /// Sleeps until it is woken, or until the limits, counted from `begun`, are reached.
     pub(super) fn sleep(&self, limits: &LockLimits, begun: Instant) -> Result<Woken, LockError> {
         let mut woken = self.woken.lock();
         loop {
@@ -107,11 +108,11 @@ struct TableLocks {
     modes: Modes,
     /// Locks on rows and keys of unique indexes.
     rows: Vec<LockKey>,
-    /// As many row locks as these are the next occasion to exchange them.
+    /// The number of row locks at which to try again to exchange them for one table lock.
     escalate_at: usize,
 }
 
-/// A row lock, so that it can be given back.
+/// A row lock, kept so that it can be released alone.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RowLock {
     table: TableId,
@@ -126,29 +127,29 @@ impl LockOwner {
         LockOwner { table: table.clone(), state, held, victim: AtomicBool::new(false) }
     }
 
-    /// An owner without locks in the name of a session.
+    /// An owner without locks, which acts for a session.
     pub(crate) fn of_session(session: &SessionLocks, table: &Arc<LockTable>) -> LockOwner {
         let (state, held) = (session.state().clone(), Mutex::default());
         LockOwner { table: table.clone(), state, held, victim: AtomicBool::new(false) }
     }
 
-    /// Whether it was chosen to give up in a deadlock: it has to release its locks.
+    /// Returns whether it was chosen as a deadlock's victim and must release its locks.
     pub(crate) fn is_victim(&self) -> bool {
         self.victim.load(Ordering::Relaxed)
     }
 
-    /// How many locks it holds, with those of its session on names.
+    /// The number of its locks, including its session's metadata locks; far more while the session does DDL.
     pub(crate) fn held(&self) -> u64 {
         self.state.weight()
     }
 
-    /// How long it has been waiting for a lock, if it is.
+    /// How long it has been waiting for a lock; `None` if it is not waiting.
     pub(crate) fn waiting(&self) -> Option<Duration> {
         self.table.waiting(self.state.id)
     }
 
-    /// Locks what `key` is in `space`: the table's own number for a clustered key, an index's for a unique key of it.
-    /// Without limits it does not wait.
+    /// Locks `key` in `space`, which is the table's number for a clustered key and the index's number for a unique
+    /// key. Without limits it does not wait.
     pub(crate) fn lock(
         &self,
         table: TableId,
@@ -199,7 +200,7 @@ impl LockOwner {
         result
     }
 
-    /// Tries to exchange the row locks of a table for one on the table. It is held as strongly as the strongest of them.
+    /// Tries to exchange the row locks in a table for one table lock, which is as strong as the strongest of them.
     fn escalate(&self, locks: &mut TableLocks, mode: LockMode) -> bool {
         let exclusive = locks.modes.cover(LockMode::IntentionExclusive);
         let mode = if exclusive { LockMode::Exclusive } else { mode };
@@ -214,7 +215,7 @@ impl LockOwner {
         true
     }
 
-    /// Gives a lock back that was new when it was taken: for a row that turned out not to be wanted.
+    /// Releases a lock that was new when it was taken, because the row turned out not to qualify.
     pub(crate) fn unlock(&self, lock: RowLock) {
         if lock.granted != Granted::New {
             return;
@@ -253,7 +254,7 @@ impl LockOwner {
         Ok(())
     }
 
-    /// Releases everything.
+    /// Releases all locks.
     pub(crate) fn release_all(&self) {
         for locks in std::mem::take(&mut *self.held.lock()) {
             for key in locks.rows {
@@ -264,7 +265,7 @@ impl LockOwner {
         self.state.weight.store(0, Ordering::Relaxed);
     }
 
-    /// Number of locks held.
+    /// The number of locks held.
     pub(crate) fn count(&self) -> u64 {
         self.state.weight()
     }

@@ -1,13 +1,14 @@
 //! The table of all locks.
 //!
-//! A lock that one transaction holds and nobody waits for is 24 bytes in a shard of a hash table. Where there are several
-//! holders, or waiters, there is a queue beside it. Waiters are served first come, first served, except that a
-//! holder who wants a stronger mode goes ahead of those who hold nothing yet. Whoever changes a queue that has waiters
-//! holds `waits`; that is what makes the search for deadlocks see one state.
+//! A lock with one holder and no waiter takes 24 bytes in a shard of a hash table. A lock with several holders, or
+//! with waiters, has a queue in addition. Waiters are served first come, first served, except that a holder that
+//! wants a stronger mode goes ahead of owners that hold nothing yet. A thread that changes a queue with waiters holds
+//! the latch `waits`, so that the search for deadlocks sees a consistent state.
 //!
-//! Memory is borrowed from the buffer pool before there are more locks than it suffices for, with nothing held but the locks
-//! of the one who asks; it goes back some time after most of the locks are gone ([`LockTable::give_back`]). What waiters are
-//! granted is not asked for: there are not more of them than transactions.
+//! The table borrows memory from the buffer pool before it holds more locks than the borrowed memory suffices for, at
+//! a moment when the caller holds no latch of this table. It returns the memory some time after most of the locks are
+//! gone ([`LockTable::give_back`]). No memory is requested for locks granted to waiters, because there are at most as
+//! many of them as transactions.
 
 use super::deadlock::Waits;
 use super::owner::{OwnerId, OwnerState, Woken};
@@ -28,10 +29,10 @@ use std::time::{Duration, Instant};
 const SHARDS: usize = 128;
 
 static TERMS: Terms = Terms { allowance: 256 << 10, step: (128 << 10, 2 << 20), yields: false };
-/// Memory is given back when less than one part in this many is used.
+/// Memory is returned when less than one part in this many is in use.
 const MOSTLY_UNUSED: u64 = 4;
 
-/// What a lock is on: a hash.
+/// The object of a lock, as a hash.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub(crate) struct LockKey(u64);
 
@@ -53,7 +54,7 @@ struct Holder {
     modes: Modes,
 }
 
-/// Holders and waiters of one lock.
+/// The holders and waiters of one lock.
 #[derive(Debug, Default)]
 pub(super) struct Queue {
     holders: Vec<Holder>,
@@ -72,30 +73,31 @@ std::thread_local! {
     static WAITED_US: Cell<u64> = const { Cell::new(0) };
 }
 
-/// How long the calling thread has waited for locks, microseconds. Of two moments the difference counts.
+/// How long the calling thread has waited for locks in all, in microseconds. Only the difference between two calls
+/// means something.
 #[inline]
 pub fn lock_wait_us_here() -> u64 {
     WAITED_US.get()
 }
 
-/// Figures about locks, since the engine was opened.
+/// Figures about locks since the engine was opened.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct LockStats {
-    /// Locks held now.
+    /// The number of locks held now.
     pub held: u64,
-    /// Bytes of the buffer pool that are borrowed for them.
+    /// Bytes borrowed from the buffer pool for locks.
     pub borrowed: u64,
-    /// Transactions waiting now.
+    /// The number of transactions waiting now.
     pub waiting: u64,
-    /// Waits there were.
+    /// The number of waits.
     pub waits: u64,
-    /// Time spent waiting, microseconds.
+    /// The time spent waiting, in microseconds.
     pub wait_us: u64,
-    /// Longest wait, microseconds.
+    /// The longest wait, in microseconds.
     pub longest_wait_us: u64,
-    /// Waits that took too long.
+    /// The number of waits that timed out.
     pub timeouts: u64,
-    /// Deadlocks.
+    /// The number of deadlocks.
     pub deadlocks: u64,
 }
 
@@ -116,20 +118,20 @@ pub(crate) struct LockTable {
     waits: Mutex<Waits>,
     last_owner: AtomicU64,
     limit: u64,
-    /// Whose memory it is.
+    /// The store that lends the memory.
     store: Option<Store>,
     memory: MemoryAccount,
     counts: Counts,
 }
 
-/// What came of an attempt to take a lock without waiting.
+/// The result of an attempt to take a lock without waiting.
 enum Attempt {
     Granted(Granted),
     Conflict,
 }
 
 impl LockTable {
-    /// A table for at most `limit` locks, in memory of the pool of `store` if there is one.
+    /// A table for at most `limit` locks, in memory of the pool of `store`, if there is one.
     pub(crate) fn new(store: Option<Store>, limit: u64) -> LockTable {
         LockTable {
             hasher: hashbrown::DefaultHashBuilder::default(),
@@ -143,12 +145,12 @@ impl LockTable {
         }
     }
 
-    /// An owner that holds nothing.
+    /// Makes an owner without locks.
     pub(super) fn new_owner(&self) -> Arc<OwnerState> {
         Arc::new(OwnerState::new(OwnerId(self.last_owner.fetch_add(1, Ordering::Relaxed) + 1)))
     }
 
-    /// The lock on `key` of a table or index with this number.
+    /// The key of the lock on `key` in the table or index with this number.
     pub(super) fn key(&self, space: u64, key: &[u8]) -> LockKey {
         let mut hasher = self.hasher.build_hasher();
         hasher.write_u64(space);
@@ -156,7 +158,7 @@ impl LockTable {
         LockKey(hasher.finish())
     }
 
-    /// The lock on a table with this number as a whole.
+    /// The key of the lock on the whole table with this number.
     pub(super) fn whole(&self, space: u64) -> LockKey {
         let mut hasher = self.hasher.build_hasher();
         hasher.write_u8(0);
@@ -164,7 +166,7 @@ impl LockTable {
         LockKey(hasher.finish())
     }
 
-    /// The lock on what has this name, of several parts.
+    /// The key of the lock on an object with this name, which has several parts.
     pub(super) fn named(&self, name: &[&str]) -> LockKey {
         let mut hasher = self.hasher.build_hasher();
         hasher.write_u8(1);
@@ -175,7 +177,7 @@ impl LockTable {
         LockKey(hasher.finish())
     }
 
-    /// Figures.
+    /// The figures about locks.
     pub(crate) fn stats(&self) -> LockStats {
         let get = |count: &AtomicU64| count.load(Ordering::Relaxed);
         LockStats {
@@ -190,12 +192,12 @@ impl LockTable {
         }
     }
 
-    /// How long an owner has been waiting, if it is.
+    /// How long an owner has been waiting; `None` if it is not waiting.
     pub(super) fn waiting(&self, owner: OwnerId) -> Option<Duration> {
         self.waits.lock().since(owner).map(|since| since.elapsed())
     }
 
-    /// Takes a lock, waiting within `limits` if there are any.
+    /// Takes a lock; waits within `limits` if there are any.
     pub(super) fn acquire(
         &self,
         owner: &Arc<OwnerState>,
@@ -217,22 +219,22 @@ impl LockTable {
         }
     }
 
-    /// Locks there is memory for.
+    /// The number of locks that there is memory for.
     fn room(&self) -> u64 {
         if self.store.is_some() { (self.memory.granted() / LOCK_BYTES).min(self.limit) } else { self.limit }
     }
 
-    /// Borrows memory for more locks. False if there may be no more, or the pool does not lend it.
+    /// Borrows memory for more locks. Returns false if the limit is reached or the pool lends nothing.
     #[cold]
     fn find_room(&self) -> bool {
         let held = self.counts.held.load(Ordering::Relaxed);
         let Some(store) = &self.store else { return held < self.limit };
-        // A failure of the store shows where the store is needed.
+        // An error of the store is left for the operation that needs the store to report.
         held < self.limit
             && self.memory.reach(store, (held + 1) * LOCK_BYTES, self.limit * LOCK_BYTES).unwrap_or(false)
     }
 
-    /// Gives memory back that most locks have left. The caller holds no latch.
+    /// Returns memory that is mostly unused. The caller holds no latch.
     pub(crate) fn give_back(&self) {
         let used = self.counts.held.load(Ordering::Relaxed) * LOCK_BYTES;
         if self.memory.borrowed() == 0 || used > self.memory.granted() / MOSTLY_UNUSED {
@@ -272,7 +274,7 @@ impl LockTable {
         }
     }
 
-    /// Queues up for a lock that somebody else holds, and sleeps.
+    /// Queues up for a lock that another owner holds, and sleeps.
     fn wait(
         &self,
         owner: &Arc<OwnerState>,
@@ -287,7 +289,7 @@ impl LockTable {
             if let Attempt::Granted(granted) = self.try_acquire(&mut shard, owner.id, key, mode)? {
                 return Ok(granted);
             }
-            // Still there: `try_acquire` has just met it.
+            // The lock still exists, because `try_acquire` has just found a conflict with it.
             let Some(lock) = shard.find_mut(key.0, |lock| lock.key == key) else {
                 return Err(LockError::WouldWait);
             };
@@ -308,7 +310,7 @@ impl LockTable {
         };
         let woken = match owner.sleep(limits, begun) {
             Ok(woken) => Ok(woken),
-            // Whoever wakes the owner first has taken it out of the queue.
+            // If another owner woke this one first, it has already removed it from the queue.
             Err(ended) => self.withdraw(owner).ok_or(ended),
         };
         let waited = u64::try_from(begun.elapsed().as_micros()).unwrap_or(u64::MAX);
@@ -327,7 +329,7 @@ impl LockTable {
         }
     }
 
-    /// Takes the owner out of the queue it waits in. If it was woken before, returns to what.
+    /// Removes the owner from the queue it waits in. If it was woken before, returns the event that woke it.
     fn withdraw(&self, owner: &OwnerState) -> Option<Woken> {
         let mut waits = self.waits.lock();
         match waits.remove(owner.id) {
@@ -339,7 +341,7 @@ impl LockTable {
         }
     }
 
-    /// Takes a waiter out of a queue, and lets those in that it kept out.
+    /// Removes a waiter from a queue, and serves the waiters behind it.
     fn remove_waiter(&self, waits: &mut Waits, owner: OwnerId, key: LockKey) {
         let mut shard = self.shard(key);
         if let Ok(mut slot) = shard.find_entry(key.0, |lock| lock.key == key) {
@@ -352,7 +354,7 @@ impl LockTable {
         }
     }
 
-    /// Grants the lock to those first in the queue who can have it.
+    /// Grants the lock to as many waiters at the front of the queue as can have it.
     fn serve(&self, queue: &mut Queue, waits: &mut Waits) {
         while let Some(waiter) = queue.waiters.front() {
             if queue.conflicts(waiter.owner.id, waiter.mode) {
@@ -402,8 +404,8 @@ impl LockTable {
         queue
     }
 
-    /// Ends every deadlock that the wait of `owner`, which has just begun, has closed: in each, whoever holds least
-    /// gives up.
+    /// Ends every deadlock that `owner` has closed by beginning to wait: in each, the owner that is cheapest to roll
+    /// back becomes the victim.
     fn end_deadlocks(&self, waits: &mut Waits, owner: OwnerId) {
         while let Some(victim) = waits.find_victim(owner, |waiter, key, blockers| {
             let shard = self.shard(key);
@@ -478,7 +480,7 @@ impl Holders {
         matches!(self, Holders::Many(queue) if !queue.waiters.is_empty())
     }
 
-    /// The queue, made if there is none.
+    /// The queue, which is made if there is none.
     fn queue(&mut self) -> &mut Queue {
         if let Holders::One(holder) = *self {
             let queue = Queue { holders: vec![holder], waiters: VecDeque::new() };
@@ -490,7 +492,7 @@ impl Holders {
         }
     }
 
-    /// Puts a queue that is not needed away. True if nobody holds the lock or waits for it.
+    /// Drops a queue that is not needed any more. Returns true if the lock has neither holders nor waiters.
     fn tidy(&mut self) -> bool {
         if let Holders::Many(queue) = self
             && queue.waiters.is_empty()
@@ -506,12 +508,12 @@ impl Holders {
 }
 
 impl Queue {
-    /// Whether a holder other than `owner` keeps it from having the lock.
+    /// Returns whether a holder other than `owner` conflicts with `mode`.
     fn conflicts(&self, owner: OwnerId, mode: LockMode) -> bool {
         self.holders.iter().any(|holder| holder.owner != owner && holder.modes.conflict(mode))
     }
 
-    /// Adds whom `waiter` waits for here: holders in its way, and all who are before it in the queue.
+    /// Adds the owners that `waiter` waits for at this lock: conflicting holders, and all waiters ahead of it.
     fn blockers(&self, waiter: OwnerId, blockers: &mut Vec<OwnerId>) {
         let Some(at) = self.waiters.iter().position(|one| one.owner.id == waiter) else { return };
         let mode = self.waiters[at].mode;

@@ -1,4 +1,5 @@
-//! Locks alone: what goes together, who waits, who is served, who gives up; and threads that take them at random.
+//! Tests of the lock table alone: compatible modes, waiting, the order of service, victims; and threads that lock at
+//! random.
 
 use super::owner::ESCALATE_AT;
 use super::{Granted, LockError, LockLimits, LockOwner, LockStrength, LockTable};
@@ -31,7 +32,7 @@ fn wait_for(owner: &LockOwner, key: &[u8], strength: LockStrength) -> Result<(),
     owner.lock(TABLE, TABLE.0, key, strength, Some(&limits(LONG))).map(drop)
 }
 
-/// Sleeps until `number` transactions wait.
+/// Waits until `number` transactions wait for locks.
 fn until_waiting(table: &LockTable, number: u64) {
     while table.stats().waiting < number {
         std::thread::yield_now();
@@ -83,7 +84,7 @@ fn waiters_are_served_in_order_and_nobody_overtakes() {
             assert_eq!(order.fetch_add(1, Ordering::SeqCst), 0, "the writer came first");
         });
         until_waiting(&table, 1);
-        // A reader would go well with the holder, but the writer was before it.
+        // A reader would be compatible with the holder, but the writer came before it.
         let reader = LockOwner::new(&table);
         assert_eq!(take(&reader, b"k", LockStrength::Share).unwrap_err(), LockError::WouldWait);
         scope.spawn(|| {
@@ -206,15 +207,15 @@ fn too_many_locks_are_an_error() {
     let full = (0..200u64).find_map(|key| take(&one, &key.to_be_bytes(), LockStrength::Update).err());
     assert_eq!(full, Some(LockError::Full));
     other.release_all();
-    // With nobody in the way the whole table is locked instead.
+    // If no other lock conflicts, the whole table is locked instead.
     for key in 0..200u64 {
         take(&one, &key.to_be_bytes(), LockStrength::Update).unwrap();
     }
 }
 
-/// Threads lock keys at random, in any order, and check what the locks promise.
+/// Threads lock keys at random, in any order, and check that shared and exclusive locks exclude each other.
 #[test]
-fn what_locks_promise_holds_under_threads() {
+fn shared_and_exclusive_locks_hold_under_threads() {
     let seed = seed();
     let table = table();
     const KEYS: usize = 6;

@@ -1,8 +1,9 @@
-//! The definitions of partitions: those of a new table, how they follow their table through the catalog, and their DDL.
+//! The definitions of partitions: how a new table gets them, how they follow their table through the catalog, and
+//! their DDL.
 //!
-//! Adding, dropping and emptying partitions and exchanging one for a table change the catalog alone, whatever the partitions hold; empty trees are
-//! made where they are needed. Where rows have to be divided anew, the partitions that they are in are read and new ones are built
-//! (`rebuild`); all others stay as they are.
+//! Adding, dropping, truncating and exchanging partitions changes only the catalog, however many rows they hold, and
+//! makes empty trees where they are needed. To divide rows anew, the engine reads the partitions concerned and builds
+//! new ones (`rebuild`); all others stay as they are.
 
 use super::rebuild::{StoredRows, Target, built};
 use super::scheme::PartitionScheme;
@@ -17,21 +18,22 @@ use crate::txn::op::CounterChange;
 use leafline_types::{CancelToken, MysqlError, Stage};
 use std::sync::Arc;
 
-/// What is to become of the partitions of a table.
+/// A change of the partitions of a table.
 #[derive(Clone, Debug)]
 pub struct PartitionChange {
-    /// How the table is to be divided.
+    /// The new scheme.
     pub scheme: Arc<PartitionScheme>,
-    /// For each partition (or subpartition, if it has any) that it is to have, which it is now; `None`: it is new.
+    /// For each new partition or subpartition, the number of the old one that it keeps; `None` if it is new.
     pub kept: Vec<Option<usize>>,
-    /// The partitions whose rows go to new ones, in order. Rows of others that are not kept are gone.
+    /// The partitions whose rows move to new ones, in order. Other partitions that are not kept are dropped with
+    /// their rows.
     pub moved: Vec<usize>,
-    /// What moving rows may use, and who stops it.
+    /// The memory that moving rows may use, and the token that cancels it.
     pub control: BuildControl,
 }
 
 impl TableDef {
-    /// Gives it another name, and its partitions with it.
+    /// Renames a table together with its partitions.
     pub(crate) fn rename(&mut self, database: &str, name: &str) {
         (self.database, self.name) = (database.into(), name.into());
         let renamed = |table: &Arc<TableDef>| {
@@ -42,7 +44,8 @@ impl TableDef {
         self.partitioning = self.partitioning.as_ref().map(|partitioning| partitioning.map_tables(renamed));
     }
 
-    /// What a partition of it is like: its columns and indexes, and none of what whoever writes a row has to know.
+    /// A model of a partition of the table: its columns and indexes, without constraints, options and the rest that
+    /// only a writer of rows needs to know.
     pub(crate) fn as_partition(&self) -> TableDef {
         TableDef {
             partitioning: None,
@@ -62,7 +65,7 @@ impl TableDef {
 }
 
 impl CatalogChange {
-    /// Partitions come and go as the definition of their table says.
+    /// Adds and removes partitions as the definitions of their tables require.
     pub(crate) fn follow_partitions(&mut self, before: &Catalog) {
         let partitions = |table: &TableDef| {
             let all = table.partitioning.iter().flat_map(|partitioning| partitioning.partitions.iter());
@@ -84,7 +87,7 @@ impl CatalogChange {
         let gone: Vec<Arc<TableDef>> = gone.filter(|table| !put.contains(&table.id)).collect();
         self.put_tables.extend(new);
         for table in gone {
-            // Its definition in force.
+            // The definition in force.
             let table = before.table_by_id(table.id).expect("partitions of a table that is there are there");
             if !self.remove_tables.iter().any(|removed| removed.id == table.id) {
                 self.remove_tables.push(table.clone());
@@ -94,7 +97,7 @@ impl CatalogChange {
 }
 
 impl Engine {
-    /// A partition of `table` with a number of its own, whose indexes have no trees yet.
+    /// A partition of `table` with a number of its own. Its indexes have no trees yet.
     pub(super) fn partition_shell(&self, table: &TableDef) -> TableDef {
         let id = TableId(self.counters.new_object());
         let mut shell = TableDef { id, ..table.as_partition() };
@@ -104,7 +107,7 @@ impl Engine {
         shell
     }
 
-    /// Gives a table that is being made partitions without rows. Returns their tables of overflow values.
+    /// Gives a new table empty partitions. Returns their overflow tables.
     pub(crate) fn add_empty_partitions(
         &self,
         table: &mut TableDef,
@@ -122,7 +125,8 @@ impl Engine {
         Ok(overflow)
     }
 
-    /// The tables in `catalog` have the definitions of their partitions that are in it, where a change concerns either.
+    /// Updates the definitions of partitions inside their tables in `catalog`, for every table that a change
+    /// concerns.
     pub(crate) fn link_partitions(catalog: &mut Catalog, change: &CatalogChange) {
         let mut linked: Vec<TableId> = Vec::new();
         for table in &change.put_tables {
@@ -138,10 +142,11 @@ impl Engine {
         }
     }
 
-    /// Changes the partitions of `table`, all of it or nothing. Returns how many rows were moved.
+    /// Changes the partitions of `table`, all or nothing. Returns the number of rows moved.
     ///
     /// # Errors
-    /// `DefinitionChanged` if that is not the definition in force; 1526 if there is no new partition for a row; what the store returns.
+    /// `DefinitionChanged` if `table` is not the definition in force; 1526 if no new partition takes a row; errors of
+    /// the store.
     pub fn change_partitions(&self, table: &Arc<TableDef>, change: PartitionChange) -> Result<u64> {
         let _ddl = self.ddl.lock();
         let before = self.partitions_in_force(table)?;
@@ -214,18 +219,18 @@ impl Engine {
         Ok(moved)
     }
 
-    /// The partitions of a table whose definition is in force.
+    /// The partitions of a table, whose definition must be in force.
     fn partitions_in_force(&self, table: &Arc<TableDef>) -> Result<Partitioning> {
         let current = self.catalog().table_by_id(table.id).cloned();
         let current = current.filter(|current| Arc::ptr_eq(current, table));
         current.and_then(|current| current.partitioning.clone()).ok_or(TableError::DefinitionChanged)
     }
 
-    /// Puts `other` in the place of a partition of `table`, and the partition in the place of `other`. With `validates` every row of `other`
-    /// has to belong there. The caller has seen that both have the same columns and indexes.
+    /// Exchanges a partition of `table` with the table `other`. With `validates`, every row of `other` must belong to
+    /// the partition. The caller has checked that both have the same columns and indexes.
     ///
     /// # Errors
-    /// `DefinitionChanged`; 1737 if a row does not belong there; what the store returns.
+    /// `DefinitionChanged`; 1737 if a row does not belong to the partition; errors of the store.
     pub fn exchange_partition(
         &self,
         table: &Arc<TableDef>,
@@ -252,7 +257,7 @@ impl Engine {
                 }
             }
         }
-        // The rows change places; names, constraints and what is shown stay where they are.
+        // The rows change places. Names, constraints and options stay where they are.
         let inside = TableDef {
             id: other.id,
             overflow: other.overflow,

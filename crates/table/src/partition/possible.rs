@@ -1,9 +1,10 @@
-//! The partitions that rows can be in whose columns lie in ranges of keys.
+//! The partitions that may hold rows whose columns lie in given ranges of keys.
 //!
-//! Ranges are of the bytes of the columns that decide, as [`PartitionScheme::parts`] has them. What is found is never too little. A
-//! partition function is understood where ranges are single values, and where it is known to ascend with its only column: then the
-//! values at the ends of a range bound it. An end may be no value that a column can have, such as the day behind the last of a
-//! month, for which the function gives NULL; its neighbour on the other side is asked then.
+//! The ranges are of the bytes of the deciding columns, as [`PartitionScheme::parts`] encodes them. The result may
+//! contain too many partitions, never too few. A partition function is used in two cases: if a range is a single
+//! value, and if the function is known to ascend with its only column; then its values at the ends of a range bound
+//! it. The end of a range may be a value that the column cannot have, such as the day after the last of a month, and
+//! the function is then NULL. In that case the neighbour on the other side of the end is used.
 
 use super::scheme::{PartitionScheme, Places};
 use crate::error::Result;
@@ -12,30 +13,30 @@ use leafline_types::key::decode_value;
 use leafline_types::{KeyPart, SqlType, Value, is_restorable};
 use std::ops::Bound;
 
-/// Functions of a day or moment that ascend with it, and whether they may be NULL where it is not.
+/// Functions that ascend with a date or time, and whether they may be NULL for a value that is not NULL.
 const ASCENDING: &[(&str, bool)] =
     &[("year", false), ("to_days", true), ("to_seconds", true), ("unix_timestamp", true)];
 
-/// Partitions, by their numbers.
+/// A set of partitions, by number.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Possible {
     found: Vec<bool>,
 }
 
 impl Possible {
-    /// Whether a partition is among them.
+    /// Returns whether the set contains a partition.
     pub fn has(&self, number: usize) -> bool {
         self.found[number]
     }
 
-    /// The subpartitions of these partitions whose places in their partitions are among `below`.
+    /// The subpartitions of these partitions whose places in their partitions are in `below`.
     #[must_use]
     pub fn subdivided(&self, below: &Possible) -> Possible {
         let tables = self.found.iter().flat_map(|of| below.found.iter().map(move |found| *of && *found));
         Possible { found: tables.collect() }
     }
 
-    /// Whether all partitions are.
+    /// Returns whether the set contains all partitions.
     pub fn is_all(&self) -> bool {
         self.found.iter().all(|found| *found)
     }
@@ -58,36 +59,37 @@ impl Possible {
     }
 }
 
-/// How a partition function goes with its only column.
+/// The relation between a partition function and its only column.
 enum Course {
-    /// It is the column.
+    /// The function is the column.
     Column,
-    /// It ascends; it may be NULL where the column is not.
+    /// The function ascends with the column. `nullable` says whether it may be NULL where the column is not.
     Ascending { nullable: bool },
-    /// Nothing is known.
+    /// The relation is unknown.
     Unknown,
 }
 
 impl PartitionScheme {
-    /// No partition yet.
+    /// The empty set of partitions.
     pub fn none_possible(&self) -> Possible {
         Possible { found: vec![false; self.partitions.len()] }
     }
 
-    /// All tables that rows are in.
+    /// The set of all tables that hold rows.
     pub fn all_possible(&self) -> Possible {
         Possible { found: vec![true; self.tables()] }
     }
 
-    /// All partitions, whatever they are divided into.
+    /// The set of all partitions; subpartitions do not count.
     pub fn all_partitions(&self) -> Possible {
         Possible { found: vec![true; self.partitions.len()] }
     }
 
-    /// Adds the partitions that rows can be in whose keys lie from `lower` to below `upper`; `equal`: all of them have the bytes `lower`.
+    /// Adds the partitions that may hold rows with keys from `lower` to below `upper`. `equal` says that all these
+    /// keys have the bytes `lower`.
     ///
     /// # Errors
-    /// `Internal` if the function is not bound.
+    /// `Internal` if the partition function is not bound.
     pub fn add_possible(
         &self,
         (lower, upper): (&[u8], Option<&[u8]>),
@@ -143,7 +145,7 @@ impl PartitionScheme {
             Course::Column => false,
             Course::Ascending { nullable } => nullable,
         };
-        // Values begin behind the only byte of NULL.
+        // The key of NULL is a single byte, and all values come after it.
         let is_below_values = |bytes: &[u8]| bytes.first().is_none_or(|marker| *marker == 0);
         if is_below_values(lower) || nullable {
             to.add(self.partition_of_number(None));
@@ -170,7 +172,7 @@ impl PartitionScheme {
         Ok(())
     }
 
-    /// Adds the partitions of numbers from `least` to `most`.
+    /// Adds the partitions for the function's values from `least` to `most`.
     fn add_numbers(&self, least: Option<i128>, most: Option<i128>, to: &mut Possible) {
         match &self.places {
             Places::NumberEnds(ends) => {
@@ -197,7 +199,7 @@ impl PartitionScheme {
         }
     }
 
-    /// A row that has the values of a key, if they can be read from it.
+    /// Decodes the values of a key, if they can be recovered, into a row.
     fn values_of(&self, mut key: &[u8]) -> Option<Vec<Value>> {
         let mut values = Vec::with_capacity(self.parts.len());
         for part in &self.parts {
@@ -211,7 +213,7 @@ impl PartitionScheme {
         Some(self.row_of(values))
     }
 
-    /// A row with these values in the columns that decide.
+    /// A row with these values in the deciding columns.
     fn row_of(&self, values: Vec<Value>) -> Vec<Value> {
         let width = self.columns.iter().max().map_or(0, |last| last + 1);
         let mut row = vec![Value::Null; width];
@@ -241,7 +243,7 @@ fn course(function: &Expr, part: &KeyPart) -> Course {
     }
 }
 
-/// The greatest bytes of that length that are less.
+/// The greatest bytes of the same length that are less; `None` if there are none.
 fn before(mut bytes: Vec<u8>) -> Option<Vec<u8>> {
     for byte in bytes.iter_mut().rev() {
         let (less, borrows) = byte.overflowing_sub(1);

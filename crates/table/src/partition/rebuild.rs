@@ -1,4 +1,4 @@
-//! Rows that are written to new tables: the one or the many that an altered table is stored in.
+//! Writes the rows of an altered table to the new tables that hold them.
 
 use super::PartitionScheme;
 use crate::build::{BuildControl, TableBuilder};
@@ -18,23 +18,24 @@ pub(crate) struct Target<'e> {
     outside: Option<TableDef>,
     engine: &'e Engine,
     builder: TableBuilder,
-    /// The trees of an empty table of overflow values, which are kept if no other takes their place.
+    /// The trees of an empty overflow table, which are kept if no others replace them.
     new: NewTrees,
     keeps_empty: bool,
 }
 
-/// A table with its rows.
+/// A table with all its rows.
 pub(crate) struct Finished {
-    /// It.
+    /// The table.
     pub(crate) table: TableDef,
-    /// The table of its overflow values.
+    /// Its overflow table.
     pub(crate) values: Option<TableDef>,
-    /// What both count from.
+    /// The counters of both.
     pub(crate) counters: Vec<CounterChange>,
 }
 
 impl<'e> Target<'e> {
-    /// A table as `shell` says, whose indexes have no trees yet; `among` so many are built side by side.
+    /// Makes a table with the definition `shell`, whose indexes have no trees yet. `among` is how many tables are
+    /// built at the same time.
     pub(crate) fn new(
         engine: &'e Engine,
         shell: &TableDef,
@@ -49,12 +50,12 @@ impl<'e> Target<'e> {
         Ok(Target { table, outside, engine, builder, new, keeps_empty: false })
     }
 
-    /// Adds a row; with `row_id` one that has that hidden number. Returns its hidden number; 0 if it has none.
+    /// Adds a row, with the hidden row id `row_id` if there is one. Returns its hidden row id; 0 if it has none.
     pub(crate) fn push(&mut self, row: &[Value], row_id: Option<u64>) -> Result<u64> {
         self.builder.push_with(self.engine, &self.table, row, row_id)
     }
 
-    /// How many entries are to be put in trees now that all rows are there.
+    /// The number of entries still to be put into trees after the last row.
     pub(crate) fn entries_left(&self) -> u64 {
         self.builder.entries_left(&self.table, 0)
     }
@@ -76,7 +77,7 @@ impl<'e> Target<'e> {
     }
 }
 
-/// The catalog names the trees of these now.
+/// Keeps the trees, because the catalog names them now.
 pub(crate) fn built(targets: Vec<Target<'_>>) -> Result<()> {
     targets.into_iter().try_for_each(|mut target| {
         if target.keeps_empty {
@@ -86,7 +87,7 @@ pub(crate) fn built(targets: Vec<Target<'_>>) -> Result<()> {
     })
 }
 
-/// All tables that the rows of one are in.
+/// All tables that hold the rows of one table.
 pub(crate) struct Targets<'e> {
     scheme: Option<Arc<PartitionScheme>>,
     pub(crate) tables: Vec<Target<'e>>,
@@ -94,7 +95,7 @@ pub(crate) struct Targets<'e> {
 }
 
 impl<'e> Targets<'e> {
-    /// Those of `shell`, whose indexes have no trees; with `scheme`, partitions of it.
+    /// Makes the tables for `shell`, whose indexes have no trees; with a `scheme` they are its partitions.
     pub(crate) fn new(
         engine: &'e Engine,
         shell: &TableDef,
@@ -114,7 +115,7 @@ impl<'e> Targets<'e> {
         Ok(Targets { scheme, tables, rows: 0 })
     }
 
-    /// As [`Target::push`].
+    /// Adds a row like [`Target::push`], to the table it belongs to.
     pub(crate) fn push(&mut self, row: &[Value], row_id: Option<u64>) -> Result<u64> {
         let number = self.scheme.as_ref().map_or(Ok(0), |scheme| scheme.table_of(row))?;
         let target = self.tables.get_mut(number);
@@ -124,23 +125,23 @@ impl<'e> Targets<'e> {
             .push(row, row_id)
     }
 
-    /// Rows added so far.
+    /// The number of rows added so far.
     pub(crate) fn rows(&self) -> u64 {
         self.rows
     }
 
-    /// Builds the trees of all of them.
+    /// Builds the trees of all tables.
     pub(crate) fn finish(&mut self) -> Result<Vec<Finished>> {
         self.tables.iter_mut().map(Target::finish).collect()
     }
 
-    /// How many entries are to be put in trees now that all rows are there.
+    /// The number of entries still to be put into trees after the last row.
     pub(crate) fn entries_left(&self) -> u64 {
         self.tables.iter().map(Target::entries_left).sum()
     }
 }
 
-/// Rows of a table to which nobody commits, with the values that are outside them.
+/// Reads the rows of a table to which nobody commits, with their overflow values.
 pub(crate) struct StoredRows<'a> {
     engine: &'a Engine,
     table: &'a TableDef,

@@ -1,8 +1,10 @@
-//! How rows are divided: the method, what it looks at, and the values of the partitions.
+//! A partition scheme: the method that divides rows, the columns or function that decide, and the values of the
+//! partitions.
 //!
-//! Columns are compared by the bytes of their keys, with NULL below everything else; a partition function by its number. What a
-//! partition has for values is kept as it was given, for SHOW CREATE TABLE, and as it is compared. Partitions that are divided again have a
-//! second scheme below the first, the same for all; the tables of their subpartitions are numbered through, partition by partition.
+//! Columns are compared by the bytes of their keys, with NULL below everything else, and partition functions by their
+//! numbers. The values of partitions are stored twice: as they were written, for SHOW CREATE TABLE, and in the form
+//! in which they are compared. A scheme with subpartitions has a second scheme, which divides every partition in the
+//! same way. The tables of the subpartitions are numbered consecutively, partition by partition.
 
 use crate::catalog::ColumnDef;
 use crate::error::{Result, TableError};
@@ -16,40 +18,40 @@ use std::sync::{Arc, LazyLock, OnceLock};
 /// A value of a partition; `None` is MAXVALUE.
 pub type BoundValue = Option<Value>;
 
-/// Greater than the bytes of any part that can be NULL.
+/// Greater than the bytes of any nullable part of a key.
 const ABOVE_ALL: u8 = 0xff;
 
-/// How the partition of a row is found.
+/// The method that assigns rows to partitions.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum PartitionMethod {
-    /// The first whose end is beyond the row.
+    /// The first partition whose end is above the row.
     Range,
-    /// The one whose list has the row's value.
+    /// The partition whose list contains the row's value.
     List,
-    /// By the number of the partition function.
+    /// By the value of the partition function.
     Hash {
-        /// By powers of two, so that adding a partition divides one.
+        /// Whether partitions are numbered by powers of two, so that adding a partition divides only one.
         linear: bool,
     },
     /// By a hash of columns.
     Key {
-        /// As for HASH.
+        /// Like `linear` of HASH.
         linear: bool,
-        /// The columns were not named: they are those of the primary key.
+        /// Whether the statement named no columns, so that those of the primary key decide.
         implicit: bool,
     },
 }
 
-/// What decides about the partition.
+/// The part of a row that decides about its partition.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum PartitionKey {
-    /// The text of an expression over the columns of a row.
+    /// An expression over the columns of a row, as text.
     Function(String),
-    /// Columns.
+    /// The columns themselves.
     Columns,
 }
 
-/// A subpartition as it is defined.
+/// The definition of a subpartition.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct SubpartitionSpec {
     /// Its name.
@@ -58,21 +60,21 @@ pub struct SubpartitionSpec {
     pub comment: String,
 }
 
-/// A partition as it is defined.
+/// The definition of a partition.
 #[derive(Clone, PartialEq, Debug)]
 pub struct PartitionSpec {
     /// Its name.
     pub name: String,
     /// Its comment.
     pub comment: String,
-    /// The end of its range as one row; the rows of its list.
+    /// The end of its range, as one row; or the rows of its list.
     pub values: Vec<Vec<BoundValue>>,
-    /// Its subpartitions; none if partitions are not divided again.
+    /// Its subpartitions; empty if the table has none.
     pub subpartitions: Vec<SubpartitionSpec>,
 }
 
 impl PartitionSpec {
-    /// One that only counts: a place of a [subdivision](PartitionScheme::subdivision).
+    /// A partition without a name, as a place of a [subdivision](PartitionScheme::subdivision).
     pub fn nameless() -> PartitionSpec {
         PartitionSpec {
             name: String::new(),
@@ -83,39 +85,39 @@ impl PartitionSpec {
     }
 }
 
-/// How a table is divided.
+/// The way a table is divided.
 #[derive(Clone, Debug)]
 pub struct PartitionScheme {
-    /// How the partition of a row is found.
+    /// The method that assigns rows to partitions.
     pub method: PartitionMethod,
-    /// What decides about it.
+    /// The part of a row that decides.
     pub key: PartitionKey,
-    /// The columns that decide, by position: in the order in which they are compared, or those that the function reads.
+    /// The positions of the deciding columns: in the order in which they are compared, or as the function reads them.
     pub columns: Vec<usize>,
     /// The partitions, in order.
     pub partitions: Vec<PartitionSpec>,
-    /// The partitions were given, not only their number.
+    /// Whether the statement listed the partitions rather than giving only their number.
     pub listed: bool,
-    /// The parts of a key of the columns.
+    /// The parts of a key of the deciding columns.
     pub parts: Vec<KeyPart>,
-    /// How each partition is divided again: by HASH or KEY, into as many subpartitions as this has partitions.
+    /// The division of each partition by HASH or KEY, into as many subpartitions as this scheme has partitions.
     pub subdivision: Option<Arc<PartitionScheme>>,
     pub(super) places: Places,
     function: OnceLock<Expr>,
 }
 
-/// Where the values of a row are looked up.
+/// The values of partitions in the form in which they are compared.
 #[derive(Clone, Debug)]
 pub(super) enum Places {
-    /// Ends of ranges of keys.
+    /// The ends of ranges of keys.
     KeyEnds(Vec<Vec<u8>>),
-    /// Ends of ranges of numbers; `None` is beyond all.
+    /// The ends of ranges of numbers; `None` is above all.
     NumberEnds(Vec<Option<i128>>),
-    /// The partitions of keys.
+    /// The partition of each key.
     KeyLists(BTreeMap<Vec<u8>, usize>),
-    /// The partitions of numbers, and of NULL.
+    /// The partition of each number, and of NULL.
     NumberLists(BTreeMap<Option<i128>, usize>),
-    /// So many.
+    /// The number of partitions of HASH or KEY.
     Counted(usize),
 }
 
@@ -126,16 +128,16 @@ impl PartialEq for PartitionScheme {
     }
 }
 
-/// The part of a column in a key that partitions are found by.
+/// The key part of a column that decides about partitions.
 fn key_part(column: &ColumnDef) -> KeyPart {
     KeyPart { collation: column.collation, nullable: true, ..KeyPart::new(column.ty.clone()) }
 }
 
 impl PartitionScheme {
-    /// A way to divide a table with these columns. `columns` are positions among them.
+    /// Makes a scheme for a table with these columns; `columns` are positions among them.
     ///
     /// # Errors
-    /// `Corrupt` if the values are not what the method asks for: who makes a table checks them before.
+    /// `Corrupt` if the method does not allow these values. The statement that makes a table must check them before.
     pub fn new(
         method: PartitionMethod,
         key: PartitionKey,
@@ -162,10 +164,10 @@ impl PartitionScheme {
         })
     }
 
-    /// The same with every partition divided again by HASH or KEY.
+    /// Adds a subdivision of every partition by HASH or KEY.
     ///
     /// # Errors
-    /// `Corrupt` if a partition has another number of subpartitions.
+    /// `Corrupt` if some partition has a different number of subpartitions.
     pub fn subdivided(self, subdivision: Option<PartitionScheme>) -> Result<PartitionScheme> {
         let count = subdivision.as_ref().map_or(0, |below| below.partitions.len());
         if self.partitions.iter().any(|partition| partition.subpartitions.len() != count) {
@@ -174,12 +176,12 @@ impl PartitionScheme {
         Ok(PartitionScheme { subdivision: subdivision.map(Arc::new), ..self })
     }
 
-    /// How many tables rows are in: one for each partition, or for each subpartition.
+    /// The number of tables that hold rows: one for each partition, or for each subpartition.
     pub fn tables(&self) -> usize {
         self.partitions.len() * self.tables_of_partition()
     }
 
-    /// How many tables the rows of one partition are in.
+    /// The number of tables that hold the rows of one partition.
     pub fn tables_of_partition(&self) -> usize {
         self.subdivision.as_ref().map_or(1, |below| below.partitions.len())
     }
@@ -190,21 +192,21 @@ impl PartitionScheme {
         self.columns.iter().chain(below).copied().collect()
     }
 
-    /// Whether all functions are [bound](Self::bind).
+    /// Returns whether all partition functions are [bound](Self::bind).
     pub fn is_bound(&self) -> bool {
         self.unbound_function().is_none() && self.subdivision.as_ref().is_none_or(|below| below.is_bound())
     }
 
-    /// The same with other partitions, of a method without subpartitions.
+    /// The same scheme with other partitions. The method must have no subpartitions.
     ///
     /// # Errors
-    /// As [`new`](Self::new).
+    /// The errors of [`new`](Self::new).
     pub fn with(&self, partitions: Vec<PartitionSpec>, listed: bool) -> Result<PartitionScheme> {
         let places = places(self.method, &self.key, &self.parts, &partitions)?;
         Ok(PartitionScheme { partitions, listed, places, ..self.clone() })
     }
 
-    /// The text of the partition function, if it has still to be [bound](Self::bind).
+    /// The text of the partition function if it has not been [bound](Self::bind) yet.
     pub fn unbound_function(&self) -> Option<&str> {
         match &self.key {
             PartitionKey::Function(text) if self.function.get().is_none() => Some(text),
@@ -212,23 +214,23 @@ impl PartitionScheme {
         }
     }
 
-    /// Says what the partition function is, over the columns of a row. It means the same in every session.
+    /// Binds the partition function, an expression over the columns of a row. It means the same in every session.
     pub fn bind(&self, function: Expr) {
-        // Another may have been quicker, with the same.
+        // Another thread may have bound it first, to the same expression.
         let _ = self.function.set(function);
     }
 
-    /// Whether values are of a partition function.
+    /// Returns whether a partition function decides.
     pub fn has_function(&self) -> bool {
         matches!(self.key, PartitionKey::Function(_))
     }
 
-    /// Whether the range of a partition ends with that of one of another scheme for the same table, and whether it ends behind it.
+    /// Compares the end of a partition's range with that of a partition of another scheme for the same table.
     pub fn compare_ends(&self, number: usize, other: &PartitionScheme, of_other: usize) -> Ordering {
         match (&self.places, &other.places) {
             (Places::KeyEnds(own), Places::KeyEnds(theirs)) => own.get(number).cmp(&theirs.get(of_other)),
             (Places::NumberEnds(own), Places::NumberEnds(theirs)) => {
-                // No number is the end of what has none.
+                // MAXVALUE is above every number.
                 let end = |end: Option<&Option<i128>>| match end {
                     Some(Some(number)) => (false, *number),
                     _ => (true, 0),
@@ -239,27 +241,28 @@ impl PartitionScheme {
         }
     }
 
-    /// The columns whose values ascend from each partition to the next, if that is what divides them.
+    /// The columns that ascend from each partition to the next, if the division is by ranges of columns.
     pub fn ranges_of_columns(&self) -> Option<&[usize]> {
         let plain = match self.key {
             PartitionKey::Columns => true,
             PartitionKey::Function(_) => self.function.get().is_some_and(|f| f.as_column().is_some()),
         };
-        // Those of subpartitions do not.
+        // Rows do not ascend from subpartition to subpartition.
         let ascend = self.method == PartitionMethod::Range && self.subdivision.is_none();
         (ascend && plain).then_some(&self.columns)
     }
 
-    /// The partition function.
+    /// The partition function, which must be bound.
     pub(super) fn function(&self) -> Result<&Expr> {
         let function = self.function.get();
         function.ok_or_else(|| TableError::Internal("a partition function that was not bound".into()))
     }
 
-    /// The number of the table that a row belongs to: of its partition, or of its subpartition among those of all partitions.
+    /// The number of the table that a row belongs to: of its partition, or of its subpartition among the
+    /// subpartitions of all partitions.
     ///
     /// # Errors
-    /// 1526 if there is none, what evaluating the functions returns.
+    /// 1526 if there is none, and errors of the partition functions.
     pub fn table_of(&self, row: &[Value]) -> Result<usize> {
         let partition = self.partition_of(row)?;
         match &self.subdivision {
@@ -282,7 +285,7 @@ impl PartitionScheme {
             .ok_or_else(|| MysqlError::no_partition_for_value("from column_list").into())
     }
 
-    /// The number that the function gives for a row, `None` for NULL.
+    /// The value of the partition function for a row; `None` for NULL.
     pub(super) fn number_of(&self, row: &[Value]) -> Result<Option<i128>> {
         let function = self.function()?;
         let number = match function.as_column() {
@@ -292,7 +295,7 @@ impl PartitionScheme {
         Ok(number)
     }
 
-    /// The bytes of the columns of a row.
+    /// The key of the deciding columns of a row.
     pub(super) fn key_of(&self, row: &[Value]) -> Result<Vec<u8>> {
         let mut key = Vec::new();
         for (part, column) in self.parts.iter().zip(&self.columns) {
@@ -329,7 +332,8 @@ impl PartitionScheme {
         }
     }
 
-    /// The partition of a hash. The linear way takes as many bits as number all partitions, and one less where there is none of that number.
+    /// The partition for a hash. The linear method takes as many bits as are needed to number all partitions, and one
+    /// bit less if the number is not that of a partition.
     fn hashed(&self, hash: u128, count: usize) -> usize {
         let linear = matches!(
             self.method,
@@ -356,7 +360,7 @@ fn number(value: &Value) -> Option<i128> {
     }
 }
 
-/// The value of a partition function for a row. It depends on nothing else, and warns nobody.
+/// Evaluates a partition function for a row. It depends on the row alone, and its warnings are dropped.
 fn evaluated(function: &Expr, row: &[Value]) -> Result<Value> {
     static NOBODY: LazyLock<SessionFacts> = LazyLock::new(SessionFacts::default);
     static NEVER: LazyLock<CancelToken> = LazyLock::new(CancelToken::default);
@@ -367,7 +371,7 @@ fn evaluated(function: &Expr, row: &[Value]) -> Result<Value> {
     Ok(evaluate_row(function, row, &mut cx)?)
 }
 
-/// What the values of partitions are as they are compared.
+/// The values of partitions in the form in which they are compared.
 fn places(
     method: PartitionMethod,
     key: &PartitionKey,
@@ -379,7 +383,7 @@ fn places(
         for (part, value) in parts.iter().zip(row) {
             match value {
                 Some(value) => encode_part(part, value, &mut bytes)?,
-                // It is where the keys end that begin with the parts before.
+                // MAXVALUE comes after all keys that begin with the parts before it.
                 None => {
                     bytes = prefix_successor(&bytes).unwrap_or_else(|| vec![ABOVE_ALL]);
                     break;

@@ -1,4 +1,5 @@
-//! Partitions in the catalog's tree: a row that says how the table is divided, and one for each partition, or each subpartition.
+//! Partitions in the catalog's tree: one row for the scheme of a table, and one row for each partition or
+//! subpartition.
 
 use super::scheme::{
     BoundValue, PartitionKey, PartitionMethod, PartitionScheme, PartitionSpec, SubpartitionSpec,
@@ -22,21 +23,22 @@ const LINEAR: u8 = 1;
 const IMPLICIT: u8 = 2;
 const LISTED: u8 = 4;
 const FUNCTION: u8 = 8;
-/// Partitions are divided again: what follows says how, and each subpartition has a row, with what its partition is in front.
+/// The scheme has a subdivision, which follows it. Each subpartition has a row, which begins with the fields of its
+/// partition.
 const SUBDIVIDED: u8 = 16;
 
 const MAX_VALUE: u8 = 0;
 const VALUE: u8 = 1;
 
-/// The payloads of the rows of a partitioned table.
+/// The payloads of the catalog rows of a partitioned table.
 pub(crate) struct PartitionRows {
-    /// How it is divided.
+    /// The row of the scheme.
     pub(crate) scheme: Vec<u8>,
-    /// Its partitions, in order.
+    /// The rows of the partitions, in order.
     pub(crate) partitions: Vec<Vec<u8>>,
 }
 
-/// How rows are divided, without the partitions.
+/// A scheme without its partitions.
 struct Division {
     method: PartitionMethod,
     key: PartitionKey,
@@ -44,16 +46,16 @@ struct Division {
     listed: bool,
 }
 
-/// What is known of a partitioned table before its partitions are.
+/// A decoded scheme that still lacks partitions.
 pub(crate) struct StoredScheme {
     division: Division,
-    /// How partitions are divided again, and into how many.
+    /// The subdivision, and into how many subpartitions.
     below: Option<(Division, usize)>,
     specs: Vec<PartitionSpec>,
     tables: Vec<TableId>,
 }
 
-/// The values of a partition function are kept as the largest integers.
+/// Values of a partition function are stored as BIGINT.
 fn function_value() -> RowLayout {
     one_value(&ColumnDef::new("", SqlType::BIGINT, true, leafline_types::Collation::Binary))
 }
@@ -63,7 +65,7 @@ fn one_value(column: &ColumnDef) -> RowLayout {
     RowLayout::new(0, &[ColumnLayout { ty, nullable: true, collation }])
 }
 
-/// Writes how rows are divided. `flags` are added to those that say so.
+/// Writes a scheme without its partitions. `more` contains further flags.
 fn put_division(scheme: &PartitionScheme, more: u8, out: &mut ByteWriter) {
     let (method, linear, implicit) = match scheme.method {
         PartitionMethod::Range => (RANGE, false, false),
@@ -87,7 +89,7 @@ fn put_division(scheme: &PartitionScheme, more: u8, out: &mut ByteWriter) {
     }
 }
 
-/// The rows that say how `table` is divided; none if it is not.
+/// The catalog rows for the partitions of `table`; `None` if it has none.
 pub(crate) fn partition_rows(table: &TableDef) -> Result<Option<PartitionRows>> {
     let Some(partitioning) = &table.partitioning else { return Ok(None) };
     let scheme = &*partitioning.scheme;
@@ -130,7 +132,8 @@ fn put_values(
                 out.u8(MAX_VALUE);
                 continue;
             };
-            // An unsigned number as the signed one with its bits, which the kind of the value tells apart.
+            // An unsigned number is stored as the signed number with the same bits; the kind of the value tells them
+            // apart.
             let (kind, value) = match value {
                 Value::UInt(number) if has_function => (VALUE + 1, Value::Int(*number as i64)),
                 value => (VALUE, value.clone()),
@@ -152,7 +155,7 @@ fn layouts(has_function: bool, columns: &[usize], of_table: &[ColumnDef]) -> Res
     layouts.ok_or_else(|| TableError::Corrupt("a partitioning names a column that is not there".into()))
 }
 
-/// Reads how rows are divided, and its flags.
+/// Reads a scheme without its partitions, and its flags.
 fn division(from: &mut ByteReader<'_>) -> Result<(Division, u8)> {
     let (method, flags, text) = (from.u8()?, from.u8()?, from.string()?);
     let columns = (0..from.u16()?).map(|_| from.u16().map(usize::from)).collect::<Result<Vec<_>>>()?;
@@ -170,7 +173,7 @@ fn division(from: &mut ByteReader<'_>) -> Result<(Division, u8)> {
     Ok((Division { method, key, columns, listed: flags & LISTED != 0 }, flags))
 }
 
-/// Reads how a table is divided.
+/// Decodes the row of a scheme.
 pub(crate) fn decode_scheme(payload: &[u8]) -> Result<StoredScheme> {
     let mut from = ByteReader::new("catalog partitioning", payload);
     from.format(FORMAT)?;
@@ -188,7 +191,7 @@ pub(crate) fn decode_scheme(payload: &[u8]) -> Result<StoredScheme> {
     Ok(StoredScheme { division: own, below, specs: Vec::new(), tables: Vec::new() })
 }
 
-/// Reads the next partition of a table with these columns.
+/// Decodes the row of the next partition of a table with these columns.
 pub(crate) fn decode_partition(
     payload: &[u8],
     scheme: &mut StoredScheme,
@@ -241,7 +244,7 @@ impl Division {
 }
 
 impl StoredScheme {
-    /// With the tables of the partitions.
+    /// Makes the partitioning, with the tables of the partitions.
     pub(crate) fn finish(
         self,
         of_table: &[ColumnDef],

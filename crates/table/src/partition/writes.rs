@@ -1,4 +1,4 @@
-//! Rows of partitioned tables in transactions: each is inserted, changed, deleted and locked in its partition.
+//! Transactions on partitioned tables: each row is inserted, changed, deleted and locked in its partition.
 
 use super::{Partition, locator_in_partition};
 use crate::catalog::TableDef;
@@ -7,17 +7,17 @@ use crate::txn::Transaction;
 use leafline_types::Value;
 use std::sync::Arc;
 
-/// The table that a row is in.
+/// The table that holds a row.
 #[derive(Clone, Copy)]
 pub(crate) struct Home<'t> {
-    /// It.
+    /// The table.
     pub(crate) table: &'t Arc<TableDef>,
-    /// The number of the partition that it is.
+    /// Its number among the partitions, if it is one.
     number: Option<usize>,
 }
 
 impl<'t> Home<'t> {
-    /// Where a row of `table` belongs.
+    /// Finds the table that a row of `table` belongs to.
     pub(crate) fn of_row(table: &'t Arc<TableDef>, row: &[Value]) -> Result<Home<'t>> {
         match &table.partitioning {
             None => Ok(Home { table, number: None }),
@@ -25,7 +25,7 @@ impl<'t> Home<'t> {
         }
     }
 
-    /// Where the row of a locator is, and its key there.
+    /// Finds the table that a locator names, and the row's key in it.
     pub(crate) fn of_locator<'l>(
         table: &'t Arc<TableDef>,
         locator: &'l [u8],
@@ -43,7 +43,7 @@ impl<'t> Home<'t> {
         Home { table: &partition.table, number: Some(partition.number) }
     }
 
-    /// The locator of a row with that key.
+    /// The locator of the row with this key.
     pub(crate) fn locator(self, key: Vec<u8>) -> Vec<u8> {
         match self.number {
             None => key,
@@ -51,7 +51,8 @@ impl<'t> Home<'t> {
         }
     }
 
-    /// What went wrong here, with the locator of a row in the way as the table knows it.
+    /// Rewrites an error of this table: the locator of a conflicting row becomes the one that the partitioned table
+    /// uses.
     pub(crate) fn of_error(self, error: TableError) -> TableError {
         match error {
             TableError::DuplicateEntry { entry, table, index, locator } => {
@@ -63,7 +64,7 @@ impl<'t> Home<'t> {
 }
 
 impl Transaction {
-    /// Moves a row from one partition to another: gone there, new here. All of it or nothing.
+    /// Moves a row from one partition to another: deletes it there and inserts it here, all or nothing.
     pub(crate) fn move_row(
         &mut self,
         (from, key, old): (Home<'_>, &[u8], &[Value]),

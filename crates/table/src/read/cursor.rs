@@ -1,12 +1,14 @@
-//! The one cursor under every access path: visible entries of an index in key order, either way.
+//! The one cursor that every access path uses: it visits the visible entries of an index in key order, in either
+//! direction.
 //!
-//! Leaves are read in place (see `in_place`): visitors run under the leaf's latch, nothing is copied, and what the snapshot sees as it
-//! stands is shown as it stands. A leaf whose newest commit is below `low` is so as a whole; of another one, entries are
-//! looked at by their own timestamps. What remains, entries whose rows have to be asked and the transaction's own writes, are
-//! patches to that (see `patches`), which are found when the scan comes to them, with no latch held.
+//! The cursor reads leaves in place (see `in_place`): visitors run under the leaf's latch, nothing is copied, and an
+//! entry that the snapshot sees unchanged is shown unchanged. If the newest commit of a leaf is below the snapshot's
+//! `low`, that holds for the whole leaf; otherwise each entry's own timestamp decides. Two kinds of entries remain:
+//! entries whose visibility depends on their rows, and the transaction's own writes. They become patches (see
+//! `patches`), which the cursor finds when the scan comes to them, while it holds no latch.
 //!
-//! The cursor's position is a gap between keys, so that it means the same for both directions: forward goes on with
-//! the first entry at or above it, reverse with the last one below.
+//! The position of the cursor is a gap between keys, so that it means the same in both directions: forward continues
+//! with the first entry at or above it, reverse with the last entry below it.
 
 use super::in_place::{InPlace, Outcome};
 use super::patches::Patches;
@@ -27,16 +29,16 @@ pub struct EntryCursor {
     cursor: Cursor,
     /// Keeps the tree from being freed.
     _tree: Arc<TreeHandle>,
-    /// Whether own writes must be merged in.
+    /// Whether the transaction's own writes must be merged in.
     overlay: bool,
     pub(super) patches: Patches,
-    /// Of the visits since the last seek.
+    /// The direction of the visits since the last seek.
     direction: Option<Direction>,
-    /// There is no leaf left.
+    /// Whether the scan has passed the last leaf.
     past_leaves: bool,
     done: bool,
     pub(super) rows_visited: u64,
-    /// What is read ahead of it, and how many pages were.
+    /// The range read ahead of the cursor, and how many pages that has read.
     ahead: Option<(RangeAhead, u64)>,
 }
 
@@ -56,7 +58,7 @@ impl EntryCursor {
         Self::on(view, table, index, tree, view.has_writes(table.id))
     }
 
-    /// For those who know the index's tree, and whether own writes are to be merged in.
+    /// Makes a cursor over a tree that the caller knows. `overlay` says whether own writes are merged in.
     pub(super) fn on(
         view: &ReadView,
         table: &Arc<TableDef>,
@@ -88,14 +90,14 @@ impl EntryCursor {
         &self.index
     }
 
-    /// Positions just below `key`: forward, the next visit begins with the first entry at or after it; reverse, with
-    /// the last one before it.
+    /// Positions the cursor just below `key`. A forward visit then begins with the first entry at or after it, a
+    /// reverse visit with the last entry before it.
     pub fn seek(&mut self, key: &[u8]) {
         self.cursor.seek(key);
         self.restart(Some(key));
     }
 
-    /// Positions for a reverse scan of what lies before `key`; `None` is the end of the index.
+    /// Positions the cursor for a reverse scan of the entries before `key`; `None` is the end of the index.
     pub fn seek_before(&mut self, key: Option<&[u8]>) {
         self.cursor.seek_before(key);
         self.restart(key);
@@ -108,13 +110,13 @@ impl EntryCursor {
         self.done = false;
     }
 
-    /// From now on, the leaves of the keys in `[lower, upper)` are read ahead of it.
+    /// Reads the leaves of the keys in `[lower, upper)` ahead of the cursor from now on.
     pub fn read_ahead(&mut self, direction: Direction, lower: &[u8], upper: Option<&[u8]>) {
         let ahead = RangeAhead::new(self.view.read_ahead(), direction, lower, upper);
         self.ahead = Some((ahead, 0));
     }
 
-    /// Pages that were not in memory and read ahead of it.
+    /// The number of pages read ahead of the cursor that were not in memory.
     pub fn pages_ahead(&self) -> u64 {
         self.ahead.as_ref().map_or(0, |(_, pages)| *pages)
     }
@@ -124,32 +126,33 @@ impl EntryCursor {
         self.cursor.tree()
     }
 
-    /// How many leaves it has come to, and the page of the last one.
+    /// The number of leaves visited, and the page of the last one.
     pub fn leaf(&self) -> (u64, PageNo) {
         self.cursor.leaf()
     }
 
-    /// The key right before which it stands on the leaves; `None` is the end.
+    /// The key of the gap at which the cursor stands on the leaves; `None` is the end.
     pub fn position(&self) -> Option<&[u8]> {
         self.cursor.position()
     }
 
-    /// Whether all that the view sees up to there was shown. Else some of it may be shown by the next visit.
+    /// Returns whether the visitor was shown everything that the view sees up to the position. If not, the next visit
+    /// may show some of it.
     pub fn is_exact(&self) -> bool {
         !self.overlay && !self.patches.has_next()
     }
 
-    /// Rows that had to be visited to know what the snapshot sees of entries, since this was last asked.
+    /// The number of rows visited to decide about secondary entries since the last call.
     pub fn take_rows_visited(&mut self) -> u64 {
         std::mem::take(&mut self.rows_visited)
     }
 
-    /// Visits the entries of one leaf (or fewer) from the position on, in the direction given. The visitor may run
-    /// under a page latch: it must not block, nor use the engine. False: the end was reached, or the visitor said
-    /// `Stop`. Changing the direction needs a seek.
+    /// Visits the entries of one leaf, or fewer, from the position on in `direction`. The visitor may run under a
+    /// page latch: it must neither block nor use the engine. Returns false at the end of the index, and if the
+    /// visitor returned `Stop`. A seek must come before a change of direction.
     ///
     /// # Errors
-    /// What the store returns; `Corrupt`; `SnapshotTooOld`: what the visitor was shown may be wrong then.
+    /// Errors of the store; `Corrupt`; `SnapshotTooOld`, after which the entries already shown may be wrong.
     pub fn visit(
         &mut self,
         direction: Direction,
@@ -158,10 +161,10 @@ impl EntryCursor {
         self.visit_with(direction, &mut OneByOne(visitor))
     }
 
-    /// As [`visit`](Self::visit), for a visitor that can take many entries at once.
+    /// Visits like [`visit`](Self::visit), for a visitor that can take many entries at once.
     ///
     /// # Errors
-    /// As [`visit`](Self::visit).
+    /// The errors of [`visit`](Self::visit).
     pub fn visit_with(&mut self, direction: Direction, visitor: &mut dyn EntryVisitor) -> Result<bool> {
         let more = self.visit_some(direction, visitor)?;
         self.view.snapshot.check()?;
@@ -207,7 +210,7 @@ impl EntryCursor {
         Ok(false)
     }
 
-    /// Whether committed entries of rows that the transaction has written have to be hidden by row.
+    /// Returns whether committed secondary entries must be hidden if the transaction has written their rows.
     pub(super) fn hides_own_rows(&self) -> bool {
         self.overlay && !self.index.is_clustered() && self.view.has_unseen_bases(self.table.id)
     }

@@ -1,4 +1,4 @@
-//! Rows by key: sorted locators in, rows out, with the missing leaves read as batches.
+//! Fetches rows by key: locators in ascending order, whose missing leaves are read in batches.
 
 use super::row::{Visible, spilled_row, visible_row};
 use super::{LocatorBatch, ReadView, RowRef};
@@ -11,18 +11,18 @@ use leafline_btree::{Direction, FoundLeaf, LeafView, Tree};
 use leafline_storage::PageNo;
 use std::sync::Arc;
 
-/// Locators whose leaves are found, and read ahead as one batch.
+/// The number of locators whose leaves are found and read ahead as one batch.
 const READ_AHEAD: usize = 256;
-/// How many locators before its visit the processor is to fetch the slots of a leaf.
+/// How many locators ahead of a visit the processor prefetches the slots of a leaf.
 const SLOTS_AHEAD: usize = 4;
 
 impl ReadView {
-    /// Calls `visitor` for each locator (ascending, repetitions allowed), in order, with its position and the row
-    /// the view has under that key. The leaves that are not in memory are read as batches. The visitor may run under
-    /// a page latch and must not block.
+    /// Calls `visitor` for each locator in order, with its position and the row that the view has under that key.
+    /// Locators ascend and may repeat. Leaves that are not in memory are read in batches. The visitor may run under a
+    /// page latch and must not block.
     ///
     /// # Errors
-    /// `DefinitionChanged` (1412), what the store returns.
+    /// `DefinitionChanged` (1412), and errors of the store.
     pub fn fetch(
         &self,
         table: &Arc<TableDef>,
@@ -38,7 +38,7 @@ impl ReadView {
     }
 }
 
-/// As [`ReadView::fetch`], with own versions per locator (or none at all).
+/// Fetches like [`ReadView::fetch`]. `own` holds the transaction's own version for each locator, or is empty.
 pub(super) fn fetch_rows(
     engine: &Engine,
     table: &TableDef,
@@ -69,12 +69,12 @@ struct Fetch<'a> {
     own: &'a [Option<State>],
     visitor: &'a mut dyn FnMut(usize, Option<RowRef<'_>>),
     next: usize,
-    /// The next row is in a file, which must not be read under a latch.
+    /// Whether the next row's version is in a file, which must not be read under a latch.
     spilled: bool,
 }
 
 impl Fetch<'_> {
-    /// Finds the leaves of [`READ_AHEAD`] locators from `from` on, and starts reading those that are not in memory.
+    /// Finds the leaves of [`READ_AHEAD`] locators from `from` on, and starts to read those that are not in memory.
     fn find_leaves(&self, tree: &Tree, from: usize) -> Result<Vec<FoundLeaf>> {
         let until = (from + READ_AHEAD).min(self.locators.len());
         let keys = (from.min(until)..until).map(|at| Some(self.locators.get(at)));
@@ -88,7 +88,7 @@ impl Fetch<'_> {
         Ok(found)
     }
 
-    /// Visits as many locators as leaves were found for.
+    /// Visits the locators whose leaves were found.
     fn visit(&mut self, tree: &Tree, found: &[FoundLeaf]) -> Result<()> {
         let locators = self.locators;
         let (begun, until) = (self.next, self.next + found.len());
@@ -110,8 +110,8 @@ impl Fetch<'_> {
         Ok(())
     }
 
-    /// Delivers the locators before `until` that belong on this leaf, or before it where no leaf has them,
-    /// up to one that is in a file.
+    /// Delivers the locators before `until` that lie on this leaf, or before it if no leaf has them, and stops at one
+    /// whose version is in a file.
     fn on_leaf(&mut self, leaf: &LeafView<'_>, until: usize) -> Result<()> {
         let begun = self.next;
         while self.next < until {
@@ -136,7 +136,7 @@ impl Fetch<'_> {
         Ok(())
     }
 
-    /// Delivers the next row, which is in a file. No latch is held.
+    /// Delivers the next row, whose version is in a file. The caller holds no latch.
     fn deliver_spilled(&mut self) -> Result<()> {
         let key = self.locators.get(self.next);
         let row = spilled_row(&self.engine.versions, self.table.id, key, self.snapshot)?;
@@ -163,7 +163,7 @@ impl Fetch<'_> {
         if self.spilled { self.deliver_spilled() } else { Ok(()) }
     }
 
-    /// Hands out the next locator with its row; an own version takes the place of the committed one.
+    /// Delivers the next locator with its row; the transaction's own version replaces the committed one.
     fn deliver(&mut self, payload: Option<&[u8]>) {
         let at = self.next;
         self.next += 1;

@@ -1,8 +1,8 @@
 //! Reads a leaf under its latch.
 //!
-//! Entries are shown one by one, or in runs to visitors who say up to where ([`EntryVisitor::run_bound`]): a run is of entries
-//! that the snapshot sees as they are on the page, so that nothing is copied or looked up for it. Old versions come one by one,
-//! and so does what [patches](super::patches) say.
+//! Visitors get entries one by one, or in runs if they say how far a run may reach ([`EntryVisitor::run_bound`]). A
+//! run consists of entries that the snapshot sees as they are on the page, so that nothing is copied or looked up for
+//! it. Old versions and [patches](super::patches) come one by one.
 
 use super::patches::{Patches, Stop, Unsure};
 use super::row::{RowPayload, Visible, visible_row};
@@ -15,18 +15,18 @@ use leafline_btree::{Direction, EntryFlags, LeafStep, LeafView};
 use leafline_types::extend_short;
 use std::ops::Range;
 
-/// Entries that are fetched from memory while one is read.
+/// The number of entries prefetched while one is read.
 const AHEAD: usize = 8;
 
-/// How a visit of a leaf ended.
+/// The way in which the visit of a leaf ended.
 pub(super) enum Outcome {
-    /// Go on with the neighbour, at the next visit.
+    /// The leaf is done; the next visit continues with its neighbour.
     LeafDone,
     Paused,
     Stopped,
-    /// Own writes must be read first.
+    /// The transaction's own writes must be read first.
     AtReach,
-    /// These have to be decided about first.
+    /// These entries must be decided about first.
     Unsure(Vec<Unsure>),
     Failed(TableError),
 }
@@ -37,28 +37,29 @@ pub(super) struct InPlace<'a> {
     pub table: &'a TableDef,
     pub clustered: bool,
     pub direction: Direction,
-    /// Entries that the snapshot sees are not shown before their rows were looked for among own writes.
+    /// Whether entries that the snapshot sees must be checked against the transaction's own writes before they are
+    /// shown.
     pub hides_own: bool,
     pub patches: &'a mut Patches,
     pub outcome: Outcome,
 }
 
-/// What an entry of the leaf is to the snapshot.
+/// The form in which the snapshot sees an entry of the leaf.
 enum Shown<'l> {
     Row(RowPayload<'l>),
     Nothing,
-    /// That has to be decided without the latch.
+    /// Known only after a look at the row, without the latch.
     Unsure,
 }
 
-/// The slots of a leaf that are still to be read.
+/// The slots of a leaf that have not been read yet.
 struct Left {
     slots: Range<usize>,
     direction: Direction,
-    /// How many of them come before `stop`.
+    /// How many of the slots come before `stop`.
     free: usize,
     stop: Option<Stop>,
-    /// How many of them the visitor takes together.
+    /// How many of the slots the visitor takes together.
     together: usize,
 }
 
@@ -69,7 +70,7 @@ impl Left {
         Some(slot)
     }
 
-    /// Passes over `count` of them, or as many as there are.
+    /// Skips `count` slots, or as many as are left.
     fn skip(&mut self, count: usize) {
         let count = count.min(self.slots.len());
         match self.direction {
@@ -88,7 +89,8 @@ impl Left {
         }
     }
 
-    /// The next of them as far as they are among `slots`, where the next one is, and are taken together; up to `most`.
+    /// The next slots that lie in `slots`, which contains the next one, and that the visitor takes together; at most
+    /// `most`.
     fn most_of(&self, slots: &Range<usize>, most: usize) -> Range<usize> {
         let most = most.min(self.together).min(self.free);
         match self.direction {
@@ -103,7 +105,7 @@ impl Left {
         }
     }
 
-    /// So many behind `slot`; a number that is no slot where there is none.
+    /// The slot `by` places after `slot` in the scan's direction; not a slot if there is none.
     fn ahead(&self, slot: usize, by: usize) -> usize {
         match self.direction {
             Direction::Forward => slot + by,
@@ -111,17 +113,17 @@ impl Left {
         }
     }
 
-    /// The next visit begins with the next of them.
+    /// Makes the next visit begin with the next slot.
     fn stay(&self) -> LeafStep {
         self.peek().map_or(LeafStep::NextLeaf, LeafStep::StayAt)
     }
 
-    /// Asks the visitor which of them it takes together.
+    /// Asks the visitor how many of the slots it takes together.
     fn ask(&mut self, leaf: &LeafView<'_>, visitor: &dyn EntryVisitor) {
         self.together = visitor.run_bound().map_or(0, |bound| self.within(leaf, bound.until));
     }
 
-    /// How many of them a visitor that takes entries up to `until` may take together.
+    /// How many of the slots may be taken together by a visitor that takes entries up to `until`.
     fn within(&self, leaf: &LeafView<'_>, until: Option<&[u8]>) -> usize {
         let Some(until) = until else { return self.slots.len() };
         match self.direction {
@@ -132,7 +134,7 @@ impl Left {
         }
     }
 
-    /// Looks for what ends the entries that are shown as they stand.
+    /// Finds the next patch or the reach, which ends the entries that can be shown unchanged.
     fn find_stop(&mut self, leaf: &LeafView<'_>, patches: &Patches) {
         let found = patches.before(leaf, &self.slots, self.direction);
         (self.free, self.stop) = match found {
@@ -141,7 +143,7 @@ impl Left {
         };
     }
 
-    /// Goes on at `target`; where that is beyond the leaf, the step to it.
+    /// Continues at `target`; returns a step to it if it is beyond the leaf.
     fn leap(&mut self, leaf: &LeafView<'_>, target: Vec<u8>) -> Option<LeafStep> {
         let slots = &mut self.slots;
         match self.direction {
@@ -157,7 +159,7 @@ impl Left {
 }
 
 impl InPlace<'_> {
-    /// Shows the entries in `slots` of a leaf.
+    /// Shows the entries in the slots of a leaf.
     pub fn leaf(
         &mut self,
         leaf: &mut LeafView<'_>,
@@ -181,7 +183,8 @@ impl InPlace<'_> {
             };
             let step = match run {
                 Some(step) => Ok(step),
-                // Nothing but ghosts was left: a patch behind the leaf is not shown before the next one is looked at.
+                // Only ghosts were left: a patch beyond the leaf is shown only after the next leaf has been looked
+                // at.
                 None if left.slots.is_empty() => break,
                 None if left.free == 0 => self.at_stop(leaf, &mut left, visitor),
                 None => self.one(leaf, &mut left, settled, &mut key, visitor),
@@ -217,7 +220,7 @@ impl InPlace<'_> {
         LeafStep::NextLeaf
     }
 
-    /// Shows the next patch; Err at the reach.
+    /// Shows the next patch; fails at the reach.
     fn at_stop(
         &mut self,
         leaf: &LeafView<'_>,
@@ -236,7 +239,7 @@ impl InPlace<'_> {
         Ok(step)
     }
 
-    /// Shows the next entry, unless it is none to the snapshot; Err if that has to be decided first.
+    /// Shows the next entry if the snapshot sees one; fails if that must be decided first.
     fn one(
         &mut self,
         leaf: &LeafView<'_>,
@@ -270,7 +273,7 @@ impl InPlace<'_> {
         }
     }
 
-    /// Shows the patches behind the last leaf.
+    /// Shows the patches after the last leaf.
     pub fn rest(&mut self, visitor: &mut dyn EntryVisitor) {
         while self.patches.has_next() {
             match self.patch(visitor) {
@@ -294,14 +297,15 @@ impl InPlace<'_> {
         }
     }
 
-    /// Shows the next patch, if it shows anything.
+    /// Shows the next patch, if it has an entry to show.
     pub fn patch(&mut self, visitor: &mut dyn EntryVisitor) -> EntryStep {
         let Some(patch) = self.patches.take() else { return EntryStep::Next };
         let Some(payload) = &patch.state else { return EntryStep::Next };
         visitor.entry(EntryRef { key: &patch.key, payload })
     }
 
-    /// Shows the next entries as one run; None if there is none, or the first cannot be shown as it stands.
+    /// Shows the next entries as one run. Returns `None` if there are none, or if the first cannot be shown
+    /// unchanged.
     fn run(
         &mut self,
         leaf: &LeafView<'_>,
@@ -357,8 +361,8 @@ impl InPlace<'_> {
         Some(visitor.run(&EntryRun { prefix: leaf.prefix(), entries }))
     }
 
-    /// Passes over up to `most` of the next slots, as far as they can be shown as they stand: how many entries would be. Cells are not
-    /// looked at, but for timestamps.
+    /// Skips up to `most` of the next slots, as long as their entries can be shown unchanged, and returns how many
+    /// entries they would show. It looks at timestamps, but not into cells.
     fn count(&self, leaf: &LeafView<'_>, left: &mut Left, settled: bool, most: usize) -> usize {
         let all = left.slots.len().min(left.together).min(left.free).min(most);
         if settled {
@@ -383,7 +387,7 @@ impl InPlace<'_> {
         count
     }
 
-    /// What the snapshot sees of an entry.
+    /// The form in which the snapshot sees an entry.
     #[inline]
     fn shown<'l>(&self, key: &[u8], cell: LeafCell<'l>, settled: bool) -> crate::Result<Shown<'l>> {
         let entry = cell.entry;
@@ -406,7 +410,7 @@ impl InPlace<'_> {
         })
     }
 
-    /// Copies what is unsure of the entries in `slots`.
+    /// Copies the entries in `slots` that cannot be decided about under the latch.
     fn gather(&self, leaf: &LeafView<'_>, slots: Range<usize>) -> Outcome {
         let mut left = Left { slots, direction: self.direction, free: 0, stop: None, together: 0 };
         let (mut unsure, mut key) = (Vec::new(), Vec::new());

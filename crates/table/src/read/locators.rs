@@ -1,10 +1,10 @@
 //! Clustered keys collected for a fetch.
 
-/// Clustered keys, one after the other in one buffer.
+/// Clustered keys, one after another in one buffer.
 #[derive(Clone, Default, Debug)]
 pub struct LocatorBatch {
     bytes: Vec<u8>,
-    /// Where each key begins and ends in `bytes`.
+    /// The beginning and the end of each key in `bytes`.
     spans: Vec<(u32, u32)>,
 }
 
@@ -25,34 +25,34 @@ impl LocatorBatch {
         self.spans.push((begin as u32, self.bytes.len() as u32));
     }
 
-    /// Number of keys.
+    /// The number of keys.
     pub fn len(&self) -> usize {
         self.spans.len()
     }
 
-    /// Whether there is none.
+    /// Returns whether there are no keys.
     pub fn is_empty(&self) -> bool {
         self.spans.is_empty()
     }
 
-    /// Bytes of all keys.
+    /// The length of all keys, in bytes.
     pub fn bytes(&self) -> usize {
         self.bytes.len()
     }
 
-    /// The key at `position`, which is below [`len`](Self::len).
+    /// The key at `position`, which must be below [`len`](Self::len).
     pub fn get(&self, position: usize) -> &[u8] {
         let (begin, end) = self.spans[position];
         &self.bytes[begin as usize..end as usize]
     }
 
-    /// Forgets all keys, keeps the memory.
+    /// Removes all keys but keeps the memory.
     pub fn clear(&mut self) {
         self.bytes.clear();
         self.spans.clear();
     }
 
-    /// Sorts the keys; returns for each position the position it had before. Equal keys keep their order.
+    /// Sorts the keys, and returns for each position the position it had before. Equal keys keep their order.
     pub fn sort(&mut self) -> Vec<u32> {
         let mut order: Vec<u32> = (0..self.spans.len() as u32).collect();
         order.sort_by(|&a, &b| self.get(a as usize).cmp(self.get(b as usize)));

@@ -1,8 +1,7 @@
-//! Reading: what a statement sees of a table, in the order of any of its indexes.
+//! Reading: the rows of a table that a statement sees, in the order of any of its indexes.
 //!
-//! What it sees is the newest commits of its snapshot, overlaid with what its transaction wrote before the
-//! statement began. Every access path reads through an [`EntryCursor`] or [`ReadView::fetch`]; programs without
-//! SQL through a [`RowReader`].
+//! A statement sees its snapshot, overlaid with the writes of its transaction from before the statement. Every access
+//! path reads through an [`EntryCursor`] or [`ReadView::fetch`]; programs without SQL use a [`RowReader`].
 
 mod cursor;
 mod fetch;
@@ -19,7 +18,7 @@ pub use locators::LocatorBatch;
 pub use reader::RowReader;
 pub use view::ReadView;
 
-/// An entry of an index: its whole key, and its payload. For a clustered index the two are the row.
+/// An entry of an index. For a clustered index, key and payload are the row.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct EntryRef<'a> {
     /// The whole key.
@@ -31,68 +30,71 @@ pub struct EntryRef<'a> {
 /// A row: an entry of the clustered index.
 pub type RowRef<'a> = EntryRef<'a>;
 
-/// How a visitor of entries wants to go on.
+/// The step after an entry that a visitor asks for.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum EntryStep {
-    /// With the next entry.
+    /// Continue with the next entry.
     Next,
-    /// Go on, and ask anew which entries are taken together.
+    /// Continue, and ask the visitor again which entries it takes together.
     AskAnew,
-    /// Forward: with the first entry at or after the key; reverse: with the last one before it. Never backwards: a
-    /// key that was passed already means the next entry.
+    /// Forward: continue with the first entry at or after the key. Reverse: continue with the last entry before it.
+    /// The scan never goes back: a key already passed means the next entry.
     SeekTo(Vec<u8>),
-    /// Not now: the next visit goes on with the next entry.
+    /// Pause: the next visit continues with the next entry.
     Pause,
-    /// Not at all.
+    /// End the scan.
     Stop,
 }
 
-/// Several entries of a leaf that follow each other in the direction of a scan.
+/// Consecutive entries of a leaf, in the scan's direction.
 #[derive(Clone, Copy, Debug)]
 pub struct EntryRun<'a> {
-    /// What their keys begin with.
+    /// The common beginning of their keys.
     pub prefix: &'a [u8],
-    /// The rest of the key, and the payload, of each.
+    /// The rest of each key, and each payload.
     pub entries: &'a [(&'a [u8], &'a [u8])],
 }
 
-/// Most entries of an [`EntryRun`].
+/// The maximum number of entries in an [`EntryRun`].
 pub const MOST_OF_A_RUN: usize = 64;
 
-/// Which entries a visitor takes together.
+/// The entries that a visitor takes together.
 #[derive(Clone, Copy, Debug)]
 pub struct RunBound<'v> {
-    /// How many at most.
+    /// The maximum number of entries.
     pub entries: usize,
-    /// Forward: those below this key; reverse: those at or above it. `None`: all.
+    /// Forward, the entries below this key; reverse, the entries at or above it. `None` means all.
     pub until: Option<&'v [u8]>,
-    /// Nothing but their number is wanted: they go to [`EntryVisitor::counted`], and may be more than a run has.
+    /// Whether the visitor only wants their number: they go to [`EntryVisitor::counted`], and there may be more than
+    /// a run holds.
     pub counted: bool,
 }
 
-/// Who is shown entries. It may run under a page latch: it must not block, nor use the engine.
+/// A visitor of entries. It may run under a page latch: it must neither block nor use the engine.
 pub trait EntryVisitor {
     /// Takes an entry.
     fn entry(&mut self, entry: EntryRef<'_>) -> EntryStep;
 
-    /// Which of the entries to come may be given to [`run`](Self::run) instead; `None`: none. It holds until the visit ends or the
-    /// visitor says `SeekTo`. It is a right, not a duty: any of them may still come one by one.
+    /// The entries to come that may be given to [`run`](Self::run) instead of one by one; `None` for none. The answer
+    /// holds until the visit ends or the visitor returns `SeekTo` or `AskAnew`. The cursor may still show any of
+    /// these entries one by one.
     fn run_bound(&self) -> Option<RunBound<'_>> {
         None
     }
 
-    /// What became of `SeekTo`: it went over so many entries of the leaf, or to another leaf.
+    /// Reports a `SeekTo`: it skipped `over` entries of the leaf, and `leaves` says whether it went to another leaf.
     fn leapt(&mut self, over: usize, leaves: bool) {
         let _ = (over, leaves);
     }
 
-    /// Takes entries within its [`run_bound`](Self::run_bound): 1 to [`MOST_OF_A_RUN`]. `SeekTo` is no answer.
+    /// Takes 1 to [`MOST_OF_A_RUN`] entries within its [`run_bound`](Self::run_bound). It must not return `SeekTo`.
     fn run(&mut self, run: &EntryRun<'_>) -> EntryStep {
         let _ = run;
         EntryStep::Stop
     }
 
-    /// So many entries within its [`run_bound`](Self::run_bound), if it asked to have them counted. `SeekTo` is no answer.
+    /// Takes the number of entries within its [`run_bound`](Self::run_bound), if it asked for that. It must not
+    /// return `SeekTo`.
     fn counted(&mut self, entries: usize) -> EntryStep {
         let _ = entries;
         EntryStep::Stop

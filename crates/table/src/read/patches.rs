@@ -1,15 +1,16 @@
-//! Patches: where what a scan shows differs from what is on the leaves, in the order of the scan.
+//! Patches: the entries in which a scan differs from the leaves, in the order of the scan.
 //!
-//! Leaves are read in place; a patch takes the place of the entry under its key, or shows one where no leaf has any. There are two
-//! kinds, in one list:
-//! - *own writes*, read some at a time from where the scan is. Up to where they are known is the *reach*: beyond it nothing is shown
-//!   before more have been read;
-//! - *decided entries*: those that cannot be shown as they stand. The leaf's visitor gathers them under the latch ([`Unsure`]);
-//!   without it, a clustered one gets its old version from a file, and for a secondary one the row is visited as the snapshot
-//!   sees it, and the entry derived from it again: it stands if the keys agree, with the values of that row version, whether it is a
-//!   ghost now or not. What was decided stays right whatever happens to the leaf, as the snapshot does not change.
+//! Leaves are read in place. A patch replaces the entry under its key, or shows an entry where no leaf has one. One
+//! list contains two kinds of patches:
+//! - *own writes* of the transaction, read in portions from the scan's position on. The *reach* is the key up to
+//!   which they are known. The scan shows nothing beyond it before more have been read.
+//! - *decided entries*, which cannot be shown unchanged. The leaf's visitor gathers them under the latch
+//!   ([`Unsure`]). After the latch is released, a clustered entry gets its old version from a file. For a secondary
+//!   entry, the row is visited as the snapshot sees it, and the entry is derived from it again: if the keys agree,
+//!   the entry is visible with the values of that row version, whether it is a ghost now or not. A decision stays
+//!   right whatever happens to the leaf, because the snapshot does not change.
 //!
-//! An own write hides what was decided about its key.
+//! An own write hides a decided entry with the same key.
 
 use super::LocatorBatch;
 use super::cursor::EntryCursor;
@@ -22,45 +23,45 @@ use leafline_btree::{Direction, LeafView};
 use std::cmp::Ordering;
 use std::ops::Range;
 
-/// Patches that are looked for at first, of either kind.
+/// How many patches of either kind are looked for at first.
 const FIRST: usize = 16;
-/// Own writes that are read together, at most.
+/// The maximum number of own writes read at once.
 const MAX_OWN: usize = 256;
 
-/// An entry that cannot be shown as it stands.
+/// An entry that cannot be shown unchanged.
 #[derive(Debug)]
 pub(super) struct Unsure {
     pub key: Vec<u8>,
-    /// Its payload if the snapshot sees it: then it stands unless the transaction has written its row.
+    /// Its payload if the snapshot sees it. It is then visible unless the transaction has written its row.
     pub seen: State,
 }
 
-/// Up to where own writes are among the patches.
+/// The key up to which the patches include own writes.
 #[derive(Debug)]
 enum Reach {
-    /// As far as the scan goes.
+    /// To the end of the scan.
     All,
     /// To this gap between keys.
     To(Vec<u8>),
-    /// The scan is at this gap, from which on they have to be read before anything is shown; `None` is the end.
+    /// To this gap, which the scan has come to: more must be read before anything is shown. `None` is the end.
     Unread(Option<Vec<u8>>),
 }
 
-/// What ends the entries of a leaf that are shown as they stand.
+/// The end of the entries of a leaf that are shown unchanged.
 pub(super) enum Stop {
-    /// A patch, and whether it is for the next entry of the leaf, or for none.
+    /// A patch. `of_entry` says whether it replaces the next entry of the leaf.
     Patch { of_entry: bool },
     /// The reach.
     Reach,
 }
 
-/// What a scan shows otherwise than the leaves have it.
+/// The entries in which a scan differs from the leaves.
 #[derive(Debug)]
 pub(super) struct Patches {
     list: Vec<Patch>,
     next: usize,
     reach: Reach,
-    /// How many are looked for together.
+    /// How many patches are looked for at once.
     most: usize,
 }
 
@@ -73,42 +74,43 @@ fn order(direction: Direction, a: &[u8], b: &[u8]) -> Ordering {
 }
 
 impl Patches {
-    /// Of a scan that begins at a gap between keys (`None`: the end), and whether its transaction has written to the table.
+    /// Patches of a scan that begins at a gap between keys (`None`: the end). `overlay` says whether its transaction
+    /// has written to the table.
     pub fn new(overlay: bool, gap: Option<&[u8]>) -> Patches {
         let reach = if overlay { Reach::Unread(gap.map(<[u8]>::to_vec)) } else { Reach::All };
         Patches { list: Vec::new(), next: 0, reach, most: FIRST }
     }
 
-    /// Whether a patch is known.
+    /// Returns whether another patch is known.
     pub fn has_next(&self) -> bool {
         self.next < self.list.len()
     }
 
-    /// Whether there are own writes that have not been read.
+    /// Returns whether some own writes have not been read.
     pub fn are_part(&self) -> bool {
         !matches!(self.reach, Reach::All)
     }
 
-    /// How many unsure entries are gathered together.
+    /// How many undecided entries are gathered at once.
     pub fn most(&self) -> usize {
         self.most
     }
 
-    /// Takes the next one that is within the reach.
+    /// Takes the next patch. The caller has made sure that it is within the reach.
     pub fn take(&mut self) -> Option<Patch> {
         let patch = self.list.get_mut(self.next)?;
         self.next += 1;
         Some(Patch { key: std::mem::take(&mut patch.key), state: patch.state.take() })
     }
 
-    /// The scan has come to the reach.
+    /// Notes that the scan has come to the reach.
     pub fn come_to_reach(&mut self) {
         if let Reach::To(gap) = &mut self.reach {
             self.reach = Reach::Unread(Some(std::mem::take(gap)));
         }
     }
 
-    /// The scan goes on at `target`, which is not behind it.
+    /// Continues the scan at `target`, which is not behind it.
     pub fn skip_to(&mut self, direction: Direction, target: &[u8]) {
         let rest = &self.list[self.next..];
         self.next += match direction {
@@ -122,7 +124,8 @@ impl Patches {
         }
     }
 
-    /// How many of the slots of a leaf that are left come before the next patch or the reach, and which of these it is. `None`: all of them.
+    /// Returns how many of the slots left come before the next patch or the reach, and which of the two comes first.
+    /// `None` if neither comes before the end of the scan.
     pub fn before(
         &self,
         leaf: &LeafView<'_>,
@@ -135,7 +138,7 @@ impl Patches {
             Reach::To(gap) => Some(gap.as_slice()),
             Reach::Unread(_) => return Some((0, Stop::Reach)),
         };
-        // A key at the gap lies above it.
+        // A key equal to the gap lies above it.
         let within = |patch: &&[u8]| match (gap, direction) {
             (None, _) => true,
             (Some(gap), Direction::Forward) => *patch < gap,
@@ -152,7 +155,8 @@ impl Patches {
         Some((count, stop))
     }
 
-    /// Adds patches in the order of the scan. Where there are two of a key, the own write counts: `own` says whether these are.
+    /// Adds patches, which are in the order of the scan. Of two patches for a key, the own write counts; `own` says
+    /// whether the added ones are own writes.
     fn add(&mut self, patches: Vec<Patch>, own: bool, direction: Direction) {
         let known = std::mem::take(&mut self.list).into_iter().skip(std::mem::take(&mut self.next));
         let (mut known, mut added) = (known.peekable(), patches.into_iter().peekable());
@@ -170,14 +174,14 @@ impl Patches {
 }
 
 impl EntryCursor {
-    /// Reads own writes, if the scan has come to where they are not known.
+    /// Reads own writes if the scan has come to the reach.
     pub(super) fn read_own(&mut self, direction: Direction) -> Result<()> {
         let patches = &mut self.patches;
         let Reach::Unread(gap) = &patches.reach else { return Ok(()) };
         let reverse = direction == Direction::Reverse;
         let range = match gap {
             gap if reverse => Some((&[][..], gap.as_deref())),
-            // Nothing is above the end.
+            // Nothing lies above the end.
             gap => gap.as_deref().map(|gap| (gap, None)),
         };
         let most = patches.most.min(MAX_OWN);
@@ -200,7 +204,7 @@ impl EntryCursor {
         Ok(())
     }
 
-    /// Decides about entries, which are in the order of the scan. No latch is held.
+    /// Decides about entries, which are in the order of the scan. The caller holds no latch.
     pub(super) fn decide(&mut self, unsure: Vec<Unsure>, direction: Direction) -> Result<()> {
         self.patches.most = self.patches.most.saturating_mul(4);
         let decided = match self.index.is_clustered() {
@@ -211,7 +215,7 @@ impl EntryCursor {
         Ok(())
     }
 
-    /// Rows whose version is in a file.
+    /// Fetches the rows whose version is in a file.
     fn spilled_rows(&self, unsure: Vec<Unsure>) -> Result<Vec<Patch>> {
         let row = |Unsure { key, .. }| {
             let row = spilled_row(&self.view.engine.versions, self.table.id, &key, &self.view.snapshot)?;
@@ -220,7 +224,7 @@ impl EntryCursor {
         unsure.into_iter().map(row).collect()
     }
 
-    /// Secondary entries as their rows say they are.
+    /// Derives secondary entries again from the rows that the snapshot sees.
     fn derived_entries(&mut self, unsure: Vec<Unsure>) -> Result<Vec<Patch>> {
         let hides_own = self.hides_own_rows();
         let (mut locators, mut locator) = (LocatorBatch::new(), Vec::new());
@@ -228,7 +232,7 @@ impl EntryCursor {
         let mut patches: Vec<Patch> = Vec::with_capacity(unsure.len());
         for Unsure { key, seen } in unsure {
             locator_of_entry(&self.index, &key, &mut locator)?;
-            // What there is instead of a row that was written, own writes say.
+            // If the transaction has written the row, its own writes show the entry.
             let own = hides_own && self.view.own_row(self.table.id, &locator)?.is_some();
             if !own && seen.is_none() {
                 locators.push(&locator);

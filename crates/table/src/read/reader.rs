@@ -1,7 +1,7 @@
-//! Rows by clustered key, one at a time: for programs that use a table without SQL.
+//! Reads rows by clustered key, one at a time, for programs that use a table without SQL.
 //!
-//! What a statement has to look up for every row, which tree it is and whether the transaction has written to the table, is
-//! looked up once here.
+//! The reader looks up only once which tree the rows are in and whether the transaction has written to the table. A
+//! statement would look that up for every row.
 
 use super::row::{Visible, spilled_row, visible_row};
 use super::{EntryCursor, EntryStep, ReadView, RowRef};
@@ -12,7 +12,7 @@ use leafline_btree::{Direction, Tree};
 use leafline_types::OverflowRef;
 use std::sync::Arc;
 
-/// Reads the rows of one table, as one view shows them.
+/// Reads the rows of one table as one view sees them.
 pub struct RowReader {
     view: ReadView,
     table: Arc<TableDef>,
@@ -21,25 +21,27 @@ pub struct RowReader {
 }
 
 impl ReadView {
-    /// A reader of the rows of `table`.
+    /// Makes a reader of the rows of `table`.
     ///
     /// # Errors
-    /// `DefinitionChanged` (1412) if the table is newer than the snapshot or not there any more.
+    /// `DefinitionChanged` (1412) if the table is newer than the snapshot or does not exist any more.
     pub fn rows(&self, table: &Arc<TableDef>) -> Result<RowReader> {
         let tree = self.engine.trees.for_reading(table.clustered(), &self.snapshot)?;
         Ok(RowReader { view: self.clone(), table: table.clone(), tree, overlay: self.has_writes(table.id) })
     }
 
-    /// Calls `f` with the row of `table` under a clustered key, if there is one. It may run under a page latch and must not block.
+    /// Calls `f` with the row of `table` under a clustered key, or with `None` if there is none. `f` may run under a
+    /// page latch and must not block.
     ///
     /// # Errors
-    /// `DefinitionChanged` (1412), what the store returns.
+    /// `DefinitionChanged` (1412), and errors of the store.
     pub fn row<R>(&self, table: &TableDef, key: &[u8], f: impl FnOnce(Option<RowRef<'_>>) -> R) -> Result<R> {
         let tree = self.engine.trees.for_reading(table.clustered(), &self.snapshot)?;
         self.row_in(&tree.tree, table, self.has_writes(table.id), key, f)
     }
 
-    /// The same for those who know the tree, and whether the transaction has written to the table.
+    /// Does the same in a tree that the caller knows. `overlay` says whether the transaction has written to the
+    /// table.
     fn row_in<R>(
         &self,
         tree: &Tree,
@@ -81,28 +83,29 @@ impl RowReader {
         &self.table
     }
 
-    /// Values outside the rows.
+    /// The overflow values of these references.
     ///
     /// # Errors
-    /// As [`ReadView::complete`].
+    /// The errors of [`ReadView::complete`].
     pub fn overflow_values(&self, references: &[OverflowRef]) -> Result<Vec<Vec<u8>>> {
         self.view.overflow_values(&self.table, references)
     }
 
-    /// Calls `f` with the row under a clustered key, if there is one. It may run under a page latch and must not block.
+    /// Calls `f` with the row under a clustered key, or with `None` if there is none. `f` may run under a page latch
+    /// and must not block.
     ///
     /// # Errors
-    /// What the store returns.
+    /// Errors of the store.
     pub fn get<R>(&self, key: &[u8], f: impl FnOnce(Option<RowRef<'_>>) -> R) -> Result<R> {
         self.view.row_in(&self.tree.tree, &self.table, self.overlay, key, f)
     }
 
-    /// Shows rows to `visitor` until it returns false: from the first one at or after `from` on, in the order of the
-    /// clustered index; or, in reverse, from the last one before `from`, `None` being the end. The visitor may run under a
-    /// page latch and must not block.
+    /// Shows rows to `visitor` until it returns false, in the order of the clustered index: forward from the first
+    /// row at or after `from`, or in reverse from the last row before `from`, where `None` is the end. The visitor
+    /// may run under a page latch and must not block.
     ///
     /// # Errors
-    /// What the store returns.
+    /// Errors of the store.
     pub fn scan(
         &self,
         direction: Direction,

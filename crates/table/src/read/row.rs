@@ -1,4 +1,4 @@
-//! One row as a snapshot sees it.
+//! One row, as a snapshot sees it.
 
 use crate::catalog::TableId;
 use crate::error::{Result, TableError};
@@ -7,7 +7,7 @@ use crate::txn::versions::{Found, VersionStore};
 use leafline_btree::EntryView;
 use std::sync::Arc;
 
-/// The payload of a row: on the page, or an older version.
+/// The payload of a row, on the page or of an older version.
 #[derive(Debug)]
 pub(super) enum RowPayload<'a> {
     Page(&'a [u8]),
@@ -23,16 +23,16 @@ impl RowPayload<'_> {
     }
 }
 
-/// What a snapshot sees where the clustered index has an entry.
+/// The row that a snapshot sees in place of an entry of the clustered index.
 #[derive(Debug)]
 pub(super) enum Visible<'a> {
     Row(RowPayload<'a>),
     Nothing,
-    /// [`spilled_row`] has to be asked, with no latch held.
+    /// The version is in a file: [`spilled_row`] must read it without a latch.
     Spilled,
 }
 
-/// The row that `snapshot` sees where the clustered index has `entry` under `key`. Takes no latch and never blocks
+/// The row that `snapshot` sees if the clustered index has `entry` under `key`. It takes no latch and never blocks
 /// for long, so that it can be called under the leaf's latch.
 pub(super) fn visible_row<'a>(
     versions: &VersionStore,
@@ -58,7 +58,8 @@ pub(super) fn visible_row<'a>(
     }
 }
 
-/// The row that `snapshot` sees where [`visible_row`] says `Spilled`. Reads files: the caller holds no latch.
+/// The row that `snapshot` sees if [`visible_row`] returned `Spilled`. It reads files, so that the caller must not
+/// hold a latch.
 pub(super) fn spilled_row(
     versions: &VersionStore,
     table: TableId,
@@ -72,7 +73,7 @@ pub(super) fn spilled_row(
     }
 }
 
-/// An old version is not there: because the snapshot was given up, or it is a bug.
+/// The error for an old version that cannot be found: the snapshot was given up, or there is a bug.
 fn missing(table: TableId, snapshot: &RegisteredSnapshot) -> TableError {
     let bug = || TableError::Internal(format!("an old version of a row of table {} is missing", table.0));
     snapshot.check().err().unwrap_or_else(bug)

@@ -1,4 +1,4 @@
-//! Values that are stored outside their rows, as a view shows them.
+//! Overflow values, as a view sees them.
 
 use super::{LocatorBatch, ReadView};
 use crate::catalog::TableDef;
@@ -10,11 +10,10 @@ use leafline_types::{DecodedRows, OverflowRef, RowBlock, SqlType};
 use std::collections::BTreeMap;
 
 impl ReadView {
-    /// The columns of rows of `table` that were decoded, with the values that are not in the rows themselves. The caller holds
-    /// no latch.
+    /// Completes the decoded columns of rows of `table` with their overflow values. The caller holds no latch.
     ///
     /// # Errors
-    /// `Corrupt` if such a value is not as the row says; what the store returns.
+    /// `Corrupt` if an overflow value does not match its reference; errors of the store.
     pub fn complete(&self, table: &TableDef, rows: DecodedRows) -> Result<Vec<ArrayRef>> {
         rows.finish(|missing| {
             let references: Vec<OverflowRef> = missing.iter().map(|missing| missing.reference).collect();
@@ -22,11 +21,11 @@ impl ReadView {
         })
     }
 
-    /// Puts the values that are not in the rows of `table` themselves into a block of them, whose columns have these types. The
+    /// Puts the overflow values of rows of `table` into a block of these rows, whose columns have these types. The
     /// caller holds no latch.
     ///
     /// # Errors
-    /// As [`complete`](Self::complete).
+    /// The errors of [`complete`](Self::complete).
     pub fn complete_block(&self, table: &TableDef, rows: &mut RowBlock, types: &[SqlType]) -> Result<()> {
         if rows.missing().is_empty() {
             return Ok(());
@@ -36,12 +35,12 @@ impl ReadView {
         Ok(rows.complete(&values, types)?)
     }
 
-    /// Values outside the rows of `table`, the parts of all of them fetched in the order of their numbers.
+    /// Reads overflow values of `table`, in the order of their numbers.
     ///
     /// # Errors
-    /// As [`complete`](Self::complete).
+    /// The errors of [`complete`](Self::complete).
     pub fn overflow_values(&self, table: &TableDef, references: &[OverflowRef]) -> Result<Vec<Vec<u8>>> {
-        // Each is copied into a column.
+        // Twice the size, because each value is copied into a column.
         let bytes: usize = references.iter().map(|reference| reference.len as usize).sum();
         server::ask(bytes.saturating_mul(2))?;
         let overflow = self.engine.overflow_table(table)?;

@@ -1,4 +1,4 @@
-//! What a statement sees.
+//! The view of the data that a statement reads.
 
 use super::cursor::EntryCursor;
 use crate::catalog::{IndexDef, TableDef, TableId};
@@ -10,9 +10,9 @@ use leafline_btree::ReadAheadSettings;
 use parking_lot::RwLock;
 use std::sync::Arc;
 
-/// What a statement sees: a snapshot, and its transaction's writes from before the statement. Independent of the
-/// transaction object, cheap to clone, and shared by the threads of a parallel scan. The snapshot stays registered
-/// as long as a view of it lives.
+/// The view of a statement: a snapshot, and its transaction's writes from before the statement. It does not depend on
+/// the transaction object, is cheap to clone, and is shared by the threads of a parallel scan. The snapshot stays
+/// registered while a view of it exists.
 #[derive(Clone, Debug)]
 pub struct ReadView {
     pub(super) engine: Arc<Engine>,
@@ -32,13 +32,13 @@ impl ReadView {
         ReadView { engine, snapshot, writes, as_of, read_ahead: ReadAheadSettings::default() }
     }
 
-    /// The same view, for scans that read ahead as said.
+    /// The same view with other settings for reading ahead.
     #[must_use]
     pub fn with_read_ahead(self, read_ahead: ReadAheadSettings) -> ReadView {
         ReadView { read_ahead, ..self }
     }
 
-    /// How scans read ahead.
+    /// The settings for scans that read ahead.
     pub fn read_ahead(&self) -> ReadAheadSettings {
         self.read_ahead
     }
@@ -53,31 +53,31 @@ impl ReadView {
         &self.snapshot
     }
 
-    /// A cursor over the entries of an index, positioned before the first one.
+    /// Makes a cursor over the entries of an index, positioned before the first one.
     ///
     /// # Errors
-    /// `DefinitionChanged` (1412) if the index is newer than the snapshot or not there any more.
+    /// `DefinitionChanged` (1412) if the index is newer than the snapshot or does not exist any more.
     pub fn entries(&self, table: &Arc<TableDef>, index: &Arc<IndexDef>) -> Result<EntryCursor> {
         EntryCursor::new(self, table, index)
     }
 
-    /// Whether the view has own writes to `table`.
+    /// Returns whether the view contains own writes to `table`.
     pub(super) fn has_writes(&self, table: TableId) -> bool {
         self.as_of > 1 && self.writes.read().has_table(table)
     }
 
-    /// Whether own writes replaced versions that the snapshot does not see: then committed entries of rows that were
-    /// written must be hidden by row, as they may be others than those the transaction replaced.
+    /// Returns whether own writes replaced row versions that the snapshot does not see. Committed entries of written
+    /// rows must then be hidden by row, because they may differ from the entries that the transaction replaced.
     pub(super) fn has_unseen_bases(&self, table: TableId) -> bool {
         self.writes.read().has_unseen_bases(table)
     }
 
-    /// The transaction's own version of a row, if it wrote it.
+    /// The transaction's own version of a row; `None` if it has not written the row.
     pub(super) fn own_row(&self, table: TableId, key: &[u8]) -> Result<Option<State>> {
         self.writes.read().row(table, key, self.as_of)
     }
 
-    /// Makes sure that own writes can be read in the order of `index`.
+    /// Prepares own writes to be read in the order of `index`.
     pub(super) fn prepare(&self, table: TableId, index: &IndexDef) -> Result<()> {
         if !self.writes.read().has_view(table, index) {
             self.writes.write().build_view(&self.engine, table, index)?;
@@ -85,7 +85,7 @@ impl ReadView {
         Ok(())
     }
 
-    /// Own writes in `[lower, upper)` of an index that was prepared: at most `max`, in the direction of the scan.
+    /// Returns own writes in `[lower, upper)` of a prepared index: at most `max`, in the direction of the scan.
     pub(super) fn own_entries(
         &self,
         table: TableId,
