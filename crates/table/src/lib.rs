@@ -18,6 +18,25 @@
 //! | [`repair`] | new trees in the place of damaged ones |
 //! | `preload` | reading an index in before it is used |
 //! | `quarantine` | trees that recovery could not bring up to date, until they are repaired |
+//!
+//! # The order of locks and latches
+//!
+//! A thread takes them from the top down. This is the only list; it includes the locks of `storage` and `btree`.
+//!
+//! | | lock | where | held while |
+//! |---|---|---|---|
+//! | 0 | transaction locks on rows, unique keys and tables | [`lock`] | until a commit is applied. A thread waits for one with nothing else held; `lock::deadlock` searches for circles when a wait begins |
+//! | 0 | the lock of a write set | `txn::write_set` | files are read and written, and memory is borrowed. A commit holds it shared while it waits at the gates; only the transaction's own cursors take it |
+//! | 1 | the `ddl` mutex: one DDL statement at a time | [`engine`] | |
+//! | 2 | gates of tables: commits against DDL | `txn::gates` | |
+//! | 3 | making room for old versions, moving them, the front of the queue of ghosts | `txn::relief`, `txn::versions`, `txn::ghosts` | run files are read and written, never with a latch |
+//! | 3 | the sweep of the change buffer, then the names of its trees | `change_buffer` | pages are read and written, and a leaf is *held* |
+//! | 4 | accounts of borrowed memory | `memory` | the pool makes room for more |
+//! | 5 | counters | `counters` | a commit's record is appended, so that timestamps ascend in the log |
+//! | 6 | waits that hold no latch: frames, page reads, log space, growth of the file | `storage::pool::guard` (`held`) | debug builds check it |
+//! | 7 | page latches within a tree: parent, left, right | `btree::descend`, `btree::split`, `btree::merge` | a node is read or changed |
+//! | 8 | pages of the store itself: segment directory, then space maps, each by ascending number | `storage::mini_transaction` | a mini-transaction commits |
+//! | 9 | mutexes that are never held while waiting: space state, log append, clock, shards of the version store, catalog, tree registry | | |
 
 mod alter;
 mod background;
