@@ -1,23 +1,23 @@
-//! What a build may use, who can stop it, and who is told how far it is.
+//! The resources of a build, the token that cancels it, and its progress.
 
 use crate::engine::Engine;
 use leafline_types::{CancelToken, Progress};
 
-/// Terms of one build.
+/// The terms of one build.
 #[derive(Clone, Debug)]
 pub struct BuildControl {
-    /// Most bytes of memory for all its sorts together.
+    /// The maximum memory for all its sorts together, in bytes.
     pub memory_bytes: u64,
-    /// Most threads that sort and build, besides the caller's.
+    /// The maximum number of threads that sort and build, besides the caller's.
     pub threads: usize,
-    /// Stops it.
+    /// Cancels the build.
     pub cancel: CancelToken,
-    /// Is told how far it is.
+    /// Receives its progress.
     pub progress: Progress,
 }
 
 impl BuildControl {
-    /// As the engine was opened for; nobody stops it.
+    /// The terms given by the engine's options; the build cannot be cancelled.
     pub fn of(engine: &Engine) -> BuildControl {
         BuildControl {
             memory_bytes: engine.options.build_memory_bytes,

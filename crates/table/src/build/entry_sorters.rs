@@ -1,8 +1,10 @@
-//! Entries of several secondary indexes, made of rows and sorted: by the caller, or by threads that share the rows.
+//! Sorts the entries of several secondary indexes, made from rows: in the caller's thread, or in threads
+//! that share the rows.
 //!
-//! Rows come one after the other and are handed on in batches. While there are few of them the caller does the work, so that small
-//! builds start no threads. Then each thread takes batches and has a sort of its own for every index; what all of them
-//! have sorted is merged in the end. All sorts together keep within the memory of the build.
+//! Rows arrive one after another and are passed on in batches. As long as there are few, the caller's
+//! thread does the work, so that small builds start no threads. After that each thread takes batches and
+//! sorts into sorters of its own, one for each index. The results of all threads are merged at the end. All
+//! sorts together stay within the memory of the build.
 
 use super::control::BuildControl;
 use crate::catalog::{IndexDef, TableDef};
@@ -19,28 +21,28 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::JoinHandle;
 
-/// Bytes of rows that are handed on together.
+/// The number of bytes of rows passed on together.
 const BATCH_BYTES: usize = 256 << 10;
-/// Batches that wait for a thread, for each of them.
+/// The number of batches that may wait, for each thread.
 const WAITING: usize = 2;
-/// Batches that the caller works on before it asks for help.
+/// The number of batches that the caller sorts before it starts threads.
 const ALONE: usize = 8;
 
-/// Rows as keys and payloads, one behind the other.
+/// Rows as keys and payloads, one after another.
 #[derive(Default)]
 struct RowBatch {
     bytes: Vec<u8>,
-    /// Where key and payload of each end.
+    /// The ends of each row's key and payload in `bytes`.
     ends: Vec<(usize, usize)>,
 }
 
-/// What all threads know.
+/// The data that all threads share.
 struct Work {
     table: Arc<TableDef>,
     indexes: Vec<Arc<IndexDef>>,
     limits: Limits,
     env: Arc<dyn Env>,
-    /// Memory of each sort.
+    /// The memory of each sort, in bytes.
     memory: u64,
     batches: Mutex<Option<Receiver<RowBatch>>>,
 }
@@ -85,7 +87,7 @@ impl Work {
         let mut sorters = self.sorters();
         while let Some(batch) = self.next_batch() {
             if let Err(error) = self.sort(&batch, &mut sorters) {
-                // Nobody is to wait for room.
+                // Wakes a sender that waits for room, because this thread takes no more batches.
                 *self.batches.lock() = None;
                 return Err(error);
             }
@@ -98,7 +100,7 @@ impl Work {
     }
 }
 
-/// Adds the entry of a row to the sort of an index.
+/// Adds the entry of a row to the sorter of an index.
 pub(crate) fn push_entry(
     table: &TableDef,
     index: &IndexDef,
@@ -114,7 +116,7 @@ pub(crate) fn push_entry(
 }
 
 impl EntrySorters {
-    /// For `indexes` of `table`.
+    /// Makes sorters for `indexes` of `table`.
     pub(crate) fn new(
         engine: &Engine,
         table: &TableDef,
@@ -123,7 +125,7 @@ impl EntrySorters {
     ) -> EntrySorters {
         let threads = if indexes.is_empty() { 0 } else { control.threads };
         let sorts = indexes.len().max(1) * (threads + 1);
-        // What is handed on takes memory, too.
+        // Batches take memory, too.
         let batches = (threads * (WAITING + 1) + 1) * BATCH_BYTES;
         let least = control.memory_bytes / 4;
         let memory = control.memory_bytes.saturating_sub(batches as u64).max(least) / sorts as u64;
@@ -173,7 +175,7 @@ impl EntrySorters {
         let batch = std::mem::take(&mut self.batch);
         match sender.send(batch) {
             Ok(()) => Ok(()),
-            // A thread has failed: it says why.
+            // A thread has failed; joining it returns its error.
             Err(_) => self.join().map(drop),
         }
     }
@@ -186,7 +188,7 @@ impl EntrySorters {
             let helper = ThreadName::Build.builder().spawn(move || work.help());
             match helper {
                 Ok(helper) => self.helpers.push(helper),
-                // Fewer do as well, or the caller alone.
+                // Fewer threads suffice, or the caller alone.
                 Err(_) => break,
             }
         }
@@ -210,7 +212,7 @@ impl EntrySorters {
         failed.map_or(Ok(sorted), Err)
     }
 
-    /// For each index what was sorted, in parts.
+    /// The sorters of each index, one from each thread.
     pub(crate) fn finish(mut self) -> Result<Vec<Vec<Sorter>>> {
         self.work.sort(&self.batch, &mut self.own)?;
         let mut parts: Vec<Vec<Sorter>> =
@@ -224,7 +226,7 @@ impl EntrySorters {
 
 impl Drop for EntrySorters {
     fn drop(&mut self) {
-        // Files of threads that are still at work are theirs to remove.
+        // Threads that are still working remove their own files.
         let _ = self.join();
     }
 }

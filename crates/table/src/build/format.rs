@@ -1,6 +1,7 @@
-//! How a tree is laid out of which nobody says whether it is to be packed: as the first entries in key order, [`SAMPLE_LEAVES`] plain leaves of
-//! them, show. It is packed if they take no more than half the leaves packed; what is smaller than that is plain. They are held in
-//! memory until it is known.
+//! Chooses the layout of a tree for which nobody has specified whether it is packed. The first entries in
+//! key order decide, as many as fill [`SAMPLE_LEAVES`] plain leaves: the tree is packed if they take at
+//! most half as many leaves when packed. A smaller tree is plain. The sample is kept in memory until the
+//! decision.
 
 use super::{FILL_PERCENT, finish_builder};
 use crate::catalog::LaidOut;
@@ -8,10 +9,10 @@ use crate::engine::Engine;
 use crate::error::Result;
 use leafline_btree::{BulkBuilder, LeafCount, LeafFormat};
 
-/// Plain leaves after which it is decided: a MiB where pages have 16 KiB.
+/// The number of plain leaves after which the layout is decided: 1 MiB with pages of 16 KiB.
 const SAMPLE_LEAVES: u64 = 64;
 
-/// Writes a tree.
+/// Writes a tree in the layout it chooses.
 pub(super) struct TreeWriter {
     builder: BulkBuilder,
     format: LeafFormat,
@@ -23,12 +24,13 @@ struct Sample {
     plain: LeafCount,
     packed: LeafCount,
     bytes: Vec<u8>,
-    /// Lengths of key and payload.
+    /// The lengths of each key and payload.
     lens: Vec<(usize, usize)>,
 }
 
 impl TreeWriter {
-    /// Writes by means of `builder`, which has no entries, in the format that is said.
+    /// Writes through `builder`, which must be empty. `packed` specifies the layout; `None` leaves it to
+    /// the sample.
     pub(super) fn new(mut builder: BulkBuilder, packed: Option<bool>, page_size: usize) -> TreeWriter {
         let format = if packed == Some(true) { LeafFormat::Packed } else { LeafFormat::Plain };
         builder.lay_out(format);
@@ -40,7 +42,7 @@ impl TreeWriter {
         TreeWriter { builder, format, sample }
     }
 
-    /// Adds an entry behind the others.
+    /// Adds an entry after the others.
     pub(super) fn push(&mut self, key: &[u8], payload: &[u8]) -> Result<()> {
         let Some(sample) = &mut self.sample else { return Ok(self.builder.push(key, payload)?) };
         sample.plain.push(key, payload);
@@ -70,7 +72,7 @@ impl TreeWriter {
         Ok(())
     }
 
-    /// Writes what is left and makes the tree live.
+    /// Writes the remaining entries and makes the tree live.
     pub(super) fn finish(mut self, engine: &Engine) -> Result<LaidOut> {
         self.decide()?;
         Ok((finish_builder(engine, self.builder)?, self.format))

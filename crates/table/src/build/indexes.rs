@@ -1,4 +1,4 @@
-//! New indexes on a table that has rows already: one scan of the rows feeds the sorts of all of them.
+//! New indexes for a table that already has rows: one scan of the rows feeds the sorters of all of them.
 
 use super::control::BuildControl;
 use super::entry_sorters::EntrySorters;
@@ -11,10 +11,10 @@ use crate::run::EntrySource;
 use leafline_types::Stage;
 use std::sync::Arc;
 
-/// Rows between two looks at whether to go on.
+/// The number of rows between two checks for cancellation.
 pub(crate) const STEP: u64 = 256;
 
-/// Builds the trees of `indexes` from `rows`, which are those of `table`. The drafts come back with their trees.
+/// Builds the trees of `indexes` from `rows`, the rows of `table`. Returns the drafts with their trees.
 pub(crate) fn build_indexes(
     engine: &Engine,
     table: &TableDef,

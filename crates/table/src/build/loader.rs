@@ -1,4 +1,4 @@
-//! Bulk load: rows in, whole trees out, in the place of a table's trees, or of those of its partitions.
+//! Bulk load: builds whole trees from rows, and replaces the trees of a table or of its partitions.
 
 use super::control::BuildControl;
 use super::source::TreeSource;
@@ -18,38 +18,39 @@ use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::sync::Arc;
 
-/// What a load did.
+/// The result of a load.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct LoadOutcome {
-    /// Rows loaded.
+    /// The number of rows loaded.
     pub rows: u64,
 }
 
-/// Loads rows into a table. Nothing is visible before [`finish`](Self::finish); dropping it leaves nothing.
+/// Loads rows into a table. Nothing is visible before [`finish`](Self::finish); dropping the loader leaves
+/// nothing behind.
 pub struct TableLoader {
     engine: Arc<Engine>,
     table: Arc<TableDef>,
-    /// Itself, or those of its partitions that have got rows, by number.
+    /// The table itself, or its partitions that have received rows, by number.
     stored: BTreeMap<usize, Stored>,
     control: BuildControl,
-    /// Whoever loads has the table locked as a whole.
+    /// Whether the caller holds a lock on the whole table.
     is_locked: bool,
 }
 
-/// A table that rows are in, and what builds its trees.
+/// A table that holds rows, with the builder of its trees.
 struct Stored {
     table: Arc<TableDef>,
     builder: TableBuilder,
 }
 
 impl Engine {
-    /// Begins a bulk load into `table`. Reads and writes of the table go on until the load is finished.
+    /// Begins a bulk load into `table`. Others read and write the table until the load is finished.
     ///
     /// # Errors
-    /// What the store returns.
+    /// Errors of the store.
     pub fn bulk_load(self: &Arc<Self>, table: &Arc<TableDef>, control: &BuildControl) -> Result<TableLoader> {
         let mut stored = BTreeMap::new();
-        // Of partitions those that rows come to.
+        // A partition gets a builder when its first row arrives.
         if !table.is_partitioned() {
             stored.insert(0, Stored::new(self, table, 1, control)?);
         }
@@ -57,11 +58,11 @@ impl Engine {
         Ok(TableLoader { engine, table, stored, control, is_locked: false })
     }
 
-    /// As [`bulk_load`](Self::bulk_load), for one who has locked the table, so that nobody else writes to it, and keeps it so until the load
-    /// is finished.
+    /// Begins a load like [`bulk_load`](Self::bulk_load), for a caller that has locked the table against
+    /// other writers and keeps it locked until the load is finished.
     ///
     /// # Errors
-    /// What the store returns.
+    /// Errors of the store.
     pub fn bulk_load_locked(
         self: &Arc<Self>,
         table: &Arc<TableDef>,
@@ -70,10 +71,10 @@ impl Engine {
         Ok(TableLoader { is_locked: true, ..self.bulk_load(table, control)? })
     }
 
-    /// Whether no row of `table` is committed, as far as a look at a few leaves can tell.
+    /// Returns whether `table` has no committed rows, as far as a look at a few leaves can tell.
     ///
     /// # Errors
-    /// What the store returns.
+    /// Errors of the store.
     pub fn is_empty(&self, table: &TableDef) -> Result<bool> {
         if let Some(partitioning) = &table.partitioning {
             let mut partitions = partitioning.partitions.iter();
@@ -86,14 +87,15 @@ impl Engine {
 }
 
 impl Stored {
-    /// One of so many that are loaded at the same time.
+    /// Makes a builder for a table; `among` is how many are loaded at the same time.
     fn new(engine: &Engine, table: &Arc<TableDef>, among: usize, control: &BuildControl) -> Result<Stored> {
         let outside = table.overflow.is_some().then(|| engine.overflow_table(table)).transpose()?;
         let builder = TableBuilder::sharing(engine, table, outside, among, control)?;
         Ok(Stored { table: table.clone(), builder })
     }
 
-    /// Builds what is left, with the rows of the tree there is. The tables that have changed, and what they count from.
+    /// Builds the rest, together with the rows of the old tree. Returns the changed tables and their
+    /// counters.
     fn finish(&mut self, engine: &Engine, old: Option<&Tree>) -> Result<Vec<(TableDef, CounterChange)>> {
         let rows = self.builder.rows();
         let mut changed = (*self.table).clone();
@@ -105,20 +107,21 @@ impl Stored {
 }
 
 impl TableLoader {
-    /// Adds a row: one value per column, of the columns' types, NOT NULL checked, with an AUTO_INCREMENT value (NULL
-    /// or 0 asks for a new one).
+    /// Adds a row: one value per column, of the columns' types, with NOT NULL already checked. NULL or 0 in
+    /// an AUTO_INCREMENT column requests a new number.
     ///
     /// # Errors
-    /// 1526 or 1748 if no partition takes the row: the load can go on without it. Else it cannot go on: 1118 if the row is too large, 1071 if a key is, what the store returns.
+    /// 1526 or 1748 if no partition takes the row; the load can go on without it. After any other error it
+    /// cannot go on: 1118 if the row is too large, 1071 if a key is too large, errors of the store.
     pub fn push(&mut self, row: &[Value]) -> Result<()> {
         let row = numbered(&self.engine, &self.table, row, false);
         self.push_stored(&row)
     }
 
-    /// As [`push`](Self::push), of a row that has its number.
+    /// Adds a row like [`push`](Self::push), whose AUTO_INCREMENT column already has its number.
     ///
     /// # Errors
-    /// As `push`.
+    /// The errors of `push`.
     pub fn push_numbered(&mut self, row: &[Value]) -> Result<()> {
         note_number(&self.engine, &self.table, row);
         self.push_stored(row)
@@ -139,30 +142,32 @@ impl TableLoader {
         stored.builder.push(&self.engine, &stored.table, row)
     }
 
-    /// Rows added so far.
+    /// The number of rows added so far.
     pub fn rows(&self) -> u64 {
         self.stored.values().map(|stored| stored.builder.rows()).sum()
     }
 
-    /// Another can stop it from now on.
+    /// Sets the token that cancels the load from now on.
     pub fn set_cancel(&mut self, cancel: CancelToken) {
         self.stored.values_mut().for_each(|stored| stored.builder.set_cancel(cancel.clone()));
         self.control.cancel = cancel;
     }
 
-    /// The table that it loads.
+    /// The table being loaded.
     pub fn table(&self) -> &Arc<TableDef> {
         &self.table
     }
 
-    /// Builds what is left and publishes all of it at once. Returns when it is durable.
+    /// Builds the rest and publishes everything at once. Returns when the result is durable.
     ///
     /// # Errors
-    /// `DuplicateEntry` (1062); `LockWaitTimeout` (1205) if a transaction that writes to it does not end; `DefinitionChanged` if the table was changed by DDL meanwhile; what the store returns.
-    /// The table is as it was then.
+    /// `DuplicateEntry` (1062); `LockWaitTimeout` (1205) if a transaction that writes to the table does not
+    /// end; `DefinitionChanged` if DDL has changed the table meanwhile; errors of the store. The table is
+    /// then unchanged.
     pub fn finish(mut self) -> Result<LoadOutcome> {
         let engine = self.engine.clone();
-        // Those who have written to the table, and not committed, would not find their rows as they were. From here on nobody commits to it.
+        // A transaction with uncommitted writes to the table would find its rows changed, so the load waits
+        // for it to end. From here on no transaction commits to the table.
         let locks = LockOwner::new(&engine.locks);
         if !self.is_locked {
             for table in self.table.stored() {
@@ -205,16 +210,16 @@ impl TableLoader {
         Ok(LoadOutcome { rows })
     }
 
-    /// Whether rows that were added are in each other's way: their trees are built, and dropped.
+    /// Checks whether added rows conflict with each other: builds their trees and drops them.
     ///
     /// # Errors
-    /// As [`finish`](Self::finish).
+    /// The errors of [`finish`](Self::finish).
     pub fn check(mut self) -> Result<()> {
         let engine = self.engine.clone();
         self.stored.values_mut().try_for_each(|stored| stored.finish(&engine, None).map(drop))
     }
 
-    /// The table, if it is defined as when the load began.
+    /// The table, if its definition is the one from the beginning of the load.
     fn table_now(&self) -> Result<Arc<TableDef>> {
         let current = self.engine.catalog().table_by_id(self.table.id).cloned();
         let current = current.filter(|current| Arc::ptr_eq(current, &self.table));
@@ -222,7 +227,7 @@ impl TableLoader {
     }
 }
 
-/// The tree of a table of values, if that is still the one.
+/// The tree of an overflow table, if the table still has the same definition.
 fn tree_of_values(engine: &Engine, outside: &TableDef) -> Result<Option<Arc<TreeHandle>>> {
     let current = engine.catalog().table_by_id(outside.id).cloned();
     match current {
@@ -233,7 +238,7 @@ fn tree_of_values(engine: &Engine, outside: &TableDef) -> Result<Option<Arc<Tree
     }
 }
 
-/// The number that a row has in the AUTO_INCREMENT column is used.
+/// Notes that the row's number in the AUTO_INCREMENT column is used.
 pub(crate) fn note_number(engine: &Engine, table: &TableDef, row: &[Value]) {
     let used = match table.auto_increment_column().and_then(|column| row.get(column)) {
         Some(Value::Int(number)) => u64::try_from(*number).unwrap_or(0),
@@ -245,8 +250,8 @@ pub(crate) fn note_number(engine: &Engine, table: &TableDef, row: &[Value]) {
     }
 }
 
-/// The row with a new number in its AUTO_INCREMENT column if NULL there asks for one, or 0 unless `zero_is_number`; a number that it has is
-/// noted as used.
+/// Returns the row with a new number in its AUTO_INCREMENT column, if the value there is NULL, or 0 unless
+/// `zero_is_number`. Otherwise notes that the row's number is used.
 pub(crate) fn numbered<'r>(
     engine: &Engine,
     table: &TableDef,

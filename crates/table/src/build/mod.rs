@@ -1,21 +1,21 @@
 //! Building trees in bulk: loading a table, adding indexes.
 //!
-//! Entries are sorted (see [`crate::run`]) and written in key order to fresh extents, past the buffer pool and the
-//! log, then synced; only then does a commit of the catalog name the new trees. A failure at any point leaves the
-//! table as it was.
+//! Entries are sorted (see [`crate::run`]), written in key order to fresh extents without going through the
+//! buffer pool and the log, and then synced. Only after that does a commit of the catalog name the new
+//! trees. A failure at any point leaves the table as it was.
 //!
-//! | module | does |
+//! | module | contents |
 //! |---|---|
-//! | `control` | memory, threads, who stops it and who watches |
-//! | `source` | reads the rows of a tree that nobody changes |
+//! | `control` | memory, threads, cancellation and progress |
+//! | `source` | the rows of a tree that nobody changes |
 //! | `entry_sorters` | entries of several indexes, sorted by threads |
-//! | `format` | whether a tree is packed, where nobody says it |
+//! | `format` | the choice of a packed or plain tree |
 //! | `secondary` | trees from sorted entries, by threads |
 //! | `indexes` | new indexes of a table with rows |
 //! | `online` | the same, while others go on changing the table |
 //! | `table_builder` | all trees of a table |
-//! | `loader` | rows in, in the place of a table's trees |
-//! | `references` | whether rows refer to rows that are there |
+//! | `loader` | bulk load, which replaces a table's trees |
+//! | `references` | the check that rows refer to existing rows |
 
 mod control;
 mod entry_sorters;
@@ -48,11 +48,11 @@ use crate::error::Result;
 use leafline_btree::{BulkBuilder, LeafFormat, Tree};
 use leafline_storage::{SegmentId, SegmentState};
 
-/// How full bulk-built pages are, in percent: room for a few later inserts before the first split, as InnoDB's
-/// `innodb_fill_factor` leaves.
+/// The fill factor of bulk-built pages, in percent. It leaves room for a few later inserts before the first
+/// split, like InnoDB's `innodb_fill_factor`.
 pub const FILL_PERCENT: u32 = 94;
 
-/// A builder, on a new segment, of a tree whose leaves are laid out in `format`.
+/// Makes a builder, on a new segment, for a tree with leaves in `format`.
 pub(crate) fn new_builder(
     engine: &Engine,
     format: LeafFormat,

@@ -1,9 +1,10 @@
-//! Whether rows refer to rows that are there: what foreign keys ask of rows that are older than they are.
+//! Checks that rows refer to existing rows, for foreign keys that are newer than the rows.
 //!
-//! The keys by which rows refer are *noted*: of all rows at first, then, if others go on writing, of each row that refers and has become
-//! another one, and of each row that was referred to and has gone or has another key. Noted keys are *settled* at a moment for which
-//! both tables can be read: a key that a row has then, and no row that it could refer to, is *missing*, until it is settled again. What nobody has
-//! touched since it was settled is as it was.
+//! The keys by which rows refer to others are *noted*: first those of all rows; then, if others go on
+//! writing, the key of each referring row after a change, and of each referenced row that is deleted or
+//! gets another key. Noted keys are *settled* at a moment at which both tables can be read: a key is
+//! *missing* if at that moment a row has it and no row to refer to exists. A missing key is settled again
+//! later. A key that nobody has touched since it was settled stays settled.
 
 use super::STEP;
 use crate::catalog::{ForeignKeyDef, IndexDef, TableDef, TableId};
@@ -18,45 +19,47 @@ use leafline_types::{CancelToken, KeyPart, MysqlError, Value, encode_part};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Bytes of noted keys in memory.
+/// The memory for noted keys, in bytes.
 const MEMORY: u64 = 8 << 20;
-/// More missing keys than that will hardly be found.
+/// The number of missing keys after which the check gives up, because it is unlikely that all of them will
+/// be found.
 const MOST_MISSING: usize = 1000;
 
-/// Foreign keys that rows are held against.
+/// The foreign keys that rows are checked against.
 pub(crate) struct References {
     env: Arc<dyn Env>,
     keys: Vec<Reference>,
-    /// By the number of the foreign key, four bytes, and the key as it is in an index of the parent: the key in an index of the child.
+    /// Maps the foreign key's number (four bytes) and the key in the parent's index to the key in the
+    /// child's index.
     noted: Sorter,
-    /// The same, of those that are missing.
+    /// The missing keys, in the same form.
     missing: BTreeMap<Vec<u8>, Vec<u8>>,
 }
 
-/// One of them.
+/// A foreign key.
 struct Reference {
-    /// As error 1452 has it.
+    /// The foreign key, as error 1452 describes it.
     described: String,
     child: Side,
     parent: Side,
-    /// What was noted last.
+    /// The key noted last.
     last: Vec<u8>,
 }
 
-/// One side of it.
+/// The child or the parent of a foreign key.
 struct Side {
     table: TableId,
     decoder: RowDecoder,
-    /// Of its index, as many as the foreign key has columns.
+    /// The leading parts of its index, one for each column of the foreign key.
     parts: Vec<KeyPart>,
     place: Place,
 }
 
-/// Where the entries of an index are.
+/// The place of an index's entries.
 enum Place {
-    /// In the catalog's tree, with those of before.
+    /// In a tree that the catalog names; views show its entries.
     Shown(Arc<TableDef>, Arc<IndexDef>),
-    /// In one that nobody else knows.
+    /// In a new tree, which only the builder knows.
     Built(Tree),
 }
 
@@ -67,11 +70,12 @@ enum Finder<'t> {
 }
 
 impl References {
-    /// Those that the table `child`, which is `old` so far, is to have; its indexes have their trees already. Of a parent that is not
-    /// there nothing is asked: the key was allowed without.
+    /// The foreign keys that the table `child` is to have; `old` is its definition so far. The indexes of
+    /// `child` must already have their trees. A foreign key whose parent table does not exist is left out,
+    /// because it was allowed without one.
     ///
     /// # Errors
-    /// What the store returns.
+    /// Errors of the store.
     pub(crate) fn new(
         engine: &Engine,
         child: &Arc<TableDef>,
@@ -106,10 +110,10 @@ impl References {
         Ok(References { env: engine.env.clone(), keys: references, noted, missing: BTreeMap::new() })
     }
 
-    /// Holds rows of the child, which are those of `view`, against the parents.
+    /// Checks rows of the child, which are those of `view`, against the parents.
     ///
     /// # Errors
-    /// 1452 for a row that refers to nothing; what the store returns; 1317.
+    /// 1452 if a row refers to no row; errors of the store; 1317.
     pub(crate) fn check(
         &mut self,
         rows: &mut dyn EntrySource,
@@ -130,10 +134,11 @@ impl References {
         self.conclude()
     }
 
-    /// A row of a table is another one than it was, or there or not there where it was not or was: its clustered key and payload.
+    /// Notes the keys of a row of a table that was inserted, changed or deleted, given as clustered key and
+    /// payload before and after.
     ///
     /// # Errors
-    /// What making its key returns, and writing a file.
+    /// Errors of encoding its keys and of writing a file.
     pub(crate) fn changed(
         &mut self,
         table: TableId,
@@ -155,7 +160,7 @@ impl References {
         Ok(())
     }
 
-    /// Notes the key of a row of the child or the parent, unless it has a NULL.
+    /// Notes the key of a row of the child or the parent, unless it contains a NULL.
     fn note(&mut self, number: usize, is_child: bool, (key, payload): (&[u8], &[u8])) -> Result<()> {
         let reference = &mut self.keys[number];
         let side = if is_child { &reference.child } else { &reference.parent };
@@ -176,10 +181,10 @@ impl References {
         Ok(())
     }
 
-    /// Looks at what was noted, as `view` and the trees that are built with it have it.
+    /// Settles the noted keys, as `view` and the new trees show them.
     ///
     /// # Errors
-    /// 1452 if so much is missing that the rest will be, too; what the store returns; 1317.
+    /// 1452 if too many keys are missing for the rest to be found; errors of the store; 1317.
     pub(crate) fn settle(&mut self, view: &ReadView, cancel: &CancelToken) -> Result<()> {
         let mut noted = std::mem::replace(&mut self.noted, Sorter::new(&self.env, MEMORY)).finish()?;
         self.keys.iter_mut().for_each(|reference| reference.last.clear());
@@ -217,7 +222,7 @@ impl References {
         if has_many { self.conclude() } else { Ok(()) }
     }
 
-    /// Nothing is noted any more, nor written.
+    /// Ends the check, after everything is settled and nobody writes any more.
     ///
     /// # Errors
     /// 1452 if a key is missing.
@@ -231,7 +236,7 @@ impl References {
 }
 
 impl Side {
-    /// The side of `table`, which is `known` so far; `None` if no index begins with the columns.
+    /// The side of `table`, whose definition so far is `known`; `None` if no index begins with the columns.
     fn new(
         engine: &Engine,
         table: &TableDef,
@@ -262,7 +267,7 @@ impl Side {
 }
 
 impl Finder<'_> {
-    /// Whether there is an entry that begins so.
+    /// Returns whether an entry begins with `prefix`.
     fn has(&mut self, prefix: &[u8]) -> Result<bool> {
         match self {
             Finder::Shown(cursor) => {
@@ -286,20 +291,20 @@ fn encode_key(parts: &[KeyPart], values: &[Value], key: &mut Vec<u8>) -> Result<
     Ok(())
 }
 
-/// The number of the foreign key that a noted key is of.
+/// The number of the foreign key in a noted key.
 fn number_of(key: &[u8]) -> Result<usize> {
     let number = key.first_chunk::<4>().map(|number| u32::from_be_bytes(*number) as usize);
     number.ok_or_else(|| TableError::Internal("a key of no foreign key".into()))
 }
 
-/// Whether a row of the child has a key that no row of the parent has.
+/// Returns whether a row of the child has the key and no row of the parent has it.
 fn is_missing(finders: &mut [(Finder<'_>, Finder<'_>)], of_parent: &[u8], of_child: &[u8]) -> Result<bool> {
     let finder = finders.get_mut(number_of(of_parent)?);
     let (child, parent) = finder.ok_or_else(|| TableError::Internal("a key of no foreign key".into()))?;
     Ok(!parent.has(&of_parent[4..])? && child.has(of_child)?)
 }
 
-/// Whether a live entry begins with `prefix`.
+/// Returns whether a live entry begins with `prefix`.
 fn has_prefix(tree: &Tree, prefix: &[u8]) -> Result<bool> {
     let mut cursor = tree.cursor();
     cursor.seek(prefix);

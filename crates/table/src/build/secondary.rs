@@ -1,4 +1,4 @@
-//! Trees of secondary indexes from their sorted entries: several at once, by threads.
+//! Builds the trees of several secondary indexes at once from their sorted entries, in threads.
 
 use super::control::BuildControl;
 use super::format::TreeWriter;
@@ -16,32 +16,33 @@ use parking_lot::Mutex;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// One tree to be built.
+/// One tree to build.
 struct Job<'a> {
-    /// Its place among the indexes.
+    /// The position of the index among all.
     number: usize,
     index: &'a IndexDef,
     parts: Vec<Sorter>,
     builder: BulkBuilder,
 }
 
-/// What the jobs of a build share.
+/// The data that the jobs of a build share.
 struct Jobs<'a> {
     engine: &'a Engine,
     table: &'a TableDef,
-    /// The clustered tree that the entries are of.
+    /// The clustered tree from whose rows the entries were made.
     rows: &'a Tree,
     control: &'a BuildControl,
     waiting: Mutex<Vec<Job<'a>>>,
-    /// The first job that has failed: those behind it need not be finished.
+    /// The first job that failed; the jobs after it need not be finished.
     failed: AtomicUsize,
     built: Mutex<Vec<(usize, Result<LaidOut>)>>,
 }
 
-/// Builds the trees of `indexes`, whose entries, of the rows of a tree, were sorted in parts; says how they are laid out.
+/// Builds the trees of `indexes`, whose entries, made from the rows of one tree, were sorted in parts.
+/// Returns each tree with its layout.
 ///
 /// # Errors
-/// `DuplicateEntry` of the first index that has duplicates; what the store returns.
+/// `DuplicateEntry` of the first index with duplicates; errors of the store.
 pub(crate) fn build_secondaries(
     engine: &Engine,
     table: &TableDef,
@@ -55,7 +56,7 @@ pub(crate) fn build_secondaries(
         let (_, builder) = new_builder(engine, index.leaf_format(), new)?;
         waiting.push(Job { number, index, parts, builder });
     }
-    // Taken from the end.
+    // Threads take jobs from the end.
     waiting.reverse();
     let threads = control.threads.min(indexes.len().saturating_sub(1));
     let jobs = Jobs {
@@ -70,7 +71,7 @@ pub(crate) fn build_secondaries(
     std::thread::scope(|scope| {
         for _ in 0..threads {
             let helper = ThreadName::Build.builder();
-            // Fewer do as well, or the caller alone.
+            // Fewer threads suffice, or the caller alone.
             if helper.spawn_scoped(scope, || jobs.work()).is_err() {
                 break;
             }

@@ -1,13 +1,14 @@
-//! The committed entries of a tree nobody is changing, in key order; or in that of its pages, for who sorts them anyway.
+//! Reads the committed entries of a tree that nobody changes: in key order, or in the order of its pages
+//! for a caller that sorts them anyway.
 
 use crate::error::Result;
 use crate::run::EntrySource;
 use leafline_btree::{Cursor, Direction, LeafStep, LeavesByPage, RangeAhead, ReadAheadSettings, Tree};
 
-/// Reads a tree a leaf at a time.
+/// Reads a tree one leaf at a time.
 pub(crate) struct TreeSource {
     cursor: Cursor,
-    /// Entries of the leaf: where key and payload end in `bytes`.
+    /// The ends of each entry's key and payload in `bytes`.
     spans: Vec<(usize, usize)>,
     bytes: Vec<u8>,
     next: usize,
@@ -17,14 +18,14 @@ pub(crate) struct TreeSource {
     by_page: Option<ByPage>,
 }
 
-/// Where a walk in the order of the pages is.
+/// The position of a walk in the order of the pages.
 struct ByPage {
     leaves: LeavesByPage,
     next: usize,
 }
 
 impl TreeSource {
-    /// The live entries of `tree`.
+    /// Reads the live entries of `tree` in key order.
     pub(crate) fn new(tree: &Tree) -> TreeSource {
         let mut cursor = tree.clone().into_cursor();
         cursor.seek(&[]);
@@ -33,9 +34,9 @@ impl TreeSource {
         TreeSource { cursor, spans, bytes, next: 0, begin: 0, more: true, ahead, by_page: None }
     }
 
-    /// Whether `tree` has no live entries; false as well if that cannot be said after a few leaves.
+    /// Returns whether `tree` has no live entries; false also if a few leaves do not tell.
     pub(crate) fn is_empty(tree: &Tree) -> Result<bool> {
-        /// Leaves of ghosts that are looked at.
+        /// The number of leaves that are read.
         const LEAVES: usize = 16;
         let mut source = TreeSource::new(tree);
         for _ in 0..LEAVES {
@@ -50,7 +51,7 @@ impl TreeSource {
         Ok(false)
     }
 
-    /// The same in any order.
+    /// Reads the live entries of `tree` in any order.
     pub(crate) fn in_any_order(tree: &Tree) -> Result<TreeSource> {
         let mut source = TreeSource::new(tree);
         let leaves = tree.leaves_by_page(&[], None, LeavesByPage::MOST)?;
@@ -61,7 +62,7 @@ impl TreeSource {
         Ok(source)
     }
 
-    /// Goes to the next leaf in the order of the pages; false if there is none.
+    /// Goes to the next leaf in the order of the pages. Returns false if there is none.
     fn go_to_page(&mut self) -> Result<bool> {
         let Some(ByPage { leaves, next }) = &mut self.by_page else { return Ok(true) };
         let tree = self.cursor.tree();
@@ -98,7 +99,8 @@ impl TreeSource {
                     continue;
                 }
                 leaf.key_into(slot, &mut key);
-                // An empty leaf is passed over.
+                // The cursor may have skipped an empty leaf, to one that comes later in the order of the
+                // pages.
                 if upper.as_ref().is_some_and(|upper| key >= *upper) {
                     break;
                 }
@@ -109,7 +111,7 @@ impl TreeSource {
             }
             LeafStep::NextLeaf
         })?;
-        // The tree's end is not that of a walk by pages.
+        // The end of the tree is not the end of a walk by pages.
         self.more = more || self.by_page.is_some();
         (self.spans, self.bytes, self.next, self.begin) = (spans, bytes, 0, 0);
         Ok(())

@@ -1,8 +1,9 @@
-//! All trees of a table from its rows.
+//! Builds all trees of a table from its rows.
 //!
-//! While rows arrive in ascending clustered order they go straight into the new clustered tree. The first row out
-//! of order turns that tree into one of several sorted sources: everything after it is sorted, and all sources,
-//! with the rows that the table had before, are merged at the end. Secondary entries are always sorted.
+//! As long as rows arrive in ascending clustered order, they go straight into the new clustered tree. The
+//! first row out of order turns that tree into one of several sorted sources: later rows are sorted, and
+//! all sources, including the rows that the table had before, are merged at the end. Secondary entries are
+//! always sorted.
 
 use super::control::BuildControl;
 use super::entry_sorters::EntrySorters;
@@ -23,29 +24,30 @@ use leafline_btree::{BulkBuilder, Tree};
 use leafline_types::{CancelToken, MysqlError, Value};
 use std::sync::Arc;
 
-/// So many builders write at the same time.
+/// The maximum number of builders that write at the same time.
 const MOST_AT_ONCE: usize = 8;
 
-/// Builds the trees of a table. Dropping it leaves nothing.
+/// Builds the trees of a table. Dropping the builder leaves nothing behind.
 pub(crate) struct TableBuilder {
     control: BuildControl,
-    /// Takes rows while they ascend.
+    /// Takes rows as long as they ascend.
     ascending: Option<BulkBuilder>,
-    /// Holds the rows that ascended, once one did not.
+    /// Holds the rows that ascended, after the first one that did not.
     base: Option<Tree>,
     unsorted: Sorter,
     secondary: Option<EntrySorters>,
     last: Vec<u8>,
     rows: u64,
-    /// The table of the values outside the rows, if there may be any, and what builds its trees if there are.
+    /// The overflow table, if there is one, and the builder of its trees, once it has values.
     outside: Option<Arc<TableDef>>,
     values: Option<Box<TableBuilder>>,
-    /// Last, so that nothing writes to the segments any more when they are freed.
+    /// The last field, so that nothing writes to the segments any more when they are freed.
     new: NewTrees,
 }
 
 impl TableBuilder {
-    /// A builder of the trees that `table` needs; its definition may have none yet. `outside` is its table of overflow values.
+    /// Makes a builder of the trees that `table` needs; its definition may have none yet. `outside` is its
+    /// overflow table.
     pub(crate) fn new(
         engine: &Engine,
         table: &TableDef,
@@ -55,8 +57,9 @@ impl TableBuilder {
         TableBuilder::sharing(engine, table, outside, 1, control)
     }
 
-    /// As [`new`](Self::new), one of so many that are at work at the same time and share the memory and the threads for it. Of more than
-    /// a few none writes before all rows are there, because each that does has some extents in memory.
+    /// Makes a builder like [`new`](Self::new), one of `among` builders that work at the same time and
+    /// share memory and threads. Beyond a small number, no builder writes before all rows have arrived,
+    /// because each builder that writes keeps some extents in memory.
     pub(crate) fn sharing(
         engine: &Engine,
         table: &TableDef,
@@ -71,7 +74,7 @@ impl TableBuilder {
         };
         let among = among.max(1);
         let memory = control.memory_bytes / among as u64;
-        // A share for the rows, if they have to be sorted, as for each index.
+        // The rows get a share as large as that of each index, in case they must be sorted.
         let share = memory / table.indexes.len().max(1) as u64;
         let mut of_entries = control.clone();
         (of_entries.memory_bytes, of_entries.threads) = (memory - share, control.threads / among);
@@ -90,17 +93,17 @@ impl TableBuilder {
         })
     }
 
-    /// Another can stop it from now on.
+    /// Sets the token that cancels the build from now on.
     pub(crate) fn set_cancel(&mut self, cancel: CancelToken) {
         self.control.cancel = cancel;
     }
 
-    /// Rows added so far.
+    /// The number of rows added so far.
     pub(crate) fn rows(&self) -> u64 {
         self.rows
     }
 
-    /// What a table of so many rows counts from, all of which were added here.
+    /// The counters of a table with this number of rows, all of which were added here.
     pub(crate) fn counters(&self, engine: &Engine, table: TableId, rows: u64) -> CounterChange {
         CounterChange {
             table,
@@ -115,7 +118,8 @@ impl TableBuilder {
         self.push_with(engine, table, row, None).map(drop)
     }
 
-    /// As [`push`](Self::push), of a row that may have a hidden number already. Returns its hidden number; 0 if it has none.
+    /// Adds a row like [`push`](Self::push), which may already have a hidden row id. Returns its hidden row
+    /// id; 0 if it has none.
     pub(crate) fn push_with(
         &mut self,
         engine: &Engine,
@@ -156,7 +160,7 @@ impl TableBuilder {
         Ok(row_id)
     }
 
-    /// Adds the values that are stored outside a row.
+    /// Adds the overflow values of a row.
     fn push_values(&mut self, engine: &Engine, row: &[Value], new: &NewRow) -> Result<()> {
         if new.values.is_empty() {
             return Ok(());
@@ -180,8 +184,9 @@ impl TableBuilder {
         Ok(())
     }
 
-    /// As [`finish`](Self::finish), of the values outside the rows: with those in the tree that `old` gives. The table that holds
-    /// them then and what it counts; `None` if no row has any.
+    /// Finishes the overflow table like [`finish`](Self::finish), together with the values in the tree that
+    /// `old` returns. Returns the new definition of the overflow table, and its counters; `None` if no row
+    /// has overflow values.
     pub(crate) fn finish_values(
         &mut self,
         engine: &Engine,
@@ -207,17 +212,17 @@ impl TableBuilder {
         }
     }
 
-    /// How many entries are to be put in trees when so many rows of before join those that were added.
+    /// The number of entries still to be put into trees, if the table had this number of rows before.
     pub(crate) fn entries_left(&self, table: &TableDef, had_rows: u64) -> u64 {
         let sorted = u64::from(self.ascending.is_none() || had_rows > 0);
         (self.rows + had_rows) * (table.secondary().len() as u64 + sorted)
     }
 
-    /// Builds what is left, with the rows of `old`, a clustered tree of the same format, and says in `table` which trees these are.
-    /// They are freed unless they are [kept](Self::keep).
+    /// Builds the rest, together with the rows of `old`, a clustered tree of the same format, and stores
+    /// the new trees in `table`. The trees are freed unless they are [kept](Self::keep).
     ///
     /// # Errors
-    /// `DuplicateEntry`, what the store returns.
+    /// `DuplicateEntry`; errors of the store.
     pub(crate) fn finish(&mut self, engine: &Engine, table: &mut TableDef, old: Option<&Tree>) -> Result<()> {
         let mut had_rows = 0u64;
         if let Some(old) = old {
@@ -252,7 +257,7 @@ impl TableBuilder {
         Ok(())
     }
 
-    /// The catalog names the trees now.
+    /// Keeps the trees, because the catalog names them now.
     pub(crate) fn keep(mut self, engine: &Engine) -> Result<()> {
         if let Some(values) = self.values.take() {
             values.keep(engine)?;
@@ -264,7 +269,7 @@ impl TableBuilder {
         Ok(())
     }
 
-    /// From here on rows are sorted.
+    /// Ends the ascending tree; further rows are sorted.
     fn stop_ascending(&mut self) -> Result<()> {
         if let Some(builder) = self.ascending.take() {
             self.base = Some(builder.finish()?);
@@ -272,7 +277,8 @@ impl TableBuilder {
         Ok(())
     }
 
-    /// The new clustered tree, from the rows that ascended, those that did not, and those of the old tree.
+    /// Merges the new clustered tree from the rows that ascended, the other new rows, and the rows of the
+    /// old tree.
     fn merge_clustered(&mut self, engine: &Engine, table: &TableDef, old: Option<&Tree>) -> Result<Tree> {
         let unsorted = std::mem::replace(&mut self.unsorted, Sorter::new(&engine.env, 0));
         let mut sources: Vec<Box<dyn EntrySource>> = vec![Box::new(unsorted.finish()?)];

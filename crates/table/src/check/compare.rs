@@ -1,6 +1,7 @@
-//! Where an index and the rows do not agree.
+//! Names the differences between an index and the rows.
 //!
-//! The entries that the rows should have are sorted, in files if they are many, and merged with those of the index.
+//! The entries that the rows should have are sorted, in files if there are many, and merged with the
+//! entries of the index.
 
 use super::contents::Sum;
 use super::{Check, MAX_FAULTS, hex};
@@ -34,7 +35,7 @@ impl Expected {
 }
 
 impl Check<'_> {
-    /// Names the differences between an index and the rows.
+    /// Reports the differences between an index and the rows.
     pub(super) fn compare(&mut self, index: &Arc<IndexDef>, found: Sum, derived: Sum) -> Result<()> {
         let table = self.table;
         let engine = self.view.engine();
@@ -68,7 +69,7 @@ impl Check<'_> {
                 match expected.next_if(|next| next.key == entry.key)? {
                     Some(expected) if expected.payload == entry.payload => {}
                     Some(expected) => {
-                        // What it has itself may not be readable.
+                        // The entry in the index may be unreadable, so the expected one names it.
                         let values = describe_entry(index, &expected.key, &expected.payload)?;
                         report(format!("entry '{values}' has other values than its row"));
                     }
@@ -95,7 +96,7 @@ impl Check<'_> {
         Ok(())
     }
 
-    /// Calls `each` with the visible entries of an index, some at a time, with nothing latched.
+    /// Calls `each` with the visible entries of an index, some at a time, while no latch is held.
     fn each_leaf(&self, index: &Arc<IndexDef>, each: &mut dyn FnMut(&[Entry]) -> Result<()>) -> Result<()> {
         let mut cursor = self.view.entries(self.table, index)?;
         cursor.read_ahead(Direction::Forward, &[], None);

@@ -1,8 +1,9 @@
-//! Rows against entries, entries against rows.
+//! Compares rows with entries in both directions.
 //!
-//! A look at the row of every entry, and at the entries of every row, would be a random read each. Instead the hashes of
-//! an index's entries are summed up, and so are those of the entries that the rows should have: sums do not depend on
-//! the order, so each tree is read once, in its own, in pieces.
+//! Looking up the row of every entry, and the entries of every row, would need a random read each. Instead
+//! the check sums the hashes of an index's entries, and the hashes of the entries that the rows should
+//! have. A sum does not depend on order, so that each tree is read only once, in its own order and in
+//! pieces.
 
 use super::parallel::in_parallel;
 use super::{Check, CheckDepth, hex};
@@ -15,10 +16,10 @@ use leafline_types::OverflowRef;
 use std::hash::{DefaultHasher, Hasher};
 use std::sync::Arc;
 
-/// Pieces of an index for each thread.
+/// The number of pieces of an index for each thread.
 const PIECES_PER_THREAD: usize = 8;
 
-/// Number of entries and the sum of their hashes.
+/// A number of entries, and the sum of their hashes.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub(crate) struct Sum {
     pub(crate) entries: u64,
@@ -41,22 +42,22 @@ impl Sum {
     }
 }
 
-/// What a piece of an index came to.
+/// The result of reading a piece of an index.
 #[derive(Default)]
 struct Piece {
     sum: Sum,
-    /// The entries that the secondary indexes should have for the rows.
+    /// The sums of the entries that each secondary index should have for the rows.
     derived: Vec<Sum>,
-    /// What no other entry may begin with: of the first and the last entry.
+    /// The unique prefixes of the first and the last entry, which no other entry may have.
     first_unique: Option<Vec<u8>>,
     last_unique: Option<Vec<u8>>,
     faults: Vec<String>,
-    /// What is outside the rows.
+    /// References to the overflow values of the rows.
     outside: Vec<OverflowRef>,
 }
 
 impl Piece {
-    /// Adds what the keys behind came to.
+    /// Adds the result of the next piece.
     fn join(&mut self, next: Piece) {
         if self.derived.is_empty() {
             self.derived = vec![Sum::default(); next.derived.len()];
@@ -80,13 +81,13 @@ impl Piece {
     }
 }
 
-/// What is wrong where two pieces meet.
+/// The fault if the last entry of a piece has the unique prefix of the next piece's first entry.
 fn duplicate(key: &[u8]) -> String {
     format!("duplicate entry with key {}", hex(key))
 }
 
 impl Check<'_> {
-    /// Reads every index and compares. What is damaged in its structure is left out.
+    /// Reads every index and compares them. Indexes with a damaged structure are left out.
     pub(super) fn contents(&mut self, rows: u64) -> Result<()> {
         let table = self.table;
         if self.found.damaged.contains(&0) {
@@ -113,7 +114,7 @@ impl Check<'_> {
         Ok(())
     }
 
-    /// Reads an index in pieces. Nothing if that cannot be.
+    /// Reads an index in pieces. `None` if it cannot be read.
     fn sums(&mut self, index: &Arc<IndexDef>) -> Result<Option<(Sum, Vec<Sum>)>> {
         let read = self.read_pieces(index);
         let Some(pieces) = self.tolerate(index, read)? else { return Ok(None) };
@@ -137,7 +138,7 @@ impl Check<'_> {
                 self.fault(index, fault);
             }
         }
-        // Rows that cannot be read would show as entries without a row.
+        // Unreadable rows would appear as entries without a row.
         let usable = faults == 0 || !index.is_clustered();
         Ok(usable.then_some((sum, derived)))
     }
@@ -160,7 +161,8 @@ impl Check<'_> {
         in_parallel(threads, &ranges, |_, (lower, upper)| self.read_piece(index, lower, *upper))
     }
 
-    /// As [`read_pieces`](Self::read_pieces), in the order of the pages, if that pays. A piece is what many leaves came to.
+    /// Reads like [`read_pieces`](Self::read_pieces), but in the order of the pages; `None` if that does
+    /// not pay. A piece combines the results of many leaves.
     fn read_by_page(&self, index: &Arc<IndexDef>, tree: &Tree) -> Result<Option<Vec<Piece>>> {
         let mut all = Vec::new();
         let mut from = Some(Vec::new());
@@ -237,10 +239,11 @@ impl Check<'_> {
     }
 }
 
-/// Called with key and payload of each entry.
+/// The function called with key and payload of each entry.
 type EachEntry<'a> = &'a mut dyn FnMut(&[u8], &[u8]) -> Result<()>;
 
-/// Calls `each` with key and payload of the visible entries in a range of an index, a leaf latched: it must not block.
+/// Calls `each` with key and payload of the visible entries in a range of an index. It runs under the latch
+/// of a leaf and must not block.
 fn for_each_entry(
     view: &ReadView,
     table: &Arc<crate::catalog::TableDef>,
@@ -265,7 +268,7 @@ fn for_each_entry(
             }
         }
     })? {
-        // Nothing is left of the range where it ends with a leaf.
+        // If the range ends with a leaf, nothing of it is left.
         let ended = upper.zip(cursor.position()).is_some_and(|(upper, at)| at >= upper) && cursor.is_exact();
         if progress(1).is_break() || ended {
             break;

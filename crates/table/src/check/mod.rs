@@ -1,17 +1,18 @@
-//! Checking a table: the structure of its trees, and that rows and entries agree.
+//! Checking a table: the structure of its trees, and the agreement of rows and entries.
 //!
-//! | module | is |
+//! | module | contents |
 //! |---|---|
-//! | `structure` | every node of every tree; nothing else is read of a tree that is damaged |
+//! | `structure` | every node of every tree; a tree with a damaged structure is not read further |
 //! | `contents` | rows against entries and entries against rows, by sums |
-//! | `compare` | what does not agree, by name |
-//! | `overflow` | rows against the values that are stored outside them |
+//! | `compare` | the differences, by name |
+//! | `overflow` | rows against overflow values |
+//! | `partitions` | partitions, and the rows that belong to another one |
 //! | `parallel` | pieces of work for several threads |
 //!
-//! Rows and entries are compared at one snapshot, so that commits can go on. First cheaply: each index is read once,
-//! in its own order or that of its pages, and the sum of the hashes of its entries is compared with that of the entries derived from the
-//! rows. Only where the sums differ are the entries derived from the rows sorted, and merged with those of the index, to
-//! name what is wrong.
+//! Rows and entries are compared at one snapshot, so that commits can go on. The first comparison is cheap:
+//! each index is read once, in its own order or that of its pages, and the sum of its entries' hashes is
+//! compared with the sum for the entries derived from the rows. Only if the sums differ are the derived
+//! entries sorted and merged with those of the index, to name the differences.
 
 mod compare;
 mod contents;
@@ -35,36 +36,36 @@ use std::fmt;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-/// Faults reported per table, at most.
+/// The maximum number of faults reported per table.
 const MAX_FAULTS: usize = 100;
 
-/// How a table is checked.
+/// The options of a check.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct CheckOptions {
-    /// How much.
+    /// The depth of the check.
     pub depth: CheckDepth,
-    /// Threads that work on it.
+    /// The number of threads that work on it.
     pub threads: usize,
-    /// How it reads ahead.
+    /// The settings for reading ahead.
     pub read_ahead: ReadAheadSettings,
 }
 
 impl Default for CheckOptions {
-    /// Everything but values that no index has, with a thread for each core.
+    /// The default depth, with a thread for each core.
     fn default() -> CheckOptions {
         let threads = std::thread::available_parallelism().map_or(1, usize::from);
         CheckOptions { depth: CheckDepth::default(), threads, read_ahead: ReadAheadSettings::default() }
     }
 }
 
-/// Something that is wrong with a table.
+/// A fault in a table.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct TableFault {
-    /// Name of the index, if it is about one.
+    /// The name of the index, if the fault is in one.
     pub index: Option<String>,
-    /// The page, if it is about one.
+    /// The page, if the fault is on one.
     pub page: Option<PageNo>,
-    /// What is wrong, as text.
+    /// A description of the fault.
     pub what: String,
 }
 
@@ -79,28 +80,28 @@ impl fmt::Display for TableFault {
     }
 }
 
-/// What a check found.
+/// The result of a check.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct TableCheck {
-    /// What is wrong, the first so many.
+    /// The faults found, up to a maximum number.
     pub faults: Vec<TableFault>,
-    /// Number of faults that are not listed.
+    /// The number of faults that are not listed.
     pub unlisted: u64,
-    /// Indexes that something is wrong with, by position in the table; 0 is the clustered one.
+    /// The positions of the damaged indexes in the table; 0 is the clustered index.
     pub damaged: Vec<usize>,
-    /// Whether the number of rows is not the one that is counted, in a table that is sound otherwise.
+    /// Whether the counter of rows is wrong in a table that is otherwise sound.
     pub miscounted: bool,
-    /// What the check of its table of overflow values has found, if it has found anything.
+    /// The result of checking the overflow table, if that has faults.
     pub overflow: Option<Box<TableCheck>>,
 }
 
 impl TableCheck {
-    /// Whether nothing is wrong.
+    /// Returns whether there are no faults.
     pub fn is_sound(&self) -> bool {
         self.faults.is_empty()
     }
 
-    /// Adds what is wrong with the values that are stored outside the rows.
+    /// Adds the faults of the overflow table.
     fn join_overflow(&mut self, found: TableCheck) {
         if found.is_sound() {
             return;
@@ -127,32 +128,33 @@ impl TableCheck {
     }
 }
 
-/// A check that is going on.
+/// A running check.
 struct Check<'a> {
     view: &'a ReadView,
     table: &'a Arc<TableDef>,
     options: CheckOptions,
     progress: &'a NodeProgress<'a>,
     found: TableCheck,
-    /// What is outside the rows.
+    /// References to the overflow values of the rows.
     outside: Vec<OverflowRef>,
 }
 
 impl Engine {
-    /// Checks a table. Returns what is wrong with it, nothing if it is sound.
+    /// Checks a table. Returns descriptions of its faults, empty if it is sound.
     ///
     /// # Errors
-    /// As [`check_table_with`](Self::check_table_with).
+    /// The errors of [`check_table_with`](Self::check_table_with).
     pub fn check_table(self: &Arc<Self>, table: &Arc<TableDef>) -> Result<Vec<String>> {
         let check = self.check_table_with(table, CheckOptions::default(), &|_| (), &CancelToken::new())?;
         Ok(check.faults.iter().map(ToString::to_string).collect())
     }
 
-    /// Checks a table, while others go on using it. `progress` is called with the number of pages since the last call; in
-    /// all there are about as many as [`pages_to_check`](Self::pages_to_check) says.
+    /// Checks a table while others go on using it. `progress` is called with the number of pages read since
+    /// the last call; their sum is about [`pages_to_check`](Self::pages_to_check).
     ///
     /// # Errors
-    /// What the store returns, except for damage, which is reported; `DefinitionChanged`; 1317 or 3024 once `cancel` says so.
+    /// Errors of the store, except for damage, which is reported as a fault; `DefinitionChanged`; 1317 or
+    /// 3024 once `cancel` is cancelled.
     pub fn check_table_with(
         self: &Arc<Self>,
         table: &Arc<TableDef>,
@@ -182,7 +184,7 @@ impl Engine {
         cancel.check()?;
         if options.depth > CheckDepth::Quick {
             check.contents(rows)?;
-            // What was read in part does not agree.
+            // A partial read would not agree with the counter.
             cancel.check()?;
         }
         let (mut found, outside) = (check.found, check.outside);
@@ -203,7 +205,7 @@ impl Engine {
         Ok(found)
     }
 
-    /// Pages that a check of the table reads, about.
+    /// The approximate number of pages that a check of the table reads.
     pub fn pages_to_check(&self, table: &TableDef, depth: CheckDepth) -> u64 {
         let times = if depth == CheckDepth::Quick { 1 } else { 2 };
         if let Some(partitioning) = &table.partitioning {
@@ -233,7 +235,7 @@ impl<'a> Check<'a> {
         self.found.note(self.table, Some(index), None, what);
     }
 
-    /// Takes a result that must not end the check: damage is a fault of the index.
+    /// Turns an error that must not end the check into a fault of the index, because it reports damage.
     fn tolerate<T>(&mut self, index: &IndexDef, result: Result<T>) -> Result<Option<T>> {
         match result.map_err(damage) {
             Ok(value) => Ok(Some(value)),
@@ -246,7 +248,7 @@ impl<'a> Check<'a> {
     }
 }
 
-/// Page and reason, if the error says that something on disk is not what it should be; else the error.
+/// The page and the reason if the error reports damage on disk; otherwise the error itself.
 pub(crate) fn damage(error: TableError) -> Result<(Option<PageNo>, String), TableError> {
     match error {
         TableError::Corrupt(what) | TableError::Internal(what) => Ok((None, what)),
@@ -263,7 +265,7 @@ pub(crate) fn damage(error: TableError) -> Result<(Option<PageNo>, String), Tabl
     }
 }
 
-/// Bytes as hexadecimal digits.
+/// Shows bytes as hexadecimal digits.
 pub(crate) fn hex(key: &[u8]) -> String {
     key.iter().map(|byte| format!("{byte:02x}")).collect()
 }

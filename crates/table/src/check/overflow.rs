@@ -1,4 +1,4 @@
-//! Rows against the values that are stored outside them.
+//! Compares rows with their overflow values.
 
 use super::{CheckDepth, CheckOptions, TableCheck, damage};
 use crate::catalog::TableDef;
@@ -7,7 +7,8 @@ use crate::overflow;
 use crate::read::ReadView;
 use leafline_types::OverflowRef;
 
-/// Compares what the rows refer to with what there is, of which there are `parts` parts; in an extended check reads it too.
+/// Compares the references of the rows with the overflow table, which has `parts` parts. Also reads every
+/// value in an extended check, and if the numbers of parts differ.
 pub(super) fn compare(
     view: &ReadView,
     table: &TableDef,

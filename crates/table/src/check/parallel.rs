@@ -3,8 +3,8 @@
 use crate::error::Result;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Calls `work` with the number of each of `pieces` and the piece, on up to `threads` threads. Returns the results in the order of the pieces, or the
-/// first error.
+/// Calls `work` with the number of each piece and the piece, on at most `threads` threads. Returns the
+/// results in the order of the pieces, or the first error.
 pub(super) fn in_parallel<P: Sync, R: Send>(
     threads: usize,
     pieces: &[P],
@@ -18,7 +18,7 @@ pub(super) fn in_parallel<P: Sync, R: Send>(
             let Some(piece) = pieces.get(at) else { return results };
             let result = work(at, piece);
             if result.is_err() {
-                // Nobody begins another one.
+                // No thread begins another piece.
                 next.store(pieces.len(), Ordering::Relaxed);
             }
             results.push((at, result));

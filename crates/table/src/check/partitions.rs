@@ -1,4 +1,4 @@
-//! Checking a partitioned table: each partition as the table that it is, and whether its rows belong there.
+//! Checking a partitioned table: each partition as a table, and whether its rows belong to it.
 
 use super::{CheckDepth, CheckOptions, TableCheck, damage};
 use crate::catalog::TableDef;
@@ -10,7 +10,7 @@ use leafline_types::{CancelToken, Value};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// A row with the values of the columns that decide about the partition, and NULL in place of the others.
+/// Decodes a row's values in the columns that decide about the partition; the other values are NULL.
 fn deciding_values(
     table: &TableDef,
     columns: &BTreeSet<usize>,
@@ -27,8 +27,9 @@ fn deciding_values(
 }
 
 impl Engine {
-    /// Checks all partitions of a table that its definition has. What is wrong names the partition. Where rows belong is looked at as far as the
-    /// partition function is known, which it is to who has found the table by its name in a statement.
+    /// Checks all partitions in a table's definition. Each fault names its partition. Whether rows belong
+    /// to their partition is checked only if the partition function is bound, as it is if a statement has
+    /// found the table by its name.
     pub(super) fn check_partitions(
         self: &Arc<Self>,
         table: &Arc<TableDef>,
@@ -53,7 +54,7 @@ impl Engine {
         Ok(all)
     }
 
-    /// Whether the rows of a partition belong there.
+    /// Checks whether the rows of a partition belong to it.
     fn check_places(
         self: &Arc<Self>,
         partitioning: &Partitioning,

@@ -1,12 +1,12 @@
-//! The trees of a table, node by node. Of one that is quarantined nothing is looked at: it is not what it should be, whatever
-//! its nodes look like.
+//! The trees of a table, node by node. A quarantined tree is reported without being read, because it lacks
+//! changes even if its nodes look sound.
 
 use super::Check;
 use crate::error::Result;
 use leafline_storage::PageNo;
 
 impl Check<'_> {
-    /// Looks at every node of every tree.
+    /// Examines every node of every tree.
     pub(super) fn structure(&mut self) -> Result<()> {
         for index in &self.table.indexes {
             let engine = self.view.engine();

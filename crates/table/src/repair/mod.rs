@@ -1,11 +1,11 @@
 //! Repairing a table.
 //!
-//! Secondary indexes hold nothing that the rows do not have: a damaged one is built anew from the clustered index. A
-//! damaged clustered index is *salvaged* (`salvage`): what its readable leaves hold goes into a new tree, all secondary
-//! indexes are built anew from that, and the report says which keys were on leaves that cannot be read. What commits had to
-//! change in it when recovery set it aside is made up for (`pending`). The new trees
-//! are durable before one commit puts them in the place of the old ones, whose pages are freed after it, so that a crash
-//! leaves one or the other.
+//! The rows contain everything that secondary indexes hold: a damaged secondary index is rebuilt from the
+//! clustered index. A damaged clustered index is *salvaged* (`salvage`): the entries of its readable leaves
+//! go into a new tree, all secondary indexes are rebuilt from that tree, and the report names the keys that
+//! were on unreadable leaves. Changes that commits could not make while the index was quarantined by
+//! recovery are made now (`pending`). The new trees are durable before a single commit replaces the old
+//! ones, and the old pages are freed after it. A crash leaves either the old trees or the new ones.
 //!
 //! A database that cannot be opened is written anew to another place, as far as it can be read (`rescue`).
 
@@ -32,13 +32,15 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 impl Engine {
-    /// Repairs what `check`, a check of this table that was not a quick one, has found; with `dry_run` only says what that
-    /// would come to. `progress` is called with the number of pages of the clustered index since the last call. The
-    /// transactions that use the table must have ended.
+    /// Repairs the faults that `check` found; `check` must be a check of this table, and not a quick one.
+    /// With `dry_run` it only reports what a repair would do. `progress` is called with the number of pages
+    /// of the clustered index read since the last call. The transactions that use the table must have
+    /// ended.
     ///
     /// # Errors
-    /// 1062 if rows have the same values in a unique index that is to be built; 1205 if a transaction that writes to the table does
-    /// not end; `DefinitionChanged`; what the store returns. The rows are as they were then; values outside them may have been repaired.
+    /// 1062 if rows have the same values in a unique index that must be built; 1205 if a transaction that
+    /// writes to the table does not end; `DefinitionChanged`; errors of the store. The rows are then
+    /// unchanged, but overflow values may have been repaired.
     pub fn repair_table(
         self: &Arc<Self>,
         table: &Arc<TableDef>,
@@ -73,7 +75,7 @@ impl Engine {
         let mut new = NewTrees::new(self);
         let mut changed = (**table).clone();
         let mut rows = None;
-        // Rows are of no use without the values that they refer to.
+        // A row is useless without the overflow values it refers to.
         if check.damaged.contains(&0) || check.overflow.is_some() {
             let names = table.secondary().iter().map(|index| index.name.clone());
             repair.rebuilt = names.collect();
@@ -133,7 +135,7 @@ impl Engine {
         Ok(repair)
     }
 
-    /// Deletes the values outside rows that no row refers to any more.
+    /// Deletes the overflow values that no row refers to any more.
     fn remove_unreferred(self: &Arc<Self>, table: &Arc<TableDef>) -> Result<()> {
         let overflow = self.overflow_table(table)?;
         let mut transaction = self.begin(Isolation::RepeatableRead, TxnMode::ReadWrite);
@@ -166,7 +168,7 @@ impl Engine {
         transaction.commit().map(drop)
     }
 
-    /// Rows of a table whose clustered index is sound, and that nobody changes.
+    /// Counts the rows of a table whose clustered index is sound and which nobody changes.
     fn count_rows(&self, table: &TableDef) -> Result<u64> {
         let handle = self.trees.current(table.clustered().tree)?;
         let (report, _) =

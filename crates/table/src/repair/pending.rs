@@ -1,7 +1,8 @@
-//! What commits still have to change in a quarantined clustered index.
+//! The changes that commits still have to make to a quarantined clustered index.
 //!
-//! The changes come in the order of keys, and of timestamps under a key, as they are merged with the rows that can be read. One is
-//! made where the row has not seen it: by the same rule as in recovery ([`crate::txn::apply`]).
+//! The changes come in the order of keys, and under a key in the order of timestamps, while they are merged
+//! with the readable rows. A change is made if the row does not include it yet, by the same rule as in
+//! recovery ([`crate::txn::apply`]).
 
 use crate::error::{Result, TableError};
 use crate::quarantine::Quarantined;
@@ -13,28 +14,28 @@ use leafline_storage::{Env, SegmentId, StorageError};
 use std::io;
 use std::sync::Arc;
 
-/// Length of a timestamp behind a key: keys of an index are not prefixes of each other, so that keys with timestamps are sorted
-/// as keys are, and then by timestamp.
+/// The length of the timestamp after a key. No key of an index is a prefix of another, so that keys with
+/// timestamps sort by key and then by timestamp.
 const TS_BYTES: usize = 8;
 
-/// A change of a row: what it becomes, `None` if it is deleted.
+/// A change of a row: its new payload, or `None` if it is deleted.
 struct Change {
     key: Vec<u8>,
     ts: CommitTs,
     payload: Option<Vec<u8>>,
 }
 
-/// What pending changes make of a row.
+/// The result of the pending changes of one row.
 enum Pending {
-    /// There are none.
+    /// There are no changes.
     Nothing,
-    /// A row with this payload.
+    /// The row has this payload.
     Row(Vec<u8>),
-    /// It is deleted.
+    /// The row is deleted.
     Gone,
 }
 
-/// The changes that are pending, in order.
+/// The pending changes, in order.
 pub(super) struct PendingRows {
     changes: Merge<'static>,
     next: Option<Change>,
@@ -43,7 +44,8 @@ pub(super) struct PendingRows {
 }
 
 impl PendingRows {
-    /// What is known to be pending in `tree` of the database in `from`; sorted in `env`, with up to so many bytes of `memory`.
+    /// Loads the changes known to be pending in `tree` of the database in `from`. Sorts them in `env`, with
+    /// at most `memory` bytes.
     pub(super) fn new(
         env: &Arc<dyn Env>,
         memory: u64,
@@ -75,7 +77,8 @@ impl PendingRows {
         Ok(rows)
     }
 
-    /// Shows the rows that were found, as the changes leave them, and those that changes make, to `row`, in key order.
+    /// Calls `row` in key order for every row found, after its changes, and for every row that the changes
+    /// create.
     pub(super) fn merge(
         &mut self,
         found: &Salvage,
@@ -112,7 +115,7 @@ impl PendingRows {
         Ok(std::mem::replace(&mut self.next, next))
     }
 
-    /// The next row that is made by changes, and lies before `bound`. The rows from there on have not been resolved.
+    /// The next row that changes create with a key before `bound`. Changes from `bound` on are left.
     fn next_before(&mut self, bound: Option<&[u8]>) -> Result<Option<(Vec<u8>, Vec<u8>)>> {
         loop {
             let key = match &self.next {
@@ -125,7 +128,7 @@ impl PendingRows {
         }
     }
 
-    /// What the changes under `key`, which are next if there are any, make of the entry there.
+    /// Applies the changes under `key` to its entry; they come next, if there are any.
     fn resolve(&mut self, key: &[u8], entry: Option<&EntryView<'_>>) -> Result<Pending> {
         let mut outcome = Pending::Nothing;
         while self.next.as_ref().is_some_and(|next| next.key == key) {
@@ -142,7 +145,7 @@ impl PendingRows {
         Ok(outcome)
     }
 
-    /// How many changes were made, and what is not known of others.
+    /// The number of changes made, and descriptions of changes that could not be read.
     pub(super) fn outcome(self) -> (u64, Vec<String>) {
         (self.made, self.unknown)
     }
@@ -157,7 +160,7 @@ fn push(sorter: &mut Sorter, ts: CommitTs, op: &Op) -> Result<()> {
     }
 }
 
-/// Those of a large commit that concern `tree`, whether they have been made or not.
+/// Adds the changes of `tree` from a large commit, whether they have been made or not.
 fn push_run(
     from: &Arc<dyn Env>,
     tree: SegmentId,
@@ -178,7 +181,7 @@ fn push_run(
     Ok(())
 }
 
-/// Whether what was kept is not there any more, or not what it was.
+/// Returns whether an error says that stored changes are missing or damaged.
 fn is_lost(error: &TableError) -> bool {
     match error {
         TableError::Corrupt(_) => true,

@@ -1,77 +1,77 @@
-//! What a repair did, and what was lost.
+//! Reports of repairs: the work done, and the rows lost.
 
 use leafline_storage::PageNo;
 use std::fmt;
 
-/// What a repair did to a table, or would do.
+/// The report of repairing a table, or of a dry run.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct TableRepair {
-    /// The table, with its database.
+    /// The table's database and name.
     pub table: String,
-    /// Secondary indexes that are built anew. That loses nothing.
+    /// The names of secondary indexes that are rebuilt, which loses nothing.
     pub rebuilt: Vec<String>,
-    /// What became of the rows, if the clustered index was damaged.
+    /// The report of salvaging the rows, if the clustered index was damaged.
     pub salvage: Option<SalvageReport>,
-    /// Rows that the table was thought to have.
+    /// The number of rows that the table was thought to have.
     pub counted: u64,
-    /// Rows that it has, where that is not the same.
+    /// The number of rows it has, if that is different.
     pub recounted: Option<u64>,
-    /// What became of the values that are stored outside the rows, if they were damaged. Those that a row is lost with are lost
-    /// with it, and named there.
+    /// The report of repairing the overflow values, if they were damaged. A row that is lost together with
+    /// its overflow values is named in `salvage`.
     pub values: Option<Box<TableRepair>>,
 }
 
-/// What was written of a damaged database to a new one.
+/// The report of rescuing a damaged database into a new one.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct Rescue {
-    /// Pages of the store itself that cannot be used, and why.
+    /// Pages of the store itself that cannot be used, each with the reason.
     pub pages: Vec<(PageNo, String)>,
-    /// What became of each table.
+    /// The report for each table.
     pub tables: Vec<TableRepair>,
-    /// What is lost besides, as text.
+    /// Descriptions of other losses.
     pub lost: Vec<String>,
 }
 
 impl Rescue {
-    /// Whether anything is lost, or may be.
+    /// Returns whether anything is lost, or may be.
     pub fn loses(&self) -> bool {
         !self.lost.is_empty() || self.tables.iter().any(TableRepair::loses_rows)
     }
 }
 
-/// What was kept of a damaged clustered index.
+/// The report of salvaging a damaged clustered index.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct SalvageReport {
-    /// Rows kept.
+    /// The number of rows kept.
     pub rows: u64,
-    /// Where rows are lost.
+    /// The ranges in which rows may be lost.
     pub lost: Vec<LostRange>,
-    /// Pages that cannot be read or used, and why.
+    /// Pages that cannot be read or used, each with the reason.
     pub pages: Vec<(PageNo, String)>,
-    /// Rows that were left out, and why.
+    /// Rows left out, each with the reason.
     pub left_out: Vec<String>,
-    /// Changes by commits that recovery could not make, and that have been made now.
+    /// The number of changes made now that recovery could not make.
     pub made_up: u64,
-    /// Such changes that cannot be read, as text.
+    /// Descriptions of such changes that cannot be read.
     pub unknown: Vec<String>,
 }
 
-/// All rows of the table between two that were kept are lost, or are not: there may have been none.
+/// A range between two rows that were kept. All rows in it are lost, but there may have been none.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct LostRange {
-    /// Primary key of the last row that was kept before; `None`: there is none.
+    /// The primary key of the last row kept before it; `None` if there is none.
     pub after: Option<String>,
-    /// Primary key of the first row that was kept behind; `None`: there is none.
+    /// The primary key of the first row kept after it; `None` if there is none.
     pub before: Option<String>,
 }
 
 impl TableRepair {
-    /// Whether there is nothing to do.
+    /// Returns whether there is nothing to repair.
     pub fn is_nothing(&self) -> bool {
         self.rebuilt.is_empty() && self.salvage.is_none() && self.recounted.is_none() && self.values.is_none()
     }
 
-    /// Whether rows are lost, or may be.
+    /// Returns whether rows are lost, or may be.
     pub fn loses_rows(&self) -> bool {
         self.salvage.as_ref().is_some_and(|report| {
             !(report.lost.is_empty() && report.left_out.is_empty() && report.unknown.is_empty())
@@ -90,7 +90,7 @@ impl fmt::Display for LostRange {
     }
 }
 
-/// A line for each thing, without the table's name.
+/// Shows one line for each fact, without the table's name.
 impl fmt::Display for TableRepair {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.is_nothing() {

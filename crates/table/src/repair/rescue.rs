@@ -1,16 +1,17 @@
-//! From what is left of a database to a new one.
+//! Rescues the remains of a damaged database into a new one.
 //!
-//! Where space maps, segment directory or catalog are damaged, a database cannot be opened: nobody knows which pages are free, or
-//! which rows are whose. But its pages can be read, and say much of it. What can be known of its tables is written to another
-//! database; the damaged one is left as opening it leaves it.
+//! If its space maps, segment directory or catalog are damaged, a database cannot be opened, because it is
+//! unknown which pages are free or which table a row belongs to. But its pages can be read, and much can be
+//! inferred from them. The rescue writes every table that can be reconstructed to another database. It
+//! leaves the damaged database as opening it leaves it.
 //!
-//! | damaged | what is done without it |
+//! | damaged | its replacement |
 //! |---|---|
-//! | space map | the branches of a tree say which pages it has; see [`leafline_storage::Remains`] and `leafline_btree::claimed` |
-//! | segment directory | pages say which segment they are of, the catalog where the roots are |
-//! | catalog | what is left of it is read; a table some of whose definition is lost is named, and not written |
+//! | space map | the branches of a tree, which name the tree's pages; see [`leafline_storage::Remains`] and `leafline_btree::claimed` |
+//! | segment directory | the pages, which name their segments, and the catalog, which names the roots |
+//! | catalog | the rows of it that can be read; a table whose definition is partly lost is reported and not written |
 //!
-//! Commits in doubt are made up for as in [`super::salvage`]. Secondary indexes are built from the rows.
+//! Commits in doubt are completed as in [`super::salvage`]. Secondary indexes are built from the rows.
 
 use super::pending::PendingRows;
 use super::report::{Rescue, TableRepair};
@@ -29,7 +30,7 @@ use leafline_types::Collation;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-/// A database that is read as far as it can be.
+/// A damaged database, as far as it can be read.
 struct Wreck {
     env: Arc<dyn Env>,
     store: Store,
@@ -40,11 +41,12 @@ struct Wreck {
 }
 
 impl Engine {
-    /// Writes all that can be known of the tables of the database in `from`, which nobody has open, to this one, which is new.
-    /// `options` are for opening the other one; `progress` is called with the number of pages since the last call.
+    /// Writes all tables that can be reconstructed from the database in `from` to this one, which is new.
+    /// No process may have `from` open. `options` serve to open it; `progress` is called with the number of
+    /// pages read since the last call.
     ///
     /// # Errors
-    /// What the stores return, except for pages that cannot be read; `Corrupt` if nothing is left of the catalog.
+    /// Errors of the stores, except for unreadable pages; `Corrupt` if nothing is left of the catalog.
     pub fn rescue(
         self: &Arc<Self>,
         from: &Arc<dyn Env>,
@@ -64,14 +66,14 @@ impl Engine {
         };
         let left = decode_remains(&rows, &is_lost);
         if !wreck.remains.directory_is_whole && left.databases.is_empty() && left.tables.is_empty() {
-            // What was taken for it was another tree.
+            // The tree taken for the catalog was another one.
             return Err(TableError::Corrupt("nothing is left of the catalog".into()));
         }
         rescue.lost.extend(left.faults);
         for database in left.databases {
             self.create_database(&database.name, database.collation, true)?;
         }
-        // First the values that the rows of other tables refer to.
+        // Overflow tables come first, because the rows of other tables refer to their values.
         let mut moved: BTreeMap<TableId, TableId> = BTreeMap::new();
         let (overflow, others): (Vec<_>, Vec<_>) = left.tables.iter().partition(|table| table.is_overflow);
         for table in overflow.into_iter().chain(others) {
@@ -92,7 +94,7 @@ impl Engine {
         Ok(rescue)
     }
 
-    /// Makes a table of the same definition, with what can be read of the rows.
+    /// Makes a table with the same definition, and fills it with the readable rows.
     fn rescue_table(
         self: &Arc<Self>,
         wreck: &Wreck,
@@ -114,7 +116,7 @@ impl Engine {
         let mut new = NewTrees::new(self);
         copy.overflow = table.overflow.and_then(|overflow| moved.get(&overflow).copied());
         let overflow = match copy.overflow {
-            // The old one is lost.
+            // The old overflow table is lost.
             None => self.new_overflow_table(&mut copy, &mut new)?,
             Some(_) => None,
         };
@@ -164,14 +166,14 @@ impl Wreck {
         Ok(Wreck { env: env.clone(), store, remains, counters, pending, quarantine })
     }
 
-    /// What is to be changed in a tree.
+    /// The changes still to be made to a tree.
     fn known_of(&self, tree: SegmentId) -> Quarantined {
         let mut known = self.quarantine.get(tree).cloned().unwrap_or_default();
         self.pending.iter().for_each(|commit| commit.keep(tree, &mut known));
         known
     }
 
-    /// The rows of the catalog that can be read, and the keys between which others are lost.
+    /// The readable rows of the catalog, and the ranges of keys in which others are lost.
     fn catalog_rows(
         &self,
         engine: &Engine,

@@ -1,4 +1,4 @@
-//! From a damaged clustered index to a new one.
+//! Salvages a damaged clustered index into a new one.
 
 use super::pending::PendingRows;
 use super::report::{LostRange, SalvageReport};
@@ -17,19 +17,19 @@ use leafline_storage::{Env, SegmentId};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Rows that are left out because another one has the same values in a unique index, at most: more than that is not
-/// what damage does.
+/// The maximum number of rows left out because another row has the same values in a unique index. Damage
+/// does not cause more.
 const MAX_DUPLICATES: usize = 1000;
 
-/// What came of it.
+/// The result of salvaging.
 pub(super) struct Salvaged {
     pub(super) report: SalvageReport,
-    /// The table's indexes, with their new trees; with the old ones of a dry run.
+    /// The table's indexes with their new trees; with the old trees in a dry run.
     pub(super) indexes: Vec<Arc<IndexDef>>,
 }
 
-/// Builds all indexes of `table` from the readable leaves of its clustered index, and from what commits still have to change
-/// in it; with `dry_run` only looks at those.
+/// Builds all indexes of `table` from the readable leaves of its clustered index and from the changes that
+/// commits still have to make to it. With `dry_run` it only reads them.
 pub(super) fn salvage(
     engine: &Arc<Engine>,
     table: &TableDef,
@@ -45,17 +45,17 @@ pub(super) fn salvage(
     build(engine, table, found, &source, dry_run, new)
 }
 
-/// Where the rows come from, besides what was found.
+/// The origin of the rows, besides the leaves found.
 pub(super) struct Source<'a> {
-    /// Where the files of large commits are.
+    /// The environment that contains the files of large commits.
     pub(super) env: &'a Arc<dyn Env>,
     /// The tree that held the rows.
     pub(super) tree: SegmentId,
-    /// What is to be changed in it.
+    /// The changes still to be made to it.
     pub(super) known: &'a Quarantined,
 }
 
-/// Builds all indexes of `table` from what was found.
+/// Builds all indexes of `table` from the leaves found.
 pub(super) fn build(
     engine: &Arc<Engine>,
     table: &TableDef,
@@ -64,7 +64,8 @@ pub(super) fn build(
     dry_run: bool,
     new: &mut NewTrees,
 ) -> Result<Salvaged> {
-    // Rows of an older state of a leaf may be in the way of newer ones: what is left out is found by trying.
+    // Rows of an older state of a leaf may conflict with newer ones. Repeated attempts find the rows to
+    // leave out.
     let mut left_out: BTreeMap<Vec<u8>, String> = BTreeMap::new();
     loop {
         let mut attempt = NewTrees::new(engine);
@@ -91,10 +92,10 @@ pub(super) fn build(
     }
 }
 
-/// One attempt at it.
+/// One attempt to build the indexes.
 struct Building<'a, 'e> {
     engine: &'e Engine,
-    /// Where values are that are outside the rows.
+    /// The view that shows overflow values.
     view: ReadView,
     table: &'a TableDef,
     left_out: &'a BTreeMap<Vec<u8>, String>,
@@ -103,7 +104,7 @@ struct Building<'a, 'e> {
     gaps: Gaps<'a>,
     control: BuildControl,
     sorters: EntrySorters,
-    /// The new clustered index, unless it is a dry run.
+    /// Builds the new clustered index; `None` in a dry run.
     builder: Option<BulkBuilder>,
 }
 
@@ -134,14 +135,14 @@ impl<'a, 'e> Building<'a, 'e> {
         })
     }
 
-    /// Goes through what was found and what is pending, both in key order.
+    /// Merges the rows found with the pending changes, both in key order.
     fn run(mut self, found: &Salvage, mut pending: PendingRows) -> Result<Salvaged> {
         pending.merge(found, |key, payload| self.row(key, payload))?;
         (self.report.made_up, self.report.unknown) = pending.outcome();
         self.finish()
     }
 
-    /// The next row.
+    /// Takes the next row.
     fn row(&mut self, key: &[u8], payload: &[u8]) -> Result<()> {
         if self.left_out.contains_key(key) {
             return Ok(());
@@ -174,7 +175,7 @@ impl<'a, 'e> Building<'a, 'e> {
         Ok(())
     }
 
-    /// The columns of a row whose values are stored outside it and cannot be read.
+    /// The names of a row's columns whose overflow values cannot be read.
     fn lost_values(&self, payload: &[u8]) -> Result<Vec<&'a str>> {
         let mut lost = Vec::new();
         for (column, reference) in self.table.clustered().format.overflow(payload)? {
@@ -213,16 +214,16 @@ fn name_of(table: &TableDef, key: &[u8], payload: &[u8]) -> Result<String> {
     }
 }
 
-/// Says between which rows the ranges lie that are lost.
+/// Names the rows between which the lost ranges lie.
 struct Gaps<'a> {
-    /// Those that no row has been met beyond.
+    /// The lost ranges that no row has passed yet.
     ranges: &'a [KeyRange],
-    /// The last row.
+    /// The last row kept.
     last: Option<String>,
 }
 
 impl Gaps<'_> {
-    /// A row that is kept, the next one.
+    /// Takes the next row kept.
     fn pass(
         &mut self,
         table: &TableDef,
@@ -244,7 +245,7 @@ impl Gaps<'_> {
         Ok(())
     }
 
-    /// There is no further row.
+    /// Finishes after the last row.
     fn end(self, lost: &mut Vec<LostRange>) {
         if !self.ranges.is_empty() {
             lost.push(LostRange { after: self.last, before: None });

@@ -1,7 +1,8 @@
-//! Changes of trees that nobody else knows yet: gathered in any order, done in the order of trees and keys.
+//! Changes of trees that only the builder knows: collected in any order, applied in the order of trees and
+//! keys.
 //!
-//! A key that goes and comes in one round is one change. What a key that comes in a clustered tree must not find there is a row: another
-//! one has the key, at a moment that others could see.
+//! Removing and adding a key in the same round is one change. A key added to a clustered tree must not find
+//! a row there: otherwise two rows had the key at a moment that others could see.
 
 use crate::catalog::{IndexDef, TableDef};
 use crate::engine::Engine;
@@ -15,43 +16,43 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// Bytes of changes in memory.
+/// The memory for changes, in bytes.
 const MEMORY: u64 = 8 << 20;
-/// Bytes of a tree's number in front of a key.
+/// The length of the tree's number before a key, in bytes.
 const NUMBER: usize = 4;
-/// Behind the key of an entry that goes.
+/// Follows the key of a removed entry.
 const REMOVED: u8 = 0;
-/// Behind the key of an entry that comes.
+/// Follows the key of an added entry.
 const PUT: u8 = 1;
-/// Changes between two looks at whether to go on.
+/// The number of changes between two checks for cancellation.
 const STEP: u64 = 256;
-/// Keys with several rows that are remembered, to be looked at again in the end.
+/// The maximum number of keys with several rows that are remembered to be checked again at the end.
 pub(super) const MOST_SUSPECTS: usize = 1000;
 
-/// A tree that is built.
+/// A tree being built.
 pub(crate) struct BuiltTree {
     pub(crate) tree: Tree,
-    /// Its table as it was built.
+    /// Its table, as it was when the build began.
     pub(crate) table: Arc<TableDef>,
-    /// What the tree is to be.
+    /// The index that the tree will belong to.
     pub(crate) index: Arc<IndexDef>,
-    /// How many more entries it has than it had at first.
+    /// The change of its number of entries since the first snapshot.
     pub(crate) added: i64,
-    /// The beginnings of keys that several rows had after the last round, of a unique index.
+    /// The unique prefixes that several rows had after the last round.
     pub(super) suspects: BTreeSet<Vec<u8>>,
-    /// Those that came in this round.
+    /// The unique prefixes added in this round.
     changed: BTreeSet<Vec<u8>>,
 }
 
-/// Changes that are gathered.
+/// Collected changes.
 pub(crate) struct TreeChanges {
     sorter: Sorter,
     key: Vec<u8>,
 }
 
-/// What becomes of one key.
+/// The change of one key.
 struct KeyChange {
-    /// The tree's number and the key.
+    /// The tree's number, and the key.
     key: Vec<u8>,
     removed: bool,
     payload: Option<Vec<u8>>,
@@ -62,18 +63,18 @@ impl TreeChanges {
         TreeChanges { sorter: Sorter::new(env, MEMORY), key: Vec::new() }
     }
 
-    /// An entry goes.
+    /// Removes an entry.
     ///
     /// # Errors
-    /// What writing a file returns.
+    /// Errors of writing a file.
     pub(crate) fn remove(&mut self, tree: usize, key: &[u8]) -> Result<()> {
         self.push(tree, key, REMOVED, &[])
     }
 
-    /// An entry comes, or gets another payload.
+    /// Adds an entry, or replaces its payload.
     ///
     /// # Errors
-    /// As [`remove`](Self::remove).
+    /// The errors of [`remove`](Self::remove).
     pub(crate) fn put(&mut self, tree: usize, key: &[u8], payload: &[u8]) -> Result<()> {
         self.push(tree, key, PUT, payload)
     }
@@ -86,11 +87,11 @@ impl TreeChanges {
         self.sorter.push(&self.key, payload)
     }
 
-    /// Does all of it. Of two rows that come under one clustered key, or one that comes where another is, the number of the tree and the key
-    /// are returned.
+    /// Applies all changes. Returns the tree's number and the key if two rows are added under one clustered
+    /// key, or one is added where another exists.
     ///
     /// # Errors
-    /// 1071 if a key is too long; what the store returns; 1317.
+    /// 1071 if a key is too long; errors of the store; 1317.
     pub(super) fn apply(
         self,
         engine: &Engine,
@@ -176,7 +177,7 @@ impl KeyChange {
 }
 
 impl BuiltTree {
-    /// The tree of an index, which was built.
+    /// The tree built for an index.
     pub(crate) fn new(engine: &Engine, table: &Arc<TableDef>, index: &Arc<IndexDef>) -> Result<BuiltTree> {
         Ok(BuiltTree {
             index: index.clone(),
@@ -184,7 +185,7 @@ impl BuiltTree {
         })
     }
 
-    /// A tree with the keys of the rows of a table.
+    /// A tree with the clustered keys of a table's rows.
     pub(crate) fn of_rows(tree: Tree, table: &Arc<TableDef>) -> BuiltTree {
         BuiltTree {
             tree,
@@ -196,12 +197,13 @@ impl BuiltTree {
         }
     }
 
-    /// Whether rows are in it.
+    /// Returns whether the tree holds rows.
     fn is_clustered(&self) -> bool {
         self.table.indexes.first().is_some_and(|clustered| clustered.id == self.index.id)
     }
 
-    /// Which of the keys that came, and of those that several rows had, several rows have now.
+    /// Checks the prefixes that were added, and those that several rows had; remembers those that several
+    /// rows have now.
     pub(super) fn look_again(&mut self) -> Result<()> {
         for prefix in std::mem::take(&mut self.changed).into_iter().chain(std::mem::take(&mut self.suspects))
         {
@@ -215,7 +217,7 @@ impl BuiltTree {
         Ok(())
     }
 
-    /// The first two keys that begin so.
+    /// The first two keys that begin with `prefix`.
     pub(super) fn keys_of(&self, prefix: &[u8]) -> Result<Vec<Vec<u8>>> {
         let mut keys = Vec::new();
         let mut cursor = self.tree.cursor();

@@ -1,4 +1,4 @@
-//! What is built while others write, brought to newer snapshots.
+//! Brings trees that are built while others write to newer snapshots.
 
 use super::apply::{BuiltTree, MOST_SUSPECTS, TreeChanges};
 use super::derive::{Derivation, SeenRow, Watched, rows_of};
@@ -12,30 +12,31 @@ use leafline_types::CancelToken;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Rows that are looked up together.
+/// The number of rows looked up together.
 const BATCH: usize = 1024;
-/// A round of so few rows is short enough for the last one.
+/// A round with so few rows is short enough to be the last one.
 const FEW_ROWS: u64 = 512;
-/// How long each commit waits at first where rounds do not get shorter, and at most.
+/// The first and the longest pause of each commit, if rounds do not get shorter.
 const FIRST_PAUSE: Duration = Duration::from_millis(1);
 const LONGEST_PAUSE: Duration = Duration::from_millis(50);
-/// Rounds that are not shorter than those before them, with commits as slow as they may be made, after which writers have to wait for the last
-/// one, whatever it takes: there are so many that they are faster than the rounds are.
+/// The number of rounds that, despite the longest pause of commits, do not get shorter, after which writers
+/// must wait for the last round, however long it takes: there are so many writers that they outrun the
+/// rounds.
 const MOST_LONGER_ROUNDS: usize = 2;
 
-/// Trees that are those of the rows of a snapshot.
+/// Trees that contain the rows of a snapshot.
 pub(crate) struct CatchUp<'a> {
     engine: &'a Arc<Engine>,
     sources: &'a [Watched<'a>],
     trees: Vec<BuiltTree>,
     derivation: &'a mut dyn Derivation,
-    /// What the trees are of.
+    /// The snapshot that the trees correspond to.
     view: ReadView,
     cancel: &'a CancelToken,
 }
 
 impl<'a> CatchUp<'a> {
-    /// Of trees that were built from the rows of `view`, since which the tables are watched.
+    /// Takes trees built from the rows of `view`; the tables have been watched since then.
     pub(crate) fn new(
         engine: &'a Arc<Engine>,
         (sources, view): (&'a [Watched<'a>], ReadView),
@@ -46,12 +47,13 @@ impl<'a> CatchUp<'a> {
         CatchUp { engine, sources, trees, derivation, view, cancel }
     }
 
-    /// Rounds until little is left for the last one, or until they do not get shorter. Where a round is not half as long as the one before it, commits
-    /// to the tables are paced, twice as slow each time, until this is dropped or [`verify`](Self::verify) begins.
+    /// Runs rounds until little is left for the last one, or until they do not get shorter. If a round
+    /// notes more than half as many rows as the one before it, commits to the tables are paced, with twice
+    /// the pause each time, until this is dropped or [`verify`](Self::verify) begins.
     ///
     /// # Errors
-    /// 1071 if a new key is too long; what the derivation returns for a row; `DuplicateEntry` (1062) of rows with one clustered key; 1412 if an
-    /// old version is gone; what the store returns; 1317.
+    /// 1071 if a new key is too long; errors of the derivation for a row; `DuplicateEntry` (1062) if rows
+    /// have the same clustered key; 1412 if an old version is gone; errors of the store; 1317.
     pub(crate) fn run(&mut self) -> Result<()> {
         let (mut before, mut shortest, mut longer) = (u64::MAX, u64::MAX, 0);
         let mut pause = Duration::ZERO;
@@ -71,7 +73,7 @@ impl<'a> CatchUp<'a> {
         Ok(())
     }
 
-    /// Has each commit to the tables wait so long.
+    /// Makes each commit to the tables wait for `pause`.
     fn pace(&self, pause: Duration) {
         self.sources.iter().for_each(|source| source.watch.pace(pause));
     }
@@ -79,19 +81,20 @@ impl<'a> CatchUp<'a> {
     /// Compares the trees with the rows.
     ///
     /// # Errors
-    /// `Internal` if they do not agree; what the store returns; 1317.
+    /// `Internal` if they do not agree; errors of the store; 1317.
     pub(crate) fn verify(&mut self) -> Result<()> {
         self.pace(Duration::ZERO);
         self.derivation.verify(self.sources, &self.view, &self.trees, self.cancel)
     }
 
-    /// The last round: nobody commits to the tables. Returns how many more entries each tree has than it had at first.
+    /// Runs the last round, while nobody commits to the tables. Returns the change of each tree's number of
+    /// entries since the first snapshot.
     ///
     /// # Errors
-    /// `DuplicateEntry` (1062), and as [`run`](Self::run).
+    /// `DuplicateEntry` (1062), and the errors of [`run`](Self::run).
     pub(crate) fn finish(mut self) -> Result<Vec<i64>> {
         while self.sources.iter().any(|source| source.watch.noted() > 0) {
-            // What a commit has changed that has failed half through nobody will ever see.
+            // The changes of a commit that failed half-way will never be visible.
             self.engine.store.check_running()?;
             self.round()?;
         }
@@ -104,7 +107,7 @@ impl<'a> CatchUp<'a> {
         Ok(self.trees.iter().map(|built| built.added).collect())
     }
 
-    /// Brings the trees to a new snapshot. Returns how many rows were noted since the last one.
+    /// Brings the trees to a new snapshot. Returns the number of rows noted since the last one.
     fn round(&mut self) -> Result<u64> {
         let now = self.engine.applied_view();
         let mut changes = TreeChanges::new(&self.engine.env);
@@ -129,7 +132,7 @@ impl<'a> CatchUp<'a> {
         }
     }
 
-    /// What has become of the rows of one table that were noted. Returns how many.
+    /// Collects the changes of the noted rows of one table. Returns their number.
     fn gather(&mut self, source: usize, now: &ReadView, changes: &mut TreeChanges) -> Result<u64> {
         let watch = &self.sources[source].watch;
         let mut noted = watch.take()?;
@@ -164,7 +167,7 @@ impl<'a> CatchUp<'a> {
         Ok(rows)
     }
 
-    /// What some rows were and are.
+    /// Compares rows before and after.
     fn compare(
         &mut self,
         source: usize,
@@ -188,7 +191,7 @@ impl<'a> CatchUp<'a> {
         Ok(())
     }
 
-    /// Error 1062 for one of the rows that share the beginning of a key.
+    /// Error 1062 for one of the rows that share a unique prefix.
     fn duplicate_of(&self, tree: usize, prefix: &[u8]) -> Result<TableError> {
         let keys = self.trees.get(tree).map_or(Ok(Vec::new()), |built| built.keys_of(prefix))?;
         self.duplicate(tree, keys.last().map_or(prefix, Vec::as_slice).to_vec())

@@ -1,15 +1,17 @@
-//! Which rows of a table are changed while something is built from it.
+//! Records which rows of a table change while something is built from it.
 //!
-//! Who builds *watches* the table, with its gate closed for that moment, so that no commit is half through. From then on every commit that
-//! changes a row of the table notes the row's clustered key, with its timestamp, before any snapshot shows the commit. A commit
-//! that no watched table concerns looks at one flag.
+//! A builder *watches* the table. It starts to do so while the table's gate is closed, so that no commit is
+//! half-way through. From then on, every commit that changes a row of the table notes the row's clustered
+//! key with the commit's timestamp, before any snapshot sees the commit. A commit that changes no watched
+//! table only reads one flag.
 //!
-//! What is noted is kept in memory, a piece of [`PIECE`] at a time, and full pieces are sorted and written to runs by a thread of the watch: no commit
-//! waits for that, unless [`MOST_FULL`] pieces are. It is not logged: a crash ends the build. A run that cannot be written ends it as well,
-//! and not the commit that noted the row.
+//! Noted keys are kept in memory in pieces of [`PIECE`] bytes. A thread of the watch sorts full pieces and
+//! writes them to runs; no commit waits for that unless [`MOST_FULL`] pieces are full. Nothing is logged,
+//! because a crash ends the build. A run that cannot be written ends the build too, but not the commit that
+//! noted the row.
 //!
-//! Who builds may have commits to the table *paced*: each waits a little before it begins, so that what they change in a while can be caught
-//! up with in less.
+//! A builder can *pace* commits to the table: each waits a little before it begins, so that the changes of
+//! a period can be caught up with in less time.
 
 use crate::catalog::TableId;
 use crate::error::{Result, TableError};
@@ -25,41 +27,41 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
-/// Bytes of noted keys that are sorted and written together.
+/// The number of bytes of noted keys that are sorted and written together.
 const PIECE: u64 = 4 << 20;
-/// How many pieces may wait for that.
+/// The maximum number of pieces that wait to be written.
 const MOST_FULL: usize = 2;
 
-/// The tables that are watched.
+/// The watched tables.
 #[derive(Default)]
 pub(crate) struct ChangeLogs {
     watched: AtomicUsize,
     logs: RwLock<HashMap<TableId, Arc<ChangeLog>>>,
 }
 
-/// What has been noted of a table.
+/// The noted keys of a table.
 pub(crate) struct ChangeLog {
     env: Arc<dyn Env>,
     noted: Mutex<Noted>,
-    /// A piece is full, or was taken or written, or all is over.
+    /// Signals that a piece is full, was taken or was written, or that the watch is over.
     moved: Condvar,
     /// How long a commit waits before it begins, in microseconds.
     pause_us: AtomicU64,
 }
 
 struct Noted {
-    /// The piece that takes keys.
+    /// The piece that receives keys.
     keys: Sorter,
-    /// Pieces that are full.
+    /// Full pieces.
     full: VecDeque<Sorter>,
-    /// What is in runs; `None` while the thread writes another one.
+    /// The keys written to runs; `None` while the thread writes another run.
     written: Option<Sorter>,
     count: u64,
-    /// Why something is missing.
+    /// The error because of which keys are missing.
     failed: Option<TableError>,
-    /// Writes pieces, from the first full one on.
+    /// Writes pieces; started for the first full one.
     thread: Option<Worker>,
-    /// Nothing is noted any more: the watch ends, or its thread has panicked.
+    /// Whether no more keys are noted, because the watch has ended or its thread has panicked.
     is_over: bool,
 }
 
@@ -71,7 +73,7 @@ pub(crate) struct Watch<'l> {
 }
 
 impl ChangeLogs {
-    /// Watches a table. Its gate is closed.
+    /// Starts to watch a table, whose gate must be closed.
     pub(crate) fn watch(&self, env: &Arc<dyn Env>, table: TableId) -> Watch<'_> {
         let noted = Noted {
             keys: Sorter::new(env, PIECE),
@@ -93,7 +95,7 @@ impl ChangeLogs {
         Watch { logs: self, table, log }
     }
 
-    /// Notes what an operation of the commit at `ts` changes. The commit is not shown to anybody before.
+    /// Notes the change of an operation of the commit at `ts`, which no snapshot sees yet.
     #[inline]
     pub(crate) fn note(&self, op: &Op, ts: CommitTs) {
         if self.watched.load(Ordering::Acquire) > 0
@@ -106,7 +108,7 @@ impl ChangeLogs {
 }
 
 impl ChangeLogs {
-    /// Has a commit to some tables wait as long as the slowest of those who build from them needs.
+    /// Makes a commit to these tables wait for the longest pause that a builder has set for one of them.
     #[inline]
     pub(crate) fn pace(&self, tables: &[TableId]) {
         if self.watched.load(Ordering::Acquire) == 0 {
@@ -140,7 +142,8 @@ impl Drop for Watch<'_> {
 }
 
 impl Watch<'_> {
-    /// Takes what has been noted so far: clustered keys in order, each as often as it was, with timestamps of eight bytes.
+    /// Takes the keys noted so far: clustered keys in order, each once for every change, followed by a
+    /// timestamp of eight bytes.
     pub(crate) fn take(&self) -> Result<Merge<'static>> {
         let ChangeLog { env, noted, moved, .. } = &*self.log;
         let parts = {
@@ -164,17 +167,17 @@ impl Watch<'_> {
         Sorter::merge(parts)
     }
 
-    /// Puts back a key that was taken before its commit was shown.
+    /// Puts back a key that was taken before a snapshot could see its commit.
     pub(crate) fn put_back(&self, key: &[u8], ts: CommitTs) {
         self.log.note(key, ts);
     }
 
-    /// Has each commit to the table wait so long before it begins.
+    /// Makes each commit to the table wait for `pause` before it begins.
     pub(crate) fn pace(&self, pause: Duration) {
         self.log.pause_us.store(pause.as_micros() as u64, Ordering::Relaxed);
     }
 
-    /// How many keys have been noted and not taken.
+    /// The number of keys noted and not taken.
     pub(crate) fn noted(&self) -> u64 {
         self.log.noted.lock().count
     }
@@ -205,7 +208,7 @@ impl ChangeLog {
         }
     }
 
-    /// What was noted is lost: the build fails, and nobody waits for the thread.
+    /// Marks noted keys as lost: the build fails, and nobody waits for the thread.
     fn fail(&self, panic: &str) {
         let mut noted = self.noted.lock();
         noted.failed =
@@ -217,7 +220,7 @@ impl ChangeLog {
         self.moved.notify_all();
     }
 
-    /// Writes full pieces until all is over.
+    /// Writes full pieces until the watch is over.
     fn write_full(&self) {
         let mut noted = self.noted.lock();
         while !noted.is_over {
@@ -245,7 +248,7 @@ mod tests {
     use std::sync::atomic::AtomicBool;
     use std::time::Instant;
 
-    /// Notes keys, many pieces of them, from several threads.
+    /// Notes many pieces of keys, in several threads.
     fn note_many(watch: &Watch<'_>, keys: u32) {
         std::thread::scope(|scope| {
             for thread in 0..4 {
@@ -334,7 +337,7 @@ mod tests {
         watch.pace(pause);
         assert!(took(&[TableId(3), TableId(7)]) >= pause);
         watch.pace(Duration::from_secs(3600));
-        // Would not come back.
+        // Either call would take an hour if it were paced.
         took(&[TableId(3)]);
         drop(watch);
         took(&[TableId(7)]);

@@ -1,4 +1,5 @@
-//! What is built of the rows of a table, and what it is to that when a row changes.
+//! Derivations: the trees built from the rows of a table, and the changes of these trees when a row
+//! changes.
 
 use super::apply::{BuiltTree, TreeChanges};
 use super::changes::Watch;
@@ -15,14 +16,14 @@ use crate::run::EntrySource;
 use leafline_types::{CancelToken, Value};
 use std::sync::Arc;
 
-/// A table, or a partition, that something is built from.
+/// A table or partition that something is built from.
 pub(crate) struct Watched<'a> {
     pub(crate) table: Arc<TableDef>,
-    /// Notes which of its rows are changed.
+    /// Notes which of its rows change.
     pub(crate) watch: Watch<'a>,
 }
 
-/// A row as a view shows it.
+/// A row, as a view sees it.
 #[derive(Clone, Copy)]
 pub(crate) struct SeenRow<'a> {
     pub(crate) view: &'a ReadView,
@@ -31,10 +32,10 @@ pub(crate) struct SeenRow<'a> {
 }
 
 impl SeenRow<'_> {
-    /// Its values, which are those of a row of `table`.
+    /// Decodes its values; it must be a row of `table`.
     ///
     /// # Errors
-    /// `Corrupt`; what the store returns.
+    /// `Corrupt`; errors of the store.
     pub(crate) fn values(&self, table: &TableDef) -> Result<Vec<Value>> {
         values_of_row(table, (self.key, self.payload), |reference| {
             let mut values = self.view.overflow_values(table, std::slice::from_ref(reference))?;
@@ -43,13 +44,13 @@ impl SeenRow<'_> {
     }
 }
 
-/// What is built of rows. Trees go by their numbers among all that are built.
+/// Derives trees from rows. Trees are numbered among all that are built.
 pub(crate) trait Derivation {
-    /// What becomes of the trees when a row of one of the tables that are watched is another than it was. No change asked for before is done
-    /// yet.
+    /// Adds the changes of the trees that follow from the change of a row of a watched table. Changes added
+    /// before have not been applied yet.
     ///
     /// # Errors
-    /// What making entries of the row returns; what the store returns.
+    /// Errors of making entries of the row; errors of the store.
     fn changes(
         &mut self,
         source: (usize, &Arc<TableDef>),
@@ -59,32 +60,32 @@ pub(crate) trait Derivation {
         changes: &mut TreeChanges,
     ) -> Result<()>;
 
-    /// The changes that were asked for are done: the trees are those of `view`.
+    /// Called after all added changes were applied, so that the trees correspond to `view`.
     ///
     /// # Errors
-    /// What cannot become right any more; what the store returns; 1317.
+    /// The error of a violation that cannot be resolved any more; errors of the store; 1317.
     fn settle(&mut self, _view: &ReadView, _cancel: &CancelToken) -> Result<()> {
         Ok(())
     }
 
-    /// Nobody changes rows any more, and all that was changed is settled.
+    /// Called at the end, when nobody changes rows any more and all changes are settled.
     ///
     /// # Errors
-    /// What is not right.
+    /// The error of a remaining violation.
     fn conclude(&self) -> Result<()> {
         Ok(())
     }
 
-    /// The row that an entry of a tree is of, as it is in `view` and was built: its payload.
+    /// The payload of the row that a tree's entry belongs to, as it is in `view` and was built.
     ///
     /// # Errors
-    /// What the store returns.
+    /// Errors of the store.
     fn row_of(&self, tree: usize, locator: &[u8], view: &ReadView, trees: &[BuiltTree]) -> Result<Vec<u8>>;
 
     /// Compares trees with the rows of `view` that they were built from.
     ///
     /// # Errors
-    /// `Internal` if they do not agree; what the store returns; 1317.
+    /// `Internal` if they do not agree; errors of the store; 1317.
     fn verify(
         &mut self,
         sources: &[Watched<'_>],
@@ -94,14 +95,14 @@ pub(crate) trait Derivation {
     ) -> Result<()>;
 }
 
-/// Secondary indexes of each of the tables: their trees are numbered one table after the other.
+/// The secondary indexes of several tables. Their trees are numbered consecutively, table by table.
 pub(crate) struct IndexEntries {
-    /// For each table.
+    /// Each table, with its indexes.
     tables: Vec<(Arc<TableDef>, Vec<Arc<IndexDef>>)>,
 }
 
 impl IndexEntries {
-    /// For the tables that are watched, in their order.
+    /// Takes the indexes of the watched tables, in their order.
     pub(crate) fn new(tables: Vec<(Arc<TableDef>, Vec<Arc<IndexDef>>)>) -> IndexEntries {
         IndexEntries { tables }
     }
@@ -121,7 +122,7 @@ impl Derivation for IndexEntries {
         changes: &mut TreeChanges,
     ) -> Result<()> {
         let first = self.first_tree(source);
-        // Where nothing is built, and rows are only watched, there are none.
+        // A table whose rows are only watched has none.
         let Some((_, indexes)) = self.tables.get(source) else { return Ok(()) };
         for (index, tree) in indexes.iter().zip(first..) {
             let entry = |row: Option<SeenRow<'_>>| -> Result<Option<Entry>> {
@@ -190,7 +191,7 @@ impl Derivation for IndexEntries {
     }
 }
 
-/// The rows that a view has under some keys: their payloads.
+/// The payloads of the rows that a view has under some keys.
 pub(super) fn rows_of(
     view: &ReadView,
     table: &Arc<TableDef>,

@@ -1,28 +1,32 @@
-//! Building from a table while others go on changing it.
+//! Builds from a table while others go on changing it.
 //!
 //! ```text
 //! gates closed: watch the table, take snapshot 0
 //! gates open:   build from the rows of snapshot 0; writers note which rows they change
-//!               round k: take snapshot k; for each row noted, what it was at k - 1 and is at k changes what was built
-//!               ... until little is noted in a round; compare all of it with the rows
+//!               round k: take snapshot k; for each noted row, compare its state at k - 1 with its state at k,
+//!               and change the trees accordingly
+//!               ... until a round notes few rows; compare the trees with the rows
 //! gates closed: the last round; publish
 //! ```
-//! So what is built is at each moment that of a snapshot, exactly, and needs neither timestamps nor ghosts: whoever reads it has a snapshot
-//! from after the last round. The log of concurrent changes is a set of keys; rows are read from the table and its old versions,
-//! whatever became of them in between. It serves whatever is made of rows, and since a crash ends the build, it is not logged. (The
-//! change buffer could keep the entries of an index that is being built, but not the rows of a table, and would log them.)
+//! At every moment the trees thus correspond exactly to a snapshot, and need neither timestamps nor ghosts:
+//! everyone who will read them has a snapshot from after the last round. The log of concurrent changes is a
+//! set of keys. The rows are read from the table and its old versions, whatever happened to them in
+//! between. The log works for anything built from rows, and it is not written to the redo log, because a
+//! crash ends the build. (The change buffer could hold the entries of an index being built, but not the
+//! rows of a table, and would log them.)
 //!
-//! What is made of rows is a [`Derivation`]: the entries of new indexes, or the trees of a table that is built anew
-//! (`crate::alter`). The rows are those of a table, or of all partitions of one, whose gates are closed together.
+//! A [`Derivation`] says what is built from the rows: the entries of new indexes, or the trees of a table
+//! that is rebuilt (`crate::alter`). The rows are those of a table, or of all partitions of one, whose
+//! gates are closed together.
 //!
-//! | module | does |
+//! | module | contents |
 //! |---|---|
 //! | `changes` | the log of changed keys |
 //! | `source` | the rows of a snapshot |
-//! | `derive` | what the changes of rows are to trees |
+//! | `derive` | the trees derived from rows, and their changes |
 //! | `apply` | changes of trees, sorted |
 //! | `catch_up` | the rounds |
-//! | `verify` | what was built against the rows |
+//! | `verify` | the comparison of the trees with the rows |
 
 mod apply;
 mod catch_up;

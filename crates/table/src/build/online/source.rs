@@ -1,4 +1,4 @@
-//! The rows of a table as a snapshot shows them, while others go on changing it.
+//! The rows of a table in a snapshot, while others go on changing the table.
 
 use crate::catalog::TableDef;
 use crate::error::Result;
@@ -7,10 +7,10 @@ use crate::run::EntrySource;
 use leafline_btree::Direction;
 use std::sync::Arc;
 
-/// Reads a leaf at a time, in key order.
+/// Reads one leaf at a time, in key order.
 pub(crate) struct SnapshotSource {
     cursor: EntryCursor,
-    /// Rows of the leaf: where key and payload end in `bytes`.
+    /// The ends of each row's key and payload in `bytes`.
     spans: Vec<(usize, usize)>,
     bytes: Vec<u8>,
     next: usize,

@@ -1,7 +1,7 @@
-//! What was built against the rows it was built from, before anybody sees it.
+//! Compares new trees with the rows they were built from, before anybody uses them.
 //!
-//! Each tree is read once more, and the sum of the hashes of its entries compared with that of the entries derived from the rows, as
-//! CHECK TABLE does it.
+//! Each tree is read once more, and the sum of its entries' hashes is compared with the sum for the entries
+//! derived from the rows, as in CHECK TABLE.
 
 use crate::build::{STEP, TreeSource};
 use crate::check::Sum;
@@ -10,7 +10,7 @@ use crate::run::EntrySource;
 use leafline_btree::Tree;
 use leafline_types::CancelToken;
 
-/// What is in a tree that nobody changes.
+/// The sum of the entries of a tree that nobody changes.
 pub(crate) fn sum_of_tree(tree: &Tree, cancel: &CancelToken) -> Result<Sum> {
     let mut found = Sum::default();
     let mut entries = TreeSource::new(tree);
@@ -23,7 +23,7 @@ pub(crate) fn sum_of_tree(tree: &Tree, cancel: &CancelToken) -> Result<Sum> {
     Ok(found)
 }
 
-/// The error for a tree that has other entries than those derived from the rows.
+/// The error for a tree whose entries are not those derived from the rows.
 pub(crate) fn disagreement(index: &str, rows: u64, entries: u64) -> TableError {
     TableError::Internal(format!(
         "index {index} does not agree with the rows it was built from: {entries} entries of {rows} rows"
