@@ -53,7 +53,7 @@ pub use counters::Counters;
 pub use error::{AccessError, Result};
 pub use index_merge::{Located, LocatorSet, Merging};
 pub use part_use::PartUse;
-pub use path::{AccessPath, Condition, FirstOf, JoinRows, ScanOrder};
+pub use path::{AccessPath, Condition, FirstOf, JoinType, ScanOrder};
 pub use path_builder::{Batches, PathRequest};
 pub use path_scan::{Budget, Demand, PathScan, ScanBatch, ScanContext};
 pub use pieces::{ScanPiece, ScanPieces, Share};

@@ -28,23 +28,23 @@ pub enum ScanOrder {
     Reverse,
 }
 
-/// What becomes of the rows of the left side of a join.
+/// The type of a join: which rows of its left side it delivers, and with which columns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum JoinRows {
-    /// Each is delivered with every partner.
-    Matching,
-    /// So is it, and with NULLs for the other side where it has none.
-    AllOuter,
-    /// Those with a partner are delivered, once and without it.
+pub enum JoinType {
+    /// Each left row with every partner.
+    Inner,
+    /// Each left row with every partner, or once with NULLs where it has none.
+    LeftOuter,
+    /// Left rows that have a partner, once each, without columns of the right side.
     Semi,
-    /// Those without a partner are delivered.
+    /// Left rows that have no partner, without columns of the right side.
     Anti,
 }
 
-impl JoinRows {
-    /// Does the join deliver the columns of its right side?
+impl JoinType {
+    /// Whether the join delivers the columns of its right side.
     pub fn delivers_partners(self) -> bool {
-        matches!(self, JoinRows::Matching | JoinRows::AllOuter)
+        matches!(self, JoinType::Inner | JoinType::LeftOuter)
     }
 }
 

@@ -6,7 +6,7 @@
 use super::hash_join::HashJoin;
 use super::lookup_join::LookupJoin;
 use super::{BoxedOperator, ExecutionContext, Operator, build};
-use leafline_planner::plan::HashInstead;
+use leafline_planner::plan::HashFallback;
 use leafline_types::{Batch, ExprType, MysqlError};
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use std::sync::Arc;
 pub(super) struct AdaptiveJoin {
     lookups: Option<LookupJoin>,
     hashed: Option<HashJoin>,
-    instead: HashInstead,
+    fallback: HashFallback,
     outer_types: Arc<[ExprType]>,
     profiled: bool,
 }
@@ -22,20 +22,20 @@ pub(super) struct AdaptiveJoin {
 impl AdaptiveJoin {
     pub fn new(
         lookups: LookupJoin,
-        instead: &HashInstead,
+        fallback: &HashFallback,
         outer_types: &Arc<[ExprType]>,
         profiled: bool,
     ) -> AdaptiveJoin {
-        let (instead, outer_types) = (instead.clone(), outer_types.clone());
-        AdaptiveJoin { lookups: Some(lookups), hashed: None, instead, outer_types, profiled }
+        let (fallback, outer_types) = (fallback.clone(), outer_types.clone());
+        AdaptiveJoin { lookups: Some(lookups), hashed: None, fallback, outer_types, profiled }
     }
 }
 
 impl Operator for AdaptiveJoin {
     fn next(&mut self, cx: &mut ExecutionContext<'_>) -> Result<Option<Batch>, MysqlError> {
         if let Some(lookups) = &mut self.lookups {
-            let found = lookups.next_within(self.instead.after, cx)?;
-            if found.is_some() || !lookups.is_over(self.instead.after) {
+            let found = lookups.next_within(self.fallback.after, cx)?;
+            if found.is_some() || !lookups.is_over(self.fallback.after) {
                 return Ok(found);
             }
             cx.counters.leafline_plans_switched += 1;
@@ -43,13 +43,13 @@ impl Operator for AdaptiveJoin {
         if let Some(lookups) = self.lookups.take() {
             let (rows, keep_order) = lookups.kind();
             let types = (self.outer_types.clone(), rows, keep_order);
-            let build = build(&self.instead.build, self.profiled);
+            let build = build(&self.fallback.build, self.profiled);
             let rest = Box::new(lookups.rest(cx)?);
-            self.hashed = Some(HashJoin::going_on(rest, build, &self.instead, types));
+            self.hashed = Some(HashJoin::going_on(rest, build, &self.fallback, types));
         }
         let Some(hashed) = &mut self.hashed else { return Ok(None) };
         let Some(batch) = hashed.next(cx)? else { return Ok(None) };
-        let columns = self.instead.columns.iter().filter_map(|column| batch.columns.get(*column).cloned());
+        let columns = self.fallback.columns.iter().filter_map(|column| batch.columns.get(*column).cloned());
         Ok(Some(Batch { columns: columns.collect(), rows: batch.rows }))
     }
 

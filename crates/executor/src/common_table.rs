@@ -3,25 +3,43 @@
 use super::known_rows::KnownRows;
 use super::stored_rows::{RowsToStore, StoredReader, StoredRows};
 use super::subplans::{Part, within};
-use super::{BoxedOperator, ExecutionContext, Operator, build};
+use super::{BoxedOperator, Build, Builder, ExecutionContext, Operator, build};
 use leafline_access::Budget;
-use leafline_planner::plan::{Node, RecursiveUnion};
+use leafline_planner::plan::{self, Node};
 use leafline_types::{Batch, ExprType, MysqlError};
 use std::sync::Arc;
 
 /// The rows of a common table. Who asks for them first makes them.
-pub(super) struct Common {
+pub(super) struct CommonTableScan {
     number: usize,
     rows: Option<StoredReader>,
 }
 
-impl Common {
-    pub fn new(number: usize) -> Common {
-        Common { number, rows: None }
+impl CommonTableScan {
+    pub fn new(number: usize) -> CommonTableScan {
+        CommonTableScan { number, rows: None }
     }
 }
 
-impl Operator for Common {
+impl Build for plan::CommonTableScan {
+    fn build(&self, _node: &Node, _builder: &Builder<'_>) -> BoxedOperator {
+        Box::new(CommonTableScan::new(self.number))
+    }
+}
+
+impl Build for plan::WorkTableScan {
+    fn build(&self, _node: &Node, _builder: &Builder<'_>) -> BoxedOperator {
+        Box::new(WorkTableScan::new(self.number))
+    }
+}
+
+impl Build for Arc<plan::RecursiveUnion> {
+    fn build(&self, node: &Node, builder: &Builder<'_>) -> BoxedOperator {
+        Box::new(RecursiveUnion::new(self, &node.types, builder.profiled))
+    }
+}
+
+impl Operator for CommonTableScan {
     fn next(&mut self, cx: &mut ExecutionContext<'_>) -> Result<Option<Batch>, MysqlError> {
         let rows = match &mut self.rows {
             Some(rows) => rows,
@@ -78,18 +96,18 @@ fn all_rows(
 }
 
 /// The rows that the round before added to a recursive table.
-pub(super) struct Working {
+pub(super) struct WorkTableScan {
     number: usize,
     rows: Option<StoredReader>,
 }
 
-impl Working {
-    pub fn new(number: usize) -> Working {
-        Working { number, rows: None }
+impl WorkTableScan {
+    pub fn new(number: usize) -> WorkTableScan {
+        WorkTableScan { number, rows: None }
     }
 }
 
-impl Operator for Working {
+impl Operator for WorkTableScan {
     fn next(&mut self, cx: &mut ExecutionContext<'_>) -> Result<Option<Batch>, MysqlError> {
         let rows = self.rows.get_or_insert_with(|| StoredReader::new(cx.subplans.working(self.number)));
         rows.next(cx)
@@ -98,8 +116,8 @@ impl Operator for Working {
 
 /// The rows of a recursive table: those of its first part, then, round after round, what the others make of the rows that
 /// were added by the round before.
-pub(super) struct Recursive {
-    union: Arc<RecursiveUnion>,
+pub(super) struct RecursiveUnion {
+    union: Arc<plan::RecursiveUnion>,
     seed: Option<BoxedOperator>,
     /// With UNION DISTINCT: the rows there are.
     seen: Option<KnownRows>,
@@ -111,9 +129,9 @@ pub(super) struct Recursive {
     profiled: bool,
 }
 
-impl Recursive {
-    pub fn new(union: &Arc<RecursiveUnion>, types: &Arc<[ExprType]>, profiled: bool) -> Recursive {
-        Recursive {
+impl RecursiveUnion {
+    pub fn new(union: &Arc<plan::RecursiveUnion>, types: &Arc<[ExprType]>, profiled: bool) -> RecursiveUnion {
+        RecursiveUnion {
             seed: Some(build(&union.seed, profiled)),
             seen: union.distinct.then(|| KnownRows::new(types)),
             added: RowsToStore::new(types),
@@ -158,7 +176,7 @@ impl Recursive {
     }
 }
 
-impl Operator for Recursive {
+impl Operator for RecursiveUnion {
     fn next(&mut self, cx: &mut ExecutionContext<'_>) -> Result<Option<Batch>, MysqlError> {
         loop {
             let Some(current) = self.current(cx)? else { return Ok(None) };

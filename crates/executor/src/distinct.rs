@@ -5,11 +5,12 @@
 
 use super::gather::batch_bytes;
 use super::spill::{Partitions, SpillFile};
-use super::{BoxedOperator, ExecutionContext, Operator};
+use super::{BoxedOperator, Build, Builder, ExecutionContext, Operator};
 use arrow_buffer::BooleanBuffer;
 use leafline_expr::aggregate::KeyTable;
 use leafline_expr::aggregate::{EncodedKeys, KeyEncoder};
 use leafline_expr::{Datum, Selection};
+use leafline_planner::plan::{self, Node};
 use leafline_types::memory::Held;
 use leafline_types::{Batch, ExprType, MysqlError};
 use std::sync::Arc;
@@ -70,6 +71,12 @@ impl Distinct {
             }
         }
         Ok(None)
+    }
+}
+
+impl Build for plan::Distinct {
+    fn build(&self, _node: &Node, builder: &Builder<'_>) -> BoxedOperator {
+        Box::new(Distinct::new(builder.build(&self.input), &self.input.types))
     }
 }
 

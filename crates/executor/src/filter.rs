@@ -1,7 +1,8 @@
 //! Rows for which every condition is true.
 
-use super::{BoxedOperator, ExecutionContext, Operator};
+use super::{BoxedOperator, Build, Builder, ExecutionContext, Operator};
 use leafline_expr::{Expr, evaluate_filter, row_passes};
+use leafline_planner::plan::{self, Node};
 use leafline_types::{Batch, MysqlError};
 use std::sync::Arc;
 
@@ -38,6 +39,12 @@ impl Filter {
                 }
             }
         }
+    }
+}
+
+impl Build for plan::Filter {
+    fn build(&self, _node: &Node, builder: &Builder<'_>) -> BoxedOperator {
+        Box::new(Filter::new(builder.build(&self.input), self.conditions.clone()))
     }
 }
 

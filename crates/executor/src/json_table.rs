@@ -1,8 +1,9 @@
 //! The rows of JSON_TABLE. The document is read whole; its rows are made part by part, as they are asked for.
 
-use super::{BATCH_ROWS, ExecutionContext, Operator};
+use super::{BATCH_ROWS, BoxedOperator, Build, Builder, ExecutionContext, Operator};
 use leafline_expr::evaluate_scalar;
 use leafline_planner::bound;
+use leafline_planner::plan::{self, Node};
 use leafline_types::{Batch, ColumnBuilder, ExprType, Json, MysqlError, Value};
 use std::ops::Range;
 use std::sync::Arc;
@@ -30,6 +31,12 @@ struct Parts {
 impl JsonTable {
     pub fn new(table: Arc<bound::JsonTable>, types: Arc<[ExprType]>) -> JsonTable {
         JsonTable { table, types, parts: None, ordinal: 0, goal: FIRST_ROWS }
+    }
+}
+
+impl Build for plan::JsonTable {
+    fn build(&self, node: &Node, _builder: &Builder<'_>) -> BoxedOperator {
+        Box::new(JsonTable::new(self.table.clone(), node.types.clone()))
     }
 }
 

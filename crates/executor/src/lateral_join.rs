@@ -8,10 +8,10 @@ use super::gather::batch_bytes;
 use super::limit::slice;
 use super::lookup_join::{beside, joined_pieces};
 use super::subplans::within;
-use super::{BATCH_ROWS, BoxedOperator, ExecutionContext, Operator, build};
-use leafline_access::JoinRows;
+use super::{BATCH_ROWS, BoxedOperator, Build, Builder, ExecutionContext, Operator, build};
+use leafline_access::JoinType;
 use leafline_expr::{Datum, evaluate, evaluate_filter};
-use leafline_planner::plan;
+use leafline_planner::plan::{self, Node};
 use leafline_types::column::nulls;
 use leafline_types::memory::Held;
 use leafline_types::{Batch, MysqlError, Value};
@@ -95,7 +95,7 @@ impl LateralJoin {
                 }
                 continue;
             }
-            let alone = !*matched && self.join.rows == JoinRows::AllOuter;
+            let alone = !*matched && self.join.join_type == JoinType::LeftOuter;
             current.running = None;
             cx.memory.give_back(std::mem::take(&mut current.held));
             if alone {
@@ -128,6 +128,12 @@ fn step(
     let state = std::mem::take(&mut within.eval.state);
     cx.eval.state = state;
     found
+}
+
+impl Build for plan::LateralJoin {
+    fn build(&self, _node: &Node, builder: &Builder<'_>) -> BoxedOperator {
+        Box::new(LateralJoin::new(builder.build(&self.outer), self, builder.profiled))
+    }
 }
 
 impl Operator for LateralJoin {

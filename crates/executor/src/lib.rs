@@ -5,6 +5,7 @@
 //! grow, so that a LIMIT reads little and a point query starts at once.
 
 mod adaptive_join;
+mod adaptive_plan;
 mod aggregate;
 mod batch_size;
 mod common_table;
@@ -14,7 +15,6 @@ mod distinct;
 mod explain_tests;
 mod filter;
 mod gather;
-mod guarded;
 mod hash_join;
 mod json_table;
 mod known_rows;
@@ -79,80 +79,54 @@ pub trait Operator: Send {
 /// An operator with its inputs, ready to run.
 pub type BoxedOperator = Box<dyn Operator>;
 
-/// Builds the operators of a plan. With `profiled`, each keeps figures in the context's profile.
-pub fn build(node: &Node, profiled: bool) -> BoxedOperator {
-    build_part(node, profiled, &Arc::default())
+/// How to make the operator of a plan node. Each operator's file implements it for its node.
+trait Build {
+    /// The operator, with those of its inputs. `node` is the node that has this as its operator.
+    fn build(&self, node: &Node, builder: &Builder<'_>) -> BoxedOperator;
 }
 
-/// Builds the operators of a part of a plan, in which scans are told of these filters.
-fn build_part(node: &Node, profiled: bool, filters: &Arc<RuntimeFilters>) -> BoxedOperator {
-    let input = |input: &Node| build_part(input, profiled, filters);
-    let operator: BoxedOperator = match &node.operator {
-        plan::Operator::Values(rows) => Box::new(values::Values::new(rows.clone(), node.types.clone())),
-        plan::Operator::JsonTable(table) => {
-            Box::new(json_table::JsonTable::new(table.clone(), node.types.clone()))
-        }
-        plan::Operator::Empty(_) => Box::new(values::Empty),
-        plan::Operator::Scan(scan) => Box::new(scan::Scan::new(scan, filters)),
-        plan::Operator::Parallel { input, share } => {
-            Box::new(parallel::Parallel::new(input, *share, profiled, filters))
-        }
-        plan::Operator::Filter { input: from, conditions } => {
-            Box::new(filter::Filter::new(input(from), conditions.clone()))
-        }
-        plan::Operator::Project { input: from, expressions } => {
-            Box::new(project::Project::new(input(from), expressions.clone()))
-        }
-        plan::Operator::LookupJoin { outer, inner, rows, keep_order, instead } => {
-            let join = lookup_join::LookupJoin::new(input(outer), inner, *rows, *keep_order, filters);
-            match instead {
-                Some(instead) => {
-                    Box::new(adaptive_join::AdaptiveJoin::new(join, instead, &outer.types, profiled))
+/// Makes operators of plan nodes.
+struct Builder<'b> {
+    /// Each operator keeps figures in the context's profile.
+    profiled: bool,
+    /// The filters that scans are told of.
+    filters: &'b Arc<RuntimeFilters>,
+}
+
+/// Dispatches to the [`Build`] of each kind of plan node.
+macro_rules! define_dispatch {
+    ($($(#[$doc:meta])* $name:ident($held:ty),)*) => {
+        impl Builder<'_> {
+            fn operator(&self, node: &Node) -> BoxedOperator {
+                match &node.operator {
+                    $(plan::Operator::$name(held) => held.build(node, self),)*
                 }
-                None => Box::new(join),
             }
         }
-        plan::Operator::LateralJoin(join) => {
-            Box::new(lateral_join::LateralJoin::new(input(&join.outer), join, profiled))
-        }
-        plan::Operator::HashJoin(join) => {
-            Box::new(hash_join::HashJoin::new(input(&join.probe), input(&join.build), join, filters))
-        }
-        plan::Operator::Aggregate { input: from, keys, grouping, aggregates } => Box::new(
-            aggregate::Aggregate::new(input(from), &from.types, keys.clone(), *grouping, aggregates.clone()),
-        ),
-        plan::Operator::Sort { input: from, keys } => {
-            Box::new(sort::Sort::new(input(from), &from.types, keys.clone()))
-        }
-        plan::Operator::TopN { input: from, keys, presorted, limit } => {
-            let keys = (keys.clone(), *presorted);
-            Box::new(top_n::TopN::new(input(from), &from.types, keys, limit.clone()))
-        }
-        plan::Operator::Limit { input: from, limit } => {
-            Box::new(limit::Limit::new(input(from), limit.clone()))
-        }
-        plan::Operator::Guarded { first, instead, entries, limit } => {
-            Box::new(guarded::Guarded::new(input(first), input(instead), *entries, limit.clone()))
-        }
-        plan::Operator::LockRows(locking) => Box::new(lock_rows::LockRows::new(locking, profiled)),
-        plan::Operator::Distinct { input: from } => {
-            Box::new(distinct::Distinct::new(input(from), &from.types))
-        }
-        plan::Operator::Rollup { input: from, keys, rollup } => {
-            Box::new(rollup::Rollup::new(input(from), keys.clone(), rollup.clone()))
-        }
-        plan::Operator::Window { input: from, window } => Box::new(window::Window::new(input(from), window)),
-        plan::Operator::Append { inputs } => Box::new(set_operation::Append::new(inputs.iter().map(input))),
-        plan::Operator::Matched { left, right, kept, all } => {
-            let (left, right) = (input(left), input(right));
-            Box::new(set_operation::Matched::new(left, right, *kept, *all, &node.types))
-        }
-        plan::Operator::Common { number, .. } => Box::new(common_table::Common::new(*number)),
-        plan::Operator::Working { number, .. } => Box::new(common_table::Working::new(*number)),
-        plan::Operator::Recursive(union) => {
-            Box::new(common_table::Recursive::new(union, &node.types, profiled))
-        }
-        plan::Operator::Derived { input: from, .. } => return input(from),
     };
-    if profiled { Box::new(profile::Profiled::new(node.id, operator)) } else { operator }
+}
+
+leafline_planner::nodes!(define_dispatch);
+
+impl Builder<'_> {
+    /// Builds the operators of a node and its inputs.
+    fn build(&self, node: &Node) -> BoxedOperator {
+        let operator = self.operator(node);
+        if self.profiled && !node.operator.as_node().is_transparent() {
+            return Box::new(profile::Profiled::new(node.id, operator));
+        }
+        operator
+    }
+}
+
+/// The rows of a derived table are those of its input.
+impl Build for plan::DerivedTable {
+    fn build(&self, _node: &Node, builder: &Builder<'_>) -> BoxedOperator {
+        builder.build(&self.input)
+    }
+}
+
+/// Builds the operators of a plan. With `profiled`, each keeps figures in the context's profile.
+pub fn build(node: &Node, profiled: bool) -> BoxedOperator {
+    Builder { profiled, filters: &Arc::default() }.build(node)
 }

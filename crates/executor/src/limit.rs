@@ -1,7 +1,7 @@
 //! The first rows as they come.
 
-use super::{BoxedOperator, ExecutionContext, Operator};
-use leafline_planner::plan::RowLimit;
+use super::{BoxedOperator, Build, Builder, ExecutionContext, Operator};
+use leafline_planner::plan::{self, Node, RowLimit};
 use leafline_types::{Batch, MysqlError, Value};
 
 pub(super) struct Limit {
@@ -59,6 +59,12 @@ impl RowWindow {
         let rows = (batch.rows as u64 - skipped).min(self.deliver);
         self.deliver -= rows;
         (rows > 0).then(|| slice(&batch, skipped as usize, rows as usize))
+    }
+}
+
+impl Build for plan::Limit {
+    fn build(&self, _node: &Node, builder: &Builder<'_>) -> BoxedOperator {
+        Box::new(Limit::new(builder.build(&self.input), self.limit.clone()))
     }
 }
 

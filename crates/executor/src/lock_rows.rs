@@ -6,7 +6,7 @@
 //! locked first, so that the next run finds what this one has locked.
 
 use super::limit::{resolve, slice};
-use super::{BoxedOperator, ExecutionContext, Operator, build};
+use super::{BoxedOperator, Build, Builder, ExecutionContext, Operator, build};
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, UInt32Array};
 use arrow_select::take::take;
@@ -140,7 +140,7 @@ fn lookup(node: &Node) -> Option<&Arc<AccessPath>> {
         plan::Operator::Scan(scan) if scan.path.is_clustered() && scan.path.is_unique_lookup() => {
             Some(&scan.path)
         }
-        plan::Operator::Filter { input, .. } => lookup(input),
+        plan::Operator::Filter(plan::Filter { input, .. }) => lookup(input),
         _ => None,
     }
 }
@@ -153,6 +153,12 @@ fn meets(conditions: &[Expr], row: &[Value], cx: &mut ExecutionContext<'_>) -> R
         }
     }
     Ok(true)
+}
+
+impl Build for plan::LockRows {
+    fn build(&self, _node: &Node, builder: &Builder<'_>) -> BoxedOperator {
+        Box::new(LockRows::new(self, builder.profiled))
+    }
 }
 
 impl Operator for LockRows {

@@ -5,21 +5,21 @@
 //! and gives back rows with the number of the outer row each belongs to. For semi and anti joins it is asked for no more than
 //! the first partner.
 
-use super::adaptive_join::Rest;
+use super::adaptive_join::{AdaptiveJoin, Rest};
 use super::batch_size::{BATCH_BYTES, RowBytes, copy_failed};
 use super::gather::batch_bytes;
 use super::limit::slice;
 use super::runtime_filters::RuntimeFilters;
 use super::spill::picked;
-use super::{BATCH_ROWS, BoxedOperator, ExecutionContext, Operator};
+use super::{BATCH_ROWS, BoxedOperator, Build, Builder, ExecutionContext, Operator};
 use arrow_array::{Array, UInt32Array, new_null_array};
 use arrow_buffer::BooleanBuffer;
 use arrow_select::concat::concat;
 use arrow_select::take::take;
-use leafline_access::{Demand, JoinRows, PathScan, ScanBatch};
+use leafline_access::{Demand, JoinType, PathScan, ScanBatch};
 use leafline_expr::Selection;
-use leafline_planner::plan;
 use leafline_planner::plan::locator_type;
+use leafline_planner::plan::{self, Node};
 use leafline_types::column::arrow_type;
 use leafline_types::memory::Held;
 use leafline_types::{Batch, MysqlError};
@@ -56,7 +56,7 @@ pub(super) struct LookupJoin {
     scan: PathScan,
     /// The scan was told of the filters.
     narrowed: bool,
-    rows: JoinRows,
+    join_type: JoinType,
     keep_order: bool,
     goal: usize,
     /// Outer rows that were read and not joined yet.
@@ -83,7 +83,7 @@ impl LookupJoin {
     pub fn new(
         outer: BoxedOperator,
         inner: &Arc<plan::Scan>,
-        rows: JoinRows,
+        join_type: JoinType,
         keep_order: bool,
         filters: &Arc<RuntimeFilters>,
     ) -> LookupJoin {
@@ -93,7 +93,7 @@ impl LookupJoin {
             filters: filters.clone(),
             scan: PathScan::new(&inner.path),
             narrowed: false,
-            rows,
+            join_type,
             keep_order,
             goal: first_goal(inner, keep_order),
             waiting: VecDeque::new(),
@@ -108,8 +108,8 @@ impl LookupJoin {
     }
 
     /// What becomes of the outer rows, and whether their order is kept.
-    pub fn kind(&self) -> (JoinRows, bool) {
-        (self.rows, self.keep_order)
+    pub fn kind(&self) -> (JoinType, bool) {
+        (self.join_type, self.keep_order)
     }
 
     /// Has so much been looked up, and are there more outer rows?
@@ -185,7 +185,7 @@ impl LookupJoin {
         }
         let inner = outer.clone();
         let demand = self.inner.demand;
-        let first_only = !self.rows.delivers_partners();
+        let first_only = !self.join_type.delivers_partners();
         let start = |cx: &mut ExecutionContext<'_>| {
             Ok(self.scan.start_for(inner, first_only, demand, &mut cx.scan())?)
         };
@@ -214,7 +214,7 @@ impl LookupJoin {
     fn kept(&mut self, cx: &mut ExecutionContext<'_>) -> Result<Option<Batch>, MysqlError> {
         while self.found(cx)?.is_some() {}
         let Some(Current { outer, matched, .. }) = self.current.take() else { return Ok(None) };
-        let wanted = self.rows == JoinRows::Semi;
+        let wanted = self.join_type == JoinType::Semi;
         let kept = BooleanBuffer::collect_bool(outer.rows, |row| matched[row] == wanted);
         let selection = Selection::from_bits(kept);
         if selection.count() == 0 { Ok(None) } else { selection.apply(&outer).map(Some) }
@@ -230,7 +230,7 @@ impl LookupJoin {
             pieces.push(found.batch);
         }
         let Some(current) = self.current.take() else { return Ok(()) };
-        if self.rows == JoinRows::AllOuter {
+        if self.join_type == JoinType::LeftOuter {
             let alone = current.alone();
             if !alone.is_empty() {
                 pieces.push(self.nulls(alone.len()));
@@ -333,7 +333,7 @@ impl LookupJoin {
                 let Some(outer) = self.next_outer(most, cx)? else { return Ok(None) };
                 self.begin(outer, cx)?;
             }
-            if !self.rows.delivers_partners() {
+            if !self.join_type.delivers_partners() {
                 if let Some(kept) = self.kept(cx)? {
                     return Ok(Some(kept));
                 }
@@ -352,12 +352,25 @@ impl LookupJoin {
                 continue;
             }
             let Some(current) = self.current.take() else { continue };
-            if self.rows == JoinRows::AllOuter {
+            if self.join_type == JoinType::LeftOuter {
                 let alone = current.alone();
                 if !alone.is_empty() {
                     current.deliver(&alone, &self.nulls(alone.len()), &mut self.ready);
                 }
             }
+        }
+    }
+}
+
+impl Build for plan::LookupJoin {
+    fn build(&self, _node: &Node, builder: &Builder<'_>) -> BoxedOperator {
+        let outer = builder.build(&self.outer);
+        let join = LookupJoin::new(outer, &self.inner, self.join_type, self.keep_order, builder.filters);
+        match &self.fallback {
+            Some(fallback) => {
+                Box::new(AdaptiveJoin::new(join, fallback, &self.outer.types, builder.profiled))
+            }
+            None => Box::new(join),
         }
     }
 }

@@ -13,7 +13,7 @@
 
 use super::gather::batch_bytes;
 use super::runtime_filters::RuntimeFilters;
-use super::{BoxedOperator, ExecutionContext, Operator, Profile, Subplans, build_part};
+use super::{BoxedOperator, Build, Builder, ExecutionContext, Operator, Profile, Subplans};
 use leafline_access::{Budget, Counters, ScanPiece, ScanPieces, Share};
 use leafline_expr::{CallState, EvalContext, SessionFacts, SqlMode};
 use leafline_planner::plan::{self, Node};
@@ -226,6 +226,12 @@ impl Parallel {
     }
 }
 
+impl Build for plan::Parallel {
+    fn build(&self, _node: &Node, builder: &Builder<'_>) -> BoxedOperator {
+        Box::new(Parallel::new(&self.input, self.share, builder.profiled, builder.filters))
+    }
+}
+
 impl Operator for Parallel {
     fn next(&mut self, cx: &mut ExecutionContext<'_>) -> Result<Option<Batch>, MysqlError> {
         loop {
@@ -352,7 +358,7 @@ impl Worker {
         let begins = cx.piece.is_some();
         let kept = self.operator.take().and_then(|mut kept| (!begins || kept.reset()).then_some(kept));
         let profiled = cx.profile.is_some();
-        let build = || build_part(shared.input, profiled, shared.filters);
+        let build = || Builder { profiled, filters: shared.filters }.build(shared.input);
         let operator = self.operator.insert(kept.unwrap_or_else(build));
         while *bytes < ROUND_BYTES {
             let Some(batch) = operator.next(cx)? else { return Ok(true) };

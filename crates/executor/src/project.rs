@@ -1,7 +1,8 @@
 //! Expressions over each row. Where their values are long, a batch of the input becomes several.
 
-use super::{BoxedOperator, ExecutionContext, Operator};
+use super::{BoxedOperator, Build, Builder, ExecutionContext, Operator};
 use leafline_expr::{Expr, build, evaluate_some};
+use leafline_planner::plan::{self, Node};
 use leafline_types::{Batch, ExprType, MysqlError, SqlType};
 use std::sync::Arc;
 
@@ -37,6 +38,12 @@ pub(super) fn may_be_long(expr: &Expr) -> bool {
 pub(super) fn with_values(input: BoxedOperator, types: &[ExprType], exprs: Vec<Expr>) -> BoxedOperator {
     let columns = types.iter().cloned().enumerate().map(|(n, ty)| build::column(n, ty));
     Box::new(Project::new(input, columns.chain(exprs).collect()))
+}
+
+impl Build for plan::Project {
+    fn build(&self, _node: &Node, builder: &Builder<'_>) -> BoxedOperator {
+        Box::new(Project::new(builder.build(&self.input), self.expressions.clone()))
+    }
 }
 
 impl Operator for Project {

@@ -1,10 +1,10 @@
 //! WITH ROLLUP: every row once for each level, to be grouped by the keys that the level keeps.
 
 use super::limit::slice;
-use super::{BoxedOperator, ExecutionContext, Operator};
+use super::{BoxedOperator, Build, Builder, ExecutionContext, Operator};
 use arrow_array::{ArrayRef, Int64Array};
 use leafline_expr::{Expr, evaluate_some};
-use leafline_planner::plan::Levels;
+use leafline_planner::plan::{self, Node};
 use leafline_types::column::nulls;
 use leafline_types::{Batch, MysqlError};
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use std::sync::Arc;
 pub(super) struct Rollup {
     input: BoxedOperator,
     keys: Arc<[Expr]>,
-    levels: Levels,
+    levels: plan::Levels,
     /// A batch of the input with its keys, and how many levels of it are still to be delivered.
     current: Option<(Batch, Vec<ArrayRef>, usize)>,
     /// Rows of the input whose keys are still to be computed, because they are long.
@@ -20,8 +20,14 @@ pub(super) struct Rollup {
 }
 
 impl Rollup {
-    pub fn new(input: BoxedOperator, keys: Arc<[Expr]>, levels: Levels) -> Rollup {
+    pub fn new(input: BoxedOperator, keys: Arc<[Expr]>, levels: plan::Levels) -> Rollup {
         Rollup { input, keys, levels, current: None, rest: None }
+    }
+}
+
+impl Build for plan::Rollup {
+    fn build(&self, _node: &Node, builder: &Builder<'_>) -> BoxedOperator {
+        Box::new(Rollup::new(builder.build(&self.input), self.keys.clone(), self.levels.clone()))
     }
 }
 

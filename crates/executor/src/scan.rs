@@ -1,9 +1,9 @@
 //! Rows of one table along an access path.
 
 use super::runtime_filters::RuntimeFilters;
-use super::{ExecutionContext, Operator};
+use super::{BoxedOperator, Build, Builder, ExecutionContext, Operator};
 use leafline_access::PathScan;
-use leafline_planner::plan;
+use leafline_planner::plan::{self, Node};
 use leafline_types::{Batch, MysqlError};
 use std::sync::Arc;
 
@@ -18,6 +18,12 @@ impl Scan {
     pub fn new(scan: &Arc<plan::Scan>, filters: &Arc<RuntimeFilters>) -> Scan {
         let (plan, filters) = (scan.clone(), filters.clone());
         Scan { scan: PathScan::new(&plan.path), plan, filters, started: false }
+    }
+}
+
+impl Build for Arc<plan::Scan> {
+    fn build(&self, _node: &Node, builder: &Builder<'_>) -> BoxedOperator {
+        Box::new(Scan::new(self, builder.filters))
     }
 }
 

@@ -2,12 +2,12 @@
 
 use super::gather::batch_bytes;
 use super::spill::{Partitions, SpillFile};
-use super::{BoxedOperator, ExecutionContext, Operator};
+use super::{BoxedOperator, Build, Builder, ExecutionContext, Operator};
 use arrow_buffer::BooleanBufferBuilder;
 use leafline_expr::aggregate::KeyTable;
 use leafline_expr::aggregate::{EncodedKeys, KeyEncoder};
 use leafline_expr::{Datum, Selection};
-use leafline_planner::plan::KeptRows;
+use leafline_planner::plan::{self, KeptRows, Node};
 use leafline_types::memory::Held;
 use leafline_types::{Batch, ExprType, MysqlError};
 use std::collections::VecDeque;
@@ -21,6 +21,19 @@ pub(super) struct Append {
 impl Append {
     pub fn new(inputs: impl IntoIterator<Item = BoxedOperator>) -> Append {
         Append { inputs: inputs.into_iter().collect() }
+    }
+}
+
+impl Build for plan::Append {
+    fn build(&self, _node: &Node, builder: &Builder<'_>) -> BoxedOperator {
+        Box::new(Append::new(self.inputs.iter().map(|input| builder.build(input))))
+    }
+}
+
+impl Build for plan::SetOp {
+    fn build(&self, node: &Node, builder: &Builder<'_>) -> BoxedOperator {
+        let (left, right) = (builder.build(&self.left), builder.build(&self.right));
+        Box::new(SetOp::new(left, right, self.kept, self.all, &node.types))
     }
 }
 
@@ -40,7 +53,7 @@ impl Operator for Append {
 ///
 /// When memory is used up, the rows there are go on, and others of both sides go to files by their keys; then these are treated,
 /// one pair after the other.
-pub(super) struct Matched {
+pub(super) struct SetOp {
     left: BoxedOperator,
     right: Option<BoxedOperator>,
     kept: KeptRows,
@@ -68,15 +81,15 @@ struct Others {
 /// A row that was delivered and is not to be again.
 const GONE: u64 = u64::MAX;
 
-impl Matched {
+impl SetOp {
     pub fn new(
         left: BoxedOperator,
         right: BoxedOperator,
         kept: KeptRows,
         all: bool,
         types: &Arc<[ExprType]>,
-    ) -> Matched {
-        Matched {
+    ) -> SetOp {
+        SetOp {
             left,
             right: Some(right),
             kept,
@@ -184,7 +197,7 @@ impl Matched {
     }
 }
 
-impl Operator for Matched {
+impl Operator for SetOp {
     fn next(&mut self, cx: &mut ExecutionContext<'_>) -> Result<Option<Batch>, MysqlError> {
         loop {
             if let Some(batch) = self.next_of_inputs(cx)? {

@@ -3,11 +3,11 @@
 use super::gather::{Delivery, RowRef, RowStore, batch_bytes};
 use super::limit::slice;
 use super::spill::{DiskSort, DiskSorted};
-use super::{BoxedOperator, ExecutionContext, Operator};
+use super::{BoxedOperator, Build, Builder, ExecutionContext, Operator};
 use leafline_expr::aggregate::KeyBuffer;
 use leafline_expr::aggregate::{EncodedKeys, KeyEncoder};
 use leafline_expr::{Expr, evaluate_first};
-use leafline_planner::plan::SortKey;
+use leafline_planner::plan::{self, Node, SortKey};
 use leafline_types::memory::Held;
 use leafline_types::{Batch, ExprType, MysqlError};
 use std::cmp::Ordering;
@@ -65,6 +65,12 @@ impl Sort {
             cx.eval.cancel.check()?;
         }
         Ok(Sorted::Memory(Delivery::new(store, rows.into_sorted())))
+    }
+}
+
+impl Build for plan::Sort {
+    fn build(&self, _node: &Node, builder: &Builder<'_>) -> BoxedOperator {
+        Box::new(Sort::new(builder.build(&self.input), &self.input.types, self.keys.clone()))
     }
 }
 

@@ -5,11 +5,11 @@ use super::gather::{Delivery, RowRef, RowStore, batch_bytes};
 use super::limit::resolve;
 use super::sort::{RowKeys, Sorted, SortedRows};
 use super::spill::DiskSort;
-use super::{BoxedOperator, ExecutionContext, Operator};
+use super::{BoxedOperator, Build, Builder, ExecutionContext, Operator};
 use arrow_buffer::BooleanBuffer;
 use leafline_expr::Selection;
 use leafline_expr::aggregate::EncodedKeys;
-use leafline_planner::plan::{RowLimit, SortKey};
+use leafline_planner::plan::{self, Node, RowLimit, SortKey};
 use leafline_types::memory::Held;
 use leafline_types::{Batch, ExprType, MysqlError};
 use std::sync::Arc;
@@ -84,6 +84,13 @@ impl TopN {
         rows.truncate(wanted);
         rows.drain(..rows.len().min(usize::try_from(skip).unwrap_or(usize::MAX)));
         Ok(Sorted::Memory(Delivery::new(kept.store, rows)))
+    }
+}
+
+impl Build for plan::TopN {
+    fn build(&self, _node: &Node, builder: &Builder<'_>) -> BoxedOperator {
+        let (input, keys) = (builder.build(&self.input), (self.keys.clone(), self.presorted));
+        Box::new(TopN::new(input, &self.input.types, keys, self.limit.clone()))
     }
 }
 

@@ -1,7 +1,8 @@
 //! Rows of constants, and no rows.
 
-use super::{ExecutionContext, Operator};
+use super::{BoxedOperator, Build, Builder, ExecutionContext, Operator};
 use leafline_expr::{Expr, evaluate_scalar};
+use leafline_planner::plan::{self, Node};
 use leafline_types::{Batch, ColumnBuilder, ExprType, MysqlError};
 use std::sync::Arc;
 
@@ -14,6 +15,18 @@ pub(super) struct Values {
 impl Values {
     pub fn new(rows: Arc<[Vec<Expr>]>, types: Arc<[ExprType]>) -> Values {
         Values { rows, types, done: false }
+    }
+}
+
+impl Build for plan::Values {
+    fn build(&self, node: &Node, _builder: &Builder<'_>) -> BoxedOperator {
+        Box::new(Values::new(self.rows.clone(), node.types.clone()))
+    }
+}
+
+impl Build for plan::Empty {
+    fn build(&self, _node: &Node, _builder: &Builder<'_>) -> BoxedOperator {
+        Box::new(Empty)
     }
 }
 

@@ -1,8 +1,7 @@
 //! What is told of a plan besides its figures: a digest, which other plans of the same statement do not have, and whether it reads all of a table.
 
 use leafline_access::AccessPath;
-use leafline_planner::explain::{access_label, access_type};
-use leafline_planner::plan::{Node, Operator, Plan, PlanParts};
+use leafline_planner::plan::{Node, Operator, Plan, PlanParts, access_label, access_type};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 /// What is told.
@@ -45,10 +44,10 @@ impl PlanReads {
             first = first.or(found);
         }
         match &of.operator {
-            Operator::LookupJoin { inner, .. } => {
-                self.add_access(access_type(&inner.path, true), true);
+            Operator::LookupJoin(join) => {
+                self.add_access(access_type(&join.inner.path, true), true);
             }
-            Operator::Sort { .. } | Operator::TopN { .. } => match first {
+            Operator::Sort(_) | Operator::TopN(_) => match first {
                 Some("ALL" | "index") => self.sorted_scans += 1,
                 Some(_) => self.sorted_ranges += 1,
                 None => {}
@@ -100,8 +99,8 @@ fn is_whole(path: &AccessPath) -> bool {
 
 fn node(node_: &Node, hasher: &mut DefaultHasher) {
     std::mem::discriminant(&node_.operator).hash(hasher);
-    if let Operator::Scan(scan) | Operator::LookupJoin { inner: scan, .. } = &node_.operator {
-        let is_inner = matches!(node_.operator, Operator::LookupJoin { .. });
+    if let Some(scan) = node_.scan() {
+        let is_inner = node_.operator.as_node().inner_scan().is_some();
         access_label(&scan.path, &scan.alias, is_inner).hash(hasher);
     }
     let inputs = node_.inputs();

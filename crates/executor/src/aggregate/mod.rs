@@ -14,7 +14,7 @@ use super::batch_size::{BATCH_BYTES, copy_failed};
 use super::gather::batch_bytes;
 use super::project::{may_be_long, with_values};
 use super::spill::{Partitions, SpillFile, picked};
-use super::{BoxedOperator, ExecutionContext, Operator};
+use super::{BoxedOperator, Build, Builder, ExecutionContext, Operator};
 use arrow_array::{Array, ArrayRef, UInt32Array};
 use arrow_select::concat::concat;
 use arrow_select::take::take;
@@ -23,6 +23,7 @@ use leafline_expr::aggregate::{
     AggregateCall, EncodedKeys, GroupedAccumulator, Groups, KeyEncoder, KeyTable,
 };
 use leafline_expr::{Expr, build, evaluate};
+use leafline_planner::plan::{self, Node};
 use leafline_types::memory::Held;
 use leafline_types::{Batch, ExprType, MysqlError};
 use repeats::Repeats;
@@ -217,6 +218,13 @@ impl State {
         let repeats = Repeats::begin(call, accumulator).map(Beyond::Repeats);
         *beyond = repeats.or_else(|| Gathered::begin(accumulator, cx).map(Beyond::Gathered));
         beyond.is_some()
+    }
+}
+
+impl Build for plan::Aggregate {
+    fn build(&self, _node: &Node, builder: &Builder<'_>) -> BoxedOperator {
+        let (input, types) = (builder.build(&self.input), &self.input.types);
+        Box::new(Aggregate::new(input, types, self.keys.clone(), self.grouping, self.aggregates.clone()))
     }
 }
 

@@ -12,15 +12,15 @@ use super::gather::{RowRef, RowStore, batch_bytes};
 use super::limit::slice;
 use super::runtime_filters::RuntimeFilters;
 use super::spill::SpillFile;
-use super::{BATCH_ROWS, BoxedOperator, ExecutionContext, Operator};
+use super::{BATCH_ROWS, BoxedOperator, Build, Builder, ExecutionContext, Operator};
 use arrow_array::UInt32Array;
 use arrow_buffer::BooleanBuffer;
 use arrow_select::take::take;
-use leafline_access::{FilterValues, JoinRows, MOST_FILTER_VALUES, RuntimeFilter};
+use leafline_access::{FilterValues, JoinType, MOST_FILTER_VALUES, RuntimeFilter};
 use leafline_expr::aggregate::KeyTable;
 use leafline_expr::aggregate::{EncodedKeys, KeyEncoder};
 use leafline_expr::{Datum, Expr, Selection, evaluate_filter, evaluate_first};
-use leafline_planner::plan;
+use leafline_planner::plan::{self, Node};
 use leafline_types::memory::Held;
 use leafline_types::{Batch, ExprType, MysqlError, value_at};
 use std::sync::Arc;
@@ -59,7 +59,7 @@ struct Shape {
     build_keys: Vec<Expr>,
     null_safe: Arc<[bool]>,
     conditions: Arc<[Expr]>,
-    rows: JoinRows,
+    join_type: JoinType,
     probe_types: Arc<[ExprType]>,
     build_types: Arc<[ExprType]>,
     /// The rows come in the order of the probe rows.
@@ -103,7 +103,7 @@ impl HashJoin {
             build_keys: join.keys.iter().map(|(_, build)| build.clone()).collect(),
             null_safe: join.null_safe.clone(),
             conditions: join.conditions.clone(),
-            rows: join.rows,
+            join_type: join.join_type,
             probe_types: join.probe.types.clone(),
             build_types: join.build.types.clone(),
             keep_order: join.keep_order,
@@ -116,15 +116,15 @@ impl HashJoin {
     pub fn going_on(
         probe: BoxedOperator,
         build: BoxedOperator,
-        join: &plan::HashInstead,
-        (probe_types, rows, keep_order): (Arc<[ExprType]>, JoinRows, bool),
+        join: &plan::HashFallback,
+        (probe_types, join_type, keep_order): (Arc<[ExprType]>, JoinType, bool),
     ) -> HashJoin {
         let shape = Shape {
             probe_keys: join.keys.iter().map(|(probe, _)| probe.clone()).collect(),
             build_keys: join.keys.iter().map(|(_, build)| build.clone()).collect(),
             null_safe: join.null_safe.clone(),
             conditions: join.conditions.clone(),
-            rows,
+            join_type,
             probe_types,
             build_types: join.build.types.clone(),
             keep_order,
@@ -214,12 +214,13 @@ impl HashJoin {
                             if joinable.contains(row) { self.table.head(self.keys.get(row)) } else { NO_ROW }
                         })
                         .collect();
-                let later = self.shape.rows == JoinRows::AllOuter && !self.shape.conditions.is_empty();
+                let later = self.shape.join_type == JoinType::LeftOuter && !self.shape.conditions.is_empty();
                 let matched = if later { vec![false; batch.rows] } else { Vec::new() };
                 let bytes = RowBytes::of(&batch);
                 self.current = Some(Probing { matched, batch, bytes, heads, row: 0, alone: true });
             }
-            let inline_nulls = self.shape.rows == JoinRows::AllOuter && self.shape.conditions.is_empty();
+            let inline_nulls =
+                self.shape.join_type == JoinType::LeftOuter && self.shape.conditions.is_empty();
             let Some(probing) = &mut self.current else { return Ok(None) };
             let mut pairs = Pairs::default();
             let is_long = probing.bytes.has_long() || self.table.store.has_long();
@@ -282,7 +283,7 @@ impl HashJoin {
         while let Some(batch) = self.probe.next(cx)? {
             cx.eval.cancel.check()?;
             let matched = self.partners(&batch, cx)?;
-            let wanted = self.shape.rows == JoinRows::Semi;
+            let wanted = self.shape.join_type == JoinType::Semi;
             let kept = BooleanBuffer::collect_bool(batch.rows, |row| matched[row] == wanted);
             let selection = Selection::from_bits(kept);
             if selection.count() > 0 {
@@ -352,6 +353,13 @@ impl HashJoin {
     }
 }
 
+impl Build for plan::HashJoin {
+    fn build(&self, _node: &Node, builder: &Builder<'_>) -> BoxedOperator {
+        let (probe, build) = (builder.build(&self.probe), builder.build(&self.build));
+        Box::new(HashJoin::new(probe, build, self, builder.filters))
+    }
+}
+
 impl Operator for HashJoin {
     fn next(&mut self, cx: &mut ExecutionContext<'_>) -> Result<Option<Batch>, MysqlError> {
         if let Some(build) = self.build.take()
@@ -362,10 +370,10 @@ impl Operator for HashJoin {
         if let Some(spilled) = &mut self.spilled {
             return spilled.next(cx);
         }
-        if matches!(self.shape.rows, JoinRows::Matching | JoinRows::Semi) && self.table.rows.is_empty() {
+        if matches!(self.shape.join_type, JoinType::Inner | JoinType::Semi) && self.table.rows.is_empty() {
             return Ok(None);
         }
-        if !self.shape.rows.delivers_partners() {
+        if !self.shape.join_type.delivers_partners() {
             return self.kept(cx);
         }
         while let Some(pairs) = self.pairs(cx)? {

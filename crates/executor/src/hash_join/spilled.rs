@@ -11,7 +11,7 @@ use crate::{BoxedOperator, ExecutionContext, Operator};
 use arrow_array::cast::AsArray;
 use arrow_array::types::UInt64Type;
 use arrow_array::{UInt64Array, new_null_array};
-use leafline_access::JoinRows;
+use leafline_access::JoinType;
 use leafline_types::column::arrow_type;
 use leafline_types::{Batch, ExprType, MysqlError, SqlType};
 use std::sync::Arc;
@@ -71,7 +71,7 @@ fn partitioned(
         return Ok(Box::new(joined));
     }
     let mut types = shape.probe_types.to_vec();
-    if shape.rows.delivers_partners() {
+    if shape.join_type.delivers_partners() {
         types.extend(shape.build_types.iter().cloned());
     }
     let mut sort = DiskSort::new(&types.into(), cx);
@@ -95,7 +95,7 @@ fn spread(
 ) -> Result<(), MysqlError> {
     cx.eval.cancel.check()?;
     let joinable = join.encode(batch, is_build, cx)?;
-    let alone = !is_build && matches!(join.shape.rows, JoinRows::AllOuter | JoinRows::Anti);
+    let alone = !is_build && matches!(join.shape.join_type, JoinType::LeftOuter | JoinType::Anti);
     for row in 0..batch.rows {
         if joinable.contains(row) {
             files.push(join.keys.get(row), batch, row, cx)?;
@@ -141,7 +141,7 @@ impl Operator for Partitioned {
                 self.current = None;
             }
             let Some((probe, build)) = self.pairs.pop() else { return Ok(None) };
-            let needs_partner = matches!(self.shape.rows, JoinRows::Matching | JoinRows::Semi);
+            let needs_partner = matches!(self.shape.join_type, JoinType::Inner | JoinType::Semi);
             if probe.is_empty() || (build.is_empty() && needs_partner) {
                 continue;
             }
@@ -155,7 +155,7 @@ impl Operator for Partitioned {
 /// A part of the build side at a time.
 struct Chunked {
     join: HashJoin,
-    rows: JoinRows,
+    rows: JoinType,
     rest: Option<BoxedOperator>,
     probe: SpillFile,
     /// Reads the probe rows once more, when all parts were met: those with or without partner are delivered.
@@ -164,13 +164,13 @@ struct Chunked {
 
 impl Chunked {
     fn new(join: &mut HashJoin, rest: BoxedOperator, probe: SpillFile) -> Chunked {
-        let shape = Shape { rows: JoinRows::Matching, ..join.shape.as_ref().clone() };
+        let shape = Shape { join_type: JoinType::Inner, ..join.shape.as_ref().clone() };
         let mut part = HashJoin::with(probe.read(), probe.read(), Arc::new(shape));
         part.build = None;
         part.table = std::mem::take(&mut join.table);
         part.held = std::mem::take(&mut join.held);
         part.noted = Some(Noted { matched: vec![false; probe.rows() as usize], first: 0, next: 0 });
-        Chunked { join: part, rows: join.shape.rows, rest: Some(rest), probe, last: None }
+        Chunked { join: part, rows: join.shape.join_type, rest: Some(rest), probe, last: None }
     }
 
     /// The next pairs with rows of the present part, or whether there are any.
@@ -194,14 +194,14 @@ impl Chunked {
         while let Some(batch) = last.next(cx)? {
             let Some(noted) = &mut self.join.noted else { return Ok(None) };
             noted.begin(batch.rows);
-            let wanted = self.rows == JoinRows::Semi;
+            let wanted = self.rows == JoinType::Semi;
             let rows: Vec<u32> =
                 (0..batch.rows).filter(|row| noted.has(*row) == wanted).map(|row| row as u32).collect();
             if rows.is_empty() {
                 continue;
             }
             let mut batch = picked(&batch, &rows)?;
-            if self.rows == JoinRows::AllOuter {
+            if self.rows == JoinType::LeftOuter {
                 let nulls = |ty: &ExprType| new_null_array(&arrow_type(&ty.sql), rows.len());
                 batch.columns.extend(self.join.shape.build_types.iter().map(nulls));
             }
@@ -231,7 +231,7 @@ impl Operator for Chunked {
                     self.join.current = None;
                     self.join.probe = self.probe.read();
                 }
-                None if self.rows == JoinRows::Matching => return Ok(None),
+                None if self.rows == JoinType::Inner => return Ok(None),
                 None => self.last = Some(self.probe.read()),
             }
         }

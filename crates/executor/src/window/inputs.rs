@@ -36,7 +36,7 @@ pub(super) struct CallInputs {
 impl Inputs {
     /// With the operator that delivers the rows. Values that may be long come with the rows from there, so that what is held of them
     /// is known.
-    pub fn new(plan: &plan::Window, input: BoxedOperator) -> (Inputs, BoxedOperator) {
+    pub fn new(plan: &plan::WindowSpec, input: BoxedOperator) -> (Inputs, BoxedOperator) {
         let mut columns = Columns { exprs: Vec::new(), types: plan.input.to_vec(), input: plan.input.len() };
         let calls = plan.calls.iter().map(|call| columns.of_call(call)).collect();
         let mut inputs =

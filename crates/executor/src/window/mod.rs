@@ -19,14 +19,14 @@ use super::batch_size::{BATCH_BYTES, copy_failed};
 use super::gather::batch_bytes;
 use super::limit::slice;
 use super::sort::encode_rows;
-use super::{BATCH_ROWS, BoxedOperator, ExecutionContext, Operator};
+use super::{BATCH_ROWS, BoxedOperator, Build, Builder, ExecutionContext, Operator};
 use arrow_array::Array;
 use arrow_select::concat::concat;
 use calls::{CallState, Computation};
 use chunk::{Block, Chunk};
 use inputs::Inputs;
 use leafline_expr::aggregate::{EncodedKeys, KeyEncoder};
-use leafline_planner::plan;
+use leafline_planner::plan::{self, Node};
 use leafline_planner::window::Reach;
 use leafline_types::memory::Held;
 use leafline_types::{Batch, MysqlError};
@@ -38,7 +38,7 @@ const COPIES: usize = 3;
 
 pub(super) struct Window {
     input: BoxedOperator,
-    plan: Arc<plan::Window>,
+    plan: Arc<plan::WindowSpec>,
     inputs: Inputs,
     reach: Reach,
     partitions: Boundaries,
@@ -57,12 +57,12 @@ pub(super) struct Window {
 }
 
 impl Window {
-    pub fn new(input: BoxedOperator, plan: &Arc<plan::Window>) -> Window {
+    pub fn new(input: BoxedOperator, plan: &Arc<plan::WindowSpec>) -> Window {
         let (inputs, input) = Inputs::new(plan, input);
         Window {
             input,
             inputs,
-            reach: plan.calls.iter().map(|call| call.reach()).max().unwrap_or(Reach::Row),
+            reach: plan.reach(),
             partitions: Boundaries::new(&plan.partition),
             peers: Boundaries::new(&plan.order),
             pending: Vec::new(),
@@ -213,6 +213,12 @@ impl Window {
             concat(&pieces).map_err(copy_failed)
         });
         Ok(Batch { columns: columns.collect::<Result<_, _>>()?, rows })
+    }
+}
+
+impl Build for plan::Window {
+    fn build(&self, _node: &Node, builder: &Builder<'_>) -> BoxedOperator {
+        Box::new(Window::new(builder.build(&self.input), &self.spec))
     }
 }
 

@@ -36,7 +36,7 @@ fn of_whole(call: &WindowCall) -> Option<&AggregateCall> {
 }
 
 impl Spilled {
-    pub fn new(plan: &plan::Window, goes_on: bool) -> Spilled {
+    pub fn new(plan: &plan::WindowSpec, goes_on: bool) -> Spilled {
         let aggregates = plan.calls.iter().map(|call| of_whole(call).map(GroupedAccumulator::new));
         Spilled {
             rows: SpillWriter::default(),
@@ -83,7 +83,7 @@ impl Spilled {
     /// There are no more rows.
     pub fn end(
         mut self,
-        plan: &plan::Window,
+        plan: &plan::WindowSpec,
         inputs: &Inputs,
         cx: &mut ExecutionContext<'_>,
     ) -> Result<Computation, MysqlError> {

@@ -4,16 +4,24 @@
 //! windows, grouping; several tables are a `nested_loop` in the order of the joins. Queries in FROM stand in the table that
 //! they make, those of expressions where they are evaluated. Costs are microseconds.
 
-use super::analyze::{access_label, part_uses, rejected};
 use super::document::{Json, Object};
-use super::names::{column_name, named, names, text};
-use super::{ExplainRow, table_row, whole};
+use super::scan_notes::{part_uses, rejected};
+use super::table_row::{ExplainRow, table_row, whole};
 use crate::plan::{
-    Considered, HashJoin, KeptRows, LateralJoin, Node, Operator, Plan, PlanParts, Scan, SubqueryPlan,
+    Considered, HashJoin, LateralJoin, LookupJoin, Node, Operation, Plan, PlanParts, Role, Scan, SetKind,
+    Step, SubqueryPlan, access_label, column_name, conjunction, named_columns, text,
 };
-use leafline_access::{JoinRows, PartUse};
+use leafline_access::{JoinType, PartUse};
 use leafline_expr::{Expr, ExprKind};
 use std::collections::{BTreeMap, BTreeSet};
+
+/// Where the subqueries of a block's steps stand, by the role of the expressions that they are in.
+const SUBQUERY_KEYS: [(Role, &str); 4] = [
+    (Role::SortKey, "order_by_subqueries"),
+    (Role::GroupKey, "group_by_subqueries"),
+    (Role::Output, "select_list_subqueries"),
+    (Role::Filter, "having_subqueries"),
+];
 
 /// What a statement does with the rows that its plan finds.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -90,65 +98,31 @@ impl Writer<'_> {
 
     /// What is done with the rows of a block, around its tables.
     fn steps(&mut self, node: &Node) -> Object {
-        let mut found = Object::default();
-        match &node.operator {
-            Operator::Sort { input, keys } | Operator::TopN { input, keys, .. } => {
-                let mut step = Object::default();
-                step.flag("using_filesort");
-                step.append(self.steps(input));
-                found.put("ordering_operation", Json::Object(step));
-                self.attach(&mut found, "order_by_subqueries", keys.iter().map(|key| &key.expr));
-            }
-            Operator::Distinct { input } if matches!(input.operator, Operator::Append { .. }) => {
-                return self.steps(input);
-            }
-            Operator::Distinct { input } => {
-                let mut step = Object::default();
-                step.flag("using_temporary_table");
-                step.append(self.steps(input));
-                found.put("duplicates_removal", Json::Object(step));
-            }
-            Operator::Aggregate { input, keys, aggregates, .. } => {
-                let inside = self.steps(input);
-                if keys.is_empty() {
-                    found.append(inside);
-                } else {
-                    let mut step = Object::default();
-                    step.flag("using_temporary_table");
-                    step.put("using_filesort", Json::Bool(false));
-                    step.append(inside);
-                    found.put("grouping_operation", Json::Object(step));
-                }
-                self.attach(&mut found, "group_by_subqueries", keys.iter());
-                let args = aggregates.iter().flat_map(|aggregate| &aggregate.args);
-                self.attach(&mut found, "select_list_subqueries", args);
-            }
-            Operator::Window { input, window } => {
-                let input_names = names(input);
-                let calls = window.calls.iter().map(|call| super::names::window_call(call, &input_names));
-                let functions = calls.map(Json::Text).collect();
-                let over = Object::default()
-                    .with("name", Json::Text("<unnamed window>".to_owned()))
-                    .with("functions", Json::Array(functions));
-                let mut step = Object::default();
-                step.put("windows", Json::Array(vec![Json::Object(over)]));
-                step.append(self.steps(input));
-                found.put("windowing", Json::Object(step));
-            }
-            Operator::Filter { input, conditions } if is_grouped(input) => {
-                found = self.steps(input);
-                self.attach(&mut found, "having_subqueries", conditions.iter());
-            }
-            Operator::Project { input, expressions } => {
-                found = self.steps(input);
-                self.attach(&mut found, "select_list_subqueries", expressions.iter());
-            }
-            Operator::Rollup { input, .. } | Operator::Limit { input, .. } => found = self.steps(input),
-            Operator::Guarded { first, .. } => found = self.steps(first),
-            Operator::LockRows(locking) => found = self.steps(&locking.input),
-            _ => found = self.tables(node),
+        let mut found = match node.explain().step {
+            Step::Operation(operation) => self.operation(operation),
+            Step::Rows(input) | Step::Condition { input, is_having: true } => self.steps(input),
+            _ => return self.tables(node),
+        };
+        for (role, key) in SUBQUERY_KEYS {
+            self.attach(&mut found, key, expressions(node, &[role]).into_iter());
         }
         found
+    }
+
+    fn operation(&mut self, operation: Operation<'_>) -> Object {
+        let mut step = Object::default();
+        if !operation.window_functions.is_empty() {
+            let functions = operation.window_functions.into_iter().map(Json::Text).collect();
+            let over = Object::default()
+                .with("name", Json::Text("<unnamed window>".to_owned()))
+                .with("functions", Json::Array(functions));
+            step.put("windows", Json::Array(vec![Json::Object(over)]));
+        }
+        for (key, fact) in operation.flags {
+            step.put(*key, Json::Bool(*fact));
+        }
+        step.append(self.steps(operation.input));
+        Object::default().with(operation.key, Json::Object(step))
     }
 
     /// The tables of a block: one by itself, several in a loop.
@@ -170,28 +144,21 @@ impl Writer<'_> {
     }
 
     fn joined(&mut self, node: &Node, found: &mut Tables) {
-        match &node.operator {
-            Operator::Scan(scan) => {
+        match node.explain().step {
+            Step::Table(scan) => {
                 let table = self.scanned(scan, false, node, &[]);
                 found.tables.push(table);
             }
-            Operator::Filter { input, conditions } => {
+            Step::Condition { input, .. } => {
                 self.joined(input, found);
-                let condition = all(conditions, &names(input));
-                self.condition(found, &condition, conditions.iter());
+                let conditions = expressions(node, &[Role::Filter]);
+                let condition = conjunction(conditions.iter().copied(), &input.column_names());
+                self.condition(found, &condition, conditions.into_iter());
             }
-            Operator::LookupJoin { outer, inner, rows, instead, .. } => {
-                self.joined(outer, found);
-                let mut table = self.scanned(inner, true, node, &names(outer));
-                kind(&mut table, *rows);
-                if let Some(instead) = instead {
-                    table.put("hash_join_after_rows_and_entries", Json::Number(instead.after));
-                }
-                found.tables.push(table);
-            }
-            Operator::HashJoin(join) => self.hash_join(join, node, found),
-            Operator::LateralJoin(join) => self.lateral_join(join, node, found),
-            Operator::Derived { input, alias } => {
+            Step::LookupJoin(join) => self.lookup_join(join, node, found),
+            Step::HashJoin(join) => self.hash_join(join, node, found),
+            Step::LateralJoin(join) => self.lateral_join(join, node, found),
+            Step::DerivedTable(input, alias) => {
                 let id = self.number();
                 let mut table = made(alias, node);
                 let query = Object::default()
@@ -202,23 +169,37 @@ impl Writer<'_> {
                 table.put("materialized_from_subquery", Json::Object(query));
                 found.tables.push(table);
             }
-            Operator::Common { number, alias } => {
-                let table = self.common(*number, alias, node);
+            Step::CommonTable(number, alias) => {
+                let table = self.common(number, alias, node);
                 found.tables.push(table);
             }
-            Operator::Working { alias, .. } => {
+            Step::WorkTable(alias) => {
                 let mut table = made(alias, node);
                 table.flag("recursive");
                 found.tables.push(table);
             }
-            Operator::Append { .. } | Operator::Matched { .. } | Operator::Recursive(_) => {
-                found.whole = Some(self.set_operation(node));
+            Step::SetOperation { kind, inputs, .. } => {
+                found.whole = Some(self.set_operation(kind, inputs, kind != SetKind::Union));
             }
-            Operator::Values(_) => found.message = Some("No tables used".to_owned()),
-            Operator::Empty(reason) => found.message = Some(reason.phrase().to_owned()),
-            // Steps of a block stand in a table only behind `Derived`.
-            _ => node.inputs().into_iter().for_each(|input| self.joined(input, found)),
+            Step::RecursiveUnion(_) => {
+                found.whole = Some(self.set_operation(SetKind::Union, node.inputs(), true));
+            }
+            Step::NoTable(message) => found.message = Some(message.to_owned()),
+            // Steps of a block stand in a table only behind a derived one.
+            Step::Operation(_) | Step::Rows(_) | Step::Threads(_) | Step::TableFunction(_) => {
+                node.inputs().into_iter().for_each(|input| self.joined(input, found));
+            }
         }
+    }
+
+    fn lookup_join(&mut self, join: &LookupJoin, node: &Node, found: &mut Tables) {
+        self.joined(&join.outer, found);
+        let mut table = self.scanned(&join.inner, true, node, &join.outer.column_names());
+        join_type(&mut table, join.join_type);
+        if let Some(fallback) = &join.fallback {
+            table.put("hash_join_after_rows_and_entries", Json::Number(fallback.after));
+        }
+        found.tables.push(table);
     }
 
     fn hash_join(&mut self, join: &HashJoin, node: &Node, found: &mut Tables) {
@@ -227,7 +208,7 @@ impl Writer<'_> {
         self.joined(first, found);
         let at = found.tables.len();
         self.joined(second, found);
-        let (probe, build) = (names(&join.probe), names(&join.build));
+        let (probe, build) = (join.probe.column_names(), join.build.column_names());
         let mut conditions: Vec<String> = join
             .keys
             .iter()
@@ -239,12 +220,11 @@ impl Writer<'_> {
             table.text("using_join_buffer", "hash join");
             table.set("rows_produced_per_join", Json::Number(whole(node.estimate.rows)));
             table.set("cost_info", Json::Object(costs(&[("prefix_cost", node.estimate.cost_us)])));
-            if !join.rows.delivers_partners() {
-                kind(table, join.rows);
+            if !join.join_type.delivers_partners() {
+                join_type(table, join.join_type);
             }
         }
-        let keys = join.keys.iter().flat_map(|(left, right)| [left, right]);
-        let exprs: Vec<&Expr> = keys.chain(join.conditions.iter()).collect();
+        let exprs = expressions(node, &[Role::JoinKey, Role::Filter]);
         self.condition(found, &conditions.join(" and "), exprs.into_iter());
     }
 
@@ -259,7 +239,8 @@ impl Writer<'_> {
             .with("query_block", Json::Object(self.block(&join.inner, id)));
         table.put("materialized_from_subquery", Json::Object(query));
         found.tables.push(table);
-        self.condition(found, &all(&join.conditions, &names(node)), join.conditions.iter());
+        let condition = conjunction(&*join.conditions, &node.column_names());
+        self.condition(found, &condition, join.conditions.iter());
     }
 
     /// A place that names a query of WITH; the query itself stands in the first.
@@ -285,16 +266,11 @@ impl Writer<'_> {
         table
     }
 
-    fn set_operation(&mut self, node: &Node) -> Object {
-        let (key, name, operands): (_, _, Vec<&Node>) = match &node.operator {
-            Operator::Matched { left, right, kept, .. } => match kept {
-                KeptRows::InBoth => ("intersect_result", "intersect", vec![left, right]),
-                KeptRows::OnlyLeft => ("except_result", "except", vec![left, right]),
-            },
-            Operator::Recursive(union) => {
-                ("union_result", "union", std::iter::once(&union.seed).chain(&union.steps).collect())
-            }
-            _ => ("union_result", "union", node.inputs()),
+    fn set_operation(&mut self, kind: SetKind, operands: Vec<&Node>, is_temporary: bool) -> Object {
+        let (key, name) = match kind {
+            SetKind::Union => ("union_result", "union"),
+            SetKind::Intersect => ("intersect_result", "intersect"),
+            SetKind::Except => ("except_result", "except"),
         };
         let mut ids = Vec::with_capacity(operands.len());
         let mut queries = Vec::with_capacity(operands.len());
@@ -308,7 +284,7 @@ impl Writer<'_> {
             queries.push(Json::Object(query));
         }
         let mut result = Object::default();
-        result.put("using_temporary_table", Json::Bool(!matches!(node.operator, Operator::Append { .. })));
+        result.put("using_temporary_table", Json::Bool(is_temporary));
         result.text("table_name", format_args!("<{name}{}>", ids.join(",")));
         result.text("access_type", "ALL");
         result.put("query_specifications", Json::Array(queries));
@@ -343,7 +319,7 @@ impl Writer<'_> {
             }
         }
         let conditions = |conditions: &[leafline_access::Condition], columns: &[usize]| {
-            let mut columns = named(scan, columns);
+            let mut columns = named_columns(scan, columns);
             columns.extend_from_slice(outer);
             let exprs = conditions.iter().filter(|condition| !condition.implied);
             exprs.map(|condition| text(&condition.expr, &columns)).collect::<Vec<_>>().join(" and ")
@@ -359,7 +335,7 @@ impl Writer<'_> {
         let columns: Vec<Json> = columns.map(|column| Json::Text(column_name(column))).collect();
         table.put("used_columns", Json::Array(columns));
         if !scan.filters.is_empty() {
-            let columns = named(scan, scan.filters.iter().map(|(_, column)| column));
+            let columns = named_columns(scan, scan.filters.iter().map(|(_, column)| column));
             table.put("runtime_filters", Json::Array(columns.into_iter().map(Json::Text).collect()));
         }
         let attached = conditions(&path.row_conditions, &path.columns);
@@ -487,17 +463,24 @@ fn made(alias: &str, node: &Node) -> Object {
     table
 }
 
-/// What becomes of rows with and without partner.
-fn kind(table: &mut Object, rows: JoinRows) {
-    match rows {
-        JoinRows::Semi => table.flag("first_match"),
-        JoinRows::Anti => table.flag("not_exists"),
-        JoinRows::Matching | JoinRows::AllOuter => {}
+/// MySQL's word for a join that delivers no columns of its right side.
+fn join_type(table: &mut Object, join_type: JoinType) {
+    match join_type {
+        JoinType::Semi => table.flag("first_match"),
+        JoinType::Anti => table.flag("not_exists"),
+        JoinType::Inner | JoinType::LeftOuter => {}
     }
 }
 
-fn is_grouped(node: &Node) -> bool {
-    matches!(node.operator, Operator::Aggregate { .. })
+/// The expressions of a node that have these roles.
+fn expressions<'n>(node: &'n Node, roles: &[Role]) -> Vec<&'n Expr> {
+    let mut found = Vec::new();
+    node.operator.as_node().expressions(&mut |role, expr| {
+        if roles.contains(&role) {
+            found.push(expr);
+        }
+    });
+    found
 }
 
 fn costs(costs: &[(&str, f64)]) -> Object {
@@ -506,8 +489,4 @@ fn costs(costs: &[(&str, f64)]) -> Object {
         object.text(key, format_args!("{us:.2}"));
     }
     object
-}
-
-fn all(conditions: &[Expr], names: &[String]) -> String {
-    conditions.iter().map(|condition| text(condition, names)).collect::<Vec<_>>().join(" and ")
 }

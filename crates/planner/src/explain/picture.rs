@@ -1,8 +1,7 @@
 //! A plan for who draws it: its steps with what was expected, what happened if it was run, and the ways that were not taken.
 
-use super::analyze::{access_label, condition_lines, rejected, step_label};
-use super::names::names;
-use crate::plan::{Node, Operator, Plan, Scan};
+use super::scan_notes::{condition_lines, rejected};
+use crate::plan::{Node, Plan, Scan, Step, access_label};
 use crate::profile::{NodeProfile, Profile};
 use std::time::Duration;
 
@@ -74,37 +73,38 @@ pub fn plan_steps(plan: &Plan, profile: Option<&Profile>) -> PlanStep {
 fn step(node: &Node, profile: Option<&Profile>) -> PlanStep {
     let mut inputs: Vec<PlanStep> = node.inputs().into_iter().map(|input| step(input, profile)).collect();
     let (mut conditions, mut ways) = (Vec::new(), Vec::new());
-    match &node.operator {
-        Operator::Scan(scan) => {
+    let explained = node.explain();
+    match explained.step {
+        Step::Table(scan) => {
             conditions = condition_lines(scan, &[]);
             ways = not_taken(scan, false);
         }
-        Operator::LookupJoin { outer, inner, instead, .. } => {
+        Step::LookupJoin(join) => {
+            let inner = &join.inner;
             inputs.push(PlanStep {
                 label: access_label(&inner.path, &inner.alias, true),
                 is_access: true,
-                conditions: condition_lines(inner, &names(outer)),
+                conditions: condition_lines(inner, &join.outer.column_names()),
                 rows: inner.examined * inner.filtered / 100.0,
                 cost_us: None,
                 actual: profile.map(|profile| actual(&profile.node(inner.id))),
                 rejected: not_taken(inner, true),
                 inputs: Vec::new(),
             });
-            if let Some(instead) = instead {
-                conditions.push(format!("after {} outer rows and entries: a hash join", instead.after));
+            if let Some(fallback) = &join.fallback {
+                conditions.push(format!("after {} outer rows and entries: a hash join", fallback.after));
             }
         }
         _ => {}
     }
-    // What a derived table does is what its input does.
-    let has_own = !matches!(node.operator, Operator::Derived { .. });
+    let has_figures = !node.operator.as_node().is_transparent();
     PlanStep {
-        label: step_label(node),
-        is_access: matches!(node.operator, Operator::Scan(_)),
+        is_access: matches!(explained.step, Step::Table(_)),
+        label: explained.label,
         conditions,
         rows: node.estimate.rows,
         cost_us: Some(node.estimate.cost_us),
-        actual: profile.filter(|_| has_own).map(|profile| actual(&profile.node(node.id))),
+        actual: profile.filter(|_| has_figures).map(|profile| actual(&profile.node(node.id))),
         rejected: ways,
         inputs,
     }

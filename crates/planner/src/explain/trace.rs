@@ -1,9 +1,9 @@
 //! The text of `information_schema.OPTIMIZER_TRACE`: what was compared, and the plan that came of it. Costs are microseconds.
 
-use super::analyze::access_label;
 use super::document::{Json, Object};
-use super::whole;
+use super::table_row::whole;
 use crate::optimizer::{Trace, TraceStep};
+use crate::plan::access_label;
 
 /// The document for the steps of planning a statement, and its plan as EXPLAIN FORMAT=JSON shows it.
 pub fn explain_trace(sql: &str, trace: &Trace, plan: Object) -> String {

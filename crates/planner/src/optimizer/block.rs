@@ -24,8 +24,8 @@ use super::unnest::{Pulled, unnested};
 use super::window::{first_order, windows};
 use crate::bound::{Aggregation, BoundLimit, BoundSelect, OrderKey, RelationSource};
 use crate::plan::{
-    EmptyReason, Estimate, LimitValue, Node, Operator, Plan, PlanParts, RowLimit, SortKey, SubqueryPlan,
-    locator_type,
+    self, EmptyReason, Estimate, LimitValue, Node, Operator, Plan, PlanParts, RowLimit, SortKey,
+    SubqueryPlan, locator_type,
 };
 use leafline_access::Demand;
 use leafline_expr::aggregate::AggregateFunction;
@@ -124,9 +124,9 @@ fn plan_block(
         (true, _) => None,
         (false, None) => Some(Joined::default()),
         (false, Some(_)) => {
-            let Chosen { plan, served, first_row, instead } = planner.cheapest(&graph, !late.is_empty())?;
+            let Chosen { plan, served, first_row, fallback } = planner.cheapest(&graph, !late.is_empty())?;
             let live = (!plan.empty).then(|| planner.emit(&plan)).transpose()?;
-            if let Some((other, entries)) = instead {
+            if let Some((other, entries)) = fallback {
                 other_plan = Some((planner.emit(&other)?, entries));
             }
             live.map(|emitted| {
@@ -146,7 +146,7 @@ fn plan_block(
     let (emitted, served) = match joined {
         Some(Joined { emitted: Some(emitted), served }) => (emitted, served),
         Some(Joined { emitted: None, .. }) => {
-            let operator = Operator::Values(vec![Vec::new()].into());
+            let operator = Operator::Values(plan::Values { rows: vec![Vec::new()].into() });
             let mut one = Emitted { node: node(operator, Vec::new(), 1.0, 0.0), layout: Vec::new() };
             one = filter(one, &planner.constant_conditions(&graph))?;
             (one, Served::default())
@@ -165,11 +165,21 @@ fn plan_block(
     match (other_plan, &merged.limit) {
         (Some((other, entries)), Some(limit)) => {
             let locking = Locking { recheck: None, deliver_locators: false };
-            let instead = above(&merged, other, Served::default(), groups, planner.cx, locking)?;
+            let fallback = above(&merged, other, Served::default(), groups, planner.cx, locking)?;
             let (types, Estimate { rows, cost_us }) = (first.types.to_vec(), first.estimate);
             let limit = row_limit(limit)?;
-            let (first, instead) = (Box::new(first), Box::new(instead));
-            Ok(node(Operator::Guarded { first, instead, entries, limit }, types, rows, cost_us))
+            let (primary, fallback) = (Box::new(first), Box::new(fallback));
+            Ok(node(
+                Operator::AdaptivePlan(plan::AdaptivePlan {
+                    primary,
+                    fallback,
+                    entry_budget: entries,
+                    limit,
+                }),
+                types,
+                rows,
+                cost_us,
+            ))
         }
         _ => Ok(first),
     }
@@ -206,13 +216,13 @@ pub(super) struct Chosen {
     /// Its first row is all that is needed.
     first_row: bool,
     /// What is run, unordered, if it examines more than so many entries.
-    instead: Option<(PartialRef, u64)>,
+    fallback: Option<(PartialRef, u64)>,
 }
 
 impl Chosen {
     /// Rows in any order.
     pub(super) fn unordered(plan: PartialRef) -> Chosen {
-        Chosen { plan, served: Served::default(), first_row: false, instead: None }
+        Chosen { plan, served: Served::default(), first_row: false, fallback: None }
     }
 }
 
@@ -254,7 +264,7 @@ impl JoinPlanner<'_, '_, '_> {
             return Ok(match found {
                 Some(InOrder { plan, cost_us, .. }) => {
                     let served = Served { keys: 0, asked_us: Some(cost_us) };
-                    Chosen { plan, served, first_row: true, instead: None }
+                    Chosen { plan, served, first_row: true, fallback: None }
                 }
                 None => Chosen::unordered(joined),
             });
@@ -301,11 +311,11 @@ impl JoinPlanner<'_, '_, '_> {
                 let repeatable = select.filter.iter().all(repeatable)
                     && select.output.iter().all(|output| repeatable(&output.expr));
                 let guarded = share < 1.0 && !locks && !found.forced && repeatable;
-                let instead = guarded.then(|| self.allowance(&found.plan, found.share, sorted)).flatten();
-                let instead = instead.map(|entries| (joined, entries));
+                let fallback = guarded.then(|| self.allowance(&found.plan, found.share, sorted)).flatten();
+                let fallback = fallback.map(|entries| (joined, entries));
                 let asked_us = (share < 1.0).then_some(found.cost_us);
                 let served = Served { keys: found.served, asked_us };
-                Ok(Chosen { plan: found.plan, served, first_row: false, instead })
+                Ok(Chosen { plan: found.plan, served, first_row: false, fallback })
             }
             None => Ok(Chosen::unordered(joined)),
         }
@@ -366,7 +376,7 @@ fn only_first_row(mut rows: Emitted, served: Served) -> Emitted {
     enough(&mut rows.node, &limit);
     let types = rows.node.types.to_vec();
     let cost_us = served.asked_us.unwrap_or(rows.node.estimate.cost_us);
-    let operator = Operator::Limit { input: Box::new(rows.node), limit };
+    let operator = Operator::Limit(plan::Limit { input: Box::new(rows.node), limit });
     Emitted { node: node(operator, types, 1.0, cost_us), layout: rows.layout }
 }
 
@@ -455,12 +465,12 @@ fn aggregate(
     outs.extend(aggregation.aggregates.iter().map(|call| call.out));
     let input = rows.node.estimate;
     let cost = input.cost_us + input.rows * cx.planner.model.cpu.hash_probe * (1 + calls.len()) as f64;
-    let operator = Operator::Aggregate {
+    let operator = Operator::Aggregate(plan::Aggregate {
         input: Box::new(rows.node),
         keys: keys.into(),
         grouping,
         aggregates: calls.into(),
-    };
+    });
     Ok(Emitted { node: node(operator, types, groups, cost), layout: outs })
 }
 
@@ -472,7 +482,7 @@ pub(super) fn filter(rows: Emitted, conditions: &[Expr]) -> Result<Emitted, Mysq
     let selectivity: f64 = conditions.iter().map(leafline_access::stats::guess_selectivity).product();
     let estimate = rows.node.estimate;
     let types = rows.node.types.to_vec();
-    let operator = Operator::Filter { input: Box::new(rows.node), conditions: bound.into() };
+    let operator = Operator::Filter(plan::Filter { input: Box::new(rows.node), conditions: bound.into() });
     Ok(Emitted {
         node: node(operator, types, estimate.rows * selectivity, estimate.cost_us),
         layout: rows.layout,
@@ -492,7 +502,8 @@ pub(super) fn project(rows: Emitted, outputs: &[&Expr], locators: &[usize]) -> R
     }
     let estimate = rows.node.estimate;
     let types = expressions.iter().map(|expr| expr.ty.clone()).collect();
-    let operator = Operator::Project { input: Box::new(rows.node), expressions: expressions.into() };
+    let operator =
+        Operator::Project(plan::Project { input: Box::new(rows.node), expressions: expressions.into() });
     Ok(node(operator, types, estimate.rows, estimate.cost_us))
 }
 
@@ -521,7 +532,7 @@ pub(super) fn sort_and_limit(
         return match limit {
             Some(limit) => {
                 let cost_us = served.asked_us.unwrap_or(estimate.cost_us);
-                node(Operator::Limit { input, limit }, types, rows, cost_us)
+                node(Operator::Limit(plan::Limit { input, limit }), types, rows, cost_us)
             }
             None => *input,
         };
@@ -529,13 +540,15 @@ pub(super) fn sort_and_limit(
     let sorting = estimate.rows * rows.max(2.0).log2() * cx.planner.model.cpu.sort;
     let keys: Arc<[SortKey]> = keys.into();
     let operator = match limit {
-        Some(limit) if limit.count.is_some() => Operator::TopN { input, keys, presorted: served.keys, limit },
-        Some(limit) => {
-            let sort = Operator::Sort { input, keys };
-            let sort = node(sort, types.clone(), estimate.rows, estimate.cost_us + sorting);
-            Operator::Limit { input: Box::new(sort), limit }
+        Some(limit) if limit.count.is_some() => {
+            Operator::TopN(plan::TopN { input, keys, presorted: served.keys, limit })
         }
-        None => Operator::Sort { input, keys },
+        Some(limit) => {
+            let sort = Operator::Sort(plan::Sort { input, keys });
+            let sort = node(sort, types.clone(), estimate.rows, estimate.cost_us + sorting);
+            Operator::Limit(plan::Limit { input: Box::new(sort), limit })
+        }
+        None => Operator::Sort(plan::Sort { input, keys }),
     };
     node(operator, types, rows, served.asked_us.unwrap_or(estimate.cost_us + sorting))
 }
@@ -551,7 +564,8 @@ fn enough(rows: &mut Node, limit: &RowLimit) {
             let rows = usize::try_from(offset.saturating_add(count)).unwrap_or(usize::MAX);
             Arc::make_mut(scan).demand = Demand::Rows(rows);
         }
-        Operator::Project { input, .. } | Operator::Derived { input, .. } => enough(input, limit),
+        Operator::Project(plan::Project { input, .. })
+        | Operator::DerivedTable(plan::DerivedTable { input, .. }) => enough(input, limit),
         _ => {}
     }
 }
@@ -559,7 +573,7 @@ fn enough(rows: &mut Node, limit: &RowLimit) {
 /// The first rows of a node.
 pub(super) fn limited(input: Node, limit: &BoundLimit) -> Result<Node, MysqlError> {
     let (types, estimate) = (input.types.to_vec(), input.estimate);
-    let operator = Operator::Limit { input: Box::new(input), limit: row_limit(limit)? };
+    let operator = Operator::Limit(plan::Limit { input: Box::new(input), limit: row_limit(limit)? });
     Ok(node(operator, types, estimate.rows, estimate.cost_us))
 }
 

@@ -4,7 +4,7 @@ use super::block::{Served, project, sort_and_limit};
 use super::emit::{Emitted, bind, node};
 use super::settings::OptimizerContext;
 use crate::bound::BoundSelect;
-use crate::plan::{Node, Operator, RowLimit, SortKey};
+use crate::plan::{self, Node, Operator, RowLimit, SortKey};
 use leafline_expr::{Expr, build};
 use leafline_types::MysqlError;
 
@@ -34,15 +34,15 @@ pub(super) fn distinct(
     let (types, estimate) = (projected.types.to_vec(), projected.estimate);
     let input = Box::new(projected);
     let operator = match unselected.is_empty() {
-        true => Operator::Distinct { input },
+        true => Operator::Distinct(plan::Distinct { input }),
         false => {
             let columns = types.iter().enumerate().map(|(at, ty)| build::column(at, ty.clone()));
-            Operator::Aggregate {
+            Operator::Aggregate(plan::Aggregate {
                 input,
                 keys: columns.collect(),
                 grouping: outputs.len(),
                 aggregates: Vec::new().into(),
-            }
+            })
         }
     };
     let distinct = node(operator, types, groups.min(estimate.rows), estimate.cost_us);

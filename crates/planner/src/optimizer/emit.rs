@@ -1,11 +1,10 @@
 //! The chosen plan as operators, with columns as positions in their inputs' batches.
 
 use super::members::JoinPlanner;
-use super::partial::{HashKey, Instead, Partial, Step};
+use super::partial::{FallbackJoin, HashKey, Partial, Step};
 use crate::bound::{BoundSelect, Relation, RelationSource};
-use crate::plan::{self, Considered, EmptyReason, Estimate, HashInstead, Node, Operator, locator_type};
-use crate::window::Reach;
-use leafline_access::{Candidate, Demand, JoinRows};
+use crate::plan::{self, Considered, EmptyReason, Estimate, HashFallback, Node, Operator, locator_type};
+use leafline_access::{Candidate, Demand, JoinType};
 use leafline_expr::{Expr, ExprKind};
 use leafline_types::{ExprType, MysqlError};
 use std::collections::HashMap;
@@ -93,82 +92,42 @@ pub(super) fn node(operator: Operator, types: Vec<ExprType>, rows: f64, cost_us:
 
 /// A node that delivers no rows.
 pub(super) fn empty(reason: EmptyReason, types: Vec<ExprType>) -> Node {
-    node(Operator::Empty(reason), types, 0.0, 0.0)
+    node(Operator::Empty(plan::Empty { reason }), types, 0.0, 0.0)
 }
 
-/// Tells scans below which nothing can end the statement early that all of their rows will be asked for. `all`: so are those of
-/// the node.
+/// Tells scans below which nothing can end the statement early that all of their rows will be asked for. `all`: all rows of the node
+/// are asked for.
 pub(super) fn demand_all(node: &mut Node, all: bool) {
-    match &mut node.operator {
-        Operator::Values(_)
-        | Operator::JsonTable(_)
-        | Operator::Empty(_)
-        | Operator::Common { .. }
-        | Operator::Working { .. } => {}
-        Operator::Append { inputs } => inputs.iter_mut().for_each(|input| demand_all(input, all)),
-        Operator::Parallel { input, .. } => demand_all(Arc::make_mut(input), true),
-        Operator::Matched { left, right, .. } => {
-            demand_all(left, all);
-            demand_all(right, true);
-        }
-        Operator::Recursive(union) => {
-            let union = Arc::make_mut(union);
-            demand_all(&mut union.seed, all);
-            union.steps.iter_mut().for_each(|step| demand_all(step, all));
-        }
-        Operator::Scan(scan) if all => Arc::make_mut(scan).demand = Demand::All,
-        Operator::Scan(_) => {}
-        Operator::Guarded { first, instead, .. } => {
-            demand_all(first, false);
-            demand_all(instead, all);
-        }
-        Operator::Limit { input, .. } => demand_all(input, false),
-        Operator::LockRows(locking) => demand_all(&mut locking.input, all && locking.limit.is_none()),
-        Operator::TopN { input, presorted, .. } if *presorted > 0 => demand_all(input, false),
-        Operator::Aggregate { input, .. } | Operator::Sort { input, .. } | Operator::TopN { input, .. } => {
-            demand_all(input, true);
-        }
-        Operator::Window { input, window } => demand_all(input, all || window.reach() != Reach::Row),
-        Operator::Filter { input, .. }
-        | Operator::Rollup { input, .. }
-        | Operator::Project { input, .. }
-        | Operator::Distinct { input }
-        | Operator::Derived { input, .. } => demand_all(input, all),
-        Operator::LookupJoin { outer, inner, instead, .. } => {
-            demand_all(outer, all);
-            if let Some(instead) = instead {
-                demand_all(&mut instead.build, true);
-            }
-            if all {
-                Arc::make_mut(inner).demand = Demand::All;
-            }
-        }
-        Operator::LateralJoin(join) => {
-            demand_all(&mut join.outer, all);
-            demand_all(&mut join.inner, all);
-        }
-        Operator::HashJoin(join) => {
-            demand_all(&mut join.build, true);
-            demand_all(&mut join.probe, all);
-        }
+    if all && let Some(scan) = node.scan_mut() {
+        Arc::make_mut(scan).demand = Demand::All;
+    }
+    let operator = node.operator.as_node();
+    let asked: Vec<bool> =
+        (0..operator.inputs().len()).map(|input| operator.asks_for_all(input, all)).collect();
+    let inputs = node.inputs_mut().into_iter().zip(asked);
+    inputs.for_each(|(input, all)| demand_all(input, all));
+    if let Some(fallback) = node.operator.as_node_mut().fallback_mut() {
+        demand_all(fallback, true);
     }
 }
 
-/// Numbers nodes, parents first; gives the next free number.
+/// Numbers nodes, parents first; gives the next free number. A table that a join reads for each of its outer rows has a number of
+/// its own.
 pub(super) fn number(node: &mut Node, next: usize) -> usize {
     node.id = next;
     if let Operator::Scan(scan) = &mut node.operator {
         Arc::make_mut(scan).id = next;
     }
     let mut next = node.inputs_mut().into_iter().fold(next + 1, |next, input| number(input, next));
-    if let Operator::LookupJoin { inner, instead, .. } = &mut node.operator {
+    let operator = node.operator.as_node_mut();
+    if let Some(inner) = operator.inner_scan_mut() {
         Arc::make_mut(inner).id = next;
         next += 1;
-        if let Some(instead) = instead {
-            next = number(&mut instead.build, next);
-        }
     }
-    next
+    match operator.fallback_mut() {
+        Some(fallback) => number(fallback, next),
+        None => next,
+    }
 }
 
 impl<'p> JoinPlanner<'p, '_, '_> {
@@ -183,8 +142,10 @@ impl<'p> JoinPlanner<'p, '_, '_> {
                     return Ok(Emitted { node: input.clone(), layout });
                 }
                 let types = input.types.to_vec();
-                let operator =
-                    Operator::Derived { input: Box::new(input.clone()), alias: bound.alias.as_str().into() };
+                let operator = Operator::DerivedTable(plan::DerivedTable {
+                    input: Box::new(input.clone()),
+                    alias: bound.alias.as_str().into(),
+                });
                 let node = node(operator, types, partial.rows, partial.cost_us);
                 Ok(Emitted { node, layout })
             }
@@ -192,24 +153,24 @@ impl<'p> JoinPlanner<'p, '_, '_> {
                 let input = self.emit(input)?;
                 let conditions = input.bind_all(conditions)?.into();
                 let types = input.node.types.to_vec();
-                let operator = Operator::Filter { input: Box::new(input.node), conditions };
+                let operator = Operator::Filter(plan::Filter { input: Box::new(input.node), conditions });
                 Ok(Emitted {
                     node: node(operator, types, partial.rows, partial.cost_us),
                     layout: input.layout,
                 })
             }
-            Step::Lookup { left, relation, candidate, rows, keep_order, instead } => {
+            Step::Lookup { left, relation, candidate, join_type, keep_order, fallback } => {
                 let left = self.emit(left)?;
-                let instead = instead.as_ref();
-                self.emit_lookup(partial, left, (*relation, candidate), (*rows, *keep_order), instead)
+                let fallback = fallback.as_ref();
+                self.emit_lookup(partial, left, (*relation, candidate), (*join_type, *keep_order), fallback)
             }
-            Step::Lateral { left, relation, node: inner, conditions, rows } => {
+            Step::Lateral { left, relation, node: inner, conditions, join_type } => {
                 let left = self.emit(left)?;
-                self.emit_lateral(partial, left, *relation, inner, (conditions, *rows))
+                self.emit_lateral(partial, left, *relation, inner, (conditions, *join_type))
             }
-            Step::Hash { left, right, keys, conditions, rows, keep_order, build_left } => {
+            Step::Hash { left, right, keys, conditions, join_type, keep_order, build_left } => {
                 let (left, right) = (self.emit(left)?, self.emit(right)?);
-                let how = (*rows, *keep_order, *build_left);
+                let how = (*join_type, *keep_order, *build_left);
                 self.emit_hash(partial, left, right, keys, conditions, how)
             }
         }
@@ -254,42 +215,48 @@ impl<'p> JoinPlanner<'p, '_, '_> {
         partial: &Partial,
         left: Emitted,
         (relation, candidate): (usize, &Candidate),
-        (rows, keep_order): (JoinRows, bool),
-        instead: Option<&Instead>,
+        (join_type, keep_order): (JoinType, bool),
+        fallback: Option<&FallbackJoin>,
     ) -> Result<Emitted, MysqlError> {
         let inner = Arc::new(self.scan(relation, candidate, &left.layout)?);
         let mut layout = left.layout.clone();
-        if rows.delivers_partners() {
+        if join_type.delivers_partners() {
             layout.extend(self.delivered(relation, candidate)?);
         }
-        let instead =
-            instead.map(|instead| self.emit_instead(&left, instead, &layout)).transpose()?.flatten();
-        let operator = Operator::LookupJoin { outer: Box::new(left.node), inner, rows, keep_order, instead };
+        let fallback =
+            fallback.map(|fallback| self.emit_fallback(&left, fallback, &layout)).transpose()?.flatten();
+        let operator = Operator::LookupJoin(plan::LookupJoin {
+            outer: Box::new(left.node),
+            inner,
+            join_type,
+            keep_order,
+            fallback,
+        });
         let types = self.types(&layout);
         Ok(Emitted { node: node(operator, types, partial.rows, partial.cost_us), layout })
     }
 
     /// The hash join that a lookup join goes on with. `None` if that does not deliver what is wanted.
-    fn emit_instead(
+    fn emit_fallback(
         &self,
         left: &Emitted,
-        instead: &Instead,
+        fallback: &FallbackJoin,
         wanted: &[usize],
-    ) -> Result<Option<Box<HashInstead>>, MysqlError> {
-        let right = self.emit(&instead.right)?;
+    ) -> Result<Option<Box<HashFallback>>, MysqlError> {
+        let right = self.emit(&fallback.right)?;
         let (mut keys, mut null_safe) = (Vec::new(), Vec::new());
-        for key in &instead.keys {
+        for key in &fallback.keys {
             keys.push((left.bind(&key.left)?, right.bind(&key.right)?));
             null_safe.push(key.null_safe);
         }
         let mut layout = left.layout.clone();
         layout.extend(right.layout);
         let conditions: Result<Vec<Expr>, _> =
-            instead.conditions.iter().map(|condition| bind(condition, &layout)).collect();
+            fallback.conditions.iter().map(|condition| bind(condition, &layout)).collect();
         let position = |column: &usize| layout.iter().position(|known| known == column);
         let Some(columns) = wanted.iter().map(position).collect() else { return Ok(None) };
-        Ok(Some(Box::new(HashInstead {
-            after: instead.after as u64,
+        Ok(Some(Box::new(HashFallback {
+            after: fallback.after as u64,
             build: right.node,
             keys: keys.into(),
             null_safe: null_safe.into(),
@@ -304,7 +271,7 @@ impl<'p> JoinPlanner<'p, '_, '_> {
         left: Emitted,
         relation: usize,
         inner: &Node,
-        (conditions, rows): (&[Expr], JoinRows),
+        (conditions, join_type): (&[Expr], JoinType),
     ) -> Result<Emitted, MysqlError> {
         let bound = self.relation(relation)?;
         let RelationSource::Lateral(lateral) = &bound.source else {
@@ -320,7 +287,7 @@ impl<'p> JoinPlanner<'p, '_, '_> {
             inner: inner.clone(),
             captures,
             conditions: conditions?.into(),
-            rows,
+            join_type,
             alias: bound.alias.as_str().into(),
         };
         let types = self.types(&layout);
@@ -335,7 +302,7 @@ impl<'p> JoinPlanner<'p, '_, '_> {
         right: Emitted,
         keys: &[HashKey],
         conditions: &[Expr],
-        (rows, keep_order, build_left): (JoinRows, bool, bool),
+        (join_type, keep_order, build_left): (JoinType, bool, bool),
     ) -> Result<Emitted, MysqlError> {
         let (mut pairs, mut null_safe, mut domains) = (Vec::new(), Vec::new(), Vec::new());
         for key in keys {
@@ -350,7 +317,7 @@ impl<'p> JoinPlanner<'p, '_, '_> {
         layout.extend(build.layout);
         let conditions: Result<Vec<Expr>, _> =
             conditions.iter().map(|condition| bind(condition, &layout)).collect();
-        if !rows.delivers_partners() {
+        if !join_type.delivers_partners() {
             layout.truncate(delivered);
         }
         let join = plan::HashJoin {
@@ -359,7 +326,7 @@ impl<'p> JoinPlanner<'p, '_, '_> {
             keys: pairs.into(),
             null_safe: null_safe.into(),
             conditions: conditions?.into(),
-            rows,
+            join_type,
             keep_order,
             build_is_first: build_left,
             domains: domains.into(),

@@ -8,7 +8,7 @@
 use super::factor::factored;
 use super::null_rejection::rejects_null;
 use crate::bound::{BoundSelect, ColumnOrigin, JoinTree, MAX_RELATIONS, RelationSource};
-use leafline_access::JoinRows;
+use leafline_access::JoinType;
 use leafline_expr::{EvalContext, Expr, fold, push_down_not};
 use leafline_types::MysqlError;
 
@@ -70,8 +70,8 @@ pub(super) enum MemberSource {
 /// How a member is attached by a left, semi or anti join.
 #[derive(Clone, Debug)]
 pub(super) struct Attached {
-    /// Which of these: never [`JoinRows::Matching`].
-    pub rows: JoinRows,
+    /// Never [`JoinType::Inner`].
+    pub join_type: JoinType,
     pub conditions: Vec<Expr>,
     /// What has to be joined before.
     pub after: Relations,
@@ -185,10 +185,10 @@ fn flatten(
             Ok(all)
         }
         JoinTree::Left { left, right, conditions } | JoinTree::Semi { left, right, conditions, .. } => {
-            let rows = match tree {
-                JoinTree::Semi { negated: false, .. } => JoinRows::Semi,
-                JoinTree::Semi { negated: true, .. } => JoinRows::Anti,
-                _ => JoinRows::AllOuter,
+            let join_type = match tree {
+                JoinTree::Semi { negated: false, .. } => JoinType::Semi,
+                JoinTree::Semi { negated: true, .. } => JoinType::Anti,
+                _ => JoinType::LeftOuter,
             };
             let left = flatten(left, columns, graph, eval)?;
             let mut nest = Graph { members: Vec::new(), conjuncts: Vec::new(), straight: false };
@@ -222,7 +222,7 @@ fn flatten(
             graph.members.push(Member {
                 relations: right,
                 source,
-                attached: Some(Attached { rows, conditions, after }),
+                attached: Some(Attached { join_type, conditions, after }),
             });
             Ok(left.union(right))
         }
@@ -233,7 +233,7 @@ fn flatten(
 fn simplify(graph: &mut Graph, columns: &ColumnMap<'_>) {
     loop {
         let rejected = graph.members.iter().position(|member| {
-            if member.attached.as_ref().is_none_or(|attached| attached.rows != JoinRows::AllOuter) {
+            if member.attached.as_ref().is_none_or(|attached| attached.join_type != JoinType::LeftOuter) {
                 return false;
             }
             let inside = |column: usize| {

@@ -6,7 +6,7 @@ use super::partial::{HashKey, Partial, PartialRef, Step};
 use super::settings::{Hinted, OptimizerContext};
 use super::{factor, selectivity};
 use crate::bound::{BoundSelect, RelationSource};
-use leafline_access::{Batches, Candidate, JoinRows, PathRequest, Permission, Price, Question, ScanOrder};
+use leafline_access::{Batches, Candidate, JoinType, PathRequest, Permission, Price, Question, ScanOrder};
 use leafline_expr::build::join_keys;
 use leafline_expr::{CompareDomain, CompareOp, Expr, ExprKind};
 use leafline_table::TableDef;
@@ -66,7 +66,7 @@ pub(super) struct Match {
     pub joining: Vec<Expr>,
     /// Conditions on the joined rows, after NULLs were put in.
     after: Vec<Expr>,
-    pub rows: JoinRows,
+    pub join_type: JoinType,
 }
 
 impl<'p> JoinPlanner<'p, '_, '_> {
@@ -329,9 +329,9 @@ impl<'p> JoinPlanner<'p, '_, '_> {
                     .chain(known.iter().filter(on_both).cloned())
                     .collect(),
                 after: Vec::new(),
-                rows: JoinRows::Matching,
+                join_type: JoinType::Inner,
             },
-            Some(Attached { rows, conditions, .. }) => Match {
+            Some(Attached { join_type, conditions, .. }) => Match {
                 local: self.local_conditions(right, conditions),
                 hints: self.implied_conditions(right, conditions),
                 joining: conditions
@@ -343,7 +343,7 @@ impl<'p> JoinPlanner<'p, '_, '_> {
                     .cloned()
                     .collect(),
                 after: known,
-                rows: *rows,
+                join_type: *join_type,
             },
         }
     }
@@ -362,11 +362,11 @@ impl<'p> JoinPlanner<'p, '_, '_> {
         let joining = selectivity::joining_all(self, &matching.joining)?;
         let pairs = left.rows * member.own.rows * joining;
         let with_partner = left.rows.min(pairs);
-        let rows = match matching.rows {
-            JoinRows::Matching => pairs,
-            JoinRows::AllOuter => pairs.max(left.rows),
-            JoinRows::Semi => with_partner,
-            JoinRows::Anti => (left.rows - with_partner).max(left.rows * LEAST_LEFT),
+        let rows = match matching.join_type {
+            JoinType::Inner => pairs,
+            JoinType::LeftOuter => pairs.max(left.rows),
+            JoinType::Semi => with_partner,
+            JoinType::Anti => (left.rows - with_partner).max(left.rows * LEAST_LEFT),
         };
         let best = match self.lateral(left, member, &matching, rows) {
             Some(lateral) => lateral,
@@ -423,7 +423,7 @@ impl<'p> JoinPlanner<'p, '_, '_> {
                 relation,
                 node: node.clone(),
                 conditions: matching.local.iter().chain(&matching.joining).cloned().collect(),
-                rows: matching.rows,
+                join_type: matching.join_type,
             },
         })
     }
@@ -451,7 +451,7 @@ impl<'p> JoinPlanner<'p, '_, '_> {
         let mut best: Option<(Price, &Candidate)> = None;
         for candidate in candidates.iter().filter(|candidate| candidate.path.constraint.is_correlated()) {
             let mut price = self.for_rows_of(left, candidate)?.price(left.rows.max(1.0), model);
-            if !matching.rows.delivers_partners() {
+            if !matching.join_type.delivers_partners() {
                 // The first partner ends a lookup.
                 price.total_us /= candidate.rows.max(1.0);
             }
@@ -459,8 +459,8 @@ impl<'p> JoinPlanner<'p, '_, '_> {
                 best = Some((price, candidate));
             }
         }
-        let instead = best.and_then(|(price, candidate)| {
-            self.instead_of_lookup(left, member, matching, (candidate, price), keep_order)
+        let fallback = best.and_then(|(price, candidate)| {
+            self.fallback_of_lookup(left, member, matching, (candidate, price), keep_order)
         });
         Ok(best.map(|(price, candidate)| Partial {
             relations: joined,
@@ -472,9 +472,9 @@ impl<'p> JoinPlanner<'p, '_, '_> {
                 left: left.clone(),
                 relation,
                 candidate: candidate.clone().ordered(ScanOrder::Any),
-                rows: matching.rows,
+                join_type: matching.join_type,
                 keep_order,
-                instead,
+                fallback,
             },
         }))
     }
@@ -514,22 +514,22 @@ impl<'p> JoinPlanner<'p, '_, '_> {
         let right = &member.own;
         let (keys, conditions) = self.hash_keys(&matching.joining, left.relations, member.relations);
         // Unmatched rows are kept of the side that streams.
-        let build_left = matching.rows == JoinRows::Matching && !keep_order && left.rows < right.rows;
+        let build_left = matching.join_type == JoinType::Inner && !keep_order && left.rows < right.rows;
         let (build, probe) = if build_left { (left.rows, right.rows) } else { (right.rows, left.rows) };
-        let pairs = match matching.rows {
+        let pairs = match matching.join_type {
             _ if keys.is_empty() => build * probe,
-            JoinRows::Matching | JoinRows::AllOuter => rows,
+            JoinType::Inner | JoinType::LeftOuter => rows,
             // Of the candidates for a row, one in two is enough.
-            JoinRows::Semi | JoinRows::Anti if conditions.is_empty() => 0.0,
-            JoinRows::Semi | JoinRows::Anti => probe.max(rows),
+            JoinType::Semi | JoinType::Anti if conditions.is_empty() => 0.0,
+            JoinType::Semi | JoinType::Anti => probe.max(rows),
         };
         // Rows that find no partner among the candidates are known only at the end of a batch.
-        let loses_order = keep_order && matching.rows == JoinRows::AllOuter && !conditions.is_empty();
+        let loses_order = keep_order && matching.join_type == JoinType::LeftOuter && !conditions.is_empty();
         let unordered = if loses_order { f64::INFINITY } else { 0.0 };
         let cost =
             unordered + build * cpu.hash_build + probe * cpu.hash_probe + pairs * (cpu.row + cpu.filter);
         let streamed = if build_left { right } else { left };
-        let cost = cost - self.filtered_probe(&keys, matching.rows, rows, streamed);
+        let cost = cost - self.filtered_probe(&keys, matching.join_type, rows, streamed);
         let startup =
             if build_left { left.cost_us + right.startup_us } else { right.cost_us + left.startup_us };
         Partial {
@@ -537,13 +537,13 @@ impl<'p> JoinPlanner<'p, '_, '_> {
             rows,
             cost_us: left.cost_us + right.cost_us + cost,
             startup_us: startup + build * cpu.hash_build,
-            empty: left.empty || (right.empty && matching.rows == JoinRows::Matching),
+            empty: left.empty || (right.empty && matching.join_type == JoinType::Inner),
             step: Step::Hash {
                 left: left.clone(),
                 right: right.clone(),
                 keys,
                 conditions,
-                rows: matching.rows,
+                join_type: matching.join_type,
                 keep_order,
                 build_left,
             },
@@ -569,11 +569,11 @@ impl<'p> JoinPlanner<'p, '_, '_> {
 
     /// What a hash join of so many `rows` saves because those of a table that have no partner are told to its scan: they are not looked up. What else it saves
     /// depends on where the column is.
-    fn filtered_probe(&self, keys: &[HashKey], join: JoinRows, rows: f64, probe: &Partial) -> f64 {
+    fn filtered_probe(&self, keys: &[HashKey], join: JoinType, rows: f64, probe: &Partial) -> f64 {
         let cpu = &self.cx.planner.model.cpu;
         let told = self.cx.switches.runtime_filter
             && matches!(probe.step, Step::Access { .. })
-            && matches!(join, JoinRows::Matching | JoinRows::Semi)
+            && matches!(join, JoinType::Inner | JoinType::Semi)
             && keys.iter().any(|key| !key.null_safe)
             && rows <= probe.rows * self.cx.filtering.most_left;
         if told { (probe.rows - rows) * cpu.hash_probe } else { 0.0 }

@@ -31,7 +31,7 @@ mod factor;
 mod first_rows;
 mod generated;
 mod graph;
-mod instead;
+mod hash_fallback;
 mod join_order;
 mod lateral_nest;
 mod locking;

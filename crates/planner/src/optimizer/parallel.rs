@@ -16,7 +16,7 @@
 
 use super::emit::node;
 use super::settings::Parallelism;
-use crate::plan::{Node, Operator, Scan};
+use crate::plan::{self, Node, Operator};
 use crate::window::Reach;
 use leafline_access::{Demand, Share};
 use leafline_expr::aggregate::AggregateCall;
@@ -31,7 +31,7 @@ const EXAMINED_PER_ROW: f64 = 8.0;
 /// The part of a plan that can be read in pieces, each by whom it may be, if that is all of the plan.
 pub fn read_in_pieces(root: &Node) -> Option<&Node> {
     let part = match &root.operator {
-        Operator::Parallel { input, .. } => input,
+        Operator::Parallel(plan::Parallel { input, .. }) => input,
         _ => root,
     };
     can_be_shared(part).then_some(part)
@@ -52,13 +52,13 @@ fn share(at: &mut Node, consumed: bool, parallelism: Parallelism) {
         }
         return;
     }
-    if let Operator::Guarded { instead, .. } = &mut at.operator {
-        return share(instead, consumed, parallelism);
+    if let Operator::AdaptivePlan(plan::AdaptivePlan { fallback, .. }) = &mut at.operator {
+        return share(fallback, consumed, parallelism);
     }
     let consumed = match &at.operator {
-        Operator::Limit { .. } => false,
+        Operator::Limit(_) => false,
         Operator::LockRows(_) => return,
-        Operator::Aggregate { input, .. } => {
+        Operator::Aggregate(plan::Aggregate { input, .. }) => {
             if can_be_shared(input)
                 && input.estimate.cost_us >= parallelism.least_cost_us
                 && group_in_threads(at, parallelism)
@@ -67,11 +67,11 @@ fn share(at: &mut Node, consumed: bool, parallelism: Parallelism) {
             }
             true
         }
-        Operator::Sort { .. } | Operator::TopN { .. } => true,
-        Operator::Window { window, .. } => consumed || window.reach() != Reach::Row,
+        Operator::Sort(_) | Operator::TopN(_) => true,
+        Operator::Window(plan::Window { spec, .. }) => consumed || spec.reach() != Reach::Row,
         _ => consumed,
     };
-    let collects_last = matches!(at.operator, Operator::HashJoin(_) | Operator::Matched { .. });
+    let collects_last = matches!(at.operator, Operator::HashJoin(_) | Operator::SetOp(_));
     let inputs = at.inputs_mut();
     let last = inputs.len().saturating_sub(1);
     for (number, input) in inputs.into_iter().enumerate() {
@@ -81,8 +81,8 @@ fn share(at: &mut Node, consumed: bool, parallelism: Parallelism) {
 
 /// Takes away what lookup joins would go on with: each thread would hold the table for itself.
 fn only_lookups(at: &mut Node) {
-    if let Operator::LookupJoin { instead, .. } = &mut at.operator {
-        *instead = None;
+    if let Operator::LookupJoin(plan::LookupJoin { fallback, .. }) = &mut at.operator {
+        *fallback = None;
     }
     at.inputs_mut().into_iter().for_each(only_lookups);
 }
@@ -91,16 +91,18 @@ fn only_lookups(at: &mut Node) {
 fn wrap(at: &mut Node, parallelism: Parallelism) {
     only_lookups(at);
     let (types, estimate) = (at.types.to_vec(), at.estimate);
-    let nothing = node(Operator::Values(Arc::from([])), Vec::new(), 0.0, 0.0);
+    let nothing = node(Operator::Values(plan::Values { rows: Arc::from([]) }), Vec::new(), 0.0, 0.0);
     let input = Arc::new(std::mem::replace(at, nothing));
     let share =
         Share { threads: parallelism.degree(estimate.cost_us), most_leaves: parallelism.piece_leaves };
-    *at = node(Operator::Parallel { input, share }, types, estimate.rows, estimate.cost_us);
+    *at = node(Operator::Parallel(plan::Parallel { input, share }), types, estimate.rows, estimate.cost_us);
 }
 
 /// Makes an aggregation one of parts, and one of their results; false if that cannot be, or does not pay.
 fn group_in_threads(at: &mut Node, parallelism: Parallelism) -> bool {
-    let Operator::Aggregate { input, keys, grouping, aggregates } = &at.operator else { return false };
+    let Operator::Aggregate(plan::Aggregate { input, keys, grouping, aggregates }) = &at.operator else {
+        return false;
+    };
     let exprs = keys.iter().chain(aggregates.iter().flat_map(|call| &call.args));
     if at.estimate.rows * ROWS_PER_GROUP > input.estimate.rows || !exprs.into_iter().all(is_repeatable) {
         return false;
@@ -123,46 +125,37 @@ fn group_in_threads(at: &mut Node, parallelism: Parallelism) -> bool {
     let merged_keys: Arc<[Expr]> =
         keys.iter().enumerate().map(|(at, key)| build::column(at, key.ty.clone())).collect();
     let types = keys.iter().map(|key| &key.ty).chain(parts.iter().map(|part| &part.ty)).cloned().collect();
-    let of_parts = Operator::Aggregate {
+    let of_parts = Operator::Aggregate(plan::Aggregate {
         input: input.clone(),
         keys: keys.clone(),
         grouping: *grouping,
         aggregates: parts.into(),
-    };
+    });
     let mut below = node(of_parts, types, at.estimate.rows, at.estimate.cost_us);
     wrap(&mut below, parallelism);
-    at.operator = Operator::Aggregate {
+    at.operator = Operator::Aggregate(plan::Aggregate {
         input: Box::new(below),
         keys: merged_keys,
         grouping: *grouping,
         aggregates: merging.into(),
-    };
+    });
     true
 }
 
 /// Whether a node is a part of the plan that threads can share.
 fn can_be_shared(at: &Node) -> bool {
-    match &at.operator {
-        Operator::Scan(scan) => scan.path.can_be_cut() && is_shareable(scan),
-        Operator::Filter { input, conditions } => {
-            can_be_shared(input) && conditions.iter().all(is_repeatable)
-        }
-        Operator::Project { input, expressions } => {
-            can_be_shared(input) && expressions.iter().all(is_repeatable)
-        }
-        Operator::Derived { input, .. } => can_be_shared(input),
-        Operator::LookupJoin { outer, inner, .. } => can_be_shared(outer) && is_shareable(inner),
+    let is_part = match &at.operator {
+        Operator::Scan(scan) => scan.path.can_be_cut() && scan.demand == Demand::All,
+        Operator::LookupJoin(join) => join.inner.demand == Demand::All,
+        Operator::Filter(_) | Operator::Project(_) | Operator::DerivedTable(_) => true,
         _ => false,
+    };
+    if !is_part {
+        return false;
     }
-}
-
-/// All of its rows are asked for, and its conditions are the same for whoever evaluates them.
-fn is_shareable(scan: &Scan) -> bool {
-    let path = &scan.path;
-    let conditions = path.entry_conditions.iter().chain(&path.row_conditions);
-    scan.demand == Demand::All
-        && path.constraint.values().iter().all(is_repeatable)
-        && conditions.into_iter().all(|condition| is_repeatable(&condition.expr))
+    let mut repeatable = true;
+    at.operator.as_node().expressions(&mut |_, expr| repeatable &= is_repeatable(expr));
+    repeatable && at.inputs().into_iter().all(can_be_shared)
 }
 
 fn is_repeatable(expr: &Expr) -> bool {

@@ -2,7 +2,7 @@
 
 use super::graph::Relations;
 use crate::plan::Node;
-use leafline_access::{Candidate, JoinRows};
+use leafline_access::{Candidate, JoinType};
 use leafline_expr::{CompareDomain, Expr};
 use std::rc::Rc;
 
@@ -38,20 +38,20 @@ pub(super) enum Step {
         left: PartialRef,
         relation: usize,
         candidate: Candidate,
-        rows: JoinRows,
+        join_type: JoinType,
         keep_order: bool,
         /// What it goes on with if there are many more left rows than were expected.
-        instead: Option<Instead>,
+        fallback: Option<FallbackJoin>,
     },
     /// A lateral query, run for each left row.
-    Lateral { left: PartialRef, relation: usize, node: Node, conditions: Vec<Expr>, rows: JoinRows },
+    Lateral { left: PartialRef, relation: usize, node: Node, conditions: Vec<Expr>, join_type: JoinType },
     /// Left and right rows by hash.
     Hash {
         left: PartialRef,
         right: PartialRef,
         keys: Vec<HashKey>,
         conditions: Vec<Expr>,
-        rows: JoinRows,
+        join_type: JoinType,
         /// The rows come in the order of the left rows.
         keep_order: bool,
         /// The left rows are held in memory, the right ones stream.
@@ -59,9 +59,9 @@ pub(super) enum Step {
     },
 }
 
-/// The same join by hash.
+/// The hash join that a lookup join goes on with.
 #[derive(Clone, Debug)]
-pub(super) struct Instead {
+pub(super) struct FallbackJoin {
     /// Left rows that are looked up, and entries examined for them, at most, together.
     pub after: f64,
     pub right: PartialRef,

@@ -4,7 +4,7 @@ use super::emit::{Emitted, node};
 use super::settings::OptimizerContext;
 use super::window::sorted;
 use crate::bound::{Aggregation, Rollup};
-use crate::plan::{Levels, Operator, SortKey};
+use crate::plan::{self, Levels, Operator, SortKey};
 use leafline_expr::{CompareOp, Expr, build};
 use leafline_types::{ExprType, MysqlError, SqlType, Value};
 
@@ -18,11 +18,11 @@ pub(super) fn expanded(rows: Emitted, rollup: &Rollup, keys: Vec<Expr>) -> (Emit
     let grouped = types.iter().enumerate().skip(first).map(column).collect();
     let estimate = rows.node.estimate;
     let levels = (rollup.written + 1) as f64;
-    let operator = Operator::Rollup {
+    let operator = Operator::Rollup(plan::Rollup {
         input: Box::new(rows.node),
         keys: keys.into(),
-        rollup: Levels { greatest: rollup.written, leave_out: rollup.positions.clone().into() },
-    };
+        levels: Levels { greatest: rollup.written, leave_out: rollup.positions.clone().into() },
+    });
     let node = node(operator, types, estimate.rows * levels, estimate.cost_us);
     (Emitted { node, layout: rows.layout }, grouped)
 }

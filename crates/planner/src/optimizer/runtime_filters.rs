@@ -13,8 +13,8 @@
 //! Not passed are limits, window functions, set operations and whatever is read more than once or by others.
 
 use super::settings::Filtering;
-use crate::plan::{HashJoin, KeyFilter, Node, Operator, Scan};
-use leafline_access::JoinRows;
+use crate::plan::{ColumnOrigin, HashJoin, KeyFilter, Node, Operator, Scan};
+use leafline_access::JoinType;
 use leafline_expr::{Expr, ExprKind};
 use leafline_table::TableDef;
 use leafline_types::SqlType;
@@ -33,7 +33,7 @@ pub(super) fn place_filters(at: &mut Node, filtering: Filtering, next: usize) ->
 fn place(join: &mut HashJoin, rows: f64, filtering: Filtering, mut next: usize) -> usize {
     let probed = join.probe.estimate.rows;
     let is_selective = rows <= probed * filtering.most_left && join.build.estimate.rows <= probed;
-    if !is_selective || !matches!(join.rows, JoinRows::Matching | JoinRows::Semi) {
+    if !is_selective || !matches!(join.join_type, JoinType::Inner | JoinType::Semi) {
         return next;
     }
     let keys = join.keys.iter().zip(join.null_safe.iter()).zip(join.domains.iter());
@@ -74,41 +74,16 @@ fn tell(
     loops: f64,
     filtering: Filtering,
 ) -> Option<(Arc<TableDef>, usize)> {
-    let is_text = at.types.get(column)?.sql.is_string();
-    match &mut at.operator {
-        Operator::Scan(scan) => tell_scan(scan, column, number, loops, filtering),
-        // Of strings that are equal to the grouping one stands for all, to the join perhaps that one alone.
-        Operator::Distinct { .. } | Operator::Aggregate { .. } if is_text => None,
-        Operator::Filter { input, .. }
-        | Operator::Sort { input, .. }
-        | Operator::Distinct { input }
-        | Operator::Derived { input, .. } => tell(input, column, number, loops, filtering),
-        Operator::Project { input, expressions } => {
-            let column = expressions.get(column)?.as_column()?;
+    at.types.get(column)?;
+    match at.operator.as_node().column_origin(column)? {
+        ColumnOrigin::Input(input, column) => {
+            let input = at.inputs_mut().into_iter().nth(input)?;
             tell(input, column, number, loops, filtering)
         }
-        Operator::Aggregate { input, keys, .. } => {
-            let column = keys.get(column)?.as_column()?;
-            tell(input, column, number, loops, filtering)
+        ColumnOrigin::Scan(column) => {
+            let outer_rows: f64 = at.inputs().iter().map(|outer| outer.estimate.rows).product();
+            tell_scan(at.scan_mut()?, column, number, loops * outer_rows, filtering)
         }
-        Operator::LookupJoin { outer, inner, rows, .. } => match column.checked_sub(outer.types.len()) {
-            None => tell(outer, column, number, loops, filtering),
-            Some(column) if *rows == JoinRows::Matching => {
-                tell_scan(inner, column, number, loops * outer.estimate.rows, filtering)
-            }
-            Some(_) => None,
-        },
-        Operator::LateralJoin(join) if column < join.outer.types.len() => {
-            tell(&mut join.outer, column, number, loops, filtering)
-        }
-        Operator::HashJoin(join) => match column.checked_sub(join.probe.types.len()) {
-            None => tell(&mut join.probe, column, number, loops, filtering),
-            Some(column) if join.rows == JoinRows::Matching => {
-                tell(&mut join.build, column, number, loops, filtering)
-            }
-            Some(_) => None,
-        },
-        _ => None,
     }
 }
 

@@ -6,7 +6,7 @@ use super::settings::OptimizerContext;
 use crate::bound::{
     BoundSelect, CommonTable, Recursion, Relation, RelationSource, SetOperation, SetOperator, SetStep,
 };
-use crate::plan::{CommonPlan, KeptRows, Node, Operator, Plan, RecursiveUnion};
+use crate::plan::{self, CommonPlan, KeptRows, Node, Operator, Plan, RecursiveUnion};
 use leafline_expr::build;
 use leafline_types::{ExprType, MysqlError};
 use std::sync::Arc;
@@ -33,15 +33,18 @@ pub(super) fn plan_source(
         RelationSource::SetOperation(operation) => plan_set_operation(operation, &types, cx),
         RelationSource::Values(rows) => {
             let count = rows.len() as f64;
-            Ok(node(Operator::Values(rows.clone().into()), types, count, 0.0))
+            Ok(node(Operator::Values(plan::Values { rows: rows.clone().into() }), types, count, 0.0))
         }
         RelationSource::JsonTable(table) => {
-            let operator = Operator::JsonTable(Arc::new(table.as_ref().clone()));
+            let operator = Operator::JsonTable(plan::JsonTable { table: Arc::new(table.as_ref().clone()) });
             Ok(node(operator, types, EXPECTED_PARTS, 0.0))
         }
         RelationSource::Common(table) => plan_common(table, &relation.alias, types, cx),
         RelationSource::Working(number) => {
-            let operator = Operator::Working { number: *number, alias: relation.alias.as_str().into() };
+            let operator = Operator::WorkTableScan(plan::WorkTableScan {
+                number: *number,
+                alias: relation.alias.as_str().into(),
+            });
             Ok(node(operator, types, 100.0, 0.0))
         }
     }
@@ -95,7 +98,8 @@ fn matched(left: Node, mut right: Vec<Node>, (kept, all): (KeptRows, bool), type
             KeptRows::OnlyLeft => left.estimate.rows,
         };
         let cost = left.estimate.cost_us + right.estimate.cost_us;
-        let operator = Operator::Matched { left: Box::new(left), right: Box::new(right), kept, all };
+        let operator =
+            Operator::SetOp(plan::SetOp { left: Box::new(left), right: Box::new(right), kept, all });
         node(operator, types.to_vec(), rows, cost)
     };
     match kept {
@@ -126,7 +130,7 @@ fn union(mut inputs: Vec<Node>, distinct: usize, types: &[ExprType]) -> Node {
     let rest = inputs.split_off(distinct.min(inputs.len()));
     let input = append(inputs, types);
     let estimate = input.estimate;
-    let operator = Operator::Distinct { input: Box::new(input) };
+    let operator = Operator::Distinct(plan::Distinct { input: Box::new(input) });
     let first = node(operator, types.to_vec(), estimate.rows, estimate.cost_us);
     append(std::iter::once(first).chain(rest).collect(), types)
 }
@@ -141,7 +145,7 @@ fn append(mut inputs: Vec<Node>, types: &[ExprType]) -> Node {
     let (rows, cost) = inputs
         .iter()
         .fold((0.0, 0.0), |(rows, cost), input| (rows + input.estimate.rows, cost + input.estimate.cost_us));
-    node(Operator::Append { inputs }, types.to_vec(), rows, cost)
+    node(Operator::Append(plan::Append { inputs }), types.to_vec(), rows, cost)
 }
 
 /// The rows of a node as values of these types.
@@ -157,7 +161,8 @@ fn conformed(input: Node, types: &[ExprType]) -> Node {
         return input;
     }
     let estimate = input.estimate;
-    let operator = Operator::Project { input: Box::new(input), expressions: expressions.into() };
+    let operator =
+        Operator::Project(plan::Project { input: Box::new(input), expressions: expressions.into() });
     node(operator, types.to_vec(), estimate.rows, estimate.cost_us)
 }
 
@@ -180,7 +185,8 @@ fn plan_common(
         );
     }
     let estimate = cx.commons.get(&table.number).map(|known| known.plan.root.estimate).unwrap_or_default();
-    let operator = Operator::Common { number: table.number, alias: alias.into() };
+    let operator =
+        Operator::CommonTableScan(plan::CommonTableScan { number: table.number, alias: alias.into() });
     Ok(node(operator, types, estimate.rows, estimate.cost_us))
 }
 
@@ -198,7 +204,7 @@ fn plan_recursion(
     let cost = steps.iter().map(|step| step.estimate.cost_us).sum::<f64>() * EXPECTED_ROUNDS;
     let cost = seed.estimate.cost_us + cost;
     let union = RecursiveUnion { number, seed, steps, distinct: recursion.distinct };
-    let root = node(Operator::Recursive(Arc::new(union)), types.clone(), rows, cost);
+    let root = node(Operator::RecursiveUnion(Arc::new(union)), types.clone(), rows, cost);
     match &recursion.limit {
         Some(limit) => super::block::limited(root, limit),
         None => Ok(root),

@@ -143,7 +143,8 @@ fn with_keys(rows: Emitted, groups: &[Group<'_>]) -> Result<(Emitted, Vec<(Expr,
     }
     let types = expressions.iter().map(|expr| expr.ty.clone()).collect();
     let estimate = rows.node.estimate;
-    let operator = Operator::Project { input: Box::new(rows.node), expressions: expressions.into() };
+    let operator =
+        Operator::Project(plan::Project { input: Box::new(rows.node), expressions: expressions.into() });
     Ok((Emitted { node: node(operator, types, estimate.rows, estimate.cost_us), layout }, computed))
 }
 
@@ -167,7 +168,12 @@ fn sort_keys(
 pub(super) fn sorted(input: Node, keys: Arc<[SortKey]>, cx: &OptimizerContext<'_, '_>) -> Node {
     let (estimate, types) = (input.estimate, input.types.to_vec());
     let cost = estimate.rows * estimate.rows.max(2.0).log2() * cx.planner.model.cpu.sort;
-    node(Operator::Sort { input: Box::new(input), keys }, types, estimate.rows, estimate.cost_us + cost)
+    node(
+        Operator::Sort(plan::Sort { input: Box::new(input), keys }),
+        types,
+        estimate.rows,
+        estimate.cost_us + cost,
+    )
 }
 
 fn computed_over(
@@ -197,7 +203,7 @@ fn computed_over(
     }
     let estimate = rows.node.estimate;
     let cost = estimate.rows * cx.planner.model.cpu.hash_probe * calls.len() as f64;
-    let window = Arc::new(plan::Window { input: rows.node.types.clone(), partition, order, calls });
-    let operator = Operator::Window { input: Box::new(rows.node), window };
+    let spec = Arc::new(plan::WindowSpec { input: rows.node.types.clone(), partition, order, calls });
+    let operator = Operator::Window(plan::Window { input: Box::new(rows.node), spec });
     Ok(Emitted { node: node(operator, types, estimate.rows, estimate.cost_us + cost), layout })
 }

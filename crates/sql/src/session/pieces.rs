@@ -16,7 +16,7 @@ use leafline_access::{AccessPath, ScanOrder, ScanPiece};
 use leafline_executor as operator;
 use leafline_expr::ExprKind;
 use leafline_planner::optimizer::read_in_pieces;
-use leafline_planner::plan::{Node, Operator};
+use leafline_planner::plan::{self, Node, Operator};
 use leafline_syntax::ast::StatementKind;
 use leafline_table::{Catalog, ReadView};
 use leafline_types::{MysqlError, Value};
@@ -209,7 +209,7 @@ fn keep_index_order(node: &mut Node) {
         }
         return;
     }
-    if let Operator::Filter { .. } | Operator::Project { .. } | Operator::Derived { .. } = &node.operator {
+    if let Operator::Filter(_) | Operator::Project(_) | Operator::DerivedTable(_) = &node.operator {
         node.inputs_mut().into_iter().for_each(keep_index_order);
     }
 }
@@ -220,7 +220,7 @@ fn order_of(root: &Node) -> (Vec<(usize, bool)>, usize) {
     let mut at = root;
     let scan = loop {
         match &at.operator {
-            Operator::Project { input, expressions } => {
+            Operator::Project(plan::Project { input, expressions }) => {
                 let below = |column: Option<usize>| match expressions.get(column?)?.kind {
                     ExprKind::Column(below) => Some(below),
                     _ => None,
@@ -228,7 +228,8 @@ fn order_of(root: &Node) -> (Vec<(usize, bool)>, usize) {
                 columns.iter_mut().for_each(|column| *column = below(*column));
                 at = input;
             }
-            Operator::Filter { input, .. } | Operator::Derived { input, .. } => at = input,
+            Operator::Filter(plan::Filter { input, .. })
+            | Operator::DerivedTable(plan::DerivedTable { input, .. }) => at = input,
             Operator::Scan(scan) => break scan,
             _ => return Default::default(),
         }

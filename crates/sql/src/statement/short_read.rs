@@ -9,7 +9,7 @@ use crate::session::{Chunk, ChunkValues, RowStream, Session, shown_value};
 use leafline_access::RowScan;
 use leafline_executor::resolve_limit;
 use leafline_expr::ExprKind;
-use leafline_planner::plan::{Node, Operator, RowLimit};
+use leafline_planner::plan::{self, Node, Operator, RowLimit};
 use leafline_types::{MysqlError, RowBlock, Value};
 use std::sync::Arc;
 
@@ -43,11 +43,11 @@ impl ShortRead {
     /// The short way of a plan, if it has one.
     fn new(root: &Node, columns: &Arc<[ColumnMeta]>) -> Result<Option<ShortRead>, MysqlError> {
         let (node, limit) = match &root.operator {
-            Operator::Limit { input, limit } => (&**input, Some(limit.clone())),
+            Operator::Limit(plan::Limit { input, limit }) => (&**input, Some(limit.clone())),
             _ => (root, None),
         };
         let (node, output) = match &node.operator {
-            Operator::Project { input, expressions } => {
+            Operator::Project(plan::Project { input, expressions }) => {
                 let column = |expression: &leafline_expr::Expr| match expression.kind {
                     ExprKind::Column(at) => Some(at),
                     _ => None,

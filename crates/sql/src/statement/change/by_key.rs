@@ -8,7 +8,7 @@ use crate::statement::execution::Execution;
 use leafline_access::AccessPath;
 use leafline_expr::{Expr, ExprKind, evaluate_row, truth};
 use leafline_planner::bound::{BoundSelect, ChangedTable};
-use leafline_planner::plan::{LockedTable, Operator, Plan};
+use leafline_planner::plan::{self, LockedTable, Operator, Plan};
 use leafline_table::{LockStrength, LockWait, LookedUp, Transaction};
 use leafline_types::{MysqlError, Value};
 use std::sync::Arc;
@@ -35,7 +35,7 @@ impl ByKey {
     pub(crate) fn of(plan: &Plan, rows: &BoundSelect, targets: &[ChangedTable]) -> Option<ByKey> {
         let [ChangedTable { table, first: 0, .. }] = targets else { return None };
         let (node, outputs) = match &plan.root.operator {
-            Operator::Project { input, expressions } => {
+            Operator::Project(plan::Project { input, expressions }) => {
                 let column = |expression: &Expr| match expression.kind {
                     ExprKind::Column(at) => Some(at),
                     _ => None,

@@ -5,26 +5,26 @@
 //! that were delivered stay delivered: each left row is joined in one of the two ways.
 
 use super::members::{JoinPlanner, Match, PreparedMember};
-use super::partial::{Instead, Partial, PartialRef, Step};
+use super::partial::{FallbackJoin, Partial, PartialRef, Step};
 use crate::bound::RelationSource;
-use leafline_access::{Candidate, JoinRows, Price};
+use leafline_access::{Candidate, JoinType, Price};
 
 impl JoinPlanner<'_, '_, '_> {
     /// What a lookup join with `candidate`, for `price`, goes on with. `None`: it is certain enough, too little is at stake, or the member cannot be joined by hash.
-    pub(super) fn instead_of_lookup(
+    pub(super) fn fallback_of_lookup(
         &self,
         left: &PartialRef,
         member: &PreparedMember,
         matching: &Match,
         (candidate, price): (&Candidate, Price),
         keep_order: bool,
-    ) -> Option<Instead> {
+    ) -> Option<FallbackJoin> {
         let relation = member.relation.and_then(|relation| self.select.relations.get(relation))?;
         if relation.lock.is_some() || !self.may_hash(member) {
             return None;
         }
         let (keys, conditions) = self.hash_keys(&matching.joining, left.relations, member.relations);
-        let loses_order = keep_order && matching.rows == JoinRows::AllOuter && !conditions.is_empty();
+        let loses_order = keep_order && matching.join_type == JoinType::LeftOuter && !conditions.is_empty();
         if keys.is_empty() || loses_order || conditions.iter().any(|condition| condition.is_volatile()) {
             return None;
         }
@@ -38,7 +38,7 @@ impl JoinPlanner<'_, '_, '_> {
         let at_stake = (self.most_rows(left) - rows) * per_row;
         let worth = per_row > 0.0 && rows.is_finite() && at_stake >= patience.least_us;
         let after = rows * (1.0 + candidate.examined);
-        worth.then_some(Instead { after, right, keys, conditions })
+        worth.then_some(FallbackJoin { after, right, keys, conditions })
     }
 
     /// How many rows a partial plan can have, whatever conditions let pass.
@@ -54,17 +54,17 @@ impl JoinPlanner<'_, '_, '_> {
             Step::Access { .. } => partial.rows,
             Step::Derived { .. } => partial.rows,
             Step::Filter { input, .. } => self.most_rows(input),
-            Step::Lookup { left, relation, candidate, rows, .. } => {
-                let each = match rows {
-                    JoinRows::Semi | JoinRows::Anti => 1.0,
+            Step::Lookup { left, relation, candidate, join_type, .. } => {
+                let each = match join_type {
+                    JoinType::Semi | JoinType::Anti => 1.0,
                     _ if candidate.path.is_unique_lookup() => 1.0,
                     _ => self.table_rows(*relation).unwrap_or(1.0),
                 };
                 self.most_rows(left) * each
             }
             Step::Lateral { left, .. } => self.most_rows(left),
-            Step::Hash { left, right, rows, .. } => {
-                let each = if rows.delivers_partners() { self.most_rows(right) } else { 1.0 };
+            Step::Hash { left, right, join_type, .. } => {
+                let each = if join_type.delivers_partners() { self.most_rows(right) } else { 1.0 };
                 self.most_rows(left) * each
             }
         }

@@ -1,0 +1,49 @@
+//! Notes on a scan that the tree, the JSON document and the console share.
+
+use crate::plan::{Considered, Scan, access_label, column_name, named_columns, text};
+use leafline_access::{AccessPath, PartUse};
+
+/// The conditions of an access path, each with the step that evaluates it; the outer row has columns of these names.
+pub(super) fn condition_lines(scan: &Scan, outer: &[String]) -> Vec<String> {
+    let path = &scan.path;
+    let on = [
+        ("index condition", &path.entry_conditions, &path.entry_columns),
+        ("condition", &path.row_conditions, &path.columns),
+    ];
+    let mut lines = Vec::new();
+    for (what, conditions, columns) in on {
+        let mut columns = named_columns(scan, columns);
+        columns.extend_from_slice(outer);
+        for implied in [true, false] {
+            let exprs: Vec<String> = conditions
+                .iter()
+                .filter(|condition| condition.implied == implied)
+                .map(|condition| text(&condition.expr, &columns))
+                .collect();
+            if !exprs.is_empty() {
+                let how = if implied { "by key bytes" } else { what };
+                lines.push(format!("{how}: {}", exprs.join(" and ")));
+            }
+        }
+    }
+    lines
+}
+
+/// The ways that were compared with the one that was taken, each once: the cheapest of those with the same name.
+pub(super) fn rejected<'s>(scan: &'s Scan, chosen: &str) -> Vec<(String, &'s Considered)> {
+    let mut found: Vec<(String, &Considered)> = Vec::new();
+    for considered in &scan.considered {
+        let label = access_label(&considered.path, &scan.alias, considered.path.constraint.is_correlated());
+        if label != chosen && found.iter().all(|(known, _)| *known != label) {
+            found.push((label, considered));
+        }
+    }
+    found
+}
+
+/// The declared parts of the index of a path, and what it makes of them.
+pub(super) fn part_uses(path: &AccessPath) -> Vec<(String, PartUse)> {
+    let columns = path.index.key_columns.iter().map(|column| path.table.columns.get(*column));
+    let names = columns.map(|column| column.map(column_name).unwrap_or_default());
+    names.zip(path.part_uses()).collect()
+}

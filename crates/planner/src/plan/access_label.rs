@@ -1,0 +1,64 @@
+//! Access paths in words: the line of EXPLAIN FORMAT=TREE, and MySQL's name of the access type.
+
+use leafline_access::{AccessPath, ScanOrder};
+
+/// The line of EXPLAIN FORMAT=TREE for an access path; `inner`: of a lookup join.
+pub fn access_label(path: &AccessPath, alias: &str, inner: bool) -> String {
+    let covering = if path.covering { "Covering index" } else { "Index" };
+    let index = &path.index.name;
+    let reverse = if path.order == ScanOrder::Reverse { " (reverse)" } else { "" };
+    let filtered = match path.rowid_filter() {
+        Some(set) => format!(", rows in {set}"),
+        None => String::new(),
+    };
+    let hypothetical = if is_hypothetical(path) { " (hypothetical)" } else { "" };
+    let merged = if path.merged.is_some() { ", ranges merged in order" } else { "" };
+    let reverse = format!("{hypothetical}{merged}{reverse}{filtered}");
+    match access_type(path, inner) {
+        "index_merge" => {
+            let set = path.locators.as_ref().map(|set| format!(" using {set}")).unwrap_or_default();
+            format!("Index merge on {alias}{set}{reverse}")
+        }
+        "ALL" => format!("Table scan on {alias}{reverse}"),
+        "index" => format!("{covering} scan on {alias} using {index}{reverse}"),
+        "const" | "eq_ref" => format!("Single-row index lookup on {alias} using {index}"),
+        "ref" => format!("{covering} lookup on {alias} using {index}{reverse}"),
+        "range" if let Some(first_of) = &path.first_of => {
+            let wanted = match first_of.count {
+                1 if first_of.both_ends => "both ends of each group".to_string(),
+                1 => "grouping".to_string(),
+                count => format!("the first {count} of each value"),
+            };
+            format!("{covering} skip scan for {wanted} on {alias} using {index}{reverse}")
+        }
+        "range" if path.is_skip_scan() => format!("{covering} skip scan on {alias} using {index}{reverse}"),
+        _ => format!("{covering} range scan on {alias} using {index}{reverse}"),
+    }
+}
+
+/// MySQL's name for the way a table is read.
+pub fn access_type(path: &AccessPath, inner: bool) -> &'static str {
+    let constraint = &path.constraint;
+    if path.is_index_merge() {
+        "index_merge"
+    } else if path.is_table_scan() {
+        // InnoDB's word for the rows in the order of the primary key, where that order is wanted, is that of a read of an index.
+        if path.order == ScanOrder::Any || !path.index.is_primary() { "ALL" } else { "index" }
+    } else if path.is_skip_scan() || path.first_of.is_some() {
+        "range"
+    } else if constraint.is_unbounded() {
+        "index"
+    } else if path.is_unique_lookup() {
+        if inner { "eq_ref" } else { "const" }
+    } else if constraint.equal_parts() == constraint.used_parts() || (inner && constraint.equal_parts() > 0) {
+        "ref"
+    } else {
+        "range"
+    }
+}
+
+/// Whether it reads an index that is not there, so that nobody can go this way.
+pub(crate) fn is_hypothetical(path: &AccessPath) -> bool {
+    let merged = path.locators.iter().flat_map(|set| set.paths());
+    path.index.is_hypothetical() || merged.into_iter().any(|path| path.index.is_hypothetical())
+}

@@ -1,0 +1,45 @@
+//! Two plans for the first rows, the second in case the first turns out to be dear.
+
+use super::{Explained, Node, PlanNode, Role, RowLimit, Step};
+use leafline_expr::Expr;
+
+/// The first rows of a plan that was chosen because few entries were expected to be examined for them. No row is delivered before all
+/// are known; if more is to be done than what the fallback costs, that is run.
+#[derive(Clone, Debug)]
+pub struct AdaptivePlan {
+    /// The plan that is expected to be the cheaper one.
+    pub primary: Box<Node>,
+    /// The other one.
+    pub fallback: Box<Node>,
+    /// Entries that the primary plan may examine.
+    pub entry_budget: u64,
+    /// How many rows are delivered: with too many to be held the primary plan has no budget.
+    pub limit: RowLimit,
+}
+
+impl PlanNode for AdaptivePlan {
+    fn inputs(&self) -> Vec<&Node> {
+        vec![&self.primary, &self.fallback]
+    }
+
+    fn inputs_mut(&mut self) -> Vec<&mut Node> {
+        vec![&mut self.primary, &mut self.fallback]
+    }
+
+    fn expressions<'n>(&'n self, _each: &mut dyn FnMut(Role, &'n Expr)) {}
+
+    fn column_names(&self) -> Vec<String> {
+        self.primary.column_names()
+    }
+
+    fn explain(&self) -> Explained<'_> {
+        let entries = self.entry_budget;
+        let label =
+            format!("The first of two plans; the second if more than {entries} entries would be examined");
+        Explained { label, step: Step::Rows(&self.primary) }
+    }
+
+    fn asks_for_all(&self, input: usize, all: bool) -> bool {
+        input > 0 && all
+    }
+}

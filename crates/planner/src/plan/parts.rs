@@ -1,0 +1,135 @@
+//! A plan, and the plans that it refers to by number.
+
+use super::{Node, Operator, Scan};
+use leafline_access::AccessPath;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// A query ready to run.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// The operator that delivers the result.
+    pub root: Node,
+    /// Number of nodes: ids are below it.
+    pub node_count: usize,
+}
+
+/// The plans that those of a statement refer to by number.
+#[derive(Clone, Debug, Default)]
+pub struct PlanParts {
+    /// The subqueries of expressions, by number; those that became joins are there only where they are needed besides.
+    pub subqueries: BTreeMap<usize, SubqueryPlan>,
+    /// The queries of WITH that are run by themselves.
+    pub commons: BTreeMap<usize, CommonPlan>,
+    /// The statement assigns user variables in its expressions; see [`leafline_expr::EvalContext::row_by_row`].
+    pub row_by_row: bool,
+}
+
+/// A query of WITH ready to run.
+#[derive(Clone, Debug)]
+pub struct CommonPlan {
+    /// Its name.
+    pub name: Arc<str>,
+    /// The query.
+    pub plan: Plan,
+    /// It depends on the rows of a query around it.
+    pub is_dependent: bool,
+}
+
+impl PlanParts {
+    /// The subqueries that did not become joins, by number.
+    pub fn run_by_themselves(&self) -> impl Iterator<Item = (usize, &SubqueryPlan)> {
+        let subqueries = self.subqueries.iter().map(|(number, subquery)| (*number, subquery));
+        subqueries.filter(|(_, subquery)| !subquery.became_join)
+    }
+
+    /// Their plans.
+    pub fn plans(&self) -> impl Iterator<Item = &Plan> {
+        let subqueries = self.subqueries.values().map(|subquery| &subquery.plan);
+        subqueries.chain(self.commons.values().map(|common| &common.plan))
+    }
+
+    /// Whether a subquery locks rows.
+    pub fn locks_rows(&self) -> bool {
+        self.plans().any(Plan::locks_rows)
+    }
+}
+
+/// A subquery ready to run.
+#[derive(Clone, Debug)]
+pub struct SubqueryPlan {
+    /// The query.
+    pub plan: Plan,
+    /// It depends on the rows of the query around it.
+    pub is_dependent: bool,
+    /// It became a join, and is run by itself only for rows that have changed since they were read, or are checked afterwards.
+    pub became_join: bool,
+}
+
+impl Plan {
+    /// Calls `found` with every node, parents first.
+    fn for_each_node<'p>(&'p self, found: &mut dyn FnMut(&'p Node)) {
+        fn below<'p>(node: &'p Node, found: &mut dyn FnMut(&'p Node)) {
+            found(node);
+            node.inputs().into_iter().for_each(|input| below(input, found));
+        }
+        below(&self.root, found);
+    }
+
+    /// The aliases of the tables whose rows it locks.
+    pub fn locked(&self) -> Vec<&str> {
+        let mut found = Vec::new();
+        self.for_each_node(&mut |node| {
+            if let Operator::LockRows(locking) = &node.operator {
+                found.extend(locking.tables.iter().map(|table| &*table.alias));
+            }
+        });
+        found
+    }
+
+    /// Whether it locks rows: then it runs in a transaction that holds them, and no row is shown before all are locked.
+    pub fn locks_rows(&self) -> bool {
+        fn locks(node: &Node) -> bool {
+            matches!(node.operator, Operator::LockRows(_)) || node.inputs().into_iter().any(locks)
+        }
+        locks(&self.root)
+    }
+
+    /// Calls `found` with every path that it may go along.
+    pub fn for_each_path(&self, found: &mut dyn FnMut(&AccessPath)) {
+        self.for_each_node(&mut |node| {
+            if let Some(scan) = node.scan() {
+                scan.path.locators.iter().flat_map(|set| set.paths()).for_each(|path| found(path));
+                found(&scan.path);
+            }
+        });
+    }
+
+    /// The scans that might not have been chosen for other values of the parameters. `None`: an index is read in full
+    /// though there were bounds for another, or leapt through, so that only planning again tells what is best for other values.
+    pub fn chosen_by_value(&self) -> Option<Vec<Arc<Scan>>> {
+        fn collect(node: &Node, alone: bool, chosen: &mut Vec<Arc<Scan>>) -> bool {
+            let alone = alone && node.inputs().len() < 2 && node.operator.as_node().inner_scan().is_none();
+            if let Some(scan) = node.scan() {
+                let path = &scan.path;
+                let only = alone && path.is_clustered() && scan.possible_keys.len() < 2;
+                let settled = scan.possible_keys.is_empty()
+                    || path.is_unique_lookup()
+                    || path.constraint.is_correlated()
+                    || if path.constraint.is_unbounded() { scan.examined <= SMALL } else { only };
+                if !settled && (path.constraint.is_unbounded() || path.leaps) {
+                    return false;
+                }
+                if !settled {
+                    chosen.push(scan.clone());
+                }
+            }
+            node.inputs().into_iter().all(|input| collect(input, alone, chosen))
+        }
+        let mut chosen = Vec::new();
+        collect(&self.root, true, &mut chosen).then_some(chosen)
+    }
+}
+
+/// Entries so few that they are read as quickly along one path as along another.
+const SMALL: f64 = 128.0;

@@ -1,0 +1,41 @@
+//! Expressions over each row.
+
+use super::{ColumnOrigin, Explained, Node, PlanNode, Role, Step, text};
+use leafline_expr::Expr;
+use std::sync::Arc;
+
+/// Expressions over each row.
+#[derive(Clone, Debug)]
+pub struct Project {
+    /// Where the rows come from.
+    pub input: Box<Node>,
+    /// One expression per column delivered.
+    pub expressions: Arc<[Expr]>,
+}
+
+impl PlanNode for Project {
+    fn inputs(&self) -> Vec<&Node> {
+        vec![&self.input]
+    }
+
+    fn inputs_mut(&mut self) -> Vec<&mut Node> {
+        vec![&mut self.input]
+    }
+
+    fn expressions<'n>(&'n self, each: &mut dyn FnMut(Role, &'n Expr)) {
+        self.expressions.iter().for_each(|expr| each(Role::Output, expr));
+    }
+
+    fn column_names(&self) -> Vec<String> {
+        let input = self.input.column_names();
+        self.expressions.iter().map(|expr| text(expr, &input)).collect()
+    }
+
+    fn explain(&self) -> Explained<'_> {
+        Explained { label: "Project".to_owned(), step: Step::Rows(&self.input) }
+    }
+
+    fn column_origin(&self, column: usize) -> Option<ColumnOrigin> {
+        Some(ColumnOrigin::Input(0, self.expressions.get(column)?.as_column()?))
+    }
+}

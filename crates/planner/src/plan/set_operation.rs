@@ -1,0 +1,93 @@
+//! Rows of several queries put together.
+
+use super::{Explained, Node, PlanNode, Role, SetKind, Step};
+use leafline_expr::Expr;
+
+/// The rows of all inputs, one input after the other.
+#[derive(Clone, Debug)]
+pub struct Append {
+    /// Inputs of the same types, two or more.
+    pub inputs: Vec<Node>,
+}
+
+impl Append {
+    /// Its place in EXPLAIN; `distinct`: its rows are made distinct.
+    pub(super) fn set_operation(&self, distinct: bool) -> Step<'_> {
+        Step::SetOperation { kind: SetKind::Union, inputs: self.inputs.iter().collect(), compares: distinct }
+    }
+}
+
+impl PlanNode for Append {
+    fn inputs(&self) -> Vec<&Node> {
+        self.inputs.iter().collect()
+    }
+
+    fn inputs_mut(&mut self) -> Vec<&mut Node> {
+        self.inputs.iter_mut().collect()
+    }
+
+    fn expressions<'n>(&'n self, _each: &mut dyn FnMut(Role, &'n Expr)) {}
+
+    fn column_names(&self) -> Vec<String> {
+        self.inputs.first().map(Node::column_names).unwrap_or_default()
+    }
+
+    fn explain(&self) -> Explained<'_> {
+        Explained { label: "Append".to_owned(), step: self.set_operation(false) }
+    }
+}
+
+/// INTERSECT and EXCEPT.
+#[derive(Clone, Debug)]
+pub struct SetOp {
+    /// The rows that are kept or not.
+    pub left: Box<Node>,
+    /// The rows they are compared with; of the same types.
+    pub right: Box<Node>,
+    /// Which are kept.
+    pub kept: KeptRows,
+    /// With ALL: a right row counts for one left row.
+    pub all: bool,
+}
+
+/// The rows that INTERSECT and EXCEPT keep.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum KeptRows {
+    /// INTERSECT.
+    InBoth,
+    /// EXCEPT.
+    OnlyLeft,
+}
+
+impl PlanNode for SetOp {
+    fn inputs(&self) -> Vec<&Node> {
+        vec![&self.left, &self.right]
+    }
+
+    fn inputs_mut(&mut self) -> Vec<&mut Node> {
+        vec![&mut self.left, &mut self.right]
+    }
+
+    fn expressions<'n>(&'n self, _each: &mut dyn FnMut(Role, &'n Expr)) {}
+
+    fn column_names(&self) -> Vec<String> {
+        self.left.column_names()
+    }
+
+    fn explain(&self) -> Explained<'_> {
+        let (kind, word) = match self.kept {
+            KeptRows::InBoth => (SetKind::Intersect, "Intersect"),
+            KeptRows::OnlyLeft => (SetKind::Except, "Except"),
+        };
+        let all = if self.all { " all" } else { "" };
+        let inputs = vec![&*self.left, &*self.right];
+        Explained {
+            label: format!("{word}{all} by hash"),
+            step: Step::SetOperation { kind, inputs, compares: true },
+        }
+    }
+
+    fn asks_for_all(&self, input: usize, all: bool) -> bool {
+        input > 0 || all
+    }
+}
