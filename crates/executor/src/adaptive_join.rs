@@ -5,10 +5,9 @@
 
 use super::hash_join::HashJoin;
 use super::lookup_join::LookupJoin;
-use super::{BoxedOperator, ExecutionContext, Operator, build};
-use leafline_planner::plan::HashFallback;
+use super::{BoxedOperator, Build, Builder, ExecutionContext, Operator, build};
+use leafline_planner::plan::{self, HashFallback, Node};
 use leafline_types::{Batch, ExprType, MysqlError};
-use std::collections::VecDeque;
 use std::sync::Arc;
 
 pub(super) struct AdaptiveJoin {
@@ -28,6 +27,19 @@ impl AdaptiveJoin {
     ) -> AdaptiveJoin {
         let (fallback, outer_types) = (fallback.clone(), outer_types.clone());
         AdaptiveJoin { lookups: Some(lookups), hashed: None, fallback, outer_types, profiled }
+    }
+}
+
+impl Build for plan::LookupJoin {
+    fn build(&self, _node: &Node, builder: &Builder<'_>) -> BoxedOperator {
+        let outer = builder.build(&self.outer);
+        let join = LookupJoin::new(outer, &self.inner, self.join_type, self.keep_order, builder.filters);
+        match &self.fallback {
+            Some(fallback) => {
+                Box::new(AdaptiveJoin::new(join, fallback, &self.outer.types, builder.profiled))
+            }
+            None => Box::new(join),
+        }
     }
 }
 
@@ -55,22 +67,5 @@ impl Operator for AdaptiveJoin {
 
     fn reset(&mut self) -> bool {
         self.lookups.as_mut().is_some_and(Operator::reset)
-    }
-}
-
-/// The outer rows that were not looked up.
-pub(super) struct Rest {
-    pub waiting: VecDeque<Batch>,
-    /// Gives the others, if there are any.
-    pub outer: Option<BoxedOperator>,
-}
-
-impl Operator for Rest {
-    fn next(&mut self, cx: &mut ExecutionContext<'_>) -> Result<Option<Batch>, MysqlError> {
-        match (self.waiting.pop_front(), &mut self.outer) {
-            (Some(batch), _) => Ok(Some(batch)),
-            (None, Some(outer)) => outer.next(cx),
-            (None, None) => Ok(None),
-        }
     }
 }

@@ -6,13 +6,11 @@
 
 use super::limit::resolve;
 use super::{BoxedOperator, Build, Builder, ExecutionContext, Operator};
+use crate::params::MAX_HELD_ROWS;
 use leafline_access::Budget;
 use leafline_planner::plan::{self, Node, RowLimit};
 use leafline_types::{Batch, MysqlError};
 use std::collections::VecDeque;
-
-/// Most rows that are held.
-const MOST_ROWS: u64 = 1_000;
 
 pub(super) struct AdaptivePlan {
     primary: BoxedOperator,
@@ -47,7 +45,7 @@ impl AdaptivePlan {
     fn begin(&mut self, cx: &mut ExecutionContext<'_>) -> Result<Delivering, MysqlError> {
         let (_, rows) = resolve(&self.limit, cx.eval.parameters)?;
         // The budget of an adaptive plan around this one decides.
-        if rows > MOST_ROWS || cx.budget.most.is_some() {
+        if rows > MAX_HELD_ROWS || cx.budget.most.is_some() {
             return Ok(Delivering::Primary);
         }
         let warnings = cx.eval.warnings.clone();

@@ -5,20 +5,12 @@
 //! [`BATCH_BYTES`].
 
 use super::BATCH_ROWS;
+use crate::params::{BATCH_BYTES, FIXED_VALUE_BYTES, LONG_ROW_BYTES};
 use arrow_array::ArrayRef;
 use arrow_array::cast::AsArray;
 use arrow_schema::{ArrowError, DataType};
 use leafline_types::{Batch, MysqlError};
 use std::sync::Arc;
-
-/// A batch with so many bytes has enough rows.
-pub(super) const BATCH_BYTES: usize = 8 << 20;
-
-/// Bytes of a long row.
-const LONG_ROW: usize = 4 << 10;
-
-/// Taken for a value that is no string.
-const FIXED_BYTES: usize = 16;
 
 /// The bytes of a batch's rows, if some of them are long.
 #[derive(Clone, Default)]
@@ -27,7 +19,7 @@ pub(super) struct RowBytes(Option<Arc<[usize]>>);
 impl RowBytes {
     /// Measures the rows of a batch.
     pub fn of(batch: &Batch) -> RowBytes {
-        if batch.columns.iter().map(longest).sum::<usize>() <= LONG_ROW {
+        if batch.columns.iter().map(longest).sum::<usize>() <= LONG_ROW_BYTES {
             return RowBytes(None);
         }
         let bytes =
@@ -68,7 +60,7 @@ fn longest(column: &ArrayRef) -> usize {
     match column.data_type() {
         DataType::Utf8 => of_offsets(column.as_string::<i32>().value_offsets()),
         DataType::Binary => of_offsets(column.as_binary::<i32>().value_offsets()),
-        _ => FIXED_BYTES,
+        _ => FIXED_VALUE_BYTES,
     }
 }
 
@@ -76,7 +68,7 @@ fn value_bytes(column: &ArrayRef, row: usize) -> usize {
     match column.data_type() {
         DataType::Utf8 => column.as_string::<i32>().value_length(row) as usize,
         DataType::Binary => column.as_binary::<i32>().value_length(row) as usize,
-        _ => FIXED_BYTES,
+        _ => FIXED_VALUE_BYTES,
     }
 }
 

@@ -1,46 +1,11 @@
-//! What the operators of one execution share.
+//! What operators do with the context of their execution: scans, and figures of what runs.
 
-use super::subplans::Subplans;
-use leafline_access::{Budget, Counters, ScanContext, ScanPiece};
-use leafline_expr::EvalContext;
-use leafline_planner::Profile;
+use super::ExecutionContext;
+use leafline_access::ScanContext;
 use leafline_planner::plan;
-use leafline_table::{ReadView, RowLocker};
 use leafline_types::MysqlError;
-use leafline_types::memory::MemoryBudget;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
-
-/// How a statement locks rows.
-#[derive(Clone, Debug)]
-pub struct StatementLocks {
-    /// For its transaction.
-    pub locker: RowLocker,
-    /// After a conflict it is run again.
-    pub restartable: bool,
-}
-
-/// The state of one execution that is not an operator's own. Made anew for each call; what it refers to lasts.
-pub struct ExecutionContext<'a> {
-    /// Parameters, time, session facts, warnings, cancellation.
-    pub eval: EvalContext<'a>,
-    /// The snapshot, and the transaction's writes from before the statement.
-    pub view: &'a ReadView,
-    /// The session's counters.
-    pub counters: &'a mut Counters,
-    /// For statements that lock rows.
-    pub locks: Option<&'a StatementLocks>,
-    /// What the operators may hold.
-    pub memory: &'a MemoryBudget,
-    /// The queries that the statement's expressions run.
-    pub subplans: &'a Subplans,
-    /// Figures per plan node, for EXPLAIN ANALYZE.
-    pub profile: Option<&'a mut Profile>,
-    /// The piece of its table that the scan at the bottom is to read, in a thread that shares a scan with others; the scan takes it.
-    pub piece: Option<ScanPiece>,
-    /// What may be done before a plan is given up for another.
-    pub budget: Budget,
-}
 
 impl<'a> ExecutionContext<'a> {
     /// The part of the context that access paths need.

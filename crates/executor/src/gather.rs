@@ -1,7 +1,8 @@
 //! Rows picked from many batches: sorted rows, the build side of a join.
 
 use super::BATCH_ROWS;
-use super::batch_size::{BATCH_BYTES, RowBytes, copy_failed};
+use super::batch_size::{RowBytes, copy_failed};
+use crate::params::BATCH_BYTES;
 use arrow_array::{Array, ArrayRef, new_null_array};
 use arrow_select::interleave::interleave;
 use leafline_types::column::arrow_type;

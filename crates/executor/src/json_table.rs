@@ -1,16 +1,13 @@
 //! The rows of JSON_TABLE. The document is read whole; its rows are made part by part, as they are asked for.
 
 use super::{BATCH_ROWS, BoxedOperator, Build, Builder, ExecutionContext, Operator};
+use crate::params::{BATCH_GROWTH, FIRST_JOINED_ROWS};
 use leafline_expr::evaluate_scalar;
 use leafline_planner::bound;
 use leafline_planner::plan::{self, Node};
 use leafline_types::{Batch, ColumnBuilder, ExprType, Json, MysqlError, Value};
 use std::ops::Range;
 use std::sync::Arc;
-
-/// Rows in the first batch, and by how much their number grows.
-const FIRST_ROWS: usize = 16;
-const GROWTH: usize = 8;
 
 pub(super) struct JsonTable {
     table: Arc<bound::JsonTable>,
@@ -30,7 +27,7 @@ struct Parts {
 
 impl JsonTable {
     pub fn new(table: Arc<bound::JsonTable>, types: Arc<[ExprType]>) -> JsonTable {
-        JsonTable { table, types, parts: None, ordinal: 0, goal: FIRST_ROWS }
+        JsonTable { table, types, parts: None, ordinal: 0, goal: FIRST_JOINED_ROWS }
     }
 }
 
@@ -66,7 +63,7 @@ impl Operator for JsonTable {
                 Ok(values.try_for_each(|(value, builder)| builder.push_value(value))?)
             })?;
         }
-        self.goal = (self.goal * GROWTH).min(BATCH_ROWS);
+        self.goal = (self.goal * BATCH_GROWTH).min(BATCH_ROWS);
         let columns = builders.iter_mut().map(ColumnBuilder::finish).collect();
         Ok((rows > 0).then_some(Batch { columns, rows }))
     }

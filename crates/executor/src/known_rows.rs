@@ -2,15 +2,13 @@
 //! ([`leafline_table::run::KeySet`]).
 
 use super::ExecutionContext;
+use crate::params::KNOWN_ROWS_PART;
 use arrow_buffer::BooleanBuffer;
 use leafline_expr::aggregate::{EncodedKeys, KeyEncoder, KeyTable};
 use leafline_expr::{Datum, Selection};
 use leafline_table::run::KeySet;
 use leafline_types::memory::Held;
 use leafline_types::{Batch, ExprType, MysqlError};
-
-/// The part of a statement's memory that keys take at least before they go to a file.
-const LEAST_SHARE: usize = 32;
 
 pub(super) struct KnownRows {
     encoder: KeyEncoder,
@@ -44,7 +42,7 @@ impl KnownRows {
         });
         let files = self.others.as_ref().map_or(0, |others| others.memory_bytes() as usize);
         let fits = self.held.fits(self.latest.memory_bytes() + files, cx.memory);
-        if !fits && self.latest.memory_bytes() > cx.memory.limit() / LEAST_SHARE {
+        if !fits && self.latest.memory_bytes() > cx.memory.limit() / KNOWN_ROWS_PART {
             self.move_to_file(cx)?;
         }
         Ok(Selection::from_bits(new))

@@ -3,22 +3,20 @@
 //! The query's operators are made anew for each outer row; what they held is given back behind it. Joined rows are put together into
 //! batches that grow, so that a LIMIT runs the query for few rows.
 
-use super::batch_size::{BATCH_BYTES, RowBytes};
+use super::batch_size::RowBytes;
 use super::gather::batch_bytes;
 use super::limit::slice;
 use super::lookup_join::{beside, joined_pieces};
 use super::subplans::within;
 use super::{BATCH_ROWS, BoxedOperator, Build, Builder, ExecutionContext, Operator, build};
+use crate::params::BATCH_BYTES;
+use crate::params::{BATCH_GROWTH, FIRST_JOINED_ROWS};
 use leafline_access::JoinType;
 use leafline_expr::{Datum, evaluate, evaluate_filter};
 use leafline_planner::plan::{self, Node};
 use leafline_types::column::nulls;
 use leafline_types::memory::Held;
 use leafline_types::{Batch, MysqlError, Value};
-
-/// Joined rows in the first batch, and by how much their number grows.
-const FIRST_ROWS: usize = 16;
-const GROWTH: usize = 8;
 
 pub(super) struct LateralJoin {
     outer: BoxedOperator,
@@ -51,7 +49,7 @@ fn held(cx: &ExecutionContext<'_>) -> usize {
 impl LateralJoin {
     pub fn new(outer: BoxedOperator, join: &plan::LateralJoin, profiled: bool) -> LateralJoin {
         let join = join.clone();
-        LateralJoin { outer, join, profiled, current: None, goal: FIRST_ROWS, held: Held::default() }
+        LateralJoin { outer, join, profiled, current: None, goal: FIRST_JOINED_ROWS, held: Held::default() }
     }
 
     /// The next rows of the current batch; `None` when the query was run for all of it.
@@ -160,7 +158,7 @@ impl Operator for LateralJoin {
                 None => self.current = None,
             }
         }
-        self.goal = (self.goal * GROWTH).min(BATCH_ROWS);
+        self.goal = (self.goal * BATCH_GROWTH).min(BATCH_ROWS);
         if pieces.is_empty() {
             return Ok(None);
         }

@@ -23,12 +23,15 @@ mod limit;
 mod lock_rows;
 mod lookup_join;
 mod members;
+mod memo_key;
 mod parallel;
+mod params;
 #[cfg(test)]
 mod plan_tests;
 mod profile;
 mod project;
 mod rollup;
+mod row_keys;
 mod runtime_filters;
 mod scan;
 mod set_operation;
@@ -49,20 +52,52 @@ mod tpch;
 mod values;
 mod window;
 
-pub use context::{ExecutionContext, StatementLocks};
 pub use gather::batch_bytes;
 pub use leafline_planner::{NodeProfile, Profile};
 pub use limit::{RowWindow, resolve as resolve_limit};
 pub use parallel::scan_of;
+pub use params::BATCH_ROWS;
 pub use subplans::{Part, Runner, Subplans};
 
+use leafline_access::{Budget, Counters, ScanPiece};
+use leafline_expr::EvalContext;
 use leafline_planner::plan::{self, Node};
+use leafline_table::{ReadView, RowLocker};
+use leafline_types::memory::MemoryBudget;
 use leafline_types::{Batch, MysqlError};
 use runtime_filters::RuntimeFilters;
 use std::sync::Arc;
 
-/// Most rows in a batch that an operator makes.
-pub const BATCH_ROWS: usize = 8192;
+/// How a statement locks rows.
+#[derive(Clone, Debug)]
+pub struct StatementLocks {
+    /// For its transaction.
+    pub locker: RowLocker,
+    /// After a conflict it is run again.
+    pub restartable: bool,
+}
+
+/// The state of one execution that is not an operator's own. Made anew for each call; what it refers to lasts.
+pub struct ExecutionContext<'a> {
+    /// Parameters, time, session facts, warnings, cancellation.
+    pub eval: EvalContext<'a>,
+    /// The snapshot, and the transaction's writes from before the statement.
+    pub view: &'a ReadView,
+    /// The session's counters.
+    pub counters: &'a mut Counters,
+    /// For statements that lock rows.
+    pub locks: Option<&'a StatementLocks>,
+    /// What the operators may hold.
+    pub memory: &'a MemoryBudget,
+    /// The queries that the statement's expressions run.
+    pub subplans: &'a Subplans,
+    /// Figures per plan node, for EXPLAIN ANALYZE.
+    pub profile: Option<&'a mut Profile>,
+    /// The piece of its table that the scan at the bottom is to read, in a thread that shares a scan with others; the scan takes it.
+    pub piece: Option<ScanPiece>,
+    /// What may be done before a plan is given up for another.
+    pub budget: Budget,
+}
 
 /// One running operator.
 pub trait Operator: Send {

@@ -5,38 +5,33 @@
 //! and gives back rows with the number of the outer row each belongs to. For semi and anti joins it is asked for no more than
 //! the first partner.
 
-use super::adaptive_join::{AdaptiveJoin, Rest};
-use super::batch_size::{BATCH_BYTES, RowBytes, copy_failed};
+use super::batch_size::{RowBytes, copy_failed};
 use super::gather::batch_bytes;
 use super::limit::slice;
 use super::runtime_filters::RuntimeFilters;
 use super::spill::picked;
-use super::{BATCH_ROWS, BoxedOperator, Build, Builder, ExecutionContext, Operator};
+use super::{BATCH_ROWS, BoxedOperator, ExecutionContext, Operator};
+use crate::params::BATCH_BYTES;
+use crate::params::{BATCH_GROWTH, FIRST_OUTER_ROWS, ORDERED_OUTER_ROWS};
 use arrow_array::{Array, UInt32Array, new_null_array};
 use arrow_buffer::BooleanBuffer;
 use arrow_select::concat::concat;
 use arrow_select::take::take;
 use leafline_access::{Demand, JoinType, PathScan, ScanBatch};
 use leafline_expr::Selection;
+use leafline_planner::plan;
 use leafline_planner::plan::locator_type;
-use leafline_planner::plan::{self, Node};
 use leafline_types::column::arrow_type;
 use leafline_types::memory::Held;
 use leafline_types::{Batch, MysqlError};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// Outer rows in the first lookups, and by how much their number grows.
-const FIRST_OUTER: usize = 1;
-const GROWTH: usize = 8;
-/// Most outer rows whose partners are collected to be put in order.
-const ORDERED_OUTER: usize = 1024;
-
 /// Most outer rows that are looked up at a time.
 fn most(inner: &plan::Scan, keep_order: bool) -> usize {
     match (inner.path.batched, keep_order) {
         (false, _) => 1,
-        (true, true) => ORDERED_OUTER,
+        (true, true) => ORDERED_OUTER_ROWS,
         (true, false) => BATCH_ROWS,
     }
 }
@@ -45,7 +40,7 @@ fn most(inner: &plan::Scan, keep_order: bool) -> usize {
 fn first_goal(inner: &plan::Scan, keep_order: bool) -> usize {
     match inner.demand {
         Demand::All => most(inner, keep_order),
-        Demand::Unknown | Demand::Rows(_) => FIRST_OUTER,
+        Demand::Unknown | Demand::Rows(_) => FIRST_OUTER_ROWS,
     }
 }
 
@@ -170,7 +165,7 @@ impl LookupJoin {
         if self.waiting_rows == 0 {
             self.waiting_bytes = 0;
         }
-        self.goal = (self.goal * GROWTH).min(most(&self.inner, self.keep_order));
+        self.goal = (self.goal * BATCH_GROWTH).min(most(&self.inner, self.keep_order));
         joined_pieces(pieces).map(Some)
     }
 
@@ -362,19 +357,6 @@ impl LookupJoin {
     }
 }
 
-impl Build for plan::LookupJoin {
-    fn build(&self, _node: &Node, builder: &Builder<'_>) -> BoxedOperator {
-        let outer = builder.build(&self.outer);
-        let join = LookupJoin::new(outer, &self.inner, self.join_type, self.keep_order, builder.filters);
-        match &self.fallback {
-            Some(fallback) => {
-                Box::new(AdaptiveJoin::new(join, fallback, &self.outer.types, builder.profiled))
-            }
-            None => Box::new(join),
-        }
-    }
-}
-
 impl Operator for LookupJoin {
     fn next(&mut self, cx: &mut ExecutionContext<'_>) -> Result<Option<Batch>, MysqlError> {
         self.next_within(u64::MAX, cx)
@@ -393,6 +375,23 @@ impl Operator for LookupJoin {
         self.scan.reset();
         self.narrowed = false;
         self.outer.reset()
+    }
+}
+
+/// The outer rows that were not looked up.
+pub(super) struct Rest {
+    pub waiting: VecDeque<Batch>,
+    /// Gives the others, if there are any.
+    pub outer: Option<BoxedOperator>,
+}
+
+impl Operator for Rest {
+    fn next(&mut self, cx: &mut ExecutionContext<'_>) -> Result<Option<Batch>, MysqlError> {
+        match (self.waiting.pop_front(), &mut self.outer) {
+            (Some(batch), _) => Ok(Some(batch)),
+            (None, Some(outer)) => outer.next(cx),
+            (None, None) => Ok(None),
+        }
     }
 }
 

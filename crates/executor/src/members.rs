@@ -4,7 +4,7 @@
 //! by hash. Rows with NULLs are kept apart: they are equal to nothing, but leave it open. Where there are no such keys, and where the
 //! needle has a NULL, the row is compared with one after the other.
 
-use super::subplans::{memo_key, value_bytes};
+use super::memo_key::{memo_key, value_bytes};
 use leafline_expr::aggregate::KeyTable;
 use leafline_expr::aggregate::{EncodedKeys, KeyEncoder};
 use leafline_expr::build::join_keys;

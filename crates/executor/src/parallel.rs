@@ -3,7 +3,7 @@
 //! Threads live for a round. Whoever has finished a piece takes the next one, until there is none or the thread has made
 //! [`ROUND_BYTES`] of rows; what it has not finished it goes on with in the next round. Rows are delivered when all before them
 //! are. The calling thread works as well, on the piece that is to be delivered next if that was begun, so that every round ends with
-//! something to deliver even if no other thread can be had. Rows that wait for others are bounded: beyond [`HELD_BYTES`] the calling
+//! something to deliver even if no other thread can be had. Rows that wait for others are bounded: beyond [`WAITING_BYTES`] the calling
 //! thread works alone.
 //!
 //! The threads share the snapshot, the parameters and the cancellation of the statement. Of the memory that is left when they begin each
@@ -14,6 +14,7 @@
 use super::gather::batch_bytes;
 use super::runtime_filters::RuntimeFilters;
 use super::{BoxedOperator, Build, Builder, ExecutionContext, Operator, Profile, Subplans};
+use crate::params::{FIRST_ROUND_PIECES, MAX_ROUND_PIECES, ROUND_BYTES, WAITING_BYTES};
 use leafline_access::{Budget, Counters, ScanPiece, ScanPieces, Share};
 use leafline_expr::{CallState, EvalContext, SessionFacts, SqlMode};
 use leafline_planner::plan::{self, Node};
@@ -27,15 +28,6 @@ use leafline_types::{Batch, DateTime, MysqlError, Value};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-
-/// Pieces that a thread takes in the first round, and in later ones at most; each has twice as many as the one before. A scan that may
-/// be ended begins with little; at the end of a round the threads wait for each other.
-const ROUND_PIECES: usize = 16;
-const MOST_ROUND_PIECES: usize = 256;
-/// Bytes of rows after which a thread ends its round.
-const ROUND_BYTES: usize = 4 << 20;
-/// Bytes of rows that may wait for others.
-const HELD_BYTES: usize = 32 << 20;
 
 pub(super) struct Parallel {
     input: Arc<Node>,
@@ -122,7 +114,7 @@ impl Parallel {
             profiled,
             workers: (0..share.threads.max(1)).map(|_| Worker::default()).collect(),
             source: None,
-            round_pieces: ROUND_PIECES,
+            round_pieces: FIRST_ROUND_PIECES,
             pieces: Vec::new(),
             unbegun: 0,
             current: 0,
@@ -156,7 +148,7 @@ impl Parallel {
             self.workers.swap(0, at);
         }
         let waiting: usize = self.made.values().flat_map(|made| &made.batches).map(batch_bytes).sum();
-        let threads = if waiting > HELD_BYTES { 1 } else { self.workers.len() };
+        let threads = if waiting > WAITING_BYTES { 1 } else { self.workers.len() };
         let nodes = cx.profile.as_ref().map(|profile| profile.count());
         let shared = Shared {
             input: &self.input,
@@ -181,7 +173,7 @@ impl Parallel {
         };
         let done = in_threads(&mut self.workers, threads, &shared);
         let begun = shared.next.into_inner().min(self.pieces.len());
-        self.round_pieces = (2 * self.round_pieces).min(MOST_ROUND_PIECES);
+        self.round_pieces = (2 * self.round_pieces).min(MAX_ROUND_PIECES);
         self.pieces.drain(..begun);
         self.unbegun += begun;
         for (number, Done { made, counters, profile }) in done.into_iter().enumerate() {

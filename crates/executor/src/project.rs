@@ -1,13 +1,11 @@
 //! Expressions over each row. Where their values are long, a batch of the input becomes several.
 
 use super::{BoxedOperator, Build, Builder, ExecutionContext, Operator};
+use crate::params::LONG_CHARACTERS;
 use leafline_expr::{Expr, build, evaluate_some};
 use leafline_planner::plan::{self, Node};
 use leafline_types::{Batch, ExprType, MysqlError, SqlType};
 use std::sync::Arc;
-
-/// Characters from which on a value may be long.
-const LONG: usize = 4096;
 
 pub(super) struct Project {
     input: BoxedOperator,
@@ -27,9 +25,9 @@ pub(super) fn may_be_long(expr: &Expr) -> bool {
     expr.as_column().is_none()
         && expr.as_literal().is_none()
         && match expr.ty.sql {
-            SqlType::Text { max_bytes } | SqlType::Blob { max_bytes } => max_bytes as usize > LONG,
+            SqlType::Text { max_bytes } | SqlType::Blob { max_bytes } => max_bytes as usize > LONG_CHARACTERS,
             SqlType::Json => true,
-            SqlType::Varchar { len } | SqlType::Varbinary { len } => len as usize > LONG,
+            SqlType::Varchar { len } | SqlType::Varbinary { len } => len as usize > LONG_CHARACTERS,
             _ => false,
         }
 }

@@ -3,9 +3,11 @@
 //! Files lie under `temp` in the directory of the database, are removed when they are dropped, and by the next open after a crash.
 //! Each file that is being written has buffers of about 300 KB, which are not counted.
 
-use super::batch_size::{BATCH_BYTES, copy_failed};
-use super::sort::RowKeys;
+use super::batch_size::copy_failed;
+use super::row_keys::RowKeys;
 use super::{BATCH_ROWS, BoxedOperator, ExecutionContext, Operator};
+use crate::params::BATCH_BYTES;
+use crate::params::{MIN_SORT_BYTES, SORT_PART, SPILL_PARTITIONS};
 use arrow_array::ArrayRef;
 use arrow_select::take::take;
 use hashbrown::DefaultHashBuilder;
@@ -16,13 +18,6 @@ use leafline_types::column::spilled::{RowReader, push_row};
 use leafline_types::{Batch, ExprType, MysqlError};
 use std::hash::BuildHasher;
 use std::sync::Arc;
-
-/// Files that rows are spread over when they do not fit into memory.
-const PARTITIONS: usize = 16;
-
-/// The part of a statement's memory that one sort on disk takes, and the least.
-const SORT_SHARE: usize = 8;
-const LEAST_SORT: usize = 64 << 10;
 
 fn failed(error: TableError) -> MysqlError {
     MysqlError::from(error)
@@ -176,7 +171,7 @@ pub(super) struct Partitions {
 impl Partitions {
     /// For rows with columns of these types.
     pub fn new(types: &Arc<[ExprType]>) -> Partitions {
-        Partitions::beside(&DefaultHashBuilder::default(), types, PARTITIONS)
+        Partitions::beside(&DefaultHashBuilder::default(), types, SPILL_PARTITIONS)
     }
 
     /// Spread over as many files as others, in the same way.
@@ -231,7 +226,7 @@ impl EntrySort {
     pub fn new(cx: &mut ExecutionContext<'_>) -> EntrySort {
         cx.counters.created_tmp_files += 1;
         cx.counters.sort_merge_passes += 1;
-        let memory = (cx.memory.limit() / SORT_SHARE).max(LEAST_SORT);
+        let memory = (cx.memory.limit() / SORT_PART).max(MIN_SORT_BYTES);
         let sorter = cx.view.engine().sorter(memory as u64);
         EntrySort { sorter, key: Vec::new(), pushed: 0 }
     }

@@ -3,11 +3,9 @@
 use super::gather::batch_bytes;
 use super::spill::{SpillFile, SpillWriter};
 use super::{BoxedOperator, ExecutionContext, Operator};
+use crate::params::STORED_ROWS_PART;
 use leafline_types::{Batch, ExprType, MysqlError};
 use std::sync::Arc;
-
-/// The part of a statement's memory that the rows of one table may take.
-const SHARE: usize = 4;
 
 /// Rows that are kept.
 #[derive(Default)]
@@ -52,7 +50,7 @@ impl RowsToStore {
     pub fn push(&mut self, batch: &Batch, cx: &mut ExecutionContext<'_>) -> Result<(), MysqlError> {
         let bytes = batch_bytes(batch);
         let rows = &mut self.rows;
-        let may_stay = self.writer.is_none() && rows.bytes + bytes <= cx.memory.limit() / SHARE;
+        let may_stay = self.writer.is_none() && rows.bytes + bytes <= cx.memory.limit() / STORED_ROWS_PART;
         if may_stay && cx.memory.take(bytes).is_ok() {
             rows.bytes += bytes;
             rows.memory.push(batch.clone());

@@ -4,8 +4,10 @@
 //! depends on none is run once. The operators of one run serve the next, but for those that have to be built again.
 
 use super::members::Members;
+use super::memo_key::{memo_key, value_bytes};
 use super::stored_rows::StoredRows;
 use super::{BoxedOperator, ExecutionContext, Profile, StatementLocks, build};
+use crate::params::MEMO_BYTES;
 use leafline_access::{Budget, Counters};
 use leafline_expr::subquery::compare_with_row;
 use leafline_expr::{EvalContext, Expr, Subquery, SubqueryQuestion, SubqueryRunner};
@@ -15,11 +17,7 @@ use leafline_types::memory::{Held, MemoryBudget};
 use leafline_types::{Batch, MysqlError, Value, value_at};
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, HashMap};
-use std::fmt::Write;
 use std::sync::Arc;
-
-/// What the answers of one subquery may take, bytes. When they are more they are forgotten.
-const MEMO_BYTES: usize = 16 << 20;
 
 /// The subqueries of a statement in one execution.
 #[derive(Default)]
@@ -191,11 +189,6 @@ impl Answer {
             Answer::Members(members) => members.memory_bytes(),
         }
     }
-}
-
-/// What a value takes in memory, bytes.
-pub(super) fn value_bytes(value: &Value) -> usize {
-    size_of::<Value>() + value.as_bytes().map_or(0, <[u8]>::len)
 }
 
 /// Runs subqueries for the expressions of one step of an execution.
@@ -402,76 +395,4 @@ fn condition_value(truth: Option<bool>) -> Value {
 fn row_of(plan: &SubqueryPlan, batch: &Batch, row: usize) -> Vec<Value> {
     let columns = batch.columns.iter().zip(plan.plan.root.types.iter());
     columns.map(|(column, ty)| value_at(column, row, &ty.sql)).collect()
-}
-
-/// Values as bytes that are equal only where the values are the same.
-pub(super) fn memo_key(values: &[Value]) -> Vec<u8> {
-    let mut key = Vec::new();
-    for value in values {
-        let start = key.len();
-        key.extend_from_slice(&[0; 5]);
-        let kind = match value {
-            Value::Null => 0,
-            Value::Int(number) => {
-                key.extend_from_slice(&number.to_le_bytes());
-                1
-            }
-            Value::UInt(number) => {
-                key.extend_from_slice(&number.to_le_bytes());
-                2
-            }
-            Value::Double(number) => {
-                key.extend_from_slice(&number.to_bits().to_le_bytes());
-                3
-            }
-            Value::String(text) => {
-                key.extend_from_slice(text.as_bytes());
-                4
-            }
-            Value::Bytes(bytes) => {
-                key.extend_from_slice(bytes);
-                5
-            }
-            other => {
-                let mut text = String::new();
-                // Writing to a string does not fail.
-                let _ = write!(text, "{other:?}");
-                key.extend_from_slice(text.as_bytes());
-                6
-            }
-        };
-        let length = (key.len() - start - 5) as u32;
-        if let Some(head) = key.get_mut(start..start + 5) {
-            head[0] = kind;
-            head[1..].copy_from_slice(&length.to_le_bytes());
-        }
-    }
-    key
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn keys_differ_where_values_do() {
-        let rows: Vec<Vec<Value>> = vec![
-            vec![],
-            vec![Value::Null],
-            vec![Value::Int(0)],
-            vec![Value::UInt(0)],
-            vec![Value::Double(0.0)],
-            vec![Value::Double(-0.0)],
-            vec![Value::string("")],
-            vec![Value::string("ab"), Value::string("")],
-            vec![Value::string("a"), Value::string("b")],
-            vec![Value::bytes(*b"ab"), Value::string("")],
-            vec![Value::Null, Value::Null],
-        ];
-        for (i, a) in rows.iter().enumerate() {
-            for (j, b) in rows.iter().enumerate() {
-                assert_eq!(memo_key(a) == memo_key(b), i == j, "{a:?} {b:?}");
-            }
-        }
-    }
 }

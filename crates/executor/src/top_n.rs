@@ -3,9 +3,11 @@
 
 use super::gather::{Delivery, RowRef, RowStore, batch_bytes};
 use super::limit::resolve;
-use super::sort::{RowKeys, Sorted, SortedRows};
+use super::row_keys::RowKeys;
+use super::sort::{Sorted, SortedRows};
 use super::spill::DiskSort;
 use super::{BoxedOperator, Build, Builder, ExecutionContext, Operator};
+use crate::params::TOP_N_SLACK_ROWS;
 use arrow_buffer::BooleanBuffer;
 use leafline_expr::Selection;
 use leafline_expr::aggregate::EncodedKeys;
@@ -13,9 +15,6 @@ use leafline_planner::plan::{self, Node, RowLimit, SortKey};
 use leafline_types::memory::Held;
 use leafline_types::{Batch, ExprType, MysqlError};
 use std::sync::Arc;
-
-/// Candidates kept beyond twice the rows wanted, so that they are not sorted out for every batch.
-const SLACK_ROWS: usize = 1024;
 
 pub(super) struct TopN {
     input: BoxedOperator,
@@ -62,7 +61,7 @@ impl TopN {
                         break;
                     }
                 }
-                if kept.rows.len() >= wanted.saturating_mul(2).saturating_add(SLACK_ROWS) {
+                if kept.rows.len() >= wanted.saturating_mul(2).saturating_add(TOP_N_SLACK_ROWS) {
                     kept.shrink(wanted)?;
                 }
                 if !self.held.fits(kept.memory_bytes(), cx.memory)

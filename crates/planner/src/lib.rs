@@ -4,6 +4,7 @@
 //! |---|---|
 //! | [`binder`], [`bound`] | from a syntax tree to a bound statement: names looked up, expressions typed |
 //! | [`optimizer`], [`plan`] | from a bound query to an immutable plan |
+//! | `params` | tuning constants |
 //! | [`window`] | window functions and their frames |
 //! | [`explain`] | a plan in words |
 //! | `profile` | what an execution of a plan did, node by node |
@@ -15,6 +16,7 @@ pub mod binder;
 pub mod bound;
 pub mod explain;
 pub mod optimizer;
+mod params;
 pub mod plan;
 mod profile;
 mod system_rows;

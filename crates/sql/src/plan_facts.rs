@@ -94,7 +94,7 @@ pub(crate) fn reads_whole_table(plan: &Plan) -> bool {
 
 /// Whether a path reads all that there is.
 fn is_whole(path: &AccessPath) -> bool {
-    path.constraint.is_unbounded() && !path.leaps && path.locators.is_none()
+    path.constraint.is_unbounded() && !path.leaps() && path.source.locators().is_none()
 }
 
 fn node(node_: &Node, hasher: &mut DefaultHasher) {

@@ -8,13 +8,11 @@
 //! Edges that touch and lead to the same are one, but for points: only behind a point can the next part bound a range.
 
 use super::interval::{Interval, IntervalSet};
+use crate::params::MAX_DIAGRAM_EDGES;
 use std::collections::HashMap;
 use std::iter::Peekable;
 use std::slice::Iter;
 use std::sync::Arc;
-
-/// Most edges that are made for one diagram.
-const MAX_EDGES: usize = 1 << 20;
 
 /// What keys have to be from a part on.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -30,14 +28,14 @@ pub enum Link {
 #[derive(Debug, PartialEq, Eq)]
 pub struct Node {
     /// Position of the part in the key.
-    pub(super) part: usize,
+    pub(crate) part: usize,
     /// Ascending and disjoint, one at least.
-    pub(super) edges: Box<[Edge]>,
+    pub(crate) edges: Box<[Edge]>,
 }
 
 /// Some values of a part.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Edge {
+pub(crate) struct Edge {
     pub interval: Interval,
     pub next: Link,
 }
@@ -290,7 +288,7 @@ impl Combiner {
     /// Appends an edge, to the last one if they touch and lead to the same.
     fn push(&mut self, edges: &mut Vec<Edge>, edge: Edge) -> Result<()> {
         self.edges += 1;
-        if self.edges > MAX_EDGES {
+        if self.edges > MAX_DIAGRAM_EDGES {
             return Err(TooLarge);
         }
         if let Some(last) = edges.last_mut()

@@ -5,15 +5,13 @@
 //! not understood admits everything and makes the set a superset.
 
 use super::part_set::PartSet;
+use crate::params::{LISTED_SLOTS, MAX_NEGATED_LIST};
 use leafline_expr::domain::like_range;
 use leafline_expr::{CompareDomain, CompareOp, Expr, ExprKind, LikePattern};
 use leafline_types::key::KeyPart;
 use leafline_types::{SqlType, Value};
 use std::collections::HashMap;
 use std::sync::Arc;
-
-/// Longest `NOT IN` list that becomes ranges: each element adds one.
-const MAX_NEGATED_LIST: usize = 64;
 
 /// A set and whether it holds exactly the values for which the condition can be true, given that the
 /// condition depends on no other column of the scanned table.
@@ -37,11 +35,8 @@ pub(super) struct Slots {
 }
 
 impl Slots {
-    /// So many are looked through, which is quicker than to keep places.
-    const FEW: usize = 16;
-
     fn place(&mut self, expr: &Expr) -> usize {
-        if self.values.len() < Self::FEW {
+        if self.values.len() < LISTED_SLOTS {
             if let Some(known) = self.values.iter().position(|known| known == expr) {
                 return known;
             }

@@ -7,14 +7,10 @@
 use super::diagram::{Combiner, Diagram, Link, TooLarge};
 use super::instantiate::set_values;
 use super::{ConstrainedPart, Implied, IndexKeyPart, PartSet, extract};
+use crate::params::{MAX_CORRELATED_BRANCHES, MAX_OR_BRANCHES};
 use leafline_expr::{Expr, ExprKind};
 use leafline_types::Value;
 use std::collections::BTreeSet;
-
-/// Branches of an OR up to which it is kept.
-const MAX_BRANCHES: usize = 1 << 16;
-/// The same where each outer row has bounds of its own.
-const MAX_CORRELATED: usize = 64;
 
 /// A condition on several parts.
 #[derive(Clone, Debug)]
@@ -58,7 +54,7 @@ impl Reader<'_> {
     /// What an OR says about several parts, and what that makes of the condition; `None` if it says no more than the sets of the parts.
     /// The first `leading` of these are points, but for the last.
     pub fn joint(&mut self, conjunct: &Expr, leading: usize) -> Option<(Joint, Implied)> {
-        if !matches!(&conjunct.kind, ExprKind::Or(branches) if branches.len() <= MAX_BRANCHES) {
+        if !matches!(&conjunct.kind, ExprKind::Or(branches) if branches.len() <= MAX_OR_BRANCHES) {
             return None;
         }
         let (formula, exact) = self.formula(conjunct, true);
@@ -67,7 +63,7 @@ impl Reader<'_> {
         if mentioned.len() < 2 {
             return None;
         }
-        if formula.size() > MAX_CORRELATED && !formula.all_slots(&|slot| !self.slots.varies(slot)) {
+        if formula.size() > MAX_CORRELATED_BRANCHES && !formula.all_slots(&|slot| !self.slots.varies(slot)) {
             return None;
         }
         let by_ranges = exact && mentioned.iter().all(|part| *part < leading);

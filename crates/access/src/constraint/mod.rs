@@ -18,7 +18,6 @@ mod formula;
 mod instantiate;
 mod interval;
 mod leap;
-mod leaps;
 mod part_set;
 mod ranges;
 #[cfg(test)]
@@ -28,18 +27,15 @@ pub use diagram::{Link, Node};
 pub use instantiate::{Bounds, FixedSets};
 pub use interval::{Interval, IntervalSet};
 pub use leap::KeyStart;
-pub use leaps::LeapEstimate;
 pub use part_set::PartSet;
-pub use ranges::{KeyRange, MAX_KEY_RANGES};
+pub use ranges::KeyRange;
 
+use crate::params::MAX_JOINT_ORS;
 use formula::{Joint, Reader};
 use leafline_expr::Expr;
 use leafline_types::key::KeyPart;
 use std::collections::BTreeSet;
 use std::sync::Arc;
-
-/// ORs about several parts that are kept of one WHERE.
-const MAX_JOINT: usize = 8;
 
 /// A key part as far as constraints care: which column it holds and how it is encoded.
 #[derive(Clone, Debug)]
@@ -177,7 +173,7 @@ impl Constraint {
         for (conjunct, implied) in conjuncts.iter().zip(&mut collected.implied) {
             let mut reader = Reader { parts, table_column, slots: &mut slots };
             if *implied == Implied::No
-                && joint.len() < MAX_JOINT
+                && joint.len() < MAX_JOINT_ORS
                 && let Some((found, by)) = reader.joint(conjunct, leading)
             {
                 joint.push(found);

@@ -6,12 +6,10 @@
 use super::diagram::{Diagram, Link, Node, chain};
 use super::interval::{Interval, IntervalSet};
 use super::leap::KeyStart;
+use crate::params::MAX_KEY_RANGES;
 use leafline_types::key::prefix_successor;
 use std::collections::HashMap;
 use std::sync::Arc;
-
-/// The number of ranges up to which the points of one part are multiplied with the sets of the next.
-pub const MAX_KEY_RANGES: usize = 16_384;
 
 /// Keys from `lower` (inclusive) to `upper` (exclusive).
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,6 +1,7 @@
 //! Constraints against every row: the bounds pass all rows that satisfy the conditions, and no other where they say so.
 
 use super::*;
+use crate::params::MAX_KEY_RANGES;
 use crate::testing::{self, column_expr, columns, condition, with_eval};
 use leafline_expr::{evaluate_condition, evaluate_scalar, push_down_not};
 use leafline_types::Value;

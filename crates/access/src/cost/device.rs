@@ -1,7 +1,7 @@
 //! The device that plans are priced for: of a class, as it was measured and observed, or with values that were set.
 
+use super::device_profile::{DeviceClass, DeviceProfile};
 use super::observed::Observed;
-use super::params::{DeviceClass, DeviceProfile};
 use super::stored::{Calibrated, StoredProfile};
 use std::sync::Arc;
 

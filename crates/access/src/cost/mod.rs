@@ -2,19 +2,19 @@
 //!
 //! Pages are counted by where they are: in memory they cost a latch and a search; on the device they
 //! cost what its class makes of the way they are asked for (one by one, in a sorted batch, one after
-//! the other). Rows cost CPU. [`params`] names every constant with its unit and source; [`pages`]
+//! the other). Rows cost CPU. [`device_profile`] names every price with its unit and source; [`pages`]
 //! turns "so many rows of such a tree, in such an order" into pages and time.
 
 pub mod device;
+pub mod device_profile;
 pub mod observed;
 pub mod pages;
-pub mod params;
 pub mod stored;
 
 pub use device::{Device, DeviceChoice, Known};
+pub use device_profile::{CpuCosts, DeviceClass, DeviceProfile};
 pub use observed::{Observed, Observer};
 pub use pages::{Sweeps, batched_fetch_us, distinct_pages, entry_change_us, point_read_us, scan_us};
-pub use params::{CpuCosts, DeviceClass, DeviceProfile};
 pub use stored::{Calibrated, StoredProfile};
 
 /// Everything a price depends on besides the data.

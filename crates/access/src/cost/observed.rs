@@ -1,29 +1,15 @@
 //! What reads that statements ask for show of the device: its figures move towards what was found, slowly.
 //!
-//! For every so many samples of a kind (`SINGLE`, `SCATTERED`, `SEQUENTIAL`) a figure goes a quarter of the way to their median, on a scale of
+//! For every so many samples of a kind (`STEP_SINGLE_READS`, `STEP_SCATTERED_READS`, `STEP_SEQUENTIAL_READS`) a figure goes a quarter of the way to their median, on a scale of
 //! ratios, and by no more than half of itself. So it is the number of requests that decides how far it goes, and no moment of
 //! disorder carries it away. What was not observed stays as it is.
 
-use super::params::DeviceProfile;
-use super::stored::MOST_PARALLEL;
+use super::device_profile::DeviceProfile;
+use crate::params::{
+    MAX_PARALLEL_READS, PROFILE_NEWS, READ_RATES, READ_TIMES_US, STEP_MOST, STEP_SCATTERED_READS,
+    STEP_SEQUENTIAL_READS, STEP_SINGLE_READS, STEP_WEIGHT,
+};
 use leafline_storage::device::ReadSamples;
-
-/// Single reads of a step.
-const SINGLE: u64 = 64;
-/// Stretches of scattered reads of a step, each of 16 reads or more.
-const SCATTERED: u64 = 8;
-/// Stretches of sequential reads of a step, each of 4 MiB or more.
-const SEQUENTIAL: u64 = 4;
-/// How far a step goes, of the logarithm of the ratio ...
-const WEIGHT: f64 = 0.25;
-/// ... and the greatest factor.
-const STEP: f64 = 1.5;
-/// What a figure has to differ by for plans to be made anew.
-const NEWS: f64 = 1.1;
-/// Least and greatest time of a random read, microseconds.
-const TIMES: (f64, f64) = (0.1, 1e6);
-/// Least and greatest rate, bytes per microsecond.
-const RATES: (f64, f64) = (1.0, 1e5);
 
 /// Figures that were observed; the others are those of the class, or as they were measured.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -49,7 +35,7 @@ impl Observed {
     /// Whether a figure is new, or differs from the one of `before` by what matters to plans.
     pub fn is_news_to(&self, before: &Observed) -> bool {
         let differs = |now: Option<f64>, before: Option<f64>| match (now, before) {
-            (Some(now), Some(before)) => !(1.0 / NEWS..=NEWS).contains(&(now / before)),
+            (Some(now), Some(before)) => !(1.0 / PROFILE_NEWS..=PROFILE_NEWS).contains(&(now / before)),
             (now, before) => now.is_some() != before.is_some(),
         };
         differs(self.random_read_us, before.random_read_us)
@@ -78,27 +64,31 @@ impl Observer {
     /// Looks at all samples so far, of a device that is otherwise thought to be `begun`, and moves the figures.
     pub fn look(&mut self, samples: &ReadSamples, begun: DeviceProfile, page_bytes: usize) {
         let new = samples.since(&self.sequential).sequential;
-        if let Some(rate) = new.median().filter(|_| new.count() >= SEQUENTIAL) {
-            let rate = rate.clamp(RATES.0, RATES.1);
+        if let Some(rate) = new.median().filter(|_| new.count() >= STEP_SEQUENTIAL_READS) {
+            let rate = rate.clamp(READ_RATES.0, READ_RATES.1);
             let from = self.observed.or(begun).bytes_per_us;
-            self.observed.bytes_per_us = Some(moved(from, rate, new.count() / SEQUENTIAL));
+            self.observed.bytes_per_us = Some(moved(from, rate, new.count() / STEP_SEQUENTIAL_READS));
             self.sequential.clone_from(samples);
         }
         let new = samples.since(&self.single).single_us;
-        if let Some(time) = new.median().filter(|_| new.count() >= SINGLE) {
+        if let Some(time) = new.median().filter(|_| new.count() >= STEP_SINGLE_READS) {
             let DeviceProfile { random_read_us, bytes_per_us, .. } = self.observed.or(begun);
             // Never nothing, whatever is thought of the rate.
-            let time = (time - page_bytes as f64 / bytes_per_us).max(time / 8.0).clamp(TIMES.0, TIMES.1);
-            self.observed.random_read_us = Some(moved(random_read_us, time, new.count() / SINGLE));
+            let time = (time - page_bytes as f64 / bytes_per_us)
+                .max(time / 8.0)
+                .clamp(READ_TIMES_US.0, READ_TIMES_US.1);
+            self.observed.random_read_us = Some(moved(random_read_us, time, new.count() / STEP_SINGLE_READS));
             self.single.clone_from(samples);
         }
         let new = samples.since(&self.scattered);
-        if let Some(time) = new.scattered_us.median().filter(|_| new.scattered_us.count() >= SCATTERED) {
+        if let Some(time) =
+            new.scattered_us.median().filter(|_| new.scattered_us.count() >= STEP_SCATTERED_READS)
+        {
             let DeviceProfile { random_read_us, bytes_per_us, parallel_reads } = self.observed.or(begun);
             let bytes = new.scattered_bytes as f64 / new.scattered_reads.max(1) as f64;
-            let each = (time - bytes / bytes_per_us).max(random_read_us / MOST_PARALLEL);
-            let parallel = (random_read_us / each).clamp(1.0, MOST_PARALLEL);
-            let steps = new.scattered_us.count() / SCATTERED;
+            let each = (time - bytes / bytes_per_us).max(random_read_us / MAX_PARALLEL_READS);
+            let parallel = (random_read_us / each).clamp(1.0, MAX_PARALLEL_READS);
+            let steps = new.scattered_us.count() / STEP_SCATTERED_READS;
             self.observed.parallel_reads = Some(moved(parallel_reads, parallel, steps));
             self.scattered.clone_from(samples);
         }
@@ -111,7 +101,7 @@ fn moved(from: f64, to: f64, steps: u64) -> f64 {
     const MOST: u64 = 1000;
     let mut left = (to / from).ln();
     for _ in 0..steps.min(MOST) {
-        left -= (left * WEIGHT).clamp(-STEP.ln(), STEP.ln());
+        left -= (left * STEP_WEIGHT).clamp(-STEP_MOST.ln(), STEP_MOST.ln());
     }
     to / left.exp()
 }
@@ -180,9 +170,9 @@ mod tests {
             let begun = DeviceProfile::of_class(thought);
             let mut looks = 0;
             while !is_about(observer.observed.or(begun), device.profile) || looks < 2 {
-                device.singles(SINGLE);
-                device.scattered(SCATTERED);
-                device.sequential(SEQUENTIAL);
+                device.singles(STEP_SINGLE_READS);
+                device.scattered(STEP_SCATTERED_READS);
+                device.sequential(STEP_SEQUENTIAL_READS);
                 observer.look(&device.times.samples(), begun, PAGE as usize);
                 looks += 1;
                 assert!(looks <= 40, "{is:?} for {thought:?}: {:?}", observer.observed);
@@ -198,16 +188,16 @@ mod tests {
     fn few_reads_say_nothing_and_a_step_is_small() {
         let (mut device, mut observer) = (Simulated::new(DeviceClass::Rotating), Observer::default());
         let begun = DeviceProfile::of_class(DeviceClass::Nvme);
-        device.singles(SINGLE - 1);
-        device.scattered(SCATTERED - 1);
-        device.sequential(SEQUENTIAL - 1);
+        device.singles(STEP_SINGLE_READS - 1);
+        device.scattered(STEP_SCATTERED_READS - 1);
+        device.sequential(STEP_SEQUENTIAL_READS - 1);
         observer.look(&device.times.samples(), begun, PAGE as usize);
         assert_eq!(observer.observed, Observed::default());
         device.singles(1);
         observer.look(&device.times.samples(), begun, PAGE as usize);
         let first = observer.observed;
         let step = first.random_read_us.map_or(0.0, |us| us / begun.random_read_us);
-        assert!((step - STEP).abs() < 1e-9, "{step}");
+        assert!((step - STEP_MOST).abs() < 1e-9, "{step}");
         assert_eq!((first.bytes_per_us, first.parallel_reads), (None, None));
         assert!(first.is_news_to(&Observed::default()) && !first.is_news_to(&first));
         observer.look(&device.times.samples(), begun, PAGE as usize);

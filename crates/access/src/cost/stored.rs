@@ -16,8 +16,9 @@
 //! it. Lines from `measured` to `cpu` are there if it was measured, each of the others if the figure was observed. A file of version 1 has none of these.
 //! It belongs to one device: in a directory that was moved to another it is not used.
 
+use super::device_profile::DeviceProfile;
 use super::observed::Observed;
-use super::params::DeviceProfile;
+use crate::params::MAX_PARALLEL_READS;
 use leafline_storage::Env;
 use leafline_storage::device::{Measured, small_file};
 use std::io;
@@ -55,14 +56,11 @@ impl DeviceProfile {
         let transfer = page_bytes as f64 / measured.bytes_per_us;
         let random_read_us = (measured.single_read_us - transfer).max(0.1);
         // What a batch saves is not the transfer.
-        let each = (measured.batched_read_us - transfer).max(random_read_us / MOST_PARALLEL);
-        let parallel_reads = (random_read_us / each).clamp(1.0, MOST_PARALLEL);
+        let each = (measured.batched_read_us - transfer).max(random_read_us / MAX_PARALLEL_READS);
+        let parallel_reads = (random_read_us / each).clamp(1.0, MAX_PARALLEL_READS);
         DeviceProfile { random_read_us, bytes_per_us: measured.bytes_per_us, parallel_reads }
     }
 }
-
-/// Reads at once beyond which the time of none matters.
-pub(super) const MOST_PARALLEL: f64 = 64.0;
 
 impl StoredProfile {
     /// Writes it into a database's directory.

@@ -10,15 +10,11 @@ use super::sample::{Looked, Most, look};
 use super::table::part_of;
 use crate::constraint::Bounds;
 use crate::error::Result;
+use crate::params::{ANALYZE_ROWS, HISTOGRAM_CHARACTERS};
 use leafline_table::{ColumnDef, Engine, HistogramBucket, HistogramDef, TableDef};
 use leafline_types::key::encode_part;
 use leafline_types::{CancelToken, SqlType, Value, value_at};
 use std::sync::Arc;
-
-/// Rows that are looked at: of a larger table, those of leaves that are spread evenly over it.
-const ROWS: f64 = 200_000.0;
-/// Characters of a string, bytes of a binary one, that are kept: as in MySQL.
-const CHARACTERS: usize = 42;
 
 /// Makes a histogram of a column, given with its position, of up to so many buckets. `now` is in microseconds since 1970.
 ///
@@ -33,7 +29,7 @@ pub fn analyze_column(
     cancel: &CancelToken,
 ) -> Result<HistogramDef> {
     let rows = engine.rows_of(table) as f64;
-    let share = (ROWS / rows.max(1.0)).min(1.0);
+    let share = (ANALYZE_ROWS / rows.max(1.0)).min(1.0);
     let part = part_of(definition);
     let mut values: Vec<(Vec<u8>, usize, Value)> = Vec::new();
     let mut seen = Seen { rows: 0, nulls: 0, leaves: 0, of: rows, of_leaves: 0.0 };
@@ -72,10 +68,12 @@ pub fn analyze_column(
 /// As much of a string as a histogram keeps.
 fn beginning(value: Value, column: &ColumnDef) -> Value {
     match &value {
-        Value::String(text) if text.len() > CHARACTERS && !matches!(column.ty, SqlType::Json) => {
-            Value::string(text.chars().take(CHARACTERS).collect::<String>())
+        Value::String(text) if text.len() > HISTOGRAM_CHARACTERS && !matches!(column.ty, SqlType::Json) => {
+            Value::string(text.chars().take(HISTOGRAM_CHARACTERS).collect::<String>())
         }
-        Value::Bytes(bytes) if bytes.len() > CHARACTERS => Value::bytes(&bytes[..CHARACTERS]),
+        Value::Bytes(bytes) if bytes.len() > HISTOGRAM_CHARACTERS => {
+            Value::bytes(&bytes[..HISTOGRAM_CHARACTERS])
+        }
         _ => value,
     }
 }

@@ -1,11 +1,7 @@
 //! Selectivities by rule of thumb, where nothing can be sampled: MySQL's (`sql/item_func.h`, "filtering effect").
 
+use crate::params::{GUESS_BETWEEN, GUESS_EQUALITY, GUESS_INEQUALITY, GUESS_LIST_MAX};
 use leafline_expr::{CompareOp, Expr, ExprKind};
-
-const EQUALITY: f64 = 0.1;
-const INEQUALITY: f64 = 1.0 / 3.0;
-const BETWEEN: f64 = 1.0 / 9.0;
-const LIST_AT_MOST: f64 = 0.5;
 
 /// The share of rows for which a condition is guessed to be true.
 pub fn guess_selectivity(condition: &Expr) -> f64 {
@@ -19,20 +15,20 @@ pub fn guess_selectivity(condition: &Expr) -> f64 {
         ExprKind::Or(args) => 1.0 - args.iter().map(|arg| 1.0 - guess_selectivity(arg)).product::<f64>(),
         ExprKind::Not(arg) => 1.0 - guess_selectivity(arg),
         ExprKind::Compare { op, .. } => match op {
-            CompareOp::Eq | CompareOp::NullSafeEq => EQUALITY,
-            CompareOp::Ne => 1.0 - EQUALITY,
-            _ => INEQUALITY,
+            CompareOp::Eq | CompareOp::NullSafeEq => GUESS_EQUALITY,
+            CompareOp::Ne => 1.0 - GUESS_EQUALITY,
+            _ => GUESS_INEQUALITY,
         },
-        ExprKind::IsNull { negated, .. } => negate(EQUALITY, *negated),
+        ExprKind::IsNull { negated, .. } => negate(GUESS_EQUALITY, *negated),
         ExprKind::InList { list, negated, .. } => {
-            negate((EQUALITY * list.len() as f64).min(LIST_AT_MOST), *negated)
+            negate((GUESS_EQUALITY * list.len() as f64).min(GUESS_LIST_MAX), *negated)
         }
         ExprKind::InRows { needle, list, negated } => {
-            let one = EQUALITY.powi(needle.len().try_into().unwrap_or(i32::MAX));
-            negate((one * list.rows() as f64).min(LIST_AT_MOST), *negated)
+            let one = GUESS_EQUALITY.powi(needle.len().try_into().unwrap_or(i32::MAX));
+            negate((one * list.rows() as f64).min(GUESS_LIST_MAX), *negated)
         }
-        ExprKind::Like { negated, .. } => negate(BETWEEN, *negated),
-        _ => INEQUALITY,
+        ExprKind::Like { negated, .. } => negate(GUESS_BETWEEN, *negated),
+        _ => GUESS_INEQUALITY,
     }
 }
 

@@ -9,12 +9,7 @@
 //! Invariants: the most common values, and the buckets, ascend; the shares of all of them and of NULL sum up to 1 at most.
 
 use crate::constraint::KeyRange;
-
-/// Most common values that are kept, at most.
-const FREQUENT: usize = 128;
-/// Rows that a value must have been seen in to count as common, if not all rows were seen; and leaves.
-const FREQUENT_ROWS: usize = 4;
-const FREQUENT_LEAVES: usize = 3;
+use crate::params::{COMMON_LEAST_LEAVES, COMMON_LEAST_ROWS, COMMON_VALUES};
 
 /// The bytes of NULL.
 pub(super) const NULL_KEY: [u8; 1] = [0];
@@ -286,17 +281,17 @@ pub(super) fn most_common(counted: &[Counted], seen: Seen) -> Vec<bool> {
     let rows = seen.rows.saturating_sub(seen.nulls) as f64;
     let mean = rows / counted.len().max(1) as f64;
     // Where there are more values than can be kept, those that stand out from what chance makes of equal ones.
-    let least = if counted.len() > FREQUENT { mean + 3.0 * mean.sqrt() } else { 0.0 };
-    let leaves = FREQUENT_LEAVES.min(seen.leaves);
+    let least = if counted.len() > COMMON_VALUES { mean + 3.0 * mean.sqrt() } else { 0.0 };
+    let leaves = COMMON_LEAST_LEAVES.min(seen.leaves);
     let stands_out = |value: &Counted| {
-        let is_sure = seen.is_all() || (value.rows >= FREQUENT_ROWS && value.leaves >= leaves);
+        let is_sure = seen.is_all() || (value.rows >= COMMON_LEAST_ROWS && value.leaves >= leaves);
         is_sure && value.rows as f64 >= least
     };
     let mut candidates: Vec<usize> =
         counted.iter().enumerate().filter(|(_, value)| stands_out(value)).map(|(at, _)| at).collect();
     candidates.sort_by_key(|at| std::cmp::Reverse(counted[*at].rows));
     let mut chosen = vec![false; counted.len()];
-    for at in candidates.into_iter().take(FREQUENT) {
+    for at in candidates.into_iter().take(COMMON_VALUES) {
         chosen[at] = true;
     }
     chosen

@@ -7,19 +7,17 @@
 //! as they are places apart in the sample. As much of it is taken to be in memory as of the table.
 
 use super::histogram::{Counting, Histogram};
-use super::index::{IndexStatistics, LOCATED};
+use super::index::IndexStatistics;
 use super::table::{Hits, TableSample};
 use crate::constraint::{KeyRange, KeyStart, Link};
 use crate::error::Result;
+use crate::params::{HYPOTHETICAL_LEAST_ROWS, LOCATED_ENTRIES};
 use leafline_btree::node::{SLOT, leaf_cell_len};
 use leafline_btree::{Estimate, policy};
 use leafline_table::build::FILL_PERCENT;
 use leafline_table::{Engine, IndexDef, TableDef};
 use leafline_types::Value;
 use leafline_types::key::{prefix_successor, skip_part};
-
-/// Sampled rows with the same prefix from which on what they say of a range behind it is believed.
-const ENOUGH: usize = 8;
 
 /// An index that could be.
 #[derive(Debug)]
@@ -83,7 +81,7 @@ impl HypotheticalIndex {
         };
         let rows_per_leaf = (rows / of_table.leaves.max(1.0)).max(1.0);
         let row_leaves_per_entry =
-            scattering(&entries, rows_per_leaf).min(of_table.leaves.max(1.0) / LOCATED as f64);
+            scattering(&entries, rows_per_leaf).min(of_table.leaves.max(1.0) / LOCATED_ENTRIES as f64);
         Ok(HypotheticalIndex {
             statistics: IndexStatistics { rows, entries_per_prefix, row_leaves_per_entry },
             size,
@@ -128,7 +126,7 @@ impl HypotheticalIndex {
         let seen = below_end(&end).saturating_sub(below(start));
         let passed = below_end(&range.upper).saturating_sub(below(&range.lower));
         match seen {
-            ENOUGH.. => Hits { passed, seen, is_all: self.is_all }.bound(by_itself),
+            HYPOTHETICAL_LEAST_ROWS.. => Hits { passed, seen, is_all: self.is_all }.bound(by_itself),
             _ => by_itself,
         }
     }

@@ -2,23 +2,15 @@
 
 use super::sample::leaves_to_sample;
 use crate::error::{AccessError, Result};
+use crate::params::{INDEX_COLD_LEAVES, INDEX_LEAVES, LOCATED_ENTRIES, LOCATED_LEAVES, REPEATED_ENTRIES};
 use leafline_btree::SampledLeaves;
 use leafline_storage::PageNo;
 use leafline_table::{Engine, IndexDef, TableDef, locator_of};
 use leafline_types::key::{KeyPart, skip_part};
 use std::collections::BTreeSet;
 
-/// Leaves a statistics sample looks at, where they are in memory, and where each may be a read from the device.
-const LEAVES: usize = 32;
-const COLD_LEAVES: usize = 8;
-/// Consecutive entries of a leaf whose rows are located.
-pub(super) const LOCATED: usize = 32;
 /// Its multiples spread evenly between whole numbers, without a period.
 const GOLDEN_RATIO: f64 = 0.618_033_988_749_894_9;
-/// Average number of entries from which on values are taken to repeat.
-const REPEATED: f64 = 1.5;
-/// Leaves whose entries' rows are located.
-const LOCATED_LEAVES: usize = 4;
 
 /// What samples say about an index.
 #[derive(Clone, Debug, PartialEq)]
@@ -42,7 +34,7 @@ impl IndexStatistics {
         let divides = |column: &usize| dividing.contains(column);
         let of_prefix = |(part, entries): (usize, &f64)| {
             let divided = index.key_columns.iter().take(part + 1).any(divides);
-            if divided || *entries < REPEATED { *entries } else { entries * times }
+            if divided || *entries < REPEATED_ENTRIES { *entries } else { entries * times }
         };
         IndexStatistics {
             rows,
@@ -78,14 +70,15 @@ pub(super) fn sample(
     let tree = engine.tree(index)?;
     let mut sampled = Sampled { steps: 0, changes: vec![0; parts.len()], located: Vec::new(), error: None };
     let wants_rows = !index.is_clustered();
-    let leaves = leaves_to_sample(tree.estimate(&[], None)?.resident_fraction, LEAVES, COLD_LEAVES);
+    let leaves =
+        leaves_to_sample(tree.estimate(&[], None)?.resident_fraction, INDEX_LEAVES, INDEX_COLD_LEAVES);
     let leaves = SampledLeaves { most: leaves, read: true };
     tree.sample(&[], None, leaves, &mut |leaf, slots| {
         let mut previous: Option<Vec<u8>> = None;
         let mut run = Run { entries: slots.len(), ..Run::default() };
         // Not every so many: rows of a value may come as regularly.
         let place = |number: usize| (number as f64 * GOLDEN_RATIO).fract() * slots.len() as f64;
-        let places: BTreeSet<usize> = (0..LOCATED).map(|number| place(number) as usize).collect();
+        let places: BTreeSet<usize> = (0..LOCATED_ENTRIES).map(|number| place(number) as usize).collect();
         for (at, slot) in slots.enumerate() {
             if leaf.entry(slot).is_ghost() {
                 continue;
@@ -93,7 +86,7 @@ pub(super) fn sample(
             let mut key = Vec::new();
             leaf.key_into(slot, &mut key);
             if wants_rows && sampled.located.len() < LOCATED_LEAVES {
-                if run.neighbours.len() < LOCATED {
+                if run.neighbours.len() < LOCATED_ENTRIES {
                     run.neighbours.push(key.clone());
                 }
                 if places.contains(&at) {

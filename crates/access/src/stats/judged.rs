@@ -2,7 +2,7 @@
 //!
 //! What is found holds for one statement, as conditions may depend on its parameters, its time and its settings.
 
-use super::order_spread::{first_rows, span_in_order};
+use super::order_spread::{first_rows, share_in_order, span_in_order};
 use super::table::{Hits, TableSample};
 use crate::error::Result;
 use leafline_expr::{EvalContext, Expr};
@@ -58,13 +58,21 @@ impl Judged {
     }
 
     /// The sampled rows that pass conditions over the columns of the table. `None` if they cannot be evaluated, or no sample was taken.
-    pub(super) fn passing(
-        &self,
-        table: &TableDef,
-        conditions: &[Expr],
-        eval: &EvalContext<'_>,
-    ) -> Option<Rc<[usize]>> {
+    fn passing(&self, table: &TableDef, conditions: &[Expr], eval: &EvalContext<'_>) -> Option<Rc<[usize]>> {
         self.tables.borrow_mut().get_mut(&table.id)?.passing(conditions, eval)
+    }
+
+    /// The share of the rows, in an order, that holds the share `wanted` of those for which the conditions hold.
+    pub(crate) fn share_in_order(
+        &self,
+        sample: &TableSample,
+        table: &TableDef,
+        order: (usize, bool),
+        (conditions, wanted): (&[Expr], f64),
+        eval: &EvalContext<'_>,
+    ) -> Result<f64> {
+        let passing = |conditions: &[Expr]| self.passing(table, conditions, eval);
+        share_in_order(sample, table, order, conditions, wanted, &passing)
     }
 
     /// What [`span_in_order`] says, of about as many rows.

@@ -3,13 +3,11 @@
 //! What was sampled serves until a tenth of its table has been written since. Who then asks first samples anew; the others
 //! go on with what there is, so that nobody waits for a sample but who takes it.
 
+use crate::params::STALE_SHARE;
 use std::collections::HashMap;
 use std::hash::Hash;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
-
-/// The share of a table that has to be written, or to have come or gone, before it is looked at again.
-const CHANGED: f64 = 0.1;
 
 /// How far a table had come when it was looked at.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -23,7 +21,7 @@ pub(super) struct Age {
 impl Age {
     fn is_over(&self, now: Age) -> bool {
         let written = now.writes.wrapping_sub(self.writes) as f64;
-        written.max((self.rows - now.rows).abs()) > self.rows * CHANGED
+        written.max((self.rows - now.rows).abs()) > self.rows * STALE_SHARE
     }
 }
 

@@ -20,6 +20,7 @@
 //! `ANALYZE TABLE` asks again.
 
 mod analyze;
+mod extent;
 mod guess;
 mod histogram;
 mod hypothetical;
@@ -35,6 +36,7 @@ mod statistics;
 mod table;
 
 pub use analyze::analyze_column;
+pub(crate) use extent::Extent;
 pub use guess::guess_selectivity;
 pub use histogram::Histogram;
 pub use hypothetical::HypotheticalIndex;
@@ -42,7 +44,6 @@ pub use index::IndexStatistics;
 pub(crate) use joint::{Known, joint_selectivity};
 pub use judged::Judged;
 pub use key_span::{KeySpan, key_span};
-pub(crate) use order_spread::share_in_order;
 pub use sample::Sample;
 pub(crate) use sample::sample_rows;
 pub use selectivity::Selectivity;

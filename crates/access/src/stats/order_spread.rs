@@ -3,41 +3,36 @@
 //! Sampled rows that pass have a place in the order; what is asked for lies between the places of two of them, or a little before the first. Where too few
 //! pass all conditions, they are taken to come as late as those do that pass the one whose rows come last.
 
-use super::judged::Judged;
 use super::table::TableSample;
 use crate::error::Result;
-use leafline_expr::{EvalContext, Expr};
+use crate::params::{SPREAD_LEAST_PASSING, SPREAD_LEAST_ROWS, SPREAD_MOST_GAIN};
+use leafline_expr::Expr;
 use leafline_table::TableDef;
-
-/// Rows that tell how rows are spread.
-const ENOUGH_ROWS: usize = 8;
-/// How many times fewer rows are expected to be read than if those that pass were evenly spread, at most: the first of few may come early by chance.
-const EARLY: f64 = 4.0;
-/// Rows whose values are looked at, at least.
-const LEAST_ROWS: usize = 16;
+use std::rc::Rc;
 
 /// The share of the rows, in the order of a column or its reverse, that holds the share `wanted` of those for which the conditions hold.
-/// Conditions that cannot be evaluated make no difference.
+/// Conditions that cannot be evaluated make no difference; `passing` evaluates them on the sampled rows.
 ///
 /// # Errors
 /// Values that are not of the column's type.
-pub(crate) fn share_in_order(
-    (judged, sample): (&Judged, &TableSample),
+pub(super) fn share_in_order(
+    sample: &TableSample,
     table: &TableDef,
     (column, reverse): (usize, bool),
     conditions: &[Expr],
     wanted: f64,
-    eval: &EvalContext<'_>,
+    passing: &dyn Fn(&[Expr]) -> Option<Rc<[usize]>>,
 ) -> Result<f64> {
     let Some(places) = sample.places_in_order(table, column)? else { return Ok(wanted) };
     let place = |row: &usize| places.get(*row).map(|place| if reverse { 1.0 - place } else { *place });
     let share = |conditions: &[Expr]| {
-        let passed = judged.passing(table, conditions, eval)?;
+        let passed = passing(conditions)?;
         let places: Vec<f64> = passed.iter().filter_map(place).collect();
-        (places.len() >= 2).then(|| (places.len(), share_until(places, wanted).max(wanted / EARLY)))
+        (places.len() >= 2)
+            .then(|| (places.len(), share_until(places, wanted).max(wanted / SPREAD_MOST_GAIN)))
     };
     Ok(match share(conditions) {
-        Some((ENOUGH_ROWS.., share)) => share,
+        Some((SPREAD_LEAST_PASSING.., share)) => share,
         _ => {
             let each = conditions.iter().filter_map(|condition| share(std::slice::from_ref(condition)));
             each.map(|(_, share)| share).fold(wanted, f64::max)
@@ -99,7 +94,7 @@ pub(crate) fn span_in_order(
 
 /// How many of the sampled rows are looked at for a share of all: few do not tell how far their values spread.
 pub(super) fn first_rows(rows: usize, share: f64) -> usize {
-    ((rows as f64 * share).ceil() as usize).max(LEAST_ROWS).next_power_of_two()
+    ((rows as f64 * share).ceil() as usize).max(SPREAD_LEAST_ROWS).next_power_of_two()
 }
 
 #[cfg(test)]
@@ -128,7 +123,7 @@ mod tests {
         };
         let share = |conditions: &[Expr], reverse: bool| {
             let spread = |eval: &mut EvalContext<'_>| {
-                share_in_order((&judged, &sample), &table, (0, reverse), conditions, 0.1, eval)
+                judged.share_in_order(&sample, &table, (0, reverse), (conditions, 0.1), eval)
             };
             with_eval(spread).expect("a share")
         };

@@ -3,23 +3,15 @@
 //! Conditions are evaluated together, on entries that exist, so that what goes together in the data goes together in the
 //! estimate. Ghosts are left out; who may see an entry does not matter here.
 
-use crate::candidate::Extent;
+use super::extent::Extent;
 use crate::constraint::{Bounds, KeyRange};
 use crate::error::{AccessError, Result};
+use crate::params::{SAMPLE_ENTRIES, SAMPLE_LEAVES, SAMPLE_RANGES, SAMPLE_WARM_SHARE};
 use leafline_btree::{LeafView, SampledLeaves};
 use leafline_expr::{EvalContext, Expr, evaluate_filter};
 use leafline_table::{Engine, IndexDef, entry_decoder};
 use leafline_types::{Batch, CodecError, DecodedRows, Missing, MysqlError, Warnings};
 use std::ops::Range;
-
-/// Leaves that are looked at for a statement.
-const LEAVES: usize = 16;
-/// Share of the leaves that have to be in memory for the larger sample.
-const WARM: f64 = 0.9;
-/// Entries a sample looks at, at most.
-const ENTRIES: usize = 256;
-/// Ranges a sample looks into, at most.
-const RANGES: usize = 4;
 
 /// What a sample showed.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -52,9 +44,9 @@ pub(crate) fn sample_rows(
     conditions: &[Expr],
     eval: &EvalContext<'_>,
 ) -> Result<Sample> {
-    let per_leaf = ENTRIES / (within.leaves as usize).clamp(1, LEAVES);
+    let per_leaf = SAMPLE_ENTRIES / (within.leaves as usize).clamp(1, SAMPLE_LEAVES);
     let mean = within.entries / within.leaves.max(1.0);
-    let most = Most { leaves: LEAVES, per_leaf, read: false, mean };
+    let most = Most { leaves: SAMPLE_LEAVES, per_leaf, read: false, mean };
     let looked = look(engine, index, bounds, columns, most)?;
     let Ok(passed) = passing(conditions, &looked.batch, eval) else { return Ok(Sample::default()) };
     let mut sample = Sample::default();
@@ -134,7 +126,7 @@ pub(super) fn look(
     let ranges = spread(&bounds.ranges);
     let mut looked = Vec::with_capacity(ranges.len());
     let decoder = entry_decoder(index, columns)?;
-    let mut decoded = DecodedRows::new(&decoder, ENTRIES);
+    let mut decoded = DecodedRows::new(&decoder, SAMPLE_ENTRIES);
     let mut taken = Taken { seen: 0, kept: 0, error: None };
     let mut leaf_ends = Vec::new();
     let tree = engine.tree(index)?;
@@ -167,12 +159,12 @@ pub(super) fn look(
 
 /// How many leaves of a tree to look at: fewer where they would have to be read, because not enough of it is `resident`.
 pub(super) fn leaves_to_sample(resident: f64, warm: usize, cold: usize) -> usize {
-    if resident >= WARM { warm } else { cold }
+    if resident >= SAMPLE_WARM_SHARE { warm } else { cold }
 }
 
 /// A few of the ranges, spread evenly.
 fn spread(ranges: &[KeyRange]) -> Vec<KeyRange> {
-    let step = ranges.len().div_ceil(RANGES).max(1);
+    let step = ranges.len().div_ceil(SAMPLE_RANGES).max(1);
     ranges.iter().step_by(step).cloned().collect()
 }
 

@@ -7,6 +7,7 @@ use super::histogram::{Counting, Histogram, NULL_KEY, Seen};
 use super::sample::{Looked, Most, leaves_to_sample, look, passing};
 use crate::constraint::Bounds;
 use crate::error::Result;
+use crate::params::{DEPENDENCE_LEAST_ROWS, TABLE_BUCKETS, TABLE_COLD_LEAVES, TABLE_LEAVES, TABLE_ROWS};
 use arrow_array::ArrayRef;
 use leafline_expr::{EvalContext, Expr};
 use leafline_table::{ColumnDef, Engine, TableDef};
@@ -14,16 +15,6 @@ use leafline_types::key::{KeyPart, encode_part};
 use leafline_types::{Batch, Value, value_at};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
-
-/// Leaves that are looked at, where they are in memory, and where each may be a read from the device.
-const LEAVES: usize = 64;
-const COLD_LEAVES: usize = 16;
-/// Rows that are kept.
-const ROWS: usize = 2048;
-/// Buckets for the values of a column that are not among its most common ones.
-const BUCKETS: usize = 64;
-/// Rows that have to have their value with others for it to be said what it determines.
-const ENOUGH_ROWS: usize = 32;
 
 /// Rows of a table.
 #[derive(Debug)]
@@ -80,10 +71,10 @@ impl TableSample {
     pub(super) fn take(engine: &Engine, table: &TableDef) -> Result<TableSample> {
         let rows = engine.row_count(table.id) as f64;
         let size = engine.tree(table.clustered())?.estimate(&[], None)?;
-        let leaves = leaves_to_sample(size.resident_fraction, LEAVES, COLD_LEAVES);
+        let leaves = leaves_to_sample(size.resident_fraction, TABLE_LEAVES, TABLE_COLD_LEAVES);
         let leaves = leaves.min(size.leaves as usize).max(1);
         let columns: Vec<usize> = (0..table.columns.len()).collect();
-        let most = Most { leaves, per_leaf: ROWS / leaves, read: true, mean: 1.0 };
+        let most = Most { leaves, per_leaf: TABLE_ROWS / leaves, read: true, mean: 1.0 };
         let Looked { batch, leaf_ends, .. } =
             look(engine, table.clustered(), &Bounds::all(), &columns, most)?;
         let columns = columns.iter().map(|_| OnceLock::new()).collect();
@@ -148,7 +139,7 @@ impl TableSample {
             all += rows;
             determined += if *same { *rows } else { 0 };
         }
-        let found = if all < ENOUGH_ROWS { 0.0 } else { determined as f64 / all as f64 };
+        let found = if all < DEPENDENCE_LEAST_ROWS { 0.0 } else { determined as f64 / all as f64 };
         self.dependencies.lock().unwrap_or_else(PoisonError::into_inner).insert((from, to), found);
         Ok(found)
     }
@@ -223,7 +214,7 @@ impl TableSample {
             of: self.rows,
             of_leaves: self.leaves,
         };
-        Histogram::of_sample(not_null, seen, BUCKETS)
+        Histogram::of_sample(not_null, seen, TABLE_BUCKETS)
     }
 
     /// The values of a row; NULL for columns that are not `wanted`.

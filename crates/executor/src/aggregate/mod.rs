@@ -10,11 +10,13 @@ mod results;
 #[cfg(test)]
 mod tests;
 
-use super::batch_size::{BATCH_BYTES, copy_failed};
+use super::batch_size::copy_failed;
 use super::gather::batch_bytes;
 use super::project::{may_be_long, with_values};
 use super::spill::{Partitions, SpillFile, picked};
 use super::{BoxedOperator, Build, Builder, ExecutionContext, Operator};
+use crate::params::BATCH_BYTES;
+use crate::params::LONG_RESULT_BYTES;
 use arrow_array::{Array, ArrayRef, UInt32Array};
 use arrow_select::concat::concat;
 use arrow_select::take::take;
@@ -29,9 +31,6 @@ use leafline_types::{Batch, ExprType, MysqlError};
 use repeats::Repeats;
 use results::{Column, GroupByGroup, Results};
 use std::sync::Arc;
-
-/// Columns of results of so many bytes are delivered a part at a time.
-const LONG_BYTES: usize = 64 << 20;
 
 pub(super) struct Aggregate {
     input: BoxedOperator,
@@ -162,7 +161,7 @@ impl Aggregate {
                     let (entries, ty) = (Some(gathered.finish(cx)?), call.ty.sql.clone());
                     Column::Gathered(Box::new(GroupByGroup { accumulator, entries, ty }))
                 }
-                _ if accumulator.memory() > LONG_BYTES && accumulator.has_values() => {
+                _ if accumulator.memory() > LONG_RESULT_BYTES && accumulator.has_values() => {
                     let ty = call.ty.sql.clone();
                     Column::Gathered(Box::new(GroupByGroup { accumulator, entries: None, ty }))
                 }
@@ -371,7 +370,7 @@ impl Grouping {
             return Ok(keys.iter().map(|key| Column::Ready(empty(key))).collect());
         }
         // Columns of so many bytes are not put together again.
-        let most = if self.piece_bytes > LONG_BYTES { BATCH_BYTES } else { usize::MAX };
+        let most = if self.piece_bytes > LONG_RESULT_BYTES { BATCH_BYTES } else { usize::MAX };
         let mut runs: Vec<(usize, Vec<&Vec<ArrayRef>>)> = Vec::new();
         for piece in &self.pieces {
             let bytes: usize = piece.iter().map(|column| column.get_array_memory_size()).sum();

@@ -1,8 +1,8 @@
 //! The rows that grouping gives, a part at a time. What goes to files while it is gathered is put together as it is asked for.
 
-use super::super::batch_size::BATCH_BYTES;
 use super::super::{BATCH_ROWS, ExecutionContext};
 use super::gathered::GroupEntries;
+use crate::params::BATCH_BYTES;
 use arrow_array::{Array, ArrayRef, new_empty_array};
 use leafline_expr::aggregate::GroupedAccumulator;
 use leafline_types::{Batch, ColumnBuilder, MysqlError, SqlType, Value};

@@ -7,16 +7,18 @@
 
 mod spilled;
 
-use super::batch_size::{BATCH_BYTES, RowBytes, copy_failed};
+use super::batch_size::{RowBytes, copy_failed};
 use super::gather::{RowRef, RowStore, batch_bytes};
 use super::limit::slice;
 use super::runtime_filters::RuntimeFilters;
 use super::spill::SpillFile;
 use super::{BATCH_ROWS, BoxedOperator, Build, Builder, ExecutionContext, Operator};
+use crate::params::BATCH_BYTES;
 use arrow_array::UInt32Array;
 use arrow_buffer::BooleanBuffer;
 use arrow_select::take::take;
-use leafline_access::{FilterValues, JoinType, MOST_FILTER_VALUES, RuntimeFilter};
+use leafline_access::params::MAX_FILTER_VALUES;
+use leafline_access::{FilterValues, JoinType, RuntimeFilter};
 use leafline_expr::aggregate::KeyTable;
 use leafline_expr::aggregate::{EncodedKeys, KeyEncoder};
 use leafline_expr::{Datum, Expr, Selection, evaluate_filter, evaluate_first};
@@ -496,7 +498,7 @@ impl Built {
 
     /// A filter of the keys, if there are not too many.
     fn filter(&self, filter: &plan::KeyFilter) -> Option<RuntimeFilter> {
-        if self.heads.len() > MOST_FILTER_VALUES {
+        if self.heads.len() > MAX_FILTER_VALUES {
             return None;
         }
         let mut values = FilterValues::new(&filter.table, filter.column, filter.domain)?;

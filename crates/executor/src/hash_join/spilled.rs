@@ -1,11 +1,12 @@
 //! Hash joins whose build side does not fit into memory.
 //!
 //! Both inputs are spread over files by the hash of their keys, and each pair of files is joined by itself, up to
-//! [`MAX_DEPTH`] times one inside the other (Kitsuregawa, Tanaka and Moto-Oka, 1983). What does not get smaller so, because there are no keys
+//! [`MAX_SPILL_DEPTH`] times one inside the other (Kitsuregawa, Tanaka and Moto-Oka, 1983). What does not get smaller so, because there are no keys
 //! or too many rows of one key, is joined a part of the build side at a time: the other side is read again for each. Where the order of
 //! the probe rows is to be kept, they carry a number that the result is sorted by.
 
 use super::{Built, HashJoin, Noted, Shape};
+use crate::params::MAX_SPILL_DEPTH;
 use crate::spill::{DiskSort, Partitions, SpillFile, picked};
 use crate::{BoxedOperator, ExecutionContext, Operator};
 use arrow_array::cast::AsArray;
@@ -16,16 +17,13 @@ use leafline_types::column::arrow_type;
 use leafline_types::{Batch, ExprType, MysqlError, SqlType};
 use std::sync::Arc;
 
-/// How often rows are spread over files again.
-const MAX_DEPTH: usize = 3;
-
 /// What joins the rows of a join that has read as much of its build side as fits; `rest` is what it has not read.
 pub(super) fn spilled(
     join: &mut HashJoin,
     rest: BoxedOperator,
     cx: &mut ExecutionContext<'_>,
 ) -> Result<BoxedOperator, MysqlError> {
-    let is_last = join.depth >= MAX_DEPTH || (join.depth > 0 && join.shape.build_keys.is_empty());
+    let is_last = join.depth >= MAX_SPILL_DEPTH || (join.depth > 0 && join.shape.build_keys.is_empty());
     match join.probe_file.clone() {
         Some(probe) if is_last => Ok(Box::new(Chunked::new(join, rest, probe))),
         _ => partitioned(join, rest, cx),

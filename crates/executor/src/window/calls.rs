@@ -4,6 +4,7 @@ use super::chunk::{Block, Chunk, Cursor, Surroundings};
 use super::frame::{Frames, whole};
 use super::inputs::{CallInputs, Inputs};
 use crate::ExecutionContext;
+use crate::params::FRAME_PART;
 use arrow_array::{Array, ArrayRef, BooleanArray, Float64Array, UInt64Array};
 use arrow_select::concat::concat;
 use arrow_select::take::take;
@@ -17,9 +18,6 @@ use leafline_types::column::nulls;
 use leafline_types::{Batch, ColumnBuilder, ExprType, MysqlError, Value};
 use std::ops::Range;
 use std::sync::Arc;
-
-/// The part of a statement's memory that the rows of a frame of MIN or MAX may take.
-const FRAME_SHARE: usize = 16;
 
 /// What a call keeps of the rows of a partition that are in the chunks before.
 #[derive(Default)]
@@ -117,7 +115,7 @@ impl Work {
             WindowFunction::Aggregate(aggregate) => {
                 let frames = Box::new(Frames::new(&call.frame, inputs, types, cx)?);
                 let grows = call.frame.start == FrameBound::Unbounded;
-                let most = cx.memory.limit() / FRAME_SHARE;
+                let most = cx.memory.limit() / FRAME_PART;
                 Work::Sliding { frames, sliding: Box::new(SlidingAggregate::new(aggregate, grows, most)) }
             }
         })

@@ -5,7 +5,8 @@
 //! into memory is one block. Another is in a file: then it is no more than one partition, and only the blocks that were read last
 //! are in memory. Whoever goes through the rows keeps the block at hand, in a [`Cursor`] of its own.
 
-use super::frame::{Place, places};
+use super::place::{Place, places};
+use crate::params::{MAX_WINDOW_BLOCKS, MIN_WINDOW_BLOCKS, WINDOW_BLOCK_BYTES, WINDOW_BLOCKS_PART};
 use crate::spill::{SpillFile, SpilledBlock};
 use crate::{ExecutionContext, batch_bytes};
 use arrow_array::ArrayRef;
@@ -16,14 +17,6 @@ use leafline_types::{Batch, MysqlError, SqlType};
 use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
-
-/// The part of a statement's memory that the blocks of a file may take, and how many there are in any case: a few places are looked
-/// at for each row.
-const SHARE: usize = 16;
-const LEAST_BLOCKS: usize = 4;
-const MOST_BLOCKS: usize = 64;
-/// About the bytes of a block.
-const BLOCK_BYTES: usize = 128 << 10;
 
 /// Where partitions and rows that are equal in the order begin.
 #[derive(Default)]
@@ -169,14 +162,14 @@ impl FileChunk {
             all_peers,
             recent: VecDeque::new(),
             most_recent: most_blocks(cx.memory),
-            most_bytes: cx.memory.limit() / SHARE,
+            most_bytes: cx.memory.limit() / WINDOW_BLOCKS_PART,
             cancel: cx.eval.cancel.clone(),
         }
     }
 
     /// What it may hold in memory.
     pub fn memory_bytes(&self) -> usize {
-        self.file.index_bytes() + self.most_recent * BLOCK_BYTES
+        self.file.index_bytes() + self.most_recent * WINDOW_BLOCK_BYTES
     }
 
     fn block(&mut self, row: usize) -> Result<Arc<Block>, MysqlError> {
@@ -211,7 +204,7 @@ impl FileChunk {
 }
 
 fn most_blocks(memory: &MemoryBudget) -> usize {
-    (memory.limit() / SHARE / BLOCK_BYTES).clamp(LEAST_BLOCKS, MOST_BLOCKS)
+    (memory.limit() / WINDOW_BLOCKS_PART / WINDOW_BLOCK_BYTES).clamp(MIN_WINDOW_BLOCKS, MAX_WINDOW_BLOCKS)
 }
 
 impl Chunk {

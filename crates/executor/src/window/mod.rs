@@ -11,15 +11,17 @@ mod calls;
 mod chunk;
 mod frame;
 mod inputs;
+mod place;
 mod spilled;
 #[cfg(test)]
 mod tests;
 
-use super::batch_size::{BATCH_BYTES, copy_failed};
+use super::batch_size::copy_failed;
 use super::gather::batch_bytes;
 use super::limit::slice;
 use super::sort::encode_rows;
 use super::{BATCH_ROWS, BoxedOperator, Build, Builder, ExecutionContext, Operator};
+use crate::params::BATCH_BYTES;
 use arrow_array::Array;
 use arrow_select::concat::concat;
 use calls::{CallState, Computation};

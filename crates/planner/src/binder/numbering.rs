@@ -2,13 +2,11 @@
 //!
 //! Invariant: no two values are equal; `by_hash` is empty, or holds the position of every value.
 
+use crate::params::LISTED_EXPRESSIONS;
 use std::hash::{BuildHasher, Hash};
 use std::ops::Deref;
 
 use hashbrown::{DefaultHashBuilder, HashTable};
-
-/// Up to so many values are compared one by one: that takes less time than to hash an expression.
-const FEW: usize = 16;
 
 /// Different values, numbered from 0.
 #[derive(Debug, Clone)]
@@ -49,7 +47,7 @@ impl<T: Eq + Hash> Numbering<T> {
         let values = &self.values;
         let hash_at = |at: &usize| self.hasher.hash_one(&values[*at]);
         let unhashed = match self.by_hash.is_empty() {
-            true if number < FEW => number + 1,
+            true if number < LISTED_EXPRESSIONS => number + 1,
             true => 0,
             false => number,
         };
@@ -75,12 +73,12 @@ impl<T> Deref for Numbering<T> {
 
 #[cfg(test)]
 mod tests {
-    use super::{FEW, Numbering};
+    use super::{LISTED_EXPRESSIONS, Numbering};
 
     #[test]
     fn values_have_the_numbers_of_those_equal_to_them_few_or_many() {
         let mut numbering = Numbering::default();
-        for value in 0..FEW * 4 {
+        for value in 0..LISTED_EXPRESSIONS * 4 {
             assert_eq!(numbering.insert(value * 7), (value, true));
             for known in 0..=value {
                 assert_eq!(numbering.insert(known * 7), (known, false));
@@ -88,7 +86,7 @@ mod tests {
             }
             assert_eq!(numbering.number(&(value * 7 + 1)), None);
         }
-        assert_eq!(numbering.len(), FEW * 4);
+        assert_eq!(numbering.len(), LISTED_EXPRESSIONS * 4);
         assert!(numbering.into_values().iter().enumerate().all(|(number, value)| *value == number * 7));
     }
 }

@@ -2,14 +2,12 @@
 //!
 //! They are comparisons of their columns: rows are equal when all of them are, and ordered by the first in which they differ.
 
+use crate::params::COMPARED_ROWS;
 use leafline_expr::{CompareOp, Expr, build};
 use leafline_types::MysqlError;
 
 use super::expression::{Bound, ExpressionBinder};
 use leafline_syntax::ast::{self, ExprKind};
-
-/// Lists of up to so many rows are comparisons, of which ranges of several columns are made.
-const FEW_ROWS: usize = 1000;
 
 impl ExpressionBinder<'_, '_, '_> {
     /// A comparison with a row on at least one side.
@@ -53,7 +51,7 @@ impl ExpressionBinder<'_, '_, '_> {
 
     /// `(a, b) [NOT] IN ((1, 2), (3, 4))`.
     pub(super) fn row_in_list(&mut self, operand: &ast::Expr, list: &[ast::Expr], negated: bool) -> Bound {
-        if list.len() > FEW_ROWS
+        if list.len() > COMPARED_ROWS
             && let Some(found) = self.in_literal_rows(operand, list, negated)?
         {
             return Ok(found);

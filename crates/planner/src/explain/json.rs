@@ -304,7 +304,7 @@ impl Writer<'_> {
         read(&mut table, &row, scan);
         table.put("rows_produced_per_join", Json::Number(whole(node.estimate.rows)));
         table.text("filtered", format_args!("{:.2}", scan.filtered));
-        if path.covering {
+        if path.is_covering() {
             table.flag("using_index");
         }
         for phrase in &row.extra {

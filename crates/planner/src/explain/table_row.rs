@@ -2,7 +2,7 @@
 
 use super::key_len::key_len;
 use crate::plan::{Scan, access_type, is_hypothetical};
-use leafline_access::{AccessPath, JoinType, ScanOrder};
+use leafline_access::{AccessPath, JoinType, PathKind, ScanOrder};
 use leafline_types::{SqlType, Value};
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -117,7 +117,7 @@ pub(super) fn table_row(scan: &Scan, id: u64, select_type: &'static str, inner: 
         filtered: Some(scan.filtered),
         extra: Vec::new(),
     };
-    if let (true, Some(set)) = (path.is_index_merge(), &path.locators) {
+    if let (true, Some(set)) = (path.is_index_merge(), path.source.locators()) {
         add(&mut row, format!("Using {set}"));
     }
     if path.pushes_conditions() {
@@ -127,16 +127,16 @@ pub(super) fn table_row(scan: &Scan, id: u64, select_type: &'static str, inner: 
     if evaluates || (!path.fetches() && path.constraint.has_tests()) {
         add(&mut row, "Using where");
     }
-    if let Some(first_of) = &path.first_of {
+    if let Some(first_of) = path.first_of() {
         // MySQL has no such words for the second.
         let grouping = first_of.count == 1;
         add(
             &mut row,
             if grouping { "Using index for group-by" } else { "Using index for the first of each value" },
         );
-    } else if path.is_skip_scan() {
+    } else if path.kind() == PathKind::SkipScan {
         add(&mut row, "Using index for skip scan");
-    } else if path.covering {
+    } else if path.is_covering() {
         add(&mut row, "Using index");
     }
     if path.merged.is_some() {
@@ -162,7 +162,8 @@ pub(super) fn table_row(scan: &Scan, id: u64, select_type: &'static str, inner: 
 
 /// Something of the keys that a path uses: those that are merged, or its own, and behind it those of a rowid filter.
 fn of_keys(path: &AccessPath, of: impl Fn(&AccessPath) -> String) -> String {
-    let merged: Vec<String> = path.locators.iter().flat_map(|set| set.paths()).map(|path| of(path)).collect();
+    let merged: Vec<String> =
+        path.source.locators().into_iter().flat_map(|set| set.paths()).map(|path| of(path)).collect();
     match (path.is_index_merge(), merged.is_empty()) {
         (true, _) => merged.join(","),
         (false, true) => of(path),

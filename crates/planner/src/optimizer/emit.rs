@@ -3,6 +3,7 @@
 use super::members::JoinPlanner;
 use super::partial::{FallbackJoin, HashKey, Partial, Step};
 use crate::bound::{BoundSelect, Relation, RelationSource};
+use crate::params::LISTED_POSITIONS;
 use crate::plan::{self, Considered, EmptyReason, Estimate, HashFallback, Node, Operator, locator_type};
 use leafline_access::{Candidate, Demand, JoinType};
 use leafline_expr::{Expr, ExprKind};
@@ -49,9 +50,6 @@ struct Positions<'l> {
 }
 
 impl<'l> Positions<'l> {
-    /// Searches of a layout that take less time than a map.
-    const FEW: usize = 32;
-
     fn of(layout: &'l [usize]) -> Positions<'l> {
         Positions { layout, searched: 0, by_column: None }
     }
@@ -61,7 +59,7 @@ impl<'l> Positions<'l> {
             return positions.get(&column).copied();
         }
         self.searched += 1;
-        if self.searched > Self::FEW && self.layout.len() > Self::FEW {
+        if self.searched > LISTED_POSITIONS && self.layout.len() > LISTED_POSITIONS {
             let places = self.layout.iter().enumerate().rev();
             self.by_column = Some(places.map(|(position, column)| (*column, position)).collect());
         }

@@ -5,11 +5,9 @@
 //! branches' own conditions, joined by OR, follow from it. They let it be filtered before it is joined (TPC-H Query 19:
 //! brand, container and size of `part`).
 
+use crate::params::LISTED_CONJUNCTS;
 use leafline_expr::{Expr, ExprKind, conjuncts};
 use std::collections::{BTreeSet, HashSet};
-
-/// So many conjuncts are looked through, which is quicker than to make a set of them.
-const FEW: usize = 16;
 
 /// The conjuncts of a condition, with what the branches of an OR share taken out of it.
 pub(super) fn factored(condition: Expr) -> Vec<Expr> {
@@ -17,7 +15,7 @@ pub(super) fn factored(condition: Expr) -> Vec<Expr> {
     let mut branches: Vec<Vec<Expr>> = branches.into_iter().map(branch_conjuncts).collect();
     let Some((first, others)) = branches.split_first() else { return Vec::new() };
     let sets: Vec<Option<HashSet<&Expr>>> =
-        others.iter().map(|other| (other.len() > FEW).then(|| other.iter().collect())).collect();
+        others.iter().map(|other| (other.len() > LISTED_CONJUNCTS).then(|| other.iter().collect())).collect();
     let in_all = |conjunct: &Expr| {
         others.iter().zip(&sets).all(|(other, set)| match set {
             Some(set) => set.contains(conjunct),

@@ -5,12 +5,8 @@
 
 use super::members::JoinPlanner;
 use super::partial::{Partial, Step};
+use crate::params::{LEAST_SHARE, SHARE_HALVINGS};
 use leafline_access::{AccessPath, Candidate, ScanOrder};
-
-/// Halvings that find how much of a plan is worth its price.
-const HALVINGS: u32 = 8;
-/// Less of it makes no difference.
-const LEAST_SHARE: f64 = 1e-5;
 
 impl JoinPlanner<'_, '_, '_> {
     /// The price of a plan of which only a share of the rows is asked for, microseconds.
@@ -80,7 +76,7 @@ impl JoinPlanner<'_, '_, '_> {
             return None;
         }
         let (mut worth, mut too_much): (f64, f64) = (LEAST_SHARE, 1.0);
-        for _ in 0..HALVINGS {
+        for _ in 0..SHARE_HALVINGS {
             let middle = (worth * too_much).sqrt();
             let bound = if self.partly(plan, middle) <= other_us { &mut worth } else { &mut too_much };
             *bound = middle;

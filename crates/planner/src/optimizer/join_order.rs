@@ -2,20 +2,18 @@
 //!
 //! For every set of members the cheapest way to join it is kept, made of the cheapest way for one member less and
 //! that member, read by itself and hashed, or looked up through an index by the columns of the others. Combinations without a condition
-//! between them are tried only where nothing else is left. Beyond [`MAX_EXHAUSTIVE`] members the order is
+//! between them are tried only where nothing else is left. Beyond [`MAX_EXHAUSTIVE_MEMBERS`] members the order is
 //! found greedily. For all queries of a statement together a bounded number of joins is considered
 //! (`OptimizerContext::joins_considered`): beyond that every order is found greedily, and at last taken as it comes.
 
 use super::graph::{Graph, MemberSource, Relations};
 use super::members::{JoinPlanner, PreparedMember};
 use super::partial::{Partial, PartialRef};
+use crate::params::MAX_EXHAUSTIVE_MEMBERS;
 use leafline_expr::Expr;
 use leafline_types::MysqlError;
 use std::collections::HashMap;
 use std::rc::Rc;
-
-/// Members up to which every order is tried.
-const MAX_EXHAUSTIVE: usize = 12;
 
 impl JoinPlanner<'_, '_, '_> {
     /// The members of a graph, and the cheapest plan for it.
@@ -72,7 +70,7 @@ impl JoinPlanner<'_, '_, '_> {
                 first.map(|(_, first)| first).or_else(|| members.first().map(|member| member.own.clone()));
             return only.ok_or_else(|| MysqlError::internal("a join without members"));
         }
-        if members.len() > MAX_EXHAUSTIVE || !self.cx.may_search() {
+        if members.len() > MAX_EXHAUSTIVE_MEMBERS || !self.cx.may_search() {
             return self.join_greedily(graph, members, first);
         }
         let mut best: HashMap<u64, PartialRef> = HashMap::new();

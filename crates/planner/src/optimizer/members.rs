@@ -6,7 +6,10 @@ use super::partial::{HashKey, Partial, PartialRef, Step};
 use super::settings::{Hinted, OptimizerContext};
 use super::{factor, selectivity};
 use crate::bound::{BoundSelect, RelationSource};
-use leafline_access::{Batches, Candidate, JoinType, PathRequest, Permission, Price, Question, ScanOrder};
+use crate::params::{ANTI_JOIN_LEAST_SHARE, AVOIDED_SCAN_US, KEY_SPAN_LEAST_ROWS, MAX_KEPT_CANDIDATES};
+use leafline_access::{
+    BaseRelation, Batches, Candidate, JoinType, PathRequest, Permission, Price, ScanOrder,
+};
 use leafline_expr::build::join_keys;
 use leafline_expr::{CompareDomain, CompareOp, Expr, ExprKind};
 use leafline_table::TableDef;
@@ -14,15 +17,6 @@ use leafline_types::MysqlError;
 use std::collections::{BTreeSet, HashMap};
 use std::rc::Rc;
 use std::sync::Arc;
-
-/// What a table scan that FORCE INDEX makes a last resort costs more than anything else, microseconds.
-const AVOIDED_US: f64 = 1e12;
-
-/// An anti join is expected to leave at least this share of the rows.
-const LEAST_LEFT: f64 = 0.05;
-
-/// Lists of candidates that are kept to be found again. A list takes some KiB.
-const MAX_LOOKED_UP: usize = 4096;
 
 /// Plans the joins of one block.
 pub(super) struct JoinPlanner<'p, 'c, 'a> {
@@ -172,7 +166,7 @@ impl<'p> JoinPlanner<'p, '_, '_> {
     pub(super) fn access(&self, relation: usize, candidate: Candidate) -> Partial {
         let price = candidate.price(1.0, self.cx.planner.model);
         let forced = self.select.relations.get(relation).is_some_and(|bound| bound.hints.indexes.join.forced);
-        let last_resort = if forced && candidate.path.is_table_scan() { AVOIDED_US } else { 0.0 };
+        let last_resort = if forced && candidate.path.is_table_scan() { AVOIDED_SCAN_US } else { 0.0 };
         let literal = candidate.path.constraint.values().iter().all(|value| value.as_literal().is_some());
         Partial {
             relations: Relations::one(relation),
@@ -223,7 +217,7 @@ impl<'p> JoinPlanner<'p, '_, '_> {
         };
         let conjuncts: Vec<Expr> = conditions.iter().map(renumber).collect();
         let hints: Vec<Expr> = hints.iter().map(renumber).collect();
-        let question = Question {
+        let question = BaseRelation {
             request: PathRequest {
                 table,
                 conjuncts: &conjuncts,
@@ -255,7 +249,7 @@ impl<'p> JoinPlanner<'p, '_, '_> {
         };
         let found = Rc::new(self.cx.planner.candidates(&question, self.cx.eval)?);
         self.note(|planner| planner.access_step(relation, &found));
-        if self.looked_up.len() >= MAX_LOOKED_UP {
+        if self.looked_up.len() >= MAX_KEPT_CANDIDATES {
             self.looked_up.clear();
         }
         self.looked_up.insert(key, found.clone());
@@ -366,7 +360,7 @@ impl<'p> JoinPlanner<'p, '_, '_> {
             JoinType::Inner => pairs,
             JoinType::LeftOuter => pairs.max(left.rows),
             JoinType::Semi => with_partner,
-            JoinType::Anti => (left.rows - with_partner).max(left.rows * LEAST_LEFT),
+            JoinType::Anti => (left.rows - with_partner).max(left.rows * ANTI_JOIN_LEAST_SHARE),
         };
         let best = match self.lateral(left, member, &matching, rows) {
             Some(lateral) => lateral,
@@ -481,14 +475,14 @@ impl<'p> JoinPlanner<'p, '_, '_> {
 
     /// A candidate as it is for the left rows, if these are of one table and their keys come from its index. Few rows are not worth the look.
     fn for_rows_of(&mut self, left: &Partial, candidate: &Candidate) -> Result<Candidate, MysqlError> {
-        const FEW: f64 = 16.0;
         let values = candidate.path.constraint.equal_values();
         let column = values.first().and_then(|value| value.and_then(Expr::as_column));
         let outer = match &left.step {
             Step::Filter { input, .. } => &input.step,
             step => step,
         };
-        let (Some(column), Step::Access { relation, candidate: outer }, FEW..) = (column, outer, left.rows)
+        let (Some(column), Step::Access { relation, candidate: outer }, KEY_SPAN_LEAST_ROWS..) =
+            (column, outer, left.rows)
         else {
             return Ok(candidate.clone());
         };

@@ -16,17 +16,13 @@
 
 use super::emit::node;
 use super::settings::Parallelism;
+use crate::params::{PARALLEL_EXAMINED_PER_ROW, PARALLEL_ROWS_PER_GROUP};
 use crate::plan::{self, Node, Operator};
 use crate::window::Reach;
 use leafline_access::{Demand, Share};
 use leafline_expr::aggregate::AggregateCall;
 use leafline_expr::{Expr, ExprKind, build};
 use std::sync::Arc;
-
-/// Rows of a part to each of its groups, at least, for grouping to be done in the threads.
-const ROWS_PER_GROUP: f64 = 16.0;
-/// Rows examined to each that is delivered, at least, where rows go to the client as they come.
-const EXAMINED_PER_ROW: f64 = 8.0;
 
 /// The part of a plan that can be read in pieces, each by whom it may be, if that is all of the plan.
 pub fn read_in_pieces(root: &Node) -> Option<&Node> {
@@ -104,7 +100,9 @@ fn group_in_threads(at: &mut Node, parallelism: Parallelism) -> bool {
         return false;
     };
     let exprs = keys.iter().chain(aggregates.iter().flat_map(|call| &call.args));
-    if at.estimate.rows * ROWS_PER_GROUP > input.estimate.rows || !exprs.into_iter().all(is_repeatable) {
+    if at.estimate.rows * PARALLEL_ROWS_PER_GROUP > input.estimate.rows
+        || !exprs.into_iter().all(is_repeatable)
+    {
         return false;
     }
     let mut parts: Vec<AggregateCall> = Vec::new();
@@ -170,5 +168,5 @@ fn is_selective(at: &Node) -> bool {
             _ => at.inputs().into_iter().map(examined).sum(),
         }
     }
-    at.estimate.rows * EXAMINED_PER_ROW <= examined(at)
+    at.estimate.rows * PARALLEL_EXAMINED_PER_ROW <= examined(at)
 }

@@ -2,14 +2,12 @@
 
 use super::members::JoinPlanner;
 use crate::bound::{ColumnOrigin, RelationSource};
+use crate::params::DISTINCT_SHARE;
 use leafline_access::stats::guess_selectivity;
 use leafline_expr::{CompareOp, Expr, ExprKind};
 use leafline_table::TableDef;
 use leafline_types::MysqlError;
 use std::sync::Arc;
-
-/// Of expressions that are no columns of tables, this share of the rows is taken to be distinct.
-const DISTINCT_SHARE: f64 = 0.1;
 
 /// The selectivity of all conditions between two inputs. Equalities of columns that an index leads with are taken together: one of
 /// as many pairs is kept as the index has distinct values of them.

@@ -2,6 +2,10 @@
 
 use super::trace::Trace;
 use crate::bound::{BoundSelect, BoundSubquery, IndexChoice};
+use crate::params::{
+    MAX_JOINS_TO_CHOOSE, MAX_JOINS_TO_COMPARE, MAX_JOINS_TO_SEARCH, PARALLEL_LEAST_COST_US,
+    PARALLEL_PIECE_LEAVES,
+};
 use crate::plan::CommonPlan;
 use leafline_access::{AllowsIndex, Merging, Permission, Planner, Strategy};
 use leafline_expr::EvalContext;
@@ -123,14 +127,9 @@ pub struct Parallelism {
 }
 
 impl Parallelism {
-    /// What starting threads and waiting for the last of them is small against.
-    const LEAST_COST_US: f64 = 10_000.0;
-    /// 2 MiB of pages of 16 KiB.
-    const PIECE_LEAVES: usize = 128;
-
     /// For so many threads.
     pub fn new(threads: usize) -> Parallelism {
-        Parallelism { threads, least_cost_us: Self::LEAST_COST_US, piece_leaves: Self::PIECE_LEAVES }
+        Parallelism { threads, least_cost_us: PARALLEL_LEAST_COST_US, piece_leaves: PARALLEL_PIECE_LEAVES }
     }
 
     /// How many threads share a part that costs so much.
@@ -141,7 +140,7 @@ impl Parallelism {
 
     /// Nothing is shared.
     pub const NONE: Parallelism =
-        Parallelism { threads: 1, least_cost_us: f64::INFINITY, piece_leaves: Self::PIECE_LEAVES };
+        Parallelism { threads: 1, least_cost_us: f64::INFINITY, piece_leaves: PARALLEL_PIECE_LEAVES };
 }
 
 /// Which keys of hash joins scans are told of.
@@ -179,13 +178,6 @@ impl Default for Patience {
         Patience { uneven: 2.0, bet: 1.3, least: 1_000.0, lookups: 1.0, least_us: 50_000.0 }
     }
 }
-
-/// After so many joins were considered for a statement, no more ways to write its queries are compared by price: they stay as they are.
-const MAX_JOINS_TO_CHOOSE: usize = 20_000;
-/// After so many, the order of joins is no longer sought exhaustively, but greedily.
-const MAX_JOINS_TO_SEARCH: usize = 100_000;
-/// After so many, tables are joined as they come, those first that a condition connects.
-const MAX_JOINS_TO_COMPARE: usize = 200_000;
 
 /// What planning reads.
 pub struct OptimizerContext<'c, 'a> {

@@ -6,19 +6,11 @@ use super::settings::OptimizerContext;
 use crate::bound::{
     BoundSelect, CommonTable, Recursion, Relation, RelationSource, SetOperation, SetOperator, SetStep,
 };
+use crate::params::{CHAINED_OPERANDS, EXPECTED_ROUNDS, JSON_TABLE_ROWS, MAX_SET_LEVELS};
 use crate::plan::{self, CommonPlan, KeptRows, Node, Operator, Plan, RecursiveUnion};
 use leafline_expr::build;
 use leafline_types::{ExprType, MysqlError};
 use std::sync::Arc;
-
-/// How many rounds a recursive table is expected to take.
-const EXPECTED_ROUNDS: f64 = 10.0;
-/// Most levels of a plan that a chain of INTERSECTs and EXCEPTs between others makes: each is a frame of several KiB on the stack.
-const MAX_LEVELS: usize = 200;
-/// So many operands of a run of INTERSECTs or EXCEPTs are each a level of the plan.
-const FEW_OPERANDS: usize = 8;
-/// How many rows a document is expected to give.
-const EXPECTED_PARTS: f64 = 10.0;
 
 /// Plans a relation; `types` are those of its columns.
 pub(super) fn plan_source(
@@ -37,7 +29,7 @@ pub(super) fn plan_source(
         }
         RelationSource::JsonTable(table) => {
             let operator = Operator::JsonTable(plan::JsonTable { table: Arc::new(table.as_ref().clone()) });
-            Ok(node(operator, types, EXPECTED_PARTS, 0.0))
+            Ok(node(operator, types, JSON_TABLE_ROWS, 0.0))
         }
         RelationSource::Common(table) => plan_common(table, &relation.alias, types, cx),
         RelationSource::Working(number) => {
@@ -54,7 +46,7 @@ pub(super) fn plan_source(
 /// and EXCEPTs are taken in runs of the same.
 ///
 /// # Errors
-/// 1436 for a plan of more than [`MAX_LEVELS`].
+/// 1436 for a plan of more than [`MAX_SET_LEVELS`].
 fn plan_set_operation(
     operation: &SetOperation,
     types: &[ExprType],
@@ -79,9 +71,9 @@ fn plan_set_operation(
             SetOperator::Intersect => KeptRows::InBoth,
             SetOperator::Except => KeptRows::OnlyLeft,
         };
-        levels += operands.len().min(FEW_OPERANDS) + usize::from(inputs.len() > 1);
-        if levels > MAX_LEVELS {
-            return Err(MysqlError::nested_too_deeply(MAX_LEVELS));
+        levels += operands.len().min(CHAINED_OPERANDS) + usize::from(inputs.len() > 1);
+        if levels > MAX_SET_LEVELS {
+            return Err(MysqlError::nested_too_deeply(MAX_SET_LEVELS));
         }
         let left = union(std::mem::take(&mut inputs), distinct, types);
         (inputs, distinct) = (vec![matched(left, operands, (kept, *all), types)], 0);
@@ -103,7 +95,7 @@ fn matched(left: Node, mut right: Vec<Node>, (kept, all): (KeptRows, bool), type
         node(operator, types.to_vec(), rows, cost)
     };
     match kept {
-        _ if right.len() <= FEW_OPERANDS => right.into_iter().fold(left, pair),
+        _ if right.len() <= CHAINED_OPERANDS => right.into_iter().fold(left, pair),
         // What is in none of them, or there more often than in all of them together.
         KeptRows::OnlyLeft => pair(left, append(right, types)),
         KeptRows::InBoth => {

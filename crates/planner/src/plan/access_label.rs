@@ -1,10 +1,10 @@
 //! Access paths in words: the line of EXPLAIN FORMAT=TREE, and MySQL's name of the access type.
 
-use leafline_access::{AccessPath, ScanOrder};
+use leafline_access::{AccessPath, PathKind, ScanOrder};
 
 /// The line of EXPLAIN FORMAT=TREE for an access path; `inner`: of a lookup join.
 pub fn access_label(path: &AccessPath, alias: &str, inner: bool) -> String {
-    let covering = if path.covering { "Covering index" } else { "Index" };
+    let covering = if path.is_covering() { "Covering index" } else { "Index" };
     let index = &path.index.name;
     let reverse = if path.order == ScanOrder::Reverse { " (reverse)" } else { "" };
     let filtered = match path.rowid_filter() {
@@ -16,14 +16,14 @@ pub fn access_label(path: &AccessPath, alias: &str, inner: bool) -> String {
     let reverse = format!("{hypothetical}{merged}{reverse}{filtered}");
     match access_type(path, inner) {
         "index_merge" => {
-            let set = path.locators.as_ref().map(|set| format!(" using {set}")).unwrap_or_default();
+            let set = path.source.locators().map(|set| format!(" using {set}")).unwrap_or_default();
             format!("Index merge on {alias}{set}{reverse}")
         }
         "ALL" => format!("Table scan on {alias}{reverse}"),
         "index" => format!("{covering} scan on {alias} using {index}{reverse}"),
         "const" | "eq_ref" => format!("Single-row index lookup on {alias} using {index}"),
         "ref" => format!("{covering} lookup on {alias} using {index}{reverse}"),
-        "range" if let Some(first_of) = &path.first_of => {
+        "range" if let Some(first_of) = path.first_of() => {
             let wanted = match first_of.count {
                 1 if first_of.both_ends => "both ends of each group".to_string(),
                 1 => "grouping".to_string(),
@@ -31,7 +31,9 @@ pub fn access_label(path: &AccessPath, alias: &str, inner: bool) -> String {
             };
             format!("{covering} skip scan for {wanted} on {alias} using {index}{reverse}")
         }
-        "range" if path.is_skip_scan() => format!("{covering} skip scan on {alias} using {index}{reverse}"),
+        "range" if path.kind() == PathKind::SkipScan => {
+            format!("{covering} skip scan on {alias} using {index}{reverse}")
+        }
         _ => format!("{covering} range scan on {alias} using {index}{reverse}"),
     }
 }
@@ -39,26 +41,24 @@ pub fn access_label(path: &AccessPath, alias: &str, inner: bool) -> String {
 /// MySQL's name for the way a table is read.
 pub fn access_type(path: &AccessPath, inner: bool) -> &'static str {
     let constraint = &path.constraint;
-    if path.is_index_merge() {
-        "index_merge"
-    } else if path.is_table_scan() {
+    match path.kind() {
+        PathKind::IndexMerge => "index_merge",
         // InnoDB's word for the rows in the order of the primary key, where that order is wanted, is that of a read of an index.
-        if path.order == ScanOrder::Any || !path.index.is_primary() { "ALL" } else { "index" }
-    } else if path.is_skip_scan() || path.first_of.is_some() {
-        "range"
-    } else if constraint.is_unbounded() {
-        "index"
-    } else if path.is_unique_lookup() {
-        if inner { "eq_ref" } else { "const" }
-    } else if constraint.equal_parts() == constraint.used_parts() || (inner && constraint.equal_parts() > 0) {
-        "ref"
-    } else {
-        "range"
+        PathKind::TableScan if path.order != ScanOrder::Any && path.index.is_primary() => "index",
+        PathKind::TableScan => "ALL",
+        PathKind::SkipScan | PathKind::LooseScan => "range",
+        PathKind::IndexScan => "index",
+        PathKind::UniqueLookup if inner => "eq_ref",
+        PathKind::UniqueLookup => "const",
+        PathKind::RangeScan => {
+            let equal = constraint.equal_parts();
+            if equal == constraint.used_parts() || (inner && equal > 0) { "ref" } else { "range" }
+        }
     }
 }
 
 /// Whether it reads an index that is not there, so that nobody can go this way.
 pub(crate) fn is_hypothetical(path: &AccessPath) -> bool {
-    let merged = path.locators.iter().flat_map(|set| set.paths());
+    let merged = path.source.locators().into_iter().flat_map(|set| set.paths());
     path.index.is_hypothetical() || merged.into_iter().any(|path| path.index.is_hypothetical())
 }

@@ -1,6 +1,7 @@
 //! A plan, and the plans that it refers to by number.
 
 use super::{Node, Operator, Scan};
+use crate::params::SMALL_SCAN_ENTRIES;
 use leafline_access::AccessPath;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -99,7 +100,12 @@ impl Plan {
     pub fn for_each_path(&self, found: &mut dyn FnMut(&AccessPath)) {
         self.for_each_node(&mut |node| {
             if let Some(scan) = node.scan() {
-                scan.path.locators.iter().flat_map(|set| set.paths()).for_each(|path| found(path));
+                scan.path
+                    .source
+                    .locators()
+                    .into_iter()
+                    .flat_map(|set| set.paths())
+                    .for_each(|path| found(path));
                 found(&scan.path);
             }
         });
@@ -116,8 +122,12 @@ impl Plan {
                 let settled = scan.possible_keys.is_empty()
                     || path.is_unique_lookup()
                     || path.constraint.is_correlated()
-                    || if path.constraint.is_unbounded() { scan.examined <= SMALL } else { only };
-                if !settled && (path.constraint.is_unbounded() || path.leaps) {
+                    || if path.constraint.is_unbounded() {
+                        scan.examined <= SMALL_SCAN_ENTRIES
+                    } else {
+                        only
+                    };
+                if !settled && (path.constraint.is_unbounded() || path.leaps()) {
                     return false;
                 }
                 if !settled {
@@ -130,6 +140,3 @@ impl Plan {
         collect(&self.root, true, &mut chosen).then_some(chosen)
     }
 }
-
-/// Entries so few that they are read as quickly along one path as along another.
-const SMALL: f64 = 128.0;

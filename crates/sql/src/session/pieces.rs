@@ -12,7 +12,7 @@ use crate::result::{ColumnMeta, Done};
 use crate::statement::execution::{Execution, Now};
 use crate::statement::planned::Planned;
 use crate::status::Command;
-use leafline_access::{AccessPath, ScanOrder, ScanPiece};
+use leafline_access::{AccessPath, ScanOrder, ScanPiece, Source};
 use leafline_executor as operator;
 use leafline_expr::ExprKind;
 use leafline_planner::optimizer::read_in_pieces;
@@ -198,7 +198,7 @@ impl QueryPieces {
 
 /// Whether the entries of a path come as they lie in its index, for nothing but that order.
 fn walks_index(path: &AccessPath) -> bool {
-    path.locators.is_none() && (path.is_clustered() || path.covering) && !path.index.parts.is_empty()
+    matches!(path.source, Source::Rows | Source::Entries) && !path.index.parts.is_empty()
 }
 
 /// A walk in any order becomes one in that of the index.

@@ -19,12 +19,10 @@ mod scalar;
 use super::merge::merged;
 use super::settings::{Flattened, OptimizerContext};
 use crate::bound::{BoundLimit, BoundSelect, JoinTree, RelationSource, SetOperation};
+use crate::params::MAX_NESTED_CHOICES;
 use leafline_expr::{Expr, ExprKind, Subquery, SubqueryQuestion, conjuncts, push_down_not};
 use leafline_types::{MysqlError, Value};
 use std::collections::BTreeSet;
-
-/// Choices by price inside one another beyond which a query stays as it is: each takes a few times the planning of what is inside.
-const MAX_CHOICES: usize = 3;
 
 /// Whether a block is about to become part of the one around it.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -112,7 +110,7 @@ fn cheapest(
     let mut best: Option<(f64, Way)> = None;
     if ways.len() == 1 && sure {
         best = ways.into_iter().next().map(|way| (0.0, way));
-    } else if !ways.is_empty() && cx.choosing < MAX_CHOICES && cx.may_choose() {
+    } else if !ways.is_empty() && cx.choosing < MAX_NESTED_CHOICES && cx.may_choose() {
         cx.choosing += 1;
         let before = cx.unnested.clone();
         let priced = |select: &BoundSelect, cx: &mut OptimizerContext<'_, '_>| {

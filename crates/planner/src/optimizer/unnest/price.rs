@@ -6,12 +6,10 @@ use crate::optimizer::block::{is_never_true, join_planner};
 use crate::optimizer::merge::merged;
 use crate::optimizer::selectivity::groups;
 use crate::optimizer::settings::OptimizerContext;
+use crate::params::SUBQUERY_RUN_US;
 use leafline_access::stats::guess_selectivity;
 use leafline_expr::Expr;
 use leafline_types::MysqlError;
-
-/// What it costs to begin a run of a subquery, microseconds.
-const RUN_US: f64 = 2.0;
 
 /// What the rows of a block cost, with the runs of the subqueries in its expressions, before they are grouped and sorted.
 pub(super) fn price(select: &BoundSelect, cx: &mut OptimizerContext<'_, '_>) -> Result<f64, MysqlError> {
@@ -48,7 +46,7 @@ fn subquery_price(number: usize, cx: &mut OptimizerContext<'_, '_>) -> Result<f6
     let before = cx.unnested.clone();
     let merged = merged(subquery.query.clone(), cx.switches.derived_merge);
     let query = unnested(merged, Pulled::No, cx)?;
-    let cost = price(&query, cx)? + RUN_US;
+    let cost = price(&query, cx)? + SUBQUERY_RUN_US;
     cx.unnested = before;
     cx.subquery_costs.insert(number, cost);
     Ok(cost)

@@ -1,0 +1,556 @@
+//! An access path at work: bounds to ranges, ranges to entries, entries through the pushed conditions to rows.
+//!
+//! ```text
+//! bounds -> leap scan -> (conditions on entries) -> row fetch -> conditions on rows -> batches
+//!                  covering and clustered paths: ------------------^
+//! ```
+//! Every delivered row carries a tag, the number of the outer row it was found for; a scan without outer rows has tag 0
+//! throughout. A lookup of whole primary keys needs no scan: the keys go straight to the row fetch.
+
+mod partitions;
+
+use crate::error::Result;
+use crate::params::{BATCH_GROWTH, BATCH_ROWS, FETCH_ENTRIES, FETCH_ROWS, FIRST_BATCH_ENTRIES};
+use crate::path::{AccessPath, ScanOrder};
+use crate::run::conditions::ConditionSet;
+use crate::run::context::{Demand, ScanBatch, ScanContext};
+use crate::run::in_order::{Gathered, InOrder};
+use crate::run::leap_scan::{Entries, LeapScan};
+use crate::run::locators::Locators;
+use crate::run::merge_scan::MergeScan;
+use crate::run::piece::{Part, ScanPiece};
+use crate::run::row_fetch::{Fetched, RowFetch};
+use crate::run::runtime_filter::{Lookups, RuntimeFilter};
+use crate::run::targets::{Targets, WalkKind};
+use arrow_array::{ArrayRef, BinaryArray};
+use leafline_expr::{Datum, EvalContext, evaluate, evaluate_scalar};
+use leafline_table::locator_in_partition;
+use leafline_types::{Batch, Value, value_at};
+use partitions::PartitionScan;
+use std::sync::Arc;
+
+/// Entries whose rows are still to be fetched.
+struct Pending {
+    locators: Locators,
+    tags: Vec<u32>,
+    /// Positions of the locators: in the order in which rows are fetched, or, if theirs is to be kept, of the entries.
+    order: Vec<u32>,
+    next: usize,
+    /// Most rows that are fetched at a time: now, and as it grows.
+    most: usize,
+    largest: usize,
+    /// Rows that were fetched, where they are put back into the order of the index.
+    ready: Option<InOrder>,
+}
+
+impl Pending {
+    fn new(locators: Locators, tags: Vec<u32>, path: &AccessPath) -> Pending {
+        let mut positions: Vec<u32> = (0..locators.len() as u32).collect();
+        if path.batched && path.order == ScanOrder::Any {
+            locators.sort(&mut positions);
+        }
+        // What has to be put back into index order is fetched as a whole.
+        let most = if path.restores_order() { FETCH_ENTRIES } else { FETCH_ROWS };
+        Pending { locators, tags, order: positions, next: 0, most, largest: most, ready: None }
+    }
+
+    /// The next rows as they come, and the positions of their locators.
+    fn next_in_any_order(
+        &mut self,
+        path: &AccessPath,
+        fetch: &RowFetch,
+        cx: &mut ScanContext<'_, '_>,
+    ) -> Result<Option<(Batch, Vec<u32>)>> {
+        let end = self.order.len().min(self.next + self.most);
+        let positions = &self.order[self.next..end];
+        if positions.is_empty() {
+            return Ok(None);
+        }
+        cx.check(0)?;
+        let Fetched { batch, positions, examined } = fetch.fetch(path, &self.locators, positions, cx)?;
+        self.next += examined;
+        self.most = (self.most * BATCH_GROWTH).min(self.largest);
+        Ok(Some((batch, positions)))
+    }
+
+    /// The next rows in the order of the index. All that there is room for are fetched in one sweep over the table before the first of
+    /// them is handed on.
+    fn next_in_order(
+        &mut self,
+        path: &AccessPath,
+        fetch: &RowFetch,
+        cx: &mut ScanContext<'_, '_>,
+    ) -> Result<Option<(Batch, Vec<u32>)>> {
+        loop {
+            if let Some(ready) = &mut self.ready {
+                if let Some(rows) = ready.next()? {
+                    return Ok(Some(rows));
+                }
+                self.ready = None;
+            }
+            let end = self.order.len().min(self.next + self.most);
+            let positions = &mut self.order[self.next..end];
+            if positions.is_empty() {
+                return Ok(None);
+            }
+            self.locators.sort(positions);
+            let mut gathered = Gathered::default();
+            while gathered.examined() < positions.len() && (gathered.examined() == 0 || !gathered.is_full()) {
+                cx.check(0)?;
+                let rest = &positions[gathered.examined()..];
+                let some = rest.get(..FETCH_ROWS).unwrap_or(rest);
+                gathered.add(fetch.fetch(path, &self.locators, some, cx)?);
+            }
+            if gathered.examined() == positions.len() {
+                self.next = end;
+                self.ready = Some(gathered.in_order());
+                continue;
+            }
+            // Those that come first in the index are not all among them: again, with as many of the first as there is room for.
+            self.most = gathered.examined().min(positions.len() / 2).max(1);
+            positions.sort_unstable();
+        }
+    }
+
+    /// Of locators in order, each once. Where perhaps not all rows will be asked for, few are fetched at first.
+    fn of_set(locators: Locators, order: ScanOrder, demand: Demand) -> Pending {
+        let locators = if order == ScanOrder::Reverse { locators.reversed() } else { locators };
+        let positions = (0..locators.len() as u32).collect();
+        let most = if demand == Demand::All { FETCH_ROWS } else { FIRST_BATCH_ENTRIES };
+        let tags = vec![0; locators.len()];
+        Pending { locators, tags, order: positions, next: 0, most, largest: FETCH_ROWS, ready: None }
+    }
+}
+
+/// A running access path. It can be started again with other bounds.
+pub struct PathScan {
+    path: Arc<AccessPath>,
+    leap: Option<LeapScan>,
+    /// What walks the index in place of that, if ranges are merged.
+    merge: Option<MergeScan>,
+    fetch: Option<RowFetch>,
+    entry_conditions: ConditionSet,
+    row_conditions: ConditionSet,
+    outer: Option<Batch>,
+    /// One partner is enough for each of so many outer rows.
+    ends_at_first: Option<usize>,
+    /// The bounds came out exact: implied conditions hold.
+    exact: bool,
+    /// Rows are tested before they are decoded, as far as they can be.
+    screened: bool,
+    /// The runtime filters that narrow the path, and what they have rows looked up in.
+    filters: Vec<Arc<RuntimeFilter>>,
+    lookups: Lookups,
+    pending: Option<Pending>,
+    /// The set that entries are looked up in before their rows are fetched; none if it would be too large.
+    filter: Option<Option<Locators>>,
+    /// What is read in place of a path whose locators are too many.
+    instead: Option<Box<PathScan>>,
+    /// What does all of it where the table is partitioned.
+    partitions: Option<Box<PartitionScan>>,
+}
+
+impl AccessPath {
+    /// The ranges of a path whose bounds depend on no outer row.
+    pub(crate) fn targets(&self, eval: &mut EvalContext<'_>) -> Result<Targets> {
+        let mut values = Vec::with_capacity(self.constraint.values().len());
+        for value in self.constraint.values() {
+            values.push(evaluate_scalar(value, eval)?);
+        }
+        Ok(Targets::new([(0, self.constraint.instantiate(&values))]))
+    }
+
+    /// Are they whole primary keys?
+    pub(crate) fn looks_up(&self, targets: &Targets) -> bool {
+        self.is_clustered() && self.is_unique_lookup() && targets.are_keys(self.index.key_parts.len())
+    }
+
+    /// The locators of the primary keys that a path without outer rows looks up, in order, if that is all it does.
+    ///
+    /// # Errors
+    /// Those of the bounds.
+    pub fn looked_up(&self, eval: &mut EvalContext<'_>) -> Result<Option<Vec<Vec<u8>>>> {
+        if !(self.is_clustered() && self.is_unique_lookup()) {
+            return Ok(None);
+        }
+        let partition = match (&self.table.partitioning, &self.pruning) {
+            (Some(partitioning), Some(pruning)) => {
+                let possible = pruning.possible(partitioning, eval)?;
+                let mut left = partitioning.partitions.iter().filter(|part| possible.has(part.number));
+                match (left.next(), left.next()) {
+                    (Some(only), None) => Some(only.number),
+                    _ => return Ok(None),
+                }
+            }
+            _ => None,
+        };
+        let targets = self.targets(eval)?;
+        if !self.looks_up(&targets) {
+            return Ok(None);
+        }
+        let (keys, _) = targets.into_points();
+        let locator = |key: &[u8]| match partition {
+            Some(number) => locator_in_partition(number, key),
+            None => key.to_vec(),
+        };
+        Ok(Some((0..keys.len()).map(|key| locator(keys.get(key))).collect()))
+    }
+}
+
+impl PathScan {
+    /// A scan of a path, not started.
+    pub fn new(path: &Arc<AccessPath>) -> PathScan {
+        PathScan {
+            leap: None,
+            merge: None,
+            fetch: None,
+            entry_conditions: ConditionSet::new(&path.entry_conditions, path.entry_columns.len()),
+            row_conditions: ConditionSet::new(&path.row_conditions, path.columns.len()),
+            outer: None,
+            ends_at_first: None,
+            exact: false,
+            screened: false,
+            filters: Vec::new(),
+            lookups: Lookups::new(),
+            pending: None,
+            filter: None,
+            instead: None,
+            partitions: PartitionScan::new(path).map(Box::new),
+            path: path.clone(),
+        }
+    }
+
+    /// So is it, for rows that are looked up before they are decoded.
+    pub(crate) fn with_lookups(path: &Arc<AccessPath>, lookups: &Lookups) -> PathScan {
+        PathScan { lookups: lookups.clone(), ..PathScan::new(path) }
+    }
+
+    /// From the next start on it is a scan of `path`, for rows that runtime filters let pass; about so many entries would be examined without
+    /// them.
+    pub fn narrow(
+        &mut self,
+        path: &Arc<AccessPath>,
+        filters: Vec<Arc<RuntimeFilter>>,
+        examined: f64,
+        cx: &mut ScanContext<'_, '_>,
+    ) {
+        let known = self.filters.len() == filters.len()
+            && self.filters.iter().zip(&filters).all(|(a, b)| Arc::ptr_eq(a, b));
+        if known {
+            return;
+        }
+        let mut narrowed = PathScan::new(path);
+        if !filters.is_empty() {
+            let (path, lookups) = path.narrowed_by(&filters, examined);
+            (narrowed.path, narrowed.lookups, narrowed.filters) = (Arc::new(path), lookups, filters);
+            narrowed.partitions = PartitionScan::new(&narrowed.path).map(Box::new);
+            if let Some(partitions) = &mut narrowed.partitions {
+                partitions.set_lookups(&narrowed.lookups);
+            }
+            cx.counters.leafline_scans_narrowed += 1;
+        }
+        *self = narrowed;
+    }
+
+    /// Starts it with bounds that depend on no outer row.
+    pub fn start(&mut self, demand: Demand, cx: &mut ScanContext<'_, '_>) -> Result<()> {
+        if let Some(partitions) = &mut self.partitions {
+            return partitions.start(demand, cx);
+        }
+        self.outer = None;
+        self.ends_at_first = None;
+        self.filter = None;
+        if self.path.is_index_merge() {
+            return self.merge(demand, cx);
+        }
+        let targets = self.path.targets(cx.eval)?;
+        self.begin(targets, demand, WalkKind::default(), cx)
+    }
+
+    /// Starts it on a piece of the scan, all of whose rows will be asked for.
+    pub fn start_piece(&mut self, piece: ScanPiece, cx: &mut ScanContext<'_, '_>) -> Result<()> {
+        self.outer = None;
+        self.ends_at_first = None;
+        match piece.0 {
+            Part::Walk { .. } if self.path.is_index_merge() => {
+                let mut instead = Box::new(PathScan::new(&Arc::new(self.path.without_merge())));
+                instead.start_piece(piece, cx)?;
+                self.instead = Some(instead);
+                Ok(())
+            }
+            Part::Walk { targets, kind } => self.begin(targets, Demand::All, kind, cx),
+            Part::Rows { locators, exact } => {
+                self.leap = None;
+                self.exact = exact;
+                self.look_up(locators, Demand::All)
+            }
+        }
+    }
+
+    /// Starts it for the rows of `outer`. With `first_only`, nothing but whether a row has a partner is asked for: what comes
+    /// behind the first may be left out.
+    pub fn start_for(
+        &mut self,
+        outer: Batch,
+        first_only: bool,
+        demand: Demand,
+        cx: &mut ScanContext<'_, '_>,
+    ) -> Result<()> {
+        if let Some(partitions) = &mut self.partitions {
+            return partitions.start_for(outer, first_only, demand, cx);
+        }
+        let path = self.path.clone();
+        let constraint = &path.constraint;
+        let mut columns = Vec::with_capacity(constraint.values().len());
+        for value in constraint.values() {
+            columns.push((evaluate(value, &outer, cx.eval)?, &value.ty.sql));
+        }
+        let mut values: Vec<Value> = columns
+            .iter()
+            .map(|(column, _)| match column {
+                Datum::Scalar(value) => value.clone(),
+                Datum::Array(_) => Value::Null,
+            })
+            .collect();
+        let is_fixed = |slot: usize| matches!(columns.get(slot), Some((Datum::Scalar(_), _)));
+        let fixed = constraint.fix(&values, &is_fixed);
+        let mut bounds = Vec::with_capacity(outer.rows);
+        for row in 0..outer.rows {
+            for ((column, ty), value) in columns.iter().zip(&mut values) {
+                if let Datum::Array(array) = column {
+                    *value = value_at(array, row, ty);
+                }
+            }
+            let found = constraint.instantiate_with(&fixed, &values);
+            if !found.ranges.is_empty() {
+                bounds.push((row as u32, found));
+            }
+        }
+        let demand = if first_only { Demand::Unknown } else { demand };
+        self.ends_at_first = first_only.then_some(outer.rows);
+        self.outer = Some(outer);
+        self.begin(Targets::new(bounds), demand, WalkKind::default(), cx)
+    }
+
+    /// What was read before is of no use for the next start: parameters may have changed.
+    pub fn reset(&mut self) {
+        if let Some(partitions) = &mut self.partitions {
+            partitions.reset();
+        }
+        self.filter = None;
+    }
+
+    /// Looks up the rows that several indexes name.
+    fn merge(&mut self, demand: Demand, cx: &mut ScanContext<'_, '_>) -> Result<()> {
+        (self.pending, self.instead, self.exact) = (None, None, false);
+        let Some(set) = self.path.source.locators() else { return Ok(()) };
+        let Some(locators) = set.collect(None, cx)? else {
+            let mut instead = Box::new(PathScan::new(&Arc::new(self.path.without_merge())));
+            instead.start(demand, cx)?;
+            self.instead = Some(instead);
+            return Ok(());
+        };
+        self.look_up(locators, demand)
+    }
+
+    /// Goes on with the rows of a set of locators.
+    fn look_up(&mut self, locators: Locators, demand: Demand) -> Result<()> {
+        if self.fetch.is_none() {
+            self.fetch = Some(RowFetch::new(&self.path)?);
+        }
+        self.pending = Some(Pending::of_set(locators, self.path.order, demand));
+        Ok(())
+    }
+
+    fn begin(
+        &mut self,
+        targets: Targets,
+        demand: Demand,
+        kind: WalkKind,
+        cx: &mut ScanContext<'_, '_>,
+    ) -> Result<()> {
+        self.pending = None;
+        self.exact = targets.exact();
+        if let (Some(set), None) = (self.path.rowid_filter(), &self.filter) {
+            self.filter = Some(set.collect(None, cx)?);
+        }
+        // Whole primary keys are looked up as rows, without a cursor.
+        let whole_keys = self.path.looks_up(&targets);
+        if self.fetch.is_none() && (self.path.fetches() || whole_keys) {
+            self.fetch = Some(RowFetch::new(&self.path)?);
+        }
+        if whole_keys {
+            cx.counters.handler_read_key += targets.len() as u64;
+            let (locators, tags) = targets.into_points();
+            self.pending = Some(Pending::new(locators, tags, &self.path));
+            self.leap = None;
+            return Ok(());
+        }
+        let columns = match self.path.fetches() {
+            true => self.path.entry_columns.as_slice(),
+            false => self.path.columns_read(self.exact),
+        };
+        let first = match demand {
+            Demand::All if self.path.fetches() => Some(usize::MAX),
+            Demand::Rows(rows) if self.exact && self.path.delivers_all() => {
+                Some(rows.min(FIRST_BATCH_ENTRIES))
+            }
+            // A scan that is started again begins small again; for more outer rows it goes on growing.
+            Demand::Unknown if self.outer.is_none() => Some(FIRST_BATCH_ENTRIES),
+            Demand::All | Demand::Rows(_) | Demand::Unknown => None,
+        };
+        if let Some(parts) = self.path.merged {
+            let kind = WalkKind { all: demand == Demand::All, ..kind };
+            let first = match demand {
+                Demand::Rows(rows) if self.exact && self.path.delivers_all() => Some(rows),
+                _ => first,
+            };
+            self.merge = Some(MergeScan::new(&self.path, parts, &targets, (columns, first), kind, cx)?);
+            return Ok(());
+        }
+        if self.leap.is_none() {
+            let most = if self.path.batched && self.path.fetches() { FETCH_ENTRIES } else { BATCH_ROWS };
+            self.leap = Some(LeapScan::new(&self.path, columns, most, cx)?);
+        }
+        if let Some(leap) = &mut self.leap {
+            leap.decode(columns)?;
+            leap.end_at_first(self.ends_at_first);
+            let all = demand == Demand::All;
+            leap.start(targets, first, WalkKind { all, ..kind }, cx);
+        }
+        Ok(())
+    }
+
+    /// The next rows; `None` when there are no more. A batch is never empty.
+    pub fn next(&mut self, cx: &mut ScanContext<'_, '_>) -> Result<Option<ScanBatch>> {
+        if let Some(partitions) = &mut self.partitions {
+            return partitions.next(cx);
+        }
+        if let Some(instead) = &mut self.instead {
+            return instead.next(cx);
+        }
+        loop {
+            if let Some(found) = self.fetch_pending(cx)? {
+                if !found.tags.is_empty() {
+                    self.note_partners(&found.tags);
+                    return Ok(Some(found));
+                }
+                continue;
+            }
+            if self.path.fetches() {
+                let Some((locators, tags)) = self.named_rows(cx)? else { return Ok(None) };
+                self.pending = Some(Pending::new(locators, tags, &self.path));
+                continue;
+            }
+            let Some(entries) = self.next_entries(cx)? else { return Ok(None) };
+            let Entries { batch, tags, locators, .. } = entries;
+            let located = self.path.deliver_locators;
+            let locators = located.then(|| (0..locators.len()).map(|at| locators.get(at)));
+            let locators = locators.map(|keys| Arc::new(BinaryArray::from_iter_values(keys)) as ArrayRef);
+            let found = self.deliver(batch, tags, locators, self.exact, cx)?;
+            if !found.tags.is_empty() {
+                self.note_partners(&found.tags);
+                return Ok(Some(found));
+            }
+        }
+    }
+
+    /// Of a path that fetches rows: the locators of the next entries that pass the conditions on them and are in the set that filters
+    /// them, each with the outer row that it is for.
+    pub(crate) fn named_rows(
+        &mut self,
+        cx: &mut ScanContext<'_, '_>,
+    ) -> Result<Option<(Locators, Vec<u32>)>> {
+        let Some(entries) = self.next_entries(cx)? else { return Ok(None) };
+        let outer = self.outer.as_ref();
+        let exact = self.exact;
+        let passed = self.entry_conditions.filter(&entries.batch, &entries.tags, outer, exact, cx.eval)?;
+        if self.path.evaluates_on_entries(exact) {
+            let passed = passed.count() as u64;
+            cx.counters.handler_icp_match += passed;
+            if !self.path.is_unique_lookup() {
+                match self.path.order {
+                    ScanOrder::Reverse => cx.counters.handler_read_prev += passed,
+                    _ => cx.counters.handler_read_next += passed,
+                }
+            }
+        }
+        let mut locators = Locators::default();
+        let mut tags = Vec::with_capacity(passed.count());
+        let filter = self.filter.as_ref().and_then(Option::as_ref);
+        for entry in passed.indices() {
+            let locator = entries.locators.get(entry);
+            if filter.is_none_or(|filter| filter.contains(locator)) {
+                locators.push(locator);
+                tags.push(entries.tags[entry]);
+            }
+        }
+        Ok(Some((locators, tags)))
+    }
+
+    /// Whether implied conditions hold for what it reads.
+    pub(crate) fn is_exact(&self) -> bool {
+        self.exact
+    }
+
+    /// What the walk of the index finds next.
+    fn next_entries(&mut self, cx: &mut ScanContext<'_, '_>) -> Result<Option<Entries>> {
+        if let Some(merge) = &mut self.merge {
+            return merge.next(cx);
+        }
+        let Some(leap) = &mut self.leap else { return Ok(None) };
+        if !self.screened && leap.is_long() && self.path.is_clustered() {
+            self.screened = true;
+            let mut screen = self.row_conditions.screen(&self.path, self.exact, cx.eval);
+            for (column, numbers) in &self.lookups {
+                screen.require(&self.path.index.format, *column, numbers);
+            }
+            leap.set_screen(screen);
+        }
+        leap.next(cx)
+    }
+
+    fn note_partners(&mut self, tags: &[u32]) {
+        if let (Some(_), Some(leap)) = (self.ends_at_first, &mut self.leap) {
+            leap.add_matched(tags);
+        }
+    }
+
+    /// Rows of the entries that wait for theirs, as many as a batch holds, less what the conditions reject.
+    fn fetch_pending(&mut self, cx: &mut ScanContext<'_, '_>) -> Result<Option<ScanBatch>> {
+        let (Some(pending), Some(fetch)) = (&mut self.pending, &self.fetch) else { return Ok(None) };
+        let fetched = match self.path.restores_order() {
+            true => pending.next_in_order(&self.path, fetch, cx)?,
+            false => pending.next_in_any_order(&self.path, fetch, cx)?,
+        };
+        let Some((batch, positions)) = fetched else {
+            self.pending = None;
+            return Ok(None);
+        };
+        let tags = positions.iter().map(|at| pending.tags[*at as usize]).collect();
+        let locators = self.path.deliver_locators.then(|| {
+            let keys = positions.iter().map(|position| pending.locators.get(*position as usize));
+            Arc::new(BinaryArray::from_iter_values(keys)) as ArrayRef
+        });
+        self.deliver(batch, tags, locators, self.exact, cx).map(Some)
+    }
+
+    /// Applies the conditions on rows, cuts the columns that served them only, and adds the locators.
+    fn deliver(
+        &self,
+        mut batch: Batch,
+        mut tags: Vec<u32>,
+        locators: Option<ArrayRef>,
+        exact: bool,
+        cx: &mut ScanContext<'_, '_>,
+    ) -> Result<ScanBatch> {
+        let selection = self.row_conditions.filter(&batch, &tags, self.outer.as_ref(), exact, cx.eval)?;
+        batch.columns.truncate(self.path.delivered);
+        batch.columns.extend(locators);
+        if selection.count() == batch.rows {
+            return Ok(ScanBatch { batch, tags });
+        }
+        tags = selection.indices().into_iter().filter_map(|row| tags.get(row).copied()).collect();
+        Ok(ScanBatch { batch: selection.apply(&batch)?, tags })
+    }
+}
