@@ -14,8 +14,8 @@ use leafline_types::{ExprType, MysqlError, SqlType, Value};
 
 use super::dependency;
 use super::expression::{Bound, ExpressionBinder};
-use super::numbering::Numbering;
-use super::scope::{Block, Clause, FIRST_AGGREGATE, FIRST_GROUPING, FIRST_WINDOW, Item};
+use super::numbering::{FIRST_AGGREGATE, FIRST_GROUPING, FIRST_WINDOW, Numbering};
+use super::scope::{Block, Clause, Item};
 use crate::bound::{
     Aggregation, BlockColumn, BoundAggregate, ColumnId, ColumnOrigin, GroupKey, JoinTree, OrderKey, Rollup,
 };

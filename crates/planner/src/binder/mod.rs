@@ -67,6 +67,7 @@ pub(crate) mod tests;
 mod view;
 mod view_changes;
 mod window;
+mod window_calls;
 mod zero_dates;
 
 use locking::lock;

@@ -6,7 +6,17 @@ use crate::params::LISTED_EXPRESSIONS;
 use std::hash::{BuildHasher, Hash};
 use std::ops::Deref;
 
+use crate::bound::ColumnId;
 use hashbrown::{DefaultHashBuilder, HashTable};
+
+/// Aggregates have numbers from here on until the block's other columns are all known.
+pub(super) const FIRST_AGGREGATE: ColumnId = usize::MAX / 2;
+
+/// GROUPING() has numbers from here on until the group keys are known.
+pub(super) const FIRST_GROUPING: ColumnId = FIRST_AGGREGATE / 4;
+
+/// Window functions have numbers from here on, as aggregates have.
+pub(super) const FIRST_WINDOW: ColumnId = FIRST_AGGREGATE + FIRST_AGGREGATE / 2;
 
 /// Different values, numbered from 0.
 #[derive(Debug, Clone)]

@@ -13,19 +13,10 @@ use leafline_expr::{Expr, build};
 use leafline_table::{ColumnDef, IndexDef, IndexKind};
 use leafline_types::{ExprType, MysqlError, Origin, SqlType};
 
-use super::numbering::Numbering;
-use super::window::{Call, Window, WindowPlace, has_window_function};
+use super::numbering::{FIRST_AGGREGATE, FIRST_WINDOW, Numbering};
+use super::window_calls::{Call, Window, WindowPlace, has_window_function};
 use crate::bound::{BlockColumn, ColumnId, ColumnOrigin, Relation, RelationSource};
 use leafline_syntax::ast::ColumnName;
-
-/// Aggregates have numbers from here on until the block's other columns are all known.
-pub(super) const FIRST_AGGREGATE: ColumnId = usize::MAX / 2;
-
-/// GROUPING() has numbers from here on until the group keys are known.
-pub(super) const FIRST_GROUPING: ColumnId = FIRST_AGGREGATE / 4;
-
-/// Window functions have numbers from here on, as aggregates have.
-pub(super) const FIRST_WINDOW: ColumnId = FIRST_AGGREGATE + FIRST_AGGREGATE / 2;
 
 /// The name of a table's only integer key column.
 const ROW_ID: &str = "_rowid";

@@ -5,11 +5,9 @@ use leafline_expr::{Expr, build, conjuncts};
 use leafline_types::memory::server;
 use leafline_types::{MysqlError, SqlType};
 
-use super::numbering::Numbering;
-use super::scope::{
-    Block, Clause, FIRST_AGGREGATE, FIRST_GROUPING, FIRST_WINDOW, Item, Scope, named_item, qualified,
-};
-use super::window::has_window_function;
+use super::numbering::{FIRST_AGGREGATE, FIRST_GROUPING, FIRST_WINDOW, Numbering};
+use super::scope::{Block, Clause, Item, Scope, named_item, qualified};
+use super::window_calls::has_window_function;
 use super::{Binder, output, zero_dates};
 use crate::bound::{BlockHints, BoundLimit, BoundOutput, BoundSelect, JoinTree, OrderKey};
 use leafline_syntax::ast::{self, ExprKind, Limit, Literal, OrderItem, Select, SelectItem, TableName};

@@ -14,8 +14,9 @@ use leafline_types::{ExprType, MysqlError, SqlType};
 
 use super::Binder;
 use super::expression::{Bound, ExpressionBinder};
+use super::numbering::FIRST_AGGREGATE;
 use super::row::strictly;
-use super::scope::{Block, Clause, FIRST_AGGREGATE, Scope};
+use super::scope::{Block, Clause, Scope};
 use crate::bound::BoundSubquery;
 use leafline_syntax::ast::{self, ColumnName, ExprKind, Query};
 

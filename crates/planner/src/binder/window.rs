@@ -11,7 +11,8 @@ use leafline_types::{ExprType, IntervalUnit, SqlType, Value};
 
 use super::Binder;
 use super::expression::{Bound, ExpressionBinder};
-use super::scope::{Block, Clause, FIRST_WINDOW, Scope};
+use super::scope::{Block, Clause, Scope};
+use super::window_calls::{Call, Window, WindowPlace};
 use crate::bound::{BlockColumn, BoundWindow, BoundWindowCall, ColumnId, ColumnOrigin, OrderKey};
 use crate::window::{Distance, Frame, FrameBound, FrameRow, FrameUnit, WindowCall, WindowFunction};
 use leafline_syntax::ast::{self, ExprKind, Literal, NamedWindow, Over, WindowFunctionName, WindowSpec};
@@ -21,45 +22,6 @@ const UNNAMED: &str = "<unnamed window>";
 
 /// Most windows of a WINDOW clause (error 1235). It bounds the stack that windows which go on from one another take.
 const MAX_WINDOWS: usize = 127;
-
-/// A window whose names are looked up.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) struct Window {
-    name: String,
-    partition: Vec<Expr>,
-    order: Vec<OrderKey>,
-    frame: Option<Frame>,
-}
-
-/// A window function of a block that is being bound; number `FIRST_WINDOW + i`.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) struct Call {
-    pub(super) window: Window,
-    pub(super) call: WindowCall,
-}
-
-impl Call {
-    /// Calls `f` on each expression.
-    pub(super) fn for_each_expr_mut(&mut self, f: &mut dyn FnMut(&mut Expr)) {
-        self.window.partition.iter_mut().for_each(&mut *f);
-        self.window.order.iter_mut().for_each(|key| f(&mut key.expr));
-        self.call.for_each_expr_mut(f);
-    }
-}
-
-/// Where in a window an expression is bound.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum WindowPlace {
-    /// In the arguments of its function.
-    Argument,
-    /// In the window itself.
-    Specification,
-}
-
-/// Does a value of a block that is being bound hold a window function?
-pub(super) fn has_window_function(expr: &Expr) -> bool {
-    expr.any(&mut |e| e.as_column().is_some_and(|column| column >= FIRST_WINDOW))
-}
 
 impl Binder<'_> {
     /// Binds the WINDOW clause.

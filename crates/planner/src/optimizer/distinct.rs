@@ -1,7 +1,7 @@
 //! SELECT DISTINCT above the joins.
 
-use super::block::{Served, project, sort_and_limit};
-use super::emit::{Emitted, bind, node};
+use super::emitted::{Emitted, bind, node};
+use super::operators::{OrderServed, project, sort_and_limit};
 use super::settings::OptimizerContext;
 use crate::bound::BoundSelect;
 use crate::plan::{self, Node, Operator, RowLimit, SortKey};
@@ -46,7 +46,7 @@ pub(super) fn distinct(
         }
     };
     let distinct = node(operator, types, groups.min(estimate.rows), estimate.cost_us);
-    let sorted = sort_and_limit(distinct, (keys, Served::default()), limit, cx);
+    let sorted = sort_and_limit(distinct, (keys, OrderServed::default()), limit, cx);
     if unselected.is_empty() {
         return Ok(sorted);
     }

@@ -11,8 +11,8 @@
 //! | select list without window functions, beside one that has any | before windows, for the same reason                |
 //! | HAVING without groups  | by itself, before the select list: an alias there is evaluated twice, as in MySQL       |
 
-use super::block::project;
-use super::emit::Emitted;
+use super::emitted::Emitted;
+use super::operators::project;
 use super::settings::OptimizerContext;
 use crate::bound::{BoundSelect, OrderKey};
 use leafline_expr::{Expr, build, fold};

@@ -1,132 +1,14 @@
 //! The chosen plan as operators, with columns as positions in their inputs' batches.
 
+use super::emitted::{Emitted, bind, locator_column, node};
 use super::members::JoinPlanner;
 use super::partial::{FallbackJoin, HashKey, Partial, Step};
-use crate::bound::{BoundSelect, Relation, RelationSource};
-use crate::params::LISTED_POSITIONS;
-use crate::plan::{self, Considered, EmptyReason, Estimate, HashFallback, Node, Operator, locator_type};
+use crate::bound::{Relation, RelationSource};
+use crate::plan::{self, Considered, HashFallback, Node, Operator, locator_type};
 use leafline_access::{Candidate, Demand, JoinType};
 use leafline_expr::{Expr, ExprKind};
 use leafline_types::{ExprType, MysqlError};
-use std::collections::HashMap;
 use std::sync::Arc;
-
-/// An operator, and which column of the block stands at each position of its batches.
-pub(super) struct Emitted {
-    pub node: Node,
-    pub layout: Vec<usize>,
-}
-
-impl Emitted {
-    /// An expression over columns of the block as one over positions.
-    pub fn bind(&self, expr: &Expr) -> Result<Expr, MysqlError> {
-        bind(expr, &self.layout)
-    }
-
-    /// Expressions over columns of the block as such over positions.
-    pub fn bind_all<'e>(&self, exprs: impl IntoIterator<Item = &'e Expr>) -> Result<Vec<Expr>, MysqlError> {
-        let mut positions = Positions::of(&self.layout);
-        exprs.into_iter().map(|expr| positions.bind(expr)).collect()
-    }
-}
-
-/// The number of the column that holds the locators of a relation whose rows are locked: behind those of the block.
-pub(super) fn locator_column(select: &BoundSelect, relation: usize) -> usize {
-    select.columns.len() + relation
-}
-
-/// Replaces column numbers of the block by their positions in a layout.
-pub(super) fn bind(expr: &Expr, layout: &[usize]) -> Result<Expr, MysqlError> {
-    Positions::of(layout).bind(expr)
-}
-
-/// Where columns stand in a layout.
-struct Positions<'l> {
-    layout: &'l [usize],
-    /// Times that the layout was searched.
-    searched: usize,
-    /// The same as a map, once it was searched often enough for that.
-    by_column: Option<HashMap<usize, usize>>,
-}
-
-impl<'l> Positions<'l> {
-    fn of(layout: &'l [usize]) -> Positions<'l> {
-        Positions { layout, searched: 0, by_column: None }
-    }
-
-    fn find(&mut self, column: usize) -> Option<usize> {
-        if let Some(positions) = &self.by_column {
-            return positions.get(&column).copied();
-        }
-        self.searched += 1;
-        if self.searched > LISTED_POSITIONS && self.layout.len() > LISTED_POSITIONS {
-            let places = self.layout.iter().enumerate().rev();
-            self.by_column = Some(places.map(|(position, column)| (*column, position)).collect());
-        }
-        self.layout.iter().position(|known| *known == column)
-    }
-
-    fn bind(&mut self, expr: &Expr) -> Result<Expr, MysqlError> {
-        let mut missing = None;
-        let bound = expr.map_columns(&mut |column| {
-            self.find(column).unwrap_or_else(|| {
-                missing = Some(column);
-                0
-            })
-        });
-        match missing {
-            Some(column) => Err(MysqlError::internal(format_args!(
-                "column {column} is not delivered to where it is used"
-            ))),
-            None => Ok(bound),
-        }
-    }
-}
-
-/// A node without an id: [`number`] gives ids when the plan is complete.
-pub(super) fn node(operator: Operator, types: Vec<ExprType>, rows: f64, cost_us: f64) -> Node {
-    Node { id: 0, operator, types: types.into(), estimate: Estimate { rows, cost_us } }
-}
-
-/// A node that delivers no rows.
-pub(super) fn empty(reason: EmptyReason, types: Vec<ExprType>) -> Node {
-    node(Operator::Empty(plan::Empty { reason }), types, 0.0, 0.0)
-}
-
-/// Tells scans below which nothing can end the statement early that all of their rows will be asked for. `all`: all rows of the node
-/// are asked for.
-pub(super) fn demand_all(node: &mut Node, all: bool) {
-    if all && let Some(scan) = node.scan_mut() {
-        Arc::make_mut(scan).demand = Demand::All;
-    }
-    let operator = node.operator.as_node();
-    let asked: Vec<bool> =
-        (0..operator.inputs().len()).map(|input| operator.asks_for_all(input, all)).collect();
-    let inputs = node.inputs_mut().into_iter().zip(asked);
-    inputs.for_each(|(input, all)| demand_all(input, all));
-    if let Some(fallback) = node.operator.as_node_mut().fallback_mut() {
-        demand_all(fallback, true);
-    }
-}
-
-/// Numbers nodes, parents first; gives the next free number. A table that a join reads for each of its outer rows has a number of
-/// its own.
-pub(super) fn number(node: &mut Node, next: usize) -> usize {
-    node.id = next;
-    if let Operator::Scan(scan) = &mut node.operator {
-        Arc::make_mut(scan).id = next;
-    }
-    let mut next = node.inputs_mut().into_iter().fold(next + 1, |next, input| number(input, next));
-    let operator = node.operator.as_node_mut();
-    if let Some(inner) = operator.inner_scan_mut() {
-        Arc::make_mut(inner).id = next;
-        next += 1;
-    }
-    match operator.fallback_mut() {
-        Some(fallback) => number(fallback, next),
-        None => next,
-    }
-}
 
 impl<'p> JoinPlanner<'p, '_, '_> {
     /// Makes the operators of a partial plan.

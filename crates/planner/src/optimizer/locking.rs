@@ -1,6 +1,6 @@
 //! The operator that locks rows, for FOR UPDATE, FOR SHARE, UPDATE and DELETE.
 
-use super::emit::{Emitted, bind, locator_column, node};
+use super::emitted::{Emitted, bind, locator_column, node};
 use super::settings::OptimizerContext;
 use crate::bound::{BoundSelect, RelationSource};
 use crate::plan::{LimitValue, LockRows, LockedTable, Operator, RowLimit};

@@ -7,8 +7,8 @@
 //!
 //! In the same way `k IN (..) ORDER BY v LIMIT 10` reads the first ten of each `k` off an index of both, and sorts these.
 
-use super::block::Chosen;
 use super::graph::{Graph, MemberSource, Relations};
+use super::joins::JoinChoice;
 use super::members::JoinPlanner;
 use super::order::order_behind;
 use super::partial::PartialRef;
@@ -40,7 +40,7 @@ enum Extreme {
 
 impl JoinPlanner<'_, '_, '_> {
     /// The cheapest loose scan, if the query asks for no more than it gives.
-    pub(super) fn plan_loose(&mut self, graph: &Graph) -> Result<Option<Chosen>, MysqlError> {
+    pub(super) fn plan_loose(&mut self, graph: &Graph) -> Result<Option<JoinChoice>, MysqlError> {
         let Some(wanted) = wanted(self.select).filter(|_| self.cx.switches.skip_scan) else {
             return Ok(None);
         };
@@ -64,7 +64,7 @@ impl JoinPlanner<'_, '_, '_> {
                 best = Some(found);
             }
         }
-        Ok(best.map(Chosen::unordered))
+        Ok(best.map(JoinChoice::unordered))
     }
 }
 

@@ -1,10 +1,10 @@
 //! Reading one member, and joining one more: the steps that the search for an order puts together.
 
 use super::equalities::Class;
+use super::factor;
 use super::graph::{Attached, ColumnMap, Graph, Member, Relations};
 use super::partial::{HashKey, Partial, PartialRef, Step};
 use super::settings::{Hinted, OptimizerContext};
-use super::{factor, selectivity};
 use crate::bound::{BoundSelect, RelationSource};
 use crate::params::{ANTI_JOIN_LEAST_SHARE, AVOIDED_SCAN_US, KEY_SPAN_LEAST_ROWS, MAX_KEPT_CANDIDATES};
 use leafline_access::{
@@ -353,7 +353,7 @@ impl<'p> JoinPlanner<'p, '_, '_> {
         self.cx.eval.cancel.check()?;
         self.cx.joins_considered += 1;
         let matching = self.matching(graph, left.relations, member);
-        let joining = selectivity::joining_all(self, &matching.joining)?;
+        let joining = self.joining_all(&matching.joining)?;
         let pairs = left.rows * member.own.rows * joining;
         let with_partner = left.rows.min(pairs);
         let rows = match matching.join_type {

@@ -14,7 +14,10 @@
 //! | `order` | ORDER BY served by an index |
 //! | `sources` | set operations, VALUES, the queries of WITH |
 //! | `emit` | the chosen plan with columns as positions in batches |
-//! | `block` | what comes above the joins: grouping, HAVING, DISTINCT, ORDER BY, LIMIT |
+//! | `joins` | the plan for the joins of a block, with what comes above them in mind |
+//! | `block` | a whole query block: the joins, grouping, HAVING, DISTINCT, ORDER BY, LIMIT |
+//! | `operators`, `emitted` | operators above the joins; where columns stand in them |
+//! | `finish` | demand, runtime filters, threads and numbers, on the finished plan |
 //! | `parallel` | what several threads share |
 //! | `rollup` | WITH ROLLUP |
 //! | `trace` | what was compared, for OPTIMIZER_TRACE |
@@ -26,19 +29,23 @@ mod block;
 mod distinct;
 mod early;
 mod emit;
+mod emitted;
 mod equalities;
 mod factor;
+mod finish;
 mod first_rows;
 mod generated;
 mod graph;
 mod hash_fallback;
 mod join_order;
+mod joins;
 mod lateral_nest;
 mod locking;
 mod loose;
 mod members;
 mod merge;
 mod null_rejection;
+mod operators;
 mod order;
 mod parallel;
 mod partial;
@@ -50,11 +57,12 @@ mod settings;
 mod sources;
 mod switches;
 mod trace;
+mod trace_steps;
 mod unnest;
 mod window;
 
-pub use block::row_limit;
 pub use block::{plan_parts, plan_rows_to_change, plan_select};
+pub use operators::row_limit;
 pub use parallel::read_in_pieces;
 pub use settings::UNUSED_SWITCHES;
 pub use settings::{Filtering, OptimizerContext, OptimizerSwitches, Parallelism, Patience};

@@ -1,6 +1,6 @@
 //! WITH ROLLUP: rows multiplied by level below the grouping, and put in order above it.
 
-use super::emit::{Emitted, node};
+use super::emitted::{Emitted, node};
 use super::settings::OptimizerContext;
 use super::window::sorted;
 use crate::bound::{Aggregation, Rollup};

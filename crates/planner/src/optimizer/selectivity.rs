@@ -9,12 +9,25 @@ use leafline_table::TableDef;
 use leafline_types::MysqlError;
 use std::sync::Arc;
 
+impl JoinPlanner<'_, '_, '_> {
+    /// The selectivity of all conditions between two inputs.
+    pub(super) fn joining_all(&mut self, conditions: &[Expr]) -> Result<f64, MysqlError> {
+        joining_all(self, conditions)
+    }
+
+    /// How many groups `rows` rows make by the values of expressions.
+    pub(super) fn groups_of<'e>(
+        &mut self,
+        keys: impl IntoIterator<Item = &'e Expr>,
+        rows: f64,
+    ) -> Result<f64, MysqlError> {
+        groups(self, keys, rows)
+    }
+}
+
 /// The selectivity of all conditions between two inputs. Equalities of columns that an index leads with are taken together: one of
 /// as many pairs is kept as the index has distinct values of them.
-pub(super) fn joining_all(
-    planner: &mut JoinPlanner<'_, '_, '_>,
-    conditions: &[Expr],
-) -> Result<f64, MysqlError> {
+fn joining_all(planner: &mut JoinPlanner<'_, '_, '_>, conditions: &[Expr]) -> Result<f64, MysqlError> {
     let equalities: Vec<(&Expr, usize, usize)> = conditions
         .iter()
         .filter_map(|condition| match &condition.kind {
@@ -71,7 +84,7 @@ fn joining(planner: &mut JoinPlanner<'_, '_, '_>, condition: &Expr) -> Result<f6
 }
 
 /// How many groups `rows` rows make by the values of expressions.
-pub(super) fn groups<'e>(
+fn groups<'e>(
     planner: &mut JoinPlanner<'_, '_, '_>,
     keys: impl IntoIterator<Item = &'e Expr>,
     rows: f64,

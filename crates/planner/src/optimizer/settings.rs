@@ -6,10 +6,11 @@ use crate::params::{
     MAX_JOINS_TO_CHOOSE, MAX_JOINS_TO_COMPARE, MAX_JOINS_TO_SEARCH, PARALLEL_LEAST_COST_US,
     PARALLEL_PIECE_LEAVES,
 };
-use crate::plan::CommonPlan;
+use crate::plan::{CommonPlan, Node};
 use leafline_access::{AllowsIndex, Merging, Permission, Planner, Strategy};
 use leafline_expr::EvalContext;
 use leafline_expr::{Expr, ExprKind};
+use leafline_types::MysqlError;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// Flags of `optimizer_switch` that decide plans. A cached plan belongs to one setting of them.
@@ -179,8 +180,19 @@ impl Default for Patience {
     }
 }
 
+/// Plans query blocks inside others, so that what plans the tables of a block need not know how a whole block is planned.
+pub(super) trait BlockPlanner: Sync {
+    /// Plans a derived table.
+    fn plan_derived(
+        &self,
+        select: &BoundSelect,
+        cx: &mut OptimizerContext<'_, '_>,
+    ) -> Result<Node, MysqlError>;
+}
+
 /// What planning reads.
 pub struct OptimizerContext<'c, 'a> {
+    blocks: &'static dyn BlockPlanner,
     /// Data, prices, statistics.
     pub planner: Planner<'c>,
     /// To compute constants: parameters, time, session facts.
@@ -224,14 +236,21 @@ pub(super) struct Flattened {
 }
 
 impl<'c, 'a> OptimizerContext<'c, 'a> {
-    /// To plan a statement with these subqueries in its expressions, for one thread.
-    pub fn new(
+    /// Plans a derived table.
+    pub(super) fn plan_derived(&mut self, select: &BoundSelect) -> Result<Node, MysqlError> {
+        self.blocks.plan_derived(select, self)
+    }
+
+    /// To plan a statement with these subqueries in its expressions, for one thread; `blocks` plans the queries inside others.
+    pub(super) fn with(
+        blocks: &'static dyn BlockPlanner,
         planner: Planner<'c>,
         eval: &'c mut EvalContext<'a>,
         switches: OptimizerSwitches,
         subqueries: &'c [BoundSubquery],
     ) -> OptimizerContext<'c, 'a> {
         OptimizerContext {
+            blocks,
             planner,
             eval,
             switches,

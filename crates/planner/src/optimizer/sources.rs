@@ -1,7 +1,7 @@
 //! Relations that are neither tables nor derived tables: set operations, VALUES, the queries of WITH.
 
-use super::block::plan_derived;
-use super::emit::node;
+use super::emitted::node;
+use super::operators::limited;
 use super::settings::OptimizerContext;
 use crate::bound::{
     BoundSelect, CommonTable, Recursion, Relation, RelationSource, SetOperation, SetOperator, SetStep,
@@ -20,8 +20,8 @@ pub(super) fn plan_source(
 ) -> Result<Node, MysqlError> {
     match &relation.source {
         RelationSource::Base(_) => Err(MysqlError::internal("a table is read along a path")),
-        RelationSource::Derived(query) => plan_derived(query, cx),
-        RelationSource::Lateral(lateral) => plan_derived(&lateral.query, cx),
+        RelationSource::Derived(query) => cx.plan_derived(query),
+        RelationSource::Lateral(lateral) => cx.plan_derived(&lateral.query),
         RelationSource::SetOperation(operation) => plan_set_operation(operation, &types, cx),
         RelationSource::Values(rows) => {
             let count = rows.len() as f64;
@@ -52,12 +52,12 @@ fn plan_set_operation(
     types: &[ExprType],
     cx: &mut OptimizerContext<'_, '_>,
 ) -> Result<Node, MysqlError> {
-    let mut inputs = vec![conformed(plan_derived(&operation.first, cx)?, types)];
+    let mut inputs = vec![conformed(cx.plan_derived(&operation.first)?, types)];
     // How many of the inputs are made distinct together.
     let mut distinct = 0;
     let mut levels = 0;
     for run in operation.steps.chunk_by(|a, b| a.operator == b.operator && a.all == b.all) {
-        let operands = run.iter().map(|step| Ok(conformed(plan_derived(&step.operand, cx)?, types)));
+        let operands = run.iter().map(|step| Ok(conformed(cx.plan_derived(&step.operand)?, types)));
         let operands = operands.collect::<Result<Vec<_>, MysqlError>>()?;
         let Some(SetStep { operator, all, .. }) = run.first() else { continue };
         let kept = match operator {
@@ -167,7 +167,7 @@ fn plan_common(
 ) -> Result<Node, MysqlError> {
     if !cx.commons.contains_key(&table.number) {
         let root = match &table.recursion {
-            None => plan_derived(&table.query, cx)?,
+            None => cx.plan_derived(&table.query)?,
             Some(recursion) => plan_recursion(table.number, &table.query, recursion, cx)?,
         };
         let plan = Plan::of(root, cx);
@@ -189,8 +189,8 @@ fn plan_recursion(
     cx: &mut OptimizerContext<'_, '_>,
 ) -> Result<Node, MysqlError> {
     let types = &recursion.types;
-    let seed = conformed(plan_derived(seed, cx)?, types);
-    let steps = recursion.steps.iter().map(|step| Ok(conformed(plan_derived(step, cx)?, types)));
+    let seed = conformed(cx.plan_derived(seed)?, types);
+    let steps = recursion.steps.iter().map(|step| Ok(conformed(cx.plan_derived(step)?, types)));
     let steps = steps.collect::<Result<Vec<_>, MysqlError>>()?;
     let rows = seed.estimate.rows * EXPECTED_ROUNDS;
     let cost = steps.iter().map(|step| step.estimate.cost_us).sum::<f64>() * EXPECTED_ROUNDS;
@@ -198,7 +198,7 @@ fn plan_recursion(
     let union = RecursiveUnion { number, seed, steps, distinct: recursion.distinct };
     let root = node(Operator::RecursiveUnion(Arc::new(union)), types.clone(), rows, cost);
     match &recursion.limit {
-        Some(limit) => super::block::limited(root, limit),
+        Some(limit) => limited(root, limit),
         None => Ok(root),
     }
 }

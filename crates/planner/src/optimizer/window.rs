@@ -4,7 +4,7 @@
 //! of ORDER BY. So a window can be served by the sort for another whose keys begin with its own. The first sort is not done if an index
 //! gives the order, and ORDER BY of the query costs nothing where it asks for what the last sort gives.
 
-use super::emit::{Emitted, bind, node};
+use super::emitted::{Emitted, bind, node};
 use super::settings::OptimizerContext;
 use crate::bound::{BoundSelect, BoundWindow, OrderKey};
 use crate::plan::{self, Node, Operator, SortKey};

@@ -2,9 +2,8 @@
 
 use super::{Pulled, subqueries_of, unnested};
 use crate::bound::BoundSelect;
-use crate::optimizer::block::{is_never_true, join_planner};
+use crate::optimizer::joins::{is_never_true, join_planner};
 use crate::optimizer::merge::merged;
-use crate::optimizer::selectivity::groups;
 use crate::optimizer::settings::OptimizerContext;
 use crate::params::SUBQUERY_RUN_US;
 use leafline_access::stats::guess_selectivity;
@@ -26,8 +25,7 @@ pub(super) fn price(select: &BoundSelect, cx: &mut OptimizerContext<'_, '_>) -> 
     let mut runs = Vec::new();
     for (rows, exprs) in [(rows / passed.max(f64::MIN_POSITIVE), asked), (rows, outputs)] {
         for subquery in exprs.into_iter().flat_map(subqueries_of) {
-            let times =
-                if subquery.is_volatile { rows } else { groups(&mut planner, &subquery.outer, rows)? };
+            let times = if subquery.is_volatile { rows } else { planner.groups_of(&subquery.outer, rows)? };
             runs.push((subquery.number, times));
         }
     }

@@ -1,0 +1,90 @@
+//! Operators that were made, and where the columns of their block stand in their batches.
+
+use crate::bound::BoundSelect;
+use crate::params::LISTED_POSITIONS;
+use crate::plan::{self, EmptyReason, Estimate, Node, Operator};
+use leafline_expr::Expr;
+use leafline_types::{ExprType, MysqlError};
+use std::collections::HashMap;
+
+/// An operator, and which column of the block stands at each position of its batches.
+pub(super) struct Emitted {
+    pub node: Node,
+    pub layout: Vec<usize>,
+}
+
+impl Emitted {
+    /// An expression over columns of the block as one over positions.
+    pub fn bind(&self, expr: &Expr) -> Result<Expr, MysqlError> {
+        bind(expr, &self.layout)
+    }
+
+    /// Expressions over columns of the block as such over positions.
+    pub fn bind_all<'e>(&self, exprs: impl IntoIterator<Item = &'e Expr>) -> Result<Vec<Expr>, MysqlError> {
+        let mut positions = Positions::of(&self.layout);
+        exprs.into_iter().map(|expr| positions.bind(expr)).collect()
+    }
+}
+
+/// The number of the column that holds the locators of a relation whose rows are locked: behind those of the block.
+pub(super) fn locator_column(select: &BoundSelect, relation: usize) -> usize {
+    select.columns.len() + relation
+}
+
+/// Replaces column numbers of the block by their positions in a layout.
+pub(super) fn bind(expr: &Expr, layout: &[usize]) -> Result<Expr, MysqlError> {
+    Positions::of(layout).bind(expr)
+}
+
+/// Where columns stand in a layout.
+struct Positions<'l> {
+    layout: &'l [usize],
+    /// Times that the layout was searched.
+    searched: usize,
+    /// The same as a map, once it was searched often enough for that.
+    by_column: Option<HashMap<usize, usize>>,
+}
+
+impl<'l> Positions<'l> {
+    fn of(layout: &'l [usize]) -> Positions<'l> {
+        Positions { layout, searched: 0, by_column: None }
+    }
+
+    fn find(&mut self, column: usize) -> Option<usize> {
+        if let Some(positions) = &self.by_column {
+            return positions.get(&column).copied();
+        }
+        self.searched += 1;
+        if self.searched > LISTED_POSITIONS && self.layout.len() > LISTED_POSITIONS {
+            let places = self.layout.iter().enumerate().rev();
+            self.by_column = Some(places.map(|(position, column)| (*column, position)).collect());
+        }
+        self.layout.iter().position(|known| *known == column)
+    }
+
+    fn bind(&mut self, expr: &Expr) -> Result<Expr, MysqlError> {
+        let mut missing = None;
+        let bound = expr.map_columns(&mut |column| {
+            self.find(column).unwrap_or_else(|| {
+                missing = Some(column);
+                0
+            })
+        });
+        match missing {
+            Some(column) => Err(MysqlError::internal(format_args!(
+                "column {column} is not delivered to where it is used"
+            ))),
+            None => Ok(bound),
+        }
+    }
+}
+
+/// A node without an id: [`number`] gives ids when the plan is complete.
+pub(super) fn node(operator: Operator, types: Vec<ExprType>, rows: f64, cost_us: f64) -> Node {
+    Node { id: 0, operator, types: types.into(), estimate: Estimate { rows, cost_us } }
+}
+
+/// A node that delivers no rows.
+pub(super) fn empty(reason: EmptyReason, types: Vec<ExprType>) -> Node {
+    node(Operator::Empty(plan::Empty { reason }), types, 0.0, 0.0)
+}
