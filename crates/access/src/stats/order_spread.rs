@@ -100,9 +100,9 @@ pub(super) fn first_rows(rows: usize, share: f64) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::stats::Statistics;
+    use crate::stats::{Judged, Statistics};
     use crate::testing::{engine, table_of_texts, with_eval};
-    use leafline_expr::CompareOp;
+    use leafline_expr::{CompareOp, EvalContext};
     use leafline_expr::build::{column, compare, literal};
     use leafline_types::{ExprType, SqlType, Value};
 
