@@ -1,38 +1,40 @@
-//! The allocator of programs that bound the memory of all statements together.
+//! The allocator of programs that limit the memory of all statements together.
 //!
-//! It hands every request on to another allocator and counts bytes in [`leafline_types::memory::server`]. Counting allocates
-//! nothing and takes a thread-local addition. Large blocks come from files ([`overflow`]) while the process is beyond its bound.
+//! It passes every request on to another allocator and counts bytes in [`leafline_types::memory::server`]. Counting
+//! allocates nothing and costs a thread-local addition. Large blocks come from files ([`overflow`]) while the process
+//! is beyond its bound.
 //!
-//! [`tune`] sets up the C library's allocator for a process in which single statements take much for a short time: large blocks
-//! are mappings of their own, which go back to the system when they are freed, and free memory between others is given back when
-//! the process holds much less than it did.
+//! [`tune`] configures the C library's allocator for a process in which single statements take much memory for a
+//! short time: large blocks are separate mappings, which return to the system when they are freed, and other free
+//! memory is returned when the process holds much less than it did.
 #![expect(unsafe_code, reason = "implements GlobalAlloc and sets parameters of the C library's allocator")]
 
 use crate::overflow;
 use leafline_types::memory::server;
 use std::alloc::{GlobalAlloc, Layout};
 
-/// Blocks of this size are mappings of their own. A fixed threshold: by default it grows to 32 MiB with what was freed.
+/// Blocks of this size are separate mappings. The threshold is fixed: by default it would grow to 32 MiB with what
+/// was freed.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 const MAPPED_BYTES: libc::c_int = 1 << 20;
 
-/// So much free memory at the end of a heap goes back to the system.
+/// Free memory of this size at the end of a heap returns to the system.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 const TRIM_BYTES: libc::c_int = 4 << 20;
 
-/// Arenas of the C library where the address space or the data of the process is limited. What is free in an arena is of no use to threads
-/// of others, and such limits count it even when its pages have been given back.
+/// The number of the C library's arenas if the address space or the data of the process is limited. Threads of other
+/// arenas cannot use what is free in an arena, and such limits count it even after its pages have been returned.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 const ARENAS_WITHIN_LIMITS: libc::c_int = 2;
 
-/// Blocks from this size on come from files while the process is beyond its bound, or while `A` has none.
+/// Blocks from this size on come from files while the process is beyond its bound, or while `A` has no memory.
 const LARGE: usize = 1 << 20;
 
-/// Counts what `A` allocates, and takes large blocks from files where that is too much.
+/// Counts what `A` allocates, and takes large blocks from files if that is too much.
 pub struct CountingAllocator<A>(pub A);
 
 impl<A: GlobalAlloc> CountingAllocator<A> {
-    /// A large block, which is not counted yet.
+    /// Allocates a large block, which the caller counts.
     #[cold]
     fn large(&self, layout: Layout, zeroed: bool) -> *mut u8 {
         let may_be_in_file = layout.align() <= overflow::PAGE;
@@ -52,7 +54,7 @@ impl<A: GlobalAlloc> CountingAllocator<A> {
         if block.is_null() && may_be_in_file { overflow::allocate(layout.size()) } else { block }
     }
 
-    /// Moves a block that is in a file, or shall be where `A` has no room for it: null if it is where it was.
+    /// Moves a block that is in a file, or that has to be because `A` has no room for it. Null if it was not moved.
     ///
     /// # Safety
     /// As of `realloc`.
@@ -64,7 +66,7 @@ impl<A: GlobalAlloc> CountingAllocator<A> {
         // SAFETY: the caller says that the size is not zero.
         let moved = unsafe { self.alloc(wanted) };
         if !moved.is_null() {
-            // SAFETY: both blocks have so many bytes, and the new one is another; the old one came from here with `layout`.
+            // SAFETY: both blocks have that many bytes and do not overlap; the old one came from here with `layout`.
             unsafe {
                 std::ptr::copy_nonoverlapping(block, moved, layout.size().min(new_size));
                 self.dealloc(block, layout);
@@ -74,9 +76,9 @@ impl<A: GlobalAlloc> CountingAllocator<A> {
     }
 }
 
-// SAFETY: every call is handed on to `A` with the arguments it came with, and its result is returned; or else the block is a mapping
-// that `overflow` made, is of the layout's size and alignment, and goes back there. Counting neither allocates nor unwinds: it is
-// arithmetic on a thread-local without destructor and on atomics.
+// SAFETY: every call is passed on to `A` with its arguments, and its result is returned; or the block is a mapping
+// that `overflow` made, of the layout's size and alignment, which is returned there. Counting neither allocates nor
+// unwinds: it is arithmetic on a thread-local without destructor and on atomics.
 unsafe impl<A: GlobalAlloc> GlobalAlloc for CountingAllocator<A> {
     #[inline]
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
@@ -133,7 +135,7 @@ unsafe impl<A: GlobalAlloc> GlobalAlloc for CountingAllocator<A> {
         // SAFETY: the caller keeps the contract of `realloc`: the block came from `self.0` with this layout.
         let moved = unsafe { self.0.realloc(block, layout, new_size) };
         if moved.is_null() && grows {
-            // SAFETY: the caller keeps the contract of `realloc`, and the block is where it was.
+            // SAFETY: the caller keeps the contract of `realloc`, and the block has not moved.
             return unsafe { self.moved(block, layout, new_size) };
         }
         if !moved.is_null() {
@@ -151,12 +153,12 @@ fn count_change(before: usize, after: usize) {
     }
 }
 
-/// Sets up the C library's allocator, for a program that uses it. Called once, before there are other threads.
+/// Configures the C library's allocator, for a program that uses it. Called once, before there are other threads.
 pub fn tune() {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     {
-        // SAFETY: the calls set parameters of the allocator, where a value that it does not take changes nothing, and read limits
-        // into a variable of this function.
+        // SAFETY: the calls set parameters of the allocator, which ignores values that it does not accept, and read
+        // limits into a variable of this function.
         unsafe {
             libc::mallopt(libc::M_MMAP_THRESHOLD, MAPPED_BYTES);
             libc::mallopt(libc::M_TRIM_THRESHOLD, TRIM_BYTES);
@@ -169,7 +171,7 @@ pub fn tune() {
             }
         }
         server::set_trim(|| {
-            // SAFETY: the call gives free pages back to the system and changes nothing that is in use.
+            // SAFETY: the call returns free pages to the system and changes nothing that is in use.
             unsafe { libc::malloc_trim(0) };
         });
     }

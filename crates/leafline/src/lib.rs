@@ -1,7 +1,7 @@
-//! Leafline: an embedded relational database with MySQL's meaning and protocol.
+//! Leafline: an embedded relational database with MySQL's SQL dialect and protocol.
 //!
-//! A [`Database`] is a directory. [`Connection`]s run SQL on it, each from one thread at a time and any number of them
-//! at once; [`Rows`] stream.
+//! A [`Database`] is a directory. [`Connection`]s run SQL on it, each from one thread at a time and any number of
+//! them at once; [`Rows`] stream.
 //!
 //! ```
 //! # fn main() -> leafline::Result<()> {
@@ -25,19 +25,19 @@
 //! # }
 //! ```
 //!
-//! | module | is |
+//! | module | holds |
 //! |---|---|
 //! | `database` | [`Database`], [`OpenOptions`]: opening, creating, closing |
 //! | `connection` | [`Connection`], [`Transaction`], [`InterruptHandle`] |
 //! | `statement` | [`Statement`]: prepared once, run often |
 //! | `table` | [`Table`], [`Snapshot`], [`Writer`]: rows by key, without SQL |
 //! | `rows` | [`Rows`], [`Row`] |
-//! | `arrow` | [`ArrowBatches`], [`ArrowLayout`]: the same rows as Arrow record batches |
+//! | `arrow` | [`ArrowBatches`], [`ArrowLayout`]: rows as Arrow record batches |
 //! | `pieces` | [`Pieces`]: a query that several connections share |
-//! | `value` | [`ToValue`], [`FromValue`], [`Params`]: Rust's types and SQL's |
+//! | `value` | [`ToValue`], [`FromValue`], [`Params`]: conversion between Rust's types and SQL's |
 //! | `error` | [`Error`] |
-//! | `counting_allocator` | [`CountingAllocator`]: for programs that bound the memory of all statements together |
-//! | `overflow` | blocks of memory in files, for what such a program allocates beyond its bound |
+//! | `counting_allocator` | [`CountingAllocator`]: for programs that limit the memory of all statements together |
+//! | `overflow` | blocks of memory in files, for allocations of such a program beyond its bound |
 
 mod api;
 mod counting_allocator;

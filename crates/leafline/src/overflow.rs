@@ -1,18 +1,19 @@
-//! Blocks of memory in files, for what a process allocates beyond its bound.
+//! Blocks of memory in files, for allocations of a process beyond its memory bound.
 //!
-//! Rust has no answer for an allocation that fails: the process ends. Statements therefore ask before they allocate what may be large
-//! (`leafline_types::memory::server`), but not every copy of a long value can ask. [`CountingAllocator`](crate::CountingAllocator) takes
-//! such blocks from here while the process is beyond its bound, or while the system has none: each is a mapping of a file of its own,
-//! which has no name any more. The kernel may write its pages to the disk, so that they neither end the process nor have the control
-//! group's limit end it. The statement ends with error 1041 when it asks next.
+//! A Rust program cannot handle an allocation that fails: the process ends. Statements therefore ask before
+//! allocations that may be large (`leafline_types::memory::server`), but not every copy of a long value can ask.
+//! [`CountingAllocator`](crate::CountingAllocator) takes such blocks from here while the process is beyond its bound,
+//! or while the system has no memory: each is a mapping of its own file, which is already unlinked. The kernel may
+//! write its pages to the disk, so that neither the process nor the limit of its control group is exceeded. The
+//! statement ends with error 1041 when it next asks.
 //!
 //! | state of an entry of [`BLOCKS`] | address | bytes |
 //! |---|---|---|
 //! | free | 0 | any |
 //! | being made or removed | [`TAKEN`] | any |
-//! | a block | where it begins, a multiple of [`PAGE`] | what is mapped |
+//! | a block | its address, a multiple of [`PAGE`] | the mapped length |
 //!
-//! Nothing here allocates memory by other ways than mappings, since the allocator calls it.
+//! Memory for this module comes from mappings only, because the allocator calls it.
 #![expect(unsafe_code, reason = "maps files and writes through raw pointers for the allocator")]
 
 use std::ffi::CString;
@@ -20,10 +21,10 @@ use std::path::Path;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Mappings begin at multiples of so many bytes at least.
+/// The alignment of mappings in bytes.
 pub(crate) const PAGE: usize = 4096;
 
-/// Blocks that there may be at a time.
+/// The most blocks at a time.
 const MOST_BLOCKS: usize = 1024;
 
 const TAKEN: usize = 1;
@@ -39,16 +40,16 @@ static BLOCKS: [Block; MOST_BLOCKS] =
 /// How many entries are not free.
 static COUNT: AtomicUsize = AtomicUsize::new(0);
 
-/// The template of the files' names. `mkstemp` puts letters of its own in the place of its six X.
+/// The template of the files' names. `mkstemp` replaces its six X.
 static TEMPLATE: OnceLock<CString> = OnceLock::new();
 
-/// Bytes that a template may have, with the zero at its end.
+/// The most bytes of a template, with the zero at its end.
 const MOST_TEMPLATE: usize = 1024;
 
-/// Sets the directory in which blocks beyond the bound lie, for good, and makes it if there is none. Without one, and on systems other
-/// than Linux, there are no such blocks.
+/// Sets the directory for blocks beyond the bound, once and for all, and creates it if it does not exist. Without a
+/// directory, and on systems other than Linux, there are no such blocks.
 pub fn set_directory(directory: &Path) {
-    // Where it cannot be made, no file can be made in it: there are no blocks then.
+    // If it cannot be created, no file can be created in it, and there are no blocks.
     let _ = std::fs::create_dir(directory);
     let name = directory.join("overflow.XXXXXX").into_os_string().into_encoded_bytes();
     if let Ok(template) = CString::new(name)
@@ -59,7 +60,7 @@ pub fn set_directory(directory: &Path) {
     }
 }
 
-/// A block of so many bytes, all of them zero; null where there is none.
+/// Allocates a block of `bytes` zero bytes; null if that fails.
 pub(crate) fn allocate(bytes: usize) -> *mut u8 {
     let Some(template) = TEMPLATE.get() else { return std::ptr::null_mut() };
     let free = |block: &&Block| {
@@ -78,13 +79,13 @@ pub(crate) fn allocate(bytes: usize) -> *mut u8 {
     address
 }
 
-/// Whether blocks may be looked for at `address`: false for nearly all, at the price of a comparison.
+/// Whether a block may be at `address`: false for nearly all addresses, at the cost of a comparison.
 #[inline]
 pub(crate) fn may_have(address: *mut u8) -> bool {
     address.addr().is_multiple_of(PAGE) && COUNT.load(Ordering::Acquire) > 0
 }
 
-/// Bytes of the block at `address`, if it came from here.
+/// Returns the length of the block at `address`, if it came from here.
 #[cold]
 pub(crate) fn bytes_at(address: *mut u8) -> Option<usize> {
     // The caller owns the block, so that its entry does not change meanwhile.
@@ -92,7 +93,7 @@ pub(crate) fn bytes_at(address: *mut u8) -> Option<usize> {
     Some(entry.bytes.load(Ordering::Acquire))
 }
 
-/// Frees the block at `address`; false if it did not come from here.
+/// Frees the block at `address`; returns false if it did not come from here.
 #[cold]
 pub(crate) fn free(address: *mut u8) -> bool {
     let owned = |block: &&Block| {
@@ -107,7 +108,7 @@ pub(crate) fn free(address: *mut u8) -> bool {
     true
 }
 
-/// Maps a new file of so many bytes, whose room on the disk is taken; null where that fails.
+/// Maps a new file of `bytes` bytes, whose disk space is allocated; null if that fails.
 #[cfg(target_os = "linux")]
 fn map(template: &CString, bytes: usize) -> *mut u8 {
     let null = std::ptr::null_mut();
@@ -116,20 +117,20 @@ fn map(template: &CString, bytes: usize) -> *mut u8 {
     let template = template.as_bytes_with_nul();
     let Some(begin) = name.get_mut(..template.len()) else { return null };
     begin.copy_from_slice(template);
-    // SAFETY: `name` is a string with a zero at its end, which the call may change; it makes a file that nobody else has.
+    // SAFETY: `name` is a string with a zero at its end, which the call may change; the call creates a new file.
     let file = unsafe { libc::mkstemp(name.as_mut_ptr().cast()) };
     if file < 0 {
         return null;
     }
-    // SAFETY: `name` is the name of the file, with a zero at its end; `file` is open. Without room on the disk a write to the mapping
-    // would be a signal, so that nothing is mapped then.
+    // SAFETY: `name` is the name of the file, with a zero at its end; `file` is open. Without disk space a write to
+    // the mapping would raise a signal, so the file is not mapped then.
     let has_room = unsafe {
         libc::unlink(name.as_ptr().cast());
         libc::posix_fallocate(file, 0, length) == 0
     };
     let address = if has_room {
         let access = libc::PROT_READ | libc::PROT_WRITE;
-        // SAFETY: a new mapping, where the kernel likes, of a file that is open.
+        // SAFETY: a new mapping of an open file, at an address of the kernel's choice.
         unsafe { libc::mmap(std::ptr::null_mut(), bytes, access, libc::MAP_SHARED, file, 0) }
     } else {
         libc::MAP_FAILED
@@ -141,7 +142,7 @@ fn map(template: &CString, bytes: usize) -> *mut u8 {
 
 #[cfg(target_os = "linux")]
 fn unmap(address: *mut u8, bytes: usize) {
-    // SAFETY: `map` mapped so many bytes there, and the entry was this thread's to take: nobody uses them any more.
+    // SAFETY: `map` mapped that many bytes there, and this thread has taken the entry, so nobody uses them any more.
     unsafe { libc::munmap(address.cast(), bytes) };
 }
 
@@ -157,7 +158,7 @@ fn unmap(_address: *mut u8, _bytes: usize) {}
 mod tests {
     use super::*;
 
-    /// One test, since the table is the process's.
+    /// One test, because the table belongs to the process.
     #[test]
     fn blocks_lie_in_files_that_have_no_names_and_are_found_again() {
         const BYTES: usize = (3 << 20) + 5;
@@ -168,7 +169,7 @@ mod tests {
         let blocks: Vec<*mut u8> = (0..3).map(|_| allocate(BYTES)).collect();
         for (n, block) in blocks.iter().enumerate() {
             assert!(may_have(*block) && bytes_at(*block) == Some(BYTES));
-            // SAFETY: the block has so many bytes, and nobody else uses it.
+            // SAFETY: the block has that many bytes, and nobody else uses it.
             let bytes = unsafe { std::slice::from_raw_parts_mut(*block, BYTES) };
             assert!(bytes.iter().all(|byte| *byte == 0));
             bytes.fill(n as u8 + 1);
@@ -181,7 +182,7 @@ mod tests {
             assert!(free(*block) && !free(*block));
         }
         assert!(!may_have(blocks[0]), "no block is left");
-        // The function maps no file that the disk has no room for.
+        // A file that the disk has no room for is not mapped.
         assert!(allocate(1 << 60).is_null());
         assert_eq!(COUNT.load(Ordering::Acquire), 0);
     }

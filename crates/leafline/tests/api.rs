@@ -1,4 +1,5 @@
-//! The embedded API from outside: rows, parameters, transactions, Arrow, errors, several connections, reopening.
+//! Tests the embedded API from outside: rows, parameters, transactions, Arrow, errors, several connections,
+//! reopening.
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
@@ -45,7 +46,7 @@ fn rows_stream_over_many_batches() {
         expected += 1;
     }
     assert_eq!(expected, 20_000);
-    // Given up half way, the connection goes on.
+    // After rows are dropped half way, the connection is usable.
     assert!(connection.query("SELECT id FROM t", ()).unwrap().next().is_some());
     assert_eq!(count(&mut connection), 20_000);
 }
@@ -122,7 +123,7 @@ fn an_interrupt_ends_the_running_statement_only() {
     let handle = connection.interrupt_handle();
     handle.interrupt();
     assert_eq!(count(&mut connection), 2000, "an interrupt between statements does nothing");
-    // Eight thousand million pairs, or ten thousand checks: it runs until it is stopped.
+    // Eight thousand million pairs, or ten thousand checks: the statement runs until it is interrupted.
     let cross = "SELECT COUNT(*) FROM t a, t b, t c WHERE a.id + b.id + c.id = -1";
     let checks = format!("CHECK TABLE {}", ["t"; 10_000].join(", "));
     for statement in [cross, &checks] {
@@ -245,7 +246,7 @@ fn plans_are_priced_for_the_device_that_is_emulated() {
     );
 }
 
-/// A table with 100 rows, odd and even ones.
+/// Makes a table with 100 rows, with odd and even numbers.
 fn keyed(database: &Database) -> (Connection, Table) {
     let mut connection = database.connect().expect("succeeds");
     connection.execute("CREATE DATABASE d", ()).expect("succeeds");
@@ -368,7 +369,7 @@ fn a_held_snapshot_is_visible_and_bounded() {
     let found: (i64, i64, i64) = (row.get(0).unwrap(), row.get(1).unwrap(), row.get(2).unwrap());
     assert_eq!(found, (20_000, 0, 19_999));
     assert!(status(&mut connection, "Leafline_old_versions_in_files") > 0);
-    // A quarter of the pool, and a little.
+    // A quarter of the pool, and a little more.
     assert!(status(&mut connection, "Leafline_old_versions_bytes") <= 5 << 19);
     let report = connection.query("SHOW ENGINE LEAFLINE STATUS", ()).unwrap().next().unwrap().unwrap();
     let report: String = report.get(2).unwrap();
@@ -520,7 +521,7 @@ fn the_log_has_another_size_at_each_start() {
         assert_eq!(found.get::<i64>(1).unwrap(), bytes);
         let files = std::fs::read_dir(path.join("wal")).unwrap();
         let used: u64 = files.map(|file| file.unwrap().metadata().unwrap().len()).sum();
-        // What an earlier start has needed goes when it is passed by.
+        // Log files of an earlier, larger capacity go when checkpoints pass them.
         let most = if size == "64M" { 64 << 20 } else { 6 << 20 };
         assert!(used <= most, "{used} bytes with {size}");
     }

@@ -1,4 +1,4 @@
-//! Queries that several connections share, and what Arrow has of dates that are no days.
+//! Tests queries that several connections share, and dates that do not exist in Arrow.
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Date32Type, Int64Type, TimestampMicrosecondType};
@@ -30,7 +30,7 @@ fn numbers(batch: &RecordBatch, column: usize) -> Vec<i64> {
     batch.column(column).as_primitive::<Int64Type>().values().to_vec()
 }
 
-/// The first column of all pieces, each read by a thread with a connection of its own.
+/// Returns the first column of all pieces, each read by a thread with its own connection.
 fn read(pieces: &Pieces, database: &Database) -> Vec<i64> {
     let read_one = |number: usize| {
         let mut connection = database.connect().expect("a connection");
@@ -68,7 +68,7 @@ fn pieces_in_their_order_are_the_query() {
             assert_eq!(read(&pieces, &database), query(&mut connection, sql), "{sql}");
         }
     }
-    // What is more than a read of one table is one piece, and of what sorts nothing is said.
+    // A query that is more than a read of one table is one piece, and a query that sorts has no order.
     for sql in [
         "SELECT COUNT(*) FROM t",
         "SELECT id FROM t ORDER BY b, id",
@@ -79,7 +79,7 @@ fn pieces_in_their_order_are_the_query() {
         assert_eq!((pieces.count(), pieces.order()), (1, &[][..]), "{sql}");
         assert_eq!(read(&pieces, &database), query(&mut connection, sql), "{sql}");
     }
-    // Few rows are not worth it.
+    // Pieces with few rows are not worth it.
     let few = Cut { least_rows: 1500, ..cut(8) };
     assert_eq!(connection.pieces("SELECT id FROM t", (), few).expect("pieces").count(), 2);
 }
@@ -130,7 +130,7 @@ fn what_cannot_be_read_in_pieces_is_refused() {
     assert_eq!(pieces.read(pieces.count(), &mut reader).expect_err("no such piece").code(), 1210);
     let other = Database::open(holder.path().join("other")).expect("a database");
     assert!(pieces.read(0, &mut other.connect().expect("a connection")).is_err());
-    // The table is not what it was: rows of before are not read as if they were of now.
+    // The table has changed: rows from before must not be read as rows of now.
     connection.execute("ALTER TABLE t ADD c INT", ()).expect("a change");
     assert_eq!(pieces.read(0, &mut reader).expect_err("another table").code(), 1412);
     connection.execute("DROP TABLE t", ()).expect("a change");

@@ -1,4 +1,4 @@
-//! Rows of a statement as Arrow record batches.
+//! Returns rows of a statement as Arrow record batches.
 
 use super::connection::Connection;
 use super::error::Result;
@@ -12,8 +12,8 @@ use leafline_types::{Date, DateTime, MysqlError, SqlType};
 use std::fmt;
 use std::sync::Arc;
 
-/// The rows of a statement as record batches, computed as they are read. After an error there are no more. [`ArrowLayout`] says
-/// of which types.
+/// Iterates over the rows of a statement as record batches, computed as they are read, with the types that
+/// [`ArrowLayout`] gives. Ends after an error.
 pub struct ArrowBatches<'c> {
     connection: &'c mut Connection,
     layout: ArrowLayout,
@@ -30,7 +30,7 @@ impl<'c> ArrowBatches<'c> {
         ArrowBatches { connection, layout, stream }
     }
 
-    /// Names and types of the columns.
+    /// Returns names and types of the columns.
     pub fn schema(&self) -> SchemaRef {
         self.layout.schema()
     }
@@ -44,11 +44,12 @@ impl<'c> ArrowBatches<'c> {
     }
 }
 
-/// Columns of a result as Arrow has them: for bindings to other languages, which read rows from [`Connection::session`] themselves.
+/// The Arrow types of a result's columns, for bindings to other languages, which read rows from
+/// [`Connection::session`] themselves.
 ///
 /// Integers are Int64 or UInt64 whatever their width, DECIMAL is Decimal128 up to 38 digits and Decimal256 beyond,
-/// DATE is Date32, DATETIME a Timestamp in microseconds without a time zone, TIME a Duration in microseconds. Dates that are no
-/// days (`0000-00-00`, `2024-02-30`) are NULL.
+/// DATE is Date32, DATETIME a Timestamp in microseconds without a time zone, TIME a Duration in microseconds. Dates
+/// that do not exist (`0000-00-00`, `2024-02-30`) are NULL.
 #[derive(Clone, Debug)]
 pub struct ArrowLayout {
     schema: SchemaRef,
@@ -56,7 +57,7 @@ pub struct ArrowLayout {
 }
 
 impl ArrowLayout {
-    /// That of these columns.
+    /// Makes the layout of these columns.
     pub fn new(columns: &[ColumnMeta]) -> ArrowLayout {
         ArrowLayout {
             schema: Arc::new(Schema::new(columns.iter().map(field).collect::<Vec<_>>())),
@@ -64,15 +65,15 @@ impl ArrowLayout {
         }
     }
 
-    /// Names and types of the columns.
+    /// Returns names and types of the columns.
     pub fn schema(&self) -> SchemaRef {
         self.schema.clone()
     }
 
-    /// Some rows as a record batch.
+    /// Converts some rows to a record batch.
     ///
     /// # Errors
-    /// If they have other columns: a bug.
+    /// The rows have other columns, which is a bug.
     pub fn record_batch(&self, chunk: &Chunk) -> Result<RecordBatch> {
         let batch = match &chunk.values {
             ChunkValues::Columns(batch) => batch.clone(),
@@ -95,7 +96,7 @@ fn field(column: &ColumnMeta) -> Field {
     Field::new(&column.name, arrow_type(&ty), nullable)
 }
 
-/// Dates and datetimes as Arrow counts them.
+/// Converts dates and datetimes from Leafline's numbers to Arrow's.
 fn since_epoch(column: &ArrayRef) -> ArrayRef {
     match column.data_type() {
         DataType::Date32 => {
@@ -115,7 +116,7 @@ fn since_epoch(column: &ArrayRef) -> ArrayRef {
     }
 }
 
-/// A 30th of February has a number, which is that of another day.
+/// Whether the day exists: a 30th of February has a day number, but it is that of another day.
 fn is_day(date: &Date) -> bool {
     date.civil().exists()
 }

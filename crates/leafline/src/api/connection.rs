@@ -1,4 +1,4 @@
-//! Connections: running SQL, transactions, stopping a statement.
+//! Connections: running SQL, transactions, interrupting a statement.
 
 use super::arrow::ArrowBatches;
 use super::database::Shared;
@@ -14,10 +14,10 @@ use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// What a statement without rows did.
+/// The effect of a statement without rows.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct ExecuteResult {
-    /// Rows inserted, deleted, or changed by an UPDATE; those that it left as they were are not counted.
+    /// The number of rows inserted, deleted, or changed by an UPDATE; rows that it left unchanged do not count.
     pub rows_affected: u64,
     /// The first AUTO_INCREMENT value generated, or 0.
     pub last_insert_id: u64,
@@ -25,10 +25,10 @@ pub struct ExecuteResult {
 
 /// A connection: a session of one client, used by one thread at a time.
 pub struct Connection {
-    // Before `shared`: a session ends before its database closes.
+    // Before `shared`, because a session must end before its database closes.
     pub(crate) session: Session,
     pub(crate) discarded: Discarded,
-    /// The parameters of the last prepared statement: their memory is used again.
+    /// The parameters of the last prepared statement, kept to reuse their memory.
     pub(crate) values: Vec<Value>,
     pub(crate) shared: Arc<Shared>,
 }
@@ -38,17 +38,17 @@ impl Connection {
         Connection { session, discarded: Discarded::default(), values: Vec::new(), shared }
     }
 
-    /// Runs one statement and returns what it did. Rows, if it gives any, are read and dropped.
+    /// Runs one statement and returns its effect. Reads and drops its rows, if it has any.
     ///
     /// # Errors
-    /// MySQL's. The statement has then left nothing behind.
+    /// MySQL's. The statement then has no effect.
     pub fn execute(&mut self, sql: &str, params: impl Params) -> Result<ExecuteResult> {
         let outcome = self.start(sql, &parameters(params)?)?;
         self.finish(outcome)
     }
 
-    /// Runs one statement and returns its rows, which are computed as they are read: none for a statement that gives
-    /// none. Dropping them ends the statement.
+    /// Runs one statement and returns its rows, which are computed as they are read; no rows for a statement that
+    /// returns none. Dropping them ends the statement.
     ///
     /// # Errors
     /// MySQL's.
@@ -81,7 +81,7 @@ impl Connection {
     /// Prepares one statement, to be run often. Its parameters are `?`.
     ///
     /// # Errors
-    /// MySQL's, as far as they can be known without the parameters.
+    /// MySQL's, as far as they do not depend on the parameters.
     pub fn prepare(&mut self, sql: &str) -> Result<Statement> {
         self.close_discarded();
         let prepared = self.session.prepare(sql)?;
@@ -120,12 +120,12 @@ impl Connection {
         Ok(Transaction { connection: self, open: true })
     }
 
-    /// Stops what this connection runs, from another thread.
+    /// Returns a handle that interrupts this connection's statement from another thread.
     pub fn interrupt_handle(&self) -> InterruptHandle {
         InterruptHandle(self.session.cancel_token())
     }
 
-    /// What underlies the connection.
+    /// Returns the session underneath.
     pub fn session(&mut self) -> &mut Session {
         &mut self.session
     }
@@ -168,7 +168,7 @@ impl fmt::Debug for Connection {
     }
 }
 
-/// A transaction of a connection, which it stands for. Dropping it rolls back.
+/// A transaction of a connection, usable in its place. Dropping it rolls back.
 #[derive(Debug)]
 pub struct Transaction<'c> {
     connection: &'c mut Connection,
@@ -176,10 +176,10 @@ pub struct Transaction<'c> {
 }
 
 impl Transaction<'_> {
-    /// Commits: when it returns, all of the transaction is durable.
+    /// Commits; the transaction is durable when this returns.
     ///
     /// # Errors
-    /// 1412 if a table was changed meanwhile, disk full; everything is rolled back then.
+    /// 1412 if a table was changed meanwhile, 1021 if the disk is full; everything is rolled back then.
     pub fn commit(mut self) -> Result<()> {
         self.open = false;
         self.connection.execute("COMMIT", ()).map(|_| ())
@@ -188,7 +188,7 @@ impl Transaction<'_> {
     /// Rolls back.
     ///
     /// # Errors
-    /// None that leaves a trace of the transaction.
+    /// Any error leaves no trace of the transaction, either.
     pub fn rollback(mut self) -> Result<()> {
         self.open = false;
         self.connection.execute("ROLLBACK", ()).map(|_| ())
@@ -212,13 +212,13 @@ impl DerefMut for Transaction<'_> {
 impl Drop for Transaction<'_> {
     fn drop(&mut self) {
         if self.open {
-            // A rollback only forgets what was never written.
+            // A rollback only drops what was never written.
             let _ = self.connection.execute("ROLLBACK", ());
         }
     }
 }
 
-/// Stops the statement that a connection runs.
+/// Interrupts the statement that a connection runs.
 #[derive(Clone, Debug)]
 pub struct InterruptHandle(CancelToken);
 
@@ -228,8 +228,8 @@ impl InterruptHandle {
         self.0.cancel(CancelReason::QueryKilled);
     }
 
-    /// Runs `work`. About once in so much time a statement that runs in it, on this thread, asks `watch`, and ends with error 1317
-    /// when that says true: for programs whose signals are handled by the thread that runs statements.
+    /// Runs `work`. About once in `every`, a statement that runs in it on this thread calls `watch`, and ends with
+    /// error 1317 when that returns true. For programs whose signals are handled by the thread that runs statements.
     ///
     /// ```
     /// # use std::{sync::Arc, time::Duration};

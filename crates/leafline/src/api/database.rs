@@ -11,9 +11,9 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// The file that every database has from the end of its creation on.
+/// The file that every database has once it is created.
 const CONTROL_FILE: &str = "control";
-/// What may be in the directory of a database that is about to be made, or whose making was interrupted.
+/// Files that may be in a directory in which the creation of a database was interrupted.
 const OWN_FILES: &[&str] = &[
     "data",
     "wal",
@@ -28,15 +28,15 @@ const OWN_FILES: &[&str] = &[
     "lost+found",
 ];
 
-/// An open database: a directory. Clones share it; the last one, and its last connection, close it.
+/// An open database, which is a directory. Clones share it; it closes with the last clone and the last connection.
 ///
-/// Only one process has a database open at a time; others connect to it through `leafline serve`.
+/// Only one process can have a database open; other programs connect to that process by `leafline serve`.
 #[derive(Clone)]
 pub struct Database {
     shared: Arc<Shared>,
 }
 
-/// What a database and its connections hold.
+/// The state that a database and its connections share.
 pub(crate) struct Shared {
     instance: Arc<Instance>,
     path: PathBuf,
@@ -45,17 +45,17 @@ pub(crate) struct Shared {
 
 impl Drop for Shared {
     fn drop(&mut self) {
-        // Nobody is left to be told of an error; the redo log has all that was committed.
+        // Nobody is left to receive an error; the redo log has all that was committed.
         let _ = self.instance.close();
     }
 }
 
 impl Database {
-    /// Opens the database in `path`, making one if the directory does not exist or is empty.
+    /// Opens the database in `path`, and creates it if the directory does not exist or is empty.
     ///
     /// # Errors
-    /// [`Error::AlreadyOpen`] if it is open, in this process or another; [`Error::NotADatabase`]; what the system or the
-    /// engine says.
+    /// [`Error::AlreadyOpen`] if it is open, in this process or another; [`Error::NotADatabase`]; errors of the
+    /// system or the engine.
     ///
     /// ```
     /// # fn main() -> leafline::Result<()> {
@@ -71,7 +71,7 @@ impl Database {
         OpenOptions::new().open(path)
     }
 
-    /// Begins a connection.
+    /// Opens a connection.
     ///
     /// # Errors
     /// 1040 if there are too many.
@@ -80,27 +80,27 @@ impl Database {
         Ok(Connection::new(session, self.shared.clone()))
     }
 
-    /// The directory.
+    /// Returns the directory.
     pub fn path(&self) -> &Path {
         &self.shared.path
     }
 
-    /// Whether files are read and written past the system's page cache. Without, what is not in the buffer pool may
-    /// still come from memory.
+    /// Whether files are read and written with direct I/O, past the system's page cache. Otherwise a page that is not
+    /// in the buffer pool may still come from memory.
     pub fn direct_io(&self) -> bool {
         self.shared.direct_io
     }
 
-    /// What is underneath: for a server, a shell, or bulk loading.
+    /// Returns the instance underneath, for a server, a shell, or bulk loading.
     pub fn instance(&self) -> &Arc<Instance> {
         &self.shared.instance
     }
 
-    /// Closes the database and says if that failed. Dropping it, and its connections, closes it too. Connections that
-    /// are still there get errors from now on.
+    /// Closes the database and returns whether that failed. Dropping it and its connections closes it too.
+    /// Connections that still exist get errors from now on.
     ///
     /// # Errors
-    /// What the engine says: nothing that was committed is lost.
+    /// Errors of the engine; no committed transaction is lost.
     pub fn close(self) -> Result<()> {
         Ok(self.shared.instance.close()?)
     }
@@ -112,7 +112,7 @@ impl fmt::Debug for Database {
     }
 }
 
-/// How a database is opened.
+/// Options for opening a database.
 ///
 /// ```
 /// # fn main() -> leafline::Result<()> {
@@ -142,89 +142,92 @@ impl Default for OpenOptions {
 }
 
 impl OpenOptions {
-    /// The defaults: a buffer pool of 128 MiB, every commit durable, the database made if there is none.
+    /// Makes the default options: a buffer pool of 128 MiB, every commit durable, the database created if it does not
+    /// exist.
     pub fn new() -> OpenOptions {
         OpenOptions::default()
     }
 
-    /// Memory for pages, in bytes: an exact limit.
+    /// Sets the memory for pages in bytes, an exact limit.
     pub fn buffer_pool_size(mut self, bytes: u64) -> OpenOptions {
         self.instance.engine.store.buffer_pool_bytes = bytes;
         self
     }
 
-    /// Bytes of a page, if the database is made now: 4096, 8192, 16384 (the default), 32768 or 65536.
+    /// Sets the size of a page in bytes, if the database is created now: 4096, 8192, 16384 (the default), 32768 or
+    /// 65536.
     pub fn page_size(mut self, bytes: usize) -> OpenOptions {
         self.instance.engine.store.page_size = bytes;
         self
     }
 
-    /// When commits reach the disk.
+    /// Sets when commits reach the disk.
     pub fn flush_log_at_commit(mut self, policy: FlushPolicy) -> OpenOptions {
         self.instance.engine.store.flush_log_at_commit = policy;
         self
     }
 
-    /// Whether reads in batches go through io_uring where it can be had (the default), or through threads.
+    /// Sets whether batches of reads use io_uring where it is available (the default), or threads.
     pub fn native_aio(mut self, native: bool) -> OpenOptions {
         self.instance.engine.store.native_aio = native;
         self
     }
 
-    /// Whether the pages that are in memory when the database is closed (or some minutes before it ends otherwise) are read into
-    /// the buffer pool in the background when it is opened next (the default).
+    /// Sets whether opening reads the pages that were in memory when the database was closed (or some minutes before
+    /// it ended otherwise) into the buffer pool again, in the background (the default).
     pub fn warm_up(mut self, warm_up: bool) -> OpenOptions {
         self.instance.engine.store.warm_up = warm_up;
         self
     }
 
-    /// A function that is told how recovery gets on, should the database have to be recovered.
+    /// Sets a function that receives the progress of recovery, if the database has to be recovered.
     pub fn recovery_progress(mut self, report: impl Fn(RecoveryStep) + Send + Sync + 'static) -> OpenOptions {
         self.instance.engine.store.recovery_progress = Some(RecoveryProgress::new(report));
         self
     }
 
-    /// Whether a database is made if there is none (the default).
+    /// Sets whether a database is created if it does not exist (the default).
     pub fn create(mut self, create: bool) -> OpenOptions {
         self.create = create;
         self
     }
 
-    /// A system variable and its global value, as `SET GLOBAL` sets it; or one that can be given at the start only, such as
-    /// `innodb_redo_log_capacity` (bytes, or `1G`), which comes before the other options.
+    /// Sets the global value of a system variable, as `SET GLOBAL` does, or a variable that can only be set at the
+    /// start, such as `innodb_redo_log_capacity` (bytes, or `1G`). The latter overrides other options.
     pub fn set(mut self, name: impl Into<String>, value: impl Into<String>) -> OpenOptions {
         self.instance.variables.push((name.into(), value.into()));
         self
     }
 
-    /// Times reads as a disk does that the machine does not have: for experiments. Writes cost what they cost. Plans are
-    /// priced for a [device](Self::device) of that kind.
+    /// Delays reads as a disk would that the machine does not have, for experiments. Writes are not delayed. Plans
+    /// are priced for a [device](Self::device) of that kind.
     pub fn emulated_disk(mut self, model: DiskModel) -> OpenOptions {
         self.disk = Some(model);
         self.device(DeviceClass::of_seek(model.seek))
     }
 
-    /// The kind of device that holds the database: the value of `leafline_device`, for which plans are priced. Unless told, it is
-    /// `auto`: what `leafline calibrate` measured, or an NVMe disk, and what reads show from there on.
+    /// Sets the kind of device that holds the database: the value of `leafline_device`, for which plans are priced.
+    /// The default is `auto`: the device that `leafline calibrate` measured, or an NVMe disk, corrected by the times
+    /// of reads.
     pub fn device(mut self, class: DeviceClass) -> OpenOptions {
         self.instance.device = DeviceChoice::Class(class);
         self
     }
 
-    /// What the system variables `port` and `socket` say of a database that is served.
+    /// Sets the values of the system variables `port` and `socket` of a database that is served.
     pub fn served_at(mut self, port: u16, socket: impl Into<String>) -> OpenOptions {
         self.instance.port = port;
         self.instance.socket = socket.into();
         self
     }
 
-    /// The value of the system variable `bind_address` while the database is served.
+    /// Sets the value of the system variable `bind_address` of a database that is served.
     pub fn listens_on(mut self, host: impl Into<String>) -> OpenOptions {
         self.instance.bind_address = host.into();
         self
     }
 
-    /// What the system variables `ssl_cert` and `ssl_key` say of a database that is served over TLS.
+    /// Sets the values of the system variables `ssl_cert` and `ssl_key` of a database that is served over TLS.
     pub fn served_with_tls(mut self, certificate: &Path, key: &Path) -> OpenOptions {
         let text = |path: &Path| path.display().to_string();
         self.instance.tls_files = Some((text(certificate), text(key)));
@@ -234,8 +237,8 @@ impl OpenOptions {
     /// Opens the database in `path`.
     ///
     /// # Errors
-    /// As [`Database::open`]; [`Error::NotFound`] if there is none and none is to be made; MySQL's 1193, 1231 or 1232
-    /// for a variable that does not exist or cannot have its value.
+    /// As [`Database::open`]; [`Error::NotFound`] if it does not exist and is not to be created; MySQL's 1193, 1231
+    /// or 1232 for a variable that does not exist or cannot have its value.
     pub fn open(&self, path: impl AsRef<Path>) -> Result<Database> {
         let path = path.as_ref();
         let failed = |source| Error::Io { path: path.to_owned(), source };
@@ -258,7 +261,7 @@ impl OpenOptions {
         Ok(Database { shared: Arc::new(Shared { instance, path, direct_io }) })
     }
 
-    /// Refuses to make a database among files of others.
+    /// Refuses to create a database among files of others.
     fn check_directory(&self, path: &Path) -> Result<()> {
         if path.join(CONTROL_FILE).exists() {
             return Ok(());

@@ -1,4 +1,4 @@
-//! What can go wrong, as a program that embeds the database sees it.
+//! The errors of the embedded API.
 
 use leafline_types::MysqlError;
 use leafline_types::error::errno;
@@ -21,13 +21,13 @@ pub enum Error {
         /// Its directory.
         path: PathBuf,
     },
-    /// The directory holds files, but no database: none is made there.
+    /// The directory holds files but no database, so none is created there.
     #[error("{} is not empty and holds no Leafline database", .path.display())]
     NotADatabase {
         /// The directory.
         path: PathBuf,
     },
-    /// There is no database, and none is to be made.
+    /// There is no database, and none is to be created.
     #[error("there is no database in {}", .path.display())]
     NotFound {
         /// The directory.
@@ -38,18 +38,18 @@ pub enum Error {
     Io {
         /// The directory.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
-    /// A row was asked for a column that it does not have.
+    /// The row does not have the column that was asked for.
     #[error("there is no column {0} in the result")]
     NoSuchColumn(String),
-    /// A value cannot be had as the type asked for.
+    /// The value does not convert to the type that was asked for.
     #[error("column '{column}' holds {found}, which does not fit {wanted}")]
     WrongType {
         /// The column.
         column: String,
-        /// The value, and what it is.
+        /// The value and its type.
         found: String,
         /// The type asked for.
         wanted: &'static str,
@@ -60,7 +60,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// MySQL's error number.
+    /// Returns MySQL's error number.
     pub fn code(&self) -> u16 {
         match self {
             Error::Sql(error) => error.code,
@@ -72,7 +72,7 @@ impl Error {
         }
     }
 
-    /// The SQLSTATE: five characters.
+    /// Returns the SQLSTATE: five characters.
     pub fn sqlstate(&self) -> &str {
         match self {
             Error::Sql(error) => error.state(),
@@ -81,13 +81,13 @@ impl Error {
         }
     }
 
-    /// The text, without number and SQLSTATE.
+    /// Returns the message, without number and SQLSTATE.
     pub fn message(&self) -> String {
         self.to_string()
     }
 }
 
-/// `ER_CANT_LOCK`: only ever met when opening, so that no client sees it.
+/// `ER_CANT_LOCK`: only returned when opening, so that no client sees it.
 const CANNOT_LOCK: u16 = 1015;
-/// `ER_CANT_OPEN_FILE`, likewise.
+/// `ER_CANT_OPEN_FILE`: only returned when opening, so that no client sees it.
 const CANNOT_OPEN: u16 = 1016;

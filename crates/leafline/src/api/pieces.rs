@@ -1,4 +1,4 @@
-//! Queries that several connections share: each reads some pieces.
+//! Queries that several connections share, each reading some pieces.
 
 use super::arrow::{ArrowBatches, ArrowLayout};
 use super::connection::Connection;
@@ -11,11 +11,12 @@ use std::fmt;
 use std::sync::Arc;
 
 impl Connection {
-    /// Plans a SELECT to be read in pieces: ranges of the index that it walks, at the snapshot of the transaction, or the newest one
-    /// where none is open. A query that is more than a read of one table is one piece.
+    /// Plans a SELECT to be read in pieces: ranges of the index that it walks, at the snapshot of the transaction, or
+    /// at the newest one if none is open. A query that is more than a read of one table is one piece.
     ///
     /// # Errors
-    /// MySQL's; 1235 for what is no SELECT, one that locks rows or counts those beyond its LIMIT, and in a transaction that has written.
+    /// MySQL's; 1235 for a statement that is not a SELECT, that locks rows, or that counts rows beyond its LIMIT, and
+    /// in a transaction that has written.
     ///
     /// ```
     /// # fn main() -> leafline::Result<()> {
@@ -49,54 +50,54 @@ impl Connection {
     }
 }
 
-/// A query, cut in pieces, whose rows, one after the other, are those of the query in its order. They are all of one moment, whoever reads
-/// them and when. Old versions of rows are kept as long as it lives.
+/// A query cut in pieces. The rows of the pieces, one after another, are those of the query in its order. All are
+/// read at one snapshot, by any connection and at any time. Old versions of rows are kept as long as this exists.
 pub struct Pieces {
-    // Before `shared`: its snapshot ends before the database closes.
+    // Before `shared`, because its snapshot must end before the database closes.
     pieces: QueryPieces,
     layout: ArrowLayout,
     shared: Arc<Shared>,
 }
 
 impl Pieces {
-    /// How many there are; none if no row can be.
+    /// Returns how many pieces there are; none if the query cannot have rows.
     pub fn count(&self) -> usize {
         self.pieces.count()
     }
 
-    /// The columns.
+    /// Returns the columns.
     pub fn columns(&self) -> &[ColumnMeta] {
         self.pieces.columns()
     }
 
-    /// Names and types of the columns of record batches.
+    /// Returns names and types of the columns of record batches.
     pub fn schema(&self) -> SchemaRef {
         self.layout.schema()
     }
 
-    /// How many rows are expected in all.
+    /// Returns how many rows are expected in all.
     pub fn expected_rows(&self) -> f64 {
         self.pieces.expected_rows()
     }
 
-    /// The columns in whose order rows come without having been sorted, most significant first, and whether from the largest on; NULL is
-    /// the smallest value, and strings are in the order of their collations. Empty for a query that sorts, or is one piece for another
-    /// reason.
+    /// Returns the columns in whose order rows come from the index, most significant first, each with whether the
+    /// order is descending. NULL is the smallest value, and strings are in the order of their collations. Empty for a
+    /// query that sorts, or is one piece for another reason.
     pub fn order(&self) -> &[(usize, bool)] {
         self.pieces.order()
     }
 
-    /// How many of these columns, from the first, have one value in all rows, as their collations have it: rows are in the order of those
-    /// behind them, too.
+    /// Returns how many of these columns, from the first, have one value in all rows under their collations. Rows are
+    /// also in the order of the columns behind them.
     pub fn fixed(&self) -> usize {
         self.pieces.fixed()
     }
 
-    /// Reads a piece, any number of times.
+    /// Reads a piece; each may be read any number of times.
     ///
     /// # Errors
-    /// [`Error::ForeignStatement`] for a connection of another database; 1210 if there is no such piece, 1412 if a table was changed since;
-    /// MySQL's.
+    /// [`Error::ForeignStatement`] for a connection of another database; 1210 if there is no such piece, 1412 if a
+    /// table has changed since; MySQL's.
     pub fn read<'c>(&self, number: usize, connection: &'c mut Connection) -> Result<ArrowBatches<'c>> {
         if !Arc::ptr_eq(&self.shared, &connection.shared) {
             return Err(Error::ForeignStatement);

@@ -9,13 +9,13 @@ use leafline_types::{Value, ValueRef, convert};
 use std::fmt;
 use std::sync::Arc;
 
-/// The rows of a statement, computed as they are read. After an error there are no more. Dropping them ends the
+/// Iterates over the rows of a statement, computed as they are read. Ends after an error. Dropping it ends the
 /// statement.
 pub struct Rows<'c> {
     connection: &'c mut Connection,
     columns: Arc<[ColumnMeta]>,
     stream: Option<RowStream>,
-    /// The rows at hand, and how many they are.
+    /// The current chunk of rows, and its number of rows.
     chunk: Option<(Arc<Chunk>, usize)>,
     row: usize,
 }
@@ -29,7 +29,7 @@ impl<'c> Rows<'c> {
         Rows { connection, columns, stream, chunk: None, row: 0 }
     }
 
-    /// The columns.
+    /// Returns the columns.
     pub fn columns(&self) -> &[ColumnMeta] {
         &self.columns
     }
@@ -69,11 +69,11 @@ impl fmt::Debug for Rows<'_> {
     }
 }
 
-/// Says which column: its position from 0, or its name, whose case does not matter.
+/// Identifies a column: by its position from 0, or by its name in any case.
 pub trait ColumnIndex {
-    /// The position.
+    /// Returns the position.
     fn position(&self, columns: &[ColumnMeta]) -> Option<usize>;
-    /// As it was given, for messages.
+    /// Returns the index as it was given, for messages.
     fn describe(&self) -> String;
 }
 
@@ -97,7 +97,7 @@ impl ColumnIndex for &str {
     }
 }
 
-/// One row. It stays as it is when the next one is read.
+/// One row. It stays valid when the next one is read.
 #[derive(Clone)]
 pub struct Row {
     chunk: Arc<Chunk>,
@@ -105,10 +105,11 @@ pub struct Row {
 }
 
 impl Row {
-    /// The value of a column.
+    /// Returns the value of a column.
     ///
     /// # Errors
-    /// [`Error::NoSuchColumn`]; [`Error::WrongType`] if the value is not a `T`, or NULL and `T` not an `Option`.
+    /// [`Error::NoSuchColumn`]; [`Error::WrongType`] if the value is not a `T`, or is NULL and `T` is not an
+    /// `Option`.
     pub fn get<T: FromValue>(&self, index: impl ColumnIndex) -> Result<T> {
         let position = self.position(&index)?;
         let column = self.columns().get(position).ok_or_else(|| Error::NoSuchColumn(index.describe()))?;
@@ -121,10 +122,10 @@ impl Row {
         value.ok_or_else(|| self.wrong_type(position, T::WANTED))
     }
 
-    /// The text of a column that holds strings, where it is; `None` for NULL.
+    /// Returns the text of a string column without a copy; `None` for NULL.
     ///
     /// # Errors
-    /// [`Error::NoSuchColumn`]; [`Error::WrongType`] if the value is something else.
+    /// [`Error::NoSuchColumn`]; [`Error::WrongType`] if the value is not a string.
     pub fn get_str(&self, index: impl ColumnIndex) -> Result<Option<&str>> {
         let position = self.position(&index)?;
         let text = match &self.chunk.values {
@@ -149,12 +150,12 @@ impl Row {
         Error::WrongType { column: column.name.clone(), found, wanted }
     }
 
-    /// The columns.
+    /// Returns the columns.
     pub fn columns(&self) -> &[ColumnMeta] {
         &self.chunk.columns
     }
 
-    /// All values.
+    /// Returns all values.
     pub fn values(&self) -> Vec<Value> {
         (0..self.columns().len()).map(|position| self.value(position)).collect()
     }

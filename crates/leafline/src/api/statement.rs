@@ -8,7 +8,7 @@ use leafline_sql::{ColumnMeta, Outcome, Prepared};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Statements that were dropped and are still to be closed by their connection.
+/// Statements that were dropped and that their connection has yet to close.
 #[derive(Clone, Default, Debug)]
 pub(crate) struct Discarded(Arc<Dropped>);
 
@@ -32,8 +32,8 @@ impl Discarded {
     }
 }
 
-/// A statement that was prepared: parsed, bound and planned once. It is run with the connection that prepared it, also
-/// inside a transaction of it.
+/// A prepared statement: parsed, bound and planned once. Only the connection that prepared it can run it, also inside
+/// one of its transactions.
 ///
 /// ```
 /// # fn main() -> leafline::Result<()> {
@@ -65,17 +65,17 @@ impl Statement {
         Statement { prepared, home: connection.discarded.clone() }
     }
 
-    /// How many parameters it has.
+    /// Returns the number of parameters.
     pub fn parameter_count(&self) -> usize {
         self.prepared.parameters
     }
 
-    /// The columns of its rows; none if it gives no rows, or if they are known only when it runs.
+    /// Returns the columns of its rows; none if it returns no rows, or if they are known only when it runs.
     pub fn columns(&self) -> &[ColumnMeta] {
         &self.prepared.columns
     }
 
-    /// Runs it and returns what it did, as [`Connection::execute`].
+    /// Runs the statement and returns its effect, like [`Connection::execute`].
     ///
     /// # Errors
     /// 1210 if the number of parameters is wrong; [`Error::ForeignStatement`]; MySQL's.
@@ -84,7 +84,7 @@ impl Statement {
         connection.finish(outcome)
     }
 
-    /// Runs it and returns its rows, as [`Connection::query`].
+    /// Runs the statement and returns its rows, like [`Connection::query`].
     ///
     /// # Errors
     /// 1210 if the number of parameters is wrong; [`Error::ForeignStatement`]; MySQL's.

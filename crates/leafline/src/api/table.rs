@@ -1,9 +1,9 @@
-//! Tables row by row, without SQL: for programs that look rows up by primary key a million times a second.
+//! Tables row by row, without SQL, for programs that look up rows by primary key a million times a second.
 //!
-//! A [`Table`] names a table once. A [`Snapshot`] reads what was committed when it was taken; a [`Writer`] is a transaction
-//! at REPEATABLE READ with row locks, like one of SQL, and SQL sees what it commits. Keys are given as the values of the
-//! primary key's columns in order, rows as one value per column. Names are looked up, values converted and errors
-//! numbered as in SQL's strict mode.
+//! A [`Table`] names a table once. A [`Snapshot`] reads what was committed when it was taken. A [`Writer`] is a
+//! transaction at REPEATABLE READ with row locks, like one of SQL; SQL sees its commits. Keys are given as the values
+//! of the primary key's columns in order, rows as one value per column. Names are looked up, values converted and
+//! errors numbered as in SQL's strict mode.
 
 use super::database::Database;
 use super::error::{Error, Result};
@@ -23,10 +23,11 @@ use std::fmt;
 use std::sync::Arc;
 
 impl Database {
-    /// A table, for use without SQL.
+    /// Returns a table, for use without SQL.
     ///
     /// # Errors
-    /// 1049 if there is no such database, 1146 if there is no such table, 1105 if it has no primary key, 1235 if it is a heap.
+    /// 1049 if there is no such database, 1146 if there is no such table, 1105 if it has no primary key, 1235 if it
+    /// is a heap.
     ///
     /// ```
     /// # fn main() -> leafline::Result<()> {
@@ -73,7 +74,7 @@ impl Database {
         Ok(Table { def })
     }
 
-    /// A snapshot of what is committed now.
+    /// Takes a snapshot of what is committed now.
     pub fn snapshot(&self) -> Snapshot {
         Snapshot { view: self.instance().engine().begin(Isolation::RepeatableRead, TxnMode::ReadOnly).view() }
     }
@@ -92,7 +93,7 @@ pub struct Table {
 }
 
 impl Table {
-    /// The position of a column, whose case does not matter.
+    /// Returns the position of the column with this name, in any case.
     pub fn column(&self, name: &str) -> Option<usize> {
         self.def.column(name)
     }
@@ -101,7 +102,7 @@ impl Table {
         self.def.clustered()
     }
 
-    /// The encoded form of a key, or of the first values of one.
+    /// Encodes a key, or the first values of one.
     fn encode_key(&self, values: impl Params, whole: bool) -> Result<Vec<u8>> {
         let clustered = self.clustered();
         let mut parts = clustered.parts.iter().zip(&clustered.key_parts);
@@ -112,7 +113,8 @@ impl Table {
                 Parameter::Text(text) => {
                     encode_stored_text(encoded, text, &mut key).map_err(MysqlError::from)?
                 }
-                // Out of range is an error here; which one is for the conversion to say. Few numbers are years as they are.
+                // The conversion below finds the error for a number out of range. A YEAR needs the conversion,
+                // because few numbers are years unchanged.
                 Parameter::Value(ref number @ (Value::Int(_) | Value::UInt(_)))
                     if encoded.ty.is_integer() && encoded.ty != SqlType::Year =>
                 {
@@ -143,7 +145,7 @@ impl Table {
         Ok(row)
     }
 
-    /// A value as a column stores it.
+    /// Converts a value to the form that a column stores.
     fn stored(&self, column: usize, value: &Value) -> Result<Value> {
         let column: &ColumnDef =
             self.def.columns.get(column).ok_or_else(|| MysqlError::internal("a column that is not there"))?;
@@ -155,7 +157,7 @@ impl Table {
             strict: true,
             dates: DateRules::ANY,
             zone: &Zone::UTC,
-            // No packets come here.
+            // The value does not come in a packet.
             max_document: usize::MAX,
             warnings: &mut warnings,
         };
@@ -170,17 +172,17 @@ impl fmt::Debug for Table {
     }
 }
 
-/// What was committed when it was taken. Old versions of rows are kept as long as it lives.
+/// A snapshot: shows what was committed when it was taken. Old versions of rows are kept as long as it exists.
 #[derive(Clone)]
 pub struct Snapshot {
     view: ReadView,
 }
 
 impl Snapshot {
-    /// Reads a table.
+    /// Returns a reader of a table.
     ///
     /// # Errors
-    /// 1412 if the table is newer than the snapshot, or was dropped or rebuilt since it was named.
+    /// 1412 if the table is newer than the snapshot, or was dropped or rebuilt since it was looked up.
     pub fn read(&self, table: &Table) -> Result<Reader> {
         Reader::new(&self.view, table)
     }
@@ -194,15 +196,16 @@ impl fmt::Debug for Snapshot {
 
 /// A transaction. Dropping it rolls it back.
 ///
-/// The first write that meets a row changed since the transaction's snapshot takes a newer snapshot, if nothing was read
-/// or written before; a later one is error 1213.
+/// If its first write meets a row changed since the transaction's snapshot, the transaction takes a newer snapshot,
+/// provided that it has not read or written before; a later conflict is error 1213.
 #[derive(Debug)]
 pub struct Writer {
     transaction: Transaction,
 }
 
 impl Writer {
-    /// Reads a table: what was committed at the transaction's snapshot, and what the transaction has written until now.
+    /// Returns a reader of a table, which shows what was committed at the transaction's snapshot, and what the
+    /// transaction has written until now.
     ///
     /// # Errors
     /// As [`Snapshot::read`].
@@ -212,26 +215,28 @@ impl Writer {
         Reader::new(&self.transaction.view(), table)
     }
 
-    /// Inserts a row, one value per column; NULL or 0 asks an AUTO_INCREMENT column for a value, which is returned.
+    /// Inserts a row, one value per column. NULL or 0 makes an AUTO_INCREMENT column generate a value, which is
+    /// returned.
     ///
     /// # Errors
-    /// 1062 if there is such a key; as [`put`](Self::put).
+    /// 1062 if the key exists; others as [`put`](Self::put).
     pub fn insert(&mut self, table: &Table, row: impl Params) -> Result<Option<u64>> {
         let row = table.row(row)?;
         self.write(table, |transaction| Ok(transaction.insert(&table.def, &row)?.auto_increment))
     }
 
-    /// Puts a row in the place of the one with the same primary key, or where there is none. Says whether there was one.
+    /// Inserts a row, or replaces the one with the same primary key. Returns whether it replaced one.
     ///
     /// # Errors
-    /// 1062 if another row has one of its other unique keys; 1235 if the table refers to another one, or one to it; 1213 after a conflict or deadlock, 1205 after waiting too
-    /// long for a lock; those of values that the columns cannot hold.
+    /// 1062 if another row has one of its other unique keys; 1235 if the table has or is referred to by a foreign
+    /// key; 1213 after a conflict or deadlock, 1205 if a lock is not granted in time; those of values that the
+    /// columns cannot hold.
     pub fn put(&mut self, table: &Table, row: impl Params) -> Result<bool> {
         let row = table.row(row)?;
         self.write(table, |transaction| transaction.put_row(&table.def, &row))
     }
 
-    /// Deletes the row with a key. Says whether there was one.
+    /// Deletes the row with a key. Returns whether there was one.
     ///
     /// # Errors
     /// As [`put`](Self::put).
@@ -252,7 +257,7 @@ impl Writer {
         }
         loop {
             match write(&mut self.transaction) {
-                // The row is locked now: a newer snapshot has its newest version.
+                // The row is locked now, so a newer snapshot shows its newest version.
                 Err(TableError::WriteConflict)
                     if self.transaction.can_restart() && !self.transaction.has_writes() =>
                 {
@@ -263,27 +268,27 @@ impl Writer {
         }
     }
 
-    /// Makes the writes permanent and visible. Returns when they are durable.
+    /// Makes the writes visible and durable; returns when they are.
     ///
     /// # Errors
-    /// 1412 if a table was changed meanwhile, disk full: nothing is changed then.
+    /// 1412 if a table was changed meanwhile, 1021 if the disk is full; nothing is changed then.
     pub fn commit(self) -> Result<()> {
         self.transaction.commit().map_err(MysqlError::from)?;
         Ok(())
     }
 
-    /// Forgets the writes.
+    /// Drops the writes.
     pub fn rollback(self) {}
 }
 
-/// Rows that are copied at once, of tables that may have values outside them.
+/// How many rows are copied at once from tables that may have values outside their rows.
 const ROWS_COPIED: usize = 64;
 
 /// Reads the rows of a table.
 pub struct Reader {
     rows: RowReader,
     table: Table,
-    /// Per column whose bytes can be shown where they are stored: where that is.
+    /// For each column whose bytes can be read in place: where they are.
     shown: Vec<Option<StringPlace>>,
 }
 
@@ -301,11 +306,11 @@ impl Reader {
         Ok(Reader { rows, table: table.clone(), shown })
     }
 
-    /// What `f` makes of the row with a key; `None` if there is none. `f` may hold up writers of neighbouring rows, and
-    /// must not use the database.
+    /// Returns the result of `f` for the row with a key; `None` if there is none. `f` may block writers of
+    /// neighbouring rows, and must not use the database.
     ///
     /// # Errors
-    /// Those of values that the key cannot hold; what the engine says.
+    /// Those of values that the key cannot hold; errors of the engine.
     pub fn get<R>(&self, key: impl Params, f: impl FnOnce(RowView<'_>) -> R) -> Result<Option<R>> {
         let key = self.table.encode_key(key, true)?;
         if self.table.def.overflow.is_none() {
@@ -316,9 +321,9 @@ impl Reader {
         payload.map_err(MysqlError::from)?.map(|payload| self.show_copy(&key, &payload, f)).transpose()
     }
 
-    /// Shows rows in the order of the primary key to `f`, until it returns false: from the first one on whose key is not
-    /// less than `from`, the first values of a key (`()`: from the beginning). `f` may hold up writers of neighbouring
-    /// rows, and must not use the database.
+    /// Passes rows in the order of the primary key to `f`, until it returns false. Begins with the first row whose
+    /// key is not less than `from`, the first values of a key (`()`: from the beginning). `f` may block writers of
+    /// neighbouring rows, and must not use the database.
     ///
     /// # Errors
     /// As [`get`](Self::get).
@@ -328,7 +333,7 @@ impl Reader {
             let visit = |row: RowRef<'_>| f(self.view(row, &[]));
             return Ok(self.rows.scan(Direction::Forward, Some(&from), visit).map_err(MysqlError::from)?);
         }
-        // Values outside the rows cannot be read where the rows are shown.
+        // Values outside the rows cannot be read under the leaf's latch, so rows are copied first.
         let mut from = from;
         loop {
             let mut rows: Vec<(Vec<u8>, Vec<u8>)> = Vec::new();
@@ -347,7 +352,7 @@ impl Reader {
         }
     }
 
-    /// Shows a row that may have values outside it.
+    /// Passes a row that may have values outside it to `f`.
     fn show_copy<R>(&self, key: &[u8], payload: &[u8], f: impl FnOnce(RowView<'_>) -> R) -> Result<R> {
         let outside = self.table.clustered().format.overflow(payload).map_err(MysqlError::from)?;
         let references: Vec<OverflowRef> = outside.iter().map(|(_, reference)| *reference).collect();
@@ -370,20 +375,21 @@ impl fmt::Debug for Reader {
     }
 }
 
-/// A row where it is stored.
+/// A row in place, in its leaf or a copy.
 #[derive(Clone, Copy)]
 pub struct RowView<'r> {
     reader: &'r Reader,
     row: RowRef<'r>,
-    /// Columns whose values are not in the row.
+    /// The columns whose values are outside the row, with the values.
     outside: &'r [(usize, Vec<u8>)],
 }
 
 impl<'r> RowView<'r> {
-    /// The value of a column, by position.
+    /// Returns the value of a column, by position.
     ///
     /// # Errors
-    /// [`Error::NoSuchColumn`]; [`Error::WrongType`] if the value is not a `T`, or NULL and `T` not an `Option`.
+    /// [`Error::NoSuchColumn`]; [`Error::WrongType`] if the value is not a `T`, or is NULL and `T` is not an
+    /// `Option`.
     pub fn get<T: FromValue>(&self, column: usize) -> Result<T> {
         let def = self.column(column)?;
         let value = self.value(column)?;
@@ -397,10 +403,11 @@ impl<'r> RowView<'r> {
         }
     }
 
-    /// The bytes of a string, without a copy; `None` for NULL.
+    /// Returns the bytes of a string, without a copy; `None` for NULL.
     ///
     /// # Errors
-    /// [`Error::NoSuchColumn`]; [`Error::WrongType`] for a column of another type, and for columns of the primary key.
+    /// [`Error::NoSuchColumn`]; [`Error::WrongType`] for a column of another type, and for columns of the primary
+    /// key.
     #[inline]
     pub fn bytes(&self, column: usize) -> Result<Option<&'r [u8]>> {
         let Some(Some(place)) = self.reader.shown.get(column) else { return Err(self.not_shown(column)) };
@@ -435,7 +442,7 @@ impl<'r> RowView<'r> {
             .ok_or_else(|| Error::NoSuchColumn(format!("number {column}")))
     }
 
-    /// The bytes of a column that is not in the row.
+    /// Returns the bytes of a column if they are outside the row.
     fn outside(&self, column: usize) -> Option<&'r [u8]> {
         self.outside.iter().find(|(outside, _)| *outside == column).map(|(_, value)| value.as_slice())
     }

@@ -1,4 +1,4 @@
-//! Rust's types and SQL's: parameters in, columns out.
+//! Conversion between Rust's types and SQL's: parameters in, columns out.
 //!
 //! | Rust | as a parameter | from a column |
 //! |---|---|---|
@@ -14,18 +14,18 @@
 use super::error::{Error, Result};
 use leafline_types::{Date, DateTime, Decimal, MysqlError, SqlType, Time, Value, ValueRef, convert};
 
-/// Can be a parameter.
+/// A type whose values can be parameters.
 pub trait ToValue {
-    /// The SQL value.
+    /// Returns the SQL value.
     fn to_value(&self) -> Value;
 
-    /// The same, strings without a copy.
+    /// Returns the SQL value; a string is borrowed.
     fn to_parameter(&self) -> Parameter<'_> {
         Parameter::Value(self.to_value())
     }
 }
 
-/// A parameter, which may lie where the caller has it.
+/// A parameter, which may borrow the caller's string.
 #[derive(Debug)]
 pub enum Parameter<'p> {
     /// A string.
@@ -37,7 +37,7 @@ pub enum Parameter<'p> {
 }
 
 impl Parameter<'_> {
-    /// The SQL value.
+    /// Returns an owned SQL value.
     pub fn into_value(self) -> Value {
         match self {
             Parameter::Text(text) => Value::string(text),
@@ -47,12 +47,12 @@ impl Parameter<'_> {
     }
 }
 
-/// Can be had from a column.
+/// A type to which column values convert.
 pub trait FromValue: Sized {
-    /// What is asked for, in messages.
+    /// The type's name in messages.
     const WANTED: &'static str;
 
-    /// The value, of SQL type `ty`; `None` if it does not fit.
+    /// Converts a value of SQL type `ty`; `None` if it does not fit.
     fn from_value(value: ValueRef<'_>, ty: &SqlType) -> Option<Self>;
 }
 
@@ -329,10 +329,10 @@ impl<T: FromValue> FromValue for Option<T> {
 
 /// The parameters of a statement, for its `?`s in order: `()` for none, a tuple, an array, a slice or a vector.
 pub trait Params {
-    /// Calls `f` with each of them in order, until it fails.
+    /// Calls `f` with each parameter in order, until it fails.
     ///
     /// # Errors
-    /// That of `f`.
+    /// The error of `f`.
     fn each(&self, f: &mut dyn FnMut(Parameter<'_>) -> Result<()>) -> Result<()>;
 }
 
@@ -392,14 +392,14 @@ tuples! { A B C D E F G H I J }
 tuples! { A B C D E F G H I J K }
 tuples! { A B C D E F G H I J K L }
 
-/// The values of `params`, which SQL must be able to say: it has neither infinities nor NaN.
+/// Returns the values of `params`. SQL has neither infinities nor NaN, so these are errors.
 pub(crate) fn parameters(params: impl Params) -> Result<Vec<Value>> {
     let mut values = Vec::new();
     put_parameters(params, &mut values)?;
     Ok(values)
 }
 
-/// The same, appended to `values`.
+/// Appends the values of `params` to `values`.
 pub(crate) fn put_parameters(params: impl Params, values: &mut Vec<Value>) -> Result<()> {
     params.each(&mut |parameter| {
         values.push(sayable(parameter.into_value())?);
@@ -407,7 +407,7 @@ pub(crate) fn put_parameters(params: impl Params, values: &mut Vec<Value>) -> Re
     })
 }
 
-/// A value, unless it is a number that SQL cannot say.
+/// Returns the value, or an error if SQL has no such number.
 pub(crate) fn sayable(value: Value) -> Result<Value> {
     match value {
         Value::Double(number) if !number.is_finite() => {
