@@ -1,11 +1,11 @@
-//! What a row costs that a prepared statement inserts, changes or deletes, in one large transaction: Leafline beside SQLite, by time of processor, so that it
-//! hardly matters what else the machine does.
+//! Measures the cost of a row that a prepared statement inserts, changes or deletes, in one large transaction:
+//! Leafline beside SQLite, in processor time, so that other load on the machine hardly matters.
 //!
 //! ```text
 //! cargo run --release -p leafline-cli --example row_statements -- DIRECTORY [rows] [rounds]
 //! ```
 //!
-//! The engines take turns; of each workload the least time of a row counts. Run it by `bench/row_statements.sh`.
+//! The engines take turns; for each workload the least time of a row counts. Run it by `bench/row_statements.sh`.
 
 use leafline::{OpenOptions, Result};
 use std::path::Path;
@@ -19,7 +19,8 @@ const WORKLOADS: [(&str, &str); 5] = [
     ("delete by key", "DELETE FROM t WHERE id = ?"),
 ];
 
-/// Time of processor of all threads of the process, in ticks of a hundredth of a second.
+/// Returns the processor time of all threads of the process, which the system counts in ticks of a hundredth of a
+/// second.
 fn processor() -> Duration {
     let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
     let fields = stat.rsplit(')').next().unwrap_or_default().split_whitespace();
@@ -27,7 +28,7 @@ fn processor() -> Duration {
     Duration::from_millis(ticks * 10)
 }
 
-/// Time of processor and by the clock of each workload.
+/// The processor time and the elapsed time of each workload.
 #[derive(Default)]
 struct Laps(Vec<(Duration, Duration)>);
 

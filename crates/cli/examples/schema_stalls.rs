@@ -1,24 +1,25 @@
-//! The longest time that a writer is stopped while its table is altered: threads update single rows of one table by primary key, in durable
-//! transactions of their own, and note how long each took; meanwhile the table is altered, in each way that works beside writers.
+//! Measures the longest time that a writer waits while its table is altered. Threads update single rows of one table
+//! by primary key, each in a durable transaction, and record how long it took; meanwhile the table is altered, in
+//! each way that works beside writers.
 //!
 //! ```text
 //! cargo run --release -p leafline-cli --example schema_stalls -- DIRECTORY [rows] [writers] [buffer pool, MB] [flush policy] [words of steps' names]
 //! ```
 //!
-//! Who waits when an alteration ends waited for the switch. These are counted apart. With the flush policy 2 commits do not wait for the disk, which
-//! may have others to serve. Run it by `bench/schema_stalls.sh`.
+//! A transaction that waits when an alteration ends waited for the switch; these are counted separately. With flush
+//! policy 2 commits do not wait for the disk, which may have others to serve. Run it by `bench/schema_stalls.sh`.
 
 use leafline::{Connection, Database, OpenOptions, Result};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// What is measured.
+/// A measured step.
 struct Step {
     name: &'static str,
     /// The table that is written.
     table: &'static str,
-    /// Is done before, and put back afterwards, without being measured.
+    /// Statements before the step, which `after` undoes; neither is measured.
     before: &'static [&'static str],
     statement: &'static str,
     after: &'static [&'static str],
@@ -32,7 +33,7 @@ const fn of_partitions(name: &'static str, statement: &'static str, after: &'sta
     Step { name, table: "d.parts", before: &[], statement, after }
 }
 
-/// In this order.
+/// The steps, in their order.
 const STEPS: &[Step] = &[
     step("nothing", "SELECT SLEEP(5)", &[]),
     step("ADD INDEX", "ALTER TABLE d.t ADD KEY added (k, c), LOCK=NONE", &["ALTER TABLE d.t DROP KEY added"]),
@@ -151,7 +152,7 @@ const STEPS: &[Step] = &[
     of_partitions("partitions: DROP PARTITION", "ALTER TABLE d.parts LOCK=NONE, DROP PARTITION e", &[]),
 ];
 
-/// A transaction: when it began, how long it took.
+/// A transaction: when it began, and how long it took.
 type Lap = (Instant, Duration);
 
 fn fill(connection: &mut Connection, rows: u64) -> Result<()> {
@@ -187,7 +188,7 @@ fn write(
     Ok(laps)
 }
 
-/// Does the step beside writers: when it began and ended, and their transactions.
+/// Runs the step beside writers; returns when it began and ended, and their transactions.
 fn beside_writers(
     database: &Database,
     connection: &mut Connection,
@@ -219,7 +220,7 @@ fn beside_writers(
 
 fn report(name: &str, begun: Instant, ended: Instant, mut laps: Vec<Lap>) {
     laps.sort_by_key(|(_, took)| *took);
-    // The switch is done just before the statement ends.
+    // The switch comes just before the statement ends.
     let near = Duration::from_millis(20);
     let of_switch = |(begun, took): &&Lap| *begun <= ended && *begun + *took + near >= ended;
     let ms = |lap: Option<&Lap>| lap.map_or(0.0, |(_, took)| took.as_secs_f64() * 1e3);

@@ -1,4 +1,5 @@
-//! `leafline advise`: which indexes would make a workload faster, as a script of the statements that make and drop them.
+//! `leafline advise`: proposes indexes that would make a workload faster, as a script of the statements that create
+//! and drop them.
 
 use super::args::AdviseOptions as Options;
 use super::args::Disk;
@@ -38,7 +39,7 @@ pub fn run(options: &Options) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Prints the advice, each statement below what there is to say for it; returns how many there are.
+/// Prints the advice, each statement below the reasons for it; returns how many statements there are.
 fn advise(connection: &mut Connection, text: Option<&str>, verify: bool) -> Result<usize, Failure> {
     let verified = if verify { " VERIFY" } else { "" };
     let mut source = "";

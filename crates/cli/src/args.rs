@@ -13,7 +13,7 @@ use std::ffi::{OsStr, OsString};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 
-/// What was asked for.
+/// The parsed command line.
 #[derive(Parser, Debug)]
 #[command(
     name = "leafline",
@@ -335,7 +335,7 @@ impl Arguments {
     }
 }
 
-/// Whether the first word is a directory and not a verb.
+/// Whether the first word is a directory, not a verb.
 fn is_directory(word: &OsStr) -> bool {
     let text = word.to_string_lossy();
     let is_verb =

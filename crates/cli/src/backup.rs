@@ -1,5 +1,5 @@
-//! `leafline backup`: the statement BACKUP DATABASE, in a database that this process opens for it or on the server that has it open; and looking
-//! whether a backup is whole.
+//! `leafline backup`: runs the statement BACKUP DATABASE, in a database that this process opens for it or on the
+//! server that has it open; or checks whether a backup is whole.
 
 use super::check::{environment, failed};
 use super::failure::Failure;
@@ -17,7 +17,7 @@ use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// Between two questions to a server about how far it is.
+/// The time between two requests for a server's progress.
 const ASK: Duration = Duration::from_millis(500);
 
 /// `leafline backup`.
@@ -91,7 +91,7 @@ pub fn run(options: &BackupOptions) -> Result<(), Failure> {
     }
 }
 
-/// The whole name of a directory, as a literal.
+/// Returns the absolute name of a directory, as a literal.
 fn place_of(path: &Path) -> Result<String, Failure> {
     let absolute = std::path::absolute(path);
     let absolute = absolute.map_err(|error| Failure::io(format!("cannot find {}", path.display()), error))?;
@@ -101,7 +101,7 @@ fn place_of(path: &Path) -> Result<String, Failure> {
     Ok(literal(text))
 }
 
-/// Reads a backup, and says what it is.
+/// Reads a backup and prints what it contains.
 fn verify(directory: &Path) -> Result<(), Failure> {
     if !directory.is_dir() {
         return Err(Failure::Message(format!("there is no directory {}", directory.display())));
@@ -126,7 +126,7 @@ fn described(manifest: &Manifest) -> String {
     )
 }
 
-/// Shows how far the link's next statement is.
+/// Shows the progress of the link's next statement.
 fn watched(place: &Place, link: &mut Link) -> (Watched, Option<Asking>) {
     match (place, link) {
         (_, Link::Own(connection)) => (Watched::begin(connection.session()), None),
@@ -139,11 +139,11 @@ fn watched(place: &Place, link: &mut Link) -> (Watched, Option<Asking>) {
     }
 }
 
-/// Asks a server, by a connection of its own, how far a statement of another one is. Dropping it ends it.
+/// Asks a server, by a separate connection, for the progress of another connection's statement. Dropping it ends it.
 struct Asking(Option<(Sender<()>, JoinHandle<()>)>);
 
 impl Asking {
-    /// None without a thread or a connection for it: then nothing is shown.
+    /// Begins to ask; None if there is no thread or connection for it: then no progress is shown.
     fn begin(address: Address, connection: u64, progress: Progress) -> Option<Asking> {
         let (sender, over) = channel();
         let ask = move || {

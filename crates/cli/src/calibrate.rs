@@ -1,7 +1,7 @@
-//! `leafline calibrate`: measures the device and the processor, and writes the profile that plans are priced with.
+//! `leafline calibrate`: measures the device and the processor, and writes the profile by which plans are priced.
 //!
-//! The device is read in a file of its own in the database's directory; the processor runs a few queries in memory, whose time is compared with
-//! what the constants of the cost model say.
+//! Reads of a separate file in the database's directory measure the device. A few queries in memory measure the
+//! processor; their times are compared with the predictions of the cost model's constants.
 
 use super::args::CalibrateOptions as Options;
 use super::check::environment;
@@ -15,14 +15,14 @@ use std::io::ErrorKind;
 use std::path::Path;
 use std::time::Instant;
 
-/// The rows of the table that the processor reads.
+/// The number of rows of the table that the processor reads.
 const ROWS: u32 = 100_000;
-/// How often it does.
+/// How often each query runs.
 const RUNS: usize = 5;
-/// Bytes of a page, for which the prices of reads hold.
+/// The page size in bytes for which the prices of reads hold.
 const PAGE_BYTES: usize = 16_384;
 
-/// Entries, rows, rows fetched, leaps.
+/// Queries that measure entries, rows, rows fetched, and leaps.
 const QUERIES: [&str; 4] = [
     "SELECT SUM(v) FROM t FORCE INDEX (kv) WHERE k >= 0",
     "SELECT SUM(LENGTH(pad)) FROM t IGNORE INDEX (kv) WHERE v >= 0",
@@ -49,7 +49,7 @@ pub fn run(options: &Options) -> Result<(), Failure> {
     let failed = |error| Failure::io(format!("cannot measure the device of {}", dir.display()), error);
     let device = DeviceProfile::of_measured(&measure(&*env).map_err(failed)?, PAGE_BYTES);
     let (cpu, when) = measure_processor(dir)?;
-    // What was observed before counts no more.
+    // Replaces earlier observations.
     let profile =
         StoredProfile { calibrated: Some(Calibrated { device, cpu, when }), ..StoredProfile::default() };
     profile.write(&*env).map_err(|error| Failure::io("cannot write the profile".to_string(), error))?;
@@ -60,7 +60,7 @@ pub fn run(options: &Options) -> Result<(), Failure> {
     Ok(())
 }
 
-/// A database that is removed when it is no longer needed.
+/// A database that is removed on drop.
 struct Scratch {
     path: std::path::PathBuf,
 }
@@ -73,7 +73,8 @@ impl Drop for Scratch {
     }
 }
 
-/// How long this processor takes for what the constants say takes one, the geometric mean over the queries; and when that was.
+/// Returns the ratio of this processor's time to the time that the constants predict, as the geometric mean over the
+/// queries, and the time of the measurement.
 fn measure_processor(dir: &Path) -> Result<(f64, String), Failure> {
     let scratch = Scratch { path: dir.join("calibration.db") };
     let options = OpenOptions::new().flush_log_at_commit(FlushPolicy::EverySecond);
@@ -118,14 +119,14 @@ fn best_time_us(connection: &mut Connection, query: &str) -> Result<f64, Failure
     Ok(best)
 }
 
-/// What a query is expected to take, as EXPLAIN says.
+/// Returns the expected time of a query in microseconds, from EXPLAIN.
 fn expected_us(connection: &mut Connection, query: &str) -> Result<f64, Failure> {
     let explained: String = first_value(connection, &format!("EXPLAIN FORMAT=JSON {query}"), ())?;
     let cost = "SELECT CAST(JSON_UNQUOTE(JSON_EXTRACT(?, '$.query_block.cost_info.query_cost')) AS DOUBLE)";
     first_value(connection, cost, (explained,))
 }
 
-/// The only value of a query.
+/// Returns the only value of a query.
 fn first_value<T: FromValue>(
     connection: &mut Connection,
     query: &str,

@@ -1,6 +1,7 @@
-//! `leafline check`: everything that can be checked of a database that nobody uses.
+//! `leafline check`: checks everything that can be checked of a database that nobody has open.
 //!
-//! The engine is opened by itself, without the instance above it, so that damage to a table it would read is no hindrance.
+//! It opens the engine without the instance above it, so that damage to a table that the instance would read does not
+//! prevent the check.
 
 use super::args::{CheckOptions as Options, ExistingArguments};
 use super::failure::Failure;
@@ -25,7 +26,7 @@ type Message = (String, &'static str, String);
 pub fn run(options: &Options) -> Result<(), Failure> {
     let engine = open(&options.existing, false)?;
     let tables = match options.existing.table.as_slice() {
-        // A partitioned table as one; what is wrong with it names the partition.
+        // A partitioned table is checked as one; messages name the partition.
         [] => listed(&engine, |table| table.partition_of.is_none()),
         named => chosen(&engine, named)?,
     };
@@ -61,8 +62,8 @@ pub fn run(options: &Options) -> Result<(), Failure> {
     }
 }
 
-/// Opens the engine of a database that exists. Without threads in the `background` nothing changes by itself, so that what is looked at one
-/// after the other is of one moment.
+/// Opens the engine of a database that exists. Without `background` threads nothing changes by itself, so that all
+/// checks see the same state.
 pub fn open(existing: &ExistingArguments, background: bool) -> Result<Arc<Engine>, Failure> {
     let dir = &existing.dir;
     if !dir.join("control").exists() {
@@ -84,27 +85,29 @@ pub fn open(existing: &ExistingArguments, background: bool) -> Result<Arc<Engine
     Ok(engine)
 }
 
-/// The files of a directory.
+/// Opens the files of a directory.
 pub fn environment(dir: &Path) -> Result<Arc<dyn Env>, Failure> {
     let env = DirectoryEnv::open(dir);
     Ok(Arc::new(env.map_err(|source| Failure::io(format!("cannot open {}", dir.display()), source))?))
 }
 
-/// How the engine is opened. What is in memory already would not be read from the disk.
+/// Returns the options for opening the engine. Nothing is read in beforehand, so that the check reads it from the
+/// disk.
 pub fn engine_options(existing: &ExistingArguments) -> EngineOptions {
     let buffer_pool_bytes = existing.buffer_pool_size.0;
     let store = StoreOptions { buffer_pool_bytes, warm_up: false, ..StoreOptions::default() };
     EngineOptions { store, ..EngineOptions::default() }
 }
 
-/// All tables of which that is so. Values that are stored outside rows are part of the rows' table.
+/// Returns the tables for which `wanted` is true. Values that are stored outside rows count as part of the rows'
+/// table.
 fn listed(engine: &Engine, wanted: impl Fn(&TableDef) -> bool) -> Vec<Arc<TableDef>> {
     let catalog = engine.catalog();
     let tables = catalog.all_tables().filter(|table| !table.is_overflow && wanted(table.as_ref()));
     tables.cloned().collect()
 }
 
-/// The tables that were named, or all, in place of those that are partitioned their partitions.
+/// Returns the named tables, or all; the partitions in place of a partitioned table.
 pub fn chosen(engine: &Engine, names: &[String]) -> Result<Vec<Arc<TableDef>>, Failure> {
     if names.is_empty() {
         return Ok(listed(engine, |table| !table.is_partitioned()));
@@ -116,7 +119,7 @@ pub fn chosen(engine: &Engine, names: &[String]) -> Result<Vec<Arc<TableDef>>, F
     names.iter().map(table).collect()
 }
 
-/// Checks a table, with a bar.
+/// Checks a table and shows a bar.
 pub fn check_table(
     engine: &Arc<Engine>,
     table: &Arc<TableDef>,
@@ -155,7 +158,7 @@ fn describe(table: &TableDef, check: &TableCheck) -> Vec<Message> {
     messages
 }
 
-/// A fault of the space, unless a table's check has named the page already.
+/// Describes a fault of the space, unless a table's check has named the page already.
 fn describe_space(engine: &Engine, fault: SpaceFault, named: &BTreeSet<PageNo>) -> Option<Message> {
     if fault.page.is_some_and(|page| named.contains(&page)) {
         return None;
@@ -174,7 +177,7 @@ fn describe_space(engine: &Engine, fault: SpaceFault, named: &BTreeSet<PageNo>) 
     })
 }
 
-/// An error of the engine.
+/// Converts an error of the engine.
 pub fn failed(error: TableError) -> Failure {
     Failure::Sql(error.into())
 }

@@ -1,4 +1,4 @@
-//! What ends a verb early.
+//! The reasons for which a verb ends early.
 
 use leafline::{Error, MysqlError};
 use std::io;
@@ -6,48 +6,49 @@ use std::io;
 /// Why a verb failed.
 #[derive(Debug, thiserror::Error)]
 pub enum Failure {
-    /// Said already, or nothing to say: a statement's error, a reader that is gone.
+    /// Reported already, or nothing to report: a statement's error, a reader that has gone.
     #[error("")]
     Silent,
-    /// Stopped by a signal, as Ctrl-C.
+    /// Interrupted by a signal, as from Ctrl-C.
     #[error("interrupted")]
     Interrupted,
-    /// The database.
+    /// The embedded database failed.
     #[error(transparent)]
     Database(#[from] Error),
-    /// A statement of the program's own.
+    /// A statement of the program itself failed.
     #[error(transparent)]
     Sql(#[from] MysqlError),
-    /// A server that was asked.
+    /// A server returned an error.
     #[error("the server at {address} says: {text} ({code})")]
     Server {
-        /// Where it is.
+        /// The server's address.
         address: String,
         /// MySQL's error number.
         code: u16,
-        /// What it says.
+        /// The server's message.
         text: String,
     },
-    /// A file, or the terminal.
+    /// A file or the terminal failed.
     #[error("{what}: {source}")]
     Io {
-        /// What was being done.
+        /// What the program was doing.
         what: String,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
-    /// Anything else, in a whole sentence.
+    /// Any other reason, as a whole sentence.
     #[error("{0}")]
     Message(String),
 }
 
 impl Failure {
-    /// An I/O error with what was being done.
+    /// Makes an I/O error with what the program was doing.
     pub fn io(what: impl Into<String>, source: io::Error) -> Failure {
         Failure::Io { what: what.into(), source }
     }
 
-    /// What a failed write to standard output or error means: a reader that has gone away is no error to report.
+    /// Converts the error of a failed write to standard output or error: a reader that has gone away is not an error
+    /// to report.
     pub fn output(source: io::Error) -> Failure {
         match source.kind() {
             io::ErrorKind::BrokenPipe => Failure::Silent,
@@ -55,7 +56,7 @@ impl Failure {
         }
     }
 
-    /// What the process exits with: 130 after Ctrl-C, as shells have it.
+    /// Returns the exit code of the process: 130 after Ctrl-C, the convention of shells.
     pub fn exit_code(&self) -> u8 {
         if matches!(self, Failure::Interrupted) { 130 } else { 1 }
     }

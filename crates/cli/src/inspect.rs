@@ -1,6 +1,7 @@
-//! `leafline inspect`: how the trees of a database that nobody uses lie in its file.
+//! `leafline inspect`: shows the layout of trees in the file of a database that nobody has open.
 //!
-//! A row for each index, of a partitioned table for those of each partition, found by a look at every page of it; then what the file has that is nobody's.
+//! It prints a row for each index, for each partition of a partitioned table, after reading every page of it; then
+//! rows for space that belongs to no index.
 
 use super::args::InspectOptions as Options;
 use super::check::{chosen, failed, open};
@@ -30,7 +31,7 @@ const COLUMNS: [(&str, Kind); 14] = [
     ("Bytes_free", Kind::Number),
 ];
 
-/// A row, NULL where it is about no index.
+/// A row; columns that do not apply are NULL.
 type Row = Vec<Option<String>>;
 
 /// Runs the verb.
@@ -61,7 +62,8 @@ pub fn run(options: &Options) -> Result<(), Failure> {
     engine.close().map_err(failed)
 }
 
-/// What of the file is nobody's, and the file: how large it is, and what of that takes no space on the device.
+/// Returns rows for free and shared space, and for the file: its size, and the part that takes no space on the
+/// device.
 fn whole_file(engine: &Engine) -> Result<Vec<Row>, Failure> {
     let store = engine.store();
     let (usage, page) = (store.space_usage(), store.page_size() as u64);
@@ -84,7 +86,7 @@ fn whole_file(engine: &Engine) -> Result<Vec<Row>, Failure> {
     Ok(lines.map(row).into())
 }
 
-/// What changes take that are kept until they are merged into indexes.
+/// Returns a row for the trees of changes that are buffered until they are merged into indexes.
 fn buffered(engine: &Engine, segments: &[SegmentInfo]) -> Option<Row> {
     let trees = engine.change_buffer_segments();
     let of_them = segments.iter().filter(|segment| trees.contains(&segment.id));
@@ -97,7 +99,7 @@ fn buffered(engine: &Engine, segments: &[SegmentInfo]) -> Option<Row> {
     (!trees.is_empty()).then_some(row)
 }
 
-/// The indexes that were asked for.
+/// Returns the indexes that were asked for.
 fn indexes<'t>(table: &'t TableDef, options: &Options) -> Result<Vec<&'t Arc<IndexDef>>, Failure> {
     let Some(name) = &options.index else { return Ok(table.indexes.iter().collect()) };
     match table.index(name) {
@@ -106,7 +108,7 @@ fn indexes<'t>(table: &'t TableDef, options: &Options) -> Result<Vec<&'t Arc<Ind
     }
 }
 
-/// Looks at all pages of an index.
+/// Reads all pages of an index.
 fn inspect(engine: &Engine, table: &str, index: &IndexDef, segments: &[SegmentInfo]) -> Result<Row, Failure> {
     let segment = segments.iter().find(|segment| segment.id == index.tree);
     let (pages, allocated, extents) =

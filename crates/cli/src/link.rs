@@ -1,4 +1,4 @@
-//! Statements run in a database of this process, or on a server: what reads does not care which.
+//! Runs statements in a database of this process or on a server, without a difference for the caller.
 
 use super::failure::Failure;
 use super::open;
@@ -11,7 +11,7 @@ use leafline_sql::{Outcome, OwnFiles};
 use std::ops::Range;
 use std::path::Path;
 
-/// Where statements are run.
+/// Where statements run.
 pub enum Place {
     /// In a database that this process has opened.
     Own(Database),
@@ -19,7 +19,7 @@ pub enum Place {
     Server(Address),
 }
 
-/// The values of a row, as text. None is NULL.
+/// The values of a row, as text; None is NULL.
 #[derive(Clone, Copy)]
 pub struct Cells<'r> {
     bytes: &'r [u8],
@@ -27,12 +27,12 @@ pub struct Cells<'r> {
 }
 
 impl<'r> Cells<'r> {
-    /// The value in that position; `None` for NULL.
+    /// Returns the value at a position; `None` for NULL.
     pub fn get(&self, at: usize) -> Option<&'r [u8]> {
         self.places.get(at).cloned().flatten().and_then(|place| self.bytes.get(place))
     }
 
-    /// The same as a string: names and texts of definitions are UTF-8. NULL is empty.
+    /// Returns the value at a position as a string: names and texts of definitions are UTF-8. NULL is empty.
     pub fn text(&self, at: usize) -> String {
         String::from_utf8_lossy(self.get(at).unwrap_or_default()).into_owned()
     }
@@ -45,10 +45,10 @@ pub enum Link {
 }
 
 impl Place {
-    /// The database in `dir`, or the server that has it open.
+    /// Opens the database in `dir`, or finds the server that has it open.
     ///
     /// # Errors
-    /// There is none; another process has it open, and serves nobody.
+    /// There is no database; another process has it open and does not serve it.
     pub fn of_directory(dir: &Path, pool: Size) -> Result<Place, Failure> {
         let set = leafline::OpenOptions::new().create(false);
         let options = open::with_progress(set).buffer_pool_size(pool.0);
@@ -69,7 +69,7 @@ impl Place {
         }
     }
 
-    /// Begins a connection.
+    /// Opens a connection.
     ///
     /// # Errors
     /// 1040, or those of the server.
@@ -82,7 +82,7 @@ impl Place {
 }
 
 impl Link {
-    /// The number of the connection.
+    /// Returns the number of the connection.
     pub fn id(&mut self) -> u64 {
         match self {
             Link::Own(connection) => connection.session().connection_id(),
@@ -90,7 +90,7 @@ impl Link {
         }
     }
 
-    /// Whether it leads to Leafline.
+    /// Whether it is a connection to Leafline.
     pub fn is_leafline(&self) -> bool {
         match self {
             Link::Own(_) => true,
@@ -98,10 +98,10 @@ impl Link {
         }
     }
 
-    /// Runs a statement, and gives each of its rows to `row`.
+    /// Runs a statement and passes each of its rows to `row`.
     ///
     /// # Errors
-    /// Those of the statement, of the connection, and of `row`; the connection is of no use after the latter.
+    /// Those of the statement, of the connection, and of `row`; after the latter the connection is unusable.
     pub fn query(
         &mut self,
         sql: &str,
@@ -140,7 +140,7 @@ impl Link {
         Ok(())
     }
 
-    /// Runs a statement whose rows, if it has any, do not matter.
+    /// Runs a statement and ignores its rows, if it has any.
     ///
     /// # Errors
     /// As [`query`](Self::query).
@@ -148,7 +148,7 @@ impl Link {
         self.query(sql, &mut |_| Ok(()))
     }
 
-    /// A column of the only row of a statement.
+    /// Returns a column of the only row of a statement.
     ///
     /// # Errors
     /// As [`query`](Self::query); there is no row.
@@ -162,12 +162,12 @@ impl Link {
     }
 }
 
-/// A name in backquotes.
+/// Returns a name in backquotes.
 pub fn quoted(name: &str) -> String {
     format!("`{}`", name.replace('`', "``"))
 }
 
-/// A string literal, for any `sql_mode` without NO_BACKSLASH_ESCAPES.
+/// Returns a string literal, valid in any `sql_mode` without NO_BACKSLASH_ESCAPES.
 pub fn literal(text: &str) -> String {
     format!("'{}'", text.replace('\\', "\\\\").replace('\'', "''"))
 }

@@ -1,29 +1,29 @@
 //! The `leafline` binary: its verbs, one file or folder each.
 //!
-//! | module | is |
+//! | module | does |
 //! |---|---|
 //! | `args` | the command line |
-//! | `shell` | SQL typed or from a script |
-//! | `serve` | the MySQL protocol |
-//! | `tpch` | the tables of TPC-H |
-//! | `check` | is a database sound? |
-//! | `inspect` | how do trees lie in the file? |
-//! | `repair` | new trees for damaged ones |
-//! | `advise` | which indexes would gain? |
-//! | `calibrate` | how fast are disk and processor? |
-//! | `backup`, `restore` | copies of pages and log, and databases made of them |
-//! | `dump` | tables as SQL, CSV, Parquet |
-//! | `demo` | index condition pushdown, shown |
-//! | `open` | opening a database for a verb |
-//! | `failure` | what ends a verb early |
-//! | `import` | dumps, files and servers in |
-//! | `link`, `wire` | statements run in a database, or on a server |
+//! | `shell` | runs SQL, typed or from a script |
+//! | `serve` | serves the MySQL protocol |
+//! | `tpch` | generates the tables of TPC-H |
+//! | `check` | checks a database |
+//! | `inspect` | shows the layout of trees in the file |
+//! | `repair` | builds new trees for damaged ones |
+//! | `advise` | proposes indexes |
+//! | `calibrate` | measures disk and processor |
+//! | `backup`, `restore` | copy pages and log, and make databases of the copies |
+//! | `dump` | writes tables as SQL, CSV, Parquet |
+//! | `demo` | shows index condition pushdown |
+//! | `open` | opens a database for a verb |
+//! | `failure` | why a verb ends early |
+//! | `import` | imports dumps, files and servers |
+//! | `link`, `wire` | run statements in a database, or on a server |
 //! | `socket` | where the server of a directory listens |
-//! | `snapshot` | connections that see one moment |
-//! | `script` | lines in, statements and commands out |
-//! | `output` | rows as tables, CSV, JSON |
-//! | `progress` | bars for what takes long |
-//! | `size` | sizes such as `64M`, and how much memory there is |
+//! | `snapshot` | connections that share a snapshot |
+//! | `script` | reads lines, splits statements and commands |
+//! | `output` | writes rows as tables, CSV, JSON |
+//! | `progress` | bars for long work |
+//! | `size` | sizes such as `64M`, and the machine's memory |
 
 mod advise;
 mod args;
@@ -58,7 +58,7 @@ use std::alloc::System;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-/// Counts memory, so that `leafline_server_memory` bounds that of all statements together.
+/// Counts memory, so that `leafline_server_memory` limits that of all statements together.
 #[global_allocator]
 static MEMORY: CountingAllocator<System> = CountingAllocator(System);
 
@@ -72,7 +72,7 @@ fn run(words: Vec<OsString>) -> ExitCode {
     let arguments = match Arguments::from_words(words) {
         Ok(arguments) => arguments,
         Err(error) => {
-            // Help and version are errors to clap, too; it knows where each goes and what to exit with.
+            // To clap, help and version are errors, too; it knows where each goes and the exit code.
             let code = u8::try_from(error.exit_code()).unwrap_or(2);
             return if error.print().is_ok() { ExitCode::from(code) } else { ExitCode::FAILURE };
         }

@@ -1,4 +1,4 @@
-//! Opening a database for a verb.
+//! Opens a database for a verb.
 
 use super::args::{Disk, OpenArguments};
 use super::failure::Failure;
@@ -10,10 +10,10 @@ use std::path::Path;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-/// Recovery that takes less than this is not worth a word; between two words about it as much time passes.
+/// Recovery that takes less than this is not reported; reports are at least this far apart.
 const NEWS: Duration = Duration::from_secs(1);
 
-/// The options that every verb shares.
+/// Returns the options that every verb shares.
 pub fn options(open: &OpenArguments, pool: Size, disk: Disk) -> OpenOptions {
     let mut options = with_progress(OpenOptions::new()).buffer_pool_size(pool.0);
     for (name, value) in &open.set {
@@ -26,7 +26,7 @@ pub fn options(open: &OpenArguments, pool: Size, disk: Disk) -> OpenOptions {
     }
 }
 
-/// The options, with which recovery says how it gets on.
+/// Adds progress reports of recovery to the options.
 pub fn with_progress(options: OpenOptions) -> OpenOptions {
     let told = Mutex::new(None);
     options.recovery_progress(move |step| {
@@ -39,7 +39,7 @@ pub fn with_progress(options: OpenOptions) -> OpenOptions {
     })
 }
 
-/// Opens the database in `dir`; one that is served says where to connect to.
+/// Opens the database in `dir`; the error for one that is served says where to connect.
 pub fn database(options: &OpenOptions, dir: &Path) -> Result<Database, Failure> {
     let database = options.open(dir).map_err(|error| match error {
         Error::AlreadyOpen { path } => Failure::Message(already_open(&path)),
@@ -59,7 +59,7 @@ pub fn database(options: &OpenOptions, dir: &Path) -> Result<Database, Failure> 
     Ok(database)
 }
 
-/// Says what opening the database has met that should not be.
+/// Prints the unexpected conditions that opening the database has met.
 pub fn tell(report: &RecoveryReport) {
     found(report).iter().for_each(|line| eprintln!("{line}"));
 }
@@ -88,7 +88,7 @@ fn progress_line(step: RecoveryStep) -> String {
     }
 }
 
-/// What to say of a database that is open elsewhere.
+/// Returns the message about a database that is open elsewhere.
 pub fn already_open(path: &Path) -> String {
     let socket = socket::of_directory(path);
     let path = path.display();

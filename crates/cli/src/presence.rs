@@ -1,7 +1,8 @@
-//! Whether the directory of a database that is served is still there.
+//! Checks whether the directory of a database that is served still exists.
 //!
-//! A server whose directory was removed or replaced goes on with the files that it has open, and what it commits is lost with them. So
-//! it looks once a second whether the directory and its data file are the ones that it opened, and ends when they are not.
+//! A server whose directory was removed or replaced would continue with its open files, and lose what it commits with
+//! them. So it checks once a second whether the directory and its data file are those that it opened, and ends if
+//! they are not.
 
 use std::fs::metadata;
 use std::os::unix::fs::MetadataExt;
@@ -9,31 +10,31 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::Duration;
 
-/// How often is looked.
+/// The time between two checks.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// The file of the directory whose identity is looked at besides its own.
+/// The file whose identity is checked besides the directory's.
 const DATA: &str = "data";
 
-/// A directory with a database, by device and inode of it and of its data file.
+/// A directory with a database, identified by device and inode of it and of its data file.
 pub struct Presence {
     paths: [PathBuf; 2],
     identities: [Option<(u64, u64)>; 2],
 }
 
 impl Presence {
-    /// Notes what is there now.
+    /// Records the current identities.
     pub fn of(directory: &Path) -> Presence {
         let paths = [directory.to_owned(), directory.join(DATA)];
         Presence { identities: paths.each_ref().map(|path| identity(path)), paths }
     }
 
-    /// Whether the same is there.
+    /// Whether the identities are still the same.
     pub fn is_there(&self) -> bool {
         self.paths.each_ref().map(|path| identity(path)) == self.identities
     }
 
-    /// Waits until `stopped` has received something. False if what was there has gone before.
+    /// Waits until `stopped` receives something; returns false if the directory went away before.
     pub fn wait(&self, stopped: &Receiver<()>) -> bool {
         loop {
             match stopped.recv_timeout(PAUSE) {

@@ -1,4 +1,4 @@
-//! Bars for what takes long: on a terminal they move, elsewhere only their last line is written.
+//! Progress bars for long work: on a terminal they move, elsewhere only their last line is written.
 
 use super::size::human_bytes;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -14,19 +14,19 @@ const STEP: u64 = 1000;
 
 /// How long a statement runs before it gets a bar.
 const PATIENCE: Duration = Duration::from_millis(700);
-/// Time between two looks at a statement.
+/// The time between two readings of a statement's progress.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// A bar over a statement that runs, if it tells how far it is. Dropping it takes the bar away.
+/// A bar for a running statement that reports progress. Dropping it removes the bar.
 pub struct Watched(Option<(Sender<()>, JoinHandle<()>)>);
 
 impl Watched {
-    /// The session is about to run a statement. Nothing is shown where nobody would see it.
+    /// Shows a bar for the session's next statement, if standard error is a terminal.
     pub fn begin(session: &Session) -> Watched {
         Watched::over(session.progress())
     }
 
-    /// Something begins that tells how far it is.
+    /// Shows a bar for `progress`, if standard error is a terminal.
     pub fn over(progress: leafline_types::Progress) -> Watched {
         if !std::io::stderr().is_terminal() {
             return Watched(None);
@@ -51,7 +51,7 @@ impl Drop for Watched {
     }
 }
 
-/// Shows how far a statement is until it is over.
+/// Shows the progress of a statement until it is over.
 fn show(progress: &leafline_types::Progress, over: &Receiver<()>) {
     let style = ProgressStyle::with_template("{prefix} [{bar:30}] {msg}  {elapsed}");
     let bar = Progress::new("", ProgressBar::new(1000), style).bar;
@@ -73,7 +73,7 @@ fn show(progress: &leafline_types::Progress, over: &Receiver<()>) {
     }
 }
 
-/// The progress of one thing that is done row by row, or in one piece.
+/// The progress of work that goes row by row, or in one piece.
 pub struct Progress {
     bar: ProgressBar,
     label: String,
@@ -83,14 +83,14 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// Of about `expected` rows.
+    /// Makes a bar for about `expected` rows.
     pub fn rows(label: &str, expected: u64) -> Progress {
         let style =
             ProgressStyle::with_template("{prefix:<24} [{bar:30}] {human_pos} of {human_len} rows  {msg}");
         Progress::new(label, ProgressBar::new(expected), style)
     }
 
-    /// Of about `expected` pages.
+    /// Makes a bar for about `expected` pages.
     pub fn pages(label: &str, expected: u64) -> Progress {
         let style = ProgressStyle::with_template(
             "{prefix:<24} [{bar:30}] {human_pos} of {human_len} pages  {elapsed}",
@@ -98,34 +98,34 @@ impl Progress {
         Progress::new(label, ProgressBar::new(expected), style)
     }
 
-    /// Of a file of so many bytes.
+    /// Makes a bar for a file of `length` bytes.
     pub fn bytes(label: &str, length: u64) -> Progress {
         let style =
             ProgressStyle::with_template("{prefix:<24} [{bar:30}] {bytes} of {total_bytes}  {elapsed}");
         Progress::new(label, ProgressBar::new(length), style)
     }
 
-    /// Takes the bar away.
+    /// Removes the bar.
     pub fn hide(&self) {
         self.bar.finish_and_clear();
     }
 
-    /// So many more pages, rows or bytes.
+    /// Adds pages, rows or bytes.
     pub fn add(&self, pages: u64) {
         self.bar.inc(pages);
     }
 
-    /// So many pages by now.
+    /// Sets the number of pages done.
     pub fn set(&self, pages: u64) {
         self.bar.set_position(pages);
     }
 
-    /// Done, and nothing to say about it.
+    /// Ends without a message.
     pub fn clear(self) {
         self.bar.finish_and_clear();
     }
 
-    /// Of something that tells nothing before it is done.
+    /// Makes a spinner for work that reports nothing before it is done.
     pub fn spinner(label: &str) -> Progress {
         let style = ProgressStyle::with_template("{prefix:<24} {spinner} {elapsed}");
         let progress = Progress::new(label, ProgressBar::new_spinner(), style);
@@ -141,13 +141,13 @@ impl Progress {
         if !std::io::stderr().is_terminal() {
             bar.set_draw_target(ProgressDrawTarget::hidden());
         }
-        // The templates are ours; a wrong one would only look different.
+        // The templates are constants; a wrong one would only look different.
         bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
         bar.set_prefix(label.to_owned());
         Progress { bar, label: label.to_owned(), begun: Instant::now(), rows: 0, bytes: 0 }
     }
 
-    /// One more row.
+    /// Counts one more row.
     pub fn row(&mut self, bytes: u64) {
         self.rows += 1;
         self.bytes += bytes;
@@ -162,13 +162,13 @@ impl Progress {
         format!("{:.1} MB/s", self.bytes as f64 / 1e6 / seconds)
     }
 
-    /// Done, with so many rows, of which others have told.
+    /// Ends, with rows and bytes that were counted elsewhere.
     pub fn finish_as(mut self, rows: u64, bytes: u64) {
         (self.rows, self.bytes) = (rows, bytes);
         self.finish();
     }
 
-    /// Done: writes the line that stays.
+    /// Ends, and writes the line that stays.
     pub fn finish(self) {
         self.bar.finish_and_clear();
         let seconds = self.begun.elapsed().as_secs_f64();
@@ -181,7 +181,7 @@ impl Progress {
     }
 }
 
-/// A number with commas between thousands.
+/// Returns a number with commas between thousands.
 pub fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::with_capacity(digits.len() + digits.len() / 3);

@@ -1,9 +1,9 @@
-//! `leafline repair`: new trees in the place of damaged ones.
+//! `leafline repair`: builds new trees in place of damaged ones.
 //!
-//! First it says what it would do. What it does is written to a file in the database's directory before it is done.
+//! It first prints what it would do. What it does is written to a file in the database's directory beforehand.
 //!
-//! With `--into`, what can be read is written to a new database; the log is replayed on the damaged one, and nothing else is done
-//! to it. That takes no space map, segment directory or catalog that is whole.
+//! With `--into`, it writes what can be read to a new database; the damaged one only gets its log replayed. That
+//! works without an intact space map, segment directory or catalog.
 
 use super::args::RepairOptions as Options;
 use super::check::{check_table, chosen, engine_options, environment, failed, open};
@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::SystemTime;
 
-/// A table to be repaired, and how.
+/// A table to be repaired, its damage, and the plan.
 type Planned = (Arc<TableDef>, TableCheck, TableRepair);
 
 /// Runs the verb.
@@ -53,7 +53,7 @@ pub fn run(options: &Options) -> Result<(), Failure> {
     };
     let mut result = Ok(());
     for (table, check, plan) in plans {
-        // Nothing is taken out of a table before it is on disk what.
+        // The report is on disk before anything is taken out of a table.
         written(write!(file, "{}:\n{}", plan.table, indented(&plan)).and_then(|()| file.sync_all()))?;
         let outcome = repair(&engine, &table, &check, false);
         let line = match &outcome {
@@ -86,7 +86,7 @@ fn rescue(options: &Options, into: &Path) -> Result<(), Failure> {
     let mut engine_options = engine_options(existing);
     let page_size = page_size(&from)?;
     engine_options.store.page_size = page_size;
-    // Two pools, of the database that is read and of the one that is written.
+    // There are two pools, of the database that is read and of the one that is written.
     engine_options.store.buffer_pool_bytes /= 2;
     let engine = Engine::open(environment(into)?, engine_options.clone()).map_err(failed)?;
     let bar = Progress::pages("pages", data / page_size as u64);
@@ -113,7 +113,7 @@ fn rescue(options: &Options, into: &Path) -> Result<(), Failure> {
     if rescue.loses() { Err(Failure::Silent) } else { Ok(()) }
 }
 
-/// Bytes of a page of the database.
+/// Returns the page size of the database in bytes.
 fn page_size(env: &Arc<dyn Env>) -> Result<usize, Failure> {
     leafline_storage::page_size_of(&**env).map_err(|error| failed(error.into()))
 }
@@ -140,7 +140,7 @@ fn indented(repair: &TableRepair) -> String {
     repair.to_string().lines().map(|line| format!("  {line}\n")).collect()
 }
 
-/// Asks, where somebody is there to answer.
+/// Asks for confirmation, if standard input is a terminal.
 fn confirmed() -> Result<bool, Failure> {
     if !std::io::stdin().is_terminal() {
         return Ok(false);
@@ -153,7 +153,7 @@ fn confirmed() -> Result<bool, Failure> {
     Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
 }
 
-/// A new file for the report, named after the seconds since 1970.
+/// Creates a file for the report, named after the seconds since 1970.
 fn report_file(dir: &Path) -> Result<(PathBuf, File), Failure> {
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_secs();
     let path = dir.join(format!("repair-{now}.txt"));

@@ -1,4 +1,4 @@
-//! `leafline restore`: a database made of a backup and of those that add to it.
+//! `leafline restore`: makes a database of a full backup and of incremental ones.
 
 use super::args::{CheckOptions, ExistingArguments};
 use super::check::{self, engine_options, environment, failed};
@@ -30,12 +30,12 @@ pub struct RestoreOptions {
     pub buffer_pool_size: Size,
 }
 
-/// Whether there is in a directory what a restore has left that did not come to its end.
+/// Whether a directory contains what an unfinished restore has left.
 pub fn restore_was_broken_off(dir: &Path) -> bool {
     dir.join("restoring").exists()
 }
 
-/// What to say of a directory without a database.
+/// Returns the message about a directory without a database.
 pub fn no_database(dir: &Path) -> Failure {
     let dir_shown = dir.display();
     Failure::Message(match restore_was_broken_off(dir) {
@@ -52,7 +52,7 @@ pub fn run(options: &RestoreOptions) -> Result<(), Failure> {
         false => Err(Failure::Message(format!("there is no backup in {}", backup.display()))),
     });
     let backups = backups.collect::<Result<Vec<Arc<dyn Env>>, Failure>>()?;
-    // What a restore that was broken off has left is removed by the next one.
+    // A restore removes what an earlier unfinished one has left.
     let is_free = match target.read_dir() {
         Ok(mut entries) => {
             restore_was_broken_off(target)
@@ -63,7 +63,7 @@ pub fn run(options: &RestoreOptions) -> Result<(), Failure> {
     if !is_free {
         return Err(Failure::Message(format!("{} is there already; name a new directory", target.display())));
     }
-    // Before a directory is made for nothing.
+    // Checked before the directory is created.
     for backup in &backups {
         Manifest::read(&**backup).map_err(|error| failed(error.into()))?;
     }

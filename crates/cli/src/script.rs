@@ -1,14 +1,14 @@
-//! Lines in, statements and commands out: what the shell's prompt and its scripts have in common.
+//! Splits lines into statements and commands, for the shell's prompt and for scripts.
 //!
-//! A statement ends at `;`, `\g` or `\G` (rows one column a line). Strings, quoted names and comments hide them.
+//! A statement ends at `;`, `\g` or `\G` (rows one column a line), outside of strings, quoted names and comments.
 //! Comments in front of a statement are dropped, those inside are kept: they may be hints. At the start of a
 //! statement a line may be a command: `help`, `quit`, `exit`, `source FILE`, `timing on|off`, `use DATABASE`; the
-//! short forms `\h`, `\?`, `\q`, `\. FILE`, `\u DATABASE` and `\c` (forget what was typed) work everywhere
-//! outside of quotes.
+//! short forms `\h`, `\?`, `\q`, `\. FILE`, `\u DATABASE` and `\c` (drop what was typed) work everywhere outside of
+//! quotes.
 
 use leafline_syntax::LexMode;
 
-/// What was read.
+/// A statement or a command.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Item {
     /// A statement, without its end.
@@ -22,7 +22,7 @@ pub enum Item {
 pub struct Statement {
     /// Its text.
     pub sql: String,
-    /// Line of its first character, from 1.
+    /// The line of its first character, from 1.
     pub line: usize,
     /// Whether it ended in `\G`.
     pub vertical: bool,
@@ -31,17 +31,17 @@ pub struct Statement {
 /// A command.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Command {
-    /// `help`
+    /// `help`.
     Help,
-    /// `quit`
+    /// `quit`.
     Quit,
-    /// `source FILE`
+    /// `source FILE`.
     Source(String),
-    /// `timing on|off`
+    /// `timing on|off`.
     Timing(bool),
-    /// A backslash and something that is no command.
+    /// A backslash and a character that form no command.
     Unknown(char),
-    /// A command whose argument is missing or wrong: how it is written.
+    /// A command whose argument is missing or wrong; holds its syntax.
     Usage(&'static str),
 }
 
@@ -53,18 +53,18 @@ enum State {
     Comment,
 }
 
-/// Cuts lines into items.
+/// Splits lines into items.
 #[derive(Default, Debug)]
 pub struct Reader {
     text: String,
     state: State,
-    /// Lines read so far.
+    /// The number of lines read.
     lines: usize,
     first_line: usize,
 }
 
 impl Reader {
-    /// Takes one line, without its end.
+    /// Takes one line, without its end, and returns the items that end in it.
     pub fn feed(&mut self, line: &str, mode: LexMode) -> Vec<Item> {
         self.lines += 1;
         let mut items = Vec::new();
@@ -132,7 +132,7 @@ impl Reader {
         items
     }
 
-    /// What is left when there are no more lines: the last statement may lack its end.
+    /// Returns the last statement, whose end may be missing, after the last line.
     pub fn finish(&mut self) -> Option<Statement> {
         let is_comment = self.state == State::Comment && self.is_comment_only("");
         self.state = State::Plain;
@@ -145,18 +145,18 @@ impl Reader {
         }
     }
 
-    /// Forgets what was begun.
+    /// Drops the unfinished statement.
     pub fn clear(&mut self) {
         self.text.clear();
         self.state = State::Plain;
     }
 
-    /// Whether nothing was begun.
+    /// Whether there is no unfinished statement.
     pub fn is_empty(&self) -> bool {
         self.text.is_empty() && self.state == State::Plain
     }
 
-    /// What the prompt for the next line of a statement shows, as the mysql client has it.
+    /// Returns the prompt for the next line of a statement, as in the mysql client.
     pub fn continuation(&self) -> &'static str {
         match self.state {
             State::Plain => "->",
@@ -193,7 +193,7 @@ impl Reader {
         Some(Item::Statement(Statement { sql: sql.to_owned(), line: self.first_line, vertical }))
     }
 
-    /// Whether what was begun, with `piece`, is a comment that means nothing: neither a hint nor executed.
+    /// Whether the unfinished text, with `piece`, is only a comment without a meaning: neither a hint nor executed.
     fn is_comment_only(&self, piece: &str) -> bool {
         let begun = if self.text.is_empty() { piece.trim_start() } else { self.text.as_str() };
         let kept = ["/*!", "/*+", "/*M!"].iter().any(|mark| begun.starts_with(mark));
@@ -215,7 +215,7 @@ impl Reader {
         }
     }
 
-    /// A line that is a command as a whole.
+    /// Returns the command that a whole line is, if it is one.
     fn command_line(&mut self, line: &str) -> Option<Item> {
         let line = line.trim();
         let line = line.strip_suffix(';').unwrap_or(line).trim_end();
@@ -248,7 +248,7 @@ fn ends_dashes(byte: Option<&u8>) -> bool {
     byte.is_none_or(|byte| byte.is_ascii_whitespace() || byte.is_ascii_control())
 }
 
-/// `\. FILE` or `\u DATABASE`: the argument is the rest of the line.
+/// Returns `\. FILE` or `\u DATABASE`, whose argument is the rest of the line.
 fn with_argument(letter: char, argument: &str) -> Item {
     let argument = argument.trim();
     let argument = argument.strip_suffix(';').unwrap_or(argument).trim_end();
@@ -264,7 +264,7 @@ fn with_argument(letter: char, argument: &str) -> Item {
 mod tests {
     use super::*;
 
-    /// Statements as `line:text`, with `\G` where they had it; commands as their debug text.
+    /// Returns statements as `line:text`, with `\G` if they end so, and commands as their debug text.
     fn read(script: &str) -> Vec<String> {
         let mut reader = Reader::default();
         let mut items: Vec<Item> =

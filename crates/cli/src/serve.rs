@@ -1,4 +1,4 @@
-//! `leafline serve`: a database over the MySQL protocol, until SIGTERM or Ctrl-C.
+//! `leafline serve`: serves a database over the MySQL protocol, until SIGTERM or Ctrl-C.
 
 use super::args::{Disk, ServeOptions};
 use super::failure::Failure;
@@ -24,7 +24,7 @@ pub fn run(options: &ServeOptions) -> Result<(), Failure> {
     let pool = options.buffer_pool_size.unwrap_or_else(default_server_pool);
     let (stop, stopped) = mpsc::channel();
     ctrlc::set_handler(move || {
-        // Nobody receives when the server stops already.
+        // Nobody receives if the server stops already.
         let _ = stop.send(());
     })
     .map_err(|error| Failure::Message(format!("cannot handle signals: {error}")))?;
@@ -37,7 +37,7 @@ pub fn run(options: &ServeOptions) -> Result<(), Failure> {
     if let Some((certificate, key)) = &tls_files {
         database_options = database_options.served_with_tls(certificate, key);
     }
-    // The socket comes last: that of a database that is served must not be taken over.
+    // The socket comes last, because the socket of a database that is already served must not be taken over.
     let expected = absolute(options.socket.clone().unwrap_or_else(|| directory.join(SOCKET_NAME)));
     let mut listeners = Listeners::new();
     if !options.skip_networking {
@@ -110,14 +110,14 @@ pub fn run(options: &ServeOptions) -> Result<(), Failure> {
     Ok(closed?)
 }
 
-/// The files of the certificate and of its key, unless there is to be no TLS.
+/// Returns the files of the certificate and of its key, unless TLS is off.
 fn tls_files(options: &ServeOptions) -> Option<(PathBuf, PathBuf)> {
     let own = |name: &str| absolute(options.open.dir.join(name));
     let given = options.tls_cert.clone().zip(options.tls_key.clone());
     (!options.no_tls).then(|| given.unwrap_or_else(|| (own(CERTIFICATE_NAME), own(KEY_NAME))))
 }
 
-/// The time of a line of the log, in UTC.
+/// Returns the time of a line of the log, in UTC.
 fn now() -> String {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let time = i64::try_from(since.as_micros()).ok().and_then(DateTime::from_epoch_micros);

@@ -4,7 +4,7 @@ use leafline_sql::machine_memory;
 use std::fmt;
 use std::str::FromStr;
 
-/// A number of bytes, written `4096`, `512K`, `64M`, `1G` or `1T` (powers of 1024, as MySQL has them).
+/// A number of bytes, written `4096`, `512K`, `64M`, `1G` or `1T` (powers of 1024, as in MySQL).
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Size(pub u64);
 
@@ -27,7 +27,7 @@ impl FromStr for Size {
     }
 }
 
-/// In the largest unit that gives a whole number.
+/// Writes the size in the largest unit that gives a whole number.
 impl fmt::Display for Size {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let whole = |shift: u32| self.0 >> shift << shift == self.0;
@@ -38,7 +38,7 @@ impl fmt::Display for Size {
     }
 }
 
-/// Bytes for people: `12.3 MiB`.
+/// Returns bytes in a readable form: `12.3 MiB`.
 pub fn human_bytes(bytes: u64) -> String {
     let units = ["bytes", "KiB", "MiB", "GiB", "TiB"];
     let mut value = bytes as f64;
@@ -50,7 +50,7 @@ pub fn human_bytes(bytes: u64) -> String {
     if unit == 0 { format!("{bytes} bytes") } else { format!("{value:.1} {}", units[unit]) }
 }
 
-/// Buffer pool of a server that was not told: a quarter of the memory, from 128M to 64G.
+/// Returns the default buffer pool of a server: a quarter of the memory, from 128M to 64G.
 pub fn default_server_pool() -> Size {
     let quarter = machine_memory().map_or(0, |memory| memory / 4);
     Size((quarter >> 20 << 20).clamp(128 << 20, 64 << 30))

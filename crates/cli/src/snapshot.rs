@@ -1,12 +1,12 @@
-//! Connections that read at one moment of a database, for threads that share the work.
+//! Opens connections that read a database at one snapshot, for threads that share the work.
 //!
-//! Leafline's begin a transaction FROM the SESSION of the first one. Other servers keep everybody from committing (FLUSH TABLES WITH READ LOCK) until all
-//! have begun; where the account may not ask for that, there is one connection.
+//! On Leafline each begins a transaction FROM the SESSION of the first one. Other servers block commits (FLUSH TABLES
+//! WITH READ LOCK) until all have begun; if the account may not do that, there is only one connection.
 
 use super::failure::Failure;
 use super::link::{Link, Place};
 
-/// Between one and `wanted` connections, each in a transaction that reads.
+/// Opens between one and `wanted` connections, each in a transaction that reads.
 ///
 /// # Errors
 /// Those of the server.
@@ -40,13 +40,13 @@ pub fn connections(place: &Place, wanted: usize) -> Result<Vec<Link>, Failure> {
     Ok(links)
 }
 
-/// Settings that texts do not depend on.
+/// Sets the session so that texts do not depend on the server's settings.
 fn prepare(link: &mut Link) -> Result<(), Failure> {
     link.execute("SET NAMES utf8mb4")?;
     link.execute("SET SESSION time_zone = '+00:00', sql_mode = '', net_write_timeout = 86400")?;
     link.execute("SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ")?;
     if link.is_leafline() {
-        // Rows in the order of their keys are loaded faster, and threads have tables of their own.
+        // Rows in the order of their keys load faster, and each thread has its own tables.
         link.execute("SET SESSION max_parallel_degree = 1")?;
     }
     Ok(())

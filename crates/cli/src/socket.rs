@@ -1,6 +1,8 @@
-//! Where the server of a database is found that has only its directory: its socket is in the directory, or a symbolic link there leads to it.
+//! Finds the server of a database by its directory: its socket is in the directory, or a symbolic link there leads to
+//! it.
 //!
-//! The link is made and removed by the process that has the database open, so whatever is there before is of a server that was killed.
+//! Only the process that has the database open creates and removes the link, so whatever it finds there is left from
+//! a server that was killed.
 
 use super::failure::Failure;
 use std::fs;
@@ -11,19 +13,20 @@ use std::path::{Path, PathBuf};
 /// The socket of a server, or the link to it, in the database's directory.
 pub const SOCKET_NAME: &str = "leafline.sock";
 
-/// The socket of whoever serves the database in `dir`; it does not exist if nobody does.
+/// Returns the socket of the server that serves the database in `dir`; it does not exist if there is none.
 pub fn of_directory(dir: &Path) -> PathBuf {
     let own = dir.join(SOCKET_NAME);
-    // Not through the link: the path of a socket must not be long, and that of the directory may be.
+    // Not through the link: the path of a socket must be short, and that of the directory may not be.
     fs::read_link(&own).unwrap_or(own)
 }
 
-/// A link to a socket that is elsewhere, until it is dropped.
+/// A link to a socket that is elsewhere; removed on drop.
 #[derive(Debug)]
 pub struct SocketLink(PathBuf);
 
 impl SocketLink {
-    /// Leads from the directory of a database that is open to the socket that its server listens on; `None` if the socket is in it.
+    /// Creates a link in the directory of an open database to the socket that its server listens on; `None` if the
+    /// socket is in the directory.
     ///
     /// # Errors
     /// Those of the system.
@@ -41,12 +44,12 @@ impl SocketLink {
 
 impl Drop for SocketLink {
     fn drop(&mut self) {
-        // What stays leads nowhere.
+        // A link that stays leads nowhere.
         let _ = fs::remove_file(&self.0);
     }
 }
 
-/// Removes what a server has left in the directory that ended without doing so.
+/// Removes the socket or link that a killed server has left in the directory.
 ///
 /// # Errors
 /// Those of the system.
@@ -62,7 +65,7 @@ pub fn remove_stale(dir: &Path) -> Result<(), Failure> {
     }
 }
 
-/// Whether the path is that of the socket in the directory, however it is written.
+/// Whether the path, however it is written, is that of the socket in the directory.
 fn is_in(dir: &Path, socket: &Path) -> bool {
     let parent = socket.parent().map(fs::canonicalize);
     let is_here = matches!((parent, fs::canonicalize(dir)), (Some(Ok(parent)), Ok(dir)) if parent == dir);
@@ -91,7 +94,7 @@ mod tests {
         assert_eq!(of_directory(&dir), socket);
         drop(link);
         assert!(fs::symlink_metadata(&own).is_err());
-        // What is no socket is not ours.
+        // A file that is not a socket is left alone.
         fs::write(&own, "x").unwrap();
         remove_stale(&dir).unwrap();
         assert!(SocketLink::new(&dir, &socket).is_err());

@@ -1,4 +1,4 @@
-//! What `leafline serve` has for those who watch: metrics, and the web console.
+//! The monitoring interfaces of `leafline serve`: metrics and the web console.
 
 use super::args::ServeOptions;
 use super::failure::Failure;
@@ -7,20 +7,20 @@ use leafline_sql::Instance;
 use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
 
-/// Where they are listened for. Bound before the database is opened, so that an address in use costs nothing.
+/// The listeners. They are bound before the database is opened, so that an address in use is found early.
 pub struct WatchListeners {
     metrics: Option<TcpListener>,
     console: Option<TcpListener>,
 }
 
-/// What is served; until it is dropped.
+/// The running interfaces; they end on drop.
 pub struct Watch {
     metrics: Option<Metrics>,
     console: Option<Console>,
 }
 
 impl WatchListeners {
-    /// Listens where the options say.
+    /// Binds the addresses that the options name.
     pub fn new(options: &ServeOptions) -> Result<WatchListeners, Failure> {
         let listen = |address: Option<SocketAddr>, option: &str| {
             let bind = |address: SocketAddr| {
@@ -39,7 +39,7 @@ impl WatchListeners {
         })
     }
 
-    /// Serves what is listened for.
+    /// Starts the interfaces.
     pub fn start(self, instance: &Arc<Instance>) -> Result<Watch, Failure> {
         let failed = |error| Failure::Message(format!("cannot serve who watches: {error}"));
         let metrics = self.metrics.map(|listener| Metrics::start(instance.clone(), listener));
@@ -52,7 +52,7 @@ impl WatchListeners {
 }
 
 impl Watch {
-    /// Says where it is.
+    /// Prints their addresses.
     pub fn tell(&self) {
         if let Some(metrics) = &self.metrics {
             eprintln!("  metrics: http://{}/metrics", metrics.address());

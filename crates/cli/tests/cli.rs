@@ -1,4 +1,4 @@
-//! The `leafline` binary from outside: what it prints, what it exits with, what is there afterwards.
+//! Tests the `leafline` binary from outside: its output, its exit codes, and the files it leaves.
 
 use std::io::Write as _;
 use std::path::Path;
@@ -9,7 +9,7 @@ type Ran = (i32, String, String);
 
 fn command() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_leafline"));
-    // History and other traces stay out of the home of whoever runs the tests.
+    // History and other traces stay out of the home of the user who runs the tests.
     command.env("HOME", "/nonexistent").stdin(Stdio::null());
     command
 }
@@ -58,7 +58,7 @@ fn a_script_is_written_as_tab_separated_lines() {
     let expected = "id\tname\tprice\traw\tx\tday\n1\ta\\tb\t1.50\tAB\t0.5\t2024-02-29\n2\tNULL\tNULL\tNULL\tNULL\tNULL\n\
                     3\tsay \"hi\", you\t-3.00\t\t1e100\t1999-12-31\n";
     assert_eq!(out, expected);
-    // What was committed is there in the next process; -N leaves out the names.
+    // The next process sees what was committed; -N omits the names.
     let (code, out, _) =
         run(&["shell", dir.to_str().unwrap(), "-D", "d", "-N", "-e", "SELECT COUNT(*) FROM t"]);
     assert_eq!((code, out.as_str()), (0, "3\n"));
@@ -158,7 +158,7 @@ fn other_peoples_files_are_left_alone() {
     assert_eq!(code, 1);
     assert!(err.contains("is not empty and holds no Leafline database"), "{err}");
     assert_eq!(std::fs::read_dir(holder.path()).unwrap().count(), 1);
-    // Also if it has a name that Leafline uses.
+    // Even a file with a name that Leafline uses.
     let holder = tempfile::tempdir().unwrap();
     let theirs = vec![b'A'; 2_000_000];
     std::fs::write(holder.path().join("data"), &theirs).unwrap();
@@ -214,7 +214,7 @@ fn the_demo_runs_small_and_leaves_nothing_behind() {
     assert!(!dir.exists());
 }
 
-/// Copies a database that is open, as a crash would leave it.
+/// Copies a database that is open, in the state that a crash would leave.
 fn copy(from: &Path, to: &Path) {
     std::fs::create_dir_all(to).expect("made");
     for entry in std::fs::read_dir(from).expect("a directory") {
@@ -227,7 +227,7 @@ fn copy(from: &Path, to: &Path) {
     }
 }
 
-/// Flips a bit in every leaf of a segment: the newest, or one that is older by so many.
+/// Flips a bit in every leaf of a segment: the newest, or the one that is `older` segments older.
 fn damage_leaves(dir: &Path, older: u64) {
     const PAGE: usize = 16384;
     let copies = std::fs::metadata(dir.join("doublewrite")).expect("a file").len();
@@ -330,12 +330,12 @@ fn what_is_left_of_a_database_that_cannot_be_opened_is_written_to_a_new_one() {
     assert_eq!(script(&new, &["-N"], sql), (0, "3000\t3000\t1498505\n".into(), String::new()));
 }
 
-/// Flips a bit in a leaf of the segment made last, and takes away the copies of the pages written last.
+/// Flips a bit in a leaf of the segment made last, and erases the doublewrite copies.
 fn damage_newest_index(dir: &Path) {
     damage_leaf(dir, &|page| Some(u64::from_le_bytes(page[24..32].try_into().expect("eight bytes"))));
 }
 
-/// Of the leaves for which `rank` says something, damages the one where it says most.
+/// Damages the leaf with the highest `rank`, among those that have one.
 fn damage_leaf(dir: &Path, rank: &dyn Fn(&[u8]) -> Option<u64>) {
     const PAGE: usize = 16384;
     let copies = std::fs::metadata(dir.join("doublewrite")).expect("a file").len();
@@ -400,7 +400,7 @@ fn a_repair_of_values_outside_the_rows_names_the_rows_that_are_lost_with_them() 
     let sql = "CREATE DATABASE d; USE d; CREATE TABLE t (id INT PRIMARY KEY, v TEXT, w TEXT); \
                INSERT INTO t VALUES (1, 'short', ''), (2, REPEAT('long', 5000), ''), (3, 'short', '')";
     assert_eq!(script(&dir, &[], sql), (0, String::new(), String::new()));
-    // The values outside the rows are in a tree of their own, made after that of the rows.
+    // The values outside the rows are in a separate tree, made after that of the rows.
     damage_newest_index(&dir);
     let (code, out, _) = run(&["check", at]);
     assert!(code == 1 && out.matches("Corrupt").count() == 1, "{out}");
@@ -481,7 +481,7 @@ fn advice_is_a_script_that_can_be_run() {
         out.contains("-- 1 of 1 statements gain, most of all: SELECT pad FROM t WHERE a = 77 ("),
         "{out}"
     );
-    // Nothing was done; the script does it.
+    // Nothing was done yet; running the script does it.
     let indexes = "SELECT index_name FROM sys.schema_unused_indexes";
     assert_eq!(script(&dir, &["-N"], indexes).1, "b\n");
     assert_eq!(script(&dir, &[], &out).0, 0);
@@ -501,7 +501,7 @@ fn advice_is_verified() {
     let words = ["advise", dir.to_str().unwrap(), workload.to_str().unwrap(), "--verify"];
     let (code, out, err) = run(&words);
     assert_eq!(code, 0, "{err}");
-    // Which of the two depends on the time that it took.
+    // Which of the two happens depends on the measured times.
     let kept = out.contains("-- kept: ");
     assert!(kept || out.contains("-- dropped again: "), "{out}");
     let (_, found, _) = script(&dir, &["-N"], "SHOW INDEX FROM d.t WHERE Key_name = 'a'");
@@ -525,7 +525,7 @@ fn advice_without_a_workload_is_for_what_was_run_before() {
     let (code, out, err) = run(&["advise", place]);
     assert_eq!(code, 0, "{err}");
     assert!(out.contains("\nCREATE INDEX `a` ON `d`.`t` (`a`);\n"), "{out}{err}");
-    // What cannot be read is said, and counted from zero.
+    // A file that cannot be read is reported, and counts restart at zero.
     let file = dir.join("statement-digests");
     let mut bytes = std::fs::read(&file).unwrap();
     bytes[40] ^= 1;

@@ -1,4 +1,4 @@
-//! One cold run of the query, with what the counters say of it.
+//! Runs the query once with nothing in memory, and reads the counters.
 
 use super::super::failure::Failure;
 use super::super::output::{Column, Kind, format_table};
@@ -9,16 +9,16 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// What a run took.
+/// The measurements of a run.
 #[derive(Clone, Debug)]
 pub struct Run {
-    /// Name of the way.
+    /// The name of the way.
     pub name: &'static str,
     /// The query's answer.
     pub answer: String,
     /// From the statement to its last row.
     pub time: Duration,
-    /// Entries looked at, of whichever index.
+    /// Entries read, from any index.
     pub entries: u64,
     /// Rows read from the table because an index pointed at them.
     pub fetched: u64,
@@ -56,7 +56,7 @@ pub fn run(options: &OpenOptions, dir: &Path, way: &Way) -> Result<Run, Failure>
     Ok(run)
 }
 
-/// What EXPLAIN says, in a database opened anew, so that it has read nothing yet either.
+/// Returns the output of EXPLAIN, in a database opened anew, so that it has not read anything either.
 pub fn explain(options: &OpenOptions, dir: &Path, way: &Way) -> Result<String, Failure> {
     let database = options.open(dir)?;
     let mut connection = begin(&database, way)?;
@@ -94,7 +94,7 @@ fn status(connection: &mut Connection) -> Result<HashMap<String, u64>, Failure> 
     let mut counters = HashMap::new();
     for row in connection.query("SHOW STATUS", ())? {
         let row = row?;
-        // Gauges that are no numbers are of no interest here.
+        // Status variables that are not numbers do not matter here.
         if let Ok(value) = row.get::<String>(1)?.parse() {
             counters.insert(row.get(0)?, value);
         }
@@ -102,7 +102,7 @@ fn status(connection: &mut Connection) -> Result<HashMap<String, u64>, Failure> 
     Ok(counters)
 }
 
-/// The runs as a table.
+/// Formats the runs as a table.
 pub fn table(runs: &[Run]) -> Result<String, Failure> {
     let column = |name: &str, kind| Column { name: name.into(), kind };
     let columns = [

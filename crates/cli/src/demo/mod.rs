@@ -1,8 +1,9 @@
-//! `leafline demo`: what index condition pushdown does for TPC-H Query 19, on a table that does not fit in memory.
+//! `leafline demo`: shows the effect of index condition pushdown on TPC-H Query 19, on a table that does not fit in
+//! memory.
 //!
-//! Two tables are loaded, two indexes built, and the query is run in four ways, each in a database that was just
-//! opened with a buffer pool of a tenth of the data: on the machine's own disk, and on an emulated one whose seeks cost
-//! what a spinning disk's cost.
+//! The demo loads two tables, builds two indexes, and runs the query in four ways, each in a database just opened
+//! with a buffer pool of a tenth of the data: on the machine's own disk, and on an emulated one whose seeks take as
+//! long as a spinning disk's.
 
 mod measure;
 mod place;
@@ -22,9 +23,10 @@ use std::path::Path;
 
 /// Memory for pages while loading.
 const LOAD_POOL: u64 = 128 << 20;
-/// The smallest pool that is chosen: a tenth of very little data would be no pool at all.
+/// The smallest pool that is chosen: a tenth of very little data would be too little.
 const SMALLEST_POOL: u64 = 4 << 20;
-/// Pages read on the machine's own disk above which a way is left out on the emulated one: each might cost a seek, 5 ms.
+/// A way that reads more pages than this on the machine's own disk is left out on the emulated one: each might cost a
+/// seek, 5 ms.
 const MAX_EMULATED_PAGES: u64 = 4000;
 
 /// Runs the verb.
@@ -64,7 +66,7 @@ pub fn run(options: &DemoOptions) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Loads the tables, builds the indexes, and returns the bytes that they take.
+/// Loads the tables, builds the indexes, and returns their size in bytes.
 fn build(dir: &Path, scale: f64) -> Result<u64, Failure> {
     let database = OpenOptions::new().buffer_pool_size(LOAD_POOL).open(dir)?;
     let mut connection = database.connect()?;
@@ -103,7 +105,7 @@ fn warn_of_page_cache(open: &OpenOptions, dir: &Path) -> Result<(), Failure> {
     Ok(database.close()?)
 }
 
-/// The same ways with the seek-time model over the disk, but for those that would take minutes.
+/// Repeats the ways with the seek-time model over the disk, except for those that would take minutes.
 fn emulated(open: &OpenOptions, dir: &Path, real: &[Run]) -> Result<Vec<Run>, Failure> {
     let open = open.clone().emulated_disk(DiskModel::HDD);
     let mut runs = Vec::new();

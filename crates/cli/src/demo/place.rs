@@ -1,4 +1,4 @@
-//! Where the demo's database is, and how it is removed.
+//! The directory of the demo's database, and its removal.
 
 use super::super::failure::Failure;
 use std::fs;
@@ -11,15 +11,15 @@ const NAME: &str = "leafline-demo";
 /// Attempts to remove a directory that another thread still writes to.
 const ATTEMPTS: u32 = 10;
 
-/// A directory of the demo's own, removed when dropped, or when the process is told to stop, unless it is kept.
+/// A directory of the demo. Unless it is kept, it is removed on drop and on a signal that ends the process.
 pub struct Place {
     path: PathBuf,
     keep: Arc<AtomicBool>,
 }
 
 impl Place {
-    /// Makes the directory: `wanted`; or `leafline-demo`, with more to its name if it is not kept, in `target` if there is
-    /// that, or in the current directory.
+    /// Makes the directory: `wanted`; otherwise `leafline-demo`, with a unique suffix if it is not kept, in `target`
+    /// if that exists, or in the current directory.
     pub fn new(wanted: Option<&Path>, keep: bool) -> Result<Place, Failure> {
         let parent = Path::new(if Path::new("target").is_dir() { "target" } else { "." });
         let path = match wanted {
@@ -45,7 +45,7 @@ impl Place {
         Ok(place)
     }
 
-    /// The directory.
+    /// Returns the directory.
     pub fn path(&self) -> &Path {
         &self.path
     }

@@ -1,4 +1,4 @@
-//! TPC-H Query 19 with the parameters that TPC validates with, and the ways in which the demo has it run.
+//! TPC-H Query 19 with TPC's validation parameters, and the ways in which the demo runs it.
 
 /// One way to run the query.
 pub struct Way {
@@ -43,19 +43,19 @@ pub const WAYS: [Way; 4] = [
 ];
 
 impl Way {
-    /// The query.
+    /// Returns the query.
     pub fn query(&self) -> String {
         QUERY.trim_end().trim_end_matches(';').replacen(HINTED, &format!("{HINTED}{}", self.hint), 1)
     }
 
-    /// What is set before it.
+    /// Returns the statement that sets the way's switches.
     pub fn switch(&self) -> String {
         let on = if self.pushdown { "on" } else { "off" };
         format!("SET optimizer_switch = 'index_condition_pushdown={on}'")
     }
 }
 
-/// The indexes, by name, and how they are made.
+/// The indexes: names and statements.
 pub const INDEXES: [(&str, &str); 2] = [
     (
         "i_l_partkey",
@@ -64,7 +64,7 @@ pub const INDEXES: [(&str, &str); 2] = [
     ("i_l_suppkey_partkey", "CREATE INDEX i_l_suppkey_partkey ON lineitem (l_partkey, l_suppkey)"),
 ];
 
-/// The query without a hint, as the benchmarks have it.
+/// The query without a hint, shared with the benchmarks.
 const QUERY: &str = include_str!("../../../../bench/tpch/q19.sql");
 const HINTED: &str = "FROM lineitem";
 

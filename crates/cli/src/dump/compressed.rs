@@ -1,4 +1,4 @@
-//! What is written, compressed or as it is.
+//! Writes output, compressed or not.
 
 use flate2::write::GzEncoder;
 use std::io::{self, Write};
@@ -15,7 +15,7 @@ pub enum Compression {
 }
 
 impl Compression {
-    /// What the names of files end in.
+    /// Returns the suffix of file names.
     pub fn suffix(self) -> &'static str {
         match self {
             Compression::None => "",
@@ -25,7 +25,7 @@ impl Compression {
     }
 }
 
-/// Compresses what is written to it.
+/// A writer that compresses.
 pub enum Compressed<W: Write> {
     Plain(W),
     Gzip(GzEncoder<W>),
@@ -33,25 +33,27 @@ pub enum Compressed<W: Write> {
 }
 
 impl<W: Write> Compressed<W> {
+    /// Makes a writer.
+    ///
     /// # Errors
-    /// There is no memory for it.
+    /// Memory for the compressor is lacking.
     pub fn new(out: W, compression: Compression) -> io::Result<Compressed<W>> {
         Ok(match compression {
             Compression::None => Compressed::Plain(out),
             Compression::Gzip => Compressed::Gzip(GzEncoder::new(out, flate2::Compression::fast())),
             Compression::Zstd => {
                 let mut encoder = zstd::Encoder::new(out, ZSTD_LEVEL)?;
-                // Whoever reads it is told of damage.
+                // A checksum lets readers detect damage.
                 encoder.include_checksum(true)?;
                 Compressed::Zstd(encoder)
             }
         })
     }
 
-    /// Writes what is left, and the end.
+    /// Writes the rest and the end of the format.
     ///
     /// # Errors
-    /// Those of writing.
+    /// The output cannot be written.
     pub fn finish(self) -> io::Result<W> {
         match self {
             Compressed::Plain(out) => Ok(out),

@@ -1,4 +1,4 @@
-//! Rows as comma-separated values, as the shell writes them: see [`crate::output`].
+//! Writes rows as comma-separated values, in the form of the shell: see [`crate::output`].
 
 use super::schema::{Kind, Table};
 use super::sql::single;
@@ -6,10 +6,10 @@ use crate::link::Cells;
 use crate::output::csv;
 use std::io::{self, Write};
 
-/// The line of names.
+/// Writes the line of names.
 ///
 /// # Errors
-/// Those of `out`.
+/// The output cannot be written.
 pub fn head(table: &Table, out: &mut dyn Write) -> io::Result<()> {
     for (at, column) in table.columns.iter().enumerate() {
         csv::separator(at, out)?;
@@ -18,10 +18,10 @@ pub fn head(table: &Table, out: &mut dyn Write) -> io::Result<()> {
     out.write_all(b"\r\n")
 }
 
-/// A row.
+/// Writes a row.
 ///
 /// # Errors
-/// Those of `out`.
+/// The output cannot be written.
 pub fn row(table: &Table, cells: Cells<'_>, out: &mut dyn Write) -> io::Result<()> {
     for (at, column) in table.columns.iter().enumerate() {
         csv::separator(at, out)?;

@@ -1,13 +1,13 @@
-//! Definitions in a form that the server understands that is to load them.
+//! Rewrites definitions into a form that the server which loads them understands.
 //!
-//! What only Leafline has stands in comments that other servers pass over (`/*!99990 PACKED */`), and its own engine is called InnoDB, which
-//! Leafline takes for the same. [`Compatible`] goes on from there.
+//! Features that only Leafline has are put in comments that other servers ignore (`/*!99990 PACKED */`). Its engine
+//! is written as InnoDB, which Leafline treats as its own. [`Compatible`] adapts further.
 
 use super::options::Compatible;
 use super::schema::View;
 use crate::link::quoted;
 
-/// Collations of MySQL 8, and what is nearest to them in MariaDB.
+/// Collations of MySQL 8, and their closest in MariaDB.
 const COLLATIONS: [(&str, &str); 4] = [
     ("utf8mb4_0900_ai_ci", "utf8mb4_unicode_520_ci"),
     ("utf8mb4_0900_as_ci", "utf8mb4_unicode_520_ci"),
@@ -15,13 +15,13 @@ const COLLATIONS: [(&str, &str); 4] = [
     ("utf8mb4_0900_bin", "utf8mb4_bin"),
 ];
 
-/// The statement that makes a database, if it is not there.
+/// Returns the statement that creates a database unless it exists.
 pub fn database(create: &str, compatible: Option<Compatible>) -> String {
     let create = create.replacen("CREATE DATABASE ", "CREATE DATABASE IF NOT EXISTS ", 1);
     adapted(&create, compatible)
 }
 
-/// The statement that makes a table.
+/// Returns the statement that creates a table.
 pub fn table(create: &str, compatible: Option<Compatible>) -> String {
     let create = match compatible {
         Some(Compatible::Mariadb) => without_lines(create, |line| {
@@ -34,7 +34,8 @@ pub fn table(create: &str, compatible: Option<Compatible>) -> String {
     adapted(&create, compatible)
 }
 
-/// The statement that makes a view. Whoever loads it is its definer: the account that was may not be there.
+/// Returns the statement that creates a view. The loading account becomes its definer, because the original one may
+/// not exist.
 pub fn view(create: &str, compatible: Option<Compatible>) -> String {
     let start = find_outside_quotes(create, " DEFINER=");
     let parts = start.zip(find_outside_quotes(create, " SQL SECURITY "));
@@ -44,7 +45,8 @@ pub fn view(create: &str, compatible: Option<Compatible>) -> String {
     }
 }
 
-/// The collation that the connection needs where a view of that one is made; `None` where a server's own will do.
+/// Returns the collation that the connection needs when a view of that collation is created; `None` if a server's
+/// default will do.
 pub fn connection_collation(collation: &str, compatible: Option<Compatible>) -> Option<String> {
     const OWN: &str = "utf8mb4_0900_ai_ci";
     if collation.is_empty() || collation == OWN {
@@ -54,7 +56,7 @@ pub fn connection_collation(collation: &str, compatible: Option<Compatible>) -> 
     Some(if compatible == Some(Compatible::Mariadb) { there } else { collation }.to_owned())
 }
 
-/// A view of the same columns that needs no other.
+/// Returns a view with the same columns that depends on no other.
 pub fn placeholder(view: &View) -> String {
     let columns: Vec<String> = view.columns.iter().map(|name| format!("1 AS {}", quoted(name))).collect();
     format!("CREATE VIEW {} AS SELECT {}", quoted(&view.name), columns.join(", "))
@@ -63,7 +65,7 @@ pub fn placeholder(view: &View) -> String {
 fn adapted(text: &str, compatible: Option<Compatible>) -> String {
     rewritten(text, |piece| {
         let mut piece = piece.replace(") ENGINE=Leafline", ") ENGINE=InnoDB");
-        // To servers without explicit_defaults_for_timestamp it is NOT NULL unless it says NULL.
+        // On servers without explicit_defaults_for_timestamp a TIMESTAMP is NOT NULL unless it says NULL.
         for digits in ["", "(1)", "(2)", "(3)", "(4)", "(5)", "(6)"] {
             let (plain, said) =
                 (format!(" timestamp{digits} DEFAULT NULL"), format!(" timestamp{digits} NULL DEFAULT NULL"));
@@ -83,7 +85,7 @@ fn adapted(text: &str, compatible: Option<Compatible>) -> String {
     })
 }
 
-/// The text with what is outside of quotes rewritten.
+/// Rewrites the text outside of quotes.
 pub fn rewritten(text: &str, mut rewrite: impl FnMut(&str) -> String) -> String {
     let mut out = String::with_capacity(text.len());
     for (is_quoted, piece) in pieces(text) {
@@ -99,7 +101,7 @@ fn outside_quotes(text: &str) -> impl Iterator<Item = &str> {
     pieces(text).into_iter().filter(|(is_quoted, _)| !is_quoted).map(|(_, piece)| piece)
 }
 
-/// Where a word stands first outside of quotes.
+/// Returns where a word first occurs outside of quotes.
 fn find_outside_quotes(text: &str, word: &str) -> Option<usize> {
     let mut start = 0;
     pieces(text).into_iter().find_map(|(is_quoted, piece)| {
@@ -109,7 +111,7 @@ fn find_outside_quotes(text: &str, word: &str) -> Option<usize> {
     })
 }
 
-/// The text cut where quotes begin and end; whether each piece is quoted.
+/// Splits the text where quotes begin and end; returns with each piece whether it is quoted.
 fn pieces(text: &str) -> Vec<(bool, &str)> {
     let mut pieces = Vec::new();
     let (mut start, mut quote, mut escaped) = (0, None, false);
@@ -132,7 +134,7 @@ fn pieces(text: &str) -> Vec<(bool, &str)> {
     pieces
 }
 
-/// A CREATE TABLE, a line for each column and key, without some of those lines.
+/// Removes some lines from a CREATE TABLE that has a line for each column and key.
 pub fn without_lines(create: &str, mut leave_out: impl FnMut(&str) -> bool) -> String {
     let Some((head, rest)) = create.split_once("(\n") else { return create.to_owned() };
     let Some((body, tail)) = rest.split_once("\n)") else { return create.to_owned() };

@@ -1,20 +1,21 @@
-//! `leafline dump`: databases as SQL, CSV or Parquet.
+//! `leafline dump`: writes databases as SQL, CSV or Parquet.
 //!
-//! Everything is read through SQL, in a database that this process has opened or on a server, at one snapshot that several connections share
-//! ([`crate::snapshot`]), each of which reads tables in a thread of its own.
+//! It reads everything through SQL, in a database that this process has opened or on a server, at one snapshot that
+//! several connections share ([`crate::snapshot`]); each connection reads tables in its own thread.
 //!
-//! | module | is |
+//! | module | does |
 //! |---|---|
 //! | `options` | the command line |
-//! | `schema` | what there is |
-//! | `definitions` | statements that make it |
-//! | `sql`, `csv`, `parquet` | rows |
-//! | `compressed` | what is written, compressed |
-//! | `target` | files |
-//! | `stream` | standard output |
+//! | `schema` | reads which databases, tables and views there are |
+//! | `definitions` | writes the statements that create them |
+//! | `sql`, `csv`, `parquet` | write rows |
+//! | `compressed` | compresses the output |
+//! | `target` | writes files |
+//! | `stream` | writes standard output |
 //!
-//! With `--output DIR` there is a file for each table, `DATABASE.TABLE.sql`, which says what it needs, so that they are loaded in any order, and
-//! `views.sql`, to be loaded behind them; beside CSV and Parquet a `schema.sql` makes all of it.
+//! With `--output DIR` there is a self-contained file for each table, `DATABASE.TABLE.sql`, so that they may be
+//! loaded in any order, and `views.sql`, to be loaded after them. With CSV and Parquet, `schema.sql` creates
+//! everything.
 
 mod compressed;
 mod csv;
@@ -44,17 +45,17 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use target::Folder;
 
-/// Rows between two looks at what others are doing, and updates of the bar.
+/// Rows between two checks whether another thread has failed, and updates of the bar.
 const STEP: u64 = 1000;
 
-/// What the threads of a dump have in common.
+/// The state that the threads of a dump share.
 struct Work<'d> {
     options: &'d DumpOptions,
     schema: &'d Schema,
     bar: Progress,
     rows: AtomicU64,
     bytes: AtomicU64,
-    /// One of them has failed.
+    /// Whether one of them has failed.
     is_over: AtomicBool,
 }
 
@@ -128,7 +129,7 @@ pub fn run(options: &DumpOptions) -> Result<(), Failure> {
 fn to_folder(work: &Work<'_>, mut links: Vec<Link>, into: &Path) -> Result<(), Failure> {
     let folder = Folder::new(into)?;
     definitions_file(work, &folder)?;
-    // The largest first, so that no thread has it before it when the others are done.
+    // The largest table first, so that no thread begins it when the others are done.
     let mut order: Vec<usize> = (0..work.schema.tables.len()).collect();
     order.sort_by_key(|at| work.schema.tables.get(*at).map(|table| table.bytes));
     let waiting = Mutex::new(order);
@@ -149,7 +150,7 @@ fn to_folder(work: &Work<'_>, mut links: Vec<Link>, into: &Path) -> Result<(), F
         let mut result = Ok(());
         for thread in started {
             let other = thread.join().unwrap_or_else(|_| Err(Failure::Message("a thread has ended".into())));
-            // Those that were told to stop have nothing to say.
+            // Threads that were told to stop have nothing to report.
             if matches!(result, Ok(()) | Err(Failure::Silent)) {
                 result = other.and(result);
             }
@@ -159,7 +160,7 @@ fn to_folder(work: &Work<'_>, mut links: Vec<Link>, into: &Path) -> Result<(), F
     folder.finish()
 }
 
-/// `views.sql`, or `schema.sql`.
+/// Writes `views.sql`, or `schema.sql`.
 fn definitions_file(work: &Work<'_>, folder: &Folder) -> Result<(), Failure> {
     if work.options.no_schema {
         return Ok(());
@@ -201,7 +202,7 @@ fn table_file(work: &Work<'_>, folder: &Folder, link: &mut Link, at: usize) -> R
     file.finish()
 }
 
-/// Has what follows go to a database, which is made if need be.
+/// Writes the statements that create a database, if needed, and make it current.
 fn write_database(work: &Work<'_>, name: &str, out: &mut dyn Write) -> io::Result<()> {
     if work.options.no_database {
         return Ok(());
@@ -247,7 +248,7 @@ fn write_views(work: &Work<'_>, out: &mut dyn Write) -> io::Result<()> {
     Ok(())
 }
 
-/// A table in the format that is wanted; as SQL with its definition.
+/// Writes a table in the chosen format; as SQL with its definition.
 fn write_table(
     work: &Work<'_>,
     link: &mut Link,
@@ -307,7 +308,7 @@ fn each_row(
     })
 }
 
-/// Counts what is written.
+/// Counts the bytes written.
 struct Counted<'o> {
     out: &'o mut (dyn Write + Send),
     bytes: &'o AtomicU64,

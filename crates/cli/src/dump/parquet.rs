@@ -1,10 +1,10 @@
-//! Rows as an Apache Parquet file.
+//! Writes rows as an Apache Parquet file.
 //!
 //! | MySQL | Parquet |
 //! |---|---|
 //! | TINYINT to INT, signed or not | INT32, INTEGER(8, 16 or 32); MEDIUMINT: 32 |
 //! | BIGINT, signed or not | INT64, INTEGER(64) |
-//! | DECIMAL(p, s) | DECIMAL(p, s): INT32 up to 9 digits, INT64 up to 18, else FIXED_LEN_BYTE_ARRAY |
+//! | DECIMAL(p, s) | DECIMAL(p, s): INT32 up to 9 digits, INT64 up to 18, otherwise FIXED_LEN_BYTE_ARRAY |
 //! | FLOAT, DOUBLE | FLOAT, DOUBLE |
 //! | BIT, YEAR | INT64 INTEGER(64, unsigned), INT32 INTEGER(16, unsigned) |
 //! | DATE | INT32, DATE |
@@ -14,7 +14,7 @@
 //! | CHAR, VARCHAR, TEXT, SET; ENUM; JSON | BYTE_ARRAY, STRING; ENUM; JSON |
 //! | BINARY, VARBINARY, BLOB | BYTE_ARRAY |
 //!
-//! Dates that are no days (`0000-00-00`) are NULL. Pages are compressed by Snappy.
+//! Dates that do not exist (`0000-00-00`) are NULL. Pages are compressed with Snappy.
 
 use super::schema::{Column, Kind, Table};
 use crate::failure::Failure;
@@ -31,9 +31,9 @@ use parquet::schema::types::Type;
 use std::io::Write;
 use std::sync::Arc;
 
-/// Rows of a row group.
+/// The number of rows after which a row group ends.
 const GROUP_ROWS: usize = 1 << 20;
-/// Bytes of values after which a row group ends.
+/// The number of bytes after which a row group ends.
 const GROUP_BYTES: usize = 128 << 20;
 
 /// Writes the rows of a table.
@@ -49,7 +49,7 @@ struct Values {
     name: String,
     kind: Kind,
     optional: bool,
-    /// 1 where there is a value, 0 for NULL.
+    /// 1 for a value, 0 for NULL.
     levels: Vec<i16>,
     data: Data,
 }
@@ -61,13 +61,15 @@ enum Data {
     Double(Vec<f64>),
     /// All values, and where each ends.
     Bytes(Vec<u8>, Vec<usize>),
-    /// Decimals of so many bytes.
+    /// Decimals of that many bytes.
     Fixed(usize, Vec<FixedLenByteArray>),
 }
 
 impl<'o> ParquetRows<'o> {
+    /// Begins a file.
+    ///
     /// # Errors
-    /// Those of `out`.
+    /// The output cannot be written.
     pub fn new(table: &Table, out: &'o mut (dyn Write + Send)) -> Result<ParquetRows<'o>, Failure> {
         let columns: Vec<Values> = table.columns.iter().map(Values::new).collect();
         let fields = columns.iter().map(|column| column.definition().map(Arc::new)).collect::<Result<_, _>>();
@@ -79,8 +81,10 @@ impl<'o> ParquetRows<'o> {
         Ok(ParquetRows { writer: writer.map_err(failed)?, columns, rows: 0, bytes: 0 })
     }
 
+    /// Adds a row.
+    ///
     /// # Errors
-    /// A value that is not of its column's type; those of the output.
+    /// A value is not of its column's type; the output cannot be written.
     pub fn row(&mut self, cells: Cells<'_>) -> Result<(), Failure> {
         for (at, column) in self.columns.iter_mut().enumerate() {
             let value = cells.get(at);
@@ -107,8 +111,10 @@ impl<'o> ParquetRows<'o> {
         Ok(())
     }
 
+    /// Writes the rest and the end of the file.
+    ///
     /// # Errors
-    /// Those of the output.
+    /// The output cannot be written.
     pub fn finish(mut self) -> Result<(), Failure> {
         self.flush()?;
         self.writer.close().map_err(failed).map(|_| ())
@@ -236,7 +242,8 @@ impl Values {
 }
 
 impl Data {
-    /// Adds a value, given as text; false, and nothing added, for one that Parquet has not. `None`: it is not of the kind.
+    /// Adds a value, given as text. Returns false, and adds nothing, if Parquet has no such value; `None` if the text
+    /// is not of the kind.
     fn push(&mut self, value: &[u8], kind: Kind) -> Option<bool> {
         match self {
             Data::Bytes(bytes, ends) => {
@@ -284,23 +291,23 @@ impl Data {
     }
 }
 
-/// Microseconds of a day.
+/// Microseconds in a day.
 const DAY: i64 = 86_400_000_000;
 
-/// Bytes that hold a number of so many decimal digits, and its sign.
+/// Returns how many bytes hold a number of `digits` decimal digits and its sign.
 fn decimal_bytes(digits: u8) -> usize {
     // log2(10) is 3.3219..
     (usize::from(digits) * 33_220 / 10_000 + 2).div_ceil(8)
 }
 
-/// A number with so many digits behind the point, without it.
+/// Returns a number without its point, with exactly `scale` digits behind it.
 fn unscaled(text: &str, scale: u8) -> Option<String> {
     let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
     let zeros = usize::from(scale).checked_sub(fraction.len())?;
     Some(format!("{whole}{fraction}{}", "0".repeat(zeros)))
 }
 
-/// A whole number as so many bytes, the most significant first.
+/// Returns a whole number as `length` bytes, big-endian, in two's complement.
 fn two_complement(digits: &str, length: usize) -> Option<Vec<u8>> {
     let (negative, digits) = digits.strip_prefix('-').map_or((false, digits), |digits| (true, digits));
     let mut bytes = vec![0u8; length];
@@ -324,7 +331,7 @@ fn two_complement(digits: &str, length: usize) -> Option<Vec<u8>> {
     Some(bytes)
 }
 
-/// Days since 1970 of a text that begins with a date; `Some(None)` if that is no day.
+/// Returns the days since 1970 of a text that begins with a date; `Some(None)` if no such day exists.
 fn day(text: &[u8]) -> Option<Option<i32>> {
     let number =
         |range: std::ops::Range<usize>| std::str::from_utf8(text.get(range)?).ok()?.parse::<u32>().ok();
@@ -333,7 +340,7 @@ fn day(text: &[u8]) -> Option<Option<i32>> {
     Some(date.and_then(leafline_types::Date::epoch_days))
 }
 
-/// Microseconds of ` 12:34:56.789`.
+/// Returns the microseconds of ` 12:34:56.789`.
 fn micros_of_day(text: &[u8]) -> Option<i64> {
     let text = std::str::from_utf8(text).ok()?;
     let number = |range: std::ops::Range<usize>| text.get(range)?.parse::<i64>().ok();
@@ -343,7 +350,7 @@ fn micros_of_day(text: &[u8]) -> Option<i64> {
     Some(seconds * 1_000_000 + micros)
 }
 
-/// What a failure of the library means here.
+/// Converts an error of the library.
 fn failed(error: ParquetError) -> Failure {
     match error {
         ParquetError::External(source) => match source.downcast::<std::io::Error>() {

@@ -1,17 +1,17 @@
-//! What there is to dump, read from `information_schema` as any server has it.
+//! Reads the databases, tables and views to dump from `information_schema`, in a way that works on any server.
 
 use super::super::failure::Failure;
 use super::super::link::{Link, literal, quoted};
 
-/// What databases of a server's own are called.
+/// The names of a server's own databases.
 const SYSTEM: [&str; 4] = ["information_schema", "performance_schema", "mysql", "sys"];
 
-/// All that is dumped.
+/// Everything that is dumped.
 #[derive(Debug, Default)]
 pub struct Schema {
     pub databases: Vec<Database>,
     pub tables: Vec<Table>,
-    /// In an order in which they can be made, as far as their texts tell.
+    /// In an order in which they can be created, as far as their texts tell.
     pub views: Vec<View>,
 }
 
@@ -28,13 +28,13 @@ pub struct Database {
 pub struct Table {
     pub database: String,
     pub name: String,
-    /// `CREATE TABLE ..`, as the server says it.
+    /// `CREATE TABLE ..`, as the server shows it.
     pub create: String,
-    /// Those whose values are kept, and not computed.
+    /// The columns whose values are stored, not computed.
     pub columns: Vec<Column>,
     /// About how many rows it has.
     pub rows: u64,
-    /// About how many bytes.
+    /// About how many bytes it takes.
     pub bytes: u64,
 }
 
@@ -45,10 +45,11 @@ pub struct View {
     pub name: String,
     /// `CREATE VIEW ..`.
     pub create: String,
-    /// The collation of the connection that made it, which its literals have.
+    /// The collation of the connection that created it, which its literals have.
     pub collation: String,
     pub columns: Vec<String>,
-    /// It needs views behind it, which need it or one another: it is made with a placeholder first.
+    /// Whether it depends on later views, because views refer to each other in a cycle: a placeholder is created
+    /// first.
     pub in_circle: bool,
 }
 
@@ -60,7 +61,7 @@ pub struct Column {
     pub nullable: bool,
 }
 
-/// What the values of a column are.
+/// The kind of a column's values.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {
     Integer {
@@ -87,7 +88,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// Of a type as `information_schema.COLUMNS` has it.
+    /// Returns the kind of a type in `information_schema.COLUMNS`.
     fn of(data_type: &str, column_type: &str, precision: u8, scale: u8) -> Kind {
         let integer = |bits| Kind::Integer { bits, unsigned: column_type.contains("unsigned") };
         match data_type {
@@ -121,7 +122,8 @@ impl Kind {
 }
 
 impl Table {
-    /// The statement that reads it. A FLOAT is read as DOUBLE, since its own text has six digits, and a BIT as a number.
+    /// Returns the statement that reads it. A FLOAT is read as DOUBLE, because its own text has only six digits, and
+    /// a BIT as a number.
     pub fn select(&self) -> String {
         let expression = |column: &Column| match column.kind {
             Kind::Float => format!("{} + 0e0", quoted(&column.name)),
@@ -132,16 +134,16 @@ impl Table {
         format!("SELECT {} FROM {}.{}", columns.join(","), quoted(&self.database), quoted(&self.name))
     }
 
-    /// For people.
+    /// Returns the name for messages.
     pub fn title(&self) -> String {
         format!("{}.{}", self.database, self.name)
     }
 }
 
-/// What `names` name; everything that is the users' own if there are none.
+/// Reads the databases, tables and views that `names` names; all that are not the server's own if `names` is empty.
 ///
 /// # Errors
-/// A name of nothing; what the server says.
+/// A name that names nothing; errors of the server.
 pub fn read(link: &mut Link, names: &[String]) -> Result<Schema, Failure> {
     let mut databases = Vec::new();
     link.query("SHOW DATABASES", &mut |row| {
@@ -176,7 +178,7 @@ pub fn read(link: &mut Link, names: &[String]) -> Result<Schema, Failure> {
     Ok(schema)
 }
 
-/// A name as it is typed: `database` or `database.table`, each with or without backquotes.
+/// Splits a name as it is typed: `database` or `database.table`, each with or without backquotes.
 fn parts(name: &str) -> Option<(String, Option<String>)> {
     let mut parts = vec![String::new()];
     let (mut is_quoted, mut chars) = (false, name.chars().peekable());
@@ -196,7 +198,7 @@ fn parts(name: &str) -> Option<(String, Option<String>)> {
     (!is_quoted && parts.next().is_none()).then_some((database, table))
 }
 
-/// Adds the tables and views of a database: those that are named, if any are.
+/// Adds the tables and views of a database; only the named ones, if some are named.
 fn add(
     schema: &mut Schema,
     link: &mut Link,
@@ -264,7 +266,8 @@ fn add(
     Ok(())
 }
 
-/// The condition that a column of information_schema has that name. These columns are utf8mb3, which has no characters beyond U+FFFF.
+/// Returns the condition that a column of information_schema equals that name. These columns are utf8mb3, which has
+/// no characters beyond U+FFFF.
 fn is_named(column: &str, name: &str) -> String {
     let is_beyond = |c: char| u32::from(c) > 0xFFFF;
     match name.contains(is_beyond) {
@@ -298,7 +301,7 @@ fn columns(link: &mut Link, database: &str, table: &str) -> Result<Vec<Column>, 
     Ok(columns)
 }
 
-/// Views behind those that their texts name. A text that names another view may mean something else by it, so there may be circles.
+/// Orders views behind those that their texts name. A name in a text may mean something else, so there may be cycles.
 fn in_order(mut views: Vec<View>) -> Vec<View> {
     let mut ordered: Vec<View> = Vec::with_capacity(views.len());
     while !views.is_empty() {
@@ -313,7 +316,7 @@ fn in_order(mut views: Vec<View>) -> Vec<View> {
     ordered
 }
 
-/// Whether a text has a name in it, quoted or not.
+/// Whether a text contains a name, quoted or not.
 fn names(text: &str, name: &str) -> bool {
     let (text, name) = (text.to_lowercase(), name.to_lowercase().replace('`', "``"));
     let is_part = |c: char| c.is_alphanumeric() || c == '_' || c == '$';

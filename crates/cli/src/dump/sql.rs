@@ -1,16 +1,18 @@
-//! Rows as INSERT statements, and what stands before and behind them.
+//! Writes rows as INSERT statements, and the settings before and after them.
 
 use super::schema::{Kind, Table};
 use crate::link::{Cells, quoted};
 use std::io::{self, Write};
 
-/// Bytes of a statement after which another is begun. MySQL's clients send no more at once, and no server takes less.
+/// The size in bytes after which another statement begins. MySQL's clients send no more at once, and every server
+/// accepts it.
 const STATEMENT: usize = 1 << 20;
 
 /// The character set of the dump.
 pub const NAMES: &str = "/*!40101 SET NAMES utf8mb4 */;\n";
 
-/// Settings that the rest relies on: no check that looks at other tables, no zone, no rule but that 0 is a number and that a date is taken as it is.
+/// Settings that the rest relies on: no checks against other tables, UTC, and an `sql_mode` in which 0 is a number
+/// and dates are taken unchecked.
 pub const BEFORE: &str = "/*!40101 SET NAMES utf8mb4 */;
 /*!40103 SET @OLD_TIME_ZONE=@@TIME_ZONE, TIME_ZONE='+00:00' */;
 /*!40014 SET @OLD_UNIQUE_CHECKS=@@UNIQUE_CHECKS, UNIQUE_CHECKS=0 */;
@@ -18,7 +20,7 @@ pub const BEFORE: &str = "/*!40101 SET NAMES utf8mb4 */;
 /*!40101 SET @OLD_SQL_MODE=@@SQL_MODE, SQL_MODE='NO_AUTO_VALUE_ON_ZERO,ALLOW_INVALID_DATES' */;
 ";
 
-/// The settings that were before. Its last line says that nothing is missing.
+/// Restores the earlier settings. The last line says that the dump is complete.
 pub const BEHIND: &str = "
 /*!40103 SET TIME_ZONE=@OLD_TIME_ZONE */;
 /*!40101 SET SQL_MODE=@OLD_SQL_MODE */;
@@ -41,8 +43,10 @@ impl<'t> Inserts<'t> {
         Inserts { table, start, statement: Vec::with_capacity(STATEMENT + (64 << 10)) }
     }
 
+    /// Adds a row.
+    ///
     /// # Errors
-    /// Those of `out`.
+    /// The output cannot be written.
     pub fn row(&mut self, cells: Cells<'_>, out: &mut dyn Write) -> io::Result<()> {
         let into = &mut self.statement;
         into.extend_from_slice(if into.is_empty() { self.start.as_bytes() } else { b",\n(" });
@@ -59,8 +63,10 @@ impl<'t> Inserts<'t> {
         if into.len() >= STATEMENT { self.flush(out) } else { Ok(()) }
     }
 
+    /// Writes the pending statement.
+    ///
     /// # Errors
-    /// Those of `out`.
+    /// The output cannot be written.
     pub fn flush(&mut self, out: &mut dyn Write) -> io::Result<()> {
         if self.statement.is_empty() {
             return Ok(());
@@ -68,13 +74,13 @@ impl<'t> Inserts<'t> {
         self.statement.extend_from_slice(b";\n");
         out.write_all(&self.statement)?;
         self.statement.clear();
-        // One long row does not take its memory for good.
+        // The memory of one long row is not kept.
         self.statement.shrink_to(4 * STATEMENT);
         Ok(())
     }
 }
 
-/// A value as a literal.
+/// Appends a value as a literal.
 fn append(value: &[u8], kind: Kind, out: &mut Vec<u8>) {
     match kind {
         Kind::Float => out.extend_from_slice(single(value).as_bytes()),
@@ -110,7 +116,7 @@ fn append(value: &[u8], kind: Kind, out: &mut Vec<u8>) {
     }
 }
 
-/// The shortest text of a FLOAT that was read as DOUBLE.
+/// Returns the shortest text of a FLOAT that was read as DOUBLE.
 pub fn single(value: &[u8]) -> String {
     let number = std::str::from_utf8(value).ok().and_then(|text| text.parse::<f64>().ok());
     match number.map(|number| number as f32) {

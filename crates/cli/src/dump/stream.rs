@@ -1,4 +1,4 @@
-//! A dump on standard output: one thread reads and formats, the other compresses and writes.
+//! Writes a dump to standard output: one thread reads and formats, another compresses and writes.
 
 use super::compressed::{Compressed, Compression};
 use super::options::DumpFormat;
@@ -10,9 +10,9 @@ use std::io::{self, BufWriter, Write};
 use std::os::fd::AsFd as _;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
-/// Bytes that go from one thread to the other at once.
+/// Bytes that one thread passes to the other at once.
 const CHUNK: usize = 256 << 10;
-/// Chunks that may wait.
+/// The most chunks that may wait.
 const WAITING: usize = 16;
 
 /// Writes the dump.
@@ -43,12 +43,12 @@ pub(super) fn run(work: &Work<'_>, leader: &mut Link) -> Result<(), Failure> {
             reading.join().unwrap_or_else(|_| Err(Failure::Message("the reading thread has ended".into())));
         (read, written)
     });
-    // If nobody takes what is read, that is why reading has ended.
+    // If writing failed, that is why reading ended.
     written.and(read)
 }
 
 fn write(receiver: Receiver<Vec<u8>>, out: File, compression: Compression) -> Result<(), Failure> {
-    // What the compressor has is written in pieces that are worth it.
+    // Collects the compressor's output into larger writes.
     let out = BufWriter::with_capacity(CHUNK, out);
     let mut out = Compressed::new(out, compression).map_err(Failure::output)?;
     for chunk in receiver {
@@ -75,7 +75,7 @@ fn all(work: &Work<'_>, link: &mut Link, out: &mut Chunks) -> Result<(), Failure
     out.write_all(sql::BEHIND.as_bytes()).map_err(Failure::output)
 }
 
-/// Sends what is written to it in chunks. Nobody there to take them is a broken pipe.
+/// A writer that sends chunks to the other thread. If that has ended, writing fails with a broken pipe.
 struct Chunks {
     chunk: Vec<u8>,
     sender: SyncSender<Vec<u8>>,

@@ -1,4 +1,4 @@
-//! Where a dump goes: a directory that is there as a whole when it is complete, or standard output.
+//! The target of a dump: a directory that appears once it is complete, or standard output.
 
 use super::compressed::{Compressed, Compression};
 use crate::failure::Failure;
@@ -6,22 +6,24 @@ use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-/// Bytes that are written at once.
+/// Bytes per write.
 const BUFFER: usize = 256 << 10;
-/// Longest name of a file that is made of names of databases and tables.
+/// The most bytes of a file name made of a database's and a table's name.
 const LONGEST: usize = 200;
 
-/// A directory that is being filled. Until it is finished it has another name, and a dump that fails removes it.
+/// A directory that is being filled. It has another name until it is finished, and a dump that fails removes it.
 pub struct Folder {
-    /// Where it is meanwhile: the name with `.part` behind it.
+    /// The temporary name: the name with `.part` behind it.
     part: PathBuf,
     into: PathBuf,
     is_complete: bool,
 }
 
 impl Folder {
+    /// Creates the directory under its temporary name.
+    ///
     /// # Errors
-    /// Something is there already.
+    /// Something exists under one of the names.
     pub fn new(into: &Path) -> Result<Folder, Failure> {
         let name =
             into.file_name().ok_or_else(|| Failure::Message(format!("{} is no name", into.display())))?;
@@ -48,7 +50,7 @@ impl Folder {
         }
     }
 
-    /// A new file of it.
+    /// Creates a file in the directory.
     ///
     /// # Errors
     /// Those of the system.
@@ -60,7 +62,7 @@ impl Folder {
         sink.map(Sink).map_err(|error| Failure::io(format!("cannot make {}", path.display()), error))
     }
 
-    /// All files are complete.
+    /// Renames the directory once all files are complete.
     ///
     /// # Errors
     /// Those of the system.
@@ -82,7 +84,7 @@ impl Folder {
 impl Drop for Folder {
     fn drop(&mut self) {
         if !self.is_complete {
-            // If it stays, the next dump says so.
+            // If it cannot be removed, the next dump reports it.
             let _ = fs::remove_dir_all(&self.part);
         }
     }
@@ -92,7 +94,7 @@ impl Drop for Folder {
 pub struct Sink(Compressed<BufWriter<File>>);
 
 impl Sink {
-    /// Makes it durable.
+    /// Finishes the file and makes it durable.
     ///
     /// # Errors
     /// Those of the system.
@@ -113,7 +115,8 @@ impl Write for Sink {
     }
 }
 
-/// The name of a table's file: names with all but letters, digits, `_`, `-` and `$` as `%XX`, so that the only dots are those between them.
+/// Returns the name of a table's file. All characters of the names except letters, digits, `_`, `-` and `$` become
+/// `%XX`, so that the only dots are those between the names.
 pub fn file_name(database: &str, table: &str, number: usize, extension: &str) -> String {
     let mut stem = format!("{}.{}", escaped(database), escaped(table));
     if stem.len() > LONGEST {
@@ -140,7 +143,7 @@ fn escaped(name: &str) -> String {
     out
 }
 
-/// The name that was escaped for a file; `None` if it is none.
+/// Returns the name that was escaped for a file; `None` if the text is not valid.
 pub fn unescaped(text: &str) -> Option<String> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text;

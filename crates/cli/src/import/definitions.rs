@@ -1,9 +1,9 @@
-//! Definitions of other servers in a form that Leafline takes: what it does not have is left out of them.
+//! Rewrites definitions of other servers for Leafline, and leaves out what it does not support.
 
 use crate::dump::definitions::{rewritten, without_lines};
 use leafline_types::{Charset, Collation};
 
-/// The statement without what is not supported, and what that is; the statement itself if nothing of the kind is in it.
+/// Returns the statement without unsupported parts, and a list of these.
 pub fn adapted(create: &str) -> (String, Vec<String>) {
     let mut left_out = Vec::new();
     let text = without_lines(create, |line| {
@@ -18,7 +18,7 @@ pub fn adapted(create: &str) -> (String, Vec<String>) {
     (text, left_out)
 }
 
-/// A piece outside of quotes, with engines, character sets and collations that are not known replaced.
+/// Rewrites a piece outside of quotes: replaces unknown engines, character sets and collations.
 fn words(piece: &str, left_out: &mut Vec<String>) -> String {
     let mut out = String::with_capacity(piece.len());
     let mut rest = piece;
@@ -61,7 +61,7 @@ fn words(piece: &str, left_out: &mut Vec<String>) -> String {
     out
 }
 
-/// The word behind `=`, and how far it goes.
+/// Returns the word behind `=`, and the length up to its end.
 fn option_value(text: &str) -> Option<(&str, usize)> {
     let value = text.trim_start().strip_prefix('=')?.trim_start();
     let end = value.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(value.len());
@@ -69,7 +69,8 @@ fn option_value(text: &str) -> Option<(&str, usize)> {
     Some((value.get(..end)?, length))
 }
 
-/// Names the collation to use in place of one that is not known here: MariaDB's NO PAD ones and those of UCA 14, and few of MySQL's.
+/// Returns the collation to use in place of an unknown one: MariaDB's NO PAD ones and those of UCA 14, and a few of
+/// MySQL's.
 fn known(word: &str, left_out: &mut Vec<String>) -> Option<&'static str> {
     if Charset::known(word).is_some() || Collation::from_name(word).is_ok() {
         return None;

@@ -1,7 +1,9 @@
-//! The files that `leafline dump --output` has left in a directory: definitions first, then rows, then what needs both.
+//! Imports the files that `leafline dump --output` has written into a directory: definitions first, then rows, then
+//! what needs both.
 //!
-//! Rows of CSV and Parquet go to the table that their file is named after ([`file_name`]), in the database that the definitions name, else in the one that
-//! was asked for, else in the one of the file's name. They are loaded as they are: a dump says what was there, so no foreign key is checked.
+//! Rows of CSV and Parquet go to the table that their file is named after ([`file_name`]), in the database that the
+//! definitions name, otherwise in the one asked for, otherwise in the one of the file's name. A dump is consistent,
+//! so foreign keys are not checked.
 
 use super::options::ImportOptions;
 use super::{Kind, server, use_database};
@@ -12,15 +14,15 @@ use leafline_table::TableDef;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Where the rows of a directory go.
+/// The state of a directory's import.
 pub struct Folder {
     has_schema: bool,
-    /// The definitions have said which database is meant.
+    /// Whether the definitions have selected a database.
     pub says_database: bool,
     pub connection: Connection,
 }
 
-/// Puts the files of a directory in the order in which they are imported.
+/// Sorts the files of a directory into the order of their import.
 pub fn sort(files: &mut [(PathBuf, Kind)]) {
     files.sort_by_cached_key(|(path, kind)| {
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
@@ -35,6 +37,8 @@ pub fn sort(files: &mut [(PathBuf, Kind)]) {
 }
 
 impl Folder {
+    /// Opens a connection for the import.
+    ///
     /// # Errors
     /// 1040.
     pub fn new(files: &[(PathBuf, Kind)], database: &Database) -> Result<Folder, Failure> {
@@ -44,10 +48,10 @@ impl Folder {
         Ok(Folder { has_schema, says_database: false, connection: server::session(database)? })
     }
 
-    /// Makes the database current that the rows of a file go to, and gives the options for them, which name the table.
+    /// Makes the database for a file's rows current, and returns the options for them, which name the table.
     ///
     /// # Errors
-    /// The file is not named after a table, or after none of those that were made.
+    /// The file is not named after a table, or after a table that does not exist.
     pub fn place(&mut self, options: &ImportOptions, path: &Path) -> Result<ImportOptions, Failure> {
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let asked = options.database.as_deref().filter(|_| !self.says_database);
@@ -57,7 +61,7 @@ impl Folder {
         let database = asked.map(str::to_owned).or_else(|| unescaped(of)).unwrap_or_default();
         let found = match (unescaped(of), number) {
             (Some(of), Some(number)) => {
-                // It is cut off: of the tables that are there, the one whose file would have this name.
+                // The name is cut: finds the table whose file would have this name.
                 let wanted = format!("{stem}~{number}.{extension}");
                 let fits = |table: &&Arc<TableDef>| file_name(&of, &table.name, number, extension) == wanted;
                 let mut fitting = catalog.tables(&database).filter(fits);
@@ -80,7 +84,7 @@ impl Folder {
     }
 }
 
-/// What a file is named after, the number if that is cut off, and the extension.
+/// Splits a file name into the names in it, the number if these are cut, and the extension.
 fn parts(name: &str) -> (&str, Option<usize>, &str) {
     let name = [".gz", ".zst"].iter().find_map(|suffix| name.strip_suffix(suffix)).unwrap_or(name);
     let (stem, extension) = name.rsplit_once('.').unwrap_or((name, ""));

@@ -1,4 +1,4 @@
-//! Files as they are read: taken out of .gz and .zst, and counted for the bar.
+//! Reads files, decompresses .gz and .zst, and counts bytes for the bar.
 
 use crate::failure::Failure;
 use crate::progress::Progress;
@@ -8,11 +8,11 @@ use std::io::{self, BufReader, Read};
 use std::path::Path;
 use std::sync::Arc;
 
-/// What .gz files begin with.
+/// The first bytes of .gz files.
 const GZIP: [u8; 2] = [0x1f, 0x8b];
-/// What .zst files begin with.
+/// The first bytes of .zst files.
 const ZSTD: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
-/// Bytes that are read at once.
+/// Bytes per read.
 const BUFFER: usize = 256 << 10;
 
 /// Opens a file, or standard input for `-`. The bar moves as it is read.
@@ -41,7 +41,7 @@ pub fn open(path: &Path, bar: &Arc<Progress>) -> Result<Box<dyn Read>, Failure> 
     })
 }
 
-/// Reads as much as there is, up to the length of the buffer.
+/// Reads up to the length of the buffer; less only at the end of the input.
 ///
 /// # Errors
 /// Those of reading.

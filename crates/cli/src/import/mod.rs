@@ -1,21 +1,23 @@
-//! `leafline import`: SQL dumps, CSV, Parquet, SQLite databases and live servers, into a database that this process opens.
+//! `leafline import`: imports SQL dumps, CSV, Parquet, SQLite databases and live servers, into a database that this
+//! process opens.
 //!
-//! All but statements of SQL scripts are loads of rows ([`leafline_sql::RowSource`]): each fills a table by one commit, with trees built from the rows
-//! where the table was empty. A crash, an error or Ctrl-C leaves each table with all the rows of its load or with none.
+//! Except for the statements of SQL scripts, all are loads of rows ([`leafline_sql::RowSource`]): each fills a table
+//! by one commit, and builds the trees from the rows if the table was empty. A crash, an error or Ctrl-C leaves each
+//! table with all the rows of its load or with none.
 //!
-//! | module | is |
+//! | module | does |
 //! |---|---|
 //! | `options` | the command line |
-//! | `input` | files as they are read |
-//! | `folder` | the files of a dump |
-//! | `sql` | dumps |
-//! | `csv` | comma-separated values |
-//! | `parquet` | Apache Parquet |
-//! | `sqlite` | databases of SQLite |
-//! | `server` | MySQL and MariaDB |
-//! | `definitions` | definitions of others, without what Leafline does not have |
-//! | `target` | the table that rows go to |
-//! | `report` | what was done, and left out |
+//! | `input` | reads files |
+//! | `folder` | imports the files of a dump |
+//! | `sql` | imports SQL dumps |
+//! | `csv` | imports comma-separated values |
+//! | `parquet` | imports Apache Parquet |
+//! | `sqlite` | imports databases of SQLite |
+//! | `server` | copies from MySQL and MariaDB |
+//! | `definitions` | removes what Leafline does not support from definitions |
+//! | `target` | finds or creates the table for rows |
+//! | `report` | records what was done and left out |
 
 mod csv;
 mod definitions;
@@ -43,7 +45,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 
-/// What a file holds.
+/// The kind of a file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Kind {
     Sql,
@@ -64,7 +66,7 @@ pub fn run(options: &ImportOptions) -> Result<(), Failure> {
         Some(url) => server::run(options, url, &database, &mut report),
         None => of_groups(options, &groups, &database, &mut report),
     };
-    // What was left out until an error is worth knowing, too.
+    // After an error, the list of what was left out is still worth showing.
     report.tell();
     done?;
     database.close()?;
@@ -80,7 +82,7 @@ pub fn run(options: &ImportOptions) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Refuses options that none of the files has a use for.
+/// Refuses options that apply to none of the files.
 fn check_options(options: &ImportOptions, groups: &[Group]) -> Result<(), Failure> {
     let any =
         |kinds: &[Kind]| groups.iter().flat_map(|group| &group.files).any(|(_, kind)| kinds.contains(kind));
@@ -105,13 +107,13 @@ fn check_options(options: &ImportOptions, groups: &[Group]) -> Result<(), Failur
     Ok(())
 }
 
-/// A file, or those of a directory, with what they hold.
+/// A file, or the files of a directory, with their kinds.
 struct Group {
     is_folder: bool,
     files: Vec<(PathBuf, Kind)>,
 }
 
-/// The files in the order in which they are imported.
+/// Returns the files in the order of their import.
 fn groups(options: &ImportOptions) -> Result<Vec<Group>, Failure> {
     let failed = |path: &Path, error| Failure::io(format!("cannot read {}", path.display()), error);
     let mut groups = Vec::new();
@@ -135,14 +137,14 @@ fn groups(options: &ImportOptions) -> Result<Vec<Group>, Failure> {
     Ok(groups)
 }
 
-/// What a file holds, by how it begins and what it is called.
+/// Returns the kind of a file, from its first bytes and its name.
 fn kind(path: &Path) -> Result<Kind, Failure> {
     if path == Path::new("-") {
         return Ok(Kind::Sql);
     }
     let failed = |error| Failure::io(format!("cannot read {}", path.display()), error);
     if !fs::metadata(path).map_err(failed)?.is_file() {
-        // What is read from a pipe is gone.
+        // Bytes read from a pipe would be lost.
         return Ok(Kind::Sql);
     }
     let mut first = [0; 16];
@@ -175,7 +177,7 @@ fn of_groups(
     if let Some(name) = options.database.as_deref().filter(|_| done.is_err() && !was_there) {
         let now = catalog();
         if now.tables(name).next().is_none() && now.views(name).next().is_none() {
-            // An empty database that stays is not what is to be told.
+            // An empty database that stays is no reason for another error.
             let _ = connection.execute(&format!("DROP DATABASE IF EXISTS {}", super::link::quoted(name)), ());
         }
     }
@@ -217,7 +219,7 @@ fn of_group(
     Ok(())
 }
 
-/// The rows of a file of CSV or Parquet.
+/// Imports the rows of a CSV or Parquet file.
 fn rows(
     options: &ImportOptions,
     path: &Path,
@@ -232,7 +234,7 @@ fn rows(
     }
 }
 
-/// Makes a database if it is not there, and the current one.
+/// Creates a database unless it exists, and makes it current.
 fn use_database(connection: &mut Connection, name: Option<&str>) -> Result<(), Failure> {
     if let Some(name) = name {
         connection.execute(&format!("CREATE DATABASE IF NOT EXISTS {}", super::link::quoted(name)), ())?;

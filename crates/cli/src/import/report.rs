@@ -1,16 +1,16 @@
-//! What an import has done, and what it has left out.
+//! Records what an import has done, and what it has left out.
 
 use crate::failure::Failure;
 use leafline_types::MysqlError;
 use leafline_types::error::errno;
 use std::collections::BTreeSet;
 
-/// Kept while an import runs, and told at its end.
+/// The record of an import, printed at its end.
 #[derive(Default, Debug)]
 pub struct Report {
-    /// Whether what is not supported is left out.
+    /// Whether unsupported parts are left out.
     pub skips: bool,
-    /// Those that rows were loaded into.
+    /// The tables that rows were loaded into.
     pub tables: BTreeSet<String>,
     pub rows: u64,
     left_out: Vec<String>,
@@ -21,16 +21,16 @@ impl Report {
         Report { skips, ..Report::default() }
     }
 
-    /// So many rows were loaded into a table.
+    /// Adds rows that were loaded into a table.
     pub fn loaded(&mut self, database: &str, table: &str, rows: u64) {
         self.tables.insert(format!("{database}.{table}"));
         self.rows += rows;
     }
 
-    /// Notes what is left out.
+    /// Records a part that is left out.
     ///
     /// # Errors
-    /// The reason, where nothing is to be left out.
+    /// The reason, if nothing may be left out.
     pub fn leave_out(&mut self, what: String, why: &str) -> Result<(), Failure> {
         if !self.skips {
             return Err(Failure::Message(format!(
@@ -41,7 +41,7 @@ impl Report {
         Ok(())
     }
 
-    /// Lists what was left out.
+    /// Prints what was left out.
     pub fn tell(&self) {
         if self.left_out.is_empty() {
             return;
@@ -51,7 +51,7 @@ impl Report {
     }
 }
 
-/// Whether an error says that something is not supported, and not that it is wrong.
+/// Whether an error means that something is not supported, rather than wrong.
 pub fn is_unsupported(error: &MysqlError) -> bool {
     matches!(
         error.code,

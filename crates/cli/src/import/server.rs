@@ -1,4 +1,5 @@
-//! Databases of a MySQL or MariaDB server, or of another Leafline: definitions as it shows them, and rows as they are at one moment, several tables at a time.
+//! Copies databases of a MySQL or MariaDB server, or of another Leafline: definitions as the server shows them, and
+//! rows at one snapshot, several tables at a time.
 
 use super::definitions::adapted;
 use super::options::ImportOptions;
@@ -53,7 +54,7 @@ pub fn run(
     Ok(())
 }
 
-/// A connection for rows as they are.
+/// Opens a connection that stores rows unchanged.
 pub(super) fn session(database: &Database) -> Result<Connection, Failure> {
     let mut connection = database.connect()?;
     let set = "SET SESSION sql_mode = 'NO_AUTO_VALUE_ON_ZERO,ALLOW_INVALID_DATES', time_zone = '+00:00', foreign_key_checks = 0, unique_checks = 0";
@@ -61,12 +62,12 @@ pub(super) fn session(database: &Database) -> Result<Connection, Failure> {
     Ok(connection)
 }
 
-/// The database here for one there.
+/// Returns the database here that receives one of the server.
 fn here<'n>(options: &'n ImportOptions, there: &'n str) -> &'n str {
     options.database.as_deref().unwrap_or(there)
 }
 
-/// Makes databases and tables.
+/// Creates databases and tables.
 fn make(
     options: &ImportOptions,
     schema: &Schema,
@@ -176,7 +177,7 @@ struct Rows<'r> {
     answer: Answer<'r>,
     columns: &'r [Column],
     places: Vec<Option<Range<usize>>>,
-    /// Why there are no more.
+    /// Why the rows ended early.
     lost: Option<Failure>,
     number: u64,
     bar: &'r Progress,
@@ -209,7 +210,7 @@ impl RowSource for Rows<'_> {
     }
 }
 
-/// A value of a column, sent as text.
+/// Converts a value of a column that was sent as text.
 fn value(bytes: &[u8], kind: Kind) -> Value {
     let Some(text) = std::str::from_utf8(bytes).ok().filter(|_| kind != Kind::Binary) else {
         return Value::bytes(bytes);
@@ -223,7 +224,7 @@ fn value(bytes: &[u8], kind: Kind) -> Value {
     number.unwrap_or_else(|| Value::string(text))
 }
 
-/// Makes views as they are defined, but for the account that is their definer.
+/// Creates views as they are defined, except for the account that is their definer.
 fn views(
     options: &ImportOptions,
     schema: &Schema,
@@ -240,7 +241,7 @@ fn views(
     Ok(())
 }
 
-/// What a database has that is no table: it is left out.
+/// Finds what a database has besides tables and views, which is left out.
 fn programs(link: &mut Link, database: &str, report: &mut Report) -> Result<(), Failure> {
     let of = literal(database);
     let mut found = Vec::new();

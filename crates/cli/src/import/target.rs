@@ -1,4 +1,4 @@
-//! The table that the rows of a file go to: one that is there, or one that is made for them.
+//! The table that receives the rows of a file: an existing one, or one that is created for them.
 
 use super::options::ImportOptions;
 use super::report::Report;
@@ -10,7 +10,7 @@ use leafline_table::TableDef;
 use std::path::Path;
 use std::sync::Arc;
 
-/// A column of a file, and the type that a column is given that is made for it.
+/// A column of a file, and its type in a table created for the file.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Column {
     pub name: String,
@@ -18,19 +18,19 @@ pub struct Column {
     pub not_null: bool,
 }
 
-/// Where rows go.
+/// The table that receives rows.
 pub struct Target {
     pub database: String,
     pub table: String,
-    /// What a table that is there is.
+    /// The definition of an existing table.
     pub definition: Option<Arc<TableDef>>,
 }
 
 impl Target {
-    /// The table that options name, or one named after the file.
+    /// Returns the table that the options name, or one named after the file.
     ///
     /// # Errors
-    /// No database is named.
+    /// No database is selected.
     pub fn new(options: &ImportOptions, path: &Path, connection: &mut Connection) -> Result<Target, Failure> {
         let session = connection.session();
         let database = session.database().map(str::to_owned);
@@ -52,10 +52,10 @@ impl Target {
         Ok(Target { database, table, definition })
     }
 
-    /// Makes the table, unless it is there.
+    /// Creates the table unless it exists.
     ///
     /// # Errors
-    /// MySQL's, such as 1072 for a primary key of columns that are not there.
+    /// MySQL's, such as 1072 for a primary key of columns that do not exist.
     pub fn make(
         &mut self,
         options: &ImportOptions,
@@ -84,19 +84,19 @@ impl Target {
         Ok(())
     }
 
-    /// The table as it is.
+    /// Returns the current definition of the table.
     ///
     /// # Errors
-    /// 1146 if it is not there any more.
+    /// 1146 if it does not exist any more.
     pub fn table(&self, connection: &mut Connection) -> Result<Arc<TableDef>, Failure> {
         let table = connection.session().instance().engine().table(&self.database, &self.table);
         table.map_err(|error| Failure::Sql(error.into()))
     }
 
-    /// Loads rows. `place` says where the row at hand stands.
+    /// Loads rows. `place` describes where the current row stands.
     ///
     /// # Errors
-    /// What is wrong with them, and where. None was loaded then; a table that was made for them is dropped.
+    /// A row is wrong; the message says where. No row was loaded then, and a table created for them is dropped.
     pub fn load<S: RowSource>(
         &self,
         columns: &[String],

@@ -1,6 +1,7 @@
-//! Comma-separated values, RFC 4180: lines end in CR LF, a field with a comma, a quote or an end of line is quoted.
+//! Writes comma-separated values, RFC 4180: lines end in CR LF; a field with a comma, a quote or an end of line is
+//! quoted.
 //!
-//! NULL is an empty field and an empty string is `""`, so that the two stay apart; binary values are `0x..`.
+//! NULL is an empty field and an empty string is `""`, so that they differ; binary values are `0x..`.
 
 use super::{Cells, Column, Kind, RowWriter, hexadecimal};
 use std::io::{self, Write};
@@ -12,7 +13,7 @@ pub struct CsvWriter {
 }
 
 impl CsvWriter {
-    /// `headings`: whether the names of columns are written.
+    /// Makes a writer; `headings` says whether the names of columns are written.
     pub fn new(headings: bool) -> CsvWriter {
         CsvWriter { headings, kinds: Vec::new() }
     }
@@ -48,17 +49,17 @@ impl RowWriter for CsvWriter {
     }
 }
 
-/// What stands before the field in that position.
+/// Writes the separator before the field at a position.
 pub fn separator(at: usize, out: &mut dyn Write) -> io::Result<()> {
     if at > 0 { out.write_all(b",") } else { Ok(()) }
 }
 
-/// A binary value.
+/// Writes a binary value.
 pub fn bytes(value: &[u8], out: &mut dyn Write) -> io::Result<()> {
     out.write_all(hexadecimal(value).as_bytes())
 }
 
-/// A value that is not NULL.
+/// Writes a value that is not NULL.
 pub fn field(value: &[u8], out: &mut dyn Write) -> io::Result<()> {
     if !value.is_empty() && !value.iter().any(|byte| matches!(byte, b',' | b'"' | b'\r' | b'\n')) {
         return out.write_all(value);

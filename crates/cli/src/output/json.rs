@@ -1,7 +1,7 @@
-//! JSON: an array of objects, one a line.
+//! Writes JSON: an array of objects, one on each line.
 //!
-//! Integers and doubles are numbers, as exact as their text; decimals are strings, since most readers of JSON make
-//! doubles of numbers; binary values are strings `0x..`. A double that JSON cannot say does not occur: SQL has none.
+//! Integers and doubles are numbers, as exact as their text; decimals are strings, because most readers of JSON
+//! convert numbers to doubles; binary values are strings `0x..`. SQL has no doubles that JSON cannot represent.
 
 use super::{Cells, Column, Kind, RowWriter, text_of};
 use std::io::{self, Write};

@@ -1,7 +1,7 @@
-//! Rows as text: aligned tables, one column a line, tabs, CSV, JSON.
+//! Writes rows as text: aligned tables, one column a line, tabs, CSV, JSON.
 //!
-//! A [`RowWriter`] gets the columns, then the rows one by one, then the end, and writes as it goes: no format holds
-//! a whole result. Tables take the widths of the first [`table::MEASURED_ROWS`] rows.
+//! A [`RowWriter`] receives the columns, then the rows one by one, then the end, and writes as it goes: no format
+//! holds a whole result. Tables take the widths of the first [`table::MEASURED_ROWS`] rows.
 
 pub mod csv;
 mod json;
@@ -24,9 +24,9 @@ pub enum Kind {
     Number,
     /// A decimal: right-aligned, but text in JSON.
     Decimal,
-    /// Text, dates and all else.
+    /// Text, dates and all other types.
     Text,
-    /// Bytes that need not be text.
+    /// Bytes that may not be text.
     Binary,
 }
 
@@ -44,15 +44,15 @@ pub type Cells<'a> = [Option<&'a [u8]>];
 
 /// Writes one result after another.
 pub trait RowWriter {
-    /// A result begins.
+    /// Begins a result.
     fn begin(&mut self, columns: &[Column], out: &mut dyn Write) -> io::Result<()>;
-    /// A row of it.
+    /// Writes a row.
     fn row(&mut self, cells: &Cells<'_>, out: &mut dyn Write) -> io::Result<()>;
-    /// It ends.
+    /// Ends the result.
     fn end(&mut self, out: &mut dyn Write) -> io::Result<()>;
 }
 
-/// The writer of a format. `headings` says whether column names are written, where a format can leave them out.
+/// Makes the writer of a format. `headings` says whether column names are written, if the format can omit them.
 pub fn writer(format: Format, headings: bool) -> Box<dyn RowWriter> {
     match format {
         Format::Table => Box::new(table::TableWriter::new(headings)),
@@ -63,7 +63,7 @@ pub fn writer(format: Format, headings: bool) -> Box<dyn RowWriter> {
     }
 }
 
-/// The text of a value that is not NULL: bytes as `0x..`, what is not UTF-8 marked.
+/// Returns the text of a value that is not NULL: bytes as `0x..`, with invalid UTF-8 replaced.
 fn text_of(kind: Kind, value: &[u8]) -> String {
     match kind {
         Kind::Binary => hexadecimal(value),
@@ -71,8 +71,8 @@ fn text_of(kind: Kind, value: &[u8]) -> String {
     }
 }
 
-/// The text with control characters, but for ends of lines, spelled out as `\x1B`: data must not
-/// play tricks on a terminal.
+/// Returns the text with control characters, except ends of lines, written as `\x1B`: data must not control the
+/// terminal.
 fn printable(text: &str) -> String {
     use std::fmt::Write as _;
     if !text.chars().any(|c| c.is_control() && c != '\n') {

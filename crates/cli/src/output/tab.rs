@@ -1,7 +1,7 @@
-//! Values separated by tabs, one row a line, as the mysql client writes when nobody looks.
+//! Writes values separated by tabs, one row a line, as the mysql client does when its output is not a terminal.
 //!
-//! Tab, end of line, NUL and backslash are escaped; NULL is `NULL`; binary values are their bytes. Names of columns come
-//! with the first row: an empty result is no line at all.
+//! Tab, end of line, NUL and backslash are escaped; NULL is `NULL`; binary values are their bytes. The names of
+//! columns come with the first row, so an empty result has no line at all.
 
 use super::{Cells, Column, RowWriter};
 use std::io::{self, Write};
@@ -9,12 +9,12 @@ use std::io::{self, Write};
 /// Writes tab-separated lines.
 pub struct TabWriter {
     headings: bool,
-    /// Names of the columns, until they are written.
+    /// The names of the columns until they are written.
     names: Vec<String>,
 }
 
 impl TabWriter {
-    /// `headings`: whether the names of columns are written.
+    /// Makes a writer; `headings` says whether the names of columns are written.
     pub fn new(headings: bool) -> TabWriter {
         TabWriter { headings, names: Vec::new() }
     }

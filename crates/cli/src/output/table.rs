@@ -1,15 +1,15 @@
-//! Aligned tables, drawn as the mysql client draws them.
+//! Writes aligned tables, drawn as by the mysql client.
 //!
-//! Widths come from the first [`MEASURED_ROWS`] rows, which are held back; rows after them are written at once, and
-//! one that is wider than its column is out of line. A value of several lines takes several lines of the table.
+//! Widths come from the first [`MEASURED_ROWS`] rows, which are buffered; later rows are written at once, and one
+//! that is wider than its column is not aligned. A value of several lines takes several lines of the table.
 
 use super::width::display_width;
 use super::{Cells, Column, Kind, RowWriter, printable, text_of};
 use std::io::{self, Write};
 
-/// Rows that are held back to find the widths.
+/// How many rows are buffered to find the widths.
 pub const MEASURED_ROWS: usize = 10_000;
-/// Bytes of rows that are held back.
+/// The most bytes of rows that are buffered.
 const MEASURED_BYTES: usize = 16 << 20;
 
 /// Writes tables.
@@ -20,12 +20,12 @@ pub struct TableWriter {
     widths: Vec<usize>,
     held: Vec<Vec<String>>,
     held_bytes: usize,
-    /// Whether the widths are settled and the top is written.
+    /// Whether the widths are fixed and the top is written.
     open: bool,
 }
 
 impl TableWriter {
-    /// `headings`: whether the names of columns are written.
+    /// Makes a writer; `headings` says whether the names of columns are written.
     pub fn new(headings: bool) -> TableWriter {
         TableWriter {
             headings,
@@ -45,7 +45,7 @@ impl TableWriter {
         writeln!(out, "+")
     }
 
-    /// Writes the top and what was held back.
+    /// Writes the top and the buffered rows.
     fn settle(&mut self, out: &mut dyn Write) -> io::Result<()> {
         self.open = true;
         self.rule(out)?;
@@ -61,7 +61,7 @@ impl TableWriter {
         Ok(())
     }
 
-    /// Writes one row, as many lines as its tallest value.
+    /// Writes one row, in as many lines as its tallest value.
     fn line(&self, values: &[String], align: bool, out: &mut dyn Write) -> io::Result<()> {
         let height = values.iter().map(|value| value.split('\n').count()).max().unwrap_or(1);
         for part in 0..height {
@@ -118,12 +118,12 @@ impl RowWriter for TableWriter {
     }
 }
 
-/// The width of the widest line.
+/// Returns the width of the widest line.
 fn tallest(text: &str) -> usize {
     text.split('\n').map(display_width).max().unwrap_or(0)
 }
 
-/// A whole table as one text: for tables that the program makes itself.
+/// Formats a table of the program itself as one text.
 pub fn format_table(columns: &[Column], rows: &[Vec<String>]) -> io::Result<String> {
     let mut writer = TableWriter::new(true);
     let mut out = Vec::new();

@@ -1,8 +1,8 @@
-//! One result in every format, for the tests of the formats.
+//! A result with a value of every kind, for the tests of the formats.
 
 use super::{Column, Kind, RowWriter};
 
-/// The columns of a result that has a value of every kind.
+/// Returns the columns of the result.
 pub fn columns() -> Vec<Column> {
     let column = |name: &str, kind| Column { name: name.into(), kind };
     vec![

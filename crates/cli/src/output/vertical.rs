@@ -1,13 +1,13 @@
-//! One column a line, as `\G` shows rows.
+//! Writes one column a line, as `\G` shows rows.
 
 use super::width::display_width;
 use super::{Cells, Column, Kind, RowWriter, printable, text_of};
 use std::io::{self, Write};
 
-/// Writes a block of lines a row.
+/// Writes a block of lines for each row.
 #[derive(Default)]
 pub struct VerticalWriter {
-    /// Right-aligned names, as wide as the longest.
+    /// The names, right-aligned to the longest.
     labels: Vec<String>,
     kinds: Vec<Kind>,
     rows: u64,

@@ -1,7 +1,7 @@
-//! How many columns of a terminal a text takes.
+//! Computes how many columns of a terminal a text takes.
 //!
-//! Wide: East Asian scripts, full-width forms and emoji (the blocks of Unicode's EastAsianWidth W and F, whole).
-//! None: combining marks, joiners, variation selectors. One: everything else. Terminals agree on this much.
+//! Two: East Asian scripts, full-width forms and emoji (the blocks of Unicode's EastAsianWidth W and F, whole). None:
+//! combining marks, joiners, variation selectors. One: everything else. Terminals agree on this much.
 
 /// Blocks whose characters take two columns, ascending.
 const WIDE: &[(u32, u32)] = &[
@@ -28,7 +28,7 @@ const WIDE: &[(u32, u32)] = &[
     (0x20000, 0x3FFFD),
 ];
 
-/// Ranges of characters that take none, ascending.
+/// Ranges of characters that take no column, ascending.
 const ZERO: &[(u32, u32)] = &[
     (0x0300, 0x036F),
     (0x0483, 0x0489),
@@ -51,7 +51,7 @@ const ZERO: &[(u32, u32)] = &[
     (0xE0100, 0xE01EF),
 ];
 
-/// Columns that `text`, which has no control characters, takes.
+/// Returns how many columns `text`, which has no control characters, takes.
 pub fn display_width(text: &str) -> usize {
     if text.is_ascii() { text.len() } else { text.chars().map(char_width).sum() }
 }

@@ -1,7 +1,7 @@
-//! Scripts: statements from `-e`, from standard input, from a file that `source` names.
+//! Runs scripts: statements from `-e`, from standard input, or from a file that `source` names.
 //!
-//! The first error ends a script, unless it is forced. Ctrl-C ends it in any case. What was done before stays; that is said, as nobody sees
-//! where in a file it was.
+//! The first error ends a script, unless it is forced. Ctrl-C ends it in any case. Statements before the error stay
+//! done; a message says so, because nobody sees how far a file got.
 
 use super::super::failure::Failure;
 use super::super::script::{Command, Item, Reader};
@@ -9,7 +9,7 @@ use super::runner::{RunError, Runner};
 use std::fs::File;
 use std::io::{BufRead, BufReader, Write};
 
-/// How deep `source` can nest.
+/// The deepest nesting of `source`.
 const MAX_DEPTH: usize = 16;
 
 /// Runs scripts.
@@ -17,25 +17,25 @@ pub struct Batch<'r, W: Write> {
     runner: &'r mut Runner,
     force: bool,
     depth: usize,
-    /// Statements that were run.
+    /// How many statements were run.
     done: u64,
-    /// Where results go.
+    /// Where results are written.
     pub out: std::io::BufWriter<W>,
 }
 
-/// Whether to go on.
+/// Whether the script goes on.
 enum Next {
     GoOn,
     Quit,
 }
 
 impl<'r, W: Write> Batch<'r, W> {
-    /// Results go to `out`; `force` goes on after errors.
+    /// Makes a runner that writes results to `out`; `force` goes on after errors.
     pub fn new(runner: &'r mut Runner, force: bool, out: W) -> Batch<'r, W> {
         Batch { runner, force, depth: 0, done: 0, out: std::io::BufWriter::with_capacity(1 << 16, out) }
     }
 
-    /// Runs a script. `name` is told in messages.
+    /// Runs a script. Messages show `name`.
     pub fn run(&mut self, script: impl BufRead, name: &str) -> Result<(), Failure> {
         self.lines(script, name).map(|_| ())
     }
@@ -100,7 +100,7 @@ impl<'r, W: Write> Batch<'r, W> {
         Ok(Next::GoOn)
     }
 
-    /// What an error leaves of the statements before it.
+    /// Prints how many statements before an error stay done.
     fn tell_what_stays(&mut self) {
         let statements = match self.done {
             0 => return,

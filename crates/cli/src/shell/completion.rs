@@ -1,7 +1,7 @@
-//! Tab: keywords, and the names of databases, tables and columns.
+//! Completes words at Tab: keywords, and the names of databases, tables and columns.
 //!
-//! After `name.` come the columns of that table, or the tables of that database; elsewhere everything that begins with
-//! what was typed. Names come from the catalog at that moment.
+//! After `name.` it offers the columns of that table, or the tables of that database; elsewhere everything that
+//! begins with the typed letters. Names come from the current catalog.
 
 use leafline_sql::Instance;
 use leafline_table::{Catalog, TableDef};
@@ -13,7 +13,7 @@ use rustyline::{Context, Helper};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// Words that statements are made of.
+/// Keywords of statements.
 const KEYWORDS: &[&str] = &[
     "ADD",
     "ALTER",
@@ -114,25 +114,26 @@ const KEYWORDS: &[&str] = &[
     "WITH",
 ];
 
-/// What the line editor asks.
+/// The completer that the line editor asks.
 pub struct Completion {
     instance: Arc<Instance>,
     database: Option<String>,
 }
 
 impl Completion {
-    /// Names come from the catalog of `instance`.
+    /// Makes a completer with names from the catalog of `instance`.
     pub fn new(instance: Arc<Instance>) -> Completion {
         Completion { instance, database: None }
     }
 
-    /// The current database.
+    /// Sets the current database.
     pub fn set_database(&mut self, name: Option<&str>) {
         self.database = name.map(str::to_owned);
     }
 }
 
-/// Where the word before the cursor begins, the name before its dot if it has one, and what was typed of it.
+/// Returns where the word before the cursor begins, the name before its dot if it has one, and the typed part of the
+/// word.
 fn word_at(line: &str) -> (usize, Option<&str>, &str) {
     let start = start_of_word(line);
     let qualifier = line[..start].strip_suffix('.').map(|before| {
@@ -151,7 +152,7 @@ fn tables<'c>(catalog: &'c Catalog, database: Option<&str>) -> Vec<&'c TableDef>
     database.map_or_else(Vec::new, |name| catalog.tables(name).map(|table| &**table).collect())
 }
 
-/// What `word` may become, sorted.
+/// Returns the completions of `word`, sorted.
 fn candidates(catalog: &Catalog, database: Option<&str>, qualifier: Option<&str>, word: &str) -> Vec<String> {
     let mut names = BTreeSet::new();
     match qualifier {
@@ -161,7 +162,7 @@ fn candidates(catalog: &Catalog, database: Option<&str>, qualifier: Option<&str>
             if !names.is_empty() || of.iter().any(|table| table.name.eq_ignore_ascii_case(name)) {
                 of.retain(|table| table.name.eq_ignore_ascii_case(name));
             }
-            // What is neither a table nor a database is an alias, of any table.
+            // A name that is neither a table nor a database is an alias, of any table.
             names.extend(
                 of.iter().flat_map(|table| table.named_columns().map(|(_, column)| column.name.clone())),
             );

@@ -1,16 +1,16 @@
-//! Ctrl-C stops the running statement, not the shell.
+//! Makes Ctrl-C stop the running statement, not the shell.
 //!
-//! At the prompt the terminal hands Ctrl-C over as a key, so a signal that comes while nothing runs is one that means
-//! the process (`kill`, a terminal that was closed): it ends. The log has all that was committed.
+//! At the prompt the terminal delivers Ctrl-C as a key, so a signal that arrives while nothing runs is meant for the
+//! process (`kill`, a terminal that was closed), which ends. The log has all that was committed.
 
 use super::super::failure::Failure;
 use leafline_types::statement::{CancelReason, CancelToken};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Presses of Ctrl-C during one statement after which the process ends, whatever the statement does.
+/// After this many presses of Ctrl-C during one statement the process ends, whatever the statement does.
 const PATIENCE: u32 = 3;
 
-/// What the handler of signals knows.
+/// The state that the signal handler shares.
 #[derive(Clone, Default)]
 pub struct Interrupts(Arc<Mutex<State>>);
 
@@ -21,7 +21,7 @@ struct State {
 }
 
 impl Interrupts {
-    /// Takes over SIGINT, SIGTERM and SIGHUP.
+    /// Installs the handler of SIGINT, SIGTERM and SIGHUP.
     pub fn install() -> Result<Interrupts, Failure> {
         let interrupts = Interrupts::default();
         let known = interrupts.clone();
@@ -34,19 +34,19 @@ impl Interrupts {
         Ok(interrupts)
     }
 
-    /// A statement begins that `token` stops.
+    /// Begins a statement that `token` stops.
     pub fn begin(&self, token: CancelToken) {
         *self.lock() = State { running: Some(token), presses: 0 };
     }
 
-    /// The statement is over. Whether it was interrupted.
+    /// Ends the statement; returns whether it was interrupted.
     pub fn end(&self) -> bool {
         let mut state = self.lock();
         state.running = None;
         state.presses > 0
     }
 
-    /// Stops the running statement; false if none runs or it does not stop.
+    /// Stops the running statement; returns false if none runs or it does not stop.
     fn interrupt(&self) -> bool {
         let mut state = self.lock();
         state.presses += 1;

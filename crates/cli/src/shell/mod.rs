@@ -1,12 +1,12 @@
-//! `leafline shell`: SQL typed at a prompt, given with `-e`, or from standard input.
+//! `leafline shell`: runs SQL typed at a prompt, given with `-e`, or from standard input.
 //!
-//! | module | is |
+//! | module | does |
 //! |---|---|
-//! | `runner` | runs one statement and writes what it gives |
-//! | `batch` | scripts: `-e`, standard input, `source` |
-//! | `prompt` | typing: history, several lines a statement |
-//! | `completion` | Tab |
-//! | `interrupt` | Ctrl-C |
+//! | `runner` | runs one statement and writes its result |
+//! | `batch` | runs scripts: `-e`, standard input, `source` |
+//! | `prompt` | reads typed statements, which may take several lines, and keeps a history |
+//! | `completion` | handles Tab |
+//! | `interrupt` | handles Ctrl-C |
 
 mod batch;
 mod completion;
@@ -34,7 +34,7 @@ pub fn run(options: &ShellOptions) -> Result<(), Failure> {
     }
     let typed = options.execute.is_empty() && std::io::stdin().is_terminal();
     let editor = if typed { Some(prompt::editor(&session)?) } else { None };
-    // After the editor, which takes SIGINT over too when it is made, and needs it not: at the prompt Ctrl-C is a key.
+    // After the editor, which also installs a handler of SIGINT but does not need it: at the prompt Ctrl-C is a key.
     let interrupts = Interrupts::install()?;
     let for_people = std::io::stdout().is_terminal();
     let format = options.format.unwrap_or(if for_people { Format::Table } else { Format::Tab });

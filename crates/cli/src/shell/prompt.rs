@@ -1,4 +1,4 @@
-//! Typing: a prompt, history, statements of several lines.
+//! The prompt: history, and statements of several lines.
 
 use super::super::failure::Failure;
 use super::super::script::{Command, Item, Reader, Statement};
@@ -12,11 +12,11 @@ use rustyline::{CompletionType, Config, Editor};
 use std::io::Write as _;
 use std::path::PathBuf;
 
-/// Entries that the history file keeps.
+/// The most entries of the history file.
 const HISTORY_ENTRIES: usize = 10_000;
 const HISTORY_FILE: &str = ".leafline_history";
 
-/// What `help` says.
+/// The text of `help`.
 pub const HELP: &str = "\
 A statement ends with ; (or \\g); with \\G its rows are shown one column a line.
   help, \\h        this text
@@ -29,14 +29,14 @@ Ctrl-C stops a running statement. Tab completes keywords and the names of databa
 SHOW DATABASES; SHOW TABLES; SHOW COLUMNS FROM t; SHOW STATUS; EXPLAIN SELECT ..; EXPLAIN ANALYZE SELECT ..;
 ";
 
-/// What lines are typed into.
+/// The line editor.
 pub type LineEditor = Editor<Completion, FileHistory>;
 
 fn broken(error: ReadlineError) -> Failure {
     Failure::Message(format!("the terminal does not work: {error}"))
 }
 
-/// Takes the terminal over.
+/// Makes the line editor, which controls the terminal.
 pub fn editor(session: &Session) -> Result<LineEditor, Failure> {
     let config = Config::builder()
         .max_history_size(HISTORY_ENTRIES)
@@ -50,11 +50,11 @@ pub fn editor(session: &Session) -> Result<LineEditor, Failure> {
     Ok(editor)
 }
 
-/// Reads and runs until the end is typed.
+/// Reads and runs statements until the user quits.
 pub fn run(runner: &mut Runner, mut editor: LineEditor, force: bool) -> Result<(), Failure> {
     let history = history_file();
     if let Some(path) = &history {
-        // There is none at first; one that cannot be read is no reason not to start.
+        // A new user has no history; one that cannot be read must not prevent the start.
         let _ = editor.load_history(path);
     }
     println!("{}. Type 'help;' for help, Ctrl-D to leave.\n", greeting());
@@ -70,7 +70,7 @@ pub fn run(runner: &mut Runner, mut editor: LineEditor, force: bool) -> Result<(
                 if let Some(entry) = entry.filter(|entry| may_be_kept(entry)) {
                     editor.add_history_entry(entry).map_err(broken)?;
                     if let Some(path) = &history {
-                        // A home that cannot be written to costs the history, nothing else.
+                        // If the home cannot be written to, only the history is lost.
                         let _ = editor.append_history(path);
                     }
                 }
@@ -99,7 +99,7 @@ fn history_file() -> Option<PathBuf> {
         .map(|home| PathBuf::from(home).join(HISTORY_FILE))
 }
 
-/// Statements with a password are not kept.
+/// Whether an entry may be kept in the history; statements with a password may not.
 fn may_be_kept(entry: &str) -> bool {
     let upper = entry.to_ascii_uppercase();
     !["IDENTIFIED", "PASSWORD"].iter().any(|word| upper.contains(word))
@@ -109,7 +109,7 @@ struct Prompt<'r> {
     runner: &'r mut Runner,
     force: bool,
     reader: Reader,
-    /// Lines of the statement that is being typed.
+    /// The lines of the statement that is being typed.
     typed: Vec<String>,
 }
 
@@ -131,7 +131,7 @@ impl Prompt<'_> {
         self.typed.clear();
     }
 
-    /// Takes a line. Whether to go on, and what to put into the history, once whole.
+    /// Takes a line; returns whether to go on, and the whole statement for the history once it ends.
     fn line(&mut self, line: &str) -> Result<(bool, Option<String>), Failure> {
         if !line.trim().is_empty() || !self.typed.is_empty() {
             self.typed.push(line.to_owned());

@@ -1,4 +1,4 @@
-//! Runs one statement and writes what it gives.
+//! Runs one statement and writes its result.
 
 use super::super::args::Format;
 use super::super::failure::Failure;
@@ -14,26 +14,26 @@ use std::io::{self, Write};
 use std::ops::Range;
 use std::time::{Duration, Instant};
 
-/// A session and how its results are shown.
+/// A session, and how its results are shown.
 pub struct Runner {
     /// The session.
     pub session: Session,
-    /// Whether `2 rows in set (0.01 sec)` follows.
+    /// Whether summaries, such as `2 rows in set (0.01 sec)`, are shown.
     pub summaries: bool,
-    /// Whether summaries tell the time.
+    /// Whether summaries show the time.
     pub timing: bool,
     format: Format,
     headings: bool,
     interrupts: Interrupts,
 }
 
-/// Why a statement was not run, or its rows not written.
+/// Why a statement failed, or its rows were not written.
 pub enum RunError {
     /// The statement failed.
     Sql(MysqlError),
     /// Ctrl-C stopped it.
     Interrupted(MysqlError),
-    /// Nobody takes the rows.
+    /// The rows could not be written.
     Output(io::Error),
 }
 
@@ -50,7 +50,7 @@ impl From<io::Error> for RunError {
 }
 
 impl RunError {
-    /// For a verb that ends with it.
+    /// Converts the error for a verb that ends with it.
     pub fn into_failure(self) -> Failure {
         match self {
             RunError::Sql(_) => Failure::Silent,
@@ -61,12 +61,12 @@ impl RunError {
 }
 
 impl Runner {
-    /// A session whose results are shown in `format`.
+    /// Makes a runner that shows results in `format`.
     pub fn new(session: Session, interrupts: Interrupts, format: Format, headings: bool) -> Runner {
         Runner { session, summaries: false, timing: true, format, headings, interrupts }
     }
 
-    /// Runs a statement and writes its rows, or what it did, to `out`.
+    /// Runs a statement, and writes its rows or a summary to `out`.
     pub fn run(&mut self, statement: &Statement, out: &mut dyn Write) -> Result<(), RunError> {
         self.interrupts.begin(self.session.cancel_token());
         let result = self.run_and_write(statement, out);
@@ -113,7 +113,7 @@ impl Runner {
         Ok(out.flush()?)
     }
 
-    /// Writes all rows and returns how many there were.
+    /// Writes all rows and returns their number.
     fn write_rows(
         &mut self,
         mut stream: RowStream,

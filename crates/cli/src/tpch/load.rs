@@ -1,4 +1,4 @@
-//! Making a TPC-H table and loading its rows in bulk.
+//! Creates a TPC-H table and loads its rows in bulk.
 
 use super::super::failure::Failure;
 use super::super::progress::Progress;
@@ -13,7 +13,7 @@ use tpchgen::text::TextPool;
 /// The database of the tables.
 pub const DATABASE: &str = "tpch";
 
-/// Makes the database, if it is not there, and makes it the current one. None of `tables` may exist.
+/// Creates the database unless it exists, and makes it current. None of `tables` may exist.
 pub fn prepare(database: &Database, connection: &mut Connection, tables: &[Table]) -> Result<(), Failure> {
     connection.execute("CREATE DATABASE IF NOT EXISTS tpch COLLATE utf8mb4_0900_bin", ())?;
     connection.execute("USE tpch", ())?;
@@ -24,7 +24,7 @@ pub fn prepare(database: &Database, connection: &mut Connection, tables: &[Table
         .filter(|name| catalog.table(DATABASE, name).is_some())
         .collect();
     if there.is_empty() {
-        // A few seconds that are not the first table's.
+        // This takes a few seconds, which should not count for the first table.
         eprintln!("Making the text that comments are cut from.");
         TextPool::get_or_init_default();
         return Ok(());
@@ -37,7 +37,7 @@ pub fn prepare(database: &Database, connection: &mut Connection, tables: &[Table
     )))
 }
 
-/// Makes a table of the current database and loads its rows, with a progress bar.
+/// Creates a table in the current database and loads its rows, with a progress bar.
 pub fn load(
     database: &Database,
     connection: &mut Connection,
@@ -59,7 +59,7 @@ pub fn load(
     Ok(())
 }
 
-/// Pages that a table takes, all its indexes included.
+/// Returns how many pages a table takes, with all its indexes.
 pub fn pages(database: &Database, table: &TableDef) -> u64 {
     let trees: Vec<SegmentId> = table.indexes.iter().map(|index| index.tree).collect();
     let segments = database.instance().engine().store().segments();

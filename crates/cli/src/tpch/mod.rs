@@ -29,7 +29,7 @@ pub fn run(options: &TpchOptions) -> Result<(), Failure> {
     Ok(database.close()?)
 }
 
-/// Rows and size of each table.
+/// Returns rows and size of each table.
 fn summary(database: &Database) -> Result<String, Failure> {
     let engine = database.instance().engine();
     let page_bytes = engine.store().page_size() as u64;

@@ -1,4 +1,4 @@
-//! The rows of TPC-H, from the generator of the `tpchgen` crate, whose output is that of the official `dbgen`.
+//! Generates the rows of TPC-H with the `tpchgen` crate, whose output is that of the official `dbgen`.
 
 use super::schema::Table;
 use leafline_types::{Date, Decimal, Value};
@@ -10,10 +10,10 @@ use tpchgen::generators::{
     RegionGenerator, SupplierGenerator,
 };
 
-/// Gets rows one by one; an error of its own ends the generation.
+/// Receives rows one by one; its error ends the generation.
 pub type Sink<'a, E> = dyn FnMut(&[Value]) -> Result<(), E> + 'a;
 
-/// Gives every row of `table`, in the generator's order, which is that of its primary key.
+/// Passes every row of `table` to `sink`, in the generator's order, which is that of its primary key.
 pub fn generate<E>(table: Table, scale: f64, sink: &mut Sink<'_, E>) -> Result<(), E> {
     match table {
         Table::Region => region(scale, sink),
@@ -27,7 +27,7 @@ pub fn generate<E>(table: Table, scale: f64, sink: &mut Sink<'_, E>) -> Result<(
     }
 }
 
-/// Bytes that the values of a row take as plain data: strings at their length, numbers and dates at their width.
+/// Returns the size of a row's values as plain data: strings at their length, numbers and dates at their width.
 pub fn row_bytes(row: &[Value]) -> u64 {
     let bytes = |value: &Value| match value {
         Value::String(text) => text.len() as u64,
@@ -54,7 +54,7 @@ fn date(date: TPCHDate) -> Value {
     Date::from_epoch_days(date.to_unix_epoch()).map_or(Value::Null, Value::Date)
 }
 
-/// Formats values that the generator gives as something printable, through one buffer.
+/// Formats values of the generator through one buffer.
 #[derive(Default)]
 struct Shown(String);
 
@@ -192,7 +192,7 @@ mod tests {
     use super::*;
     use std::convert::Infallible;
 
-    /// Number of rows, and the first and last of them with values separated by `|`, as dbgen writes them.
+    /// Returns the number of rows, and the first and last of them with values separated by `|`, as dbgen writes them.
     fn rows(table: Table, scale: f64) -> (u64, String) {
         let mut count = 0;
         let mut first = String::new();

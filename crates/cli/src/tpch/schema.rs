@@ -1,6 +1,6 @@
 //! The eight tables of TPC-H: their names, sizes and definitions, with the types of its specification (clause 1.4).
 //!
-//! Keys of orders are BIGINT, since they pass 2^31 at scale 300; all others fit INT up to the largest scale here.
+//! Keys of orders are BIGINT, because they exceed 2^31 at scale 300; all others fit INT up to the largest scale here.
 
 /// A table of TPC-H.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -17,7 +17,7 @@ pub enum Table {
 }
 
 impl Table {
-    /// All, small ones first.
+    /// All tables, small ones first.
     pub const ALL: [Table; 8] = [
         Table::Region,
         Table::Nation,
@@ -29,7 +29,7 @@ impl Table {
         Table::LineItem,
     ];
 
-    /// Its name.
+    /// Returns its name.
     pub fn name(self) -> &'static str {
         match self {
             Table::Region => "region",
@@ -43,7 +43,7 @@ impl Table {
         }
     }
 
-    /// Rows at a scale factor; of lineitem, whose number is random, about as many.
+    /// Returns the number of rows at a scale factor; for lineitem, whose number is random, an estimate.
     pub fn rows(self, scale: f64) -> u64 {
         let scaled = |rows: f64| (rows * scale) as u64;
         match self {
@@ -58,7 +58,7 @@ impl Table {
         }
     }
 
-    /// Its definition.
+    /// Returns its definition.
     pub fn definition(self) -> &'static str {
         match self {
             Table::Region => REGION,

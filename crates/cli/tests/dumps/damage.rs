@@ -1,4 +1,4 @@
-//! Files that were cut off, changed or killed in the middle: no table is half full, and nothing panics.
+//! Tests files that were cut off, changed, or killed in the middle: no table is half full, and nothing panics.
 
 use super::{Place, command, rows, run, succeed, text};
 use rand::rngs::SmallRng;
@@ -6,7 +6,7 @@ use rand::{Rng as _, SeedableRng as _};
 use std::io::Write as _;
 use std::process::Stdio;
 
-/// The seed, which is printed.
+/// Returns a generator and prints its seed.
 fn random() -> SmallRng {
     let seed = std::env::var("LEAFLINE_SEED").ok().and_then(|seed| seed.parse().ok());
     let seed = seed.unwrap_or_else(|| SmallRng::from_os_rng().random());
@@ -14,7 +14,7 @@ fn random() -> SmallRng {
     SmallRng::seed_from_u64(seed)
 }
 
-/// Two tables of so many rows, dumped.
+/// The number of rows of each of the two dumped tables.
 const ROWS: usize = 6000;
 
 fn two_tables(place: &Place) -> std::path::PathBuf {
@@ -27,7 +27,7 @@ fn two_tables(place: &Place) -> std::path::PathBuf {
     place.database("db", &script)
 }
 
-/// How many rows a table has; `None` if it is not there.
+/// Returns how many rows a table has; `None` if it does not exist.
 fn count(dir: &std::path::Path, table: &str) -> Option<usize> {
     let (code, out, _) =
         run(&["shell", text(dir), "-N", "--format", "tab", "-e", &format!("SELECT COUNT(*) FROM d.{table}")]);
@@ -79,7 +79,7 @@ fn an_import_that_is_killed_fills_no_table_in_part() {
             .unwrap();
         let end = random.random_range(dump.len() / 4..dump.len());
         let mut input = child.stdin.take().unwrap();
-        // It waits for more when it is killed.
+        // The process waits for more input when it is killed.
         input.write_all(&dump.as_bytes()[..end]).unwrap();
         child.kill().unwrap();
         child.wait().unwrap();

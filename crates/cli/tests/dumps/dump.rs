@@ -1,4 +1,4 @@
-//! Dumps: they make the same again.
+//! Tests that loading a dump makes the same database again.
 
 use super::support::Served;
 use super::{Place, command, run, succeed, text};
@@ -23,7 +23,7 @@ fn what_is_dumped_as_sql_is_the_same_when_it_is_loaded() {
     assert_eq!(dump(&again, &[]), whole);
     succeed(&["check", text(&again)]);
 
-    // The shell runs it as it is, statement by statement.
+    // The shell runs the script unchanged, statement by statement.
     let typed = place.path("typed");
     let script = std::fs::File::open(&sql).unwrap();
     assert!(command().args(["shell", text(&typed)]).stdin(script).status().unwrap().success());
@@ -97,7 +97,7 @@ fn rows_as_csv_and_parquet_are_the_same_in_tables_of_their_types() {
             let name = format!("d.{table}");
             assert_eq!(dump(&again, &[&name]), dump(&dir, &[&name]), "{format}: {table}");
         }
-        // Into a table that is made for the rows.
+        // Into a table that is created for the rows.
         let file = folder.join(format!("d.parts.{format}"));
         succeed(&["import", text(&again), text(&file), "-D", "new", "--primary-key", "a"]);
         assert_eq!(
@@ -105,7 +105,7 @@ fn rows_as_csv_and_parquet_are_the_same_in_tables_of_their_types() {
             "1\t2023-05-05\n2\t2024-05-05\n3\t2023-12-31\n"
         );
     }
-    // Dates that are no days are NULL in Parquet.
+    // Dates that do not exist are NULL in Parquet.
     let again = place.path("of-parquet");
     let file = place.path("parquet").join("d.days.parquet");
     succeed(&["import", text(&again), text(&file), "-D", "d", "--table", "days"]);
@@ -127,7 +127,7 @@ fn a_directory_of_rows_is_imported_with_its_definitions() {
         succeed(&["import", text(&again), text(&folder)]);
         assert_eq!(dump(&again, &["d"]), whole, "{name}");
     }
-    // Dates that are no days are NULL in Parquet.
+    // Dates that do not exist are NULL in Parquet.
     super::rows(&dir, "DELETE FROM d.days");
     let whole = dump(&dir, &["d"]);
     let folder = place.path("parquet");
@@ -136,7 +136,8 @@ fn a_directory_of_rows_is_imported_with_its_definitions() {
     succeed(&["import", text(&again), text(&folder)]);
     assert_eq!(dump(&again, &["d"]), whole);
 
-    // Definitions that name no database go to the one that is asked for, and so do the rows; rows alone go where tables of their names are.
+    // Definitions without a database go to the one asked for, and so do the rows; rows alone go to the tables of
+    // their names.
     let folder = place.path("anywhere");
     let words = ["--no-database", "--format", "csv"];
     succeed(&[&["dump", text(&dir), "d", "--output", text(&folder)], &words[..]].concat());
@@ -152,7 +153,7 @@ fn a_directory_of_rows_is_imported_with_its_definitions() {
     succeed(&["import", text(&again), text(&folder), "-D", "e"]);
     assert_eq!(dump(&again, &["e", "--no-database"]), dump(&dir, &["d", "--no-database"]));
 
-    // A file beside definitions that is for none of their tables is not loaded.
+    // A file beside definitions that belongs to none of their tables is not loaded.
     for (file, content) in
         [("schema.sql", "CREATE DATABASE x; USE x; CREATE TABLE t (a INT);"), ("x.u.csv", "a\n1\n")]
     {
@@ -197,7 +198,7 @@ fn a_server_is_found_wherever_its_socket_is() {
         std::fs::remove_file(&own).unwrap();
         let (code, _, err) = run(&["dump", text(&dir)]);
         assert!(code == 1 && err.contains("--socket PATH"), "{err}");
-        // Killed servers leave both, which is in nobody's way.
+        // Killed servers leave both, which must not matter.
         std::os::unix::fs::symlink(&socket, &own).unwrap();
         if round == 2 {
             assert!(server.terminate());
@@ -278,7 +279,7 @@ fn a_database_that_is_served_is_dumped_at_one_moment_while_others_write() {
     let is_over = std::sync::atomic::AtomicBool::new(false);
     std::thread::scope(|scope| {
         scope.spawn(|| {
-            // One row is always in one of the two tables.
+            // One row is always in exactly one of the two tables.
             let mut writer = super::support::client::Client::connect(address, "root", "").unwrap();
             writer.run("USE moved");
             while !is_over.load(std::sync::atomic::Ordering::Relaxed) {
@@ -303,7 +304,7 @@ fn a_database_that_is_served_is_dumped_at_one_moment_while_others_write() {
         }
         is_over.store(true, std::sync::atomic::Ordering::Relaxed);
     });
-    // Another database takes it all from the server.
+    // Another database copies everything from the server.
     let copy = place.path("copy");
     succeed(&["import", text(&copy), "--from", &format!("{url}/d")]);
     assert_eq!(dump(&copy, &["d"]), before);
@@ -360,7 +361,7 @@ fn a_dump_that_cannot_be_written_leaves_nothing_behind() {
     let ran = command().args(["dump", text(&dir)]).stdout(full).stderr(Stdio::piped()).output().unwrap();
     assert!(ran.status.code() == Some(1) && String::from_utf8_lossy(&ran.stderr).contains("cannot write"));
 
-    // A reader that goes away ends it without a word.
+    // A reader that goes away ends the dump silently.
     let mut child =
         command().args(["dump", text(&dir)]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     child.stdout.take().unwrap().read_exact(&mut [0; 10]).unwrap();
@@ -370,7 +371,7 @@ fn a_dump_that_cannot_be_written_leaves_nothing_behind() {
         (Some(1), String::new())
     );
 
-    // What is left of a dump that was killed is not taken for one.
+    // The remains of a dump that was killed are not taken for a dump.
     let part = place.path("new.part");
     std::fs::create_dir(&part).unwrap();
     let new = place.path("new");

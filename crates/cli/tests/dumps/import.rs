@@ -1,4 +1,4 @@
-//! Imports of SQL, CSV and Parquet.
+//! Tests imports of SQL, CSV and Parquet.
 
 use super::support::Served;
 use super::{Place, rows, run, succeed, text};
@@ -57,7 +57,7 @@ INSERT INTO t (id, s) VALUES (13, 'back\slash\'),(14, LOWER('X'));
                     13\tback\\\\slash\\\\\tNULL\tNULL\tNULL\tNULL\t11\n\
                     14\tx\tNULL\tNULL\tNULL\tNULL\t1\n";
     assert_eq!(found, expected);
-    // On standard input, and what is wrong with which line.
+    // On standard input; and messages name the wrong line.
     let mut child = super::command()
         .args(["import", text(&dir), "-"])
         .stdin(std::process::Stdio::piped())

@@ -1,5 +1,5 @@
-//! `leafline dump` and `leafline import`: what goes out comes in again, whatever the form; what is damaged, cut off or not supported is said and leaves no
-//! table half full.
+//! Tests `leafline dump` and `leafline import`: every format reads back unchanged; input that is damaged, cut off or
+//! not supported is reported and leaves no table half full.
 
 mod damage;
 mod dump;
@@ -14,7 +14,7 @@ use std::process::{Command, Output, Stdio};
 /// A database with every type.
 const EVERY_TYPE: &str = include_str!("../../../../tests/clients/every_type.sql");
 
-/// What goes beyond that: generated columns, heaps, packed indexes, names that have to be quoted, views that need views.
+/// Further cases: generated columns, heaps, packed indexes, names that need quotes, views that depend on views.
 const MORE: &str = "
 CREATE TABLE gen (a INT PRIMARY KEY, b INT AS (a * 2) STORED, c VARCHAR(20) AS (CONCAT('x', a)), KEY (b)) PACK_KEYS=1;
 INSERT INTO gen (a) VALUES (1), (2);
@@ -47,14 +47,14 @@ fn run(words: &[&str]) -> Ran {
     outcome(command().args(words).output().expect("the binary runs"))
 }
 
-/// The same where it has to succeed: its standard output.
+/// Runs the binary with words and returns its standard output; it must succeed.
 fn succeed(words: &[&str]) -> String {
     let (code, out, err) = run(words);
     assert_eq!(code, 0, "{words:?}: {err}");
     out
 }
 
-/// The rows of a statement, as lines.
+/// Returns the rows of a statement as lines.
 fn rows(dir: &Path, sql: &str) -> String {
     succeed(&["shell", text(dir), "-N", "--format", "tab", "-e", sql])
 }
@@ -63,7 +63,7 @@ fn text(path: &Path) -> &str {
     path.to_str().expect("UTF-8")
 }
 
-/// A place for the files of a test.
+/// A directory for the files of a test.
 struct Place(tempfile::TempDir);
 
 impl Place {
@@ -81,7 +81,7 @@ impl Place {
         path
     }
 
-    /// A database made by a script.
+    /// Makes a database with a script.
     fn database(&self, name: &str, script: &str) -> PathBuf {
         let dir = self.path(name);
         let file = self.file("script.sql", script);
@@ -94,7 +94,7 @@ impl Place {
         dir
     }
 
-    /// The one that tests of dumps share in kind.
+    /// Makes the database that tests of dumps use.
     fn full(&self) -> PathBuf {
         self.database("full", &format!("{EVERY_TYPE}{MORE}"))
     }

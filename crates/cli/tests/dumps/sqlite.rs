@@ -1,4 +1,4 @@
-//! Databases of SQLite.
+//! Tests imports of SQLite databases.
 
 use super::{Place, rows, run, succeed, text};
 use rusqlite::Connection;
@@ -54,7 +54,7 @@ fn tables_keys_rows_and_views_are_taken_over_and_the_rest_is_listed() {
     ] {
         assert!(create.contains(part), "{part}: {create}");
     }
-    // Keys compare as they did: case counts in one, and not in the other.
+    // Keys compare as before: case matters in one, and not in the other.
     let code = |sql: &str| run(&["shell", text(&dir), "-e", sql]).2;
     assert!(code("INSERT INTO d.person (name) VALUES ('ANN')").contains("1062"));
     assert!(code("INSERT INTO d.pet VALUES (1, 'A', NULL)").is_empty());
@@ -79,7 +79,7 @@ fn an_import_that_fails_leaves_nothing_that_it_has_made() {
     let (code, _, err) = import();
     assert!(code == 1 && err.contains("table b, row 2") && err.contains("nothing of"), "{err}");
     assert_eq!(rows(&dir, "SHOW DATABASES LIKE 'd'"), "", "nor the database");
-    // What was there stays, and what is in the way is found before anything is loaded.
+    // Existing tables stay, and conflicts are found before anything is loaded.
     succeed(&["shell", text(&dir), "-e", "CREATE DATABASE d; CREATE TABLE d.b (mine INT)"]);
     let (code, _, err) = import();
     assert!(code == 1 && err.contains("'b' already exists"), "{err}");

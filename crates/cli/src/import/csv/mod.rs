@@ -1,7 +1,7 @@
-//! Comma-separated values into a table.
+//! Imports comma-separated values into a table.
 //!
-//! A table that is not there gets columns whose types fit all values of the file, which is read twice then. In a table that is there, values are what
-//! texts are in an INSERT under the `sql_mode` in force.
+//! A table that does not exist is created with column types that fit all values of the file, which is then read
+//! twice. In an existing table, values are treated like texts in an INSERT under the current `sql_mode`.
 
 mod reader;
 mod sniff;
@@ -69,7 +69,7 @@ fn open(options: &ImportOptions, path: &Path, bar: &Arc<Progress>) -> Result<Rec
     Ok(Records::new(BufReader::with_capacity(256 << 10, input::open(path, bar)?), separator))
 }
 
-/// The names of the columns: those of the first line, or numbers.
+/// Returns the names of the columns: those in the first line, or generated ones.
 fn names(options: &ImportOptions, path: &Path, bar: &Arc<Progress>) -> Result<Vec<String>, Failure> {
     let mut records = open(options, path, bar)?;
     let mut record = Record::default();
@@ -87,7 +87,7 @@ fn names(options: &ImportOptions, path: &Path, bar: &Arc<Progress>) -> Result<Ve
     names
 }
 
-/// Columns for all values of the file.
+/// Returns columns that fit all values of the file.
 fn sniffed(
     options: &ImportOptions,
     path: &Path,
@@ -147,11 +147,11 @@ struct Rows {
     forms: Vec<Form>,
 }
 
-/// How the values of a column are written.
+/// The form of a column's values.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Form {
     Text,
-    /// As `0x..`.
+    /// Bytes as `0x..`.
     Bytes,
     /// A BIT, whose text would be taken for its bytes.
     Number,
@@ -186,7 +186,7 @@ impl RowSource for Rows {
     }
 }
 
-/// The bytes of `0x..`.
+/// Returns the bytes of `0x..`.
 fn digits(text: &str) -> Vec<u8> {
     let digit = |byte: Option<&u8>| byte.and_then(|byte| char::from(*byte).to_digit(16)).unwrap_or(0) as u8;
     let digits = text.as_bytes().get(2..).unwrap_or_default();

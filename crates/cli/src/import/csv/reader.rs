@@ -1,27 +1,28 @@
-//! Records of comma-separated values, RFC 4180: a field in quotes may have separators, ends of lines and doubled quotes in it.
+//! Reads records of comma-separated values, RFC 4180: a field in quotes may contain separators, ends of lines and
+//! doubled quotes.
 //!
-//! A field with nothing in it is NULL, one of two quotes an empty string. Lines end in LF or CR LF. Empty lines are nothing, unless there is one column:
-//! then they are its NULL.
+//! An empty field is NULL, two quotes are an empty string. Lines end in LF or CR LF. Empty lines are ignored, unless
+//! there is one column: then they are its NULL.
 
 use std::io::{self, BufRead};
 
-/// Most bytes of a field.
+/// The most bytes of a field.
 const LONGEST: usize = 1 << 30;
 
 /// The records of a file.
 pub struct Records<R> {
     input: R,
     separator: u8,
-    /// Line of the record at hand, from 1.
+    /// The line of the current record, from 1.
     pub line: u64,
-    /// Line behind it.
+    /// The line behind it.
     next_line: u64,
     is_begun: bool,
-    /// Fields of the first record; 0 before it.
+    /// The number of fields of the first record; 0 before it.
     columns: usize,
 }
 
-/// A record: its fields one behind the other, and where each ends; `None`: nothing was there.
+/// A record: its fields one after another, and for each its end and whether it is not NULL.
 #[derive(Default, Debug)]
 pub struct Record {
     bytes: Vec<u8>,
@@ -33,7 +34,7 @@ impl Record {
         self.ends.len()
     }
 
-    /// Fields in order; `None` for NULL.
+    /// Iterates over the fields in order; `None` for NULL.
     pub fn fields(&self) -> impl Iterator<Item = Option<&[u8]>> {
         let mut start = 0;
         self.ends.iter().map(move |(end, is_there)| {
@@ -63,10 +64,10 @@ impl<R: BufRead> Records<R> {
         Ok(byte)
     }
 
-    /// Reads the next record; false if there is none.
+    /// Reads the next record; returns false if there is none.
     ///
     /// # Errors
-    /// Those of reading; `UnexpectedEof` within quotes; `InvalidData` for what stands behind them.
+    /// Those of reading; `UnexpectedEof` within quotes; `InvalidData` for text behind closing quotes.
     pub fn read(&mut self, record: &mut Record) -> io::Result<bool> {
         if !std::mem::replace(&mut self.is_begun, true) {
             self.skip_mark()?;
@@ -89,7 +90,7 @@ impl<R: BufRead> Records<R> {
         }
     }
 
-    /// Some programs begin UTF-8 with a byte order mark.
+    /// Skips the byte order mark with which some programs begin UTF-8.
     fn skip_mark(&mut self) -> io::Result<()> {
         if self.input.fill_buf()?.first() == Some(&0xef) {
             let mut mark = [0; 3];
@@ -101,7 +102,7 @@ impl<R: BufRead> Records<R> {
         Ok(())
     }
 
-    /// Reads a field. Whether another follows in the record.
+    /// Reads a field; returns whether another follows in the record.
     fn field(&mut self, record: &mut Record) -> io::Result<bool> {
         let is_quoted = self.input.fill_buf()?.first() == Some(&b'"');
         if is_quoted {

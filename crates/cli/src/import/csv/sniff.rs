@@ -1,13 +1,13 @@
-//! Which type fits all values of a column.
+//! Finds the type that fits all values of a column.
 
 use leafline_types::Date;
 
-/// What is known of a column's values so far.
+/// The properties of the values seen so far.
 #[derive(Clone, Debug)]
 pub struct Sniffed {
-    /// The narrowest kind that all of them have; `None`: they are all NULL.
+    /// The narrowest kind that fits all of them; `None` if all are NULL.
     kind: Option<Kind>,
-    /// Digits before the point, and behind it.
+    /// The most digits before the point and behind it.
     digits: (usize, usize),
     characters: usize,
     bytes: usize,
@@ -52,7 +52,7 @@ impl Sniffed {
         let unsigned = value.strip_prefix('-').unwrap_or(value);
         let (whole, fraction) = unsigned.split_once('.').unwrap_or((unsigned, ""));
         let is_digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-        // Numbers that begin with zeros are codes, which would lose them.
+        // Numbers with leading zeros are codes, which a number type would damage.
         let is_whole = is_digits(whole) && (whole == "0" || !whole.starts_with('0'));
         if is_whole && (is_digits(fraction) || !unsigned.contains('.')) {
             self.digits = (self.digits.0.max(whole.len()), self.digits.1.max(fraction.len()));
@@ -79,7 +79,7 @@ impl Sniffed {
         }
     }
 
-    /// The type of a column for them; `key`: of a primary key.
+    /// Returns the column's type; `key` says that it is in the primary key.
     pub fn ty(&self, key: bool) -> String {
         let (whole, fraction) = self.digits;
         match self.kind {
@@ -100,11 +100,11 @@ impl Sniffed {
     }
 }
 
-/// The kind that has the values of both.
+/// Returns the kind that fits the values of both.
 fn common(one: Kind, other: Kind) -> Kind {
     use Kind::{Date, DateTime, Decimal, Double, Integer, Text, Unsigned};
     match (one.min(other), one.max(other)) {
-        // A negative one does not go with one that is beyond the signed ones.
+        // A negative value does not fit together with one beyond the signed range.
         (Integer, Unsigned) => Decimal,
         (Integer | Unsigned, Decimal) => Decimal,
         (Integer | Unsigned | Decimal, Double) => Double,
@@ -130,7 +130,7 @@ fn is_date(text: &str) -> bool {
             if Date::from_civil(year, month as u8, day as u8).is_some())
 }
 
-/// ` 12:34:56`, `T12:34:56.789`.
+/// Whether it is ` 12:34:56` or `T12:34:56.789`.
 fn is_time(text: &str) -> bool {
     let bytes = text.as_bytes();
     let two = |at: usize, most: u8| {

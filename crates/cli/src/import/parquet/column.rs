@@ -1,13 +1,13 @@
 //! Columns of a Parquet file: the SQL type of each, and its values.
 //!
-//! | Parquet | SQL, in a table that is made |
+//! | Parquet | SQL type, in a table that is created |
 //! |---|---|
 //! | BOOLEAN | TINYINT(1) |
 //! | INTEGER(8 to 64), signed or not | TINYINT to BIGINT |
 //! | DECIMAL(p, s) up to 65 and 30 | the same |
 //! | FLOAT, FLOAT16, DOUBLE | FLOAT, DOUBLE |
 //! | DATE | DATE |
-//! | TIMESTAMP, local or UTC; INT96 | DATETIME(6); that of UTC is the time there, and nanoseconds are cut off |
+//! | TIMESTAMP, local or UTC; INT96 | DATETIME(6); UTC stays UTC, and nanoseconds are cut off |
 //! | TIME | TIME(6) |
 //! | STRING; ENUM; JSON | LONGTEXT; VARCHAR(255); JSON |
 //! | UUID | CHAR(36) |
@@ -21,7 +21,7 @@ use parquet::data_type::{ByteArray, DataType};
 use parquet::errors::{ParquetError, Result};
 use parquet::schema::types::ColumnDescriptor;
 
-/// What the values of a column mean.
+/// The meaning of a column's values.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Meaning {
     Boolean,
@@ -39,7 +39,7 @@ pub enum Meaning {
     Half,
     Double,
     Date,
-    /// In so many to a second.
+    /// A moment, in units of which a second has `a_second`.
     Timestamp {
         a_second: i64,
     },
@@ -57,7 +57,7 @@ pub enum Meaning {
 }
 
 impl Meaning {
-    /// That of a column; `None` if it has none in a table.
+    /// Returns the meaning of a column; `None` if it does not fit in a table.
     pub fn of(column: &ColumnDescriptor) -> Option<Meaning> {
         if column.max_rep_level() > 0 || column.path().parts().len() > 1 {
             return None;
@@ -122,7 +122,7 @@ impl Meaning {
         })
     }
 
-    /// The SQL type; `key`: of a primary key.
+    /// Returns the SQL type; `key` says that it is in the primary key.
     pub fn ty(self, key: bool) -> String {
         let integer = |bits| match bits {
             8 => "TINYINT",
@@ -151,7 +151,7 @@ impl Meaning {
         }
     }
 
-    /// The value of a whole number; `None` if SQL has it not.
+    /// Converts a whole number; `None` if SQL has no such value.
     fn whole(self, number: i64) -> Option<Value> {
         let micros = |a_second: i64| match a_second {
             1_000 => number.checked_mul(1_000),
@@ -172,7 +172,7 @@ impl Meaning {
         })
     }
 
-    /// The value of bytes.
+    /// Converts bytes; `None` if SQL has no such value.
     fn bytes(self, bytes: &[u8]) -> Option<Value> {
         Some(match self {
             Meaning::Text | Meaning::Enum | Meaning::Json => Value::string(std::str::from_utf8(bytes).ok()?),
@@ -196,7 +196,7 @@ impl Meaning {
     }
 }
 
-/// A number, the most significant byte first, with so many digits behind the point.
+/// Reads a big-endian number with `scale` digits behind the point.
 fn decimal(bytes: &[u8], scale: u8) -> Option<Decimal> {
     if bytes.len() <= 16 {
         let sign = if bytes.first().is_some_and(|first| *first >= 128) { -1 } else { 0 };
@@ -210,7 +210,7 @@ fn decimal(bytes: &[u8], scale: u8) -> Option<Decimal> {
     Decimal::parse(&format!("{sign}{whole}.{fraction}"))
 }
 
-/// A number of 16 bits (IEEE 754).
+/// Reads a 16-bit floating-point number (IEEE 754).
 fn half(bits: u16) -> f64 {
     let (sign, exponent, fraction) = (bits >> 15, bits >> 10 & 31, f64::from(bits & 1023));
     let number = match exponent {
@@ -222,15 +222,15 @@ fn half(bits: u16) -> f64 {
     if sign == 1 { -number } else { number }
 }
 
-/// SQL has neither infinities nor NaN.
+/// Converts a double; None for infinities and NaN, which SQL does not have.
 fn double(number: f64) -> Option<Value> {
     number.is_finite().then_some(Value::Double(number))
 }
 
-/// Reads so many values of a column. `None` among them: one that SQL has not.
+/// Reads `rows` values of a column; `None` for NULL, and for a value that SQL does not have.
 ///
 /// # Errors
-/// What is wrong with the file.
+/// The file is damaged.
 pub fn read(
     reader: &mut ColumnReader,
     meaning: Meaning,

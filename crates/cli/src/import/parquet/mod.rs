@@ -1,6 +1,6 @@
-//! Apache Parquet into a table.
+//! Imports Apache Parquet into a table.
 //!
-//! Columns whose values are lists, maps or groups have no place in a table; `--skip-unsupported` leaves them out.
+//! Columns whose values are lists, maps or groups do not fit in a table; `--skip-unsupported` leaves them out.
 
 mod column;
 
@@ -53,7 +53,7 @@ pub fn run(
     if columns.is_empty() {
         return Err(wrong("it has no columns".into()));
     }
-    // Moments are loaded as UTC has them.
+    // Moments are loaded in UTC.
     connection.execute("SET SESSION time_zone = '+00:00'", ())?;
     let mut target = Target::new(options, path, connection)?;
     let keys: Vec<&str> =
@@ -95,13 +95,13 @@ struct Rows {
     columns: Vec<OfFile>,
     /// The row group that is read next.
     group: usize,
-    /// Rows of the group at hand that were not read.
+    /// Rows of the current group that are not read yet.
     left: usize,
     readers: Vec<ColumnReader>,
     /// Values by columns.
     batch: Vec<Vec<Option<Value>>>,
     at: usize,
-    /// Number of the row at hand, from 1.
+    /// The number of the current row, from 1.
     row: u64,
     bar: Arc<Progress>,
     /// About how many bytes a group takes.
@@ -109,7 +109,7 @@ struct Rows {
 }
 
 impl Rows {
-    /// Reads the next rows; false if there are none.
+    /// Reads the next rows; returns false if there are none.
     fn next_batch(&mut self) -> Result<bool, String> {
         while self.left == 0 {
             if self.group == self.reader.num_row_groups() {
@@ -154,7 +154,7 @@ impl RowSource for Rows {
     }
 }
 
-/// What the library says. It may also give up on a damaged file.
+/// Calls the library, which may panic on a damaged file.
 fn guarded<T>(f: impl FnOnce() -> Result<T, ParquetError>) -> Result<T, String> {
     match catch_unwind(AssertUnwindSafe(f)) {
         Ok(done) => done.map_err(|error| format!("the file cannot be read: {error}")),

@@ -1,8 +1,8 @@
-//! INSERT statements of literals, one after the other for one table, as the rows of one load.
+//! Turns consecutive INSERT statements of literals for one table into one load.
 //!
-//! So a table is filled by one load however many statements a dump has for it: its trees are built from the rows, and it has all of them or none.
-//! What is no literal (`NOW()`, `CAST('..' AS JSON)`) is computed by a session of its own; a statement that has more than rows to insert (IGNORE, ON DUPLICATE
-//! KEY UPDATE, a query) is run as it stands instead.
+//! So one load fills a table however many statements a dump has for it: its trees are built from the rows, and it has
+//! all of them or none. A separate session computes values that are not literals (`NOW()`, `CAST('..' AS JSON)`). A
+//! statement that does more than insert rows (IGNORE, ON DUPLICATE KEY UPDATE, a query) runs unchanged instead.
 
 use super::script::{Script, is_open_comment};
 use leafline::Connection;
@@ -11,7 +11,7 @@ use leafline_syntax::LexMode;
 use leafline_types::{Decimal, MysqlError, Value, value_at};
 use std::io::{self, Read};
 
-/// Bytes in which the beginning of a statement is looked for: names of up to 4,096 columns.
+/// Bytes in which the head of a statement is looked for: names of up to 4,096 columns.
 const HEAD: usize = 1 << 20;
 
 /// `INSERT INTO database.table (columns) VALUES`.
@@ -20,17 +20,17 @@ pub struct Head {
     pub database: Option<String>,
     pub table: String,
     pub columns: Option<Vec<String>>,
-    /// Bytes that it takes.
+    /// Its length in bytes.
     length: usize,
 }
 
 impl Head {
-    /// That of the statement that begins here, if it is such a one.
+    /// Parses the head at the current place; None if the statement is not such an INSERT.
     pub fn find(script: &mut Script<impl Read>) -> io::Result<Option<Head>> {
         if !script.peek(7)?.eq_ignore_ascii_case(b"INSERT ") {
             return Ok(None);
         }
-        // Nearly all are short.
+        // Nearly all heads are short.
         if let Some(head) = Head::parse(script.peek(4096)?) {
             return Ok(Some(head));
         }
@@ -62,7 +62,7 @@ impl Head {
             return None;
         }
         words.blanks();
-        // `VALUES ROW(..)`, and statements without rows, are not for here.
+        // `VALUES ROW(..)`, and statements without rows, are not handled here.
         (words.text.get(words.at) == Some(&b'(')).then_some(Head {
             database,
             table,
@@ -109,7 +109,7 @@ impl Words<'_> {
         found
     }
 
-    /// A name, in backquotes or not.
+    /// Reads a name, in backquotes or not.
     fn name(&mut self) -> Option<String> {
         let mut name = Vec::new();
         if self.symbol(b'`') {
@@ -134,17 +134,17 @@ fn is_part_of_name(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$') || byte >= 128
 }
 
-/// The rows of statements with one head.
+/// The rows of consecutive statements with one head.
 pub struct Inserts<'s, R> {
     script: &'s mut Script<R>,
     head: Head,
-    /// Positions of values that are passed over.
+    /// Positions of values that are skipped.
     left_out: &'s [usize],
     mode: LexMode,
-    /// Computes what is no literal.
+    /// Computes values that are not literals.
     calculator: &'s mut Connection,
     state: State,
-    /// Line of the row at hand.
+    /// The line of the current row.
     pub line: u64,
     text: Vec<u8>,
 }
@@ -159,7 +159,7 @@ enum State {
 }
 
 impl<'s, R: Read> Inserts<'s, R> {
-    /// The script stands before a statement with this head.
+    /// Begins with a script that stands before a statement with this head.
     pub fn new(
         script: &'s mut Script<R>,
         (head, left_out): (Head, &'s [usize]),
@@ -271,7 +271,7 @@ impl<'s, R: Read> Inserts<'s, R> {
         }
     }
 
-    /// A string, or several that stand for one.
+    /// Reads a string, or several that stand for one.
     fn string(&mut self) -> Result<Value, MysqlError> {
         self.script.text(self.mode, &mut self.text).map_err(lost)?;
         if !matches!(self.script.next().map_err(lost)?, Some(b',' | b')')) {
@@ -287,7 +287,7 @@ impl<'s, R: Read> Inserts<'s, R> {
         })
     }
 
-    /// NULL, TRUE, FALSE, a string with its character set, or something else.
+    /// Reads NULL, TRUE, FALSE, a string with its character set, or another expression.
     fn named(&mut self) -> Result<Value, MysqlError> {
         let word = self.word()?;
         let upper = word.to_ascii_uppercase();
@@ -310,7 +310,7 @@ impl<'s, R: Read> Inserts<'s, R> {
         }
     }
 
-    /// The characters of a number or a name.
+    /// Reads the characters of a number or a name.
     fn word(&mut self) -> Result<Vec<u8>, MysqlError> {
         let mut word = Vec::new();
         while let Some(byte) = self.script.next().map_err(lost)? {
@@ -324,7 +324,7 @@ impl<'s, R: Read> Inserts<'s, R> {
         Ok(word)
     }
 
-    /// The value of an expression that begins so, and goes on up to the end of the value.
+    /// Computes an expression that begins with `text` and goes on to the end of the value.
     fn computed(&mut self, mut text: Vec<u8>) -> Result<Value, MysqlError> {
         let mut depth = 0;
         loop {
@@ -372,7 +372,7 @@ impl<R: Read> RowSource for Inserts<'_, R> {
     }
 }
 
-/// The script cannot be read, or ends too early.
+/// Makes the error that the script cannot be read, or ends too early.
 fn lost(error: io::Error) -> MysqlError {
     match error.kind() {
         _ if is_open_comment(&error) => MysqlError::unknown_error(error),

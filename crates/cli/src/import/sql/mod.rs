@@ -1,12 +1,13 @@
-//! SQL as mysqldump, mariadb-dump, `leafline dump` and others write it.
+//! Imports SQL as mysqldump, mariadb-dump, `leafline dump` and others write it.
 //!
-//! Statements are run one after the other. INSERTs of rows into one table that follow one another are one load ([`inserts`]). What keeps others away meanwhile
-//! (LOCK TABLES, DISABLE KEYS), and transactions, are passed over: nobody else has the database open, and a load is a transaction of its own.
+//! Statements run one after another. Consecutive INSERTs of rows into one table are one load ([`inserts`]).
+//! Statements that lock out others (LOCK TABLES, DISABLE KEYS), and those about transactions, are skipped: nobody
+//! else has the database open, and each load is a transaction.
 //!
-//! | module | is |
+//! | module | does |
 //! |---|---|
-//! | `script` | statements, comments, quotes |
-//! | `inserts` | rows |
+//! | `script` | splits the script into statements, comments and quoted texts |
+//! | `inserts` | turns INSERTs into rows |
 
 mod inserts;
 mod script;
@@ -25,32 +26,32 @@ use script::{Script, is_open_comment};
 use std::collections::BTreeSet;
 use std::io::{self, Read};
 
-/// What an import that fails leaves.
+/// The hint about the state after a failed import.
 const STAYS: &str = "what stands before it was imported; a dump that drops its tables before it makes them can be imported again as \
                      it is, anything else into a new directory";
-/// Bytes of a statement that messages show.
+/// How many characters of a statement messages show.
 const SHOWN: usize = 60;
 
-/// What INSERTs fill.
+/// The table that INSERTs fill.
 struct Target {
     database: String,
     table: String,
     columns: Vec<String>,
-    /// Positions of values that are passed over, in ascending order: the column computes them.
+    /// Positions of values that are skipped, ascending: the column computes them.
     computed: Vec<usize>,
 }
 
 /// Runs the scripts of an import.
 pub struct SqlImport<'i> {
     pub connection: &'i mut Connection,
-    /// Computes values that are no literals.
+    /// Computes values that are not literals.
     pub calculator: &'i mut Connection,
     pub report: &'i mut Report,
-    /// Tables that could not be made, and whose rows are left out.
+    /// Tables that could not be created, and whose rows are left out.
     missing: BTreeSet<(String, String)>,
-    /// Those that were run, without one that failed; INSERTs of one load are one.
+    /// How many statements have succeeded; the INSERTs of one load count as one.
     statements: u64,
-    /// The script has said which database is meant.
+    /// Whether the script has selected a database.
     pub says_database: bool,
 }
 
@@ -67,7 +68,7 @@ impl<'i> SqlImport<'i> {
     /// Runs a script, which messages call `name`.
     ///
     /// # Errors
-    /// What cannot be run, with its line.
+    /// A statement cannot be run; the message has its line.
     pub fn run(&mut self, input: impl Read, name: &str) -> Result<(), Failure> {
         self.run_script(input, name).map_err(|failure| match failure {
             Failure::Message(text) if self.statements > 0 => Failure::Message(format!("{text}\n{STAYS}")),
@@ -117,7 +118,7 @@ impl<'i> SqlImport<'i> {
         }
     }
 
-    /// The table that INSERTs with such a head fill by a load; `None` if they are run as they are.
+    /// Returns the table that a load of INSERTs with such a head fills; `None` if they run unchanged.
     fn target(&mut self, head: &Head) -> Option<Target> {
         let session = self.connection.session();
         if !is_unicode(session.settings().client_charset) {
@@ -125,7 +126,7 @@ impl<'i> SqlImport<'i> {
         }
         let database = head.database.clone().or_else(|| session.database().map(str::to_owned))?;
         if self.missing.contains(&(database.clone(), head.table.clone())) {
-            // It is named when the statement fails.
+            // The statement fails, and is reported then.
             return None;
         }
         let table = session.instance().engine().table(&database, &head.table).ok()?;
@@ -134,7 +135,7 @@ impl<'i> SqlImport<'i> {
             Some(columns) => columns.clone(),
             None => visible().map(|column| column.name.clone()).collect(),
         };
-        // MariaDB's dumps have values of generated columns, which it computes anew whatever they are.
+        // MariaDB's dumps contain values of generated columns, and MariaDB ignores them, too.
         let is_generated = |name: &String| {
             let column = table.column(name).and_then(|at| table.columns.get(at));
             column.is_some_and(|column| column.generated.is_some())
@@ -171,7 +172,7 @@ impl<'i> SqlImport<'i> {
         }
     }
 
-    /// Runs a statement, which inserts rows into the table `filled` if there is one.
+    /// Runs a statement, which inserts rows into the table `filled` if that is given.
     fn statement(
         &mut self,
         text: &str,
@@ -213,7 +214,7 @@ impl<'i> SqlImport<'i> {
             return Err(failed(&error));
         }
         if words.starts_with("DROP ") {
-            // What cannot be there need not be dropped.
+            // An object that cannot exist need not be dropped.
             return Ok(());
         }
         if words.starts_with("CREATE TABLE") {
@@ -240,7 +241,7 @@ impl<'i> SqlImport<'i> {
     }
 }
 
-/// Runs a statement, and drops its rows; how many rows it has changed.
+/// Runs a statement and drops its rows; returns how many rows it has changed.
 fn run(session: &mut Session, text: &str) -> Result<u64, MysqlError> {
     match session.execute_with_files(text, &mut OwnFiles)? {
         Outcome::Rows(mut rows) => {
@@ -251,7 +252,7 @@ fn run(session: &mut Session, text: &str) -> Result<u64, MysqlError> {
     }
 }
 
-/// Has another session read literals and times as the first one does.
+/// Makes another session read literals and times as the first one does.
 fn follow(session: &mut Session, other: &mut Session) -> Result<(), Failure> {
     if let Some(database) = session.database() {
         other.set_database(database)?;
@@ -271,7 +272,7 @@ fn follow(session: &mut Session, other: &mut Session) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The words of a statement without comments' marks, upper case.
+/// Returns the words of a statement in upper case, without the marks of comments.
 fn bare_words(text: &str) -> String {
     let mut start: String = text.chars().take(400).collect();
     start.make_ascii_uppercase();
@@ -289,7 +290,7 @@ fn bare_words(text: &str) -> String {
     words.join(" ")
 }
 
-/// Whether a statement only keeps others away, or is about transactions.
+/// Whether a statement only locks out others, or is about transactions.
 fn is_passed_over(text: &str) -> bool {
     let words = bare_words(text);
     let begins = [
@@ -311,13 +312,13 @@ fn is_unicode(charset: Charset) -> bool {
     charset.is_utf8()
 }
 
-/// Whether a statement takes back others, or prepares for that.
+/// Whether a statement rolls others back, or prepares for that.
 fn takes_back(text: &str) -> bool {
     let words = bare_words(text);
     ["ROLLBACK", "SAVEPOINT ", "RELEASE SAVEPOINT "].iter().any(|begin| words.starts_with(begin))
 }
 
-/// What a statement makes, as `TRIGGER name`; the beginning of one that makes nothing.
+/// Returns what a statement creates, as `TRIGGER name`, or the beginning of a statement that creates nothing.
 fn title(text: &str) -> String {
     const KINDS: [&str; 8] = ["TABLE", "VIEW", "TRIGGER", "PROCEDURE", "FUNCTION", "EVENT", "USER", "ROLE"];
     let is_kind = |word: &str| KINDS.iter().any(|kind| kind.eq_ignore_ascii_case(word));
@@ -332,7 +333,7 @@ fn title(text: &str) -> String {
     }
 }
 
-/// The beginning of a statement.
+/// Returns the beginning of a statement.
 fn shown(text: &str) -> String {
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
     match line.char_indices().nth(SHOWN) {
@@ -341,7 +342,7 @@ fn shown(text: &str) -> String {
     }
 }
 
-/// The name in a CREATE TABLE.
+/// Returns the name in a CREATE TABLE.
 fn table_name(text: &str) -> Option<String> {
     let (_, rest) = text.split_once('`')?;
     let (name, _) = rest.split_once('`')?;

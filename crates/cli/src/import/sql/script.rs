@@ -1,4 +1,4 @@
-//! A script of SQL, read in a stream: it may be larger than memory, and so may an INSERT of it.
+//! Reads a script of SQL as a stream: it may be larger than memory, and so may one of its INSERTs.
 //!
 //! Statements end at the delimiter outside of quotes and comments; `DELIMITER` changes it, as in MySQL's clients.
 
@@ -7,17 +7,17 @@ use leafline_types::Charset;
 use memchr::{memchr_iter, memchr3};
 use std::io::{self, Read};
 
-/// Bytes that are read at once.
+/// Bytes per read.
 const CHUNK: usize = 256 << 10;
-/// Most bytes of one statement that is kept as a whole, or of one value.
+/// The most bytes of a statement that is read as a whole, or of one value.
 pub const LONGEST: usize = 1 << 30;
 
-/// What an `UnexpectedEof` holds where a comment has no end.
+/// The content of an `UnexpectedEof` for a comment without an end: its line.
 #[derive(Debug, thiserror::Error)]
 #[error("the comment that begins in line {0} has no end")]
 struct OpenComment(u64);
 
-/// Whether an error says that a comment has no end.
+/// Whether an error means that a comment has no end.
 pub fn is_open_comment(error: &io::Error) -> bool {
     error.get_ref().is_some_and(|inner| inner.is::<OpenComment>())
 }
@@ -39,7 +39,7 @@ impl<R: Read> Script<R> {
         Script { input, buffer: Vec::new(), at: 0, is_at_end: false, line: 1, delimiter }
     }
 
-    /// What is there of the next so many bytes: all of them, unless the script ends.
+    /// Returns the next `bytes` bytes, or fewer if the script ends.
     ///
     /// # Errors
     /// Those of reading.
@@ -65,7 +65,7 @@ impl<R: Read> Script<R> {
         Ok(rest.get(..bytes).unwrap_or(rest))
     }
 
-    /// The next byte, which stays.
+    /// Returns the next byte without consuming it.
     ///
     /// # Errors
     /// Those of reading.
@@ -76,12 +76,12 @@ impl<R: Read> Script<R> {
         }
     }
 
-    /// The bytes at hand.
+    /// Returns the buffered bytes.
     fn rest(&self) -> &[u8] {
         self.buffer.get(self.at..).unwrap_or_default()
     }
 
-    /// Passes over so many bytes, which are at hand.
+    /// Skips buffered bytes.
     pub fn skip(&mut self, bytes: usize) {
         let end = (self.at + bytes).min(self.buffer.len());
         let passed = self.buffer.get(self.at..end).unwrap_or_default();
@@ -92,14 +92,14 @@ impl<R: Read> Script<R> {
         self.at = end;
     }
 
-    /// Passes over so many bytes, and appends them.
+    /// Appends buffered bytes to `into` and skips them.
     fn take(&mut self, bytes: usize, into: &mut Vec<u8>) {
         let end = (self.at + bytes).min(self.buffer.len());
         into.extend_from_slice(self.buffer.get(self.at..end).unwrap_or_default());
         self.skip(bytes);
     }
 
-    /// Passes over blanks.
+    /// Skips blanks.
     ///
     /// # Errors
     /// Those of reading.
@@ -110,7 +110,8 @@ impl<R: Read> Script<R> {
         Ok(())
     }
 
-    /// Passes over what stands between statements: blanks, comments that mean nothing, empty statements, commands of MySQL's clients.
+    /// Skips what stands between statements: blanks, comments without a meaning, empty statements, commands of
+    /// MySQL's clients.
     ///
     /// # Errors
     /// Those of reading; `UnexpectedEof` for a comment without an end ([`is_open_comment`]).
@@ -143,7 +144,7 @@ impl<R: Read> Script<R> {
         self.take_line(&mut Vec::new())
     }
 
-    /// The rest of the line, without its end, which is passed over.
+    /// Appends the rest of the line, and skips its end.
     fn take_line(&mut self, into: &mut Vec<u8>) -> io::Result<()> {
         while self.next()?.is_some() {
             let end = memchr::memchr(b'\n', self.rest());
@@ -170,7 +171,8 @@ impl<R: Read> Script<R> {
         Err(io::Error::new(io::ErrorKind::UnexpectedEof, OpenComment(first)))
     }
 
-    /// Reads a statement as a whole, without its end. What is there when the script ends is the last one; `None` if that is nothing.
+    /// Reads a statement as a whole, without its delimiter. The end of the script ends the last one; `None` if there
+    /// is no more.
     ///
     /// # Errors
     /// Those of reading; `FileTooLarge`; `UnexpectedEof` if the script ends within a quoted text or a comment.
@@ -208,14 +210,14 @@ impl<R: Read> Script<R> {
         Ok((!is_empty).then_some(statement))
     }
 
-    /// Takes a character of a set whose second bytes may be those of ASCII.
+    /// Takes a character of a set whose second bytes may be ASCII bytes.
     fn take_character(&mut self, charset: Charset, into: &mut Vec<u8>) -> io::Result<()> {
         let length = charset.first_len(self.peek(charset.max_bytes() as usize)?);
         self.take(length, into);
         Ok(())
     }
 
-    /// Takes a quoted text as it stands.
+    /// Takes a quoted text unchanged.
     fn take_quoted(
         &mut self,
         (quote, charset): (u8, Charset),
@@ -256,8 +258,8 @@ impl<R: Read> Script<R> {
         }
     }
 
-    /// The value of a quoted text, whose quote is passed over. A doubled quote stands for one; a backslash takes the meaning from what follows, or
-    /// gives it another, unless the mode says that it is a character like others.
+    /// Reads the value of a quoted text. A doubled quote stands for one; a backslash makes the next character
+    /// literal, or gives it another meaning, unless the mode makes it an ordinary character.
     ///
     /// # Errors
     /// As [`statement`](Self::statement).
@@ -296,7 +298,7 @@ impl<R: Read> Script<R> {
                         b'r' => into.push(b'\r'),
                         b't' => into.push(b'\t'),
                         b'Z' => into.push(0x1a),
-                        // For LIKE, where they are not yet undone.
+                        // LIKE handles these escapes later.
                         b'%' | b'_' => into.extend_from_slice(&[b'\\', next]),
                         other => into.push(other),
                     }
@@ -308,13 +310,13 @@ impl<R: Read> Script<R> {
     }
 }
 
-/// Whether it is the beginning of a comment to the end of the line.
+/// Whether it begins a comment to the end of the line.
 fn is_dashes(start: &[u8]) -> bool {
     start.starts_with(b"--")
         && start.get(2).is_none_or(|byte| byte.is_ascii_whitespace() || byte.is_ascii_control())
 }
 
-/// Whether a comment is part of what is run.
+/// Whether a comment contains text that is executed.
 fn is_executed(start: &[u8]) -> bool {
     [&b"/*!"[..], b"/*M!", b"/*+"].iter().any(|mark| start.starts_with(mark))
 }
@@ -323,7 +325,7 @@ fn is_executed(start: &[u8]) -> bool {
 mod tests {
     use super::*;
 
-    /// Gives one byte at a time.
+    /// A reader that returns one byte at a time.
     struct Slow<'s>(&'s [u8]);
 
     impl Read for Slow<'_> {

@@ -1,15 +1,17 @@
-//! Databases of SQLite: tables with their keys and rows, views where they are the same in MySQL's dialect.
+//! Imports databases of SQLite: tables with their keys and rows, and views that mean the same in MySQL's dialect.
 //!
-//! Texts are compared as SQLite does: byte by byte (`utf8mb4_0900_bin`), or without regard to case (NOCASE: `utf8mb4_0900_as_ci`). An INTEGER PRIMARY KEY
-//! becomes a BIGINT with AUTO_INCREMENT. Foreign keys are added when all rows are there. Triggers, virtual tables, CHECKs, partial indexes and those of
-//! expressions have no counterpart, or are not translated.
+//! Texts are compared as in SQLite: byte by byte (`utf8mb4_0900_bin`), or without regard to case (NOCASE:
+//! `utf8mb4_0900_as_ci`). An INTEGER PRIMARY KEY becomes a BIGINT with AUTO_INCREMENT. Foreign keys are added after
+//! all rows are loaded. Triggers, virtual tables, CHECKs, partial indexes and those of expressions have no
+//! counterpart, or are not translated.
 //!
-//! What can be refused is looked at before rows are loaded; an import that fails drops the tables and views that it has made.
+//! Whatever can be refused is checked before rows are loaded. An import that fails drops the tables and views that it
+//! has created.
 //!
-//! | module | is |
+//! | module | does |
 //! |---|---|
-//! | `schema` | what there is |
-//! | `types` | types for values |
+//! | `schema` | reads which tables, indexes and views there are |
+//! | `types` | chooses types for values |
 
 mod schema;
 mod types;
@@ -28,7 +30,7 @@ use schema::{Column, ForeignKey, Table, rows};
 use std::path::Path;
 use std::sync::Arc;
 
-/// Characters of a long text that a key of it takes.
+/// How many characters of a long text a key on it holds.
 const PREFIX: usize = 255;
 
 /// Imports a file.
@@ -46,7 +48,7 @@ pub fn run(
     };
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let sqlite = Sqlite::open_with_flags(path, flags).map_err(wrong)?;
-    // One snapshot for all of it.
+    // All is read at one snapshot.
     sqlite.execute_batch("BEGIN").map_err(wrong)?;
     connection.execute(
         "SET SESSION sql_mode = 'STRICT_ALL_TABLES,NO_AUTO_VALUE_ON_ZERO', time_zone = '+00:00'",
@@ -86,13 +88,13 @@ pub fn run(
     })
 }
 
-/// What is taken over.
+/// The state of an import.
 struct Import<'i> {
     sqlite: &'i Sqlite,
     database: &'i str,
     file: &'i str,
     tables: &'i [Table],
-    /// Bytes of the file for each table, as far as the bar knows.
+    /// Bytes of the file for each table, an estimate for the bar.
     part: u64,
 }
 
@@ -125,7 +127,7 @@ impl Import<'_> {
     }
 }
 
-/// The tables and views that an import has made so far.
+/// The tables and views that an import has created so far.
 #[derive(Default)]
 struct Made {
     tables: Vec<String>,
@@ -143,7 +145,7 @@ impl Made {
     }
 }
 
-/// Makes a table, with its keys.
+/// Creates a table with its keys.
 fn make(table: &Table, file: &str, connection: &mut Connection, report: &mut Report) -> Result<(), Failure> {
     let what = |what: &str| format!("{file}: table {}: {what}", table.name);
     let has_null = |at: &usize| {
@@ -222,7 +224,7 @@ fn is_text(column: &Column) -> bool {
     column.chosen.ty.starts_with("VARCHAR") || column.chosen.ty == "LONGTEXT"
 }
 
-/// A default in MySQL's dialect: a literal, or the time.
+/// Translates a default to MySQL's dialect: a literal, or the current time.
 fn translated_default(default: &str, column: &Column) -> Option<String> {
     let upper = default.to_ascii_uppercase();
     let is_number = default.parse::<f64>().is_ok_and(f64::is_finite);
@@ -236,7 +238,7 @@ fn translated_default(default: &str, column: &Column) -> Option<String> {
             return Some("CURRENT_TIMESTAMP(6)".into());
         }
         _ if is_number => default.to_owned(),
-        // Doubled quotes are the same there; backslashes mean nothing in SQLite.
+        // Doubled quotes mean the same in both; backslashes have no meaning in SQLite.
         _ if is_string => default.replace('\\', "\\\\"),
         _ => return None,
     };
@@ -305,7 +307,7 @@ fn add_foreign_key(
     }
 }
 
-/// Views as they are written, if that has a meaning here.
+/// Creates views as they are written, if they are valid here.
 fn views(
     sqlite: &Sqlite,
     file: &str,

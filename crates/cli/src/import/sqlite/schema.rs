@@ -1,4 +1,4 @@
-//! What there is in a database of SQLite, by its pragmas.
+//! Reads the schema of a SQLite database by its pragmas.
 
 use super::types::{Chosen, Facts, choose};
 use rusqlite::{Connection, Result, Row};
@@ -19,11 +19,11 @@ pub struct Column {
     pub name: String,
     pub declared: String,
     pub not_null: bool,
-    /// As written: an expression.
+    /// The default as written, an expression.
     pub default: Option<String>,
-    /// It is computed from others; it becomes a column like others.
+    /// Whether it is computed from others; it becomes an ordinary column.
     pub is_generated: bool,
-    /// Case of ASCII letters does not count.
+    /// Whether the case of ASCII letters is ignored.
     pub no_case: bool,
     pub facts: Facts,
     pub chosen: Chosen,
@@ -32,33 +32,33 @@ pub struct Column {
 pub struct Index {
     pub name: String,
     pub unique: bool,
-    /// It has a WHERE, or expressions.
+    /// Whether it has a WHERE, or expressions.
     pub is_partial: bool,
-    /// Positions, and whether they go down.
+    /// Positions of columns, and whether the order is descending.
     pub parts: Vec<(usize, bool)>,
 }
 
 pub struct ForeignKey {
     pub parent: String,
     pub columns: Vec<String>,
-    /// Empty: the parent's primary key.
+    /// The columns referred to; empty for the parent's primary key.
     pub referred: Vec<String>,
     pub on_update: String,
     pub on_delete: String,
 }
 
-/// A name in SQLite's quotes.
+/// Returns a name in SQLite's quotes.
 pub fn quoted(name: &str) -> String {
     format!("\"{}\"", name.replace('"', "\"\""))
 }
 
-/// Rows of a statement.
+/// Returns the rows of a statement.
 pub fn rows<T>(of: &Connection, sql: &str, row: impl FnMut(&Row<'_>) -> Result<T>) -> Result<Vec<T>> {
     let mut statement = of.prepare(sql)?;
     statement.query_map([], row)?.collect()
 }
 
-/// A table with all that is known of it.
+/// Reads a table's definition and properties.
 pub fn table(of: &Connection, name: &str) -> Result<Table> {
     let literal = name.replace('\'', "''");
     let sql: Option<String> =
@@ -86,7 +86,7 @@ pub fn table(of: &Connection, name: &str) -> Result<Table> {
             Ok((column, row.get::<_, i64>(4)?, row.get::<_, i64>(5)?))
         },
     )?;
-    // Hidden ones are those of virtual tables.
+    // Hidden columns are those of virtual tables.
     for (mut column, key, _) in listed.into_iter().filter(|(_, _, hidden)| *hidden != 1) {
         let (_, collation, ..) = of.column_metadata(None, name, column.name.as_str())?;
         column.no_case = collation.is_some_and(|name| name.to_bytes().eq_ignore_ascii_case(b"NOCASE"));
@@ -172,7 +172,7 @@ fn foreign_keys(of: &Connection, table: &mut Table, literal: &str) -> Result<()>
     Ok(())
 }
 
-/// Looks at all values of a column.
+/// Examines all values of a column.
 fn facts(of: &Connection, table: &str, column: &str) -> Result<Facts> {
     let c = quoted(column);
     let of_type = |name: &str| format!("coalesce(sum(typeof({c}) = '{name}'), 0)");

@@ -1,6 +1,7 @@
-//! The SQL type of a column of SQLite, where each value has a type of its own: one that all its values fit, as close as can be to what was declared.
+//! Chooses the SQL type of a SQLite column, in which each value has its own type: a type that fits all values, as
+//! close as possible to the declared one.
 
-/// What the values of a column are.
+/// The properties of a column's values.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Facts {
     pub rows: i64,
@@ -10,32 +11,32 @@ pub struct Facts {
     pub blobs: i64,
     pub least: i64,
     pub most: i64,
-    /// Texts that are `2024-12-31`, and that are that and a time of day.
+    /// How many texts are dates, such as `2024-12-31`, and how many are dates with a time of day.
     pub dates: i64,
     pub times: i64,
-    /// Of the longest text, and the longest blob.
+    /// The length of the longest text, and of the longest blob.
     pub characters: i64,
     pub bytes: i64,
-    /// The greatest number, without its sign.
+    /// The largest magnitude of a number.
     pub magnitude: f64,
-    /// Most digits behind the point.
+    /// The most digits behind the point.
     pub decimals: i64,
 }
 
-/// How values are read, and stored.
+/// The chosen type, and how values are read for it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Chosen {
     pub ty: String,
-    /// Values of other types than TEXT, or BLOB, are made such.
+    /// The type, TEXT or BLOB, to which values of other types are converted.
     pub cast: Option<&'static str>,
-    /// Keys have a prefix of it only.
+    /// Whether keys hold only a prefix of it.
     pub is_long: bool,
 }
 
-/// Characters of a text, or bytes, that a key takes whole.
+/// The most characters of a text, or bytes, that a key holds as a whole.
 const KEY: i64 = 768;
 
-/// `kept`: the values are in an index.
+/// Chooses a type; `kept` says that the values are in an index.
 pub fn choose(declared: &str, facts: &Facts, kept: bool) -> Chosen {
     let declared = declared.to_ascii_uppercase();
     let chosen = |ty: String| Chosen { ty, cast: None, is_long: false };
@@ -66,7 +67,7 @@ pub fn choose(declared: &str, facts: &Facts, kept: bool) -> Chosen {
     }
 }
 
-/// For texts, perhaps among numbers, and for columns without a value.
+/// Chooses a type for texts, perhaps among numbers, and for columns without a value.
 fn of_texts(declared: &str, facts: &Facts, kept: bool) -> Chosen {
     let chosen = |ty: String| Chosen { ty, cast: None, is_long: false };
     let only_texts = facts.integers + facts.reals == 0;
@@ -81,7 +82,7 @@ fn of_texts(declared: &str, facts: &Facts, kept: bool) -> Chosen {
         if let Some((precision, scale)) = digits(declared) {
             return chosen(format!("DECIMAL({precision},{scale})"));
         }
-        // In the order in which SQLite looks for words.
+        // In the order in which SQLite looks for these words.
         let kinds = [("BOOL", "TINYINT(1)"), ("INT", "BIGINT"), ("CHAR", ""), ("CLOB", ""), ("TEXT", "")];
         let numbers = [
             ("REAL", "DOUBLE"),
@@ -118,7 +119,7 @@ fn is_bytes(declared: &str) -> bool {
     declared.is_empty() || declared.contains("BLOB") || declared.contains("BINARY")
 }
 
-/// p and s of `DECIMAL(p, s)` and `NUMERIC(p, s)`.
+/// Returns p and s of `DECIMAL(p, s)` and `NUMERIC(p, s)`.
 fn digits(declared: &str) -> Option<(u8, u8)> {
     let (name, rest) = declared.split_once('(')?;
     if !["DECIMAL", "NUMERIC"].contains(&name.trim()) {
