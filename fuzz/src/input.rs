@@ -1,6 +1,6 @@
-//! Bytes taken for decisions.
+//! Decisions from bytes.
 
-/// Takes from the front; what is not there is zero.
+/// Takes values from the front of the bytes; missing bytes are zero.
 pub(crate) struct Input<'a>(&'a [u8]);
 
 impl<'a> Input<'a> {
@@ -12,7 +12,7 @@ impl<'a> Input<'a> {
         self.0.is_empty()
     }
 
-    /// Up to `len` bytes.
+    /// Takes up to `len` bytes.
     pub(crate) fn bytes(&mut self, len: usize) -> &'a [u8] {
         let (taken, rest) = self.0.split_at(len.min(self.0.len()));
         self.0 = rest;

@@ -1,4 +1,4 @@
-//! The key codec.
+//! Fuzzes the key codec.
 
 use crate::input::Input;
 use leafline_types::{
@@ -13,7 +13,7 @@ pub(crate) fn target(data: &[u8]) {
     if let (Some(a), Some(b)) = (&a, &b) {
         compare(&part, a, b);
     }
-    // Any bytes for a key.
+    // Arbitrary bytes as a key.
     let bytes = input.rest();
     let decoded = decode_value(&part, bytes);
     if let Ok(used) = skip_part(&part, bytes) {
@@ -23,7 +23,7 @@ pub(crate) fn target(data: &[u8]) {
         }
     }
     let Ok((value, _)) = decoded else { return };
-    // Bytes that no value has may be read as one; the bytes of a value are read as that value.
+    // Bytes of no value may be read as a value; the bytes of a value are read as that value.
     let (mut once, mut twice) = (Vec::new(), Vec::new());
     if encode_part(&part, &value, &mut once).is_ok() {
         let (value, taken) = decode_value(&part, &once).expect("what was encoded can be decoded");
@@ -54,7 +54,7 @@ fn part(input: &mut Input<'_>) -> KeyPart {
     KeyPart { ty, collation, nullable: flags & 1 != 0, descending: flags & 2 != 0, prefix: None }
 }
 
-/// A value of the part, of a type whose order is easily told.
+/// Makes a value of the part, for types whose order is easily computed.
 fn value(part: &KeyPart, input: &mut Input<'_>) -> Option<Value> {
     if part.nullable && input.u8().is_multiple_of(8) {
         return Some(Value::Null);
@@ -107,7 +107,7 @@ fn compare(part: &KeyPart, a: &Value, b: &Value) {
     };
     let expected = if part.descending { expected.reverse() } else { expected };
     assert_eq!(left.cmp(&right), expected, "{part:?}: {a:?} and {b:?}");
-    // No part's bytes begin another's.
+    // No part's bytes are a prefix of another's.
     assert!(
         left == right || !(left.starts_with(&right) || right.starts_with(&left)),
         "{part:?}: {a:?} and {b:?}"
@@ -122,7 +122,7 @@ fn compare(part: &KeyPart, a: &Value, b: &Value) {
     }
 }
 
-/// As if the shorter one were filled with spaces.
+/// Compares as if the shorter text were padded with spaces.
 fn padded(a: &str, b: &str) -> Ordering {
     let len = a.chars().count().max(b.chars().count());
     let fill = |text: &str| -> Vec<char> { text.chars().chain(std::iter::repeat(' ')).take(len).collect() };

@@ -1,4 +1,4 @@
-//! A store is made, written to and damaged; then it is opened.
+//! Fuzzes opening a store whose log was damaged.
 
 use crate::input::Input;
 use leafline_btree::{Change, CommitTs, LeafFormat, Tree, TreeRedo};
@@ -6,7 +6,7 @@ use leafline_storage::device::SimulatedEnv;
 use leafline_storage::{Env, HandlerId, NoReplay, RedoHandler, Result, Store, StoreOptions};
 use std::sync::{Arc, LazyLock};
 
-/// What the store is before it is damaged: some commits since the last checkpoint.
+/// The store before the damage: some commits since the last checkpoint.
 static SOUND: LazyLock<SimulatedEnv> = LazyLock::new(|| {
     let env = SimulatedEnv::new();
     let store = open(&env).expect("a new store");
@@ -24,7 +24,7 @@ static SOUND: LazyLock<SimulatedEnv> = LazyLock::new(|| {
         }
     }
     store.wait_durable(store.log_end()).expect("a flush");
-    // Not closed: the log is all there is of it.
+    // Not closed, so that the commits are only in the log.
     let image = env.snapshot();
     drop(store);
     image
@@ -49,7 +49,7 @@ pub(crate) fn target(data: &[u8]) {
             block[..len].copy_from_slice(&bytes[..len]);
         });
     }
-    // Either is right; what is not is a panic, or memory without bounds.
+    // A store or an error are both right; a panic or unbounded memory is not.
     let _ = open(&env).and_then(|store| store.close());
 }
 

@@ -1,4 +1,4 @@
-//! A tree page of any bytes.
+//! Fuzzes readers with a tree page of arbitrary bytes.
 
 use crate::input::Input;
 use leafline_btree::LeafFormat;
@@ -22,7 +22,7 @@ pub(crate) fn target(data: &[u8]) {
     read(&node, key, sound);
 }
 
-/// Reads everything; a `sound` node has no part that cannot be read.
+/// Reads everything; all parts of a `sound` node must be readable.
 fn read(node: &Node<'_>, key: &[u8], sound: bool) {
     let mut failed = node.lower_bound(key).is_err();
     if node.is_leaf() {

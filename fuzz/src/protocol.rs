@@ -1,7 +1,7 @@
-//! The protocol: what decodes packets, and a server that is sent any.
+//! Fuzzes the protocol: the decoders of packets, and a server that receives arbitrary ones.
 //!
-//! The first byte says which of the two, and how packets are compressed. To the server goes a login that is sound but for its flags, so that
-//! what follows is looked at: commands, in packets that are framed as they should be, or bytes as they are.
+//! The first byte says which of the two, and how packets are compressed. The server gets a login that is valid except
+//! for its flags, so that it reads what follows: commands in well-formed packets, or bytes unchanged.
 
 use crate::input::Input;
 use leafline_server::protocol::binary::{read_attributes, read_parameters};
@@ -25,10 +25,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
-/// Longest packet that is taken.
+/// The longest packet that is accepted.
 const MAX_PACKET: usize = 1 << 20;
 
-/// They bound what a statement may take.
+/// Limits of a statement.
 const LIMITS: &[(&str, &str)] = &[
     ("max_allowed_packet", "1048576"),
     ("leafline_query_memory", "33554432"),
@@ -38,7 +38,7 @@ const LIMITS: &[(&str, &str)] = &[
     ("wait_timeout", "10"),
 ];
 
-/// A thread of the server has panicked.
+/// Whether a thread of the server has panicked.
 static PANICKED: AtomicBool = AtomicBool::new(false);
 
 struct Served {
@@ -139,7 +139,7 @@ fn packets(bytes: &[u8], algorithm: Option<Algorithm>) {
     }
 }
 
-/// A login, and what comes behind it; then the server answers until it has had enough.
+/// Sends a login and what follows it, and reads the server's answers until it ends.
 fn converse(input: &mut Input<'_>, raw: bool, algorithm: Option<Algorithm>) {
     let stream = UnixStream::connect(&SERVED.socket).expect("the server listens");
     stream.set_read_timeout(Some(Duration::from_secs(60))).expect("a timeout");
@@ -185,7 +185,7 @@ fn converse(input: &mut Input<'_>, raw: bool, algorithm: Option<Algorithm>) {
         let written = packets.write(|out| out.extend_from_slice(body)).and_then(|()| packets.flush());
         sent = written.map_err(io::Error::other);
     }
-    // The server may be done with it already.
+    // The server may have ended the connection already.
     let _ = packets.stream_mut().shutdown(Shutdown::Write);
     let answered = answers.join().expect("no panic");
     let came_back = answered.map_or_else(|error| error.kind() == io::ErrorKind::ConnectionReset, |_| true);

@@ -1,4 +1,4 @@
-//! Redo records of any bytes on a page that is sound at first.
+//! Fuzzes redo records of arbitrary bytes on a page that is sound at first.
 
 use crate::input::Input;
 use leafline_btree::node::{Node, NodeBuilder, TreeRedo, check};
@@ -33,7 +33,7 @@ pub(crate) fn target(data: &[u8]) {
     }
 }
 
-/// A leaf, plain or packed, or a branch, with room or nearly full.
+/// Makes a leaf, plain or packed, or a branch, with free space or nearly full.
 fn build(page: &mut [u8], shape: u8) -> Option<()> {
     let (level, full) = (shape & 1, shape & 2 != 0);
     let mut builder =

@@ -1,4 +1,5 @@
-//! Statements: parsed, bound, planned and, where they are queries or definitions, run over a few small tables.
+//! Fuzzes statements: they are parsed, bound, planned and, if they are queries or definitions, run over a few small
+//! tables.
 
 use leafline_sql::session::Outcome;
 use leafline_sql::text_format::TextColumns;
@@ -13,7 +14,7 @@ use leafline_types::MysqlError;
 use std::cell::RefCell;
 use std::sync::{Arc, LazyLock};
 
-/// What statements find.
+/// The tables of the statements.
 const DEFINITIONS: &[&str] = &[
     "CREATE DATABASE d",
     "USE d",
@@ -30,7 +31,7 @@ const DEFINITIONS: &[&str] = &[
     "INSERT INTO w VALUES (1, 1, 'text'), (2, NULL, NULL)",
 ];
 
-/// They bound what a query may take, so that what takes longer or more is a fault of ours.
+/// Limits of a query, so that one that takes longer or more is a fault of the database.
 const LIMITS: &[(&str, &str)] = &[
     ("max_allowed_packet", "1048576"),
     ("leafline_query_memory", "33554432"),
@@ -76,7 +77,7 @@ fn open(env: &SimulatedEnv) -> Arc<Instance> {
     Instance::open(Arc::new(env.clone()), options).expect("a database")
 }
 
-/// A session of a database of its own.
+/// Opens a session on its own copy of the database.
 fn session() -> Session {
     let env = SOUND.snapshot();
     env.set_space_limit(Some(64 << 20));
@@ -90,7 +91,7 @@ fn run(session: &mut Session, sql: &str) -> Result<(), MysqlError> {
     drain(session, outcome)
 }
 
-/// Every value as a client would see it.
+/// Reads every value in the form that a client would see.
 fn drain(session: &mut Session, outcome: Outcome) -> Result<(), MysqlError> {
     let Outcome::Rows(mut stream) = outcome else { return Ok(()) };
     let types = stream.types();
@@ -124,7 +125,7 @@ fn one(sql: &str) {
         sql.trim_start().split(|c: char| !c.is_ascii_alphabetic()).next().unwrap_or("").to_ascii_uppercase();
     match first.as_str() {
         "CREATE" | "ALTER" | "DROP" | "RENAME" | "TRUNCATE" | "REPLACE" | "INSERT" | "UPDATE" | "DELETE" => {
-            // What it leaves is thrown away, so that the next one finds the same.
+            // The database is a copy that is dropped, so that the next statement finds the same state.
             let mut session = session();
             let _ = session.prepare(sql);
             if run(&mut session, sql).is_ok() {

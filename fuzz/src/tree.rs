@@ -1,4 +1,4 @@
-//! Operations on a small tree beside a sorted map.
+//! Fuzzes operations on a small tree against a sorted map.
 
 use crate::input::Input;
 use leafline_btree::{Change, CommitTs, Direction, EntryView, LeafFormat, LeafStep, Tree, TreeRedo};
@@ -82,7 +82,7 @@ fn empty_tree(format: LeafFormat) -> (Store, Tree) {
     (store, tree)
 }
 
-/// Few bytes make long keys with common prefixes, and often the same ones.
+/// Makes long keys with common prefixes, often the same ones, of few bytes.
 fn key(input: &mut Input<'_>) -> Vec<u8> {
     let shape = input.u8();
     let mut key = vec![b'k'; usize::from(shape >> 4) * 20];
@@ -113,7 +113,7 @@ fn get(tree: &Tree, key: &[u8]) -> Option<Vec<u8>> {
     tree.get(key, live).expect("a read")
 }
 
-/// Scans from `from` on, or before it, and compares.
+/// Scans from `from` on, or backwards, and compares.
 fn walk(tree: &Tree, model: &Model, from: &[u8], reverse: bool) {
     let mut found = Vec::new();
     let mut cursor = tree.cursor();

@@ -1,4 +1,4 @@
-//! Every input of the corpus once more, and a few of no particular kind where there is no corpus.
+//! Runs every input of the corpus, or a few arbitrary inputs if there is no corpus.
 
 use std::path::Path;
 
@@ -7,7 +7,7 @@ fn the_corpus_finds_nothing() {
     for (name, target) in leafline_fuzz::TARGETS {
         replay(name, *target);
     }
-    // Once more with damage that the log's checksums hide.
+    // Runs them again with damage that the log's checksums hide.
     #[cfg(debug_assertions)]
     {
         leafline_storage::log::believe_checksums();

@@ -1,4 +1,4 @@
-//! What is asked of every engine.
+//! The interface of every engine.
 
 /// Bytes of a value.
 pub const VALUE_BYTES: usize = 100;
@@ -30,7 +30,7 @@ impl Keys {
         }
     }
 
-    /// The key number `n` as bytes that sort like the numbers, for engines whose keys are bytes.
+    /// Writes key number `n` as bytes that sort like the numbers, for engines whose keys are bytes.
     pub fn bytes(self, n: u64, out: &mut Vec<u8>) {
         out.clear();
         match self {
@@ -40,10 +40,10 @@ impl Keys {
     }
 }
 
-/// Bytes of a key that is a string.
+/// Bytes of a string key.
 pub const TEXT_BYTES: usize = 30;
 
-/// The key number `n` as a string; without `format!`, which would take longer than some engines do.
+/// Returns key number `n` as a string; without `format!`, which would take longer than some engines.
 pub fn text(n: u64, buffer: &mut [u8; TEXT_BYTES]) -> &str {
     *buffer = *b"customer/0000000000000000/acct";
     for (at, digit) in buffer[9..25].iter_mut().enumerate() {
@@ -52,38 +52,39 @@ pub fn text(n: u64, buffer: &mut [u8; TEXT_BYTES]) -> &str {
     std::str::from_utf8(buffer).expect("digits")
 }
 
-/// The value of a key after so many changes: ASCII, so that it can be stored as text.
+/// Returns the value of a key after `changes` changes: ASCII, so that it can be stored as text.
 pub fn value(n: u64, changes: u64) -> String {
     let seed = n.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ changes;
     format!("{seed:0>width$x}", width = VALUE_BYTES)
 }
 
-/// How an engine is opened.
+/// The settings of an engine.
 pub struct Settings {
-    /// The keys it will hold.
+    /// The kind of its keys.
     pub keys: Keys,
-    /// Bytes of cache.
+    /// The cache in bytes.
     pub memory: u64,
-    /// Bytes of a page of Leafline; 0 for its default.
+    /// Leafline's page size in bytes; 0 for its default.
     pub page_size: usize,
-    /// The data will be larger than memory.
+    /// Whether the data will be larger than memory.
     pub beyond_memory: bool,
 }
 
 /// An open store.
 pub trait Engine: Sync {
-    /// A handle for one thread.
+    /// Returns a handle for one thread.
     fn client(&self) -> Box<dyn Client + '_>;
 }
 
 /// One thread's use of a store. Reads of one call of `reads` may share a snapshot.
 pub trait Client {
-    /// Puts rows, as one durable transaction.
+    /// Puts rows in one durable transaction.
     fn put(&mut self, rows: &[(u64, String)]);
 
-    /// Calls `next` for a key until it gives none, and reads its value; gives the bytes read in all.
+    /// Reads the value of each key that `next` returns, until it returns none; returns the bytes read in all.
     fn reads(&mut self, next: &mut dyn FnMut() -> Option<u64>) -> u64;
 
-    /// As `reads`, but each is of [`SCAN_ROWS`] rows from the key on; gives the rows read in all.
+    /// Reads [`SCAN_ROWS`] rows from each key that `next` returns, until it returns none; returns the rows read in
+    /// all.
     fn scans(&mut self, next: &mut dyn FnMut() -> Option<u64>) -> u64;
 }

@@ -1,12 +1,13 @@
-//! Leafline beside redb, LMDB, fjall, RocksDB and SQLite, in one process, on the same rows.
+//! Compares Leafline with redb, LMDB, fjall, RocksDB and SQLite, in one process, on the same rows.
 //!
-//! `embedded [--rows N] [--seconds N] [--rounds N] [--only WORKLOAD] [--data beyond-memory] [--engine NAME]... [--threads 1,2] [--keys int,text] [--memory BYTES] [--page-size BYTES] [--directory PATH]`
+//! `embedded [--rows N] [--seconds N] [--rounds N] [--only WORKLOAD] [--data beyond-memory] [--engine NAME]...
+//! [--threads 1,2] [--keys int,text] [--memory BYTES] [--page-size BYTES] [--directory PATH]`
 //!
-//! Every engine stores keys (8-byte integers, or strings of 30 bytes) with values of 100 bytes, and is as durable as it can
-//! be when it commits. Leafline is used through its interface without SQL (`leafline::Table`); SQLite through prepared
-//! statements, as it has nothing below them; the others through their own interfaces. Each line is one figure: engine, keys,
-//! threads, workload, and operations per second of all threads together. The engines take turns, and the median of the
-//! rounds counts: so that what else the machine does meets all of them.
+//! Every engine stores keys (8-byte integers, or strings of 30 bytes) with values of 100 bytes, and commits as
+//! durably as it can. Leafline is used through its interface without SQL (`leafline::Table`); SQLite through prepared
+//! statements, because it has no lower interface; the others through their own interfaces. Each line is one figure:
+//! engine, keys, threads, workload, and operations per second of all threads together. The engines take turns, and
+//! the median of the rounds counts, so that other load on the machine affects all of them.
 
 mod engine;
 mod engines;

@@ -1,4 +1,4 @@
-//! The workloads, timed.
+//! Runs and times the workloads.
 
 use crate::engine::{Client, Engine, Keys, SCAN_ROWS, VALUE_BYTES, value};
 use std::sync::Barrier;
@@ -6,16 +6,16 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 pub struct Workload {
-    /// Rows loaded.
+    /// The number of rows loaded.
     pub rows: u64,
-    /// Time of each round.
+    /// The time of each round in seconds.
     pub seconds: f64,
-    /// Rounds: in each one every engine has its turn, and the median counts.
+    /// The number of rounds: in each round every engine has its turn, and the median counts.
     pub rounds: usize,
-    /// Only what has this in its name, and loading.
+    /// Only workloads with this in their names run, besides loading.
     pub only: String,
-    /// The data is larger than memory: rows are loaded in the order of their keys, as loading them in random order would
-    /// take most engines an hour, and random inserts are timed apart.
+    /// Whether the data is larger than memory. Then rows are loaded in the order of their keys, because loading them
+    /// in random order would take most engines an hour, and random inserts are timed separately.
     pub beyond_memory: bool,
 }
 
@@ -25,7 +25,7 @@ impl Default for Workload {
     }
 }
 
-/// An engine in the ring.
+/// An engine that takes part.
 pub struct Contender {
     pub name: &'static str,
     pub engine: Box<dyn Engine>,
@@ -33,7 +33,7 @@ pub struct Contender {
 
 /// Rows of a batch.
 const BATCH: u64 = 1000;
-/// Bits of the keys between two that are loaded in order.
+/// Bits of the gap between two keys that are loaded in order.
 const KEY_GAP: u32 = 16;
 const INSERTS: &str = "random inserts, 1000 a commit";
 /// Reads that share a snapshot, in memory.
@@ -41,7 +41,7 @@ const READS: u64 = 1000;
 /// Scans that share a snapshot.
 const SCANS: u64 = 100;
 
-/// xorshift64*: the same for every engine, and cheap.
+/// xorshift64*: the same sequence for every engine, and cheap.
 struct Random(u64);
 
 impl Random {
@@ -53,16 +53,16 @@ impl Random {
     }
 }
 
-/// What is done over and over; a turn gives the operations done.
+/// A repeated piece of work; returns the number of operations.
 type Turn<'a> = dyn Fn(&mut dyn Client, &mut Random, usize) -> u64 + Sync + 'a;
 
-/// New rows of these keys.
+/// Returns new rows with these keys.
 fn rows(keys: impl Iterator<Item = u64>) -> Vec<(u64, String)> {
     keys.map(|key| (key, value(key, 0))).collect()
 }
 
 impl Workload {
-    /// The key of row n: without order, n spread over all numbers by an odd factor.
+    /// Returns the key of row n; for random order, an odd factor spreads n over all numbers.
     fn key(&self, n: u64) -> u64 {
         if self.beyond_memory { n << KEY_GAP } else { n.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 16 }
     }
@@ -79,7 +79,7 @@ impl Workload {
         print(contender.name, keys, 1, what, rate);
     }
 
-    /// Runs everything on engines that are loaded.
+    /// Runs all workloads on loaded engines.
     pub fn run(&self, contenders: &[Contender], keys: Keys, threads: usize) {
         let run = |what: &str, turn: &Turn<'_>| self.rounds(contenders, keys, threads, what, turn);
         let keys_of = |random: &mut Random, count: u64| {
@@ -101,7 +101,7 @@ impl Workload {
         });
         for (what, batch) in [("durable updates, 1 a commit", 1), ("durable updates, 1000 a commit", BATCH)] {
             run(what, &|client, random, thread| {
-                // Writers of different threads do not meet.
+                // Writers of different threads use different keys.
                 let threads = threads as u64;
                 let own = |n: u64| n / threads * threads + thread as u64;
                 let mut numbers: Vec<u64> = (0..batch).map(|_| own(random.below(self.rows))).collect();
@@ -138,7 +138,7 @@ impl Workload {
         }
     }
 
-    /// Takes turns in so many threads; gives operations per second.
+    /// Repeats turns in `threads` threads; returns operations per second.
     fn timed(&self, engine: &dyn Engine, threads: usize, round: usize, turn: &Turn<'_>) -> f64 {
         let (stop, done) = (AtomicBool::new(false), AtomicU64::new(0));
         let start = Barrier::new(threads + 1);

@@ -1,4 +1,5 @@
-//! Joins a table of Leafline with a Parquet file: what is known of customers, in the database, with a log of visits that something else has written.
+//! Joins a table of Leafline with a Parquet file: customers in the database, with a log of visits that another
+//! program has written.
 //!
 //! `cargo run --example join_parquet`
 
@@ -20,7 +21,7 @@ const QUERY: &str = "
     GROUP BY c.id, c.name, c.city
     ORDER BY visits DESC, c.name";
 
-/// Visits of customers 1 to 50, as a Parquet file.
+/// Writes visits of customers 1 to 50 to a Parquet file.
 fn write_visits(path: &Path) -> Result<(), Box<dyn Error>> {
     let schema = Arc::new(Schema::new(vec![
         Field::new("customer", DataType::Int64, false),
@@ -39,7 +40,7 @@ fn write_visits(path: &Path) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Customers 1 to 1,000, in a table.
+/// Makes a table of customers 1 to 1,000.
 fn make_customers(database: &Database) -> leafline::Result<()> {
     let mut connection = database.connect()?;
     connection.execute("CREATE DATABASE shop", ())?;

@@ -1,7 +1,7 @@
-//! Leafline's arrays as DataFusion's, without a copy.
+//! Passes Leafline's arrays to DataFusion without a copy.
 //!
-//! The two have releases of `arrow` of their own. What both agree upon is Arrow's C data interface: a structure that has the buffers of an
-//! array, and one that has its type. DataFusion's arrays keep the buffers of Leafline's alive.
+//! The two use different releases of `arrow`. Both support Arrow's C data interface: a structure for the buffers of
+//! an array, and one for its type. DataFusion's arrays keep the buffers of Leafline's alive.
 
 #![allow(unsafe_code)]
 
@@ -10,21 +10,22 @@ use arrow::datatypes::DataType;
 use datafusion::error::{DataFusionError, Result};
 use leafline_arrow_array::Array as _;
 
-/// As Leafline's release has them.
+/// The structures of Leafline's release.
 use leafline_arrow_array::ffi as theirs;
 
-/// A type that Leafline has given.
+/// Converts the type of a Leafline array.
 pub(crate) fn data_type(of: &dyn leafline_arrow_array::Array) -> Result<DataType> {
     let schema = theirs::FFI_ArrowSchema::try_from(of.data_type()).map_err(failed)?;
     Ok(DataType::try_from(&schema_of(schema))?)
 }
 
-/// An array that Leafline has given.
+/// Converts a Leafline array.
 pub(crate) fn array(of: &leafline_arrow_array::ArrayRef) -> Result<ArrayRef> {
     let (array, schema) = theirs::to_ffi(&of.to_data()).map_err(failed)?;
     // SAFETY: both are the `struct ArrowArray` of the C data interface, which has one layout and one way to be released; it moves.
     let array = unsafe { std::mem::transmute::<theirs::FFI_ArrowArray, arrow::ffi::FFI_ArrowArray>(array) };
-    // SAFETY: the array was exported with this schema, and is as the interface wants it, since an array of the same library was it before.
+    // SAFETY: the array was exported with this schema, and is valid for the interface because it was a valid array of
+    // the exporting library.
     let data = unsafe { arrow::ffi::from_ffi(array, &schema_of(schema)) }?;
     Ok(make_array(data))
 }

@@ -39,21 +39,21 @@ fn names(database: &Database, sql: &str, values: impl Params) -> Result<Vec<Stri
     rows.map(|row| row.and_then(|row| row.get(0)).map_err(failed)).collect()
 }
 
-/// A database as a catalog: each of its schemas, and whatever tables they have when they are asked for.
+/// A database as a catalog: its schemas, with the tables that exist when they are asked for.
 #[derive(Clone, Debug)]
 pub struct LeaflineCatalog {
     database: Database,
 }
 
 impl LeaflineCatalog {
-    /// The catalog of a database.
+    /// Makes the catalog of a database.
     pub fn new(database: &Database) -> LeaflineCatalog {
         LeaflineCatalog { database: database.clone() }
     }
 }
 
 impl CatalogProvider for LeaflineCatalog {
-    /// None where they cannot be read.
+    /// Returns no names if they cannot be read.
     fn schema_names(&self) -> Vec<String> {
         names(&self.database, SCHEMAS, ()).unwrap_or_default()
     }
@@ -73,7 +73,7 @@ pub struct LeaflineSchema {
 }
 
 impl LeaflineSchema {
-    /// The schema of that name, which may be made later.
+    /// Makes the schema of that name, which may be created later.
     pub fn new(database: &Database, name: &str) -> LeaflineSchema {
         LeaflineSchema { database: database.clone(), name: name.to_owned() }
     }
@@ -81,7 +81,7 @@ impl LeaflineSchema {
 
 #[async_trait]
 impl SchemaProvider for LeaflineSchema {
-    /// None where they cannot be read.
+    /// Returns no names if they cannot be read.
     fn table_names(&self) -> Vec<String> {
         names(&self.database, TABLES, (self.name.as_str(),)).unwrap_or_default()
     }
@@ -103,7 +103,7 @@ impl SchemaProvider for LeaflineSchema {
     }
 }
 
-/// The number of an error of Leafline.
+/// Returns the number of a Leafline error.
 fn code(error: &DataFusionError) -> Option<u16> {
     match error {
         DataFusionError::External(error) => Some(error.downcast_ref::<leafline::Error>()?.code()),

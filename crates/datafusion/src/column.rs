@@ -1,4 +1,5 @@
-//! Columns of a table: what DataFusion sees of them, and how far it and Leafline agree about their values.
+//! Columns of a table: the types that DataFusion sees, and how far its comparisons of their values agree with
+//! Leafline's.
 
 use crate::arrays;
 use arrow::datatypes::{DataType, Field, TimeUnit};
@@ -9,27 +10,27 @@ use leafline_types::Collation;
 use leafline_types::collation::Charset;
 use std::sync::Arc;
 
-/// The time zone of TIMESTAMP columns: they are moments, as Leafline keeps them.
+/// The time zone of TIMESTAMP columns: Leafline stores them in UTC.
 const UTC: &str = "UTC";
 
-/// How far DataFusion's comparisons of what it sees of a column say the same as Leafline's comparisons of the column.
+/// How far DataFusion's comparisons of a column's values agree with Leafline's.
 ///
-/// | meaning | columns | they differ in |
+/// | meaning | columns | differences |
 /// |---|---|---|
-/// | `Same` | integers, DECIMAL, BIT, TIME, strings of bytes, text of `utf8mb4_0900_bin` | nothing |
+/// | `Same` | integers, DECIMAL, BIT, TIME, binary strings, text of `utf8mb4_0900_bin` | none |
 /// | `Year` | YEAR | the number 70, which Leafline takes for 1970 |
-/// | `Double` | FLOAT, DOUBLE | zero: to DataFusion -0 is less than 0, as IEEE 754's total order has it. Leafline has no NaN and no infinity |
-/// | `Text` | text of other collations, ENUM, SET | which strings are equal (case, accents, spaces at the end, members as sets), and their order; but a string is equal to itself |
-/// | `Date` | DATE, DATETIME | dates that are no days (`0000-00-00`, `2024-02-30`): values to Leafline, NULL in Arrow |
-/// | `Moment` | TIMESTAMP | `0000-00-00 00:00:00`, the same |
-/// | `Opaque` | JSON, and whatever else | everything but NULL |
+/// | `Double` | FLOAT, DOUBLE | zero: to DataFusion -0 is less than 0, by IEEE 754's total order. Leafline has no NaN and no infinity |
+/// | `Text` | text of other collations, ENUM, SET | which strings are equal (case, accents, trailing spaces, members as sets), and their order; but a string equals itself |
+/// | `Date` | DATE, DATETIME | dates that do not exist (`0000-00-00`, `2024-02-30`): values to Leafline, NULL in Arrow |
+/// | `Moment` | TIMESTAMP | `0000-00-00 00:00:00`: a value to Leafline, NULL in Arrow |
+/// | `Opaque` | JSON, and all others | everything but NULL |
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Meaning {
     Same,
     Year,
     Double,
     Text {
-        /// Strings that are not ASCII may have no equal in its character set, which is an error there.
+        /// Whether the character set may lack characters: a string that is not ASCII may then be an error there.
         ascii: bool,
     },
     Date,
@@ -60,13 +61,13 @@ impl Meaning {
         Meaning::Text { ascii: collation.charset() != Charset::Utf8mb4 }
     }
 
-    /// Whether the order of an index is that of Arrow's values. Of dates it is not: one that is no day lies between others, and is NULL.
-    /// The one TIMESTAMP that is none comes first, as NULL does.
+    /// Whether the order of an index is that of Arrow's values. For dates it is not: one that does not exist lies
+    /// between others, but is NULL. The only TIMESTAMP of this kind comes first, as NULL does.
     pub fn keeps_order(self) -> bool {
         matches!(self, Meaning::Same | Meaning::Year | Meaning::Moment)
     }
 
-    /// Whether a value may be NULL in Arrow alone.
+    /// Whether a value may be NULL in Arrow only.
     pub fn loses_values(self) -> bool {
         matches!(self, Meaning::Date | Meaning::Moment)
     }
@@ -75,12 +76,12 @@ impl Meaning {
 /// A column of a table.
 #[derive(Clone, Debug)]
 pub(crate) struct Column {
-    /// As statements have it: in backticks.
+    /// The name for statements, in backticks.
     pub quoted: String,
-    /// What DataFusion sees.
+    /// The field that DataFusion sees.
     pub field: Arc<Field>,
     pub meaning: Meaning,
-    /// A part of the primary key.
+    /// Whether it is a part of the primary key.
     pub is_key: bool,
 }
 
@@ -103,7 +104,7 @@ impl Column {
     }
 }
 
-/// A name in backticks.
+/// Returns a name in backticks.
 pub(crate) fn quoted(name: &str) -> String {
     format!("`{}`", name.replace('`', "``"))
 }

@@ -1,8 +1,9 @@
-//! Filters of DataFusion as conditions of Leafline.
+//! Translates filters of DataFusion to conditions of Leafline.
 //!
-//! A condition is *exact* if the rows for which it is true are those for which the filter is; DataFusion does not evaluate the filter then.
-//! Any other condition is true for these rows at least, and may be for more. Where that cannot be had there is none, and the filter is
-//! DataFusion's alone. What the two take for equal, and in which order, depends on the column ([`Meaning`]):
+//! A condition is *exact* if it is true for the same rows as the filter; DataFusion does not evaluate the filter
+//! then. Any other condition is true for these rows and perhaps for more. If there is no such condition, DataFusion
+//! alone evaluates the filter. Which values compare as equal, and in which order, depends on the column
+//! ([`Meaning`]):
 //!
 //! | filter | `Same` | `Year` | `Double` | `Text` | `Date`, `Moment` | `Opaque` |
 //! |---|---|---|---|---|---|---|
@@ -14,12 +15,14 @@
 //! | IS NULL | exact | exact | exact | exact | | exact |
 //! | IS NOT NULL | exact | exact | exact | exact | more | exact |
 //!
-//! Dates that are no days are more than all others that a comparison could be true for: to DataFusion they are NULL, so that whatever
-//! Leafline says of them the rows are thrown away afterwards. That is why a condition on dates is never exact, and why none asks for NULL.
+//! For dates that do not exist a condition may be true in addition: to DataFusion they are NULL, so it drops their
+//! rows afterwards, whatever Leafline's comparison returned. That is why a condition on dates is never exact, and why
+//! none tests for NULL.
 //!
-//! AND is exact if both sides are, and has what one side gives where the other gives nothing. OR needs both. NOT of anything else has none: what is true for
-//! more rows is not when it is negated. Literals have the type of the column, since DataFusion has brought both sides to one type before: a filter that casts
-//! the column has no condition. They are sent as parameters, whose values need no quoting.
+//! AND is exact if both sides are; if one side has no condition, AND has that of the other. OR needs both. NOT of
+//! anything else has no condition: the negation of a condition that is true for more rows would be true for fewer.
+//! Literals have the type of the column, because DataFusion has coerced both sides to one type before; a filter that
+//! casts the column has no condition. Literals are sent as parameters, which need no quoting.
 
 use crate::column::{Column, Meaning};
 use arrow::array::types::{Decimal256Type, DecimalType};
@@ -29,19 +32,19 @@ use datafusion::logical_expr::{Between, BinaryExpr, Expr, Like, Operator};
 use datafusion::scalar::ScalarValue;
 use leafline::{Date, DateTime, Decimal, Time, Value};
 
-/// Values that one filter may have; larger ones are DataFusion's alone.
+/// The most values of one filter; DataFusion alone evaluates larger filters.
 const MOST_VALUES: usize = 4096;
-/// Sides of one OR, or AND.
+/// The most sides of one OR or AND.
 const MOST_SIDES: usize = 512;
-/// ORs within ANDs within ORs.
+/// The deepest nesting of ORs within ANDs within ORs.
 const MOST_LEVELS: usize = 16;
-/// The years that a number stands for itself as.
+/// The years that a number stands for unchanged.
 const YEARS: std::ops::RangeInclusive<u64> = 1901..=2155;
 
 /// A condition in SQL.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Condition {
-    /// Its text, with a `?` for each value.
+    /// The text, with a `?` for each value.
     pub text: String,
     pub values: Vec<Value>,
     pub exact: bool,
@@ -53,7 +56,7 @@ impl Condition {
     }
 }
 
-/// What a filter is to Leafline, if it is anything.
+/// Returns the condition for a filter, if there is one.
 pub(crate) fn condition(filter: &Expr, columns: &[Column]) -> Option<Condition> {
     Reader { columns, levels: 0 }.read(filter).filter(|condition| condition.values.len() <= MOST_VALUES)
 }
@@ -115,7 +118,7 @@ impl Reader<'_> {
         self.columns.iter().find(|column| *column.field.name() == named.name)
     }
 
-    /// Both sides of AND or OR, and the sides of those that are the same again: what the parser leaves nested deeply is flat.
+    /// Combines both sides of AND or OR. Flattens sides with the same operator, which the parser may nest deeply.
     fn sides(&mut self, filter: &Expr, of: Operator) -> Option<Condition> {
         if self.levels == MOST_LEVELS {
             return None;
@@ -131,7 +134,7 @@ impl Reader<'_> {
         all(found.into_iter().flatten()).map(|both| Condition { exact: both.exact && is_whole, ..both })
     }
 
-    /// None if there are too many.
+    /// Returns the conditions of all sides; None if there are too many sides.
     fn each_side(&mut self, filter: &Expr, of: Operator) -> Option<Vec<Option<Condition>>> {
         let (mut waiting, mut found) = (vec![filter], Vec::new());
         while let Some(side) = waiting.pop() {
@@ -158,7 +161,7 @@ fn any(conditions: impl IntoIterator<Item = Condition>) -> Option<Condition> {
     joined(conditions, " OR ")
 }
 
-/// None if there are none.
+/// Joins conditions; None if there are none.
 fn joined(conditions: impl IntoIterator<Item = Condition>, by: &str) -> Option<Condition> {
     let mut joined: Option<Condition> = None;
     let mut several = false;
@@ -176,7 +179,7 @@ fn joined(conditions: impl IntoIterator<Item = Condition>, by: &str) -> Option<C
     joined.map(|joined| Condition { text: text(joined.text), ..joined })
 }
 
-/// Whether a value is a zero that has another one beside it.
+/// Whether a value is a zero, of which there are two.
 fn is_zero(value: &Value) -> bool {
     matches!(value, Value::Double(number) if *number == 0.0)
 }
@@ -190,7 +193,7 @@ fn compared(column: &Column, op: Operator, value: Value) -> Option<Condition> {
         (Operator::Eq, _) => ("=", !zero),
         (Operator::NotEq, _) if zero => return None,
         (Operator::NotEq, _) => ("<>", true),
-        // Of two zeros one may be on the other side of the literal.
+        // One of the two zeros may be on the other side of the literal.
         (Operator::Lt | Operator::LtEq, _) if zero => ("<=", false),
         (Operator::Gt | Operator::GtEq, _) if zero => (">=", false),
         (Operator::Lt, _) => ("<", true),
@@ -217,7 +220,7 @@ fn in_list(column: &Column, values: Vec<Value>, negated: bool) -> Option<Conditi
     Some(Condition::new(format!("{} {not}IN ({places})", column.quoted), values, exact))
 }
 
-/// LIKE with nothing but a `%` at the end.
+/// Handles LIKE with no wildcard but a `%` at the end.
 fn like_prefix(column: &Column, like: &Like) -> Option<Condition> {
     let exact = match column.meaning {
         Meaning::Same if *column.field.data_type() == DataType::Utf8 => true,
@@ -239,7 +242,7 @@ fn like_prefix(column: &Column, like: &Like) -> Option<Condition> {
     Some(Condition::new(format!("{} {not}LIKE ?", column.quoted), vec![pattern], exact))
 }
 
-/// A literal of a column's type as a value of Leafline that means the same; not NULL.
+/// Converts a literal of a column's type to a Leafline value with the same meaning; None for NULL.
 fn literal(column: &Column, expr: &Expr) -> Option<Value> {
     let Expr::Literal(scalar, _) = expr else { return None };
     let is_text = *column.field.data_type() == DataType::Utf8;
@@ -251,7 +254,7 @@ fn literal(column: &Column, expr: &Expr) -> Option<Value> {
             if is_text =>
         {
             let known = match column.meaning {
-                // What is no member may mean something else than its text.
+                // A text that is not a member may have another meaning than its text.
                 Meaning::Text { ascii } => !text.is_empty() && (!ascii || text.is_ascii()),
                 _ => true,
             };

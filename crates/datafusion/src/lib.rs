@@ -20,17 +20,17 @@
 //! # }
 //! ```
 //!
-//! | module | is |
+//! | module | holds |
 //! |---|---|
-//! | `table` | [`LeaflineTable`]: a table or view, with the filters that are Leafline's |
+//! | `table` | [`LeaflineTable`]: a table or view, with the filters that Leafline evaluates |
 //! | `catalog` | [`register_all`], [`LeaflineCatalog`], [`LeaflineSchema`] |
 //! | `scan` | [`LeaflineScan`]: a planned read in pieces, with its order |
 //! | `stream` | the rows of a piece, read by a thread |
 //! | `filter`, `column` | which filters mean the same to both, column by column |
-//! | `snapshot` | one moment for all tables of a query |
+//! | `snapshot` | one snapshot for all tables of a query |
 //! | `arrays` | arrays from one release of `arrow` to another |
 //!
-//! Names are as in Leafline: DataFusion takes those that are not in double quotes in lower case.
+//! Names are as in Leafline: DataFusion converts names without double quotes to lower case.
 
 mod arrays;
 mod catalog;

@@ -1,13 +1,16 @@
-//! Reading a table: a plan of DataFusion whose partitions are pieces of an index.
+//! Reads a table: a plan of DataFusion whose partitions are pieces of an index.
 //!
-//! What is read is a SELECT, which Leafline plans as any other. All pieces are of one snapshot, which lives as long as the plan or one of its streams does.
+//! The read is a SELECT, which Leafline plans like any other. All pieces are read at one snapshot, which exists as
+//! long as the plan or one of its streams.
 //!
-//! **Order.** Where Leafline walks an index, the rows of each piece come in its order, and those of a piece all before those of the next. It is declared as far as
-//! Arrow's values are in the order of the keys. When DataFusion would sort, it asks for another order (`try_pushdown_sort`): the SELECT is planned again with an ORDER
-//! BY, and taken if Leafline does not sort for it either. DataFusion's own default for ascending orders, NULLs last, is no order of an index: that is had
-//! with columns that are never NULL, or by NULLS FIRST.
+//! **Order.** Where Leafline walks an index, the rows of each piece come in its order, and all rows of a piece before
+//! those of the next. The plan declares this order as far as Arrow's values have the order of the keys. When
+//! DataFusion would sort, it asks for another order (`try_pushdown_sort`): the SELECT is planned again with an ORDER
+//! BY, and used if Leafline does not sort for it either. DataFusion's default for ascending orders, NULLs last, is
+//! not the order of an index, except for columns that are never NULL; otherwise the query needs NULLS FIRST.
 //!
-//! **Limits.** A small LIMIT without an order is a part of the SELECT, which is one piece then. Any other ends each piece when it has given so many rows.
+//! **Limits.** A small LIMIT without an order becomes part of the SELECT, which then is one piece. Any other ends
+//! each piece after that many rows.
 
 use crate::column::Column;
 use crate::filter::Condition;
@@ -34,19 +37,19 @@ use leafline_types::convert::to_text;
 use std::fmt;
 use std::sync::Arc;
 
-/// A LIMIT that is a part of the SELECT: for more rows pieces are worth it.
+/// The largest LIMIT that becomes part of the SELECT: for more rows pieces are worth it.
 const SMALL_LIMIT: usize = 8192;
 
-/// What is read of a table.
+/// A read of a table.
 #[derive(Clone, Debug)]
 pub(crate) struct Read {
     pub table: Arc<str>,
     pub columns: Vec<Column>,
     pub conditions: Vec<Condition>,
-    /// An order that is to be had for nothing is of use.
+    /// Whether an order that costs nothing is useful.
     pub in_index_order: bool,
     pub limit: Option<usize>,
-    /// By which of the columns rows are ordered, and whether from the largest on.
+    /// The columns by which rows are ordered, and whether the order is descending.
     pub order: Vec<(usize, bool)>,
     pub most_pieces: usize,
     pub rows_per_piece: u64,
@@ -55,7 +58,7 @@ pub(crate) struct Read {
 impl Read {
     fn sql(&self) -> (String, Vec<Value>) {
         let columns: Vec<&str> = self.columns.iter().map(|column| &*column.quoted).collect();
-        // Rows without columns are counted.
+        // Rows without columns are only counted.
         let list = if columns.is_empty() { "1".to_owned() } else { columns.join(", ") };
         let mut sql = format!("SELECT {list} FROM {}", self.table);
         if !self.conditions.is_empty() {
@@ -88,20 +91,20 @@ impl Read {
     }
 }
 
-/// A read of a table, planned.
+/// A planned read of a table.
 #[derive(Debug)]
 pub struct LeaflineScan {
     read: Arc<Read>,
     snapshot: Arc<Snapshot>,
     pieces: Arc<Pieces>,
-    /// Rows that each partition gives at most.
+    /// The most rows of each partition.
     fetch: Option<usize>,
     properties: Arc<PlanProperties>,
     metrics: ExecutionPlanMetricsSet,
 }
 
 impl LeaflineScan {
-    /// `columns`: those of the table, as they were when it was opened.
+    /// Plans a read; `columns` are those of the table when it was opened.
     pub(crate) fn plan(read: Read, columns: &[ColumnMeta], snapshot: Arc<Snapshot>) -> Result<LeaflineScan> {
         let (sql, values) = read.sql();
         let cut = Cut {
@@ -115,7 +118,7 @@ impl LeaflineScan {
         LeaflineScan::of(read, snapshot, pieces, fetch, None)
     }
 
-    /// `partitions`: as many as another plan has, in whose place it comes.
+    /// Makes a scan; `partitions` is the number of partitions of the plan that it replaces.
     fn of(
         read: Read,
         snapshot: Arc<Snapshot>,
@@ -156,7 +159,7 @@ impl LeaflineScan {
         }
     }
 
-    /// The columns and directions of an order that an index can have, and that Arrow has then.
+    /// Returns the columns and directions of an order that an index can have, and that Arrow's values then have, too.
     fn wanted(&self, order: &[PhysicalSortExpr]) -> Option<Vec<(usize, bool)>> {
         let key = |key: &PhysicalSortExpr| {
             let at = key.expr.downcast_ref::<ColumnAt>()?.index();
@@ -171,7 +174,8 @@ impl LeaflineScan {
     }
 }
 
-/// An order up to the first column of which several values are NULL in Arrow: of rows that are equal in it then, those behind it have none.
+/// Cuts an order behind the first column of which several values are NULL in Arrow: among such rows, which Arrow sees
+/// as equal, later columns are not in order.
 fn before_lost_values<'o>(read: &Read, order: &'o [(usize, bool)]) -> &'o [(usize, bool)] {
     let loses =
         |&(at, _): &(usize, bool)| read.columns.get(at).is_none_or(|column| column.meaning.loses_values());
@@ -179,7 +183,7 @@ fn before_lost_values<'o>(read: &Read, order: &'o [(usize, bool)]) -> &'o [(usiz
     order.get(..end).unwrap_or_default()
 }
 
-/// The orders that rows have, as DataFusion says it.
+/// Returns the orders of the rows in DataFusion's form.
 fn orders(read: &Read, pieces: &Pieces) -> Vec<Vec<PhysicalSortExpr>> {
     let known = pieces.order();
     let key = |&(at, descending): &(usize, bool)| {
@@ -187,7 +191,7 @@ fn orders(read: &Read, pieces: &Pieces) -> Vec<Vec<PhysicalSortExpr>> {
         let expr: Arc<dyn PhysicalExpr> = Arc::new(ColumnAt::new(column.field.name(), at));
         Some(PhysicalSortExpr { expr, options: SortOptions { descending, nulls_first: !descending } })
     };
-    // Columns of one value can be left out.
+    // Columns with a single value can be left out.
     let order = |from: usize| {
         let known = before_lost_values(read, known.get(from..).unwrap_or_default());
         known.iter().map_while(key).collect::<Vec<_>>()
@@ -285,7 +289,7 @@ impl ExecutionPlan for LeaflineScan {
         args: &StatisticsArgs,
     ) -> Result<Arc<Statistics>> {
         let share = if args.partition().is_some() { self.partitions() } else { 1 };
-        // A float that is too large for it becomes the largest one.
+        // A float that is too large saturates.
         let expected = (self.pieces.expected_rows() / share as f64).ceil() as usize;
         let rows = self
             .fetch
@@ -302,7 +306,7 @@ impl ExecutionPlan for LeaflineScan {
     }
 
     fn with_fetch(&self, limit: Option<usize>) -> Option<Arc<dyn ExecutionPlan>> {
-        // What the SELECT has of a LIMIT stays.
+        // A LIMIT in the SELECT stays.
         let fetch = limit.into_iter().chain(self.read.small_limit()).min();
         Some(Arc::new(self.with(fetch)))
     }

@@ -1,8 +1,9 @@
-//! The snapshot of a query: all tables of a database that one query of DataFusion reads are read at one moment.
+//! The snapshot of a query: one query of DataFusion reads all tables of a database at one snapshot.
 //!
-//! DataFusion plans table by table, and nothing says which belong together but the state of the session that plans, which is made anew for
-//! each query and has a generator of aliases of its own. Who plans with the same one reads at the same snapshot, as long as a plan has it:
-//! a DataFrame that is run again when its last plan is gone reads what is new.
+//! DataFusion plans table by table. Only the state of the planning session says which tables belong to one query: it
+//! is made anew for each query and has its own generator of aliases. Plans made with the same generator read at the
+//! same snapshot, as long as one of them exists: a DataFrame that is run again after its last plan was dropped reads
+//! new data.
 
 use datafusion::catalog::Session;
 use datafusion::common::alias::AliasGenerator;
@@ -13,14 +14,14 @@ use parking_lot::Mutex;
 use std::fmt;
 use std::sync::{Arc, Weak};
 
-/// What all connections are set to: nothing that they return depends on settings of the database.
+/// The settings of all connections, so that results do not depend on the settings of the database.
 const SETTINGS: [&str; 3] = [
     "SET NAMES utf8mb4",
     "SET SESSION time_zone = '+00:00', sql_mode = '', max_execution_time = 0, autocommit = 1",
     "SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ",
 ];
 
-/// A connection whose rows do not depend on how the database is set.
+/// Opens a connection with these settings.
 pub(crate) fn connect(database: &Database) -> Result<Connection> {
     let mut connection = database.connect().map_err(failed)?;
     for setting in SETTINGS {
@@ -29,27 +30,28 @@ pub(crate) fn connect(database: &Database) -> Result<Connection> {
     Ok(connection)
 }
 
-/// The query that has all columns of a table, which is quoted.
+/// Returns the query of all columns of a table, whose name is quoted.
 pub(crate) fn select_all(table: &str) -> String {
     format!("SELECT * FROM {table}")
 }
 
-/// An error of Leafline as DataFusion hands it on.
+/// Wraps a Leafline error for DataFusion.
 pub(crate) fn failed(error: leafline::Error) -> DataFusionError {
     DataFusionError::External(Box::new(error))
 }
 
-/// A transaction that reads, for planning. As long as it lives nobody changes the definitions of the tables it has planned for.
+/// A transaction that reads, for planning. As long as it exists, the definitions of the tables it has planned for
+/// cannot change.
 pub(crate) struct Snapshot {
     pub database: Database,
     connection: Mutex<Connection>,
 }
 
-/// What queries that are planned, or run, read at.
+/// The snapshots of queries that are planned or running.
 static KNOWN: Mutex<Vec<(Weak<AliasGenerator>, Weak<Snapshot>)>> = Mutex::new(Vec::new());
 
 impl Snapshot {
-    /// That of the query that is planned with this state.
+    /// Returns the snapshot of the query that is planned with this state.
     pub fn of(generator: &Arc<AliasGenerator>, database: &Database) -> Result<Arc<Snapshot>> {
         let mut known = KNOWN.lock();
         known.retain(|(query, snapshot)| query.strong_count() > 0 && snapshot.strong_count() > 0);
@@ -66,7 +68,7 @@ impl Snapshot {
         Ok(snapshot)
     }
 
-    /// What tells queries apart.
+    /// Returns the object that identifies a query.
     pub fn query_of(state: &dyn Session) -> Arc<AliasGenerator> {
         state.execution_props().alias_generator.clone()
     }
@@ -76,7 +78,8 @@ impl Snapshot {
         self.connection.lock().pieces(sql, values.to_vec(), cut).map(Arc::new).map_err(failed)
     }
 
-    /// Whether a table, for which something was planned, has columns as it had them: of their types and collations depends what filters mean.
+    /// Checks that a table, for which something was planned, has these columns unchanged: the meaning of filters
+    /// depends on their types and collations.
     pub fn check(&self, table: &str, columns: &[ColumnMeta]) -> Result<()> {
         let statement = self.connection.lock().prepare(&select_all(table)).map_err(failed)?;
         let now = statement.columns();
@@ -119,7 +122,7 @@ mod tests {
         assert!(Arc::ptr_eq(&first, &of(&query, &one.clone())));
         assert!(!Arc::ptr_eq(&first, &of(&query, &other)));
         assert!(!Arc::ptr_eq(&first, &of(&later, &one)));
-        // When nobody has it any more there is another one.
+        // After the last user dropped it, there is a new one.
         let gone = Arc::downgrade(&first);
         drop(first);
         assert!(gone.upgrade().is_none());

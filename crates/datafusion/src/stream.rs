@@ -1,8 +1,9 @@
 //! The rows of a piece as a stream.
 //!
-//! Leafline reads as its caller waits: each piece is read by a thread that may block, with a connection of its own, and batches go through a channel that holds
-//! [`BATCHES_AHEAD`]. Who does not take them stops the thread, and who drops the stream ends it: at the next batch, or within [`LOOK`] where no row is
-//! found for long. So a stream holds that many batches of up to 8,192 rows, whatever is read.
+//! Leafline reads synchronously: a blocking thread with its own connection reads each piece and sends batches through
+//! a channel that holds [`BATCHES_AHEAD`]. A consumer that does not take them pauses the thread; a consumer that
+//! drops the stream ends it: at the next batch, or within [`LOOK`] if no row is found for long. So a stream holds at
+//! most that many batches of up to 8,192 rows, however much is read.
 
 use crate::arrays;
 use crate::snapshot::{Snapshot, connect, failed};
@@ -21,12 +22,12 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::mpsc::Sender;
 
-/// Batches that wait to be taken.
+/// The most batches that wait to be taken.
 const BATCHES_AHEAD: usize = 2;
-/// How often it is looked whether anybody still waits.
+/// The time between two checks whether the consumer still exists.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// What a stream reads.
+/// The input of a stream.
 pub(crate) struct Piece {
     pub snapshot: Arc<Snapshot>,
     pub pieces: Arc<Pieces>,
@@ -35,7 +36,7 @@ pub(crate) struct Piece {
     pub schema: SchemaRef,
 }
 
-/// Begins to read. Within a runtime of tokio.
+/// Begins to read; must be called within a runtime of tokio.
 pub(crate) fn read(piece: Piece, metrics: BaselineMetrics) -> SendableRecordBatchStream {
     let mut builder = RecordBatchReceiverStreamBuilder::new(piece.schema.clone(), BATCHES_AHEAD);
     let sender = builder.tx();
@@ -43,7 +44,7 @@ pub(crate) fn read(piece: Piece, metrics: BaselineMetrics) -> SendableRecordBatc
         let result = send_all(&piece, &metrics, &sender);
         metrics.done();
         match result {
-            // Nobody is there to be told.
+            // The consumer has gone.
             Err(_) if sender.is_closed() => Ok(()),
             result => result,
         }
@@ -76,7 +77,7 @@ fn send_all(piece: &Piece, metrics: &BaselineMetrics, sender: &Sender<Result<Rec
     Ok(())
 }
 
-/// A batch of Leafline's as one of DataFusion's; only its rows are left of one that has no columns to be shown.
+/// Converts a batch; without columns to show, only its number of rows remains.
 fn converted(batch: &TheirBatch, schema: &SchemaRef) -> Result<RecordBatch> {
     let mut columns = Vec::with_capacity(schema.fields().len());
     for (field, column) in schema.fields().iter().zip(batch.columns()) {
@@ -86,7 +87,7 @@ fn converted(batch: &TheirBatch, schema: &SchemaRef) -> Result<RecordBatch> {
     Ok(RecordBatch::try_new_with_options(schema.clone(), columns, &options)?)
 }
 
-/// A column of the type that was said: the table may have been changed since it was opened.
+/// Converts a column to the declared type: the table may have been changed since it was opened.
 fn typed(array: ArrayRef, field: &Field) -> Result<ArrayRef> {
     match (array.data_type(), field.data_type()) {
         (given, wanted) if given == wanted => Ok(array),

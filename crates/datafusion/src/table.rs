@@ -1,4 +1,4 @@
-//! A table, or view, of Leafline as DataFusion knows tables.
+//! A table or view of Leafline as a table provider of DataFusion.
 
 use crate::column::{Column, quoted};
 use crate::filter::condition;
@@ -14,21 +14,22 @@ use datafusion::physical_plan::ExecutionPlan;
 use leafline::{ColumnMeta, Database};
 use std::sync::Arc;
 
-/// Rows to be examined for each further piece, unless it is told.
+/// The default number of examined rows that a further piece is worth.
 const ROWS_PER_PIECE: u64 = 16_384;
 
-/// A table, or a view, of a database. What it has is read when it is queried; its columns are those it had when it was opened, and a query of a table
-/// that has others by then is refused. As long as a physical plan, or one of its streams, lives the definition of its tables cannot be changed: that waits.
+/// A table or a view of a database. Its rows are read when it is queried. Its columns are those at its opening, and a
+/// query is refused if the table has others by then. The definition of its tables cannot change, but has to wait, as
+/// long as a physical plan or one of its streams exists.
 ///
-/// Columns have the types that [`leafline::ArrowLayout`] says, but that a TIMESTAMP is a moment of UTC. Dates that are no days are NULL, so that DATE,
-/// DATETIME and TIMESTAMP columns are nullable.
+/// Columns have the types of [`leafline::ArrowLayout`], except that a TIMESTAMP is a moment in UTC. Dates that do not
+/// exist are NULL, so that DATE, DATETIME and TIMESTAMP columns are nullable.
 #[derive(Debug)]
 pub struct LeaflineTable {
     database: Database,
-    /// As statements have it.
+    /// The name for statements.
     name: Arc<str>,
     columns: Arc<[Column]>,
-    /// The same, as Leafline has them.
+    /// The columns in Leafline's form.
     opened: Arc<[ColumnMeta]>,
     schema: SchemaRef,
     table_type: TableType,
@@ -36,7 +37,7 @@ pub struct LeaflineTable {
 }
 
 impl LeaflineTable {
-    /// The table, or view, of that name.
+    /// Opens the table or view of that name.
     ///
     /// # Errors
     /// Leafline's, as external errors: 1049 if there is no such schema, 1146 if there is no such table.
@@ -58,7 +59,7 @@ impl LeaflineTable {
         })
     }
 
-    /// How many rows have to be examined for each further piece to be worth it: fewer are read by one thread. 16,384 unless it is told.
+    /// Sets how many rows have to be examined for each further piece; one thread reads fewer. The default is 16,384.
     #[must_use]
     pub fn with_rows_per_piece(mut self, rows: u64) -> LeaflineTable {
         self.rows_per_piece = rows;

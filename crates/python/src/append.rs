@@ -1,6 +1,7 @@
-//! Rows of an Arrow stream as parameters of an INSERT.
+//! Reads the rows of an Arrow stream as parameters of an INSERT.
 //!
-//! The one module that takes pointers from Python: a capsule of the Arrow PyCapsule interface holds a C stream, which is moved out of it.
+//! This is the only module that takes pointers from Python: a capsule of the Arrow PyCapsule interface holds a C
+//! stream, which is moved out of it.
 
 use crate::error::{DataError, NotSupportedError, ProgrammingError};
 use crate::parameters::Parameters;
@@ -26,14 +27,14 @@ const STREAM: &CStr = c"arrow_array_stream";
 pub(crate) struct Rows {
     reader: RecordBatchStreamReader,
     schema: SchemaRef,
-    /// The columns at hand.
+    /// The columns of the current batch.
     columns: Vec<ArrayRef>,
     rows: usize,
     next: usize,
 }
 
 impl Rows {
-    /// Of an object with `__arrow_c_stream__`.
+    /// Takes the stream of an object with `__arrow_c_stream__`.
     pub(crate) fn of(data: &Bound<'_, PyAny>) -> PyResult<Rows> {
         let why = "append takes what has __arrow_c_stream__: Arrow tables and batches, DataFrames";
         let capsule = data.call_method0("__arrow_c_stream__").map_err(|error| {
@@ -50,7 +51,7 @@ impl Rows {
         Ok(Rows { reader, schema, columns: Vec::new(), rows: 0, next: 0 })
     }
 
-    /// The INSERT that takes one row.
+    /// Returns the INSERT of one row.
     pub(crate) fn statement(&self, table: &str, schema: Option<&str>) -> PyResult<String> {
         if self.schema.fields().is_empty() {
             return Err(ProgrammingError::new_err("the data has no columns"));
@@ -64,10 +65,10 @@ impl Rows {
         Ok(format!("INSERT INTO {table} ({}) VALUES ({})", columns.join(", "), places.join(", ")))
     }
 
-    /// The next rows, up to `most`; none if there are none left.
+    /// Returns the next rows, up to `most`; none if there are no more.
     pub(crate) fn next_some(&mut self, py: Python<'_>, most: usize) -> PyResult<Vec<Parameters>> {
         while self.next >= self.rows {
-            // Its producer may be anything, also what needs the interpreter.
+            // The producer may be anything, and may need the interpreter.
             let Some(batch) = py.detach(|| self.reader.next()) else { return Ok(Vec::new()) };
             let batch: RecordBatch = batch.map_err(unusable)?;
             (self.rows, self.next) = (batch.num_rows(), 0);
@@ -99,12 +100,12 @@ fn unusable(error: arrow_schema::ArrowError) -> PyErr {
     DataError::new_err(format!("the data cannot be read: {error}"))
 }
 
-/// Moves the stream out of a capsule, which is left with one that was released.
+/// Moves the stream out of a capsule, and leaves a released one in it.
 #[allow(unsafe_code)]
 fn take_stream(capsule: &Bound<'_, PyCapsule>) -> PyResult<FFI_ArrowArrayStream> {
     let pointer = capsule.pointer_checked(Some(STREAM))?;
-    // SAFETY: a capsule of that name holds a valid ArrowArrayStream, by the Arrow PyCapsule interface, and we have the interpreter, so that
-    // nobody else moves it meanwhile. `append_takes_what_arrow_has` would notice.
+    // SAFETY: a capsule of that name holds a valid ArrowArrayStream, by the Arrow PyCapsule interface, and this
+    // thread has the interpreter, so that no other moves it meanwhile. `append_takes_what_arrow_has` would notice.
     Ok(unsafe { FFI_ArrowArrayStream::from_raw(pointer.as_ptr().cast()) })
 }
 
@@ -126,7 +127,7 @@ fn check_type(name: &str, ty: &DataType) -> PyResult<()> {
     }
 }
 
-/// A column whose values are there, not numbers of them.
+/// Returns a column with values in place of a dictionary's indexes.
 fn decoded(column: &ArrayRef) -> PyResult<ArrayRef> {
     match column.as_any_dictionary_opt() {
         Some(dictionary) => {
@@ -136,7 +137,7 @@ fn decoded(column: &ArrayRef) -> PyResult<ArrayRef> {
     }
 }
 
-/// A value; nothing if SQL has none like it.
+/// Returns a value; None if SQL has no such value.
 fn value(column: &ArrayRef, row: usize) -> Option<Value> {
     if column.is_null(row) || *column.data_type() == DataType::Null {
         return Some(Value::Null);
@@ -212,7 +213,7 @@ fn double(number: f64) -> Option<Value> {
     number.is_finite().then_some(Value::Double(number))
 }
 
-/// Microseconds; what is less than one is cut off.
+/// Returns microseconds; cuts off smaller parts.
 fn micros(count: i64, unit: TimeUnit) -> Option<i64> {
     match unit {
         TimeUnit::Second => count.checked_mul(1_000_000),

@@ -1,7 +1,8 @@
-//! Results as Arrow streams, by the PyCapsule interface: batches are handed over without a copy.
+//! Results as Arrow streams, by the PyCapsule interface: batches are passed without a copy.
 //!
-//! A stream of a cursor's rows reads them as its consumer asks for them, in whatever thread that is. The consumer may have the interpreter, or may
-//! be a thread that one waits for that has it (polars' are), so that nothing here asks for it.
+//! A stream of a cursor's rows reads them when its consumer asks for them, in the consumer's thread. The consumer may
+//! have the interpreter, or may be a thread that the interpreter's owner waits for (as polars' are), so nothing here
+//! asks for the interpreter.
 
 use crate::error::raised_by_api;
 use crate::handle::{Failure, Handle};
@@ -18,7 +19,7 @@ use std::sync::Arc;
 
 const STREAM: &CStr = c"arrow_array_stream";
 
-/// Rows as an Arrow stream that is read once, or batches that are all there.
+/// Rows as an Arrow stream that can be read once, or complete batches.
 #[pyclass(frozen, module = "leafline")]
 pub(crate) struct ArrowStream {
     schema: SchemaRef,
@@ -33,21 +34,21 @@ impl ArrowStream {
 
 #[pymethods]
 impl ArrowStream {
-    /// A capsule with an `ArrowArrayStream`. Another schema than the rows have is not made.
+    /// Returns a capsule with an `ArrowArrayStream`. The rows are not cast to another schema.
     #[pyo3(signature = (requested_schema=None))]
     fn __arrow_c_stream__<'py>(
         &self,
         py: Python<'py>,
         requested_schema: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyCapsule>> {
-        // As the interface lets a producer that cannot cast.
+        // The interface allows this to a producer that cannot cast.
         let _ = requested_schema;
         let batches = self.batches.clone().into_iter().map(Ok);
         capsule(py, Box::new(RecordBatchIterator::new(batches, self.schema.clone())))
     }
 }
 
-/// A capsule for a reader.
+/// Makes a capsule of a reader.
 pub(crate) fn capsule(
     py: Python<'_>,
     reader: Box<dyn RecordBatchReader + Send>,
@@ -55,19 +56,20 @@ pub(crate) fn capsule(
     PyCapsule::new_with_value(py, FFI_ArrowArrayStream::new(reader), STREAM)
 }
 
-/// The rows of a cursor, from where it was, as batches.
+/// The remaining rows of a cursor, as batches.
 pub(crate) struct Batches {
     handle: Arc<Handle>,
     number: u64,
     layout: ArrowLayout,
-    /// Rows that were read already, from a row of the first on.
+    /// Chunks that were read already; the first `skip` rows of the first are consumed.
     chunks: VecDeque<Arc<Chunk>>,
     skip: usize,
     ended: bool,
 }
 
 impl Batches {
-    /// What is left of rows: `chunks` without the first `skip` rows, then those that the session has under `number`.
+    /// Makes the batches of remaining rows: `chunks` without the first `skip` rows, then those that the session has
+    /// under `number`.
     pub(crate) fn new(
         handle: Arc<Handle>,
         number: u64,
@@ -78,7 +80,7 @@ impl Batches {
         Batches { handle, number, layout, chunks, skip, ended: false }
     }
 
-    /// The next batch; `more` asks the session for rows.
+    /// Returns the next batch; `more` asks the session for rows.
     fn next_by<E>(
         &mut self,
         more: impl Fn(&Handle, u64) -> Result<Option<Arc<Chunk>>, E>,
@@ -102,7 +104,7 @@ impl Batches {
         Ok(None)
     }
 
-    /// The next batch, for who has the interpreter.
+    /// Returns the next batch, for a caller that has the interpreter.
     pub(crate) fn next_batch(&mut self, py: Python<'_>) -> PyResult<Option<RecordBatch>> {
         let more = |handle: &Handle, number| handle.run(py, |open| open.next_chunk(number));
         self.next_by(more, |error| raised_by_api(&error))

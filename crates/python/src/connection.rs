@@ -14,13 +14,13 @@ use std::sync::Arc;
 
 /// Opens the database in the directory `path` and begins a connection to it.
 ///
-/// A directory that does not exist, or is empty, becomes a database, unless `create` is False. Connections of one process to one
-/// directory share the database; no other process has it open meanwhile. The last connection closes it.
+/// A directory that does not exist, or is empty, becomes a database, unless `create` is False. Connections of one
+/// process to one directory share the database; no other process can have it open meanwhile. The last connection
+/// closes it.
 ///
-/// database: the schema that names without one are in. It is made if it does not exist, unless `create` is False.
-/// autocommit: whether each statement is a transaction. As DB-API has it, it is False unless told.
-/// buffer_pool_size: memory for pages, in bytes; 128 MiB unless told.
-/// page_size: bytes of a page, if the database is made now.
+/// database: the schema for names without one. It is created if it does not exist, unless `create` is False.
+/// autocommit: whether each statement is a transaction. The default is False, as DB-API requires. buffer_pool_size:
+/// memory for pages, in bytes; by default 128 MiB. page_size: bytes of a page, if the database is created now.
 /// variables: system variables and their global values, as SET GLOBAL sets them.
 #[pyfunction]
 #[pyo3(signature = (path, database=None, *, autocommit=false, create=true, buffer_pool_size=None, page_size=None, variables=None))]
@@ -70,7 +70,7 @@ fn set_autocommit(session: &mut Session, on: bool) -> Result<(), Failure> {
 
 /// A connection: a session with its transaction. Threads may share it; one uses it at a time.
 ///
-/// As a context manager it commits where the block ends, and rolls back where the block raises; it stays open.
+/// As a context manager it commits when the block ends, and rolls back when the block raises; it stays open.
 #[pyclass(frozen, weakref, module = "leafline")]
 pub(crate) struct Connection {
     pub(crate) handle: Arc<Handle>,
@@ -85,7 +85,7 @@ impl Connection {
 
 #[pymethods]
 impl Connection {
-    /// A new cursor.
+    /// Returns a new cursor.
     fn cursor(slf: &Bound<'_, Self>) -> Cursor {
         Cursor::new(slf.clone().unbind(), slf.get().handle.clone())
     }
@@ -111,7 +111,7 @@ impl Connection {
         self.handle.is_closed()
     }
 
-    /// Runs a statement with a new cursor, which is returned.
+    /// Runs a statement with a new cursor, and returns the cursor.
     #[pyo3(signature = (operation, parameters=None, /))]
     fn execute<'py>(
         slf: &Bound<'py, Self>,
@@ -123,7 +123,7 @@ impl Connection {
         Ok(cursor)
     }
 
-    /// Runs a statement with each of many parameters, with a new cursor, which is returned.
+    /// Runs a statement with each of many parameters, with a new cursor, and returns the cursor.
     #[pyo3(signature = (operation, seq_of_parameters, /))]
     fn executemany<'py>(
         slf: &Bound<'py, Self>,
@@ -135,7 +135,7 @@ impl Connection {
         Ok(cursor)
     }
 
-    /// Stops the statement that the connection runs, from another thread: it fails with error 1317.
+    /// Interrupts the statement that the connection runs, from another thread: it fails with error 1317.
     fn interrupt(&self) {
         self.handle.interrupt();
     }
@@ -246,9 +246,9 @@ impl Connection {
     }
 }
 
-/// What a transaction around many statements of a connection with autocommit needs.
+/// The state of a transaction around many statements of a connection with autocommit.
 pub(crate) struct Bracket {
-    /// The connection had autocommit on and no transaction open.
+    /// Whether the connection had autocommit on and no transaction open.
     own: bool,
 }
 

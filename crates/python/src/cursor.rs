@@ -1,7 +1,7 @@
 //! `Cursor`: statements and their rows.
 //!
-//! Rows are read as they are asked for. A statement runs until it has its first rows, so that what fails at once fails in `execute`; cursors
-//! of one connection may be read by turns, whatever else it runs.
+//! Rows are read as they are asked for. A statement runs until it has its first rows, so that early errors are raised
+//! by `execute`. Cursors of one connection may be read in turns, whatever else the connection runs.
 
 use crate::append;
 use crate::arrow::{ArrowStream, Batches, capsule};
@@ -20,7 +20,7 @@ use pyo3::types::{PyCapsule, PyList, PyTuple};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// Parameters that are converted before the statement is run with them.
+/// How many parameters are converted before the statement runs with them.
 const MANY: usize = 1000;
 
 /// A cursor of a connection. Its rows are read as they are asked for.
@@ -28,7 +28,7 @@ const MANY: usize = 1000;
 pub(crate) struct Cursor {
     connection: Py<Connection>,
     handle: Arc<Handle>,
-    /// Of its rows, in the session.
+    /// The number of its rows in the session.
     number: u64,
     state: Mutex<State>,
 }
@@ -38,12 +38,12 @@ struct State {
     arraysize: usize,
     rowcount: i64,
     lastrowid: Option<u64>,
-    /// Of the last statement, if it gave rows.
+    /// The columns of the last statement, if it returned rows.
     columns: Option<Arc<[ColumnMeta]>>,
     reader: Option<RowReader>,
-    /// Rows that came before they were asked for.
+    /// Rows that were received before they were asked for.
     ready: VecDeque<Arc<Chunk>>,
-    /// The session has no more of them.
+    /// Whether the session has no more rows.
     ended: bool,
 }
 
@@ -62,7 +62,7 @@ impl Cursor {
         Cursor { connection, number: handle.number(), handle, state: Mutex::new(state) }
     }
 
-    /// Forgets the last statement, and its rows.
+    /// Drops the last statement and its rows.
     fn begin(&self) -> PyResult<()> {
         let mut state = self.open_state()?;
         (state.rowcount, state.lastrowid, state.columns) = (-1, None, None);
@@ -71,7 +71,7 @@ impl Cursor {
         Ok(())
     }
 
-    /// No other thread's business can be between: nobody waits for the interpreter with the state in hand.
+    /// Locks the state. No other thread can hold it, because no thread waits for the interpreter while it does.
     fn state(&self) -> PyResult<MutexGuard<'_, State>> {
         self.state
             .try_lock()
@@ -126,7 +126,7 @@ impl Cursor {
         Ok(())
     }
 
-    /// Runs a statement with all parameters that `next` gives, until it gives none.
+    /// Runs a statement with all parameters that `next` returns, until it returns none.
     fn run_chunks(
         &self,
         py: Python<'_>,
@@ -149,7 +149,7 @@ impl Cursor {
         }
     }
 
-    /// Up to `most` rows.
+    /// Returns up to `most` rows.
     fn fetch<'py>(&self, py: Python<'py>, most: usize) -> PyResult<Vec<Bound<'py, PyTuple>>> {
         let mut rows = Vec::new();
         while rows.len() < most {
@@ -165,7 +165,7 @@ impl Cursor {
                 }
                 continue;
             }
-            // Whose memory the session may use again.
+            // Frees the memory for the session to use again.
             state.reader = None;
             if let Some(chunk) = state.ready.pop_front() {
                 state.reader = Some(RowReader::new(chunk));
@@ -187,7 +187,7 @@ impl Cursor {
         Ok(rows)
     }
 
-    /// What is left of the rows, which the cursor has no longer.
+    /// Takes the remaining rows out of the cursor.
     fn batches(&self, py: Python<'_>) -> PyResult<Batches> {
         let (columns, chunks, skip, ended) = {
             let mut state = self.open_state()?;
@@ -245,12 +245,12 @@ impl Cursor {
         Err(NotSupportedError::new_err(format!("there are no stored procedures, and so no {procname}")))
     }
 
-    /// The next row, or None.
+    /// Returns the next row, or None.
     fn fetchone<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyTuple>>> {
         Ok(self.fetch(py, 1)?.pop())
     }
 
-    /// The next rows, `size` or `arraysize` of them, or those that are left.
+    /// Returns the next rows: `size` or `arraysize` of them, or fewer if fewer are left.
     #[pyo3(signature = (size=None))]
     fn fetchmany<'py>(&self, py: Python<'py>, size: Option<usize>) -> PyResult<Bound<'py, PyList>> {
         let size = match size {
@@ -260,7 +260,7 @@ impl Cursor {
         PyList::new(py, self.fetch(py, size)?)
     }
 
-    /// All rows that are left.
+    /// Returns all remaining rows.
     fn fetchall<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         PyList::new(py, self.fetch(py, usize::MAX)?)
     }
@@ -284,7 +284,7 @@ impl Cursor {
         let _ = (size, column);
     }
 
-    /// Ends the cursor and its statement.
+    /// Closes the cursor and ends its statement.
     fn close(&self) {
         if let Some(mut state) = self.state.try_lock() {
             state.closed = true;
@@ -294,25 +294,25 @@ impl Cursor {
         self.handle.discard(self.number);
     }
 
-    /// What is left of the rows as a capsule with an `ArrowArrayStream`, which reads them as it is read.
+    /// Returns the remaining rows as a capsule with an `ArrowArrayStream`, which reads them as it is read.
     #[pyo3(signature = (requested_schema=None))]
     fn __arrow_c_stream__<'py>(
         &self,
         py: Python<'py>,
         requested_schema: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyCapsule>> {
-        // As the interface lets a producer that cannot cast.
+        // The interface allows this to a producer that cannot cast.
         let _ = requested_schema;
         capsule(py, Box::new(self.batches(py)?))
     }
 
-    /// What is left of the rows as a `pyarrow.RecordBatchReader`, which reads them as it is read.
+    /// Returns the remaining rows as a `pyarrow.RecordBatchReader`, which reads them as it is read.
     fn fetch_record_batch_reader<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         let py = slf.py();
         py.import("pyarrow")?.getattr("RecordBatchReader")?.call_method1("from_stream", (slf,))
     }
 
-    /// What is left of the rows as a `pyarrow.Table`.
+    /// Returns the remaining rows as a `pyarrow.Table`.
     fn fetch_arrow_table<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let pyarrow = py.import("pyarrow")?;
         let mut left = self.batches(py)?;
@@ -324,18 +324,19 @@ impl Cursor {
         pyarrow.call_method1("table", (ArrowStream::new(left.schema(), batches),))
     }
 
-    /// What is left of the rows as a `pandas.DataFrame`.
+    /// Returns the remaining rows as a `pandas.DataFrame`.
     fn df<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         self.fetch_arrow_table(py)?.call_method0("to_pandas")
     }
 
-    /// What is left of the rows as a `polars.DataFrame`.
+    /// Returns the remaining rows as a `polars.DataFrame`.
     fn pl<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         slf.py().import("polars")?.call_method1("DataFrame", (slf,))
     }
 
-    /// Appends rows to a table: those of anything with `__arrow_c_stream__`, such as a `pyarrow.Table` or a DataFrame of pandas or polars, column by
-    /// column of the same name. With autocommit they are one transaction. Returns how many there were.
+    /// Appends rows to a table from anything with `__arrow_c_stream__`, such as a `pyarrow.Table` or a DataFrame of
+    /// pandas or polars; columns are matched by name. With autocommit they are one transaction. Returns the number of
+    /// rows.
     #[pyo3(signature = (table, data, /, *, schema=None))]
     fn append(
         &self,
@@ -356,7 +357,8 @@ impl Cursor {
         Ok(many.rows)
     }
 
-    /// Name, type code, None, internal size, precision, scale and whether it may be NULL, of each column; None if the last statement gave no rows.
+    /// Name, type code, None, internal size, precision, scale and whether it may be NULL, of each column; None if the
+    /// last statement returned no rows.
     #[getter]
     fn description<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyTuple>>> {
         let Some(columns) = self.state()?.columns.clone() else { return Ok(None) };
@@ -364,7 +366,8 @@ impl Cursor {
         PyTuple::new(py, columns).map(Some)
     }
 
-    /// How many rows the last statement inserted, deleted, or found to update; of a query how many it gave, -1 if that is not known yet.
+    /// How many rows the last statement inserted, deleted, or found to update; for a query how many it returned, -1
+    /// if that is not known yet.
     #[getter]
     fn rowcount(&self) -> PyResult<i64> {
         Ok(self.state()?.rowcount)
@@ -376,7 +379,7 @@ impl Cursor {
         Ok(self.state()?.lastrowid)
     }
 
-    /// How many rows `fetchmany` reads unless told.
+    /// How many rows `fetchmany` reads by default.
     #[getter]
     fn arraysize(&self) -> PyResult<usize> {
         Ok(self.state()?.arraysize)
@@ -420,7 +423,7 @@ impl Drop for Cursor {
     }
 }
 
-/// A column as `description` has it.
+/// Returns the entry of a column in `description`.
 fn described<'py>(py: Python<'py>, column: &ColumnMeta) -> PyResult<Bound<'py, PyTuple>> {
     let digits = match &column.ty {
         SqlType::Decimal { precision, scale, .. } => Some((*precision, *scale)),
@@ -432,7 +435,7 @@ fn described<'py>(py: Python<'py>, column: &ColumnMeta) -> PyResult<Bound<'py, P
     (&column.name, type_code(&column.ty), py.None(), bytes, precision, scale, nullable).into_pyobject(py)
 }
 
-/// MySQL's number of a type, but of strings of bytes always BLOB's, and never of others.
+/// Returns MySQL's number of a type; BLOB's for all binary strings, and for no other type.
 fn type_code(ty: &SqlType) -> u8 {
     match ty {
         SqlType::Text { .. } => field_type::VAR_STRING,

@@ -1,7 +1,7 @@
-//! Errors as DB-API's exceptions.
+//! Raises errors as DB-API's exceptions.
 //!
-//! The classes are the package's own (`leafline._exceptions`); this says which of them an error number is. Numbers that tell more than
-//! their SQLSTATE come first, then the SQLSTATE's class decides.
+//! The classes are the package's own (`leafline._exceptions`); this module chooses the class for an error number.
+//! Numbers that tell more than their SQLSTATE come first, then the SQLSTATE's class decides.
 
 use leafline_types::MysqlError;
 use pyo3::PyTypeInfo;
@@ -19,12 +19,12 @@ pyo3::import_exception!(leafline._exceptions, OperationalError);
 pyo3::import_exception!(leafline._exceptions, ProgrammingError);
 pyo3::import_exception!(leafline._exceptions, Warning);
 
-/// An error of the engine as an exception: its arguments are number and text, its attributes `errno` and `sqlstate`.
+/// Makes an exception of an engine's error: its arguments are number and text, its attributes `errno` and `sqlstate`.
 pub(crate) fn raised(error: &MysqlError) -> PyErr {
     numbered(error.code, error.state(), &error.message)
 }
 
-/// An error of opening, closing or using a database.
+/// Makes an exception of an error in opening, closing or using a database.
 pub(crate) fn raised_by_api(error: &leafline::Error) -> PyErr {
     numbered(error.code(), error.sqlstate(), &error.message())
 }
@@ -43,13 +43,13 @@ fn class_of<'py>(py: Python<'py>, code: u16, sqlstate: &str) -> Bound<'py, PyTyp
     match code {
         // Unknown or missing databases, files and tables; wrong use of statements and parameters.
         1007 | 1008 | 1049 | 1210 => ProgrammingError::type_object(py),
-        // No rights; too many connections.
+        // Missing privileges; too many connections.
         1040 | 1044 | 1045 | 1142 | 1143 | 1227 => OperationalError::type_object(py),
         // Not supported, disabled, or read-only.
         1235 | 1286 | 1289 => NotSupportedError::type_object(py),
-        // NULL where there must be none, and what CHECK and foreign keys refuse.
+        // NULL where it is not allowed, and violations of CHECK and foreign keys.
         1048 | 1215 | 1216 | 1217 | 1451 | 1452 | 3819 => IntegrityError::type_object(py),
-        // Values that do not fit: some of them have no SQLSTATE of their own.
+        // Values that do not fit; some have no SQLSTATE of their own.
         1264..=1267 | 1292 | 1365..=1367 | 1406 | 1441 | 1690 | 3140..=3158 => DataError::type_object(py),
         1815 => InternalError::type_object(py),
         _ => match sqlstate.get(..2) {

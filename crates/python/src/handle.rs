@@ -1,7 +1,8 @@
-//! What a connection, its cursors and its Arrow streams share: one session, which one thread uses at a time.
+//! The session that a connection, its cursors and its Arrow streams share; one thread uses it at a time.
 //!
-//! Whoever uses the session lets go of the interpreter first, so that other threads run meanwhile. Rows that are not read yet belong to the
-//! session, by number, and end with the connection. Statements with parameters stay prepared, the [`KEPT`] that were used last.
+//! A thread releases the interpreter before it uses the session, so that other threads run meanwhile. Rows that are
+//! not read yet belong to the session, by number, and end with the connection. Statements with parameters stay
+//! prepared: the [`KEPT`] that were used last.
 
 use crate::error::{InterfaceError, ProgrammingError, raised, raised_by_api};
 use crate::parameters::Parameters;
@@ -18,18 +19,18 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 /// How many statements stay prepared.
 const KEPT: usize = 100;
-/// If the first rows are fewer than these, it is worth asking whether they were all.
+/// If there are fewer first rows than this, it is worth asking whether these are all.
 const FEW: usize = 16;
 
-/// A session and who may use it.
+/// A session and its user.
 pub(crate) struct Handle {
-    /// The process that it belongs to.
+    /// The process that opened it.
     process: u32,
     interrupt: InterruptHandle,
     /// The thread that uses it now; 0 if none does.
     user: AtomicUsize,
     open: Mutex<Option<Open>>,
-    /// Rows that were given up while the session was in use.
+    /// Rows that were dropped while the session was in use.
     discarded: Mutex<Vec<u64>>,
     last_number: AtomicU64,
 }
@@ -39,24 +40,24 @@ pub(crate) struct Open {
     rows: HashMap<u64, RowStream>,
     statements: Statements,
     connection: Connection,
-    /// Ends last.
+    /// Dropped last.
     lease: Lease,
 }
 
-/// What a statement gave when it was started.
+/// The result of starting a statement.
 pub(crate) enum Started {
-    /// No rows.
+    /// There are no rows.
     Done(Done),
-    /// The first rows, and whether there are more to be asked for.
+    /// The first rows; unless `ended`, there are more to be asked for.
     Rows { columns: Arc<[ColumnMeta]>, chunks: Vec<Arc<Chunk>>, ended: bool },
 }
 
 /// Why the session could not be used, or a statement failed.
 pub(crate) enum Failure {
     Closed,
-    /// A signal's handler wants the session that the statement it interrupts uses.
+    /// A signal handler asks for the session that the statement it interrupts uses.
     InUse,
-    /// A signal's handler raised something.
+    /// A signal handler raised an exception.
     Interrupted,
     /// The thread that uses the session waits for the interpreter, which the caller may have.
     Busy,
@@ -114,12 +115,12 @@ impl Handle {
         }
     }
 
-    /// A number for rows.
+    /// Returns a new number for rows.
     pub(crate) fn number(&self) -> u64 {
         self.last_number.fetch_add(1, Ordering::Relaxed) + 1
     }
 
-    /// Works with the session, without the interpreter.
+    /// Runs `work` with the session, without the interpreter.
     pub(crate) fn run<R: Send>(
         &self,
         py: Python<'_>,
@@ -134,8 +135,8 @@ impl Handle {
         }
     }
 
-    /// The same for a caller that may have the interpreter or not, or may be waited for by a thread that has it: a consumer of an Arrow
-    /// stream. It must not ask for the interpreter.
+    /// Runs `work` for a caller that may or may not have the interpreter, or that a thread with the interpreter may
+    /// wait for: a consumer of an Arrow stream. It must not ask for the interpreter.
     pub(crate) fn run_blindly<R>(
         &self,
         work: impl FnOnce(&mut Open) -> Result<R, Failure>,
@@ -169,7 +170,7 @@ impl Handle {
         if self.process != std::process::id() { Err(forked()) } else { Ok(()) }
     }
 
-    /// Waits for whoever uses the session. The main thread handles signals meanwhile.
+    /// Waits for the session. The main thread handles signals meanwhile.
     fn lock(&self, main: bool) -> Result<MutexGuard<'_, Option<Open>>, Failure> {
         if self.user.load(Ordering::Relaxed) == this_thread() {
             return Err(Failure::InUse);
@@ -187,7 +188,7 @@ impl Handle {
         }
     }
 
-    /// Waits likewise, but not for a thread that waits for the interpreter: that may be ours.
+    /// Waits for the session, but not for a user that waits for the interpreter: the caller may have it.
     fn lock_blindly(&self) -> Result<MutexGuard<'_, Option<Open>>, Failure> {
         if self.user.load(Ordering::Relaxed) == this_thread() {
             return Err(Failure::InUse);
@@ -203,7 +204,7 @@ impl Handle {
         }
     }
 
-    /// Ends the statement that runs, from another thread.
+    /// Interrupts the running statement, from another thread.
     pub(crate) fn interrupt(&self) {
         self.interrupt.interrupt();
     }
@@ -227,7 +228,7 @@ impl Handle {
         self.open.try_lock().is_some_and(|open| open.is_none())
     }
 
-    /// Gives rows up: at once, or when the session is used next.
+    /// Drops rows: at once, or when the session is used next.
     pub(crate) fn discard(&self, number: u64) {
         if self.process != std::process::id() {
             return;
@@ -243,12 +244,12 @@ impl Drop for Handle {
     fn drop(&mut self) {
         let Some(open) = self.open.get_mut().take() else { return };
         if self.process != std::process::id() {
-            // The files and locks are the other process's.
+            // The files and locks belong to the other process.
             std::mem::forget(open);
             return;
         }
         let mut open = Some(open);
-        // Closing a database takes time. Without an interpreter, it goes on as it is.
+        // Closing a database takes time, so the interpreter is released, if there is still one.
         Python::try_attach(|py| py.detach(|| drop(open.take())));
     }
 }
@@ -265,7 +266,7 @@ impl Open {
         self.connection.session()
     }
 
-    /// Runs a statement whose rows, if it gives any, are those of `number`.
+    /// Runs a statement; its rows, if it returns any, get `number`.
     pub(crate) fn start(
         &mut self,
         number: u64,
@@ -305,7 +306,8 @@ impl Open {
         session.execute_prepared(statement, &values)
     }
 
-    /// Runs a statement without rows once for each of `all`; how many rows they affected, and the last AUTO_INCREMENT value.
+    /// Runs a statement without rows once for each of `all`; returns how many rows were affected, and the last
+    /// AUTO_INCREMENT value.
     pub(crate) fn run_all(&mut self, sql: &str, all: Vec<Parameters>) -> Result<Many, Failure> {
         let session = self.connection.session();
         let statement = self.statements.prepare(session, sql)?;
@@ -315,7 +317,7 @@ impl Open {
         Ok(Many { rows: done.matched, last_row: done.insert_id, gave_rows: done.gave_rows })
     }
 
-    /// The next rows of `number`; `None` when there are no more.
+    /// Returns the next rows of `number`; `None` if there are no more.
     pub(crate) fn next_chunk(&mut self, number: u64) -> Result<Option<Arc<Chunk>>, Failure> {
         let Some(stream) = self.rows.get_mut(&number) else { return Ok(None) };
         let next = stream.next_chunk(self.connection.session());
@@ -325,7 +327,7 @@ impl Open {
         Ok(next?)
     }
 
-    /// The rows of `number` are those of `other` from now on.
+    /// Gives the rows of `number` the number `other`.
     pub(crate) fn hand_over(&mut self, number: u64, other: u64) {
         if let Some(stream) = self.rows.remove(&number) {
             self.rows.insert(other, stream);
@@ -333,16 +335,16 @@ impl Open {
     }
 }
 
-/// What many runs of a statement did.
+/// The result of many runs of a statement.
 #[derive(Default)]
 pub(crate) struct Many {
     pub(crate) rows: u64,
     pub(crate) last_row: Option<u64>,
-    /// The statement gives rows: it was run once only.
+    /// Whether the statement returned rows, and was therefore run only once.
     pub(crate) gave_rows: bool,
 }
 
-/// Statements that are prepared, by their text.
+/// Prepared statements, by their text.
 #[derive(Default)]
 struct Statements {
     prepared: HashMap<Box<str>, Kept>,
@@ -375,7 +377,7 @@ impl Statements {
     }
 }
 
-/// Notes the thread that uses a session.
+/// Records the thread that uses a session.
 struct User<'h>(&'h AtomicUsize);
 
 impl<'h> User<'h> {
@@ -391,7 +393,7 @@ impl Drop for User<'_> {
     }
 }
 
-/// A number that no other living thread has, and never 0.
+/// Returns a number that no other living thread has, and never 0.
 fn this_thread() -> usize {
     thread_local! {
         static MARK: u8 = const { 0 };

@@ -1,18 +1,18 @@
 //! The native part of the Python package `leafline`: DB-API 2.0 (PEP 249) over the embedded database.
 //!
-//! | module | is |
+//! | module | holds |
 //! |---|---|
 //! | `registry` | the databases that this process has open, shared by connections to the same directory |
-//! | `handle` | what a connection, its cursors and its Arrow streams share: one session, used by one thread at a time |
-//! | `signals` | Ctrl-C while a statement runs |
+//! | `handle` | the session that a connection, its cursors and its Arrow streams share; one thread uses it at a time |
+//! | `signals` | handling of Ctrl-C while a statement runs |
 //! | `connection`, `cursor` | the classes |
-//! | `parameters`, `values` | Python's values and SQL's, both ways |
+//! | `parameters`, `values` | conversion between Python's values and SQL's |
 //! | `arrow` | results as Arrow streams (the PyCapsule interface) |
 //! | `append` | Arrow streams into tables |
 //! | `error` | MySQL's error numbers as DB-API's exceptions |
 //!
-//! No thread holds the interpreter while it waits for a session or for the registry, and none that has them waits for the interpreter except
-//! to handle signals.
+//! No thread holds the interpreter while it waits for a session or for the registry, and no thread that holds one of
+//! these waits for the interpreter except to handle signals.
 
 mod append;
 mod arrow;
@@ -25,7 +25,7 @@ mod registry;
 mod signals;
 mod values;
 
-/// Of what is in Rust alone: statements allocate little and often, and threads give back what others took.
+/// The allocator of the Rust part: statements allocate small blocks often, and threads free what others allocated.
 #[global_allocator]
 static MEMORY: leafline::CountingAllocator<mimalloc::MiMalloc> =
     leafline::CountingAllocator(mimalloc::MiMalloc);

@@ -1,4 +1,4 @@
-//! Python's values as parameters of statements.
+//! Converts Python's values to parameters of statements.
 //!
 //! | Python | SQL |
 //! |---|---|
@@ -6,12 +6,12 @@
 //! | `bool`, `int` | an integer, DECIMAL beyond 64 bits |
 //! | `float` | DOUBLE |
 //! | `decimal.Decimal` | DECIMAL |
-//! | `str` | a string of characters |
-//! | `bytes`, `bytearray`, `memoryview` | a string of bytes |
+//! | `str` | a character string |
+//! | `bytes`, `bytearray`, `memoryview` | a binary string |
 //! | `datetime.date` | DATE |
-//! | `datetime.datetime` | DATETIME; one with a time zone is shown in the session's |
+//! | `datetime.datetime` | DATETIME; one with a time zone is converted to the session's |
 //! | `datetime.timedelta`, `datetime.time` | TIME |
-//! | NumPy's scalars | what `item()` makes of them |
+//! | NumPy's scalars | the result of `item()`, converted |
 
 use crate::error::{DataError, ProgrammingError};
 use leafline_sql::Session;
@@ -28,12 +28,12 @@ use pyo3::types::{
 #[derive(Default)]
 pub(crate) struct Parameters {
     values: Vec<Value>,
-    /// Those that are points in time, in UTC.
+    /// The positions of values that are moments, in UTC.
     moments: Vec<usize>,
 }
 
 impl Parameters {
-    /// Of a sequence; of nothing, none.
+    /// Converts a sequence; None has no parameters.
     pub(crate) fn of(given: Option<&Bound<'_, PyAny>>) -> PyResult<Parameters> {
         let mut parameters = Parameters::default();
         let Some(given) = given.filter(|given| !given.is_none()) else { return Ok(parameters) };
@@ -63,7 +63,7 @@ impl Parameters {
         self.values.is_empty()
     }
 
-    /// The values; points in time as the session's time zone has them.
+    /// Returns the values; moments as local time in the session's time zone.
     pub(crate) fn into_values(mut self, session: &Session) -> Result<Vec<Value>, MysqlError> {
         for moment in self.moments {
             if let Some(Value::DateTime(utc)) = self.values.get(moment) {
@@ -76,7 +76,7 @@ impl Parameters {
         Ok(self.values)
     }
 
-    /// Adds a value. A DATETIME that is `zoned` is a point in time, in UTC.
+    /// Adds a value. A DATETIME that is `zoned` is a moment in UTC.
     pub(crate) fn push_value(&mut self, value: Value, zoned: bool) {
         if zoned {
             self.moments.push(self.values.len());
@@ -109,7 +109,7 @@ impl Parameters {
     }
 }
 
-/// The value of what most parameters are; nothing for others.
+/// Converts a value of a common type; None for other types.
 fn plain(given: &Bound<'_, PyAny>) -> PyResult<Option<Value>> {
     if given.is_none() {
         return Ok(Some(Value::Null));
@@ -179,7 +179,7 @@ fn other(given: &Bound<'_, PyAny>) -> PyResult<Value> {
     converted(given)
 }
 
-/// The value of an object that can be made another: a scalar of NumPy's, or whatever says that it is an integer.
+/// Converts a value of another type: a NumPy scalar, or an object that says that it is an integer.
 fn converted(given: &Bound<'_, PyAny>) -> PyResult<Value> {
     let ty = given.get_type();
     let item = match ty.module()?.to_cow()?.as_ref() {
@@ -232,7 +232,7 @@ fn datetime(time: &Bound<'_, PyDateTime>) -> PyResult<DateTime> {
     found.ok_or_else(|| DataError::new_err(format!("no DATETIME is {time}")))
 }
 
-/// `decimal.Decimal`.
+/// Returns `decimal.Decimal`.
 pub(crate) fn decimal_type(py: Python<'_>) -> PyResult<&Bound<'_, PyType>> {
     static DECIMAL: PyOnceLock<Py<PyType>> = PyOnceLock::new();
     DECIMAL.import(py, "decimal", "Decimal")

@@ -1,8 +1,8 @@
 //! The databases that this process has open.
 //!
-//! A directory is open once in a process, however many connections there are to it; the last connection closes it. What is still open
-//! when the interpreter ends is closed then. A process that was forked while databases were open has their files, but none of their
-//! threads: it is refused everything, and leaves them alone.
+//! A process opens a directory once, however many connections there are to it; the last connection closes it.
+//! Databases that are still open when the interpreter ends are closed then. A process that was forked while databases
+//! were open has their files but none of their threads: every use is refused, and it leaves them alone.
 
 use crate::error::{InterfaceError, ProgrammingError, raised_by_api};
 use leafline::{Connection, Database, OpenOptions};
@@ -35,7 +35,7 @@ static OPENED_BY: AtomicU32 = AtomicU32::new(0);
 /// Why a database could not be opened.
 pub(crate) enum OpenError {
     Database(leafline::Error),
-    /// It is open, and this setting is another.
+    /// It is open, with another value of this setting.
     OtherSettings(&'static str),
 }
 
@@ -56,14 +56,14 @@ impl From<leafline::Error> for OpenError {
     }
 }
 
-/// Keeps a database open, for one connection.
+/// Keeps a database open for one connection.
 pub(crate) struct Lease {
     path: PathBuf,
     ended: bool,
 }
 
 impl Lease {
-    /// Ends it; the last one closes the database.
+    /// Ends the lease; the last one closes the database.
     pub(crate) fn end(mut self) -> leafline::Result<()> {
         self.ended = true;
         release(&self.path)
@@ -73,7 +73,7 @@ impl Lease {
 impl Drop for Lease {
     fn drop(&mut self) {
         if !self.ended {
-            // Nobody is left to be told; what was committed is in the log.
+            // Nobody is left to receive an error; the log has what was committed.
             let _ = release(&self.path);
         }
     }
@@ -102,7 +102,7 @@ pub(crate) fn check_process() -> PyResult<()> {
     Err(forked())
 }
 
-/// The refusal of a forked process.
+/// Makes the error for a forked process.
 pub(crate) fn forked() -> PyErr {
     InterfaceError::new_err(
         "this process was forked from one that had a Leafline database open: open databases after the fork, or start processes \
@@ -110,7 +110,7 @@ pub(crate) fn forked() -> PyErr {
     )
 }
 
-/// Begins a connection to the database in `path`, which is opened if this process does not have it open.
+/// Begins a connection to the database in `path`, which is opened unless this process already has it open.
 pub(crate) fn open(path: &Path, settings: &Settings) -> Result<(Connection, Lease), OpenError> {
     let mut all = OPEN.lock();
     if let Ok(known) = std::fs::canonicalize(path)
@@ -141,7 +141,7 @@ impl Settings {
         self.variables.iter().fold(options, |options, (name, value)| options.set(name, value))
     }
 
-    /// Whatever is asked for must be what the open database has.
+    /// Checks that the settings asked for are those of the open database.
     fn check_against(&self, open: &Settings) -> Result<(), OpenError> {
         let differs =
             |name, differs: bool| if differs { Err(OpenError::OtherSettings(name)) } else { Ok(()) };
@@ -154,7 +154,7 @@ impl Settings {
     }
 }
 
-/// Closes every database that is still open: when the interpreter ends.
+/// Closes every open database when the interpreter ends.
 #[pyfunction]
 #[pyo3(name = "_close_all")]
 pub(crate) fn close_all(py: Python<'_>) -> PyResult<()> {

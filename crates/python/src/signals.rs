@@ -1,8 +1,8 @@
 //! Signals while a statement runs.
 //!
-//! Python handles signals in the main thread, between its own instructions. A statement that runs there, without the interpreter, asks a
-//! watch some times a second, which takes the interpreter back for as long as handlers run. What a handler raises, such as
-//! `KeyboardInterrupt`, stops the statement and is raised in its place.
+//! Python handles signals in the main thread, between its own instructions. A statement that runs there without the
+//! interpreter calls a watch several times a second, which takes the interpreter for as long as handlers run. An
+//! exception of a handler, such as `KeyboardInterrupt`, interrupts the statement and is raised in its place.
 
 use leafline::Watch;
 use parking_lot::Mutex;
@@ -12,16 +12,16 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, LazyLock};
 use std::time::{Duration, Instant};
 
-/// How often a running statement looks for signals.
+/// How often a running statement checks for signals.
 pub(crate) const EVERY: Duration = Duration::from_millis(50);
 
-/// How long a thread that may have the interpreter waits for a session whose user wants it.
+/// How long a thread that may have the interpreter waits for a session whose user waits for the interpreter.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// Whether the main thread, with a session in hand, waits for the interpreter.
+/// Whether the main thread waits for the interpreter while it uses a session.
 static WAITING: AtomicBool = AtomicBool::new(false);
 
-/// What a handler raised. Only the main thread's statements ever set or take it.
+/// The exception of a handler. Only statements of the main thread set or take it.
 static RAISED: Mutex<Option<PyErr>> = Mutex::new(None);
 
 thread_local! {
@@ -40,18 +40,19 @@ pub(crate) fn is_main_thread(py: Python<'_>) -> PyResult<bool> {
     Ok(is_main)
 }
 
-/// Likewise, for who must not ask Python: false if it is not known.
+/// Whether the calling thread is known to handle signals, for callers that must not ask Python; false if that is
+/// unknown.
 pub(crate) fn is_known_main_thread() -> bool {
     IS_MAIN.get() == Some(true)
 }
 
-/// What statements of the main thread ask.
+/// Returns the watch of the main thread's statements.
 pub(crate) fn watch() -> &'static Watch {
     static WATCH: LazyLock<Watch> = LazyLock::new(|| Arc::new(handle));
     &WATCH
 }
 
-/// Lets handlers run; whether one raised something.
+/// Lets handlers run; returns whether one raised an exception.
 pub(crate) fn handle() -> bool {
     WAITING.store(true, Ordering::Relaxed);
     let handled = Python::try_attach(|py| {
@@ -70,15 +71,15 @@ pub(crate) fn handle() -> bool {
     }
 }
 
-/// Of a thread that waits for a session.
+/// The patience of a thread that waits for a session.
 #[derive(Default)]
 pub(crate) struct Patience {
-    /// Since when the main thread has been seen waiting for the interpreter, and nothing else.
+    /// Since when the main thread has been waiting for the interpreter.
     since: Option<Instant>,
 }
 
 impl Patience {
-    /// To be asked again and again while one waits.
+    /// Whether the patience is over; called repeatedly while the thread waits.
     pub(crate) fn is_over(&mut self) -> bool {
         if !WAITING.load(Ordering::Relaxed) {
             self.since = None;
@@ -88,7 +89,7 @@ impl Patience {
     }
 }
 
-/// What a handler raised since this was asked last.
+/// Takes the exception that a handler raised.
 pub(crate) fn take_raised() -> Option<PyErr> {
     RAISED.lock().take()
 }

@@ -1,13 +1,13 @@
-//! SQL's values as Python's: those that PyMySQL gives.
+//! Converts SQL's values to those of Python that PyMySQL returns.
 //!
 //! | SQL | Python |
 //! |---|---|
 //! | integers, YEAR | `int` |
 //! | DECIMAL | `decimal.Decimal` |
-//! | DOUBLE, FLOAT | `float`; of a FLOAT the shortest one that is it |
-//! | strings of characters, ENUM, SET, JSON | `str` |
-//! | strings of bytes, BIT | `bytes` |
-//! | DATE, DATETIME, TIMESTAMP | `datetime.date`, `datetime.datetime`; `str` where the date is no day: `0000-00-00` |
+//! | DOUBLE, FLOAT | `float`; for a FLOAT the shortest number that rounds to it |
+//! | character strings, ENUM, SET, JSON | `str` |
+//! | binary strings, BIT | `bytes` |
+//! | DATE, DATETIME, TIMESTAMP | `datetime.date`, `datetime.datetime`; `str` for a date that does not exist: `0000-00-00` |
 //! | TIME | `datetime.timedelta` |
 
 use crate::parameters::decimal_type;
@@ -21,14 +21,14 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDate, PyDateTime, PyDelta, PyFloat, PyInt, PyString, PyTuple};
 use std::sync::Arc;
 
-/// Some rows, to be read one by one.
+/// Reads rows one by one.
 pub(crate) struct RowReader {
     chunk: Arc<Chunk>,
     columns: Vec<Column>,
     next: usize,
 }
 
-/// A column of them, with what its values are known to be.
+/// A column, by the type of its values.
 enum Column {
     Int(Int64Array),
     UInt(UInt64Array),
@@ -39,7 +39,7 @@ enum Column {
 }
 
 impl RowReader {
-    /// Of a result's rows.
+    /// Makes a reader of a chunk of rows.
     pub(crate) fn new(chunk: Arc<Chunk>) -> RowReader {
         let columns = match &chunk.values {
             ChunkValues::Columns(batch) => chunk
@@ -53,17 +53,17 @@ impl RowReader {
         RowReader { chunk, columns, next: 0 }
     }
 
-    /// How many rows are left.
+    /// Returns how many rows are left.
     pub(crate) fn left(&self) -> usize {
         self.chunk.rows() - self.next
     }
 
-    /// What is left, as it came, and how many of its rows were read.
+    /// Returns the chunk, and how many of its rows were read.
     pub(crate) fn rest(&self) -> (&Arc<Chunk>, usize) {
         (&self.chunk, self.next)
     }
 
-    /// The next row.
+    /// Returns the next row.
     pub(crate) fn next<'py>(&mut self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyTuple>>> {
         if self.left() == 0 {
             return Ok(None);
@@ -123,7 +123,7 @@ impl Column {
     }
 }
 
-/// A value of a column of type `ty`.
+/// Converts a value of a column of type `ty`.
 fn value<'py>(py: Python<'py>, value: ValueRef<'_>, ty: &SqlType) -> PyResult<Bound<'py, PyAny>> {
     Ok(match value {
         ValueRef::Null => py.None().into_bound(py),
@@ -153,7 +153,7 @@ fn value<'py>(py: Python<'py>, value: ValueRef<'_>, ty: &SqlType) -> PyResult<Bo
     })
 }
 
-/// The number that a FLOAT was given, as far as one can tell: 0.1 and not 0.10000000149011612.
+/// Returns the shortest number for a FLOAT: 0.1 instead of 0.10000000149011612.
 fn shortest(number: f64) -> f64 {
     (number as f32).to_string().parse().unwrap_or(number)
 }

@@ -1,10 +1,12 @@
-//! Leafline beside SQLite as embedded SQL databases: prepared statements of one table, in memory, durable commits.
+//! Compares Leafline with SQLite as embedded SQL databases: prepared statements on one table, in memory, with durable
+//! commits.
 //!
 //! `prepared [--rows N] [--seconds N] [--rounds N] [--only WORDS] [--directory PATH]`
 //!
-//! The table has an integer as primary key, an index of another column, and 100 bytes beside. SQLite is in WAL mode with
-//! synchronous=FULL, its cache as large as the table. Each line is a workload: operations a second of Leafline, of SQLite, and their
-//! ratio. The engines take turns; the median of the rounds counts. The last line is what the disk allows: 4 KiB appended and made durable.
+//! The table has an integer primary key, an index on another column, and 100 bytes of data. SQLite runs in WAL mode
+//! with synchronous=FULL and a cache as large as the table. Each line is a workload: operations per second of
+//! Leafline, of SQLite, and their ratio. The engines take turns; the median of the rounds counts. The last line is
+//! the limit of the disk: appends of 4 KiB, each made durable.
 
 use leafline::{Connection, Database, OpenOptions, Statement};
 use std::fs::OpenOptions as FileOptions;
@@ -14,7 +16,7 @@ use std::time::{Duration, Instant};
 
 const PAD: &str = "0123456789012345678901234567890123456789012345678901234567890123456789012345678901234567890123456789";
 
-/// What is measured.
+/// The workloads.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Work {
     Lookup,
@@ -66,7 +68,7 @@ impl Work {
         }
     }
 
-    /// Statements in a transaction of their own; 0: there is none.
+    /// Returns how many statements form a transaction; 0 without transactions.
     fn transaction(self) -> u64 {
         match self {
             LookupInTransaction => u64::MAX,
@@ -80,7 +82,7 @@ impl Work {
 trait Client: Send {
     fn run(&mut self, sql: &str);
     fn prepare(&mut self, sql: &str);
-    /// Runs the prepared statement; returns the bytes and digits of what came, so that all of it was looked at.
+    /// Runs the prepared statement; returns the bytes and digits received, so that all of the result is read.
     fn step(&mut self, parameters: &[i64]) -> u64;
 }
 
@@ -198,7 +200,7 @@ impl Engine {
     }
 }
 
-/// Of `rows` rows, the value of `a` in row `id`: each once, in no order.
+/// Returns the value of `a` in row `id` of `rows` rows: each value once, in scattered order.
 fn scattered(id: u64, rows: u64) -> u64 {
     (id * 7919) % rows
 }
@@ -207,7 +209,7 @@ fn inserted(id: u64, rows: u64) -> [i64; 3] {
     [id as i64, scattered(id, rows) as i64, (id % 1000) as i64]
 }
 
-/// Runs the work for some time from row `from` on; returns what was done, and the next row.
+/// Runs the work for some time from row `from` on; returns the number of operations, and the next row.
 fn measure(client: &mut dyn Client, work: Work, rows: u64, from: u64, seconds: f64) -> (u64, u64) {
     client.prepare(work.sql());
     let begun = Instant::now();
@@ -239,7 +241,7 @@ fn measure(client: &mut dyn Client, work: Work, rows: u64, from: u64, seconds: f
     ((done as f64 / begun.elapsed().as_secs_f64()) as u64, next)
 }
 
-/// Two writers side by side, each with rows of its own.
+/// Runs two writers side by side, each with its own rows.
 fn two_writers(engine: &Engine, rows: u64, from: u64, seconds: f64) -> (u64, u64) {
     let far = 1 << 30;
     let mut clients = [(engine.client(), from), (engine.client(), from + far)];
@@ -259,7 +261,7 @@ fn median(mut of: Vec<u64>) -> u64 {
     of[of.len() / 2]
 }
 
-/// Appends of 4 KiB a second, each made durable.
+/// Returns how many appends of 4 KiB, each made durable, the disk does per second.
 fn append_floor(directory: &Path, seconds: f64) -> u64 {
     let mut file = FileOptions::new().create(true).append(true).open(directory.join("floor")).expect("a file");
     let (begun, mut done) = (Instant::now(), 0);

@@ -30,7 +30,7 @@ pub fn open(path: &Path, settings: &Settings) -> Box<dyn Engine> {
 }
 
 impl Store {
-    /// Calls `f` with the key number `n`.
+    /// Calls `f` with key number `n`.
     fn with_key<R>(&self, n: u64, f: impl FnOnce(&dyn ToValue) -> R) -> R {
         match self.keys {
             Keys::Int => f(&n),

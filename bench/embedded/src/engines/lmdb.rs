@@ -1,4 +1,4 @@
-//! LMDB by way of heed. Commits are synced (its default).
+//! LMDB through heed. Commits are synced (its default).
 
 use crate::engine::{Client, Engine, Keys, SCAN_ROWS, Settings};
 use heed::types::Bytes;
@@ -19,7 +19,7 @@ pub fn open(path: &Path, settings: &Settings) -> Box<dyn Engine> {
         // SAFETY: the flag only tells the kernel not to read ahead of page faults.
         unsafe { options.flags(EnvFlags::NO_READ_AHEAD) };
     }
-    // SAFETY: nobody else has the directory, which was just made.
+    // SAFETY: nobody else uses the directory, which was just made.
     let env = unsafe { options.open(path) }.expect("opens");
     let mut transaction = env.write_txn().expect("a transaction");
     let database = env.create_database(&mut transaction, None).expect("a database");

@@ -1,4 +1,4 @@
-//! The engines, one module each: how they are opened to be durable, and how one puts, gets and scans.
+//! The engines, one module each: how each is opened so that commits are durable, and how it puts, gets and scans.
 
 mod fjall_store;
 mod leafline_store;

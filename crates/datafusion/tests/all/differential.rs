@@ -1,4 +1,4 @@
-//! Random filters, orders and limits on a table of Leafline, and on its rows in DataFusion's memory: the same answers.
+//! Tests random filters, orders and limits on a table of Leafline against its rows in DataFusion's memory.
 
 use crate::support::{Home, plan, rows};
 use datafusion::execution::context::SessionContext;
@@ -12,7 +12,7 @@ const TABLE: &str = "CREATE TABLE t (id INT PRIMARY KEY, n INT, u BIGINT UNSIGNE
     KEY (n), KEY (u, n), KEY (price), KEY (f), KEY (x), KEY (day), KEY (at), KEY (ts), KEY (tm), KEY (ci), KEY (general), KEY (accents), KEY (cs), KEY (padded),
     KEY (latin), KEY (bytes), KEY (fixed), KEY (bits), KEY (e), KEY (s), KEY (n, cs DESC))";
 
-/// A column, how its values are written in Leafline, and what it is compared with in DataFusion.
+/// A column: how its values are written in Leafline, and what it is compared with in DataFusion.
 struct Kind {
     name: &'static str,
     stored: &'static [&'static str],
@@ -279,7 +279,7 @@ async fn filters_orders_and_limits_give_what_datafusion_alone_gives() {
 
         let order = order(&mut rng);
         let first = order.split(' ').next().unwrap_or_default().trim_end_matches(',').to_owned();
-        // Rows that are equal in the keys come in any order: the keys are what is compared.
+        // Rows with equal keys come in any order, so the keys are compared.
         let keys: Vec<&str> = order.split(", ").filter_map(|key| key.split(' ').next()).collect();
         let sql = format!(
             "SELECT {} FROM t WHERE {condition} ORDER BY {order} LIMIT {}",

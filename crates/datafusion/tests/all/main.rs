@@ -1,4 +1,5 @@
-//! Leafline's tables in DataFusion, through SQL: values of every type, filters with and without Leafline, plans, snapshots, cancellation, TPC-H.
+//! Tests Leafline's tables in DataFusion through SQL: values of every type, filters that Leafline evaluates or does
+//! not, plans, snapshots, cancellation, TPC-H.
 
 mod differential;
 mod plans;

@@ -1,11 +1,11 @@
-//! What is pushed down, as EXPLAIN shows it.
+//! Tests pushdown by the output of EXPLAIN.
 
 use crate::support::{Home, numbers, plan, rows, scan};
 use datafusion::execution::context::SessionContext;
 use leafline_datafusion::{LeaflineCatalog, LeaflineTable, register_all};
 use std::sync::Arc;
 
-/// The scan of a query, and whether DataFusion filters what it gives.
+/// Returns the scan of a query, and whether DataFusion filters its rows.
 async fn filtered(context: &SessionContext, condition: &str) -> (String, bool) {
     let sql = format!("SELECT id FROM t WHERE {condition}");
     (scan(context, &sql).await, plan(context, &sql).await.contains("FilterExec"))
@@ -136,7 +136,7 @@ async fn rows_that_come_in_order_are_not_sorted() {
     }
 }
 
-/// Moments that are none are NULL as NULL is, and what is ordered behind them is not ordered behind NULL.
+/// Invalid moments become NULL, so rows behind them are not in order among rows with NULL.
 #[tokio::test]
 async fn rows_are_not_in_order_behind_values_that_become_null() {
     let mut home = Home::new(&[
@@ -167,7 +167,7 @@ async fn limits_end_the_scan() {
     assert_eq!(rows(&context, sql).await, [["1999"], ["1998"], ["1997"]]);
     let sql = "SELECT id FROM t ORDER BY id LIMIT 3 OFFSET 5";
     assert_eq!(rows(&context, sql).await, [["5"], ["6"], ["7"]]);
-    // What DataFusion filters afterwards is not cut short before.
+    // A LIMIT is not pushed below a filter of DataFusion.
     let sql = "SELECT id FROM t WHERE name = 'name 1998' LIMIT 1";
     assert!(!scan(&context, sql).await.contains("fetch"), "{}", scan(&context, sql).await);
     assert_eq!(rows(&context, sql).await, [["1998"]]);
@@ -185,7 +185,7 @@ async fn tables_are_read_in_pieces_of_an_index() {
     assert!(scan(&context, "SELECT * FROM t WHERE id = 10").await.ends_with("pieces=1"));
     let sums = "SELECT count(*), count(DISTINCT id), sum(id), min(name), max(third) FROM t";
     assert_eq!(rows(&context, sums).await, [["5000", "5000", "12497500", "name 0", "1666"]]);
-    // A table is one piece if it is small.
+    // A small table is one piece.
     let table = LeaflineTable::open(&home.database, "d", "t").expect("a table");
     context.register_table("small", Arc::new(table)).expect("a registered table");
     assert!(scan(&context, "SELECT * FROM small").await.ends_with("pieces=1"));
@@ -212,7 +212,7 @@ async fn views_and_whole_schemas_can_be_read() {
     assert_eq!(rows(&context, sql).await, [["2"]]);
     assert!(context.sql("SELECT * FROM leafline.d.nothing").await.is_err());
     assert!(context.sql("SELECT * FROM leafline.nowhere.t").await.is_err());
-    // Tables that are made later are there as well.
+    // Tables that are created later exist, too.
     home.run("CREATE TABLE later (id INT PRIMARY KEY)");
     assert_eq!(rows(&context, "SELECT count(*) FROM leafline.d.later").await, [["0"]]);
 }

@@ -1,4 +1,4 @@
-//! Snapshots, and what becomes of streams that are not read to their end.
+//! Tests snapshots, and streams that are not read to their end.
 
 use crate::support::{Home, numbers, rows};
 use datafusion::physical_plan::{ExecutionPlan, collect, execute_stream};
@@ -33,7 +33,7 @@ async fn all_pieces_of_all_tables_are_of_one_moment() {
         assert_eq!(crate::support::texts(&batches), [["3000", "4498500", "4498500"]]);
     }
     drop(plan);
-    // What is planned later sees what was done.
+    // A query that is planned later sees the changes.
     let context = home.context(&["t", "u"]);
     assert_eq!(rows(&context, sql).await, [["1001", "1501500", "1501500"]]);
 }
@@ -64,10 +64,10 @@ async fn a_table_that_was_changed_is_not_read_as_if_it_were_not() {
     assert!(context.sql("SELECT id FROM t").await.expect("a query").collect().await.is_err());
 }
 
-/// The connections that are there, but for the one that asks, once there are no more than `most`.
+/// Returns the number of connections besides the asking one, once there are at most `most`.
 async fn connections(home: &mut Home, most: usize) -> usize {
     let mut count = usize::MAX;
-    // A thread that does not end fails the test: how long one takes to, does not.
+    // A thread that does not end fails the test; one that takes long does not.
     for _ in 0..3000 {
         count = home.connection.query("SHOW PROCESSLIST", ()).expect("connections").count() - 1;
         if count <= most {
@@ -82,7 +82,7 @@ async fn connections(home: &mut Home, most: usize) -> usize {
 async fn who_drops_a_stream_ends_its_threads() {
     let mut home = Home::new(&[]);
     numbers(&mut home, "t", 5000);
-    // One that is read in part.
+    // A stream that is read in part.
     let (plan, task) = planned(&home, &["t"], "SELECT * FROM t").await;
     let mut stream = execute_stream(plan.clone(), task.clone()).expect("a stream");
     let first = stream.next().await.expect("rows").expect("a batch");
@@ -93,7 +93,7 @@ async fn who_drops_a_stream_ends_its_threads() {
     drop(plan);
     assert_eq!(connections(&mut home, 0).await, 0);
 
-    // One that finds nothing for longer than anybody waits.
+    // A stream that finds nothing for a long time.
     home.run("CREATE VIEW slow AS SELECT id FROM t WHERE SLEEP(3600) = 1");
     let (plan, task) = planned(&home, &["slow"], "SELECT * FROM slow").await;
     let mut stream = execute_stream(plan.clone(), task).expect("a stream");
@@ -107,7 +107,7 @@ async fn one_thread_of_a_runtime_can_wait_for_many_pieces() {
     let mut home = Home::new(&[]);
     numbers(&mut home, "t", 5000);
     let context = home.context(&["t"]);
-    // Each piece is read by a thread of its own, so that a runtime of one thread is not held up by any.
+    // A separate thread reads each piece, so that none blocks a runtime of one thread.
     let ticks = tokio::spawn(async {
         for _ in 0..5 {
             tokio::task::yield_now().await;

@@ -13,7 +13,7 @@ use tempfile::TempDir;
 pub struct Home {
     pub database: Database,
     pub connection: Connection,
-    // Last: it is removed when the database is closed.
+    // Last, because it is removed after the database is closed.
     _directory: TempDir,
 }
 
@@ -34,7 +34,7 @@ impl Home {
         self.connection.execute(sql, ()).unwrap_or_else(|error| panic!("{sql}: {error}"));
     }
 
-    /// A context that has tables of `d`, read in pieces even if they are small.
+    /// Makes a context with tables of `d`, read in pieces even if they are small.
     pub fn context(&self, tables: &[&str]) -> SessionContext {
         let config = SessionConfig::new().with_target_partitions(4);
         let context = SessionContext::new_with_config(config);
@@ -47,7 +47,7 @@ impl Home {
     }
 }
 
-/// `rows` rows of three columns: the number, a third of it that is sometimes NULL, and a text.
+/// Makes a table of `rows` rows with three columns: the number, a third of it that is sometimes NULL, and a text.
 pub fn numbers(home: &mut Home, name: &str, rows: usize) {
     home.run(&format!(
         "CREATE TABLE {name} (id INT PRIMARY KEY, third INT, name VARCHAR(20) NOT NULL, KEY (third))"
@@ -68,7 +68,7 @@ pub async fn batches(context: &SessionContext, sql: &str) -> Vec<RecordBatch> {
     frame.collect().await.unwrap_or_else(|error| panic!("{sql}: {error}"))
 }
 
-/// The rows as texts, column by column.
+/// Returns the rows as texts, column by column.
 pub async fn rows(context: &SessionContext, sql: &str) -> Vec<Vec<String>> {
     texts(&batches(context, sql).await)
 }
@@ -90,13 +90,13 @@ pub fn texts(batches: &[RecordBatch]) -> Vec<Vec<String>> {
     rows
 }
 
-/// The physical plan.
+/// Returns the physical plan.
 pub async fn plan(context: &SessionContext, sql: &str) -> String {
     let rows = rows(context, &format!("EXPLAIN {sql}")).await;
     rows.into_iter().filter(|row| row[0] == "physical_plan").map(|row| row[1].clone()).collect()
 }
 
-/// The line of the plan that reads a table.
+/// Returns the line of the plan that reads a table.
 pub async fn scan(context: &SessionContext, sql: &str) -> String {
     let plan = plan(context, sql).await;
     let line = plan.lines().find(|line| line.contains("LeaflineScan"));

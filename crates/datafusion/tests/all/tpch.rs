@@ -1,4 +1,4 @@
-//! TPC-H's queries 1, 3 and 6 at a tiny scale, by DataFusion and by Leafline itself.
+//! Tests TPC-H's queries 1, 3 and 6 at a tiny scale, by DataFusion and by Leafline itself.
 
 use crate::support::{Home, rows};
 use leafline::Value;
@@ -42,7 +42,7 @@ fn load<R: Display>(home: &mut Home, table: &str, rows: impl Iterator<Item = R>)
     }
 }
 
-/// The rows as Leafline gives them.
+/// Returns the rows of Leafline's answer.
 fn answer(home: &mut Home, sql: &str) -> Vec<Vec<String>> {
     let rows = home.connection.query(sql, ()).expect("an answer");
     let text = |value: Value| match value {
@@ -55,7 +55,7 @@ fn answer(home: &mut Home, sql: &str) -> Vec<Vec<String>> {
     rows.map(|row| row.expect("a row").values().into_iter().map(text).collect()).collect()
 }
 
-/// The same; numbers may have been rounded at another digit.
+/// Checks that the rows are the same; the last digit of numbers may differ by rounding.
 fn assert_same(sql: &str, found: &[Vec<String>], wanted: &[Vec<String>]) {
     assert_eq!(found.len(), wanted.len(), "{sql}: {found:?} {wanted:?}");
     for (found, wanted) in found.iter().flatten().zip(wanted.iter().flatten()) {

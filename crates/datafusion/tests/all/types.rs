@@ -1,4 +1,4 @@
-//! Values of every type: what Arrow has of them, and that NULL is NULL.
+//! Tests values of every type in Arrow, and that NULL is NULL.
 
 use crate::support::{Home, batches, rows, texts};
 use arrow::datatypes::DataType;
@@ -17,7 +17,7 @@ const ROWS: [&str; 4] = [
     "INSERT INTO t (id, x, tm, wide, price) VALUES (4, -0e0, '00:00:00', -1, 0)",
 ];
 
-/// As Arrow shows them.
+/// The rows as Arrow shows them.
 const SHOWN: [[&str; 32]; 4] = [
     [
         "1",
@@ -123,7 +123,7 @@ async fn every_type_comes_as_it_is() {
 
     let mut shown = texts(&found);
     assert_eq!(shown.len(), SHOWN.len());
-    // How it shows durations is Arrow's affair, and long text is long.
+    // Arrow decides how durations are shown, and long text is long.
     let micros = rows(&context, "SELECT arrow_cast(tm, 'Int64') FROM t ORDER BY id").await;
     assert_eq!(micros, [["-3020398750000"], ["NULL"], ["NULL"], ["0"]]);
     assert_eq!(shown[0][24], "x".repeat(300));
@@ -170,7 +170,7 @@ async fn values_are_found_by_themselves() {
     }
 }
 
-/// The other rows that have a value in that column.
+/// Returns the other rows that have a value in that column.
 fn others(column: &str) -> Vec<Vec<String>> {
     let ids: &[&str] = match column {
         "id" => &["2", "3", "4"],
