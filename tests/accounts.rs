@@ -1,4 +1,4 @@
-//! Accounts over the wire: who is let in, as whom, and what of it holds for connections that are open.
+//! Tests accounts over the wire: who may connect and as which account, and which changes apply to open connections.
 
 mod support;
 
@@ -47,19 +47,19 @@ fn accounts_log_in_by_their_passwords_and_may_do_what_is_granted() {
     assert_eq!(error_of(joe.query("SELECT * FROM d.u")), 1142);
     assert_eq!(error_of(joe.query("KILL 1")), 1095);
     assert_eq!(joe.rows("SELECT COUNT(*) FROM information_schema.PROCESSLIST"), [[text("1")]]);
-    // Granted and revoked while it is connected.
+    // Privileges are granted and revoked while the user is connected.
     root.run("GRANT SELECT ON d.u TO joe");
     assert_eq!(joe.rows("SELECT * FROM d.u"), Vec::<Vec<_>>::new());
     root.run("REVOKE SELECT ON d.u FROM joe");
     assert_eq!(error_of(joe.query("SELECT * FROM d.u")), 1142);
-    // Another user of the same connection.
+    // Another user on the same connection.
     assert_eq!(error_of(joe.query("USE mysql")), 1044);
     joe.run("USE d");
     joe.change_user(&Login { user: "ann", password: "other", ..Login::default() }).expect("let in");
     assert_eq!(joe.rows("SELECT CURRENT_USER(), DATABASE()"), [[text("ann@localhost"), None]]);
     assert_eq!(error_of(joe.query("SELECT * FROM d.t")), 1142);
     assert_eq!(error_of(joe.query("USE d")), 1044);
-    // After a crash, too.
+    // Accounts survive a crash, too.
     server.kill();
     let server = Served::start(directory.path(), &[]);
     let log_in = |user: &str, password: &str| {
@@ -108,7 +108,7 @@ fn tables_of_ones_own_and_accounts_of_before_give_no_rights() {
         assert_eq!(error_of(joe.query(sql)), 1142, "{sql}");
     }
     joe.run("ALTER TABLE t RENAME TO t2");
-    // Another account of the same name.
+    // A new account of the same name.
     root.run("DROP USER joe");
     root.run("CREATE USER joe IDENTIFIED BY 'new'");
     root.run("GRANT ALL ON *.* TO joe");

@@ -1,9 +1,10 @@
-//! Backups while others write and change definitions: what is restored has all that was committed before a backup began, and of what was
-//! committed meanwhile each transaction as a whole or not at all.
+//! Tests backups while others write and change definitions. A restored database has all that was committed before the
+//! backup began, and each transaction committed meanwhile as a whole or not at all.
 //!
-//! Writers move amounts between accounts, whose sum stays; and write groups of rows with numbers that go up, of which what is
-//! there must be the first so many, whole. Some groups are so large that their commits are files of their own; some values are stored outside their
-//! rows. Others make indexes, build tables anew, empty and drop them, before, between and during backups.
+//! Writers move amounts between accounts, whose sum is constant. They also write groups of rows with ascending
+//! numbers; the groups that exist must be a prefix, each complete. Some groups are so large that their commits are
+//! separate files; some values are stored outside their rows. Other threads create indexes, rebuild tables, empty and
+//! drop them, before, between and during backups.
 
 #[path = "support/rows.rs"]
 mod rows;
@@ -24,9 +25,9 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 const WRITERS: u64 = 4;
 const ACCOUNTS: u64 = 300;
 const SUM: u64 = ACCOUNTS * 1000;
-/// What is said of a transaction that is to be tried again.
+/// Errors after which a transaction is tried again.
 const AGAIN: [u16; 4] = [1205, 1213, 1412, 1020];
-/// What is said of a change of definitions that there is nothing to do for.
+/// Errors of a change of definitions that is not possible at the moment.
 const NOT_DONE: [u16; 11] = [1062, 1205, 1213, 1412, 1020, 1050, 1051, 1061, 1091, 1146, 1317];
 
 const CHANGES: [&str; 16] = [
@@ -57,7 +58,8 @@ fn seed() -> u64 {
     seed
 }
 
-/// Small, so that much is in the files: pages beyond the pool, a log that goes round, commits by reference, buffered changes.
+/// Small limits, so that much is in files: pages beyond the pool, a log that wraps, commits by reference, buffered
+/// changes.
 fn options(seed: u64) -> InstanceOptions {
     let mut options = InstanceOptions::default();
     let engine = &mut options.engine;
@@ -91,14 +93,14 @@ fn set_up(instance: &Arc<Instance>) {
     }
 }
 
-/// What a writer has been told.
+/// The transactions of a writer that were acknowledged.
 #[derive(Default)]
 struct Acknowledged {
     groups: AtomicU64,
     moves: AtomicU64,
 }
 
-/// A transaction; whether it was done.
+/// Runs a transaction; returns whether it committed.
 fn transaction(session: &mut Session, statements: &[String]) -> bool {
     for sql in statements {
         match rows_of(session, sql) {
@@ -166,7 +168,7 @@ fn change_definitions(instance: &Arc<Instance>, random: &mut SmallRng, count: us
     }
 }
 
-/// What the rows of the writers say: per writer, the groups that there are.
+/// Checks the rows of the writers: `before` and `after` bound the groups of each writer.
 fn check(target: &SimulatedEnv, seed: u64, before: &[u64], after: &[u64], what: &str) {
     let instance =
         Instance::open(Arc::new(target.clone()), options(seed)).expect("the restored database opens");
@@ -236,7 +238,7 @@ fn restored(chain: &[SimulatedEnv], seed: u64) -> SimulatedEnv {
     target
 }
 
-/// A full backup and three that add to it, with writers and changes of definitions all the time.
+/// Makes a full backup and three incremental ones, with writers and changes of definitions all the time.
 fn chain(seed: u64) {
     let mut random = SmallRng::seed_from_u64(seed);
     let env = SimulatedEnv::new();
@@ -272,7 +274,7 @@ fn chain(seed: u64) {
     instance.engine().close().expect("the database closes");
 }
 
-/// Has the others end, whatever becomes of the backup.
+/// Tells the other threads to end, even if the backup fails.
 struct Over<'a>(&'a AtomicBool);
 
 impl Drop for Over<'_> {

@@ -1,5 +1,5 @@
-//! `leafline backup` and `leafline restore` as a user runs them: of a database that is served, and of one that nobody has open; with the program or the server
-//! killed meanwhile.
+//! Tests `leafline backup` and `leafline restore` as a user runs them: on a database that is served, and on one that
+//! nobody has open; with the program or the server killed meanwhile.
 
 mod support;
 
@@ -59,7 +59,7 @@ fn set_up(server: &Served) {
     );
 }
 
-/// Inserts groups of rows until it is over, or the server is gone.
+/// Inserts groups of rows until `over` is set or the server is gone.
 fn write(mut client: Client, writer: u64, acknowledged: &AtomicU64, over: &AtomicBool) {
     while !over.load(Ordering::Relaxed) {
         let n = acknowledged.load(Ordering::SeqCst) + 1;
@@ -73,7 +73,7 @@ fn write(mut client: Client, writer: u64, acknowledged: &AtomicU64, over: &Atomi
     }
 }
 
-/// Each writer has its first groups, all that `least` says and no more than `most` allows.
+/// Checks that each writer has its first groups: at least those in `least`, and no more than those in `most`.
 fn check(client: &mut Client, least: &[u64], most: &[u64]) {
     for (writer, (least, most)) in least.iter().zip(most).enumerate() {
         let sql = format!("SELECT n, COUNT(*) FROM d.t WHERE w = {writer} GROUP BY n ORDER BY n");
@@ -130,7 +130,7 @@ fn a_served_database_is_backed_up_and_restored_and_so_is_one_that_nobody_has_ope
     assert!(fails(&["restore", &of("full"), &of("last"), &of("wrong")]).contains("does not follow"));
     assert!(fails(&["restore", &of("full"), &data]).contains("is there already"));
     succeeds(&["restore", &of("full"), &of("next"), &of("one"), "--check"]);
-    // What a restore leaves that is killed early is told, and is in the way of none.
+    // The remains of a killed restore are reported, and do not prevent another.
     let broken_off = of("two");
     for name in ["", "wal"] {
         std::fs::create_dir(Path::new(&broken_off).join(name)).expect("a directory");
@@ -220,7 +220,7 @@ fn killed_backups_and_killed_servers_leave_what_is_recognised() {
         });
         if round % 2 == 1 {
             assert!(std::mem::replace(&mut server, Served::start(Path::new(&data), &[])).terminate());
-            // What was committed without being acknowledged is there, too.
+            // A transaction may be committed although it was not acknowledged.
             let mut client = server.connect();
             for (writer, acknowledged) in acknowledged.iter().enumerate() {
                 let last = client.rows(&format!("SELECT COALESCE(MAX(n), 0) FROM d.t WHERE w = {writer}"))[0]
@@ -231,7 +231,7 @@ fn killed_backups_and_killed_servers_leave_what_is_recognised() {
                 acknowledged.store(last, Ordering::SeqCst);
             }
         }
-        // It goes on in the server until that has heard that nobody waits for it.
+        // The backup goes on in the server until it notices that the client has gone.
         let begun = Instant::now();
         let another = of(&format!("again{round}"));
         while !run(&["backup", &data, &another]).status.success() {

@@ -1,5 +1,5 @@
-//! What clients can agree on with the server: compression, cursors, attributes of statements, news of the session; packets of any length, and
-//! many connections.
+//! Tests features that clients negotiate with the server: compression, cursors, query attributes, session tracking;
+//! packets of any length, and many connections.
 
 mod support;
 
@@ -18,7 +18,7 @@ fn with(server: &Served, capabilities: u32) -> Client {
     Client::log_in(server.address, &Login { capabilities, ..Login::default() }).expect("let in")
 }
 
-/// Prepares a statement whose columns and parameters are known by number; gives its own.
+/// Prepares a statement with known numbers of columns and parameters; returns its number.
 fn prepare(client: &mut Client, sql: &str, parameters: usize, columns: usize) -> [u8; 4] {
     client.send(command::STMT_PREPARE, sql.as_bytes()).expect("sent");
     let prepared = client.read().expect("an answer");
@@ -27,13 +27,13 @@ fn prepare(client: &mut Client, sql: &str, parameters: usize, columns: usize) ->
     prepared[1..5].try_into().expect("a number")
 }
 
-/// The status in a packet that ends rows.
+/// Returns the status in a packet that ends rows.
 fn end_status(packet: &[u8]) -> u16 {
     assert_eq!(packet[0], 0xfe, "{packet:?}");
     u16::from_le_bytes([packet[3], packet[4]])
 }
 
-/// PHP's `multi_query` allows them for that statement.
+/// PHP's `multi_query` allows several statements for one call only.
 #[test]
 fn several_statements_in_one_are_allowed_and_forbidden_at_any_time() {
     let directory = tempfile::tempdir().expect("a directory");
@@ -74,7 +74,7 @@ fn commands_bytes_and_ends_of_connections_are_counted() {
         other.send(command::INIT_DB, b"information_schema").expect("sent");
         assert_eq!(other.answer().expect("an answer"), Answer::Done(0));
         assert_eq!(other.rows("SELECT REPEAT('a', 10000)")[0][0].as_deref().map(str::len), Some(10_000));
-        // It goes without a word.
+        // The server closes without a message.
         other.end_sending();
         while other.read().is_ok() {}
     }
@@ -85,7 +85,7 @@ fn commands_bytes_and_ends_of_connections_are_counted() {
     while (value("Aborted_clients"), value("Aborted_connects")) != (1, 1) {
         assert!(Instant::now() < deadline, "not counted");
     }
-    // A session's counters become the server's when it has ended.
+    // A session's counters are added to the server's when it ends.
     while value("Bytes_sent") <= sent + 10_000 || value("Bytes_received") <= received + 30 {
         assert!(Instant::now() < deadline, "not counted");
     }
@@ -107,7 +107,7 @@ fn packets_go_compressed_by_either_algorithm() {
             let shown = client.rows("SHOW STATUS LIKE 'Compression%'");
             let values: Vec<_> = shown.iter().map(|row| row[1].as_deref().unwrap_or_default()).collect();
             assert_eq!(values, ["ON", algorithm, level]);
-            // Long both ways, and hardly to be compressed.
+            // Long in both directions, and hard to compress.
             let long: String =
                 (0..3_000_000u64).map(|n| char::from(b'!' + (n.wrapping_mul(n) >> 7) as u8 % 90)).collect();
             let long = long.replace(['\'', '\\'], "_");
@@ -208,7 +208,7 @@ fn rows_of_a_cursor_are_fetched_some_at_a_time_whatever_comes_between() {
     assert_eq!(error(&mut client, &other), 1421);
     assert_eq!(error(&mut client, &[9; 4]), 1243);
     assert_eq!(error(&mut client, &[]), 1835);
-    // What is given up leaves no file.
+    // A cursor that is closed early leaves no file.
     execute(&mut client, 0);
     fetch(&mut client, 3);
     client.send(command::STMT_RESET, &id).expect("sent");
@@ -269,7 +269,7 @@ fn statements_come_with_attributes() {
     assert_eq!(server.connect().rows(sql), vec![vec![None, None]], "a client that sends none");
 }
 
-/// What an OK says has changed: kind, and what follows it.
+/// Returns the session changes in an OK packet: kind and value.
 fn changes(packet: &[u8]) -> Vec<(u8, String)> {
     let mut reader = Reader::new(&packet[1..]);
     let mut read = || -> Result<Vec<(u8, String)>, leafline_types::MysqlError> {
@@ -305,7 +305,7 @@ fn clients_are_told_what_changes_of_their_session() {
     let mut told = |code: u8, body: &str| {
         client.send(code, body.as_bytes()).expect("sent");
         let mut packet = client.read().expect("an answer");
-        // Rows: what ends them.
+        // Rows: reads the packet that ends them.
         while packet[0] != 0 && packet[0] != 0xfe {
             assert_ne!(packet[0], 0xff, "{body}: {}", String::from_utf8_lossy(&packet));
             packet = client.read().expect("a packet");
@@ -391,7 +391,7 @@ fn the_columns_of_a_table_are_listed() {
     assert_eq!(names(b"no end"), Err(1835));
 }
 
-/// Packets of exactly the length at which another must follow, and longer ones.
+/// Packets of exactly the length after which another must follow, and longer ones.
 #[test]
 fn packets_beyond_sixteen_mebibytes_go_both_ways() {
     let directory = tempfile::tempdir().expect("a directory");
@@ -450,7 +450,7 @@ fn a_thousand_connections_that_are_idle_do_not_disturb_the_others() {
     assert!(server.terminate());
 }
 
-/// MySQL lets queries nest 63 levels deep; planning and running them takes stack.
+/// MySQL lets queries nest 63 levels deep; planning and running them needs stack.
 #[test]
 fn queries_nest_63_levels_deep() {
     let directory = tempfile::tempdir().expect("a directory");

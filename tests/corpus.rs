@@ -1,15 +1,16 @@
 //! Runs SQLite's corpus for sqllogictest in its MySQL mode.
 //!
-//! `sample_of_the_corpus_passes` runs the records of `tests/sqllogictest/corpus`. The whole corpus (a gigabyte, 7 million records) is not
-//! kept here; with a copy of it:
+//! `sample_of_the_corpus_passes` runs the records of `tests/sqllogictest/corpus`. The repository does not contain the
+//! whole corpus (a gigabyte, 7 million records); with a copy of it:
 //!
 //! ```text
 //! LEAFLINE_CORPUS=.../sqllogictest/test [LEAFLINE_PEER=127.0.0.1:3306] \
 //!     cargo test --release --test corpus -- --ignored --nocapture
 //! ```
 //!
-//! The peer is a MariaDB that lets root in without a password: it is asked about every record that fails here, for not all records
-//! of the corpus are valid for MySQL. `LEAFLINE_CORPUS_ONLY` runs files with that in their path alone.
+//! The peer is a MariaDB that lets root in without a password. It runs every record that fails here, because not all
+//! records of the corpus are valid for MySQL. `LEAFLINE_CORPUS_ONLY` restricts the run to files with that in their
+//! path.
 
 #[path = "support/sqllogictest.rs"]
 mod sqllogictest;
@@ -29,13 +30,13 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use support::client::{self, Client};
 
-/// The corpus says what MySQL did in 2009: with no sql_mode that refuses anything.
+/// The corpus has MySQL's answers of 2009, under an sql_mode that refuses nothing.
 const SETTINGS: &str = "SET sql_mode = ''";
 
 /// Rows of values as text; none for a statement that returns none.
 type Rows = Vec<Vec<Option<String>>>;
 
-/// Something that runs SQL: ours, or the peer.
+/// Runs SQL: Leafline, or the peer.
 trait Engine {
     /// Runs a statement, and returns its rows or its error.
     fn run(&mut self, sql: &str) -> Result<Rows, String>;
@@ -78,7 +79,7 @@ impl Engine for Client {
     }
 }
 
-/// A value as the corpus writes it, by the letter of its column.
+/// Returns a value in the corpus's form, by the letter of its column.
 fn written(value: Option<&str>, letter: char) -> String {
     let Some(value) = value else { return "NULL".into() };
     let number = || value.parse::<f64>().unwrap_or(0.0);
@@ -90,7 +91,7 @@ fn written(value: Option<&str>, letter: char) -> String {
     }
 }
 
-/// What differs from what `record` expects.
+/// Compares the answer with the expected one of `record`; returns the difference as an error.
 fn check(engine: &mut dyn Engine, record: &Record) -> Result<(), String> {
     let answer = engine.run(&record.sql);
     let (types, order, lines) = match &record.expected {
@@ -121,7 +122,7 @@ fn check(engine: &mut dyn Engine, record: &Record) -> Result<(), String> {
     if as_expected { Ok(()) } else { Err(format!("values are {}", values.join(", "))) }
 }
 
-/// As the corpus writes long results.
+/// Returns the corpus's form of long results.
 fn hashed(values: &[String]) -> String {
     let mut digest = Md5::new();
     for value in values {
@@ -132,7 +133,7 @@ fn hashed(values: &[String]) -> String {
     format!("{} values hashing to {hex}", values.len())
 }
 
-/// What came of a group of files.
+/// The outcome of a group of files.
 #[derive(Default)]
 struct Tally {
     records: usize,
@@ -142,7 +143,7 @@ struct Tally {
     both: usize,
 }
 
-/// Runs a file on a new database, and gives every record that fails but that the peer fails too.
+/// Runs a file on a new database; returns every record that fails here but not on the peer.
 fn run_file(file: &Path, peer: Option<SocketAddr>, tally: &mut Tally) -> Vec<String> {
     let records = parse(&std::fs::read_to_string(file).expect("a file")).expect("a file of records");
     let directory = tempfile::tempdir().expect("a temporary directory");
@@ -198,7 +199,7 @@ fn run_file(file: &Path, peer: Option<SocketAddr>, tally: &mut Tally) -> Vec<Str
     failures
 }
 
-/// The files of a folder and those within.
+/// Returns the files of a folder and its subfolders.
 fn files_of(folder: &Path) -> Vec<PathBuf> {
     let mut files = Vec::new();
     for entry in std::fs::read_dir(folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display())) {

@@ -1,7 +1,8 @@
-//! The server is killed while clients commit: what was acknowledged is there, no transaction is there by half.
+//! Kills the server while clients commit: every acknowledged transaction must survive, and none may survive in part.
 //!
-//! Each client inserts rows with numbers that go up, one row or several in one transaction, and remembers what was
-//! acknowledged. After each kill the database is opened again and asked. Another is killed while it fills tables and builds indexes.
+//! Each client inserts rows with ascending numbers, one or several in a transaction, and remembers which were
+//! acknowledged. After each kill the database is opened again and queried. Another server is killed while it fills
+//! tables and builds indexes.
 
 mod support;
 
@@ -96,7 +97,7 @@ fn kill_during_commits_loses_no_acknowledged_row() {
             for (transaction, (count, parts)) in &found {
                 assert_eq!(count, parts, "round {round}: {writer}/{transaction} is there by half");
             }
-            // A transaction may have been committed without being acknowledged.
+            // A transaction may be committed although it was not acknowledged.
             next[writer as usize] = found.keys().last().copied().unwrap_or(0) + 1;
         }
         assert_eq!(client.rows("CHECK TABLE crash.t")[0][3].as_deref(), Some("OK"), "round {round}");
@@ -107,7 +108,8 @@ fn kill_during_commits_loses_no_acknowledged_row() {
     assert!(total > 0, "some transactions were committed");
 }
 
-/// What is killed, and what is there before and after: the rows that are counted, or the rows of the answer.
+/// Each statement that is killed, a query, and its result before and after the statement: the number of rows, or the
+/// rows of the answer.
 const BUILDS: [(&str, &str, [u64; 2]); 5] = [
     (
         "INSERT INTO crash.filled SELECT n, (n * 7919) % 1000, REPEAT('x', 50) FROM crash.numbers",
@@ -144,7 +146,7 @@ fn kill_during_loads_and_builds_leaves_all_of_them_or_nothing() {
     let mut killed = 0;
     for round in 0..scale {
         for (statement, question, states) in BUILDS {
-            // Sooner, and then later, until it is done before it is killed.
+            // Killed after longer and longer times, until the statement finishes first.
             for attempt in 0.. {
                 let mut client = server.connect();
                 client.run("SET innodb_ddl_buffer_size = 262144");

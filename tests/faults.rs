@@ -1,5 +1,5 @@
-//! What a session sees of a disk that is full, rots or fails: MySQL's error numbers, and everything that was
-//! acknowledged.
+//! Tests what a session sees of a disk that is full, corrupts data or fails: MySQL's error numbers, and everything
+//! that was acknowledged.
 
 #[path = "support/rows.rs"]
 mod rows;
@@ -18,7 +18,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 const PAGE: u64 = 16 << 10;
-/// Rows of the table that is damaged: more than pool and log hold, so that pages have to be read.
+/// The number of rows of the damaged table: more than pool and log hold, so that pages have to be read.
 const ROWS: u32 = 8000;
 
 fn open(env: &SimulatedEnv) -> Arc<Instance> {
@@ -28,7 +28,7 @@ fn open(env: &SimulatedEnv) -> Arc<Instance> {
     Instance::open(Arc::new(env.clone()), options).expect("the database opens")
 }
 
-/// The rows of a statement, values separated by blanks, or `<number> (<SQLSTATE>)`.
+/// Returns the rows of a statement, values separated by blanks, or `<number> (<SQLSTATE>)`.
 fn run(session: &mut Session, sql: &str) -> Result<Vec<String>, String> {
     rows_of(session, sql).map_err(|error| error.to_string())
 }
@@ -49,7 +49,7 @@ fn insert(from: u32, rows: u32) -> String {
     format!("INSERT INTO d.t VALUES {}", (from..from + rows).map(row).collect::<Vec<_>>().join(", "))
 }
 
-/// Fills the disk at a statement of each kind; each time nothing of the statement stays and the session goes on.
+/// The disk fills up at a statement of each kind; each time the statement has no effect and the session goes on.
 #[test]
 fn a_full_disk_is_1021_and_loses_nothing() {
     let env = SimulatedEnv::new();
@@ -68,8 +68,8 @@ fn a_full_disk_is_1021_and_loses_nothing() {
             }
         };
         assert!(refused.starts_with("ERROR 1021 (HY000)"), "{refused}");
-        // In the middle of a commit. What the index dropped in the round before leaves free may come back only now, and
-        // hold one more.
+        // In the middle of a commit. The space that the index dropped in the previous round may come back only now,
+        // and hold one more.
         let refused = loop {
             must(&mut session, "BEGIN");
             for part in 0..3 {
@@ -98,8 +98,8 @@ fn a_full_disk_is_1021_and_loses_nothing() {
     assert_eq!(must(&mut session, "CHECK TABLE d.t"), ["d.t check status OK"]);
 }
 
-/// Many small rows with several indexes: what they would be given at most is far more than they take. On a full disk all go, some hundred
-/// at a time, and then there is room.
+/// Many small rows with several indexes: their worst-case reservation is far more than they need. On a full disk some
+/// hundred can be deleted at a time, and then there is room.
 #[test]
 fn rows_are_deleted_on_a_full_disk() {
     let env = SimulatedEnv::new();
@@ -134,7 +134,7 @@ fn rows_are_deleted_on_a_full_disk() {
     }
 }
 
-/// Queries that need files: on a full disk 1021, afterwards the answer, and never a file that is left.
+/// Queries that need files: on a full disk 1021, afterwards the answer, and never a file that stays.
 #[test]
 fn a_query_larger_than_memory_and_disk_is_1021_and_leaves_no_file() {
     let env = SimulatedEnv::new();
@@ -165,7 +165,7 @@ fn a_query_larger_than_memory_and_disk_is_1021_and_leaves_no_file() {
     }
 }
 
-/// A transaction whose log is several times what the log can hold.
+/// A transaction writes several times as much log as the log can hold.
 #[test]
 fn a_transaction_larger_than_the_log_is_made_and_survives() {
     let env = SimulatedEnv::new();
@@ -200,7 +200,8 @@ fn a_damaged_page_is_1194_where_it_is_needed_and_nowhere_else() {
     drop(session);
     instance.close().expect("a clean end");
     drop(instance);
-    // One page after the other is damaged in a copy: each is found by CHECK TABLE or belongs to nothing checked.
+    // Damages one page after another in a copy: CHECK TABLE finds each, or the page belongs to nothing that is
+    // checked.
     let (mut found, mut of_other, pages) = (0, 0, env.space_used() / PAGE);
     for page in (8..pages).step_by(31) {
         let copy = env.snapshot();
@@ -222,7 +223,7 @@ fn a_damaged_page_is_1194_where_it_is_needed_and_nowhere_else() {
         }
         if check != ["d.t check status OK"] {
             found += 1;
-            // An index whose buffered changes were there may be set aside by now.
+            // An index whose buffered changes were there may be quarantined by now.
             let names = [format!("page {page}: "), format!("page {page} is damaged")];
             let is_named = |line: &String| names.iter().any(|name| line.contains(name));
             assert!(check.iter().any(is_named), "{check:?}");
@@ -230,7 +231,7 @@ fn a_damaged_page_is_1194_where_it_is_needed_and_nowhere_else() {
             assert!(read.is_ok(), "CHECK TABLE did not find page {page}");
         }
         match run(&mut session, "SELECT COUNT(*) FROM d.u") {
-            // The one page of the other table.
+            // The only page of the other table.
             Err(error) if error.contains(&format!("page {page} is damaged")) && of_other == 0 => {
                 of_other += 1
             }
@@ -256,7 +257,7 @@ fn a_failed_sync_stops_writing_and_loses_nothing_acknowledged() {
     })));
     let refused = run(&mut session, &insert(40, 40)).expect_err("a failed sync");
     assert!(refused.starts_with("ERROR 1030 (HY000)"), "{refused}");
-    // A sync that failed must not be tried again: what was written may be gone although the next one succeeds.
+    // A failed sync must not be retried: the written data may be lost although the next sync succeeds.
     failing.store(false, Ordering::SeqCst);
     let refused = run(&mut session, &insert(80, 40)).expect_err("the database has stopped");
     assert!(refused.starts_with("ERROR 1030 (HY000)"), "{refused}");
@@ -322,7 +323,7 @@ fn a_crash_leaves_the_account_as_it_was_or_as_it_was_to_be() {
     }
 }
 
-/// What a repair, or somebody with the files, can have done to `mysql.user`.
+/// `mysql.user` may have been changed by a repair, or by a user with access to the files.
 #[test]
 fn an_account_that_was_lost_is_locked_until_it_gets_a_password() {
     for lost in ["row", "table", "hash"] {
@@ -387,7 +388,7 @@ fn no_damaged_page_lets_anybody_in_without_the_password() {
     drop(session);
     instance.close().expect("a clean end");
     drop(instance);
-    // No copies of the pages written last.
+    // Erases the doublewrite copies.
     let mut copies = 0..;
     while copies
         .next()

@@ -71,7 +71,7 @@ const UNSAFE_MODULES: &[&str] = &[
 ];
 
 struct Source {
-    /// Path from the root of the repository, with forward slashes.
+    /// The path from the root of the repository, with forward slashes.
     path: String,
     text: String,
 }
@@ -95,7 +95,7 @@ fn collect(folder: &Path, root: &Path, found: &mut Vec<Source>) {
     for entry in entries {
         let path = entry.expect("a readable folder").path();
         if path.is_dir() {
-            // What crates outside the workspace were built into is nobody's source.
+            // Build directories of crates outside the workspace contain no sources.
             if !path.ends_with("target") {
                 collect(&path, root, found);
             }
@@ -111,7 +111,7 @@ fn report(rule: &str, faults: &str) {
     assert!(faults.is_empty(), "{rule}:\n{faults}");
 }
 
-/// The text without comments and string contents, line by line: enough of a lexer for the checks below.
+/// Returns the text without comments and string contents, line by line: enough of a lexer for the checks below.
 fn code_lines(text: &str) -> Vec<String> {
     let mut lines = vec![String::new()];
     let mut chars = text.chars().peekable();
@@ -176,7 +176,7 @@ fn raw_string(chars: &mut std::iter::Peekable<std::str::Chars<'_>>, lines: &mut 
     }
 }
 
-/// A character literal is dropped; a lifetime is kept without its quote.
+/// Drops a character literal; keeps a lifetime without its quote.
 fn character(chars: &mut std::iter::Peekable<std::str::Chars<'_>>, lines: &mut [String]) {
     let mut ahead = chars.clone();
     match (ahead.next(), ahead.next()) {
@@ -242,7 +242,7 @@ fn functions_are_short() {
     report("functions have at most 100 lines", &faults);
 }
 
-/// Name, first line and number of lines of every function with a body.
+/// Returns name, first line and number of lines of every function with a body.
 fn functions(lines: &[String]) -> Vec<(String, usize, usize)> {
     let mut found = Vec::new();
     let mut open: Vec<(String, usize, usize)> = Vec::new();

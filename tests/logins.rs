@@ -1,4 +1,4 @@
-//! Who is let in, how, and what of it is said: both plugins over TLS, TCP and the socket.
+//! Tests logins and what is logged about them: both plugins over TLS, TCP and the socket.
 
 mod support;
 
@@ -43,7 +43,8 @@ fn either_plugin_lets_in_over_every_transport_whatever_the_client_begins_with() 
         .expect("let in");
         root.run(&sql);
         let right = "secret of 31 characters, exactly";
-        // The first of each is not in the cache of the server, which was just started or the password just set.
+        // The first login of each is not in the server's cache, because the server was just started or the password
+        // just set.
         for plugin in [SHA2, NATIVE] {
             for tls in [None, Some(certificate.as_path())] {
                 let login = Login { password: right, plugin, tls, ..Login::default() };
@@ -56,7 +57,7 @@ fn either_plugin_lets_in_over_every_transport_whatever_the_client_begins_with() 
                 for wrong in ["", "wrong"] {
                     let error = refusal(Client::log_in(server.address, &Login { password: wrong, ..login }));
                     assert!(error.contains("1045"), "{error}");
-                    // So that nobody has to wait.
+                    // No later login has to wait.
                     Client::log_in(server.address, &login).expect("let in");
                 }
             }
@@ -72,8 +73,8 @@ fn either_plugin_lets_in_over_every_transport_whatever_the_client_begins_with() 
     assert!(server.terminate());
 }
 
-/// MariaDB's library begins with a plugin of that name, and waits to be asked to switch, where threads get in each other's way as they load the
-/// right one.
+/// MariaDB's library begins with an unknown plugin of that name and waits to be asked to switch, if threads interfere
+/// while they load the right one.
 #[test]
 fn a_client_of_a_plugin_that_is_not_known_is_asked_to_switch_even_without_a_password() {
     let directory = tempfile::tempdir().expect("a directory");
@@ -116,7 +117,7 @@ fn an_account_can_ask_for_tls_and_be_for_so_many_at_a_time() {
             assert!(refusal(Client::log_in(server.address, &wrong)).contains("1045"));
             let mut ann = Client::log_in(server.address, &encrypted).expect("let in");
             ann.run("SELECT 1");
-            // As another who connects without TLS.
+            // Changes to a user that requires TLS, without TLS.
             let mut anybody = server.connect();
             assert!(anybody.change_user(&plain).is_err(), "the connection is not encrypted");
             let mut encrypted_root = Client::log_in(
@@ -126,7 +127,7 @@ fn an_account_can_ask_for_tls_and_be_for_so_many_at_a_time() {
             .expect("let in");
             encrypted_root.change_user(&encrypted).expect("let in");
         }
-        // Those that hung up are counted until the server has seen it.
+        // Closed connections are counted until the server has noticed.
         while root.rows("SHOW PROCESSLIST").iter().any(|row| row[1].as_deref() == Some("ann")) {
             std::thread::yield_now();
         }
@@ -220,7 +221,7 @@ fn transport_that_others_can_read_can_be_forbidden() {
     server.connect().run("SELECT 1");
 }
 
-/// What MariaDB's clients, from 11.4 on, know a certificate by that nobody they trust has signed.
+/// MariaDB's clients, from 11.4 on, use this proof to trust a certificate that no known authority has signed.
 #[test]
 fn the_certificate_is_vouched_for_by_the_password() {
     let directory = tempfile::tempdir().expect("a directory");
@@ -228,7 +229,7 @@ fn the_certificate_is_vouched_for_by_the_password() {
     server.connect().run("ALTER USER root IDENTIFIED WITH mysql_native_password BY 'secret'");
     let certificate = directory.path().join(CERTIFICATE_NAME);
     let over_tls = Login { password: "secret", plugin: NATIVE, tls: Some(&certificate), ..Login::default() };
-    // Header, rows, number, status, warnings; then the length of the proof, and the byte that it begins with.
+    // Header, rows, number, status, warnings; then the length of the proof, and its first byte.
     let client = Client::log_in(server.address, &over_tls).expect("let in");
     let proof = &client.welcome()[7..];
     assert!(
@@ -251,7 +252,7 @@ fn failures_are_logged_and_slow_their_address_down() {
     assert!(refusal(Client::connect(server.address, "no\nbody", "wrong")).contains("1045"));
     assert!(server.wait_for_line("'root'").contains("login refused: user 'root' from 127.0.0.1, error 1045"));
     server.wait_for_line("user 'no\\nbody' from 127.0.0.1");
-    // At least as long as it has to be; more than that only a slow machine takes.
+    // The delay is at least this long; a slow machine takes longer.
     let begun = Instant::now();
     assert!(refusal(Client::connect(server.address, "root", "wrong")).contains("1045"));
     assert!(begun.elapsed() >= Duration::from_millis(1000));
@@ -302,14 +303,14 @@ fn users_change_within_a_connection() {
     }
 }
 
-/// A client that sends a byte now and then is not waited for longer than one that sends none.
+/// A client that sends a byte now and then gets no more time than one that sends none.
 #[test]
 fn slow_bytes_do_not_keep_a_handshake_up() {
     let directory = tempfile::tempdir().expect("a directory");
     let server = Served::start(directory.path(), &["--set", "connect_timeout=2"]);
     let tls = [&[32, 0, 0, 1, 0, 0x0a, 0, 0][..], &[0; 28]].concat();
     let half = [&tls[..], &[0x16, 3, 1, 2, 0, 1]].concat();
-    // A packet that never ends, and TLS that is asked for and begins slowly, not at all, or stops in the middle.
+    // A packet that never ends, and TLS that is requested but begins slowly, not at all, or stops in the middle.
     for (first, each) in [(&[0xff, 0xff, 0, 1][..], &[0][..]), (&tls, &[0x16]), (&tls, &[]), (&half, &[])] {
         let mut slow = TcpStream::connect(server.address).expect("a connection");
         slow.set_read_timeout(Some(Duration::from_millis(100))).expect("a timeout");
@@ -351,7 +352,7 @@ fn connections_are_bounded_and_root_has_one_more() {
     assert!(server.terminate());
 }
 
-/// Clients that connect and say nothing are no reason to keep others out.
+/// Clients that connect and send nothing must not keep others out.
 #[test]
 fn silent_connections_keep_nobody_out() {
     let directory = tempfile::tempdir().expect("a directory");
@@ -362,14 +363,14 @@ fn silent_connections_keep_nobody_out() {
     let mut silent: Vec<TcpStream> =
         (0..200).map(|_| TcpStream::connect(server.address).expect("a connection")).collect();
     let begun = Instant::now();
-    // While many that were cut off have not ended yet, who comes is let wait.
+    // New connections wait while many that were cut off have not ended yet.
     let mut clients: Vec<Client> = (0..39).map(|_| server.connect()).collect();
     assert!(begun.elapsed() < Duration::from_secs(60), "{:?}", begun.elapsed());
-    // All places are taken but the one of who sees to it.
+    // All places are taken except the administrator's.
     clients.push(server.connect());
     assert!(refusal(Client::connect(server.address, "root", "")).contains("1040"));
     assert_eq!(first.rows("SELECT 1"), vec![vec![Some("1".to_owned())]]);
-    // Those that waited longest were cut off.
+    // The connections that waited longest were cut off.
     let oldest = silent.first_mut().expect("a connection");
     oldest.set_read_timeout(Some(Duration::from_secs(60))).expect("a timeout");
     let mut greeting = Vec::new();
@@ -390,7 +391,7 @@ fn collations_of_the_handshake_are_those_of_the_session() {
         (63, "binary", "binary"),
         (45, "utf8mb4", "utf8mb4_general_ci"),
         (33, "utf8mb3", "utf8mb3_general_ci"),
-        // There is none of that number: the server's.
+        // There is no collation of that number, so the server's is used.
         (0, "utf8mb4", "utf8mb4_0900_ai_ci"),
     ] {
         let login = Login { collation, ..Login::default() };

@@ -1,4 +1,5 @@
-//! What a server shows those who watch it: the slow query log, metrics, and the web console, over their sockets.
+//! Tests the interfaces for monitoring a server: the slow query log, metrics, and the web console, over their
+//! sockets.
 
 mod support;
 
@@ -36,7 +37,7 @@ fn get(address: SocketAddr, path: &str) -> Answer {
     get_with(address, path, &format!("Host: {address}\r\n"))
 }
 
-/// Where what is printed as `name: http://..` is served, and the rest of its address.
+/// Returns the address that the server prints as `name: http://..`, and the rest of the URL.
 fn served_at(server: &Served, name: &str) -> (SocketAddr, String) {
     let start = format!("  {name}: http://");
     let line = server.wait_for_line(&start);
@@ -70,7 +71,7 @@ fn slow_statements_are_logged_as_mysql_does_and_the_log_can_be_moved() {
     client.run("INSERT INTO d.t VALUES (1, 2), (2, 3), (3, 3)");
     client.run("USE d");
     client.rows("SELECT a FROM t WHERE b = 3");
-    // The short way, too.
+    // The fast path for point reads, too.
     (0..3).for_each(|_| drop(client.rows("SELECT b FROM t WHERE a = 1 /* point */")));
     client.run("PREPARE p FROM 'SELECT b, ''p'' FROM t WHERE a = ?'");
     client.run("SET @a = 2");
@@ -154,7 +155,7 @@ fn metrics_are_what_prometheus_reads() {
         (200, Some("text/plain; version=0.0.4; charset=utf-8"))
     );
     let text = answer.body;
-    // Each metric has its help and its type once, before its samples, which stand together.
+    // Each metric has its help and its type once, before its samples, which are consecutive.
     let mut known: Vec<(String, String)> = Vec::new();
     let mut lines = text.lines().peekable();
     while let Some(line) = lines.next() {
@@ -198,7 +199,8 @@ fn metrics_are_what_prometheus_reads() {
     assert!(server.terminate());
 }
 
-/// A page of another site gets nothing from the console, though a browser sends the cookie along. `headers` have that and the host.
+/// The console answers no page of another site, although a browser sends the cookie with its requests. `headers`
+/// contains the cookie and the host.
 fn answers_no_other_site(address: SocketAddr, headers: &str) {
     for (origin, status) in [
         ("http://evil.example".to_owned(), 403),
@@ -251,7 +253,7 @@ fn the_console_is_for_who_has_its_token_and_changes_nothing() {
     client.run("USE d");
     client.run("CREATE TABLE t (a INT PRIMARY KEY, b INT, c VARCHAR(100))");
     client.run("INSERT INTO t WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1000) SELECT i, i, REPEAT('x', 90) FROM n");
-    // What filling the table took is no part of the workload that advice is asked on.
+    // Filling the table is not part of the workload for the advice.
     client.run("TRUNCATE TABLE performance_schema.events_statements_summary_by_digest");
     (0..200).for_each(|number| drop(client.rows(&format!("SELECT c FROM t WHERE b = {number}"))));
     client.run("UPDATE t SET c = 'y' WHERE b = 7");
@@ -260,7 +262,7 @@ fn the_console_is_for_who_has_its_token_and_changes_nothing() {
     let digest = |text: &str| {
         let at =
             listed.find(&format!("\"text\":\"{text}")).unwrap_or_else(|| panic!("no {text} in {listed}"));
-        // Keys come in the order of their names: the statement's is before its text.
+        // Keys are in the order of their names: a statement's digest is before its text.
         let from = listed[..at].rfind("\"digest\":\"").expect("a digest") + "\"digest\":\"".len();
         listed[from..from + 64].to_owned()
     };

@@ -1,10 +1,10 @@
-//! A table is altered again and again while eight clients write to it: alterations are killed, the power goes. No row is lost, none is there
-//! twice.
+//! Alters a table again and again while eight clients write to it; alterations are killed, and the power fails. No
+//! row may be lost or duplicated.
 //!
-//! Each client has rows of its own, which it inserts, changes, moves and deletes, in transactions of one or several statements, and remembers
-//! what was acknowledged. What else is in a row follows from that. Half of the tables are partitioned; some rows have values
-//! that are stored outside them. Clients also come and go in a table that foreign keys refer to; what a constraint asks holds for all rows
-//! whenever it is there.
+//! Each client has its own rows, which it inserts, changes, moves and deletes, in transactions of one or several
+//! statements, and remembers what was acknowledged. The other columns of a row follow from its number and value. Half
+//! of the tables are partitioned; some rows have values that are stored outside them. Clients also insert and delete
+//! their rows in a table that foreign keys refer to. A constraint holds for all rows whenever it exists.
 
 #[path = "support/rows.rs"]
 mod rows;
@@ -22,12 +22,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 const WRITERS: u64 = 8;
-/// Rows of a writer, at most.
+/// The most rows of a writer.
 const ROWS: u64 = 60;
-/// What is said of a transaction that is to be tried again: deadlock, a wait that was too long, another definition; or that a constraint refuses.
+/// Errors after which a transaction is tried again: deadlock, lock wait timeout, another definition, or a violated
+/// constraint.
 const AGAIN: [u16; 7] = [1205, 1213, 1412, 1020, 1451, 1452, 3819];
-/// What is said of an alteration that was killed, that has been done, that others were in the way of, that rows do not allow, or that a foreign key
-/// is in the way of, or partitions are.
+/// Errors of an alteration that was killed, is already done, conflicts with other sessions, is not allowed by rows,
+/// or is prevented by a foreign key or by partitions.
 const NOT_DONE: [u16; 18] = [
     1317, 1054, 1060, 1061, 1068, 1091, 1205, 1213, 1412, 1452, 1505, 1506, 1553, 1826, 3776, 3819, 3821,
     3822,
@@ -81,21 +82,21 @@ const ALTERATIONS: [&str; 45] = [
     "ALTER TABLE d.t DROP FOREIGN KEY known",
 ];
 
-/// Asks for rows that a constraint does not allow, by what the definition has of the constraint.
+/// Parts of definitions, and queries that count the rows that violate their constraint.
 const VIOLATIONS: [(&str, &str); 3] = [
     ("CONSTRAINT `low`", "SELECT COUNT(*) FROM d.t WHERE v >= 99990"),
     ("CONSTRAINT `fits`", "SELECT COUNT(*) FROM d.t WHERE LENGTH(s) >= 30 OR LENGTH(big) > 5000"),
     ("CONSTRAINT `known`", "SELECT COUNT(*) FROM d.t WHERE w NOT IN (SELECT w FROM d.p)"),
 ];
 
-/// By number, what the rows of a writer hold.
+/// The values of a writer's rows, by number.
 type Rows = BTreeMap<u64, u64>;
 
 struct Writer {
     number: u64,
     random: SmallRng,
     acknowledged: Rows,
-    /// What a transaction leads to of which nobody knows whether it was done.
+    /// The rows after a transaction whose outcome is unknown.
     pending: Option<Rows>,
 }
 
@@ -117,7 +118,7 @@ fn open(env: &SimulatedEnv) -> Arc<Instance> {
     Instance::open(Arc::new(env.clone()), options).expect("the database opens")
 }
 
-/// What a row with that number and value has in its other columns.
+/// Returns the values of the other columns of a row with that number and value.
 fn others(writer: u64, value: u64) -> (String, String) {
     let letter = char::from(b'a' + writer as u8);
     let long = if value.is_multiple_of(10) { 5000 } else { value % 50 };
@@ -125,7 +126,7 @@ fn others(writer: u64, value: u64) -> (String, String) {
 }
 
 impl Writer {
-    /// A transaction: what it makes of the rows, and its statements.
+    /// Makes a transaction: the rows after it, and its statements.
     fn transaction(&mut self) -> (Rows, Vec<String>) {
         let (mut rows, writer) = (self.acknowledged.clone(), self.number);
         let mut statements = Vec::new();
@@ -159,7 +160,7 @@ impl Writer {
         (rows, statements)
     }
 
-    /// Leaves the table that foreign keys refer to, or, more often, is there.
+    /// Deletes the writer's row from the table that foreign keys refer to, or, more often, inserts it.
     fn come_or_go(&mut self, session: &mut Session, env: &SimulatedEnv, what: &str) {
         let sql = match self.random.random_range(0..4) {
             0 => format!("DELETE FROM d.p WHERE w = {}", self.number),
@@ -171,7 +172,7 @@ impl Writer {
         }
     }
 
-    /// Writes until it is over or the power is off.
+    /// Writes until `over` is set or the power is off.
     fn write(&mut self, instance: &Arc<Instance>, env: &SimulatedEnv, over: &AtomicBool, what: &str) {
         let Ok(mut session) = instance.connect() else { return assert!(env.is_off(), "{what}") };
         while !over.load(Ordering::Relaxed) {
@@ -198,7 +199,7 @@ fn run(session: &mut Session, sql: &str) -> Result<Vec<String>, MysqlError> {
     rows_of(session, sql)
 }
 
-/// Alters the table some times; some alterations are killed. Returns how many were done.
+/// Alters the table several times; some alterations are killed. Returns how many were done.
 fn alter(instance: &Arc<Instance>, env: &SimulatedEnv, random: &mut SmallRng, what: &str) -> u64 {
     let Ok(mut session) = instance.connect() else { return 0 };
     let mut altered = 0;
@@ -225,7 +226,7 @@ fn alter(instance: &Arc<Instance>, env: &SimulatedEnv, random: &mut SmallRng, wh
     altered
 }
 
-/// Has the writers end, whatever becomes of the alterations.
+/// Tells the writers to end, even if the alterations fail.
 struct Over<'a>(&'a AtomicBool);
 
 impl Drop for Over<'_> {
@@ -234,7 +235,7 @@ impl Drop for Over<'_> {
     }
 }
 
-/// Every row is there that was acknowledged, and no other.
+/// Checks that every acknowledged row exists, and no other.
 fn check(instance: &Arc<Instance>, writers: &mut [Writer], what: &str) {
     let mut session = instance.connect().expect("a session");
     let mut must =
@@ -265,7 +266,7 @@ fn check(instance: &Arc<Instance>, writers: &mut [Writer], what: &str) {
     assert_eq!(engine.store().verify_space().expect("a look at the space"), Vec::<String>::new(), "{what}");
 }
 
-/// Some rounds on one disk. Returns how many alterations were done.
+/// Runs some rounds on one disk. Returns how many alterations were done.
 fn rounds(seed: u64, count: u64) -> u64 {
     let mut random = SmallRng::seed_from_u64(seed);
     let env = SimulatedEnv::new();
@@ -306,7 +307,7 @@ fn rounds(seed: u64, count: u64) -> u64 {
             let _over = Over(&over);
             altered += alter(&instance, &env, &mut random, &what);
         });
-        // What is off stays off for the threads of before.
+        // For the threads from before, the power stays off.
         drop(instance);
         env.reboot(random.random());
         instance = open(&env);

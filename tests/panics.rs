@@ -1,7 +1,8 @@
-//! Broken logic ends the statement, or the store, and nothing that was committed is lost or half there.
+//! Tests that broken logic ends the statement or the store, and that nothing committed is lost or left half done.
 //!
-//! The panics are planted in the simulated disk: at the n-th operation of a thread, deep in whatever called it. So they
-//! unwind through operators, commits, the log's writer, the page writer and the threads that read, with all that those hold.
+//! The panics are planted in the simulated disk: at the n-th operation of a thread, deep in its call stack. So they
+//! unwind through operators, commits, the log's writer, the page writer and the threads that read, with all that
+//! those hold.
 
 #[path = "support/client.rs"]
 #[allow(dead_code, reason = "this test uses a part")]
@@ -22,9 +23,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
-/// Rows of the table at first: more than the pool holds.
+/// The initial number of rows: more than the pool holds.
 const ROWS: u32 = 8000;
-/// Ends a test that hangs.
+/// A test that hangs is ended after this time.
 const PATIENCE: Duration = Duration::from_secs(240);
 const PLANTED: &str = "planted panic";
 
@@ -48,7 +49,7 @@ fn insert(from: u32, rows: u32) -> String {
     format!("INSERT INTO d.t VALUES {}", (from..from + rows).map(row).collect::<Vec<_>>().join(", "))
 }
 
-/// A database with a table that is larger than the pool.
+/// Makes a database with a table that is larger than the pool.
 fn filled() -> SimulatedEnv {
     let env = SimulatedEnv::new();
     let instance = open(&env);
@@ -63,7 +64,7 @@ fn filled() -> SimulatedEnv {
     env
 }
 
-/// A panic that is planted; removed when dropped.
+/// A planted panic; removed when dropped.
 struct Planted<'e> {
     env: &'e SimulatedEnv,
     has_panicked: Arc<AtomicBool>,
@@ -81,7 +82,7 @@ impl Planted<'_> {
     }
 }
 
-/// Plants one panic at the `n`-th operation of threads whose name suits, on files whose name does.
+/// Plants one panic at the `n`-th operation of matching threads on matching files.
 fn plant<'e>(
     env: &'e SimulatedEnv,
     n: u64,
@@ -107,7 +108,7 @@ fn own_name() -> String {
     std::thread::current().name().unwrap_or_default().to_owned()
 }
 
-/// Runs a test, and ends the process if it hangs: a thread that waits for one that has panicked would wait for ever.
+/// Runs a test, and ends the process if it hangs: a thread that waits for one that has panicked would wait forever.
 fn within_patience(test: impl FnOnce()) {
     let done = Arc::new(AtomicBool::new(false));
     let (watched, name) = (done.clone(), own_name());
@@ -122,7 +123,7 @@ fn within_patience(test: impl FnOnce()) {
     done.store(true, Ordering::SeqCst);
 }
 
-/// Power goes and comes back: the table is whole and has one of these numbers of rows.
+/// Cuts the power and reopens: the table must be whole and have one of these numbers of rows.
 fn reopened_with(env: &SimulatedEnv, counts: &[u32], seed: u64) {
     env.cut(seed);
     let mut session = open(env).connect().expect("a session");
@@ -152,7 +153,7 @@ fn panic_in_a_query_ends_its_session_and_no_other() {
         assert!(session.is_broken());
         let refused = run(&mut session, "SELECT 1").expect_err("the session has ended");
         assert!(refused.starts_with("ERROR 1815 (HY000)"), "{refused}");
-        // Its transaction is rolled back, though it is still there: its lock is free, and its change is gone.
+        // The session still exists, but its transaction is rolled back: its lock is free, and its change is gone.
         must(&mut other, "UPDATE d.t SET b = CONCAT(b, 'y') WHERE a = 1");
         let expected = format!("{:0>600}y", 7919);
         assert_eq!(must(&mut other, "SELECT b FROM d.t WHERE a = 1"), [expected]);
@@ -163,8 +164,8 @@ fn panic_in_a_query_ends_its_session_and_no_other() {
     });
 }
 
-/// A commit panics at its n-th operation, for many n: it is made as a whole or not at all, whether the others go on or are told
-/// that the store has stopped.
+/// A commit panics at its n-th operation, for many n: it is done as a whole or not at all, whether the others go on
+/// or are told that the store has stopped.
 #[test]
 fn panic_in_a_commit_leaves_it_whole_or_undone() {
     within_patience(|| {
@@ -216,7 +217,8 @@ fn panic_in_a_commit_leaves_it_whole_or_undone() {
     });
 }
 
-/// Panics in the threads that write the log and the pages, and that read: the statements end, with an error or without.
+/// Panics in the threads that write the log and the pages, and that read: the statements end, with or without an
+/// error.
 #[test]
 fn panic_in_the_background_loses_nothing() {
     within_patience(|| {
@@ -229,7 +231,7 @@ fn panic_in_the_background_loses_nothing() {
             let planted = plant(&env, n, move |thread, _, _| thread != own);
             let mut acknowledged = ROWS;
             let mut more = 0;
-            // A row that was refused may be there all the same, when only its answer was lost.
+            // A refused row may exist if only its answer was lost.
             for from in (ROWS..ROWS + 2000).step_by(200) {
                 match run(&mut session, &insert(from, 200)) {
                     Ok(_) => acknowledged += 200,

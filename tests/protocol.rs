@@ -1,4 +1,4 @@
-//! The server over the wire: answers, several statements, passwords, KILL, packets that break the protocol.
+//! Tests the server over the wire: answers, several statements, passwords, KILL, packets that violate the protocol.
 
 mod support;
 
@@ -104,7 +104,7 @@ fn kill_ends_a_statement_and_not_its_session() {
         std::thread::sleep(Duration::from_millis(5));
     }
     killer.run(&format!("KILL QUERY {id}"));
-    // MySQL's SLEEP gives 1 when it is interrupted; a statement that notices gives 1317.
+    // MySQL's SLEEP returns 1 when it is interrupted; a statement that notices returns 1317.
     let answer = sleeper.answer().expect("an answer");
     let interrupted =
         matches!(answer, Answer::Error(1317, _)) || answer == Answer::Rows(vec![vec![text("1")]]);
@@ -172,7 +172,7 @@ fn a_length_is_not_believed_before_the_login() {
     assert!(text.contains("08S01") && text.contains("max_allowed_packet"), "{text:?}");
 }
 
-/// Reads nothing of a result that is larger than what sockets buffer.
+/// Reads nothing of a result that is larger than the sockets' buffers.
 fn stall(server: &Served) -> (Client, String) {
     let mut client = server.connect();
     let id = client.rows("SELECT CONNECTION_ID()")[0][0].clone().expect("a number");
@@ -200,7 +200,7 @@ fn a_client_that_reads_nothing_can_be_killed_and_does_not_keep_the_server_up() {
     assert!(server.terminate());
 }
 
-/// Nobody could read what these statements give; without an end they would run for hours.
+/// Nobody could read the result of these statements; without an end they would run for hours.
 #[test]
 fn a_statement_ends_when_its_client_has_gone() {
     let directory = tempfile::tempdir().expect("a directory");
@@ -223,7 +223,7 @@ fn a_statement_ends_when_its_client_has_gone() {
         gone.run("SET innodb_lock_wait_timeout = 100000");
         gone.send(command::QUERY, sql.as_bytes()).expect("sent");
         if sql.starts_with("SELECT 1") {
-            // As drivers do that close in the middle.
+            // Some drivers close like this in the middle of a result.
             gone.send(command::QUIT, b"").expect("sent");
         }
     }
@@ -236,7 +236,7 @@ fn a_statement_ends_when_its_client_has_gone() {
     assert_eq!(client.rows("SELECT COUNT(*), MIN(a) FROM d.t"), vec![vec![text("500"), text("-1")]]);
 }
 
-/// As by MySQL from 8.0.24 on: what waits for the client is the answer to whatever it asks next.
+/// As in MySQL from 8.0.24 on, the message waits for the client as the answer to its next request.
 #[test]
 fn who_was_idle_for_too_long_is_told_so() {
     let directory = tempfile::tempdir().expect("a directory");
@@ -285,7 +285,7 @@ fn clients_are_told_the_number_of_the_row_that_was_inserted_or_changed() {
     assert_eq!(number, vec![vec![text("1")]]);
 }
 
-/// One that is idle has longer than one that is in the middle of something.
+/// An idle client has more time than one in the middle of a request.
 #[test]
 fn the_rest_of_what_was_begun_has_to_come_in_time() {
     let directory = tempfile::tempdir().expect("a directory");
@@ -334,7 +334,7 @@ fn max_allowed_packet_is_that_of_the_sessions_beginning() {
         vec![vec![text("4096"), text("4096"), text("4096"), None]]
     );
     assert_eq!(client.rows(&format!("SELECT LENGTH('{}')", "x".repeat(4000))), vec![vec![text("4000")]]);
-    // Documents, as they are made of rows and as they are stored.
+    // Documents made of rows, and stored ones.
     client.run("CREATE DATABASE d");
     client.run("CREATE TABLE d.j (a INT PRIMARY KEY, j JSON)");
     client.run("INSERT INTO d.j VALUES (1, CONCAT('[\"', REPEAT('a', 2500), '\"]')), (2, CONCAT('[\"', REPEAT('b', 2500), '\"]'))");
@@ -354,7 +354,7 @@ fn max_allowed_packet_is_that_of_the_sessions_beginning() {
         }
     }
     assert_eq!(client.rows("SELECT SUM(JSON_STORAGE_SIZE(j) < 3000) FROM d.j"), vec![vec![text("2")]]);
-    // What is sent in parts for a parameter.
+    // A parameter's value is sent in parts.
     client.send(command::STMT_PREPARE, b"SELECT LENGTH(?)").expect("sent");
     let prepared = client.read().expect("an answer");
     let id = &prepared[1..5];
@@ -402,7 +402,7 @@ fn temporary_tables_end_with_what_a_session_is_reset_by() {
     client.run("CREATE TABLE d.t (b INT)");
 }
 
-/// Files as mysqldump 8 and mariadb-dump write them, with the bytes of BLOBs as they are.
+/// Files of mysqldump 8 and mariadb-dump, with the bytes of BLOBs unescaped.
 #[test]
 fn dumps_load() {
     let text = |value: &str| Some(value.to_owned());
@@ -451,7 +451,7 @@ fn dumps_load() {
                 vec![vec![text("%_\\")]]
             );
             assert_eq!(client.rows("SELECT name FROM v_b ORDER BY id").len(), 2);
-            // Keys whose parents came later hold, and numbers go on.
+            // Foreign keys whose parents were loaded later hold, and AUTO_INCREMENT goes on.
             assert!(matches!(
                 client.query("INSERT INTO item VALUES (9, 1, NULL, NULL)"),
                 Ok(Answer::Error(1452, _))
@@ -480,7 +480,7 @@ fn files_of_the_client_are_loaded_if_both_sides_let_them() {
     client.run("SET GLOBAL local_infile = ON");
     assert_eq!(client.rows("SELECT @@local_infile"), vec![vec![text("1")]]);
 
-    // Pieces end anywhere; what does not fit is a warning, and the second of a key is left out.
+    // Pieces end anywhere; a value that does not fit is a warning, and a duplicate key is ignored.
     let wants = Answer::WantsFile("/the/client/knows".into());
     assert_eq!(client.query(load).expect("an answer"), wants);
     client.send_file(&[b"1\to", b"ne\n2", b"\ttwo\n2\tagain\nx\t", b"nothing\n"]).expect("sent");
@@ -490,12 +490,12 @@ fn files_of_the_client_are_loaded_if_both_sides_let_them() {
     let expected: Vec<_> = expected.iter().map(|(a, b)| vec![text(a), text(b)]).collect();
     assert_eq!(client.rows("SELECT * FROM t ORDER BY a"), expected);
 
-    // REPLACE means what it says.
+    // REPLACE replaces.
     let replace = "LOAD DATA LOCAL INFILE 'f' REPLACE INTO TABLE t";
     assert_eq!(client.query(replace).expect("an answer"), Answer::WantsFile("f".into()));
     client.send_file(&[b"2\tnew"]).expect("sent");
     assert_eq!(client.answer().expect("an answer"), Answer::Done(2));
-    // No file, or an empty one.
+    // A missing or an empty file.
     assert_eq!(client.query(load).expect("an answer"), wants);
     client.send_file(&[]).expect("sent");
     assert_eq!(client.answer().expect("an answer"), Answer::Done(0));
@@ -510,7 +510,7 @@ fn a_load_that_fails_leaves_the_protocol_in_step() {
     client.run("CREATE DATABASE d");
     client.run("USE d");
     client.run("CREATE TABLE t (a INT PRIMARY KEY, CHECK (a < 1000))");
-    // What is wrong is known before a file is asked for.
+    // Errors are found before a file is requested.
     assert!(matches!(client.query("LOAD DATA LOCAL INFILE 'f' INTO TABLE u"), Ok(Answer::Error(1146, _))));
     client.run("LOCK TABLES t WRITE");
     assert!(matches!(client.query("SELECT * FROM mysql.user"), Ok(Answer::Error(1100, _))));
@@ -524,7 +524,7 @@ fn a_load_that_fails_leaves_the_protocol_in_step() {
         assert!(matches!(client.answer(), Ok(Answer::Error(3819, _))));
         assert_eq!(client.rows("SELECT COUNT(*) FROM t"), vec![vec![text("0")]]);
     }
-    // Several statements, of which one in the middle wants a file.
+    // Several statements, of which one in the middle requests a file.
     client
         .send(command::QUERY, b"SELECT 1; LOAD DATA LOCAL INFILE 'g' INTO TABLE t; SELECT 3")
         .expect("sent");
@@ -543,7 +543,7 @@ fn a_load_that_fails_leaves_the_protocol_in_step() {
     client.send_file(&[b"20\n21\n"]).expect("sent");
     assert!(matches!(client.answer(), Ok(Answer::Error(1317, _))));
     assert_eq!(client.rows("SELECT a FROM t"), vec![vec![text("7")], vec![text("8")]]);
-    // A client that goes in the middle takes its rows with it.
+    // The rows of a client that goes away in the middle are not stored.
     let mut gone = server.connect();
     assert_eq!(
         gone.query("LOAD DATA LOCAL INFILE 'f' INTO TABLE d.t").expect("an answer"),
@@ -591,7 +591,7 @@ fn prepared_statements_have_up_to_65535_parameters() {
     assert!(server.terminate());
 }
 
-/// Statements about all tables go on while some of them are dropped and built anew.
+/// Statements about all tables succeed while some of the tables are dropped and rebuilt.
 #[test]
 fn statistics_of_all_tables_are_read_beside_ddl() {
     use std::sync::atomic::{AtomicBool, Ordering};
@@ -629,8 +629,8 @@ fn statistics_of_all_tables_are_read_beside_ddl() {
     assert!(server.terminate());
 }
 
-/// Django's `test_implicit_savepoint_rollback`. Of two transactions that have done as much, the one whose statement closes the circle is rolled back, as in
-/// InnoDB, whichever began first.
+/// Django's `test_implicit_savepoint_rollback`. Of two transactions that have done as much, the one whose statement
+/// closes the cycle is rolled back, as in InnoDB, whichever began first.
 #[test]
 fn who_closes_a_circle_of_waits_is_rolled_back() {
     let directory = tempfile::tempdir().expect("a directory");

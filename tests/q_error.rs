@@ -1,7 +1,9 @@
-//! How far estimates of rows are off, over a table whose columns are skewed, correlated, full of NULLs, of text and of dates.
+//! Measures the errors of row estimates, over a table whose columns are skewed, correlated, full of NULLs, of text
+//! and of dates.
 //!
-//! The q-error of a query is the estimate over the actual number of rows or the other way round, whichever is more, both taken to
-//! be 1 at least. With `LEAFLINE_TEST_SCALE` the table is larger; `bench/q_error.sh` publishes what this prints.
+//! The q-error of a query is the estimate divided by the actual number of rows, or the inverse, whichever is larger,
+//! with both at least 1. With `LEAFLINE_TEST_SCALE` the table is larger; `bench/q_error.sh` publishes the printed
+//! figures.
 
 #[path = "support/rows.rs"]
 mod rows;
@@ -30,13 +32,13 @@ fn run(session: &mut Session, sql: &str) -> Vec<Vec<String>> {
     rows.into_iter().map(|row| row.into_iter().map(Option::unwrap_or_default).collect()).collect()
 }
 
-/// A number below `values` whose probability falls with its rank.
+/// Returns a number below `values` whose probability falls with its rank.
 fn skewed(rng: &mut SmallRng, values: u64) -> u64 {
     let uniform: f64 = rng.random_range(0.0..1.0);
     ((values as f64).powf(uniform) - 1.0) as u64
 }
 
-/// Where the values of a rank lie is scattered.
+/// Scatters the ranks over the values.
 fn scattered(rank: u64, values: u64) -> u64 {
     rank * 7919 % values
 }
@@ -106,13 +108,13 @@ impl Fixture {
         }
     }
 
-    /// A value of a column: common ones come more often.
+    /// Returns a value of a column; common ones are more likely.
     fn value(&mut self, column: &str) -> String {
         let id = self.rng.random_range(0..self.rows);
         run(&mut self.session, &format!("SELECT {column} FROM t WHERE id = {id}")).remove(0).remove(0)
     }
 
-    /// The q-error of `SELECT * FROM from`.
+    /// Returns the q-error of `SELECT * FROM from`.
     fn q_error(&mut self, from: &str) -> f64 {
         let plan = run(&mut self.session, &format!("EXPLAIN FORMAT=TREE SELECT * FROM {from}"));
         let root = &plan[0][0];
@@ -129,7 +131,7 @@ impl Fixture {
         q_error
     }
 
-    /// Prints how far the estimates of queries are off; a median or 90th percentile beyond the limits fails the test in the end.
+    /// Prints the q-errors of queries; a median or 90th percentile beyond the limits fails the test at the end.
     fn class(
         &mut self,
         name: &str,

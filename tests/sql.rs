@@ -1,8 +1,8 @@
 //! Runs the files of `tests/sqllogictest` against an embedded database, each in a new directory.
 //!
-//! NULL is written `NULL`, an empty string `(empty)`. An expected error is compared with
-//! `ERROR <number> (<SQLSTATE>): <message>`. Connections are sessions of one instance. Those that are called `user@host` are let in by an account,
-//! without a password; the others may do everything.
+//! NULL is written `NULL`, an empty string `(empty)`. An expected error is compared with `ERROR <number>
+//! (<SQLSTATE>): <message>`. Connections are sessions of one instance. A connection called `user@host` has the rights
+//! of an account, without a password; the others may do everything.
 
 #[path = "support/settings.rs"]
 mod settings;
@@ -20,7 +20,7 @@ use std::collections::hash_map::Entry;
 use std::path::Path;
 use std::sync::Arc;
 
-/// What a statement did: rows changed, or the rows it returned, a line each.
+/// The result of a statement: the number of rows it changed, or the rows it returned, a line each.
 enum Answer {
     Changed(u64),
     Rows(Vec<String>),
@@ -43,17 +43,17 @@ fn run(session: &mut Session, sql: &str) -> Result<Answer, MysqlError> {
     Ok(Answer::Rows(rows))
 }
 
-/// Whether the suite is run under other variables than those that the files are written for.
+/// Whether the suite runs under other variables than the files are written for.
 fn is_varied() -> bool {
     !settings::test_variables().is_empty()
 }
 
-/// What differs from what `record` expects.
+/// Compares the answer to a statement with `record`. The error describes the difference.
 fn check(session: &mut Session, record: &Record) -> Result<(), String> {
     let answer = run(session, &record.sql).map_err(|error| error.to_string());
     match (&record.expected, answer) {
         (Expected::Success, Ok(_)) => Ok(()),
-        // What is in memory, and how pages were filled, decide about plans.
+        // The cached pages and the fill of pages decide about plans.
         (Expected::Rows { .. }, Ok(Answer::Rows(_))) if record.sql.starts_with("EXPLAIN") && is_varied() => {
             Ok(())
         }
@@ -101,11 +101,11 @@ fn open(directory: &Path, bulk_load_rows: &str) -> Arc<Instance> {
 
 #[test]
 fn sqllogictest_files_pass() {
-    // What trees that are built are full of is not what plans in the files are priced for.
+    // The files expect plans with costs for trees that grew row by row; built trees are fuller.
     pass("0", "");
 }
 
-/// As if every INSERT into an empty table brought many rows.
+/// Builds trees at each INSERT into an empty table, as if it brought many rows.
 #[test]
 fn sqllogictest_files_about_changes_pass_with_trees_built_by_every_insert() {
     for files in [
@@ -127,7 +127,7 @@ fn sqllogictest_files_about_changes_pass_with_trees_built_by_every_insert() {
     }
 }
 
-/// A session, in the database `test` unless it is one of an account: `user@host[:number]`.
+/// Opens a session in the database `test`, or as an account if the name is `user@host[:number]`.
 fn connect(instance: &Arc<Instance>, name: &str) -> Session {
     let Some((user, place)) = name.split_once('@') else {
         let mut session = instance.connect().expect("a session");

@@ -1,6 +1,7 @@
-//! The 22 queries of TPC-H at scale 0.01, loaded and asked through the binary: the answers are those that MariaDB 10.11 gives on the same rows.
+//! The 22 queries of TPC-H at scale 0.01, loaded and run through the binary. The expected answers are those of
+//! MariaDB 10.11 for the same rows.
 //!
-//! The queries are those of `bench/tpch`, the answers lie in `tests/tpch`.
+//! The queries are in `bench/tpch`, the answers in `tests/tpch`.
 
 use std::fs;
 use std::path::{Path, PathBuf};

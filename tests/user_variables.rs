@@ -1,6 +1,7 @@
-//! Statements that assign user variables, against what evaluating them row by row gives.
+//! Compares statements that assign user variables with a row-by-row evaluation.
 //!
-//! Random rows and statements, by seed: `LEAFLINE_SEED` chooses the first, `LEAFLINE_TEST_SCALE` how many there are.
+//! Random rows and statements, by seed: `LEAFLINE_SEED` chooses the first, `LEAFLINE_TEST_SCALE` multiplies their
+//! number.
 
 #[path = "support/rows.rs"]
 mod rows;
@@ -28,7 +29,7 @@ fn run(session: &mut Session, sql: &str) {
     values_of(session, sql).unwrap_or_else(|error| panic!("{sql}: {error}"));
 }
 
-/// A table `t` of random rows; more than a batch of them, now and then.
+/// Creates a table `t` of random rows; sometimes more than a batch of them.
 fn filled(session: &mut Session, random: &mut SmallRng) -> Vec<Row> {
     let count = if random.random_range(0..4) == 0 {
         random.random_range(1..20_000)
@@ -55,12 +56,12 @@ fn filled(session: &mut Session, random: &mut SmallRng) -> Vec<Row> {
     rows
 }
 
-/// A statement over `t`, and what it gives.
+/// Draws a statement over `t`. Returns it with its expected rows.
 fn question(rows: &[Row], random: &mut SmallRng) -> (String, Vec<String>) {
     let k = random.random_range(1..4i64);
     let m = random.random_range(1..5i64);
     match random.random_range(0..7) {
-        // Numbers of the rows that pass.
+        // Row numbers of the rows that pass.
         0 => {
             let passed = rows.iter().filter(|row| row.g % m == 0);
             let sql = format!(
@@ -68,7 +69,7 @@ fn question(rows: &[Row], random: &mut SmallRng) -> (String, Vec<String>) {
             );
             (sql, passed.zip(1..).map(|(row, n)| format!("{} {} {}", n * k, row.id, n * k)).collect())
         }
-        // Every so many of them.
+        // Each m-th row.
         1 => {
             let sql = format!(
                 "SELECT id, @r FROM t FORCE INDEX (PRIMARY), (SELECT @r := 0) x WHERE (@r := @r + 1) % {m} = 0"
@@ -82,7 +83,7 @@ fn question(rows: &[Row], random: &mut SmallRng) -> (String, Vec<String>) {
                     .collect(),
             )
         }
-        // A running total that passes over NULL.
+        // A running total that skips NULL.
         2 => {
             let mut sum = 0;
             let total = rows.iter().map(|row| {
@@ -164,12 +165,12 @@ fn variables_have_the_values_that_row_by_row_gives() {
         let mut random = SmallRng::seed_from_u64(seed);
         let rows = filled(&mut session, &mut random);
         for _ in 0..12 {
-            // A new type of the variables, and none.
+            // Assigning NULL resets the types of the variables.
             for name in ["r", "s", "k", "p", "b", "f", "c"] {
                 run(&mut session, &format!("SET @{name} = NULL"));
             }
             let (sql, expected) = question(&rows, &mut random);
-            // A total of decimals is one only if the variable is a number when the statement begins.
+            // A total is a decimal only if the variable is a number when the statement begins.
             if sql.contains("@s") || random.random() {
                 run(&mut session, "SET @r = 0, @s = 0, @k = 0, @p = 0, @b = 0, @f = 0, @c = ''");
             }

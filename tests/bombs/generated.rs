@@ -1,13 +1,13 @@
-//! Bombs whose text is made: nesting, and lists of many members.
+//! Bombs with generated text: nesting, and lists of many members.
 
-/// How deep, and how many, what is repeated here is.
+/// The depth, and the number, of repeated parts.
 const DEEP: usize = 20_000;
 const MANY: usize = 300_000;
 
 /// Makes the text of a bomb, which is long.
 pub type Make = Box<dyn Fn() -> String>;
 
-/// The bombs, by their names.
+/// Returns the bombs with their names.
 pub fn bombs() -> Vec<(String, Make)> {
     let mut all: Vec<(String, Make)> = Vec::new();
     let mut add = |name: &str, make: Make| all.push((name.to_owned(), make));
@@ -18,7 +18,7 @@ pub fn bombs() -> Vec<(String, Make)> {
     all
 }
 
-/// What stands in itself.
+/// Adds nested constructs.
 fn nesting(add: &mut dyn FnMut(&str, Make)) {
     for function in
         ["HEX", "TO_BASE64", "QUOTE", "JSON_QUOTE", "REVERSE", "UPPER", "WEIGHT_STRING", "COMPRESS"]
@@ -77,7 +77,7 @@ fn nesting(add: &mut dyn FnMut(&str, Make)) {
     );
 }
 
-/// Lists of many members.
+/// Adds lists of many members.
 fn lists(add: &mut dyn FnMut(&str, Make)) {
     let numbers = || (0..MANY).map(|n| n.to_string()).collect::<Vec<_>>().join(", ");
     add("IN list", Box::new(move || format!("SELECT COUNT(*) FROM t WHERE id IN ({})", numbers())));
@@ -108,7 +108,7 @@ fn lists(add: &mut dyn FnMut(&str, Make)) {
     add("sum", Box::new(move || format!("SELECT 1{}", " + 1".repeat(MANY))));
 }
 
-/// Conditions, operators and joins, many of them.
+/// Adds many conditions, operators and joins.
 fn conditions(add: &mut dyn FnMut(&str, Make)) {
     add(
         "OR",
@@ -158,7 +158,7 @@ fn conditions(add: &mut dyn FnMut(&str, Make)) {
     );
 }
 
-/// Long literals and definitions.
+/// Adds long literals and definitions.
 fn long_texts(add: &mut dyn FnMut(&str, Make)) {
     add("a long string", Box::new(move || format!("SELECT LENGTH('{}')", "x".repeat(30_000_000))));
     add("a long comment", Box::new(move || format!("SELECT 1 /* {} */", "x".repeat(30_000_000))));

@@ -1,8 +1,8 @@
-//! Bombs: statements that ask for more memory or time than there is. A server under a limit of its buffer pool and 256 MiB survives
-//! every one of them.
+//! Bombs: statements that ask for more memory or time than there is. A server limited to its buffer pool and 256 MiB
+//! must survive every one of them.
 //!
-//! The limit is RLIMIT_DATA, which is stricter than a control group: what goes beyond is refused to the process, which would end it,
-//! and memory counts that is mapped and not used.
+//! The limit is RLIMIT_DATA, which is stricter than a control group: an allocation beyond it fails, which would end
+//! the process, and memory that is mapped but not used counts.
 //!
 //! | file | bombs |
 //! |---|---|
@@ -10,9 +10,9 @@
 //! | `expressions.sql` | functions and expressions |
 //! | `generated.rs` | deep nesting and long lists |
 //!
-//! Every bomb runs in a connection of its own, gets `KILL QUERY` after [`FUSE`] milliseconds, and has to end within [`MOST_AFTER_KILL`], whether
-//! with rows or with an error. Meanwhile another connection reads rows by their keys. A bomb that ends too late runs once more, since
-//! the machine may have done other things.
+//! Every bomb runs in its own connection, gets `KILL QUERY` after [`FUSE`] milliseconds, and has to end within
+//! [`MOST_AFTER_KILL`], whether with rows or with an error. Meanwhile another connection reads rows by their keys. A
+//! bomb that ends too late runs once more, because the machine may have been busy.
 //!
 //! | variable | meaning |
 //! |---|---|
@@ -32,20 +32,20 @@ use std::time::{Duration, Instant};
 use support::Served;
 use support::client::{Answer, Client};
 
-/// MiB of the server's pool (`Served`), and of what it may map beside it.
+/// MiB of the server's pool (`Served`), and MiB that it may map beside it.
 const POOL: u64 = 16;
 const BESIDE_POOL: u64 = 256;
-/// Milliseconds that a bomb runs before it is killed.
+/// Milliseconds before a bomb is killed.
 const FUSE: u64 = 150;
 const MOST_AFTER_KILL: Duration = Duration::from_secs(2);
-/// A read by key takes no longer, on a machine that does other things, too.
+/// The longest time of a read by key, on a busy machine, too.
 const MOST_FOR_A_ROW: Duration = Duration::from_secs(2);
 const MOST_TO_STOP: Duration = Duration::from_secs(10);
 
-/// One bomb.
+/// A bomb.
 struct Bomb {
     name: String,
-    /// Makes its statements, if they are not the name.
+    /// Makes its statements, unless the name is the statement.
     made: Option<generated::Make>,
 }
 
@@ -71,13 +71,13 @@ fn bombs() -> Vec<Bomb> {
     }
 }
 
-/// How long a bomb runs before it is killed.
+/// Returns how long a bomb runs before it is killed.
 fn fuse() -> Duration {
     let told = std::env::var("LEAFLINE_BOMB_FUSE").ok().and_then(|told| told.parse().ok());
     Duration::from_millis(told.unwrap_or(FUSE))
 }
 
-/// Bytes that the server may map.
+/// Returns how many bytes the server may map.
 fn limit() -> u64 {
     let mib = std::env::var("LEAFLINE_BOMB_MIB").ok().and_then(|mib| mib.parse().ok());
     (POOL + mib.unwrap_or(BESIDE_POOL)) << 20
@@ -115,7 +115,7 @@ fn make_tables(client: &mut Client) {
     }
 }
 
-/// Reads an answer to its end and keeps none of it: the error's number, if it is one.
+/// Reads an answer to its end without keeping it; returns the error, if it is one.
 fn drain(client: &mut Client) -> io::Result<Option<(u16, String)>> {
     let mut packet = client.read()?;
     if packet.first() == Some(&0) {
@@ -137,7 +137,7 @@ fn drain(client: &mut Client) -> io::Result<Option<(u16, String)>> {
     }
 }
 
-/// Runs a bomb in a connection of its own; what it ended with, and how long that took after it was killed.
+/// Runs a bomb in its own connection; returns its end, and how long that took after it was killed.
 fn explode(server: &Served, statements: &[String], watcher: &mut Client) -> Result<String, String> {
     let mut client = server.connect();
     let number = client.rows("SELECT CONNECTION_ID()")[0][0].clone().expect("a number");
@@ -194,10 +194,10 @@ fn explode(server: &Served, statements: &[String], watcher: &mut Client) -> Resu
     verdict
 }
 
-/// Reads rows by their keys, one after the other, and notes how long that takes.
+/// Reads rows by their keys, one after another, and records the longest time.
 struct Reader {
     stopping: Arc<AtomicBool>,
-    /// Milliseconds.
+    /// In milliseconds.
     longest: Arc<AtomicU64>,
     reads: Arc<AtomicU64>,
     thread: std::thread::JoinHandle<Result<(), String>>,
@@ -228,7 +228,7 @@ impl Reader {
         Reader { stopping, longest, reads, thread }
     }
 
-    /// Stops reading; how many reads there were.
+    /// Stops reading; returns the number of reads.
     fn stop(self) -> Result<u64, String> {
         self.stopping.store(true, Ordering::SeqCst);
         self.thread.join().expect("no panic")?;
@@ -236,7 +236,7 @@ impl Reader {
     }
 }
 
-/// Runs a bomb; why it is a failure, if it is one, and whether the machine may be why.
+/// Runs a bomb; returns its failure, if any, and whether a busy machine may be the reason.
 fn run(bomb: &Bomb, server: &Served, watcher: &mut Client, reader: &Reader) -> Result<(), (String, bool)> {
     let statements = bomb.statements();
     let shown: String = bomb.name.chars().take(150).collect();
@@ -255,7 +255,7 @@ fn run(bomb: &Bomb, server: &Served, watcher: &mut Client, reader: &Reader) -> R
     }
 }
 
-/// A server with the tables, a connection to it, and who reads from it.
+/// Starts a server with the tables, a connection to it, and a reader.
 fn start(directory: &std::path::Path) -> (Served, Client, Reader) {
     let server = served(directory);
     let mut client = server.connect();
@@ -284,7 +284,7 @@ fn a_server_survives_every_bomb_and_serves_others_meanwhile() {
         }
         if client.query("SELECT 1").is_err() {
             failures.push(format!("the server is gone behind {:.150}", bomb.name));
-            // The others are tried with another server, so that one run shows all that fail.
+            // The others run on another server, so that one run shows all failures.
             others.push(tempfile::tempdir().expect("a directory"));
             let directory = others.last().expect("it was added");
             (server, client, reader) = start(directory.path());
@@ -302,7 +302,7 @@ fn a_server_survives_every_bomb_and_serves_others_meanwhile() {
     let reads = reader.stop().expect("rows");
     eprintln!("{reads} reads by key meanwhile");
 
-    // A bomb that is under way does not keep the server from ending.
+    // A running bomb does not prevent the server from ending.
     let mut bomber = server.connect();
     bomber
         .send(

@@ -1,9 +1,10 @@
-//! Random statements about text of every character set: its bytes, conversions, lengths, places, case, order and comparison.
+//! Random statements about text of every character set: its bytes, conversions, lengths, places, case, order and
+//! comparison.
 
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
 
-/// A character set, its collations, and codes of it: letters, signs, and what is no character.
+/// A character set, its collations, and codes of it: letters, signs, and invalid ones.
 struct Set {
     name: &'static str,
     collations: &'static [&'static str],
@@ -82,7 +83,8 @@ const fn set(name: &'static str, collations: &'static [&'static str], codes: &'s
     Set { name, collations, codes }
 }
 
-/// Makes the database and the table: a column of each character set, `c_` and its name, and one of bytes.
+/// Returns the statements that make the database and the table: a column of each character set, `c_` and its name,
+/// and a binary one.
 pub fn setup() -> Vec<String> {
     let mut made: Vec<String> = [
         "DROP DATABASE IF EXISTS leafline_charsets",
@@ -110,23 +112,23 @@ pub fn setup() -> Vec<String> {
     made
 }
 
-/// A literal of up to three characters.
+/// Returns a literal of up to three characters.
 fn text(rng: &mut SmallRng, set: &Set) -> String {
     let count = rng.random_range(0..=3);
     let codes: String = (0..count).map(|_| set.codes[rng.random_range(0..set.codes.len())]).collect();
     format!("_{} x'{codes}'", set.name)
 }
 
-/// Whether the servers are to differ.
+/// Whether a difference between the servers is expected.
 pub fn is_known(sql: &str, ours: Option<&u16>, theirs: Option<&u16>) -> bool {
     let mixes = [1267, 1270, 1271];
     let is_mix = |code: Option<&u16>| code.is_some_and(|code| mixes.contains(code));
     match (is_mix(ours), is_mix(theirs)) {
-        // MariaDB tells some mixes by another number.
+        // MariaDB reports some mixes by another number.
         (true, true) => true,
-        // MySQL 8.4 has no two explicit collations, of whichever character sets; MariaDB converts to a set of Unicode.
+        // MySQL 8.4 refuses two explicit collations of any character sets; MariaDB converts to a Unicode set.
         (true, false) => sql.matches(" COLLATE ").count() > 1,
-        // MySQL 8.4 converts any set of Unicode to one with supplementary characters; MariaDB utf8mb3 to utf8mb4 only.
+        // MySQL 8.4 converts any Unicode set to one with supplementary characters; MariaDB only utf8mb3 to utf8mb4.
         (false, true) => {
             let sets = ["utf8mb3", "utf8mb4", "ucs2", "utf16", "utf16le", "utf32"];
             let is_there = |set: &&&str| {
@@ -136,12 +138,12 @@ pub fn is_known(sql: &str, ours: Option<&u16>, theirs: Option<&u16>) -> bool {
             let plain = usize::from(sql.contains("'%'") || sql.contains("= ''"));
             sets.iter().filter(is_there).count() + plain > 1
         }
-        // Big5 is compared by codes, in MySQL and MariaDB too; its weights are strokes there.
+        // MySQL and MariaDB compare Big5 by codes, too; its weights are strokes there.
         (false, false) => sql.contains("WEIGHT_STRING") && sql.contains("big5"),
     }
 }
 
-/// Makes statements.
+/// Generates statements.
 pub struct Generator {
     rng: SmallRng,
 }
@@ -159,7 +161,7 @@ impl Generator {
         list[self.rng.random_range(0..list.len())]
     }
 
-    /// A column or literal of a character set, under any of its collations.
+    /// Returns a column or literal of a character set, under any of its collations.
     fn value(&mut self, set: &Set) -> String {
         let plain = match self.rng.random_range(0..5) {
             0 | 1 => format!("c_{}", set.name),
@@ -175,7 +177,7 @@ impl Generator {
         }
     }
 
-    /// A column of any character set.
+    /// Returns a column of any character set.
     fn column(&mut self) -> String {
         format!("c_{}", self.set().name)
     }

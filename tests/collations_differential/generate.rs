@@ -3,7 +3,7 @@
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
 
-/// The columns of the table `k`, and the collations that their character set has.
+/// The columns of the table `k`, and the collations of their character sets.
 const COLUMNS: &[(&str, &[&str])] = &[
     ("ug", UTF8MB4),
     ("ub", UTF8MB4),
@@ -20,7 +20,7 @@ const ASCII: &[&str] = &["ascii_general_ci", "ascii_bin"];
 const LITERALS: &[&str] = &["'a'", "'A'", "'b'", "''", "'a '", "'ab'", "'B'", "'1'"];
 const WIDE: &[&str] = &["'á'", "'ß'", "'Ä'"];
 
-/// Makes the database and the table.
+/// Returns the statements that make the database and the table.
 pub fn setup() -> Vec<String> {
     let mut made: Vec<String> = [
         "DROP DATABASE IF EXISTS leafline_collations",
@@ -65,22 +65,23 @@ pub fn setup() -> Vec<String> {
     made
 }
 
-/// Whether the servers are to differ.
+/// Whether a difference between the servers is expected.
 pub fn is_known(sql: &str, ours: Option<&u16>, theirs: Option<&u16>) -> bool {
     let mixes = [1267, 1270, 1271];
     let is_mix = |code: Option<&u16>| code.is_some_and(|code| mixes.contains(code));
     match (is_mix(ours), is_mix(theirs)) {
-        // MariaDB tells some mixes by another number.
+        // MariaDB reports some mixes by another number.
         (true, true) => true,
-        // MySQL 8.4 has no two explicit collations, of whichever character sets; MariaDB converts to a set of Unicode.
+        // MySQL 8.4 refuses two explicit collations of any character sets; MariaDB converts to a Unicode set.
         (true, false) => sql.matches(" COLLATE ").count() > 1,
-        // To MariaDB, unlike MySQL 8.4, text of an ascii column is no ASCII any more beside a constant that is none.
+        // Unlike MySQL 8.4, MariaDB refuses text of an ascii column beside a constant that is not ASCII.
         (false, true) => {
             [" ag", " ab", "(ag", "(ab"].iter().any(|column| sql.contains(column))
                 && WIDE.iter().any(|wide| sql.contains(wide))
         }
-        // MariaDB compares texts of several collations wrongly in IN (SELECT ..): it finds other rows than by their bytes. And it takes two
-        // constants that are the same under the connection's collation for one, which it compares by the column's.
+        // MariaDB compares texts of several collations wrongly in IN (SELECT ..): it finds other rows than by their
+        // bytes. It also takes two constants that are equal under the connection's collation for one, which it
+        // compares by the column's.
         (false, false) => {
             sides_of_in(sql).is_some_and(|(left, right)| collation_of(left) != collation_of(right))
                 || is_one_constant(sql)
@@ -88,7 +89,8 @@ pub fn is_known(sql: &str, ours: Option<&u16>, theirs: Option<&u16>) -> bool {
     }
 }
 
-/// Whether an IN list, or the bounds of a BETWEEN, are two constants that are the same without case, accents and spaces at their ends.
+/// Whether an IN list, or the bounds of a BETWEEN, are two constants that are equal without case, accents and
+/// trailing spaces.
 fn is_one_constant(sql: &str) -> bool {
     let Some((_, constants)) = sql.split_once(" IN (").or_else(|| sql.split_once(" BETWEEN ")) else {
         return false;
@@ -101,19 +103,19 @@ fn is_one_constant(sql: &str) -> bool {
     parts.is_some_and(|(first, second)| plain(first).is_some() && plain(first) == plain(second))
 }
 
-/// The left side of IN (SELECT ..), and what is selected.
+/// Returns the left side of IN (SELECT ..), and the selected expression.
 fn sides_of_in(sql: &str) -> Option<(&str, &str)> {
     let (left, right) = sql.strip_prefix("SELECT id FROM k WHERE ")?.split_once("IN (SELECT ")?;
     Some((left.trim_end_matches("NOT ").trim_end(), right.split_once(" FROM k ")?.0))
 }
 
-/// The collation that a text names, or else its column.
+/// Returns the collation that a text names, or else its column.
 fn collation_of(text: &str) -> &str {
     let column = || COLUMNS.iter().map(|(name, _)| *name).find(|name| text.contains(name)).unwrap_or(text);
     text.split_once(" COLLATE ").map_or_else(column, |(_, collation)| collation)
 }
 
-/// Makes statements.
+/// Generates statements.
 pub struct Generator {
     rng: SmallRng,
 }
@@ -127,7 +129,7 @@ impl Generator {
         list[self.rng.random_range(0..list.len())]
     }
 
-    /// A text over the columns of the table that is called `of`.
+    /// Returns a text over the columns of the table with the alias `of`.
     fn text(&mut self, of: &str) -> String {
         let (name, collations) = self.pick(COLUMNS);
         let column = format!("{of}{name}");
@@ -144,7 +146,7 @@ impl Generator {
         }
     }
 
-    /// A text that reads a column.
+    /// Returns a text that reads a column.
     fn column(&mut self, of: &str) -> String {
         let (name, collations) = self.pick(COLUMNS);
         match self.rng.random_bool(0.5) {
@@ -189,7 +191,8 @@ impl Generator {
             }
             17 => format!("SELECT COUNT(*) FROM (SELECT {column} x, COUNT(*) FROM k GROUP BY x) d"),
             18 => format!("SELECT id, FIELD({a}, {b}, {c}), LOCATE({b}, {a}) FROM k"),
-            // MariaDB is asked for equalities: it compares a list of rows by the collation of the left side alone, and converts nothing.
+            // MariaDB is asked for equalities, because it compares a list of rows by the collation of the left side
+            // alone, and converts nothing.
             19 => format!(
                 "SELECT id FROM k WHERE /*!80000 ({a}, n) IN (({b}, 1), ({c}, 2)) */ \
                  /*M! (({a} = {b} AND n = 1) OR ({a} = {c} AND n = 2)) */"

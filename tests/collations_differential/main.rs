@@ -1,13 +1,14 @@
-//! Random statements about text, here and in MariaDB. Rows, and the numbers of errors, must be the same.
+//! Compares random statements about text with MariaDB: rows and error numbers must be the same.
 //!
-//! | module     | makes statements                                                                                         |
+//! | module     | generates statements                                                                                     |
 //! |------------|----------------------------------------------------------------------------------------------------------|
 //! | `generate` | that compare texts: columns of several collations, COLLATE, literals and numbers, wherever texts are compared |
 //! | `charsets` | about text of every character set: bytes, conversions, lengths, places, case, order                      |
 //!
-//! They need a MariaDB server: `LEAFLINE_MARIADB=127.0.0.1:3306` (user `root`, no password; the databases `leafline_collations` and
-//! `leafline_charsets` are made anew). Without one there is nothing to compare with, and the tests pass. `LEAFLINE_SEED` and
-//! `LEAFLINE_CASES` choose what is tried; the seed is printed. What differs for a reason is in `is_known` of each module, or not asked.
+//! The tests need a MariaDB server: `LEAFLINE_MARIADB=127.0.0.1:3306` (user `root`, no password; the databases
+//! `leafline_collations` and `leafline_charsets` are made anew). Without one they pass without a comparison.
+//! `LEAFLINE_SEED` and `LEAFLINE_CASES` choose the statements; the seed is printed. `is_known` of each module lists
+//! expected differences; others are not generated.
 
 mod charsets;
 mod generate;
@@ -23,7 +24,7 @@ use leafline_sql::{Instance, InstanceOptions};
 use leafline_storage::device::DirectoryEnv;
 use std::sync::Arc;
 
-/// Sorted rows, or the number of an error.
+/// Sorted rows, or an error number.
 type Given = Result<Vec<Vec<Option<String>>>, u16>;
 
 fn leafline(session: &mut Session, sql: &str) -> Given {
@@ -66,7 +67,7 @@ fn number(variable: &str, otherwise: u64) -> u64 {
     std::env::var(variable).ok().and_then(|text| text.parse().ok()).unwrap_or(otherwise)
 }
 
-/// Whether two answers, or the numbers of two errors, are to differ.
+/// Whether a difference between two answers, or between two error numbers, is expected.
 type IsKnown = fn(&str, Option<&u16>, Option<&u16>) -> bool;
 
 /// Runs statements on both servers.

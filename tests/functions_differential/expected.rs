@@ -5,11 +5,11 @@ use super::Given;
 
 /// A difference that has a reason.
 struct ExpectedDifference {
-    /// Of which functions; none for all.
+    /// The functions it concerns; empty for all.
     functions: &'static [&'static str],
-    /// What differs, and why.
+    /// The difference and its reason.
     reason: &'static str,
-    /// Whether this is it.
+    /// Whether a case is this difference.
     applies: fn(&Case<'_>) -> bool,
 }
 
@@ -33,7 +33,7 @@ impl Case<'_> {
         matches!(self.theirs, Given::Value(None, _))
     }
 
-    /// Both texts.
+    /// Returns both texts.
     fn texts(&self) -> (&str, &str) {
         match (self.ours, self.theirs) {
             (Given::Value(Some(ours), _), Given::Value(Some(theirs), _)) => (ours, theirs),
@@ -41,7 +41,7 @@ impl Case<'_> {
         }
     }
 
-    /// One text goes on with nothing but these characters where the other ends.
+    /// Whether one text continues with only these characters where the other ends.
     fn differ_in_tail(&self, characters: &[char]) -> bool {
         let (ours, theirs) = self.texts();
         let (short, long) = if ours.len() < theirs.len() { (ours, theirs) } else { (theirs, ours) };
@@ -49,23 +49,23 @@ impl Case<'_> {
         !short.is_empty() && !tail.is_empty() && tail.chars().all(|c| characters.contains(&c))
     }
 
-    /// A hexadecimal literal.
+    /// Whether there is a hexadecimal literal.
     fn hexadecimal(&self) -> bool {
         self.sql.contains("0x") && self.sql.replace("'0x1F'", "").contains("0x")
     }
 
-    /// A binary string.
+    /// Whether there is a binary string.
     fn binary(&self) -> bool {
         self.hexadecimal() || self.has(&["_binary", "(y", " y", "~y"])
     }
 
-    /// A double that is not whole, or is beyond 63 bits.
+    /// Whether there is a double that is not whole, or is beyond 63 bits.
     fn double(&self) -> bool {
         self.has(&["2.5e0", "1.7e308", "1e308", "1.7e307", "e308"])
             || self.has(&["(f", " f", "~f"]) && self.has(&["id = 3", "id = 4", "id = 6"])
     }
 
-    /// A column of the rows whose date and datetime have parts that are zero.
+    /// Whether there is a column of the rows whose date and datetime have zero parts.
     fn zero_parts(&self) -> bool {
         let rows = ["id = 7", "id = 8", "id < 8", "id < 9", "id < 10"];
         self.has(&rows) && self.has(&["(dt", "(ts", " dt", " ts"])
@@ -411,13 +411,13 @@ const EXPECTED_DIFFERENCES: &[ExpectedDifference] = &[
     },
 ];
 
-/// Whether the order of GROUP_CONCAT is none of a column that differs from row to row.
+/// Whether the order of GROUP_CONCAT is not a column that differs from row to row.
 fn constant_order(sql: &str) -> bool {
     let order = sql.split("ORDER BY ").nth(1).and_then(|rest| rest.split(')').next()).unwrap_or_default();
     !["i", "b", "u", "d", "f", "s", "y", "dt", "ts"].contains(&order)
 }
 
-/// Whether two values are the same but for the last digits of a double.
+/// Whether two values are the same except for the last digits of a double.
 pub fn same_value(ours: Option<&str>, theirs: Option<&str>) -> bool {
     let (Some(ours), Some(theirs)) = (ours, theirs) else { return false };
     match (ours.parse::<f64>(), theirs.parse::<f64>()) {
@@ -426,7 +426,7 @@ pub fn same_value(ours: Option<&str>, theirs: Option<&str>) -> bool {
     }
 }
 
-/// Whether this difference is one that is to be.
+/// Whether a difference is an expected one.
 pub fn differs(function: &str, ours: &Given, theirs: &Given, sql: &str) -> bool {
     let case = Case { ours, theirs, sql };
     let of_function = |difference: &&ExpectedDifference| {

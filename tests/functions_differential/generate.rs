@@ -1,15 +1,15 @@
-//! Random calls: every function with arguments of the kind it takes, and now and then of any other.
+//! Random calls: every function with arguments of the kinds it takes, and sometimes of any other.
 
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
 
-/// Makes statements.
+/// Generates statements.
 pub struct Generator {
     rng: SmallRng,
     only: Option<String>,
 }
 
-/// What an argument is like.
+/// The kind of an argument.
 #[derive(Debug, Clone, Copy)]
 enum Kind {
     Any,
@@ -19,20 +19,20 @@ enum Kind {
     Text,
     Bytes,
     Date,
-    /// A number at the end of a type.
+    /// A number at an end of a type's range.
     Extreme,
-    /// A text that is long.
+    /// A long text.
     Long,
     /// A BIT column.
     Bits,
     /// A text of JSON.
     Document,
-    /// As it is written.
+    /// One of these words, literally.
     Word(&'static [&'static str]),
 }
 use Kind::{Any, Bits, Bytes, Date, Document, Extreme, Long, Number, Small, Text, Word};
 
-/// Functions by template: `?` is an argument.
+/// Functions as templates: `?` is an argument.
 const FUNCTIONS: &[(&str, &str, &[Kind])] = &[
     ("&", "(? & ?)", &[Any, Any]),
     ("|", "(? | ?)", &[Any, Any]),
@@ -212,7 +212,7 @@ const DOCUMENTS: &[&str] = &[
     "'[[[1]]]'",
     "NULL",
 ];
-/// Numbers at the ends of types, and about them.
+/// Numbers at the ends of types' ranges, and close to them.
 const EXTREMES: &[&str] = &[
     "9223372036854775807",
     "9223372036854775806",
@@ -430,7 +430,7 @@ const COLUMNS: &[(&str, Kind)] = &[
     ("i", Small),
 ];
 
-/// Makes the database and the table of values.
+/// Returns the statements that make the database and the table of values.
 pub fn setup() -> Vec<String> {
     let mut made: Vec<String> = [
         "DROP DATABASE IF EXISTS leafline_functions",
@@ -458,7 +458,7 @@ pub fn setup() -> Vec<String> {
     );
     made.push("UPDATE v SET t1 = 0, t8 = 5, t64 = 9223372036854775808 WHERE id = 1".to_owned());
     made.push("UPDATE v SET t1 = NULL, t8 = NULL, t64 = NULL WHERE id = 5".to_owned());
-    // Dates that are no days come in without the modes against them.
+    // Dates that do not exist are inserted without the modes that refuse them.
     let mode = made[5].clone();
     made.push("SET sql_mode = ''".to_owned());
     made.push("INSERT INTO v (id, dt, ts) VALUES (7, '0000-00-00', '0000-00-00'), (8, '2024-00-10', '2024-01-00 10:11:12.5')".to_owned());
@@ -475,7 +475,7 @@ impl Generator {
         list[self.rng.random_range(0..list.len())]
     }
 
-    /// A function's name, and a statement that gives one value of it.
+    /// Returns a function's name, and a statement that returns one value of it.
     pub fn statement(&mut self) -> (&'static str, String) {
         let (name, template, kinds) = loop {
             let chosen = self.pick(FUNCTIONS);
@@ -502,7 +502,7 @@ impl Generator {
     }
 
     fn argument(&mut self, kind: Kind, columns: bool) -> String {
-        // Now and then something that is not meant.
+        // Sometimes an argument of another kind.
         let kind = match kind {
             Word(_) | Bits | Document => kind,
             _ if self.rng.random_bool(0.05) => Any,

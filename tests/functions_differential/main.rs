@@ -1,9 +1,9 @@
-//! Random calls of functions, here and in MariaDB: values and numbers of errors must be the same. Warnings are shown beside a
-//! difference, but not compared: MariaDB gives others than MySQL.
+//! Compares random calls of functions with MariaDB: values and error numbers must be the same. A difference is shown
+//! with its warnings, but warnings are not compared, because MariaDB's differ from MySQL's.
 //!
-//! It needs a MariaDB server: `LEAFLINE_MARIADB=127.0.0.1:3306` (user `root`, no password; the database `leafline_functions` is
-//! made anew). Without one there is nothing to compare with, and the test passes. `LEAFLINE_SEED` and `LEAFLINE_CASES`
-//! choose the calls; the seed is printed. `expected` and `docs/compat/mariadb.md` list the differences that have a reason.
+//! The test needs a MariaDB server: `LEAFLINE_MARIADB=127.0.0.1:3306` (user `root`, no password; the database
+//! `leafline_functions` is made anew). Without one it passes without a comparison. `LEAFLINE_SEED` and
+//! `LEAFLINE_CASES` choose the calls; the seed is printed. `expected` and `docs/compat/mariadb.md` list expected differences.
 
 mod expected;
 mod generate;
@@ -24,10 +24,10 @@ use leafline_storage::device::DirectoryEnv;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// What a statement gave.
+/// The answer to a statement.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Given {
-    /// The value of its one row and column, as far as it is text; and the numbers of warnings.
+    /// The value of its only row and column, if it is text, and the numbers of warnings.
     Value(Option<String>, Vec<u16>),
     Error(u16),
 }
@@ -75,7 +75,7 @@ fn mariadb(client: &mut Client, sql: &str) -> Given {
     }
 }
 
-/// Whether two answers are the same as far as they are to be.
+/// Whether two answers agree, as far as they should.
 fn agree(ours: &Given, theirs: &Given) -> bool {
     match (ours, theirs) {
         (Given::Error(a), Given::Error(b)) => a == b,

@@ -4,7 +4,7 @@ use super::clients::{Client, database};
 
 const DEADLOCK: u16 = 1213;
 
-/// Three clients with transactions at `level` over rows (1, 10) and (2, 20).
+/// Makes three clients with transactions at `level` over rows (1, 10) and (2, 20).
 fn three(level: &str) -> [Client; 3] {
     let instance = database();
     let setup = Client::new_without_database(&instance);
@@ -131,7 +131,7 @@ fn p4_no_update_is_lost() {
     assert_eq!(b.answer(), Err(DEADLOCK));
     assert_eq!(b.must(&["SELECT v FROM t WHERE id = 1"]), ["11"], "the transaction has ended");
 
-    // With InnoDB's meaning the second write goes over the first.
+    // With InnoDB's semantics the second write overwrites the first.
     let [a, b, _] = three("REPEATABLE READ");
     b.must(&["SET innodb_snapshot_isolation = OFF", "SELECT v FROM t WHERE id = 1"]);
     a.must(&[&set(1, 11), "COMMIT"]);
@@ -164,7 +164,8 @@ fn g_single_a_write_does_not_act_on_what_was_not_read() {
     assert_eq!(a.run("SELECT * FROM t WHERE id = 2 FOR SHARE"), Err(DEADLOCK));
 }
 
-/// Snapshot isolation is not serialisable: each reads what the other writes. Locking reads prevent it for rows that exist.
+/// Snapshot isolation is not serialisable: each transaction reads what the other writes. Locking reads prevent this
+/// for existing rows.
 #[test]
 fn g2_item_is_prevented_by_locking_reads_only() {
     let [a, b, _] = three("REPEATABLE READ");

@@ -1,4 +1,4 @@
-//! Clients that run statements at the same time, each in a thread of its own.
+//! Clients that run statements concurrently, each in its own thread.
 
 use crate::rows::rows_of;
 use crate::settings::test_variables;
@@ -8,10 +8,10 @@ use leafline_storage::device::SimulatedEnv;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 
-/// The rows of a statement, values separated by blanks, or the number of its error.
+/// The rows of a statement, values separated by blanks, or its error number.
 pub type Answer = Result<Vec<String>, u16>;
 
-/// A database in memory.
+/// Opens a database in memory.
 pub fn database() -> Arc<Instance> {
     let mut options = InstanceOptions { variables: test_variables(), ..InstanceOptions::default() };
     options.engine.store.buffer_pool_bytes = 4 << 20;
@@ -24,7 +24,7 @@ pub fn run(session: &mut Session, sql: &str) -> Answer {
     rows_of(session, sql).map_err(|error| error.code)
 }
 
-/// A client in its thread.
+/// A client and its thread.
 pub struct Client {
     statements: Sender<String>,
     answers: Receiver<Answer>,
@@ -32,14 +32,14 @@ pub struct Client {
 }
 
 impl Client {
-    /// A client of database `d`.
+    /// Makes a client of database `d`.
     pub fn new(instance: &Arc<Instance>) -> Client {
         let client = Client::new_without_database(instance);
         client.must(&["USE d"]);
         client
     }
 
-    /// A client.
+    /// Makes a client.
     pub fn new_without_database(instance: &Arc<Instance>) -> Client {
         let (statements, todo) = channel::<String>();
         let (done, answers) = channel();
@@ -58,18 +58,18 @@ impl Client {
         self.statements.send(sql.into()).expect("the client's thread is there");
     }
 
-    /// What became of the statement that was blocked.
+    /// Returns the answer to the blocked statement.
     pub fn answer(&self) -> Answer {
         self.answers.recv().expect("the client's thread is there")
     }
 
-    /// Runs a statement.
+    /// Runs a statement and returns its answer.
     pub fn run(&self, sql: &str) -> Answer {
         self.send(sql);
         self.answer()
     }
 
-    /// Runs statements that succeed, and gives the rows of the last.
+    /// Runs statements that must succeed; returns the rows of the last.
     pub fn must(&self, statements: &[&str]) -> Vec<String> {
         let mut last = Vec::new();
         for sql in statements {
@@ -78,7 +78,7 @@ impl Client {
         last
     }
 
-    /// Begins a statement, which has to wait for a lock.
+    /// Begins a statement that has to wait for a lock.
     pub fn blocks(&self, sql: &str) {
         let waiting = || self.instance.engine().stats().locks.waiting;
         let before = waiting();

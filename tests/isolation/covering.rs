@@ -1,5 +1,5 @@
-//! Covering scans of what others change, and of what the transaction itself has changed: the same counts and sums by every
-//! index, at the snapshot of each transaction.
+//! Tests covering scans of rows that others change, or that the transaction itself has changed: every index gives the
+//! same counts and sums, at the snapshot of each transaction.
 
 use super::clients::{database, run};
 use super::seeds::{scale, seed};
@@ -10,7 +10,7 @@ use rand::{Rng, SeedableRng};
 
 const ROWS: u32 = 3000;
 
-/// What is asked, by the index in the place of `{}`.
+/// The queries; `{}` stands for the index.
 const QUESTIONS: [&str; 6] = [
     "SELECT COUNT(*) FROM t FORCE INDEX ({}) WHERE sk >= 0",
     "SELECT COUNT(sk), SUM(sk), MIN(sk), MAX(sk) FROM t FORCE INDEX ({}) WHERE sk >= 0",
@@ -24,7 +24,7 @@ fn must(session: &mut Session, sql: &str) -> Vec<String> {
     run(session, sql).unwrap_or_else(|error| panic!("{sql}: {error}"))
 }
 
-/// Asks everything by all indexes. The clustered one decides row by row what is visible.
+/// Runs all queries by all indexes. The clustered one decides row by row what is visible.
 fn compare(session: &mut Session, seed: u64) {
     for question in QUESTIONS {
         let expected = must(session, &question.replace("{}", "PRIMARY"));
@@ -38,7 +38,7 @@ fn compare(session: &mut Session, seed: u64) {
     assert_eq!(covered, all, "LEAFLINE_SEED={seed}");
 }
 
-/// Changes rows whose numbers leave `rest` when divided by 3.
+/// Changes a row whose number modulo 3 is `rest`.
 fn change(session: &mut Session, rest: u32, random: &mut SmallRng) {
     let id = random.random_range(0..ROWS + 300) / 3 * 3 + rest;
     let (sk, value) = (random.random_range(0..1000), random.random_range(0..9));
@@ -70,7 +70,7 @@ fn create(sessions: &mut [Session]) {
     }
 }
 
-/// A leaf may end with ghosts, and the next begin with what the transaction has written itself: it is shown once.
+/// A leaf may end with ghosts, and the next begin with the transaction's own writes: each is shown once.
 #[test]
 fn own_writes_behind_ghosts_are_counted_once() {
     let instance = database();
@@ -78,7 +78,7 @@ fn own_writes_behind_ghosts_are_counted_once() {
     create(&mut sessions);
     let [old, writer, owner] = sessions.as_mut_slice() else { unreachable!() };
     for width in [7, 20, 90, 250] {
-        // While a snapshot needs them, ghosts stay.
+        // Ghosts stay while a snapshot needs them.
         must(old, "START TRANSACTION WITH CONSISTENT SNAPSHOT");
         must(writer, &format!("DELETE FROM t WHERE sk DIV {width} % 2 = 0"));
         must(owner, "START TRANSACTION WITH CONSISTENT SNAPSHOT");
@@ -108,14 +108,14 @@ fn covering_counts_and_sums_are_those_of_the_rows() {
         match random.random_range(0..8) {
             0 => drop(must(session, "COMMIT")),
             1 => drop(must(session, "ROLLBACK")),
-            // The snapshot is taken now, and what others commit from here on comes behind it.
+            // The snapshot is taken now, so later commits of others are not in it.
             2 | 3 => drop(must(session, "START TRANSACTION WITH CONSISTENT SNAPSHOT")),
             4 => compare(session, seed),
             _ => (0..random.random_range(1..120)).for_each(|_| change(session, at as u32, &mut random)),
         }
     }
     sessions.iter_mut().for_each(|session| compare(session, seed));
-    // Others changed what this one had seen: it was asked row by row, and only for what had changed.
+    // After others have changed rows that this session had seen, only the changed entries need row look-ups.
     sessions.iter_mut().for_each(|session| drop(must(session, "COMMIT")));
     let [reader, writer, _] = sessions.as_mut_slice() else { unreachable!() };
     must(reader, "START TRANSACTION WITH CONSISTENT SNAPSHOT");
@@ -128,7 +128,8 @@ fn covering_counts_and_sums_are_those_of_the_rows() {
     let before = lookups(reader);
     must(reader, "SELECT SUM(a) FROM t FORCE INDEX (sk_cov) WHERE sk >= 0");
     let lookups = lookups(reader) - before;
-    // Of an entry that was buffered it is not known whether there was one before, so the row is asked for the new one as well.
+    // For a buffered entry it is unknown whether there was one before, so the row is looked up for the new entry as
+    // well.
     let entries = if test_variables().is_empty() { ROWS / 100 } else { 2 * ROWS / 100 };
     assert!((1..=entries + 3).contains(&lookups), "{lookups} rows visited");
 }

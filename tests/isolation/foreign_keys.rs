@@ -1,4 +1,4 @@
-//! Foreign keys under concurrency: no row is ever left that refers to nothing.
+//! Tests foreign keys under concurrency: no row ever refers to nothing.
 
 use super::clients::{Client, database};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -7,7 +7,8 @@ const DEADLOCK: u16 = 1213;
 const NO_PARENT: u16 = 1452;
 const REFERENCED: u16 = 1451;
 
-/// Clients of `p (id, code UNIQUE, n)` with rows 1 and 2, and `c (id, p, code)` that refers to both keys; what `actions` says.
+/// Makes clients of `p (id, code UNIQUE, n)` with rows 1 and 2, and `c (id, p, code)` that refers to both keys, with
+/// these `actions`.
 fn clients<const N: usize>(level: &str, actions: &str) -> [Client; N] {
     let instance = database();
     let setup = Client::new_without_database(&instance);
@@ -99,8 +100,8 @@ fn what_a_transaction_has_not_seen_follows_or_ends_it() {
     assert_eq!(b.must(&["SELECT COUNT(*) FROM c"]), ["0"]);
 }
 
-/// Threads that insert, move and delete parents and children at once; whatever the actions, every snapshot shows for each row the
-/// one that it refers to.
+/// Threads insert, move and delete parents and children concurrently; with any actions, every snapshot shows for each
+/// row the row that it refers to.
 #[test]
 fn no_row_refers_to_nothing() {
     for (level, actions) in [

@@ -1,11 +1,11 @@
-//! Random histories of transactions that append to lists and read them, checked for circles of dependencies (Adya, 1999;
-//! the method is that of Elle: Kingsbury and Alvaro, VLDB 2020).
+//! Random histories of transactions that append to lists and read them, checked for cycles of dependencies (Adya,
+//! 1999; the method of Elle: Kingsbury and Alvaro, VLDB 2020).
 //!
-//! Every append is of a number of its own, so a list that was read tells the order of the writes before it, and a
-//! number tells who wrote it. From that follow the edges between transactions: `ww` (its append comes next in the
-//! list), `wr` (it read that append as the last one), `rw` (it read the list before that append).
+//! Every append has a unique number, so a list that was read tells the order of the writes before it, and a number
+//! tells its writer. From that follow the edges between transactions: `ww` (its append comes next in the list), `wr`
+//! (it read that append as the last one), `rw` (it read the list before that append).
 //!
-//! | circle of | is called | forbidden at |
+//! | cycle of | name | forbidden at |
 //! |---|---|---|
 //! | `ww` | G0 | every level |
 //! | `ww`, `wr` | G1c | every level |
@@ -39,7 +39,7 @@ fn list(text: &str) -> Vec<u64> {
     text.split(',').filter(|part| !part.is_empty()).map(|part| part.parse().expect("a number")).collect()
 }
 
-/// Transactions of one client.
+/// Runs the transactions of one client.
 fn client(
     instance: &Arc<Instance>,
     level: &str,
@@ -64,7 +64,7 @@ fn client(
                 0..=2 => {
                     let number = numbers.fetch_add(1, Ordering::Relaxed);
                     steps.push(Step::Append { key, number });
-                    // Some by way of the secondary index.
+                    // Some updates use the secondary index.
                     let column = if random.random() { "id" } else { "k" };
                     statement(&format!("UPDATE t SET l = CONCAT(l, '{number},') WHERE {column} = {key}"))
                 }
@@ -143,7 +143,7 @@ fn graph(all: &[Transaction], lists: &BTreeMap<u64, Vec<u64>>, what: &str) -> Gr
                 Step::Read { key, list } => (key, list),
             };
             let own = |number: &u64| writers[number] == at;
-            // Its own appends before this read, and no later ones.
+            // The transaction's own appends before this read, and no later ones.
             let appended: Vec<u64> = transaction.steps[..place]
                 .iter()
                 .filter_map(|step| match step {
@@ -157,7 +157,8 @@ fn graph(all: &[Transaction], lists: &BTreeMap<u64, Vec<u64>>, what: &str) -> Gr
             let of_others: Vec<u64> = lists[key].iter().copied().filter(|number| !own(number)).collect();
             assert!(of_others.starts_with(&others), "{what}: {read:?} is no state of {:?}", lists[key]);
             if let Some(last) = others.last() {
-                // The last append of a transaction to a list is all that may be seen of it last (G1b).
+                // If a transaction's append is the last one seen, it must be the transaction's last to that list
+                // (G1b).
                 let writer = writers[last];
                 let next = of_others.get(others.len());
                 assert!(next.is_none_or(|next| writers[next] != writer), "{what}: half of {:?}", all[writer]);
@@ -171,7 +172,7 @@ fn graph(all: &[Transaction], lists: &BTreeMap<u64, Vec<u64>>, what: &str) -> Gr
     graph
 }
 
-/// For each transaction the strongly connected component it is in (Kosaraju).
+/// Returns the strongly connected component of each transaction (Kosaraju).
 fn components(count: usize, edges: &BTreeSet<(usize, usize)>) -> Vec<usize> {
     let mut forward = vec![Vec::new(); count];
     let mut backward = vec![Vec::new(); count];

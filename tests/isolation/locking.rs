@@ -1,8 +1,9 @@
-//! Locks as statements take them.
+//! Tests the locks that statements take.
 
 use super::clients::{Client, database};
 
-/// Clients of a table `t (id INT PRIMARY KEY, k INT UNIQUE, v INT, KEY (v))` with rows (1, 1, 10), (2, 2, 20), (3, 3, 30).
+/// Makes clients of a table `t (id INT PRIMARY KEY, k INT UNIQUE, v INT, KEY (v))` with rows (1, 1, 10), (2, 2, 20),
+/// (3, 3, 30).
 fn clients<const N: usize>() -> [Client; N] {
     let instance = database();
     let setup = Client::new_without_database(&instance);
@@ -132,7 +133,7 @@ fn unique_keys_are_kept_by_those_who_have_not_committed() {
         b.answer().unwrap();
         a.must(&["DELETE FROM t WHERE id > 3"]);
     }
-    // A key that is given up is free when that is committed, and still taken when it is not.
+    // A key that is given up is free once that commits, and still taken if it rolls back.
     a.must(&["BEGIN", "UPDATE t SET k = 9 WHERE id = 1"]);
     b.blocks("UPDATE t SET k = 1 WHERE id = 2");
     a.must(&["ROLLBACK"]);
@@ -164,7 +165,7 @@ fn read_committed_keeps_rows_that_still_match_and_lets_go_of_those_that_do_not()
     a.must(&["COMMIT"]);
     assert_eq!(b.answer().unwrap(), ["1 25", "2 20"]);
     assert_eq!(c.must(&["SELECT id FROM t FOR UPDATE SKIP LOCKED"]), ["3"]);
-    // What it has written since over a version that its snapshot did not see is read by every index.
+    // Rows written over a version that the snapshot did not see are read by every index.
     b.must(&["UPDATE t SET v = v + 1, k = k + 10 WHERE v > 0"]);
     for index in ["PRIMARY", "k", "v"] {
         let rows = b.must(&[&format!("SELECT id, k, v FROM t FORCE INDEX ({index}) ORDER BY id")]);
@@ -203,7 +204,7 @@ fn waiting_ends_when_the_statement_is_killed() {
 #[test]
 fn a_key_that_was_looked_up_to_be_locked_is_not_inserted_by_others() {
     let [a, b, c] = clients();
-    // In a heap there is nothing to lock.
+    // A heap has nothing to lock here.
     a.must(&["ALTER TABLE t ENGINE = InnoDB"]);
     assert_eq!(a.must(&["BEGIN", "SELECT v FROM t WHERE id = 7 FOR UPDATE"]), [""; 0]);
     b.blocks("INSERT INTO t VALUES (7, 7, 70)");
@@ -212,7 +213,7 @@ fn a_key_that_was_looked_up_to_be_locked_is_not_inserted_by_others() {
     c.must(&["INSERT INTO t VALUES (8, 8, 80)"]);
     a.must(&["INSERT INTO t VALUES (7, 7, 71)", "COMMIT"]);
     assert_eq!(b.answer(), Err(DUPLICATE));
-    // Whether it is there is looked at again by whoever waited.
+    // A waiter checks again whether the row exists.
     assert_eq!(
         a.must(&["BEGIN", "DELETE FROM t WHERE id = 7", "SELECT v FROM t WHERE id = 7 FOR SHARE"]),
         [""; 0]

@@ -1,5 +1,5 @@
-//! What transactions see of each other: the anomalies of Adya's theses, by scripts after Hermitage (Martin Kleppmann) and
-//! in random histories; and what statements do that meet the locks of others.
+//! Tests what transactions see of each other: the anomalies of Adya's theses, by scripts after Hermitage (Martin
+//! Kleppmann) and in random histories; and statements that meet the locks of others.
 
 mod anomalies;
 mod clients;

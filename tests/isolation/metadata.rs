@@ -1,4 +1,4 @@
-//! DDL and LOCK TABLES against who uses the tables.
+//! Tests DDL and LOCK TABLES against sessions that use the tables.
 
 use super::clients::{Client, database};
 
@@ -29,7 +29,7 @@ fn ddl_waits_for_transactions_that_have_used_the_table() {
         let [a, b, c] = clients();
         a.must(&["BEGIN", used]);
         b.blocks(ddl);
-        // The transaction goes on; others do not pass the one that waits, save with other tables.
+        // The transaction goes on; others queue behind the waiting DDL, except on other tables.
         a.must(&["SELECT COUNT(*) FROM t"]);
         c.must(&["SET lock_wait_timeout = 1"]);
         assert_eq!(c.run("INSERT INTO t VALUES (7, 7)"), Err(TIMEOUT), "{ddl}");
@@ -64,7 +64,8 @@ fn a_deadlock_of_rows_and_tables_is_ended() {
     c.must(&["BEGIN", "SELECT * FROM t"]);
     b.blocks("DROP TABLE t");
     c.blocks("UPDATE u SET v = 1 WHERE id = 1");
-    // Waits for who drops, who waits for the reader, who waits for this one: who gives up is one that does no DDL.
+    // This session waits for the DROP, which waits for the reader, which waits for this session: a victim is chosen
+    // that does no DDL.
     let ended = a.run("SELECT * FROM t");
     match ended {
         Err(DEADLOCK) => {
@@ -96,7 +97,7 @@ fn locked_tables_are_ones_own() {
     c.answer().unwrap();
     a.must(&["LOCK TABLES t WRITE", "INSERT INTO t VALUES (4, 40)", "TRUNCATE t"]);
     b.blocks("SELECT COUNT(*) FROM t");
-    // It lets go of them.
+    // BEGIN releases the tables.
     a.must(&["BEGIN"]);
     assert_eq!(b.answer().unwrap(), ["0"]);
     assert_eq!(a.run("LOCK TABLES nothing READ"), Err(1146));

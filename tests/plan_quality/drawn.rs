@@ -1,4 +1,4 @@
-//! The queries that are drawn.
+//! Random queries.
 
 use super::Query;
 use super::written::tables_of;
@@ -6,7 +6,7 @@ use rand::rngs::SmallRng;
 use rand::seq::IndexedRandom;
 use rand::{Rng, SeedableRng};
 
-/// Tables that are joined, the columns that are read of them, and an order of rows without ties.
+/// Joined tables, the columns read from them, and a unique order of rows.
 const FROM: [(&str, &str, &str); 7] = [
     ("orders o", "o", "o.id"),
     ("item i", "i", "i.order_id, i.line"),
@@ -22,7 +22,7 @@ const FROM: [(&str, &str, &str); 7] = [
 ];
 
 fn condition(alias: &str, orders: u64, random: &mut SmallRng) -> String {
-    // How much of the column's values a range has: from little to much.
+    // The share of the column's values in a range: from small to large.
     let share = [0.0005, 0.005, 0.03, 0.15, 0.5][random.random_range(0..5)];
     match alias {
         "o" => match random.random_range(0..2) {
@@ -72,7 +72,7 @@ fn ranged(random: &mut SmallRng, column: &str, values: u64, share: f64) -> Strin
     format!("{column} BETWEEN {from} AND {}", from + width)
 }
 
-/// So many queries over so many orders.
+/// Returns `count` queries over `orders` orders.
 pub fn queries(orders: u64, seed: u64, count: usize) -> Vec<Query> {
     let mut random = SmallRng::seed_from_u64(seed);
     (1..=count).map(|number| query(number, orders, &mut random)).collect()

@@ -1,9 +1,11 @@
-//! How good the chosen plans are: each query of a fixture is run by the plan that the optimizer chooses and by every other plan that
-//! hints can force, in memory or cold, on this machine's disk or on an emulated one. What is published is the time of the chosen plan by
-//! that of the best. All plans of a query have to give the same rows.
+//! Measures the quality of chosen plans. Each query of a fixture runs by the plan that the optimizer chooses and by
+//! every other plan that hints can force, in memory or cold, on this machine's disk or on an emulated one. The
+//! published figure is the time of the chosen plan divided by that of the best. All plans of a query have to return
+//! the same rows.
 //!
-//! Half of the queries are written down (the pains of users of other systems among them), the others are drawn by seed.
-//! `bench/plan_quality.sh` measures; the test that always runs compares what chosen and forced plans count, not what they take.
+//! Half of the queries are handwritten (known problems of other systems among them), the others are drawn by seed.
+//! `bench/plan_quality.sh` measures times; the test that always runs compares the counters of chosen and forced
+//! plans.
 
 #[path = "../support/rows.rs"]
 mod rows;
@@ -17,9 +19,9 @@ mod written;
 use measure::{Place, Report};
 use std::path::PathBuf;
 
-/// A query with `{}` where hints go.
+/// A query with `{}` in place of hints.
 pub struct Query {
-    /// What it is about, and what it is called in what is published.
+    /// Its name in what is published, which says what it is about.
     pub name: String,
     /// Its text.
     pub sql: String,
@@ -37,7 +39,7 @@ fn queries(orders: u64, seed: u64, drawn: usize) -> Vec<Query> {
     all.filter(|query| query.name.contains(&only)).collect()
 }
 
-/// Entries examined, seeks and rows fetched say what a plan does, whatever the machine is busy with.
+/// Entries examined, seeks and rows fetched measure a plan independently of the machine's load.
 #[test]
 fn the_chosen_plan_does_little_more_than_the_best() {
     let seed = env("LEAFLINE_SEED", 1);

@@ -1,4 +1,4 @@
-//! Runs the plans of a query, and keeps what came of it.
+//! Runs the plans of a query, and records their measurements.
 
 use super::Query;
 use super::plans::{hints, shape};
@@ -9,41 +9,41 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-/// Of plans in memory the best of so many runs is taken.
+/// How often a plan in memory runs; the best run counts.
 const RUNS: usize = 5;
-/// What a plan may take in memory; no plan that is chosen takes as long.
+/// The most milliseconds of a plan in memory; no chosen plan takes that long.
 const MOST_MILLIS: u64 = 5_000;
 /// Plans that seem better than the chosen one by this factor are measured again, and the chosen one with them.
 const DOUBTFUL: f64 = 1.1;
 /// MySQL's number of "maximum statement execution time exceeded".
 const TOO_LONG: u16 = 3024;
 
-/// Where the pages are when a query begins.
+/// The state of the pages when a query begins.
 pub struct Place {
     path: PathBuf,
     options: OpenOptions,
-    /// Open the database anew for every run.
+    /// Whether the database is opened anew for every run.
     cold: bool,
     open: Option<(Connection, Database)>,
-    /// The statement that is prepared.
+    /// The prepared statement.
     prepared: String,
 }
 
-/// What became of the plans of a query.
+/// The measurements of a query's plans.
 #[derive(Debug, Clone)]
 pub struct Measured {
-    /// Of the chosen plan, microseconds, or what was counted.
+    /// The cost of the chosen plan, in microseconds or as a count.
     pub chosen: f64,
-    /// Of the best.
+    /// The cost of the best plan.
     pub best: f64,
-    /// The hints that force it.
+    /// The hints that force the best plan.
     pub hints: String,
-    /// How many different plans there were.
+    /// The number of different plans.
     pub plans: usize,
 }
 
 impl Place {
-    /// A pool that holds everything.
+    /// Makes a place with a pool that holds everything.
     pub fn in_memory(path: &Path) -> Place {
         Place {
             path: path.into(),
@@ -54,7 +54,7 @@ impl Place {
         }
     }
 
-    /// `memory`; or `none`, `ssd` or `hdd`: a small pool that is empty when a query begins.
+    /// Makes a place: `memory`; or `none`, `ssd` or `hdd`, with a small pool that is empty when a query begins.
     pub fn on(path: &Path, disk: &str) -> Place {
         let place = Place::in_memory(path);
         let cold = OpenOptions::new().buffer_pool_size(24 << 20).warm_up(false);
@@ -93,7 +93,7 @@ impl Place {
         rows_of(self.connection().session(), sql).unwrap_or_else(|error| panic!("{sql}: {error}"))
     }
 
-    /// The hints of plans that differ, first that of the chosen one.
+    /// Returns the hints of plans that differ, first those of the chosen one.
     fn plans(&mut self, query: &Query) -> Vec<String> {
         let mut seen = BTreeSet::new();
         let different = |hints: &String| {
@@ -103,24 +103,25 @@ impl Place {
         hints(query).into_iter().filter(different).collect()
     }
 
-    /// Microseconds of a run with these hints, at most so many, and its rows. None: it would have taken longer.
+    /// Runs the query with these hints for at most `most` microseconds; returns the time and the rows. None if it
+    /// would take longer.
     fn run(&mut self, query: &Query, hints: &str, most: f64) -> Option<(f64, Vec<String>)> {
         let sql = hinted(query, hints);
         self.reopen_if_cold();
         let statement = match self.cold {
-            // Statistics are sampled once, not by every query. The pages that were looked at for them would help some plans.
+            // Statistics are sampled once, not by every query. The pages read for them would help some plans.
             true => {
                 self.must(&format!("EXPLAIN {sql}"));
                 self.empty_pool();
                 sql.as_str()
             }
-            // The plan of the first run is that of the others.
+            // Later runs use the plan of the first.
             false => {
                 self.prepare(&sql);
                 "EXECUTE prepared"
             }
         };
-        // A plan that is run again is not made again unless the settings have changed.
+        // A cached plan is used again only if the settings are unchanged.
         let millis = if self.cold { ((most / 1000.0).ceil() as u64).max(1) } else { MOST_MILLIS };
         self.must(&format!("SET max_execution_time = {millis}"));
         let begun = Instant::now();
@@ -136,7 +137,8 @@ impl Place {
         }
     }
 
-    /// Leaves no page in memory but what the size of a table needs: branch pages, as where a database is in use.
+    /// Evicts all pages except those that the size of a table needs: branch pages, which are cached in a database in
+    /// use.
     fn empty_pool(&mut self) {
         let (_, database) = self.open.as_ref().expect("it is open");
         database.instance().engine().store().evict_clean_pages();
@@ -165,7 +167,7 @@ impl Place {
         least
     }
 
-    /// What the plans of a query take.
+    /// Returns the times of a query's plans.
     pub fn time(&mut self, query: &Query) -> Measured {
         let plans = self.plans(query);
         let (_, rows) = self.run(query, "", 3.6e9).expect("no query takes an hour");
@@ -189,7 +191,7 @@ impl Place {
         Measured { chosen, best: best.0.min(chosen), hints: best.1, plans: plans.len() }
     }
 
-    /// How a plan is run, and how many pages are read to make it.
+    /// Returns the output of EXPLAIN, and how many pages planning reads.
     pub fn explain(&mut self, query: &Query, hints: &str) -> String {
         let sql = hinted(query, hints);
         self.reopen_if_cold();
@@ -212,7 +214,7 @@ impl Place {
         status.iter().filter_map(|row| row.rsplit(' ').next()?.parse::<u64>().ok()).sum()
     }
 
-    /// What the plans of a query count: entries, and seeks and rows fetched, which take much longer.
+    /// Returns the counts of a query's plans: entries, and, weighted, seeks and rows fetched, which take much longer.
     pub fn count(&mut self, query: &Query) -> Measured {
         let plans = self.plans(query);
         let mut rows = None;
@@ -238,7 +240,7 @@ fn hinted(query: &Query, hints: &str) -> String {
     query.sql.replace("{}", &if hints.is_empty() { String::new() } else { format!("/*+ {hints} */") })
 }
 
-/// What is known of all queries.
+/// The measurements of all queries.
 pub struct Report(Vec<(String, String, Measured)>);
 
 impl Report {
@@ -261,7 +263,7 @@ impl Report {
         self.ratios().get(self.0.len() / 2).copied().unwrap_or(1.0)
     }
 
-    /// Queries whose chosen plan is worse than the best by more than a factor.
+    /// Returns the queries whose chosen plan is worse than the best by more than `factor`.
     pub fn worse_than(&self, factor: f64) -> Vec<&(String, String, Measured)> {
         self.0.iter().filter(|(_, _, measured)| measured.chosen > measured.best * factor).collect()
     }

@@ -2,10 +2,10 @@
 
 use super::Query;
 
-/// Orders of joins, and ways to join, of so many tables are all tried.
+/// For up to this many tables, all join orders and join methods are tried.
 const FEW: usize = 3;
 
-/// Hints, first none.
+/// Returns the combinations of hints, first none.
 pub fn hints(query: &Query) -> Vec<String> {
     let mut found = vec![String::new()];
     let access = |alias: &str, indexes: &[&str]| -> Vec<String> {
@@ -45,7 +45,7 @@ pub fn hints(query: &Query) -> Vec<String> {
     found
 }
 
-/// All orders of so many things.
+/// Returns all permutations of `count` numbers.
 fn orders(count: usize) -> Vec<Vec<usize>> {
     if count == 0 {
         return vec![Vec::new()];
@@ -62,7 +62,7 @@ fn orders(count: usize) -> Vec<Vec<usize>> {
     shorter.iter().flat_map(longer).collect()
 }
 
-/// The text of a plan without estimates, prices and what was not taken, which hints change.
+/// Returns the text of a plan without estimates, prices and rejected candidates, which hints change.
 pub fn shape(tree: &[String]) -> String {
     let mut shape = String::new();
     for line in tree.iter().flat_map(|text| text.lines()) {

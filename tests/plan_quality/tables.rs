@@ -1,10 +1,11 @@
-//! The tables of the fixture: a shop whose columns are skewed, correlated with each other and with the order of rows, or at random.
+//! The tables of the fixture: a shop whose columns are skewed, correlated with each other and with the order of rows,
+//! or random.
 
 use super::rows::rows_of;
 use leafline::{Database, OpenOptions};
 use std::path::Path;
 
-/// A table, and what hints can name.
+/// A table and its indexes.
 #[derive(Debug)]
 pub struct Table {
     /// Its name.
@@ -13,14 +14,14 @@ pub struct Table {
     pub indexes: &'static [&'static str],
 }
 
-/// A fiftieth of the orders.
+/// One customer for fifty orders.
 pub const CUSTOMER: Table = Table { name: "customer", indexes: &["country", "name", "segment_country"] };
 /// The orders: `created` follows their numbers, nine of ten are done.
 pub const ORDERS: Table =
     Table { name: "orders", indexes: &["customer", "status_created", "created", "channel_amount", "amount"] };
-/// Two and a half per order.
+/// Two and a half items per order.
 pub const ITEM: Table = Table { name: "item", indexes: &["product_quantity", "price"] };
-/// A hundredth of the orders.
+/// One product for a hundred orders.
 pub const PRODUCT: Table = Table { name: "product", indexes: &["category_price"] };
 
 const CREATE: [&str; 4] = [
@@ -35,7 +36,8 @@ const CREATE: [&str; 4] = [
      KEY category_price (category, price))",
 ];
 
-/// Rows of each table from numbers `n` below a count; `{orders}`, `{customers}` and `{products}` are counts.
+/// Statements that make rows of each table from numbers `n`, with the ratio of rows to orders; `{orders}`,
+/// `{customers}` and `{products}` are counts.
 const FILL: [(&str, u64, u64); 4] = [
     (
         "INSERT INTO customer SELECT n, FLOOR(POW(40, (n * 7919 % 10007) / 10007)) - 1, n * 31 % 1009 % 5, \
@@ -59,7 +61,7 @@ const FILL: [(&str, u64, u64); 4] = [
     ("INSERT INTO product SELECT n, n * 7 % 1021 % 50, n * 4691 % 10007 / 10, CONCAT('title ', n)", 1, 100),
 ];
 
-/// Makes the database.
+/// Creates the database.
 pub fn create(path: &Path, orders: u64) {
     let options = OpenOptions::new().buffer_pool_size(1 << 30);
     let database: Database = options.open(path).expect("a database");
@@ -74,7 +76,7 @@ pub fn create(path: &Path, orders: u64) {
         let insert = insert
             .replace("{customers}", &(orders / 50).to_string())
             .replace("{products}", &(orders / 100).to_string());
-        // A part at a time: a statement's changes are kept in memory until it ends.
+        // In parts, because a statement's changes stay in memory until it ends.
         let rows = orders * times / by;
         for start in (0..rows).step_by(100_000) {
             let count = (rows - start).min(100_000);

@@ -1,4 +1,4 @@
-//! The queries that are written down.
+//! Handwritten queries.
 
 use super::Query;
 use super::tables::{CUSTOMER, ITEM, ORDERS, PRODUCT, Table};
@@ -6,9 +6,9 @@ use super::tables::{CUSTOMER, ITEM, ORDERS, PRODUCT, Table};
 /// The alias of each table.
 const ALIASES: [(&str, &Table); 4] = [("c", &CUSTOMER), ("o", &ORDERS), ("i", &ITEM), ("p", &PRODUCT)];
 
-/// What it is about, and its text; `{list:10}` stands for ten numbers below that of orders.
+/// Names and texts; `{list:10}` stands for ten numbers below the number of orders.
 const QUERIES: [(&str, &str); 64] = [
-    // ORDER BY ... LIMIT that flips to the index of the order.
+    // ORDER BY ... LIMIT that switches to the index of the order.
     ("limit-1", "SELECT {} * FROM orders o WHERE o.status = 1 ORDER BY o.id LIMIT 10"),
     ("limit-2", "SELECT {} * FROM orders o WHERE o.customer = 5 ORDER BY o.created DESC, o.id DESC LIMIT 5"),
     ("limit-3", "SELECT {} * FROM orders o WHERE o.customer = 4321 ORDER BY o.created LIMIT 20"),
@@ -106,7 +106,7 @@ const QUERIES: [(&str, &str); 64] = [
         "group-6",
         "SELECT {} o.channel, o.status, COUNT(*) FROM orders o WHERE o.created > '2020-02-01' GROUP BY o.channel, o.status ORDER BY 1, 2",
     ),
-    // A big range instead of a few keys.
+    // A large range instead of a few keys.
     ("range-1", "SELECT {} COUNT(o.note) FROM orders o WHERE o.created > '2020-01-02' AND o.customer = 77"),
     (
         "range-2",
@@ -158,7 +158,7 @@ const QUERIES: [(&str, &str); 64] = [
     ("join-12", "SELECT {} COUNT(*) FROM orders o JOIN item i ON i.order_id = o.id"),
 ];
 
-/// The queries over so many orders.
+/// Returns the queries over `orders` orders.
 pub fn queries(orders: u64) -> Vec<Query> {
     QUERIES
         .iter()
@@ -170,7 +170,7 @@ pub fn queries(orders: u64) -> Vec<Query> {
         .collect()
 }
 
-/// The tables whose aliases a query has.
+/// Returns the tables whose aliases occur in a query.
 pub fn tables_of(sql: &str) -> Vec<(&'static str, &'static Table)> {
     ALIASES
         .into_iter()

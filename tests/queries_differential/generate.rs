@@ -1,15 +1,15 @@
-//! Random queries over four small tables: joins of all kinds, derived tables, subqueries, groups, rollups, window functions, set
-//! operations. What a query gives is determined, but for the order of its rows where it does not say one: windows whose values
-//! depend on the order of equal rows are ordered by every column.
+//! Random queries over four small tables: joins of all kinds, derived tables, subqueries, groups, rollups, window
+//! functions, set operations. The result of a query is determined, except for the order of its rows if it has no
+//! ORDER BY: windows whose values depend on the order of equal rows are ordered by every column.
 //!
-//! The generator does not ask what MariaDB is known to answer wrongly; `docs/compat/mariadb.md` lists it in the same words, see
+//! Queries that MariaDB is known to answer wrongly are not generated; `docs/compat/mariadb.md` lists them under the same names, see
 //! [`NOT_ASKED`].
 
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
 
-/// Kinds of queries that MariaDB is known to answer otherwise than MySQL's documentation says, and otherwise than it answers them itself
-/// when they are written in another way.
+/// Kinds of queries to which MariaDB's answers are known to differ from MySQL's documentation, and from its own
+/// answers when they are written differently.
 pub const NOT_ASKED: &[&str] = &[
     "COUNT(DISTINCT) WITH ROLLUP, of a constant or with a unique key among the group keys: MariaDB adds up the counts of the groups below.",
     "A scalar subquery left of IN, ANY or ALL beside a subquery that depends on the row: MariaDB answers `5 NOT IN (SELECT ...)` rightly, and wrongly with a `(SELECT MAX(b) ...)` that is 5.",
@@ -34,13 +34,13 @@ const TABLES: &[(&str, &str, &[&str])] = &[
     ("t4", "a INT, b INT", &["a", "b"]),
 ];
 
-/// Makes tables and queries.
+/// Generates tables and queries.
 pub struct Generator {
     rng: SmallRng,
     aliases: usize,
 }
 
-/// A query, and whether it says in which order its rows come.
+/// A query, and whether it determines the order of its rows.
 pub struct Query {
     pub sql: String,
     pub ordered: bool,
@@ -86,7 +86,7 @@ impl Generator {
         self.rng.random_range(0..100) < percent
     }
 
-    /// Statements that make the tables anew, with other rows.
+    /// Returns statements that make the tables anew, with other rows.
     pub fn tables(&mut self) -> Vec<String> {
         let mut statements = Vec::new();
         for (name, definition, columns) in TABLES {
@@ -109,7 +109,8 @@ impl Generator {
         statements
     }
 
-    /// How a table is divided: every row has a partition, and every unique key has the column that decides about it.
+    /// Returns how a table is partitioned: every row has a partition, and every unique key contains the partitioning
+    /// column.
     fn partitions(&mut self, table: &str) -> &'static str {
         match table {
             "t1" | "t3" => self.of(&[
@@ -148,7 +149,7 @@ impl Generator {
         }
     }
 
-    /// A query over the tables.
+    /// Returns a query over the tables.
     pub fn query(&mut self) -> Query {
         self.aliases = 0;
         let (from, scope) = self.from();
@@ -218,7 +219,7 @@ impl Generator {
         let having = format!(" HAVING SUM({number}) > 0");
         let having = self.of(&["", "", " HAVING COUNT(*) > 1", having.as_str()]).to_owned();
         let rollup = self.of(&["", "", "", " WITH ROLLUP"]);
-        // MariaDB adds up what the groups below have counted.
+        // MariaDB adds up the counts of the groups below.
         let one_row = keys.iter().any(|key| key.ends_with(".id"));
         let added_up = |aggregate: &String| {
             aggregate.starts_with("COUNT(DISTINCT") && (one_row || !aggregate.contains('x'))
@@ -258,7 +259,7 @@ impl Generator {
         format!("x{}", self.aliases)
     }
 
-    /// A table under an alias.
+    /// Returns a table under an alias.
     fn base(&mut self) -> (String, Scope) {
         let (name, _, columns) = TABLES[self.rng.random_range(0..TABLES.len())];
         let alias = self.alias();
@@ -344,7 +345,7 @@ impl Generator {
         self.of(&["'a'", "'b'", "''"]).to_owned()
     }
 
-    /// FROM and WHERE of a subquery, and its columns.
+    /// Returns FROM and WHERE of a subquery, and its columns.
     fn inner(&mut self, scope: &Scope, depth: usize) -> (String, Scope) {
         let (mut from, mut inner) = self.base();
         if self.chance(25) {
@@ -355,7 +356,7 @@ impl Generator {
         }
         let mut conditions = Vec::new();
         if self.chance(55) {
-            // With <=> here, it takes NULL IN (SELECT ...) for true.
+            // With <=> here, MariaDB takes NULL IN (SELECT ...) for true.
             let operator = self.of(&["=", "=", "<", ">=", "<>"]);
             conditions.push(format!("{} {operator} {}", self.one(&inner.numbers), self.one(&scope.numbers)));
         }
@@ -371,14 +372,14 @@ impl Generator {
         (format!("FROM {from}{filter}"), inner)
     }
 
-    /// A number, and the subquery that it is looked for in.
+    /// Returns a number, and a subquery to look it up in.
     fn needle(&mut self, scope: &Scope, depth: usize) -> (String, String) {
         let mut needle = self.number(scope, depth + 1);
         let (rest, inner) = self.inner(scope, depth);
         if needle.contains("(SELECT") && scope.all().iter().any(|column| rest.contains(column)) {
             needle = self.one(&scope.numbers);
         }
-        // What comes out of a derived table may be a DECIMAL.
+        // A column of a derived table may be a DECIMAL.
         let is_decimal = |needle: &str| [".d", ".k", ".n"].iter().any(|column| needle.contains(column));
         if needle.contains("CASE") && is_decimal(&needle) {
             needle = self.one(&scope.numbers);

@@ -1,9 +1,11 @@
-//! Random queries, here and in MariaDB: the same rows, in the same order where the query says one, or the same number of an error.
+//! Compares random queries with MariaDB: the same rows, in the same order if the query determines one, or the same
+//! error number.
 //!
-//! It needs a MariaDB server: `LEAFLINE_MARIADB=127.0.0.1:3306` (user `root`, no password; the database `leafline_queries` is made
-//! anew). Without one there is nothing to compare with, and the test passes. `LEAFLINE_SEED` and `LEAFLINE_CASES` choose what is
-//! tried; the seed is printed. MariaDB does neither merge derived tables nor materialize subqueries here. The generator does
-//! not ask what MariaDB is known to answer wrongly (`generate::NOT_ASKED`); `docs/compat/mariadb.md` lists it.
+//! The tests need a MariaDB server: `LEAFLINE_MARIADB=127.0.0.1:3306` (user `root`, no password; the database
+//! `leafline_queries` is made anew). Without one they pass without a comparison. `LEAFLINE_SEED` and `LEAFLINE_CASES`
+//! choose the queries; the seed is printed. MariaDB runs without merging of derived tables and materialization of
+//! subqueries. Queries that it is known to answer wrongly are not generated (`generate::NOT_ASKED`), and listed in
+//! `docs/compat/mariadb.md`.
 
 mod generate;
 mod mixed;
@@ -24,7 +26,7 @@ use leafline_storage::device::DirectoryEnv;
 use mixed::Mixed;
 use std::sync::Arc;
 
-/// Queries over the same rows.
+/// How many queries run over the same rows.
 const QUERIES_PER_FILL: u64 = 25;
 
 /// A duplicate key, which no query can have.
@@ -32,7 +34,7 @@ const DUPLICATE: u16 = 1062;
 
 type Row = Vec<Option<String>>;
 
-/// What a statement gave: rows, or the number of an error.
+/// The answer to a statement: rows, or an error number.
 type Given = Result<Vec<Row>, u16>;
 
 fn leafline(session: &mut Session, sql: &str) -> Given {
@@ -67,7 +69,7 @@ fn mariadb(client: &mut Client, sql: &str) -> Given {
     }
 }
 
-/// Numbers as numbers: how many zeros a DECIMAL shows behind its point is compared elsewhere.
+/// Returns the answer with numbers normalized: how many trailing zeros a DECIMAL shows is compared elsewhere.
 fn comparable(given: Given, ordered: bool) -> Given {
     let plain = |text: String| match text.parse::<f64>() {
         Ok(number) => format!("{:.6}", number + 0.0),
@@ -85,7 +87,7 @@ fn number(variable: &str, otherwise: u64) -> u64 {
     std::env::var(variable).ok().and_then(|text| text.parse().ok()).unwrap_or(otherwise)
 }
 
-/// Runs a test with a session here and a client of MariaDB, both in a new database; does nothing without one.
+/// Runs a test with a session here and a client of MariaDB, both in a new database; does nothing without MariaDB.
 fn beside_mariadb(database: &str, test: impl FnOnce(&mut Session, &mut Client)) {
     let Ok(address) = std::env::var("LEAFLINE_MARIADB") else {
         println!("LEAFLINE_MARIADB is not set: nothing to compare with");

@@ -1,7 +1,8 @@
-//! Comparisons of columns with constants and with columns of other types, of values that are no numbers of binary64 or binary32 any more.
+//! Comparisons of columns with constants and with columns of other types, for values that binary64 or binary32 do not
+//! represent exactly.
 //!
-//! Leafline's tables have indexes, which have to give what the comparison of the rows does; MariaDB's have none: an index of a DECIMAL loses
-//! rows there that are the same DOUBLE.
+//! Leafline's tables have indexes, which must give the same rows as comparing row by row. MariaDB's have none,
+//! because there an index of a DECIMAL loses rows that are equal as DOUBLE.
 
 use rand::rngs::SmallRng;
 use rand::seq::IndexedRandom as _;
@@ -19,13 +20,14 @@ const COLUMNS: [(&str, &str); 6] = [
 
 const OPERATORS: [&str; 7] = ["=", "<=>", "<>", "<", "<=", ">", ">="];
 
-/// About which numbers: where FLOAT, DOUBLE, BIGINT and BIGINT UNSIGNED end to be exact, or end. Where a DOUBLE beyond the first five is compared
-/// with a BIGINT column, MariaDB takes the column's last number for it, or is wrong beside a DECIMAL.
+/// The numbers around which values lie: where FLOAT, DOUBLE, BIGINT and BIGINT UNSIGNED stop being exact, or end. If
+/// a DOUBLE beyond the first five is compared with a BIGINT column, MariaDB replaces it with the column's last
+/// number, or is wrong beside a DECIMAL.
 const CENTRES: [i128; 8] =
     [0, 1 << 24, 1 << 31, 1 << 53, -(1 << 53), (1 << 63) - 512, 1 << 63, (1 << 64) - 1024];
 const INNER: usize = 5;
 
-/// What a literal or value is written as.
+/// The form of a literal or value.
 #[derive(Clone, Copy, PartialEq)]
 enum Kind {
     Integer,
@@ -53,7 +55,7 @@ impl Mixed {
         *self.pick(&CENTRES[..centres]) + self.random.random_range(-wide..=wide)
     }
 
-    /// The statements that make the tables, with keys or without.
+    /// Returns the statements that make the tables, with keys or without.
     pub fn tables(keys: bool) -> Vec<String> {
         let columns: Vec<String> = COLUMNS.iter().map(|(name, ty)| format!("{name} {ty}")).collect();
         let mut made = Vec::new();
@@ -69,7 +71,7 @@ impl Mixed {
         made
     }
 
-    /// A statement that fills a table.
+    /// Returns a statement that fills a table.
     pub fn rows(&mut self, table: &str, count: usize) -> String {
         let rows: Vec<String> = (0..count).map(|id| self.row(id)).collect();
         format!("INSERT INTO {table} VALUES {}", rows.join(", "))
@@ -93,7 +95,7 @@ impl Mixed {
         format!("({})", values.join(", "))
     }
 
-    /// A literal to compare a column with.
+    /// Returns a literal to compare a column with.
     fn constant(&mut self, kind: Kind, column: &str) -> String {
         let inner = kind != Kind::Integer && is_big(column);
         let number = self.number(if inner { INNER } else { CENTRES.len() });
@@ -113,7 +115,7 @@ impl Mixed {
         self.pick(&COLUMNS).0
     }
 
-    /// A query that compares.
+    /// Returns a query that compares.
     pub fn query(&mut self) -> String {
         let not = *self.pick(&["", "NOT "]);
         let (column, other, third) = (self.column(), self.column(), self.column());
@@ -122,7 +124,8 @@ impl Mixed {
             0 => format!("SELECT id FROM m1 WHERE {column} {operator} {}", self.any_constant(column)),
             1 => format!("SELECT id FROM m2 WHERE {} {operator} {column}", self.any_constant(column)),
             2 => {
-                // A DECIMAL with a fraction makes MariaDB compare a BIGINT as a DECIMAL beside a whole DOUBLE; MySQL as a DOUBLE.
+                // A DECIMAL with a fraction makes MariaDB compare a BIGINT as a DECIMAL beside a whole DOUBLE; MySQL
+                // compares as DOUBLE.
                 let kinds = match is_big(column) {
                     true => [Kind::Integer, Kind::Double],
                     false => [*self.pick(&KINDS), *self.pick(&KINDS)],
@@ -134,7 +137,7 @@ impl Mixed {
                 )
             }
             3 => {
-                // MariaDB takes no DOUBLE for an integer here, as MySQL does where all are of a kind.
+                // MariaDB does not take a DOUBLE for an integer here; MySQL does if all constants are of one kind.
                 let kinds = match column {
                     "b" | "u" => [Kind::Integer, Kind::Decimal, Kind::Integer],
                     _ => [Kind::Integer, Kind::Decimal, Kind::Double],
@@ -145,7 +148,8 @@ impl Mixed {
             }
             4 => format!("SELECT m1.id, m2.id FROM m1 JOIN m2 ON m1.{column} {operator} m2.{other}"),
             _ => {
-                // One constant makes MariaDB compare a BIGINT with it and a column as integers; MySQL only does so with two.
+                // A single constant makes MariaDB compare a BIGINT with it and a column as integers; MySQL does so
+                // only with two.
                 let high = match is_big(column) || self.random.random_bool(0.5) {
                     true => format!("m2.{third}"),
                     false => self.any_constant(column),

@@ -3,15 +3,15 @@
 use super::generate::{Generator, Place, Scope};
 use super::schema::{CHANGEABLE, Named};
 
-/// A change of data.
+/// A statement that changes data.
 pub struct Change {
     pub sql: String,
-    /// The rows afterwards do not depend on the order in which rows are found.
+    /// Whether the rows afterwards are independent of the order in which rows are found.
     pub determined: bool,
 }
 
 impl Generator {
-    /// A change of data.
+    /// Returns a statement that changes data.
     pub fn change(&mut self) -> Change {
         self.begin();
         match self.below(8) {
@@ -64,7 +64,7 @@ impl Generator {
         }
     }
 
-    /// The target joined with something, and its alias.
+    /// Returns the target joined with another table, and its alias.
     fn joined_target(&mut self) -> (&'static Named, String, String) {
         let table = self.target();
         let alias = self.name("g");

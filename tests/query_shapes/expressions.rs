@@ -1,9 +1,10 @@
-//! Values and conditions, with subqueries that depend on blocks at any distance, aggregates of blocks around, windows.
+//! Values and conditions, with subqueries that depend on blocks at any distance, aggregates of enclosing blocks,
+//! windows.
 
 use super::generate::{Generator, Place, Scope};
 
 impl Generator {
-    /// A value.
+    /// Returns a value.
     pub fn value(&mut self, place: Place) -> String {
         let place = if self.nested { Place::ROW } else { place };
         if place.aggregates && self.chance(40) {
@@ -34,7 +35,7 @@ impl Generator {
             }
             77..=88 if self.takes(3) => self.scalar(),
             89..=91 if self.takes(2) => format!("({})", self.condition(place)),
-            // An aggregate of a block around, where it may be one.
+            // An aggregate of an enclosing block, if one is allowed.
             92..=94 if !self.nested && self.scopes.len() > 1 => self.aggregate(),
             _ => self.column().unwrap_or_else(|| self.literal()),
         }
@@ -44,7 +45,7 @@ impl Generator {
         self.of(&["0", "1", "2", "3", "NULL", "'a'", "'1'", "1.5", "-1"]).to_owned()
     }
 
-    /// A subquery with one row at most, most often.
+    /// Returns a subquery, usually with at most one row.
     fn scalar(&mut self) -> String {
         match self.below(10) {
             0 => format!("({})", self.query(1)),
@@ -69,7 +70,7 @@ impl Generator {
         }
     }
 
-    /// An aggregate of a block that may have one here, or else a column.
+    /// Returns an aggregate of a block that allows one here, or else a column.
     fn aggregate(&mut self) -> String {
         let Some(column) = self.aggregated_column() else {
             return self.column().unwrap_or_else(|| self.literal());
@@ -113,7 +114,7 @@ impl Generator {
         format!("{function} OVER ({partition}{order})")
     }
 
-    /// A condition.
+    /// Returns a condition.
     pub fn condition(&mut self, place: Place) -> String {
         let place = if self.nested { Place::ROW } else { place };
         match self.below(100) {
@@ -172,7 +173,7 @@ impl Generator {
         format!("{} {not}IN ({})", self.value(place), self.query(1))
     }
 
-    /// A query of which is asked whether it has rows.
+    /// Returns an EXISTS or similar test of a query.
     fn found(&mut self) -> String {
         let width = 1 + self.below(2);
         let query = self.query(width);

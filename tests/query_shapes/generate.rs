@@ -1,18 +1,18 @@
 //! Random statements: query expressions, query blocks, and the state that their parts share.
 //!
-//! A statement is made of a budget of parts, so that it ends. Names are looked for in the scopes of the blocks around a place, the nearest most often,
-//! so that subqueries depend on rows at any distance. Rows are determined but for their order, as far as MySQL determines them: LIMIT
-//! stands only in forms that let all or no rows pass.
+//! A statement has a budget of parts, so that it ends. Names come from the scopes of the enclosing blocks, usually
+//! the nearest, so that subqueries depend on rows at any distance. Rows are determined except for their order, as far
+//! as MySQL determines them: LIMIT stands only in forms that pass all rows or none.
 
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
 
-/// What can be named in a block.
+/// The names that are visible in a block.
 #[derive(Clone, Default)]
 pub struct Scope {
     /// Columns, qualified.
     pub columns: Vec<String>,
-    /// Whether aggregates of the block may stand where names of it stand now.
+    /// Whether aggregates of the block are allowed at the current place.
     pub aggregates: bool,
 }
 
@@ -29,7 +29,7 @@ pub struct Common {
     pub columns: Vec<String>,
 }
 
-/// What an expression may hold where it stands.
+/// What an expression may contain at its place.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Place {
     pub aggregates: bool,
@@ -37,22 +37,22 @@ pub struct Place {
 }
 
 impl Place {
-    /// Neither aggregates nor windows.
+    /// A place without aggregates and windows.
     pub const ROW: Place = Place { aggregates: false, windows: false };
-    /// Of HAVING.
+    /// A place in HAVING.
     pub const GROUP: Place = Place { aggregates: true, windows: false };
 }
 
-/// Makes statements.
+/// Generates statements.
 pub struct Generator {
     rng: SmallRng,
     names: usize,
     /// How many parts the statement may still have.
     budget: usize,
-    /// The blocks around, the innermost last.
+    /// The enclosing blocks, the innermost last.
     pub scopes: Vec<Scope>,
     pub commons: Vec<Common>,
-    /// Inside of an aggregate or window function.
+    /// Whether the place is inside of an aggregate or window function.
     pub nested: bool,
 }
 
@@ -68,12 +68,12 @@ impl Generator {
         }
     }
 
-    /// A number below `end`.
+    /// Returns a number below `end`.
     pub fn below(&mut self, end: usize) -> usize {
         self.rng.random_range(0..end)
     }
 
-    /// Whether something with this chance happens.
+    /// Returns true with a chance of `percent`.
     pub fn chance(&mut self, percent: u32) -> bool {
         self.rng.random_range(0..100) < percent
     }
@@ -82,13 +82,13 @@ impl Generator {
         choices[self.below(choices.len())]
     }
 
-    /// A new alias.
+    /// Returns a new alias.
     pub fn name(&mut self, letter: &str) -> String {
         self.names += 1;
         format!("{letter}{}", self.names)
     }
 
-    /// Whether there is room for another part that may hold parts itself.
+    /// Takes `parts` from the budget; returns whether there were enough.
     pub fn takes(&mut self, parts: usize) -> bool {
         let enough = self.budget >= parts;
         self.budget = self.budget.saturating_sub(parts);
@@ -104,14 +104,14 @@ impl Generator {
         self.nested = false;
     }
 
-    /// A SELECT.
+    /// Returns a SELECT.
     pub fn select(&mut self) -> String {
         self.begin();
         let width = 1 + self.below(3);
         self.query(width)
     }
 
-    /// A query expression of so many columns.
+    /// Returns a query expression of `width` columns.
     pub fn query(&mut self, width: usize) -> String {
         let commons = self.commons.len();
         let with = if self.chance(12) && self.takes(3) { self.with() } else { String::new() };
@@ -187,7 +187,7 @@ impl Generator {
         format!("({})", self.block(width))
     }
 
-    /// A query block of so many columns.
+    /// Returns a query block of `width` columns.
     pub fn block(&mut self, width: usize) -> String {
         let (nested, depth) = (std::mem::take(&mut self.nested), self.scopes.len());
         let (from, scope) = if self.chance(90) { self.from() } else { (String::new(), Scope::default()) };
@@ -239,14 +239,14 @@ impl Generator {
         text
     }
 
-    /// Says whether aggregates of the innermost block may follow.
+    /// Sets whether aggregates of the innermost block are allowed.
     fn allow_aggregates(&mut self, allowed: bool) {
         if let Some(scope) = self.scopes.last_mut() {
             scope.aggregates = allowed;
         }
     }
 
-    /// A column of a block of which an aggregate may stand here.
+    /// Returns a column of a block whose aggregates are allowed here.
     pub fn aggregated_column(&mut self) -> Option<String> {
         let allowed: Vec<usize> =
             (0..self.scopes.len()).filter(|level| self.scopes[*level].aggregates).collect();
@@ -263,7 +263,7 @@ impl Generator {
         Some(self.scopes[level].columns[at].clone())
     }
 
-    /// A column that can be seen: of the innermost block most often.
+    /// Returns a visible column, usually of the innermost block.
     pub fn column(&mut self) -> Option<String> {
         let levels = self.scopes.len();
         for _ in 0..3 {

@@ -1,12 +1,14 @@
-//! Statements of every shape are planned and executed without an internal error, and answered alike whatever the optimizer does.
+//! Statements of every shape are planned and executed without an internal error, and answered alike whatever the
+//! optimizer does.
 //!
-//! Random statements over tiny tables: subqueries in every clause that depend on blocks at any distance, outer joins, aggregates of blocks around,
-//! derived and lateral tables, WITH, set operations, windows, ROLLUP, row comparisons, changes with subqueries. Each runs as it is, and with every
-//! rewriting of the optimizer switched off. An internal error (1815, 1105), a panic, or more than [`PATIENCE_MS`] fail the test; so do
-//! answers that differ, where both ways end without an error.
+//! Random statements over tiny tables: subqueries in every clause that depend on blocks at any distance, outer joins,
+//! aggregates of enclosing blocks, derived and lateral tables, WITH, set operations, windows, ROLLUP, row
+//! comparisons, changes with subqueries. Each runs unchanged, and with every rewrite of the optimizer switched off.
+//! An internal error (1815, 1105), a panic, or more than [`PATIENCE_MS`] fails the test; so do answers that differ,
+//! if both runs end without an error.
 //!
-//! `LEAFLINE_SEED` chooses the first seed, `LEAFLINE_TEST_SCALE` how many there are; each is [`STATEMENTS`] statements over one set of rows.
-//! `LEAFLINE_TRACE` has each statement printed before it runs.
+//! `LEAFLINE_SEED` chooses the first seed, `LEAFLINE_TEST_SCALE` how many there are; each is [`STATEMENTS`]
+//! statements over one set of rows. `LEAFLINE_TRACE` prints each statement before it runs.
 
 mod changes;
 mod expressions;
@@ -31,9 +33,9 @@ use std::sync::Arc;
 const STATEMENTS: usize = 200;
 /// Seeds of a run of scale one.
 const SEEDS: u64 = 10;
-/// No statement over tables of seven rows takes so long.
+/// A limit above the time of any statement over tables of seven rows.
 const PATIENCE_MS: u64 = 10_000;
-/// Faults that are shown.
+/// How many faults are shown.
 const SHOWN: usize = 20;
 
 const INTERNAL: [u16; 2] = [1815, 1105];
@@ -46,11 +48,11 @@ const AS_WRITTEN: &str = "SET optimizer_switch = 'semijoin=off,subquery_to_deriv
 
 type Answer = Result<Vec<Vec<Option<String>>>, MysqlError>;
 
-/// What was seen.
+/// The observations.
 #[derive(Default)]
 struct Seen {
     statements: u64,
-    /// How many ended with which error.
+    /// How many statements ended with each error, and an example.
     errors: BTreeMap<u16, (u64, String)>,
     compared: u64,
     faults: Vec<String>,
@@ -63,7 +65,7 @@ fn instance() -> Arc<Instance> {
     Instance::open(Arc::new(SimulatedEnv::new()), options).expect("the database opens")
 }
 
-/// Runs what has to succeed.
+/// Runs a statement that must succeed.
 fn must(session: &mut Session, sql: &str) {
     rows::values_of(session, sql).unwrap_or_else(|error| panic!("{sql}: {error}"));
 }
@@ -81,7 +83,7 @@ fn connected(instance: &Arc<Instance>) -> Session {
     session
 }
 
-/// Rows in an order that depends on nothing but them, in lower case: any of several equal texts may stand for a group.
+/// Sorts rows, in lower case: any of several equal texts may stand for a group.
 fn sorted(mut answer: Answer) -> Answer {
     if let Ok(rows) = &mut answer {
         let texts = rows.iter_mut().flatten().flatten();
@@ -116,7 +118,7 @@ impl Seen {
     }
 }
 
-/// Explains a query and runs it as a prepared statement, which has to give the same rows twice.
+/// Explains a query and runs it as a prepared statement, which must return the same rows twice.
 fn ask_otherwise(session: &mut Session, sql: &str, rewritten: &Answer, seen: &mut Seen) {
     let explain = format!("EXPLAIN {sql}");
     let explained = rows::values_of(session, &explain);
@@ -132,7 +134,7 @@ fn ask_otherwise(session: &mut Session, sql: &str, rewritten: &Answer, seen: &mu
     }
 }
 
-/// Asks a query in both ways.
+/// Runs a query in both ways.
 fn ask(session: &mut Session, sql: &str, thoroughly: bool, seen: &mut Seen) {
     let rewritten = sorted(rows::values_of(session, sql));
     seen.count(sql, &rewritten);
@@ -146,7 +148,7 @@ fn ask(session: &mut Session, sql: &str, thoroughly: bool, seen: &mut Seen) {
     seen.compare(sql, &rewritten, &as_written);
 }
 
-/// Makes a change in both ways, and takes it back.
+/// Makes a change in both ways, and undoes it.
 fn change(session: &mut Session, made: &changes::Change, seen: &mut Seen) {
     let mut after = Vec::new();
     for switches in [REWRITING, AS_WRITTEN] {
@@ -200,7 +202,7 @@ fn run_seed(seed: u64, instance: &Arc<Instance>, seen: &mut Seen) {
             *fault = format!("LEAFLINE_SEED={seed}: {fault}");
         }
         if ended.is_err() {
-            // What the session held is unknown.
+            // The state of the session is unknown.
             return;
         }
     }

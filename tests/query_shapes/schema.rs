@@ -8,7 +8,7 @@ pub struct Named {
     pub columns: &'static [&'static str],
 }
 
-/// What can be read.
+/// Tables and views that can be read.
 pub const READABLE: &[Named] = &[
     Named { name: "t1", columns: &["a", "b", "s"] },
     Named { name: "t2", columns: &["id", "a", "m", "s"] },
@@ -20,7 +20,7 @@ pub const READABLE: &[Named] = &[
     Named { name: "v3", columns: &["k", "s"] },
 ];
 
-/// What can be changed, and views that lead to it.
+/// Tables that can be changed, and views of them.
 pub const CHANGEABLE: &[Named] = &[
     Named { name: "t1", columns: &["a", "b", "s"] },
     Named { name: "t2", columns: &["id", "a", "m", "s"] },
@@ -45,7 +45,7 @@ const VIEWS: &[&str] = &[
 ];
 
 impl Generator {
-    /// Statements that make the tables anew, with other rows, and the views.
+    /// Returns statements that make the tables anew, with other rows, and the views.
     pub fn schema(&mut self) -> Vec<String> {
         let mut statements = Vec::new();
         for (name, definition) in TABLES {

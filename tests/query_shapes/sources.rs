@@ -4,7 +4,7 @@ use super::generate::{Generator, Place, Scope};
 use super::schema::READABLE;
 
 impl Generator {
-    /// A FROM clause and what is seen of it.
+    /// Returns a FROM clause and its columns.
     pub fn from(&mut self) -> (String, Scope) {
         let (mut text, mut scope) = self.table(&Scope::default());
         while self.chance(35) && self.takes(1) {
@@ -19,7 +19,7 @@ impl Generator {
         (format!(" FROM {text}"), scope)
     }
 
-    /// One join more.
+    /// Adds a join.
     fn join(&mut self, left: String, scope: Scope) -> (String, Scope) {
         let single = !left.contains(" JOIN ") && self.chance(10);
         let kind = match single {
@@ -60,7 +60,7 @@ impl Generator {
         }
     }
 
-    /// A table of FROM behind others.
+    /// Returns a table of FROM behind others.
     fn table(&mut self, before: &Scope) -> (String, Scope) {
         match self.below(100) {
             0..=11 if self.takes(3) => {

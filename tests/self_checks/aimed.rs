@@ -1,4 +1,4 @@
-//! Queries that ask for a certain way to be run: what random ones seldom come to.
+//! Queries that aim at a certain access path: paths that random queries seldom reach.
 
 use super::conditions::{Conditions, Scope, qualified};
 use super::kinds::Column;
@@ -17,12 +17,12 @@ struct Aim<'t> {
 }
 
 impl<'t> Aim<'t> {
-    /// At an index of so many parts, or more.
+    /// Aims at an index of at least `parts` parts.
     fn new(make: &mut Conditions<'t>, alias: &str, parts: usize) -> Option<Aim<'t>> {
         Aim::at(make, alias, &|_, index| index.parts.len() >= parts)
     }
 
-    /// At one that many rows have the first value of.
+    /// Aims at an index whose first value many rows share.
     fn repeating(make: &mut Conditions<'t>, alias: &str) -> Option<Aim<'t>> {
         let repeats = |table: &Table, index: &Index| {
             let first = index.parts.first().map(|part| &table.columns[part.column]);
@@ -55,12 +55,12 @@ impl<'t> Aim<'t> {
     }
 }
 
-/// The columns of an index.
+/// Returns the columns of an index.
 fn columns(table: &Table, alias: &str, index: &Index) -> Vec<Column> {
     index.parts.iter().map(|part| qualified(alias, &table.columns[part.column])).collect()
 }
 
-/// A query that is aimed at one path, if the tables allow for it.
+/// Returns a query that aims at one path, if the tables allow it.
 pub fn aimed(make: &mut Conditions<'_>) -> Option<Question> {
     match make.random.random_range(0..33) {
         0..=7 => merge(make),
@@ -82,10 +82,10 @@ fn shown(make: &mut Conditions<'_>, question: &mut Question, scope: &Scope, firs
     question.items = first.iter().chain(&more).map(|column| column.name.clone()).collect();
 }
 
-/// Conditions on several indexes.
+/// Returns conditions on several indexes.
 fn merge(make: &mut Conditions<'_>) -> Option<Question> {
     let aim = Aim::new(make, "a", 1)?;
-    // With an order, what the index does not say has to be asked of others.
+    // With an order, columns outside the index must be looked up in other indexes.
     let in_order = make.random.random_ratio(3, 5);
     let says = |index: &&Index| !in_order || index.name != aim.index.name;
     let mut indexes: Vec<&Index> = aim.table.indexes.iter().filter(says).collect();
@@ -108,7 +108,7 @@ fn merge(make: &mut Conditions<'_>) -> Option<Question> {
         keys.extend(aim.columns.first().cloned());
         order(make, &mut question, &aim, 0..1);
     } else if make.random.random() {
-        // That of the rows, in which those that are found are fetched.
+        // The clustered index gives the order in which found rows are fetched.
         let clustered = aim.table.indexes.iter().find(|index| index.clustered);
         if let Some(clustered) = clustered {
             let found = Aim { columns: columns(aim.table, "a", clustered), index: clustered, ..aim };
@@ -122,7 +122,7 @@ fn merge(make: &mut Conditions<'_>) -> Option<Question> {
     Some(question)
 }
 
-/// The first rows in the order of `id` of those that lie close together in it.
+/// Returns the first rows in the order of `id`, among rows that are close together in it.
 fn at_the_end(make: &mut Conditions<'_>) -> Option<Question> {
     let table = make.tables.first()?;
     let scope = make.scope(&[(0, "a")]);
@@ -137,7 +137,7 @@ fn at_the_end(make: &mut Conditions<'_>) -> Option<Question> {
     Some(question)
 }
 
-/// ORDER BY some parts of the index, its way or the other way round, often with LIMIT.
+/// Adds ORDER BY some parts of the index, forwards or backwards, often with LIMIT.
 fn order(make: &mut Conditions<'_>, question: &mut Question, aim: &Aim<'_>, parts: std::ops::Range<usize>) {
     let backwards = make.random.random_bool(0.5);
     let keys = aim.columns.iter().zip(&aim.index.parts).skip(parts.start).take(parts.len());
@@ -151,7 +151,7 @@ fn order(make: &mut Conditions<'_>, question: &mut Question, aim: &Aim<'_>, part
     }
 }
 
-/// Groups of which the first entry is enough.
+/// Returns groups of which the first entry is enough.
 fn loose(make: &mut Conditions<'_>) -> Option<Question> {
     let aim = if make.random.random() { Aim::repeating(make, "a") } else { Aim::new(make, "a", 1) }?;
     let most = (aim.columns.len() - 1).max(1);
@@ -185,7 +185,7 @@ fn loose(make: &mut Conditions<'_>) -> Option<Question> {
     Some(question)
 }
 
-/// `k IN (..) ORDER BY v LIMIT n`.
+/// Returns `k IN (..) ORDER BY v LIMIT n`.
 fn first_of_each(make: &mut Conditions<'_>) -> Option<Question> {
     let aim = Aim::repeating(make, "a")?;
     let [first, second, ..] = aim.columns.as_slice() else { return None };
@@ -206,7 +206,8 @@ fn first_of_each(make: &mut Conditions<'_>) -> Option<Question> {
     Some(question)
 }
 
-/// The first rows in the order of an index, or in one that begins like it, that pass a condition on something else.
+/// Returns the first rows in the order of an index, or in one that begins like it, that satisfy a condition on
+/// another column.
 fn in_order(make: &mut Conditions<'_>) -> Option<Question> {
     let aim = Aim::new(make, "a", 1)?;
     let condition = match make.random.random_range(0..3) {
@@ -228,7 +229,7 @@ fn in_order(make: &mut Conditions<'_>) -> Option<Question> {
     Some(question)
 }
 
-/// Rows with, or without, partners that an index finds.
+/// Returns rows with, or without, partners that an index finds.
 fn matched(make: &mut Conditions<'_>) -> Option<Question> {
     let inner = Aim::new(make, "x", 1)?;
     let outer = make.random.random_range(1..make.tables.len());
@@ -260,7 +261,7 @@ fn matched(make: &mut Conditions<'_>) -> Option<Question> {
     Some(question)
 }
 
-/// The order of a table that others are joined to, by one of its indexes, or any. What is ordered by.
+/// Adds the order of a table that others are joined to, by one of its indexes, or any; returns the order columns.
 fn outer_order(
     make: &mut Conditions<'_>,
     question: &mut Question,
@@ -281,7 +282,7 @@ fn outer_order(
     keys
 }
 
-/// Something of a part behind one of which nothing, or little, is said.
+/// Returns conditions on a part behind one without a condition, or with a weak one.
 fn leaps(make: &mut Conditions<'_>) -> Option<Question> {
     let aim = Aim::repeating(make, "a")?;
     let [first, second, ..] = aim.columns.as_slice() else { return None };
@@ -317,7 +318,7 @@ fn leaps(make: &mut Conditions<'_>) -> Option<Question> {
     Some(question)
 }
 
-/// Rows of some values of the first part, in the order of the next.
+/// Returns rows with some values of the first part, in the order of the next.
 fn behind(make: &mut Conditions<'_>) -> Option<Question> {
     let aim = Aim::repeating(make, "a")?;
     let [first, second, ..] = aim.columns.as_slice() else { return None };
@@ -336,7 +337,7 @@ fn behind(make: &mut Conditions<'_>) -> Option<Question> {
     Some(question)
 }
 
-/// The row of a unique key, if there is one.
+/// Returns the row of a unique key, if there is one.
 fn one_row(make: &mut Conditions<'_>) -> Option<Question> {
     let unique = |_: &Table, index: &Index| index.unique;
     let aim = Aim::at(make, "a", &unique)?;
@@ -359,7 +360,7 @@ fn one_row(make: &mut Conditions<'_>) -> Option<Question> {
     Some(question)
 }
 
-/// Rows whose unique keys lie between two that may be there, in their order.
+/// Returns rows whose unique keys lie between two that may exist, in their order.
 fn neighbours(make: &mut Conditions<'_>) -> Option<Question> {
     let single = |_: &Table, index: &Index| index.unique && index.parts.len() == 1;
     let aim = Aim::at(make, "a", &single).or_else(|| Aim::at(make, "a", &|_, index| index.unique))?;
@@ -372,7 +373,7 @@ fn neighbours(make: &mut Conditions<'_>) -> Option<Question> {
     Some(question)
 }
 
-/// A small table, and for each of its rows those that an index of a large one finds.
+/// Returns a small table, and for each of its rows those that an index of a large one finds.
 fn lookups(make: &mut Conditions<'_>) -> Option<Question> {
     let inner = Aim::new(make, "b", 1)?;
     let outer = make.random.random_range(1..make.tables.len());
@@ -382,7 +383,7 @@ fn lookups(make: &mut Conditions<'_>) -> Option<Question> {
     let needle = (*alike.choose(make.random)?).clone();
     let operator = make.pick(&["=", "=", "=", "<=>"]);
     let mut on = format!("{} {operator} {}", needle.name, found.name);
-    // Of the index, or of another whose entries may spare fetching rows.
+    // Conditions on the index, or on another whose entries may avoid fetching rows.
     if make.random.random_ratio(2, 3) {
         let index = inner.table.indexes.choose(make.random).unwrap_or(inner.index);
         on = format!("{on} AND ({})", make.of_index(inner.table, "b", index));

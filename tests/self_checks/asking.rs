@@ -9,20 +9,20 @@ use leafline_storage::device::DirectoryEnv;
 use leafline_types::MysqlError;
 use std::sync::Arc;
 
-/// What a statement may say instead of an answer: a number out of range, collations that do not go together.
+/// Errors that are acceptable in place of an answer: a number out of range, collations that do not mix.
 const TOLERATED: [u16; 2] = [1690, 1267];
 
-/// Rows as text, or the number of the error.
+/// Rows as text, or an error number.
 pub type Rows = Result<Vec<String>, u16>;
 
-/// A database that is removed with this.
+/// A database that is removed on drop.
 pub struct Database {
     pub instance: Arc<Instance>,
     _directory: tempfile::TempDir,
 }
 
 impl Database {
-    /// With a buffer pool of so many pages.
+    /// Makes a database with a buffer pool of `pages` pages.
     pub fn new(pages: u64) -> Database {
         let directory = tempfile::tempdir().expect("a directory");
         let env = Arc::new(DirectoryEnv::open(directory.path()).expect("a directory"));
@@ -50,7 +50,7 @@ pub fn is_traced() -> bool {
     std::env::var_os("LEAFLINE_TRACE").is_some()
 }
 
-/// A session, and the seed that is named when something fails.
+/// A session, and the seed for messages.
 pub struct Asking {
     pub session: Session,
     pub seed: u64,
@@ -60,7 +60,7 @@ pub struct Asking {
 }
 
 impl Asking {
-    /// Runs a statement that must succeed. Rows changed.
+    /// Runs a statement that must succeed; returns the number of rows changed.
     pub fn execute(&mut self, sql: &str) -> u64 {
         self.trace(sql);
         match self.session.execute(sql) {
@@ -86,7 +86,7 @@ impl Asking {
         }
     }
 
-    /// Rows in the order in which they come.
+    /// Returns rows in the order in which they come.
     pub fn ordered(&mut self, sql: &str) -> Rows {
         self.trace(sql);
         read(&mut self.session, sql).map_err(|error| {
@@ -97,21 +97,21 @@ impl Asking {
         })
     }
 
-    /// Rows in the order of their text.
+    /// Returns rows in the order of their text.
     pub fn rows(&mut self, sql: &str) -> Rows {
         let mut rows = self.ordered(sql)?;
         rows.sort_unstable();
         Ok(rows)
     }
 
-    /// The number that a query gives.
+    /// Returns the number that a query selects.
     pub fn number(&mut self, sql: &str) -> Result<i64, u16> {
         let rows = self.rows(sql)?;
         Ok(rows.first().and_then(|row| row.trim_end_matches('|').parse().ok()).unwrap_or(0))
     }
 }
 
-/// The rows of a statement, a stroke behind each value.
+/// Returns the rows of a statement, with a bar behind each value.
 fn read(session: &mut Session, sql: &str) -> Result<Vec<String>, MysqlError> {
     let value = |value: Option<String>| value.unwrap_or_else(|| "NULL".to_owned()) + "|";
     let rows = values_of(session, sql)?.into_iter();

@@ -1,4 +1,5 @@
-//! Random conditions. Tables stand in them as `{number alias}`, see [`Question::text`](super::questions::Question::text).
+//! Random conditions. They refer to tables as `{number alias}`, see
+//! [`Question::text`](super::questions::Question::text).
 
 use super::kinds::{Column, Family};
 use super::tables::{Index, Table};
@@ -7,7 +8,7 @@ use rand::rngs::SmallRng;
 use rand::seq::IndexedRandom;
 use std::sync::Arc;
 
-/// Columns that can be named, and the tables they are of.
+/// Columns that can be named, and their tables.
 #[derive(Clone, Default)]
 pub struct Scope {
     /// The number of each table, and its alias.
@@ -16,7 +17,7 @@ pub struct Scope {
     pub columns: Vec<Column>,
 }
 
-/// Makes conditions.
+/// Generates conditions.
 pub struct Conditions<'t> {
     pub tables: &'t [Table],
     pub random: &'t mut SmallRng,
@@ -36,7 +37,7 @@ impl Conditions<'_> {
         of.choose(self.random).copied().unwrap_or_default()
     }
 
-    /// Any condition: often one that an index helps with.
+    /// Returns any condition, often one that an index helps with.
     pub fn condition(&mut self, scope: &Scope, depth: u32) -> String {
         let of_index = match self.random.random_range(0..10) {
             0..4 => self.of_some_index(scope),
@@ -62,7 +63,7 @@ impl Conditions<'_> {
         }
     }
 
-    /// Says something of parts of an index, mostly from the first on.
+    /// Returns conditions on parts of an index, usually from the first on.
     pub fn of_index(&mut self, table: &Table, alias: &str, index: &Index) -> String {
         let mut conditions = Vec::new();
         let skipped = usize::from(index.parts.len() > 1 && self.random.random_ratio(1, 4));
@@ -75,7 +76,7 @@ impl Conditions<'_> {
         conditions.join(" AND ")
     }
 
-    /// One value, or some.
+    /// Returns a condition for one value or a few.
     fn points(&mut self, column: &Column) -> String {
         let name = &column.name;
         match self.random.random_range(0..6) {
@@ -91,7 +92,7 @@ impl Conditions<'_> {
         (0..count).map(|_| column.constant(self.random)).collect::<Vec<_>>().join(", ")
     }
 
-    /// A set of values of one column.
+    /// Returns a condition for a set of values of one column.
     fn of_column(&mut self, column: &Column) -> String {
         let name = &column.name;
         let (a, b) = column.range(self.random);
@@ -117,7 +118,7 @@ impl Conditions<'_> {
         }
     }
 
-    /// A tree of AND, OR and NOT.
+    /// Returns a tree of AND, OR and NOT.
     pub fn tree(&mut self, scope: &Scope, depth: u32) -> String {
         if depth == 0 || self.random.random_ratio(2, 5) {
             return self.atom(scope);
@@ -165,7 +166,7 @@ impl Conditions<'_> {
         }
     }
 
-    /// Comparisons of rows of two columns.
+    /// Returns a comparison of rows of two columns.
     fn of_row(&mut self, scope: &Scope, column: &Column) -> String {
         let other = self.column(scope);
         let mut pair = || format!("({}, {})", column.constant(self.random), other.constant(self.random));
@@ -181,7 +182,7 @@ impl Conditions<'_> {
         }
     }
 
-    /// A condition with a subquery.
+    /// Returns a condition with a subquery.
     pub fn subquery(&mut self, column: &Column) -> String {
         let number = self.random.random_range(0..self.tables.len());
         let name = &column.name;
@@ -210,7 +211,7 @@ impl Conditions<'_> {
     }
 }
 
-/// A column under the alias of its table.
+/// Returns a column under the alias of its table.
 pub fn qualified(alias: &str, column: &Column) -> Column {
     Column { name: format!("{alias}.{}", column.name), ..column.clone() }
 }

@@ -1,4 +1,5 @@
-//! Which paths the queries have taken, in which circumstances. Paths are read off the plan that EXPLAIN shows.
+//! Counts which paths the queries have taken, and in which circumstances. The paths are read off the output of
+//! EXPLAIN.
 
 use super::questions::Question;
 use super::tables::{Index, Table};
@@ -6,11 +7,11 @@ use super::ways::Way;
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// What a path met.
+/// The circumstances of a path.
 pub const CIRCUMSTANCES: [&str; 6] =
     ["NULL bound", "DESC part", "reverse", "LIMIT", "own writes", "unsettled"];
 
-/// Paths that must be met, with the circumstances in which they cannot be.
+/// Paths that must be taken, with the circumstances in which they cannot be.
 pub const PATHS: &[(&str, &[&str])] = &[
     ("table scan", &["DESC part", "reverse"]),
     ("clustered: one row", &["reverse"]),
@@ -58,13 +59,13 @@ pub const PATHS: &[(&str, &[&str])] = &[
     ("short read", &[]),
 ];
 
-/// How often each path was met, at all and in each circumstance.
+/// How often each path was taken, in all and in each circumstance.
 #[derive(Default)]
 pub struct Coverage {
     met: BTreeMap<&'static str, [u64; 1 + CIRCUMSTANCES.len()]>,
 }
 
-/// What is known of an execution beside its plan.
+/// The properties of an execution that its plan does not show.
 #[derive(Clone, Copy, Default)]
 pub struct Execution {
     pub own_writes: bool,
@@ -74,7 +75,7 @@ pub struct Execution {
     pub kept: bool,
 }
 
-/// A line of a plan, with the lines that say more of it.
+/// A line of a plan, with the lines of details below it.
 struct Node<'t> {
     label: &'t str,
     notes: Vec<&'t str>,
@@ -99,7 +100,7 @@ impl Node<'_> {
         self.notes.iter().find_map(|note| note.strip_prefix(what))
     }
 
-    /// The indexes that a way to read a table uses. Of those called PRIMARY the alias tells which it is.
+    /// Returns the indexes that an access path uses. The alias tells which index is meant by PRIMARY.
     fn indexes<'t>(
         &self,
         question: &Question,
@@ -122,7 +123,7 @@ impl Node<'_> {
         .map(|(_, index)| index)
     }
 
-    /// The ways to read a table that this line is one of; by a `clustered` index, or by others.
+    /// Returns the access paths that this line shows; by a `clustered` index, or by others.
     fn access(&self, clustered: bool, is_ordered: bool, batched: bool) -> Vec<&'static str> {
         let label = self.label;
         let leaps = self.note("key parts: ").is_some_and(|parts| parts.contains(" leaps"));
@@ -179,7 +180,7 @@ impl Node<'_> {
         found
     }
 
-    /// What else it is.
+    /// Returns the other operators that this line shows.
     fn operator(&self, is_ordered: bool, batched_keys: bool) -> Vec<&'static str> {
         let label = self.label;
         let mut found = Vec::new();
@@ -205,7 +206,7 @@ impl Node<'_> {
 }
 
 impl Coverage {
-    /// Notes an execution.
+    /// Records an execution.
     pub fn note(
         &mut self,
         tree: &str,
@@ -229,7 +230,7 @@ impl Coverage {
             let access = node.access(clustered, is_ordered, way.batched);
             found.extend(access.into_iter().map(|path| (path, own)));
         }
-        // What is not a way to read a table has what the ways below it have.
+        // Other operators have the circumstances of the access paths below them.
         let operators = nodes.iter().flat_map(|node| node.operator(is_ordered, way.batched_keys));
         found.extend(operators.map(|path| (path, plan)));
         let [first, ..] = nodes.as_slice() else { return };
@@ -254,7 +255,7 @@ impl Coverage {
         }
     }
 
-    /// Adds what another has met.
+    /// Adds the counts of another.
     pub fn add(&mut self, other: &Coverage) {
         for (path, hits) in &other.met {
             let row = self.met.entry(path).or_default();
@@ -262,7 +263,7 @@ impl Coverage {
         }
     }
 
-    /// The cells below a number of hits: path, circumstance or "all", hits.
+    /// Returns the cells with fewer than `least` hits: path, circumstance or "all", hits.
     pub fn below(&self, least: u64) -> Vec<(&'static str, &'static str, u64)> {
         let mut below = Vec::new();
         for (path, never) in PATHS {
@@ -280,7 +281,7 @@ impl Coverage {
 }
 
 impl Node<'_> {
-    /// Whether NULLs are among what bounds or tests the entries.
+    /// Whether NULLs are among the bounds or tests of the entries.
     fn has_null_bound(&self) -> bool {
         let says = |note: &&str| {
             let text = note.to_ascii_lowercase();

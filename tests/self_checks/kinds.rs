@@ -1,11 +1,11 @@
-//! Column types, and the values that their columns get.
+//! Column types, and the values of their columns.
 
 use rand::Rng;
 use rand::rngs::SmallRng;
 use rand::seq::IndexedRandom;
 use std::sync::Arc;
 
-/// What values are like: those of a family can be compared.
+/// A family of types whose values can be compared.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Family {
     Number,
@@ -15,10 +15,10 @@ pub enum Family {
 }
 
 impl Family {
-    /// Constants of other types, with which it can be compared, too.
+    /// Returns constants of other types that it can be compared with, too.
     fn others(self) -> &'static [&'static str] {
         match self {
-            // Some are too large for a double to tell them from their neighbours.
+            // Some are so large that a double does not tell them from their neighbours.
             Family::Number => &[
                 "'2x'",
                 "' 3'",
@@ -33,7 +33,7 @@ impl Family {
                 "''",
             ],
             Family::Text => &["0", "1", "1.5", "2e0", "DATE '2024-02-29'"],
-            // Months and days that are zero, or behind the end of their month, are between those that there are.
+            // Zero months and days, and days behind the end of their month, lie between existing dates.
             Family::Day => &[
                 "20240229",
                 "20240115120000",
@@ -66,32 +66,32 @@ impl Family {
     }
 }
 
-/// How a type goes into an index.
+/// How an index can hold a type.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Indexed {
     Whole,
-    /// Whole, or its beginning.
+    /// As a whole, or only its beginning.
     Either,
-    /// Its beginning alone.
+    /// Only its beginning.
     Prefix,
 }
 
-/// A column type, the values that it gets, and what they are compared with.
+/// A column type, its values, and the constants they are compared with.
 pub struct Kind {
     pub ty: &'static str,
     pub family: Family,
     pub indexed: Indexed,
-    /// Few values, with the ends of the type among them.
+    /// Few values, with the ends of the type's range among them.
     pub few: &'static [&'static str],
     /// Makes one of many values, from a number below [`MANY`].
     pub many: fn(u32) -> String,
-    /// An expression over a column (`{}`) that is the same text for equal values.
+    /// An expression over a column (`{}`) that gives the same text for equal values.
     pub exact: &'static str,
     /// Whether sums do not depend on the order of rows.
     pub sums: bool,
 }
 
-/// Values of a column that has many.
+/// How many values a column with many values has.
 pub const MANY: u32 = 300;
 
 const PLAIN: &str = "{}";
@@ -185,7 +185,7 @@ pub const KINDS: &[Kind] = &[
         indexed: Indexed::Either,
         few: &["''", "'a'", "'A'", "'a '", "'b'", "'ba'", "'1'"],
         many: letters,
-        // It takes no notice of spaces at the end; its weights do.
+        // The type ignores trailing spaces; its weights do not.
         exact: "RTRIM({})",
         sums: false,
     },
@@ -292,25 +292,25 @@ pub const KINDS: &[Kind] = &[
     },
 ];
 
-/// A number like another: an INT.
+/// The place of INT, an ordinary number.
 const INT: usize = 0;
 
 /// A column of a table.
 #[derive(Clone, Debug)]
 pub struct Column {
-    /// As a statement names it.
+    /// Its name in statements.
     pub name: String,
     /// Its place in [`KINDS`].
     pub kind: usize,
     pub nullable: bool,
-    /// It has many values.
+    /// Whether it has many values.
     pub many: bool,
-    /// The values that it has at first, where others than those of its kind are given to it.
+    /// Its initial values, if they are not those of its kind.
     pub known: Arc<[u32]>,
 }
 
 impl Column {
-    /// One of numbers like others, of which it has these at first.
+    /// Makes a column of ordinary numbers with these initial values.
     pub fn number(name: &str, nullable: bool, known: Arc<[u32]>) -> Column {
         Column { name: name.to_owned(), kind: INT, nullable, many: true, known }
     }
@@ -319,17 +319,17 @@ impl Column {
         &KINDS[self.kind]
     }
 
-    /// What is the same text for values that are equal.
+    /// Returns an expression that gives the same text for equal values.
     pub fn exact(&self) -> String {
         self.kind().exact.replace("{}", &self.name)
     }
 
-    /// The same of its least or greatest value.
+    /// Returns such an expression of its smallest or largest value.
     pub fn extreme(&self, function: &str) -> String {
         self.kind().exact.replace("{}", &format!("{function}({})", self.name))
     }
 
-    /// A value to store.
+    /// Returns a value to store.
     pub fn value(&self, random: &mut SmallRng) -> String {
         if self.nullable && random.random_ratio(1, 7) {
             return "NULL".to_owned();
@@ -337,7 +337,7 @@ impl Column {
         self.literal(random)
     }
 
-    /// What it may be compared with.
+    /// Returns a constant to compare it with.
     pub fn constant(&self, random: &mut SmallRng) -> String {
         if random.random_ratio(1, 20) {
             return "NULL".to_owned();
@@ -351,7 +351,7 @@ impl Column {
         }
     }
 
-    /// The ends of a range, often of a short one.
+    /// Returns the ends of a range, often of a short one.
     pub fn range(&self, random: &mut SmallRng) -> (String, String) {
         let span = random.random_range(1..6);
         let at = random.random_range(0..MANY - span);
@@ -371,7 +371,7 @@ impl Column {
         }
     }
 
-    /// As a statement declares it.
+    /// Returns its declaration.
     pub fn definition(&self) -> String {
         let null = if self.nullable { "NULL" } else { "NOT NULL" };
         format!("{} {} {null}", self.name, self.kind().ty)

@@ -1,14 +1,15 @@
-//! The same question asked in several ways must have the same answer.
+//! One question asked in several ways must have one answer.
 //!
 //! Random tables, indexes, rows and queries, by seed.
 //!
-//! * [`paths`]: every way to run a query, by hints, switches, prices and indexes, gives what reading everything gives, with everything
-//!   switched off; while the transaction has written, and while others write. Which paths were taken, and in which circumstances, is
-//!   counted ([`coverage`]);
-//! * [`relations`]: what must hold between answers.
+//! * [`paths`]: every way to run a query, chosen by hints, switches, prices and indexes, gives the answer of reading
+//!   everything with everything switched off; also after the transaction has written, and while others write.
+//!   [`coverage`] counts which paths were taken, and in which circumstances;
+//! * [`relations`]: relations that must hold between answers.
 //!
-//! `LEAFLINE_SEED` chooses the first seed, `LEAFLINE_TEST_SCALE` how many there are; a seed with a difference is the last. From [`LONG`] on, each path must have been met in each
-//! circumstance 500 times. `LEAFLINE_TRACE` has every statement printed. `tests/planted_bugs/run` plants bugs that [`paths`] has to find.
+//! `LEAFLINE_SEED` chooses the first seed, `LEAFLINE_TEST_SCALE` how many there are; a seed with a difference is the
+//! last. From [`LONG`] on, each path must have been taken in each circumstance 500 times. `LEAFLINE_TRACE` prints
+//! every statement. `tests/planted_bugs/run` plants bugs that [`paths`] has to find.
 
 mod aimed;
 mod asking;
@@ -37,10 +38,10 @@ use std::sync::atomic::{AtomicBool, AtomicU64};
 /// The scale from which on a run is a long one: more than 100,000 queries.
 const LONG: u64 = 210;
 
-/// Differences that are shown.
+/// How many differences are shown.
 const SHOWN: usize = 5;
 
-/// Names the seed if it ends by a panic, and says so to the others.
+/// Prints the seed if a panic ends it, and tells the other threads.
 struct Named<'f>(u64, &'f AtomicBool);
 
 impl Drop for Named<'_> {
@@ -63,7 +64,7 @@ fn scale() -> u64 {
     std::env::var("LEAFLINE_TEST_SCALE").ok().and_then(|scale| scale.parse().ok()).unwrap_or(1)
 }
 
-/// Runs some seeds, several at a time unless they are traced, and says what was found.
+/// Runs some seeds, several at a time unless they are traced, and prints the result.
 fn all(first: u64, seeds: u64, run: fn(u64, &mut paths::Found)) -> coverage::Coverage {
     println!("LEAFLINE_SEED={first}");
     let threads = match asking::is_traced() {

@@ -6,7 +6,8 @@ use rand::Rng;
 use rand::rngs::SmallRng;
 use rand::seq::IndexedRandom;
 
-/// How a table is divided, at times: every row has a partition. Unique keys that lack what decides about it are plain ones then.
+/// Sometimes partitions a table so that every row has a partition. Unique keys without the partitioning column become
+/// plain ones.
 pub fn divided(columns: &[Column], indexes: &mut [Index], random: &mut SmallRng) -> String {
     if random.random_ratio(2, 3) {
         return String::new();

@@ -1,5 +1,5 @@
-//! Every way to run a query gives what reading everything gives: with own writes, at snapshots that others have left behind, with
-//! changes of others that are not committed.
+//! Every way to run a query gives the answer of reading everything: with own writes, at snapshots that others have
+//! overtaken, with uncommitted changes of others.
 
 use super::aimed::aimed;
 use super::asking::{Asking, Database, Rows};
@@ -16,26 +16,26 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
-/// Transactions of the session that asks.
+/// Transactions of the asking session.
 const BLOCKS: usize = 6;
-/// Queries in each.
+/// Queries in each transaction.
 const QUESTIONS: usize = 20;
-/// Ways that each is run.
+/// Ways in which each query runs.
 const WAYS: usize = 5;
 
-/// What a run has found.
+/// The result of a run.
 #[derive(Default)]
 pub struct Found {
     pub questions: u64,
     pub checks: u64,
-    /// Ended by an error on one side: what is evaluated, and when, is not defined.
+    /// Queries that ended with an error in one way only: what is evaluated, and when, is not defined.
     pub failed: u64,
     pub differences: Vec<String>,
     pub coverage: Coverage,
 }
 
 impl Found {
-    /// Adds what another run has found.
+    /// Adds the result of another run.
     pub fn add(&mut self, other: Found) {
         self.questions += other.questions;
         self.checks += other.checks;
@@ -45,7 +45,7 @@ impl Found {
     }
 }
 
-/// Under which snapshot the asking session reads.
+/// The snapshot of the asking session.
 #[derive(Clone, Copy, PartialEq, Debug)]
 enum Snapshot {
     OfStatement,
@@ -58,14 +58,14 @@ struct Round<'f> {
     traffic: Traffic,
     random: SmallRng,
     snapshot: Snapshot,
-    /// The others, if they are threads of their own: each value has them write once.
+    /// The writers, if they are threads: each message makes them write once.
     writers: Vec<SyncSender<()>>,
     /// How many commits had changed each table when the snapshot was taken.
     commits: Vec<u64>,
     found: &'f mut Found,
 }
 
-/// One seed: others write between the statements of the session that asks.
+/// Runs one seed: others write between the statements of the asking session.
 pub fn run(seed: u64, found: &mut Found) {
     let (mut round, database) = Round::new(seed, found);
     (0..BLOCKS).for_each(|_| round.block());
@@ -73,12 +73,12 @@ pub fn run(seed: u64, found: &mut Found) {
     database.close();
 }
 
-/// One seed: others write while the session asks.
+/// Runs one seed: others write concurrently with the asking session.
 pub fn run_concurrently(seed: u64, found: &mut Found) {
     let (mut round, database) = Round::new(seed, found);
     std::thread::scope(|scope| {
         for session in 1..SESSIONS {
-            // They write as much as it asks, so that they neither lag behind nor leave it nothing of the processor.
+            // They write as much as it asks, so that they neither lag behind nor starve it of processor time.
             let (sender, turns) = sync_channel(2);
             round.writers.push(sender);
             let writer = Writer {
@@ -90,7 +90,7 @@ pub fn run_concurrently(seed: u64, found: &mut Found) {
             let tables = round.tables.clone();
             scope.spawn(move || writer.write(&tables, &turns));
         }
-        // Dropped with it, also by a panic, are the ends of the channels, and the threads end.
+        // Dropping the round, also by a panic, closes the channels, and the threads end.
         let mut round = round;
         (0..BLOCKS / 3).for_each(|_| round.block());
         round.end();
@@ -163,7 +163,7 @@ impl Round<'_> {
                 self.sessions[0].execute(&sql);
             }
         }
-        // Leaves with holes, and rows with versions behind them.
+        // Makes leaves with holes, and rows with older versions.
         for session in 0..SESSIONS {
             self.changes(session, 6);
         }
@@ -181,7 +181,7 @@ impl Round<'_> {
         }
     }
 
-    /// A transaction of a session: some changes, and what becomes of them.
+    /// Runs a transaction of a session: some changes, and a commit or rollback.
     fn changes(&mut self, session: u32, most: usize) {
         self.sessions[session as usize].execute("BEGIN");
         self.writes(session, most);
@@ -228,10 +228,10 @@ impl Round<'_> {
         !self.writers.is_empty()
     }
 
-    /// Others change something while the asking session reads: at a snapshot of its own they commit it.
+    /// Makes others change rows while the asking session reads; if it reads at an older snapshot, they commit.
     fn others(&mut self) {
         if self.are_threads() {
-            // Who has enough to do is left alone.
+            // A writer with a full queue is left alone.
             for writer in &self.writers {
                 let _ = writer.try_send(());
             }
@@ -290,7 +290,7 @@ impl Round<'_> {
         }
     }
 
-    /// The tables are as the model has them, if it can know.
+    /// Checks that the tables match the model, if it can know.
     fn models(&mut self, committed: &[super::traffic::Rows]) {
         for (number, rows) in committed.iter().enumerate() {
             if !self.are_threads() {
@@ -299,7 +299,7 @@ impl Round<'_> {
         }
     }
 
-    /// The rows of a table are those of the model.
+    /// Checks that the rows of a table match the model.
     fn model(&mut self, number: usize, expected: &super::traffic::Rows) {
         self.sessions[0].execute(&everything_off());
         let sql = format!("SELECT id, rev FROM {}", self.tables[number].name);
@@ -387,7 +387,7 @@ fn first_difference(expected: &[String], rows: &[String]) -> String {
     )
 }
 
-/// Compares rows with all there are. Where the query has an order, these end with their place in it.
+/// Compares rows with the whole answer. If the query has an order, rows end with their place in it.
 fn compare(question: &Question, whole: &[String], rows: &[String]) -> Result<(), String> {
     let is_ordered = !question.order.is_empty();
     let place = |row: &str| -> Option<(String, u64)> {

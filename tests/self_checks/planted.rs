@@ -1,8 +1,8 @@
-//! The bugs of `tests/planted_bugs` fit the sources, so that they can be planted.
+//! Checks that the bugs of `tests/planted_bugs` still apply to the sources.
 
 use std::path::Path;
 
-/// What each hunk of a patch looks for: unchanged and removed lines.
+/// Returns the text that each hunk of a patch looks for: unchanged and removed lines.
 fn sought(patch: &str) -> Vec<String> {
     let mut hunks: Vec<String> = Vec::new();
     for line in patch.lines() {

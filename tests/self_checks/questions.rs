@@ -1,4 +1,4 @@
-//! Random queries, each as it is asked and as it is answered by reading everything.
+//! Random queries, each as text to run and as text whose answer comes from full scans.
 
 use super::conditions::{Conditions, Scope};
 use super::kinds::Column;
@@ -6,10 +6,10 @@ use super::tables::{Part, Table};
 use rand::Rng;
 use rand::seq::IndexedRandom;
 
-/// A query. Tables stand in its texts as `{number alias}`.
+/// A query. Its texts name each table as `{number alias}`.
 #[derive(Clone, Debug)]
 pub struct Question {
-    /// The number of each table of FROM, and its alias.
+    /// The number and the alias of each table of FROM.
     pub tables: Vec<(usize, String)>,
     pub distinct: bool,
     pub items: Vec<String>,
@@ -17,14 +17,14 @@ pub struct Question {
     pub condition: String,
     pub group: Vec<String>,
     pub order: Vec<String>,
-    /// How many rows to leave out, and how many to give.
+    /// OFFSET and LIMIT: the number of rows to skip, and the number to return.
     pub limit: Option<(usize, usize)>,
-    /// An index that the query is meant for: alias and name, and the hint that has it used.
+    /// The index that the query is made for: its alias, its name, and the hint that forces it.
     pub aim: Option<(String, String, &'static str)>,
 }
 
 impl Question {
-    /// Some rows of `from`.
+    /// A query for the rows of `from` that meet a condition.
     pub fn plain(from: String, scope: &Scope, condition: String) -> Question {
         Question {
             tables: scope.tables.clone(),
@@ -39,7 +39,7 @@ impl Question {
         }
     }
 
-    /// Any question.
+    /// Draws a query of any kind.
     pub fn new(make: &mut Conditions<'_>) -> Question {
         let (from, scope) = from(make);
         let condition = make.condition(&scope, 3);
@@ -66,7 +66,7 @@ impl Question {
             1 => of_index(make, scope, false),
             _ => some(make, scope, 3),
         };
-        // The keys are shown, so that equal rows have one place in the order.
+        // The order keys are in the select list, so that equal rows have one place in the order.
         let shown = if self.order.is_empty() && shown.is_empty() { some(make, scope, 1) } else { shown };
         self.items = keys.iter().chain(&shown).map(|column| column.name.clone()).collect();
         self.cut(make);
@@ -126,7 +126,7 @@ impl Question {
         }
     }
 
-    /// The query as it is asked.
+    /// The query as text, with hints.
     pub fn text(&self, hints: &str, table: &dyn Fn(usize, &str) -> String) -> String {
         let order = match self.order.is_empty() {
             true => String::new(),
@@ -140,7 +140,8 @@ impl Question {
         with_tables(&format!("{text}{order}{limit}"), table)
     }
 
-    /// All of its rows, each with its place in the order behind its values.
+    /// The query without LIMIT, over tables whose indexes are ignored; behind the values of each row stands its rank
+    /// in the order.
     pub fn whole(&self, tables: &[Table]) -> String {
         let table = |number: usize, alias: &str| {
             let Table { name, columns, .. } = &tables[number];
@@ -156,7 +157,7 @@ impl Question {
         with_tables(&self.select("", &items), &table)
     }
 
-    /// The number of a table, which may be that of a subquery, by its alias.
+    /// The number of a table, which a subquery may name, by its alias.
     pub fn number_of(&self, alias: &str) -> Option<usize> {
         let mut places = self.condition.split('{').filter_map(|rest| rest.split_once('}')?.0.split_once(' '));
         places.find(|(_, known)| *known == alias)?.0.parse().ok()
@@ -172,7 +173,7 @@ impl Question {
     }
 }
 
-/// Puts tables in the places that are kept for them.
+/// Replaces each `{number alias}` of a text by a table.
 pub fn with_tables(text: &str, table: &dyn Fn(usize, &str) -> String) -> String {
     let mut parts = text.split('{');
     let mut all = parts.next().unwrap_or_default().to_owned();
@@ -192,7 +193,7 @@ fn from(make: &mut Conditions<'_>) -> (String, Scope) {
     let mut text = format!("{{{first} a}}");
     let joins = *[0, 0, 0, 0, 0, 0, 1, 1, 1, 2].choose(make.random).unwrap_or(&0);
     for alias in ["b", "c"].into_iter().take(joins) {
-        // Two large tables give too many rows.
+        // A join of two large tables returns too many rows.
         let number = match alias {
             "c" => make.tables.len() - 1,
             _ if first == 0 => make.random.random_range(1..make.tables.len()),
@@ -237,14 +238,14 @@ pub fn some(make: &mut Conditions<'_>, scope: &Scope, most: usize) -> Vec<Column
     (0..count).filter_map(|_| scope.columns.choose(make.random).cloned()).collect()
 }
 
-/// The columns that an index begins with; for an order, often with what comes behind left out.
+/// The leading columns of an index; for an order, often without the last ones.
 fn of_index(make: &mut Conditions<'_>, scope: &Scope, for_order: bool) -> Vec<Column> {
     let Some((number, alias)) = scope.tables.choose(make.random) else { return Vec::new() };
     let table = &make.tables[*number];
     let Some(index) = table.indexes.choose(make.random) else { return Vec::new() };
     let column = |part: &Part| super::conditions::qualified(alias, &table.columns[part.column]);
     let mut columns: Vec<Column> = index.parts.iter().map(column).collect();
-    // Also behind a part that a condition may fix.
+    // The order may begin behind a part that a condition may fix.
     let start = usize::from(for_order && columns.len() > 1 && make.random.random_ratio(1, 3));
     columns.drain(..start);
     let count = make.random.random_range(0..columns.len()) + 1;
@@ -252,7 +253,7 @@ fn of_index(make: &mut Conditions<'_>, scope: &Scope, for_order: bool) -> Vec<Co
     columns
 }
 
-/// ASC and DESC: those of an index forwards, backwards, or any.
+/// ASC or DESC for each key: the directions of an index, the opposite ones, or random ones.
 fn directions(make: &mut Conditions<'_>, keys: &[Column]) -> Vec<&'static str> {
     let mut found = None;
     for Table { columns, indexes, .. } in make.tables {

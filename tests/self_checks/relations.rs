@@ -1,9 +1,13 @@
-//! What must hold between answers, whichever way they are found.
+//! Relations that hold between answers, whatever the plans.
 //!
-//! * *partitions* (ternary logic partitioning, Rigger and Su, OOPSLA 2020): the rows where `p` is true, false and NULL together are all rows;
-//! * *no optimization* (NoREC, Rigger and Su, ESEC/FSE 2020): as many rows pass a WHERE as rows have `p` true in the select list;
-//! * *divided*: a table with partitions gives the rows that one without gives that holds the same;
-//! * *changes*: DELETE removes, in a transaction that is rolled back, as many rows as SELECT finds, and leaves the others.
+//! * *partitions* (ternary logic partitioning, Rigger and Su, OOPSLA 2020): the rows where `p` is true, false and
+//!   NULL together are all rows;
+//! * *no optimization* (NoREC, Rigger and Su, ESEC/FSE 2020): as many rows pass a WHERE as rows have `p` true in the
+//!   select list;
+//! * *divided*: a table with partitions returns the same rows as a table without partitions that has the same
+//!   content;
+//! * *changes*: DELETE removes, in a transaction that is rolled back, as many rows as SELECT finds, and leaves the
+//!   others.
 
 use super::asking::{Asking, Database, Rows};
 use super::conditions::Conditions;
@@ -23,7 +27,7 @@ struct Relations {
     failed: u64,
 }
 
-/// One seed: how many checks were made, and how many ended by an error.
+/// Runs one seed. Returns the number of checks, and the number that ended by an error.
 pub fn run(seed: u64) -> (u64, u64) {
     let mut random = SmallRng::seed_from_u64(seed);
     let database = Database::new(4096);
@@ -66,13 +70,14 @@ pub fn run(seed: u64) -> (u64, u64) {
     counts
 }
 
-/// The same rows without partitions.
+/// The name of the table with the same rows and no partitions.
 fn whole(table: &Table) -> String {
     format!("{}_whole", table.name)
 }
 
 impl Relations {
-    /// One check. An error on either side ends it: what is evaluated, and when, is not defined.
+    /// Makes one check. An error on either side ends it, because SQL does not define which expressions are evaluated,
+    /// and when.
     fn same<T: PartialEq + Debug>(
         &mut self,
         (one, other): (Result<T, u16>, Result<T, u16>),
@@ -123,7 +128,8 @@ impl Relations {
             Ok(affected) => {
                 (Ok(affected as i64), self.asking.rows(&format!("SELECT id, rev FROM {table} a")))
             }
-            // As an error where SELECT has a warning: values of the wrong form; a table that is changed and asked.
+            // DELETE fails where SELECT warns: values of the wrong form, and a table that a statement changes and
+            // reads.
             Err(code) => (Err(code), Err(code)),
         };
         self.asking.execute("ROLLBACK");

@@ -1,8 +1,9 @@
 //! Random tables with random indexes.
 //!
-//! Beside its random columns each table has `id`, which tells its rows apart, `u`, whose values are unique or NULL, `rev`, a number that no
-//! other version of any row has, and `g`, which grows with `id`. A row belongs to the session whose number is `id` modulo [`SESSIONS`]; `u` leaves the same rest, so that
-//! sessions never wait for each other. Some tables get and lose columns, all by definition alone, when half of their rows are there.
+//! Beside its random columns each table has `id`, which identifies a row; `u`, whose values are unique or NULL;
+//! `rev`, a number that no other version of any row has; and `g`, which grows with `id`. A row belongs to the session
+//! whose number is `id` modulo [`SESSIONS`]; `u` has the same remainder, so that sessions never wait for each other.
+//! Some tables gain and lose columns by definition alone when half of their rows are there.
 
 use super::kinds::{Column, Indexed, KINDS};
 use super::partitions::divided;
@@ -15,11 +16,11 @@ use std::sync::Arc;
 
 /// Sessions that change tables.
 pub const SESSIONS: u32 = 3;
-/// Numbers of rows are below this at first.
+/// Row numbers are below this at first.
 pub const IDS: u32 = 9000;
-/// Different values of `u`, at least; a prime.
+/// The least number of different values of `u`; a prime.
 const UNIQUE: u32 = 20_011;
-/// So many numbers have the same `g`.
+/// Rows with the same `g`.
 pub const GROUPED: u32 = 500;
 
 #[derive(Debug)]
@@ -33,7 +34,7 @@ pub struct Part {
 pub struct Index {
     pub name: String,
     pub unique: bool,
-    /// Whether rows lie in its order.
+    /// Whether the rows are stored in the order of the index.
     pub clustered: bool,
     pub parts: Vec<Part>,
 }
@@ -41,24 +42,24 @@ pub struct Index {
 #[derive(Debug)]
 pub struct Table {
     pub name: String,
-    /// `id`, `u`, `rev`, `g` and the others.
+    /// `id`, `u`, `rev`, `g` and the random columns.
     pub columns: Vec<Column>,
-    /// The primary key, which is clustered or beside others, is called PRIMARY, if it is declared.
+    /// The indexes. A declared primary key is called PRIMARY, whether it is clustered or beside others.
     pub indexes: Vec<Index>,
-    /// The statement that makes it.
+    /// The CREATE TABLE statement.
     pub definition: String,
-    /// The columns that it has not at first, and what gives it these, and its last indexes.
+    /// The columns that the table lacks at first. `alterations` add them, and the last indexes.
     pub late: Vec<usize>,
     pub alterations: Vec<String>,
-    /// How it is divided into partitions; empty if it is not.
+    /// The PARTITION BY clause; empty without partitions.
     pub partitions: String,
-    /// The rows at first: `id`, and `u` unless it is NULL.
+    /// The first rows: `id`, and the `u` of the row if it is not drawn as NULL.
     pub rows: Vec<(u32, u32)>,
 }
 
 impl Table {
     pub fn new(number: usize, random: &mut SmallRng) -> Table {
-        // The last is small enough for joins without a condition.
+        // The last table is small enough for joins without a condition.
         let sizes: &[u32] = match number {
             0 => &[200, 700, 1500, 2500],
             1 => &[60, 200, 400],
@@ -98,7 +99,8 @@ impl Table {
             indexes.push(Index { name: format!("k{number}{at}"), unique, clustered: false, parts });
         }
         let name = format!("t{number}");
-        // Rows of which few are on a leaf, so that threads have something to share, and not all that is read is in memory.
+        // Wide rows: few fit a leaf, so that threads have leaves to share and the buffer pool does not hold all of
+        // them.
         let pad = ((150..1000).contains(&rows.len()) && random.random_ratio(3, 4)).then_some(1700);
         let (definition, alterations, late) = (String::new(), Vec::new(), Vec::new());
         let partitions = divided(&columns, &mut indexes, random);
@@ -110,7 +112,7 @@ impl Table {
         table
     }
 
-    /// Some columns come by ALTER TABLE, in several steps, and others go by it.
+    /// Makes ALTER TABLE add some columns, in several steps, and drop others.
     fn alter_later(&mut self, random: &mut SmallRng) {
         let primary = self.indexes.iter().find(|index| index.name == "PRIMARY");
         let is_key =
@@ -181,7 +183,7 @@ impl Table {
         format!("{what} ({}){}", parts.join(", "), self.packing(index))
     }
 
-    /// What an index says of packing, drawn by what the table is.
+    /// PACKED, NOT PACKED or neither, drawn by a hash of the table.
     fn packing(&self, index: &Index) -> &'static str {
         match drawn_by(&self.columns, &index.name) % 4 {
             0 => " NOT PACKED",
@@ -196,18 +198,18 @@ impl Table {
         format!("{}{prefix}{direction}", self.columns[part.column].name)
     }
 
-    /// The names of its indexes.
+    /// The names of the indexes.
     pub fn index_names(&self) -> Vec<&str> {
         self.indexes.iter().map(|index| index.name.as_str()).collect()
     }
 }
 
-/// The `u` of a row: no other number of `nth`, up to [`UNIQUE`], gives the same.
+/// Returns the `u` of a row. Numbers `nth` below [`UNIQUE`] give different values.
 pub fn unique(nth: u32, id: u32) -> u32 {
     nth * 7919 % UNIQUE * SESSIONS + id % SESSIONS
 }
 
-/// A number drawn by what a table and something of it are.
+/// Returns a number that depends on the columns of a table and on a name alone.
 fn drawn_by(columns: &[Column], what: &str) -> u64 {
     let mut drawn = DefaultHasher::new();
     what.hash(&mut drawn);
@@ -215,7 +217,7 @@ fn drawn_by(columns: &[Column], what: &str) -> u64 {
     drawn.finish()
 }
 
-/// Of the primary key: whatever it begins with, `id` makes it unique.
+/// Draws the parts of the primary key. `id` is among them, and makes it unique.
 fn primary_parts(columns: &mut [Column], random: &mut SmallRng) -> Vec<Part> {
     let mut parts: Vec<usize> = vec![0];
     if random.random_ratio(3, 5) {

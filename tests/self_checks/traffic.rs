@@ -1,6 +1,7 @@
-//! Sessions that change tables, and a model of what each of them is to see.
+//! Sessions that change tables, and a model of the rows that each of them must see.
 //!
-//! The model knows rows by `id` and `rev`, which no two versions share. Each session changes rows of its own alone.
+//! The model knows a row by its `id` and `rev`; no two versions share a `rev`. Each session changes only its own
+//! rows.
 
 use super::tables::{GROUPED, IDS, SESSIONS, Table, unique};
 use rand::Rng;
@@ -13,12 +14,12 @@ const HOT: usize = 12;
 
 /// Rows of a table: `rev` by `id`.
 pub type Rows = BTreeMap<u32, u32>;
-/// What a transaction has written: the new `rev` by `id`, or none.
+/// The writes of a transaction: the new `rev` by `id`, or `None` for a deleted row.
 type Written = BTreeMap<u32, Option<u32>>;
 
 #[derive(Clone, Default)]
 struct Own {
-    /// Per table.
+    /// The writes for each table.
     written: Vec<Written>,
     savepoint: Option<Vec<Written>>,
 }
@@ -28,13 +29,13 @@ struct Own {
 pub struct Traffic {
     committed: Vec<Rows>,
     own: Vec<Own>,
-    /// Per table, how many times a commit has changed it.
+    /// The number of commits that have changed each table.
     commits: Vec<u64>,
     rev: u32,
     unique: u32,
 }
 
-/// A statement, and how many rows it changes.
+/// A statement, and the number of rows that it changes.
 pub struct Change {
     pub sql: String,
     pub affected: u64,
@@ -52,27 +53,27 @@ impl Traffic {
         }
     }
 
-    /// The same for a thread that knows of its own session alone.
+    /// A copy for a thread that knows only its own session.
     pub fn of_thread(&self, session: u32) -> Traffic {
         Traffic { rev: session << 24, ..self.clone() }
     }
 
-    /// What is committed.
+    /// The committed rows of each table.
     pub fn committed(&self) -> &[Rows] {
         &self.committed
     }
 
-    /// How many commits have changed each table.
+    /// The number of commits that have changed each table.
     pub fn commits(&self) -> &[u64] {
         &self.commits
     }
 
-    /// Whether a session has changed a table and not yet committed.
+    /// Whether a session has uncommitted changes of a table.
     pub fn has_written(&self, session: u32, table: usize) -> bool {
         !self.own[session as usize].written[table].is_empty()
     }
 
-    /// What a session sees of a table whose committed rows it sees so.
+    /// Returns the rows that a session sees in a table, given the committed rows of its snapshot.
     pub fn seen(&self, session: u32, table: usize, committed: &Rows) -> Rows {
         let mut rows = committed.clone();
         for (id, rev) in &self.own[session as usize].written[table] {
@@ -104,7 +105,7 @@ impl Traffic {
         own.savepoint = Some(own.written.clone());
     }
 
-    /// Back to the savepoint, if there is one.
+    /// Rolls back to the savepoint, if there is one.
     pub fn rollback_to_savepoint(&mut self, session: u32) -> bool {
         let own = &mut self.own[session as usize];
         let Some(written) = own.savepoint.clone() else { return false };
@@ -112,7 +113,7 @@ impl Traffic {
         true
     }
 
-    /// Statements that fill a table, and alter it when half of the rows are there.
+    /// Returns the statements that fill a table, and alter it when half of the rows are there.
     pub fn fill(&mut self, table: usize, of: &Table, random: &mut SmallRng) -> Vec<String> {
         let mut statements = Vec::new();
         self.unique = self.unique.max(of.rows.len() as u32);
@@ -132,7 +133,7 @@ impl Traffic {
         statements
     }
 
-    /// The values of a new row of a table that does not have its `late` columns yet.
+    /// Draws the values of a new row; without `late` columns while the table lacks them.
     fn row(
         &mut self,
         session: u32,
@@ -170,7 +171,7 @@ impl Traffic {
         unique(self.unique, id)
     }
 
-    /// A change of some rows of a session. `None` if it has none to change.
+    /// Draws a change of some rows of a session. `None` if it has no row to change.
     pub fn change(
         &mut self,
         session: u32,
@@ -189,10 +190,10 @@ impl Traffic {
         }
         let from = random.random_range(0..mine.len());
         let some: Vec<u32> = match random.random_range(0..3) {
-            // Neighbours, so that leaves empty.
+            // Adjacent rows, so that leaves become empty.
             0 => mine.iter().skip(from).take(count).copied().collect(),
             1 => mine.choose_multiple(random, count).copied().collect(),
-            // Those that are changed again and again, so that entries come back under keys that they had.
+            // The rows that change often, so that entries return under keys that they had before.
             _ => mine[..HOT.min(mine.len())].choose_multiple(random, count).copied().collect(),
         };
         let list: Vec<String> = some.iter().map(u32::to_string).collect();
@@ -237,7 +238,7 @@ impl Traffic {
         (!rows.is_empty()).then_some(Change { sql, affected: rows.len() as u64 })
     }
 
-    /// Gives rows new values. Each has a `rev` of its own.
+    /// Gives rows new values, and each a new `rev`.
     fn update(
         &mut self,
         session: u32,

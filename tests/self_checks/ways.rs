@@ -1,4 +1,4 @@
-//! Ways to have a query run: hints, switches, prices.
+//! Ways to run a query: hints, switches and costs that lead to different plans.
 
 use super::questions::Question;
 use super::tables::Table;
@@ -6,7 +6,7 @@ use rand::Rng;
 use rand::rngs::SmallRng;
 use rand::seq::IndexedRandom;
 
-/// What can be switched off.
+/// The optimizer switches that a way may turn off.
 const SWITCHES: &[&str] = &[
     "index_merge",
     "index_merge_union",
@@ -24,14 +24,14 @@ const SWITCHES: &[&str] = &[
     "derived_condition_pushdown",
 ];
 
-/// Every row that is fetched is read by itself, which takes long.
+/// A random read takes long, so that fetching rows one by one is expensive.
 const DEAR: &str = "leafline_device = 'reference', leafline_random_read_time = 100000";
-/// Reading on takes long, reading elsewhere does not.
+/// Sequential reading is slow and random reads are fast, so that skipping is cheap.
 const LEAPING: &str =
     "leafline_device = 'reference', leafline_random_read_time = 0.01, leafline_sequential_read_rate = 0.001";
 
-/// Settings with other prices, threads and ways to read ahead; the first are those that hold by themselves. No figure can be trusted to
-/// choose each path, so that they range from nothing to far too much.
+/// Settings of the cost model; the first is the default. No single figure makes the planner choose each path, so the
+/// settings range from far too little to far too much.
 const CLIMATES: &[&str] = &[
     "leafline_device = 'auto'",
     "leafline_device = 'reference'",
@@ -45,28 +45,28 @@ const CLIMATES: &[&str] = &[
 const THREADS: &[&str] = &["1", "2", "4"];
 const READ_AHEAD: &[&str] = &["auto", "auto", "logical", "linear", "physical", "none"];
 
-/// One way.
+/// A way to run a query.
 #[derive(Clone, Debug, Default)]
 pub struct Way {
-    /// Said before the query is asked.
+    /// The SET statement to run before the query.
     pub setting: String,
-    /// Behind SELECT.
+    /// The optimizer hints behind SELECT.
     pub hints: String,
-    /// Behind a table of FROM: its alias and the hint.
+    /// The index hint behind a table of FROM: its alias and the hint.
     forced: Option<(String, String)>,
-    /// Rows are fetched many at a time.
+    /// Whether `mrr` is on: rows are fetched in batches.
     pub batched: bool,
-    /// So are those that joins look up.
+    /// Whether `batched_key_access` is on: rows that joins look up are fetched in batches.
     pub batched_keys: bool,
 }
 
-/// The statement after which everything is switched off.
+/// Returns the statement that turns every switch off.
 pub fn everything_off() -> String {
     let off: Vec<String> = SWITCHES.iter().map(|switch| (*switch).to_owned()).collect();
     set(&off, "1", "none", CLIMATES[0])
 }
 
-/// Everything switched on, but for what is named.
+/// Returns the switches: all on, except for the named ones.
 fn switches(off: &[String]) -> String {
     let of = |switch: &&str| {
         let state = if off.iter().any(|off| off == switch) { "off" } else { "on" };
@@ -84,13 +84,13 @@ fn set(off: &[String], threads: &str, read_ahead: &str, climate: &str) -> String
 }
 
 impl Way {
-    /// As it is run by itself.
+    /// The way with the default settings.
     pub fn plain() -> Way {
         let setting = set(&[], "1", "auto", CLIMATES[0]);
         Way { setting, batched: true, batched_keys: true, ..Way::default() }
     }
 
-    /// A way to run a query.
+    /// Draws a way to run a query.
     pub fn new(question: &Question, tables: &[Table], random: &mut SmallRng) -> Way {
         let pick =
             |random: &mut SmallRng, of: &[&str]| of.choose(random).copied().unwrap_or_default().to_owned();
@@ -114,13 +114,13 @@ impl Way {
         };
         let hints = match random.random_range(0..22) {
             _ if aimed.is_some() && random.random_ratio(2, 3) => {
-                // Where it is worth while.
+                // Costs at which the path is worth while.
                 if random.random() {
                     let leaps = matches!(aimed, Some("GROUP_INDEX" | "SKIP_SCAN"));
                     let climate = if leaps { LEAPING } else { DEAR };
                     way.setting = set(&off, &threads, &read_ahead, climate);
                 }
-                // A hint that allows for a way does not ask for its index.
+                // A hint that permits a path does not force its index.
                 if aimed == Some("SKIP_SCAN") && random.random_ratio(2, 3) {
                     way.forced = Some((alias.clone(), format!(" FORCE INDEX ({index})")));
                 }
@@ -167,7 +167,7 @@ impl Way {
         way
     }
 
-    /// The query, as it is asked this way.
+    /// The text of the query with the hints of this way.
     pub fn text(&self, question: &Question, tables: &[Table]) -> String {
         question.text(&self.hints, &|number, alias| {
             let hint = match &self.forced {

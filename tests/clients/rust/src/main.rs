@@ -1,7 +1,7 @@
-//! Everyday work of Rust programs against a server that runs, through sqlx and mysql_async: logins over each transport, pools, prepared
-//! statements, every type, results that are streamed, transactions, errors, migrations, LOAD DATA LOCAL.
+//! Everyday work of Rust programs against a running server, through sqlx and mysql_async: logins over each transport,
+//! pools, prepared statements, every type, streamed results, transactions, errors, migrations, LOAD DATA LOCAL.
 //!
-//! Environment: LEAFLINE_PORT, LEAFLINE_SOCKET, LEAFLINE_PASSWORD, LEAFLINE_CA. Ends with 1 and says what failed.
+//! Environment: LEAFLINE_PORT, LEAFLINE_SOCKET, LEAFLINE_PASSWORD, LEAFLINE_CA. Exits with 1 and prints the failure.
 
 mod through_mysql_async;
 mod through_sqlx;
@@ -9,12 +9,12 @@ mod through_sqlx;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-/// What goes wrong.
+/// The error of a failed test.
 type Failure = Box<dyn std::error::Error + Send + Sync>;
-/// What a test comes to.
+/// The outcome of a test.
 type Outcome<T = ()> = Result<T, Failure>;
 
-/// A way to the server.
+/// A transport.
 #[derive(Clone, Copy, PartialEq, Debug)]
 enum Way {
     Tcp,
@@ -22,7 +22,7 @@ enum Way {
     Socket,
 }
 
-/// Where the server is, and who we are to it.
+/// The server's addresses and the password.
 struct Server {
     port: u16,
     socket: String,
@@ -42,12 +42,12 @@ impl Server {
     }
 }
 
-/// An error unless it is as it should be.
+/// Returns an error unless `found` is `expected`.
 fn ensure<T: PartialEq + std::fmt::Debug>(what: &str, found: T, expected: T) -> Outcome {
     if found == expected { Ok(()) } else { Err(format!("{what}: {found:?} instead of {expected:?}").into()) }
 }
 
-/// Says where something went wrong.
+/// Adds the failed part to an error.
 fn within(part: &str) -> impl FnOnce(Failure) -> Failure {
     move |error| format!("{part}: {error}").into()
 }

@@ -1,4 +1,4 @@
-//! mysql_async: its pool, which resets connections, batches, results that are streamed, LOAD DATA LOCAL.
+//! mysql_async: its pool, which resets connections, batches, streamed results, LOAD DATA LOCAL.
 
 use crate::{Failure, Outcome, Server, Way, ensure, within};
 use bytes::Bytes;
@@ -17,7 +17,7 @@ fn options(server: &Server, way: Way) -> OptsBuilder {
     let options = OptsBuilder::default().user(Some("root")).pass(Some(&server.password)).prefer_socket(false);
     let tcp = options.clone().ip_or_hostname("localhost").tcp_port(server.port);
     match way {
-        // As its connections are, compressed or not.
+        // TCP connections are compressed.
         Way::Tcp => tcp.compression(Some(Compression::fast())),
         Way::Tls => {
             let ssl = SslOpts::default()
@@ -33,7 +33,7 @@ pub async fn run(server: &Server, way: Way) -> Outcome {
     let mut connection = Conn::new(options(server, way)).await?;
     let cipher: Option<(String, String)> = connection.query_first("SHOW STATUS LIKE 'Ssl_cipher'").await?;
     ensure("encrypted", cipher.is_some_and(|(_, cipher)| !cipher.is_empty()), way == Way::Tls)?;
-    // Several statements in one, of which each may have rows.
+    // Several statements in one text, each of which may return rows.
     connection
         .query_drop("DROP DATABASE IF EXISTS clients_async; CREATE DATABASE clients_async; USE clients_async")
         .await?;
@@ -150,7 +150,7 @@ async fn batches(connection: &mut Conn) -> Outcome {
     ensure("a parameter that is named twice", same, vec![0, 1, 2])
 }
 
-/// Several results of one text, and one of many rows that is not kept.
+/// Several results of one text, and a result of many rows that is not kept.
 async fn results(connection: &mut Conn) -> Outcome {
     let mut result = connection.query_iter("SELECT 1 UNION ALL SELECT 2; DO 1; SELECT 'x'").await?;
     let numbers: Vec<i32> = result.collect().await?;
@@ -169,7 +169,7 @@ async fn results(connection: &mut Conn) -> Outcome {
     }
     drop(rows);
     ensure("rows that are streamed", (count, texts), (50_000, 25_000))?;
-    // Left in the middle: the connection reads what is left of it.
+    // A result left halfway: the connection reads the rest of it.
     let mut rows = connection
         .query_stream::<(i64, i64), _>("SELECT a.id, b.id FROM batch a, batch b LIMIT 100000")
         .await?;
@@ -204,7 +204,7 @@ async fn load(connection: &mut Conn) -> Outcome {
     "SET GLOBAL local_infile = ON".ignore(&mut *connection).await?;
     "CREATE TABLE loaded (id INT PRIMARY KEY, t VARCHAR(40))".ignore(&mut *connection).await?;
     connection.set_infile_handler(async {
-        // Pieces end where they happen to.
+        // Pieces end anywhere.
         let lines: String = (0..50_000).map(|number| format!("{number},\"é, {number}\"\n")).collect();
         let pieces: Vec<_> =
             lines.as_bytes().chunks(4097).map(|piece| Ok(Bytes::copy_from_slice(piece))).collect();
@@ -218,7 +218,7 @@ async fn load(connection: &mut Conn) -> Outcome {
     ensure("after it", connection.query_first("SELECT 7").await?, Some(7))
 }
 
-/// COM_RESET_CONNECTION: variables, temporary tables and transactions are gone, the database stays.
+/// COM_RESET_CONNECTION drops variables, temporary tables and transactions, but keeps the database.
 async fn reset(connection: &mut Conn) -> Outcome {
     connection
         .query_drop("SET @x = 1; CREATE TEMPORARY TABLE temporary (a INT); BEGIN; DELETE FROM loaded")
@@ -233,7 +233,7 @@ async fn reset(connection: &mut Conn) -> Outcome {
     }
 }
 
-/// More tasks than the pool has connections.
+/// Runs more tasks than the pool has connections.
 async fn together(pool: &Pool) -> Outcome {
     let tasks: Vec<_> = (0..12_i32)
         .map(|number| {

@@ -1,4 +1,4 @@
-//! sqlx: its queries that no compiler checks, its pool, its migrations.
+//! sqlx: its queries without compile-time checks, its pool, its migrations.
 
 use crate::{Failure, Outcome, Server, Way, ensure, within};
 use futures_util::TryStreamExt;
@@ -59,7 +59,7 @@ const TYPES: &str = "CREATE TABLE types (
     n DECIMAL(20, 4), day DATE, at TIME(6), moment DATETIME(6), stamp TIMESTAMP(6) NULL, y YEAR, c CHAR(9), v VARCHAR(90), t LONGTEXT,
     bi BINARY(4), vb VARBINARY(90), bl LONGBLOB, en ENUM('one', 'two'), se SET('r', 'w'), j JSON)";
 
-/// Values of every type go in by parameters, and come out as they were.
+/// Values of every type go in as parameters and come back unchanged.
 async fn types(pool: &MySqlPool) -> Outcome {
     pool.execute(TYPES).await?;
     let moment: PrimitiveDateTime = datetime!(2024-02-29 23:59:59.000_001);
@@ -135,7 +135,7 @@ async fn types(pool: &MySqlPool) -> Outcome {
     ensure("enum", row.try_get("en")?, "two".to_owned())?;
     ensure("set", row.try_get("se")?, "r,w".to_owned())?;
     ensure("json", row.try_get::<Json<serde_json::Value>, _>("j")?.0, document.clone())?;
-    // The same as text, not as prepared.
+    // The same values in the text protocol.
     let row = raw_sql("SELECT bits, n, moment, stamp, j, day FROM types").fetch_one(pool).await?;
     ensure("bits of text", row.try_get(0)?, 0b100_0000_0001_u64)?;
     ensure("decimal of text", row.try_get(1)?, Decimal::new(-123_456_789_012_345_678, 4))?;
@@ -206,7 +206,7 @@ async fn transactions(pool: &MySqlPool) -> Outcome {
     ensure("committed", query_scalar::<_, i64>(sum).fetch_one(pool).await?, 32)
 }
 
-/// Many rows, of which one reader takes all and another leaves most.
+/// Many rows, of which one reader takes all and another only a few.
 async fn streams(pool: &MySqlPool) -> Outcome {
     const ROWS: i64 = 100_000;
     let mut connection = pool.acquire().await?;
@@ -230,7 +230,7 @@ async fn streams(pool: &MySqlPool) -> Outcome {
     )
 }
 
-/// More than a connection remembers, so that some are closed.
+/// More statements than a connection caches, so that some are closed.
 async fn many_statements(pool: &MySqlPool) -> Outcome {
     let mut connection = pool.acquire().await?;
     for number in 0..250_i64 {
@@ -264,7 +264,7 @@ async fn errors(pool: &MySqlPool) -> Outcome {
     ensure("no grammar", error("SELEC 1").await?.code().as_deref(), Some("42000"))
 }
 
-/// More tasks than there are connections.
+/// Runs more tasks than there are connections.
 async fn together(pool: &MySqlPool) -> Outcome {
     let tasks: Vec<_> = (0..16_i64)
         .map(|number| {
@@ -288,7 +288,7 @@ async fn together(pool: &MySqlPool) -> Outcome {
     Ok(())
 }
 
-/// What sqlx's own migrations need: named locks, a table of what has run.
+/// Runs what sqlx's migrations need: named locks, a table of applied migrations.
 async fn migrations(pool: &MySqlPool) -> Outcome {
     let migrator =
         sqlx::migrate::Migrator::new(std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("migrations"))
