@@ -22,7 +22,7 @@ type Path = Vec<String>;
 /// A file of a crate, without what is only for tests.
 struct Module {
     tokens: Vec<String>,
-    /// What each name stands for that it imports; `*` stands for all names of a module.
+    /// The meaning of each name that it imports; `*` stands for all names of a module.
     uses: Vec<(String, Path)>,
     /// The names it defines.
     defines: BTreeSet<String>,

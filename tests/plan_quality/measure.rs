@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-/// How often a plan in memory runs; the best run counts.
+/// The number of runs of a plan in memory; the best run counts.
 const RUNS: usize = 5;
 /// The most milliseconds of a plan in memory; no chosen plan takes that long.
 const MOST_MILLIS: u64 = 5_000;

@@ -26,7 +26,7 @@ use leafline_storage::device::DirectoryEnv;
 use mixed::Mixed;
 use std::sync::Arc;
 
-/// How many queries run over the same rows.
+/// The number of queries over the same rows.
 const QUERIES_PER_FILL: u64 = 25;
 
 /// A duplicate key, which no query can have.

@@ -29,7 +29,7 @@ pub struct Common {
     pub columns: Vec<String>,
 }
 
-/// What an expression may contain at its place.
+/// The parts that an expression may contain at its place.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Place {
     pub aggregates: bool,
@@ -47,7 +47,7 @@ impl Place {
 pub struct Generator {
     rng: SmallRng,
     names: usize,
-    /// How many parts the statement may still have.
+    /// The number of parts that the statement may still have.
     budget: usize,
     /// The enclosing blocks, the innermost last.
     pub scopes: Vec<Scope>,

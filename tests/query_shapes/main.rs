@@ -35,7 +35,7 @@ const STATEMENTS: usize = 200;
 const SEEDS: u64 = 10;
 /// A limit above the time of any statement over tables of seven rows.
 const PATIENCE_MS: u64 = 10_000;
-/// How many faults are shown.
+/// The number of faults that are shown.
 const SHOWN: usize = 20;
 
 const INTERNAL: [u16; 2] = [1815, 1105];
@@ -52,7 +52,7 @@ type Answer = Result<Vec<Vec<Option<String>>>, MysqlError>;
 #[derive(Default)]
 struct Seen {
     statements: u64,
-    /// How many statements ended with each error, and an example.
+    /// The number of statements that ended with each error, and an example.
     errors: BTreeMap<u16, (u64, String)>,
     compared: u64,
     faults: Vec<String>,

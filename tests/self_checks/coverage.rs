@@ -59,7 +59,7 @@ pub const PATHS: &[(&str, &[&str])] = &[
     ("short read", &[]),
 ];
 
-/// How often each path was taken, in all and in each circumstance.
+/// The number of times that each path was taken, in all and in each circumstance.
 #[derive(Default)]
 pub struct Coverage {
     met: BTreeMap<&'static str, [u64; 1 + CIRCUMSTANCES.len()]>,

@@ -66,7 +66,7 @@ impl Family {
     }
 }
 
-/// How an index can hold a type.
+/// The part of a type's value that an index can hold.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Indexed {
     Whole,
@@ -91,7 +91,7 @@ pub struct Kind {
     pub sums: bool,
 }
 
-/// How many values a column with many values has.
+/// The number of values of a column with many values.
 pub const MANY: u32 = 300;
 
 const PLAIN: &str = "{}";

@@ -38,7 +38,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64};
 /// The scale from which on a run is a long one: more than 100,000 queries.
 const LONG: u64 = 210;
 
-/// How many differences are shown.
+/// The number of differences that are shown.
 const SHOWN: usize = 5;
 
 /// Prints the seed if a panic ends it, and tells the other threads.

@@ -60,7 +60,7 @@ struct Round<'f> {
     snapshot: Snapshot,
     /// The writers, if they are threads: each message makes them write once.
     writers: Vec<SyncSender<()>>,
-    /// How many commits had changed each table when the snapshot was taken.
+    /// The number of commits that had changed each table when the snapshot was taken.
     commits: Vec<u64>,
     found: &'f mut Found,
 }

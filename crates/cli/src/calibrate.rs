@@ -17,7 +17,7 @@ use std::time::Instant;
 
 /// The number of rows of the table that the processor reads.
 const ROWS: u32 = 100_000;
-/// How often each query runs.
+/// The number of runs of each query.
 const RUNS: usize = 5;
 /// The page size in bytes for which the prices of reads hold.
 const PAGE_BYTES: usize = 16_384;

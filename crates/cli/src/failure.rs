@@ -31,7 +31,7 @@ pub enum Failure {
     /// A file or the terminal failed.
     #[error("{what}: {source}")]
     Io {
-        /// What the program was doing.
+        /// The file or the task in which the program failed.
         what: String,
         /// The system's error.
         source: io::Error,

@@ -101,7 +101,7 @@ impl Link {
     /// Runs a statement and passes each of its rows to `row`.
     ///
     /// # Errors
-    /// Those of the statement, of the connection, and of `row`; after the latter the connection is unusable.
+    /// Errors of the statement, of the connection, and of `row`; after the latter the connection is unusable.
     pub fn query(
         &mut self,
         sql: &str,
@@ -143,7 +143,7 @@ impl Link {
     /// Runs a statement and ignores its rows, if it has any.
     ///
     /// # Errors
-    /// As [`query`](Self::query).
+    /// The errors of [`query`](Self::query).
     pub fn execute(&mut self, sql: &str) -> Result<(), Failure> {
         self.query(sql, &mut |_| Ok(()))
     }
@@ -151,7 +151,7 @@ impl Link {
     /// Returns a column of the only row of a statement.
     ///
     /// # Errors
-    /// As [`query`](Self::query); there is no row.
+    /// The errors of [`query`](Self::query); an error if there is no row.
     pub fn value(&mut self, sql: &str, at: usize) -> Result<String, Failure> {
         let mut value = None;
         self.query(sql, &mut |cells| {

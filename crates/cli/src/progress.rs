@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 /// Rows between updates of a bar.
 const STEP: u64 = 1000;
 
-/// How long a statement runs before it gets a bar.
+/// The time that a statement runs before it gets a bar.
 const PATIENCE: Duration = Duration::from_millis(700);
 /// The time between two readings of a statement's progress.
 const LOOK: Duration = Duration::from_millis(100);

@@ -9,7 +9,7 @@ use super::link::{Link, Place};
 /// Opens between one and `wanted` connections, each in a transaction that reads.
 ///
 /// # Errors
-/// Those of the server.
+/// Errors of the server.
 pub fn connections(place: &Place, wanted: usize) -> Result<Vec<Link>, Failure> {
     let mut leader = place.connect()?;
     prepare(&mut leader)?;

@@ -29,7 +29,7 @@ impl SocketLink {
     /// socket is in the directory.
     ///
     /// # Errors
-    /// Those of the system.
+    /// Errors of the operating system.
     pub fn new(dir: &Path, socket: &Path) -> Result<Option<SocketLink>, Failure> {
         if is_in(dir, socket) {
             return Ok(None);
@@ -52,7 +52,7 @@ impl Drop for SocketLink {
 /// Removes the socket or link that a killed server has left in the directory.
 ///
 /// # Errors
-/// Those of the system.
+/// Errors of the operating system.
 pub fn remove_stale(dir: &Path) -> Result<(), Failure> {
     let own = dir.join(SOCKET_NAME);
     let failed = |error| Failure::io(format!("cannot remove {}", own.display()), error);

@@ -14,7 +14,7 @@ use std::sync::Arc;
 /// Registers every table and view of a schema under its name.
 ///
 /// # Errors
-/// As [`LeaflineTable::open`], and DataFusion's.
+/// The errors of [`LeaflineTable::open`], and DataFusion's.
 pub fn register_all(context: &SessionContext, database: &Database, schema: &str) -> Result<()> {
     if !names(database, SCHEMA, (schema,))?.iter().any(|name| name == schema) {
         return Err(exec_datafusion_err!("there is no schema '{schema}' in the database"));

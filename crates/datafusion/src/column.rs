@@ -13,7 +13,7 @@ use std::sync::Arc;
 /// The time zone of TIMESTAMP columns: Leafline stores them in UTC.
 const UTC: &str = "UTC";
 
-/// How far DataFusion's comparisons of a column's values agree with Leafline's.
+/// The extent to which DataFusion compares a column's values as Leafline does.
 ///
 /// | meaning | columns | differences |
 /// |---|---|---|

@@ -31,7 +31,7 @@ pub struct LikePattern {
     compare: Comparison,
 }
 
-/// How characters are compared.
+/// The comparison of characters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Comparison {
     /// Characters of a binary string are bytes.
@@ -46,11 +46,11 @@ enum Comparison {
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 struct Segment {
     items: Vec<Item>,
-    /// How many characters it matches.
+    /// The number of characters it matches.
     characters: usize,
-    /// How to find its only text, if that is long and compared by weights.
+    /// The search for its only text, if that is long and compared by weights.
     repeats: Option<Repeats>,
-    /// Where its first text can begin, if that is compared by weights.
+    /// The places where its first text can begin, if that is compared by weights.
     starts: Option<Starts>,
 }
 

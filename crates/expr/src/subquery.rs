@@ -16,7 +16,7 @@ use leafline_types::value::{ExprType, SqlType, Value};
 pub struct Subquery {
     /// Its number in the statement.
     pub number: usize,
-    /// How its rows give the result.
+    /// The use of its rows.
     pub question: SubqueryQuestion,
     /// The values that its rows are compared with.
     pub needle: Vec<Expr>,
@@ -26,7 +26,7 @@ pub struct Subquery {
     pub is_volatile: bool,
 }
 
-/// How the rows of a subquery give its result.
+/// The rule by which the rows of a subquery give its result.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SubqueryQuestion {
     /// The value of the only column of the only row; NULL without rows, error 1242 with more than one.
@@ -58,7 +58,7 @@ pub trait SubqueryRunner {
     /// Returns the result of `subquery` for these values of its needle and of what it depends on.
     ///
     /// # Errors
-    /// Those of the subquery; 1242 if it has too many rows.
+    /// Errors of the subquery; 1242 if it has too many rows.
     fn answer(
         &self,
         subquery: &Subquery,
@@ -82,7 +82,7 @@ pub(super) fn answer(
 /// Returns the truth of a comparison of a needle with a row of a subquery; None for NULL.
 ///
 /// # Errors
-/// Those of evaluating it.
+/// Errors of the evaluation.
 pub fn compare_with_row(
     comparison: &Expr,
     needle: &[Value],

@@ -37,7 +37,7 @@ struct Block {
 static BLOCKS: [Block; MOST_BLOCKS] =
     [const { Block { address: AtomicUsize::new(0), bytes: AtomicUsize::new(0) } }; MOST_BLOCKS];
 
-/// How many entries are not free.
+/// The number of entries in use.
 static COUNT: AtomicUsize = AtomicUsize::new(0);
 
 /// The template of the files' names. `mkstemp` replaces its six X.

@@ -20,7 +20,7 @@ use pyo3::types::{PyCapsule, PyList, PyTuple};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// How many parameters are converted before the statement runs with them.
+/// The number of parameters that are converted before the statement runs with them.
 const MANY: usize = 1000;
 
 /// A cursor of a connection. Its rows are read as they are asked for.

@@ -17,7 +17,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
-/// How many statements stay prepared.
+/// The number of statements that stay prepared.
 const KEPT: usize = 100;
 /// If there are fewer first rows than this, it is worth asking whether these are all.
 const FEW: usize = 16;

@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// How a database is to be opened.
+/// The options with which a database is opened.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Settings {
     pub(crate) create: bool,

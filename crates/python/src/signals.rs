@@ -12,10 +12,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, LazyLock};
 use std::time::{Duration, Instant};
 
-/// How often a running statement checks for signals.
+/// The interval at which a running statement checks for signals.
 pub(crate) const EVERY: Duration = Duration::from_millis(50);
 
-/// How long a thread that may have the interpreter waits for a session whose user waits for the interpreter.
+/// The time that a thread that may have the interpreter waits for a session whose user waits for the interpreter.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 /// Whether the main thread waits for the interpreter while it uses a session.

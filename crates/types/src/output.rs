@@ -8,7 +8,7 @@ use crate::error::MysqlError;
 use crate::memory::server;
 use crate::statement::{CancelToken, Steps};
 
-/// How many bytes are written or examined between two checks for cancellation.
+/// The number of bytes that are written or examined between two checks for cancellation.
 pub const BYTES_BETWEEN_CHECKS: usize = 1 << 18;
 
 /// From this size on, memory is requested in a way that can fail.

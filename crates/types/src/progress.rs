@@ -61,7 +61,7 @@ pub struct ProgressReport {
     pub number: u8,
     /// The number of stages.
     pub of: u8,
-    /// How much of the stage is done, in percent.
+    /// The share of the stage that is done, in percent.
     pub percent: f64,
 }
 

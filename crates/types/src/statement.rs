@@ -42,7 +42,7 @@ pub struct Warning {
     pub message: String,
 }
 
-/// How many diagnostics a statement keeps (`max_error_count`'s default); further ones are only counted.
+/// The number of diagnostics that a statement keeps (`max_error_count`'s default); further ones are only counted.
 pub const MAX_KEPT_WARNINGS: usize = 1024;
 
 /// The diagnostics of one statement. All are counted; the first [`MAX_KEPT_WARNINGS`] are kept.

@@ -234,7 +234,7 @@ impl CheckOption {
     }
 }
 
-/// How strongly a statement locks the rows it reads.
+/// The strength of the locks on the rows that a statement reads.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum LockStrength {
     /// `FOR SHARE`: others may read and lock shared, not change.
@@ -243,7 +243,7 @@ pub enum LockStrength {
     Update,
 }
 
-/// What a statement does if a lock is not available at once.
+/// The reaction of a statement to a lock that is not available at once.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub enum LockWait {
     /// Waits, as long as the transaction's limit allows (1205).
@@ -255,7 +255,7 @@ pub enum LockWait {
     SkipLocked,
 }
 
-/// How much CHECK TABLE checks.
+/// The extent of CHECK TABLE.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Debug)]
 pub enum CheckDepth {
     /// Pages and the structure of the trees.

@@ -6,7 +6,7 @@ use std::io::{self, Write};
 /// Zstandard's level: the default of its tools.
 const ZSTD_LEVEL: i32 = 3;
 
-/// How files are compressed.
+/// The compression of the files.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Compression {
     None,

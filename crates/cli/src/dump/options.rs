@@ -56,7 +56,7 @@ pub struct DumpOptions {
 }
 
 impl DumpOptions {
-    /// How files are compressed.
+    /// The compression of the files.
     pub fn compression(&self) -> Compression {
         match (self.gzip, self.compress) {
             (true, _) => Compression::Gzip,

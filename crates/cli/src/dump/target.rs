@@ -53,7 +53,7 @@ impl Folder {
     /// Creates a file in the directory.
     ///
     /// # Errors
-    /// Those of the system.
+    /// Errors of the operating system.
     pub fn file(&self, name: &str, compression: Compression) -> Result<Sink, Failure> {
         let path = self.part.join(format!("{name}{}", compression.suffix()));
         let file = File::create_new(&path);
@@ -65,7 +65,7 @@ impl Folder {
     /// Renames the directory once all files are complete.
     ///
     /// # Errors
-    /// Those of the system.
+    /// Errors of the operating system.
     pub fn finish(mut self) -> Result<(), Failure> {
         let parent = match self.into.parent() {
             Some(parent) if parent != Path::new("") => parent,
@@ -97,7 +97,7 @@ impl Sink {
     /// Finishes the file and makes it durable.
     ///
     /// # Errors
-    /// Those of the system.
+    /// Errors of the operating system.
     pub fn finish(self) -> Result<(), Failure> {
         let file = self.0.finish();
         let file = file.and_then(|file| file.into_inner().map_err(io::IntoInnerError::into_error));

@@ -18,7 +18,7 @@ const BUFFER: usize = 256 << 10;
 /// Opens a file, or standard input for `-`. The bar moves as it is read.
 ///
 /// # Errors
-/// Those of the system.
+/// Errors of the operating system.
 pub fn open(path: &Path, bar: &Arc<Progress>) -> Result<Box<dyn Read>, Failure> {
     if path == Path::new("-") {
         return Ok(Box::new(io::stdin()));
@@ -44,7 +44,7 @@ pub fn open(path: &Path, bar: &Arc<Progress>) -> Result<Box<dyn Read>, Failure> 
 /// Reads up to the length of the buffer; less only at the end of the input.
 ///
 /// # Errors
-/// Those of reading.
+/// Errors of reading.
 pub fn read_up_to(input: &mut dyn Read, buffer: &mut [u8]) -> io::Result<usize> {
     let mut filled = 0;
     while let Some(space) = buffer.get_mut(filled..).filter(|space| !space.is_empty()) {

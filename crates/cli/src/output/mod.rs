@@ -17,7 +17,7 @@ pub use table::format_table;
 use super::args::Format;
 use std::io::{self, Write};
 
-/// How the values of a column are written.
+/// The format of the values of a column.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {
     /// An integer or a double: the text is a JSON number.
@@ -35,7 +35,7 @@ pub enum Kind {
 pub struct Column {
     /// Its heading.
     pub name: String,
-    /// How its values are written.
+    /// The format of its values.
     pub kind: Kind,
 }
 

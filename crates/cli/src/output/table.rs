@@ -7,7 +7,7 @@ use super::width::display_width;
 use super::{Cells, Column, Kind, RowWriter, printable, text_of};
 use std::io::{self, Write};
 
-/// How many rows are buffered to find the widths.
+/// The number of rows that are buffered to find the widths.
 pub const MEASURED_ROWS: usize = 10_000;
 /// The most bytes of rows that are buffered.
 const MEASURED_BYTES: usize = 16 << 20;

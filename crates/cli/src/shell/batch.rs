@@ -17,9 +17,9 @@ pub struct Batch<'r, W: Write> {
     runner: &'r mut Runner,
     force: bool,
     depth: usize,
-    /// How many statements were run.
+    /// The number of statements run so far.
     done: u64,
-    /// Where results are written.
+    /// The output for results.
     pub out: std::io::BufWriter<W>,
 }
 

@@ -20,7 +20,7 @@ use leafline_types::value::{SqlType, Value};
 /// The options of GROUP_CONCAT. Its arguments are the values, then the keys of ORDER BY.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct ConcatOptions {
-    /// How many of the arguments are values, which are joined.
+    /// The number of arguments that are values to join.
     pub values: usize,
     /// Whether the order is descending, for each of the other arguments.
     pub descending: Vec<bool>,
@@ -36,7 +36,7 @@ const LARGE_TEXT: usize = 8 << 20;
 /// The texts of groups.
 #[derive(Debug)]
 pub(super) struct Concat {
-    /// How many of the arguments are values, which are joined.
+    /// The number of arguments that are values to join.
     values: usize,
     cut: Cut,
     /// The types of the values.
@@ -55,7 +55,7 @@ pub(super) struct Concat {
     entries: Entries,
 }
 
-/// How texts are joined, and where the result ends.
+/// The separator between texts, and the limit of the result.
 #[derive(Debug)]
 struct Cut {
     separator: Arc<str>,

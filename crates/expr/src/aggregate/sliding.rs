@@ -50,7 +50,7 @@ pub struct SlidingAggregate {
     leaving: Option<FrameRows>,
 }
 
-/// How rows leave.
+/// The way in which rows leave.
 #[derive(Debug)]
 enum Method {
     /// They are subtracted.

@@ -57,7 +57,7 @@ pub(super) fn digits_of_any<'t>(types: impl IntoIterator<Item = &'t SqlType>) ->
 /// Rounds the sides of a comparison of numbers so that they are compared as shown.
 ///
 /// # Errors
-/// Those of calling ROUND; none is known.
+/// The errors of calling ROUND; none is known.
 pub(super) fn as_shown(left: Expr, right: Expr) -> Result<(Expr, Expr), MysqlError> {
     let declares = |e: &Expr| matches!(e.ty.sql, SqlType::Real { digits: Some(_), .. });
     if !declares(&left) && !declares(&right) {

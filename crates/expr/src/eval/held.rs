@@ -21,7 +21,7 @@ pub(super) const BATCH_BYTES: usize = 32 << 20;
 /// The size of a piece in bytes: operators receive long values in pieces of about this size.
 pub(super) const PIECE_BYTES: usize = 8 << 20;
 
-/// What an evaluation holds.
+/// The memory that an evaluation holds.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Held {
     /// The bytes of long values.
@@ -124,7 +124,7 @@ impl ColumnBytes {
     /// Counts a value that is about to be appended.
     ///
     /// # Errors
-    /// Those of [`EvalContext::hold_bytes`]; 1041 if the column cannot grow.
+    /// The errors of [`EvalContext::hold_bytes`]; 1041 if the column cannot grow.
     #[inline]
     pub(super) fn add(&mut self, v: &Value, cx: &mut EvalContext<'_>) -> Result<(), MysqlError> {
         let bytes = v.byte_len();

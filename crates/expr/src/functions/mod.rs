@@ -64,7 +64,7 @@ pub(crate) use xml::{XPathCache, by_variables};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct FunctionId(u16);
 
-/// How often the value of a function changes while its arguments do not.
+/// The volatility of a function: when its value changes while its arguments do not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Volatility {
     /// Never.
@@ -132,7 +132,7 @@ pub struct Function {
     pub scalar: ScalarKernel,
     /// The faster kernel for a batch.
     pub vector: Option<VectorKernel>,
-    /// How often its value changes.
+    /// When its value changes while its arguments do not.
     pub volatility: Volatility,
     /// Whether its syntax in SQL is not `name(args)`.
     pub special: bool,

@@ -72,7 +72,7 @@ fn unsigned(_: &[Expr]) -> Result<ExprType, MysqlError> {
     Ok(ExprType::numeric(SqlType::BIGINT_UNSIGNED, false))
 }
 
-/// How often SLEEP checks for cancellation.
+/// The interval at which SLEEP checks for cancellation.
 const SLEEP_SLICE: Duration = Duration::from_millis(10);
 
 /// Evaluates an expression repeatedly; the call has evaluated it once already.

@@ -44,7 +44,7 @@ pub(super) static FUNCTIONS: &[Function] = &[
 
 /// The longest name, in characters.
 const MAX_NAME: usize = 64;
-/// How often a waiting session checks for cancellation.
+/// The interval at which a waiting session checks for cancellation.
 const SLICE: Duration = Duration::from_millis(20);
 
 fn nullable(_: &[Expr]) -> Result<ExprType, MysqlError> {

@@ -40,7 +40,7 @@ pub(crate) fn by_variables(name: &str, args: &[Expr]) -> Option<&'static str> {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct XPathCache(Vec<(Box<[u8]>, Arc<XPath>)>);
 
-/// How many expressions are kept; a statement seldom has more that stay the same from row to row.
+/// The number of expressions that are kept; a statement seldom has more that stay the same from row to row.
 const KEPT: usize = 8;
 
 impl XPathCache {

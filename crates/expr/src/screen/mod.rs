@@ -167,9 +167,9 @@ impl LayoutScreen {
 /// The effect of looking numbers up in sets.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Removed {
-    /// How many rows were removed by it.
+    /// The number of rows that it removed.
     pub rows: u32,
-    /// How many rows were looked up.
+    /// The number of rows that were looked up.
     pub of: u32,
 }
 

@@ -33,7 +33,7 @@ pub(super) enum Expression {
     Call(Function, Vec<Expression>),
 }
 
-/// Where a path begins.
+/// The node at which a path begins.
 #[derive(Debug, Clone)]
 pub(super) enum Start {
     Root,
@@ -129,7 +129,7 @@ const NODE_KINDS: &[&str] = &["comment", "node", "processing-instruction", "text
 /// The deepest nesting of expressions.
 const MAX_DEPTH: usize = 100;
 
-/// How many characters of the expression a message shows.
+/// The number of characters of the expression that a message shows.
 const SHOWN: usize = 32;
 
 impl XPath {

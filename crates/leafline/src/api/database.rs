@@ -237,7 +237,7 @@ impl OpenOptions {
     /// Opens the database in `path`.
     ///
     /// # Errors
-    /// As [`Database::open`]; [`Error::NotFound`] if it does not exist and is not to be created; MySQL's 1193, 1231
+    /// The errors of [`Database::open`]; [`Error::NotFound`] if it does not exist and is not to be created; MySQL's 1193, 1231
     /// or 1232 for a variable that does not exist or cannot have its value.
     pub fn open(&self, path: impl AsRef<Path>) -> Result<Database> {
         let path = path.as_ref();

@@ -208,7 +208,7 @@ impl Writer {
     /// transaction has written until now.
     ///
     /// # Errors
-    /// As [`Snapshot::read`].
+    /// The errors of [`Snapshot::read`].
     pub fn read(&mut self, table: &Table) -> Result<Reader> {
         self.transaction.begin_statement();
         self.transaction.set_shown();
@@ -239,7 +239,7 @@ impl Writer {
     /// Deletes the row with a key. Returns whether there was one.
     ///
     /// # Errors
-    /// As [`put`](Self::put).
+    /// The errors of [`put`](Self::put).
     pub fn delete(&mut self, table: &Table, key: impl Params) -> Result<bool> {
         let key = table.encode_key(key, true)?;
         self.write(table, |transaction| transaction.delete_key(&table.def, &key))
@@ -281,7 +281,7 @@ impl Writer {
     pub fn rollback(self) {}
 }
 
-/// How many rows are copied at once from tables that may have values outside their rows.
+/// The number of rows that are copied at once from tables that may have values outside their rows.
 const ROWS_COPIED: usize = 64;
 
 /// Reads the rows of a table.
@@ -310,7 +310,7 @@ impl Reader {
     /// neighbouring rows, and must not use the database.
     ///
     /// # Errors
-    /// Those of values that the key cannot hold; errors of the engine.
+    /// Errors of values that the key cannot hold; errors of the engine.
     pub fn get<R>(&self, key: impl Params, f: impl FnOnce(RowView<'_>) -> R) -> Result<Option<R>> {
         let key = self.table.encode_key(key, true)?;
         if self.table.def.overflow.is_none() {
@@ -326,7 +326,7 @@ impl Reader {
     /// neighbouring rows, and must not use the database.
     ///
     /// # Errors
-    /// As [`get`](Self::get).
+    /// The errors of [`get`](Self::get).
     pub fn scan(&self, from: impl Params, mut f: impl FnMut(RowView<'_>) -> bool) -> Result<()> {
         let from = self.table.encode_key(from, false)?;
         if self.table.def.overflow.is_none() {

@@ -22,9 +22,9 @@ pub enum CodecError {
     Truncated {
         /// The item that was being read.
         what: &'static str,
-        /// How many bytes the item takes.
+        /// The number of bytes that the item takes.
         needed: usize,
-        /// How many bytes are left.
+        /// The number of bytes that are left.
         left: usize,
     },
     /// The bytes do not form a value of the type that was expected.

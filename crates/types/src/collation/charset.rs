@@ -17,7 +17,7 @@ use crate::statement::{CancelToken, Steps};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Charset(u8);
 
-/// How a character set encodes characters.
+/// The encoding of the characters of a character set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Encoding {
     /// Strings of bytes, not text.
@@ -91,7 +91,7 @@ static CODES: [OnceLock<Codes>; Charset::COUNT] = [const { OnceLock::new() }; Ch
 
 /// The first byte of the weights of half-width katakana, in the sets with codes of up to three bytes.
 const KATAKANA_WEIGHTS: u8 = 0x20;
-/// How many bytes an error message about invalid text shows.
+/// The number of bytes that an error message about invalid text shows.
 const SHOWN_BYTES: usize = 6;
 
 impl Charset {

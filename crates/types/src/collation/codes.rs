@@ -79,7 +79,7 @@ fn summed(words: Words, at: usize) -> impl Iterator<Item = u16> {
     })
 }
 
-/// How a language sorts differently from the common table.
+/// The differences between the order of a language and the common table.
 #[derive(Debug, Default)]
 pub(super) struct Tailoring {
     /// Characters with their weights.

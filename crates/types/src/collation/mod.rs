@@ -59,7 +59,7 @@ use crate::statement::{CancelToken, Steps};
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Collation(u16);
 
-/// How a collation compares.
+/// The rules by which a collation compares.
 enum Order {
     Bytes,
     PaddedBytes,

@@ -23,7 +23,7 @@
 use super::table::Words;
 use super::weights::{IGNORED, LONG, Weights, first_character, pack_level};
 
-/// How weights of the first level are written.
+/// The format of the weights of the first level.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Packing {
     /// As a lead, by these ranges, and a place.
@@ -32,7 +32,7 @@ pub(super) enum Packing {
     CodePoints,
 }
 
-/// How many characters are examined together.
+/// The number of characters that are examined together.
 const RUN: usize = 8;
 pub(super) const FIRST_LEAD: u8 = 2;
 pub(super) const NEXT_LEVEL: u8 = 1;

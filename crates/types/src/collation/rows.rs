@@ -15,7 +15,7 @@ pub(super) struct Row {
     pub(super) sort_length: u8,
 }
 
-/// How a collation sorts strings.
+/// The rules by which a collation sorts strings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Sorting {
     /// Bytes of UTF-8 or of binary strings, NO PAD.

@@ -26,7 +26,7 @@ use super::languages::{self, Language};
 use super::packing::{self, Packing};
 use super::table::{self, Entry, WeightTable, Words};
 
-/// How a collation with weights compares.
+/// The rules by which a collation with weights compares.
 #[derive(Debug)]
 pub(crate) struct Weights {
     pub(super) levels: &'static [Level],

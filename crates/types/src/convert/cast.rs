@@ -178,7 +178,7 @@ fn decimal_to_integer(d: &Decimal, unsigned: bool, warnings: &mut Warnings) -> i
     clamped
 }
 
-/// How many characters of a value a message shows.
+/// The number of characters of a value that a message shows.
 const SHOWN_CHARS: usize = 128;
 
 fn cast_decimal(

@@ -396,7 +396,7 @@ fn store_text(
             cx.charset.replace_foreign(&text).into()
         }
     };
-    // Where to cut the text if it is too long.
+    // The place to cut the text if it is too long.
     let end = match to {
         SqlType::Text { max_bytes } if cx.charset.is_utf8() => fitting(&text, *max_bytes as usize),
         SqlType::Text { max_bytes } => cx.charset.fitting(&text, *max_bytes as usize),

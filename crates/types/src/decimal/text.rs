@@ -12,7 +12,7 @@ pub struct PrefixParse {
     /// The number; 0 if there is none, the largest or smallest decimal if it has more than 65 digits before the
     /// point.
     pub value: Decimal,
-    /// How many bytes were read; 0 if there is no number.
+    /// The number of bytes that were read; 0 if there is no number.
     pub consumed: usize,
     /// The number has more than 65 digits before the point.
     pub overflow: bool,

@@ -44,7 +44,7 @@ pub(super) const MAX_KEY: usize = 65_535;
 const LARGE: usize = 64 << 10;
 /// The overhead of an allocation in bytes.
 const BLOCK_BYTES: usize = 16;
-/// How many members of an object one allocation is sure to hold: B-tree nodes have room for 11 and are about half
+/// The number of members of an object that one allocation is sure to hold: B-tree nodes have room for 11 and are about half
 /// full.
 const MEMBERS_TOGETHER: usize = 6;
 const MEMBERS_BYTES: usize = 11 * (size_of::<Key>() + size_of::<Node>()) + BLOCK_BYTES;
@@ -84,7 +84,7 @@ pub(super) fn encode(node: &Node) -> Result<Vec<u8>, MysqlError> {
     Ok(out)
 }
 
-/// How many bytes the names and the values of a container take.
+/// The number of bytes that the names and the values of a container take.
 #[derive(Debug, Clone, Copy, Default)]
 struct Extent {
     names: usize,

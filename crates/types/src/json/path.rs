@@ -11,7 +11,7 @@ use crate::output::room_for;
 use crate::statement::{CancelToken, Steps};
 use std::collections::HashSet;
 
-/// How many values are visited between two checks for cancellation.
+/// The number of values that are visited between two checks for cancellation.
 const VALUES_BETWEEN_CHECKS: usize = 4096;
 
 /// A path expression.

@@ -49,7 +49,7 @@ pub struct KeyPart {
     pub nullable: bool,
     /// Whether it is in descending order.
     pub descending: bool,
-    /// How many characters from a string's beginning are in the key (bytes for a binary string). `None`: all.
+    /// The number of characters from a string's beginning that are in the key (bytes for a binary string). `None`: all.
     pub prefix: Option<u32>,
 }
 

@@ -21,7 +21,7 @@ use std::sync::atomic::{AtomicIsize, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
-/// How many bytes of difference a thread keeps before it passes them on.
+/// The number of bytes of difference that a thread keeps before it passes them on.
 const STEP: isize = 64 << 10;
 
 /// The bytes that a statement may hold however short memory is.

@@ -36,7 +36,7 @@ pub struct DroppedColumn {
     pub dropped_in: u16,
 }
 
-/// Where one table column is in an entry.
+/// The place of one table column in an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Source {
     /// It is this part of the key.
@@ -372,7 +372,7 @@ impl EntryFormat {
         fixed + self.stored.iter().map(bytes).sum::<usize>()
     }
 
-    /// How many bytes a reference takes in place of a value.
+    /// The number of bytes that a reference takes in place of a value.
     pub const OVERFLOW_REF_BYTES: usize = super::overflow::REFERENCE_BYTES;
 
     /// Returns the bytes of a string or binary string in the payload, without a copy; `None` for NULL, and for

@@ -66,10 +66,10 @@ impl OverflowRef {
     }
 }
 
-/// What a row gets in place of a value.
+/// The beginning and the reference that a row gets in place of a value.
 pub(super) struct Outside {
     pub(super) reference: OverflowRef,
-    /// How many bytes from the value's beginning the row keeps.
+    /// The number of bytes from the value's beginning that the row keeps.
     pub(super) beginning: usize,
 }
 

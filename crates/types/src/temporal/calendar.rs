@@ -82,7 +82,7 @@ impl CivilDate {
     }
 }
 
-/// How weeks are counted: the `mode` of `WEEK(date, mode)` and `default_week_format`.
+/// The rules by which weeks are counted: the `mode` of `WEEK(date, mode)` and `default_week_format`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct WeekMode {
     /// Weeks begin on Monday, not Sunday.

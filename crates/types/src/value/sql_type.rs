@@ -120,7 +120,7 @@ pub enum SqlType {
     Enum(Arc<Members>),
     /// Any subset of several texts, stored as bits.
     Set(Arc<Members>),
-    /// That many bits: an unsigned number that is shown as bytes.
+    /// Bits, as many as it says: an unsigned number that is shown as bytes.
     Bit {
         /// 1 to 64.
         len: u8,
@@ -407,7 +407,7 @@ fn write_members(f: &mut fmt::Formatter<'_>, name: &str, members: &Members) -> f
     write!(f, "{name}({})", quoted.join(","))
 }
 
-/// How strongly an expression insists on its collation; when two meet, the lower value wins.
+/// The strength with which an expression insists on its collation; when two meet, the lower value wins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Coercibility {
     /// A COLLATE clause.
@@ -450,7 +450,7 @@ pub struct ExprType {
     pub nullable: bool,
     /// Its collation if it is a string; otherwise [`Collation::Binary`].
     pub collation: Collation,
-    /// How strongly it insists on that collation.
+    /// The strength with which it insists on that collation.
     pub coercibility: Coercibility,
     /// The column it comes from, for messages.
     pub origin: Origin,

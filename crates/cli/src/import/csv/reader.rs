@@ -67,7 +67,7 @@ impl<R: BufRead> Records<R> {
     /// Reads the next record; returns false if there is none.
     ///
     /// # Errors
-    /// Those of reading; `UnexpectedEof` within quotes; `InvalidData` for text behind closing quotes.
+    /// Errors of reading; `UnexpectedEof` within quotes; `InvalidData` for text behind closing quotes.
     pub fn read(&mut self, record: &mut Record) -> io::Result<bool> {
         if !std::mem::replace(&mut self.is_begun, true) {
             self.skip_mark()?;

@@ -1,6 +1,6 @@
 //! Turns consecutive INSERT statements of literals for one table into one load.
 //!
-//! So one load fills a table however many statements a dump has for it: its trees are built from the rows, and it has
+//! One load fills a table, however many statements a dump has for it: its trees are built from the rows, and it has
 //! all of them or none. A separate session computes values that are not literals (`NOW()`, `CAST('..' AS JSON)`). A
 //! statement that does more than insert rows (IGNORE, ON DUPLICATE KEY UPDATE, a query) runs unchanged instead.
 

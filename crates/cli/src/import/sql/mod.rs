@@ -29,7 +29,7 @@ use std::io::{self, Read};
 /// The hint about the state after a failed import.
 const STAYS: &str = "what stands before it was imported; a dump that drops its tables before it makes them can be imported again as \
                      it is, anything else into a new directory";
-/// How many characters of a statement messages show.
+/// The number of characters of a statement that messages show.
 const SHOWN: usize = 60;
 
 /// The table that INSERTs fill.
@@ -49,7 +49,7 @@ pub struct SqlImport<'i> {
     pub report: &'i mut Report,
     /// Tables that could not be created, and whose rows are left out.
     missing: BTreeSet<(String, String)>,
-    /// How many statements have succeeded; the INSERTs of one load count as one.
+    /// The number of statements that have succeeded; the INSERTs of one load count as one.
     statements: u64,
     /// Whether the script has selected a database.
     pub says_database: bool,

@@ -42,7 +42,7 @@ impl<R: Read> Script<R> {
     /// Returns the next `bytes` bytes, or fewer if the script ends.
     ///
     /// # Errors
-    /// Those of reading.
+    /// Errors of reading.
     pub fn peek(&mut self, bytes: usize) -> io::Result<&[u8]> {
         while self.buffer.len() - self.at < bytes && !self.is_at_end {
             if self.at > 0 {
@@ -68,7 +68,7 @@ impl<R: Read> Script<R> {
     /// Returns the next byte without consuming it.
     ///
     /// # Errors
-    /// Those of reading.
+    /// Errors of reading.
     pub fn next(&mut self) -> io::Result<Option<u8>> {
         match self.buffer.get(self.at) {
             Some(byte) => Ok(Some(*byte)),
@@ -102,7 +102,7 @@ impl<R: Read> Script<R> {
     /// Skips blanks.
     ///
     /// # Errors
-    /// Those of reading.
+    /// Errors of reading.
     pub fn skip_blanks(&mut self) -> io::Result<()> {
         while self.next()?.is_some_and(|byte| byte.is_ascii_whitespace()) {
             self.skip(1);
@@ -114,7 +114,7 @@ impl<R: Read> Script<R> {
     /// MySQL's clients.
     ///
     /// # Errors
-    /// Those of reading; `UnexpectedEof` for a comment without an end ([`is_open_comment`]).
+    /// Errors of reading; `UnexpectedEof` for a comment without an end ([`is_open_comment`]).
     pub fn skip_to_statement(&mut self) -> io::Result<()> {
         loop {
             self.skip_blanks()?;
@@ -175,7 +175,7 @@ impl<R: Read> Script<R> {
     /// is no more.
     ///
     /// # Errors
-    /// Those of reading; `FileTooLarge`; `UnexpectedEof` if the script ends within a quoted text or a comment.
+    /// Errors of reading; `FileTooLarge`; `UnexpectedEof` if the script ends within a quoted text or a comment.
     pub fn statement(&mut self, charset: Charset, mode: LexMode) -> io::Result<Option<Vec<u8>>> {
         let mut statement = Vec::new();
         let delimiter = self.delimiter.clone();
@@ -262,7 +262,7 @@ impl<R: Read> Script<R> {
     /// literal, or gives it another meaning, unless the mode makes it an ordinary character.
     ///
     /// # Errors
-    /// As [`statement`](Self::statement).
+    /// The errors of [`statement`](Self::statement).
     pub fn text(&mut self, mode: LexMode, into: &mut Vec<u8>) -> io::Result<()> {
         into.clear();
         let Some(quote) = self.next()? else { return Err(io::ErrorKind::UnexpectedEof.into()) };

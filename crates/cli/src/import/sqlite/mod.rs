@@ -30,7 +30,7 @@ use schema::{Column, ForeignKey, Table, rows};
 use std::path::Path;
 use std::sync::Arc;
 
-/// How many characters of a long text a key on it holds.
+/// The number of characters of a long text that a key on it holds.
 const PREFIX: usize = 255;
 
 /// Imports a file.

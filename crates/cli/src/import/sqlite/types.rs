@@ -11,7 +11,7 @@ pub struct Facts {
     pub blobs: i64,
     pub least: i64,
     pub most: i64,
-    /// How many texts are dates, such as `2024-12-31`, and how many are dates with a time of day.
+    /// The number of texts that are dates, such as `2024-12-31`, and of texts that are dates with a time of day.
     pub dates: i64,
     pub times: i64,
     /// The length of the longest text, and of the longest blob.

@@ -28,7 +28,7 @@ use std::sync::Arc;
 #[derive(Debug, Clone, Default)]
 pub(crate) struct PathCache(Vec<(String, Arc<Path>)>);
 
-/// How many paths are kept; a statement seldom has more that stay the same from row to row.
+/// The number of paths that are kept; a statement seldom has more that stay the same from row to row.
 const KEPT: usize = 16;
 
 impl PathCache {

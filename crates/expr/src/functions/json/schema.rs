@@ -26,7 +26,7 @@ pub(in super::super) static FUNCTIONS: &[Function] = &[
     Function::new("JSON_SCHEMA_VALIDATION_REPORT", (2, 2), json, report).documents(),
 ];
 
-/// How many references may be followed before a part of the document is entered.
+/// The number of references that may be followed before a part of the document is entered.
 const MAX_REFERENCES: usize = 100;
 
 /// The keyword that a document violates, with the places in schema and document.
@@ -100,7 +100,7 @@ struct Validator<'s> {
     schema: String,
     /// The place in the document, as a pointer.
     document: String,
-    /// How many references lead to the place in the schema.
+    /// The number of references that lead to the place in the schema.
     references: usize,
     steps: Steps<'s>,
 }

@@ -25,7 +25,7 @@ const NOWHERE: usize = usize::MAX;
 pub(super) struct Program {
     code: Vec<Instruction>,
     sets: Vec<Set>,
-    /// How many places a match keeps: begin and end of the whole and of each group, then those that instructions use.
+    /// The number of places that a match keeps: begin and end of the whole and of each group, then those that instructions use.
     slots: usize,
     groups: usize,
     pub(super) names: Vec<(String, usize)>,

@@ -40,7 +40,7 @@ pub(super) enum Found {
     Unknown,
 }
 
-/// How a run ended; where it was last in a match.
+/// The end of a run, and the last place at which it was in a match.
 enum Run {
     Ended(Option<usize>),
     Unknown,

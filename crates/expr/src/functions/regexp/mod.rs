@@ -32,7 +32,7 @@ pub(super) static FUNCTIONS: &[Function] = &[
 #[derive(Debug, Clone, Default)]
 pub(crate) struct PatternCache(Vec<(String, Flags, Arc<Compiled>)>);
 
-/// How many patterns are kept; a statement seldom has more that stay the same from row to row.
+/// The number of patterns that are kept; a statement seldom has more that stay the same from row to row.
 const KEPT: usize = 8;
 
 impl PatternCache {

@@ -43,7 +43,7 @@ pub(super) enum Node {
     },
 }
 
-/// How much a repetition takes first.
+/// The amount that a repetition takes first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Repetition {
     /// As much as possible.

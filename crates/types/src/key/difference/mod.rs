@@ -73,7 +73,7 @@ enum Way {
     Whole = 5,
 }
 
-/// What an edit puts in the place of units.
+/// The replacement that an edit puts in the place of units.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 enum Kind {

@@ -308,9 +308,9 @@ struct Case<'d> {
     weights: &'static Weights,
     way: Way,
     bits: &'d [u8],
-    /// Where the string begins in the output.
+    /// The offset of the string in the output.
     start: usize,
-    /// How many characters in one of two forms came before.
+    /// The number of preceding characters that have two forms.
     standing: usize,
 }
 

@@ -149,11 +149,11 @@ fn pieces<'s>(weights: &'static Weights, s: &'s str, each: &mut impl FnMut(usize
 /// Counts how well each way fits a string.
 #[derive(Default)]
 struct Forms {
-    /// How many characters are one of two forms.
+    /// The number of characters that have two forms.
     standing: usize,
-    /// How many of these come up to the last second form.
+    /// The number of these up to the last second form.
     to_last_second: usize,
-    /// How many of these differ from the form that each of the ways 0 to 3 gives.
+    /// The number of these that differ from the form that each of the ways 0 to 3 gives.
     others: [usize; 4],
     /// Whether there are texts.
     edited: bool,
