@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# Rows that come in bulk: a dump, LOAD DATA from a file of the server's and from the client's, several indexes in one ALTER TABLE, INSERT .. SELECT.
-# Both servers get the same statements over their sockets, with durable commits, one after the other, and give the same answers; both start
-# with an empty database for each run.
+# Bulk loads: a dump, LOAD DATA from a file of the server and from a file of the client, ALTER TABLE that adds several
+# indexes, INSERT .. SELECT. Both servers get the same statements over their sockets, with durable commits, one server
+# after the other, and must return the same answers; each run starts with empty databases.
 #
 #   bench/bulk.sh [rows] [runs] [buffer pool, MB]
 #
-# Written are the bytes that the server's process has given to the system between the beginning of a step and its end (/proc/PID/io), with log and
-# doublewrite.
+# The column "written" counts the bytes that the server process has passed to the system from the beginning of a step
+# to its end (/proc/PID/io), log and doublewrite included.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Durable commits per second by 1, 2, 8 and 32 threads, beside a bare loop of one write and one sync on the same disk.
+# Durable commits per second by 1, 2, 8 and 32 threads, next to a bare loop of one write and one sync on the same disk.
 #
 # usage: bench/commits.sh [seconds per figure] [bytes of a commit]        (3 and 300 unless given)
 # env:   WORK  where the files go (a directory on the disk to be measured; they are removed afterwards)

@@ -1,5 +1,6 @@
-# What the scripts of this folder share: Leafline and MariaDB with the same rows, started and stopped. To be sourced, after
-# `work`, `scale`, `tables`, `indexes` and `pool` (buffer pool of both, in MB; empty: a tenth of Leafline's data) are set.
+# Shared by the scripts of this folder: starts and stops Leafline and MariaDB with the same rows. To be sourced after
+# `work`, `scale`, `tables`, `indexes` and `pool` (buffer pool of both, in MB; empty: a tenth of Leafline's data) are
+# set.
 
 PATH=$PATH:/usr/sbin
 mkdir -p "$work"
@@ -8,7 +9,8 @@ leafline=${CARGO_TARGET_DIR:-$PWD/target}/release/leafline
 ours=$work/leafline-$scale theirs=$work/mariadb-$scale socket=$work/bench.sock
 trap 'kill ${mariadb_pid:-} ${leafline_pid:-} 2>/dev/null || true' EXIT
 
-# Nothing is encrypted: MariaDB's server does not offer it without a certificate of one's own, and Leafline would pay for it alone.
+# Turns TLS off: MariaDB's server does not offer it without a certificate of its own, and Leafline alone would pay for
+# it.
 client() { mariadb --no-defaults --skip-ssl --local-infile=1 -uroot -S "$socket" -N -B "$@"; }
 
 wait_for() { # process, its log
@@ -34,7 +36,8 @@ leafline_start() { # more options
 }
 leafline_stop() { kill "$leafline_pid"; wait "$leafline_pid" || true; }
 
-# Leafline makes the rows; MariaDB gets its definitions and its rows, and then both have the indexes. Kept for the next run.
+# Generates the rows in Leafline, copies definitions and rows to MariaDB, and then creates the indexes in both. Kept
+# for the next run.
 load_both() {
   if [ ! -e "$ours/loaded" ]; then
     rm -rf "$ours"
@@ -63,22 +66,22 @@ load_both() {
   touch "$theirs/loaded"
 }
 
-# MariaDB's empty database.
+# Creates MariaDB's empty database.
 install_mariadb() {
   rm -rf "$theirs"
   mariadb-install-db --no-defaults --user="$(id -un)" --datadir="$theirs" --auth-root-authentication-method=normal >/dev/null
 }
 
-# Microseconds between marks, two by two, of what is in $work/raw, to $work/times.
+# Writes the microseconds between each pair of marks in $work/raw to $work/times.
 times_of_raw() {
   grep '^at' "$work/raw" | cut -f2 | while read -r begun && read -r ended; do
     echo $((($(date -d "$ended" +%s%N) - $(date -d "$begun" +%s%N)) / 1000))
   done >"$work/times"
 }
 
-# Asks the server that runs a query of a database several times. Leaves median microseconds, the answer and what Leafline counted meanwhile in
-# files of that name. `runs` is set.
-ask() { # name, leafline or mariadb, database, what goes before, query, counters...
+# Runs a query several times (`runs`) on a server. Leaves the median microseconds, the answer and the counters that
+# Leafline counted meanwhile in files of that name.
+ask() { # name, leafline or mariadb, database, statements before the query, query, counters...
   local name=$work/$1 engine=$2 query=$5 counter
   {
     echo "USE $3; $4"
@@ -104,7 +107,7 @@ same_answers() { # query, names...
   done
 }
 
-# A server that finds nothing in memory, on a disk of which reads are modelled (bench/disk_model.c): none, ssd or hdd.
+# Starts a server with an empty cache, on a model of a disk's reads (bench/disk_model.c): none, ssd or hdd.
 cold_start() { # leafline or mariadb, disk, more options
   local engine=$1 disk=$2 iops=200 rate=104857600
   local leafline_cold=(--skip-warm-up) mariadb_cold=()

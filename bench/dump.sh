@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
-# Dumps and imports of lineitem and part of TPC-H, with their indexes, beside MariaDB's: each step several times, one engine after the other, on the same rows.
+# Dumps and imports lineitem and part of TPC-H with their indexes, in Leafline and MariaDB: each step several times,
+# one engine after the other, on the same rows.
 #
 #   bench/dump.sh [scale] [runs] [buffer pool, MB]
 #
-# Files are written to $WORK; imports go to new databases with durable commits.
+# Files go to $WORK; imports go to new databases with durable commits.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

@@ -1,14 +1,16 @@
 #!/usr/bin/env bash
-# Query 6 of TPC-H over a month, by KEY (l_shipdate) and by the whole table: connections that run at the same time, and one statement shared by two
-# threads. Leafline and MariaDB in one run, in memory, on the same rows.
+# Query 6 of TPC-H over a month, by KEY (l_shipdate) and by the whole table: connections that run at the same time, and
+# one statement that two threads share. Leafline and MariaDB in one run, in memory, on the same rows.
 #
 # usage: bench/e10_parallel.sh [scale] [runs]        (0.5 and 3 unless given)
 # env:   WORK  where the databases go (kept for the next run)
 #
-# Needs mariadbd and mariadb-install-db in PATH or /usr/sbin, and python3. Every connection has its own list of months, the same for both engines; answers
-# must be equal. The first table has queries a second, and the server's processor time per query, with 1, 2 and 4 connections that share nothing
-# (max_parallel_degree=1): of `runs` rounds, in which the engines take turns, the one with the least processor time. The second has Leafline alone: milliseconds from statement sent
-# to answer read with one thread and with two, least of many, and processor time. The third counts what Leafline's readers do to each other.
+# Needs mariadbd and mariadb-install-db in PATH or /usr/sbin, and python3. Each connection has its own list of months,
+# the same for both engines; answers must be equal. The first table has queries a second and the server's processor
+# time per query with 1, 2 and 4 connections that share nothing (max_parallel_degree=1); the engines take turns, and of
+# `runs` rounds the one with the least processor time counts. The second table is for Leafline alone: the least
+# milliseconds from statement sent to answer read, with one thread and with two, and processor time. The third counts
+# how often Leafline's readers wait for each other.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 scale=${1:-0.5} runs=${2:-3}
@@ -19,7 +21,7 @@ indexes='CREATE INDEX i_l_shipdate ON lineitem (l_shipdate);'
 . bench/common.sh
 load_both
 
-# The processor time of a process, microseconds: its clock knows threads that are gone.
+# Prints the processor time of a process in microseconds; its clock includes threads that have ended.
 cpu() { python3 -c 'import sys, time; print(time.clock_gettime_ns((~int(sys.argv[1]) << 3) | 2) // 1000)' "$1"; }
 now() { echo $(($(date +%s%N) / 1000)); }
 
@@ -113,7 +115,8 @@ for path in index table; do
   cmp "$work/one-$path-1.answer" "$work/one-$path-2.answer" || { echo 'the answers differ' >&2; exit 1; }
 done
 
-# Pages come to be read with a latch, which writes to the page's frame, or without one; waits and restarts are where readers met.
+# Readers take a page with a latch, which writes to the page's frame, or without one; waits and restarts count
+# conflicts between readers.
 printf '\n%-6s %11s %14s %12s %10s\n' path connections 'page requests' 'latch waits' restarts
 counters() { client -e 'SHOW GLOBAL STATUS' | awk '/^Innodb_buffer_pool_read_requests|^Leafline_(shared_latch_waits|optimistic_restarts)/ {print $2}'; }
 for path in index table; do

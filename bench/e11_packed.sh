@@ -3,11 +3,13 @@
 #
 # usage: bench/e11_packed.sh [rows] [runs]        (200000 and 9 unless given)
 # env:   WORK  where the databases go
-#        COLLATION  of the strings, that both engines know (bytes without padding unless given)
+#        COLLATION  of the strings, known to both engines (bytes without padding unless given)
 #
-# Needs mariadbd and mariadb-install-db in PATH or /usr/sbin. For each kind of key a table (id INT UNSIGNED, k ..., KEY k (k), KEY id (id)); those of the first are E11's:
-# id = c = 1..100000. All indexes are built by ALTER TABLE from rows that are there. Answers must be equal. Printed: bytes of the index k (of both for E11), and bytes an entry; then the least milliseconds of joins by
-# the index (a lookup a row), ranges forward and backward, LIKE, and the ratio of Leafline packed to Leafline not packed and to the others.
+# Needs mariadbd and mariadb-install-db in PATH or /usr/sbin. Each kind of key has a table (id INT UNSIGNED, k ..., KEY
+# k (k), KEY id (id)); the first table is that of E11: id = c = 1..100000. ALTER TABLE builds all indexes from existing
+# rows. Answers must be equal. Printed: bytes of the index k (of both indexes for E11), and bytes an entry; then the
+# least milliseconds of joins by the index (a lookup a row), ranges forward and backward, and LIKE, and the ratio of
+# Leafline packed to Leafline not packed and to the others.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 rows=${1:-200000} runs=${2:-9}
@@ -19,7 +21,7 @@ engines=(packed plain innodb myisam_packed myisam_plain)
 numbers="WITH RECURSIVE s(n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM s WHERE n < 999)
   SELECT x.n * 1000 + y.n + 1 AS id FROM s x JOIN s y WHERE x.n * 1000 + y.n <"
 
-# Name, rows, type of k, its value for a number.
+# Each kind: name, rows, type of k, its value for a number.
 kinds=(
   "numbers|100000|VARCHAR(20)|id"
   "urls|$rows|VARCHAR(120)|CONCAT('https://www.example.org/shop/category-', id % 50, '/products/item-', LPAD(id * 7919 % 1000003, 7, '0'), '.html')"
@@ -29,7 +31,7 @@ kinds=(
   "times|$rows|DATETIME|TIMESTAMP('2020-01-01') + INTERVAL id * 7919 % 1000003 MINUTE"
 )
 
-# Questions to the table of a kind, as both name and query.
+# Prints the queries over the table of a kind; each line has a name and a query.
 questions() { # kind
   cat <<'Q'
 join by k|SELECT COUNT(*), SUM(b.id) FROM probes p JOIN {t} b FORCE INDEX (k) ON b.k = p.k
@@ -41,7 +43,7 @@ LIKE, DESC|SELECT COUNT(*), MAX(k) FROM (SELECT k FROM {t} FORCE INDEX (k) WHERE
 Q
 }
 
-# Makes the tables in the database of an engine.
+# Creates and fills the tables in the database of an engine.
 fill() { # engine
   local engine=$1 kind name number type value probes options= pack collation=utf8mb4_nopad_bin
   case $engine in
@@ -52,7 +54,7 @@ fill() { # engine
   echo "CREATE DATABASE $engine CHARACTER SET utf8mb4 COLLATE ${COLLATION:-$collation}; USE $engine;"
   for kind in "${kinds[@]}"; do
     IFS='|' read -r name number type value <<<"$kind"
-    # Of few different values each has many rows.
+    # Each of the few distinct values has many rows.
     probes=50000
     [ "$name" != words ] || probes=8
     echo "CREATE TABLE $name (id INT UNSIGNED, k $type) $options; INSERT INTO $name SELECT id, $value FROM ($numbers $number) n;
@@ -62,7 +64,7 @@ fill() { # engine
   done
 }
 
-# Bytes of the index k, and of both.
+# Prints the bytes of the index k, and of both indexes.
 sizes() { # engine, kind
   case $1 in
     packed | plain)
@@ -72,7 +74,7 @@ sizes() { # engine, kind
       client -e "SELECT SUM(IF(index_name = 'k', stat_value, 0)) * 16384, SUM(stat_value) * 16384 FROM mysql.innodb_index_stats
         WHERE database_name = 'innodb' AND table_name = '$2' AND stat_name = 'size' AND index_name IN ('k', 'id')" ;;
     myisam_*)
-      # The file has both; that of k alone is what a copy without the other has.
+      # The file holds both indexes; the size of k alone is the size of a copy without the other one.
       client -e "USE $1; CREATE TABLE alone LIKE $2; ALTER TABLE alone DROP KEY id; ALTER TABLE alone DISABLE KEYS; INSERT INTO alone SELECT * FROM $2; ALTER TABLE alone ENABLE KEYS;
         SELECT INDEX_LENGTH FROM information_schema.TABLES WHERE TABLE_SCHEMA = '$1' AND TABLE_NAME = 'alone';
         SELECT INDEX_LENGTH FROM information_schema.TABLES WHERE TABLE_SCHEMA = '$1' AND TABLE_NAME = '$2'; DROP TABLE alone" | paste -s -d ' ' ;;

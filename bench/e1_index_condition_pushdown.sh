@@ -3,10 +3,10 @@
 #
 # usage: bench/e1_index_condition_pushdown.sh [scale] [runs]        (1 and 3 unless given)
 # env:   WORK  where the databases go (a directory on the disk to be measured; 6 GB at scale 1; kept for the next run)
-#        POOL  buffer pool of both, in MB (by default a tenth of what Leafline's data takes)
+#        POOL  buffer pool of both, in MB (by default a tenth of the size of Leafline's data)
 #
-# Needs mariadbd and mariadb-install-db in PATH or /usr/sbin. Each figure is from a server that was just started (cold); the
-# median of the runs is printed. Answers must be equal.
+# Needs mariadbd and mariadb-install-db in PATH or /usr/sbin. Each figure is from a server that was just started
+# (cold); the script prints the median of the runs. Answers must be equal.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 scale=${1:-1} runs=${2:-3}

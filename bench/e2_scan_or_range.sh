@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# A range of a secondary index, or the whole table: what each engine chooses, and what each way takes. Leafline and MariaDB in one run.
+# A range of a secondary index or the whole table: the plan that each engine chooses, and the time of each plan.
+# Leafline and MariaDB in one run.
 #
 # usage: bench/e2_scan_or_range.sh [rows] [runs]        (1000000 and 3 unless given)
 # env:   WORK      where the databases go (a directory on the disk to be measured; kept for the next run)
@@ -7,7 +8,7 @@
 #                  disks none, ssd and hdd; ssd and hdd are models of a disk with one head (bench/disk_model.c)
 #        PERCENTS  of the rows, "2" unless given
 #        ENGINES   "leafline mariadb" unless given
-#        PLANS     of chosen, scan, range (without multi-range read), mrr, ordered (ORDER BY the index) and limit (LIMIT 10 of it) those to be measured
+#        PLANS     those to measure of chosen, scan, range (without multi-range read), mrr, ordered (ORDER BY the index) and limit (LIMIT 10 of it)
 #
 # Needs mariadbd and mariadb-install-db in PATH or /usr/sbin, and a C compiler for the models. Table t has rows of 150 bytes and an index on a random
 # number, sk. Answers must be equal. Printed: median seconds from statement sent to answer read, seconds of CPU of the server, and rows fetched one by one
@@ -38,7 +39,7 @@ load() { # leafline or mariadb, its directory, options for a quick load
 load leafline "$ours"
 load mariadb "$theirs" --innodb-flush-log-at-trx-commit=0 --skip-innodb-doublewrite
 
-# What goes before the query, behind the table's name, and at the end.
+# Prints the text before the query, the hint behind the table's name, and the end of the query.
 declare -A leafline_plans=(
   [chosen]='||' [scan]='|IGNORE INDEX (sk)|' [range]="SET optimizer_switch='mrr=off';|FORCE INDEX (sk)|" [mrr]='|FORCE INDEX (sk)|'
   [ordered]='|FORCE INDEX (sk)|ORDER BY sk' [limit]='||ORDER BY sk LIMIT 10'

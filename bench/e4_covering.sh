@@ -1,13 +1,14 @@
 #!/usr/bin/env bash
-# Covering scans: Leafline, MariaDB and SQLite in one run, in memory, on the same rows; then with a writer beside.
+# Covering scans: Leafline, MariaDB and SQLite in one run, in memory, on the same rows; then with a concurrent writer.
 #
 # usage: bench/e4_covering.sh [rows] [runs]        (1000000 and 9 unless given)
 # env:   WORK  where the databases go (a directory on the disk to be measured)
 #
-# Needs mariadbd, mariadb-install-db and sqlite3 in PATH or /usr/sbin. SQLite tells whole milliseconds. Table t has KEY sk (sk) and KEY sk_cov (sk, a, b, c), and 100 bytes beside. One
-# thread reads (innodb_parallel_read_threads = 1). Answers must be equal. Printed: least milliseconds, and millions of entries a second
-# of Leafline. Then medians of Leafline and MariaDB, quiet and while a writer changes up to 1 % of the rows a second, each in sk_cov, their
-# ratio, changes a second, and the rows that Leafline had to visit a scan for entries newer than its snapshot.
+# Needs mariadbd, mariadb-install-db and sqlite3 in PATH or /usr/sbin. SQLite reports whole milliseconds. Table t has
+# KEY sk (sk), KEY sk_cov (sk, a, b, c) and 100 further bytes. One thread reads (innodb_parallel_read_threads = 1).
+# Answers must be equal. Printed: the least milliseconds, and millions of entries a second of Leafline; then medians of
+# Leafline and MariaDB, alone and while a writer changes up to 1 % of the rows a second, each in sk_cov, their ratio,
+# changes a second, and the number of rows that a scan of Leafline visits because entries are newer than its snapshot.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 rows=${1:-1000000} runs=${2:-9}
@@ -22,7 +23,7 @@ fill="INSERT INTO t SELECT id, id * 7919 % 1000003, id % 1000, id % 77, id % 5, 
 indexes="CREATE INDEX sk ON t (sk); CREATE INDEX sk_cov ON t (sk, a, b, c);"
 low=400000 high=420000
 
-# Entries read, and the query.
+# Each query: the entries it reads, and its text.
 cases=(
   "$rows SELECT COUNT(*) FROM t"
   "$rows SELECT COUNT(sk) FROM t"
@@ -37,7 +38,7 @@ cases=(
   "$rows SELECT COUNT(f) FROM t"
 )
 
-# A query of the list, as an engine spells it.
+# Prints a query of the list in an engine's dialect.
 spelled() { # engine, number
   local query=${cases[$2]#* }
   if [ "$1" = sqlite ]; then
@@ -49,13 +50,13 @@ spelled() { # engine, number
   fi
 }
 
-# Least and median of what is in $work/times.
+# Prints the least and the median of $work/times.
 figures() { echo "$(sort -n "$work/times" | head -1) $(median "$work/times")"; }
 
-# Those that are run again beside a writer.
+# The queries that run again with a writer.
 with_writer=(4 5 7)
 
-# Runs a query some times: least and median microseconds, and the answer.
+# Runs a query several times: the least and the median microseconds, and the answer.
 measure() { # engine, number, file for the times
   {
     echo 'USE e4;'
@@ -70,7 +71,7 @@ measure() { # engine, number, file for the times
 
 status() { client -e "SHOW GLOBAL STATUS LIKE '$1'" | cut -f2; }
 
-# Statements that change one row in a hundred a second, ten at a time.
+# Prints statements that change one row in a hundred a second, ten at a time.
 writes() { # seconds
   awk -v rows="$rows" -v seconds="$1" 'BEGIN {
     print "USE e4; SET @begun = UNIX_TIMESTAMP(NOW(6));"

@@ -4,9 +4,10 @@
 # usage: bench/e5_index_merge.sh [rows] [runs]        (1000000 and 7 unless given)
 # env:   WORK  where the databases go (a directory on the disk to be measured)
 #
-# Needs mariadbd and mariadb-install-db in PATH or /usr/sbin. Table t has x and y with rows / 10,000 values each, an index on either and one on both (ignored
-# unless it is what is measured), r with a value for every 100 rows, and b with one value in all rows. Answers must be equal. Printed: median milliseconds from
-# statement sent to answer read, the ratio, and entries examined and rows fetched of Leafline. For every plan: the same with index merge switched off.
+# Needs mariadbd and mariadb-install-db in PATH or /usr/sbin. Table t has x and y with rows / 10,000 values each, an
+# index on each and one on both (ignored unless it is measured), r with a value for each 100 rows, and b with one value
+# in all rows. Answers must be equal. Printed: median milliseconds from statement sent to answer read, the ratio, and
+# entries examined and rows fetched by Leafline; for each plan, the same with index merge switched off.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 rows=${1:-1000000} runs=${2:-7}

@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
-# Conditions behind the first part of an index, GROUP BY off an index: Leafline and MariaDB in one run, in memory, on the same rows.
+# Conditions behind the first part of an index, and GROUP BY from an index: Leafline and MariaDB in one run, in memory,
+# on the same rows.
 #
 # usage: bench/e6_leap_scan.sh [rows] [runs]        (1000000 and 7 unless given)
 # env:   WORK  where the databases go (a directory on the disk to be measured)
 #
-# Needs mariadbd and mariadb-install-db in PATH or /usr/sbin. Tables t10 and t1000 have an index (k, v), with 10 and 1,000 values of k and 100,000 of v;
-# in u the first part is nearly unique. Answers must be equal. Printed: median milliseconds from statement sent to answer read, the ratio, and entries
-# examined and leaps of Leafline.
+# Needs mariadbd and mariadb-install-db in PATH or /usr/sbin. Tables t10 and t1000 have an index (k, v), with 10 and
+# 1,000 values of k and 100,000 of v; in u the first part is nearly unique. Answers must be equal. Printed: median
+# milliseconds from statement sent to answer read, the ratio, and entries examined and leaps of Leafline.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 rows=${1:-1000000} runs=${2:-7}

@@ -1,13 +1,15 @@
 #!/usr/bin/env bash
-# Inserts into a table whose three secondary indexes, on random values, are several times the buffer pool, on a rotating disk of which reads are
-# modelled (bench/disk_model.c): Leafline with change_buffering all and InnoDB with innodb_change_buffering all.
+# Inserts into a table whose three secondary indexes, on random values, are several times the buffer pool, on a model
+# of a rotating disk's reads (bench/disk_model.c): Leafline with change_buffering all and InnoDB with
+# innodb_change_buffering all.
 #
 # usage: bench/e7_hdd.sh [rows before] [pool MB] [seconds]        (800000, 24 and 120 unless given)
 # env:   WORK  where the databases go
 #
-# The rows before come without the model, as many as fill what is kept of changes; then the server is started again, on the model, with the backlog that
-# it has. Printed: rows a second in each third of the seconds, a thousand a statement, each durable when it is answered, from one client, which stops at the
-# end of a statement. Answers must be equal where both have the same rows.
+# The rows before are inserted without the model, enough to fill the change buffer; then the server restarts on the
+# model, with its backlog. Printed: rows a second in each third of the seconds. One client inserts a thousand rows a
+# statement, each durable when it is answered, and stops at the end of a statement. Answers must be equal where both
+# have the same rows.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 rows=${1:-800000} pool=${2:-24} seconds=${3:-120}
@@ -42,7 +44,7 @@ run() { # name, leafline or mariadb, engine of the table, options of the server.
   timeout "$seconds" mariadb --no-defaults -uroot -S "$socket" -N -B -n e7 <"$work/timed.sql" >"$work/$name.at" || true
   awk -v name="$name" -v began="$began" -v seconds="$seconds" '/^at/ { third = int(($2 - began) * 3 / seconds); rows[third > 2 ? 2 : third] += 1000 }
     END { printf "%-14s %8d %8d %8d\n", name, rows[0] * 3 / seconds, rows[1] * 3 / seconds, rows[2] * 3 / seconds }' "$work/$name.at"
-  # Without the model, and of what both have.
+  # Compares the answers without the model, over the rows that both have.
   kill -9 "$([ "$server" = leafline ] && echo "$leafline_pid" || echo "$mariadb_pid")"
   { wait; } 2>/dev/null || true
   "${server}_start" "${@:4}"

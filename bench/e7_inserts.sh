@@ -1,13 +1,15 @@
 #!/usr/bin/env bash
-# Inserts into a table with three secondary indexes that outgrow the buffer pool: id ascending, values of the indexes random (or ascending). Leafline with
-# change_buffering all and none, InnoDB with innodb_change_buffering all and none, and MyRocks, if the server has its plugin; same statements for all.
+# Inserts into a table with three secondary indexes that outgrow the buffer pool: id ascending, values of the indexes
+# random (or ascending). Leafline with change_buffering all and none, InnoDB with innodb_change_buffering all and none,
+# and MyRocks, if the server has its plugin; all get the same statements.
 #
 # usage: bench/e7_inserts.sh [rows] [pool MB] [random or ascending] [systems]       (1500000, 64, random and all of them unless given)
-# env:   WORK  where the databases go; SYSTEMS  which of them, in the order they are to run
+# env:   WORK  where the databases go; SYSTEMS  the systems to run, in this order
 #
-# Rows come a thousand a statement, each statement durable when it is answered, from one client. The table has rows a second in each sixth of the rows, the bytes that the
-# server has written (write_bytes of /proc/PID/io, so the page cache counts when it is flushed), and for Leafline how long it took until nothing was buffered any more, and
-# a thousand reads by an index before and after that. Answers must be equal.
+# One client inserts a thousand rows a statement, each statement durable when it is answered. The table has rows a
+# second in each sixth of the rows, the bytes that the server has written (write_bytes of /proc/PID/io, so the page
+# cache counts when it is flushed), and for Leafline the time until its change buffer was empty, and a thousand reads
+# by an index before and after that. Answers must be equal.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 rows=${1:-1500000} pool=${2:-64} order=${3:-random}

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Inserts by ascending id into a table with three indexes on random numbers, larger than the buffer pool together: the table whole, and divided
-# by ranges of the id. Divided, the indexes that are written to are those of the last partition, and stay in memory.
+# Inserts by ascending id into a table with three indexes on random numbers, larger than the buffer pool together: one
+# table without partitions, and one with ranges of the id. With partitions, inserts write to the indexes of the last
+# partition alone, which stay in memory.
 #
 # usage: bench/e7_partitions.sh [rows] [rows of a partition] [buffer pool, MB]     (1000000, 100000 and 24 unless given)
 # env:   WORK  where the databases go (a directory on the disk to be measured)

@@ -1,14 +1,17 @@
 #!/usr/bin/env bash
-# A full scan of a fragmented table beside eight OLTP clients: what it does to them, and they to it. Leafline and MariaDB in one run.
+# A full scan of a fragmented table next to eight OLTP clients: how much each slows the other. Leafline and MariaDB in
+# one run.
 #
 # usage: bench/e8_beside_clients.sh [rows] [seconds]        (1000000 and 15 unless given)
-# env:   WORK   where the databases go (those of bench/e8_full_scan.sh, which makes them)
-#        DISKS  of "none ssd hdd" those to be measured; ssd and hdd are models of a disk with one head (bench/disk_model.c)
+# env:   WORK   where the databases go (bench/e8_full_scan.sh makes them)
+#        DISKS  those to measure of "none ssd hdd"; ssd and hdd are models of a disk with one head (bench/disk_model.c)
 #        RATE   transactions a second that the clients begin together (100 unless given)
 #
-# Needs what bench/e8_full_scan.sh needs, and sysbench. The clients run sysbench's oltp_read_write over a table of 100,000 rows, which fits in the pool, at a
-# fixed rate that neither engine is at its limits with. Their 99th percentile is taken each second; printed is the median of the seconds, without a scan and
-# while one runs after the other, and what a scan takes meanwhile. MariaDB's scan on hdd is begun once and its clients are asked until it ends.
+# Needs the programs that bench/e8_full_scan.sh needs, and sysbench. The clients run sysbench's oltp_read_write over a
+# table of 100,000 rows, which fits in the pool, at a fixed rate below the limits of both engines. The script takes
+# their 99th percentile each second, and prints the median of the seconds, without a scan and while one scan runs after
+# the other, and the time of a scan meanwhile. MariaDB's scan on hdd runs once, and its clients are measured until it
+# ends.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 rows=${1:-1000000} seconds=${2:-15} rate=${RATE:-100}
@@ -34,7 +37,7 @@ prepare() { # leafline or mariadb, its directory
 prepare leafline "$ours"
 prepare mariadb "$theirs"
 
-percentile() { # of the clients' report: median of the seconds' 99th percentiles, the first two left out, in ms
+percentile() { # the clients' report: prints the median of the seconds' 99th percentiles in ms, without the first two seconds
   sed -n 's/.*(ms,99%): \([0-9.]*\).*/\1/p' "$1" | tail -n +3 | sort -n | awk '{v[NR] = $1} END {print v[int((NR + 1) / 2)]}'
 }
 

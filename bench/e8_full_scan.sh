@@ -1,14 +1,15 @@
 #!/usr/bin/env bash
-# Full scans of a table whose pages lie scattered in the file, cold, and of the same rows in order: Leafline and MariaDB in one run.
+# Full scans of a table whose pages are scattered in the file, cold, and of the same rows in order: Leafline and
+# MariaDB in one run.
 #
 # usage: bench/e8_full_scan.sh [rows] [runs]        (1000000 and 3 unless given)
 # env:   WORK   where the databases go (a directory on the disk to be measured)
-#        DISKS  of "none ssd hdd" those to be measured; ssd and hdd are models of a disk with one head (bench/disk_model.c)
-#        KINDS  of Leafline's read_ahead the values to compare, "auto" unless given
+#        DISKS  those to measure of "none ssd hdd"; ssd and hdd are models of a disk with one head (bench/disk_model.c)
+#        KINDS  the values of Leafline's read_ahead to compare, "auto" unless given
 #
-# Needs mariadbd and mariadb-install-db in PATH or /usr/sbin, and a C compiler for the models. Table f was filled in random order, o holds
-# the same rows in order. The pool is 30% of f. Answers must be equal. Printed: median seconds from statement sent to answer read, and the ratio.
-# MariaDB is run once on hdd.
+# Needs mariadbd and mariadb-install-db in PATH or /usr/sbin, and a C compiler for the models. Table f was filled in
+# random order, o holds the same rows in order. The pool is 30% of f. Answers must be equal. Printed: median seconds
+# from statement sent to answer read, and the ratio. MariaDB runs once on hdd.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 rows=${1:-1000000} runs=${2:-3}
@@ -22,7 +23,7 @@ define="CREATE DATABASE e8 CHARACTER SET utf8mb4 COLLATE utf8mb4_bin; USE e8;
 prime=1000003
 [ "$rows" -lt $prime ] || { echo "fewer rows than $prime" >&2; exit 1; }
 
-fill() { # each statement a few rows from all over the table
+fill() { # each statement inserts a few rows from all over the table
   seq 1 "$rows" | awk -v p=$prime '{
     h = $1 * 611953 % p
     text = sprintf("%08d", h)

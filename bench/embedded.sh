@@ -1,13 +1,14 @@
 #!/usr/bin/env bash
-# Leafline beside redb, LMDB, fjall, RocksDB and SQLite as embedded engines: point reads, range scans, random inserts, durable updates.
-# The first run builds them all, which takes a while. RocksDB's build needs libclang (Debian: libclang-dev).
+# Compares Leafline with redb, LMDB, fjall, RocksDB and SQLite as embedded engines: point reads, range scans, random
+# inserts, durable updates. The first run builds them all, which takes a while. RocksDB's build needs libclang (Debian:
+# libclang-dev).
 #
 #   bench/embedded.sh [--rows N] [--seconds N] [--rounds N] [--only WORKLOAD] [--data beyond-memory] [--engine NAME]...
 #       [--threads 1,2] [--keys int,text] [--memory BYTES] [--page-size BYTES]
 #
-# With LIMIT=BYTES each engine has a process of its own whose memory, page cache included, is limited to so much (control
-# groups, as root). A quarter of it is the engine's cache, the rest is for its other buffers and the page cache. Leafline,
-# which bypasses the page cache, gets all but 48 MiB for its buffer pool: 32 MiB are its log's buffers.
+# With LIMIT=BYTES each engine has its own process, whose memory, page cache included, is limited to LIMIT (control
+# groups, as root). A quarter of it is the engine's cache, the rest is for its other buffers and the page cache.
+# Leafline, which bypasses the page cache, gets all but 48 MiB for its buffer pool: 32 MiB are its log's buffers.
 set -euo pipefail
 cd "$(dirname "$0")/embedded"
 engines=${ENGINES:-leafline lmdb redb fjall rocksdb sqlite}
@@ -40,7 +41,7 @@ else
     "$binary" "$@" | tee "$figures" >&2
 fi
 
-# One line per workload, one column per engine; the last is Leafline's figure by the best of the others.
+# Prints one line per workload, one column per engine; the last column is Leafline's figure by the best of the others.
 awk -F'\t' -v engines="$engines" '
     { row = $2 " | " $3 " | " $4; if (!(row in seen)) { seen[row] = 1; rows[++count] = row }; rate[row, $1] = $5 }
     END {

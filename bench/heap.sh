@@ -1,13 +1,14 @@
 #!/usr/bin/env bash
-# Heaps beside clustered tables: the same rows under primary keys of several lengths, in memory.
+# Heaps and clustered tables: the same rows under primary keys of several lengths, in memory.
 #
 # usage: bench/heap.sh [rows] [rounds]        (200000 and 5 unless given)
 # env:   WORK  where the database goes
 #
-# Needs the mariadb client. For each kind of primary key a table (id ..., k INT, s VARCHAR(40), pad CHAR(100), KEY k (k), KEY s (s)), clustered and as a heap,
-# each with packed secondary indexes and without; rows come in an order that has nothing to do with that of the key, but for `ascending`. Answers must be equal. Printed:
-# pages of 16 KiB of rows and indexes, processor time of the server per query (of the rounds, the least),
-# and the ratio of the heap to the clustered table.
+# Needs the mariadb client. For each kind of primary key a table (id ..., k INT, s VARCHAR(40), pad CHAR(100), KEY k
+# (k), KEY s (s)), clustered and as a heap, each with packed secondary indexes and without; rows are inserted in an
+# order unrelated to that of the key, except for `ascending`. Answers must be equal. Printed: pages of 16 KiB of rows
+# and indexes, the least processor time of the server per query of all rounds, and the ratio of the heap to the
+# clustered table.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 rows=${1:-200000} rounds=${2:-5}
@@ -15,7 +16,7 @@ work=${WORK:-$PWD/target/bench-heap} scale=heap pool=2048
 . bench/common.sh
 rm -rf "$ours"
 
-# Name, type of the key, its value for a number.
+# Each kind: name, type of the key, its value for a number.
 kinds=(
   "ascending|INT UNSIGNED|id"
   "integers|INT UNSIGNED|id * 7919 % 1000003"
@@ -33,7 +34,7 @@ options() { # variant
   echo "ENGINE = $engine PACK_KEYS = $pack"
 }
 
-# What is asked, as label, repetitions in a round, and query.
+# Each case: label, repetitions in a round, and query.
 questions() {
   cat <<'Q'
 rows by k, a lookup each|5|SELECT COUNT(*), SUM(LENGTH(b.pad)) FROM probes p JOIN {t} b FORCE INDEX (k) ON b.k = p.k
@@ -47,7 +48,7 @@ all rows|40|SELECT COUNT(*), SUM(LENGTH(pad)) FROM {t} IGNORE INDEX (PRIMARY, k,
 Q
 }
 
-# Processor time of the server, in hundredths of a second.
+# Prints the processor time of the server, in hundredths of a second.
 used() { awk '{print $14 + $15}' "/proc/$leafline_pid/stat"; }
 
 leafline_start
@@ -69,7 +70,7 @@ for kind in "${kinds[@]}"; do
   while IFS='|' read -r label runs query; do
     file=${label//[ ,]/_}
     query=${query//probes/${name}_probes}
-    # One after the other in each round, so that what else the machine does meets all.
+    # The cases alternate within each round, so that other load on the machine affects all of them.
     for round in $(seq 0 "$rounds"); do
       for variant in "${variants[@]}"; do
         asked=${query//'{t}'/${name}_$variant}

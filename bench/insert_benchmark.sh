@@ -1,17 +1,20 @@
 #!/usr/bin/env bash
-# The insert benchmark (Callaghan): rows into a table with three secondary indexes on random values until it is several times the buffer pool, then
-# readers of the indexes while rows come in and the oldest go. Leafline, InnoDB, MyRocks and SQLite in one run, on the same rows.
+# The insert benchmark (Callaghan): inserts rows into a table with three secondary indexes on random values until it is
+# several times the buffer pool, then reads the indexes while rows are inserted and the oldest deleted. Leafline,
+# InnoDB, MyRocks and SQLite in one run, on the same rows.
 #
 # usage: bench/insert_benchmark.sh [rows] [pool MB]        (2000000 and 64 unless given)
 # env:   WORK     where the databases go (a directory on the disk to be measured)
-#        ENGINES  of "leafline innodb innodb-buffered rocksdb sqlite" those to be measured; innodb is MariaDB's default, without a change buffer
+#        ENGINES  those to measure of "leafline innodb innodb-buffered rocksdb sqlite"; innodb is MariaDB's default, without a change buffer
 #        DISK     none (this machine's), ssd or hdd: models of a disk with one head, of reads alone (bench/disk_model.c); not for MyRocks and SQLite, which
 #                 read through the page cache
 #        QUERIES  of each of two readers (20000 unless given)
 #
-# Needs mariadbd, mariadb-install-db and, for MyRocks, its plugin in PATH or /usr/sbin and the default places; sqlite3. Commits are durable, 1,000 rows each.
-# Printed: rows a second per part of the load, bytes that reached the disk for a row (of the process, as the kernel counts them), bytes of the files for a row, queries a
-# second beside 2,000 rows a second that come and as many that go; answers must be equal. The load is drawn to WORK/insert_benchmark.svg.
+# Needs mariadbd, mariadb-install-db and, for MyRocks, its plugin in PATH or /usr/sbin and the default places; sqlite3.
+# Commits are durable, 1,000 rows each. Printed: rows a second per part of the load, bytes that reached the disk for a
+# row (of the process, as the kernel counts them), bytes of the files for a row, queries a second while 2,000 rows a
+# second are inserted and as many deleted; answers must be equal. The script draws the load to
+# WORK/insert_benchmark.svg.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 rows=${1:-2000000} pool=${2:-64} disk=${DISK:-none} queries=${QUERIES:-20000}
@@ -22,7 +25,7 @@ parts=20 each=$((rows / parts))
 columns='id INT PRIMARY KEY, at INT NOT NULL, register INT NOT NULL, customer INT NOT NULL, product INT NOT NULL, price INT NOT NULL, data VARCHAR(20) NOT NULL'
 keys=('price, customer' 'register, price, customer' 'price, at, customer')
 
-rows_of() { # the first number, how many: statements of 1,000 rows
+rows_of() { # first number, count: prints statements of 1,000 rows
   awk -v first="$1" -v count="$2" 'BEGIN {
     srand(first)
     for (i = 0; i < count; i++) {
@@ -46,7 +49,7 @@ queries_of() { # the number of the reader
   }'
 }
 
-start() { # an engine, on its directory
+start() { # an engine: starts it on its directory
   case $1 in
   leafline) cold_start leafline "$disk" ;;
   innodb) cold_start mariadb "$disk" ;;
@@ -59,9 +62,9 @@ start() { # an engine, on its directory
 }
 stop() { case $1 in leafline) leafline_stop ;; sqlite) ;; *) mariadb_stop ;; esac; }
 process() { case $1 in leafline) echo "$leafline_pid" ;; sqlite) echo self ;; *) echo "$mariadb_pid" ;; esac; }
-ask_engine() { # the engine, then statements from standard input
+ask_engine() { # an engine: runs the statements of standard input
   case $1 in
-  sqlite) # its processes are gone when they are done: what they wrote is added up
+  sqlite) # its processes end with each call: their bytes are added up
     { printf 'PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA cache_size=-%d;\n' $((pool * 1024)); cat; } |
       python3 -c 'import resource, subprocess, sys
 subprocess.run(["sqlite3", "-batch", "-separator", "\t", sys.argv[1]], check=True)
@@ -73,7 +76,7 @@ with open(sys.argv[2], "r+") as total:
   *) client bench ;;
   esac
 }
-written() { # by the server so far, bytes; of SQLite by the shell it was run in
+written() { # an engine: prints the bytes its server has written; for SQLite, its shell's
   [ "$1" = sqlite ] && { cat "$work/sqlite.written"; return; }
   awk '/^write_bytes/ {print $2}' "/proc/$(process "$1")/io"
 }
@@ -96,7 +99,7 @@ for engine in ${ENGINES:-leafline innodb innodb-buffered rocksdb sqlite}; do
     rows_of $(((part - 1) * each + 1)) $each | ask_engine $engine
     echo "$engine $part $((each * 1000000 / (($(date +%s%N) - began) / 1000)))" >>"$work/rates"
   done
-  # What a clean end has to write belongs to the rows, too; so does the time that it takes.
+  # The bytes that a clean shutdown writes, and its time, count for the rows, too.
   began=$(date +%s%N)
   bytes=$(($(written $engine) - before))
   if [ $engine != sqlite ]; then
@@ -111,7 +114,7 @@ for engine in ${ENGINES:-leafline innodb innodb-buffered rocksdb sqlite}; do
   fi
   drained=$((($(date +%s%N) - began) / 1000000))
   case $engine in leafline) files=$ours ;; sqlite) files=$sqlite_file ;; *) files=$theirs ;; esac
-  # Of InnoDB and Leafline without their logs, whose size is fixed.
+  # The size of InnoDB and Leafline excludes the logs, whose size is fixed.
   case $engine in
   leafline) size=$(du -sk "$ours/data" | cut -f1) ;;
   rocksdb) size=$(du -sk "$theirs/#rocksdb" | cut -f1) ;;
@@ -119,7 +122,7 @@ for engine in ${ENGINES:-leafline innodb innodb-buffered rocksdb sqlite}; do
   *) size=$(du -sk "$theirs/bench" | cut -f1) ;;
   esac
   [ $engine = sqlite ] || start $engine
-  # Readers, beside rows that come and go.
+  # Runs the readers while rows are inserted and deleted.
   per_second=-
   if [ $engine != sqlite ]; then
     (
@@ -151,7 +154,7 @@ for engine in ${ENGINES:-leafline innodb innodb-buffered rocksdb sqlite}; do
 done
 rm -f "$work/first.answer"
 
-# The plot: a line an engine, rows a second over rows loaded.
+# Draws the plot: a line per engine, rows a second over rows loaded.
 awk -v parts=$parts -v each=$each '
   {if (!($1 in line)) {order[++engines] = $1} if ($3 > most) most = $3; rate[$1, $2] = $3; line[$1] = 1}
   END {

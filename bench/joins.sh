@@ -1,11 +1,14 @@
 #!/usr/bin/env bash
-# What joins tell scans, merged ranges, lookups given up for hashing, both ends of groups: Leafline and MariaDB in one run, in memory, on the same rows.
+# Joins that narrow scans, merge ranges, replace lookups by hashing, and read both ends of groups: Leafline and MariaDB
+# in one run, in memory, on the same rows.
 #
 # usage: bench/joins.sh [rows] [runs]        (1000000 and 7 unless given)
 # env:   WORK  where the databases go (a directory on the disk to be measured)
 #
-# Needs mariadbd and mariadb-install-db in PATH or /usr/sbin. Table f has rows, each of a d (10,000 of them) and an e (1,000), and a key (k, v) of 1,000 and a million values.
-# Answers must be equal. Printed: median milliseconds from statement sent to answer read, the ratio, the same of ours with the switch named in the last column off, and entries that ours examined.
+# Needs mariadbd and mariadb-install-db in PATH or /usr/sbin. Each row of table f has a d (of 10,000) and an e (of
+# 1,000), and a key (k, v) of 1,000 and a million values. Answers must be equal. Printed: median milliseconds from
+# statement sent to answer read, the ratio, Leafline's milliseconds with the switch of the last column off, and the
+# entries that Leafline examined.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 rows=${1:-1000000} runs=${2:-7}

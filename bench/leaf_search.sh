@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What a leaf for dense integer keys could gain: a search in a leaf against computing the place of a key.
+# The possible gain for dense integer keys in a leaf: a binary search against computing the position of a key.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 cargo run --release --quiet -p leafline-btree --example leaf_search

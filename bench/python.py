@@ -1,4 +1,4 @@
-"""The measurements of python.sh. Engines take turns, a round each; medians of the rounds are shown, and Leafline's rate by SQLite's.
+"""The measurements of python.sh. Engines take turns, a round each; it prints medians of the rounds, and Leafline's rate by SQLite's.
 
 Both have what is their default: SQLite its rollback journal and `synchronous=FULL`, Leafline its log synced at each commit; a cache of 128 MiB each.
 """
@@ -41,7 +41,7 @@ def arrow(engine, cursor):
 
 
 def measure(engine, place, rows, keys):
-    """Rows a second of each workload, and a second of processor, of all threads."""
+    """Returns rows a second of each workload, by elapsed time and by processor time of all threads."""
     rates = {}
 
     def timed(name, count, work):

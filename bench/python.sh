@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Leafline's Python module beside the sqlite3 module of Python's library: rows inserted, looked up by key, read as tuples and as Arrow.
-# Builds and installs the module in an environment of its own first. PYTHON: the interpreter, python3 unless told.
+# Compares Leafline's Python module with the sqlite3 module of Python's library: inserts, lookups by key, rows read as
+# tuples and as Arrow. Builds the module and installs it in its own environment first. PYTHON: the interpreter, python3
+# unless given.
 #
 #   bench/python.sh [--rows N] [--lookups N] [--rounds N]
 set -euo pipefail

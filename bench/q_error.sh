@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# How far estimates of rows are off, per kind of condition: median, 90th percentile and greatest q-error, and what planning of long lists takes.
+# The errors of row estimates per kind of condition: median, 90th percentile and greatest q-error, and the planning
+# time of long lists.
 #
 # usage: bench/q_error.sh [thousands of rows / 40]        (5, which is 200,000 rows, unless given)
 # env:   LEAFLINE_Q_ERRORS=1 prints every estimate that is off by more than five times

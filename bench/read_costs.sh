@@ -1,13 +1,14 @@
 #!/usr/bin/env bash
-# What reads of tables in memory cost: processor time of Leafline's server per entry, row, leap and key that is sought.
+# The cost of reads of tables in memory: processor time of Leafline's server per entry, row, leap and sought key.
 #
 # usage: bench/read_costs.sh [rows] [rounds]        (1000000 and 9 unless given)
 # env:   WORK    where the database goes
-#        BEFORE  another build of leafline, to be compared: both take turns, round by round
+#        BEFORE  another build of leafline to compare: both take turns, round by round
 #
-# Tables of `rows` rows whose first key part has 1,000 and 100,000 values, and one with keys to be sought that lie all over it; all in memory. Printed per query: nanoseconds of
-# a unit, which is the processor time of whole statements by the number of their units, medians of rounds; cycles at the frequency that the system tells; with BEFORE, its
-# nanoseconds and the ratio.
+# Tables of `rows` rows whose first key part has 1,000 and 100,000 values, and one with search keys spread all over it;
+# all in memory. Printed per query: nanoseconds per unit (the processor time of whole statements by the number of their
+# units), medians of rounds; cycles at the frequency that the system reports; with BEFORE, its nanoseconds and the
+# ratio.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 rows=${1:-1000000} rounds=${2:-9}
@@ -30,7 +31,7 @@ fill="INSERT INTO t1000 SELECT id, id % 1000, id * 7919 % 100003 % 100000, 'x' F
   ANALYZE TABLE t1000, t100000, u, sought;"
 list=$(awk -v keys=$keys 'BEGIN {for (n = 0; n < keys; n++) printf "%s%d", n ? ", " : "", n * 97 % 1000003}')
 
-# What one unit is, how many there are, and the query.
+# Each case: the unit, the number of units or the counter that has it, and the query.
 cases=(
   "entry, covering, counted|$rows|SELECT COUNT(*) FROM u FORCE INDEX (s)"
   "entry, covering|$rows|SELECT SUM(s) FROM u FORCE INDEX (s)"
@@ -47,10 +48,10 @@ cases=(
   "key of a join by lookups, with its row|$keys|SELECT COUNT(u.f) FROM sought STRAIGHT_JOIN u FORCE INDEX (s) ON u.s = sought.s"
 )
 
-# Nanoseconds of processor time that the server has had, in ticks of 10 ms.
+# Prints the processor time of the server in nanoseconds, in ticks of 10 ms.
 processor_time() { awk '{print ($14 + $15) * 10000000}' /proc/"$leafline_pid"/stat; }
 
-# Nanoseconds of one run, of as many as take 0.4 s, and the number of its units.
+# Prints the nanoseconds of one run, on average over 0.4 s of runs, and the number of its units.
 measure() { # number
   local name unit query degree begun runs=0 took=0
   IFS='|' read -r name unit query <<<"${cases[$1]}"

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# How long a database takes to open after a crash: random updates of data four times the buffer pool, an end without a checkpoint.
+# The time to open a database after a crash: random updates of data four times the buffer pool, then an end without a
+# checkpoint.
 #
 # usage: bench/recovery.sh [updates] [pool MiB] [log MiB]        (100000, 64 and 1024 unless given)
 # env:   WORK  where the database goes (a directory on the disk to be measured; removed afterwards)

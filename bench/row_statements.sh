@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# What a row costs that a prepared statement inserts, changes or deletes, in one large transaction: Leafline beside SQLite, by time of processor.
+# The cost of a row that a prepared statement inserts, changes or deletes in one large transaction: Leafline and
+# SQLite, by processor time.
 #
 #   bench/row_statements.sh [rows] [rounds]
 set -euo pipefail

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# The longest time that a writer is stopped while its table is altered, in each way that works beside writers.
+# The longest time that a writer is blocked while its table is altered, in each way that allows concurrent writers.
 #
 #   bench/schema_stalls.sh [rows] [writers] [buffer pool, MB] [flush policy] [words]     (500000, 8, 128 and 1 unless given)
-# With words only the steps that have one of them in their names.
+# With words, the script runs only the steps that have one of them in their names.
 # env:   WORK  where the files go (a directory on the disk to be measured; they are removed afterwards)
 set -euo pipefail
 cd "$(dirname "$0")/.."

@@ -6,8 +6,8 @@
 #        WORKLOADS  those to run; ROWS  rows of the table (100,000)
 #        PS         auto: prepared statements (the default); disable: text
 #
-# Needs sysbench, mariadbd and mariadb-install-db. Server and client have a core each. The engines take turns; medians of transactions a
-# second, and the server's CPU time per query in microseconds.
+# Needs sysbench, mariadbd and mariadb-install-db. Server and client have a core each. The engines take turns. Printed:
+# medians of transactions a second, and the server's CPU time per query in microseconds.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 seconds=${1:-5} rounds=${2:-3}

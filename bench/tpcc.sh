@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# TPC-C as sysbench-tpcc has it (Percona-Lab/sysbench-tpcc), on Leafline and MariaDB in one run, with its consistency checks at the end: Unix
-# socket, durable commits.
+# TPC-C in the version of sysbench-tpcc (Percona-Lab/sysbench-tpcc), on Leafline and MariaDB in one run, with its
+# consistency checks at the end: Unix socket, durable commits.
 #
 # usage: TPCC=directory bench/tpcc.sh [seconds] [warehouses] [rounds] [threads...]        (20, 4, 3 and 4 unless given)
 # env:   TPCC   a clone of https://github.com/Percona-Lab/sysbench-tpcc
@@ -8,9 +8,10 @@
 #        POOL   the buffer pool of each, MB (1024)
 #        LEVEL  RR (the default) or RC: the isolation level
 #
-# Needs sysbench, mariadbd and mariadb-install-db. The engines take turns; medians of transactions a second, of the 95th percentile of a transaction's
-# milliseconds, and of the errors a second with which transactions were begun anew (deadlocks; under RR Leafline's rows that others have changed since), and
-# the server's CPU time per transaction. Every check must pass in both.
+# Needs sysbench, mariadbd and mariadb-install-db. The engines take turns. Printed: medians of transactions a second,
+# of the 95th percentile of a transaction's milliseconds, of the errors a second after which a transaction was
+# restarted (deadlocks; under RR, rows that others have changed since Leafline's snapshot), and the server's CPU time
+# per transaction. Each check must pass in both.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 tpcc=$(realpath "${TPCC:?the directory of sysbench-tpcc}")

@@ -20,7 +20,7 @@ indexes='CREATE INDEX i_l_partkey ON lineitem (l_partkey, l_quantity, l_shipmode
 . bench/common.sh
 load_both
 
-# Notes the processor time of a server, nanoseconds: the process's clock, which knows threads that are gone.
+# Writes the processor time of a server in nanoseconds; the process's clock includes threads that have ended.
 cat >"$work/note_cpu" <<'END'
 #!/usr/bin/env python3
 import os, sys, time

@@ -1,4 +1,4 @@
-"""What the tests share: a database of their own."""
+"""Fixtures that the tests share: each test has its own database."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Results as Arrow, and Arrow into tables: with pyarrow, pandas, polars and DuckDB, of what is there."""
+"""Results as Arrow, and Arrow into tables: with those of pyarrow, pandas, polars and DuckDB that are installed."""
 
 import datetime
 import decimal
@@ -59,7 +59,7 @@ def test_a_reader_reads_as_it_is_read(table):
     reader = cursor.fetch_record_batch_reader()
     first = reader.read_next_batch()
     assert first.column(0)[0].as_py() == 101
-    # The cursor has given its rows away; others go on meanwhile.
+    # The cursor has handed its rows over; other cursors go on meanwhile.
     assert cursor.fetchall() == []
     assert cursor.execute("SELECT COUNT(*) FROM t").fetchone() == (30_000,)
     table.execute("DELETE FROM t WHERE id > 10")
@@ -95,7 +95,7 @@ def test_append_takes_what_arrow_has(table):
     assert cursor.rowcount == 30_000
     same = "SELECT * FROM t ORDER BY id"
     assert cursor.execute(same).fetchall() == table.execute("SELECT * FROM u ORDER BY id").fetchall()
-    # As a stream that is read while it is stored, in another order, of some columns.
+    # Stores some columns, in another order, of a stream while it is read.
     table.execute("DELETE FROM u")
     cursor.append("u", table.execute("SELECT name, id FROM t"), schema="test")
     assert cursor.execute("SELECT COUNT(*), COUNT(big), MAX(name) FROM u").fetchone() == (30_000, 0, "row 9999")
@@ -184,7 +184,7 @@ def test_duckdb(table):
 
 
 def test_who_keeps_the_interpreter_does_not_wait_forever(tmp_path):
-    """Polars keeps it while it reads a stream, and the main thread's statement wants it for signals."""
+    """Polars keeps the interpreter while it reads a stream, and the main thread's statement needs it to handle signals."""
     pytest.importorskip("polars")
     import subprocess
     import sys

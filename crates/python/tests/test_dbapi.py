@@ -1,4 +1,4 @@
-"""PEP 249, as it is written."""
+"""PEP 249, point by point."""
 
 import datetime
 import inspect
@@ -76,7 +76,7 @@ def test_statements_without_rows(cursor):
     cursor.execute("INSERT INTO t VALUES (70, 7)")
     assert cursor.lastrowid == 70
     cursor.execute("UPDATE t SET n = 10 WHERE n <= 20")
-    # As SQLite and PostgreSQL count: also the row that was so already.
+    # As in SQLite and PostgreSQL, the count includes a row whose values stay the same.
     assert cursor.rowcount == 3 and cursor.lastrowid is None
     cursor.execute("DELETE FROM t WHERE n IS NULL")
     assert cursor.rowcount == 1
@@ -206,7 +206,7 @@ def test_executemany_is_all_or_nothing_with_autocommit(path):
         connection.executemany("SELECT ?", [(1,)])
     cursor = connection.executemany("INSERT INTO t VALUES (?)", [])
     assert cursor.rowcount == 0
-    # Rows of one cursor as parameters of another, of the same connection.
+    # Rows of one cursor are the parameters of another of the same connection.
     connection.executemany("INSERT INTO t VALUES (?)", [(n,) for n in range(5000)])
     connection.executemany("INSERT INTO t VALUES (? + 10000)", connection.execute("SELECT id FROM t"))
     assert connection.execute("SELECT COUNT(*), MAX(id) FROM t").fetchone() == (10_000, 14_999)
@@ -241,7 +241,7 @@ def test_what_is_closed_says_so(path):
     cursor.close()
     with pytest.raises(leafline.ProgrammingError, match="closed"):
         cursor.fetchone()
-    # What it was can still be asked.
+    # Attributes of a closed object can still be read.
     assert cursor.rowcount == -1 and cursor.description is None and cursor.lastrowid is None and cursor.arraysize == 1
 
 

@@ -1,4 +1,4 @@
-"""Threads, signals, forks, memory, and how a database is closed."""
+"""Threads, signals, forks, memory, and closing a database."""
 
 import gc
 import os
@@ -116,7 +116,7 @@ def test_other_threads_run_while_a_statement_does(connection):
 
     asleep = threading.Thread(target=sleep)
     asleep.start()
-    # The interpreter is free, and the statement can be stopped from here.
+    # The statement has released the interpreter, and this thread can stop it.
     while asleep.is_alive():
         connection.interrupt()
         asleep.join(0.01)
@@ -164,7 +164,7 @@ def test_a_handler_that_raises_nothing_stops_nothing(connection):
 
     def handler(number, frame):
         seen.append(number)
-        # The connection is busy, and says so.
+        # The connection is busy, and raises an error.
         with pytest.raises(leafline.ProgrammingError, match="interrupted"):
             connection.execute("SELECT 1")
 
@@ -238,7 +238,7 @@ def test_the_interpreters_end_closes_what_is_open(path, how):
     assert "panicked" not in ended.stderr and ("Traceback" in ended.stderr) == (how[0] == "r"), ended.stderr
     connection = leafline.connect(path, "test")
     assert connection.execute("SELECT id FROM t").fetchall() == [(1,)]
-    # It was closed: there was nothing to recover.
+    # The database was closed: there was nothing to recover.
     connection.close()
 
 
@@ -311,7 +311,7 @@ def test_objects_that_are_dropped_close_what_they_have(path):
 
 
 def test_a_commit_is_not_in_the_way_of_who_waits(path):
-    """Two connections that want one row: the second waits without the interpreter, and gets it."""
+    """Two connections update one row: the second waits without the interpreter, and then gets the row."""
     one, two = leafline.connect(path, "test"), leafline.connect(path, "test")
     one.execute("CREATE TABLE t (id INT PRIMARY KEY, n INT)")
     one.execute("INSERT INTO t VALUES (1, 0)")

@@ -1,4 +1,4 @@
-"""SQLAlchemy over the embedded database: what programs do every day. Its own suite is in `suite`."""
+"""Everyday work of programs with SQLAlchemy over the embedded database. SQLAlchemy's own suite is in `suite`."""
 
 import datetime
 import decimal
@@ -82,7 +82,7 @@ def test_orm(engine):
         found = session.scalars(query).all()
         assert [book.price for book in found] == [decimal.Decimal(n) for n in (9, 8, 7, 6, 5)]
         assert (found[0].extra, found[0].published, found[0].cover, found[0].available) == ({"n": [9]}, at, b"\x00\xff", True)
-        # Lazily, while the rows of another query are read.
+        # Loads lazily, while the rows of another query are read.
         assert {book.author.name for book in session.scalars(sa.select(Book).execution_options(yield_per=2))} == {"Ann"}
         loaded = session.scalars(sa.select(Author).options(selectinload(Author.books))).one()
         assert len(loaded.books) == 10

@@ -1,4 +1,4 @@
-"""Python's values and SQL's, both ways."""
+"""Conversions between Python's values and SQL's."""
 
 import datetime
 import decimal

@@ -46,21 +46,21 @@ Binary = bytes
 
 
 def DateFromTicks(ticks):
-    """The day of so many seconds since 1970, in local time."""
+    """Returns the local date ``ticks`` seconds after the epoch."""
     return Date(*_time.localtime(ticks)[:3])
 
 
 def TimeFromTicks(ticks):
-    """The time of day of so many seconds since 1970, in local time."""
+    """Returns the local time of day ``ticks`` seconds after the epoch."""
     return Time(*_time.localtime(ticks)[3:6])
 
 
 def TimestampFromTicks(ticks):
-    """Day and time of so many seconds since 1970, in local time."""
+    """Returns the local date and time ``ticks`` seconds after the epoch."""
     return Timestamp(*_time.localtime(ticks)[:6])
 
 
-# What is still open is flushed and closed before the interpreter ends.
+# Flushes and closes databases that are still open before the interpreter ends.
 _atexit.register(_close_all)
 
 __all__ = [

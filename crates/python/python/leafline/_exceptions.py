@@ -1,10 +1,10 @@
-"""DB-API's exceptions. Those of the database have MySQL's error number and SQLSTATE."""
+"""DB-API's exceptions. An exception of the database has MySQL's error number and SQLSTATE."""
 
 from typing import Optional
 
 
 class Warning(Exception):
-    """Something was changed or ignored."""
+    """The database changed or ignored something."""
 
     __module__ = "leafline"
 
@@ -12,8 +12,8 @@ class Warning(Exception):
 class Error(Exception):
     """An error of the database, or of its use.
 
-    ``errno`` is MySQL's error number, or None where there is none: where the error is one of use. ``sqlstate`` likewise. The arguments are
-    number and text, or the text.
+    ``errno`` is MySQL's error number, or None for an error in the use of the module; ``sqlstate`` likewise. The arguments
+    are number and text, or the text.
     """
 
     __module__ = "leafline"
@@ -34,7 +34,7 @@ class Error(Exception):
 
 
 class InterfaceError(Error):
-    """The module cannot do what is asked of it here."""
+    """The module does not support the request."""
 
     __module__ = "leafline"
 
@@ -52,30 +52,30 @@ class DataError(DatabaseError):
 
 
 class OperationalError(DatabaseError):
-    """Something that a program cannot help: the disk is full, another transaction was in the way, a statement was stopped."""
+    """A failure outside the program's control: the disk is full, another transaction was in the way, a statement was stopped."""
 
     __module__ = "leafline"
 
 
 class IntegrityError(DatabaseError):
-    """A constraint does not hold: a key is there twice, a row refers to none, NULL where there must be none."""
+    """A constraint does not hold: a key is a duplicate, a row refers to no row, a value must not be NULL."""
 
     __module__ = "leafline"
 
 
 class InternalError(DatabaseError):
-    """The database has a fault."""
+    """The database found an internal error."""
 
     __module__ = "leafline"
 
 
 class ProgrammingError(DatabaseError):
-    """A statement is wrong, or names what is not there, or an object is closed."""
+    """A statement is wrong or names an object that does not exist, or an object is closed."""
 
     __module__ = "leafline"
 
 
 class NotSupportedError(DatabaseError):
-    """There is no such thing in this database."""
+    """The database does not have this feature."""
 
     __module__ = "leafline"

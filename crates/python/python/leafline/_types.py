@@ -7,7 +7,7 @@ from typing import FrozenSet
 
 
 class TypeObject(FrozenSet[int]):
-    """Types of a kind: equal to the code of each of them."""
+    """A kind of types: equal to the code of each of its types."""
 
     def __eq__(self, other: object) -> bool:
         if isinstance(other, int):
@@ -28,5 +28,5 @@ BINARY = TypeObject([252, 16])
 NUMBER = TypeObject([1, 2, 3, 4, 5, 8, 9, 13, 246])
 # TIMESTAMP, DATE, TIME, DATETIME.
 DATETIME = TypeObject([7, 10, 11, 12])
-# Rows have no numbers of their own.
+# Empty: rows have no row number.
 ROWID = TypeObject()

@@ -1,4 +1,4 @@
-"""SQLAlchemy's own plugin, and what the database has to have before its suite begins."""
+"""SQLAlchemy's own plugin, and the schemas that its suite expects in the database."""
 
 import pytest
 

@@ -1,6 +1,7 @@
-"""What Leafline has of what SQLAlchemy's suite asks for, where that is not what the suite takes for granted.
+"""The features that SQLAlchemy's suite asks for, where Leafline differs from the suite's defaults.
 
-The tests of what is neither granted nor named here are skipped, and so are those of `HAS_NOT`, with the reason beside it.
+The suite skips the tests of a feature that is neither a default nor named here, and the tests of `HAS_NOT`, for the
+reason beside it.
 """
 
 from sqlalchemy.testing import exclusions
@@ -15,7 +16,7 @@ class Requirements(SuiteRequirements):
         return "utf8mb4_bin"
 
 
-# As MySQL has it.
+# Features that Leafline has, as MySQL has them.
 HAS = """
     autocommit boolean_col_expressions cast_precision_numerics_many_significant_digits check_constraint_reflection
     comment_reflection comment_reflection_full_unicode computed_columns computed_columns_reflect_persisted
@@ -35,7 +36,7 @@ HAS = """
     update_from view_column_reflection view_reflection views window_functions window_range window_range_numeric
 """.split()
 
-# What MySQL has not either, and what Leafline has not.
+# Features that MySQL lacks, too, and features that Leafline alone lacks.
 HAS_NOT = {
     "datetime_timezone": "DATETIME has no time zone",
     "time_timezone": "TIME has none",

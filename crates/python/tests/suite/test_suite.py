@@ -1,3 +1,3 @@
-"""SQLAlchemy's suite for dialects. What it asks of a database is in `requirements.py`."""
+"""SQLAlchemy's suite for dialects. Its demands on a database are in `requirements.py`."""
 
 from sqlalchemy.testing.suite import *  # noqa: F401,F403
