@@ -1,7 +1,7 @@
-// Everyday work of Java programs, through Connector/J, against a server that runs: logins over TCP and TLS, prepared statements on the server,
-// rows fetched by a cursor, many rows, errors, transactions, compression.
+// Everyday work of Java programs through Connector/J against a running server: logins over TCP and TLS, prepared
+// statements on the server, rows fetched by a cursor, many rows, errors, transactions, compression.
 //
-// Environment: LEAFLINE_PORT, LEAFLINE_PASSWORD. Ends with 1 and says what failed.
+// Environment: LEAFLINE_PORT, LEAFLINE_PASSWORD. Exits with 1 and a message on failure.
 import java.sql.*;
 import java.util.*;
 
@@ -53,7 +53,7 @@ public class JdbcClients {
                 }
             }
             connection.commit();
-            // By a cursor: 100 rows at a time.
+            // Reads by a cursor, 100 rows at a time.
             try (PreparedStatement select = connection.prepareStatement("SELECT * FROM j WHERE id > ? ORDER BY id")) {
                 select.setFetchSize(100);
                 select.setInt(1, 10);

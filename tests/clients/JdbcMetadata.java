@@ -1,7 +1,8 @@
-// What tools ask through JDBC's metadata, from information_schema and by SHOW, and what they do with rows: limits, keys that were made,
-// batches, results that are streamed or changed in place.
+// Queries of tools for JDBC's metadata, from information_schema and by SHOW, and their use of rows: limits, generated
+// keys, batches, results that are streamed or updated in place.
 //
-// Environment: LEAFLINE_PORT; root has no password, and the database `clients_tools` is there. Ends with 1 and says what failed.
+// Environment: LEAFLINE_PORT; root has no password, and the database `clients_tools` exists. Exits with 1 and a
+// message on failure.
 import java.sql.*;
 import java.util.*;
 
@@ -30,7 +31,7 @@ public class JdbcMetadata {
         if (!Objects.equals(found, expected)) throw new AssertionError(what + ": " + found + " instead of " + expected);
     }
 
-    // The values of a column.
+    // Returns the values of a column.
     static List<String> column(ResultSet rows, String name) throws SQLException {
         List<String> values = new ArrayList<>();
         try (rows) {
@@ -75,7 +76,7 @@ public class JdbcMetadata {
             statement.execute("CREATE TABLE made (id INT PRIMARY KEY AUTO_INCREMENT, n INT, at TIMESTAMP(6) NULL, big BIGINT UNSIGNED)");
             statement.executeUpdate("INSERT INTO made (n) VALUES (1), (2), (3)", Statement.RETURN_GENERATED_KEYS);
             check("keys that were made", column(statement.getGeneratedKeys(), "GENERATED_KEY"), List.of("1", "2", "3"));
-            // As tools have it: the server gives no more.
+            // Tools set a maximum of rows; the server must return no more.
             statement.setMaxRows(2);
             check("rows at most", column(statement.executeQuery("SELECT * FROM made ORDER BY id"), "id"), List.of("1", "2"));
             statement.setMaxRows(0);

@@ -1,4 +1,4 @@
-"""The web console in a real browser without a window: every view, by clicks and by keys, dark and light.
+"""Tests the web console in a real headless browser: each view, by clicks and by keys, dark and light.
 
 usage: console_browser.py ADDRESS_WITH_TOKEN MYSQL_PORT [DIRECTORY_FOR_SCREENSHOTS]
 
@@ -38,7 +38,7 @@ def fill(port):
         for statement in FILL.split(";\n"):
             if statement.strip():
                 cursor.execute(statement)
-        # What filling the tables took is no part of the workload that advice is asked on.
+        # The statements that fill the tables must not be part of the workload for which the advisor is asked.
         cursor.execute("TRUNCATE TABLE performance_schema.events_statements_summary_by_digest")
         for sql, times in QUERIES:
             for number in range(1, times + 1):
@@ -48,7 +48,7 @@ def fill(port):
 
 
 def until(holds):
-    """Waits for it; the page's policy lets nothing evaluate a condition in there."""
+    """Waits until a condition holds. The page's policy forbids to evaluate a condition in the page."""
     for _ in range(300):
         if holds():
             return
@@ -77,7 +77,7 @@ def main():
                 if pictures:
                     page.screenshot(path=f"{pictures}/{name}-{scheme}.png", full_page=True)
 
-            # Without the token there is nothing; with it the address does not stay in the bar.
+            # Without the token the page is empty; with it, the address bar drops the token.
             plain = f"{urlsplit(address).scheme}://{urlsplit(address).netloc}/"
             assert context.request.get(plain).status == 403
             assert context.request.get(plain + "api/status").status == 403
@@ -87,7 +87,7 @@ def main():
             cookie = context.cookies()[0]
             assert cookie["httpOnly"] and cookie["sameSite"] == "Strict", cookie
 
-            # Statements: sorted, filtered by keys, nothing of them is markup.
+            # Statements: sorted and filtered by keys; no text of them becomes markup.
             page.wait_for_selector(".statements >> text=SELECT SUM ( amount )")
             time.sleep(11 if scheme == "light" else 0)
             page.wait_for_selector("svg.chart")
@@ -101,7 +101,7 @@ def main():
             until(lambda: page.locator("tbody tr").count() == 2)
             assert "note FROM" not in page.locator("tbody").inner_text()
 
-            # A plan, by keys: with the ways that were not taken, then run.
+            # A plan, opened by keys: with the rejected alternatives, then executed.
             link = page.locator("tbody a", has_text="c . name")
             link.focus()
             page.keyboard.press("Enter")
@@ -120,7 +120,7 @@ def main():
             assert any("scan" in way for way in rejected), rejected
             picture("plan")
 
-            # Live: figures come by themselves.
+            # Live: the figures update by themselves.
             page.locator("nav a", has_text="Live").click()
             page.wait_for_selector(".grid .panel")
             with connection.cursor() as cursor:
@@ -130,7 +130,7 @@ def main():
             time.sleep(4)
             picture("live")
 
-            # Indexes, and where the pages of one lie.
+            # Indexes, and the places of an index's pages.
             page.locator("nav a", has_text="Indexes").click()
             page.wait_for_selector("text=shop.orders")
             picture("indexes")
@@ -145,7 +145,7 @@ def main():
             page.wait_for_selector("text=/Leaf \\d+: page \\d+/")
             picture("map")
 
-            # Advice, and a statement with an index that is not there.
+            # Advice, and a statement with a hypothetical index.
             page.locator("nav a", has_text="Advice").click()
             page.locator("button", has_text="Ask for advice").click()
             page.wait_for_selector("text=CREATE INDEX", timeout=60000)
@@ -162,7 +162,7 @@ def main():
             context.close()
         browser.close()
     with connection.cursor() as cursor:
-        # It has built nothing and changed nothing.
+        # The console has built no index and changed nothing.
         cursor.execute("SELECT COUNT(*) FROM information_schema.STATISTICS WHERE TABLE_NAME = 'orders'")
         assert cursor.fetchone()[0] == 1
     connection.close()

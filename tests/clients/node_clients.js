@@ -1,7 +1,7 @@
-// Everyday work of Node.js programs, through `mysql2` and `mariadb`, against a server that runs: logins over each transport, prepared
-// statements, many rows, errors, transactions.
+// Everyday work of Node.js programs through `mysql2` and `mariadb` against a running server: logins over each
+// transport, prepared statements, many rows, errors, transactions.
 //
-// Environment: LEAFLINE_PORT, LEAFLINE_SOCKET, LEAFLINE_PASSWORD, LEAFLINE_CA. Ends with 1 and says what failed.
+// Environment: LEAFLINE_PORT, LEAFLINE_SOCKET, LEAFLINE_PASSWORD, LEAFLINE_CA. Exits with 1 and a message on failure.
 const assert = require("node:assert");
 const fs = require("node:fs");
 const { LEAFLINE_PORT: port, LEAFLINE_SOCKET: socketPath, LEAFLINE_PASSWORD: password, LEAFLINE_CA: ca } = process.env;
@@ -12,7 +12,7 @@ const transports = {
     socket: { socketPath },
 };
 
-// `query` and `execute` give rows, or what was done.
+// `query` and `execute` return rows, or the result of a change.
 async function work(query, execute, isSecure) {
     const cipher = await query("SHOW STATUS LIKE 'Ssl_cipher'");
     assert.equal(cipher[0].Value !== "", isSecure);

@@ -1,7 +1,8 @@
-// Everyday work of Node.js programs through Sequelize, Knex and TypeORM, against a server that runs: tables made of models, compared with them
-// again and altered, relations, what exists already, transactions.
+// Everyday work of Node.js programs through Sequelize, Knex and TypeORM against a running server: creation and
+// migration of tables from models, relations, existing rows, transactions.
 //
-// Environment: LEAFLINE_PORT; root has no password. Makes a database for each anew. Ends with 1 and says what failed.
+// Environment: LEAFLINE_PORT; root has no password. Creates a database for each anew. Exits with 1 and a message on
+// failure.
 const assert = require("node:assert");
 const server = { host: "127.0.0.1", port: Number(process.env.LEAFLINE_PORT) };
 
@@ -185,7 +186,7 @@ async function throughTypeorm(database) {
     const db = new DataSource({ type: "mysql", ...server, username: "root", database, entities: entities(EntitySchema), logging: false });
     await db.initialize();
     await db.synchronize(true);
-    // What was made is what it should be.
+    // The table matches its model.
     assert.deepEqual((await db.driver.createSchemaBuilder().log()).upQueries.map((query) => query.query), []);
     const users = db.getRepository("User");
     const ann = await users.save({ name: "ann", j: { a: 1 }, s: ["r"], b: Buffer.from([1]) });
@@ -193,7 +194,7 @@ async function throughTypeorm(database) {
     const [found] = await users.find({ relations: { posts: { tags: true } }, where: { name: "ann" }, take: 3, order: { id: "DESC" } });
     assert.equal(found.posts[0].tags[0].word, "w");
     assert.equal(found.g, "ann!");
-    // It wants to be told the number of the row that was there.
+    // The library expects the id of the existing row.
     await users.upsert([{ name: "ann", price: 3 }], ["name"]);
     const joined = users.createQueryBuilder("u").leftJoinAndSelect("u.posts", "p").where("u.price > :p", { p: 1 });
     assert.equal((await joined.skip(0).take(2).getManyAndCount())[1], 1);

@@ -1,8 +1,9 @@
 <?php
-// Everyday work of PHP programs, through mysqli and PDO, against a server that runs: prepared statements, several statements in one, rows that
-// are not kept, errors, transactions, other users.
+// Everyday work of PHP programs through mysqli and PDO against a running server: prepared statements, several
+// statements in one, unbuffered rows, errors, transactions, other users.
 //
-// Environment: LEAFLINE_PORT; root has no password. Makes the database `clients_php` anew. Ends with 1 and says what failed.
+// Environment: LEAFLINE_PORT; root has no password. Creates the database `clients_php` anew. Exits with 1 and a
+// message on failure.
 declare(strict_types=1);
 
 function ensure(string $what, mixed $found, mixed $expected): void

@@ -1,4 +1,4 @@
-"""Everyday work of Python programs, through the packages that they use, against a server that runs.
+"""Everyday work of Python programs, through the packages that they use, against a running server.
 
 Usage: python_clients.py PORT, as root without a password: makes the database `clients` anew. With LEAFLINE_PASSWORD, logins alone: over TCP,
 TLS (LEAFLINE_CA is the server's certificate) and the socket (LEAFLINE_SOCKET). Ends with 1 and says what failed.
@@ -35,7 +35,7 @@ def make_database():
 
 
 def mysqlclient(account):
-    """Its connection, if it is here."""
+    """Returns the name and a connection of mysqlclient, if it is installed."""
     if not has_mysqlclient():
         return []
     import MySQLdb
@@ -90,7 +90,7 @@ def drivers():
 
 
 def sqlalchemy():
-    """create_all, reflection, an ORM with relationships."""
+    """create_all, reflection, and an ORM with relationships."""
     import sqlalchemy as sa
     from sqlalchemy.orm import DeclarativeBase, Session, mapped_column, relationship, selectinload
 
@@ -153,11 +153,11 @@ def sqlalchemy():
 
 
 def django():
-    """Migrations of the applications that come with it, and introspection."""
+    """Migrations of Django's own applications, and introspection."""
     import pymysql
 
     if not has_mysqlclient():
-        # It asks for mysqlclient's version.
+        # Django checks mysqlclient's version.
         pymysql.version_info = (2, 2, 7, "final", 0)
         pymysql.install_as_MySQLdb()
     import django
@@ -209,7 +209,7 @@ def django():
 
 
 def pandas():
-    """Frames are written and read."""
+    """Writes and reads frames."""
     import pandas
     import sqlalchemy as sa
 
@@ -232,7 +232,7 @@ def pandas():
 
 
 def logins():
-    """Each driver by each transport: who is let in, prepared statements, many rows, errors, transactions."""
+    """Each driver over each transport: logins, prepared statements, many rows, errors, transactions."""
     import mysql.connector
     import pymysql
 

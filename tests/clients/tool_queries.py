@@ -1,4 +1,4 @@
-"""What graphical tools and dump programs ask a server, sent as they send it: nothing of it may fail.
+"""The statements that graphical tools and dump programs send, sent as they send them: none may fail.
 
 Usage: tool_queries.py PORT, as root without a password: makes the database `clients_tools` anew. Each file of tools/ is one program; a line
 is a statement and, behind `; --`, what has to come of it: `rows` (at least one), `N rows`, `error N`, or nothing in particular.
@@ -15,8 +15,8 @@ HERE = pathlib.Path(__file__).parent
 LINE = re.compile(r"(?P<sql>.*?);(?: -- (?P<expected>.*))?$")
 
 
-# How values are written; none is read, text is taken as it comes: a tool that sets character_set_results to NULL gets the bytes that columns
-# have.
+# Conversions of values; none is read, text is taken as it is: a tool that sets character_set_results to NULL gets the
+# bytes that columns have.
 WRITTEN = {key: value for key, value in pymysql.converters.conversions.items() if not isinstance(key, int)}
 
 
@@ -37,7 +37,7 @@ def make_database():
 
 
 def outcome(cursor, sql):
-    """What comes of a statement: the number of its rows or of its error."""
+    """Returns the result of a statement: the number of its rows or of its error."""
     try:
         cursor.execute(sql)
         return len(cursor.fetchall()), None, ""
@@ -62,7 +62,7 @@ def main():
     make_database()
     failed = 0
     for path in sorted((HERE / "tools").glob("*.sql")):
-        # As theirs, one connection has all of it, and cannot be used by several results at once.
+        # Like the tools, one connection buffers all rows and cannot serve several results at once.
         with connect() as connection, connection.cursor() as cursor:
             for line in path.read_text().splitlines():
                 if not line or line.startswith("--"):

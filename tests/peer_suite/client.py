@@ -1,4 +1,4 @@
-"""A client of the MySQL protocol, as small as a test driver needs it.
+"""A client of the MySQL protocol, reduced to the needs of a test driver.
 
 It sends statements as bytes and gives values as bytes, without conversions, so that two servers can be compared by what they put on the wire.
 Statements may be sent without waiting for the answer, because mysqltest's `send` and `reap` need that.
@@ -31,7 +31,7 @@ class Lost(Exception):
 
 
 class TimedOut(Exception):
-    """No answer came in time; the connection is still open."""
+    """The server did not answer in time; the connection is still open."""
 
 
 def native_scramble(password, salt):
@@ -189,7 +189,7 @@ class Connection:
         self._write(b"\3" + statement)
 
     def reap(self, timeout):
-        """Reads the answer to what was sent: a list of `Rows` and `Done`, ended by a `ServerError` if there was one."""
+        """Reads the answer to the last request: a list of `Rows` and `Done`, ended by a `ServerError` if there was one."""
         self.deadline = time.monotonic() + timeout
         results = []
         while True:
@@ -262,7 +262,7 @@ class Connection:
         self._write(b"")
 
     def query(self, statement, timeout=30.0):
-        """Runs a statement and gives its results, as `reap` does."""
+        """Runs a statement and returns its results, as `reap` does."""
         self.send(statement)
         return self.reap(timeout)
 
@@ -277,7 +277,7 @@ class Connection:
 
 
 def rows_of(connection, statement):
-    """The rows of one statement; an error is raised."""
+    """Returns the rows of one statement; raises an error."""
     results = connection.query(statement if isinstance(statement, bytes) else statement.encode())
     if isinstance(results[-1], ServerError):
         raise results[-1]

@@ -9,7 +9,7 @@ from client import Done, Rows, ServerError
 
 
 def normalized(message):
-    """A message without the names, values and numbers in it."""
+    """Removes the names, values and numbers from a message."""
     message = re.sub(r"'(?:[^'\\]|\\.|'')*'|`[^`]*`|\"[^\"]*\"", "'..'", message)
     message = re.sub(r"\d+", "N", message)
     return message.split(" near ")[0][:110]
@@ -27,7 +27,7 @@ def as_number(value):
 
 
 def near(one, other):
-    """Whether two values are the same number but for the last digits of a double."""
+    """Whether two values are the same number except for the last digits of a double."""
     if one == other:
         return True
     if one is None or other is None:
@@ -39,7 +39,7 @@ def near(one, other):
 
 
 def same_but_scale(one, other):
-    """Whether the second is the first rounded to 30 digits behind the point."""
+    """Whether the second number is the first, rounded to 30 digits behind the point."""
     if one == other:
         return True
     if one is None or other is None or not all(re.fullmatch(rb"-?\d*\.\d{30,}", value) for value in (one, other)):
@@ -50,12 +50,12 @@ def same_but_scale(one, other):
 
 
 def same_list(one, other):
-    """Whether two texts are the same elements in another order, as GROUP_CONCAT without ORDER BY may give them."""
+    """Whether two texts have the same elements in another order, as GROUP_CONCAT without ORDER BY may return them."""
     return one is not None and other is not None and b"," in one and sorted(one.split(b",")) == sorted(other.split(b","))
 
 
 def document(text):
-    """What a text says as a JSON document, booleans apart from the numbers 0 and 1; `None` if it is none."""
+    """Reads a text as a JSON document, with booleans that differ from the numbers 0 and 1; `None` if it is none."""
     def marked(value):
         if isinstance(value, list):
             return [marked(element) for element in value]
@@ -84,7 +84,7 @@ def rows_alike(one, other, alike):
 
 
 def outermost(statement):
-    """The statement without what is in parentheses."""
+    """Returns the statement without the text in parentheses."""
     text = re.sub(r"'(?:[^'\\]|\\.|'')*'|\"(?:[^\"\\]|\\.)*\"", "''", statement)
     while True:
         less = re.sub(r"\([^()]*\)", " ", text)
@@ -94,7 +94,7 @@ def outermost(statement):
 
 
 def order_columns(statement, columns):
-    """The positions of the columns that the last ORDER BY names, as far as the result shows them; `None` if it orders by something else."""
+    """Returns the positions in the result of the columns of the last ORDER BY; `None` if it orders by anything else."""
     found = re.findall(r"\border\s+by\s+(.*?)(?:\blimit\b|\bfor\s+update\b|\block\s+in\b|\binto\b|$)", statement, re.IGNORECASE | re.DOTALL)
     if not found:
         return []
@@ -114,7 +114,7 @@ def order_columns(statement, columns):
 
 
 def compare_rows(statement, reference, subject):
-    """`None` if the rows are the same as sets, and in order where the statement says so; otherwise how they differ."""
+    """Returns `None` if the rows are equal as sets, and in order where the statement orders them; otherwise a description of the difference."""
     one, other = reference.rows, subject.rows
     if one == other:
         return None
@@ -146,7 +146,7 @@ def compare_rows(statement, reference, subject):
 
 
 def compare(statement, reference, subject, neutral):
-    """The verdict on two lists of results: `(class, detail)`. `neutral` makes bytes the same that name a server's own folders."""
+    """Returns the verdict on two lists of results: `(class, detail)`. `neutral` maps the names of a server's own folders to the same bytes."""
     ours, theirs = number(subject), number(reference)
     if ours != theirs:
         if theirs == 0:

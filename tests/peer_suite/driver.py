@@ -1,4 +1,4 @@
-"""Runs the files of MariaDB's test suite against MariaDB and Leafline in step, and writes down how the outcomes differ.
+"""Runs the files of MariaDB's test suite on MariaDB and Leafline in step, and records how the outcomes differ.
 
 usage: driver.py --binary target/release/leafline --work DIRECTORY [--port 13800] [--out results.jsonl] FILE...
 
@@ -32,7 +32,7 @@ MODES = re.compile(r"\b(sql_mode|character_set_\w+|collation_\w+|time_zone|names
 
 
 class EndOfFile(Exception):
-    """The file ends here: `exit`, `skip`, `die`, its time, or a server that is gone."""
+    """Ends the file: `exit`, `skip`, `die`, its time limit, or a lost server."""
 
 
 class Pair:
@@ -68,7 +68,7 @@ class Run:
         return link
 
     def reopen(self, side):
-        """Another connection in place of one that is lost or hangs."""
+        """Opens another connection in place of one that is lost or hangs."""
         user, password, database = self.link.login
         if self.link.ends[side]:
             self.link.ends[side].close()
@@ -148,7 +148,8 @@ class Run:
                 if not self.servers[side].alive():
                     self.died(side, line, text)
                 if side == 1:
-                    # It takes processor time and memory for as long as it runs: what comes later would say nothing.
+                    # The statement takes processor time and memory as long as it runs: later results would mean
+                    # nothing.
                     self.servers[side].process.kill()
                     self.servers[side].process.wait()
                     self.died(side, line, text, "hangs, deaf to KILL")
@@ -216,7 +217,7 @@ class Run:
             self.record(line, text, verdict, detail, results=results)
 
     def apart(self, plain, text, verdict, detail, is_consequence):
-        """Why a difference is counted apart, if it is."""
+        """Returns the reason to count a difference apart, if there is one."""
         executed = self.prepared.get(statements.executes(plain))
         texts = [(plain, text)] + ([(executed, executed)] if executed else [])
         known = None
@@ -232,7 +233,7 @@ class Run:
         return known
 
     def not_determined(self, text):
-        """Whether the subject says by 1055 or 1140 that the values of the result are not determined by the query."""
+        """Whether the subject reports, by 1055, 1140, 3029 or 3065, that the query does not determine the values of the result."""
         end = self.link.ends[1]
         if end is None or not re.match(r"[\s(]*(select|with)\b", text, re.IGNORECASE):
             return False
@@ -246,7 +247,7 @@ class Run:
             return False
 
     def held(self, plain):
-        """The statement that this one prepares, executes or wraps, or an empty text."""
+        """Returns the statement that this one prepares, executes or wraps, or an empty text."""
         return self.prepared.get(statements.prepares(plain) or statements.executes(plain)) or statements.wrapped(plain)
 
     def drop_too(self, plain, results):
@@ -264,16 +265,16 @@ class Run:
             self.reopen(1)
 
     def changeable(self, names):
-        """The names that a program which mentions them may change: tables of this file and user variables."""
+        """Returns the names that a program which mentions them may change: tables of this file and user variables."""
         return {name for name in self.with_tables(names) if name in self.made or re.match(r"@\w", name)}
 
     def with_tables(self, names):
-        """The names, and those of the tables below views among them."""
+        """Returns the names, and the tables below the views among them."""
         below = set().union(*(self.views[name] for name in names if name in self.views)) - names
         return self.with_tables(names | below) if below else names
 
     def note_prepared(self, plain):
-        """Keeps the text of a prepared statement: what is said of that goes for its execution."""
+        """Keeps the text of a prepared statement: the rules for that text apply to its execution."""
         match = re.match(r"\s*prepare\s+`?(\w+)`?\s+from\s+(?:'((?:[^']|'')*)'|\"((?:[^\"]|\"\")*)\"|(@\w+))", plain, re.IGNORECASE | re.DOTALL)
         if match:
             name, single, double, variable = match.groups()
@@ -284,7 +285,7 @@ class Run:
             self.texts[match.group(1).lower()] = statements.concatenated(match.group(2), self.texts)
 
     def follow(self, plain, held, verdict, words, touched, mentioned, reference, apart):
-        """Keeps the names whose state differs, each with the rule by which that is counted apart, or with None."""
+        """Keeps the names whose state differs, each with the rule that counts it apart, or with None."""
         if verdict == "equal":
             why = None
         elif apart:
@@ -331,7 +332,7 @@ class Run:
             self.diverge(touched, "another each time")
 
     def note_program(self, lowered, words, touched, verdict):
-        """Keeps the names in the body of a program: they differ once it runs on one server only, a trigger with each change of its table."""
+        """Keeps the names in the body of a program: they differ once it runs on one server only; for a trigger, with each change of its table."""
         made = re.match(r"\s*(create|drop)\b.*?\b(procedure|function|trigger|event|package)\s+(?:if\s+(?:not\s+)?exists\s+)?([\w`.]+)", lowered, re.DOTALL)
         if not made or re.match(r"\s*create\s+(table|view|temporary)", lowered):
             return
@@ -354,7 +355,7 @@ class Run:
             self.link.mark("role", verdict != "equal", why)
 
     def character_sets(self, plain):
-        """What differs of the session's character sets and collations, if a statement makes something that has one."""
+        """Returns the differences of the session's character sets and collations, if a statement makes an object that has one."""
         if not re.match(r"\s*(create|alter)\s+(temporary\s+)?table\b|\s*set\b.*@@(character_set|collation)_", plain, re.IGNORECASE):
             return {}
         return {name: why for name, why in self.link.diverged.items() if re.match(r"names|charset|character_set_|collation_", name)}
@@ -364,7 +365,7 @@ class Run:
         return sorted(causes.values())[0] if causes and None not in causes.values() else None
 
     def diverge(self, names, why):
-        """Notes that names have different states. What Leafline is to blame for stays so."""
+        """Notes that names have different states. A difference that Leafline causes stays one."""
         for name in names:
             self.diverged[name] = None if name in self.diverged and self.diverged[name] is None else why
 
@@ -375,7 +376,7 @@ class Run:
     # The language
 
     def evaluate(self, text):
-        """Puts variables in, for each side."""
+        """Replaces variables by their values, for each side."""
         if "$" not in text and "\\" not in text:
             return Pair(text)
         return Pair(*(self.expand(text, side) for side in (0, 1)))
@@ -406,7 +407,7 @@ class Run:
         return found.both[side] if found else ""
 
     def ask(self, query, column=None, row=1):
-        """The value of a query in back quotes or of `query_get_value`, for each side."""
+        """Returns the value of a query in back quotes or of `query_get_value`, for each side."""
         pair = self.evaluate(query)
         answers = []
         for side in (0, 1):
@@ -618,7 +619,7 @@ class Run:
 
 
 def brief(results):
-    """A result in short, for a reader."""
+    """Returns a short form of a result for a reader."""
     last = results[-1]
     if isinstance(last, ServerError):
         return f"{last.number} {last.message[:300]}"
@@ -633,7 +634,7 @@ def brief(results):
 
 
 def neutral(servers, rows):
-    """The rows with each server's own folders and ports under one name."""
+    """Replaces each server's own folders and ports in the rows by common names."""
     names = [server.folder.encode() for server in servers]
     if not any(value and b"/" in value for row in rows.rows[:50] for value in row):
         return rows

@@ -7,10 +7,10 @@ class Link:
     def __init__(self):
         self.ends = [None, None]
         self.sent = None
-        # What differs between the two, with the rule by which that is counted apart, or None.
+        # The parts of the state that differ between the two, each with the rule that counts it apart, or None.
         self.diverged = {}
         self.login = None
-        # One of the servers does not let the account in.
+        # One of the servers rejected the account.
         self.refused = False
 
     def mark(self, what, differs, why=None):

@@ -1,4 +1,4 @@
-"""Makes a table of the results of `driver.py`: by class, by cause, by file, and every statement whose rows differ.
+"""Makes a table of the results of `driver.py`: by class, by cause, by file, and each statement whose rows differ.
 
 usage: report.py [--examples N] [--rows] [--files] RESULTS.jsonl...
 """
@@ -7,7 +7,7 @@ import argparse
 import json
 from collections import Counter, defaultdict
 
-# A statement is a cause where state was the same before; what follows from one is not counted again.
+# A statement is a cause if the state was the same before it; its consequences are not counted again.
 CAUSES = ("server died", "rows differ", "affected rows differ", "error here", "no error here", "other error")
 
 

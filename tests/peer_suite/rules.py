@@ -1,4 +1,4 @@
-"""What `rules.toml` says: what is not compared, what is rewritten for one of the servers, and which answers of MariaDB are not MySQL's."""
+"""Reads `rules.toml`: the statements that are not compared or are rewritten for one of the servers, and the answers of MariaDB that are not MySQL's."""
 
 import os
 import re
@@ -39,7 +39,7 @@ class Rules:
                 yield name, when
 
     def known(self, file, text, verdict):
-        """Why MariaDB's answer to the statement is not MySQL 8's, if that is known."""
+        """Returns the reason why MariaDB's answer to the statement is not MySQL 8's, if one is known."""
         return next((f"known: {reason}" for of, pattern, how, reason in self.known_differences
                      if of.fullmatch(file) and pattern.search(text) and (re.match(how, verdict) if how.startswith("^") else how in verdict)), None)
 

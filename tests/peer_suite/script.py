@@ -26,7 +26,7 @@ WORD = re.compile(r"[A-Za-z_0-9-]+")
 
 
 class Reader:
-    """The text of a file, and where reading has come to."""
+    """The text of a file, and the position of the reader."""
 
     def __init__(self, text, delimiter=";"):
         self.text, self.at, self.line, self.delimiter = text, 0, 1, delimiter
@@ -45,7 +45,7 @@ class Reader:
         return part
 
     def _body(self, end_word):
-        """The lines up to one that begins with `end_word`."""
+        """Returns the lines up to one that begins with `end_word`."""
         lines = []
         while self.at < len(self.text):
             line = self._line_rest()
@@ -55,7 +55,7 @@ class Reader:
         return "".join(line + "\n" for line in lines)
 
     def raw(self):
-        """The next `(line, text, from_comment)`, `None` at the end. `from_comment` says that it was a line that began with `--`."""
+        """Returns the next `(line, text, from_comment)`, `None` at the end. `from_comment`: the line began with `--`."""
         text = self.text
         while True:
             while self.at < len(text) and text[self.at] in " \t\r\n\f\v\0":
@@ -106,7 +106,7 @@ class Reader:
         return self._take(len(text))
 
     def block(self, nested=False):
-        """The commands up to the end of the block or file."""
+        """Returns the commands up to the end of the block or file."""
         commands = []
         while (found := self.raw()) is not None:
             line, text, comment = found

@@ -1,4 +1,4 @@
-"""The two servers of a run: starting them on fresh directories, starting them again after a crash, and making them fresh for the next file.
+"""The two servers of a run: starts them on new directories, restarts them after a crash, and resets them for the next file.
 
 The *reference* is MariaDB, the *subject* is Leafline. Each has a folder of its own that looks to scripts like the `var` of
 mysql-test-run: `tmp`, `std_data` and `mysqld.1/data`.
@@ -37,7 +37,7 @@ class Server:
         raise NotImplementedError
 
     def make_data(self):
-        """Makes the data directory, if it is not there: the server runs in it."""
+        """Creates the data directory, if it does not exist: the server runs in it."""
 
     def start(self):
         self.make_data()
@@ -71,7 +71,7 @@ class Server:
         self.process = None
 
     def begin_anew(self):
-        """Starts again on an empty directory."""
+        """Restarts on an empty directory."""
         self.stop()
         shutil.rmtree(self.data, ignore_errors=True)
         self.start()
@@ -86,7 +86,7 @@ class Server:
         return set(rows_of(self.admin, "SELECT user, host FROM mysql.user"))
 
     def reset(self):
-        """Takes away what a file has left: other connections, schemas, accounts, global variables, files."""
+        """Removes the traces of a file: other connections, schemas, accounts, global variables, files."""
         run = lambda text: self.admin.query(text if isinstance(text, bytes) else text.encode())
         for row in rows_of(self.admin, "SHOW PROCESSLIST"):
             if row[0] != str(self.admin.id).encode() and row[1] not in (b"system user", b"event_scheduler"):
@@ -145,7 +145,8 @@ class Leafline(Server):
         self.binary = binary
 
     def make_data(self):
-        # Relative names of files begin at the directory in which the server runs, as they begin at its data for the reference.
+        # Relative file names start at the directory in which the server runs; the reference's start at its data
+        # directory.
         os.makedirs(self.data, exist_ok=True)
 
     def command(self):

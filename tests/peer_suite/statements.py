@@ -1,4 +1,4 @@
-"""What a statement is about, by its text: its kind, the names in it, and those of what it writes."""
+"""Analyses a statement by its text: its kind, the names in it, and the names of the objects it writes."""
 
 import re
 
@@ -14,12 +14,12 @@ NOISE = re.compile(r"\b(or replace|if not exists|if exists|temporary|low_priorit
 
 
 def bare(text):
-    """The text without comments (but those that servers execute) and surrounding space."""
+    """Returns the text without comments (except for executable ones) and surrounding space."""
     return COMMENT.sub(" ", text + "\n").strip()
 
 
 def kind(text):
-    """The first words: `select`, `create table`, .."""
+    """Returns the first words: `select`, `create table`, .."""
     words = re.findall(r"[A-Za-z_]+|\(|/\*[!M]\d*", NOISE.sub(" ", text[:400]))
     words = [word.lower() for word in words if word != "(" and not word.startswith("/*")]
     if not words:
@@ -34,7 +34,7 @@ def without_strings(text):
 
 
 def names(text):
-    """Every identifier of the text, in lower case, user variables with their `@`."""
+    """Returns each identifier of the text, in lower case, user variables with their `@`."""
     found = set()
     for quoted, plain in NAME.findall(without_strings(text)):
         found.add((quoted or plain).lower())
@@ -42,7 +42,7 @@ def names(text):
 
 
 def listed(part):
-    """The names of a list of tables."""
+    """Returns the names of a list of tables."""
     found = set()
     for item in part.split(","):
         parts = [(quoted or plain).lower() for quoted, plain in NAME.findall(item)]
@@ -73,7 +73,7 @@ VARIABLES = re.compile(r"(@[A-Za-z_][\w$]*)\s*:?=|\binto\s+((?:@[\w$]+\s*,?\s*)+
 
 
 def targets(text):
-    """The names of what the statement makes, changes or drops, user variables among them."""
+    """Returns the names of the objects that the statement makes, changes or drops, user variables among them."""
     plain = re.sub(r"^\s*(analyze|explain|desc)\s+(format\s*=\s*\w+\s+|extended\s+|partitions\s+)?(?=update|insert|delete|replace)", "", NOISE.sub(" ", without_strings(text)), flags=re.IGNORECASE)
     found = set()
     for pattern, how in TARGETS:
@@ -95,24 +95,24 @@ def targets(text):
 
 
 def is_query(text):
-    """Whether the statement is one whose rows are an answer to a question about data."""
+    """Whether the statement's rows answer a question about data."""
     return kind(text) in ("select", "with", "values", "table", "execute", "handler")
 
 
 def prepares(text):
-    """The name of the statement that this one prepares, or `None`."""
+    """Returns the name of the statement that this one prepares, or `None`."""
     match = re.match(r"\s*prepare\s+`?(\w+)", text, re.IGNORECASE)
     return match.group(1).lower() if match else None
 
 
 def executes(text):
-    """The name of the prepared statement that this one executes, or `None`."""
+    """Returns the name of the prepared statement that this one executes, or `None`."""
     match = re.match(r"\s*execute\s+(?!immediate\b)`?(\w+)", text, re.IGNORECASE)
     return match.group(1).lower() if match else None
 
 
 def wrapped(text):
-    """The statement within an EXECUTE IMMEDIATE or a SET STATEMENT .. FOR, or an empty text."""
+    """Returns the statement within an EXECUTE IMMEDIATE or a SET STATEMENT .. FOR, or an empty text."""
     match = re.match(r"\s*set\s+statement\b.*?\bfor\b(.*)", text, re.IGNORECASE | re.DOTALL)
     if match:
         return match.group(1)
@@ -122,7 +122,7 @@ def wrapped(text):
 
 
 def dropped(text):
-    """The kind, TABLE or VIEW, and the names of what a DROP lists, as they are written; `None` for other statements."""
+    """Returns the kind, TABLE or VIEW, and the names in a DROP, as they are written; `None` for other statements."""
     match = re.match(r"\s*drop\s+(?:temporary\s+)?(table|view)s?\s+(?:if\s+exists\s+)?(.*?)(?:\s+(?:restrict|cascade))?\s*;?\s*$", text, re.IGNORECASE | re.DOTALL)
     return (match.group(1), match.group(2).split(",")) if match else None
 
@@ -133,7 +133,7 @@ def defines(text):
 
 
 def concatenated(expression, variables):
-    """The text that literals and user variables of known text make, one after another."""
+    """Returns the concatenation of literals and user variables of known text."""
     found = re.findall(r"'((?:[^'\\]|\\.|'')*)'|\"((?:[^\"\\]|\\.|\"\")*)\"|0x([0-9A-Fa-f]{2})\b|(@\w+)", expression, re.DOTALL)
     return "".join(single.replace("''", "'") + double.replace('""', '"') + (chr(int(code, 16)) if code else "") + variables.get(name.lower(), "")
                    for single, double, code, name in found)
@@ -148,5 +148,5 @@ def makes(text):
 
 
 def is_program(text):
-    """Whether the statement is a block or a loop, or calls a procedure: it may change whatever it names."""
+    """Whether the statement is a block or a loop, or calls a procedure: it may change each object that it names."""
     return re.match(r"\s*(for|while|loop|repeat|if|case|begin\s+not\s+atomic|call|declare)\b", text, re.IGNORECASE)

@@ -1,7 +1,7 @@
-// Everyday work of Go programs, through go-sql-driver, against a server that runs: logins over each transport, prepared statements, many
-// rows, errors, transactions, compression.
+// Everyday work of Go programs through go-sql-driver against a running server: logins over each transport, prepared
+// statements, many rows, errors, transactions, compression.
 //
-// Environment: LEAFLINE_PORT, LEAFLINE_SOCKET, LEAFLINE_PASSWORD, LEAFLINE_CA. Ends with 1 and says what failed.
+// Environment: LEAFLINE_PORT, LEAFLINE_SOCKET, LEAFLINE_PASSWORD, LEAFLINE_CA. Exits with 1 and a message on failure.
 package main
 
 import (
@@ -55,7 +55,7 @@ func main() {
 	fmt.Println("Go, go-sql-driver: ok")
 }
 
-// What the driver says of the protocol.
+// The driver's own log messages about the protocol.
 type counter struct{ last []any }
 
 func (c *counter) Print(v ...any) { c.last = v }

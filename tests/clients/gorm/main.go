@@ -1,7 +1,8 @@
-// Everyday work of Go programs through GORM, against a server that runs: tables that are made of structures and compared with them again,
-// relations, what exists already, batches, locks.
+// Everyday work of Go programs through GORM against a running server: migration of tables from structures, twice,
+// relations, existing rows, batches, locks.
 //
-// Environment: LEAFLINE_PORT; root has no password. Makes the database `clients_gorm` anew. Ends with 1 and says what failed.
+// Environment: LEAFLINE_PORT; root has no password. Creates the database `clients_gorm` anew. Exits with 1 and a
+// message on failure.
 package main
 
 import (
@@ -80,7 +81,7 @@ func work(server string) error {
 	)
 }
 
-// What is there is compared with the structures: the second time there is nothing to do.
+// Migration compares the tables with the structures: the second time it finds nothing to do.
 func tables(db *gorm.DB) error {
 	migrator := db.Migrator()
 	for range 2 {

@@ -1,5 +1,5 @@
 <?php
-// What a blog gathers in some years, the same in each run.
+// Fills a blog with several years of content, the same in each run.
 wp_set_current_user( 1 );
 foreach ( array( 'editor', 'author', 'contributor', 'subscriber' ) as $role ) {
     for ( $i = 0; $i < 4; $i++ ) {

@@ -1,7 +1,7 @@
 <?php
-// WordPress's database class, which writes every statement with its answer to the file LOG. Rows are sorted, and so are
-// lists of numbers, because few statements say in which order they want all rows; pages show the order where that counts. Of what is said about
-// tables, in which servers differ, only the number of rows is kept.
+// WordPress's database class, which writes each statement with its answer to the file LOG. It sorts rows and lists of
+// numbers, because few statements define the order of all rows; pages show the order where it matters. Of the answers
+// about tables, in which servers differ, it keeps only the number of rows.
 class recording_wpdb extends wpdb {
     public function query( $query ) {
         $result = parent::query( $query );

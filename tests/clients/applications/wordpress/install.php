@@ -6,5 +6,5 @@ $wpdb->query( "UPDATE $wpdb->comments SET comment_date = '2017-05-05 05:05:05', 
 switch_theme( 'walk' );
 update_option( 'posts_per_page', 5 );
 update_option( 'page_comments', 1 );
-// The second time there is nothing to do.
+// The tables are complete: a second dbDelta changes nothing.
 echo count( dbDelta( wp_get_db_schema(), false ) ), "\n";

@@ -1,5 +1,5 @@
 <?php
-// What is the same in each run: every post has a time of its own, long ago, and nothing is planned for later.
+// Makes runs alike: each post has its own date, long ago, and nothing is scheduled.
 add_filter( 'pre_schedule_event', '__return_true' );
 add_filter( 'wp_insert_post_data', function ( $data, $given ) {
     static $second = 0;

@@ -1,5 +1,5 @@
 <?php
-// Queries as plugins ask them.
+// Queries as plugins send them.
 $posts = array(
     array( 's' => 'lorem banana' ),
     array( 's' => "l'été" ),

@@ -10,7 +10,7 @@ $_SERVER = array(
 parse_str( $url['query'] ?? '', $_GET );
 $_REQUEST = $_GET;
 define( 'WP_ADMIN', strpos( $url['path'], '/wp-admin/' ) === 0 );
-// Who sees the administration is its administrator.
+// A request to the administration runs as the administrator.
 function auth_redirect() {}
 function wp_validate_auth_cookie() { return WP_ADMIN ? 1 : false; }
 function wp_mail() { return true; }

@@ -1,5 +1,5 @@
 <?php
-// A theme of one page: the posts that were asked for with what hangs on them, and a sidebar with every kind of list.
+// A theme of one page: the requested posts with everything attached to them, and a sidebar with each kind of list.
 get_header();
 while ( have_posts() ) {
     the_post();
