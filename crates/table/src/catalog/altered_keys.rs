@@ -1,6 +1,7 @@
-//! Foreign keys of tables that are altered or renamed, and those of other tables that refer to them.
+//! Foreign keys of a table that is altered or renamed, and foreign keys of other tables that refer to it.
 //!
-//! A key names its parent and the parent's columns, so that whoever gives these another name changes the definitions of the children, too.
+//! A foreign key names its parent table and the parent's columns. A statement that renames these therefore
+//! changes the definitions of the children, too.
 
 use super::definition::{ColumnDef, TableDef, TableId};
 use super::foreign_key::{
@@ -11,46 +12,47 @@ use crate::error::{Result, TableError};
 use leafline_types::MysqlError;
 use std::sync::Arc;
 
-/// Foreign keys that an alteration drops and adds.
+/// The foreign keys that an alteration drops and adds.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct ForeignKeyChanges {
-    /// The names of those that go.
+    /// The names of the dropped keys.
     pub dropped: Vec<String>,
-    /// Those that come.
+    /// The added keys.
     pub added: Vec<ForeignKeySpec>,
 }
 
-/// A table and what is to become of it.
+/// An alteration of a table, as far as it concerns foreign keys.
 pub(crate) struct KeyAlteration<'a> {
     pub(crate) catalog: &'a Catalog,
     pub(crate) table: &'a TableDef,
-    /// Database and name that it is to have.
+    /// The new database and name.
     pub(crate) name: (&'a str, &'a str),
     pub(crate) columns: &'a [ColumnDef],
-    /// For each of them the column that it was.
+    /// The old column that each new column comes from.
     pub(crate) sources: &'a [Option<usize>],
-    /// For each index the columns of its key.
+    /// The key columns of each new index.
     pub(crate) keys: &'a [Vec<usize>],
     pub(crate) changes: &'a ForeignKeyChanges,
     pub(crate) unchecked: bool,
 }
 
-/// What becomes of the keys.
+/// The foreign keys after an alteration.
 pub(crate) struct AlteredKeys {
-    /// Those of the table; the last of them are new.
+    /// The table's own keys; the new ones come last.
     pub(crate) own: Vec<ForeignKeyDef>,
-    /// How many are new.
+    /// The number of new keys.
     pub(crate) added: usize,
     /// Other tables, whose keys refer to a name that changes.
     pub(crate) children: Vec<TableDef>,
 }
 
 impl KeyAlteration<'_> {
-    /// The foreign keys of the table, and the tables whose keys follow it.
+    /// Returns the foreign keys of the altered table, and the tables whose keys must follow it.
     ///
     /// # Errors
-    /// 1828 and 1829 for a column that is gone, 1832 and 1833 for one of another type, 1830 for one that cannot be NULL any more, 1553 for
-    /// an index that is gone; those of [`resolve_foreign_keys`] for new ones, and of [`check_as_parent`] where the new name is referred to.
+    /// 1828 and 1829 for a dropped column, 1832 and 1833 for a column with a new type, 1830 for a column
+    /// that cannot be NULL any more, 1553 for a dropped index; the errors of [`resolve_foreign_keys`] for
+    /// new keys, and of [`check_as_parent`] if keys refer to the new name.
     pub(crate) fn altered(&self) -> Result<AlteredKeys> {
         let own = self.kept()?;
         if self.table.is_private {
@@ -80,7 +82,8 @@ impl KeyAlteration<'_> {
         self.table.columns.get(at).map_or("", |column| column.name.as_str())
     }
 
-    /// Error 1553 if the table had an index that begins with the columns `before`, and has none with those that they become.
+    /// Error 1553 if the table had an index that begins with the columns `before`, and has no index that
+    /// begins with the same columns after the change.
     fn check_index(&self, before: &[usize], after: &[usize]) -> Result<()> {
         let had = keys_of(&self.table.indexes);
         let needed = had.iter().position(|key| key.starts_with(before));
@@ -96,7 +99,7 @@ impl KeyAlteration<'_> {
         self.changes.dropped.iter().any(|name| name.eq_ignore_ascii_case(&key.name))
     }
 
-    /// The keys that the table had and keeps.
+    /// The old keys that the table keeps.
     fn kept(&self) -> Result<Vec<ForeignKeyDef>> {
         let mut kept = Vec::with_capacity(self.table.foreign_keys.len());
         for key in self.table.foreign_keys.iter().filter(|key| !self.is_dropped(key)) {
@@ -166,7 +169,7 @@ impl KeyAlteration<'_> {
         Ok(children)
     }
 
-    /// Has a key that refers to the table refer to it under its new names.
+    /// Changes a key that refers to the table to its new names.
     fn follow(&self, key: &mut ForeignKeyDef) {
         (key.parent_database, key.parent_table) = (self.name.0.to_owned(), self.name.1.to_owned());
         for name in &mut key.parent_columns {
@@ -178,10 +181,11 @@ impl KeyAlteration<'_> {
     }
 }
 
-/// Gives a table of a catalog another name, and has the keys that refer to it follow. The tables that are changed by that, itself included.
+/// Renames a table of a catalog, and changes the keys that refer to it. Returns the changed tables,
+/// including the renamed one.
 ///
 /// # Errors
-/// Those of [`check_as_parent`], if keys refer to the new name.
+/// The errors of [`check_as_parent`] if keys refer to the new name.
 pub(crate) fn rename_in(
     catalog: &mut Catalog,
     renamed: TableDef,

@@ -1,12 +1,12 @@
-//! Definitions of tables, columns and indexes: immutable once published, shared as `Arc`.
+//! Definitions of tables, columns and indexes. They are immutable once published, and shared as `Arc`.
 //!
-//! An index is described twice. *Logically* by its parts, as written in the DDL. *Physically* by what its tree
-//! holds: the key is the parts followed by those parts of the clustered key that it lacks (or by the hidden row
-//! id), so that keys are unique in every tree and each entry names its row; the payload holds what the values of key
-//! columns have beyond what the key bytes say (capitals, accents, trailing spaces, -0.0), but nothing of
-//! columns of which only a prefix is a part.
-//! The clustered index is no exception: its key is the clustered key, its payload every other column. Whether that is the primary key is
-//! for the table's [`Organisation`] to say.
+//! An index is described twice. Its *logical* description consists of the parts declared in the DDL. Its
+//! *physical* description says what its tree holds. The key consists of the parts, followed by those parts
+//! of the clustered key that it lacks, or by the hidden row id. Keys are thus unique in every tree, and
+//! each entry names its row. The payload holds the information about the values of key columns that the key
+//! bytes lack (capitals, accents, trailing spaces, -0.0), but nothing for columns of which only a prefix is
+//! a part. The clustered index follows the same rules: its key is the clustered key, its payload all other
+//! columns. The table's [`Organisation`] decides whether the clustered key is the primary key.
 
 use super::foreign_key::ForeignKeyDef;
 use super::histogram::HistogramDef;
@@ -20,97 +20,98 @@ use leafline_types::row::{DroppedColumn, EntryColumn};
 use leafline_types::{Collation, EntryFormat, KeyPart, SqlType, Value, is_restorable};
 use std::sync::Arc;
 
-/// Name of the primary key.
+/// The name of the primary key.
 pub const PRIMARY: &str = "PRIMARY";
-/// Name of the clustered index of a table without a clustered key, as InnoDB calls it.
+/// The name of the clustered index of a table without a clustered key, the same as InnoDB's.
 pub const HIDDEN_CLUSTERED: &str = "GEN_CLUST_INDEX";
-/// Bytes of a hidden row id in a key.
+/// The length of a hidden row id in a key, in bytes.
 pub const ROW_ID_BYTES: usize = 6;
-/// The largest hidden row id. A thousand million rows a second use them up in three days, a million in nine years.
+/// The largest hidden row id. A thousand million new rows a second would use up all numbers in three days,
+/// a million in nine years.
 pub(crate) const MAX_ROW_ID: u64 = (1 << (8 * ROW_ID_BYTES)) - 1;
 
-/// Number of a table. Never reused. 0 is the catalog itself.
+/// The number of a table, never reused. 0 is the catalog itself.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Debug)]
 pub struct TableId(pub u64);
 
 impl TableId {
-    /// The catalog, whose rows are written through the same commits as those of tables.
+    /// The catalog, whose rows are written by the same commits as the rows of tables.
     pub const CATALOG: TableId = TableId(0);
 }
 
-/// What a column gets when no value is given.
+/// The value of a column for which a statement gives none.
 #[derive(Clone, PartialEq, Debug)]
 pub enum DefaultValue {
-    /// A constant, `NULL` included, already of the column's type.
+    /// A constant, possibly `NULL`, already of the column's type.
     Constant(Value),
     /// `CURRENT_TIMESTAMP` with the column's fractional digits.
     CurrentTimestamp,
-    /// The text of an expression over the columns of the row.
+    /// An expression over the columns of the row, as text.
     Expression(String),
-    /// DROP DEFAULT of a column that can be NULL: it has to be given a value.
+    /// None, because DROP DEFAULT removed it: statements must give a value although the column can be NULL.
     Dropped,
 }
 
-/// How a generated column is computed.
+/// The computation of a generated column.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct GeneratedColumn {
-    /// The text of the expression over the other columns of the row.
+    /// The expression over the other columns of the row, as text.
     pub expression: String,
-    /// What it was declared as.
+    /// The kind it was declared as.
     pub kind: GeneratedKind,
 }
 
-/// The kinds of generated columns. The values of all of them are in the row.
+/// The kinds of generated columns. Rows contain the values of all of them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum GeneratedKind {
     /// `VIRTUAL`.
     Virtual,
     /// `STORED`.
     Stored,
-    /// It was not: it is the column of a functional key part, which statements neither name nor show.
+    /// The column of a functional key part. No statement declared it; statements neither name nor show it.
     KeyPart,
 }
 
 /// A CHECK constraint.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct CheckDef {
-    /// Name.
+    /// Its name.
     pub name: String,
-    /// The text of the condition over the columns of a row, which must not be false.
+    /// The condition over the columns of a row, as text. It must not be false.
     pub expression: String,
-    /// Without NOT ENFORCED.
+    /// Whether it is enforced: NOT ENFORCED was not written.
     pub enforced: bool,
 }
 
 /// A column.
 #[derive(Clone, PartialEq, Debug)]
 pub struct ColumnDef {
-    /// Name as written; compared without case.
+    /// Its name, as it was written; compared without case.
     pub name: String,
-    /// Type.
+    /// Its type.
     pub ty: SqlType,
-    /// Whether it takes NULL. Columns of the primary key never do.
+    /// Whether it can be NULL. Columns of the primary key never can.
     pub nullable: bool,
-    /// Collation of its strings; `Binary` for other types.
+    /// The collation of its strings; `Binary` for other types.
     pub collation: Collation,
-    /// Default; `None` where the DDL gave none (a NOT NULL column must be given a value then).
+    /// Its default; `None` if the DDL gave none. A NOT NULL column must then be given a value.
     pub default: Option<DefaultValue>,
-    /// `ON UPDATE CURRENT_TIMESTAMP`.
+    /// Whether ON UPDATE CURRENT_TIMESTAMP was declared.
     pub on_update_now: bool,
-    /// `AUTO_INCREMENT`.
+    /// Whether AUTO_INCREMENT was declared.
     pub auto_increment: bool,
-    /// `GENERATED ALWAYS AS`: whoever writes a row computes it.
+    /// `GENERATED ALWAYS AS`: the writer of a row computes the value.
     pub generated: Option<GeneratedColumn>,
-    /// `INVISIBLE`: only statements that name it know it.
+    /// `INVISIBLE`: only statements that name the column see it.
     pub invisible: bool,
-    /// Comment.
+    /// Its comment.
     pub comment: String,
-    /// Where rows have it.
+    /// Its place in rows.
     pub stored: StoredColumn,
 }
 
 impl ColumnDef {
-    /// A column without a default or anything else that is not said here.
+    /// Makes a column without a default and with no other attributes.
     pub fn new(name: impl Into<String>, ty: SqlType, nullable: bool, collation: Collation) -> ColumnDef {
         ColumnDef {
             name: name.into(),
@@ -127,7 +128,7 @@ impl ColumnDef {
         }
     }
 
-    /// Whether it has no default, not even NULL.
+    /// Returns whether it has no default, not even NULL.
     pub fn has_no_default(&self) -> bool {
         match self.default {
             None => !self.nullable,
@@ -136,7 +137,7 @@ impl ColumnDef {
         }
     }
 
-    /// Whether it is the column of a functional key part, which statements neither name nor show.
+    /// Returns whether it is the column of a functional key part, which statements neither name nor show.
     pub fn is_hidden(&self) -> bool {
         self.generated.as_ref().is_some_and(|generated| generated.kind == GeneratedKind::KeyPart)
     }
@@ -145,110 +146,113 @@ impl ColumnDef {
 /// Options of a table.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct TableOptions {
-    /// Comment.
+    /// The comment.
     pub comment: String,
-    /// Default collation for columns added later.
+    /// The default collation of columns added later.
     pub collation: Option<Collation>,
-    /// First value for AUTO_INCREMENT.
+    /// The first value for AUTO_INCREMENT.
     pub auto_increment_start: Option<u64>,
     /// PACK_KEYS; `None` for DEFAULT.
     pub pack_keys: Option<bool>,
-    /// How its rows lie.
+    /// The organisation of its rows.
     pub organisation: Organisation,
 }
 
-/// What an index is.
+/// The kind of an index.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum IndexKind {
-    /// Holds the rows.
+    /// Contains the rows.
     Clustered,
-    /// Refuses a second row with the same parts, unless one of them is NULL.
+    /// Rejects a second row with the same parts, unless one of them is NULL.
     Unique,
-    /// Neither.
+    /// Does neither.
     Secondary,
 }
 
 /// A part of an index.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct IndexPart {
-    /// Position of the column in the table.
+    /// The position of the column in the table.
     pub column: usize,
     /// `DESC`.
     pub descending: bool,
-    /// How many characters of a string's beginning it has, bytes of a binary one; `None`: the whole value.
+    /// The length of the prefix, in characters, or bytes of a binary string; `None` for the whole value.
     pub prefix: Option<u32>,
 }
 
-/// A column that can be read from an index.
+/// A column whose value an entry of an index contains.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct PhysicalColumn {
-    /// Position of the column in the table.
+    /// The position of the column in the table.
     pub column: usize,
-    /// Position of its part in the key, if it is part of the key.
+    /// The position of its part in the key; `None` if it is only in the payload.
     pub position: Option<usize>,
-    /// Whether its value can be rebuilt from the key bytes (it is in the payload otherwise).
+    /// Whether its value can be rebuilt from the key bytes alone; otherwise the payload is needed.
     pub restorable: bool,
 }
 
-/// How the clustered key of the row is cut out of an entry's key.
+/// The way to cut the clustered key of the row out of an entry's key.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum LocatorMap {
-    /// The key is the clustered key.
+    /// The whole key is the clustered key.
     Whole,
-    /// The last [`ROW_ID_BYTES`].
+    /// The last [`ROW_ID_BYTES`] bytes.
     RowId,
-    /// What follows the index's own parts.
+    /// Everything after the index's own parts.
     Rest,
-    /// Part by part, in the order of the clustered key: position in the key, and whether its direction differs.
+    /// Part by part, in the order of the clustered key: the position in the entry's key, and whether the
+    /// directions differ.
     Parts(Vec<(usize, bool)>),
 }
 
 /// An index.
 #[derive(Clone, Debug)]
 pub struct IndexDef {
-    /// Number, never reused.
+    /// Its number, never reused.
     pub id: u64,
-    /// Name; [`PRIMARY`] for the primary key.
+    /// Its name; [`PRIMARY`] for the primary key.
     pub name: String,
     /// Clustered, unique or neither.
     pub kind: IndexKind,
-    /// Whether the clustered key is a hidden row id. For a secondary index: of its table.
+    /// Whether the clustered key of the table is a hidden row id.
     pub hidden_row_id: bool,
-    /// The parts as declared; none for a hidden clustered index.
+    /// The parts as declared; empty for a hidden clustered index.
     pub parts: Vec<IndexPart>,
     /// Its tree.
     pub tree: SegmentId,
-    /// Root page of the tree.
+    /// The root page of the tree.
     pub root: PageNo,
-    /// Snapshots that do not see this timestamp cannot use the tree: it was built later (error 1412).
+    /// Snapshots that do not see this timestamp cannot use the tree, because it was built later (error
+    /// 1412).
     pub valid_from: CommitTs,
-    /// Comment.
+    /// Its comment.
     pub comment: String,
-    /// `INVISIBLE`: it is kept up to date, and plans do without it.
+    /// `INVISIBLE`: the index is maintained, but plans do not use it.
     pub invisible: bool,
-    /// A foreign key has made it for itself; it goes when one is added that would do as well.
+    /// Whether a foreign key created it. It is dropped when an index is added that serves as well.
     pub for_foreign_key: bool,
-    /// Whether it is packed.
+    /// The packing of its leaves and payloads.
     pub packing: Packing,
-    /// Column of each part of the physical key.
+    /// The column of each part of the physical key.
     pub key_columns: Vec<usize>,
-    /// The physical key: own parts, then the missing parts of the clustered key. A hidden row id follows where there
-    /// is one and is not listed.
+    /// The physical key: the index's own parts, then the missing parts of the clustered key. A hidden row
+    /// id follows, if there is one, and is not listed.
     pub key_parts: Vec<KeyPart>,
-    /// Where the columns are in key and payload: what a [`RowDecoder`](leafline_types::RowDecoder) is made from.
+    /// The layout of columns in key and payload, from which a [`RowDecoder`](leafline_types::RowDecoder) is
+    /// made.
     pub format: Arc<EntryFormat>,
     pub(crate) locator: LocatorMap,
-    /// Number of columns of the table.
+    /// The number of columns of the table.
     columns: usize,
 }
 
 impl IndexDef {
-    /// Whether all of `columns` can be read from this index alone.
+    /// Returns whether entries of this index contain all of `columns`.
     pub fn covers(&self, columns: impl IntoIterator<Item = usize>) -> bool {
         columns.into_iter().all(|column| self.format.has_column(column))
     }
 
-    /// The columns that can be read from this index: those of the key in key order, then the others.
+    /// The columns whose values entries contain: the columns of the key in key order, then the others.
     pub fn physical_columns(&self) -> Vec<PhysicalColumn> {
         let keys =
             self.key_columns.iter().zip(&self.key_parts).enumerate().map(|(position, (&column, part))| {
@@ -262,39 +266,41 @@ impl IndexDef {
             .collect()
     }
 
-    /// The columns that it is ordered by: those of its key, up to the first of which it has only the beginnings.
+    /// The columns that the index is ordered by: the columns of its key up to the first of which it has
+    /// only a prefix.
     pub fn leading_columns(&self) -> &[usize] {
         let whole = self.key_parts.iter().take_while(|part| part.prefix.is_none()).count();
         &self.key_columns[..whole]
     }
 
-    /// Whether the values of a column are in its key as a whole, as far as they decide about the order.
+    /// Returns whether the key contains whole values of a column, as far as they decide about the order.
     pub fn has_whole(&self, column: usize) -> bool {
         let mut parts = self.key_columns.iter().zip(&self.key_parts);
         parts.any(|(own, part)| *own == column && part.prefix.is_none())
     }
 
-    /// The longest beginning of a column that is a part, in characters or bytes.
+    /// The longest prefix of a column that is a part, in characters or bytes.
     pub fn longest_prefix(&self, column: usize) -> Option<u32> {
         let parts = self.key_columns.iter().zip(&self.key_parts);
         parts.filter(|(own, _)| **own == column).filter_map(|(_, part)| part.prefix).max()
     }
 
-    /// Whether only the beginnings of some columns are parts.
+    /// Returns whether some parts are only prefixes of columns.
     pub fn has_prefixes(&self) -> bool {
         self.parts.iter().any(|part| part.prefix.is_some())
     }
 
-    /// Whether the index holds the rows.
+    /// Returns whether the index contains the rows.
     pub fn is_clustered(&self) -> bool {
         self.kind == IndexKind::Clustered
     }
 
-    /// Whether a row's entry could be longer than a key may be. A bound from the types, so that most indexes need
-    /// no look at the row: strings may grow when encoded, and their values may follow in the payload.
+    /// Returns whether a row's entry could be longer than a key may be. The bound follows from the types,
+    /// so that for most indexes no row needs to be examined: strings may grow when they are encoded, and
+    /// their values may follow in the payload.
     pub(crate) fn may_be_too_long(&self, max_key: usize) -> bool {
         let part = |part: &KeyPart| match &part.ty {
-            // Characters that do not count have weights on further levels.
+            // Even characters beyond the prefix or without weight may add weights on further levels.
             _ if part.prefix.is_some() && part.collation.is_weighted() => max_key,
             ty if ty.is_string() && part.prefix.is_some() => {
                 part.prefix.unwrap_or(0) as usize * part.collation.most_key_bytes() * 3 + 16
@@ -308,7 +314,7 @@ impl IndexDef {
         self.key_parts.iter().map(part).sum::<usize>() + ROW_ID_BYTES > max_key
     }
 
-    /// Whether two rows with the same parts, none of them NULL, cannot be.
+    /// Returns whether two rows cannot have the same parts unless one of the parts is NULL.
     pub fn is_unique(&self) -> bool {
         match self.kind {
             IndexKind::Clustered => !self.hidden_row_id,
@@ -318,7 +324,7 @@ impl IndexDef {
     }
 }
 
-/// What the physical side of an index is derived from.
+/// The data from which the physical description of an index is derived.
 pub(crate) struct IndexShape<'a> {
     pub id: u64,
     pub name: String,
@@ -329,15 +335,15 @@ pub(crate) struct IndexShape<'a> {
     pub for_foreign_key: bool,
     pub packing: Packing,
     pub columns: &'a [ColumnDef],
-    /// Columns that the table has no more.
+    /// Columns that the table no longer has.
     pub dropped: &'a [DroppedColumn],
-    /// Parts of the clustered key, `None` if rows have a hidden row id.
+    /// The parts of the clustered key; `None` if rows have a hidden row id.
     pub clustered_key: Option<&'a [IndexPart]>,
     pub schema_version: u16,
 }
 
 impl IndexShape<'_> {
-    /// Derives the physical side. All columns named exist (checked by who made the shape).
+    /// Derives the physical description. The caller has checked that all columns exist.
     pub(crate) fn build(self, tree: SegmentId, root: PageNo, valid_from: CommitTs) -> IndexDef {
         let clustered = self.kind == IndexKind::Clustered;
         let mut key = self.parts.clone();
@@ -403,7 +409,7 @@ impl IndexShape<'_> {
     }
 }
 
-/// The part of a key that is the hidden row id.
+/// The key part of a hidden row id.
 pub(crate) fn row_id_part() -> KeyPart {
     KeyPart::new(SqlType::Bit { len: 8 * ROW_ID_BYTES as u8 })
 }
@@ -419,7 +425,7 @@ pub(crate) fn key_part(column: &ColumnDef, part: &IndexPart) -> KeyPart {
     }
 }
 
-/// Whether two parts have the same bytes, one perhaps inverted.
+/// Returns whether two parts have the same bytes, except that one may be inverted.
 fn same_value(a: &IndexPart, b: &IndexPart) -> bool {
     (a.column, a.prefix) == (b.column, b.prefix)
 }
@@ -427,42 +433,43 @@ fn same_value(a: &IndexPart, b: &IndexPart) -> bool {
 /// A table.
 #[derive(Clone, Debug)]
 pub struct TableDef {
-    /// Number, never reused.
+    /// Its number, never reused.
     pub id: TableId,
-    /// Database it is in.
+    /// The database that contains it.
     pub database: String,
-    /// Name.
+    /// Its name.
     pub name: String,
-    /// Columns, in order; those of functional key parts last.
+    /// Its columns, in order; those of functional key parts last.
     pub columns: Vec<ColumnDef>,
-    /// Columns that it has no more, and older rows have.
+    /// Columns that it no longer has, but that older rows contain.
     pub dropped: Vec<DroppedColumn>,
-    /// Indexes; the first is the clustered one.
+    /// Its indexes; the first is the clustered one.
     pub indexes: Vec<Arc<IndexDef>>,
-    /// CHECK constraints, which whoever writes a row sees to.
+    /// CHECK constraints, which the writer of a row must enforce.
     pub checks: Vec<CheckDef>,
-    /// Foreign keys: what its rows refer to, which whoever writes a row sees to.
+    /// Foreign keys, which the writer of a row must enforce.
     pub foreign_keys: Vec<ForeignKeyDef>,
-    /// Histograms that were asked for; what is sampled unasked is not kept here.
+    /// Histograms made by a statement. Statistics that are sampled automatically are not stored here.
     pub histograms: Vec<Arc<HistogramDef>>,
-    /// Version of the row layout, stored with each row.
+    /// The version of the row layout, which each row contains.
     pub schema_version: u16,
-    /// The table of values that are stored outside their rows (`table::overflow`).
+    /// Its overflow table (`table::overflow`).
     pub overflow: Option<TableId>,
-    /// Whether it is itself such a table, which has no name of its own.
+    /// Whether it is itself an overflow table, which statements cannot name.
     pub is_overflow: bool,
-    /// Whether only who has made it knows it: it has a number, but nobody finds it by its name (`table::private`).
+    /// Whether only its maker knows it: it has a number but cannot be found by name (`table::private`).
     pub is_private: bool,
-    /// How its rows are divided among other tables, if they are; then its own indexes have no trees (`table::partition`).
+    /// The division of its rows among other tables, if it is partitioned. Its own indexes then have no
+    /// trees (`table::partition`).
     pub partitioning: Option<Partitioning>,
-    /// The table that it is a partition of. It has no name of its own then.
+    /// The table that it is a partition of. Statements cannot name a partition as a table.
     pub partition_of: Option<TableId>,
     /// Its options.
     pub options: TableOptions,
 }
 
 impl TableDef {
-    /// The index that holds the rows.
+    /// The index that contains the rows.
     pub fn clustered(&self) -> &Arc<IndexDef> {
         &self.indexes[0]
     }
@@ -472,33 +479,34 @@ impl TableDef {
         &self.indexes[1..]
     }
 
-    /// Position of the column of that name, compared without case; columns of functional key parts have no name to look for.
+    /// The position of the column with this name, compared without case. Columns of functional key parts
+    /// have no name to be found by.
     pub fn column(&self, name: &str) -> Option<usize> {
         let is_named = |column: &ColumnDef| column.name.eq_ignore_ascii_case(name) && !column.is_hidden();
         self.columns.iter().position(is_named)
     }
 
-    /// The columns that statements can name, INVISIBLE ones too, with their positions.
+    /// The columns that statements can name, INVISIBLE ones included, with their positions.
     pub fn named_columns(&self) -> impl Iterator<Item = (usize, &ColumnDef)> {
         self.columns.iter().enumerate().filter(|(_, column)| !column.is_hidden())
     }
 
-    /// The first index that has a column among its parts.
+    /// The first index with a part of the column.
     pub fn index_of_column(&self, column: usize) -> Option<&Arc<IndexDef>> {
         self.indexes.iter().find(|index| index.parts.iter().any(|part| part.column == column))
     }
 
-    /// The index of that name, compared without case.
+    /// The index with this name, compared without case.
     pub fn index(&self, name: &str) -> Option<&Arc<IndexDef>> {
         self.indexes.iter().find(|index| index.name.eq_ignore_ascii_case(name))
     }
 
-    /// The index with that number.
+    /// The index with this number.
     pub fn index_by_id(&self, id: u64) -> Option<&Arc<IndexDef>> {
         self.indexes.iter().find(|index| index.id == id)
     }
 
-    /// Whether rows have to be computed or checked by expressions before they are written.
+    /// Returns whether expressions must be evaluated to compute or check a row before it is written.
     pub fn has_expressions(&self) -> bool {
         let of_column = |column: &ColumnDef| {
             column.generated.is_some() || matches!(column.default, Some(DefaultValue::Expression(_)))
@@ -506,7 +514,7 @@ impl TableDef {
         !self.checks.is_empty() || self.columns.iter().any(of_column)
     }
 
-    /// Position of the AUTO_INCREMENT column.
+    /// The position of the AUTO_INCREMENT column.
     pub fn auto_increment_column(&self) -> Option<usize> {
         self.columns.iter().position(|column| column.auto_increment)
     }

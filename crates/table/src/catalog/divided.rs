@@ -1,4 +1,4 @@
-//! Tables as they were read, put together with their partitions.
+//! Joins tables read from the catalog with their partitions.
 
 use super::definition::{ColumnDef, TableDef, TableId};
 use super::encoding::Partial;
@@ -6,7 +6,7 @@ use crate::error::Result;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// The tables, partitions before the tables that they are of.
+/// Completes the tables. Partitions come before their tables.
 pub(super) fn put_together(mut partial: BTreeMap<TableId, Partial>) -> Result<Vec<Arc<TableDef>>> {
     let columns_of_parent =
         |table: &Partial| Some(partial.get(&table.table.partition_of?)?.table.columns.clone());

@@ -1,23 +1,24 @@
 //! Catalog rows: the keys and payloads of the catalog's tree.
 //!
-//! Keys are big-endian, so that rows lie in the order they are read back: databases, tables, columns by table and
-//! position, indexes by table and position. Payloads are little-endian and begin with a format byte.
+//! Keys are big-endian, so that the rows lie in the order in which they are decoded: databases, tables,
+//! columns by table and position, indexes by table and position. Payloads are little-endian and begin with
+//! a format byte.
 //!
 //! | row      | key                             | payload after the format byte                               |
 //! |----------|---------------------------------|-------------------------------------------------------------|
 //! | database | 1, database id u64              | name, collation u16                                          |
-//! | table    | 2, table id u64                 | database, name, schema version u16, comment, collation u16 (0: none), first AUTO_INCREMENT value u64 (0: none), PACK_KEYS u8 (see `catalog::packing`), organisation u8 (see `catalog::organisation`), number of its table of overflow values u64 (0: none), whether it is one u8, number of the table that it is a partition of u64 (0: none; else its columns are those of that table and are not stored) |
-//! | column   | 3, table id u64, position u16   | name, type (tag u8, two u32 parameters), flags u8 (1 nullable, 2 AUTO_INCREMENT, 4 ON UPDATE, 8 unsigned, 16 INVISIBLE, 32 ZEROFILL of a DECIMAL, FLOAT or DOUBLE), collation u16, texts of an ENUM or SET, default u8 (0 none, 1 constant, 2 CURRENT_TIMESTAMP, 3 expression, 4 dropped), constant as a one-column row or text of the expression, comment, generated u8 (0 no, 1 VIRTUAL, 2 STORED, 3 for a functional key part), text of its expression, place u16, schema version since which rows have it u16, what older ones hold as a one-column row |
-//! | index    | 4, table id u64, position u16   | index id u64, name, kind u8, parts (u16 count, each: column u16, descending u8, length of its beginning u32 (0: all of it)), tree u64, root page u64, comment, flags u8 (1 INVISIBLE, 2 made for a foreign key), packing u8 (see `catalog::packing`) |
+//! | table    | 2, table id u64                 | database, name, schema version u16, comment, collation u16 (0: none), first AUTO_INCREMENT value u64 (0: none), PACK_KEYS u8 (see `catalog::packing`), organisation u8 (see `catalog::organisation`), number of its overflow table u64 (0: none), whether it is an overflow table u8, number of the table that it is a partition of u64 (0: none; else its columns are those of that table and are not stored) |
+//! | column   | 3, table id u64, position u16   | name, type (tag u8, two u32 parameters), flags u8 (1 nullable, 2 AUTO_INCREMENT, 4 ON UPDATE, 8 unsigned, 16 INVISIBLE, 32 ZEROFILL of a DECIMAL, FLOAT or DOUBLE), collation u16, texts of an ENUM or SET, default u8 (0 none, 1 constant, 2 CURRENT_TIMESTAMP, 3 expression, 4 dropped), constant as a one-column row or text of the expression, comment, generated u8 (0 no, 1 VIRTUAL, 2 STORED, 3 for a functional key part), text of its expression, place u16, first schema version whose rows have it u16, value of older rows as a one-column row |
+//! | index    | 4, table id u64, position u16   | index id u64, name, kind u8, parts (u16 count, each: column u16, descending u8, length of its prefix u32 (0: the whole value)), tree u64, root page u64, comment, flags u8 (1 INVISIBLE, 2 made for a foreign key), packing u8 (see `catalog::packing`) |
 //! | check    | 5, table id u64, position u16   | name, text of the condition, enforced u8 |
 //! | foreign key | 6, table id u64, position u16 | name, columns (u16 count, each u16), database and name of the parent, names of its columns (as many), ON DELETE u8, ON UPDATE u8 (0 NO ACTION, 1 RESTRICT, 2 CASCADE, 3 SET NULL) |
-//! | view     | 7, view id u64                  | database, name, count of columns u16 and their names, text of the query, algorithm u8 (0 UNDEFINED, 1 MERGE, 2 TEMPTABLE; +16 with LOCAL CHECK OPTION, +32 with CASCADED CHECK OPTION, +64 with SQL SECURITY INVOKER, +128 if who defines it follows: user, host) |
+//! | view     | 7, view id u64                  | database, name, count of columns u16 and their names, text of the query, algorithm u8 (0 UNDEFINED, 1 MERGE, 2 TEMPTABLE; +16 with LOCAL CHECK OPTION, +32 with CASCADED CHECK OPTION, +64 with SQL SECURITY INVOKER, +128 if the definer follows: user, host) |
 //! | histogram | 8, table id u64, position of the column u16, piece u16 | see `catalog::histogram` |
 //! | dropped column | 9, table id u64, number u16 | see `catalog::stored` |
-//! | partitioning | 10, table id u64         | method u8 (0 RANGE, 1 LIST, 2 HASH, 3 KEY), flags u8 (1 LINEAR, 2 KEY without columns, 4 partitions were listed, 8 by a function, 16 subpartitions), text of the function, columns that decide (u16 count, each u16); with subpartitions the same of them, and how many each partition has u16 |
-//! | partition, or subpartition | 11, table id u64, position u16 | name, comment, number of the table of its rows u64, rows of values (u32 count, each: u16 count, each value: u8 (0 MAXVALUE, 1 value, 2 unsigned number of a function), value as a one-column row); of a subpartition: its own name and comment |
+//! | partitioning | 10, table id u64         | method u8 (0 RANGE, 1 LIST, 2 HASH, 3 KEY), flags u8 (1 LINEAR, 2 KEY without columns, 4 partitions listed, 8 by a function, 16 subpartitions), text of the function, deciding columns (u16 count, each u16); with subpartitions the same fields for them, and the number in each partition u16 |
+//! | partition, or subpartition | 11, table id u64, position u16 | name, comment, number of the table with its rows u64, rows of values (u32 count, each: u16 count, each value: u8 (0 MAXVALUE, 1 value, 2 unsigned number of a function), value as a one-column row); of a subpartition: its own name and comment |
 //!
-//! Names, texts, comments and the constant are a u32 length and the bytes.
+//! Names, texts, comments and the constant consist of a length (u32) and the bytes.
 
 use super::definition::{
     CheckDef, ColumnDef, DefaultValue, GeneratedColumn, GeneratedKind, IndexDef, IndexKind, IndexPart,
@@ -52,7 +53,7 @@ pub(super) const VIEW: u8 = 7;
 pub(super) const DROPPED: u8 = 9;
 pub(super) const PARTITIONING: u8 = 10;
 pub(super) const PARTITION: u8 = 11;
-/// The row of the change buffer: see `crate::change_buffer`.
+/// The kind of the change buffer's row: see `crate::change_buffer`.
 pub(crate) const CHANGE_BUFFER: u8 = 15;
 
 const NULLABLE: u8 = 1;
@@ -230,7 +231,7 @@ pub(super) fn decode_column(payload: &[u8]) -> Result<ColumnDef> {
     let mut from = ByteReader::new("catalog column", payload);
     from.format(FORMAT)?;
     let name = from.string()?;
-    // The flags follow the type, but the type needs one of them.
+    // The flags follow the type, but decoding the type needs one of them.
     let type_bytes = from.take_slice(9)?;
     let flags = from.u8()?;
     let collation = from.u16()?;
@@ -402,7 +403,7 @@ fn decode_foreign_key(payload: &[u8], columns: usize) -> Result<ForeignKeyDef> {
     })
 }
 
-/// An index as its row says, before its physical side is derived.
+/// An index as its row describes it, before its physical description is derived.
 struct IndexRow {
     id: u64,
     name: String,
@@ -444,7 +445,7 @@ fn decode_index(payload: &[u8], columns: usize) -> Result<IndexRow> {
     Ok(IndexRow { id, name, kind, parts, tree, root, comment, flags, packing })
 }
 
-/// A table whose columns and indexes are still being read.
+/// A table whose columns and indexes have not all been read yet.
 pub(super) struct Partial {
     pub(super) table: TableDef,
     indexes: Vec<IndexRow>,
@@ -494,7 +495,7 @@ fn known_collation(id: u16, from: &ByteReader<'_>) -> Result<Collation> {
     Collation::from_id(id).ok_or_else(|| from.damaged("its collation is not known"))
 }
 
-/// Puts the rows of the catalog's tree, in key order, together again.
+/// Decodes the rows of the catalog's tree, which come in key order.
 pub(crate) fn decode_catalog(rows: &[CatalogRow]) -> Result<Catalog> {
     let mut databases = Vec::new();
     let mut views = Vec::new();
@@ -558,7 +559,7 @@ pub(crate) fn decode_catalog(rows: &[CatalogRow]) -> Result<Catalog> {
                 }
             }
             VIEW => views.push(decode_view(id, &row.payload)?),
-            // Read by its owner, before the catalog is.
+            // The change buffer reads this row before the catalog is decoded.
             CHANGE_BUFFER => {}
             HISTOGRAM => {
                 let id = of_table(&mut tables)?;

@@ -1,8 +1,8 @@
-//! Foreign keys: definitions, and what MySQL asks of them when they are made.
+//! Foreign keys: their definitions, and MySQL's rules for making them.
 //!
-//! A foreign key belongs to the table whose rows refer (the child). It names the table referred to (the parent) and its
-//! columns, by name: the parent may be missing, or be another one later, where `foreign_key_checks` is off. Both sides
-//! need an index that begins with the columns, in their order.
+//! A foreign key belongs to the table whose rows refer to others (the child). It names the referenced table
+//! (the parent) and its columns. The parent may not exist, or may later be a different table, if
+//! `foreign_key_checks` is off. Both sides need an index that begins with the columns, in their order.
 
 use super::definition::{ColumnDef, GeneratedKind, IndexDef, TableDef, TableId};
 use super::published::Catalog;
@@ -15,15 +15,15 @@ use std::fmt::Write as _;
 /// A foreign key of a table.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ForeignKeyDef {
-    /// Its name, of which there is one in a database.
+    /// Its name, unique in the database.
     pub name: String,
-    /// Positions of the columns that refer.
+    /// The positions of the referring columns.
     pub columns: Vec<usize>,
-    /// Database of the table referred to.
+    /// The database of the parent.
     pub parent_database: String,
-    /// Name of the table referred to.
+    /// The name of the parent.
     pub parent_table: String,
-    /// Names of the columns referred to.
+    /// The names of the referenced columns.
     pub parent_columns: Vec<String>,
     /// ON DELETE.
     pub on_delete: ReferentialAction,
@@ -34,17 +34,17 @@ pub struct ForeignKeyDef {
 /// A foreign key to be made.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct ForeignKeySpec {
-    /// CONSTRAINT; without it the key is called `table_ibfk_1` and so on.
+    /// The CONSTRAINT name; a key without one is called `table_ibfk_1` and so on.
     pub name: Option<String>,
-    /// The name of the index that is made where there is none, unless the key has a name.
+    /// The name for the index that is created if there is none, unless the key has a name.
     pub index_name: Option<String>,
-    /// The columns that refer.
+    /// The names of the referring columns.
     pub columns: Vec<String>,
-    /// Database of the table referred to.
+    /// The database of the parent.
     pub parent_database: String,
-    /// The table referred to.
+    /// The name of the parent.
     pub parent_table: String,
-    /// The columns referred to.
+    /// The names of the referenced columns.
     pub parent_columns: Vec<String>,
     /// ON DELETE.
     pub on_delete: ReferentialAction,
@@ -57,12 +57,12 @@ pub struct ForeignKeySpec {
 pub(crate) struct Side<'a> {
     pub(crate) table: &'a str,
     pub(crate) columns: &'a [ColumnDef],
-    /// For each index the columns of its key, in order.
+    /// The key columns of each index, in order.
     pub(crate) keys: &'a [Vec<usize>],
 }
 
 impl ForeignKeyDef {
-    /// The key as SHOW CREATE TABLE has it, of a table in `database`.
+    /// The key as SHOW CREATE TABLE shows it for a table in `database`.
     pub fn definition(&self, database: &str, columns: &[ColumnDef]) -> String {
         let own = self.columns.iter().filter_map(|at| columns.get(*at)).map(|column| column.name.as_str());
         let parents = self.parent_columns.iter().map(String::as_str);
@@ -80,24 +80,24 @@ impl ForeignKeyDef {
         text
     }
 
-    /// The key as errors 1451 and 1452 have it.
+    /// The key as errors 1451 and 1452 describe it.
     pub fn described(&self, table: &TableDef) -> String {
         let definition = self.definition(&table.database, &table.columns);
         format!("{}.{}, {definition}", quoted(&table.database), quoted(&table.name))
     }
 
-    /// Whether it refers to the table of that name.
+    /// Returns whether it refers to the table with this name.
     pub fn refers_to(&self, database: &str, table: &str) -> bool {
         self.parent_table == table && self.parent_database == database
     }
 
-    /// Positions of the columns referred to in `parent`; `None` if one is missing.
+    /// The positions of the referenced columns in `parent`; `None` if one does not exist.
     pub fn columns_in(&self, parent: &TableDef) -> Option<Vec<usize>> {
         self.parent_columns.iter().map(|name| parent.column(name)).collect()
     }
 
-    /// Checks the side that is referred to: 3734 for a column that is not there, 3780 for one of another type, 3733 for a virtual one,
-    /// 1822 where no index begins with the columns, unless `unchecked`.
+    /// Checks the parent: error 3734 if a column does not exist, 3780 if its type differs, 3733 if it is
+    /// virtual, and, unless `unchecked`, 1822 if no index begins with the columns.
     fn check_parent(&self, child: &[ColumnDef], parent: &Side<'_>, unchecked: bool) -> Result<()> {
         let mut positions = Vec::with_capacity(self.columns.len());
         for (own, name) in self.columns.iter().zip(&self.parent_columns) {
@@ -121,13 +121,13 @@ impl ForeignKeyDef {
     }
 }
 
-/// The columns that a table's indexes are ordered by, what makes them unique included.
+/// The columns that each index is ordered by, including those that make its keys unique.
 pub(crate) fn keys_of(indexes: &[impl std::borrow::Borrow<IndexDef>]) -> Vec<Vec<usize>> {
     indexes.iter().map(|index| index.borrow().leading_columns().to_vec()).collect()
 }
 
 impl TableSpec {
-    /// The table with an index for each of its foreign keys `keys` that has none.
+    /// The table, with an index added for each foreign key of `keys` that has none.
     pub(crate) fn with_foreign_indexes(&self, keys: &[ForeignKeySpec]) -> TableSpec {
         let mut spec = self.clone();
         for key in keys {
@@ -140,8 +140,8 @@ impl TableSpec {
 }
 
 impl IndexSpec {
-    /// Whether it begins with whole values of these columns, in ascending order: as in MySQL, an index in descending order does not take
-    /// the place of one that a foreign key has made.
+    /// Returns whether the index begins with whole values of these columns, in ascending order. As in
+    /// MySQL, a descending index does not replace one that a foreign key created.
     fn begins_with<'n>(&self, columns: impl ExactSizeIterator<Item = &'n String>) -> bool {
         let is_it = |(part, name): (&IndexSpecPart, &String)| {
             part.prefix.is_none() && !part.descending && part.column.eq_ignore_ascii_case(name)
@@ -149,13 +149,13 @@ impl IndexSpec {
         self.parts.len() >= columns.len() && self.parts.iter().zip(columns).all(is_it)
     }
 
-    /// Whether it takes the place of an index that a foreign key has made for itself.
+    /// Returns whether it replaces an index that a foreign key created.
     pub fn replaces(&self, other: &IndexSpec) -> bool {
         other.for_foreign_key && self.begins_with(other.parts.iter().map(|part| &part.column))
     }
 }
 
-/// The index that a foreign key needs, if none of `indexes` begins with its columns.
+/// The index that a foreign key needs; `None` if one of `indexes` begins with its columns.
 fn missing_index(key: &ForeignKeySpec, indexes: &[IndexSpec]) -> Option<IndexSpec> {
     if indexes.iter().any(|index| index.begins_with(key.columns.iter())) {
         return None;
@@ -169,7 +169,8 @@ fn missing_index(key: &ForeignKeySpec, indexes: &[IndexSpec]) -> Option<IndexSpe
     })
 }
 
-/// The names of the foreign keys `specs` of a table that has keys with the names `present` already: their own, or numbers that follow.
+/// The names of the foreign keys `specs` of a table that already has keys with the names `present`. A key
+/// without a name gets the next number.
 pub fn foreign_key_names<'n>(
     table: &str,
     present: impl IntoIterator<Item = &'n str>,
@@ -190,12 +191,14 @@ pub fn foreign_key_names<'n>(
     specs.iter().map(&mut name).collect()
 }
 
-/// Resolves the foreign keys `specs` of a table of `database`, with that number if it is there, whose columns and index keys are `child`,
-/// and which has the foreign keys `present` already. `unchecked`: parents and their indexes may be missing.
+/// Resolves the foreign keys `specs` of a table in `database`. The table has the given number if it exists
+/// already, the columns and index keys of `child`, and the foreign keys `present`. With `unchecked`,
+/// parents and their indexes may be missing.
 ///
 /// # Errors
-/// 1826 for a name that is taken, 1239 for another number of columns, 1072 and 1060 for the columns, 1830 for SET NULL of a column that
-/// cannot be, 3104 and 3733 for generated columns, 1824 for a parent that is not there, 3734, 3780 and 1822 for its columns.
+/// 1826 for a name in use, 1239 for different numbers of columns, 1072 and 1060 for the columns, 1830 for
+/// SET NULL on a column that cannot be NULL, 3104 and 3733 for generated columns, 1824 for a parent that
+/// does not exist, 3734, 3780 and 1822 for its columns.
 pub(crate) fn resolve_foreign_keys(
     catalog: &Catalog,
     (database, id): (&str, Option<TableId>),
@@ -289,10 +292,10 @@ fn check_against_parent(
     }
 }
 
-/// Checks a table that is to be in the catalog against the foreign keys that refer to its name.
+/// Checks a new or renamed table against the foreign keys that refer to its name.
 ///
 /// # Errors
-/// 3734, 3780 and 3733 for its columns; 1822 for its indexes unless `unchecked`.
+/// 3734, 3780 and 3733 for its columns; 1822 for its indexes, unless `unchecked`.
 pub(crate) fn check_as_parent(
     catalog: &Catalog,
     database: &str,
@@ -315,7 +318,8 @@ fn is_virtual(column: &ColumnDef) -> bool {
     column.generated.as_ref().is_some_and(|generated| generated.kind != GeneratedKind::Stored)
 }
 
-/// Whether the values of a column may refer to those of another: numbers of one size and sign, strings of one collation.
+/// Returns whether values of a column may refer to those of another: numbers of the same size and sign,
+/// strings of the same collation.
 fn are_comparable(child: &ColumnDef, parent: &ColumnDef) -> bool {
     let (own, other) = (&child.ty, &parent.ty);
     if own.is_integer() && other.is_integer() {

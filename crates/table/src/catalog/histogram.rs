@@ -1,7 +1,9 @@
-//! Histograms that ANALYZE TABLE ... UPDATE HISTOGRAM has made: part of a table's definition, and of the catalog.
+//! Histograms that ANALYZE TABLE ... UPDATE HISTOGRAM has made. They are part of a table's definition, and
+//! of the catalog.
 //!
-//! A histogram is cut into pieces, each a row of the catalog with the key 8, table id u64, position of the column u16, number of the
-//! piece u16 (big-endian). Behind the format byte of each, the pieces make up:
+//! A histogram is divided into pieces. Each piece is a row of the catalog with the key: 8, table id u64,
+//! position of the column u16, number of the piece u16 (big-endian). The payloads of the pieces, each
+//! without its format byte, form together:
 //!
 //! | field                | type                                                                                     |
 //! |----------------------|------------------------------------------------------------------------------------------|
@@ -12,7 +14,8 @@
 //! | buckets              | u32 count, each: least and greatest value, share of the rows f64, distinct values f64     |
 //! | most common values   | u32 count, each: value, share of the rows f64                                            |
 //!
-//! A value is a u32 length and a row of the one column, taken as nullable. Values of strings are their first 42 characters.
+//! A value is a length (u32) and a row of the column alone, which is taken as nullable. Values of strings
+//! are their first 42 characters.
 
 use super::definition::{ColumnDef, TableDef};
 use super::encoding::CatalogRow;
@@ -24,38 +27,38 @@ use std::sync::Arc;
 /// The first byte of the key.
 pub(super) const HISTOGRAM: u8 = 8;
 const FORMAT: u8 = 1;
-/// Bytes of a piece, so that it fits into half of the smallest page.
+/// The length of a piece in bytes, which fits into half of the smallest page.
 const PIECE: usize = 1024;
 
-/// The values between two, these included.
+/// The values between two bounds, which are included.
 #[derive(Clone, Debug, PartialEq)]
 pub struct HistogramBucket {
-    /// The least of them.
+    /// The least value.
     pub lower: Value,
-    /// The greatest of them.
+    /// The greatest value.
     pub upper: Value,
-    /// The share of the rows that have one of them.
+    /// The share of the rows with one of these values.
     pub share: f64,
-    /// How many there are.
+    /// The number of distinct values.
     pub distinct: f64,
 }
 
-/// How the values of a column were spread when it was analyzed.
+/// The distribution of a column's values when it was analyzed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct HistogramDef {
-    /// Position of the column in the table.
+    /// The position of the column in the table.
     pub column: usize,
     /// `WITH n BUCKETS`.
     pub buckets_asked_for: u16,
-    /// The share of the rows that have NULL.
+    /// The share of the rows with NULL.
     pub nulls: f64,
-    /// The share of the table's rows that were looked at.
+    /// The share of the table's rows that were sampled.
     pub sampling_rate: f64,
-    /// When that was, microseconds since 1970.
+    /// The time of the analysis, in microseconds since 1970.
     pub updated: i64,
-    /// Ascending and disjoint.
+    /// The buckets, ascending and disjoint.
     pub buckets: Vec<HistogramBucket>,
-    /// The most common values among those that share a bucket with others, each with the share of the rows that have it.
+    /// The most common of the values that share a bucket with others, each with its share of the rows.
     pub frequent: Vec<(Value, f64)>,
 }
 
@@ -65,7 +68,8 @@ impl TableDef {
         self.histograms.iter().find(|histogram| histogram.column == column)
     }
 
-    /// Takes over the histograms of the table as it was before it was altered: those of columns that are what they were.
+    /// Takes over the histograms of the table before an alteration, for columns that keep their name, type
+    /// and collation.
     pub(crate) fn keep_histograms(&mut self, before: &TableDef) {
         let kept = before.histograms.iter().filter_map(|histogram| {
             let old = before.columns.get(histogram.column)?;
@@ -83,7 +87,7 @@ fn layout(column: &ColumnDef) -> RowLayout {
     RowLayout::new(0, &[layout])
 }
 
-/// The rows of the catalog for the histograms of a table.
+/// The catalog rows of a table's histograms.
 pub(super) fn rows(table: &TableDef) -> Result<Vec<CatalogRow>> {
     let mut rows = Vec::new();
     for histogram in &table.histograms {
@@ -125,12 +129,12 @@ fn encode(histogram: &HistogramDef, column: &ColumnDef) -> Result<Vec<u8>> {
     Ok(out.finish())
 }
 
-/// The pieces of histograms of one table, as they are read: in the order of their keys.
+/// The pieces of one table's histograms, added in the order of their keys.
 #[derive(Default)]
 pub(super) struct Pieces(Vec<(usize, Vec<u8>)>);
 
 impl Pieces {
-    /// One more piece, of the column at this position.
+    /// Adds a piece of the histogram of the column at this position.
     pub(super) fn add(&mut self, column: u16, payload: &[u8]) -> Result<()> {
         let mut from = ByteReader::new("catalog histogram", payload);
         from.format(FORMAT)?;
@@ -142,7 +146,8 @@ impl Pieces {
         Ok(())
     }
 
-    /// The histograms. One that cannot be read is left out: it can be made again, and no row depends on it.
+    /// Decodes the histograms. An unreadable histogram is left out, because it can be made again and no row
+    /// depends on it.
     pub(super) fn finish(self, columns: &[ColumnDef]) -> Vec<Arc<HistogramDef>> {
         let decoded = self.0.into_iter().filter_map(|(column, bytes)| {
             let definition = columns.get(column)?;
@@ -207,7 +212,7 @@ mod tests {
         }
         let columns = vec![text.clone(), text.clone(), text.clone(), text];
         assert_eq!(pieces.finish(&columns), [Arc::new(histogram)]);
-        // One that is cut short is left out.
+        // A truncated histogram is left out.
         let mut pieces = Pieces::default();
         pieces.add(3, &[&[FORMAT], &bytes[..PIECE]].concat()).unwrap();
         assert_eq!(pieces.finish(&columns), []);

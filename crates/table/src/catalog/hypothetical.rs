@@ -1,7 +1,9 @@
-//! Indexes of which there is only the definition: plans are priced with them, nothing is built.
+//! Hypothetical indexes: definitions without trees, which are never built. The optimizer estimates the cost
+//! of plans with them.
 //!
-//! Invariants: their numbers are above those of all indexes that are stored, and are not given twice while the process lives; they are in no
-//! catalog, and have no tree, so that whoever tries to read one fails (`DefinitionChanged`).
+//! Invariants: their numbers are above those of all stored indexes, and no number is given twice in the
+//! life of the process. No catalog contains them. They have no tree, so that reading one fails
+//! (`DefinitionChanged`).
 
 use super::definition::{IndexDef, IndexShape, TableDef};
 use super::packing::Packing;
@@ -20,14 +22,14 @@ const FIRST: u64 = 1 << 63;
 static NEXT: AtomicU64 = AtomicU64::new(FIRST);
 
 impl IndexSpec {
-    /// A number for an index that is to be hypothetical.
+    /// A new number for a hypothetical index.
     pub fn hypothetical_number() -> u64 {
         NEXT.fetch_add(1, Ordering::Relaxed)
     }
 }
 
 impl IndexDef {
-    /// Whether there is no more of it than this.
+    /// Returns whether the index is only a definition.
     pub fn is_hypothetical(&self) -> bool {
         self.id >= FIRST
     }
@@ -37,7 +39,7 @@ impl TableDef {
     /// The same table with one more index, which is hypothetical and has the number `id`.
     ///
     /// # Errors
-    /// As for an index that is to be built: 1061 for a name that another has, 1069, 1070, 1071, 1072 and the like.
+    /// The errors of a real index: 1061 for a name in use, 1069, 1070, 1071, 1072 and the like.
     pub fn with_hypothetical_index(&self, spec: &IndexSpec, id: u64, limits: &Limits) -> Result<TableDef> {
         let taken: Vec<&str> = self.indexes.iter().map(|index| index.name.as_str()).collect();
         let draft = validate_index(spec, &self.columns, &taken, limits)?;

@@ -1,8 +1,8 @@
-//! The catalog: which databases, tables and indexes there are.
+//! The catalog of databases, tables and indexes.
 //!
-//! On disk it is rows of one tree of its own, written through the same commits as the rows of tables, so that a DDL
-//! statement is as atomic and durable as any transaction. In memory it is an immutable [`Catalog`], replaced as a
-//! whole when a commit that changed it is published.
+//! On disk the catalog consists of the rows of a tree of its own, written by the same commits as the rows
+//! of tables. A DDL statement is therefore as atomic and durable as any transaction. In memory it is an
+//! immutable [`Catalog`], which is replaced as a whole when a commit that changed it is published.
 
 mod altered_keys;
 mod definition;

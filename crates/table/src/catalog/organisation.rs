@@ -1,22 +1,24 @@
-//! How the rows of a table lie, and with that what its secondary indexes name them by.
+//! The organisation of a table: the order of its rows, and the locator by which secondary indexes refer to
+//! them.
 //!
 //! | organisation | rows are ordered by | a locator is | the primary key is |
 //! |---|---|---|---|
-//! | clustered | the primary key; a hidden row id where there is none | the primary key; the row id | the clustered index |
-//! | heap | a hidden row id: in the order in which they came | the row id, 6 bytes | a unique index beside others, called PRIMARY |
+//! | clustered | the primary key, or a hidden row id if there is none | the primary key, or the row id | the clustered index |
+//! | heap | a hidden row id, which is the order of insertion | the row id, 6 bytes | a unique index like others, called PRIMARY |
 //!
-//! So a heap is a table without a clustered key: all that reads, writes and recovers tables knows no more of it than that. What is asked about
-//! the order of rows is asked of the [clustered key](TableDef::clustered_key), what is asked about their identity of the
-//! [primary key](TableDef::primary_key).
+//! A heap is a table without a clustered key. The code that reads, writes and recovers tables knows nothing
+//! else about heaps. A question about the order of rows is a question about the [clustered
+//! key](TableDef::clustered_key), a question about their identity one about the [primary
+//! key](TableDef::primary_key).
 //!
-//! A row of the catalog holds it as one byte: 0 clustered, 1 heap.
+//! The row of a table in the catalog contains it as one byte: 0 clustered, 1 heap.
 
 use super::definition::{IndexDef, IndexPart, PRIMARY, TableDef};
 use crate::bytes::ByteReader;
 use crate::error::Result;
 use std::sync::Arc;
 
-/// How the rows of a table lie.
+/// The organisation of a table's rows.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub enum Organisation {
     /// In the order of the primary key, if there is one.
@@ -27,7 +29,7 @@ pub enum Organisation {
 }
 
 impl Organisation {
-    /// What ENGINE calls it: the engine of MySQL's that organises tables so.
+    /// The name that ENGINE has for it: the engine of MySQL that organises tables like this.
     pub fn engine(self) -> &'static str {
         match self {
             Organisation::Clustered => "InnoDB",
@@ -35,7 +37,8 @@ impl Organisation {
         }
     }
 
-    /// That of ENGINE, whatever the case of its letters. `Leafline` is another name of the clustered one, which older dumps have.
+    /// The organisation that an ENGINE name, in any case, stands for. `Leafline`, which older dumps
+    /// contain, is another name of the clustered organisation.
     pub fn of_engine(name: &str) -> Option<Organisation> {
         let all = [
             ("InnoDB", Organisation::Clustered),
@@ -45,7 +48,8 @@ impl Organisation {
         all.iter().find(|(known, _)| known.eq_ignore_ascii_case(name)).map(|(_, organisation)| *organisation)
     }
 
-    /// Whether tables have foreign keys. Those of heaps are parsed and dropped, as MyISAM's are.
+    /// Returns whether tables have foreign keys. Foreign keys of heaps are parsed and ignored, like
+    /// MyISAM's.
     pub fn has_foreign_keys(self) -> bool {
         self == Organisation::Clustered
     }
@@ -67,24 +71,25 @@ impl Organisation {
 }
 
 impl IndexDef {
-    /// Whether it is the primary key, clustered or not. No other index can have its name.
+    /// Returns whether it is the primary key, clustered or not. No other index can have its name.
     pub fn is_primary(&self) -> bool {
         self.name == PRIMARY
     }
 
-    /// Whether it is the clustered index of a table without a clustered key, which statements neither name nor show.
+    /// Returns whether it is the clustered index of a table without a clustered key, which statements
+    /// neither name nor show.
     pub fn is_hidden(&self) -> bool {
         self.is_clustered() && self.hidden_row_id
     }
 }
 
 impl TableDef {
-    /// Whether rows have a hidden row id in place of a clustered key.
+    /// Returns whether rows have a hidden row id in place of a clustered key.
     pub fn has_hidden_row_id(&self) -> bool {
         self.clustered().hidden_row_id
     }
 
-    /// The parts that rows are ordered by, if they have no hidden row id.
+    /// The parts that rows are ordered by; `None` if they have a hidden row id.
     pub fn clustered_key(&self) -> Option<&[IndexPart]> {
         let clustered = self.clustered();
         (!clustered.hidden_row_id).then_some(clustered.parts.as_slice())
@@ -95,7 +100,7 @@ impl TableDef {
         self.indexes.iter().find(|index| index.is_primary())
     }
 
-    /// Parts of the primary key, if there is one.
+    /// The parts of the primary key, if there is one.
     pub fn primary_key(&self) -> Option<&[IndexPart]> {
         self.primary().map(|index| index.parts.as_slice())
     }

@@ -1,15 +1,19 @@
-//! Whether the leaves of an index are packed (`btree::node::packed`): as declared, and as its tree is; and what its payloads are.
+//! Packing of an index: whether its leaves are packed (`btree::node::packed`), as declared and in its tree,
+//! and the form of its payloads.
 //!
-//! An index says PACKED or NOT PACKED, or leaves it to its table's PACK_KEYS, which concerns all indexes but the clustered one. With PACK_KEYS=DEFAULT
-//! a heap packs the indexes that have strings, as MyISAM does. The format of
-//! a tree is settled when it is made, and all its leaves have it. Where nothing is declared a tree is plain that is made empty, and packed if that saves half of
-//! its leaves when it is built from rows (`table::build::format`).
+//! An index declares PACKED or NOT PACKED, or leaves the choice to PACK_KEYS of its table, which concerns
+//! all indexes except the clustered one. With PACK_KEYS=DEFAULT a heap packs the indexes that contain
+//! strings, as MyISAM does. The format of a tree is decided when the tree is made, and all its leaves have
+//! it. Without a declaration, a tree that begins empty is plain, and a tree built from rows is packed if
+//! that saves half of its leaves (`table::build::format`).
 //!
-//! The payloads of a secondary index say what key bytes do not of the values of its columns: by their differences (`types::key::difference`), or, in trees that were
-//! made by versions which did not know these, by copies.
+//! The payloads of a secondary index contain the information about the values of its columns that the key
+//! bytes lack: as differences (`types::key::difference`), or as copies in trees that were made by versions
+//! without differences.
 //!
-//! In the catalog the row of an index ends with one byte (bits 0-1: 0 nothing declared, 1 NOT PACKED, 2 PACKED; bit 2: the tree is packed; bit 3: payloads are
-//! differences), that of a table with PACK_KEYS (0 DEFAULT, 1 0, 2 1).
+//! In the catalog, the row of an index ends with one byte (bits 0-1: 0 nothing declared, 1 NOT PACKED, 2
+//! PACKED; bit 2: the tree is packed; bit 3: payloads are differences). The row of a table contains
+//! PACK_KEYS (0 DEFAULT, 1 0, 2 1).
 
 use super::definition::{ColumnDef, IndexDef, IndexKind, IndexPart, TableDef, TableOptions};
 use super::organisation::Organisation;
@@ -24,19 +28,19 @@ const IS_PACKED: u8 = 4;
 /// Payloads are differences.
 const DIFFERENCES: u8 = 8;
 
-/// Whether an index is packed.
+/// The packing of an index.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Packing {
-    /// PACKED or NOT PACKED; `None` where the index says neither.
+    /// PACKED or NOT PACKED; `None` if neither was declared.
     pub declared: Option<bool>,
     /// Whether the leaves of its tree are packed.
     pub packed: bool,
-    /// Whether the payloads of a secondary index have copies of what keys do not give back, and not differences.
+    /// Whether the payloads of a secondary index contain copies of values instead of differences.
     pub copies: bool,
 }
 
 impl Packing {
-    /// That of an index whose tree is to be made: plain where nobody says anything.
+    /// The packing of an index whose tree is to be made; plain without a declaration.
     pub(crate) fn of_new(draft: &IndexDraft, columns: &[ColumnDef], options: &TableOptions) -> Packing {
         let index = (draft.kind, draft.parts.as_slice());
         Packing {
@@ -46,7 +50,7 @@ impl Packing {
         }
     }
 
-    /// How the leaves of the tree are laid out.
+    /// The layout of the tree's leaves.
     pub(crate) fn leaf_format(self) -> LeafFormat {
         if self.packed { LeafFormat::Packed } else { LeafFormat::Plain }
     }
@@ -64,10 +68,10 @@ impl Packing {
     }
 }
 
-/// A tree, and how its leaves are laid out.
+/// A tree, with the layout of its leaves.
 pub(crate) type LaidOut = (Tree, LeafFormat);
 
-/// What is declared for an index, by itself or by its table.
+/// The declaration for an index, by the index itself or by its table.
 fn wanted(
     (kind, parts): (IndexKind, &[IndexPart]),
     columns: &[ColumnDef],
@@ -85,12 +89,12 @@ fn wanted(
 }
 
 impl IndexDef {
-    /// How the leaves of its tree are laid out.
+    /// The layout of its tree's leaves.
     pub fn leaf_format(&self) -> LeafFormat {
         self.packing.leaf_format()
     }
 
-    /// It has that tree, whose leaves are laid out like that.
+    /// Sets its tree and the layout of the tree's leaves.
     pub(crate) fn set_tree(&mut self, (tree, format): &LaidOut) {
         (self.tree, self.root) = (tree.id(), tree.root());
         self.packing.packed = *format == LeafFormat::Packed;
@@ -98,12 +102,13 @@ impl IndexDef {
 }
 
 impl TableDef {
-    /// Whether the tree of one of its indexes is to be packed; `None` if that depends on what it saves.
+    /// Whether the tree of one of its indexes is to be packed; `None` if that depends on the space saved.
     pub(crate) fn packing_of(&self, index: &IndexDef) -> Option<bool> {
         wanted((index.kind, &index.parts), &self.columns, index.packing.declared, &self.options)
     }
 
-    /// Whether the trees of its index at `position`, those of all partitions, are what it says under `declared`, and its table under `options`.
+    /// Returns whether the trees of the index at `position`, in all partitions, are packed as the index
+    /// declares with `declared` and its table with `options`.
     pub fn is_packed_as(&self, position: usize, declared: Option<bool>, options: &TableOptions) -> bool {
         self.stored_at(position).all(|index| {
             let wanted = wanted((index.kind, &index.parts), &self.columns, declared, options);
@@ -111,12 +116,12 @@ impl TableDef {
         })
     }
 
-    /// Whether any tree of its index at `position` is packed.
+    /// Returns whether a tree of the index at `position` is packed.
     pub fn has_packed(&self, position: usize) -> bool {
         self.stored_at(position).any(|index| index.packing.packed)
     }
 
-    /// Its index at `position`, or those of its partitions.
+    /// The index at `position`, and the same index of each partition.
     fn stored_at(&self, position: usize) -> impl Iterator<Item = &Arc<IndexDef>> {
         let partitions = self.partitioning.iter().flat_map(|parts| parts.partitions.iter());
         let own = self.partitioning.is_none().then_some(self);

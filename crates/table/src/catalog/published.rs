@@ -1,4 +1,4 @@
-//! The catalog in memory: one immutable value, found by name or number.
+//! The catalog in memory: one immutable value, in which objects are found by name or number.
 
 use super::definition::{TableDef, TableId};
 use super::foreign_key::ForeignKeyDef;
@@ -10,25 +10,26 @@ use std::sync::Arc;
 /// A database.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct DatabaseDef {
-    /// Number, never reused.
+    /// Its number, never reused.
     pub id: u64,
-    /// Name.
+    /// Its name.
     pub name: String,
-    /// What its tables compare by unless they say otherwise.
+    /// The default collation of its tables.
     pub collation: Collation,
 }
 
-/// All databases and tables at one moment. Names are compared as they are (as MySQL does on Linux). Tables of overflow values, partitions
-/// and private tables are found by number only.
+/// All databases and tables at one moment. Names are compared exactly, as MySQL does on Linux. Overflow
+/// tables, partitions and private tables are found by number only.
 #[derive(Clone, Default, Debug)]
 pub struct Catalog {
     databases: BTreeMap<String, Arc<DatabaseDef>>,
     tables: BTreeMap<String, BTreeMap<String, Arc<TableDef>>>,
     by_id: BTreeMap<TableId, Arc<TableDef>>,
     views: BTreeMap<String, BTreeMap<String, Arc<ViewDef>>>,
-    /// How often definitions have changed that others can know.
+    /// The number of changes to definitions that sessions can find.
     version: u64,
-    /// By database and name of a table, which need not exist: the tables with foreign keys that refer to it.
+    /// The tables with foreign keys, by the database and name of the table that they refer to, which need
+    /// not exist.
     referring: BTreeMap<String, BTreeMap<String, BTreeSet<TableId>>>,
 }
 
@@ -44,17 +45,18 @@ impl Catalog {
         catalog
     }
 
-    /// Two states of one catalog with the same version define alike whatever can be found by name.
+    /// The version. Two states of one catalog with the same version agree in every definition that can be
+    /// found by name.
     pub fn version(&self) -> u64 {
         self.version
     }
 
-    /// Notes that something can be found, or not any more, that could not, or could.
+    /// Notes a change to definitions that sessions can find.
     pub(crate) fn note_change(&mut self) {
         self.version += 1;
     }
 
-    /// The database of that name.
+    /// The database with this name.
     pub fn database(&self, name: &str) -> Option<&Arc<DatabaseDef>> {
         self.databases.get(name)
     }
@@ -64,12 +66,12 @@ impl Catalog {
         self.databases.values()
     }
 
-    /// The table of that name.
+    /// The table with this name.
     pub fn table(&self, database: &str, name: &str) -> Option<&Arc<TableDef>> {
         self.tables.get(database)?.get(name)
     }
 
-    /// The table with that number.
+    /// The table with this number.
     pub fn table_by_id(&self, id: TableId) -> Option<&Arc<TableDef>> {
         self.by_id.get(&id)
     }
@@ -79,12 +81,12 @@ impl Catalog {
         self.tables.get(database).into_iter().flat_map(BTreeMap::values)
     }
 
-    /// All tables, those of overflow values and partitions too, by number.
+    /// All tables by number, including overflow tables and partitions.
     pub fn all_tables(&self) -> impl Iterator<Item = &Arc<TableDef>> {
         self.by_id.values()
     }
 
-    /// The view of that name.
+    /// The view with this name.
     pub fn view(&self, database: &str, name: &str) -> Option<&Arc<ViewDef>> {
         self.views.get(database)?.get(name)
     }
@@ -104,7 +106,7 @@ impl Catalog {
         }
     }
 
-    /// The foreign keys that refer to the table of that name, each with the table that has it.
+    /// The foreign keys that refer to the table with this name, each with its own table.
     pub fn references(
         &self,
         database: &str,
@@ -131,7 +133,7 @@ impl Catalog {
         }
     }
 
-    /// Puts a table in, in the place of the one with its number, whatever that is called.
+    /// Adds a table. It replaces the table with its number, whatever that one is called.
     pub(crate) fn put_table(&mut self, table: Arc<TableDef>) {
         if let Some(replaced) = self.by_id.get(&table.id).cloned() {
             self.remove_table(&replaced);
@@ -147,7 +149,7 @@ impl Catalog {
     }
 
     pub(crate) fn remove_table(&mut self, table: &TableDef) {
-        // While tables change names, another may have it already.
+        // While tables exchange names, another table may already have this one's name.
         if let Some(tables) = self.tables.get_mut(&table.database)
             && tables.get(&table.name).is_some_and(|named| named.id == table.id)
         {

@@ -1,4 +1,4 @@
-//! The catalog of a damaged database: what can be understood of it when not all of its rows are there.
+//! The catalog of a damaged database: decodes what it can if rows are missing.
 
 use super::definition::{TableDef, TableId};
 use super::encoding::{
@@ -9,18 +9,19 @@ use super::histogram::HISTOGRAM;
 use super::published::DatabaseDef;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What can be known of a catalog that is not all there.
+/// The readable parts of a damaged catalog.
 #[derive(Default)]
 pub(crate) struct CatalogRemains {
     pub(crate) databases: Vec<DatabaseDef>,
-    /// Tables whose columns and rows can be understood.
+    /// Tables whose columns and rows can be decoded.
     pub(crate) tables: Vec<TableDef>,
-    /// What is lost, as text.
+    /// Descriptions of losses.
     pub(crate) faults: Vec<String>,
 }
 
-/// As [`decode_catalog`], of rows some of which may be lost: those between two keys, the second not included, if `is_lost` says
-/// so of them. A table any of whose columns may be lost is not understood: the bytes of its rows would be taken for others.
+/// Decodes like [`decode_catalog`], from rows of which some may be lost. `is_lost` says whether rows
+/// between two keys may be lost; the second key is not included. A table is left out if any of its columns
+/// may be lost, because the bytes of its rows would be misinterpreted.
 pub(crate) fn decode_remains(rows: &[CatalogRow], is_lost: &dyn Fn(&[u8], &[u8]) -> bool) -> CatalogRemains {
     let mut found = CatalogRemains::default();
     let mut of_tables: BTreeMap<u64, Vec<CatalogRow>> = BTreeMap::new();
@@ -45,7 +46,7 @@ pub(crate) fn decode_remains(rows: &[CatalogRow], is_lost: &dyn Fn(&[u8], &[u8])
             }),
             (Ok(TABLE..=FOREIGN_KEY | DROPPED), Ok(id)) => of_tables.entry(id).or_default().push(row.clone()),
             (Ok(PARTITIONING | PARTITION), Ok(id)) => drop(partitioned.insert(id)),
-            // They can be made anew.
+            // These can be made anew.
             (Ok(HISTOGRAM | CHANGE_BUFFER), Ok(_)) => {}
             _ => senseless += 1,
         }
@@ -93,7 +94,7 @@ pub(crate) fn decode_remains(rows: &[CatalogRow], is_lost: &dyn Fn(&[u8], &[u8])
     found
 }
 
-/// Whether columns, and indexes, are numbered without a gap.
+/// Returns whether columns, indexes and constraints are numbered without a gap.
 fn is_contiguous(rows: &[CatalogRow]) -> bool {
     [COLUMN, INDEX, CHECK, FOREIGN_KEY, DROPPED].iter().all(|kind| {
         let of_kind = rows.iter().filter(|row| row.key.first() == Some(kind));

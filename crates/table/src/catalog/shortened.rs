@@ -1,4 +1,4 @@
-//! Definitions that are too long are cut or converted outside of the strict mode, as in MySQL.
+//! Shortens or converts definitions that are too long, outside the strict mode, as MySQL does.
 
 use super::definition::{ColumnDef, PRIMARY};
 use super::spec::{
@@ -8,8 +8,8 @@ use crate::limits::Limits;
 use leafline_types::MysqlError;
 
 impl TableSpec {
-    /// Cuts comments that are too long, and makes prefixes of the parts of keys that are, where the key is not unique. Returns the
-    /// error that each would be.
+    /// Cuts comments that are too long, and turns parts of keys that are too long into prefixes, unless the
+    /// key is unique. Returns the error that each change avoided.
     pub fn shorten(&mut self, limits: &Limits) -> Vec<MysqlError> {
         let mut errors = Vec::new();
         if cut(&mut self.options.comment, MAX_TABLE_COMMENT) {
@@ -41,7 +41,7 @@ impl TableSpec {
                 let per_character = bytes_per_character(column);
                 let bytes = match part.prefix {
                     Some(prefix) => (prefix as usize).saturating_mul(per_character),
-                    // Without a prefix it cannot be a part at all.
+                    // A part of this type must be a prefix.
                     None if column.ty.is_large() => 0,
                     None => declared_bytes(column),
                 };
@@ -55,7 +55,7 @@ impl TableSpec {
     }
 }
 
-/// Cuts a comment after its first `most` characters; whether it was longer.
+/// Cuts a comment after its first `most` characters. Returns whether it was longer.
 fn cut(comment: &mut String, most: usize) -> bool {
     let end = comment.char_indices().nth(most).map(|(end, _)| end);
     if let Some(end) = end {

@@ -1,4 +1,5 @@
-//! What DDL asks for, checked against MySQL's rules and resolved from names to positions.
+//! The objects that DDL statements define: checks them against MySQL's rules, and resolves names to
+//! positions.
 
 use super::definition::{
     CheckDef, ColumnDef, HIDDEN_CLUSTERED, IndexDef, IndexKind, IndexPart, PRIMARY, TableDef, TableOptions,
@@ -12,25 +13,25 @@ use crate::partition::PartitionScheme;
 use leafline_types::{MysqlError, SqlType};
 use std::sync::Arc;
 
-/// Most columns of a table, as InnoDB.
+/// The maximum number of columns of a table, as in InnoDB.
 const MAX_COLUMNS: usize = 1017;
-/// Most secondary indexes of a table, as InnoDB.
+/// The maximum number of secondary indexes of a table, as in InnoDB.
 pub(super) const MAX_INDEXES: usize = 64;
-/// Most parts of an index, as MySQL.
+/// The maximum number of parts of an index, as in MySQL.
 const MAX_INDEX_PARTS: usize = 16;
-/// Longest name, in characters.
+/// The maximum length of a name, in characters.
 const MAX_NAME: usize = 64;
-/// Longest comment of a table, in characters.
+/// The maximum length of a table's comment, in characters.
 pub(super) const MAX_TABLE_COMMENT: usize = 2048;
-/// Longest comment of a column, an index or a partition, in characters.
+/// The maximum length of the comment of a column, an index or a partition, in characters.
 pub(super) const MAX_COMMENT: usize = 1024;
-/// Most declared bytes of a row, TEXT not counted, as MySQL.
+/// The maximum declared length of a row in bytes, without TEXT columns, as in MySQL.
 const MAX_DECLARED_ROW: usize = 65535;
 
 /// A table to be made.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct TableSpec {
-    /// Database it is to be in.
+    /// The database that will contain it.
     pub database: String,
     /// Its name.
     pub name: String,
@@ -42,9 +43,9 @@ pub struct TableSpec {
     pub checks: Vec<CheckDef>,
     /// Its foreign keys.
     pub foreign_keys: Vec<ForeignKeySpec>,
-    /// With `foreign_key_checks` off: what foreign keys refer to may be missing.
+    /// Whether `foreign_key_checks` is off, so that parents of foreign keys may be missing.
     pub unchecked_references: bool,
-    /// How it is divided; columns are positions in `columns`.
+    /// Its division into partitions; columns are positions in `columns`.
     pub partitioning: Option<Arc<PartitionScheme>>,
     /// Its options.
     pub options: TableOptions,
@@ -65,7 +66,7 @@ pub enum IndexSpecKind {
 /// An index to be made.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct IndexSpec {
-    /// Its name; without one it is named after its first column.
+    /// Its name; `None` names it after its first column.
     pub name: Option<String>,
     /// Its kind.
     pub kind: IndexSpecKind,
@@ -75,16 +76,17 @@ pub struct IndexSpec {
     pub comment: String,
     /// `INVISIBLE`.
     pub invisible: bool,
-    /// It is there because a foreign key needs it, and goes when one is added that would do as well.
+    /// Whether a foreign key needs it. It is dropped when an index is added that serves as well.
     pub for_foreign_key: bool,
-    /// PACKED or NOT PACKED.
+    /// PACKED: `Some(true)`, NOT PACKED: `Some(false)`.
     pub packed: Option<bool>,
-    /// The number of the index that it is already, of the table that is altered.
+    /// The number of the existing index of the altered table that it is.
     pub existing: Option<u64>,
 }
 
 impl TableSpec {
-    /// What would make `table` as it is, but for its foreign keys. Its indexes say which they are.
+    /// The definition that would make `table` again, without its foreign keys. Its indexes refer to the
+    /// existing ones.
     pub fn of(table: &TableDef) -> TableSpec {
         let shown = table.indexes.iter().filter(|index| !index.parts.is_empty());
         TableSpec {
@@ -127,16 +129,16 @@ impl IndexSpec {
 /// A part of an index to be made.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct IndexSpecPart {
-    /// Name of the column.
+    /// The name of the column.
     pub column: String,
     /// `DESC`.
     pub descending: bool,
-    /// How many characters of a string's beginning it has, bytes of a binary one; `None`: the whole value.
+    /// The length of the prefix, in characters, or bytes of a binary string; `None` for the whole value.
     pub prefix: Option<u32>,
 }
 
 impl IndexSpecPart {
-    /// A whole column, ascending.
+    /// A whole column in ascending order.
     pub fn new(column: impl Into<String>) -> IndexSpecPart {
         IndexSpecPart { column: column.into(), descending: false, prefix: None }
     }
@@ -156,7 +158,7 @@ pub(crate) struct IndexDraft {
 }
 
 impl IndexDraft {
-    /// What needs no resolving.
+    /// Copies the properties that need no resolving.
     fn like(index: &IndexSpec) -> IndexDraft {
         IndexDraft {
             name: String::new(),
@@ -171,11 +173,11 @@ impl IndexDraft {
     }
 }
 
-/// A table that obeys every rule.
+/// A table that has passed all checks.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct TableDraft {
     pub(crate) columns: Vec<ColumnDef>,
-    /// In the order of [`index_order`].
+    /// The indexes, in the order of [`index_order`].
     pub(crate) indexes: Vec<IndexDraft>,
 }
 
@@ -186,7 +188,7 @@ impl TableDraft {
         clustered.filter(|parts| !parts.is_empty())
     }
 
-    /// The columns that each index is ordered by, what makes it unique included.
+    /// The columns that each index is ordered by, including those that make its keys unique.
     pub(crate) fn keys(&self) -> Vec<Vec<usize>> {
         let clustered = self.clustered_key().unwrap_or_default();
         let key = |index: &IndexDraft| {
@@ -241,7 +243,7 @@ impl TableDraft {
     }
 }
 
-/// Errors 1628, 1629, 1688 and 1793 for comments that are too long.
+/// Returns error 1628, 1629, 1688 or 1793 if a comment is too long.
 fn check_comments(spec: &TableSpec) -> Result<()> {
     let is_longer = |comment: &str, most: usize| comment.len() > most && comment.chars().count() > most;
     if is_longer(&spec.options.comment, MAX_TABLE_COMMENT) {
@@ -265,7 +267,7 @@ fn check_comments(spec: &TableSpec) -> Result<()> {
     }
 }
 
-/// The primary key, whose columns take no NULL from here on.
+/// Resolves the primary key, and makes its columns NOT NULL.
 fn primary_draft(
     index: &IndexSpec,
     spec: &TableSpec,
@@ -286,7 +288,8 @@ fn primary_draft(
     Ok(IndexDraft { name, kind, parts, ..IndexDraft::like(index) })
 }
 
-/// What holds the rows comes first. MySQL lists the primary key first, then unique indexes without NULL, unique ones, the others.
+/// The rank of an index in its table's list. The clustered index comes first; then follows MySQL's order:
+/// the primary key, unique indexes without NULL, other unique indexes, and the rest.
 fn index_order(index: &IndexDraft, columns: &[ColumnDef]) -> u8 {
     let nullable = |part: &IndexPart| columns.get(part.column).is_some_and(|column| column.nullable);
     match index.kind {
@@ -298,8 +301,8 @@ fn index_order(index: &IndexDraft, columns: &[ColumnDef]) -> u8 {
     }
 }
 
-/// Checks an index other than the primary key of a table with `columns` and names it. `taken`: the names that
-/// other indexes of the table have.
+/// Checks and names an index, other than the primary key, of a table with `columns`. `taken` contains the
+/// names of the table's other indexes.
 pub(super) fn validate_index(
     index: &IndexSpec,
     columns: &[ColumnDef],
@@ -328,12 +331,13 @@ pub(super) fn validate_index(
     Ok(IndexDraft { name, kind, parts, ..IndexDraft::like(index) })
 }
 
-/// Names that only the primary key and the clustered index have.
+/// Returns whether only the primary key or the clustered index may have this name.
 fn primary_name_is_reserved(name: &str) -> bool {
     name.eq_ignore_ascii_case(PRIMARY) || name.eq_ignore_ascii_case(HIDDEN_CLUSTERED)
 }
 
-/// The name MySQL gives an index without one: its first column's, with `_2`, `_3`, ... where that is taken.
+/// The name that MySQL gives an index without one: that of its first column, with `_2`, `_3`, ... if it is
+/// taken.
 fn index_name(index: &IndexSpec, taken: &[&str]) -> String {
     let base = index.parts.first().map_or("", |part| part.column.as_str());
     let free = |name: &str| {
@@ -352,7 +356,7 @@ fn index_name(index: &IndexSpec, taken: &[&str]) -> String {
     }
 }
 
-/// Checks the name of something; `wrong` makes the error for one that cannot be.
+/// Checks a name; `wrong` makes the error for an invalid one.
 pub(crate) fn check_name(name: &str, wrong: impl FnOnce(&str) -> MysqlError) -> Result<()> {
     if name.chars().count() > MAX_NAME {
         return Err(MysqlError::identifier_too_long(name).into());
@@ -384,7 +388,7 @@ fn check_columns(columns: &[ColumnDef], limits: &Limits) -> Result<()> {
     if declared > MAX_DECLARED_ROW {
         return Err(MysqlError::too_big_row_size(MAX_DECLARED_ROW).into());
     }
-    // What a row takes at least, with every string empty.
+    // The least length of a row, with every string empty.
     let least: usize =
         columns.iter().map(|column| if column.ty.is_variable() { 2 } else { declared_bytes(column) }).sum();
     if least > limits.max_entry {
@@ -393,7 +397,8 @@ fn check_columns(columns: &[ColumnDef], limits: &Limits) -> Result<()> {
     Ok(())
 }
 
-/// Error 3522 if the primary key is invisible, or what could be one of a table without.
+/// Returns error 3522 if the primary key is invisible, or the index that serves as primary key in a table
+/// without one.
 fn check_visibility(columns: &[ColumnDef], indexes: &[IndexDraft]) -> Result<()> {
     let mut declared = indexes.iter().filter(|index| !index.parts.is_empty());
     let identifies = |index: &&IndexDraft| index_order(index, columns) < 3;
@@ -464,7 +469,8 @@ fn resolve_parts(index: &IndexSpec, columns: &[ColumnDef], limits: &Limits) -> R
     Ok(parts)
 }
 
-/// The prefix of a part, if it is less than the column may hold. Errors 1089 and 1391 for what cannot be one.
+/// The prefix of a part, unless it covers the whole column. Returns error 1089 or 1391 for a prefix that is
+/// not allowed.
 fn prefix_of(part: &IndexSpecPart, column: &ColumnDef) -> Result<Option<u32>> {
     let Some(prefix) = part.prefix else { return Ok(None) };
     let longest = match column.ty {
@@ -482,12 +488,12 @@ fn prefix_of(part: &IndexSpecPart, column: &ColumnDef) -> Result<Option<u32>> {
     }
 }
 
-/// Bytes of a character, or what a string of the column is counted in.
+/// The maximum length of a character of the column in bytes; 1 if the column counts in bytes.
 pub(super) fn bytes_per_character(column: &ColumnDef) -> usize {
     if column.ty.is_character() { column.collation.charset().max_bytes() as usize } else { 1 }
 }
 
-/// Bytes a value of the column takes at most, as MySQL counts them.
+/// The maximum length of a value of the column in bytes, as MySQL counts it.
 pub(super) fn declared_bytes(column: &ColumnDef) -> usize {
     let per_character = bytes_per_character(column);
     match &column.ty {

@@ -1,11 +1,13 @@
-//! Where rows have the columns of a table, and since when.
+//! The places of a table's columns in its rows, and the schema versions that have them.
 //!
-//! A table gets and loses columns without its rows being touched: each row has the columns of the schema version that it says it is of
-//! (`types::row`). A definition therefore knows of every column its place and the version since which rows have it, with what older ones
-//! are taken to hold, and of every column that is gone what rows that are older still have.
+//! A table can get and lose columns without touching its rows: each row has the columns of the schema
+//! version that it names (`types::row`). A definition therefore knows for every column its place, the first
+//! version that has it, and the value that rows of older versions are taken to have. For every dropped
+//! column it knows what older rows still contain.
 //!
-//! In the catalog a column's row ends with the first, and rows of kind 9 (key: 9, table id u64, number u16) have the second: the row of
-//! the column as it would be without a name, then the version since which it is gone u16.
+//! In the catalog, the row of a column ends with this information. Rows of kind 9 (key: 9, table id u64,
+//! number u16) describe dropped columns: the row of the column without a name, then the first version
+//! without it (u16).
 
 use super::definition::{ColumnDef, TableDef};
 use super::encoding::{FORMAT, decode_column, encode_column};
@@ -15,19 +17,19 @@ use crate::limits::Limits;
 use leafline_types::row::{DroppedColumn, EntryColumn};
 use leafline_types::{ColumnLayout, KeyPart, Members, SqlType, Value};
 
-/// Most versions of a table, as of InnoDB's: each has a layout that readers know.
+/// The maximum number of versions of a table, as in InnoDB. Readers know a layout for each version.
 pub const MAX_ROW_VERSIONS: u16 = 64;
-/// Most columns that rows of a table have, in any version: as many as a table may have.
+/// The maximum number of columns in rows of a table, over all versions: as many as a table may have.
 const MAX_PLACES: usize = 1017;
 
-/// Where rows have a column.
+/// The place of a column in rows.
 #[derive(Clone, PartialEq, Debug)]
 pub struct StoredColumn {
     /// Its place among the columns of a row.
     pub place: u16,
-    /// The version since which rows have it; 0 if all do.
+    /// The first version whose rows have it; 0 if all rows do.
     pub since: u16,
-    /// What older rows hold.
+    /// The value of older rows.
     pub older: Value,
 }
 
@@ -38,7 +40,7 @@ impl Default for StoredColumn {
 }
 
 impl StoredColumn {
-    /// Gives the columns of a new table their places.
+    /// Assigns places to the columns of a new table.
     pub(crate) fn place_all(columns: &mut [ColumnDef]) {
         for (place, column) in (0..).zip(columns) {
             column.stored = StoredColumn { place, ..StoredColumn::default() };
@@ -46,7 +48,7 @@ impl StoredColumn {
     }
 }
 
-/// How a column lies in rows.
+/// The layout of a column in rows.
 pub(super) fn column_layout(column: &ColumnDef) -> ColumnLayout {
     ColumnLayout { ty: column.ty.clone(), nullable: column.nullable, collation: column.collation }
 }
@@ -57,8 +59,8 @@ pub(super) fn entry_column(column: &ColumnDef) -> EntryColumn {
     EntryColumn { layout: column_layout(column), place, added_in: since, default: older }
 }
 
-/// Whether values of type `old` are stored as those of type `new`, and are the same there: longer strings, texts behind those of an ENUM
-/// or SET.
+/// Returns whether values of type `old` are stored like those of type `new` and mean the same there. That
+/// holds for longer strings, and for texts added at the end of an ENUM or SET.
 pub fn is_extended(old: &SqlType, new: &SqlType) -> bool {
     let width = |ty: &SqlType| KeyPart::new(ty.clone()).fixed_width();
     let more = |old: &Members, new: &Members| {
@@ -75,8 +77,9 @@ pub fn is_extended(old: &SqlType, new: &SqlType) -> bool {
 }
 
 impl TableDef {
-    /// Whether the table may have `columns`, each made from the old one that `sources` names or from none, with its rows as they are: types may be
-    /// [extended](is_extended), columns may come, go (unless their values may be outside the rows) and change their positions.
+    /// Returns whether the table can get `columns` without changes to its rows. `sources` names the old
+    /// column that each comes from, or none. Types may be [extended](is_extended), columns may be added,
+    /// dropped (unless their values may overflow) and moved.
     pub fn can_keep_rows(&self, columns: &[ColumnDef], sources: &[Option<usize>], limits: &Limits) -> bool {
         let is_same = |(new, source): (&ColumnDef, &Option<usize>)| {
             let Some(source) = *source else { return true };
@@ -91,12 +94,13 @@ impl TableDef {
             && !self.is_last_version(columns, sources)
     }
 
-    /// Whether rows would have too many versions with these columns.
+    /// Returns whether the rows would have too many versions with these columns.
     pub fn is_last_version(&self, columns: &[ColumnDef], sources: &[Option<usize>]) -> bool {
         self.schema_version >= MAX_ROW_VERSIONS && !self.has_columns(columns, sources)
     }
 
-    /// Whether it has these columns in this order already, if one does not look at what they are called and the like.
+    /// Returns whether the table already has these columns in this order, apart from names and other
+    /// attributes that rows do not depend on.
     fn has_columns(&self, columns: &[ColumnDef], sources: &[Option<usize>]) -> bool {
         let is_same = |(at, (new, source)): (usize, (&ColumnDef, &Option<usize>))| {
             *source == Some(at) && self.columns.get(at).is_some_and(|old| old.ty == new.ty)
@@ -104,8 +108,9 @@ impl TableDef {
         columns.len() == self.columns.len() && columns.iter().zip(sources).enumerate().all(is_same)
     }
 
-    /// Says where the rows of `self`, which is `old` with other columns, have these; `older` is what rows that there are hold in new ones, in their
-    /// order. The columns that are gone are still in rows.
+    /// Computes the places of columns in the rows of `self`, which is `old` with other columns. `older`
+    /// contains the values that existing rows have in the new columns, in their order. Rows still contain
+    /// the dropped columns.
     pub(crate) fn keep_rows(&mut self, old: &TableDef, sources: &[Option<usize>], older: Vec<Value>) {
         self.schema_version = old.schema_version + u16::from(!old.has_columns(&self.columns, sources));
         self.dropped.clone_from(&old.dropped);
@@ -132,7 +137,7 @@ impl TableDef {
     }
 }
 
-/// The catalog's row of a column that is gone.
+/// Encodes the catalog's row of a dropped column.
 pub(super) fn encode_dropped(column: &DroppedColumn) -> Result<Vec<u8>> {
     let ColumnLayout { ty, nullable, collation } = column.layout.clone();
     let mut definition = ColumnDef::new("", ty, nullable, collation);
@@ -142,7 +147,7 @@ pub(super) fn encode_dropped(column: &DroppedColumn) -> Result<Vec<u8>> {
     Ok(out.finish())
 }
 
-/// The other way.
+/// Decodes the catalog's row of a dropped column.
 pub(super) fn decode_dropped(payload: &[u8]) -> Result<DroppedColumn> {
     let mut from = ByteReader::new("catalog column that is gone", payload);
     from.format(FORMAT)?;

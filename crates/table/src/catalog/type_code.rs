@@ -1,13 +1,13 @@
-//! Types of columns in the catalog: a tag, two parameters, and what the flags of the column say.
+//! Codes for column types in the catalog: a tag, two parameters, and some flags of the column.
 
 use crate::bytes::ByteReader;
 use crate::error::Result;
 use leafline_types::{Collation, Members, SqlType};
 use std::sync::Arc;
 
-/// Flags of a column that are of its type.
+/// The flags of a column that belong to its type.
 pub(super) const UNSIGNED: u8 = 8;
-/// Of a DECIMAL, FLOAT or DOUBLE; integers with ZEROFILL have a tag of their own.
+/// ZEROFILL of a DECIMAL, FLOAT or DOUBLE; integers with ZEROFILL have a tag of their own.
 pub(super) const ZEROFILL: u8 = 32;
 
 /// The types whose texts follow the collation.
@@ -17,7 +17,7 @@ pub(super) const SET: u8 = 25;
 /// The second parameter of a FLOAT or DOUBLE that declares no digits.
 const NO_SCALE: u32 = 0xff;
 
-/// A type as a tag and two parameters.
+/// Encodes a type as a tag and two parameters.
 pub(super) fn type_code(ty: &SqlType) -> Result<(u8, u32, u32)> {
     Ok(match ty {
         SqlType::TinyInt { .. } => (1, 0, 0),
@@ -38,7 +38,7 @@ pub(super) fn type_code(ty: &SqlType) -> Result<(u8, u32, u32)> {
         SqlType::Boolean => (16, 0, 0),
         SqlType::Zerofill { bytes, digits } => (17, u32::from(*bytes), u32::from(*digits)),
         SqlType::Real { single, digits, .. } => {
-            // Without digits the second parameter is one that scales do not reach.
+            // Without digits the second parameter is larger than any scale.
             let (all, scale) = digits.map_or((0, NO_SCALE), |(all, scale)| (all.into(), scale.into()));
             (if *single { 18 } else { 19 }, all, scale)
         }

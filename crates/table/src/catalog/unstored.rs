@@ -1,4 +1,4 @@
-//! Definitions of tables that are stored nowhere, for binding and planning without a database.
+//! Definitions of tables that are not stored, for binding and planning without a database.
 
 use super::definition::{IndexShape, TableDef, TableId};
 use super::packing::Packing;
@@ -10,8 +10,9 @@ use leafline_storage::{PageNo, SegmentId};
 use std::sync::Arc;
 
 impl TableSpec {
-    /// The definition that creating this table would give, with the number `id` and limits as for pages of
-    /// `page_size` bytes. Its indexes are numbered from 1 and have no trees: it can be looked at, not read.
+    /// The definition that creating this table would give, with the number `id` and the limits for pages of
+    /// `page_size` bytes. Its indexes are numbered from 1 and have no trees, so that the table cannot be
+    /// read.
     ///
     /// # Errors
     /// The errors of the rules for tables, as when the table is created.
