@@ -27,7 +27,7 @@ impl LogWriter {
             let lsn = shared.load(Ordering::Acquire);
             if lsn > written {
                 written = lsn;
-                // What fails has stopped the log, and says so to all who use it.
+                // The log has stopped on a failure, and reports it to every caller.
                 let _ = log.commit(Lsn(lsn), FlushPolicy::EachCommit);
             }
             Next::WhenWoken
@@ -35,7 +35,7 @@ impl LogWriter {
         Ok(LogWriter { wanted, worker })
     }
 
-    /// Has it make the log durable up to `lsn`.
+    /// Requests that the log be made durable up to `lsn`.
     pub(crate) fn ask(&self, lsn: Lsn) {
         self.wanted.fetch_max(lsn.0, Ordering::AcqRel);
         self.worker.wake();

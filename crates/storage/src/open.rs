@@ -193,7 +193,7 @@ fn open_cache(
     Ok(cache)
 }
 
-/// Does passes 2 to 4 of recovery.
+/// Runs passes 2 to 4 of recovery.
 fn recover(
     crash: &Crash<'_>,
     log_options: LogOptions,

@@ -57,7 +57,8 @@ const IDLE_ROUNDS: u32 = 10;
 /// Checkpoints in a row that may free nothing before waiting callers are refused, or granted space beyond the limit.
 const MAX_FRUITLESS_CHECKPOINTS: u32 = 20;
 
-/// Starts the page writer of the store. It ends when the store is gone, begins by reading `hot_pages` in, and a panic in it stops the store.
+/// Starts the page writer of the store, which begins by reading `hot_pages` in. It ends when the store is
+/// dropped; a panic in it stops the store.
 pub(crate) fn start(store: &Arc<Inner>, hot_pages: Vec<PageNo>) -> io::Result<Worker> {
     let weak = Arc::downgrade(store);
     let mut state = PageWriter::new(hot_pages);
@@ -69,7 +70,7 @@ pub(crate) fn start(store: &Arc<Inner>, hot_pages: Vec<PageNo>) -> io::Result<Wo
     })
 }
 
-/// Stops the store if the thread of this name panics.
+/// A response to a panic of the thread with this name: it stops the store.
 pub(crate) fn stop_store(store: &Weak<Inner>, name: ThreadName) -> OnPanic {
     let store = store.clone();
     OnPanic::call(move |text| {
@@ -79,7 +80,7 @@ pub(crate) fn stop_store(store: &Weak<Inner>, name: ThreadName) -> OnPanic {
     })
 }
 
-/// What the page writer keeps from one round to the next.
+/// The state that the page writer keeps between rounds.
 struct PageWriter {
     hot_pages: std::vec::IntoIter<PageNo>,
     /// When the log was flushed last under policies 0 and 2.
@@ -120,7 +121,7 @@ impl PageWriter {
     }
 }
 
-/// Does one round of page writing and checkpointing.
+/// Runs one round of page writing and checkpointing.
 fn round(store: &Inner, pace: &mut Pace, awaited: &mut Option<(Lsn, Instant)>) -> Result<()> {
     store.poison.check()?;
     keep_frames(store)?;

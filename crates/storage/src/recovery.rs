@@ -97,7 +97,7 @@ pub(crate) struct ReadLog {
     pub(crate) payload: Vec<u8>,
 }
 
-/// Does pass 2: reads the log from the last checkpoint's redo position to its end. Touches no page, because the
+/// Runs pass 2: reads the log from the last checkpoint's redo position to its end. Touches no page, because the
 /// records are sure to stay only after the log has been resumed at that end.
 pub(crate) fn read_log(
     crash: &Crash<'_>,

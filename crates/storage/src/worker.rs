@@ -1,14 +1,16 @@
-//! Background threads: starting, waking, stopping and joining them; their names; and what follows a panic in one.
+//! Background threads: starting, waking, stopping and joining them, their names, and the response to a panic in one.
 //!
-//! A [`Worker`] is one thread. [`Worker::start`] runs a function in rounds: it waits as the last round asked ([`Next`]), or until
-//! somebody wakes it. [`Worker::spawn`] runs a function that waits by itself, for a queue or a socket.
+//! A [`Worker`] is one thread. [`Worker::start`] runs a function in rounds: the thread waits as the last round asked
+//! ([`Next`]), or until it is woken. [`Worker::spawn`] runs a function that waits by itself, for a queue or a socket.
 //!
 //! # Invariants
-//! - A wake that comes while a round runs begins another round: none is lost.
-//! - A panic ends its thread and nothing else: what the thread held is released as the panic unwinds, and only then the
-//!   policy acts ([`OnPanic`]). Work that the store cannot do without stops the store. Work that can be left out is left
-//!   out until the database is opened again; the panic hook has written why to standard error, and [`Worker::panic`] keeps it.
-//! - A worker that is dropped by its own thread (which may hold the last reference to what owns it) is not waited for.
+//! - A wake during a round begins another round, so that no wake is lost.
+//! - A panic ends its thread and nothing else. The unwinding releases the thread's locks, and only then does the
+//!   policy act ([`OnPanic`]). A panic in work that the store cannot do without stops the store. Other work is left
+//!   undone until the database is opened again; the panic hook has written the reason to standard error, and
+//!   [`Worker::panic`] keeps it.
+//! - A worker that is dropped by its own thread (which may hold the last reference to the worker's owner) is not
+//!   waited for.
 //!
 //! Waking takes no lock: it sets a flag and unparks the thread.
 
@@ -22,40 +24,40 @@ use std::sync::{Arc, OnceLock};
 use std::thread::{Builder, JoinHandle, Thread};
 use std::time::{Duration, Instant};
 
-/// The threads of a process, by what they do. Their names are what the system's tools show; Linux shows 15 bytes.
+/// The threads of a process, by their tasks. The system's tools show their names; Linux shows 15 bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ThreadName {
-    /// Keeps frames free, writes old changes at the pace of the log, records checkpoints, warms the pool up, flushes the log
-    /// once a second under policies 0 and 2 (`storage::page_writer`). A panic stops the store.
+    /// Keeps frames free, writes old changes at the pace of the log, records checkpoints, warms up the pool, and
+    /// flushes the log once a second under policies 0 and 2 (`storage::page_writer`). A panic stops the store.
     PageWriter,
     /// Compresses, writes and syncs the log for large commits while they are applied, under policy 1
     /// (`storage::log_writer`). A panic stops the store.
     LogWriter,
-    /// Owns an io_uring: submits and completes batched page reads and writes (`storage::device::ring`). After a panic callers
-    /// do their transfers themselves.
+    /// Owns an io_uring: submits and completes batched page reads and writes (`storage::device::ring`). After a
+    /// panic, callers do their transfers themselves.
     IoRing,
-    /// One of several that do the same by blocking calls, where there is no io_uring (`storage::device::threads`). A panic
-    /// fails its request.
+    /// One of several threads that do the same by blocking calls, if there is no io_uring
+    /// (`storage::device::threads`). A panic fails its request.
     Io(usize),
-    /// Ten times a second: removes ghosts, old versions and retired trees that nobody needs; leaves versions between snapshots
-    /// out; merges runs of versions (`table::txn::purge`). A panic stops the store.
+    /// Ten times a second: removes ghosts, old versions and retired trees that nobody needs, omits versions between
+    /// snapshots, and merges runs of versions (`table::txn::purge`). A panic stops the store.
     Purge,
     /// Writes buffered changes to runs, and sweeps them into their leaves (`table::change_buffer`). A panic stops the store.
     ChangeBuffer,
-    /// Writes the keys of rows that are changed beside a build, from the first full piece to the end of the build
+    /// Writes the keys of rows that change during an online build, from the first full piece to the end of the build
     /// (`table::build::online::changes`). A panic fails the build.
     NotedKeys,
     /// Sorts rows or builds a tree for a bulk load or an index build, and ends with it (`table::build`).
     Build,
-    /// Reads pieces of a table for a statement, under the controls of its resource group, and ends with the call that began it
-    /// (`executor::parallel`).
+    /// Reads pieces of a table for a statement, under the limits of its resource group, and ends with the call that
+    /// started it (`executor::parallel`).
     Scan,
     /// Writes the slow query log, while it is on (`sql::slow_log`). A panic ends the log.
     SlowLog,
-    /// Once a minute: looks at what reads have shown of the device, and writes that and the digests to the directory, if they
-    /// have changed (`sql::upkeep`). A panic leaves them as they are.
+    /// Once a minute: evaluates the device's read times, and writes them and the statement digests to the directory
+    /// if they have changed (`sql::upkeep`). A panic leaves the files as they are.
     Upkeep,
-    /// Notices clients that have gone while their statements run (`server::watcher`).
+    /// Notices clients that disconnect while their statements run (`server::watcher`).
     WatchClients,
     /// Accepts connections over TCP (`server::listener`).
     AcceptTcp,
@@ -65,12 +67,12 @@ pub enum ThreadName {
     Connection(u64),
     /// Accepts HTTP connections of a service: `metrics` or `console` (`server::http`).
     AcceptHttp(&'static str),
-    /// Answers HTTP requests of such a service; up to 16 at a time (`server::http`).
+    /// Answers HTTP requests of such a service; up to 16 run at a time (`server::http`).
     AnswerHttp(&'static str),
-    /// Every five seconds: notes for the console which statements took the time since (`server::console`). A panic leaves
-    /// the console without news.
+    /// Every five seconds: records for the console which statements took the time since the last record
+    /// (`server::console`). A panic leaves the console without further records.
     ConsoleHistory,
-    /// Shows how far a statement of the shell is (`cli`).
+    /// Shows the progress of a statement of the shell (`cli`).
     Progress,
 }
 
@@ -101,21 +103,22 @@ impl fmt::Display for ThreadName {
 }
 
 impl ThreadName {
-    /// Begins a thread of this name that ends with what began it, and is no [`Worker`].
+    /// Makes the builder of a thread that is not a [`Worker`], because it ends together with the code that started
+    /// it.
     pub fn builder(self) -> Builder {
         Builder::new().name(self.to_string())
     }
 
-    /// Whether the calling thread has this name.
+    /// Returns whether the calling thread has this name.
     pub fn is_current(self) -> bool {
         std::thread::current().name() == Some(&*self.to_string())
     }
 }
 
-/// When the next round begins, unless the worker is woken before.
+/// The time of the next round, unless the worker is woken before.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Next {
-    /// At once: there is more to be done.
+    /// Now, because there is more to do.
     Now,
     /// After a pause.
     After(Duration),
@@ -125,22 +128,23 @@ pub enum Next {
     Never,
 }
 
-/// What follows a panic, once what the thread held is released.
+/// The response to a panic, after the thread's locks are released.
 pub enum OnPanic {
-    /// Nothing: the work can be left out.
+    /// No response, because the work can be left undone.
     LeaveOut,
-    /// The function is called with the panic's text, on the thread that ends: it stops the store, or fails those who wait.
+    /// Calls the function with the panic's text, on the thread that ends. The function stops the store, or fails the
+    /// callers that wait.
     Call(Box<dyn FnOnce(&str) + Send>),
 }
 
 impl OnPanic {
-    /// Calls the function with the panic's text.
+    /// Makes a response that calls the function with the panic's text.
     pub fn call(then: impl FnOnce(&str) + Send + 'static) -> OnPanic {
         OnPanic::Call(Box::new(then))
     }
 }
 
-/// What a worker and those who wake it share.
+/// The state that a worker shares with the threads that wake it.
 #[derive(Default)]
 struct Signal {
     stop: AtomicBool,
@@ -149,7 +153,7 @@ struct Signal {
 }
 
 impl Signal {
-    /// Waits as `next` says; whether the worker goes on.
+    /// Waits as `next` says. Returns whether the worker goes on.
     fn wait(&self, next: Next) -> bool {
         let until = match next {
             Next::Never => return false,
@@ -197,7 +201,7 @@ impl Worker {
     /// Starts a thread that calls `round` again and again, the first time as `first` says.
     ///
     /// # Errors
-    /// The system has no thread.
+    /// The error of the system if it cannot start a thread.
     pub fn start(
         name: ThreadName,
         on_panic: OnPanic,
@@ -212,10 +216,10 @@ impl Worker {
         })
     }
 
-    /// Starts a thread that calls `body` once. Whoever stops it has to end the body first, and then to [`join`](Self::join) it.
+    /// Starts a thread that calls `body` once. Before [`join`](Self::join), the caller must make `body` end.
     ///
     /// # Errors
-    /// The system has no thread.
+    /// The error of the system if it cannot start a thread.
     pub fn spawn(
         name: ThreadName,
         on_panic: OnPanic,
@@ -247,33 +251,33 @@ impl Worker {
         self.waker.wake();
     }
 
-    /// For others to wake the thread with.
+    /// A handle with which other threads wake this one.
     pub fn waker(&self) -> Waker {
         self.waker.clone()
     }
 
-    /// Ends the thread after the round that runs, and waits for it, unless it is the one that calls.
+    /// Ends the thread after its current round, and waits for it unless it is the calling thread.
     pub fn stop(&self) {
         self.waker.signal.stop.store(true, Ordering::Release);
         self.waker.thread.unpark();
         self.join();
     }
 
-    /// Waits until the thread has ended, unless it is the one that calls.
+    /// Waits until the thread has ended, unless it is the calling thread.
     pub fn join(&self) {
         let thread = self.thread.lock().take();
         if let Some(thread) = thread.filter(|thread| thread.thread().id() != std::thread::current().id()) {
-            // It ends with a panic only if what follows a panic has panicked, too.
+            // The thread ends with a panic only if the response to a panic has panicked, too.
             let _ = thread.join();
         }
     }
 
-    /// Leaves the thread alone, which ends with the process.
+    /// Stops managing the thread, which then ends with the process.
     pub fn detach(self) {
         drop(self.thread.lock().take());
     }
 
-    /// The text of the panic that ended the thread, if one has.
+    /// The text of the panic that ended the thread, if there was one.
     pub fn panic(&self) -> Option<&str> {
         self.waker.signal.panic.get().map(String::as_str)
     }

@@ -255,7 +255,7 @@ impl<T: ReadTarget> IoQueue<T> {
 }
 
 impl<T: ReadTarget> Request<T> {
-    /// Does the request on this thread.
+    /// Executes the request on this thread.
     pub(super) fn execute(self, file: &dyn File) {
         match self {
             Request::Read(run) => run.execute(file),
@@ -401,7 +401,7 @@ mod tests {
         all
     }
 
-    /// Does random batches of reads and writes, and compares with a model of the file.
+    /// Runs random batches of reads and writes, and compares the results with a model of the file.
     fn work_at_random(queue: &Queue, pages: u64, seed: u64) {
         let mut random = SmallRng::seed_from_u64(seed);
         let mut model: Vec<u8> = (0..pages).map(|page| page as u8).collect();

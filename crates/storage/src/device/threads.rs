@@ -61,7 +61,7 @@ impl<T: ReadTarget> Drop for ThreadQueue<T> {
 }
 
 impl<T: ReadTarget> Shared<T> {
-    /// Does requests until the queue is closed and empty.
+    /// Executes requests until the queue is closed and empty.
     fn work(&self) {
         let mut pending = self.pending.lock();
         loop {

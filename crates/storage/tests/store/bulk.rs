@@ -185,7 +185,7 @@ fn stale_pages_of_a_dropped_segment_are_not_seen_in_place_of_bulk_pages() {
     assert!(pages.keys().any(|page| old_pages.contains_key(page)));
     writer.finish(*pages.keys().next().unwrap()).unwrap();
     check(&store, segment, &pages);
-    // The same with logged pages: the new life begins in the frame of the old one.
+    // With logged pages, too, the new life begins in the frame of the old one.
     store.drop_segment(segment).unwrap();
     store.prefetch(&pages.keys().copied().collect::<Vec<_>>()).unwrap();
     let (fresh, _) = new_segment(&store).unwrap();

@@ -270,7 +270,7 @@ pub enum ShowFilter {
     Where(Expr),
 }
 
-/// What COMMIT or ROLLBACK does afterwards; `None` leaves it to `completion_type`.
+/// The steps after COMMIT or ROLLBACK; `None` leaves them to `completion_type`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Completion {
     /// AND CHAIN: `Some(true)`, another transaction like it begins. AND NO CHAIN: `Some(false)`.

@@ -36,7 +36,7 @@ impl IndexDef {
 }
 
 impl TableDef {
-    /// The same table with one more index, which is hypothetical and has the number `id`.
+    /// Returns this table with one more index, which is hypothetical and has the number `id`.
     ///
     /// # Errors
     /// The errors of a real index: 1061 for a name in use, 1069, 1070, 1071, 1072 and the like.

@@ -141,7 +141,7 @@ impl Partitioning {
         }
     }
 
-    /// The same division with other tables, of the same number.
+    /// Returns this division with other tables, of the same number.
     #[must_use]
     pub(crate) fn with_tables(&self, tables: impl IntoIterator<Item = TableDef>) -> Partitioning {
         let numbers = self.partitions.iter().map(|partition| partition.number);
@@ -150,7 +150,7 @@ impl Partitioning {
         Partitioning { scheme: self.scheme.clone(), partitions }
     }
 
-    /// The same partitions with changed definitions of their tables.
+    /// Returns these partitions with changed definitions of their tables.
     #[must_use]
     pub(crate) fn map_tables(&self, mut map: impl FnMut(&Arc<TableDef>) -> Arc<TableDef>) -> Partitioning {
         let partitions = self.partitions.iter();
@@ -187,7 +187,7 @@ impl TableDef {
         }
     }
 
-    /// The same table with a selection of its partitions: the ones for which `keeps` returns true.
+    /// Returns this table with a selection of its partitions: the ones for which `keeps` returns true.
     #[must_use]
     pub fn with_partitions(&self, keeps: impl Fn(usize) -> bool) -> TableDef {
         let partitioning = self.partitioning.as_ref().map(|all| all.narrowed(keeps));

@@ -197,7 +197,7 @@ impl PartitionScheme {
         self.unbound_function().is_none() && self.subdivision.as_ref().is_none_or(|below| below.is_bound())
     }
 
-    /// The same scheme with other partitions. The method must have no subpartitions.
+    /// Returns this scheme with other partitions. The method must have no subpartitions.
     ///
     /// # Errors
     /// The errors of [`new`](Self::new).

@@ -40,7 +40,7 @@ impl ReadView {
         self.row_in(&tree.tree, table, self.has_writes(table.id), key, f)
     }
 
-    /// Does the same in a tree that the caller knows. `overlay` says whether the transaction has written to the
+    /// Calls `f` with the row in a tree that the caller knows. `overlay` says whether the transaction has written to the
     /// table.
     fn row_in<R>(
         &self,

@@ -32,7 +32,7 @@ impl ReadView {
         ReadView { engine, snapshot, writes, as_of, read_ahead: ReadAheadSettings::default() }
     }
 
-    /// The same view with other settings for reading ahead.
+    /// Returns this view with other settings for reading ahead.
     #[must_use]
     pub fn with_read_ahead(self, read_ahead: ReadAheadSettings) -> ReadView {
         ReadView { read_ahead, ..self }

@@ -9,10 +9,10 @@ pub(super) const SECTOR: usize = 512;
 /// A block of a file.
 #[derive(Clone, Default)]
 enum Block {
-    /// Has no space on the device. Reads as zeros.
+    /// The block has no space on the device. Reads return zeros.
     #[default]
     Hole,
-    /// Has space and was never written. Reads as zeros.
+    /// The block has space and was never written. Reads return zeros.
     Unwritten,
     Written(Arc<[u8; BLOCK]>),
 }
