@@ -12,7 +12,6 @@
 //!
 //! A target owns the right to fill its buffer (for a frame of the buffer pool: the frame's word in state faulting).
 //! The queue owns the target, and hands it over with the result in [`ReadTarget::complete`], exactly once.
-//! queue owns the target, and gives it back to itself with the result in [`ReadTarget::complete`]. That happens exactly once.
 
 use super::aligned::AlignedBuf;
 use super::env::File;
@@ -110,7 +109,7 @@ pub(super) struct Piece {
     answer: Answer,
 }
 
-/// Tells a batch what became of one of its pieces: that it was not written, if nothing else is told.
+/// Reports the outcome of a piece to its batch. If it is dropped without a report, the piece counts as not written.
 struct Answer(Option<Arc<Batch>>);
 
 impl Answer {
