@@ -129,7 +129,7 @@ fn packets_go_compressed_by_either_algorithm() {
 }
 
 #[test]
-fn what_is_not_compressed_as_it_should_be_ends_its_connection_only() {
+fn malformed_compression_ends_only_its_connection() {
     let directory = tempfile::tempdir().expect("a directory");
     let server = Served::start(directory.path(), &[]);
     for flag in [cap::COMPRESS, cap::ZSTD] {

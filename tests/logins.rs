@@ -409,7 +409,7 @@ fn collations_of_the_handshake_are_those_of_the_session() {
 }
 
 #[test]
-fn what_clients_say_of_themselves_is_shown() {
+fn connection_attributes_are_shown() {
     let directory = tempfile::tempdir().expect("a directory");
     let server = Served::start(directory.path(), &[]);
     let long = "x".repeat(600);

@@ -214,7 +214,7 @@ fn answers_no_other_site(address: SocketAddr, headers: &str) {
 }
 
 #[test]
-fn the_console_is_for_who_has_its_token_and_changes_nothing() {
+fn the_console_requires_its_token_and_changes_nothing() {
     let directory = tempfile::tempdir().expect("a directory");
     let server = Served::start(&directory.path().join("db"), &["--console", "0"]);
     let (address, path) = served_at(&server, "console");

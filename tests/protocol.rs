@@ -238,7 +238,7 @@ fn a_statement_ends_when_its_client_has_gone() {
 
 /// As in MySQL from 8.0.24 on, the message waits for the client as the answer to its next request.
 #[test]
-fn who_was_idle_for_too_long_is_told_so() {
+fn an_idle_client_gets_the_timeout_error() {
     let directory = tempfile::tempdir().expect("a directory");
     let server = Served::start(directory.path(), &[]);
     let (mut client, mut idle) = (server.connect(), server.connect());
@@ -287,7 +287,7 @@ fn clients_are_told_the_number_of_the_row_that_was_inserted_or_changed() {
 
 /// An idle client has more time than one in the middle of a request.
 #[test]
-fn the_rest_of_what_was_begun_has_to_come_in_time() {
+fn a_begun_request_must_end_within_the_read_timeout() {
     let directory = tempfile::tempdir().expect("a directory");
     let server = Served::start(directory.path(), &[]);
     let mut client = server.connect();
@@ -632,7 +632,7 @@ fn statistics_of_all_tables_are_read_beside_ddl() {
 /// Django's `test_implicit_savepoint_rollback`. Of two transactions that have done as much, the one whose statement
 /// closes the cycle is rolled back, as in InnoDB, whichever began first.
 #[test]
-fn who_closes_a_circle_of_waits_is_rolled_back() {
+fn the_transaction_that_closes_a_deadlock_is_rolled_back() {
     let directory = tempfile::tempdir().expect("a directory");
     let server = Served::start(directory.path(), &[]);
     for main_is_first in [true, false] {

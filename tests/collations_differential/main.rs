@@ -115,7 +115,7 @@ fn texts_are_compared_as_mariadb_compares_them() {
 }
 
 #[test]
-fn text_of_every_character_set_is_what_it_is_in_mariadb() {
+fn text_of_every_character_set_equals_mariadbs() {
     let mut generator = charsets::Generator::new(seed());
     compare(charsets::setup(), || generator.statement(), (seed(), charsets::is_known));
 }

@@ -29,7 +29,7 @@ fn clients<const N: usize>(level: &str, actions: &str) -> [Client; N] {
 const LEVELS: [&str; 2] = ["READ COMMITTED", "REPEATABLE READ"];
 
 #[test]
-fn who_deletes_a_parent_waits_for_a_child_that_is_being_inserted() {
+fn deleting_a_parent_waits_for_an_uncommitted_child() {
     for level in LEVELS {
         for child in ["(1, 1, NULL)", "(1, NULL, 10)"] {
             let [a, b] = clients(level, "");
@@ -47,7 +47,7 @@ fn who_deletes_a_parent_waits_for_a_child_that_is_being_inserted() {
 }
 
 #[test]
-fn who_inserts_a_child_waits_for_a_parent_that_is_being_deleted_or_inserted() {
+fn inserting_a_child_waits_for_an_uncommitted_delete_or_insert_of_its_parent() {
     for level in LEVELS {
         let [a, b] = clients(level, "");
         a.must(&["BEGIN", "DELETE FROM p WHERE id = 1"]);
@@ -87,7 +87,7 @@ fn other_changes_of_a_parent_are_in_nobodys_way() {
 }
 
 #[test]
-fn what_a_transaction_has_not_seen_follows_or_ends_it() {
+fn children_outside_the_snapshot_cascade_or_end_the_transaction() {
     let [a, b] = clients("REPEATABLE READ", "ON DELETE CASCADE ON UPDATE CASCADE");
     a.must(&["BEGIN", "SELECT * FROM p"]);
     b.must(&["INSERT INTO c VALUES (1, 1, 10)"]);

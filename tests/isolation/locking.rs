@@ -120,7 +120,7 @@ fn of_two_that_wait_for_each_other_one_goes_on() {
 }
 
 #[test]
-fn unique_keys_are_kept_by_those_who_have_not_committed() {
+fn unique_keys_stay_locked_until_commit() {
     let [a, b] = clients();
     for (held, wanted) in [("4, 40", "4, 41"), ("5, 50", "6, 50")] {
         a.must(&["BEGIN", &format!("INSERT INTO t VALUES ({held}, 0)")]);

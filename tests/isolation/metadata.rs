@@ -51,7 +51,7 @@ fn statements_that_are_transactions_of_their_own_let_go() {
 }
 
 #[test]
-fn indexes_are_made_beside_who_reads() {
+fn indexes_are_created_while_a_transaction_reads() {
     let [a, b] = clients();
     a.must(&["BEGIN", "SELECT * FROM t"]);
     b.must(&["CREATE INDEX v ON t (v)", "DROP INDEX v ON t"]);

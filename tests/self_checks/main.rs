@@ -114,12 +114,12 @@ fn every_path_gives_what_a_full_scan_gives() {
 }
 
 #[test]
-fn they_do_while_others_write() {
+fn every_path_gives_what_a_full_scan_gives_while_others_write() {
     all(first_seed(), scale(), paths::run_concurrently);
 }
 
 #[test]
-fn answers_stand_to_each_other_as_they_must() {
+fn relations_between_answers_hold() {
     let first = first_seed();
     println!("LEAFLINE_SEED={first}");
     let counts = (0..2 * scale()).map(|n| relations::run(u64::wrapping_add(first, n)));

@@ -386,7 +386,7 @@ mod tests {
     }
 
     #[test]
-    fn who_watches_is_served_on_this_machine_unless_told() {
+    fn metrics_and_console_listen_on_loopback_by_default() {
         let Ok(Verb::Serve(serve)) = parse("serve d --metrics 9104 --console 10.0.0.1:81") else {
             panic!("serve")
         };
@@ -396,7 +396,7 @@ mod tests {
     }
 
     #[test]
-    fn who_repairs_without_asking_may_write_elsewhere() {
+    fn repair_with_yes_accepts_another_directory() {
         let Ok(Verb::Repair(repair)) = parse("repair d --into e --yes") else { panic!("repair") };
         assert!(repair.yes && repair.into.is_some());
     }

@@ -52,9 +52,9 @@ pub fn run(options: &BackupOptions) -> Result<(), Failure> {
     let (Some(source), Some(target)) = (&options.source, &options.target) else {
         return Err(Failure::Message("name the database and a new directory".into()));
     };
-    let mut statement = format!("BACKUP DATABASE TO {}", place_of(target)?);
+    let mut statement = format!("BACKUP DATABASE TO {}", absolute_literal(target)?);
     if let Some(parent) = &options.incremental_from {
-        statement.push_str(&format!(" INCREMENTAL FROM {}", place_of(parent)?));
+        statement.push_str(&format!(" INCREMENTAL FROM {}", absolute_literal(parent)?));
     }
     let place = match Address::is_one(source) {
         true => Place::Server(Address::parse(source).map_err(Failure::Message)?),
@@ -92,7 +92,7 @@ pub fn run(options: &BackupOptions) -> Result<(), Failure> {
 }
 
 /// Returns the absolute name of a directory, as a literal.
-fn place_of(path: &Path) -> Result<String, Failure> {
+fn absolute_literal(path: &Path) -> Result<String, Failure> {
     let absolute = std::path::absolute(path);
     let absolute = absolute.map_err(|error| Failure::io(format!("cannot find {}", path.display()), error))?;
     let text = absolute

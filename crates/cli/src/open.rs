@@ -61,10 +61,10 @@ pub fn database(options: &OpenOptions, dir: &Path) -> Result<Database, Failure> 
 
 /// Prints the unexpected conditions that opening the database has met.
 pub fn tell(report: &RecoveryReport) {
-    found(report).iter().for_each(|line| eprintln!("{line}"));
+    recovery_messages(report).iter().for_each(|line| eprintln!("{line}"));
 }
 
-fn found(report: &RecoveryReport) -> Vec<String> {
+fn recovery_messages(report: &RecoveryReport) -> Vec<String> {
     let mut lines = Vec::new();
     if report.control_repaired {
         lines.push(
@@ -124,7 +124,7 @@ mod tests {
         Database::open(&dir).unwrap().close().unwrap();
         let open = || {
             let database = Database::open(&dir).unwrap();
-            let lines = found(database.instance().engine().store().recovery_report());
+            let lines = recovery_messages(database.instance().engine().store().recovery_report());
             database.close().unwrap();
             lines
         };

@@ -241,7 +241,7 @@ fn damage_leaves(dir: &Path, older: u64) {
 }
 
 #[test]
-fn what_recovery_cannot_bring_up_to_date_is_set_aside_and_repaired() {
+fn pages_that_recovery_cannot_update_are_quarantined_and_repaired() {
     let (_holder, dir) = directory();
     let rows: Vec<String> = (0..3000).map(|n| format!("({n}, {})", n * 7 % 1000)).collect();
     let sql = format!(
@@ -295,7 +295,7 @@ fn what_recovery_cannot_bring_up_to_date_is_set_aside_and_repaired() {
 }
 
 #[test]
-fn what_is_left_of_a_database_that_cannot_be_opened_is_written_to_a_new_one() {
+fn repair_writes_the_readable_rows_of_a_broken_database_to_a_new_one() {
     let (_holder, dir) = directory();
     let rows: Vec<String> = (0..3000).map(|n| format!("({n}, {})", n * 7 % 1000)).collect();
     let sql = format!(
@@ -433,7 +433,7 @@ fn an_account_on_a_damaged_page_is_locked_until_it_is_repaired_and_has_a_passwor
 }
 
 #[test]
-fn what_was_measured_is_what_plans_are_priced_with() {
+fn plans_are_priced_with_the_measured_device() {
     let (_holder, dir) = directory();
     let path = dir.to_str().expect("a path");
     let (code, _, err) = run(&["calibrate", path]);

@@ -160,7 +160,7 @@ impl LeaflineScan {
     }
 
     /// Returns the columns and directions of an order that an index can have, and that Arrow's values then have, too.
-    fn wanted(&self, order: &[PhysicalSortExpr]) -> Option<Vec<(usize, bool)>> {
+    fn index_order(&self, order: &[PhysicalSortExpr]) -> Option<Vec<(usize, bool)>> {
         let key = |key: &PhysicalSortExpr| {
             let at = key.expr.downcast_ref::<ColumnAt>()?.index();
             let column = self.read.columns.get(at)?;
@@ -206,7 +206,7 @@ impl DisplayAs for LeaflineScan {
         write!(f, "LeaflineScan: table={}, columns=[{}]", self.read.table, columns.join(", "))?;
         if !self.read.conditions.is_empty() {
             let values: Vec<String> =
-                self.read.conditions.iter().flat_map(|condition| &condition.values).map(shown).collect();
+                self.read.conditions.iter().flat_map(|condition| &condition.values).map(value_text).collect();
             write!(f, ", constraint={} [{}]", self.read.constraint(), values.join(", "))?;
         }
         if !self.read.order.is_empty() {
@@ -219,7 +219,7 @@ impl DisplayAs for LeaflineScan {
     }
 }
 
-fn shown(value: &Value) -> String {
+fn value_text(value: &Value) -> String {
     let ty = match value {
         Value::String(text) => return format!("'{text}'"),
         Value::Bytes(bytes) => return format!("{} bytes", bytes.len()),
@@ -319,7 +319,7 @@ impl ExecutionPlan for LeaflineScan {
         &self,
         order: &[PhysicalSortExpr],
     ) -> Result<SortOrderPushdownResult<Arc<dyn ExecutionPlan>>> {
-        let Some(wanted) = self.wanted(order).filter(|_| self.fetch.is_none()) else {
+        let Some(wanted) = self.index_order(order).filter(|_| self.fetch.is_none()) else {
             return Ok(SortOrderPushdownResult::Unsupported);
         };
         let read = Read { order: wanted.clone(), in_index_order: true, ..(*self.read).clone() };

@@ -154,7 +154,7 @@ impl InSet {
             (Members::Dates(set), Value::Date(d)) => set.binary_search(&d.ordinal()).is_ok(),
             (Members::DateTimes(_), Value::Date(d)) => self.contains_micros(d.to_datetime().ordinal()),
             (Members::DateTimes(_), Value::DateTime(t)) => self.contains_micros(t.ordinal()),
-            (Members::Times(set), Value::Time(t)) => found(set, &t.micros()),
+            (Members::Times(set), Value::Time(t)) => contains(set, &t.micros()),
             _ => return None,
         })
     }
@@ -162,7 +162,7 @@ impl InSet {
     #[inline]
     pub(crate) fn contains_i64(&self, v: i64) -> bool {
         match &self.members {
-            Members::Integers(narrow, _) => found(narrow, &v),
+            Members::Integers(narrow, _) => contains(narrow, &v),
             _ => false,
         }
     }
@@ -170,8 +170,8 @@ impl InSet {
     #[inline]
     pub(crate) fn contains_u64(&self, v: u64) -> bool {
         match (&self.members, i64::try_from(v)) {
-            (Members::Integers(narrow, _), Ok(v)) => found(narrow, &v),
-            (Members::Integers(_, wide), Err(_)) => found(wide, &v),
+            (Members::Integers(narrow, _), Ok(v)) => contains(narrow, &v),
+            (Members::Integers(_, wide), Err(_)) => contains(wide, &v),
             _ => false,
         }
     }
@@ -187,12 +187,12 @@ impl InSet {
 
     #[inline]
     pub(crate) fn contains_days(&self, days: i32) -> bool {
-        matches!(&self.members, Members::Dates(set) if found(set, &days))
+        matches!(&self.members, Members::Dates(set) if contains(set, &days))
     }
 
     #[inline]
     pub(crate) fn contains_micros(&self, micros: i64) -> bool {
-        matches!(&self.members, Members::DateTimes(set) if found(set, &micros))
+        matches!(&self.members, Members::DateTimes(set) if contains(set, &micros))
     }
 }
 
@@ -203,6 +203,6 @@ fn sorted<T: Ord>(mut values: Vec<T>) -> Vec<T> {
 }
 
 #[inline]
-fn found<T: Ord>(sorted: &[T], v: &T) -> bool {
+fn contains<T: Ord>(sorted: &[T], v: &T) -> bool {
     if sorted.len() <= SHORT { sorted.contains(v) } else { sorted.binary_search(v).is_ok() }
 }

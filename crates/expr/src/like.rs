@@ -598,7 +598,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_looked_at_is_in_proportion_to_the_text() {
+    fn examined_bytes_are_in_proportion_to_the_text() {
         let text = "a".repeat(20_000);
         let half = "a".repeat(5_000);
         for collation in [Collation::Binary, Collation::Utf8mb4Bin, Collation::Utf8mb4_0900AiCi] {

@@ -163,7 +163,7 @@ fn a_database_has_the_page_size_it_was_made_with() {
 }
 
 #[test]
-fn what_was_committed_is_there_when_opened_again() {
+fn committed_rows_survive_a_reopen() {
     let (holder, database) = database();
     let path = holder.path().join("db");
     with_table(&database).execute("INSERT INTO t VALUES (7, 'g')", ()).unwrap();

@@ -107,7 +107,7 @@ fn pieces_are_of_one_moment() {
 }
 
 #[test]
-fn what_cannot_be_read_in_pieces_is_refused() {
+fn statements_that_cannot_be_read_in_pieces_are_refused() {
     let (holder, database, mut connection) = database();
     let mut code =
         |sql: &str| connection.pieces(sql, (), cut(4)).map(|_| 0).unwrap_or_else(|error| error.code());

@@ -85,7 +85,7 @@ impl Parameters {
     }
 
     fn push(&mut self, given: &Bound<'_, PyAny>) -> PyResult<()> {
-        let value = match plain(given)? {
+        let value = match common_value(given)? {
             Some(value) => value,
             None => match given.cast::<PyDateTime>() {
                 Ok(time) if !is_named(given, "NaTType")? => return self.push_datetime(time),
@@ -110,7 +110,7 @@ impl Parameters {
 }
 
 /// Converts a value of a common type; None for other types.
-fn plain(given: &Bound<'_, PyAny>) -> PyResult<Option<Value>> {
+fn common_value(given: &Bound<'_, PyAny>) -> PyResult<Option<Value>> {
     if given.is_none() {
         return Ok(Some(Value::Null));
     }

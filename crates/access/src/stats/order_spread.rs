@@ -102,8 +102,8 @@ mod tests {
     use super::*;
     use crate::stats::{Judged, Statistics};
     use crate::testing::{engine, table_of_texts, with_eval};
-    use leafline_expr::{CompareOp, EvalContext};
     use leafline_expr::build::{column, compare, literal};
+    use leafline_expr::{CompareOp, EvalContext};
     use leafline_types::{ExprType, SqlType, Value};
 
     #[test]

@@ -62,7 +62,7 @@ pub fn run(options: &DemoOptions) -> Result<(), Failure> {
     }
     check_answers(&all)?;
     explain_difference(&runs);
-    what_next(dir, options.keep);
+    print_next_steps(dir, options.keep);
     Ok(())
 }
 
@@ -150,7 +150,7 @@ fn explain_difference(runs: &[Run]) {
     }
 }
 
-fn what_next(dir: &Path, keep: bool) {
+fn print_next_steps(dir: &Path, keep: bool) {
     let program = std::env::args().next().unwrap_or_else(|| "leafline".into());
     println!("\nWhat to try next:");
     let dir = if keep {

@@ -23,8 +23,8 @@ impl Place {
     pub fn new(wanted: Option<&Path>, keep: bool) -> Result<Place, Failure> {
         let parent = Path::new(if Path::new("target").is_dir() { "target" } else { "." });
         let path = match wanted {
-            Some(path) => made(path)?,
-            None if keep => made(&parent.join(NAME))?,
+            Some(path) => create_directory(path)?,
+            None if keep => create_directory(&parent.join(NAME))?,
             None => tempfile::Builder::new()
                 .prefix(&format!("{NAME}-"))
                 .tempdir_in(parent)
@@ -51,7 +51,7 @@ impl Place {
     }
 }
 
-fn made(path: &Path) -> Result<PathBuf, Failure> {
+fn create_directory(path: &Path) -> Result<PathBuf, Failure> {
     fs::create_dir(path).map_err(|error| match error.kind() {
         std::io::ErrorKind::AlreadyExists => Failure::Message(format!(
             "{0} is there already, perhaps from an earlier run with --keep; remove it (rm -r {0}) or name another \

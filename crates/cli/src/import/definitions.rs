@@ -54,7 +54,7 @@ fn words(piece: &str, left_out: &mut Vec<String>) -> String {
                 left_out.push(format!("{lower} (it is {ty} instead)"));
                 out.push_str(ty);
             }
-            _ => out.push_str(known(&lower, left_out).unwrap_or(word)),
+            _ => out.push_str(replacement_collation(&lower, left_out).unwrap_or(word)),
         }
     }
     out.push_str(rest);
@@ -71,7 +71,7 @@ fn option_value(text: &str) -> Option<(&str, usize)> {
 
 /// Returns the collation to use in place of an unknown one: MariaDB's NO PAD ones and those of UCA 14, and a few of
 /// MySQL's.
-fn known(word: &str, left_out: &mut Vec<String>) -> Option<&'static str> {
+fn replacement_collation(word: &str, left_out: &mut Vec<String>) -> Option<&'static str> {
     if Charset::known(word).is_some() || Collation::from_name(word).is_ok() {
         return None;
     }
@@ -100,7 +100,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_not_known_is_left_out_and_named() {
+    fn unknown_parts_are_left_out_and_named() {
         let create = "CREATE TABLE `ENGINE=Aria` (\n  `a` varchar(9) CHARACTER SET cp1250 COLLATE cp1250_nopad_bin DEFAULT 'ENGINE=x',\n  `u` uuid NOT NULL,\n  \
                       FULLTEXT KEY `f` (`a`),\n  KEY `k` (`a`)\n) ENGINE=Aria DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_uca1400_ai_ci PAGE_CHECKSUM=1";
         let (text, left_out) = adapted(create);

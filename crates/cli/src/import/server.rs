@@ -63,7 +63,7 @@ pub(super) fn session(database: &Database) -> Result<Connection, Failure> {
 }
 
 /// Returns the database here that receives one of the server.
-fn here<'n>(options: &'n ImportOptions, there: &'n str) -> &'n str {
+fn target_database<'n>(options: &'n ImportOptions, there: &'n str) -> &'n str {
     options.database.as_deref().unwrap_or(there)
 }
 
@@ -80,7 +80,7 @@ fn make(
         ));
     }
     for database in &schema.databases {
-        super::use_database(connection, Some(here(options, &database.name)))?;
+        super::use_database(connection, Some(target_database(options, &database.name)))?;
         for table in schema.tables.iter().filter(|table| table.database == database.name) {
             let Err(error) = connection.execute(&table.create, ()) else { continue };
             let wrong = |error: Error| Failure::Message(format!("table {}: {error}", table.title()));
@@ -120,7 +120,7 @@ fn load(
             }
             let done = load_table(
                 table,
-                here(options, &table.database),
+                target_database(options, &table.database),
                 &mut link,
                 &mut connection,
                 (&bar, &is_over),
@@ -232,7 +232,7 @@ fn views(
     report: &mut Report,
 ) -> Result<(), Failure> {
     for view in &schema.views {
-        super::use_database(connection, Some(here(options, &view.database)))?;
+        super::use_database(connection, Some(target_database(options, &view.database)))?;
         let title = format!("view {}.{}", view.database, view.name);
         if let Err(error) = connection.execute(&definitions::view(&view.create, None), ()) {
             report.leave_out(title, &error.to_string())?;

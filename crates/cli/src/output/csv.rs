@@ -80,7 +80,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn fields_are_quoted_where_they_must_be() {
+    fn fields_are_quoted_if_necessary() {
         let rows =
             [[Some("1"), Some("1.5"), Some("a \"b\", c\nd"), Some("b")], [None, None, Some(""), Some("")]];
         let expected =

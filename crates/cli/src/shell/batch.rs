@@ -79,7 +79,7 @@ impl<'r, W: Write> Batch<'r, W> {
                     let place = format!("({}) at line {}", error.state(), statement.line);
                     eprintln!("ERROR {} {place}: {}", error.code, error.message);
                     if !self.force {
-                        self.tell_what_stays();
+                        self.report_statements_in_force();
                         return Err(Failure::Silent);
                     }
                 }
@@ -101,7 +101,7 @@ impl<'r, W: Write> Batch<'r, W> {
     }
 
     /// Prints how many statements before an error stay done.
-    fn tell_what_stays(&mut self) {
+    fn report_statements_in_force(&mut self) {
         let statements = match self.done {
             0 => return,
             1 => "The statement before it is".to_owned(),

@@ -11,7 +11,7 @@ fn dump(dir: &std::path::Path, words: &[&str]) -> String {
 }
 
 #[test]
-fn what_is_dumped_as_sql_is_the_same_when_it_is_loaded() {
+fn an_sql_dump_loads_to_the_same_database() {
     let place = Place::new();
     let dir = place.full();
     let whole = dump(&dir, &[]);

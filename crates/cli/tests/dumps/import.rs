@@ -80,7 +80,7 @@ INSERT INTO t (id, s) VALUES (13, 'back\slash\'),(14, LOWER('X'));
 }
 
 #[test]
-fn what_is_not_supported_is_listed_when_it_is_left_out() {
+fn unsupported_parts_are_left_out_and_listed() {
     let place = Place::new();
     let script = "CREATE DATABASE d; USE d;
 CREATE TABLE `a` (\n  `id` int NOT NULL,\n  `t` text COLLATE utf8mb4_uca1400_ai_ci,\n  PRIMARY KEY (`id`),\n  FULLTEXT KEY `f` (`t`)\n) ENGINE=Aria;

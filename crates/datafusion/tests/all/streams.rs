@@ -79,7 +79,7 @@ async fn connections(home: &mut Home, most: usize) -> usize {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn who_drops_a_stream_ends_its_threads() {
+async fn dropping_a_stream_ends_its_threads() {
     let mut home = Home::new(&[]);
     numbers(&mut home, "t", 5000);
     // A stream that is read in part.

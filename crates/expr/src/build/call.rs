@@ -55,13 +55,13 @@ fn make(function: functions::FunctionId, args: Vec<Expr>) -> Result<Expr, MysqlE
     if !(definition.min_args..=definition.max_args).contains(&args.len()) {
         return Err(MysqlError::wrong_parameter_count(definition.name));
     }
-    let meant = match definition {
+    let convert = match definition {
         d if d.numeric => super::number,
         d if d.documents => super::plain::document,
         d if d.bytes => bytes,
         _ => super::plain,
     };
-    let args: Vec<Expr> = args.into_iter().map(meant).collect();
+    let args: Vec<Expr> = args.into_iter().map(convert).collect();
     let args = super::variable::arguments(definition, args);
     let args = super::charset::arguments(definition, args);
     let ty = (definition.type_rule)(&args)?;

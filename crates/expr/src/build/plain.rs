@@ -117,10 +117,10 @@ fn cast_to(operand: Expr, sql: SqlType) -> Expr {
 /// Converts the two sides of a comparison, one to the other's stored form if that is equivalent. `equality` says that
 /// the comparison tests equality only.
 pub(super) fn meet(left: Expr, right: Expr, equality: bool) -> Result<(Expr, Expr), MysqlError> {
-    if let Some(kept) = kept(&left, &right, equality)? {
+    if let Some(kept) = comparable_with_stored(&left, &right, equality)? {
         return Ok((left, kept));
     }
-    if let Some(kept) = kept(&right, &left, equality)? {
+    if let Some(kept) = comparable_with_stored(&right, &left, equality)? {
         return Ok((kept, right));
     }
     if left.ty.sql == SqlType::Json || right.ty.sql == SqlType::Json {
@@ -135,7 +135,7 @@ pub(super) fn meet(left: Expr, right: Expr, equality: bool) -> Result<(Expr, Exp
 }
 
 /// Converts `other` so that it can be compared with the stored form of `operand`; None if that is not equivalent.
-fn kept(operand: &Expr, other: &Expr, equality: bool) -> Result<Option<Expr>, MysqlError> {
+fn comparable_with_stored(operand: &Expr, other: &Expr, equality: bool) -> Result<Option<Expr>, MysqlError> {
     Ok(match (&operand.ty.sql, &other.ty.sql) {
         (SqlType::Timestamp { .. } | SqlType::Enum(_) | SqlType::Set(_), SqlType::Null)
         | (SqlType::Timestamp { .. }, SqlType::Timestamp { .. }) => Some(other.clone()),

@@ -345,7 +345,7 @@ fn warnings_are_mysqls_and_errors_where_values_are_stored() {
 
 /// An operand that CASE, COALESCE, AND or OR skips neither fails nor warns, in any row.
 #[test]
-fn what_is_not_reached_is_not_evaluated() {
+fn branches_not_taken_are_not_evaluated() {
     let x = || build::column(0, ExprType::numeric(SqlType::BIGINT, true));
     let overflow = || arithmetic(ArithmeticOp::Multiply, x(), int(i64::MAX));
     let fails = || build::compare(CompareOp::Gt, overflow(), int(0)).unwrap();

@@ -169,7 +169,7 @@ fn put_compressed(s: &[u8], out: &mut Output<'_>) -> Result<(), Stop> {
 }
 
 /// Returns the length in the header; None if there is no header.
-fn told_length(s: &[u8]) -> Option<usize> {
+fn stored_length(s: &[u8]) -> Option<usize> {
     let header = s.get(..HEADER).filter(|_| s.len() > HEADER)?;
     let length = u32::from_le_bytes(header.try_into().ok()?) & 0x3FFF_FFFF;
     Some(length as usize)
@@ -180,7 +180,7 @@ fn uncompress(cx: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Res
     if s.is_empty() {
         return Ok(Value::bytes(Vec::new()));
     }
-    let Some(length) = told_length(&s) else {
+    let Some(length) = stored_length(&s) else {
         cx.warnings.warn(MysqlError::corrupted_compressed_data());
         return Ok(Value::Null);
     };
@@ -236,7 +236,7 @@ fn uncompressed_length(
     if s.is_empty() {
         return Ok(Value::Int(0));
     }
-    match told_length(&s) {
+    match stored_length(&s) {
         Some(length) => Ok(Value::Int(length as i64)),
         None => {
             cx.warnings.warn(MysqlError::corrupted_compressed_data());

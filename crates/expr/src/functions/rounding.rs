@@ -15,10 +15,11 @@ use leafline_types::error::MysqlError;
 use leafline_types::value::{ExprType, SqlType, Value};
 
 pub(super) static FUNCTIONS: &[Function] = &[
-    Function::new("CEIL", (1, 1), whole_type, |cx, call, args| whole(cx, call, args, true))
+    Function::new("CEIL", (1, 1), whole_type, |cx, call, args| ceil_or_floor(cx, call, args, true))
         .aliases(&["CEILING"])
         .numeric(),
-    Function::new("FLOOR", (1, 1), whole_type, |cx, call, args| whole(cx, call, args, false)).numeric(),
+    Function::new("FLOOR", (1, 1), whole_type, |cx, call, args| ceil_or_floor(cx, call, args, false))
+        .numeric(),
     Function::new(
         "ROUND",
         (1, 2),
@@ -33,11 +34,11 @@ pub(super) static FUNCTIONS: &[Function] = &[
         |cx, call, args| rounded(cx, call, args, false),
     )
     .numeric(),
-    Function::new(build::SHOWN, (1, 1), |args| Ok(args[0].ty.clone()), shown).special(),
+    Function::new(build::SHOWN, (1, 1), |args| Ok(args[0].ty.clone()), round_as_shown).special(),
 ];
 
 /// Rounds to the digits of the call's type.
-fn shown(_: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result<Value, MysqlError> {
+fn round_as_shown(_: &mut EvalContext<'_>, call: Call<'_>, args: &[Value]) -> Result<Value, MysqlError> {
     match &args[0] {
         Value::Decimal(exact) => exact
             .round(call.ty.sql.scale().into())
@@ -60,7 +61,12 @@ fn whole_type(args: &[Expr]) -> Result<ExprType, MysqlError> {
     Ok(ExprType::numeric(sql, nullable(args)))
 }
 
-fn whole(cx: &mut EvalContext<'_>, call: Call<'_>, args: &[Value], up: bool) -> Result<Value, MysqlError> {
+fn ceil_or_floor(
+    cx: &mut EvalContext<'_>,
+    call: Call<'_>,
+    args: &[Value],
+    up: bool,
+) -> Result<Value, MysqlError> {
     Ok(match &args[0] {
         same @ (Value::Int(_) | Value::UInt(_)) => same.clone(),
         Value::Decimal(d) => {

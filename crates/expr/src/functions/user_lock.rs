@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn who_waits_gets_the_lock_when_it_is_free_and_hears_kill() {
+    fn a_waiter_gets_the_lock_when_it_is_free_and_reacts_to_kill() {
         let locks = Arc::new(UserLocks::default());
         let token = CancelToken::new();
         assert!(locks.acquire("a", 1, None, &token).unwrap());

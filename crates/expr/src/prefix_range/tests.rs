@@ -100,8 +100,8 @@ fn matches(op: CompareOp, order: std::cmp::Ordering) -> bool {
 }
 
 #[test]
-fn what_matches_lies_in_the_ranges() {
-    let mut rng = rng("what_matches_lies_in_the_ranges");
+fn matching_keys_lie_in_the_ranges() {
+    let mut rng = rng("matching_keys_lie_in_the_ranges");
     let mut inside = 0;
     for round in 0..60_000 {
         let collation = Collation::ALL[round % Collation::ALL.len()];
@@ -167,7 +167,7 @@ fn short_constants_are_found_exactly() {
 }
 
 #[test]
-fn what_has_no_weight_is_not_counted() {
+fn characters_without_weight_are_not_counted() {
     let beginning = |collation: Collation, s: &'static str, n| {
         std::str::from_utf8(collation.beginning(s.as_bytes(), n)).unwrap()
     };

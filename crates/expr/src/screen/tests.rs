@@ -139,7 +139,7 @@ fn no_row_that_satisfies_the_conditions_is_lost() {
 
 /// Conditions behind one that may raise an error do not remove rows that it would see.
 #[test]
-fn what_may_be_noticed_sees_the_rows_it_would_see() {
+fn conditions_that_may_fail_see_the_same_rows() {
     let columns: Vec<EntryColumn> = (0..2)
         .map(|place| EntryColumn {
             layout: ColumnLayout { ty: SqlType::BIGINT, nullable: false, collation: Collation::Binary },

@@ -152,7 +152,7 @@ enum Token {
 
 impl Token {
     /// Returns its name in messages.
-    fn shown(self) -> String {
+    fn message_name(self) -> String {
         match self {
             Token::End => "END-OF-INPUT".into(),
             Token::Name => "IDENT".into(),
@@ -392,7 +392,7 @@ impl Reader<'_, '_, '_> {
     }
 
     fn unexpected(&self, token: Token, wanted: &str) -> Failure {
-        self.malformed(format!("{} unexpected ({wanted})", token.shown()))
+        self.malformed(format!("{} unexpected ({wanted})", token.message_name()))
     }
 
     fn malformed(&self, what: String) -> Failure {

@@ -15,7 +15,7 @@ fn failure(text: &str) -> Option<String> {
 }
 
 #[test]
-fn what_is_no_document_is_told_with_its_place() {
+fn malformed_documents_are_reported_with_the_place() {
     assert_eq!(failure("<a b='1' b='2' c=d e>x<c/>y</a><b/>z"), None);
     assert_eq!(failure("<?xml version='1.0'?><!DOCTYPE a 'b'><!-- <a> --><a><![CDATA[<]]></a>"), None);
     let told = [

@@ -174,7 +174,7 @@ impl Expression {
     }
 }
 
-fn shown(text: &str) -> String {
+fn excerpt(text: &str) -> String {
     text.chars().take(SHOWN).collect()
 }
 
@@ -225,7 +225,7 @@ impl<'p> Parser<'p> {
     }
 
     fn syntax_error(&self) -> MysqlError {
-        MysqlError::unknown_error(format!("XPATH syntax error: '{}'", shown(self.rest())))
+        MysqlError::unknown_error(format!("XPATH syntax error: '{}'", excerpt(self.rest())))
     }
 
     fn nested<T>(&mut self, parse: impl FnOnce(&mut Self) -> Result<T, MysqlError>) -> Result<T, MysqlError> {
@@ -289,7 +289,7 @@ impl<'p> Parser<'p> {
     ) -> Parsed {
         let mut left = operand(self)?;
         while let Some(op) = operator(&self.peek()) {
-            let place = shown(self.rest());
+            let place = excerpt(self.rest());
             self.advance();
             let right = operand(self)?;
             if left.is_nodes() && right.is_nodes() {
@@ -486,7 +486,7 @@ impl<'p> Parser<'p> {
         match self.advance() {
             Token::Name(name) if is_user => Ok(Expression::Variable(name.to_owned())),
             Token::Name(_) => {
-                let text = format!("Unknown XPATH variable at: '{}'", shown(&place));
+                let text = format!("Unknown XPATH variable at: '{}'", excerpt(&place));
                 Err(MysqlError::unknown_error(text))
             }
             _ => Err(self.syntax_error()),

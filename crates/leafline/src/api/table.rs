@@ -7,7 +7,7 @@
 
 use super::database::Database;
 use super::error::{Error, Result};
-use super::value::{FromValue, Parameter, Params, parameters, sayable};
+use super::value::{FromValue, Parameter, Params, finite, parameters};
 use leafline_sql::type_of;
 use leafline_table::{
     ColumnDef, Direction, Engine, IndexDef, Isolation, Organisation, ReadView, RowReader, RowRef, TableDef,
@@ -123,7 +123,7 @@ impl Table {
                 _ => false,
             };
             if !stored {
-                let value = self.stored(part.column, &sayable(value.into_value())?)?;
+                let value = self.stored(part.column, &finite(value.into_value())?)?;
                 encode_part(encoded, &value, &mut key).map_err(MysqlError::from)?;
             }
             Ok(())

@@ -402,13 +402,13 @@ pub(crate) fn parameters(params: impl Params) -> Result<Vec<Value>> {
 /// Appends the values of `params` to `values`.
 pub(crate) fn put_parameters(params: impl Params, values: &mut Vec<Value>) -> Result<()> {
     params.each(&mut |parameter| {
-        values.push(sayable(parameter.into_value())?);
+        values.push(finite(parameter.into_value())?);
         Ok(())
     })
 }
 
 /// Returns the value, or an error if SQL has no such number.
-pub(crate) fn sayable(value: Value) -> Result<Value> {
+pub(crate) fn finite(value: Value) -> Result<Value> {
     match value {
         Value::Double(number) if !number.is_finite() => {
             Err(Error::Sql(MysqlError::illegal_value_for_type("double", number)))

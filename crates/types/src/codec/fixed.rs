@@ -371,7 +371,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_of_the_type_is_refused() {
+    fn values_that_the_type_cannot_hold_are_refused() {
         let int = |v: i64, ty: &SqlType| Fixed::of(ty).unwrap().to_integer(&Value::Int(v)).is_some();
         let tiny = SqlType::TinyInt { unsigned: false };
         assert!(int(127, &tiny) && int(-128, &tiny) && !int(128, &tiny) && !int(-129, &tiny));

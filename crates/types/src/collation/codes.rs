@@ -262,7 +262,7 @@ mod tests {
 
     /// Keys on disk depend on every byte. Changing one requires a new version of the file format.
     #[test]
-    fn what_is_packed_is_what_it_was() {
+    fn packed_tables_keep_their_hash() {
         let step = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3);
         let hash = bytes().iter().fold(0xcbf2_9ce4_8422_2325, step);
         assert_eq!((bytes().len(), hash), (335_158, HASH), "{hash:#x}");

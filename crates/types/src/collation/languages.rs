@@ -209,7 +209,7 @@ mod tests {
 
     /// Keys on disk depend on every rule. Changing one requires a new version of the file format.
     #[test]
-    fn rules_are_what_they_were() {
+    fn rules_keep_their_hash() {
         let step = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3);
         let hash = TEXT.as_bytes().iter().fold(0xcbf2_9ce4_8422_2325, step);
         assert_eq!(hash, HASH, "{hash:#x}");
@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn accents_and_case_count_where_they_are_to() {
+    fn accents_and_case_count_by_the_collation() {
         for (language, a, b, expected) in [
             ("de_pb", "Ä", "ae", true),
             ("sv", "ä", "æ", true),

@@ -213,7 +213,7 @@ impl Collation {
             | Sorting::Codes
             | Sorting::FoldedCodes
             | Sorting::Gb18030
-            | Sorting::Measured => self.made(),
+            | Sorting::Measured => self.built_weights(),
         })
     }
 
@@ -225,7 +225,7 @@ impl Collation {
         ending.and_then(|ending| behind.get(..ending)).unwrap_or(behind)
     }
 
-    fn made(self) -> &'static Weights {
+    fn built_weights(self) -> &'static Weights {
         MADE[usize::from(self.0)].get_or_init(|| {
             let codes = self.charset().own_codes();
             match (self.row().sorting, codes) {

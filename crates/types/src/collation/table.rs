@@ -12,7 +12,7 @@
 //! | leads         | 2 each           | ranges of weights, first and count: see `packing`                          |
 //!
 //! Keys on disk hold these weights. Changing a table changes the format of databases; then
-//! `tables_are_what_they_were` fails.
+//! `tables_keep_their_hashes` fails.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -177,7 +177,7 @@ pub(super) const LATIN1_SWEDISH: WeightTable =
 mod tests {
     /// Keys on disk depend on every byte of the tables. Changing one requires a new version of the file format.
     #[test]
-    fn tables_are_what_they_were() {
+    fn tables_keep_their_hashes() {
         let tables: [(&str, &[u8], u64); 8] = [
             ("uca900_1", include_bytes!("tables/uca900_1.weights"), 0x6f7c_4ced_8b57_e7bb),
             ("uca900_2", include_bytes!("tables/uca900_2.weights"), 0xe0d6_ab16_3f97_03b4),

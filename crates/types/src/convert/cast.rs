@@ -1,6 +1,6 @@
 //! CAST, and the conversions of operands for arithmetic and comparison. A bad value is a warning, never an error.
 
-use super::json::meant_value;
+use super::json::value_for_cast;
 use super::number::{decimal_prefix, f64_prefix, whole_prefix};
 use super::text::{bit_bytes, f64_text, fitting, to_text};
 use super::time::{cast_time, cast_year};
@@ -27,17 +27,17 @@ pub fn cast(
     if v.is_null() {
         return Ok(Value::Null);
     }
-    let meant = match v {
+    let converted = match v {
         Value::Json(json) if !to.is_string() && *to != SqlType::Json => {
-            match meant_value(json, to, warnings) {
+            match value_for_cast(json, to, warnings) {
                 Some(v) => return cast(&v, &SqlType::Null, to, rules, warnings),
                 None if to.is_temporal() => return Ok(Value::Null),
                 None => return cast(&Value::Int(0), &SqlType::BIGINT, to, rules, warnings),
             }
         }
-        _ => super::members::meant(v, from, to),
+        _ => super::members::text_of_member(v, from, to),
     };
-    let v = meant.as_ref().unwrap_or(v);
+    let v = converted.as_ref().unwrap_or(v);
     Ok(match to {
         SqlType::Json => return super::json::cast_to_json(v, from),
         SqlType::Null => return Err(MysqlError::internal("a cast to NULL")),
@@ -258,8 +258,8 @@ pub fn to_f64(v: &Value, warnings: &mut Warnings) -> Option<f64> {
             found.value
         }
         Value::Json(json) => {
-            let meant = meant_value(json, &SqlType::Double, warnings);
-            return meant.map_or(Some(0.0), |v| to_f64(&v, warnings));
+            let converted = value_for_cast(json, &SqlType::Double, warnings);
+            return converted.map_or(Some(0.0), |v| to_f64(&v, warnings));
         }
     })
 }
@@ -293,8 +293,8 @@ pub fn to_decimal(v: &Value, warnings: &mut Warnings) -> Option<Decimal> {
         }
         Value::Json(json) => {
             let decimal = SqlType::decimal(crate::decimal::MAX_PRECISION, 0);
-            let meant = meant_value(json, &decimal, warnings);
-            return meant.map_or(Some(Decimal::ZERO), |v| to_decimal(&v, warnings));
+            let converted = value_for_cast(json, &decimal, warnings);
+            return converted.map_or(Some(Decimal::ZERO), |v| to_decimal(&v, warnings));
         }
     })
 }

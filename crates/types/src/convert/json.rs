@@ -66,7 +66,7 @@ pub(super) fn cast_to_json(v: &Value, from: &SqlType) -> Result<Value, MysqlErro
 }
 
 /// Returns the SQL value that CAST converts to `to`; None, with warning 3156, if the document has no such value.
-pub(super) fn meant_value(json: &Json, to: &SqlType, warnings: &mut Warnings) -> Option<Value> {
+pub(super) fn value_for_cast(json: &Json, to: &SqlType, warnings: &mut Warnings) -> Option<Value> {
     let found = convertible(json, to);
     if found.is_none() {
         warnings.warn(MysqlError::json_value_for_cast(target_name(to), NO_COLUMN, 1));

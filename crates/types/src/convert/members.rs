@@ -7,7 +7,7 @@ use crate::value::{Members, SqlType, Value};
 
 /// Converts a value of type ENUM or SET for a column of another type: a column that is not numeric takes the text.
 /// None, which keeps the number, for a numeric column and for values of other types.
-pub(super) fn meant(v: &Value, from: &SqlType, to: &SqlType) -> Option<Value> {
+pub(super) fn text_of_member(v: &Value, from: &SqlType, to: &SqlType) -> Option<Value> {
     match (from, v) {
         (SqlType::Enum(_) | SqlType::Set(_), Value::UInt(_)) if !to.is_numeric() && from != to => {
             super::to_text(v, from).map(Value::String)
@@ -17,7 +17,7 @@ pub(super) fn meant(v: &Value, from: &SqlType, to: &SqlType) -> Option<Value> {
 }
 
 /// Returns the number of a value that is not a text, rounded; None if it is out of range.
-fn whole(v: &Value, cx: &mut StoreContext<'_>) -> Option<u64> {
+fn rounded_number(v: &Value, cx: &mut StoreContext<'_>) -> Option<u64> {
     let whole = match v {
         Value::Int(_) | Value::UInt(_) => v.as_integer(),
         other => to_decimal(other, cx.warnings)?.round(0)?.unscaled_i128(),
@@ -36,7 +36,7 @@ pub(super) fn store_enum(
             let text = String::from_utf8_lossy(bytes);
             members.number(&text).or_else(|| text.parse().ok())
         }
-        None => whole(v, cx),
+        None => rounded_number(v, cx),
     };
     match number.filter(|n| (1..=members.len() as u64).contains(n)) {
         Some(number) => Ok(Value::UInt(number)),
@@ -63,7 +63,7 @@ pub(super) fn store_set(
             }
         }
         // -1 sets all bits, with a warning.
-        None => match v.as_integer().map(|n| n as u64).or_else(|| whole(v, cx)) {
+        None => match v.as_integer().map(|n| n as u64).or_else(|| rounded_number(v, cx)) {
             Some(bits) => (bits & all, bits <= all),
             None => (0, false),
         },
@@ -85,7 +85,7 @@ pub(super) fn store_bit(v: &Value, len: u8, cx: &mut StoreContext<'_>) -> Result
             fits.then(|| significant.iter().fold(0u64, |number, b| number << 8 | u64::from(*b)))
         }
         (Value::Int(n), _) => Some(*n as u64),
-        _ => whole(v, cx),
+        _ => rounded_number(v, cx),
     };
     match number.filter(|n| *n <= most) {
         Some(number) => Ok(Value::UInt(number)),

@@ -3,7 +3,7 @@
 use super::cast::{datetime_to_integer, to_datetime, to_decimal, to_single};
 use super::fitted::fitted;
 use super::json::{store_from_json, store_json};
-use super::members::{meant, store_bit, store_enum, store_set};
+use super::members::{store_bit, store_enum, store_set, text_of_member};
 use super::number::{decimal_prefix, f64_prefix};
 use super::text::{bit_bytes, f64_text, fitting, to_text};
 use super::time::{store_time, store_year};
@@ -86,13 +86,13 @@ pub fn store_cast(
     nullable: bool,
     cx: &mut StoreContext<'_>,
 ) -> Result<Value, MysqlError> {
-    let meant = match (from, v) {
+    let converted = match (from, v) {
         (SqlType::Timestamp { .. }, Value::DateTime(t)) if !matches!(to, SqlType::Timestamp { .. }) => {
             Some(local(*t, cx.zone))
         }
-        _ => meant(v, from, to),
+        _ => text_of_member(v, from, to),
     };
-    let v = meant.as_ref().unwrap_or(v);
+    let v = converted.as_ref().unwrap_or(v);
     match (v, to) {
         (Value::Null, _) if nullable => Ok(Value::Null),
         (Value::Null, _) => Err(MysqlError::bad_null(cx.column)),

@@ -370,7 +370,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_path_is_refused_where_mysql_refuses_it() {
+    fn invalid_paths_are_refused_at_mysqls_position() {
         for (path, position) in [
             ("c$", 1),
             ("$[", 2),

@@ -75,7 +75,7 @@ impl KeyPart {
 
     /// Returns the part of a string that the key holds.
     #[inline]
-    fn kept<'s>(&self, collation: Collation, s: &'s [u8]) -> &'s [u8] {
+    fn key_prefix<'s>(&self, collation: Collation, s: &'s [u8]) -> &'s [u8] {
         match self.prefix {
             None => s,
             Some(prefix) => collation.beginning(s, prefix as usize),
@@ -136,10 +136,10 @@ fn encode_ascending(part: &KeyPart, v: &Value, out: &mut Vec<u8>) -> Result<(), 
             encode_string(Collation::Binary, &json::order::key(json.view()), out);
         }
         (Some(Collation::Binary), Value::Bytes(b)) => {
-            encode_string(Collation::Binary, part.kept(Collation::Binary, b), out);
+            encode_string(Collation::Binary, part.key_prefix(Collation::Binary, b), out);
         }
         (Some(collation), Value::String(s)) => {
-            encode_string(collation, part.kept(collation, s.as_bytes()), out);
+            encode_string(collation, part.key_prefix(collation, s.as_bytes()), out);
         }
         _ => return Err(CodecError::mismatch(v, &part.ty)),
     }
@@ -177,7 +177,7 @@ pub fn encode_string_part(part: &KeyPart, s: &[u8], out: &mut Vec<u8>) -> Result
     if part.nullable {
         out.push(VALUE_MARKER);
     }
-    encode_string(collation, part.kept(collation, s), out);
+    encode_string(collation, part.key_prefix(collation, s), out);
     if part.descending {
         out[start..].iter_mut().for_each(|b| *b = !*b);
     }

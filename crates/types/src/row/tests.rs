@@ -309,7 +309,7 @@ fn the_bytes_are_those_of_the_format() {
 }
 
 #[test]
-fn what_does_not_fit_a_row_is_refused() {
+fn too_long_rows_are_refused() {
     let text = ColumnLayout {
         ty: SqlType::Text { max_bytes: 1 << 24 },
         nullable: false,

@@ -152,7 +152,7 @@ impl Meaning {
     }
 
     /// Converts a whole number; `None` if SQL has no such value.
-    fn whole(self, number: i64) -> Option<Value> {
+    fn value_of_integer(self, number: i64) -> Option<Value> {
         let micros = |a_second: i64| match a_second {
             1_000 => number.checked_mul(1_000),
             1_000_000 => Some(number),
@@ -242,13 +242,13 @@ pub fn read(
             values(reader, rows, optional, |value| Some(Value::Int((*value).into())))
         }
         ColumnReader::Int32ColumnReader(reader) => {
-            values(reader, rows, optional, |value| meaning.whole((*value).into()))
+            values(reader, rows, optional, |value| meaning.value_of_integer((*value).into()))
         }
         ColumnReader::Int64ColumnReader(reader) => {
-            values(reader, rows, optional, |value| meaning.whole(*value))
+            values(reader, rows, optional, |value| meaning.value_of_integer(*value))
         }
         ColumnReader::Int96ColumnReader(reader) => {
-            values(reader, rows, optional, |value| meaning.whole(value.to_micros()))
+            values(reader, rows, optional, |value| meaning.value_of_integer(value.to_micros()))
         }
         ColumnReader::FloatColumnReader(reader) => {
             values(reader, rows, optional, |value| double((*value).into()))

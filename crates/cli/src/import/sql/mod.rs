@@ -186,7 +186,7 @@ impl<'i> SqlImport<'i> {
         if takes_back(text) {
             return Err(Failure::Message(format!(
                 "{place}: an import commits as it goes, and cannot take back what it has done\nin {}",
-                shown(text)
+                excerpt(text)
             )));
         }
         let session = self.connection.session();
@@ -199,7 +199,7 @@ impl<'i> SqlImport<'i> {
             }
             Err(error) => error,
         };
-        let failed = |error: &MysqlError| Failure::Message(format!("{place}: {error}\nin {}", shown(text)));
+        let failed = |error: &MysqlError| Failure::Message(format!("{place}: {error}\nin {}", excerpt(text)));
         let words = bare_words(text);
         if let Some(table) =
             words.strip_prefix("INSERT INTO ").filter(|_| error.code == errno::ER_NO_SUCH_TABLE)
@@ -329,12 +329,12 @@ fn title(text: &str) -> String {
             let name = name.split('(').next().unwrap_or_default();
             format!("{} {name}", kind.to_ascii_uppercase())
         }
-        _ => shown(text),
+        _ => excerpt(text),
     }
 }
 
 /// Returns the beginning of a statement.
-fn shown(text: &str) -> String {
+fn excerpt(text: &str) -> String {
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
     match line.char_indices().nth(SHOWN) {
         Some((end, _)) => format!("{}...", line.get(..end).unwrap_or_default()),

@@ -165,7 +165,7 @@ fn read_flags(letters: &[u8], flags: &mut Flags) -> Result<(), MysqlError> {
 
 impl Search<'_> {
     /// Returns the byte range of the occurrence.
-    fn found(&self, cx: &EvalContext<'_>) -> Result<Option<std::ops::Range<usize>>, MysqlError> {
+    fn occurrence_range(&self, cx: &EvalContext<'_>) -> Result<Option<std::ops::Range<usize>>, MysqlError> {
         // As in MySQL, `^` is the beginning of the searched part of the text.
         let text = &self.text[self.start..];
         let mut steps = cx.steps();
@@ -201,7 +201,7 @@ fn instr(cx: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Result<V
         },
         None => false,
     };
-    Ok(Value::Int(search.found(cx)?.map_or(0, |found| {
+    Ok(Value::Int(search.occurrence_range(cx)?.map_or(0, |found| {
         let at = if after { found.end } else { found.start };
         count_characters(&search.text[..at], search.bytewise) as i64 + 1
     })))
@@ -210,7 +210,7 @@ fn instr(cx: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Result<V
 /// Computes `REGEXP_SUBSTR(text, pattern[, position[, occurrence[, match_type]]])`; NULL without a match.
 fn substr(cx: &mut EvalContext<'_>, call: Call<'_>, values: &[Value]) -> Result<Value, MysqlError> {
     let Some(search) = search(cx, call, values, 2, 4)? else { return Ok(Value::Null) };
-    match search.found(cx)? {
+    match search.occurrence_range(cx)? {
         Some(found) => call.string(&search.text[found]),
         None => Ok(Value::Null),
     }

@@ -488,7 +488,7 @@ mod tests {
 
     /// Examples of ICU's user guide and of the manuals of those it follows (Perl, Java).
     #[test]
-    fn what_needs_backtracking_is_found_as_by_icu() {
+    fn patterns_that_backtrack_match_as_in_icu() {
         let i = Flags { ignore_case: true, ..PLAIN };
         let m = Flags { multi_line: true, ..PLAIN };
         for (pattern, flags, text, expected) in [
@@ -607,7 +607,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_or_not_supported_has_mysqls_number() {
+    fn wrong_and_unsupported_patterns_have_mysqls_error_numbers() {
         let cases = [
             ("", 3685),
             ("(a", 3691),

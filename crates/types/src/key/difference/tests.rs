@@ -213,7 +213,7 @@ fn differences_are_as_the_format_says() {
 
 /// CHECK TABLE compares differences: changing them requires a new version of the file format.
 #[test]
-fn differences_are_what_they_were() {
+fn differences_keep_their_hash() {
     let mut hash = 0xcbf2_9ce4_8422_2325u64;
     let mut take = |bytes: &[u8]| {
         // FNV-1a.
