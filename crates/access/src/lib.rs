@@ -38,4 +38,4 @@ pub use run::{
     Budget, Demand, FilterValues, PathScan, RowScan, RuntimeFilter, ScanBatch, ScanContext, ScanPiece,
     ScanPieces, Share,
 };
-pub use stats::{Judged, Statistics};
+pub use stats::{StatementSamples, Statistics};

@@ -109,7 +109,7 @@ impl WorkTableScan {
 
 impl Operator for WorkTableScan {
     fn next(&mut self, cx: &mut ExecutionContext<'_>) -> Result<Option<Batch>, MysqlError> {
-        let rows = self.rows.get_or_insert_with(|| StoredReader::new(cx.subplans.working(self.number)));
+        let rows = self.rows.get_or_insert_with(|| StoredReader::new(cx.subplans.work_table(self.number)));
         rows.next(cx)
     }
 }
@@ -151,7 +151,7 @@ impl RecursiveUnion {
         if self.step.is_none() {
             if self.next_step == self.union.steps.len() {
                 if self.added.is_empty() {
-                    cx.subplans.set_working(self.union.number, StoredRows::default(), cx.memory);
+                    cx.subplans.set_work_table(self.union.number, StoredRows::default(), cx.memory);
                     return Ok(None);
                 }
                 let most = cx.subplans.max_recursion();
@@ -166,7 +166,7 @@ impl RecursiveUnion {
                 cx.eval.cancel.check()?;
                 self.rounds += 1;
                 self.next_step = 0;
-                cx.subplans.set_working(self.union.number, self.added.take()?, cx.memory);
+                cx.subplans.set_work_table(self.union.number, self.added.take()?, cx.memory);
             }
             let step: Option<&Node> = self.union.steps.get(self.next_step);
             self.step = step.map(|step| build(step, self.profiled));

@@ -271,12 +271,12 @@ fn in_threads(workers: &mut [Worker], threads: usize, shared: &Shared<'_>) -> Ve
             // Where there are no more threads to be had, there are fewer.
             running.extend(thread.spawn_scoped(scope, || {
                 server::statement_begins();
-                let mut done = worker.run(shared);
+                let mut done = worker.work(shared);
                 done.counters.leafline_pages_read += reads_begun_here();
                 done
             }));
         }
-        let mut done = vec![first.run(shared)];
+        let mut done = vec![first.work(shared)];
         for thread in running {
             done.push(thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
         }
@@ -285,7 +285,7 @@ fn in_threads(workers: &mut [Worker], threads: usize, shared: &Shared<'_>) -> Ve
 }
 
 impl Worker {
-    fn run(&mut self, shared: &Shared<'_>) -> Done {
+    fn work(&mut self, shared: &Shared<'_>) -> Done {
         let mut done = Done {
             made: Vec::new(),
             counters: Counters::default(),

@@ -42,7 +42,7 @@ impl Sort {
         Sort { input, types: types.clone(), keys, result: None, held: Held::default() }
     }
 
-    fn run(&mut self, cx: &mut ExecutionContext<'_>) -> Result<Sorted, MysqlError> {
+    fn sorted(&mut self, cx: &mut ExecutionContext<'_>) -> Result<Sorted, MysqlError> {
         let mut encoder = RowKeys::new(&self.keys);
         let mut store = RowStore::default();
         let mut rows = SortedRows::default();
@@ -78,7 +78,7 @@ impl Build for plan::Sort {
 impl Operator for Sort {
     fn next(&mut self, cx: &mut ExecutionContext<'_>) -> Result<Option<Batch>, MysqlError> {
         if self.result.is_none() {
-            self.result = Some(self.run(cx)?);
+            self.result = Some(self.sorted(cx)?);
         }
         match &mut self.result {
             Some(result) => result.next(cx),

@@ -32,7 +32,7 @@ pub struct Subplans {
     /// The rows of common tables, by number.
     commons: RefCell<HashMap<usize, CommonRows>>,
     /// The rows that the last round has added to each recursive table.
-    working: RefCell<HashMap<usize, Arc<StoredRows>>>,
+    work_tables: RefCell<HashMap<usize, Arc<StoredRows>>>,
     max_recursion: u64,
     /// Figures of what is run, for EXPLAIN ANALYZE.
     profiles: RefCell<BTreeMap<Part, Profile>>,
@@ -145,12 +145,12 @@ impl Subplans {
     }
 
     /// The rows that the last round has added to a recursive table.
-    pub(super) fn working(&self, number: usize) -> Arc<StoredRows> {
-        self.working.borrow().get(&number).cloned().expect("a recursive table is read in its rounds")
+    pub(super) fn work_table(&self, number: usize) -> Arc<StoredRows> {
+        self.work_tables.borrow().get(&number).cloned().expect("a recursive table is read in its rounds")
     }
 
-    pub(super) fn set_working(&self, number: usize, rows: StoredRows, budget: &MemoryBudget) {
-        let before = self.working.borrow_mut().insert(number, Arc::new(rows));
+    pub(super) fn set_work_table(&self, number: usize, rows: StoredRows, budget: &MemoryBudget) {
+        let before = self.work_tables.borrow_mut().insert(number, Arc::new(rows));
         budget.give_back(before.map_or(0, |before| before.bytes()));
     }
 

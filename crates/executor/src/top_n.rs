@@ -39,7 +39,7 @@ impl TopN {
         TopN { input, types: types.clone(), keys, presorted, limit, result: None, held: Held::default() }
     }
 
-    fn run(&mut self, cx: &mut ExecutionContext<'_>) -> Result<Sorted, MysqlError> {
+    fn first_rows(&mut self, cx: &mut ExecutionContext<'_>) -> Result<Sorted, MysqlError> {
         let (skip, deliver) = resolve(&self.limit, cx.eval.parameters)?;
         let wanted = usize::try_from(skip.saturating_add(deliver)).unwrap_or(usize::MAX);
         let mut kept = Kept::default();
@@ -96,7 +96,7 @@ impl Build for plan::TopN {
 impl Operator for TopN {
     fn next(&mut self, cx: &mut ExecutionContext<'_>) -> Result<Option<Batch>, MysqlError> {
         if self.result.is_none() {
-            self.result = Some(self.run(cx)?);
+            self.result = Some(self.first_rows(cx)?);
         }
         match &mut self.result {
             Some(result) => result.next(cx),

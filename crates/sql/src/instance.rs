@@ -14,7 +14,7 @@ use crate::statement_times::StatementTimes;
 use crate::status::{Gauges, RareCommands, SessionCounters, StorageCounters};
 use crate::upkeep::{self, Keeper};
 use leafline_access::Statistics;
-use leafline_access::cost::{CostModel, Device, DeviceChoice, Known, StoredProfile};
+use leafline_access::cost::{CostModel, Device, DeviceChoice, StoredProfile, VersionedProfile};
 use leafline_expr::functions::UserLocks;
 use leafline_storage::worker::Worker;
 use leafline_storage::{Env, FlushPolicy, lent_bytes};
@@ -92,7 +92,7 @@ pub struct Instance {
     /// Until the instance is closed.
     keeper: Mutex<Option<Keeper>>,
     pub(crate) upkeep: OnceLock<Worker>,
-    known_device: RwLock<Known>,
+    known_device: RwLock<VersionedProfile>,
     /// That of `known_device`.
     device_version: AtomicU64,
     index_uses: IndexUses,
@@ -109,7 +109,7 @@ impl Instance {
         // Without it plans are priced for a class: no reason not to open the database.
         let profile = StoredProfile::read(&*env).ok().flatten().unwrap_or_default();
         let keeper = Keeper::new(env.clone(), &profile);
-        let known = Known { version: 0, profile: Arc::new(profile) };
+        let known = VersionedProfile { version: 0, profile: Arc::new(profile) };
         let device = Device { choice: options.device, known: known.clone(), ..Device::default() };
         let globals = Settings { device, ..Settings::default() };
         let start = Start::new(options.engine, globals, &options.variables)?;
@@ -391,7 +391,7 @@ impl Instance {
         let before = self.known_device.read().clone();
         if let Some(profile) = keeper.device(&store.read_samples(), store.page_size(), &before.profile) {
             let version = before.version + 1;
-            *self.known_device.write() = Known { version, profile: Arc::new(profile) };
+            *self.known_device.write() = VersionedProfile { version, profile: Arc::new(profile) };
             self.device_version.store(version, Ordering::Release);
         }
     }

@@ -5,7 +5,7 @@
 
 use crate::digest::Digests;
 use crate::instance::Instance;
-use leafline_access::cost::{Device, Known, Observer, StoredProfile};
+use leafline_access::cost::{Device, Observer, StoredProfile, VersionedProfile};
 use leafline_storage::Env;
 use leafline_storage::device::ReadSamples;
 use leafline_storage::worker::{Next, OnPanic, ThreadName, Worker};
@@ -48,7 +48,8 @@ impl Keeper {
         if !self.env.times_reads() {
             return None;
         }
-        let device = Device { known: Known { version: 0, profile: known.clone() }, ..Device::default() };
+        let device =
+            Device { known: VersionedProfile { version: 0, profile: known.clone() }, ..Device::default() };
         self.device.look(samples, device.begun(), page_bytes);
         if !self.device.observed.is_news_to(&known.observed) {
             return None;

@@ -36,15 +36,15 @@ impl Bounds {
     }
 
     /// Are entries of the ranges tested?
-    pub fn has_tests(&self) -> bool {
-        self.ranges.iter().any(|range| !range.rest.accepts_all())
+    pub fn has_key_filter(&self) -> bool {
+        self.ranges.iter().any(|range| !range.key_filter.accepts_all())
     }
 
     /// The ranges alone.
     #[must_use]
-    pub fn without_tests(mut self) -> Bounds {
+    pub fn without_key_filter(mut self) -> Bounds {
         for range in &mut self.ranges {
-            range.rest = Link::Accept;
+            range.key_filter = Link::Accept;
         }
         self
     }
@@ -122,8 +122,8 @@ impl Constraint {
             None => expand(&sets, behind),
         };
         let mut bounds = Bounds { ranges, exact };
-        if self.ranges_only && bounds.has_tests() {
-            bounds = bounds.without_tests();
+        if self.ranges_only && bounds.has_key_filter() {
+            bounds = bounds.without_key_filter();
             bounds.exact = false;
         }
         bounds

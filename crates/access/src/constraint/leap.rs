@@ -304,7 +304,7 @@ mod tests {
                 assert!(pair[0].upper.as_ref().is_some_and(|upper| *upper <= pair[1].lower), "{context}");
             }
             let accepts = |range: &ranges::KeyRange, key: &[u8]| {
-                range.contains(key) && range.rest.accepts(&parts, key, range.equal)
+                range.contains(key) && range.key_filter.accepts(&parts, key, range.equal)
             };
             for key in &keys {
                 let accepted = found.iter().any(|range| accepts(range, key));
@@ -312,8 +312,8 @@ mod tests {
             }
             for range in &found {
                 for key in keys.iter().filter(|key| accepts(range, key)) {
-                    let below = range.rest.accepted_below(&parts, key, range.equal);
-                    let from = range.rest.accepted_from(&parts, key, range.equal);
+                    let below = range.key_filter.accepted_below(&parts, key, range.equal);
+                    let from = range.key_filter.accepted_from(&parts, key, range.equal);
                     assert!(
                         below.as_ref().is_none_or(|below| key < below) && from <= *key,
                         "{key:?}, {context}"
@@ -331,7 +331,7 @@ mod tests {
                 let inside: Vec<&Vec<u8>> = keys.iter().filter(|key| range.contains(key)).collect();
                 for key in inside.iter().filter(|key| !accepts(range, key)) {
                     let wanted = inside.iter().find(|other| other > &key && accepts(range, other));
-                    let next = range.rest.next_from(&parts, key, range.equal);
+                    let next = range.key_filter.next_from(&parts, key, range.equal);
                     if let Some(next) = &next {
                         assert!(next.as_slice() > key.as_slice(), "{key:?} to {next:?}, {context}");
                         direct += usize::from(wanted.is_some_and(|wanted| wanted.starts_with(next)));
@@ -341,7 +341,7 @@ mod tests {
                     });
                     assert!(!loses, "{key:?} to {next:?} over {wanted:?}, {context}");
                     let wanted = inside.iter().rev().find(|other| other < &key && accepts(range, other));
-                    let next = range.rest.next_before(&parts, key, range.equal);
+                    let next = range.key_filter.next_before(&parts, key, range.equal);
                     if let Some(next) = &next {
                         assert!(next.as_slice() <= key.as_slice(), "{key:?} back to {next:?}, {context}");
                     }

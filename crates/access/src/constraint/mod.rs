@@ -205,7 +205,7 @@ impl Constraint {
     }
 
     /// Are entries tested beyond lying in the ranges?
-    pub fn has_tests(&self) -> bool {
+    pub fn has_key_filter(&self) -> bool {
         !self.ranges_only && (!self.tests.is_empty() || self.joint.iter().any(|joint| !joint.by_ranges))
     }
 
@@ -236,14 +236,14 @@ impl Constraint {
     }
 
     /// The same constraint without the tests on entries, for paths that may look at nothing but the ranges.
-    pub fn without_tests(mut self) -> Constraint {
+    pub fn without_key_filter(mut self) -> Constraint {
         self.tests.clear();
         self.ranges_only = true;
         self
     }
 
     /// The first part whose values are tested, and not only looked for in ranges; `None`: there is none.
-    pub fn first_tested(&self) -> Option<usize> {
+    pub fn first_filtered_part(&self) -> Option<usize> {
         if self.ranges_only {
             return None;
         }
@@ -252,7 +252,7 @@ impl Constraint {
     }
 
     /// The parts whose values are tested on entries.
-    pub fn tested_parts(&self) -> BTreeSet<usize> {
+    pub fn filtered_parts(&self) -> BTreeSet<usize> {
         if self.ranges_only {
             return BTreeSet::new();
         }

@@ -21,34 +21,34 @@ pub struct KeyRange {
     /// How many leading parts have one value throughout the range, and the bytes of these.
     pub equal: KeyStart,
     /// What keys inside have to be from the part behind those on.
-    pub rest: Link,
+    pub key_filter: Link,
 }
 
 impl KeyRange {
     /// The whole index.
     pub fn all() -> KeyRange {
-        KeyRange { lower: Vec::new(), upper: None, equal: KeyStart::default(), rest: Link::Accept }
+        KeyRange { lower: Vec::new(), upper: None, equal: KeyStart::default(), key_filter: Link::Accept }
     }
 
     /// The keys that begin with these bytes, which are whole parts.
-    pub(crate) fn beginning(prefix: &[u8], parts: usize, rest: Link) -> KeyRange {
+    pub(crate) fn beginning(prefix: &[u8], parts: usize, key_filter: Link) -> KeyRange {
         let equal = KeyStart { parts, bytes: prefix.len() };
-        KeyRange { lower: prefix.to_vec(), upper: prefix_successor(prefix), equal, rest }
+        KeyRange { lower: prefix.to_vec(), upper: prefix_successor(prefix), equal, key_filter }
     }
 
     /// The keys that begin with `prefix` and go on with a value of an interval of the part behind it.
-    fn within(prefix: &[u8], parts: usize, interval: &Interval, rest: Link) -> KeyRange {
+    fn within(prefix: &[u8], parts: usize, interval: &Interval, key_filter: Link) -> KeyRange {
         let upper = match &interval.upper {
             Some(upper) => Some(joined(prefix, upper)),
             None => prefix_successor(prefix),
         };
         let equal = KeyStart { parts, bytes: prefix.len() };
-        KeyRange { lower: joined(prefix, &interval.lower), upper, equal, rest }
+        KeyRange { lower: joined(prefix, &interval.lower), upper, equal, key_filter }
     }
 
     /// Is it of all keys that begin with these parts?
     pub(crate) fn is_of_equal(&self, parts: usize) -> bool {
-        self.equal.parts == parts && self.equal.bytes == self.lower.len() && self.rest.accepts_all()
+        self.equal.parts == parts && self.equal.bytes == self.lower.len() && self.key_filter.accepts_all()
     }
 
     /// Is a key inside?
@@ -189,7 +189,7 @@ mod tests {
         let ranges = expand(&sets.each_ref(), &Link::Accept);
         let bounds: Vec<_> = ranges.iter().map(|r| (r.lower.clone(), r.upper.clone())).collect();
         assert_eq!(bounds, [(vec![1, 5], Some(vec![1, 9])), (vec![3, 5], Some(vec![3, 9]))]);
-        assert!(ranges.iter().all(|range| range.rest.accepts_all()));
+        assert!(ranges.iter().all(|range| range.key_filter.accepts_all()));
     }
 
     #[test]
@@ -197,7 +197,10 @@ mod tests {
         let sets = [IntervalSet::range(vec![5], None), points(&[1])];
         let ranges = expand(&sets.each_ref(), &Link::Accept);
         let rest = chain([(1, &sets[1])].into_iter(), Link::Accept).expect("a set of something");
-        assert_eq!(ranges, [KeyRange { lower: vec![5], upper: None, equal: KeyStart::default(), rest }]);
+        assert_eq!(
+            ranges,
+            [KeyRange { lower: vec![5], upper: None, equal: KeyStart::default(), key_filter: rest }]
+        );
     }
 
     #[test]
@@ -220,6 +223,6 @@ mod tests {
         assert_eq!(found.len(), 256);
         let diagram = chain([&many, &many, &many].into_iter().enumerate(), Link::Accept);
         assert_eq!(ranges(&diagram, 3), found);
-        assert!(found.iter().all(|range| !range.rest.accepts_all() && range.equal.bytes == 1));
+        assert!(found.iter().all(|range| !range.key_filter.accepts_all() && range.equal.bytes == 1));
     }
 }

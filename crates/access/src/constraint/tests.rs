@@ -40,7 +40,7 @@ fn key_of(parts: &[IndexKeyPart], row: &[Value]) -> Vec<u8> {
 
 fn passes(bounds: &Bounds, parts: &[IndexKeyPart], key: &[u8]) -> bool {
     let keys: Vec<KeyPart> = parts.iter().map(|part| part.key.clone()).collect();
-    let passes = |range: &KeyRange| range.contains(key) && range.rest.accepts(&keys, key, range.equal);
+    let passes = |range: &KeyRange| range.contains(key) && range.key_filter.accepts(&keys, key, range.equal);
     bounds.ranges.iter().any(passes)
 }
 
@@ -94,7 +94,7 @@ fn bounds_pass_every_row_that_satisfies_the_conditions() {
         }
         coverage.exact += usize::from(bounds.exact);
         coverage.superset += usize::from(!bounds.exact);
-        coverage.tests += usize::from(bounds.has_tests());
+        coverage.tests += usize::from(bounds.has_key_filter());
         coverage.empty += usize::from(bounds.ranges.is_empty());
         coverage.ranges += usize::from(bounds.ranges.len() > 1);
         let joint = !built.constraint.joint.is_empty();
@@ -198,9 +198,9 @@ fn rows_of_a_list_are_points_of_several_parts() {
     assert_eq!((found.ranges.len(), found.exact), (30 * 20, true));
     // More than are kept: a range for each value of the first part, and the rest as tests.
     let (found, _) = bounds(&[pairs(MAX_KEY_RANGES as i64)]);
-    assert_eq!((found.ranges.len(), found.exact, found.has_tests()), (MAX_KEY_RANGES, true, false));
+    assert_eq!((found.ranges.len(), found.exact, found.has_key_filter()), (MAX_KEY_RANGES, true, false));
     let (found, implied) = bounds(&[pairs(MAX_KEY_RANGES as i64 + 1)]);
-    assert_eq!((found.ranges.len(), found.exact, found.has_tests()), (100, true, true));
+    assert_eq!((found.ranges.len(), found.exact, found.has_key_filter()), (100, true, true));
     assert_eq!(implied, [Implied::ByRanges]);
     // Branches that meet.
     let (found, _) = bounds(&[or(vec![

@@ -38,15 +38,15 @@ impl DeviceChoice {
 
 /// What is known of a device at some time. It is told from what was known before by its version alone.
 #[derive(Clone, Debug, Default)]
-pub struct Known {
+pub struct VersionedProfile {
     /// Grows with each change.
     pub version: u64,
     /// What is known.
     pub profile: Arc<StoredProfile>,
 }
 
-impl PartialEq for Known {
-    fn eq(&self, other: &Known) -> bool {
+impl PartialEq for VersionedProfile {
+    fn eq(&self, other: &VersionedProfile) -> bool {
         self.version == other.version
     }
 }
@@ -57,7 +57,7 @@ pub struct Device {
     /// Whose profile.
     pub choice: DeviceChoice,
     /// What is known of it.
-    pub known: Known,
+    pub known: VersionedProfile,
     /// A value in place of the profile's, microseconds: [`DeviceProfile::random_read_us`].
     pub random_read_us: Option<f64>,
     /// Likewise [`DeviceProfile::bytes_per_us`].

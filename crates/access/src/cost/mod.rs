@@ -11,7 +11,7 @@ pub mod observed;
 pub mod pages;
 pub mod stored;
 
-pub use device::{Device, DeviceChoice, Known};
+pub use device::{Device, DeviceChoice, VersionedProfile};
 pub use device_profile::{CpuCosts, DeviceClass, DeviceProfile};
 pub use observed::{Observed, Observer};
 pub use pages::{Sweeps, batched_fetch_us, distinct_pages, entry_change_us, point_read_us, scan_us};

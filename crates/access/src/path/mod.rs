@@ -6,8 +6,8 @@
 //!
 //! Column numbering. Expressions of a path see a *working row* followed by the outer row, if the path is the inner side of
 //! a join: `Column(i)` is working column `i` for `i < working.len()`, and outer column `i - working.len()` beyond. For
-//! [`entry_conditions`](AccessPath::entry_conditions) the working row is
-//! [`entry_columns`](AccessPath::entry_columns), for [`row_conditions`](AccessPath::row_conditions) it is
+//! [`index_conditions`](AccessPath::index_conditions) the working row is
+//! [`index_condition_columns`](AccessPath::index_condition_columns), for [`residual_filter`](AccessPath::residual_filter) it is
 //! [`columns`](AccessPath::columns). Bounds of the constraint see the outer row alone.
 
 mod locator_set;
@@ -163,15 +163,15 @@ pub struct AccessPath {
     /// Where the rows come from.
     pub source: Source,
     /// Ordinals of the table columns that the conditions on entries need.
-    pub entry_columns: Vec<usize>,
+    pub index_condition_columns: Vec<usize>,
     /// Conditions evaluated on entries. On a path that fetches rows this is index condition pushdown.
-    pub entry_conditions: Vec<Condition>,
+    pub index_conditions: Vec<Condition>,
     /// Ordinals of the table columns of the working row.
     pub columns: Vec<usize>,
     /// How many of them, from the first, are delivered; the others serve the conditions only.
     pub delivered: usize,
     /// Conditions evaluated on rows.
-    pub row_conditions: Vec<Condition>,
+    pub residual_filter: Vec<Condition>,
     /// The ranges, which begin with values of so many parts, are walked side by side and merged in the order of the parts behind.
     pub merged: Option<usize>,
     /// Rows are fetched many at a time, sorted by clustered key (multi-range read), and looked up for many outer rows at a time (batched
@@ -286,12 +286,12 @@ impl AccessPath {
     /// Whether conditions are evaluated before rows are fetched, with key ranges that are exact or not.
     pub(crate) fn evaluates_on_entries(&self, exact: bool) -> bool {
         let evaluated = |condition: &Condition| !(exact && condition.implied);
-        self.fetches() && (self.constraint.has_tests() || self.entry_conditions.iter().any(evaluated))
+        self.fetches() && (self.constraint.has_key_filter() || self.index_conditions.iter().any(evaluated))
     }
 
     /// Whether every entry of the key ranges, where these come out exact, is a row that is delivered.
     pub fn delivers_all(&self) -> bool {
-        !self.constraint.has_tests()
+        !self.constraint.has_key_filter()
             && !self.evaluates()
             && self.first_of().is_none()
             && self.source.locators().is_none()
@@ -299,12 +299,12 @@ impl AccessPath {
 
     /// Whether conditions have to be evaluated on entries or rows that pass the tests on bytes, where the bounds come out exact.
     pub fn evaluates(&self) -> bool {
-        self.entry_conditions.iter().chain(&self.row_conditions).any(|condition| !condition.implied)
+        self.index_conditions.iter().chain(&self.residual_filter).any(|condition| !condition.implied)
     }
 
     /// The columns of the working row that are read: those of conditions only where one is evaluated.
     pub(crate) fn columns_read(&self, exact: bool) -> &[usize] {
-        match exact && self.row_conditions.iter().all(|condition| condition.implied) {
+        match exact && self.residual_filter.iter().all(|condition| condition.implied) {
             true => &self.columns[..self.delivered],
             false => &self.columns,
         }
@@ -312,7 +312,7 @@ impl AccessPath {
 
     /// The path for key ranges that are known not to be exact: every condition is evaluated, and is seen to be.
     pub(crate) fn evaluate_all(&mut self) {
-        for condition in self.entry_conditions.iter_mut().chain(&mut self.row_conditions) {
+        for condition in self.index_conditions.iter_mut().chain(&mut self.residual_filter) {
             condition.implied = false;
         }
     }

@@ -30,13 +30,13 @@ impl fmt::Display for PartUse {
 impl AccessPath {
     /// What the path makes of the parts that the index is declared with, in order.
     pub fn part_uses(&self) -> Vec<PartUse> {
-        let tested = self.constraint.tested_parts();
+        let tested = self.constraint.filtered_parts();
         let leaps_to = self.first_of().map_or(0, |first| first.parts);
         let leaps_to =
             if self.leaps() { tested.iter().map(|part| part + 1).fold(leaps_to, usize::max) } else { 0 };
         let (conditions, columns) = match self.fetches() {
-            true => (&self.entry_conditions, &self.entry_columns),
-            false => (&self.row_conditions, &self.columns),
+            true => (&self.index_conditions, &self.index_condition_columns),
+            false => (&self.residual_filter, &self.columns),
         };
         let reads = |condition: &Condition, column: usize| {
             let at = columns.iter().position(|known| *known == column);

@@ -8,11 +8,11 @@ use leafline_expr::Expr;
 /// A table of a query block under its conditions, as the planner is asked about it (PostgreSQL's base relation).
 #[derive(Clone, Debug)]
 pub struct BaseRelation<'a> {
-    /// Table, conditions, columns.
+    /// Table, conjuncts, columns.
     pub request: PathRequest<'a>,
-    /// Conditions that follow from others together with the tables read before, such as what the branches of an OR have in
-    /// common for this table. They sharpen estimates and are not evaluated.
-    pub hints: &'a [Expr],
+    /// Conjuncts that follow from others together with the tables read before, such as what the branches of an OR have in common for
+    /// this table (derived conjuncts). They sharpen estimates and are not evaluated.
+    pub derived_conjuncts: &'a [Expr],
     /// Which indexes may be used, by position in the table.
     pub allowed: &'a dyn AllowsIndex,
     /// Include indexes that would be read in full, for their order.

@@ -13,7 +13,7 @@ use std::sync::Arc;
 /// One way to read a table.
 #[derive(Clone, Debug)]
 pub struct Candidate {
-    /// The way.
+    /// The bounded_path.
     pub path: AccessPath,
     /// Entries examined per loop.
     pub examined: f64,
@@ -237,7 +237,7 @@ pub(crate) fn price_of(
         examined
     };
     total_us += (delivered - loops * sizes.rejected).max(0.0) * cpu.decode;
-    if path.row_conditions.iter().any(|condition| !condition.implied) {
+    if path.residual_filter.iter().any(|condition| !condition.implied) {
         total_us += delivered * cpu.filter * (1.0 + sizes.more_comparisons.1);
     }
     Price { total_us, startup_us }

@@ -20,7 +20,7 @@ use crate::plan::candidate::{Candidate, Sizes, index_position, price_of};
 use crate::plan::path_builder::PathRequest;
 use crate::plan::planner::Planner;
 use crate::stats::Extent;
-use crate::stats::Known;
+use crate::stats::PartialSelectivity;
 use leafline_expr::build::{and, or};
 use leafline_expr::{EvalContext, Expr, ExprKind};
 use leafline_table::IndexDef;
@@ -75,11 +75,11 @@ struct Merged<'s> {
     total_us: f64,
 }
 
-/// Candidates, and what was learnt about the conditions on the way.
+/// Candidates, and what was learnt about the conditions on the bounded_path.
 #[derive(Default)]
 pub(crate) struct Merges {
     pub candidates: Vec<Candidate>,
-    pub known: Vec<Known>,
+    pub known: Vec<PartialSelectivity>,
 }
 
 /// A relation about merging, with what is the same for all answers.
@@ -92,7 +92,7 @@ struct Merger<'m, 'q> {
 }
 
 impl Planner<'_> {
-    /// Further candidates, beside those that use one index each. `conditions`: those that [`Known`] is about.
+    /// Further candidates, beside those that use one index each. `conditions`: those that [`PartialSelectivity`] is about.
     pub(crate) fn merges(
         &self,
         relation: &BaseRelation<'_>,
@@ -235,8 +235,11 @@ impl Merger<'_, '_> {
             let mut conjuncts = vec![or(parts)];
             let others_decided = others_decided.into_iter().filter(|(other, _)| *other != at);
             conjuncts.extend(others_decided.take(UNION_MAX_CONJUNCTS).map(|(_, conjunct)| conjunct.clone()));
-            let asked =
-                BaseRelation { request: self.request(&conjuncts), hints: &[], ..self.relation.clone() };
+            let asked = BaseRelation {
+                request: self.request(&conjuncts),
+                derived_conjuncts: &[],
+                ..self.relation.clone()
+            };
             let Some(collecting) = self.planner.collecting(index, &asked, eval)? else { return Ok(None) };
             if collecting.empty {
                 continue;
@@ -290,11 +293,11 @@ impl Merger<'_, '_> {
     }
 
     /// What is known of the conditions from a union.
-    fn known(&self, union: &LocatorSource, conditions: &[Expr]) -> Option<Known> {
+    fn known(&self, union: &LocatorSource, conditions: &[Expr]) -> Option<PartialSelectivity> {
         let conjuncts = self.relation.request.conjuncts.iter().zip(&union.uses);
         let used: Vec<&Expr> = conjuncts.filter(|(_, used)| **used).map(|(conjunct, _)| conjunct).collect();
         let covers: Vec<bool> = conditions.iter().map(|condition| used.contains(&condition)).collect();
-        covers.contains(&true).then(|| Known {
+        covers.contains(&true).then(|| PartialSelectivity {
             covers,
             share: (union.rows / self.rows).min(1.0),
             is_counted: false,

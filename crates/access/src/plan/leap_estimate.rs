@@ -26,7 +26,7 @@ impl LeapEstimate<'_> {
         let (mut leaps, mut seen, mut tested) = (0.0, 0.0, false);
         for range in bounds.ranges.iter().step_by(bounds.ranges.len().div_ceil(LEAP_ESTIMATE_RANGES).max(1)) {
             seen += 1.0;
-            if let Link::To(node) = &range.rest {
+            if let Link::To(node) = &range.key_filter {
                 tested = true;
                 let groups = (examined / count / self.statistics.entries_per(node.part)).max(1.0);
                 leaps += groups * self.per_group(node, &mut known);

@@ -136,7 +136,7 @@ impl PathRequest<'_> {
         let fetches = matches!(source, Source::Fetched { .. });
         let pushes = self.pushes(index);
         let tests = !fetches || pushes;
-        let constraint = if tests { built.constraint } else { built.constraint.without_tests() };
+        let constraint = if tests { built.constraint } else { built.constraint.without_key_filter() };
         let mut on_entries = Vec::new();
         let mut on_rows = Vec::new();
         for (conjunct, implied) in self.conjuncts.iter().zip(&built.implied) {
@@ -149,7 +149,7 @@ impl PathRequest<'_> {
                 fetches && pushes && !conjunct.is_volatile() && index.covers(self.own_columns(conjunct));
             if pushed { &mut on_entries } else { &mut on_rows }.push((conjunct, implied));
         }
-        let entry_columns: Vec<usize> = on_entries
+        let index_condition_columns: Vec<usize> = on_entries
             .iter()
             .flat_map(|(conjunct, _)| self.own_columns(conjunct))
             .collect::<BTreeSet<_>>()
@@ -172,9 +172,9 @@ impl PathRequest<'_> {
             order,
             walk: IndexWalk::EveryEntry,
             source,
-            entry_conditions: self.renumbered(&on_entries, &entry_columns),
-            entry_columns,
-            row_conditions: self.renumbered(&on_rows, &columns),
+            index_conditions: self.renumbered(&on_entries, &index_condition_columns),
+            index_condition_columns,
+            residual_filter: self.renumbered(&on_rows, &columns),
             delivered: self.wanted.len(),
             columns,
             merged: None,
@@ -210,8 +210,8 @@ impl AccessPath {
         self.pruning =
             self.pruning.map(|pruning| Arc::new(pruning.map_values(&mut |value| value.map_columns(map))));
         for (conditions, width) in [
-            (&mut self.entry_conditions, self.entry_columns.len()),
-            (&mut self.row_conditions, self.columns.len()),
+            (&mut self.index_conditions, self.index_condition_columns.len()),
+            (&mut self.residual_filter, self.columns.len()),
         ] {
             for condition in conditions {
                 condition.expr = condition.expr.map_columns(&mut |column| match column.checked_sub(width) {

@@ -16,7 +16,7 @@ use crate::plan::condition_list::ConditionList;
 use crate::plan::leap_estimate::LeapEstimate;
 use crate::plan::path_builder::PathRequest;
 use crate::stats::Extent;
-use crate::stats::{Judged, KeySpan, Known, Sample, Selectivity, Statistics};
+use crate::stats::{KeySpan, PartialSelectivity, Sample, Selectivity, StatementSamples, Statistics};
 use crate::stats::{joint_selectivity, key_span, largest_with, sample_rows};
 use leafline_expr::RowScreen;
 use leafline_expr::domain::null_range;
@@ -37,7 +37,7 @@ pub struct Planner<'a> {
     /// Sampled statistics.
     pub statistics: &'a Statistics,
     /// What the statement's conditions let pass of sampled rows, as far as it was asked.
-    pub judged: &'a Judged,
+    pub samples: &'a StatementSamples,
 }
 
 impl Planner<'_> {
@@ -74,7 +74,7 @@ impl Planner<'_> {
     ) -> Result<Vec<Candidate>> {
         let request = &relation.request;
         let table = request.table;
-        let mut ways = Vec::new();
+        let mut bounded = Vec::new();
         for (position, index) in table.indexes.iter().enumerate() {
             eval.cancel.check()?;
             // One that is quarantined cannot be read, whatever hints say.
@@ -92,23 +92,24 @@ impl Planner<'_> {
             if path.is_unique_lookup() && !path.constraint.is_correlated() {
                 return Ok(vec![Candidate::of_one_row(path, position)]);
             }
-            let leaps = relation.skip_scan.allows(position) && path.constraint.first_tested().is_some();
+            let leaps =
+                relation.skip_scan.allows(position) && path.constraint.first_filtered_part().is_some();
             if leaps || is_useful(&path, relation) {
-                let way = self.way(path, ranged, eval)?;
-                if way.bounds.as_ref().is_some_and(|bounds| bounds.ranges.is_empty()) {
-                    // No row can pass, so the other ways need no look.
+                let bounded_path = self.bounded_path(path, ranged, eval)?;
+                if bounded_path.bounds.as_ref().is_some_and(|bounds| bounds.ranges.is_empty()) {
+                    // No row can pass, so the other bounded need no look.
                     let possible = [position].into();
-                    return Ok(vec![Candidate { possible, ..Candidate::nothing(way.path) }]);
+                    return Ok(vec![Candidate { possible, ..Candidate::nothing(bounded_path.path) }]);
                 }
-                ways.push(way);
+                bounded.push(bounded_path);
             }
         }
         let conditions = self.own_conditions(relation);
-        let mut found = Vec::with_capacity(ways.len());
+        let mut found = Vec::with_capacity(bounded.len());
         let mut known = Vec::new();
-        for way in ways {
+        for bounded_path in bounded {
             eval.cancel.check()?;
-            let (candidate, knows) = self.price(way, relation, &conditions, eval)?;
+            let (candidate, knows) = self.price(bounded_path, relation, &conditions, eval)?;
             known.extend(knows);
             if candidate.path.leaps() || is_useful(&candidate.path, relation) {
                 found.push(candidate);
@@ -158,7 +159,7 @@ impl Planner<'_> {
         let groups =
             (entries / statistics.entries_per(parts)).max(candidate.sizes.ranges).min(entries.max(1.0));
         let ends = if both_ends { 2.0 } else { 1.0 };
-        let leaps = (ends * groups * if path.constraint.has_tests() { 2.0 } else { 1.0 }).min(entries);
+        let leaps = (ends * groups * if path.constraint.has_key_filter() { 2.0 } else { 1.0 }).min(entries);
         let behind = path.index.key_parts.get(parts).filter(|part| skips_nulls && part.nullable);
         let null = behind.and_then(|part| match null_range(part).lower {
             Bound::Included(bytes) => Some(bytes),
@@ -190,7 +191,7 @@ impl Planner<'_> {
         if path.constraint.is_unbounded() || path.constraint.is_correlated() || outer.empty || unknown {
             return Ok(candidate.clone());
         }
-        let bounds = self.bounds(path, eval)?.without_tests();
+        let bounds = self.bounds(path, eval)?.without_key_filter();
         let span = key_span(self.engine, (&path.table, &path.index, &bounds), column, &candidate.path.index)?;
         Ok(span.map_or_else(|| candidate.clone(), |span| candidate.within(span)))
     }
@@ -213,8 +214,8 @@ impl Planner<'_> {
         }
         let known = |condition: &&Expr| !condition.is_volatile() && condition.is_known_to_planner();
         let conditions: Vec<Expr> = conditions.iter().filter(known).cloned().collect();
-        let sample = self.judged.sample(table, || self.statistics.rows(self.engine, table))?;
-        self.judged.share_in_order(&sample, table, order, (&conditions, wanted), eval)
+        let sample = self.samples.sample(table, || self.statistics.rows(self.engine, table))?;
+        self.samples.share_in_order(&sample, table, order, (&conditions, wanted), eval)
     }
 
     /// A candidate that is looked into by a `column` of the first rows of another, a share of all in an order, as it is for these: their keys may lie
@@ -233,15 +234,15 @@ impl Planner<'_> {
         if self.table_rows(table) < SAMPLE_LEAST_ROWS {
             return Ok(candidate.clone());
         }
-        let sample = self.judged.sample(table, || self.statistics.rows(self.engine, table))?;
-        let share = self.judged.span_in_order(&sample, table, order, share, column)?;
+        let sample = self.samples.sample(table, || self.statistics.rows(self.engine, table))?;
+        let share = self.samples.span_in_order(&sample, table, order, share, column)?;
         let resident = self.whole(&candidate.path.table, &candidate.path.index)?.resident;
         Ok(candidate.within(KeySpan { share, resident }))
     }
 
     /// The entries that a path whose bounds need no outer row has to examine.
     pub fn entries(&self, path: &AccessPath, eval: &mut EvalContext<'_>) -> Result<f64> {
-        self.judged.note_price();
+        self.samples.note_price();
         let bounds = self.bounds(path, eval)?;
         if let (Some(partitioning), Some(pruning)) = (&path.table.partitioning, &path.pruning) {
             let possible = pruning.possible(partitioning, eval)?;
@@ -256,7 +257,7 @@ impl Planner<'_> {
     fn agree_on_rows(
         &self,
         candidates: &mut [Candidate],
-        known: &[Known],
+        known: &[PartialSelectivity],
         relation: &BaseRelation<'_>,
         conditions: &[Expr],
         eval: &EvalContext<'_>,
@@ -285,8 +286,8 @@ impl Planner<'_> {
             return Ok(None);
         }
         let conditions = self.own_conditions(relation);
-        let way = self.way(path, ranged, eval)?;
-        Ok(Some(self.price(way, relation, &conditions, eval)?.0))
+        let bounded_path = self.bounded_path(path, ranged, eval)?;
+        Ok(Some(self.price(bounded_path, relation, &conditions, eval)?.0))
     }
 
     /// The sizes of rows of a table that are looked up.
@@ -299,7 +300,7 @@ impl Planner<'_> {
     fn selectivity<'s>(&'s self, relation: &BaseRelation<'s>) -> Selectivity<'s> {
         let table = relation.request.table;
         let looks = relation.sample_rows || self.table_rows(table) >= SAMPLE_LEAST_ROWS;
-        Selectivity::new(self.engine, (self.statistics, self.judged), table, looks)
+        Selectivity::new(self.engine, (self.statistics, self.samples), table, looks)
     }
 
     pub(crate) fn table_rows(&self, table: &TableDef) -> f64 {
@@ -314,29 +315,34 @@ impl Planner<'_> {
                 && !condition.is_volatile()
                 && condition.is_known_to_planner()
         };
-        relation.request.conjuncts.iter().chain(relation.hints).filter(known).cloned().collect()
+        relation.request.conjuncts.iter().chain(relation.derived_conjuncts).filter(known).cloned().collect()
     }
 
     /// A path with its bounds, if these depend on no outer row.
-    fn way(&self, mut path: AccessPath, ranged: Vec<bool>, eval: &mut EvalContext<'_>) -> Result<Way> {
+    fn bounded_path(
+        &self,
+        mut path: AccessPath,
+        ranged: Vec<bool>,
+        eval: &mut EvalContext<'_>,
+    ) -> Result<BoundedPath> {
         let unknown = |value: &Expr| !value.columns().is_empty() || !value.is_known_to_planner();
         let correlated = path.constraint.values().iter().any(unknown);
         let bounds = if correlated { None } else { Some(self.bounds(&path, eval)?) };
         if bounds.as_ref().is_some_and(|bounds| !bounds.exact) {
             path.evaluate_all();
         }
-        Ok(Way { path, ranged, bounds })
+        Ok(BoundedPath { path, ranged, bounds })
     }
 
     /// What a path costs, and what it knows of the conditions if it depends on no outer row.
     fn price(
         &self,
-        Way { path, ranged, bounds }: Way,
+        BoundedPath { path, ranged, bounds }: BoundedPath,
         relation: &BaseRelation<'_>,
         conditions: &[Expr],
         eval: &mut EvalContext<'_>,
-    ) -> Result<(Candidate, Option<Known>)> {
-        self.judged.note_price();
+    ) -> Result<(Candidate, Option<PartialSelectivity>)> {
+        self.samples.note_price();
         let table = path.table.clone();
         let rows = self.table_rows(&table);
         let whole = Extent { entries: rows, ..self.whole(&table, &path.index)? };
@@ -357,9 +363,10 @@ impl Planner<'_> {
         let is_counted = passing.sampled >= 1.0;
         // What a hypothetical index says was guessed from the rows that the others look at, too.
         let knows = bounds.is_some() && !path.index.is_hypothetical();
-        let known = knows.then_some(Known { covers: passing.covers, share: covered, is_counted });
+        let known =
+            knows.then_some(PartialSelectivity { covers: passing.covers, share: covered, is_counted });
         let more_comparisons =
-            (more_comparisons(&path.entry_conditions), more_comparisons(&path.row_conditions));
+            (more_comparisons(&path.index_conditions), more_comparisons(&path.residual_filter));
         let mut sizes = Sizes {
             ranges,
             entries,
@@ -437,7 +444,7 @@ impl Planner<'_> {
         Ok(match bounds {
             Some(bounds) => estimate.leaps(bounds, candidate.examined),
             None => {
-                let tested = constraint.first_tested();
+                let tested = constraint.first_filtered_part();
                 tested.map(|part| estimate.leaps_to_one_place(part, candidate.examined))
             }
         })
@@ -501,8 +508,9 @@ impl Planner<'_> {
         let (tested, all) = (ConditionList::of(&on_entries), ConditionList::of(own));
         let rest =
             own.iter().filter(|condition| !tested.contains(condition) && !by_ranges.contains(condition));
-        let correlated =
-            conjuncts.iter().filter(|conjunct| !all.contains(conjunct) && relation.hints.is_empty());
+        let correlated = conjuncts
+            .iter()
+            .filter(|conjunct| !all.contains(conjunct) && relation.derived_conjuncts.is_empty());
         let selectivity = self.selectivity(relation);
         let remaining = selectivity.of_all(rest, eval)?
             * selectivity.of_all(correlated.skip(path.constraint.equal_parts()), eval)?;
@@ -527,7 +535,7 @@ impl Planner<'_> {
         } else {
             let columns: Vec<usize> = (0..relation.request.table.columns.len()).collect();
             let (columns, conditions) = compact(&columns, &on_entries);
-            let within = bounds.clone().without_tests();
+            let within = bounds.clone().without_key_filter();
             let index = largest_with(self.engine, &path.table, &path.index);
             sample_rows(self.engine, (&*index, entries), &within, &columns, &conditions, eval)?
         };
@@ -543,7 +551,7 @@ impl Planner<'_> {
 }
 
 /// A path that is to be priced.
-struct Way {
+struct BoundedPath {
     path: AccessPath,
     /// Per conjunct, whether the ranges see to it.
     ranged: Vec<bool>,

@@ -65,7 +65,7 @@ impl Located {
             targets = sought;
         }
         let exact = targets.exact();
-        let conditions = ConditionSet::new(&path.row_conditions, path.columns.len());
+        let conditions = ConditionSet::new(&path.residual_filter, path.columns.len());
         let columns = if conditions.is_empty(exact) { &[] } else { path.columns.as_slice() };
         let mut scan = LeapScan::new(path, columns, BATCH_ROWS, cx)?;
         let kind = WalkKind { all: true, ..WalkKind::default() };

@@ -188,7 +188,7 @@ impl TargetCourse<'_> {
             (Direction::Forward, Some(From(None))) => return Ok(None),
             (Direction::Reverse, Some(From(from))) => (lower, from.as_deref().or(upper)),
         };
-        let skips = self.path.leaps() && !range.rest.accepts_all();
+        let skips = self.path.leaps() && !range.key_filter.accepts_all();
         let parts = &self.path.index.key_parts;
         tree.for_each_leaf(self.direction, lower, upper, &mut |leaf| {
             *leaves += 1;
@@ -220,10 +220,10 @@ fn leapt_over(parts: &[KeyPart], range: &KeyRange, leaf: &LeafRef) -> Option<Vec
     for _ in 0..LEAPS_OVER_LEAF {
         // No key lies between a beginning and the same with zeros behind it, but one that agrees with it in all of its parts.
         first.extend_from_slice(&CUT_OFF);
-        if range.rest.accepts(parts, &first, range.equal) {
+        if range.key_filter.accepts(parts, &first, range.equal) {
             return None;
         }
-        first = match range.rest.next_from(parts, &first, range.equal) {
+        first = match range.key_filter.next_from(parts, &first, range.equal) {
             Some(next) => next,
             None => range.upper.clone()?,
         };
@@ -299,7 +299,7 @@ mod tests {
             loop {
                 let mut found = false;
                 let more = cursor.visit(Direction::Forward, &mut |entry| {
-                    found |= range.rest.accepts(&path.index.key_parts, entry.key, range.equal);
+                    found |= range.key_filter.accepts(&path.index.key_parts, entry.key, range.equal);
                     leafline_table::EntryStep::Next
                 });
                 if found {

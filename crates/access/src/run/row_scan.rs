@@ -141,7 +141,7 @@ impl RowScan {
             None => {}
         }
         let mut bounds = constraint.instantiate(&self.values);
-        if !bounds.exact || bounds.has_tests() {
+        if !bounds.exact || bounds.has_key_filter() {
             return None;
         }
         match (bounds.ranges.pop(), bounds.ranges.is_empty()) {

@@ -158,7 +158,7 @@ impl EntryVisitor for Walk<'_> {
         };
         self.output.examined += 1;
         let range = &target.range;
-        if !range.rest.accepts(&self.path.index.key_parts, entry.key, range.equal) {
+        if !range.key_filter.accepts(&self.path.index.key_parts, entry.key, range.equal) {
             return self.leap_from(entry.key, range);
         }
         let kept = self.keep(&entry, target);
@@ -191,7 +191,7 @@ impl EntryVisitor for Walk<'_> {
         let range = &target.range;
         let passes_to = match &self.leaps.passes_to {
             Some(end) => end.as_deref(),
-            None if range.rest.accepts_all() => None,
+            None if range.key_filter.accepts_all() => None,
             None => return None,
         };
         let until = match self.direction {
@@ -315,7 +315,7 @@ impl Walk<'_> {
 
     /// Goes on behind an entry that passes the tests of its range. Where several have, those that do without a doubt are taken together.
     fn go_on_passing(&mut self, key: &[u8], range: &KeyRange) -> EntryStep {
-        if range.rest.accepts_all() || self.leaps.passes_to.is_some() || self.first_of.is_some() {
+        if range.key_filter.accepts_all() || self.leaps.passes_to.is_some() || self.first_of.is_some() {
             return EntryStep::Next;
         }
         self.leaps.passed += 1;
@@ -324,8 +324,8 @@ impl Walk<'_> {
         }
         let parts = &self.path.index.key_parts;
         self.leaps.passes_to = Some(match self.direction {
-            Direction::Forward => range.rest.accepted_below(parts, key, range.equal),
-            Direction::Reverse => Some(range.rest.accepted_from(parts, key, range.equal)),
+            Direction::Forward => range.key_filter.accepted_below(parts, key, range.equal),
+            Direction::Reverse => Some(range.key_filter.accepted_from(parts, key, range.equal)),
         });
         EntryStep::AskAnew
     }
@@ -338,8 +338,8 @@ impl Walk<'_> {
         }
         let parts = &self.path.index.key_parts;
         let next = match self.direction {
-            Direction::Forward => range.rest.next_from(parts, key, range.equal),
-            Direction::Reverse => range.rest.next_before(parts, key, range.equal),
+            Direction::Forward => range.key_filter.next_from(parts, key, range.equal),
+            Direction::Reverse => range.key_filter.next_before(parts, key, range.equal),
         };
         self.leap_to(next)
     }

@@ -118,7 +118,7 @@ impl HypotheticalIndex {
             lower: behind(&range.lower).unwrap_or_default(),
             upper: range.upper.as_ref().and_then(behind),
             equal: KeyStart::default(),
-            rest: Link::Accept,
+            key_filter: Link::Accept,
         };
         let by_itself = self.parts.get(range.equal.parts).map_or(1.0, |spread| spread.share_of(&[within]));
         let below = |key: &[u8]| self.keys.partition_point(|known| known.as_slice() < key);

@@ -75,7 +75,7 @@ pub(super) fn sample(
     let leaves = SampledLeaves { most: leaves, read: true };
     tree.sample(&[], None, leaves, &mut |leaf, slots| {
         let mut previous: Option<Vec<u8>> = None;
-        let mut run = Run { entries: slots.len(), ..Run::default() };
+        let mut run = LocatedEntries { entries: slots.len(), ..LocatedEntries::default() };
         // Not every so many: rows of a value may come as regularly.
         let place = |number: usize| (number as f64 * GOLDEN_RATIO).fract() * slots.len() as f64;
         let places: BTreeSet<usize> = (0..LOCATED_ENTRIES).map(|number| place(number) as usize).collect();
@@ -124,7 +124,7 @@ fn entries_per_value(rows: f64, steps: usize, changes: usize) -> f64 {
 
 /// Entries of a leaf whose rows are located.
 #[derive(Default)]
-struct Run {
+struct LocatedEntries {
     /// The first ones.
     neighbours: Vec<Vec<u8>>,
     /// Some from all over the leaf.
@@ -138,7 +138,7 @@ struct Sampled {
     steps: usize,
     /// Per part, how often it or one before it changed.
     changes: Vec<usize>,
-    located: Vec<Run>,
+    located: Vec<LocatedEntries>,
     error: Option<AccessError>,
 }
 
@@ -167,7 +167,7 @@ impl Sampled {
 
 /// Distinct leaves of the clustered index per entry. Neighbours show it where rows lie at random; where even rows of entries far apart share
 /// leaves, these do.
-fn located(engine: &Engine, table: &TableDef, index: &IndexDef, runs: &[Run]) -> Result<f64> {
+fn located(engine: &Engine, table: &TableDef, index: &IndexDef, runs: &[LocatedEntries]) -> Result<f64> {
     let clustered = engine.tree(table.clustered())?;
     let mut locator = Vec::new();
     let mut leaves_of = |keys: &[Vec<u8>]| -> Result<f64> {

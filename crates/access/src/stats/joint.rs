@@ -13,7 +13,7 @@ use leafline_expr::{EvalContext, Expr};
 
 /// What one path knows of the conditions on its table.
 #[derive(Clone, Debug)]
-pub(crate) struct Known {
+pub(crate) struct PartialSelectivity {
     /// Per condition, whether it is covered.
     pub covers: Vec<bool>,
     /// The share of the table's rows that passes all of those.
@@ -22,7 +22,7 @@ pub(crate) struct Known {
     pub is_counted: bool,
 }
 
-impl Known {
+impl PartialSelectivity {
     fn size(&self) -> usize {
         self.covers.iter().filter(|covered| **covered).count()
     }
@@ -35,11 +35,11 @@ impl Known {
 /// The share of the rows that passes all `conditions`.
 pub(crate) fn joint_selectivity(
     conditions: &[Expr],
-    known: &[Known],
+    known: &[PartialSelectivity],
     selectivity: &Selectivity<'_>,
     eval: &EvalContext<'_>,
 ) -> Result<f64> {
-    let mut best: Vec<&Known> = known.iter().filter(|known| known.size() > 0).collect();
+    let mut best: Vec<&PartialSelectivity> = known.iter().filter(|known| known.size() > 0).collect();
     // Those that cover most come first, of these what was counted, of these the ones that leave the fewest rows.
     best.sort_by(|a, b| {
         let sure = b.is_counted.cmp(&a.is_counted);
@@ -87,7 +87,7 @@ pub(crate) fn joint_selectivity(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::stats::{Judged, Statistics};
+    use crate::stats::{StatementSamples, Statistics};
     use crate::testing::{engine, table_of_texts, with_eval};
     use leafline_expr::CompareOp;
     use leafline_expr::build::{column, compare, literal};
@@ -99,8 +99,8 @@ mod tests {
         compare(CompareOp::Eq, number, literal(Value::Int(1))).expect("numbers")
     }
 
-    fn known(covers: &[bool], share: f64) -> Known {
-        Known { covers: covers.to_vec(), share, is_counted: true }
+    fn known(covers: &[bool], share: f64) -> PartialSelectivity {
+        PartialSelectivity { covers: covers.to_vec(), share, is_counted: true }
     }
 
     #[test]
@@ -110,9 +110,9 @@ mod tests {
         let rows: Vec<Vec<Value>> = (1..=100).map(row).collect();
         let table = table_of_texts(&engine, "t", &rows);
         let statistics = Statistics::new();
-        let judged = Judged::default();
-        let share = |conditions: &[Expr], known: &[Known], looks: bool| {
-            let selectivity = Selectivity::new(&engine, (&statistics, &judged), &table, looks);
+        let samples = StatementSamples::default();
+        let share = |conditions: &[Expr], known: &[PartialSelectivity], looks: bool| {
+            let selectivity = Selectivity::new(&engine, (&statistics, &samples), &table, looks);
             with_eval(|eval| joint_selectivity(conditions, known, &selectivity, eval)).expect("a share")
         };
         let close = |a: f64, b: f64| assert!((a - b).abs() < 1e-9, "{a} is not {b}");

@@ -7,7 +7,7 @@
 //! | `order_spread` | how those that pass are spread over the order of a column |
 //! | `key_span` | where the keys lie that rows of another table look up |
 //! | `table` | sampled rows |
-//! | `judged` | which of them pass the conditions of a statement |
+//! | `samples` | which of them pass the conditions of a statement |
 //! | `histogram` | the spread of the values of a column |
 //! | `analyze` | histograms that are asked for, and kept in the catalog |
 //! | `sample` | a look at entries in ranges of an index |
@@ -26,12 +26,12 @@ mod histogram;
 mod hypothetical;
 mod index;
 mod joint;
-mod judged;
 mod kept;
 mod key_span;
 mod order_spread;
 mod sample;
 mod selectivity;
+mod statement_samples;
 mod statistics;
 mod table;
 
@@ -41,11 +41,11 @@ pub use guess::guess_selectivity;
 pub use histogram::Histogram;
 pub use hypothetical::HypotheticalIndex;
 pub use index::IndexStatistics;
-pub(crate) use joint::{Known, joint_selectivity};
-pub use judged::Judged;
+pub(crate) use joint::{PartialSelectivity, joint_selectivity};
 pub use key_span::{KeySpan, key_span};
 pub use sample::Sample;
 pub(crate) use sample::sample_rows;
 pub use selectivity::Selectivity;
+pub use statement_samples::StatementSamples;
 pub use statistics::Statistics;
 pub(crate) use statistics::largest_with;

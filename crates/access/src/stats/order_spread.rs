@@ -100,7 +100,7 @@ pub(super) fn first_rows(rows: usize, share: f64) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::stats::{Judged, Statistics};
+    use crate::stats::{StatementSamples, Statistics};
     use crate::testing::{engine, table_of_texts, with_eval};
     use leafline_expr::build::{column, compare, literal};
     use leafline_expr::{CompareOp, EvalContext};
@@ -113,8 +113,8 @@ mod tests {
         let row = |id: i64| vec![Value::Int(id), Value::Int(i64::from(id > 900)), Value::Null];
         let rows: Vec<Vec<Value>> = (1..=1000).map(row).collect();
         let table = table_of_texts(&engine, "t", &rows);
-        let (statistics, judged) = (Statistics::new(), Judged::default());
-        let sample = judged.sample(&table, || statistics.rows(&engine, &table)).expect("rows");
+        let (statistics, samples) = (Statistics::new(), StatementSamples::default());
+        let sample = samples.sample(&table, || statistics.rows(&engine, &table)).expect("rows");
         let number = |at: usize| {
             column(at, ExprType::column(SqlType::BIGINT, false, leafline_types::Collation::Binary))
         };
@@ -123,7 +123,7 @@ mod tests {
         };
         let share = |conditions: &[Expr], reverse: bool| {
             let spread = |eval: &mut EvalContext<'_>| {
-                judged.share_in_order(&sample, &table, (0, reverse), (conditions, 0.1), eval)
+                samples.share_in_order(&sample, &table, (0, reverse), (conditions, 0.1), eval)
             };
             with_eval(spread).expect("a share")
         };

@@ -193,7 +193,7 @@ impl Taken {
         let mut key = Vec::new();
         leaf.key_into(slot, &mut key);
         self.seen += 1;
-        if range.rest.accepts(&index.key_parts, &key, range.equal) {
+        if range.key_filter.accepts(&index.key_parts, &key, range.equal) {
             match decode(&key, entry.payload) {
                 Ok(()) => self.kept += 1,
                 Err(error) => self.error = Some(error),

@@ -6,8 +6,8 @@
 //! to something unknown, each value is as likely as it is frequent on average.
 
 use super::guess::guess_selectivity;
-use super::judged::Judged;
 use super::sample::quietly;
+use super::statement_samples::StatementSamples;
 use super::statistics::Statistics;
 use super::table::{Hits, TableSample, part_of};
 use crate::constraint::{Constraint, Implied, IndexKeyPart};
@@ -24,7 +24,7 @@ pub struct Selectivity<'a> {
     table: &'a TableDef,
     /// Without it there are only rules of thumb.
     looks: bool,
-    judged: &'a Judged,
+    samples: &'a StatementSamples,
 }
 
 /// What a condition says about one column.
@@ -41,15 +41,15 @@ impl<'a> Selectivity<'a> {
     /// Of conditions on a table. With `looks` its rows are looked at, if need be.
     pub fn new(
         engine: &'a Engine,
-        (statistics, judged): (&'a Statistics, &'a Judged),
+        (statistics, samples): (&'a Statistics, &'a StatementSamples),
         table: &'a TableDef,
         looks: bool,
     ) -> Self {
-        Selectivity { engine, statistics, judged, table, looks }
+        Selectivity { engine, statistics, samples, table, looks }
     }
 
     fn sample(&self) -> Result<Arc<TableSample>> {
-        self.judged.sample(self.table, || self.statistics.rows(self.engine, self.table))
+        self.samples.sample(self.table, || self.statistics.rows(self.engine, self.table))
     }
 
     /// Of the sampled rows that pass the conditions that are `given`, how many pass those that are `asked` about. `None` if nothing is to be
@@ -63,7 +63,7 @@ impl<'a> Selectivity<'a> {
         match self.looks {
             true => {
                 self.sample()?;
-                Ok(self.judged.hits(self.table, given, asked, eval))
+                Ok(self.samples.hits(self.table, given, asked, eval))
             }
             false => Ok(None),
         }

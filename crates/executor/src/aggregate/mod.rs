@@ -84,7 +84,7 @@ impl Aggregate {
         Aggregate { input, types: wider.into(), keys, aggregates: aggregates.into(), ..self }
     }
 
-    fn run(&mut self, cx: &mut ExecutionContext<'_>) -> Result<Results, MysqlError> {
+    fn aggregated(&mut self, cx: &mut ExecutionContext<'_>) -> Result<Results, MysqlError> {
         let mut grouping = Grouping::new(&self.keys, self.grouping);
         let mut states: Vec<State> = self.aggregates.iter().map(State::new).collect();
         let mut others: Option<Partitions> = None;
@@ -231,7 +231,7 @@ impl Operator for Aggregate {
     fn next(&mut self, cx: &mut ExecutionContext<'_>) -> Result<Option<Batch>, MysqlError> {
         loop {
             if self.results.is_none() {
-                self.results = Some(self.run(cx)?);
+                self.results = Some(self.aggregated(cx)?);
             }
             let Some(results) = &mut self.results else { return Ok(None) };
             if let Some(batch) = results.next(cx)? {

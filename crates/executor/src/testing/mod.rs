@@ -5,7 +5,7 @@ mod plan_run;
 mod reference;
 
 use leafline_access::cost::DeviceClass;
-use leafline_access::{CostModel, Counters, Judged, Planner, Statistics};
+use leafline_access::{CostModel, Counters, Planner, StatementSamples, Statistics};
 use leafline_expr::{EvalContext, SessionFacts};
 use leafline_planner::binder::{BindContext, CatalogLookup, VariableLookup, bind, table_spec};
 use leafline_planner::bound::{BoundKind, BoundSelect, BoundSubquery};
@@ -183,7 +183,7 @@ impl Database {
         self.optimize(&subqueries, |cx| {
             plan_select(&select, cx)?;
             plan_parts(cx)?;
-            Ok((cx.joins_considered, cx.planner.judged.paths_priced()))
+            Ok((cx.joins_considered, cx.planner.samples.paths_priced()))
         })
     }
 
@@ -201,9 +201,9 @@ impl Database {
         plan: impl FnOnce(&mut OptimizerContext<'_, '_>) -> Result<T, MysqlError>,
     ) -> Result<T, MysqlError> {
         with_eval(&[], |eval| {
-            let (engine, model, statistics, judged) =
-                (&self.engine, &self.model, &self.statistics, &Judged::default());
-            let planner = Planner { engine, model, statistics, judged };
+            let (engine, model, statistics, samples) =
+                (&self.engine, &self.model, &self.statistics, &StatementSamples::default());
+            let planner = Planner { engine, model, statistics, samples };
             let mut cx = OptimizerContext::new(planner, eval, self.switches, subqueries);
             (cx.parallelism, cx.patience, cx.filtering) = (self.parallelism, self.patience, self.filtering);
             plan(&mut cx)

@@ -168,7 +168,7 @@ fn relation_rows(
         | RelationSource::Values(_)
         | RelationSource::JsonTable(_)
         | RelationSource::Common(_)
-        | RelationSource::Working(_) => panic!("not known to the reference"),
+        | RelationSource::WorkTable(_) => panic!("not known to the reference"),
         RelationSource::Base(table) => {
             let columns: Vec<usize> = (0..table.columns.len()).collect();
             let decoder = leafline_table::row_decoder(table, &columns).expect("a decoder");

@@ -251,7 +251,7 @@ impl Binder<'_> {
                 if depth != common.depth {
                     return Err(single_reference_error(&name.name.value));
                 }
-                Ok(Some((RelationSource::Working(*number), columns.clone())))
+                Ok(Some((RelationSource::WorkTable(*number), columns.clone())))
             }
         }
     }
@@ -325,7 +325,7 @@ fn check_step(name: &str, number: usize, step: &BoundSelect, references: usize) 
         return Err(order_error(name));
     }
     let working =
-        |source: &RelationSource| matches!(source, RelationSource::Working(found) if *found == number);
+        |source: &RelationSource| matches!(source, RelationSource::WorkTable(found) if *found == number);
     let position = step.relations.iter().position(|relation| working(&relation.source));
     let Some(position) = position.filter(|_| references == 1) else {
         return Err(single_reference_error(name));

@@ -424,7 +424,7 @@ impl Argument {
     }
 
     /// Whether the first argument is a column of such a type.
-    fn takes(&self, first: Option<&ast::Expr>, spec: &TableSpec) -> bool {
+    fn accepts(&self, first: Option<&ast::Expr>, spec: &TableSpec) -> bool {
         let column = match first.map(|first| &first.kind) {
             Some(ExprKind::Column(name)) => position(spec, &name.column.value),
             _ => None,
@@ -463,7 +463,8 @@ fn check_function(expr: &ast::Expr, spec: &TableSpec) -> Result<(), MysqlError> 
             check_function(left, spec)?;
             check_function(right, spec)
         }
-        ExprKind::Extract { unit, operand } => match Argument::of_extract(*unit).takes(Some(operand), spec) {
+        ExprKind::Extract { unit, operand } => match Argument::of_extract(*unit).accepts(Some(operand), spec)
+        {
             true => check_function(operand, spec),
             false => Err(MysqlError::wrong_partition_function()),
         },
@@ -477,7 +478,7 @@ fn check_function(expr: &ast::Expr, spec: &TableSpec) -> Result<(), MysqlError> 
             if FUNCTIONS.iter().any(|f| f.eq_ignore_ascii_case(&name.value)) =>
         {
             args.iter().try_for_each(|arg| check_function(arg, spec))?;
-            match Argument::of_function(&name.value).takes(args.first(), spec) {
+            match Argument::of_function(&name.value).accepts(args.first(), spec) {
                 true => Ok(()),
                 false => Err(MysqlError::wrong_partition_function()),
             }

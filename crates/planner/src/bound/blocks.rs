@@ -76,7 +76,7 @@ impl Blocks<'_> {
                 | RelationSource::Common(_)
                 | RelationSource::Values(_)
                 | RelationSource::JsonTable(_)
-                | RelationSource::Working(_) => {}
+                | RelationSource::WorkTable(_) => {}
             }
         }
     }

@@ -178,7 +178,9 @@ impl Relation {
                 table.query.output.get(ordinal).map(|output| output.meta.name.clone())
             }
             RelationSource::JsonTable(table) => table.level.column_name(ordinal).map(str::to_owned),
-            RelationSource::SetOperation(_) | RelationSource::Values(_) | RelationSource::Working(_) => None,
+            RelationSource::SetOperation(_) | RelationSource::Values(_) | RelationSource::WorkTable(_) => {
+                None
+            }
         }
         .unwrap_or_default()
     }
@@ -220,7 +222,7 @@ pub enum RelationSource {
     /// A query of WITH.
     Common(Arc<CommonTable>),
     /// In the recursive part of a query of WITH, by its number: the rows that the round before has added.
-    Working(usize),
+    WorkTable(usize),
 }
 
 impl RelationSource {

@@ -324,13 +324,13 @@ impl Writer<'_> {
             let exprs = conditions.iter().filter(|condition| !condition.implied);
             exprs.map(|condition| text(&condition.expr, &columns)).collect::<Vec<_>>().join(" and ")
         };
-        let pushed = conditions(&path.entry_conditions, &path.entry_columns);
+        let pushed = conditions(&path.index_conditions, &path.index_condition_columns);
         if !pushed.is_empty() {
             table.text("index_condition", pushed);
         }
         table.put("cost_info", Json::Object(costs(&[("prefix_cost", node.estimate.cost_us)])));
         choice(&mut table, scan, inner);
-        let used = path.columns.iter().chain(&path.entry_columns).collect::<BTreeSet<_>>();
+        let used = path.columns.iter().chain(&path.index_condition_columns).collect::<BTreeSet<_>>();
         let columns = used.into_iter().filter_map(|column| path.table.columns.get(*column));
         let columns: Vec<Json> = columns.map(|column| Json::Text(column_name(column))).collect();
         table.put("used_columns", Json::Array(columns));
@@ -338,11 +338,11 @@ impl Writer<'_> {
             let columns = named_columns(scan, scan.filters.iter().map(|(_, column)| column));
             table.put("runtime_filters", Json::Array(columns.into_iter().map(Json::Text).collect()));
         }
-        let attached = conditions(&path.row_conditions, &path.columns);
+        let attached = conditions(&path.residual_filter, &path.columns);
         if !attached.is_empty() {
             table.text("attached_condition", attached);
         }
-        let all = path.entry_conditions.iter().chain(&path.row_conditions);
+        let all = path.index_conditions.iter().chain(&path.residual_filter);
         let exprs: Vec<Expr> = all.map(|condition| condition.expr.clone()).collect();
         self.attach(&mut table, "attached_subqueries", exprs.iter().chain(path.constraint.values()));
         table

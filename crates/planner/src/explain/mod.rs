@@ -17,7 +17,7 @@ mod tree;
 pub use document::Object;
 pub use json::{Change, explain_json};
 pub use picture::plan_steps;
-pub use picture::{ActualStep, PlanPicture, PlanStep, RejectedWay};
+pub use picture::{ActualStep, PlanPicture, PlanStep, RejectedPath};
 pub use rows::explain_rows;
 pub use table_row::{ExplainRow, explain_columns};
 pub use trace::explain_trace;

@@ -30,7 +30,7 @@ pub struct PlanStep {
     /// What happened, if it was run.
     pub actual: Option<ActualStep>,
     /// The ways to read the table that were not taken, cheapest first.
-    pub rejected: Vec<RejectedWay>,
+    pub rejected: Vec<RejectedPath>,
     /// Where its rows come from.
     pub inputs: Vec<PlanStep>,
 }
@@ -56,7 +56,7 @@ pub struct ActualStep {
 
 /// A way that was not taken.
 #[derive(Clone, Debug)]
-pub struct RejectedWay {
+pub struct RejectedPath {
     /// What it is.
     pub label: String,
     /// What it was expected to cost, once or for one outer row, microseconds.
@@ -122,8 +122,8 @@ fn actual(node: &NodeProfile) -> ActualStep {
     }
 }
 
-fn not_taken(scan: &Scan, inner: bool) -> Vec<RejectedWay> {
+fn not_taken(scan: &Scan, inner: bool) -> Vec<RejectedPath> {
     let chosen = access_label(&scan.path, &scan.alias, inner);
     let ways = rejected(scan, &chosen).into_iter();
-    ways.map(|(label, way)| RejectedWay { label, cost_us: way.cost_us, rows: way.examined }).collect()
+    ways.map(|(label, way)| RejectedPath { label, cost_us: way.cost_us, rows: way.examined }).collect()
 }

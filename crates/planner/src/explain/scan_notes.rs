@@ -7,8 +7,8 @@ use leafline_access::{AccessPath, PartUse};
 pub(super) fn condition_lines(scan: &Scan, outer: &[String]) -> Vec<String> {
     let path = &scan.path;
     let on = [
-        ("index condition", &path.entry_conditions, &path.entry_columns),
-        ("condition", &path.row_conditions, &path.columns),
+        ("index condition", &path.index_conditions, &path.index_condition_columns),
+        ("condition", &path.residual_filter, &path.columns),
     ];
     let mut lines = Vec::new();
     for (what, conditions, columns) in on {

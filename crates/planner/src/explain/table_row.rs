@@ -123,8 +123,8 @@ pub(super) fn table_row(scan: &Scan, id: u64, select_type: &'static str, inner: 
     if path.pushes_conditions() {
         add(&mut row, "Using index condition");
     }
-    let evaluates = path.row_conditions.iter().any(|condition| !condition.implied);
-    if evaluates || (!path.fetches() && path.constraint.has_tests()) {
+    let evaluates = path.residual_filter.iter().any(|condition| !condition.implied);
+    if evaluates || (!path.fetches() && path.constraint.has_key_filter()) {
         add(&mut row, "Using where");
     }
     if let Some(first_of) = path.first_of() {

@@ -1,14 +1,14 @@
 //! A whole query block: the joins, and what comes above them.
 
+use super::block_node::{BlockNode, empty, locator_column, node};
 use super::distinct::distinct;
 use super::early::{computed_early, late_conditions};
-use super::emitted::{Emitted, empty, locator_column, node};
 use super::generated::read_from_columns;
 use super::joins::{JoinChoice, is_never_true, join_planner};
 use super::lateral_nest::lateral_nests;
 use super::locking::{Locking, lock_rows, locked_relations, rechecked};
 use super::merge::merged;
-use super::operators::{OrderServed, enough, filter, project, row_limit, sort_and_limit};
+use super::operators::{ProvidedOrder, enough, filter, project, row_limit, sort_and_limit};
 use super::pushdown::pushed_down;
 use super::rollup;
 use super::settings::{BlockPlanner, OptimizerContext, OptimizerSwitches};
@@ -118,15 +118,15 @@ fn plan_block(
         (true, _) => None,
         (false, None) => Some(Joined::default()),
         (false, Some(_)) => {
-            let JoinChoice { plan, served, first_row, fallback } =
+            let JoinChoice { plan, provided, first_row, fallback } =
                 planner.cheapest(&graph, !late.is_empty())?;
             let live = (!plan.empty).then(|| planner.emit(&plan)).transpose()?;
             if let Some((other, entries)) = fallback {
                 other_plan = Some((planner.emit(&other)?, entries));
             }
             live.map(|emitted| {
-                let emitted = if first_row { only_first_row(emitted, served) } else { emitted };
-                Joined { emitted: Some(emitted), served }
+                let emitted = if first_row { only_first_row(emitted, provided) } else { emitted };
+                Joined { emitted: Some(emitted), provided }
             })
         }
     };
@@ -138,29 +138,29 @@ fn plan_block(
         }
         return Ok(empty(EmptyReason::ImpossibleWhere, types));
     }
-    let (emitted, served) = match joined {
-        Some(Joined { emitted: Some(emitted), served }) => (emitted, served),
+    let (emitted, provided) = match joined {
+        Some(Joined { emitted: Some(emitted), provided }) => (emitted, provided),
         Some(Joined { emitted: None, .. }) => {
             let operator = Operator::Values(plan::Values { rows: vec![Vec::new()].into() });
-            let mut one = Emitted { node: node(operator, Vec::new(), 1.0, 0.0), layout: Vec::new() };
+            let mut one = BlockNode { node: node(operator, Vec::new(), 1.0, 0.0), layout: Vec::new() };
             one = filter(one, &planner.constant_conditions(&graph))?;
-            (one, OrderServed::default())
+            (one, ProvidedOrder::default())
         }
         None => {
             let layout: Vec<usize> = planner.required.iter().copied().collect();
             let types = layout.iter().filter_map(|column| merged.columns.get(*column));
             let node = empty(EmptyReason::ImpossibleWhere, types.map(|column| column.ty.clone()).collect());
-            (Emitted { node, layout }, OrderServed::default())
+            (BlockNode { node, layout }, ProvidedOrder::default())
         }
     };
     let emitted = filter(emitted, &late)?;
     let groups = planner.groups(emitted.node.estimate.rows)?;
     let locking = Locking { recheck, deliver_locators };
-    let first = above(&merged, emitted, served, groups, planner.cx, locking)?;
+    let first = above(&merged, emitted, provided, groups, planner.cx, locking)?;
     match (other_plan, &merged.limit) {
         (Some((other, entries)), Some(limit)) => {
             let locking = Locking { recheck: None, deliver_locators: false };
-            let fallback = above(&merged, other, OrderServed::default(), groups, planner.cx, locking)?;
+            let fallback = above(&merged, other, ProvidedOrder::default(), groups, planner.cx, locking)?;
             let (types, Estimate { rows, cost_us }) = (first.types.to_vec(), first.estimate);
             let limit = row_limit(limit)?;
             let (primary, fallback) = (Box::new(first), Box::new(fallback));
@@ -183,25 +183,25 @@ fn plan_block(
 /// The rows of FROM and WHERE: operators, or one row without columns.
 #[derive(Default)]
 struct Joined {
-    emitted: Option<Emitted>,
-    served: OrderServed,
+    emitted: Option<BlockNode>,
+    provided: ProvidedOrder,
 }
 
 /// The first row of a scan.
-fn only_first_row(mut rows: Emitted, served: OrderServed) -> Emitted {
+fn only_first_row(mut rows: BlockNode, provided: ProvidedOrder) -> BlockNode {
     let limit = RowLimit { offset: LimitValue::Constant(0), count: Some(LimitValue::Constant(1)) };
     enough(&mut rows.node, &limit);
     let types = rows.node.types.to_vec();
-    let cost_us = served.asked_us.unwrap_or(rows.node.estimate.cost_us);
+    let cost_us = provided.asked_us.unwrap_or(rows.node.estimate.cost_us);
     let operator = Operator::Limit(plan::Limit { input: Box::new(rows.node), limit });
-    Emitted { node: node(operator, types, 1.0, cost_us), layout: rows.layout }
+    BlockNode { node: node(operator, types, 1.0, cost_us), layout: rows.layout }
 }
 
 /// Locking, grouping, HAVING, select list, DISTINCT, ORDER BY, LIMIT.
 fn above(
     select: &BoundSelect,
-    mut rows: Emitted,
-    served: OrderServed,
+    mut rows: BlockNode,
+    provided: ProvidedOrder,
     groups: f64,
     cx: &mut OptimizerContext<'_, '_>,
     locking: Locking,
@@ -228,10 +228,10 @@ fn above(
         return Ok(empty(EmptyReason::ImpossibleHaving, types));
     }
     rows = filter(rows, &having)?;
-    let ordered = served.keys >= first_order(select).len();
+    let ordered = provided.keys >= first_order(select).len();
     let (rows, early) = computed_early(rows, select, ordered, cx)?;
     let (mut rows, ordered) = windows(rows, select, ordered, cx)?;
-    let served = if select.windows.is_empty() { served } else { OrderServed::default() };
+    let provided = if select.windows.is_empty() { provided } else { ProvidedOrder::default() };
     let limit = select.limit.as_ref().map(row_limit).transpose()?;
     let outputs: Vec<Expr> = select.output.iter().map(|output| early.replaced(&output.expr)).collect();
     let outputs: Vec<&Expr> = outputs.iter().collect();
@@ -245,22 +245,22 @@ fn above(
     let layout = std::mem::take(&mut rows.layout);
     if locks && !gathers {
         // All rows are sorted, as some of them may not be to be had.
-        let node = sort_and_limit(rows.node, (keys, OrderServed::default()), None, cx);
-        let locked = lock_rows(Emitted { node, layout }, select, recheck, limit, cx)?;
+        let node = sort_and_limit(rows.node, (keys, ProvidedOrder::default()), None, cx);
+        let locked = lock_rows(BlockNode { node, layout }, select, recheck, limit, cx)?;
         let locators = locked_relations(select).filter(|_| deliver_locators);
         let locators: Vec<usize> = locators.map(|relation| locator_column(select, relation)).collect();
         return project(locked, &outputs, &locators);
     }
-    let sorted = sort_and_limit(rows.node, (keys, served), limit, cx);
-    project(Emitted { node: sorted, layout }, &outputs, &[])
+    let sorted = sort_and_limit(rows.node, (keys, provided), limit, cx);
+    project(BlockNode { node: sorted, layout }, &outputs, &[])
 }
 
 fn aggregate(
-    mut rows: Emitted,
+    mut rows: BlockNode,
     aggregation: &Aggregation,
     groups: f64,
     cx: &OptimizerContext<'_, '_>,
-) -> Result<Emitted, MysqlError> {
+) -> Result<BlockNode, MysqlError> {
     let mut sorted: Vec<_> = aggregation.keys.iter().collect();
     sorted.sort_by_key(|key| key.dependent);
     let mut grouping = sorted.iter().filter(|key| !key.dependent).count();
@@ -288,10 +288,10 @@ fn aggregate(
         grouping,
         aggregates: calls.into(),
     });
-    Ok(Emitted { node: node(operator, types, groups, cost), layout: outs })
+    Ok(BlockNode { node: node(operator, types, groups, cost), layout: outs })
 }
 
-fn sort_keys(rows: &Emitted, order: &[OrderKey]) -> Result<Vec<SortKey>, MysqlError> {
+fn sort_keys(rows: &BlockNode, order: &[OrderKey]) -> Result<Vec<SortKey>, MysqlError> {
     let exprs = rows.bind_all(order.iter().map(|key| &key.expr))?;
     let keys = exprs.into_iter().zip(order);
     Ok(keys.map(|(expr, key)| SortKey { expr, descending: key.descending }).collect())

@@ -1,7 +1,7 @@
 //! SELECT DISTINCT above the joins.
 
-use super::emitted::{Emitted, bind, node};
-use super::operators::{OrderServed, project, sort_and_limit};
+use super::block_node::{BlockNode, bind, node};
+use super::operators::{ProvidedOrder, project, sort_and_limit};
 use super::settings::OptimizerContext;
 use crate::bound::BoundSelect;
 use crate::plan::{self, Node, Operator, RowLimit, SortKey};
@@ -13,7 +13,7 @@ use leafline_types::MysqlError;
 /// Without ONLY_FULL_GROUP_BY the order may be one of columns that are not selected: then each row has those of the first row that was
 /// equal to it, as MySQL's temporary table keeps it.
 pub(super) fn distinct(
-    rows: Emitted,
+    rows: BlockNode,
     select: &BoundSelect,
     groups: f64,
     limit: Option<RowLimit>,
@@ -46,12 +46,12 @@ pub(super) fn distinct(
         }
     };
     let distinct = node(operator, types, groups.min(estimate.rows), estimate.cost_us);
-    let sorted = sort_and_limit(distinct, (keys, OrderServed::default()), limit, cx);
+    let sorted = sort_and_limit(distinct, (keys, ProvidedOrder::default()), limit, cx);
     if unselected.is_empty() {
         return Ok(sorted);
     }
     let layout: Vec<usize> = (0..all.len()).collect();
     let selected = outputs.iter().enumerate().map(|(at, output)| build::column(at, output.ty.clone()));
     let selected = selected.map(|column| bind(&column, &layout)).collect::<Result<Vec<_>, _>>()?;
-    project(Emitted { node: sorted, layout }, &selected.iter().collect::<Vec<_>>(), &[])
+    project(BlockNode { node: sorted, layout }, &selected.iter().collect::<Vec<_>>(), &[])
 }

@@ -11,7 +11,7 @@
 //! | select list without window functions, beside one that has any | before windows, for the same reason                |
 //! | HAVING without groups  | by itself, before the select list: an alias there is evaluated twice, as in MySQL       |
 
-use super::emitted::Emitted;
+use super::block_node::BlockNode;
 use super::operators::project;
 use super::settings::OptimizerContext;
 use crate::bound::{BoundSelect, OrderKey};
@@ -67,11 +67,11 @@ impl Early {
 
 /// Adds the columns that are computed before rows are sorted and windows are; `ordered`: they come in the order of ORDER BY.
 pub(super) fn computed_early(
-    rows: Emitted,
+    rows: BlockNode,
     select: &BoundSelect,
     ordered: bool,
     cx: &OptimizerContext<'_, '_>,
-) -> Result<(Emitted, Early), MysqlError> {
+) -> Result<(BlockNode, Early), MysqlError> {
     let sorts = !ordered && !select.order_by.is_empty();
     let by_volatile = sorts && select.order_by.iter().any(|key| key.expr.is_volatile());
     let gathers = sorts && select.aggregation.is_some() || !select.windows.is_empty();
@@ -106,5 +106,5 @@ pub(super) fn computed_early(
     let node = project(rows, &all, &[])?;
     let columns = computed.iter().enumerate().map(|(at, expr)| build::column(free + at, expr.ty.clone()));
     let early = computed.iter().map(|expr| (*expr).clone()).zip(columns).collect();
-    Ok((Emitted { node, layout }, Early(early)))
+    Ok((BlockNode { node, layout }, Early(early)))
 }

@@ -1,6 +1,6 @@
 //! The chosen plan as operators, with columns as positions in their inputs' batches.
 
-use super::emitted::{Emitted, bind, locator_column, node};
+use super::block_node::{BlockNode, bind, locator_column, node};
 use super::members::JoinPlanner;
 use super::partial::{FallbackJoin, HashKey, Partial, Step};
 use crate::bound::{Relation, RelationSource};
@@ -12,14 +12,14 @@ use std::sync::Arc;
 
 impl<'p> JoinPlanner<'p, '_, '_> {
     /// Makes the operators of a partial plan.
-    pub(super) fn emit(&self, partial: &Partial) -> Result<Emitted, MysqlError> {
+    pub(super) fn emit(&self, partial: &Partial) -> Result<BlockNode, MysqlError> {
         match &partial.step {
             Step::Access { relation, candidate } => self.emit_access(partial, *relation, candidate),
             Step::Derived { relation, node: input } => {
                 let bound = self.relation(*relation)?;
                 let layout = bound.columns.clone().collect();
                 if !matches!(bound.source, RelationSource::Derived(_)) {
-                    return Ok(Emitted { node: input.clone(), layout });
+                    return Ok(BlockNode { node: input.clone(), layout });
                 }
                 let types = input.types.to_vec();
                 let operator = Operator::DerivedTable(plan::DerivedTable {
@@ -27,14 +27,14 @@ impl<'p> JoinPlanner<'p, '_, '_> {
                     alias: bound.alias.as_str().into(),
                 });
                 let node = node(operator, types, partial.rows, partial.cost_us);
-                Ok(Emitted { node, layout })
+                Ok(BlockNode { node, layout })
             }
             Step::Filter { input, conditions } => {
                 let input = self.emit(input)?;
                 let conditions = input.bind_all(conditions)?.into();
                 let types = input.node.types.to_vec();
                 let operator = Operator::Filter(plan::Filter { input: Box::new(input.node), conditions });
-                Ok(Emitted {
+                Ok(BlockNode {
                     node: node(operator, types, partial.rows, partial.cost_us),
                     layout: input.layout,
                 })
@@ -82,22 +82,22 @@ impl<'p> JoinPlanner<'p, '_, '_> {
         partial: &Partial,
         relation: usize,
         candidate: &Candidate,
-    ) -> Result<Emitted, MysqlError> {
+    ) -> Result<BlockNode, MysqlError> {
         let layout = self.delivered(relation, candidate)?;
         let types = self.types(&layout);
         let scan = self.scan(relation, candidate, &[])?;
         let operator = Operator::Scan(Arc::new(scan));
-        Ok(Emitted { node: node(operator, types, partial.rows, partial.cost_us), layout })
+        Ok(BlockNode { node: node(operator, types, partial.rows, partial.cost_us), layout })
     }
 
     fn emit_lookup(
         &self,
         partial: &Partial,
-        left: Emitted,
+        left: BlockNode,
         (relation, candidate): (usize, &Candidate),
         (join_type, keep_order): (JoinType, bool),
         fallback: Option<&FallbackJoin>,
-    ) -> Result<Emitted, MysqlError> {
+    ) -> Result<BlockNode, MysqlError> {
         let inner = Arc::new(self.scan(relation, candidate, &left.layout)?);
         let mut layout = left.layout.clone();
         if join_type.delivers_partners() {
@@ -113,13 +113,13 @@ impl<'p> JoinPlanner<'p, '_, '_> {
             fallback,
         });
         let types = self.types(&layout);
-        Ok(Emitted { node: node(operator, types, partial.rows, partial.cost_us), layout })
+        Ok(BlockNode { node: node(operator, types, partial.rows, partial.cost_us), layout })
     }
 
     /// The hash join that a lookup join goes on with. `None` if that does not deliver what is wanted.
     fn emit_fallback(
         &self,
-        left: &Emitted,
+        left: &BlockNode,
         fallback: &FallbackJoin,
         wanted: &[usize],
     ) -> Result<Option<Box<HashFallback>>, MysqlError> {
@@ -148,11 +148,11 @@ impl<'p> JoinPlanner<'p, '_, '_> {
     fn emit_lateral(
         &self,
         partial: &Partial,
-        left: Emitted,
+        left: BlockNode,
         relation: usize,
         inner: &Node,
         (conditions, join_type): (&[Expr], JoinType),
-    ) -> Result<Emitted, MysqlError> {
+    ) -> Result<BlockNode, MysqlError> {
         let bound = self.relation(relation)?;
         let RelationSource::Lateral(lateral) = &bound.source else {
             return Err(MysqlError::internal("a lateral join of something else"));
@@ -172,18 +172,18 @@ impl<'p> JoinPlanner<'p, '_, '_> {
         };
         let types = self.types(&layout);
         let operator = Operator::LateralJoin(Box::new(join));
-        Ok(Emitted { node: node(operator, types, partial.rows, partial.cost_us), layout })
+        Ok(BlockNode { node: node(operator, types, partial.rows, partial.cost_us), layout })
     }
 
     fn emit_hash(
         &self,
         partial: &Partial,
-        left: Emitted,
-        right: Emitted,
+        left: BlockNode,
+        right: BlockNode,
         keys: &[HashKey],
         conditions: &[Expr],
         (join_type, keep_order, build_left): (JoinType, bool, bool),
-    ) -> Result<Emitted, MysqlError> {
+    ) -> Result<BlockNode, MysqlError> {
         let (mut pairs, mut null_safe, mut domains) = (Vec::new(), Vec::new(), Vec::new());
         for key in keys {
             let (l, r) = (left.bind(&key.left)?, right.bind(&key.right)?);
@@ -214,7 +214,7 @@ impl<'p> JoinPlanner<'p, '_, '_> {
         };
         let types = self.types(&layout);
         let operator = Operator::HashJoin(Box::new(join));
-        Ok(Emitted { node: node(operator, types, partial.rows, partial.cost_us), layout })
+        Ok(BlockNode { node: node(operator, types, partial.rows, partial.cost_us), layout })
     }
 
     /// What runs, and what EXPLAIN says of it. `outer`: which columns stand where in the outer rows.

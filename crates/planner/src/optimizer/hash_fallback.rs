@@ -4,7 +4,7 @@
 //! they have cost as much as reading and hashing the table will: all that is done is then at most about twice what the better one of both needs. Rows
 //! that were delivered stay delivered: each left row is joined in one of the two ways.
 
-use super::members::{JoinPlanner, Match, PreparedMember};
+use super::members::{JoinConditions, JoinPlanner, PreparedMember};
 use super::partial::{FallbackJoin, Partial, PartialRef, Step};
 use crate::bound::RelationSource;
 use leafline_access::{Candidate, JoinType, Price};
@@ -15,7 +15,7 @@ impl JoinPlanner<'_, '_, '_> {
         &self,
         left: &PartialRef,
         member: &PreparedMember,
-        matching: &Match,
+        matching: &JoinConditions,
         (candidate, price): (&Candidate, Price),
         keep_order: bool,
     ) -> Option<FallbackJoin> {
@@ -23,7 +23,7 @@ impl JoinPlanner<'_, '_, '_> {
         if relation.lock.is_some() || !self.may_hash(member) {
             return None;
         }
-        let (keys, conditions) = self.hash_keys(&matching.joining, left.relations, member.relations);
+        let (keys, conditions) = self.hash_keys(&matching.join_conjuncts, left.relations, member.relations);
         let loses_order = keep_order && matching.join_type == JoinType::LeftOuter && !conditions.is_empty();
         if keys.is_empty() || loses_order || conditions.iter().any(|condition| condition.is_volatile()) {
             return None;

@@ -42,7 +42,7 @@ impl JoinPlanner<'_, '_, '_> {
                         let (_, nest) = self.joined(nest)?;
                         let on: Vec<_> =
                             member.attached.iter().flat_map(|attached| attached.conditions.iter()).collect();
-                        self.filtered(nest, self.local_conditions(member.relations, on))
+                        self.filtered(nest, self.local_conjuncts(member.relations, on))
                     }
                 };
                 let relation = match member.source {

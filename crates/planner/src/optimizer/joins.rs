@@ -4,7 +4,7 @@ use super::equalities::{Class, classes};
 use super::first_rows::is_certain;
 use super::graph::{ColumnMap, Graph, MemberSource, build};
 use super::members::JoinPlanner;
-use super::operators::OrderServed;
+use super::operators::ProvidedOrder;
 use super::order::{InOrder, Wanted};
 use super::partial::{PartialRef, Step};
 use super::settings::OptimizerContext;
@@ -43,7 +43,7 @@ pub(super) fn join_planner<'p, 'c, 'a>(
 /// The plan that was chosen for the joins of a block.
 pub(super) struct JoinChoice {
     pub plan: PartialRef,
-    pub served: OrderServed,
+    pub provided: ProvidedOrder,
     /// Its first row is all that is needed.
     pub first_row: bool,
     /// What is run, unordered, if it examines more than so many entries.
@@ -53,7 +53,7 @@ pub(super) struct JoinChoice {
 impl JoinChoice {
     /// Rows in any order.
     pub(super) fn unordered(plan: PartialRef) -> JoinChoice {
-        JoinChoice { plan, served: OrderServed::default(), first_row: false, fallback: None }
+        JoinChoice { plan, provided: ProvidedOrder::default(), first_row: false, fallback: None }
     }
 }
 
@@ -78,8 +78,8 @@ impl JoinPlanner<'_, '_, '_> {
             let found = found.filter(|found| found.cost_us < joined.cost_us);
             return Ok(match found {
                 Some(InOrder { plan, cost_us, .. }) => {
-                    let served = OrderServed { keys: 0, asked_us: Some(cost_us) };
-                    JoinChoice { plan, served, first_row: true, fallback: None }
+                    let provided = ProvidedOrder { keys: 0, asked_us: Some(cost_us) };
+                    JoinChoice { plan, provided, first_row: true, fallback: None }
                 }
                 None => JoinChoice::unordered(joined),
             });
@@ -94,7 +94,7 @@ impl JoinPlanner<'_, '_, '_> {
             let plan = joined?.1;
             let asked_us = Some(self.partly(&plan, wanted / rows));
             return Ok(JoinChoice {
-                served: OrderServed { keys: 0, asked_us },
+                provided: ProvidedOrder { keys: 0, asked_us },
                 ..JoinChoice::unordered(plan)
             });
         }
@@ -132,8 +132,8 @@ impl JoinPlanner<'_, '_, '_> {
                 let fallback = may_switch.then(|| self.allowance(&found.plan, found.share, sorted)).flatten();
                 let fallback = fallback.map(|entries| (joined, entries));
                 let asked_us = (share < 1.0).then_some(found.cost_us);
-                let served = OrderServed { keys: found.served, asked_us };
-                Ok(JoinChoice { plan: found.plan, served, first_row: false, fallback })
+                let provided = ProvidedOrder { keys: found.provided, asked_us };
+                Ok(JoinChoice { plan: found.plan, provided, first_row: false, fallback })
             }
             None => Ok(JoinChoice::unordered(joined)),
         }

@@ -1,6 +1,6 @@
 //! The operator that locks rows, for FOR UPDATE, FOR SHARE, UPDATE and DELETE.
 
-use super::emitted::{Emitted, bind, locator_column, node};
+use super::block_node::{BlockNode, bind, locator_column, node};
 use super::settings::OptimizerContext;
 use crate::bound::{BoundSelect, RelationSource};
 use crate::plan::{LimitValue, LockRows, LockedTable, Operator, RowLimit};
@@ -33,12 +33,12 @@ pub(super) fn rechecked(select: &BoundSelect) -> Option<Vec<Expr>> {
 /// Locks the rows of the tables that are to be locked, if there are any. With `limit`, no more rows are locked than are
 /// delivered.
 pub(super) fn lock_rows(
-    rows: Emitted,
+    rows: BlockNode,
     select: &BoundSelect,
     recheck: Option<&[Expr]>,
     limit: Option<RowLimit>,
     cx: &mut OptimizerContext<'_, '_>,
-) -> Result<Emitted, MysqlError> {
+) -> Result<BlockNode, MysqlError> {
     let mut tables = Vec::new();
     for (at, relation) in select.relations.iter().enumerate() {
         let (Some(lock), RelationSource::Base(table)) = (relation.lock, &relation.source) else { continue };
@@ -64,11 +64,11 @@ pub(super) fn lock_rows(
         }
         _ => None,
     };
-    let Emitted { node: input, layout } = rows;
+    let BlockNode { node: input, layout } = rows;
     let (types, mut estimate) = (input.types.to_vec(), input.estimate);
     if let Some(Some(LimitValue::Constant(count))) = limit.as_ref().map(|limit| limit.count) {
         estimate.rows = estimate.rows.min(count as f64);
     }
     let operator = Operator::LockRows(Box::new(LockRows { input, tables: tables.into(), recheck, limit }));
-    Ok(Emitted { node: node(operator, types, estimate.rows, estimate.cost_us), layout })
+    Ok(BlockNode { node: node(operator, types, estimate.rows, estimate.cost_us), layout })
 }

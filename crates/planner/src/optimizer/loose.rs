@@ -110,7 +110,7 @@ impl JoinPlanner<'_, '_, '_> {
         else {
             return None;
         };
-        let local = self.local_conditions(Relations::one(*relation), &graph.conjuncts);
+        let local = self.local_conjuncts(Relations::one(*relation), &graph.conjuncts);
         (bound.lock.is_none() && local.len() == graph.conjuncts.len()).then(|| (table.clone(), local))
     }
 }

@@ -50,15 +50,15 @@ pub(super) struct PreparedMember {
     pub own: PartialRef,
 }
 
-/// What decides whether a left and a right row belong together.
-pub(super) struct Match {
-    /// Conditions on the right member alone.
+/// The conjuncts that decide whether a left and a right row belong together, by what they are about.
+pub(super) struct JoinConditions {
+    /// Conjuncts on the right member alone.
     local: Vec<Expr>,
-    /// What follows for it from the others: for estimates only.
-    hints: Vec<Expr>,
-    /// Conditions on both sides.
-    pub joining: Vec<Expr>,
-    /// Conditions on the joined rows, after NULLs were put in.
+    /// Conjuncts on the right member that follow from others: for estimates only.
+    derived: Vec<Expr>,
+    /// Conjuncts on both sides.
+    pub join_conjuncts: Vec<Expr>,
+    /// Conjuncts on the joined rows, after NULLs were put in.
     after: Vec<Expr>,
     pub join_type: JoinType,
 }
@@ -68,8 +68,8 @@ impl<'p> JoinPlanner<'p, '_, '_> {
         ColumnMap { select: self.select }
     }
 
-    /// Those of `conditions` that are about the given relations alone.
-    pub(super) fn local_conditions<'e>(
+    /// The conjuncts among `conditions` that are about the given relations alone.
+    pub(super) fn local_conjuncts<'e>(
         &self,
         relations: Relations,
         conditions: impl IntoIterator<Item = &'e Expr>,
@@ -85,8 +85,8 @@ impl<'p> JoinPlanner<'p, '_, '_> {
             .collect()
     }
 
-    /// What ORs over several relations say about these alone.
-    fn implied_conditions<'e>(
+    /// The conjuncts that ORs over several relations imply for these alone.
+    fn derived_conjuncts<'e>(
         &self,
         relations: Relations,
         conditions: impl IntoIterator<Item = &'e Expr>,
@@ -116,8 +116,8 @@ impl<'p> JoinPlanner<'p, '_, '_> {
             Some(attached) => attached.conditions.as_slice(),
             None => graph.conjuncts.as_slice(),
         };
-        let mut local = self.local_conditions(member.relations, conditions);
-        local.extend(self.implied_conditions(member.relations, conditions));
+        let mut local = self.local_conjuncts(member.relations, conditions);
+        local.extend(self.derived_conjuncts(member.relations, conditions));
         let bound = self.select.relations.get(relation);
         match bound.map(|bound| &bound.source) {
             Some(RelationSource::Base(table)) => {
@@ -200,7 +200,7 @@ impl<'p> JoinPlanner<'p, '_, '_> {
         relation: usize,
         table: &Arc<TableDef>,
         conditions: &[Expr],
-        hints: &[Expr],
+        derived: &[Expr],
         joined: Relations,
     ) -> Result<Rc<Vec<Candidate>>, MysqlError> {
         let key = (relation, self.every_index, conditions.to_vec());
@@ -216,8 +216,8 @@ impl<'p> JoinPlanner<'p, '_, '_> {
             })
         };
         let conjuncts: Vec<Expr> = conditions.iter().map(renumber).collect();
-        let hints: Vec<Expr> = hints.iter().map(renumber).collect();
-        let question = BaseRelation {
+        let derived: Vec<Expr> = derived.iter().map(renumber).collect();
+        let base = BaseRelation {
             request: PathRequest {
                 table,
                 conjuncts: &conjuncts,
@@ -233,7 +233,7 @@ impl<'p> JoinPlanner<'p, '_, '_> {
                 },
                 deliver_locators: bound.lock.is_some(),
             },
-            hints: &hints,
+            derived_conjuncts: &derived,
             allowed: &Hinted(match self.every_index {
                 true => &bound.hints.indexes.order_by,
                 false => &bound.hints.indexes.join,
@@ -247,7 +247,7 @@ impl<'p> JoinPlanner<'p, '_, '_> {
             // Alone and unordered, a table has nothing but its own paths to choose from.
             sample_rows: self.select.relations.len() > 1 || !self.select.order_by.is_empty(),
         };
-        let found = Rc::new(self.cx.planner.candidates(&question, self.cx.eval)?);
+        let found = Rc::new(self.cx.planner.candidates(&base, self.cx.eval)?);
         self.note(|planner| planner.access_step(relation, &found));
         if self.looked_up.len() >= MAX_KEPT_CANDIDATES {
             self.looked_up.clear();
@@ -302,7 +302,7 @@ impl<'p> JoinPlanner<'p, '_, '_> {
         }
     }
 
-    fn matching(&self, graph: &Graph, left: Relations, member: &PreparedMember) -> Match {
+    fn matching(&self, graph: &Graph, left: Relations, member: &PreparedMember) -> JoinConditions {
         let columns = self.columns();
         let right = member.relations;
         let both = left.union(right);
@@ -313,10 +313,10 @@ impl<'p> JoinPlanner<'p, '_, '_> {
         let on_both = |condition: &&Expr| columns.relations(condition).overlaps(left);
         let known: Vec<Expr> = graph.conjuncts.iter().filter(newly_known).cloned().collect();
         match &member.attached {
-            None => Match {
+            None => JoinConditions {
                 local: known.iter().filter(|condition| !on_both(condition)).cloned().collect(),
-                hints: self.implied_conditions(right, &graph.conjuncts),
-                joining: self
+                derived: self.derived_conjuncts(right, &graph.conjuncts),
+                join_conjuncts: self
                     .classes
                     .iter()
                     .filter_map(|class| class.between(left, right))
@@ -325,10 +325,10 @@ impl<'p> JoinPlanner<'p, '_, '_> {
                 after: Vec::new(),
                 join_type: JoinType::Inner,
             },
-            Some(Attached { join_type, conditions, .. }) => Match {
-                local: self.local_conditions(right, conditions),
-                hints: self.implied_conditions(right, conditions),
-                joining: conditions
+            Some(Attached { join_type, conditions, .. }) => JoinConditions {
+                local: self.local_conjuncts(right, conditions),
+                derived: self.derived_conjuncts(right, conditions),
+                join_conjuncts: conditions
                     .iter()
                     .filter(|condition| {
                         !right.contains(columns.relations(condition))
@@ -353,7 +353,7 @@ impl<'p> JoinPlanner<'p, '_, '_> {
         self.cx.eval.cancel.check()?;
         self.cx.joins_considered += 1;
         let matching = self.matching(graph, left.relations, member);
-        let joining = self.joining_all(&matching.joining)?;
+        let joining = self.joining_all(&matching.join_conjuncts)?;
         let pairs = left.rows * member.own.rows * joining;
         let with_partner = left.rows.min(pairs);
         let rows = match matching.join_type {
@@ -396,7 +396,7 @@ impl<'p> JoinPlanner<'p, '_, '_> {
         &self,
         left: &PartialRef,
         member: &PreparedMember,
-        matching: &Match,
+        matching: &JoinConditions,
         rows: f64,
     ) -> Option<Partial> {
         let (relation, Step::Derived { node, .. }) = (member.relation?, &member.own.step) else {
@@ -416,7 +416,7 @@ impl<'p> JoinPlanner<'p, '_, '_> {
                 left: left.clone(),
                 relation,
                 node: node.clone(),
-                conditions: matching.local.iter().chain(&matching.joining).cloned().collect(),
+                conditions: matching.local.iter().chain(&matching.join_conjuncts).cloned().collect(),
                 join_type: matching.join_type,
             },
         })
@@ -427,7 +427,7 @@ impl<'p> JoinPlanner<'p, '_, '_> {
         &mut self,
         left: &PartialRef,
         member: &PreparedMember,
-        matching: &Match,
+        matching: &JoinConditions,
         rows: f64,
         keep_order: bool,
     ) -> Result<Option<Partial>, MysqlError> {
@@ -438,9 +438,9 @@ impl<'p> JoinPlanner<'p, '_, '_> {
             return Ok(None);
         };
         let table = table.clone();
-        let conditions: Vec<Expr> = matching.joining.iter().chain(&matching.local).cloned().collect();
+        let conditions: Vec<Expr> = matching.join_conjuncts.iter().chain(&matching.local).cloned().collect();
         let joined = left.relations.union(member.relations);
-        let candidates = self.candidates(relation, &table, &conditions, &matching.hints, joined)?;
+        let candidates = self.candidates(relation, &table, &conditions, &matching.derived, joined)?;
         let model = self.cx.planner.model;
         let mut best: Option<(Price, &Candidate)> = None;
         for candidate in candidates.iter().filter(|candidate| candidate.path.constraint.is_correlated()) {
@@ -500,13 +500,13 @@ impl<'p> JoinPlanner<'p, '_, '_> {
         &self,
         left: &PartialRef,
         member: &PreparedMember,
-        matching: &Match,
+        matching: &JoinConditions,
         rows: f64,
         keep_order: bool,
     ) -> Partial {
         let cpu = &self.cx.planner.model.cpu;
         let right = &member.own;
-        let (keys, conditions) = self.hash_keys(&matching.joining, left.relations, member.relations);
+        let (keys, conditions) = self.hash_keys(&matching.join_conjuncts, left.relations, member.relations);
         // Unmatched rows are kept of the side that streams.
         let build_left = matching.join_type == JoinType::Inner && !keep_order && left.rows < right.rows;
         let (build, probe) = if build_left { (left.rows, right.rows) } else { (right.rows, left.rows) };

@@ -11,25 +11,25 @@
 //! | `graph` | FROM and WHERE as a join graph; outer joins that are inner joins |
 //! | `factor`, `equalities`, `null_rejection` | what conditions imply |
 //! | `members`, `join_order`, `selectivity` | access paths and join order together, by price |
-//! | `order` | ORDER BY served by an index |
+//! | `order` | ORDER BY provided by an index |
 //! | `sources` | set operations, VALUES, the queries of WITH |
 //! | `emit` | the chosen plan with columns as positions in batches |
 //! | `joins` | the plan for the joins of a block, with what comes above them in mind |
 //! | `block` | a whole query block: the joins, grouping, HAVING, DISTINCT, ORDER BY, LIMIT |
-//! | `operators`, `emitted` | operators above the joins; where columns stand in them |
+//! | `operators`, `block_node` | operators above the joins; where columns stand in them |
 //! | `finish` | demand, runtime filters, threads and numbers, on the finished plan |
 //! | `parallel` | what several threads share |
 //! | `rollup` | WITH ROLLUP |
 //! | `trace` | what was compared, for OPTIMIZER_TRACE |
 //! | `window` | window functions, and the sorts they share |
 //!
-//! Prices and row estimates come from [`leafline_access::choose`].
+//! Prices and row estimates come from [`leafline_access::Planner`].
 
 mod block;
+mod block_node;
 mod distinct;
 mod early;
 mod emit;
-mod emitted;
 mod equalities;
 mod factor;
 mod finish;

@@ -1,6 +1,6 @@
 //! Operators above the joins: filters, projections, sorts, limits.
 
-use super::emitted::{Emitted, node};
+use super::block_node::{BlockNode, node};
 use super::settings::OptimizerContext;
 use crate::bound::BoundLimit;
 use crate::plan::{self, LimitValue, Node, Operator, RowLimit, SortKey, locator_type};
@@ -10,7 +10,7 @@ use leafline_types::{MysqlError, Value};
 use std::sync::Arc;
 
 /// The rows for which all conditions are true.
-pub(super) fn filter(rows: Emitted, conditions: &[Expr]) -> Result<Emitted, MysqlError> {
+pub(super) fn filter(rows: BlockNode, conditions: &[Expr]) -> Result<BlockNode, MysqlError> {
     if conditions.is_empty() {
         return Ok(rows);
     }
@@ -19,14 +19,14 @@ pub(super) fn filter(rows: Emitted, conditions: &[Expr]) -> Result<Emitted, Mysq
     let estimate = rows.node.estimate;
     let types = rows.node.types.to_vec();
     let operator = Operator::Filter(plan::Filter { input: Box::new(rows.node), conditions: bound.into() });
-    Ok(Emitted {
+    Ok(BlockNode {
         node: node(operator, types, estimate.rows * selectivity, estimate.cost_us),
         layout: rows.layout,
     })
 }
 
 /// The select list. Where the input delivers nothing but its columns in order, there is nothing to do.
-pub(super) fn project(rows: Emitted, outputs: &[&Expr], locators: &[usize]) -> Result<Node, MysqlError> {
+pub(super) fn project(rows: BlockNode, outputs: &[&Expr], locators: &[usize]) -> Result<Node, MysqlError> {
     let mut expressions = rows.bind_all(outputs.iter().copied())?;
     for &locator in locators {
         expressions.push(rows.bind(&leafline_expr::build::column(locator, locator_type()))?);
@@ -46,7 +46,7 @@ pub(super) fn project(rows: Emitted, outputs: &[&Expr], locators: &[usize]) -> R
 /// The rows in order, or the first of them.
 pub(super) fn sort_and_limit(
     input: Node,
-    (keys, served): (Vec<SortKey>, OrderServed),
+    (keys, provided): (Vec<SortKey>, ProvidedOrder),
     limit: Option<RowLimit>,
     cx: &OptimizerContext<'_, '_>,
 ) -> Node {
@@ -62,7 +62,7 @@ pub(super) fn sort_and_limit(
     if keys.is_empty() {
         return match limit {
             Some(limit) => {
-                let cost_us = served.asked_us.unwrap_or(estimate.cost_us);
+                let cost_us = provided.asked_us.unwrap_or(estimate.cost_us);
                 node(Operator::Limit(plan::Limit { input, limit }), types, rows, cost_us)
             }
             None => *input,
@@ -72,7 +72,7 @@ pub(super) fn sort_and_limit(
     let keys: Arc<[SortKey]> = keys.into();
     let operator = match limit {
         Some(limit) if limit.count.is_some() => {
-            Operator::TopN(plan::TopN { input, keys, presorted: served.keys, limit })
+            Operator::TopN(plan::TopN { input, keys, presorted: provided.keys, limit })
         }
         Some(limit) => {
             let sort = Operator::Sort(plan::Sort { input, keys });
@@ -81,7 +81,7 @@ pub(super) fn sort_and_limit(
         }
         None => Operator::Sort(plan::Sort { input, keys }),
     };
-    node(operator, types, rows, served.asked_us.unwrap_or(estimate.cost_us + sorting))
+    node(operator, types, rows, provided.asked_us.unwrap_or(estimate.cost_us + sorting))
 }
 
 /// Tells a scan at the bottom of a row of projections how many rows will be enough.
@@ -125,7 +125,7 @@ fn limit_value(expr: &Expr) -> Result<LimitValue, MysqlError> {
 
 /// What a plan for the joins does of ORDER BY and LIMIT.
 #[derive(Clone, Copy, Default)]
-pub(super) struct OrderServed {
+pub(super) struct ProvidedOrder {
     /// Its rows come in the order of so many of the keys, from the first.
     pub keys: usize,
     /// What the rows cost that are asked for, if it is known apart from what all of them do, microseconds; with what sorting is left.

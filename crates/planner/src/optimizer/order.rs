@@ -21,7 +21,7 @@ pub(super) struct InOrder {
     /// It uses an index that is forced for ORDER BY, and is not to be compared with sorting.
     pub forced: bool,
     /// How many of the keys, from the first, it serves: rows that are equal in them come in any order.
-    pub served: usize,
+    pub provided: usize,
     /// What the rows that are read cost, and sorting them by what is left.
     pub cost_us: f64,
     /// The part of the rows that is read.
@@ -42,7 +42,7 @@ pub(super) struct Wanted {
 /// In which order the index of a candidate gives rows.
 pub(super) struct IndexOrder {
     pub direction: ScanOrder,
-    /// How many of the keys, from the first, are served.
+    /// How many of the keys, from the first, are provided.
     pub keys: usize,
     /// How many parts of the index these are, with those before that have one value.
     pub parts: usize,
@@ -70,7 +70,7 @@ impl JoinPlanner<'_, '_, '_> {
         let bound = &self.select.relations[relation];
         let RelationSource::Base(table) = &bound.source else { return Ok(None) };
         let (table, forced) = (table.clone(), bound.hints.indexes.order_by.forced);
-        let local = self.local_conditions(Relations::one(relation), &graph.conjuncts);
+        let local = self.local_conjuncts(Relations::one(relation), &graph.conjuncts);
         let fixed = self.fixed_columns(relation, &local);
         let candidates = self.candidates_for_order(relation, &table, &local);
         let mut best: Option<InOrder> = None;
@@ -108,7 +108,7 @@ impl JoinPlanner<'_, '_, '_> {
                 let kept = (wanted.rows * wanted.share).max(2.0);
                 cost_us += plan.rows * share * kept.log2() * self.cx.planner.model.cpu.sort;
             }
-            let found = InOrder { plan, forced, served: given.keys, cost_us, share };
+            let found = InOrder { plan, forced, provided: given.keys, cost_us, share };
             let rank = |found: &InOrder| (!found.forced, found.cost_us);
             if best.as_ref().is_none_or(|known| rank(&found) < rank(known)) {
                 best = Some(found);
@@ -245,15 +245,15 @@ fn order_of(
     let before = index.key_columns.iter().zip(&index.key_parts).take(if is_same { start } else { 0 });
     let same = before.filter(|(_, part)| part.prefix.is_none()).map(|(column, _)| column);
     let fixed: BTreeSet<usize> = fixed.iter().chain(same).copied().collect();
-    let served_by_fixed = |served: usize| {
-        let behind = keys.get(served..).unwrap_or_default();
-        served + behind.iter().take_while(|(column, _)| fixed.contains(column)).count()
+    let served_by_fixed = |provided: usize| {
+        let behind = keys.get(provided..).unwrap_or_default();
+        provided + behind.iter().take_while(|(column, _)| fixed.contains(column)).count()
     };
-    let mut served = served_by_fixed(0);
+    let mut provided = served_by_fixed(0);
     let (mut parts, mut reverse) = (start, None);
     let mut ended = true;
     for (position, (column, part)) in index.key_columns.iter().zip(&index.key_parts).enumerate().skip(start) {
-        let Some((next, descending)) = keys.get(served) else { break };
+        let Some((next, descending)) = keys.get(provided) else { break };
         let is_next = next == column && part.prefix.is_none();
         // Of a part that is the beginning of its column not even one value makes one key.
         if !is_next && fixed.contains(column) && part.prefix.is_none() {
@@ -265,18 +265,18 @@ fn order_of(
             break;
         }
         parts = position + 1;
-        served = served_by_fixed(served + 1);
+        provided = served_by_fixed(provided + 1);
     }
     // Behind all parts of the key there is one row: what is left to order by does not matter. Where a hidden row id follows them,
     // that is so of unique keys without NULL.
     let is_whole = |part: &KeyPart| !part.nullable && part.prefix.is_none();
     let names_row = !index.hidden_row_id || index.is_unique() && index.key_parts.iter().all(is_whole);
     if ended && is_same && names_row {
-        served = keys.len();
+        provided = keys.len();
     }
-    if reverse.is_none() && served < keys.len() {
+    if reverse.is_none() && provided < keys.len() {
         return None;
     }
     let direction = if reverse.unwrap_or(false) { ScanOrder::Reverse } else { ScanOrder::Forward };
-    Some(IndexOrder { direction, keys: served, parts })
+    Some(IndexOrder { direction, keys: provided, parts })
 }

@@ -14,7 +14,7 @@
 //! come in its order, so that sums of DOUBLE above it, too, are the same with any number of threads; but where the order does not matter rows
 //! are fetched, and looked up, in the order of their keys, a batch at a time, and batches end with pieces.
 
-use super::emitted::node;
+use super::block_node::node;
 use super::settings::Parallelism;
 use crate::params::{PARALLEL_EXAMINED_PER_ROW, PARALLEL_ROWS_PER_GROUP};
 use crate::plan::{self, Node, Operator};

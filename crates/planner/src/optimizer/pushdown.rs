@@ -41,7 +41,7 @@ fn push(select: &mut BoundSelect, condition: &Expr, wanted: bool) -> bool {
     let over_outputs = condition.map_columns(&mut |column| column - start);
     let columns = columns.into_iter().map(|column| column - start).collect();
     match &mut relation.source {
-        RelationSource::Derived(query) if takes(query, &columns) => {
+        RelationSource::Derived(query) if accepts_conjuncts(query, &columns) => {
             add(query, &over_outputs, None);
             true
         }
@@ -55,7 +55,10 @@ fn push_to_operands(operation: &mut SetOperation, condition: &Expr, columns: &BT
     let all = steps.iter().all(|step| step.all);
     let types = types_of(condition);
     let same = all || types.iter().all(|(_, ty)| equal_is_same(ty));
-    if !same || !takes(first, columns) || !steps.iter().all(|step| takes(&step.operand, columns)) {
+    if !same
+        || !accepts_conjuncts(first, columns)
+        || !steps.iter().all(|step| accepts_conjuncts(&step.operand, columns))
+    {
         return false;
     }
     add(first, condition, Some(&types));
@@ -64,7 +67,7 @@ fn push_to_operands(operation: &mut SetOperation, condition: &Expr, columns: &BT
 }
 
 /// Can a condition on these outputs of a query be evaluated in it?
-fn takes(query: &BoundSelect, columns: &BTreeSet<usize>) -> bool {
+fn accepts_conjuncts(query: &BoundSelect, columns: &BTreeSet<usize>) -> bool {
     let outputs: Vec<&Expr> =
         columns.iter().filter_map(|column| query.output.get(*column)).map(|output| &output.expr).collect();
     outputs.len() == columns.len()

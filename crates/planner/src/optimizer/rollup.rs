@@ -1,6 +1,6 @@
 //! WITH ROLLUP: rows multiplied by level below the grouping, and put in order above it.
 
-use super::emitted::{Emitted, node};
+use super::block_node::{BlockNode, node};
 use super::settings::OptimizerContext;
 use super::window::sorted;
 use crate::bound::{Aggregation, Rollup};
@@ -9,7 +9,7 @@ use leafline_expr::{CompareOp, Expr, build};
 use leafline_types::{ExprType, MysqlError, SqlType, Value};
 
 /// Adds to rows the keys and the level of groups; gives the expressions to group by, over their positions.
-pub(super) fn expanded(rows: Emitted, rollup: &Rollup, keys: Vec<Expr>) -> (Emitted, Vec<Expr>) {
+pub(super) fn expanded(rows: BlockNode, rollup: &Rollup, keys: Vec<Expr>) -> (BlockNode, Vec<Expr>) {
     let first = rows.node.types.len();
     let mut types = rows.node.types.to_vec();
     types.extend(keys.iter().map(|key| ExprType { nullable: true, ..key.ty.clone() }));
@@ -24,17 +24,17 @@ pub(super) fn expanded(rows: Emitted, rollup: &Rollup, keys: Vec<Expr>) -> (Emit
         levels: Levels { greatest: rollup.written, leave_out: rollup.positions.clone().into() },
     });
     let node = node(operator, types, estimate.rows * levels, estimate.cost_us);
-    (Emitted { node, layout: rows.layout }, grouped)
+    (BlockNode { node, layout: rows.layout }, grouped)
 }
 
 /// The groups in the order that MySQL gives them where nothing else is asked for: by the keys, each group by fewer of them behind
 /// those that it is made of.
 pub(super) fn in_order(
-    rows: Emitted,
+    rows: BlockNode,
     aggregation: &Aggregation,
     rollup: &Rollup,
     cx: &OptimizerContext<'_, '_>,
-) -> Result<Emitted, MysqlError> {
+) -> Result<BlockNode, MysqlError> {
     let level = build::column(rollup.level, ExprType::numeric(SqlType::BIGINT, false));
     let mut keys = Vec::new();
     for (key, position) in aggregation.keys.iter().zip(&rollup.positions) {
@@ -46,5 +46,5 @@ pub(super) fn in_order(
     let ascending = rows.bind_all(&keys)?.into_iter();
     let mut keys: Vec<SortKey> = ascending.map(|expr| SortKey { expr, descending: false }).collect();
     keys.push(SortKey { expr: rows.bind(&level)?, descending: true });
-    Ok(Emitted { node: sorted(rows.node, keys.into(), cx), layout: rows.layout })
+    Ok(BlockNode { node: sorted(rows.node, keys.into(), cx), layout: rows.layout })
 }

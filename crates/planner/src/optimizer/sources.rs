@@ -1,6 +1,6 @@
 //! Relations that are neither tables nor derived tables: set operations, VALUES, the queries of WITH.
 
-use super::emitted::node;
+use super::block_node::node;
 use super::operators::limited;
 use super::settings::OptimizerContext;
 use crate::bound::{
@@ -32,7 +32,7 @@ pub(super) fn plan_source(
             Ok(node(operator, types, JSON_TABLE_ROWS, 0.0))
         }
         RelationSource::Common(table) => plan_common(table, &relation.alias, types, cx),
-        RelationSource::Working(number) => {
+        RelationSource::WorkTable(number) => {
             let operator = Operator::WorkTableScan(plan::WorkTableScan {
                 number: *number,
                 alias: relation.alias.as_str().into(),

@@ -1,10 +1,10 @@
 //! Window functions above joins and groups: which windows share a sort, and in which order the sorts are done.
 //!
 //! A window needs its rows partition by partition, the keys of PARTITION BY in any order and direction, and each partition in the order
-//! of ORDER BY. So a window can be served by the sort for another whose keys begin with its own. The first sort is not done if an index
+//! of ORDER BY. So a window can be provided by the sort for another whose keys begin with its own. The first sort is not done if an index
 //! gives the order, and ORDER BY of the query costs nothing where it asks for what the last sort gives.
 
-use super::emitted::{Emitted, bind, node};
+use super::block_node::{BlockNode, bind, node};
 use super::settings::OptimizerContext;
 use crate::bound::{BoundSelect, BoundWindow, OrderKey};
 use crate::plan::{self, Node, Operator, SortKey};
@@ -95,11 +95,11 @@ pub(super) fn first_order(select: &BoundSelect) -> Vec<OrderKey> {
 /// Adds the window functions of a query to its rows. `ordered`: these come in the order of [`first_order`]. The rows, and whether they
 /// come in the order of ORDER BY.
 pub(super) fn windows(
-    rows: Emitted,
+    rows: BlockNode,
     select: &BoundSelect,
     ordered: bool,
     cx: &OptimizerContext<'_, '_>,
-) -> Result<(Emitted, bool), MysqlError> {
+) -> Result<(BlockNode, bool), MysqlError> {
     if select.windows.is_empty() {
         return Ok((rows, ordered));
     }
@@ -120,7 +120,7 @@ pub(super) fn windows(
 }
 
 /// Keys that are no columns are computed once, below the sorts: one that is volatile would not be the same again.
-fn with_keys(rows: Emitted, groups: &[Group<'_>]) -> Result<(Emitted, Vec<(Expr, usize)>), MysqlError> {
+fn with_keys(rows: BlockNode, groups: &[Group<'_>]) -> Result<(BlockNode, Vec<(Expr, usize)>), MysqlError> {
     let mut computed: Vec<(Expr, usize)> = Vec::new();
     let keys = groups
         .iter()
@@ -145,12 +145,12 @@ fn with_keys(rows: Emitted, groups: &[Group<'_>]) -> Result<(Emitted, Vec<(Expr,
     let estimate = rows.node.estimate;
     let operator =
         Operator::Project(plan::Project { input: Box::new(rows.node), expressions: expressions.into() });
-    Ok((Emitted { node: node(operator, types, estimate.rows, estimate.cost_us), layout }, computed))
+    Ok((BlockNode { node: node(operator, types, estimate.rows, estimate.cost_us), layout }, computed))
 }
 
 fn sort_keys(
     keys: &[OrderKey],
-    rows: &Emitted,
+    rows: &BlockNode,
     computed: &[(Expr, usize)],
 ) -> Result<Arc<[SortKey]>, MysqlError> {
     keys.iter()
@@ -177,12 +177,12 @@ pub(super) fn sorted(input: Node, keys: Arc<[SortKey]>, cx: &OptimizerContext<'_
 }
 
 fn computed_over(
-    rows: Emitted,
+    rows: BlockNode,
     window: &BoundWindow,
     group: &Group<'_>,
     computed: &[(Expr, usize)],
     cx: &OptimizerContext<'_, '_>,
-) -> Result<Emitted, MysqlError> {
+) -> Result<BlockNode, MysqlError> {
     let (wanted, parting) = wanted(window);
     let partition = sort_keys(&group.order[..parting], &rows, computed)?;
     let order = sort_keys(&wanted[parting..], &rows, computed)?;
@@ -205,5 +205,5 @@ fn computed_over(
     let cost = estimate.rows * cx.planner.model.cpu.hash_probe * calls.len() as f64;
     let spec = Arc::new(plan::WindowSpec { input: rows.node.types.clone(), partition, order, calls });
     let operator = Operator::Window(plan::Window { input: Box::new(rows.node), spec });
-    Ok(Emitted { node: node(operator, types, estimate.rows, estimate.cost_us + cost), layout })
+    Ok(BlockNode { node: node(operator, types, estimate.rows, estimate.cost_us + cost), layout })
 }

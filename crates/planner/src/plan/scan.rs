@@ -69,7 +69,7 @@ impl PlanNode for Scan {
 
     fn expressions<'n>(&'n self, each: &mut dyn FnMut(Role, &'n Expr)) {
         self.path.constraint.values().iter().for_each(|value| each(Role::Bound, value));
-        let conditions = self.path.entry_conditions.iter().chain(&self.path.row_conditions);
+        let conditions = self.path.index_conditions.iter().chain(&self.path.residual_filter);
         conditions.for_each(|condition| each(Role::Filter, &condition.expr));
     }
 

@@ -7,7 +7,7 @@ mod page_map;
 mod statements;
 
 pub use history::{History, Sample};
-pub use leafline_planner::explain::{ActualStep, PlanPicture, PlanStep, RejectedWay};
+pub use leafline_planner::explain::{ActualStep, PlanPicture, PlanStep, RejectedPath};
 pub use page_map::{IndexSize, PageMap};
 pub use statements::{StatementFigures, StatementId};
 

@@ -13,7 +13,7 @@ use crate::plan_facts::{PlanFacts, reads_whole_table};
 use crate::result::{ColumnMeta, Done};
 use crate::session::settings::Settings;
 use crate::session::{OptimizerTrace, Outcome, RowStream, Session, Supposed, TableUse, clock_micros};
-use leafline_access::{Judged, Planner};
+use leafline_access::{Planner, StatementSamples};
 use leafline_executor::{self as operator, RowWindow};
 use leafline_planner::bound::{
     BoundDelete, BoundInsert, BoundKind, BoundSelect, BoundStatement, BoundSubquery, BoundUpdate, InsertRows,
@@ -333,8 +333,8 @@ impl Planned {
         };
         let instance = session.instance.clone();
         let model = instance.cost_model(&session.settings.device);
-        let (statistics, judged) = (instance.statistics(), Judged::default());
-        let planner = Planner { engine: instance.engine(), model: &model, statistics, judged: &judged };
+        let (statistics, samples) = (instance.statistics(), StatementSamples::default());
+        let planner = Planner { engine: instance.engine(), model: &model, statistics, samples: &samples };
         let view = session.passing_view();
         let mut execution = Execution::new(session, view, parameters, false);
         execution.with(session, |cx| {
@@ -474,8 +474,8 @@ impl Session {
         let switches = self.settings.optimizer_switch;
         let parallelism = self.settings.parallelism();
         let model = instance.cost_model(&self.settings.device);
-        let (statistics, judged) = (instance.statistics(), Judged::default());
-        let planner = Planner { engine: instance.engine(), model: &model, statistics, judged: &judged };
+        let (statistics, samples) = (instance.statistics(), StatementSamples::default());
+        let planner = Planner { engine: instance.engine(), model: &model, statistics, samples: &samples };
         let view = self.passing_view();
         let mut execution = Execution::new(self, view, parameters, false);
         execution.with(self, |cx| {

@@ -129,8 +129,8 @@ pub struct PathScan {
     /// What walks the index in place of that, if ranges are merged.
     merge: Option<MergeScan>,
     fetch: Option<RowFetch>,
-    entry_conditions: ConditionSet,
-    row_conditions: ConditionSet,
+    index_conditions: ConditionSet,
+    residual_filter: ConditionSet,
     outer: Option<Batch>,
     /// One partner is enough for each of so many outer rows.
     ends_at_first: Option<usize>,
@@ -204,8 +204,8 @@ impl PathScan {
             leap: None,
             merge: None,
             fetch: None,
-            entry_conditions: ConditionSet::new(&path.entry_conditions, path.entry_columns.len()),
-            row_conditions: ConditionSet::new(&path.row_conditions, path.columns.len()),
+            index_conditions: ConditionSet::new(&path.index_conditions, path.index_condition_columns.len()),
+            residual_filter: ConditionSet::new(&path.residual_filter, path.columns.len()),
             outer: None,
             ends_at_first: None,
             exact: false,
@@ -387,7 +387,7 @@ impl PathScan {
             return Ok(());
         }
         let columns = match self.path.fetches() {
-            true => self.path.entry_columns.as_slice(),
+            true => self.path.index_condition_columns.as_slice(),
             false => self.path.columns_read(self.exact),
         };
         let first = match demand {
@@ -464,7 +464,7 @@ impl PathScan {
         let Some(entries) = self.next_entries(cx)? else { return Ok(None) };
         let outer = self.outer.as_ref();
         let exact = self.exact;
-        let passed = self.entry_conditions.filter(&entries.batch, &entries.tags, outer, exact, cx.eval)?;
+        let passed = self.index_conditions.filter(&entries.batch, &entries.tags, outer, exact, cx.eval)?;
         if self.path.evaluates_on_entries(exact) {
             let passed = passed.count() as u64;
             cx.counters.handler_icp_match += passed;
@@ -501,7 +501,7 @@ impl PathScan {
         let Some(leap) = &mut self.leap else { return Ok(None) };
         if !self.screened && leap.is_long() && self.path.is_clustered() {
             self.screened = true;
-            let mut screen = self.row_conditions.screen(&self.path, self.exact, cx.eval);
+            let mut screen = self.residual_filter.screen(&self.path, self.exact, cx.eval);
             for (column, numbers) in &self.lookups {
                 screen.require(&self.path.index.format, *column, numbers);
             }
@@ -544,7 +544,7 @@ impl PathScan {
         exact: bool,
         cx: &mut ScanContext<'_, '_>,
     ) -> Result<ScanBatch> {
-        let selection = self.row_conditions.filter(&batch, &tags, self.outer.as_ref(), exact, cx.eval)?;
+        let selection = self.residual_filter.filter(&batch, &tags, self.outer.as_ref(), exact, cx.eval)?;
         batch.columns.truncate(self.path.delivered);
         batch.columns.extend(locators);
         if selection.count() == batch.rows {

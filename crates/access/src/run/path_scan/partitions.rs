@@ -359,6 +359,6 @@ fn ordered(path: &AccessPath) -> (AccessPath, Vec<(KeyPart, usize)>) {
     let place = |column: &usize| columns.iter().position(|known| known == column);
     let order = whole.iter().filter_map(|(column, part)| Some(((*part).clone(), place(column)?)));
     let order = order.collect();
-    let row_conditions = path.row_conditions.iter().map(moved).collect();
-    (AccessPath { columns, delivered, row_conditions, ..path.clone() }, order)
+    let residual_filter = path.residual_filter.iter().map(moved).collect();
+    (AccessPath { columns, delivered, residual_filter, ..path.clone() }, order)
 }

@@ -7,7 +7,7 @@
 //! | `x IN (..)` that depends on nothing | an inner join with the distinct rows, too |
 //! | `.. (SELECT aggregate .. WHERE inner = outer) ..` | a left join with the aggregates of all groups |
 //!
-//! What is compared must be so by price: ways that are not better by themselves are planned beside each other and beside the
+//! What is compared must be so by price: choices that are not better by themselves are planned beside each other and beside the
 //! query as it stands. A subquery that became a join is noted in `OptimizerContext::unnested`, and is not planned by itself.
 //!
 //! Literature: Kim (1982), Ganski and Wong (1987), Galindo-Legaria and Joshi (2001).
@@ -34,7 +34,7 @@ pub(super) enum Pulled {
 }
 
 /// A block in which a subquery has become a join.
-struct Way {
+struct UnnestedBlock {
     select: BoundSelect,
     /// Of the subqueries, those that are joins in it.
     unnested: BTreeSet<usize>,
@@ -71,7 +71,7 @@ pub(super) fn unnested(
     }
     let mut at = 0;
     while let Some(condition) = select.filter.get(at) {
-        let ways = match asked(condition) {
+        let choices = match asked(condition) {
             _ if !condition.has_subquery() => Vec::new(),
             Some((subquery, negated)) => {
                 let subquery = subquery.clone();
@@ -79,7 +79,7 @@ pub(super) fn unnested(
             }
             None => Vec::new(),
         };
-        match cheapest(&select, ways, cx)? {
+        match cheapest(&select, choices, cx)? {
             // The next condition has moved up.
             Some(way) => select = way,
             None => at += 1,
@@ -100,17 +100,17 @@ pub(super) fn unnested(
     Ok(select)
 }
 
-/// The cheapest of the ways; `None` if the query as it is costs less.
+/// The cheapest of the choices; `None` if the query as it is costs less.
 fn cheapest(
     select: &BoundSelect,
-    ways: Vec<Way>,
+    choices: Vec<UnnestedBlock>,
     cx: &mut OptimizerContext<'_, '_>,
 ) -> Result<Option<BoundSelect>, MysqlError> {
-    let sure = ways.iter().any(|way| way.sure);
-    let mut best: Option<(f64, Way)> = None;
-    if ways.len() == 1 && sure {
-        best = ways.into_iter().next().map(|way| (0.0, way));
-    } else if !ways.is_empty() && cx.choosing < MAX_NESTED_CHOICES && cx.may_choose() {
+    let sure = choices.iter().any(|way| way.sure);
+    let mut best: Option<(f64, UnnestedBlock)> = None;
+    if choices.len() == 1 && sure {
+        best = choices.into_iter().next().map(|way| (0.0, way));
+    } else if !choices.is_empty() && cx.choosing < MAX_NESTED_CHOICES && cx.may_choose() {
         cx.choosing += 1;
         let before = cx.unnested.clone();
         let priced = |select: &BoundSelect, cx: &mut OptimizerContext<'_, '_>| {
@@ -119,10 +119,11 @@ fn cheapest(
             price
         };
         let as_it_is = if sure { Ok(f64::INFINITY) } else { priced(select, cx) };
-        let prices: Result<Vec<f64>, MysqlError> = ways.iter().map(|way| priced(&way.select, cx)).collect();
+        let prices: Result<Vec<f64>, MysqlError> =
+            choices.iter().map(|way| priced(&way.select, cx)).collect();
         cx.choosing -= 1;
         let as_it_is = as_it_is?;
-        let cheaper = prices?.into_iter().zip(ways).filter(|(price, _)| *price < as_it_is);
+        let cheaper = prices?.into_iter().zip(choices).filter(|(price, _)| *price < as_it_is);
         best = cheaper.min_by(|a, b| a.0.total_cmp(&b.0));
     }
     Ok(best.map(|(_, way)| {
@@ -184,7 +185,7 @@ fn asked(condition: &Expr) -> Option<(&Subquery, bool)> {
     (is_known && !subquery.is_volatile).then_some((subquery, negated))
 }
 
-/// The ways to make the condition at `at`, which asks for rows of a subquery, a join.
+/// The choices to make the condition at `at`, which asks for rows of a subquery, a join.
 fn semi_ways(
     select: &BoundSelect,
     at: usize,
@@ -192,7 +193,7 @@ fn semi_ways(
     negated: bool,
     pulled: Pulled,
     cx: &mut OptimizerContext<'_, '_>,
-) -> Result<Vec<Way>, MysqlError> {
+) -> Result<Vec<UnnestedBlock>, MysqlError> {
     let depends = !subquery.outer.is_empty();
     let is_any = matches!(subquery.question, SubqueryQuestion::Any(_));
     let Some(inner) = cx.subqueries.get(subquery.number) else { return Ok(Vec::new()) };
@@ -225,14 +226,14 @@ fn semi_ways(
     let before = cx.unnested.clone();
     let mut outside = select.clone();
     outside.filter.remove(at);
-    let mut ways = Vec::new();
+    let mut choices = Vec::new();
     let mut pull = |inner: &BoundSelect, cx: &OptimizerContext<'_, '_>, whole: bool| {
         let mut way = outside.clone();
         let one_table = inner.relations.len() == 1 && !whole;
         let is_inner = pull::pull(&mut way, inner, subquery, negated)?;
         let mut unnested = cx.unnested.clone();
         unnested.insert(subquery.number);
-        ways.push(Way { select: way, unnested, sure: one_table });
+        choices.push(UnnestedBlock { select: way, unnested, sure: one_table });
         Some(is_inner)
     };
     if is_flat && !frees_joins(&mut inner) {
@@ -248,7 +249,7 @@ fn semi_ways(
             || !keeps_partners(subquery)
             || !cx.switches.materialization
         {
-            return Ok(ways);
+            return Ok(choices);
         }
         inner.distinct = true;
     }
@@ -256,11 +257,11 @@ fn semi_ways(
     let whole = pull::as_relation(inner);
     let is_inner = pull(&whole, cx, true);
     if is_flat && is_inner != Some(true) {
-        ways.pop();
-    } else if is_flat && !cx.switches.first_match && ways.len() > 1 {
-        ways.remove(0);
+        choices.pop();
+    } else if is_flat && !cx.switches.first_match && choices.len() > 1 {
+        choices.remove(0);
     }
-    Ok(ways)
+    Ok(choices)
 }
 
 /// The query of a subquery with its own subqueries made joins, to be pulled up. What became joins in it is added to those of the statement.
@@ -342,7 +343,7 @@ pub(super) fn source_depends(source: &RelationSource) -> bool {
         RelationSource::Common(table) => table.is_dependent,
         RelationSource::Lateral(_) => true,
         // Its rows are other ones in each round.
-        RelationSource::Working(_) => true,
+        RelationSource::WorkTable(_) => true,
     }
 }
 

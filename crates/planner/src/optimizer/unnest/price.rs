@@ -1,4 +1,4 @@
-//! What a block costs with the subqueries that are left in its expressions: to compare ways of planning it.
+//! What a block costs with the subqueries that are left in its expressions: to compare choices of planning it.
 
 use super::{Pulled, subqueries_of, unnested};
 use crate::bound::BoundSelect;

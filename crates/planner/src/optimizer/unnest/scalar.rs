@@ -4,7 +4,7 @@
 //! `outer.b`; where there is no such row, it is what the aggregates are of no rows.
 
 use super::pull::{add_relation, is_fixed, same_is_equal};
-use super::{Pulled, Way, has_outer, source_depends, subqueries_of, takes_from_outside};
+use super::{Pulled, UnnestedBlock, has_outer, source_depends, subqueries_of, takes_from_outside};
 use crate::bound::{BoundOutput, BoundSelect, GroupKey, JoinTree, MAX_RELATIONS, RelationSource};
 use crate::optimizer::merge::merged;
 use crate::optimizer::settings::OptimizerContext;
@@ -43,7 +43,7 @@ pub(super) fn grouped(
     subquery: &Subquery,
     pulled: Pulled,
     cx: &mut OptimizerContext<'_, '_>,
-) -> Result<Option<Way>, MysqlError> {
+) -> Result<Option<UnnestedBlock>, MysqlError> {
     let Some(inner) = cx.subqueries.get(subquery.number) else { return Ok(None) };
     if !cx.switches.subquery_to_derived
         || select.relations.len() >= MAX_RELATIONS
@@ -101,7 +101,7 @@ pub(super) fn grouped(
     joined.from = Some(JoinTree::Left { left: Box::new(left), right, conditions });
     let mut unnested = cx.unnested.clone();
     unnested.insert(subquery.number);
-    Ok(Some(Way { select: joined, unnested, sure: false }))
+    Ok(Some(UnnestedBlock { select: joined, unnested, sure: false }))
 }
 
 /// An equality of an expression over the subquery's tables and one over the row around it.

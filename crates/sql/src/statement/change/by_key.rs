@@ -62,12 +62,12 @@ impl ByKey {
             && path.is_unique_lookup()
             && path.source.locators().is_none()
             && path.first_of().is_none()
-            && !path.constraint.has_tests()
+            && !path.constraint.has_key_filter()
             && path.constraint.used_parts() == path.index.key_parts.len()
             && path.constraint.values().iter().all(is_known)
-            && path.entry_conditions.iter().all(|condition| condition.implied)
+            && path.index_conditions.iter().all(|condition| condition.implied)
             && !table.is_partitioned();
-        let conditions = path.row_conditions.iter().filter(|condition| !condition.implied);
+        let conditions = path.residual_filter.iter().filter(|condition| !condition.implied);
         let conditions = conditions.map(|condition| condition.expr.clone()).collect();
         is_simple.then(|| ByKey { path: path.clone(), conditions })
     }

@@ -17,7 +17,7 @@ type SpanKey = (TableId, (usize, bool), usize, usize);
 
 /// What was found of the tables of a statement.
 #[derive(Debug, Default)]
-pub struct Judged {
+pub struct StatementSamples {
     tables: RefCell<HashMap<TableId, OfTable>>,
     /// What [`span_in_order`] says.
     spans: RefCell<HashMap<SpanKey, f64>>,
@@ -32,7 +32,7 @@ struct OfTable {
     passing: HashMap<Vec<Expr>, Option<Rc<[usize]>>>,
 }
 
-impl Judged {
+impl StatementSamples {
     /// How many access paths were priced for the statement.
     pub fn paths_priced(&self) -> usize {
         self.priced.get()

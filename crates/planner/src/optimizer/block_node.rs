@@ -8,12 +8,12 @@ use leafline_types::{ExprType, MysqlError};
 use std::collections::HashMap;
 
 /// An operator, and which column of the block stands at each position of its batches.
-pub(super) struct Emitted {
+pub(super) struct BlockNode {
     pub node: Node,
     pub layout: Vec<usize>,
 }
 
-impl Emitted {
+impl BlockNode {
     /// An expression over columns of the block as one over positions.
     pub fn bind(&self, expr: &Expr) -> Result<Expr, MysqlError> {
         bind(expr, &self.layout)
