@@ -210,7 +210,7 @@ fn check(target: &SimulatedEnv, seed: u64, before: &[u64], after: &[u64], what: 
         );
     }
     let engine = instance.engine();
-    engine.purge().expect("a purge");
+    engine.maintenance().purge().expect("a purge");
     assert_eq!(engine.store().verify_space().expect("a look at the space"), Vec::<String>::new(), "{what}");
     engine.close().expect("the restored database closes");
 }
@@ -225,7 +225,8 @@ fn engine_options(seed: u64) -> EngineOptions {
 
 fn back_up(instance: &Arc<Instance>, to: &SimulatedEnv, parent: Option<Manifest>) -> Manifest {
     let (progress, cancel) = (Progress::default(), CancelToken::new());
-    let made = instance.engine().backup(&shared(to), parent, &progress, &cancel).expect("a backup");
+    let made =
+        instance.engine().maintenance().backup(&shared(to), parent, &progress, &cancel).expect("a backup");
     assert_eq!(verify_backup(&shared(to), &progress, &cancel).expect("a whole backup"), made);
     made
 }
@@ -303,6 +304,7 @@ fn a_backup_that_is_cancelled_is_none_and_the_next_one_is() {
     cancel.cancel(CancelReason::QueryKilled);
     let error = instance
         .engine()
+        .maintenance()
         .backup(&shared(&to), None, &Progress::default(), &cancel)
         .expect_err("it is cancelled");
     assert!(error.to_string().contains("interrupted"), "{error}");

@@ -334,12 +334,13 @@ fn an_account_that_was_lost_is_locked_until_it_gets_a_password() {
         let engine = instance.engine().clone();
         let table = engine.table("mysql", "user").expect("a table");
         match lost {
-            "table" => drop(engine.drop_table("mysql", "user", false).expect("dropped")),
-            "row" => engine.truncate_table("mysql", "user", false).expect("emptied"),
+            "table" => drop(engine.ddl().drop_table("mysql", "user", false).expect("dropped")),
+            "row" => engine.ddl().truncate_table("mysql", "user", false).expect("emptied"),
             _ => {
-                engine.truncate_table("mysql", "user", false).expect("emptied");
+                engine.ddl().truncate_table("mysql", "user", false).expect("emptied");
                 let table = engine.table("mysql", "user").expect("a table");
-                let mut transaction = engine.begin(Isolation::RepeatableRead, TxnMode::ReadWrite);
+                let mut transaction =
+                    engine.transactions().begin(Isolation::RepeatableRead, TxnMode::ReadWrite);
                 transaction.begin_statement();
                 let value = |column: &leafline_table::ColumnDef| match column.name.as_str() {
                     "Host" => Value::string("%"),

@@ -262,7 +262,7 @@ fn check(instance: &Arc<Instance>, writers: &mut [Writer], what: &str) {
         (writer.acknowledged, writer.pending) = (found, None);
     }
     let engine = instance.engine();
-    engine.purge().expect("a purge");
+    engine.maintenance().purge().expect("a purge");
     assert_eq!(engine.store().verify_space().expect("a look at the space"), Vec::<String>::new(), "{what}");
 }
 

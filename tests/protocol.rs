@@ -69,7 +69,7 @@ fn nobody_is_let_in_by_an_account_that_is_locked() {
     let directory = tempfile::tempdir().expect("a directory");
     let embedded = || leafline::Database::open(directory.path()).expect("a database");
     let database = embedded();
-    database.instance().engine().truncate_table("mysql", "user", false).expect("emptied");
+    database.instance().engine().ddl().truncate_table("mysql", "user", false).expect("emptied");
     database.close().expect("a clean end");
     let server = Served::start(directory.path(), &[]);
     for password in ["", "secret"] {

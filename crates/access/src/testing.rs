@@ -142,7 +142,7 @@ fn filled(
     indexes: Vec<IndexSpec>,
     rows: &[Vec<Value>],
 ) -> Arc<TableDef> {
-    engine.create_database("test", Collation::DEFAULT, true).expect("a database");
+    engine.ddl().create_database("test", Collation::DEFAULT, true).expect("a database");
     let spec = TableSpec {
         database: "test".to_string(),
         name: name.to_string(),
@@ -150,9 +150,9 @@ fn filled(
         indexes,
         ..TableSpec::default()
     };
-    engine.create_table(&spec, false).expect("a table");
+    engine.ddl().create_table(&spec, false).expect("a table");
     let table = engine.table("test", name).expect("the table");
-    let mut loader = engine.bulk_load(&table, &BuildControl::of(engine)).expect("a loader");
+    let mut loader = engine.ddl().bulk_load(&table, &BuildControl::of(engine)).expect("a loader");
     rows.iter().for_each(|row| loader.push(row).expect("a row"));
     loader.finish().expect("a loaded table");
     engine.table("test", name).expect("the table")

@@ -126,8 +126,9 @@ pub fn check_table(
     options: CheckOptions,
 ) -> Result<TableCheck, Failure> {
     let name = format!("{}.{}", table.database, table.name);
-    let bar = Progress::pages(&name, engine.pages_to_check(table, options.depth));
-    let check = engine.check_table_with(table, options, &|pages| bar.add(pages), &CancelToken::new());
+    let bar = Progress::pages(&name, engine.maintenance().pages_to_check(table, options.depth));
+    let check =
+        engine.maintenance().check_table_with(table, options, &|pages| bar.add(pages), &CancelToken::new());
     let check = check.map_err(failed)?;
     bar.finish();
     Ok(check)

@@ -88,7 +88,7 @@ fn whole_file(engine: &Engine) -> Result<Vec<Row>, Failure> {
 
 /// Returns a row for the trees of changes that are buffered until they are merged into indexes.
 fn buffered(engine: &Engine, segments: &[SegmentInfo]) -> Option<Row> {
-    let trees = engine.change_buffer_segments();
+    let trees = engine.maintenance().change_buffer_segments();
     let of_them = segments.iter().filter(|segment| trees.contains(&segment.id));
     let (pages, used) =
         of_them.fold((0, 0), |sum, segment| (sum.0 + segment.allocated, sum.1 + segment.pages));

@@ -90,7 +90,7 @@ fn rescue(options: &Options, into: &Path) -> Result<(), Failure> {
     engine_options.store.buffer_pool_bytes /= 2;
     let engine = Engine::open(environment(into)?, engine_options.clone()).map_err(failed)?;
     let bar = Progress::pages("pages", data / page_size as u64);
-    let rescue = engine.rescue(&from, &engine_options, &mut |pages| bar.add(pages));
+    let rescue = engine.maintenance().rescue(&from, &engine_options, &mut |pages| bar.add(pages));
     bar.clear();
     let rescue = rescue.map_err(failed)?;
     engine.close().map_err(failed)?;
@@ -131,7 +131,7 @@ fn repair(
         .find(|info| info.id == table.clustered().tree)
         .map(|info| info.pages);
     let bar = Progress::pages(&format!("{}.{}", table.database, table.name), pages.unwrap_or_default());
-    let result = engine.repair_table(table, check, dry_run, &mut |pages| bar.add(pages));
+    let result = engine.maintenance().repair_table(table, check, dry_run, &mut |pages| bar.add(pages));
     bar.clear();
     result.map_err(failed)
 }

@@ -20,7 +20,7 @@ impl<'a> ExecutionContext<'a> {
 
     /// Pages read from the device until now by everybody, and pages asked for by this thread.
     pub(super) fn pages(&self) -> (u64, u64) {
-        let stats = self.view.engine().store().stats();
+        let stats = self.view.core().store().stats();
         (stats.page_reads.load(Ordering::Relaxed), stats.page_requests.own())
     }
 

@@ -69,7 +69,7 @@ impl KnownRows {
         let mut order: Vec<usize> = (0..keys.len()).collect();
         order.sort_unstable_by_key(|key| keys.get(*key));
         cx.counters.created_tmp_files += 1;
-        let others = self.others.get_or_insert_with(|| cx.view.engine().key_set());
+        let others = self.others.get_or_insert_with(|| cx.view.core().key_set());
         others.add(order.iter().map(|key| keys.get(*key)), keys.len(), cx.eval.cancel)?;
         self.held.fits(others.memory_bytes() as usize, cx.memory);
         Ok(())

@@ -85,7 +85,7 @@ impl SpillWriter {
             Some(writer) => writer,
             none => {
                 cx.counters.created_tmp_files += 1;
-                none.insert(cx.view.engine().temporary_run().map_err(failed)?)
+                none.insert(cx.view.core().temporary_run().map_err(failed)?)
             }
         };
         let key: &[u8] = if mark { &[1] } else { &[] };
@@ -227,7 +227,7 @@ impl EntrySort {
         cx.counters.created_tmp_files += 1;
         cx.counters.sort_merge_passes += 1;
         let memory = (cx.memory.limit() / SORT_PART).max(MIN_SORT_BYTES);
-        let sorter = cx.view.engine().sorter(memory as u64);
+        let sorter = cx.view.core().sorter(memory as u64);
         EntrySort { sorter, key: Vec::new(), pushed: 0 }
     }
 

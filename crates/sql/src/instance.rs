@@ -197,8 +197,10 @@ impl Instance {
     /// 29 if the slow query log cannot be opened.
     pub(crate) fn apply_globals(&self) -> Result<(), MysqlError> {
         let globals = self.globals.read().clone();
-        self.engine.set_change_buffering(globals.change_buffering, globals.change_buffer_percent);
-        self.engine.force_change_buffering(globals.change_buffering_forced);
+        self.engine
+            .maintenance()
+            .set_change_buffering(globals.change_buffering, globals.change_buffer_percent);
+        self.engine.maintenance().force_change_buffering(globals.change_buffering_forced);
         self.engine.store().set_punch_holes(globals.punch_holes);
         let memory =
             if globals.server_memory == 0 { self.facts.server_memory } else { globals.server_memory };
@@ -478,7 +480,7 @@ impl Instance {
             (sessions.len(), running, sessions.values().map(|session| session.prepared()).sum())
         };
         Gauges {
-            change_buffer: self.engine.change_buffer_stats(),
+            change_buffer: self.engine.maintenance().change_buffer_stats(),
             store: self.engine.store().stats(),
             engine: self.engine.stats(),
             page_bytes: self.facts.page_bytes,

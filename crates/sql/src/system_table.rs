@@ -13,15 +13,15 @@ pub(crate) type LocatedRow = (Vec<u8>, Vec<Value>);
 
 /// Makes a table with its first rows. The table is known only with the rows in it: a crash leaves both or none.
 pub(crate) fn make(engine: &Arc<Engine>, spec: &TableSpec, rows: &[Vec<Value>]) -> Result<(), MysqlError> {
-    engine.create_database(SYSTEM_DATABASE, Collation::DEFAULT, true)?;
-    let table = engine.create_private_table(spec)?;
-    let mut transaction = engine.begin(Isolation::RepeatableRead, TxnMode::ReadWrite);
+    engine.ddl().create_database(SYSTEM_DATABASE, Collation::DEFAULT, true)?;
+    let table = engine.ddl().create_private_table(spec)?;
+    let mut transaction = engine.transactions().begin(Isolation::RepeatableRead, TxnMode::ReadWrite);
     transaction.begin_statement();
     for row in rows {
         transaction.insert(&table, row)?;
     }
     transaction.commit()?;
-    engine.publish_table(&table, false)?;
+    engine.ddl().publish_table(&table, false)?;
     Ok(())
 }
 
@@ -37,7 +37,7 @@ pub(crate) fn put(
     }
     let table = engine.table(SYSTEM_DATABASE, &spec.name)?;
     let found = rows(engine, &table)?.into_iter().find(|(_, row)| is_it(row));
-    let mut transaction = engine.begin(Isolation::RepeatableRead, TxnMode::ReadWrite);
+    let mut transaction = engine.transactions().begin(Isolation::RepeatableRead, TxnMode::ReadWrite);
     transaction.begin_statement();
     match (found, row) {
         (Some((locator, old)), Some(row)) => drop(transaction.update(&table, &locator, &old, row)?),
@@ -51,7 +51,7 @@ pub(crate) fn put(
 
 /// All rows of a table.
 pub(crate) fn rows(engine: &Arc<Engine>, table: &Arc<TableDef>) -> Result<Vec<LocatedRow>, MysqlError> {
-    let mut transaction = engine.begin(Isolation::RepeatableRead, TxnMode::ReadOnly);
+    let mut transaction = engine.transactions().begin(Isolation::RepeatableRead, TxnMode::ReadOnly);
     let view = transaction.view();
     let columns: Vec<usize> = (0..table.columns.len()).collect();
     let decoder = leafline_table::row_decoder(table, &columns)?;

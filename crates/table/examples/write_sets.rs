@@ -68,9 +68,9 @@ fn create(engine: &Engine) -> Result<Arc<TableDef>> {
     ];
     let mut indexes = vec![index("u", IndexSpecKind::Unique, "u"), index("n", IndexSpecKind::Plain, "n")];
     indexes.push(IndexSpec { name: None, ..index("", IndexSpecKind::Primary, "id") });
-    engine.create_database("d", Collation::DEFAULT, true)?;
+    engine.ddl().create_database("d", Collation::DEFAULT, true)?;
     let spec = TableSpec { database: "d".into(), name: "t".into(), columns, indexes, ..TableSpec::default() };
-    engine.create_table(&spec, false)?;
+    engine.ddl().create_table(&spec, false)?;
     Ok(engine.table("d", "t")?)
 }
 
@@ -88,7 +88,7 @@ fn small(engine: &Arc<Engine>, table: &Arc<TableDef>, rows: i64, transactions: i
     for insert in [true, false] {
         let begun = Instant::now();
         for number in 0..transactions {
-            let mut transaction = engine.begin(Isolation::RepeatableRead, TxnMode::ReadWrite);
+            let mut transaction = engine.transactions().begin(Isolation::RepeatableRead, TxnMode::ReadWrite);
             for id in number * rows..(number + 1) * rows {
                 transaction.begin_statement();
                 let old = row(id, id % 1000);
@@ -118,13 +118,13 @@ fn large(engine: &Arc<Engine>, rows: i64) -> Result<()> {
         );
     };
     let begun = Instant::now();
-    let mut loader = engine.bulk_load(&engine.table("d", "t")?, &BuildControl::of(engine))?;
+    let mut loader = engine.ddl().bulk_load(&engine.table("d", "t")?, &BuildControl::of(engine))?;
     (0..rows).try_for_each(|id| loader.push(&row(id, id % 1000)))?;
     loader.finish()?;
     report("load", begun);
     let table = &engine.table("d", "t")?;
     let begun = Instant::now();
-    let mut transaction = engine.begin(Isolation::RepeatableRead, TxnMode::ReadWrite);
+    let mut transaction = engine.transactions().begin(Isolation::RepeatableRead, TxnMode::ReadWrite);
     transaction.begin_statement();
     for id in 0..rows {
         let old = row(id, id % 1000);

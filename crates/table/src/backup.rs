@@ -6,8 +6,10 @@
 //! while nobody can remove one; then they can be copied whatever becomes of their names. More may be copied than is needed: opening what is
 //! restored removes that, as after a crash.
 
-use crate::engine::{Engine, EngineOptions};
+use crate::engine::Engine;
 use crate::error::Result;
+use crate::maintenance::Maintenance;
+use crate::options::EngineOptions;
 use crate::run::io_error;
 use crate::{quarantine, run, txn};
 use leafline_storage::{Env, File, Manifest, OpenMode, Restore, StoreOptions, Verification};
@@ -15,7 +17,7 @@ use leafline_types::{CancelToken, Progress, Stage};
 use std::io::ErrorKind;
 use std::sync::Arc;
 
-impl Engine {
+impl Maintenance {
     /// Makes a backup in the directory `target`, which is empty, while others go on: of everything, or of what has changed since `parent`
     /// was made. It holds all that is committed when this is called, and of what is committed meanwhile each transaction as a whole or not at all.
     ///
@@ -28,17 +30,17 @@ impl Engine {
         progress: &Progress,
         cancel: &CancelToken,
     ) -> Result<Manifest> {
-        let mut backup = self.store.begin_backup(target.clone(), parent)?;
+        let mut backup = self.core.store.begin_backup(target.clone(), parent)?;
         progress.begin(Stage::BackingUp, (1, 1), backup.progress().1);
         while backup.step()? {
             cancel.check()?;
             progress.set(backup.progress().0);
         }
         let files = {
-            let _quarantine = self.quarantine.lock();
-            let _op_runs = self.op_runs.write();
+            let _quarantine = self.core.quarantine.lock();
+            let _op_runs = self.core.op_runs.write();
             backup.end()?;
-            open_files(&*self.env)?
+            open_files(&*self.core.env)?
         };
         for (name, file) in files {
             cancel.check()?;

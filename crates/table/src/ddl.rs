@@ -9,10 +9,13 @@ use crate::catalog::{
     Catalog, CatalogRow, DatabaseDef, IndexPart, IndexShape, Packing, Side, TableDef, TableDraft, TableId,
     TableSpec, ViewDef, check_as_parent, check_name, keys_of, resolve_foreign_keys,
 };
-use crate::engine::Engine;
+use crate::core::Core;
 use crate::error::{Result, TableError};
+use crate::overflow;
+use crate::partition::define;
 use crate::txn::gates::Closed;
 use crate::txn::op::{CounterChange, Op};
+use crate::txn::purge;
 use crate::txn::recovery::create_tree;
 use crate::txn::{CommitPlan, commit_plan};
 use leafline_btree::CommitTs;
@@ -28,8 +31,8 @@ pub(crate) struct NewTrees {
 }
 
 impl NewTrees {
-    pub(crate) fn new(engine: &Engine) -> NewTrees {
-        NewTrees { store: engine.store.clone(), segments: Vec::new() }
+    pub(crate) fn new(core: &Core) -> NewTrees {
+        NewTrees { store: core.store.clone(), segments: Vec::new() }
     }
 
     /// Notes a segment that is being built.
@@ -90,19 +93,33 @@ fn check_not_referred_to(catalog: &Catalog, dropped: &[Arc<TableDef>]) -> Result
     Ok(())
 }
 
-impl Engine {
+/// The part of an engine that changes definitions: databases and tables here; altering is in `alter`, views in `views`, tables of one
+/// session in `private`, partitions in `partition`, histograms in `histograms`, loading in bulk in `build`.
+#[derive(Clone)]
+pub struct Ddl {
+    pub(crate) core: Arc<Core>,
+}
+
+impl Ddl {
+    pub(crate) fn new(core: &Arc<Core>) -> Ddl {
+        Ddl { core: core.clone() }
+    }
+
     /// Creates a database, of which tables have that collation by default. False if it is there already and `if_not_exists`.
     ///
     /// # Errors
     /// 1007 if it is there, 1102 for a name that cannot be, what the store returns.
     pub fn create_database(&self, name: &str, collation: Collation, if_not_exists: bool) -> Result<bool> {
-        let _ddl = self.ddl.lock();
+        let _ddl = self.core.ddl.lock();
         check_name(name, |name| MysqlError::wrong_database_name(name))?;
-        if self.catalog().database(name).is_some() {
+        if self.core.catalog().database(name).is_some() {
             return if if_not_exists { Ok(false) } else { Err(MysqlError::database_exists(name).into()) };
         }
-        let database = DatabaseDef { id: self.counters.new_object(), name: name.into(), collation };
-        self.change_catalog(CatalogChange { put_databases: vec![Arc::new(database)], ..Default::default() })?;
+        let database = DatabaseDef { id: self.core.counters.new_object(), name: name.into(), collation };
+        change_catalog(
+            &self.core,
+            CatalogChange { put_databases: vec![Arc::new(database)], ..Default::default() },
+        )?;
         Ok(true)
     }
 
@@ -111,11 +128,11 @@ impl Engine {
     /// # Errors
     /// 1049 if it is not there, what the store returns.
     pub fn alter_database(&self, name: &str, collation: Collation) -> Result<()> {
-        let _ddl = self.ddl.lock();
-        let catalog = self.catalog();
+        let _ddl = self.core.ddl.lock();
+        let catalog = self.core.catalog();
         let database = catalog.database(name).ok_or_else(|| MysqlError::unknown_database(name))?;
         let database = Arc::new(DatabaseDef { collation, ..(**database).clone() });
-        self.change_catalog(CatalogChange { put_databases: vec![database], ..Default::default() })
+        change_catalog(&self.core, CatalogChange { put_databases: vec![database], ..Default::default() })
     }
 
     /// Drops a database with its tables. Returns the number of tables, `None` if there is no such database and
@@ -125,8 +142,8 @@ impl Engine {
     /// 1008 if it is not there, 3730 if a foreign key of another database refers to one of its tables, unless `unchecked`; what the
     /// store returns.
     pub fn drop_database(&self, name: &str, if_exists: bool, unchecked: bool) -> Result<Option<usize>> {
-        let _ddl = self.ddl.lock();
-        let catalog = self.catalog();
+        let _ddl = self.core.ddl.lock();
+        let catalog = self.core.catalog();
         let Some(database) = catalog.database(name) else {
             return if if_exists { Ok(None) } else { Err(MysqlError::no_database_to_drop(name).into()) };
         };
@@ -134,16 +151,19 @@ impl Engine {
         if !unchecked {
             check_not_referred_to(&catalog, &tables)?;
         }
-        let closed = self.close_gates(&tables);
+        let closed = close_gates(&self.core, &tables);
         let count = tables.len();
-        self.change_catalog(CatalogChange {
-            remove_databases: vec![database.clone()],
-            remove_views: catalog.views(name).cloned().collect(),
-            remove_tables: tables,
-            ..CatalogChange::default()
-        })?;
+        change_catalog(
+            &self.core,
+            CatalogChange {
+                remove_databases: vec![database.clone()],
+                remove_views: catalog.views(name).cloned().collect(),
+                remove_tables: tables,
+                ..CatalogChange::default()
+            },
+        )?;
         drop(closed);
-        self.after_drop()?;
+        after_drop(&self.core)?;
         Ok(Some(count))
     }
 
@@ -153,8 +173,8 @@ impl Engine {
     /// 1050 if it is there, 1049 if the database is not, the errors of [`TableSpec`]'s rules (1060, 1061, 1068, 1071,
     /// 1072, 1075, 1118 and others), those of foreign keys (1822, 1824, 3780 and others), what the store returns.
     pub fn create_table(&self, spec: &TableSpec, if_not_exists: bool) -> Result<bool> {
-        let _ddl = self.ddl.lock();
-        let catalog = self.catalog();
+        let _ddl = self.core.ddl.lock();
+        let catalog = self.core.catalog();
         if catalog.database(&spec.database).is_none() {
             return Err(MysqlError::unknown_database(&spec.database).into());
         }
@@ -166,8 +186,8 @@ impl Engine {
         if spec.partitioning.is_some() && is_parent {
             return Err(MysqlError::foreign_key_on_partitioned().into());
         }
-        let mut new = NewTrees::new(self);
-        let (mut table, overflow, counters) = self.empty_table(spec, false, &mut new)?;
+        let mut new = NewTrees::new(&self.core);
+        let (mut table, overflow, counters) = empty_table(&self.core, spec, false, &mut new)?;
         let keys = keys_of(&table.indexes);
         let side = Side { table: &table.name, columns: &table.columns, keys: &keys };
         let unchecked = spec.unchecked_references;
@@ -181,63 +201,16 @@ impl Engine {
         )?;
         check_as_parent(&catalog, &spec.database, &side, unchecked)?;
         table.foreign_keys = foreign;
-        self.change_catalog(CatalogChange {
-            put_tables: [table].into_iter().chain(overflow).collect(),
-            counters: vec![counters],
-            ..CatalogChange::default()
-        })?;
+        change_catalog(
+            &self.core,
+            CatalogChange {
+                put_tables: [table].into_iter().chain(overflow).collect(),
+                counters: vec![counters],
+                ..CatalogChange::default()
+            },
+        )?;
         new.keep();
         Ok(true)
-    }
-
-    /// A new table without rows and foreign keys, the tables of overflow values, and what it counts from.
-    pub(crate) fn empty_table(
-        &self,
-        spec: &TableSpec,
-        is_private: bool,
-        new: &mut NewTrees,
-    ) -> Result<(TableDef, Vec<TableDef>, CounterChange)> {
-        let draft = TableDraft::new(&spec.with_foreign_indexes(&spec.foreign_keys), &self.limits)?;
-        let clustered_key = draft.clustered_key().map(<[_]>::to_vec);
-        let mut table = TableDef {
-            id: TableId(self.counters.new_object()),
-            database: spec.database.clone(),
-            name: spec.name.clone(),
-            columns: draft.columns,
-            dropped: Vec::new(),
-            indexes: Vec::with_capacity(draft.indexes.len()),
-            checks: spec.checks.clone(),
-            foreign_keys: Vec::new(),
-            histograms: Vec::new(),
-            schema_version: 1,
-            overflow: None,
-            is_overflow: false,
-            is_private,
-            partitioning: None,
-            partition_of: None,
-            options: spec.options.clone(),
-        };
-        for index in draft.indexes {
-            let shape = self.index_shape(index, &table, clustered_key.as_deref());
-            let (tree, root) = match &spec.partitioning {
-                Some(_) => (SegmentId::NONE, PageNo::NONE),
-                None => {
-                    let format = shape.packing.leaf_format();
-                    let tree = create_tree(&self.store, format)?;
-                    new.note(tree.id());
-                    (tree.id(), tree.root())
-                }
-            };
-            table.indexes.push(Arc::new(shape.build(tree, root, CommitTs::NONE)));
-        }
-        let start = spec.options.auto_increment_start.unwrap_or(1);
-        let counters =
-            CounterChange { table: table.id, next_auto_increment: start, ..CounterChange::default() };
-        let overflow = match &spec.partitioning {
-            Some(scheme) => self.add_empty_partitions(&mut table, scheme, new)?,
-            None => self.new_overflow_table(&mut table, new)?.into_iter().collect(),
-        };
-        Ok((table, overflow, counters))
     }
 
     /// Drops a table. False if there is none and `if_exists`.
@@ -258,8 +231,8 @@ impl Engine {
         if_exists: bool,
         unchecked: bool,
     ) -> Result<Vec<String>> {
-        let _ddl = self.ddl.lock();
-        let catalog = self.catalog();
+        let _ddl = self.core.ddl.lock();
+        let catalog = self.core.catalog();
         let (mut found, mut missing) = (Vec::new(), Vec::new());
         for (database, name) in tables {
             match catalog.table(database, name) {
@@ -278,10 +251,10 @@ impl Engine {
         if !unchecked {
             check_not_referred_to(&catalog, &found)?;
         }
-        let closed = self.close_gates(&found);
-        self.change_catalog(CatalogChange { remove_tables: found, ..CatalogChange::default() })?;
+        let closed = close_gates(&self.core, &found);
+        change_catalog(&self.core, CatalogChange { remove_tables: found, ..CatalogChange::default() })?;
         drop(closed);
-        self.after_drop()?;
+        after_drop(&self.core)?;
         Ok(missing)
     }
 
@@ -290,225 +263,280 @@ impl Engine {
     /// # Errors
     /// 1049, 1146, 1701 if a foreign key of another table refers to it, unless `unchecked`; what the store returns.
     pub fn truncate_table(&self, database: &str, name: &str, unchecked: bool) -> Result<()> {
-        let _ddl = self.ddl.lock();
-        let table = self.table(database, name)?;
-        let catalog = self.catalog();
+        let _ddl = self.core.ddl.lock();
+        let table = self.core.table(database, name)?;
+        let catalog = self.core.catalog();
         let mut children = catalog.references(database, name);
         if let Some((child, key)) = children.find(|(child, _)| child.id != table.id && !unchecked) {
             let error = MysqlError::truncate_of_parent(&child.database, &child.name, &key.name);
             return Err(TableError::referred_to(error, child));
         }
-        self.replace_by_empty(&table)?;
+        replace_by_empty(&self.core, &table)?;
         Ok(())
     }
+}
 
-    /// Puts an empty table of the same definition in the place of `table`. Its number.
-    pub(crate) fn replace_by_empty(&self, table: &Arc<TableDef>) -> Result<TableId> {
-        let closed = self.close_gates(std::slice::from_ref(table));
-        let mut new = NewTrees::new(self);
-        let (mut empty, mut overflow) = self.emptied(table, &mut new)?;
-        let id = empty.id;
-        if let Some(partitioning) = &table.partitioning {
-            let tables = partitioning.partitions.iter().map(|partition| {
-                let (emptied, values) = self.emptied(&partition.table, &mut new)?;
-                overflow.extend(values);
-                Ok(TableDef { partition_of: Some(id), ..emptied })
-            });
-            let tables = tables.collect::<Result<Vec<_>>>()?;
-            empty.partitioning = Some(partitioning.with_tables(tables));
-        }
-        let counters = CounterChange { table: id, next_auto_increment: 1, ..CounterChange::default() };
-        self.change_catalog(CatalogChange {
+/// A new table without rows and foreign keys, the tables of overflow values, and what it counts from.
+pub(crate) fn empty_table(
+    core: &Core,
+    spec: &TableSpec,
+    is_private: bool,
+    new: &mut NewTrees,
+) -> Result<(TableDef, Vec<TableDef>, CounterChange)> {
+    let draft = TableDraft::new(&spec.with_foreign_indexes(&spec.foreign_keys), &core.limits)?;
+    let clustered_key = draft.clustered_key().map(<[_]>::to_vec);
+    let mut table = TableDef {
+        id: TableId(core.counters.new_object()),
+        database: spec.database.clone(),
+        name: spec.name.clone(),
+        columns: draft.columns,
+        dropped: Vec::new(),
+        indexes: Vec::with_capacity(draft.indexes.len()),
+        checks: spec.checks.clone(),
+        foreign_keys: Vec::new(),
+        histograms: Vec::new(),
+        schema_version: 1,
+        overflow: None,
+        is_overflow: false,
+        is_private,
+        partitioning: None,
+        partition_of: None,
+        options: spec.options.clone(),
+    };
+    for index in draft.indexes {
+        let shape = index_shape(core, index, &table, clustered_key.as_deref());
+        let (tree, root) = match &spec.partitioning {
+            Some(_) => (SegmentId::NONE, PageNo::NONE),
+            None => {
+                let format = shape.packing.leaf_format();
+                let tree = create_tree(&core.store, format)?;
+                new.note(tree.id());
+                (tree.id(), tree.root())
+            }
+        };
+        table.indexes.push(Arc::new(shape.build(tree, root, CommitTs::NONE)));
+    }
+    let start = spec.options.auto_increment_start.unwrap_or(1);
+    let counters = CounterChange { table: table.id, next_auto_increment: start, ..CounterChange::default() };
+    let overflow = match &spec.partitioning {
+        Some(scheme) => define::add_empty_partitions(core, &mut table, scheme, new)?,
+        None => overflow::new_overflow_table(core, &mut table, new)?.into_iter().collect(),
+    };
+    Ok((table, overflow, counters))
+}
+
+/// Puts an empty table of the same definition in the place of `table`. Its number.
+pub(crate) fn replace_by_empty(core: &Core, table: &Arc<TableDef>) -> Result<TableId> {
+    let closed = close_gates(core, std::slice::from_ref(table));
+    let mut new = NewTrees::new(core);
+    let (mut empty, mut overflow) = emptied(core, table, &mut new)?;
+    let id = empty.id;
+    if let Some(partitioning) = &table.partitioning {
+        let tables = partitioning.partitions.iter().map(|partition| {
+            let (emptied, values) = emptied(core, &partition.table, &mut new)?;
+            overflow.extend(values);
+            Ok(TableDef { partition_of: Some(id), ..emptied })
+        });
+        let tables = tables.collect::<Result<Vec<_>>>()?;
+        empty.partitioning = Some(partitioning.with_tables(tables));
+    }
+    let counters = CounterChange { table: id, next_auto_increment: 1, ..CounterChange::default() };
+    change_catalog(
+        core,
+        CatalogChange {
             remove_tables: vec![table.clone()],
             put_tables: [empty].into_iter().chain(overflow).collect(),
             counters: vec![counters],
             ..CatalogChange::default()
-        })?;
-        new.keep();
-        drop(closed);
-        self.after_drop()?;
-        Ok(id)
-    }
+        },
+    )?;
+    new.keep();
+    drop(closed);
+    after_drop(core)?;
+    Ok(id)
+}
 
-    /// A table like `table`, with a number of its own and without rows, and the table of its overflow values.
-    pub(crate) fn emptied(&self, table: &TableDef, new: &mut NewTrees) -> Result<(TableDef, Vec<TableDef>)> {
-        let mut empty = TableDef { id: TableId(self.counters.new_object()), ..table.clone() };
-        for index in &mut empty.indexes {
-            let index = Arc::make_mut(index);
-            index.id = self.counters.new_object();
-            if !table.is_partitioned() {
-                let tree = create_tree(&self.store, index.leaf_format())?;
-                new.note(tree.id());
-                (index.tree, index.root) = (tree.id(), tree.root());
-            }
-        }
-        let overflow = match table.is_partitioned() {
-            true => None,
-            false => self.new_overflow_table(&mut empty, new)?,
-        };
-        Ok((empty, overflow.into_iter().collect()))
-    }
-
-    /// Keeps commits away from tables and their partitions.
-    pub(crate) fn close_gates(&self, tables: &[Arc<TableDef>]) -> Vec<Closed<'_>> {
-        let partitions = |table: &TableDef| {
-            let parts = table.partitioning.iter().flat_map(|parts| parts.partitions.iter());
-            parts.map(|partition| partition.table.id).collect::<Vec<_>>()
-        };
-        let ids = tables.iter().flat_map(|table| [vec![table.id], partitions(table)].concat());
-        ids.map(|id| self.gates.close(id)).collect()
-    }
-
-    /// What an index of a table is derived from, with a number of its own.
-    pub(crate) fn index_shape<'c>(
-        &self,
-        draft: crate::catalog::IndexDraft,
-        table: &'c TableDef,
-        clustered_key: Option<&'c [IndexPart]>,
-    ) -> IndexShape<'c> {
-        let packing = Packing::of_new(&draft, &table.columns, &table.options);
-        IndexShape {
-            id: self.counters.new_object(),
-            name: draft.name,
-            kind: draft.kind,
-            parts: draft.parts,
-            comment: draft.comment,
-            invisible: draft.invisible,
-            for_foreign_key: draft.for_foreign_key,
-            packing,
-            columns: &table.columns,
-            dropped: &table.dropped,
-            clustered_key,
-            schema_version: table.schema_version,
+/// A table like `table`, with a number of its own and without rows, and the table of its overflow values.
+pub(crate) fn emptied(
+    core: &Core,
+    table: &TableDef,
+    new: &mut NewTrees,
+) -> Result<(TableDef, Vec<TableDef>)> {
+    let mut empty = TableDef { id: TableId(core.counters.new_object()), ..table.clone() };
+    for index in &mut empty.indexes {
+        let index = Arc::make_mut(index);
+        index.id = core.counters.new_object();
+        if !table.is_partitioned() {
+            let tree = create_tree(&core.store, index.leaf_format())?;
+            new.note(tree.id());
+            (index.tree, index.root) = (tree.id(), tree.root());
         }
     }
+    let overflow = match table.is_partitioned() {
+        true => None,
+        false => overflow::new_overflow_table(core, &mut empty, new)?,
+    };
+    Ok((empty, overflow.into_iter().collect()))
+}
 
-    /// Frees what a drop has left unused, as far as nobody reads it.
-    pub(crate) fn after_drop(&self) -> Result<()> {
-        let catalog = self.catalog();
-        self.counters.retain(|table| catalog.table_by_id(table).is_some());
-        self.purge()?;
-        Ok(())
+/// Keeps commits away from tables and their partitions.
+pub(crate) fn close_gates<'c>(core: &'c Core, tables: &[Arc<TableDef>]) -> Vec<Closed<'c>> {
+    let partitions = |table: &TableDef| {
+        let parts = table.partitioning.iter().flat_map(|parts| parts.partitions.iter());
+        parts.map(|partition| partition.table.id).collect::<Vec<_>>()
+    };
+    let ids = tables.iter().flat_map(|table| [vec![table.id], partitions(table)].concat());
+    ids.map(|id| core.gates.close(id)).collect()
+}
+
+/// What an index of a table is derived from, with a number of its own.
+pub(crate) fn index_shape<'c>(
+    core: &Core,
+    draft: crate::catalog::IndexDraft,
+    table: &'c TableDef,
+    clustered_key: Option<&'c [IndexPart]>,
+) -> IndexShape<'c> {
+    let packing = Packing::of_new(&draft, &table.columns, &table.options);
+    IndexShape {
+        id: core.counters.new_object(),
+        name: draft.name,
+        kind: draft.kind,
+        parts: draft.parts,
+        comment: draft.comment,
+        invisible: draft.invisible,
+        for_foreign_key: draft.for_foreign_key,
+        packing,
+        columns: &table.columns,
+        dropped: &table.dropped,
+        clustered_key,
+        schema_version: table.schema_version,
     }
+}
 
-    /// Commits a change of the catalog and publishes it. The caller holds `ddl` and has closed the gates of the
-    /// tables that are changed or dropped.
-    pub(crate) fn change_catalog(&self, mut change: CatalogChange) -> Result<()> {
-        let before = self.catalog();
-        change.follow_partitions(&before);
-        change.follow_overflow(&before);
-        if change.is_private() {
-            if change.counters.iter().all(|counters| counters.rows == 0) {
-                self.counters.merge(&change.counters);
-                return self.publish(&before, &change, CommitTs::NONE);
-            }
-            // Rows that no commit has counted: the log is to, as the table may be made public.
-            let mut plan = CommitPlan::default();
-            plan.counters.clone_from(&change.counters);
-            return commit_plan(self, plan, &mut |_| self.publish(&before, &change, CommitTs::NONE))
-                .map(drop);
+/// Frees what a drop has left unused, as far as nobody reads it.
+pub(crate) fn after_drop(core: &Core) -> Result<()> {
+    let catalog = core.catalog();
+    core.counters.retain(|table| catalog.table_by_id(table).is_some());
+    purge::purge(core)?;
+    Ok(())
+}
+
+/// Commits a change of the catalog and publishes it. The caller holds `ddl` and has closed the gates of the
+/// tables that are changed or dropped.
+pub(crate) fn change_catalog(core: &Core, mut change: CatalogChange) -> Result<()> {
+    let before = core.catalog();
+    change.follow_partitions(&before);
+    change.follow_overflow(&before);
+    if change.is_private() {
+        if change.counters.iter().all(|counters| counters.rows == 0) {
+            core.counters.merge(&change.counters);
+            return publish(core, &before, &change, CommitTs::NONE);
         }
+        // Rows that no commit has counted: the log is to, as the table may be made public.
         let mut plan = CommitPlan::default();
         plan.counters.clone_from(&change.counters);
-        let tree = self.catalog_tree.id();
-        plan.trees.insert(tree, self.trees.current(tree)?);
-        plan.ops = self.catalog_ops(&before, &change)?;
-        let (_, end) = commit_plan(self, plan, &mut |ts| self.publish(&before, &change, ts))?;
-        Ok(self.store.commit_durable(end)?)
+        return commit_plan(core, plan, &mut |_| publish(core, &before, &change, CommitTs::NONE)).map(drop);
     }
+    let mut plan = CommitPlan::default();
+    plan.counters.clone_from(&change.counters);
+    let tree = core.catalog_tree.id();
+    plan.trees.insert(tree, core.trees.current(tree)?);
+    plan.ops = catalog_ops(core, &before, &change)?;
+    let (_, end) = commit_plan(core, plan, &mut |ts| publish(core, &before, &change, ts))?;
+    Ok(core.store.commit_durable(end)?)
+}
 
-    fn catalog_ops(&self, before: &Catalog, change: &CatalogChange) -> Result<Vec<Op>> {
-        let (table, tree) = (TableId::CATALOG, self.catalog_tree.id());
-        let mut old = Vec::new();
-        let mut new = Vec::new();
-        old.extend(change.remove_databases.iter().map(|database| CatalogRow::database(database)));
-        new.extend(change.put_databases.iter().map(|database| CatalogRow::database(database)));
-        old.extend(change.remove_views.iter().map(|view| CatalogRow::view(view)));
-        new.extend(change.put_views.iter().map(|view| CatalogRow::view(view)));
-        for removed in change.remove_tables.iter().filter(|table| !table.is_private) {
-            old.extend(CatalogRow::table(removed)?);
-        }
-        for put in change.put_tables.iter().filter(|table| !table.is_private) {
-            if let Some(replaced) = before.table_by_id(put.id).filter(|table| !table.is_private) {
-                old.extend(CatalogRow::table(replaced)?);
-            }
-            new.extend(CatalogRow::table(put)?);
-        }
-        let kept: BTreeSet<&[u8]> = new.iter().map(|row| row.key.as_slice()).collect();
-        let gone = old.iter().filter(|row| !kept.contains(row.key.as_slice()));
-        let mut ops: Vec<Op> = gone.map(|row| Op::DeleteRow { table, tree, key: row.key.clone() }).collect();
-        let entry = |row: &CatalogRow| row.key.len() + row.payload.len();
-        if let Some(large) = new.iter().find(|row| entry(row) > self.limits.max_entry) {
-            let size = entry(large);
-            let what = format!("a definition of {size} bytes, larger than half a page");
-            return Err(MysqlError::not_supported(what).into());
-        }
-        let known: BTreeMap<&[u8], &[u8]> =
-            old.iter().map(|row| (row.key.as_slice(), row.payload.as_slice())).collect();
-        let is_known = |row: &CatalogRow| known.get(row.key.as_slice()) == Some(&row.payload.as_slice());
-        ops.extend(new.into_iter().filter(|row| !is_known(row)).map(|row| Op::PutRow {
-            table,
-            tree,
-            key: row.key,
-            payload: row.payload,
-        }));
-        Ok(ops)
+fn catalog_ops(core: &Core, before: &Catalog, change: &CatalogChange) -> Result<Vec<Op>> {
+    let (table, tree) = (TableId::CATALOG, core.catalog_tree.id());
+    let mut old = Vec::new();
+    let mut new = Vec::new();
+    old.extend(change.remove_databases.iter().map(|database| CatalogRow::database(database)));
+    new.extend(change.put_databases.iter().map(|database| CatalogRow::database(database)));
+    old.extend(change.remove_views.iter().map(|view| CatalogRow::view(view)));
+    new.extend(change.put_views.iter().map(|view| CatalogRow::view(view)));
+    for removed in change.remove_tables.iter().filter(|table| !table.is_private) {
+        old.extend(CatalogRow::table(removed)?);
     }
+    for put in change.put_tables.iter().filter(|table| !table.is_private) {
+        if let Some(replaced) = before.table_by_id(put.id).filter(|table| !table.is_private) {
+            old.extend(CatalogRow::table(replaced)?);
+        }
+        new.extend(CatalogRow::table(put)?);
+    }
+    let kept: BTreeSet<&[u8]> = new.iter().map(|row| row.key.as_slice()).collect();
+    let gone = old.iter().filter(|row| !kept.contains(row.key.as_slice()));
+    let mut ops: Vec<Op> = gone.map(|row| Op::DeleteRow { table, tree, key: row.key.clone() }).collect();
+    let entry = |row: &CatalogRow| row.key.len() + row.payload.len();
+    if let Some(large) = new.iter().find(|row| entry(row) > core.limits.max_entry) {
+        let size = entry(large);
+        let what = format!("a definition of {size} bytes, larger than half a page");
+        return Err(MysqlError::not_supported(what).into());
+    }
+    let known: BTreeMap<&[u8], &[u8]> =
+        old.iter().map(|row| (row.key.as_slice(), row.payload.as_slice())).collect();
+    let is_known = |row: &CatalogRow| known.get(row.key.as_slice()) == Some(&row.payload.as_slice());
+    ops.extend(new.into_iter().filter(|row| !is_known(row)).map(|row| Op::PutRow {
+        table,
+        tree,
+        key: row.key,
+        payload: row.payload,
+    }));
+    Ok(ops)
+}
 
-    /// Puts the change into force at `ts`: runs before any reader can see the commit.
-    fn publish(&self, before: &Catalog, change: &CatalogChange, ts: CommitTs) -> Result<()> {
-        let mut catalog = before.clone();
-        if !change.is_private() {
-            catalog.note_change();
-        }
-        let mut old = Vec::new();
-        let mut new = Vec::new();
-        let mut replaced = Vec::new();
-        for removed in &change.remove_tables {
-            old.extend(removed.indexes.iter().map(|index| index.tree));
-            catalog.remove_table(removed);
-        }
-        change.remove_views.iter().for_each(|view| catalog.remove_view(view));
-        change.put_views.iter().for_each(|view| catalog.put_view(view.clone()));
-        for database in &change.remove_databases {
-            catalog.remove_database(&database.name);
-        }
-        for database in &change.put_databases {
-            catalog.put_database(database.clone());
-        }
-        for put in &change.put_tables {
-            let mut table = put.clone();
-            let known: Vec<SegmentId> = before
-                .table_by_id(put.id)
-                .map(|replaced| replaced.indexes.iter().map(|index| index.tree).collect())
-                .unwrap_or_default();
-            let was_private = before.table_by_id(put.id).is_some_and(|table| table.is_private);
-            let own = if put.is_partitioned() { &mut [][..] } else { &mut table.indexes[..] };
-            for index in own {
-                if !known.contains(&index.tree) {
-                    let of_before = before.table_by_id(put.id).and_then(|table| table.index_by_id(index.id));
-                    replaced.extend(of_before.map(|of_before| (of_before.tree, index.tree)));
-                    new.push((index.tree, index.root));
-                    Arc::make_mut(index).valid_from = ts;
-                } else if was_private && !put.is_private {
-                    self.trees.set_valid_from(index.tree, ts);
-                    Arc::make_mut(index).valid_from = ts;
-                }
-            }
-            old.extend(known.into_iter().filter(|tree| !put.indexes.iter().any(|index| index.tree == *tree)));
-            catalog.put_table(Arc::new(table));
-        }
-        Engine::link_partitions(&mut catalog, change);
-        for (tree, root) in new {
-            self.trees.add(&self.store, tree, root, ts)?;
-        }
-        for tree in old {
-            self.trees.retire(tree, ts);
-        }
-        for (old, new) in replaced {
-            self.trees.replace(old, new);
-        }
-        self.set_catalog(catalog);
-        Ok(())
+/// Puts the change into force at `ts`: runs before any reader can see the commit.
+fn publish(core: &Core, before: &Catalog, change: &CatalogChange, ts: CommitTs) -> Result<()> {
+    let mut catalog = before.clone();
+    if !change.is_private() {
+        catalog.note_change();
     }
+    let mut old = Vec::new();
+    let mut new = Vec::new();
+    let mut replaced = Vec::new();
+    for removed in &change.remove_tables {
+        old.extend(removed.indexes.iter().map(|index| index.tree));
+        catalog.remove_table(removed);
+    }
+    change.remove_views.iter().for_each(|view| catalog.remove_view(view));
+    change.put_views.iter().for_each(|view| catalog.put_view(view.clone()));
+    for database in &change.remove_databases {
+        catalog.remove_database(&database.name);
+    }
+    for database in &change.put_databases {
+        catalog.put_database(database.clone());
+    }
+    for put in &change.put_tables {
+        let mut table = put.clone();
+        let known: Vec<SegmentId> = before
+            .table_by_id(put.id)
+            .map(|replaced| replaced.indexes.iter().map(|index| index.tree).collect())
+            .unwrap_or_default();
+        let was_private = before.table_by_id(put.id).is_some_and(|table| table.is_private);
+        let own = if put.is_partitioned() { &mut [][..] } else { &mut table.indexes[..] };
+        for index in own {
+            if !known.contains(&index.tree) {
+                let of_before = before.table_by_id(put.id).and_then(|table| table.index_by_id(index.id));
+                replaced.extend(of_before.map(|of_before| (of_before.tree, index.tree)));
+                new.push((index.tree, index.root));
+                Arc::make_mut(index).valid_from = ts;
+            } else if was_private && !put.is_private {
+                core.trees.set_valid_from(index.tree, ts);
+                Arc::make_mut(index).valid_from = ts;
+            }
+        }
+        old.extend(known.into_iter().filter(|tree| !put.indexes.iter().any(|index| index.tree == *tree)));
+        catalog.put_table(Arc::new(table));
+    }
+    define::link_partitions(&mut catalog, change);
+    for (tree, root) in new {
+        core.trees.add(&core.store, tree, root, ts)?;
+    }
+    for tree in old {
+        core.trees.retire(tree, ts);
+    }
+    for (old, new) in replaced {
+        core.trees.replace(old, new);
+    }
+    core.set_catalog(catalog);
+    Ok(())
 }

@@ -1,12 +1,13 @@
 //! Histograms as a part of the catalog: put there and removed by `ANALYZE TABLE`.
 
 use crate::catalog::{HistogramDef, TableDef};
+use crate::ddl;
 use crate::ddl::CatalogChange;
-use crate::engine::Engine;
+use crate::ddl::Ddl;
 use crate::error::{Result, TableError};
 use std::sync::Arc;
 
-impl Engine {
+impl Ddl {
     /// Puts histograms of columns of `table` in the place of those there are, and removes those of the columns in `removed`.
     ///
     /// # Errors
@@ -17,8 +18,8 @@ impl Engine {
         put: Vec<HistogramDef>,
         removed: &[usize],
     ) -> Result<()> {
-        let _ddl = self.ddl.lock();
-        let catalog = self.catalog();
+        let _ddl = self.core.ddl.lock();
+        let catalog = self.core.catalog();
         let current = catalog.table_by_id(table.id).ok_or(TableError::DefinitionChanged)?;
         if current.columns != table.columns {
             return Err(TableError::DefinitionChanged);
@@ -29,8 +30,11 @@ impl Engine {
         });
         changed.histograms.extend(put.into_iter().map(Arc::new));
         changed.histograms.sort_by_key(|histogram| histogram.column);
-        let closed = self.gates.close(table.id);
-        self.change_catalog(CatalogChange { put_tables: vec![changed], ..CatalogChange::default() })?;
+        let closed = self.core.gates.close(table.id);
+        ddl::change_catalog(
+            &self.core,
+            CatalogChange { put_tables: vec![changed], ..CatalogChange::default() },
+        )?;
         drop(closed);
         Ok(())
     }

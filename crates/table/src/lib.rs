@@ -7,7 +7,10 @@
 //! | module | is |
 //! |---|---|
 //! | [`catalog`] | databases, tables, columns, indexes: definitions and their rows on disk |
-//! | [`engine`] | the open database; DDL is in `ddl` and `alter` |
+//! | [`engine`] | the open database and its parts |
+//! | `core` | the state that the parts share |
+//! | `ddl`, `alter`, `views`, `private`, `histograms` | [`Ddl`]: changes of definitions |
+//! | `maintenance` | [`Maintenance`] |
 //! | [`lock`] | locks on rows and tables, waiting for them, deadlocks |
 //! | [`index`] | how a row becomes entries, and an entry names its row |
 //! | [`txn`] | snapshots, write sets, commit, recovery, old versions, purge |
@@ -39,20 +42,23 @@
 //! | 9 | mutexes that are never held while waiting: space state, log append, clock, shards of the version store, catalog, tree registry | | |
 
 mod alter;
-mod background;
 mod backup;
 mod bytes;
 mod change_buffer;
+mod core;
 mod counters;
-mod ddl;
+pub(crate) mod ddl;
 mod error;
 mod histograms;
 mod limits;
+mod maintenance;
 mod memory;
+mod options;
 pub(crate) mod overflow;
 mod preload;
 mod private;
 mod quarantine;
+mod statistics;
 mod trees;
 mod views;
 
@@ -86,7 +92,9 @@ pub use catalog::{
 };
 pub use change_buffer::{ChangeBufferStats, ChangeBuffering};
 pub use check::{CheckDepth, CheckOptions, TableCheck, TableFault};
-pub use engine::{Engine, EngineOptions, EngineStats};
+pub use core::Core;
+pub use ddl::Ddl;
+pub use engine::Engine;
 pub use error::{Result, TableError};
 pub use index::{EntryDecoder, KeyText, RowDecoder, entry_decoder, locator_of, row_decoder};
 pub use leafline_btree::{CommitTs, Direction, ReadAheadKind, ReadAheadSettings, Tree};
@@ -96,6 +104,8 @@ pub use lock::{
     Excluding, LockLimits, LockStats, LockStrength, LockWait, MetadataKey, MetadataMode, SessionLocks,
     lock_wait_us_here,
 };
+pub use maintenance::Maintenance;
+pub use options::EngineOptions;
 pub use partition::{
     BoundValue, MOST_PARTITIONS, Partition, PartitionChange, PartitionKey, PartitionMethod, PartitionScheme,
     PartitionSpec, Partitioning, Possible, SubpartitionSpec, locator_in_partition,
@@ -105,8 +115,9 @@ pub use read::{
     RowReader, RowRef, RunBound,
 };
 pub use repair::{LostRange, Rescue, SalvageReport, TableRepair};
+pub use statistics::EngineStats;
 pub use txn::{
     CommitOutcome, InsertOutcome, Isolation, KeySearch, Locked, LockedRow, LookedUp, Mark, Numbering,
     RegisteredSnapshot, RowLocker, Snapshot, StatementMark, Transaction, TransactionFigures,
-    TransactionWatch, TxnMode,
+    TransactionWatch, Transactions, TxnMode,
 };

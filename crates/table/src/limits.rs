@@ -1,6 +1,6 @@
 //! Limits that follow from the page size, the log and memory.
 
-use crate::engine::EngineOptions;
+use crate::options::EngineOptions;
 use leafline_btree::policy;
 use leafline_storage::Store;
 

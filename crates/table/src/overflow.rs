@@ -22,8 +22,9 @@
 use crate::catalog::{
     Catalog, ColumnDef, IndexSpec, IndexSpecKind, IndexSpecPart, TableDef, TableDraft, TableId, TableSpec,
 };
+use crate::core::Core;
+use crate::ddl;
 use crate::ddl::{CatalogChange, NewTrees};
-use crate::engine::Engine;
 use crate::error::{Result, TableError};
 use crate::index::entry::{Entry, clustered_entry, row_values};
 use crate::limits::Limits;
@@ -206,100 +207,94 @@ fn longest_value(column: &ColumnDef) -> usize {
     }
 }
 
-impl Engine {
-    /// Makes an empty overflow table for a new table whose rows may need one.
-    pub(crate) fn new_overflow_table(
-        &self,
-        table: &mut TableDef,
-        new: &mut NewTrees,
-    ) -> Result<Option<TableDef>> {
-        table.overflow = None;
-        let any = (0..table.columns.len()).any(|column| table.may_overflow(column, &self.limits));
-        if table.is_overflow || !any {
-            return Ok(None);
-        }
-        let draft = TableDraft::new(&spec(table, &self.limits), &self.limits)?;
-        let mut overflow = TableDef {
-            id: TableId(self.counters.new_object()),
-            database: table.database.clone(),
-            name: table.name.clone(),
-            columns: draft.columns,
-            dropped: Vec::new(),
-            indexes: Vec::new(),
-            checks: Vec::new(),
-            foreign_keys: Vec::new(),
-            histograms: Vec::new(),
-            schema_version: 1,
-            overflow: None,
-            is_overflow: true,
-            is_private: table.is_private,
-            partitioning: None,
-            partition_of: None,
-            options: Default::default(),
-        };
-        for index in draft.indexes {
-            let tree = create_tree(&self.store, LeafFormat::Plain)?;
-            new.note(tree.id());
-            let clustered_key = Some(index.parts.clone());
-            let shape = self.index_shape(index, &overflow, clustered_key.as_deref());
-            overflow.indexes.push(Arc::new(shape.build(tree.id(), tree.root(), CommitTs::NONE)));
-        }
-        table.overflow = Some(overflow.id);
-        Ok(Some(overflow))
+/// Makes an empty overflow table for a new table whose rows may need one.
+pub(crate) fn new_overflow_table(
+    core: &Core,
+    table: &mut TableDef,
+    new: &mut NewTrees,
+) -> Result<Option<TableDef>> {
+    table.overflow = None;
+    let any = (0..table.columns.len()).any(|column| table.may_overflow(column, &core.limits));
+    if table.is_overflow || !any {
+        return Ok(None);
     }
+    let draft = TableDraft::new(&spec(table, &core.limits), &core.limits)?;
+    let mut overflow = TableDef {
+        id: TableId(core.counters.new_object()),
+        database: table.database.clone(),
+        name: table.name.clone(),
+        columns: draft.columns,
+        dropped: Vec::new(),
+        indexes: Vec::new(),
+        checks: Vec::new(),
+        foreign_keys: Vec::new(),
+        histograms: Vec::new(),
+        schema_version: 1,
+        overflow: None,
+        is_overflow: true,
+        is_private: table.is_private,
+        partitioning: None,
+        partition_of: None,
+        options: Default::default(),
+    };
+    for index in draft.indexes {
+        let tree = create_tree(&core.store, LeafFormat::Plain)?;
+        new.note(tree.id());
+        let clustered_key = Some(index.parts.clone());
+        let shape = ddl::index_shape(core, index, &overflow, clustered_key.as_deref());
+        overflow.indexes.push(Arc::new(shape.build(tree.id(), tree.root(), CommitTs::NONE)));
+    }
+    table.overflow = Some(overflow.id);
+    Ok(Some(overflow))
+}
 
-    /// Makes the clustered entry of a row. If it replaces the row `old`, overflow values that both have are kept
-    /// where they are.
-    pub(crate) fn new_row(
-        &self,
-        table: &TableDef,
-        row: &[Value],
-        row_id: u64,
-        old: Option<(&[Value], &[u8])>,
-    ) -> Result<NewRow> {
-        let Some(overflow) = table.overflow else {
-            return Ok(NewRow { entry: clustered_entry(table, row, row_id)?, values: Vec::new() });
-        };
-        let format = &table.clustered().format;
-        let mut outside = Vec::new();
-        if let Some((old, payload)) = old {
-            outside = format.overflow(payload)?;
-            outside.retain(|(column, reference)| {
-                let (before, now) = (old.get(*column), row.get(*column));
-                // The caller may have read an older version than the row that is replaced.
-                before == now && now.and_then(bytes_of).is_some_and(|bytes| reference.is_of(bytes))
-            });
-        }
-        let mut entry = Entry::default();
-        let hidden = [Value::UInt(row_id)];
-        let hidden = if table.has_hidden_row_id() { &hidden[..] } else { &[] };
-        format.encode_key(row, hidden, &mut entry.key)?;
-        let mut values = Vec::new();
-        for column in table.columns_outside(row, entry.key.len(), &outside, &self.limits) {
-            let id = self.counters.new_row_id(overflow, &table.name)?;
-            let bytes = bytes_outside(row, column);
-            outside.push((column, OverflowRef::new(id, bytes)?));
-            values.push((column, id));
-        }
-        let beginning =
-            |column: usize| table.bytes_inside(column, bytes_of(&row[column]).unwrap_or_default());
-        format.encode_payload_with(row, &outside, &beginning, &mut entry.payload)?;
-        Ok(NewRow { entry, values })
+/// Makes the clustered entry of a row. If it replaces the row `old`, overflow values that both have are kept
+/// where they are.
+pub(crate) fn new_row(
+    core: &Core,
+    table: &TableDef,
+    row: &[Value],
+    row_id: u64,
+    old: Option<(&[Value], &[u8])>,
+) -> Result<NewRow> {
+    let Some(overflow) = table.overflow else {
+        return Ok(NewRow { entry: clustered_entry(table, row, row_id)?, values: Vec::new() });
+    };
+    let format = &table.clustered().format;
+    let mut outside = Vec::new();
+    if let Some((old, payload)) = old {
+        outside = format.overflow(payload)?;
+        outside.retain(|(column, reference)| {
+            let (before, now) = (old.get(*column), row.get(*column));
+            // The caller may have read an older version than the row that is replaced.
+            before == now && now.and_then(bytes_of).is_some_and(|bytes| reference.is_of(bytes))
+        });
     }
+    let mut entry = Entry::default();
+    let hidden = [Value::UInt(row_id)];
+    let hidden = if table.has_hidden_row_id() { &hidden[..] } else { &[] };
+    format.encode_key(row, hidden, &mut entry.key)?;
+    let mut values = Vec::new();
+    for column in table.columns_outside(row, entry.key.len(), &outside, &core.limits) {
+        let id = core.counters.new_row_id(overflow, &table.name)?;
+        let bytes = bytes_outside(row, column);
+        outside.push((column, OverflowRef::new(id, bytes)?));
+        values.push((column, id));
+    }
+    let beginning = |column: usize| table.bytes_inside(column, bytes_of(&row[column]).unwrap_or_default());
+    format.encode_payload_with(row, &outside, &beginning, &mut entry.payload)?;
+    Ok(NewRow { entry, values })
+}
 
-    /// The overflow table of `table`.
-    ///
-    /// # Errors
-    /// `DefinitionChanged` if it does not exist any more.
-    pub(crate) fn overflow_table(&self, table: &TableDef) -> Result<Arc<TableDef>> {
-        let id = table.overflow.ok_or_else(|| {
-            TableError::Corrupt(format!(
-                "table {} has a value outside a row, and no place for it",
-                table.name
-            ))
-        })?;
-        self.catalog().table_by_id(id).cloned().ok_or(TableError::DefinitionChanged)
-    }
+/// The overflow table of `table`.
+///
+/// # Errors
+/// `DefinitionChanged` if it does not exist any more.
+pub(crate) fn overflow_table(core: &Core, table: &TableDef) -> Result<Arc<TableDef>> {
+    let id = table.overflow.ok_or_else(|| {
+        TableError::Corrupt(format!("table {} has a value outside a row, and no place for it", table.name))
+    })?;
+    core.catalog().table_by_id(id).cloned().ok_or(TableError::DefinitionChanged)
 }
 
 fn spec(table: &TableDef, limits: &Limits) -> TableSpec {

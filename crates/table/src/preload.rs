@@ -1,8 +1,8 @@
 //! Reading an index into the buffer pool before it is used.
 
 use crate::catalog::IndexDef;
-use crate::engine::Engine;
 use crate::error::Result;
+use crate::maintenance::Maintenance;
 use leafline_btree::{LeavesByPage, Tree};
 use leafline_storage::PageNo;
 use leafline_types::CancelToken;
@@ -10,15 +10,15 @@ use leafline_types::CancelToken;
 /// Of the frames of the pool as many are filled as leave one part in so many.
 const LEFT: usize = 4;
 
-impl Engine {
+impl Maintenance {
     /// Reads the branches of an index, and with `leaves` the leaves, in the order of their pages, as far as they fit in most of the
     /// buffer pool. Other pages make room for them. Returns how many pages were read ahead.
     ///
     /// # Errors
     /// What the store returns; 1317 or 3024 once `cancel` says so.
     pub fn preload(&self, index: &IndexDef, leaves: bool, cancel: &CancelToken) -> Result<u64> {
-        let tree = self.tree(index)?;
-        let mut room = self.store.prefetch_limit() * 8;
+        let tree = self.core.tree(index)?;
+        let mut room = self.core.store.prefetch_limit() * 8;
         room -= room / LEFT;
         let mut read = 0;
         let mut from = Some(Vec::new());

@@ -8,34 +8,38 @@
 
 use crate::alter::check_free;
 use crate::catalog::{Side, TableDef, TableId, TableSpec, check_as_parent, keys_of};
+use crate::ddl;
+use crate::ddl::Ddl;
 use crate::ddl::{CatalogChange, NewTrees};
-use crate::engine::Engine;
 use crate::error::{Result, TableError};
 use crate::txn::op::CounterChange;
 use leafline_types::MysqlError;
 use std::sync::Arc;
 
-impl Engine {
+impl Ddl {
     /// Makes a private table without rows.
     ///
     /// # Errors
     /// 1049 if the database is not there, 1215 if it has foreign keys, the errors of [`TableSpec`]'s rules, what the store returns.
     pub fn create_private_table(&self, spec: &TableSpec) -> Result<Arc<TableDef>> {
-        let _ddl = self.ddl.lock();
-        if self.catalog().database(&spec.database).is_none() {
+        let _ddl = self.core.ddl.lock();
+        if self.core.catalog().database(&spec.database).is_none() {
             return Err(MysqlError::unknown_database(&spec.database).into());
         }
         if !spec.foreign_keys.is_empty() {
             return Err(MysqlError::cannot_add_foreign_key().into());
         }
-        let mut new = NewTrees::new(self);
-        let (table, overflow, counters) = self.empty_table(spec, true, &mut new)?;
+        let mut new = NewTrees::new(&self.core);
+        let (table, overflow, counters) = ddl::empty_table(&self.core, spec, true, &mut new)?;
         let id = table.id;
-        self.change_catalog(CatalogChange {
-            put_tables: [table].into_iter().chain(overflow).collect(),
-            counters: vec![counters],
-            ..CatalogChange::default()
-        })?;
+        ddl::change_catalog(
+            &self.core,
+            CatalogChange {
+                put_tables: [table].into_iter().chain(overflow).collect(),
+                counters: vec![counters],
+                ..CatalogChange::default()
+            },
+        )?;
         new.keep();
         self.private_table(id)
     }
@@ -45,7 +49,7 @@ impl Engine {
     /// # Errors
     /// `DefinitionChanged` if it is not there any more.
     pub fn private_table(&self, id: TableId) -> Result<Arc<TableDef>> {
-        let table = self.catalog().table_by_id(id).cloned();
+        let table = self.core.catalog().table_by_id(id).cloned();
         table.filter(|table| table.is_private).ok_or(TableError::DefinitionChanged)
     }
 
@@ -54,16 +58,16 @@ impl Engine {
     /// # Errors
     /// What the store returns.
     pub fn drop_private_tables(&self, tables: &[TableId]) -> Result<()> {
-        let _ddl = self.ddl.lock();
+        let _ddl = self.core.ddl.lock();
         let remove_tables: Vec<Arc<TableDef>> =
             tables.iter().filter_map(|id| self.private_table(*id).ok()).collect();
         if remove_tables.is_empty() {
             return Ok(());
         }
-        let closed = self.close_gates(&remove_tables);
-        self.change_catalog(CatalogChange { remove_tables, ..CatalogChange::default() })?;
+        let closed = ddl::close_gates(&self.core, &remove_tables);
+        ddl::change_catalog(&self.core, CatalogChange { remove_tables, ..CatalogChange::default() })?;
         drop(closed);
-        self.after_drop()
+        ddl::after_drop(&self.core)
     }
 
     /// Puts an empty private table in the place of one. Returns its definition.
@@ -71,8 +75,8 @@ impl Engine {
     /// # Errors
     /// What the store returns.
     pub fn truncate_private_table(&self, table: &Arc<TableDef>) -> Result<Arc<TableDef>> {
-        let _ddl = self.ddl.lock();
-        let id = self.replace_by_empty(&self.private_table(table.id)?)?;
+        let _ddl = self.core.ddl.lock();
+        let id = ddl::replace_by_empty(&self.core, &self.private_table(table.id)?)?;
         self.private_table(id)
     }
 
@@ -83,14 +87,14 @@ impl Engine {
     /// 1050 if a table or view of that name is there, 1049 if the database is not, 3734, 3780, 3733 and 1822 (unless `unchecked`) if
     /// foreign keys refer to that name and it is not what they need; what the store returns.
     pub fn publish_table(&self, table: &Arc<TableDef>, unchecked: bool) -> Result<()> {
-        let _ddl = self.ddl.lock();
-        let catalog = self.catalog();
+        let _ddl = self.core.ddl.lock();
+        let catalog = self.core.catalog();
         let table = self.private_table(table.id)?;
         check_free(&catalog, &table.database, &table.name)?;
         let keys = keys_of(&table.indexes);
         let side = Side { table: &table.name, columns: &table.columns, keys: &keys };
         check_as_parent(&catalog, &table.database, &side, unchecked)?;
-        let closed = self.gates.close(table.id);
+        let closed = self.core.gates.close(table.id);
         let overflow = |table: &Arc<TableDef>| table.overflow.and_then(|id| catalog.table_by_id(id)).cloned();
         let parts = table.partitioning.iter().flat_map(|all| all.partitions.iter());
         let parts: Vec<Arc<TableDef>> = parts.map(|partition| partition.table.clone()).collect();
@@ -98,7 +102,7 @@ impl Engine {
             std::iter::once(&table).chain(&parts).filter_map(overflow).collect();
         let all = [table].into_iter().chain(parts).chain(overflow);
         let (put_tables, counters) = all.map(|table| self.public(&table)).unzip();
-        self.change_catalog(CatalogChange { put_tables, counters, ..CatalogChange::default() })?;
+        ddl::change_catalog(&self.core, CatalogChange { put_tables, counters, ..CatalogChange::default() })?;
         drop(closed);
         Ok(())
     }
@@ -108,8 +112,8 @@ impl Engine {
         let counters = CounterChange {
             table: table.id,
             rows: 0,
-            next_row_id: self.counters.next_row_id(table.id),
-            next_auto_increment: self.counters.next_auto_increment(table.id),
+            next_row_id: self.core.counters.next_row_id(table.id),
+            next_auto_increment: self.core.counters.next_auto_increment(table.id),
         };
         (TableDef { is_private: false, ..table.clone() }, counters)
     }

@@ -4,8 +4,11 @@ use crate::alter::{Alteration, Rebuild, RowConverter};
 use crate::build::BuildControl;
 use crate::catalog::{ColumnDef, IndexSpec, IndexSpecKind, IndexSpecPart, Organisation, TableDef, TableSpec};
 use crate::change_buffer::ChangeBuffering;
-use crate::engine::{Engine, EngineOptions};
+use crate::core::Core;
+use crate::ddl::Ddl;
+use crate::engine::Engine;
 use crate::error::TableError;
+use crate::options::EngineOptions;
 use crate::read::{EntryStep, ReadView};
 use leafline_btree::Direction;
 use leafline_storage::device::SimulatedEnv;
@@ -190,8 +193,8 @@ pub(crate) fn prefix_spec() -> TableSpec {
 
 /// Creates database `d` and a table in it.
 pub(crate) fn create(engine: &Engine, spec: &TableSpec) -> Arc<TableDef> {
-    engine.create_database(&spec.database, Collation::DEFAULT, true).unwrap();
-    engine.create_table(spec, false).unwrap();
+    engine.ddl().create_database(&spec.database, Collation::DEFAULT, true).unwrap();
+    engine.ddl().create_table(spec, false).unwrap();
     engine.table(&spec.database, &spec.name).unwrap()
 }
 
@@ -214,7 +217,8 @@ pub(crate) fn transact(
     engine: &Arc<Engine>,
     work: impl FnOnce(&mut crate::txn::Transaction) -> Result<(), TableError>,
 ) -> Result<(), TableError> {
-    let mut transaction = engine.begin(crate::Isolation::RepeatableRead, crate::TxnMode::ReadWrite);
+    let mut transaction =
+        engine.transactions().begin(crate::Isolation::RepeatableRead, crate::TxnMode::ReadWrite);
     transaction.begin_statement();
     work(&mut transaction)?;
     transaction.commit().map(drop)
@@ -222,7 +226,7 @@ pub(crate) fn transact(
 
 /// A view of what is committed now.
 pub(crate) fn view(engine: &Arc<Engine>) -> ReadView {
-    engine.begin(crate::Isolation::RepeatableRead, crate::TxnMode::ReadOnly).view()
+    engine.transactions().begin(crate::Isolation::RepeatableRead, crate::TxnMode::ReadOnly).view()
 }
 
 /// Key and values.
@@ -261,7 +265,7 @@ pub(crate) fn rows(view: &ReadView, table: &Arc<TableDef>) -> Vec<Vec<Value>> {
 }
 
 /// An alteration that leaves columns as they are.
-pub(crate) fn unchanged<'a>(engine: &Engine, table: &TableDef, spec: TableSpec) -> Alteration<'a> {
+pub(crate) fn unchanged<'a>(engine: &Core, table: &TableDef, spec: TableSpec) -> Alteration<'a> {
     let sources = (0..table.columns.len()).map(Some).collect();
     Alteration {
         spec,
@@ -282,32 +286,27 @@ pub(crate) fn anew(converter: &mut dyn RowConverter) -> Rebuild<'_> {
     Rebuild { converter, order: Vec::new(), numbers: false, zero_is_number: false }
 }
 
-impl Engine {
+impl Ddl {
     /// Builds indexes on a table.
     pub(crate) fn add_indexes(
-        self: &Arc<Self>,
+        &self,
         database: &str,
         name: &str,
         indexes: &[IndexSpec],
     ) -> Result<(), TableError> {
-        let table = self.table(database, name)?;
+        let table = self.core.table(database, name)?;
         let mut spec = TableSpec::of(&table);
         spec.indexes.extend_from_slice(indexes);
-        self.alter_table(&table, unchanged(self, &table, spec)).map(drop)
+        self.alter_table(&table, unchanged(&self.core, &table, spec)).map(drop)
     }
 
     /// Drops an index.
-    pub(crate) fn drop_index(
-        self: &Arc<Self>,
-        database: &str,
-        name: &str,
-        index: &str,
-    ) -> Result<(), TableError> {
-        let table = self.table(database, name)?;
+    pub(crate) fn drop_index(&self, database: &str, name: &str, index: &str) -> Result<(), TableError> {
+        let table = self.core.table(database, name)?;
         let mut spec = TableSpec::of(&table);
         let position = spec.indexes.iter().position(|known| known.name.as_deref() == Some(index));
         let position = position.ok_or_else(|| TableError::from(MysqlError::cannot_drop(index)))?;
         spec.indexes.remove(position);
-        self.alter_table(&table, unchanged(self, &table, spec)).map(drop)
+        self.alter_table(&table, unchanged(&self.core, &table, spec)).map(drop)
     }
 }

@@ -1,21 +1,22 @@
 //! DDL of views.
 
 use crate::catalog::{ViewDef, check_name};
+use crate::ddl;
 use crate::ddl::CatalogChange;
-use crate::engine::Engine;
+use crate::ddl::Ddl;
 use crate::error::Result;
 use leafline_types::MysqlError;
 use std::sync::Arc;
 
-impl Engine {
+impl Ddl {
     /// Creates a view, whose number is given here; or puts it in the place of one, if `replace`.
     ///
     /// # Errors
     /// 1049 if the database is not there, 1050 if a table or view of that name is, 1347 if a table is to be replaced, 1103 for a name
     /// that cannot be, what the store returns.
     pub fn create_view(&self, mut view: ViewDef, replace: bool) -> Result<()> {
-        let _ddl = self.ddl.lock();
-        let catalog = self.catalog();
+        let _ddl = self.core.ddl.lock();
+        let catalog = self.core.catalog();
         check_name(&view.name, |name| MysqlError::wrong_table_name(name))?;
         if catalog.database(&view.database).is_none() {
             return Err(MysqlError::unknown_database(&view.database).into());
@@ -30,12 +31,15 @@ impl Engine {
         if replaced.is_some() && !replace {
             return Err(MysqlError::table_exists(&view.name).into());
         }
-        view.id = self.counters.new_object();
-        self.change_catalog(CatalogChange {
-            remove_views: replaced.into_iter().collect(),
-            put_views: vec![Arc::new(view)],
-            ..CatalogChange::default()
-        })
+        view.id = self.core.counters.new_object();
+        ddl::change_catalog(
+            &self.core,
+            CatalogChange {
+                remove_views: replaced.into_iter().collect(),
+                put_views: vec![Arc::new(view)],
+                ..CatalogChange::default()
+            },
+        )
     }
 
     /// Drops views, all or none. Returns those (written `database.view`) that are not there, if `if_exists`.
@@ -43,8 +47,8 @@ impl Engine {
     /// # Errors
     /// 1051 if one is not there, 1347 if one is a table, what the store returns.
     pub fn drop_views(&self, views: &[(&str, &str)], if_exists: bool) -> Result<Vec<String>> {
-        let _ddl = self.ddl.lock();
-        let catalog = self.catalog();
+        let _ddl = self.core.ddl.lock();
+        let catalog = self.core.catalog();
         let (mut found, mut missing) = (Vec::new(), Vec::new());
         for (database, name) in views {
             match catalog.view(database, name) {
@@ -59,7 +63,10 @@ impl Engine {
             return Err(MysqlError::unknown_table(missing.join(",")).into());
         }
         if !found.is_empty() {
-            self.change_catalog(CatalogChange { remove_views: found, ..CatalogChange::default() })?;
+            ddl::change_catalog(
+                &self.core,
+                CatalogChange { remove_views: found, ..CatalogChange::default() },
+            )?;
         }
         Ok(missing)
     }

@@ -21,7 +21,7 @@ use crate::stats::{joint_selectivity, key_span, largest_with, sample_rows};
 use leafline_expr::RowScreen;
 use leafline_expr::domain::null_range;
 use leafline_expr::{EvalContext, Expr, bind_parameters, evaluate_scalar};
-use leafline_table::{Engine, IndexDef, TableDef};
+use leafline_table::{Core, IndexDef, TableDef};
 use leafline_types::Value;
 use std::collections::BTreeSet;
 use std::ops::Bound;
@@ -31,7 +31,7 @@ use std::sync::Arc;
 #[derive(Clone, Copy)]
 pub struct Planner<'a> {
     /// The database.
-    pub engine: &'a Engine,
+    pub engine: &'a Core,
     /// Prices.
     pub model: &'a CostModel,
     /// Sampled statistics.
@@ -572,7 +572,7 @@ struct Passing {
 }
 
 /// Is an index of the table, or of a partition of it, quarantined?
-fn is_quarantined(engine: &Engine, table: &Arc<TableDef>, position: usize) -> bool {
+fn is_quarantined(engine: &Core, table: &Arc<TableDef>, position: usize) -> bool {
     let mut indexes = table.stored().filter_map(|table| table.indexes.get(position));
     indexes.any(|index| engine.is_quarantined(index))
 }

@@ -82,7 +82,7 @@ fn random_wanted(rng: &mut SmallRng) -> Vec<usize> {
 }
 
 pub(crate) fn view(engine: &Arc<Engine>) -> ReadView {
-    engine.begin(Isolation::RepeatableRead, TxnMode::ReadOnly).view()
+    engine.transactions().begin(Isolation::RepeatableRead, TxnMode::ReadOnly).view()
 }
 
 /// Is every row's key in the index at least that of the row before?
@@ -328,7 +328,7 @@ fn paths_see_the_writes_of_their_own_transaction() {
     let engine = testing::engine();
     let mut rows = testing::rows(&mut rng, 200);
     let table = testing::table(&engine, "written", &["id"], &rows);
-    let mut transaction = engine.begin(Isolation::RepeatableRead, TxnMode::ReadWrite);
+    let mut transaction = engine.transactions().begin(Isolation::RepeatableRead, TxnMode::ReadWrite);
     transaction.begin_statement();
     for id in 200..260 {
         let mut row = testing::rows(&mut rng, 1).swap_remove(0);

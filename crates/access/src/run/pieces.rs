@@ -53,7 +53,7 @@ impl AccessPath {
     /// Those of the bounds, and of reading branch pages.
     pub fn cut(&self, most: usize, cx: &mut ScanContext<'_, '_>) -> Result<Vec<ScanPiece>> {
         let targets = self.targets(cx.eval)?;
-        let tree = if most > 1 { cx.view.engine().tree(&self.index).ok() } else { None };
+        let tree = if most > 1 { cx.view.core().tree(&self.index).ok() } else { None };
         let bounds = match &tree {
             Some(tree) => bounds_within(tree, targets.all(), most.saturating_mul(CUTS_PER_PIECE))?,
             None => vec![Vec::new(); targets.len()],
@@ -113,7 +113,7 @@ impl AccessPath {
             view: cx.view.clone(),
             targets,
             // An index that was dropped has no tree any more, though older snapshots still read it: that is one piece.
-            tree: cx.view.engine().tree(&self.index).ok(),
+            tree: cx.view.core().tree(&self.index).ok(),
             walker: LeafWalker::default(),
             direction,
             leaves: most,

@@ -252,7 +252,7 @@ mod tests {
         let rows: Vec<Vec<Value>> =
             (0..30_000).map(|id| [id, id / 3_000, id % 3_000].map(Value::Int).to_vec()).collect();
         let table = testing::table_of_pairs(&engine, "pairs", &rows);
-        let view = engine.begin(Isolation::RepeatableRead, TxnMode::ReadOnly).view();
+        let view = engine.transactions().begin(Isolation::RepeatableRead, TxnMode::ReadOnly).view();
         let index = &table.indexes[1];
         let tree = engine.tree(index).expect("a tree");
         let all = tree.leaves(Direction::Forward, &[], None, usize::MAX).expect("leaves").pages;

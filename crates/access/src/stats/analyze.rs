@@ -11,7 +11,7 @@ use super::table::part_of;
 use crate::constraint::Bounds;
 use crate::error::Result;
 use crate::params::{ANALYZE_ROWS, HISTOGRAM_CHARACTERS};
-use leafline_table::{ColumnDef, Engine, HistogramBucket, HistogramDef, TableDef};
+use leafline_table::{ColumnDef, Core, HistogramBucket, HistogramDef, TableDef};
 use leafline_types::key::encode_part;
 use leafline_types::{CancelToken, SqlType, Value, value_at};
 use std::sync::Arc;
@@ -21,7 +21,7 @@ use std::sync::Arc;
 /// # Errors
 /// What reading pages returns; 1317 if it was cancelled.
 pub fn analyze_column(
-    engine: &Engine,
+    engine: &Core,
     table: &Arc<TableDef>,
     (column, definition): (usize, &ColumnDef),
     buckets: u16,

@@ -15,7 +15,7 @@ use crate::params::{HYPOTHETICAL_LEAST_ROWS, LOCATED_ENTRIES};
 use leafline_btree::node::{SLOT, leaf_cell_len};
 use leafline_btree::{Estimate, policy};
 use leafline_table::build::FILL_PERCENT;
-use leafline_table::{Engine, IndexDef, TableDef};
+use leafline_table::{Core, IndexDef, TableDef};
 use leafline_types::Value;
 use leafline_types::key::{prefix_successor, skip_part};
 
@@ -53,7 +53,7 @@ impl HypotheticalIndex {
     /// # Errors
     /// Values that are not of their column's type.
     pub(super) fn new(
-        engine: &Engine,
+        engine: &Core,
         (table, of_table): (&TableDef, Estimate),
         index: &IndexDef,
         sample: &TableSample,

@@ -5,7 +5,7 @@ use crate::error::{AccessError, Result};
 use crate::params::{INDEX_COLD_LEAVES, INDEX_LEAVES, LOCATED_ENTRIES, LOCATED_LEAVES, REPEATED_ENTRIES};
 use leafline_btree::SampledLeaves;
 use leafline_storage::PageNo;
-use leafline_table::{Engine, IndexDef, TableDef, locator_of};
+use leafline_table::{Core, IndexDef, TableDef, locator_of};
 use leafline_types::key::{KeyPart, skip_part};
 use std::collections::BTreeSet;
 
@@ -56,7 +56,7 @@ impl IndexStatistics {
 
 /// Looks at leaves of an index of a table that has so many `rows`.
 pub(super) fn sample(
-    engine: &Engine,
+    engine: &Core,
     table: &TableDef,
     index: &IndexDef,
     rows: f64,
@@ -167,7 +167,7 @@ impl Sampled {
 
 /// Distinct leaves of the clustered index per entry. Neighbours show it where rows lie at random; where even rows of entries far apart share
 /// leaves, these do.
-fn located(engine: &Engine, table: &TableDef, index: &IndexDef, runs: &[LocatedEntries]) -> Result<f64> {
+fn located(engine: &Core, table: &TableDef, index: &IndexDef, runs: &[LocatedEntries]) -> Result<f64> {
     let clustered = engine.tree(table.clustered())?;
     let mut locator = Vec::new();
     let mut leaves_of = |keys: &[Vec<u8>]| -> Result<f64> {

@@ -4,7 +4,7 @@
 use super::sample::{Most, look};
 use crate::constraint::Bounds;
 use crate::error::Result;
-use leafline_table::{Engine, IndexDef, TableDef};
+use leafline_table::{Core, IndexDef, TableDef};
 use leafline_types::key::{encode_part, prefix_successor};
 use leafline_types::{Value, value_at};
 
@@ -27,7 +27,7 @@ pub struct KeySpan {
 /// # Errors
 /// What reading pages returns.
 pub fn key_span(
-    engine: &Engine,
+    engine: &Core,
     (outer, index, bounds): (&TableDef, &IndexDef, &Bounds),
     column: usize,
     inner: &IndexDef,

@@ -9,7 +9,7 @@ use crate::error::{AccessError, Result};
 use crate::params::{SAMPLE_ENTRIES, SAMPLE_LEAVES, SAMPLE_RANGES, SAMPLE_WARM_SHARE};
 use leafline_btree::{LeafView, SampledLeaves};
 use leafline_expr::{EvalContext, Expr, evaluate_filter};
-use leafline_table::{Engine, IndexDef, entry_decoder};
+use leafline_table::{Core, IndexDef, entry_decoder};
 use leafline_types::{Batch, CodecError, DecodedRows, Missing, MysqlError, Warnings};
 use std::ops::Range;
 
@@ -37,7 +37,7 @@ impl Sample {
 /// columns are positions in `columns`, ordinals of the table. What lies `within` the bounds is known. An error of a condition ends the sample: planning does
 /// not fail for what execution may never evaluate. Only leaves in memory are looked at: what a statement may read to be planned is for its ranges.
 pub(crate) fn sample_rows(
-    engine: &Engine,
+    engine: &Core,
     (index, within): (&IndexDef, Extent),
     bounds: &Bounds,
     columns: &[usize],
@@ -117,7 +117,7 @@ pub(super) struct InRange {
 
 /// Entries of an index, spread over the ranges: how many were looked at, and `columns` of those that pass the tests.
 pub(super) fn look(
-    engine: &Engine,
+    engine: &Core,
     index: &IndexDef,
     bounds: &Bounds,
     columns: &[usize],

@@ -13,13 +13,13 @@ use super::table::{Hits, TableSample, part_of};
 use crate::constraint::{Constraint, Implied, IndexKeyPart};
 use crate::error::Result;
 use leafline_expr::{CompareOp, EvalContext, Expr, ExprKind, evaluate_scalar};
-use leafline_table::{Engine, TableDef};
+use leafline_table::{Core, TableDef};
 use leafline_types::Value;
 use std::sync::Arc;
 
 /// A table whose conditions are asked about. Their columns are those of the table by ordinal; those beyond belong to others.
 pub struct Selectivity<'a> {
-    engine: &'a Engine,
+    engine: &'a Core,
     statistics: &'a Statistics,
     table: &'a TableDef,
     /// Without it there are only rules of thumb.
@@ -40,7 +40,7 @@ enum Said {
 impl<'a> Selectivity<'a> {
     /// Of conditions on a table. With `looks` its rows are looked at, if need be.
     pub fn new(
-        engine: &'a Engine,
+        engine: &'a Core,
         (statistics, samples): (&'a Statistics, &'a StatementSamples),
         table: &'a TableDef,
         looks: bool,

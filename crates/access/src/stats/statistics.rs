@@ -8,7 +8,7 @@ use super::table::TableSample;
 use crate::constraint::KeyRange;
 use crate::error::Result;
 use leafline_btree::Estimate;
-use leafline_table::{Engine, HistogramDef, IndexDef, Partition, TableDef, TableId};
+use leafline_table::{Core, HistogramDef, IndexDef, Partition, TableDef, TableId};
 use leafline_types::MysqlError;
 use leafline_types::key::{KeyPart, skip_part};
 use std::collections::HashMap;
@@ -75,7 +75,7 @@ impl Statistics {
     ///
     /// # Errors
     /// What reading pages returns.
-    pub fn index(&self, engine: &Engine, table: &TableDef, index: &IndexDef) -> Result<Arc<IndexStatistics>> {
+    pub fn index(&self, engine: &Core, table: &TableDef, index: &IndexDef) -> Result<Arc<IndexStatistics>> {
         if index.is_hypothetical() {
             return Ok(Arc::new(self.hypothetical(engine, table, index)?.statistics.clone()));
         }
@@ -95,7 +95,7 @@ impl Statistics {
     ///
     /// # Errors
     /// What reading branch pages returns.
-    pub fn size(&self, engine: &Engine, table: &TableDef, index: &IndexDef) -> Result<Estimate> {
+    pub fn size(&self, engine: &Core, table: &TableDef, index: &IndexDef) -> Result<Estimate> {
         if index.is_hypothetical() {
             return Ok(self.hypothetical(engine, table, index)?.size);
         }
@@ -138,7 +138,7 @@ impl Statistics {
     /// What reading pages of the table returns.
     pub fn hypothetical(
         &self,
-        engine: &Engine,
+        engine: &Core,
         table: &TableDef,
         index: &IndexDef,
     ) -> Result<Arc<HypotheticalIndex>> {
@@ -157,7 +157,7 @@ impl Statistics {
     ///
     /// # Errors
     /// What reading pages returns.
-    pub(crate) fn rows(&self, engine: &Engine, table: &TableDef) -> Result<Arc<TableSample>> {
+    pub(crate) fn rows(&self, engine: &Core, table: &TableDef) -> Result<Arc<TableSample>> {
         if let Some(part) = largest(engine, table) {
             return self.rows(engine, part);
         }
@@ -171,7 +171,7 @@ impl Statistics {
     /// What reading pages returns.
     pub fn histogram(
         &self,
-        engine: &Engine,
+        engine: &Core,
         table: &TableDef,
         column: usize,
     ) -> Result<Option<Arc<Histogram>>> {
@@ -199,7 +199,7 @@ impl Statistics {
     ///
     /// # Errors
     /// What reading pages returns.
-    pub fn distinct_values(&self, engine: &Engine, table: &TableDef, column: usize) -> Result<f64> {
+    pub fn distinct_values(&self, engine: &Core, table: &TableDef, column: usize) -> Result<f64> {
         let rows = engine.rows_of(table) as f64;
         let mut found = None;
         for index in &table.indexes {
@@ -225,7 +225,7 @@ impl Statistics {
     /// What reading pages returns.
     pub fn share_of_equal_pairs(
         &self,
-        engine: &Engine,
+        engine: &Core,
         [left, right]: [(&TableDef, usize); 2],
     ) -> Result<Option<f64>> {
         let kind = |(table, column): (&TableDef, usize)| {
@@ -247,7 +247,7 @@ impl Statistics {
     /// What reading pages returns.
     pub(crate) fn common_values(
         &self,
-        engine: &Engine,
+        engine: &Core,
         table: &TableDef,
         index: &IndexDef,
     ) -> Result<Option<CommonValues>> {
@@ -276,13 +276,13 @@ impl Statistics {
 }
 
 /// The partition with the most rows, which stands for the others; `None` if the table has none.
-pub(crate) fn largest<'t>(engine: &Engine, table: &'t TableDef) -> Option<&'t Arc<TableDef>> {
+pub(crate) fn largest<'t>(engine: &Core, table: &'t TableDef) -> Option<&'t Arc<TableDef>> {
     let partitions = table.partitioning.as_ref()?.partitions.iter().map(|partition| &partition.table);
     partitions.max_by_key(|table| (engine.rows_of(table), std::cmp::Reverse(table.id)))
 }
 
 /// The index itself, or that of the largest partition.
-pub(crate) fn largest_with(engine: &Engine, table: &TableDef, index: &Arc<IndexDef>) -> Arc<IndexDef> {
+pub(crate) fn largest_with(engine: &Core, table: &TableDef, index: &Arc<IndexDef>) -> Arc<IndexDef> {
     let own = largest(engine, table).zip(position_of(table, index));
     own.map_or(index, |(part, position)| &part.indexes[position]).clone()
 }
@@ -291,6 +291,6 @@ fn position_of(table: &TableDef, index: &IndexDef) -> Option<usize> {
     table.indexes.iter().position(|known| known.id == index.id)
 }
 
-fn age(engine: &Engine, table: &TableDef) -> Age {
+fn age(engine: &Core, table: &TableDef) -> Age {
     Age { rows: engine.row_count(table.id) as f64, writes: engine.rows_written(table.id) }
 }

@@ -10,7 +10,7 @@ use crate::error::Result;
 use crate::params::{DEPENDENCE_LEAST_ROWS, TABLE_BUCKETS, TABLE_COLD_LEAVES, TABLE_LEAVES, TABLE_ROWS};
 use arrow_array::ArrayRef;
 use leafline_expr::{EvalContext, Expr};
-use leafline_table::{ColumnDef, Engine, TableDef};
+use leafline_table::{ColumnDef, Core, TableDef};
 use leafline_types::key::{KeyPart, encode_part};
 use leafline_types::{Batch, Value, value_at};
 use std::collections::HashMap;
@@ -68,7 +68,7 @@ impl Hits {
 
 impl TableSample {
     /// Looks at rows of a table.
-    pub(super) fn take(engine: &Engine, table: &TableDef) -> Result<TableSample> {
+    pub(super) fn take(engine: &Core, table: &TableDef) -> Result<TableSample> {
         let rows = engine.row_count(table.id) as f64;
         let size = engine.tree(table.clustered())?.estimate(&[], None)?;
         let leaves = leaves_to_sample(size.resident_fraction, TABLE_LEAVES, TABLE_COLD_LEAVES);

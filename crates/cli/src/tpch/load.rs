@@ -47,7 +47,7 @@ pub fn load(
     connection.execute(table.definition(), ())?;
     let engine = database.instance().engine();
     let definition = engine.table(DATABASE, table.name()).map_err(failed)?;
-    let mut loader = engine.bulk_load(&definition, &BuildControl::of(engine)).map_err(failed)?;
+    let mut loader = engine.ddl().bulk_load(&definition, &BuildControl::of(engine)).map_err(failed)?;
     let mut progress = Progress::rows(table.name(), table.rows(scale));
     generate(table, scale, &mut |row: &[Value]| {
         progress.row(row_bytes(row));

@@ -96,7 +96,7 @@ impl Database {
         };
         let options = EngineOptions { store, ..EngineOptions::default() };
         let engine = Engine::open(Arc::new(SimulatedEnv::new()), options).expect("an engine in memory");
-        engine.create_database("test", Collation::DEFAULT, true).expect("a database");
+        engine.ddl().create_database("test", Collation::DEFAULT, true).expect("a database");
         let mut model = CostModel::new(DeviceClass::Nvme, 4096);
         model.use_residency = false;
         Database {
@@ -118,14 +118,15 @@ impl Database {
         let StatementKind::CreateTable(create) = statement.kind else { panic!("{create}") };
         let (spec, _) =
             table_spec(&create, "test", Collation::Utf8mb4Bin, Default::default()).expect("a table");
-        self.engine.create_table(&spec, false).expect("a new table");
+        self.engine.ddl().create_table(&spec, false).expect("a new table");
         self.fill(&spec.name, rows);
     }
 
     /// Fills an empty table.
     pub fn fill(&self, name: &str, rows: &[Vec<Value>]) {
         let table = self.engine.table("test", name).expect("the table");
-        let mut loader = self.engine.bulk_load(&table, &BuildControl::of(&self.engine)).expect("a loader");
+        let mut loader =
+            self.engine.ddl().bulk_load(&table, &BuildControl::of(&self.engine)).expect("a loader");
         rows.iter().for_each(|row| loader.push(row).unwrap_or_else(|e| panic!("{row:?}: {e}")));
         loader.finish().expect("a loaded table");
     }
@@ -232,7 +233,7 @@ impl Database {
         parts: &Arc<PlanParts>,
         profiled: bool,
     ) -> Result<(Answer, PlanRun), MysqlError> {
-        let mut transaction = self.engine.begin(Isolation::RepeatableRead, TxnMode::ReadWrite);
+        let mut transaction = self.engine.transactions().begin(Isolation::RepeatableRead, TxnMode::ReadWrite);
         let view = transaction.view();
         let mut counters = Counters::default();
         let (mut rows, mut warnings) = (Vec::new(), Warnings::new());
@@ -299,7 +300,7 @@ pub(crate) fn run_until(
     plan: &Arc<Plan>,
     each: &mut dyn FnMut(&CancelToken),
 ) -> MysqlError {
-    let view = database.engine.begin(Isolation::RepeatableRead, TxnMode::ReadOnly).view();
+    let view = database.engine.transactions().begin(Isolation::RepeatableRead, TxnMode::ReadOnly).view();
     let (session, cancel) = (SessionFacts::default(), CancelToken::new());
     let now = DateTime::from_epoch_micros(0).expect("a time");
     let mut counters = Counters::default();

@@ -172,7 +172,7 @@ fn relation_rows(
         RelationSource::Base(table) => {
             let columns: Vec<usize> = (0..table.columns.len()).collect();
             let decoder = leafline_table::row_decoder(table, &columns).expect("a decoder");
-            let view = engine.begin(Isolation::RepeatableRead, TxnMode::ReadOnly).view();
+            let view = engine.transactions().begin(Isolation::RepeatableRead, TxnMode::ReadOnly).view();
             let mut cursor = view.entries(table, table.clustered()).expect("a cursor");
             let mut rows = Vec::new();
             cursor.seek(&[]);

@@ -76,13 +76,20 @@ impl Database {
 
     /// Takes a snapshot of what is committed now.
     pub fn snapshot(&self) -> Snapshot {
-        Snapshot { view: self.instance().engine().begin(Isolation::RepeatableRead, TxnMode::ReadOnly).view() }
+        Snapshot {
+            view: self
+                .instance()
+                .engine()
+                .transactions()
+                .begin(Isolation::RepeatableRead, TxnMode::ReadOnly)
+                .view(),
+        }
     }
 
     /// Begins a transaction.
     pub fn begin(&self) -> Writer {
         let engine: &Arc<Engine> = self.instance().engine();
-        Writer { transaction: engine.begin(Isolation::RepeatableRead, TxnMode::ReadWrite) }
+        Writer { transaction: engine.transactions().begin(Isolation::RepeatableRead, TxnMode::ReadWrite) }
     }
 }
 
@@ -251,7 +258,7 @@ impl Writer {
         mut write: impl FnMut(&mut Transaction) -> Result<R, TableError>,
     ) -> Result<R> {
         let TableDef { database, name, foreign_keys, .. } = &*table.def;
-        let catalog = self.transaction.engine().catalog();
+        let catalog = self.transaction.core().catalog();
         if !foreign_keys.is_empty() || catalog.references(database, name).next().is_some() {
             return Err(MysqlError::not_supported("writing to tables with foreign keys outside SQL").into());
         }

@@ -186,7 +186,7 @@ pub(super) fn write(engine: &Arc<Engine>, set: &AccountSet) -> Result<(), MysqlE
         let stored = system_table::rows(engine, &table)?;
         changes.push((table, key, stored, rows));
     }
-    let mut transaction = engine.begin(Isolation::RepeatableRead, TxnMode::ReadWrite);
+    let mut transaction = engine.transactions().begin(Isolation::RepeatableRead, TxnMode::ReadWrite);
     transaction.begin_statement();
     for (table, key, stored, mut rows) in changes {
         for (locator, old) in stored {
@@ -333,7 +333,7 @@ pub(super) fn make(engine: &Arc<Engine>, set: &AccountSet) -> Result<(), MysqlEr
 /// What a crash has left of an upgrade.
 fn finish_upgrade(engine: &Arc<Engine>) -> Result<(), MysqlError> {
     for left in [UPGRADED, OUTDATED] {
-        engine.drop_table(SYSTEM_DATABASE, left, true)?;
+        engine.ddl().drop_table(SYSTEM_DATABASE, left, true)?;
     }
     Ok(())
 }
@@ -360,8 +360,8 @@ fn upgrade(engine: &Arc<Engine>) -> Result<(), MysqlError> {
     let users: Vec<Row> = set.accounts.iter().map(|(id, account)| user_row(id, account)).collect();
     system_table::make(engine, &user_table(UPGRADED), &users)?;
     let name = |name| (SYSTEM_DATABASE, name);
-    engine.rename_tables(&[(name(USER), name(OUTDATED)), (name(UPGRADED), name(USER))], true)?;
-    engine.drop_table(SYSTEM_DATABASE, OUTDATED, true)?;
+    engine.ddl().rename_tables(&[(name(USER), name(OUTDATED)), (name(UPGRADED), name(USER))], true)?;
+    engine.ddl().drop_table(SYSTEM_DATABASE, OUTDATED, true)?;
     Ok(())
 }
 

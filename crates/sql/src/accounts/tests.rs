@@ -455,7 +455,7 @@ fn a_table_of_accounts_of_before_there_were_privileges_is_brought_up_to_date_wha
         let instance = open(&env);
         let engine = instance.engine();
         for table in ["user", "db", "tables_priv", "global_grants", "columns_priv", "procs_priv"] {
-            engine.drop_table("mysql", table, false).unwrap();
+            engine.ddl().drop_table("mysql", table, false).unwrap();
         }
         let column = |name: &str, len: u32| {
             ColumnDef::new(name, SqlType::Varchar { len }, false, Collation::Utf8mb4_0900Bin)

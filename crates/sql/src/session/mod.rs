@@ -151,7 +151,7 @@ impl Session {
             is_watcher: false,
             is_broken: false,
             groups: StatementGroups::default(),
-            locks: instance.engine().session_locks(),
+            locks: instance.engine().transactions().session_locks(),
             instance,
             entry,
             settings,

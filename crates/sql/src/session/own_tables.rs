@@ -78,7 +78,7 @@ impl Session {
         spec: &TableSpec,
         alias: Option<&str>,
     ) -> Result<Arc<TableDef>, MysqlError> {
-        let table = self.instance.engine().create_private_table(spec)?;
+        let table = self.instance.engine().ddl().create_private_table(spec)?;
         let name = alias.unwrap_or(&table.name).to_owned();
         self.own_tables.named.insert((table.database.clone(), name), table.clone());
         self.own_tables.version += 1;
@@ -93,7 +93,7 @@ impl Session {
 
     /// A table of the session's own that has got other trees; nothing to others.
     pub(crate) fn refresh_own_table(&mut self, table: &TableDef) {
-        let Ok(current) = self.instance.engine().private_table(table.id) else { return };
+        let Ok(current) = self.instance.engine().ddl().private_table(table.id) else { return };
         let known = self.own_tables.named.values_mut().filter(|known| known.id == table.id);
         known.for_each(|known| *known = current.clone());
         self.own_tables.version += 1;
@@ -123,7 +123,7 @@ impl Session {
             return Ok(());
         }
         let dropped = std::mem::take(&mut self.own_tables.dropped);
-        Ok(self.instance.engine().drop_private_tables(&dropped)?)
+        Ok(self.instance.engine().ddl().drop_private_tables(&dropped)?)
     }
 
     /// Drops them all: the session begins anew, or ends. Its transaction has ended.
@@ -170,7 +170,7 @@ mod tests {
         session.execute("SET GLOBAL change_buffering = 'none'").unwrap();
         session.execute("CREATE DATABASE d").unwrap();
         let segments = || {
-            instance.engine().purge().unwrap();
+            instance.engine().maintenance().purge().unwrap();
             instance.engine().store().segments().len()
         };
         let before = segments();

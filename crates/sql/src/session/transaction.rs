@@ -89,7 +89,7 @@ impl Session {
     }
 
     fn begin_as(&self, isolation: Isolation, mode: TxnMode) -> Transaction {
-        let transaction = self.instance.engine().begin_in(&self.locks, isolation, mode);
+        let transaction = self.instance.engine().transactions().begin_in(&self.locks, isolation, mode);
         self.entry.begins_transaction(transaction.watch());
         transaction
     }
@@ -237,7 +237,7 @@ impl Session {
         let own = self.transaction.open.is_none() && self.settings.autocommit;
         if own {
             self.forget_next_characteristics();
-            return self.instance.engine().read_view();
+            return self.instance.engine().transactions().read_view();
         }
         let view = self.open_view();
         if let Some(transaction) = &mut self.transaction.open {
@@ -250,7 +250,7 @@ impl Session {
     /// A view for what reads no rows, such as planning and SET: it begins no transaction and takes no snapshot for the one that is
     /// open.
     pub(crate) fn passing_view(&self) -> ReadView {
-        self.instance.engine().read_view()
+        self.instance.engine().transactions().read_view()
     }
 
     /// What the open transaction sees; it is opened if need be.
@@ -263,7 +263,7 @@ impl Session {
                 transaction.begin_statement();
                 transaction.view()
             }
-            None => self.instance.engine().read_view(),
+            None => self.instance.engine().transactions().read_view(),
         }
     }
 

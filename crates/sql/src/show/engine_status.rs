@@ -81,7 +81,7 @@ fn report(session: &Session) -> String {
             ("dropped trees still read", figures.retired_trees.to_string()),
         ],
     );
-    section("CHANGE BUFFER", &of_change_buffer(engine.change_buffer_stats()));
+    section("CHANGE BUFFER", &of_change_buffer(engine.maintenance().change_buffer_stats()));
     let log = store.log_space();
     let of_log = |bytes: u64| format!("{bytes} ({:.0} %)", 100.0 * bytes as f64 / log.capacity.max(1) as f64);
     section(

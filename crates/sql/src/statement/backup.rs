@@ -26,7 +26,7 @@ pub(super) fn backup(session: &mut Session, path: &str, parent: Option<&str>) ->
     let directory = text_file::for_backup(path, allowed.as_deref(), Path::new(&data))?;
     let target = environment(path, &directory)?;
     let (progress, cancel) = (session.progress(), session.cancel.clone());
-    let made = session.instance.engine().backup(&target, parent, &progress, &cancel)?;
+    let made = session.instance.engine().maintenance().backup(&target, parent, &progress, &cancel)?;
     let number = |name| (name, SqlType::BIGINT_UNSIGNED);
     let mut rows = RowSet::new([
         ("Backup", SqlType::Varchar { len: 16 }),

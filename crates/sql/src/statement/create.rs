@@ -75,7 +75,7 @@ pub(super) fn create_table(
     let filled = fill(session, &database, source, names, text);
     if create.temporary && filled.is_ok() {
         let engine = session.instance.engine().clone();
-        session.replace_own_table(&table, engine.private_table(table.id)?);
+        session.replace_own_table(&table, engine.ddl().private_table(table.id)?);
         return filled;
     }
     let published = filled.and_then(|done| publish(session, &table, &spec).map(|()| done));
@@ -95,7 +95,7 @@ pub(super) fn publish(
     spec: &TableSpec,
 ) -> Result<(), MysqlError> {
     session.commit()?;
-    let published = session.instance.engine().clone().publish_table(table, spec.unchecked_references);
+    let published = session.instance.engine().ddl().publish_table(table, spec.unchecked_references);
     published.map_err(|error| of_table(error, session))?;
     session.forget_own_table(table);
     Ok(())
@@ -142,7 +142,7 @@ pub(super) fn check_primary_key(session: &Session, spec: &TableSpec) -> Result<(
 
 /// Makes a table for everybody. It was not there; if another has been quicker, that is noted or an error.
 fn create_stored(session: &mut Session, spec: &TableSpec, if_not_exists: bool) -> Result<(), MysqlError> {
-    let made = session.instance.engine().create_table(spec, if_not_exists);
+    let made = session.instance.engine().ddl().create_table(spec, if_not_exists);
     if !made.map_err(|error| of_table(error, session))? {
         session.warnings.note(MysqlError::table_exists(&spec.name));
     }

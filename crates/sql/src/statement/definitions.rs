@@ -41,8 +41,11 @@ pub(super) fn create_database(session: &mut Session, create: &CreateDatabase) ->
     let DatabaseOptions { charset, collation } = &create.options;
     let default = session.settings.server_collation;
     let collation = table_collation(charset.as_ref(), collation.as_ref(), default)?;
-    let created =
-        session.instance.engine().create_database(&create.name.value, collation, create.if_not_exists)?;
+    let created = session.instance.engine().ddl().create_database(
+        &create.name.value,
+        collation,
+        create.if_not_exists,
+    )?;
     if !created {
         session.warnings.note(MysqlError::database_exists(&create.name.value));
     }
@@ -60,7 +63,7 @@ pub(super) fn alter_database(session: &mut Session, alter: &AlterDatabase) -> Re
     let database = catalog.database(&name).ok_or_else(|| MysqlError::unknown_database(&name))?;
     let DatabaseOptions { charset, collation } = &alter.options;
     let collation = table_collation(charset.as_ref(), collation.as_ref(), database.collation)?;
-    engine.alter_database(&name, collation)?;
+    engine.ddl().alter_database(&name, collation)?;
     if session.database() == Some(&name) {
         session.settings.database_collation = collation;
     }
@@ -71,7 +74,7 @@ pub(super) fn drop_database(session: &mut Session, drop: &DropDatabase) -> Resul
     refuse_system(session, &drop.name.value)?;
     let unchecked = !session.settings.foreign_key_checks;
     let views = session.instance.engine().catalog().views(&drop.name.value).count();
-    let dropped = session.instance.engine().drop_database(&drop.name.value, drop.if_exists, unchecked);
+    let dropped = session.instance.engine().ddl().drop_database(&drop.name.value, drop.if_exists, unchecked);
     let dropped = dropped.map_err(|error| of_table(error, session))?;
     match dropped {
         None => session.warnings.note(MysqlError::no_database_to_drop(&drop.name.value)),
@@ -135,7 +138,7 @@ pub(super) fn drop_table(session: &mut Session, drop: &DropTable) -> Result<Done
     }
     let names: Vec<(&str, &str)> = names.iter().map(|(database, name)| (database.as_str(), *name)).collect();
     let unchecked = !session.settings.foreign_key_checks;
-    let dropped = session.instance.engine().drop_tables(&names, drop.if_exists, unchecked);
+    let dropped = session.instance.engine().ddl().drop_tables(&names, drop.if_exists, unchecked);
     missing.extend(dropped.map_err(|error| of_table(error, session))?);
     session.drop_own_tables(&own)?;
     session.unlock_dropped(&drop.tables);
@@ -154,12 +157,12 @@ pub(super) fn truncate(session: &mut Session, table: &TableName) -> Result<Done,
     }
     let database = database_of(session, table)?;
     if let Some(own) = session.own_table_named(table).cloned() {
-        let empty = session.instance.engine().truncate_private_table(&own)?;
+        let empty = session.instance.engine().ddl().truncate_private_table(&own)?;
         session.replace_own_table(&own, empty);
         return Ok(Done::default());
     }
     let unchecked = !session.settings.foreign_key_checks;
-    let emptied = session.instance.engine().truncate_table(&database, &table.name.value, unchecked);
+    let emptied = session.instance.engine().ddl().truncate_table(&database, &table.name.value, unchecked);
     emptied.map_err(|error| of_table(error, session))?;
     Ok(Done::default())
 }

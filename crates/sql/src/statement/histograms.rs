@@ -94,7 +94,7 @@ fn change(
         said.push(("status", format!("Histogram statistics created for column '{}'.", column.name)));
     }
     if !made.is_empty() || !removed.is_empty() {
-        engine.change_histograms(table, made, &removed)?;
+        engine.ddl().change_histograms(table, made, &removed)?;
     }
     Ok(said)
 }

@@ -72,7 +72,7 @@ pub(super) fn check(
         let check = show::resolve(session, table).and_then(|table| {
             bind_partition_function(&table, &session.bind_context(&[]))?;
             let engine = session.instance.engine();
-            Ok(engine.check_table_with(&table, options, &|_| (), &session.cancel)?)
+            Ok(engine.maintenance().check_table_with(&table, options, &|_| (), &session.cancel)?)
         });
         session.cancel.check()?;
         checked(&mut rows, &name, check);
@@ -181,7 +181,11 @@ pub(super) fn load_index(session: &mut Session, tables: &[LoadIndex]) -> Result<
                 let position = table.indexes.iter().position(|known| known.id == index.id);
                 for stored in table.stored() {
                     let index = &stored.indexes[position.expect("the index is one of the table")];
-                    session.instance.engine().preload(index, !wanted.ignore_leaves, &session.cancel)?;
+                    session.instance.engine().maintenance().preload(
+                        index,
+                        !wanted.ignore_leaves,
+                        &session.cancel,
+                    )?;
                 }
             }
             Ok(())

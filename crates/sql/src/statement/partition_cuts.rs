@@ -89,7 +89,7 @@ fn state(instance: &Arc<Instance>, session: &mut Session, what: &str) -> String 
     let long = "SELECT SUM(LENGTH(w)) FROM r UNION ALL SELECT SUM(LENGTH(w)) FROM x";
     seen += &query(session, long);
     let engine = instance.engine();
-    engine.purge().unwrap();
+    engine.maintenance().purge().unwrap();
     assert_eq!(engine.store().verify_space().unwrap(), Vec::<String>::new(), "{what}");
     // Counted without the change buffer's and others': they are the same before and after.
     seen + &format!("{} trees", engine.store().segments().len())

@@ -44,7 +44,7 @@ pub(super) fn run(session: &mut Session, wanted: &PartitionMaintenance) -> Resul
             let narrowed = partitioning.narrowed(|number| chosen.contains(&number));
             let only = Arc::new(TableDef { partitioning: Some(narrowed), ..TableDef::clone(&table) });
             let engine = session.instance.engine();
-            let check = engine.check_table_with(&only, options, &|_| (), &session.cancel);
+            let check = engine.maintenance().check_table_with(&only, options, &|_| (), &session.cancel);
             session.cancel.check()?;
             checked(&mut rows, &name, check.map_err(MysqlError::from));
         }

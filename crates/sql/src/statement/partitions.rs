@@ -163,13 +163,13 @@ pub(super) fn change_partitions(
         check_partition_concurrency(alter, *validates)?;
         let engine = session.instance.engine();
         for number in numbers {
-            engine.exchange_partition(table, number, &other, *validates, &session.cancel)?;
+            engine.ddl().exchange_partition(table, number, &other, *validates, &session.cancel)?;
         }
         return Ok(Some(Done::default()));
     }
     let change = change(session, table, partitioning, action)?;
     check_partition_concurrency(alter, !change.moved.is_empty())?;
-    let moved = session.instance.engine().change_partitions(table, change);
+    let moved = session.instance.engine().ddl().change_partitions(table, change);
     moved.map_err(|error| of_table(error, session))?;
     Ok(Some(Done { info: "Records: 0  Duplicates: 0  Warnings: 0".into(), ..Done::default() }))
 }

@@ -150,7 +150,7 @@ fn damaged_and_malformed_files_give_errors_and_leave_nothing() {
     let path = place.directory.path().join("few.table");
     let whole = fs::read(&path).unwrap();
     let engine = instance.engine().clone();
-    engine.purge().unwrap();
+    engine.maintenance().purge().unwrap();
     let trees = engine.store().segments().len();
     let seed = std::env::var("LEAFLINE_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(1);
     println!("seed {seed}");
@@ -213,7 +213,7 @@ fn damaged_and_malformed_files_give_errors_and_leave_nothing() {
         }
     }
     assert!(taken > 0, "values that are others");
-    engine.purge().unwrap();
+    engine.maintenance().purge().unwrap();
     assert_eq!(engine.store().segments().len(), trees, "nothing is left behind");
     assert_eq!(engine.store().verify_space().unwrap(), Vec::<String>::new());
 }
@@ -246,7 +246,7 @@ fn a_power_cut_while_a_table_is_imported_leaves_all_of_it_or_nothing() {
         if is_there {
             assert_eq!(query(&mut session, "SELECT * FROM one.copy ORDER BY id"), expected);
         }
-        instance.engine().purge().unwrap();
+        instance.engine().maintenance().purge().unwrap();
         let checked = query(&mut session, "CHECK TABLE one.wide, one.n");
         assert!(checked.iter().all(|row| row.contains("OK")), "{checked:?}");
         assert_eq!(instance.engine().store().verify_space().unwrap(), Vec::<String>::new());

@@ -24,7 +24,7 @@ pub(super) fn create_view(session: &mut Session, create: &CreateView, sql: &str)
     let altered = altered.map(|view| view.as_ref());
     let (view, warning) = view_def((create, altered), &database, sql, &session.bind_context(&[]))?;
     let definer = definer_of(&view);
-    session.instance.engine().create_view(view, create.verb != ViewVerb::Create)?;
+    session.instance.engine().ddl().create_view(view, create.verb != ViewVerb::Create)?;
     if (create.definer.is_some() || altered.is_some()) && !session.instance.accounts().has_definer(&definer) {
         session.warnings.note(MysqlError::no_such_definer(&definer.user, &definer.host));
     }
@@ -38,7 +38,7 @@ pub(super) fn drop_view(session: &mut Session, drop: &DropView) -> Result<Done, 
         names.push((database_of(session, view)?, view.name.value.as_str()));
     }
     let names: Vec<(&str, &str)> = names.iter().map(|(database, name)| (database.as_str(), *name)).collect();
-    for missing in session.instance.engine().drop_views(&names, drop.if_exists)? {
+    for missing in session.instance.engine().ddl().drop_views(&names, drop.if_exists)? {
         session.warnings.note(MysqlError::unknown_table(missing));
     }
     Ok(Done::default())

@@ -3,7 +3,8 @@
 use super::Switch;
 use crate::build::{BuiltTree, CatchUp, Derivation, Watched};
 use crate::catalog::TableDef;
-use crate::engine::Engine;
+use crate::ddl;
+use crate::ddl::Ddl;
 use crate::error::Result;
 use crate::lock::Excluding;
 use crate::read::ReadView;
@@ -19,16 +20,16 @@ pub(super) struct Held<'e> {
     _excluding: Option<Excluding>,
 }
 
-impl Engine {
+impl Ddl {
     /// Watches what the rows of some tables are in, from the moment of a view on.
-    pub(super) fn watch(self: &Arc<Self>, tables: &[Arc<TableDef>]) -> (Vec<Watched<'_>>, ReadView) {
-        let _ddl = self.ddl.lock();
-        let _closed = self.close_gates(tables);
+    pub(super) fn watch(&self, tables: &[Arc<TableDef>]) -> (Vec<Watched<'_>>, ReadView) {
+        let _ddl = self.core.ddl.lock();
+        let _closed = ddl::close_gates(&self.core, tables);
         let watched = tables.iter().flat_map(TableDef::stored).map(|stored| {
-            let watch = self.changes.watch(&self.env, stored.id);
+            let watch = self.core.changes.watch(&self.core.env, stored.id);
             Watched { table: stored.clone(), watch }
         });
-        (watched.collect(), self.applied_view())
+        (watched.collect(), ReadView::applied(&self.core))
     }
 
     /// Brings what was built of the tables that are watched in its place: rounds beside those who write, then the last one, while they wait. Returns how many
@@ -37,20 +38,20 @@ impl Engine {
     /// # Errors
     /// `DefinitionChanged`; `DuplicateEntry` (1062); what the derivation returns for a row; what the store returns; 1317.
     pub(super) fn catch_up<'e>(
-        self: &'e Arc<Self>,
+        &'e self,
         tables: &[Arc<TableDef>],
         (sources, view): (&[Watched<'_>], ReadView),
         (trees, derivation): (Vec<BuiltTree>, &mut dyn Derivation),
         (switch, cancel): (Switch<'_>, &CancelToken),
     ) -> Result<(Vec<i64>, Held<'e>)> {
-        let mut catch_up = CatchUp::new(self, (sources, view), trees, derivation, cancel);
+        let mut catch_up = CatchUp::new(&self.core, (sources, view), trees, derivation, cancel);
         catch_up.run()?;
         catch_up.verify()?;
         catch_up.run()?;
         let excluding = switch()?;
-        let ddl = self.ddl.lock();
+        let ddl = self.core.ddl.lock();
         tables.iter().try_for_each(|table| self.check_in_force(table))?;
-        let closed = self.close_gates(tables);
+        let closed = ddl::close_gates(&self.core, tables);
         let added = catch_up.finish()?;
         Ok((added, Held { _ddl: ddl, _closed: closed, _excluding: excluding }))
     }

@@ -61,7 +61,7 @@ impl Conversion<'_, '_, '_> {
     /// Converts rows in the order that is asked for.
     fn in_order(&mut self, old: &Arc<TableDef>, given: &mut Option<GivenWriter>) -> Result<()> {
         let order = order_parts(old, &self.rebuild.order)?;
-        let mut sorter = Sorter::new(&self.numbering.engine.env, self.control.memory_bytes);
+        let mut sorter = Sorter::new(&self.numbering.core.env, self.control.memory_bytes);
         let mut position = 0u64;
         let mut rows = SnapshotSource::new(self.view, old)?;
         while let Some((key, payload)) = rows.next()? {

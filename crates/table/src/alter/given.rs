@@ -11,8 +11,8 @@
 
 use crate::build::{BuiltTree, STEP, finish_builder, new_builder, note_number, numbered};
 use crate::catalog::TableDef;
+use crate::core::Core;
 use crate::ddl::NewTrees;
-use crate::engine::Engine;
 use crate::error::{Result, TableError};
 use crate::run::{EntrySource, Sorter};
 use crate::txn::{asks_for_number, auto_increment_value};
@@ -36,7 +36,7 @@ pub(super) struct Given {
 /// Who gives numbers in an AUTO_INCREMENT column.
 #[derive(Clone, Copy)]
 pub(super) struct Numbering<'a> {
-    pub(super) engine: &'a Engine,
+    pub(super) core: &'a Core,
     /// The table with the name, which counts them.
     pub(super) table: &'a TableDef,
     /// NULL and 0 in the column ask for one.
@@ -47,7 +47,7 @@ pub(super) struct Numbering<'a> {
 
 /// The numbers of all rows.
 pub(super) struct GivenNumbers<'e> {
-    engine: &'e Engine,
+    core: &'e Core,
     /// For each table that old rows are in.
     trees: Vec<Tree>,
     new: NewTrees,
@@ -87,9 +87,9 @@ impl Numbering<'_> {
     /// Gives a row a number, if it asks for one: that which it was given before (0: none), or a new one. Returns it; 0 if it has one of its
     /// own, which is used then.
     pub(super) fn number(&self, row: &mut Vec<Value>, before: u64) -> u64 {
-        let Numbering { engine, table, gives, zero_is_number } = *self;
+        let Numbering { core, table, gives, zero_is_number } = *self;
         if !gives {
-            note_number(engine, table, row);
+            note_number(core, table, row);
             return 0;
         }
         let Some(column) = table.auto_increment_column() else { return 0 };
@@ -98,7 +98,7 @@ impl Numbering<'_> {
             self.fill(row, before);
             return before;
         }
-        let filled = match numbered(engine, table, row, zero_is_number) {
+        let filled = match numbered(core, table, row, zero_is_number) {
             Cow::Owned(filled) => filled,
             Cow::Borrowed(_) => return 0,
         };
@@ -122,8 +122,8 @@ impl Numbering<'_> {
 }
 
 impl<'e> GivenNumbers<'e> {
-    pub(super) fn new(engine: &'e Engine) -> GivenNumbers<'e> {
-        GivenNumbers { engine, trees: Vec::new(), new: NewTrees::new(engine) }
+    pub(super) fn new(core: &'e Core) -> GivenNumbers<'e> {
+        GivenNumbers { core, trees: Vec::new(), new: NewTrees::new(core) }
     }
 
     /// For the rows of the next table, which come in the order of their keys if `ascending`.
@@ -131,8 +131,8 @@ impl<'e> GivenNumbers<'e> {
     /// # Errors
     /// What the store returns.
     pub(super) fn begin(&mut self, ascending: bool) -> Result<GivenWriter> {
-        let (_, builder) = new_builder(self.engine, LeafFormat::Plain, &mut self.new)?;
-        let sorter = (!ascending).then(|| Sorter::new(&self.engine.env, MEMORY));
+        let (_, builder) = new_builder(self.core, LeafFormat::Plain, &mut self.new)?;
+        let sorter = (!ascending).then(|| Sorter::new(&self.core.env, MEMORY));
         Ok(GivenWriter { builder, sorter })
     }
 
@@ -152,7 +152,7 @@ impl<'e> GivenNumbers<'e> {
                 writer.builder.push(key, payload)?;
             }
         }
-        self.trees.push(finish_builder(self.engine, writer.builder)?);
+        self.trees.push(finish_builder(self.core, writer.builder)?);
         Ok(())
     }
 

@@ -29,8 +29,9 @@ use crate::catalog::{
     Catalog, CheckDef, ForeignKeyChanges, ForeignKeyDef, IndexSpecPart, KeyAlteration, TableDef, TableDraft,
     TableId, TableSpec, ViewDef, check_name, rename_in,
 };
+use crate::ddl;
 use crate::ddl::CatalogChange;
-use crate::engine::Engine;
+use crate::ddl::Ddl;
 use crate::error::{Result, TableError};
 use crate::lock::Excluding;
 use leafline_types::{MysqlError, Value};
@@ -160,7 +161,7 @@ impl Target<'_> {
     }
 }
 
-impl Engine {
+impl Ddl {
     /// Changes `table`, all of it or nothing. Returns the number of rows that were converted, and the number that the table has now.
     ///
     /// # Errors
@@ -168,12 +169,12 @@ impl Engine {
     /// there; the errors of [`TableSpec`]'s rules; those of foreign keys that lose what they need (1553, 1828 to 1833), and of new ones; 1452 if
     /// a row does not refer to one that is there; 1062 if there are duplicates in a new unique index; what the conversion and the store return.
     pub fn alter_table(
-        self: &Arc<Self>,
+        &self,
         table: &Arc<TableDef>,
         mut alteration: Alteration<'_>,
     ) -> Result<(u64, TableId)> {
-        let ddl = self.ddl.lock();
-        let catalog = self.catalog();
+        let ddl = self.core.ddl.lock();
+        let catalog = self.core.catalog();
         self.check_in_force(table)?;
         let spec = &mut alteration.spec;
         if !table.is_private && (&spec.database, &spec.name) != (&table.database, &table.name) {
@@ -181,7 +182,7 @@ impl Engine {
         }
         let changes = &alteration.foreign_keys;
         *spec = spec.with_foreign_indexes(&changes.added);
-        let draft = TableDraft::new(spec, &self.limits)?;
+        let draft = TableDraft::new(spec, &self.core.limits)?;
         let mut altered = KeyAlteration {
             catalog: &catalog,
             table,
@@ -226,8 +227,8 @@ impl Engine {
                 None
             }
             None => {
-                let own = self.close_gates(std::slice::from_ref(table));
-                let others: Vec<_> = closed.into_iter().map(|table| self.gates.close(table)).collect();
+                let own = ddl::close_gates(&self.core, std::slice::from_ref(table));
+                let others: Vec<_> = closed.into_iter().map(|table| self.core.gates.close(table)).collect();
                 Some((own, others, ddl))
             }
         };
@@ -242,7 +243,7 @@ impl Engine {
             drop((own, others));
             ddl
         });
-        self.after_drop()?;
+        ddl::after_drop(&self.core)?;
         Ok(altered)
     }
 
@@ -258,8 +259,8 @@ impl Engine {
         renames: &[(QualifiedName<'_>, QualifiedName<'_>)],
         unchecked: bool,
     ) -> Result<()> {
-        let _ddl = self.ddl.lock();
-        let before = self.catalog();
+        let _ddl = self.core.ddl.lock();
+        let before = self.core.catalog();
         let mut catalog = (*before).clone();
         let mut renamed: Vec<TableId> = Vec::new();
         let mut views: BTreeMap<u64, Arc<ViewDef>> = BTreeMap::new();
@@ -287,23 +288,26 @@ impl Engine {
         renamed.sort_unstable();
         renamed.dedup();
         let tables = renamed.iter().filter_map(|table| before.table_by_id(*table)).cloned();
-        let closed = self.close_gates(&tables.collect::<Vec<_>>());
+        let closed = ddl::close_gates(&self.core, &tables.collect::<Vec<_>>());
         let changed = renamed.iter().filter_map(|table| catalog.table_by_id(*table));
         let databases: BTreeSet<&str> = renames.iter().map(|((database, _), _)| *database).collect();
         let old_views = databases.into_iter().flat_map(|database| before.views(database));
-        self.change_catalog(CatalogChange {
-            put_tables: changed.map(|table| (**table).clone()).collect(),
-            remove_views: old_views.filter(|view| views.contains_key(&view.id)).cloned().collect(),
-            put_views: views.into_values().collect(),
-            ..CatalogChange::default()
-        })?;
+        ddl::change_catalog(
+            &self.core,
+            CatalogChange {
+                put_tables: changed.map(|table| (**table).clone()).collect(),
+                remove_views: old_views.filter(|view| views.contains_key(&view.id)).cloned().collect(),
+                put_views: views.into_values().collect(),
+                ..CatalogChange::default()
+            },
+        )?;
         drop(closed);
         Ok(())
     }
 
     /// `DefinitionChanged` if that is not the definition in force.
     fn check_in_force(&self, table: &Arc<TableDef>) -> Result<()> {
-        let catalog = self.catalog();
+        let catalog = self.core.catalog();
         match catalog.table_by_id(table.id).is_some_and(|current| Arc::ptr_eq(current, table)) {
             true => Ok(()),
             false => Err(TableError::DefinitionChanged),

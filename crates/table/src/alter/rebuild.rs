@@ -10,21 +10,23 @@ use super::renewed::Renewed;
 use super::{Rebuild, Switch, Target};
 use crate::build::{References, TreeSource};
 use crate::catalog::{ForeignKeyDef, TableDef, TableId};
+use crate::ddl;
 use crate::ddl::CatalogChange;
-use crate::engine::Engine;
+use crate::ddl::Ddl;
 use crate::error::Result;
 use crate::partition::{Finished, Partitioning, Targets, built};
+use crate::read::ReadView;
 use crate::txn::op::CounterChange;
 use leafline_btree::{CommitTs, Tree};
 use leafline_storage::{PageNo, SegmentId};
 use leafline_types::{CancelToken, Stage};
 use std::sync::Arc;
 
-impl Engine {
+impl Ddl {
     /// Puts a table with the converted rows in the place of a table. Returns how many there are, and the table's number. With `switch` no gate
     /// is closed and `ddl` not held yet.
     pub(super) fn rebuild_table(
-        self: &Arc<Self>,
+        &self,
         old: &Arc<TableDef>,
         target: Target<'_>,
         mut rebuild: Rebuild<'_>,
@@ -32,23 +34,24 @@ impl Engine {
     ) -> Result<(u64, TableId)> {
         let unproven = target.unproven();
         // Nobody forgets meanwhile what tables count that are not in the catalog yet.
-        let _counts = self.counters.keep_new();
+        let _counts = self.core.counters.keep_new();
         let mut table = self.new_shell(old, &target);
         let scheme = target.spec.partitioning.clone();
         let control = &target.control;
         let watched = switch.map(|switch| (switch, self.watch(std::slice::from_ref(old))));
-        let view = watched.as_ref().map_or_else(|| self.applied_view(), |(_, (_, view))| view.clone());
+        let view =
+            watched.as_ref().map_or_else(|| ReadView::applied(&self.core), |(_, (_, view))| view.clone());
         if switch.is_none() || rebuild.numbers {
             self.go_on_counting(old, &table, &rebuild, next_auto_increment);
         }
         let keeps_row_ids = switch.is_some() && keeps_row_ids(old, &table, &target, &rebuild);
         let gives_row_ids = table.has_hidden_row_id() && !keeps_row_ids;
         let gives = switch.is_some() && (rebuild.numbers || gives_row_ids);
-        let mut given = gives.then(|| GivenNumbers::new(self));
-        let mut targets = Targets::new(self, &table, scheme.clone(), control)?;
-        control.progress.begin(Stage::CopyingTable, (1, 2), self.row_count(old.id));
+        let mut given = gives.then(|| GivenNumbers::new(&self.core));
+        let mut targets = Targets::new(&self.core, &table, scheme.clone(), control)?;
+        control.progress.begin(Stage::CopyingTable, (1, 2), self.core.row_count(old.id));
         let numbering = Numbering {
-            engine: self,
+            core: &self.core,
             table: &table,
             gives: rebuild.numbers,
             zero_is_number: rebuild.zero_is_number,
@@ -94,7 +97,7 @@ impl Engine {
             Some(scheme) => {
                 counters.push(CounterChange {
                     table: id,
-                    next_auto_increment: self.counters.next_auto_increment(id),
+                    next_auto_increment: self.core.counters.next_auto_increment(id),
                     ..CounterChange::default()
                 });
                 table.partitioning = Some(Partitioning::new(scheme, stored));
@@ -109,38 +112,31 @@ impl Engine {
         put_tables.push(table);
         put_tables.extend(target.children);
         let remove_tables = vec![old.clone()];
-        self.change_catalog(CatalogChange {
-            remove_tables,
-            put_tables,
-            counters,
-            ..CatalogChange::default()
-        })?;
+        ddl::change_catalog(
+            &self.core,
+            CatalogChange { remove_tables, put_tables, counters, ..CatalogChange::default() },
+        )?;
         built(targets.tables)?;
         drop(held);
         Ok((rows, id))
     }
 
     /// Holds the rows of a table that was built against new foreign keys. Nobody writes to it or what it refers to.
-    fn check_references(
-        self: &Arc<Self>,
-        table: &TableDef,
-        keys: &[ForeignKeyDef],
-        cancel: &CancelToken,
-    ) -> Result<()> {
+    fn check_references(&self, table: &TableDef, keys: &[ForeignKeyDef], cancel: &CancelToken) -> Result<()> {
         if keys.is_empty() {
             return Ok(());
         }
-        let tree = Tree::open(&self.store, table.clustered().tree, table.clustered().root)?;
-        let mut references = References::new(self, &Arc::new(table.clone()), None, keys)?;
-        references.check(&mut TreeSource::new(&tree), &self.applied_view(), cancel)
+        let tree = Tree::open(&self.core.store, table.clustered().tree, table.clustered().root)?;
+        let mut references = References::new(&self.core, &Arc::new(table.clone()), None, keys)?;
+        references.check(&mut TreeSource::new(&tree), &ReadView::applied(&self.core), cancel)
     }
 
     /// The definition of the table that is to be, whose indexes have no trees yet.
     fn new_shell(&self, old: &TableDef, target: &Target<'_>) -> TableDef {
-        let mut table = target.shell(TableId(self.counters.new_object()));
+        let mut table = target.shell(TableId(self.core.counters.new_object()));
         table.keep_histograms(old);
         for index in target.draft.indexes.iter().cloned() {
-            let shape = self.index_shape(index, &table, target.draft.clustered_key());
+            let shape = ddl::index_shape(&self.core, index, &table, target.draft.clustered_key());
             table.indexes.push(Arc::new(shape.build(SegmentId::NONE, PageNo::NONE, CommitTs::NONE)));
         }
         table
@@ -149,10 +145,10 @@ impl Engine {
     /// The numbers of an AUTO_INCREMENT column go on from those of the old table, or from `next`.
     fn go_on_counting(&self, old: &TableDef, table: &TableDef, rebuild: &Rebuild<'_>, next: Option<u64>) {
         if table.auto_increment_column().is_some() && !rebuild.numbers {
-            let known = self.counters.next_auto_increment(old.id);
-            self.counters.use_auto_increment(table.id, next.unwrap_or(known).saturating_sub(1));
+            let known = self.core.counters.next_auto_increment(old.id);
+            self.core.counters.use_auto_increment(table.id, next.unwrap_or(known).saturating_sub(1));
         } else if let Some(next) = next {
-            self.counters.use_auto_increment(table.id, next.saturating_sub(1));
+            self.core.counters.use_auto_increment(table.id, next.saturating_sub(1));
         }
     }
 
@@ -161,8 +157,8 @@ impl Engine {
         for change in &mut new.counters {
             change.rows += if change.table == new.table.id { rows } else { values };
             let counts = if keeps_row_ids && change.table == new.table.id { old.id } else { change.table };
-            change.next_row_id = self.counters.next_row_id(counts);
-            change.next_auto_increment = self.counters.next_auto_increment(change.table);
+            change.next_row_id = self.core.counters.next_row_id(counts);
+            change.next_auto_increment = self.core.counters.next_auto_increment(change.table);
         }
     }
 }

@@ -4,10 +4,13 @@ use super::proven::Proven;
 use super::{Switch, Target};
 use crate::build::{BuiltTree, IndexEntries, References, SnapshotSource, TreeSource, build_indexes};
 use crate::catalog::{IndexDef, IndexDraft, IndexPart, TableDef, TableDraft};
+use crate::ddl;
+use crate::ddl::Ddl;
 use crate::ddl::{CatalogChange, NewTrees};
-use crate::engine::Engine;
 use crate::error::{Result, TableError};
+use crate::overflow;
 use crate::partition::{Partition, Partitioning};
+use crate::read::ReadView;
 use crate::txn::op::CounterChange;
 use leafline_btree::CommitTs;
 use leafline_storage::{PageNo, SegmentId};
@@ -18,11 +21,11 @@ use std::sync::Arc;
 type BuildIndexes<'b> =
     dyn FnMut(&Arc<TableDef>, &TableDef, Vec<IndexDef>, &mut NewTrees) -> Result<Vec<IndexDef>> + 'b;
 
-impl Engine {
+impl Ddl {
     /// Changes definitions and indexes; the rows stay as they are, if they are as they have to be. `older` is what they hold in new columns.
     /// With `switch` no gate is closed and `ddl` not held yet.
     pub(super) fn redefine_table(
-        self: &Arc<Self>,
+        &self,
         table: &Arc<TableDef>,
         target: Target<'_>,
         (sources, older): (&[Option<usize>], Vec<Value>),
@@ -35,13 +38,13 @@ impl Engine {
         };
         let made_from = clustered_key.iter().flatten().map(source);
         let same_key = made_from.eq(table.clustered_key().unwrap_or_default().iter().copied().map(Some));
-        if !same_key || !table.can_keep_rows(&target.draft.columns, sources, &self.limits) {
+        if !same_key || !table.can_keep_rows(&target.draft.columns, sources, &self.core.limits) {
             return Err(TableError::Internal("a table whose rows change is not built anew".into()));
         }
         let mut shell = target.shell(table.id);
         shell.keep_rows(table, sources, older);
         let unproven = target.unproven();
-        let mut new = NewTrees::new(self);
+        let mut new = NewTrees::new(&self.core);
         let clustered_key = clustered_key.as_deref();
         let control = &target.control;
         let tables: Vec<Arc<TableDef>> = [table].into_iter().chain(&target.parents).cloned().collect();
@@ -51,15 +54,15 @@ impl Engine {
         let mut build =
             |stored: &Arc<TableDef>, changed: &TableDef, drafts: Vec<IndexDef>, new: &mut NewTrees| {
                 let Some(view) = view else {
-                    let clustered = self.trees.current(stored.clustered().tree)?;
+                    let clustered = self.core.trees.current(stored.clustered().tree)?;
                     let mut rows = TreeSource::in_any_order(&clustered.tree)?;
-                    return build_indexes(self, changed, drafts, &mut rows, control, new);
+                    return build_indexes(&self.core, changed, drafts, &mut rows, control, new);
                 };
                 let mut rows = SnapshotSource::new(view, stored)?;
-                let built = build_indexes(self, changed, drafts, &mut rows, control, new)?;
+                let built = build_indexes(&self.core, changed, drafts, &mut rows, control, new)?;
                 let indexes: Vec<Arc<IndexDef>> = built.iter().cloned().map(Arc::new).collect();
                 for index in &indexes {
-                    trees.push(BuiltTree::new(self, stored, index)?);
+                    trees.push(BuiltTree::new(&self.core, stored, index)?);
                 }
                 beside.push((stored.clone(), indexes));
                 Ok(built)
@@ -83,7 +86,7 @@ impl Engine {
             changed = self.with_outside(table, changed, &mut outside, &mut new)?;
         }
         let references = (!unproven.is_empty())
-            .then(|| References::new(self, &Arc::new(changed.clone()), Some(table), &unproven))
+            .then(|| References::new(&self.core, &Arc::new(changed.clone()), Some(table), &unproven))
             .transpose()?;
         let mut proven = Proven::new(table, IndexEntries::new(beside), target.check, references);
         let mut held = None;
@@ -93,7 +96,7 @@ impl Engine {
             let (_, last) = self.catch_up(&tables, (&sources, view), (trees, &mut proven), terms)?;
             held = Some(last);
         } else {
-            proven.look(table, &self.applied_view(), &control.cancel)?;
+            proven.look(table, &ReadView::applied(&self.core), &control.cancel)?;
         }
         let of_outside = |outside: &TableDef| CounterChange { table: outside.id, ..CounterChange::default() };
         let mut counters: Vec<CounterChange> = outside.iter().map(of_outside).collect();
@@ -101,7 +104,7 @@ impl Engine {
             counters.push(CounterChange { table: table.id, next_auto_increment, ..CounterChange::default() });
         }
         let put_tables = [changed].into_iter().chain(outside).chain(target.children).collect();
-        self.change_catalog(CatalogChange { put_tables, counters, ..CatalogChange::default() })?;
+        ddl::change_catalog(&self.core, CatalogChange { put_tables, counters, ..CatalogChange::default() })?;
         new.keep();
         drop(held);
         Ok(())
@@ -117,7 +120,7 @@ impl Engine {
     ) -> Result<TableDef> {
         changed.overflow = stored.overflow;
         if changed.overflow.is_none() {
-            outside.extend(self.new_overflow_table(&mut changed, new)?);
+            outside.extend(overflow::new_overflow_table(&self.core, &mut changed, new)?);
         }
         Ok(changed)
     }
@@ -137,14 +140,14 @@ impl Engine {
             let known = |id| of.indexes.iter().position(|index| index.id == id);
             let old = if position == 0 { Some(0) } else { index.existing.and_then(known) };
             let Some(old) = old.and_then(|old| stored.indexes.get(old)) else {
-                let shape = self.index_shape(index, &changed, clustered_key);
+                let shape = ddl::index_shape(&self.core, index, &changed, clustered_key);
                 // Root and tree are not known yet; the build fills them in.
                 added.push((position, shape.build(SegmentId::NONE, PageNo::NONE, CommitTs::NONE)));
                 continue;
             };
             let name = if position == 0 { old.name.clone() } else { index.name.clone() };
             let draft = IndexDraft { name, ..index };
-            let mut shape = self.index_shape(draft, &changed, clustered_key);
+            let mut shape = ddl::index_shape(&self.core, draft, &changed, clustered_key);
             shape.id = old.id;
             (shape.packing.packed, shape.packing.copies) = (old.packing.packed, old.packing.copies);
             kept.push((position, shape.build(old.tree, old.root, old.valid_from)));

@@ -9,10 +9,11 @@ use crate::build::{BuiltTree, Derivation, STEP, SeenRow, SnapshotSource, TreeCha
 use crate::build::{disagreement, sum_of_tree};
 use crate::catalog::TableDef;
 use crate::check::Sum;
-use crate::engine::Engine;
+use crate::core::Core;
 use crate::error::{Result, TableError};
 use crate::index::entry::{clustered_entry, entry_of_row, row_id_of};
 use crate::limits::Limits;
+use crate::overflow;
 use crate::overflow::{
     bytes_of, bytes_outside, joined, part_key, part_of_payload, part_rows, parts, values_of_row,
 };
@@ -24,7 +25,7 @@ use std::sync::Arc;
 
 /// Rows of a new table, or of its partitions, made of those of an old one.
 pub(super) struct Renewed<'a> {
-    engine: &'a Engine,
+    core: &'a Core,
     numbering: Numbering<'a>,
     converter: &'a mut dyn RowConverter,
     scheme: Option<Arc<PartitionScheme>>,
@@ -64,7 +65,7 @@ impl<'a> Renewed<'a> {
         finished: &[Finished],
         (old, given): (&Arc<TableDef>, Option<&GivenNumbers<'_>>),
     ) -> Result<(Renewed<'a>, Vec<BuiltTree>)> {
-        let engine = numbering.engine;
+        let core = numbering.core;
         let (mut tables, mut trees) = (Vec::with_capacity(finished.len()), Vec::new());
         for Finished { table, values, .. } in finished {
             let new = NewTable {
@@ -74,14 +75,14 @@ impl<'a> Renewed<'a> {
             };
             for of in [Some(&new.table), new.outside.as_ref()].into_iter().flatten() {
                 for index in &of.indexes {
-                    trees.push(BuiltTree::new(engine, of, index)?);
+                    trees.push(BuiltTree::new(core, of, index)?);
                 }
             }
             tables.push(new);
         }
         let first = given.map(|_| trees.len());
         trees.extend(given.into_iter().flat_map(|given| given.built(old)));
-        Ok((Renewed { engine, numbering, converter, scheme, tables, given: first }, trees))
+        Ok((Renewed { core, numbering, converter, scheme, tables, given: first }, trees))
     }
 
     /// How many more rows each table has than were built at first, and values outside them: of how many more entries each tree has.
@@ -136,7 +137,7 @@ impl<'a> Renewed<'a> {
         }
         if let Some(outside) = &new.outside {
             for (_, reference) in format.overflow(&payload)? {
-                for part in 0..parts(&self.engine.limits, &reference) {
+                for part in 0..parts(&self.core.limits, &reference) {
                     changes.remove(new.of_values(), &part_key(outside, reference.id, part)?)?;
                 }
             }
@@ -160,15 +161,15 @@ impl<'a> Renewed<'a> {
             (None, _) => kept_row_id(&self.tables, row.key)?,
             (Some(_), Some(before)) if before.home == home => before.given.row_id,
             (Some(_), _) if new.table.has_hidden_row_id() => {
-                self.engine.counters.new_row_id(new.table.id, &new.table.name)?
+                self.core.counters.new_row_id(new.table.id, &new.table.name)?
             }
             (Some(_), _) => 0,
         };
         if let Some(first) = self.given {
             changes.put(first + source, row.key, &Given { row_id, number }.payload())?;
         }
-        let made = self.engine.new_row(&new.table, &values, row_id, None)?;
-        let (entry, limits) = (made.entry, &self.engine.limits);
+        let made = overflow::new_row(self.core, &new.table, &values, row_id, None)?;
+        let (entry, limits) = (made.entry, &self.core.limits);
         if entry.key.len() + entry.payload.len() > limits.max_entry {
             return Err(MysqlError::too_big_row_size(limits.max_entry).into());
         }
@@ -211,8 +212,8 @@ impl<'a> Renewed<'a> {
                 continue;
             };
             let values = values_of_row(&new.table, (key, payload), |reference| {
-                value_parts += u64::from(parts(&self.engine.limits, reference));
-                joined(outside, &self.engine.limits, reference, |key, value| {
+                value_parts += u64::from(parts(&self.core.limits, reference));
+                joined(outside, &self.core.limits, reference, |key, value| {
                     of_values.tree.get(key, |entry| {
                         if let Some(entry) = entry {
                             value.extend_from_slice(part_of_payload(outside, entry.payload)?);
@@ -221,7 +222,7 @@ impl<'a> Renewed<'a> {
                     })?
                 })
             })?;
-            rows.add(key, &content_of(&new.table, &values, &self.engine.limits)?);
+            rows.add(key, &content_of(&new.table, &values, &self.core.limits)?);
         }
         for (derived, built) in derived.into_iter().zip(trees.iter().skip(new.first + 1)) {
             let found = sum_of_tree(&built.tree, cancel)?;
@@ -292,7 +293,7 @@ impl Derivation for Renewed<'_> {
                 let mut new_key = Vec::new();
                 let hidden = hidden(&new.table, given);
                 new.table.clustered().format.encode_key(&values, hidden.as_slice(), &mut new_key)?;
-                let content = content_of(&new.table, &values, &self.engine.limits)?;
+                let content = content_of(&new.table, &values, &self.core.limits)?;
                 if let Some(sum) = derived.get_mut(home) {
                     sum.add(&new_key, &content);
                 }

@@ -1,6 +1,6 @@
 //! The resources of a build, the token that cancels it, and its progress.
 
-use crate::engine::Engine;
+use crate::core::Core;
 use leafline_types::{CancelToken, Progress};
 
 /// The terms of one build.
@@ -18,10 +18,10 @@ pub struct BuildControl {
 
 impl BuildControl {
     /// The terms given by the engine's options; the build cannot be cancelled.
-    pub fn of(engine: &Engine) -> BuildControl {
+    pub fn of(core: &Core) -> BuildControl {
         BuildControl {
-            memory_bytes: engine.options.build_memory_bytes,
-            threads: engine.options.build_threads,
+            memory_bytes: core.options.build_memory_bytes,
+            threads: core.options.build_threads,
             cancel: CancelToken::default(),
             progress: Progress::default(),
         }

@@ -8,7 +8,7 @@
 
 use super::control::BuildControl;
 use crate::catalog::{IndexDef, TableDef};
-use crate::engine::Engine;
+use crate::core::Core;
 use crate::error::{Result, TableError};
 use crate::index::entry::entry_of_row;
 use crate::limits::Limits;
@@ -118,7 +118,7 @@ pub(crate) fn push_entry(
 impl EntrySorters {
     /// Makes sorters for `indexes` of `table`.
     pub(crate) fn new(
-        engine: &Engine,
+        core: &Core,
         table: &TableDef,
         indexes: Vec<Arc<IndexDef>>,
         control: &BuildControl,
@@ -132,8 +132,8 @@ impl EntrySorters {
         let work = Arc::new(Work {
             table: Arc::new(table.clone()),
             indexes,
-            limits: engine.limits,
-            env: engine.env.clone(),
+            limits: core.limits,
+            env: core.env.clone(),
             memory,
             batches: Mutex::new(None),
         });

@@ -5,7 +5,7 @@
 
 use super::{FILL_PERCENT, finish_builder};
 use crate::catalog::LaidOut;
-use crate::engine::Engine;
+use crate::core::Core;
 use crate::error::Result;
 use leafline_btree::{BulkBuilder, LeafCount, LeafFormat};
 
@@ -73,8 +73,8 @@ impl TreeWriter {
     }
 
     /// Writes the remaining entries and makes the tree live.
-    pub(super) fn finish(mut self, engine: &Engine) -> Result<LaidOut> {
+    pub(super) fn finish(mut self, core: &Core) -> Result<LaidOut> {
         self.decide()?;
-        Ok((finish_builder(engine, self.builder)?, self.format))
+        Ok((finish_builder(core, self.builder)?, self.format))
     }
 }

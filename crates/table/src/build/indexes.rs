@@ -4,8 +4,8 @@ use super::control::BuildControl;
 use super::entry_sorters::EntrySorters;
 use super::secondary::build_secondaries;
 use crate::catalog::{IndexDef, TableDef};
+use crate::core::Core;
 use crate::ddl::NewTrees;
-use crate::engine::Engine;
 use crate::error::Result;
 use crate::run::EntrySource;
 use leafline_types::Stage;
@@ -16,7 +16,7 @@ pub(crate) const STEP: u64 = 256;
 
 /// Builds the trees of `indexes` from `rows`, the rows of `table`. Returns the drafts with their trees.
 pub(crate) fn build_indexes(
-    engine: &Engine,
+    core: &Core,
     table: &TableDef,
     indexes: Vec<IndexDef>,
     rows: &mut dyn EntrySource,
@@ -24,9 +24,9 @@ pub(crate) fn build_indexes(
     new: &mut NewTrees,
 ) -> Result<Vec<IndexDef>> {
     let indexes: Vec<Arc<IndexDef>> = indexes.into_iter().map(Arc::new).collect();
-    let clustered = engine.trees.current(table.clustered().tree)?;
-    control.progress.begin(Stage::ReadingRows, (1, 2), engine.row_count(table.id));
-    let mut sorters = EntrySorters::new(engine, table, indexes.clone(), control);
+    let clustered = core.trees.current(table.clustered().tree)?;
+    control.progress.begin(Stage::ReadingRows, (1, 2), core.row_count(table.id));
+    let mut sorters = EntrySorters::new(core, table, indexes.clone(), control);
     let mut read = 0u64;
     while let Some((key, payload)) = rows.next()? {
         if read.is_multiple_of(STEP) {
@@ -37,8 +37,7 @@ pub(crate) fn build_indexes(
         sorters.push(key, payload)?;
     }
     control.progress.begin(Stage::BuildingTrees, (2, 2), read * indexes.len() as u64);
-    let trees =
-        build_secondaries(engine, table, &indexes, (sorters.finish()?, &clustered.tree), control, new)?;
+    let trees = build_secondaries(core, table, &indexes, (sorters.finish()?, &clustered.tree), control, new)?;
     let built = indexes.into_iter().zip(trees).map(|(index, tree)| {
         let mut index = Arc::unwrap_or_clone(index);
         index.set_tree(&tree);

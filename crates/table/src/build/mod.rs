@@ -42,8 +42,8 @@ pub(crate) use secondary::build_secondaries;
 pub(crate) use source::TreeSource;
 pub(crate) use table_builder::TableBuilder;
 
+use crate::core::Core;
 use crate::ddl::NewTrees;
-use crate::engine::Engine;
 use crate::error::Result;
 use leafline_btree::{BulkBuilder, LeafFormat, Tree};
 use leafline_storage::{SegmentId, SegmentState};
@@ -54,20 +54,20 @@ pub const FILL_PERCENT: u32 = 94;
 
 /// Makes a builder, on a new segment, for a tree with leaves in `format`.
 pub(crate) fn new_builder(
-    engine: &Engine,
+    core: &Core,
     format: LeafFormat,
     new: &mut NewTrees,
 ) -> Result<(SegmentId, BulkBuilder)> {
-    let mut reservation = crate::txn::recovery::tree_reservation(&engine.store)?;
-    let segment = engine.store.create_segment(&mut reservation)?;
+    let mut reservation = crate::txn::recovery::tree_reservation(&core.store)?;
+    let segment = core.store.create_segment(&mut reservation)?;
     new.note(segment);
-    Ok((segment, BulkBuilder::new(&engine.store, segment, FILL_PERCENT, format)?))
+    Ok((segment, BulkBuilder::new(&core.store, segment, FILL_PERCENT, format)?))
 }
 
 /// Finishes a tree and makes it live.
-pub(crate) fn finish_builder(engine: &Engine, builder: BulkBuilder) -> Result<Tree> {
+pub(crate) fn finish_builder(core: &Core, builder: BulkBuilder) -> Result<Tree> {
     let tree = builder.finish()?;
-    let mut reservation = crate::txn::recovery::tree_reservation(&engine.store)?;
-    engine.store.set_segment_state(&mut reservation, tree.id(), SegmentState::Live)?;
+    let mut reservation = crate::txn::recovery::tree_reservation(&core.store)?;
+    core.store.set_segment_state(&mut reservation, tree.id(), SegmentState::Live)?;
     Ok(tree)
 }

@@ -8,7 +8,7 @@
 
 use super::STEP;
 use crate::catalog::{ForeignKeyDef, IndexDef, TableDef, TableId};
-use crate::engine::Engine;
+use crate::core::Core;
 use crate::error::{Result, TableError};
 use crate::index::{RowDecoder, row_decoder};
 use crate::read::{EntryCursor, EntryStep, ReadView};
@@ -77,12 +77,12 @@ impl References {
     /// # Errors
     /// Errors of the store.
     pub(crate) fn new(
-        engine: &Engine,
+        core: &Core,
         child: &Arc<TableDef>,
         old: Option<&Arc<TableDef>>,
         keys: &[ForeignKeyDef],
     ) -> Result<References> {
-        let catalog = engine.catalog();
+        let catalog = core.catalog();
         let mut references = Vec::with_capacity(keys.len());
         for key in keys {
             let is_own = key.refers_to(&child.database, &child.name);
@@ -95,8 +95,8 @@ impl References {
                 continue;
             };
             let known = if is_own { old } else { Some(parent) };
-            let Some(of_parent) = Side::new(engine, parent, known, &columns)? else { continue };
-            let of_child = Side::new(engine, child, old, &key.columns)?;
+            let Some(of_parent) = Side::new(core, parent, known, &columns)? else { continue };
+            let of_child = Side::new(core, child, old, &key.columns)?;
             let of_child =
                 of_child.ok_or_else(|| TableError::Internal("a foreign key without an index".into()))?;
             references.push(Reference {
@@ -106,8 +106,8 @@ impl References {
                 last: Vec::new(),
             });
         }
-        let noted = Sorter::new(&engine.env, MEMORY);
-        Ok(References { env: engine.env.clone(), keys: references, noted, missing: BTreeMap::new() })
+        let noted = Sorter::new(&core.env, MEMORY);
+        Ok(References { env: core.env.clone(), keys: references, noted, missing: BTreeMap::new() })
     }
 
     /// Checks rows of the child, which are those of `view`, against the parents.
@@ -238,7 +238,7 @@ impl References {
 impl Side {
     /// The side of `table`, whose definition so far is `known`; `None` if no index begins with the columns.
     fn new(
-        engine: &Engine,
+        core: &Core,
         table: &TableDef,
         known: Option<&Arc<TableDef>>,
         columns: &[usize],
@@ -251,7 +251,7 @@ impl Side {
         });
         let place = match shown {
             Some(shown) => shown,
-            None => Place::Built(Tree::open(&engine.store, index.tree, index.root)?),
+            None => Place::Built(Tree::open(&core.store, index.tree, index.root)?),
         };
         let decoder = row_decoder(table, columns)?;
         let parts = index.key_parts.iter().take(columns.len()).cloned().collect();

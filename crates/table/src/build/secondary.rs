@@ -5,8 +5,8 @@ use super::format::TreeWriter;
 use super::indexes::STEP;
 use super::new_builder;
 use crate::catalog::{IndexDef, LaidOut, TableDef};
+use crate::core::Core;
 use crate::ddl::NewTrees;
-use crate::engine::Engine;
 use crate::error::{Result, TableError};
 use crate::index::entry::{duplicate_entry, locator_of_entry, unique_prefix};
 use crate::run::{EntrySource, Sorter};
@@ -27,7 +27,7 @@ struct Job<'a> {
 
 /// The data that the jobs of a build share.
 struct Jobs<'a> {
-    engine: &'a Engine,
+    core: &'a Core,
     table: &'a TableDef,
     /// The clustered tree from whose rows the entries were made.
     rows: &'a Tree,
@@ -44,7 +44,7 @@ struct Jobs<'a> {
 /// # Errors
 /// `DuplicateEntry` of the first index with duplicates; errors of the store.
 pub(crate) fn build_secondaries(
-    engine: &Engine,
+    core: &Core,
     table: &TableDef,
     indexes: &[Arc<IndexDef>],
     (parts, rows): (Vec<Vec<Sorter>>, &Tree),
@@ -53,14 +53,14 @@ pub(crate) fn build_secondaries(
 ) -> Result<Vec<LaidOut>> {
     let mut waiting = Vec::with_capacity(indexes.len());
     for (number, (index, parts)) in indexes.iter().zip(parts).enumerate() {
-        let (_, builder) = new_builder(engine, index.leaf_format(), new)?;
+        let (_, builder) = new_builder(core, index.leaf_format(), new)?;
         waiting.push(Job { number, index, parts, builder });
     }
     // Threads take jobs from the end.
     waiting.reverse();
     let threads = control.threads.min(indexes.len().saturating_sub(1));
     let jobs = Jobs {
-        engine,
+        core,
         table,
         rows,
         control,
@@ -99,7 +99,7 @@ impl Jobs<'_> {
 
     fn build(&self, job: Job<'_>) -> Result<LaidOut> {
         let Job { number, index, parts, builder } = job;
-        let page_size = self.engine.store.page_size();
+        let page_size = self.core.store.page_size();
         let mut tree = TreeWriter::new(builder, self.table.packing_of(index), page_size);
         let mut entries = Sorter::merge(parts)?;
         let mut last: Vec<u8> = Vec::new();
@@ -127,6 +127,6 @@ impl Jobs<'_> {
             }
             tree.push(key, payload)?;
         }
-        tree.finish(self.engine)
+        tree.finish(self.core)
     }
 }

@@ -12,10 +12,11 @@ use super::secondary::build_secondaries;
 use super::source::TreeSource;
 use super::{finish_builder, new_builder};
 use crate::catalog::{IndexDef, TableDef, TableId};
+use crate::core::Core;
 use crate::ddl::NewTrees;
-use crate::engine::Engine;
 use crate::error::{Result, TableError};
 use crate::index::entry::duplicate_entry;
+use crate::overflow;
 use crate::overflow::{NewRow, bytes_outside, part_rows};
 use crate::run::{EntrySource, Merge, Sorter};
 use crate::trees::TreeHandle;
@@ -49,27 +50,27 @@ impl TableBuilder {
     /// Makes a builder of the trees that `table` needs; its definition may have none yet. `outside` is its
     /// overflow table.
     pub(crate) fn new(
-        engine: &Engine,
+        core: &Core,
         table: &TableDef,
         outside: Option<Arc<TableDef>>,
         control: &BuildControl,
     ) -> Result<TableBuilder> {
-        TableBuilder::sharing(engine, table, outside, 1, control)
+        TableBuilder::sharing(core, table, outside, 1, control)
     }
 
     /// Makes a builder like [`new`](Self::new), one of `among` builders that work at the same time and
     /// share memory and threads. Beyond a small number, no builder writes before all rows have arrived,
     /// because each builder that writes keeps some extents in memory.
     pub(crate) fn sharing(
-        engine: &Engine,
+        core: &Core,
         table: &TableDef,
         outside: Option<Arc<TableDef>>,
         among: usize,
         control: &BuildControl,
     ) -> Result<TableBuilder> {
-        let mut new = NewTrees::new(engine);
+        let mut new = NewTrees::new(core);
         let ascending = match among <= MOST_AT_ONCE {
-            true => Some(new_builder(engine, table.clustered().leaf_format(), &mut new)?.1),
+            true => Some(new_builder(core, table.clustered().leaf_format(), &mut new)?.1),
             false => None,
         };
         let among = among.max(1);
@@ -78,12 +79,12 @@ impl TableBuilder {
         let share = memory / table.indexes.len().max(1) as u64;
         let mut of_entries = control.clone();
         (of_entries.memory_bytes, of_entries.threads) = (memory - share, control.threads / among);
-        let secondary = EntrySorters::new(engine, table, table.secondary().to_vec(), &of_entries);
+        let secondary = EntrySorters::new(core, table, table.secondary().to_vec(), &of_entries);
         Ok(TableBuilder {
             control: control.clone(),
             ascending,
             base: None,
-            unsorted: Sorter::new(&engine.env, share),
+            unsorted: Sorter::new(&core.env, share),
             secondary: Some(secondary),
             last: Vec::new(),
             rows: 0,
@@ -104,25 +105,25 @@ impl TableBuilder {
     }
 
     /// The counters of a table with this number of rows, all of which were added here.
-    pub(crate) fn counters(&self, engine: &Engine, table: TableId, rows: u64) -> CounterChange {
+    pub(crate) fn counters(&self, core: &Core, table: TableId, rows: u64) -> CounterChange {
         CounterChange {
             table,
             rows: i64::try_from(rows).unwrap_or(i64::MAX),
-            next_row_id: engine.counters.next_row_id(table),
-            next_auto_increment: engine.counters.next_auto_increment(table),
+            next_row_id: core.counters.next_row_id(table),
+            next_auto_increment: core.counters.next_auto_increment(table),
         }
     }
 
     /// Adds a row: one value per column, of the columns' types.
-    pub(crate) fn push(&mut self, engine: &Engine, table: &TableDef, row: &[Value]) -> Result<()> {
-        self.push_with(engine, table, row, None).map(drop)
+    pub(crate) fn push(&mut self, core: &Core, table: &TableDef, row: &[Value]) -> Result<()> {
+        self.push_with(core, table, row, None).map(drop)
     }
 
     /// Adds a row like [`push`](Self::push), which may already have a hidden row id. Returns its hidden row
     /// id; 0 if it has none.
     pub(crate) fn push_with(
         &mut self,
-        engine: &Engine,
+        core: &Core,
         table: &TableDef,
         row: &[Value],
         row_id: Option<u64>,
@@ -132,13 +133,13 @@ impl TableBuilder {
         }
         let row_id = match row_id {
             Some(row_id) => row_id,
-            None if table.has_hidden_row_id() => engine.counters.new_row_id(table.id, &table.name)?,
+            None if table.has_hidden_row_id() => core.counters.new_row_id(table.id, &table.name)?,
             None => 0,
         };
-        let new = engine.new_row(table, row, row_id, None)?;
-        self.push_values(engine, row, &new)?;
+        let new = overflow::new_row(core, table, row, row_id, None)?;
+        self.push_values(core, row, &new)?;
         let entry = new.entry;
-        let limits = &engine.limits;
+        let limits = &core.limits;
         if entry.key.len() > limits.max_key {
             return Err(MysqlError::key_too_long(limits.max_key).into());
         }
@@ -161,7 +162,7 @@ impl TableBuilder {
     }
 
     /// Adds the overflow values of a row.
-    fn push_values(&mut self, engine: &Engine, row: &[Value], new: &NewRow) -> Result<()> {
+    fn push_values(&mut self, core: &Core, row: &[Value], new: &NewRow) -> Result<()> {
         if new.values.is_empty() {
             return Ok(());
         }
@@ -171,14 +172,14 @@ impl TableBuilder {
         let builder = match &mut self.values {
             Some(builder) => builder,
             None => {
-                let builder = TableBuilder::new(engine, outside, None, &self.control)?;
+                let builder = TableBuilder::new(core, outside, None, &self.control)?;
                 self.values.insert(Box::new(builder))
             }
         };
         for (column, id) in &new.values {
             let bytes = bytes_outside(row, *column);
-            for part in part_rows(&engine.limits, *id, bytes) {
-                builder.push(engine, outside, &part)?;
+            for part in part_rows(&core.limits, *id, bytes) {
+                builder.push(core, outside, &part)?;
             }
         }
         Ok(())
@@ -189,17 +190,17 @@ impl TableBuilder {
     /// has overflow values.
     pub(crate) fn finish_values(
         &mut self,
-        engine: &Engine,
+        core: &Core,
         old: impl FnOnce(&TableDef) -> Result<Option<Arc<TreeHandle>>>,
     ) -> Result<Option<(TableDef, CounterChange)>> {
         let (Some(outside), Some(builder)) = (&self.outside, &mut self.values) else { return Ok(None) };
         let old = old(outside)?;
         let mut changed = (**outside).clone();
-        builder.finish(engine, &mut changed, old.as_ref().map(|old| &old.tree))?;
+        builder.finish(core, &mut changed, old.as_ref().map(|old| &old.tree))?;
         let counters = CounterChange {
             table: changed.id,
             rows: i64::try_from(builder.rows).unwrap_or(i64::MAX),
-            next_row_id: engine.counters.next_row_id(changed.id),
+            next_row_id: core.counters.next_row_id(changed.id),
             ..CounterChange::default()
         };
         Ok(Some((changed, counters)))
@@ -223,7 +224,7 @@ impl TableBuilder {
     ///
     /// # Errors
     /// `DuplicateEntry`; errors of the store.
-    pub(crate) fn finish(&mut self, engine: &Engine, table: &mut TableDef, old: Option<&Tree>) -> Result<()> {
+    pub(crate) fn finish(&mut self, core: &Core, table: &mut TableDef, old: Option<&Tree>) -> Result<()> {
         let mut had_rows = 0u64;
         if let Some(old) = old {
             let mut rows = TreeSource::new(old);
@@ -243,12 +244,12 @@ impl TableBuilder {
         };
         let parts = sorters.finish()?;
         let clustered = match self.ascending.take() {
-            Some(builder) => finish_builder(engine, builder)?,
-            None => self.merge_clustered(engine, table, old)?,
+            Some(builder) => finish_builder(core, builder)?,
+            None => self.merge_clustered(core, table, old)?,
         };
         let sorted = (parts, &clustered);
         let secondary =
-            build_secondaries(engine, table, table.secondary(), sorted, &self.control, &mut self.new)?;
+            build_secondaries(core, table, table.secondary(), sorted, &self.control, &mut self.new)?;
         let clustered = (clustered, table.clustered().leaf_format());
         for (index, tree) in table.indexes.iter_mut().zip([clustered].iter().chain(&secondary)) {
             let index: &mut IndexDef = Arc::make_mut(index);
@@ -258,13 +259,13 @@ impl TableBuilder {
     }
 
     /// Keeps the trees, because the catalog names them now.
-    pub(crate) fn keep(mut self, engine: &Engine) -> Result<()> {
+    pub(crate) fn keep(mut self, core: &Core) -> Result<()> {
         if let Some(values) = self.values.take() {
-            values.keep(engine)?;
+            values.keep(core)?;
         }
         self.new.keep();
         if let Some(base) = self.base.take() {
-            engine.store.drop_segment(base.id())?;
+            core.store.drop_segment(base.id())?;
         }
         Ok(())
     }
@@ -279,14 +280,14 @@ impl TableBuilder {
 
     /// Merges the new clustered tree from the rows that ascended, the other new rows, and the rows of the
     /// old tree.
-    fn merge_clustered(&mut self, engine: &Engine, table: &TableDef, old: Option<&Tree>) -> Result<Tree> {
-        let unsorted = std::mem::replace(&mut self.unsorted, Sorter::new(&engine.env, 0));
+    fn merge_clustered(&mut self, core: &Core, table: &TableDef, old: Option<&Tree>) -> Result<Tree> {
+        let unsorted = std::mem::replace(&mut self.unsorted, Sorter::new(&core.env, 0));
         let mut sources: Vec<Box<dyn EntrySource>> = vec![Box::new(unsorted.finish()?)];
         sources.extend(old.map(|old| Box::new(TreeSource::new(old)) as Box<dyn EntrySource>));
         if let Some(base) = &self.base {
             sources.push(Box::new(TreeSource::new(base)));
         }
-        let (_, mut builder) = new_builder(engine, table.clustered().leaf_format(), &mut self.new)?;
+        let (_, mut builder) = new_builder(core, table.clustered().leaf_format(), &mut self.new)?;
         let mut entries = Merge::new(sources)?;
         let mut last: Option<Vec<u8>> = None;
         let mut count = 0u64;
@@ -304,6 +305,6 @@ impl TableBuilder {
             buffer.extend_from_slice(key);
             builder.push(key, payload)?;
         }
-        finish_builder(engine, builder)
+        finish_builder(core, builder)
     }
 }

@@ -15,7 +15,7 @@ use leafline_types::{CancelToken, SqlType, Value};
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
 use std::collections::BTreeMap;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 const ROWS: usize = 3500;
 
@@ -70,7 +70,7 @@ impl Rows {
     /// Gives some rows other values, in a transaction; they keep theirs if that fails.
     fn change(&mut self, engine: &Arc<Engine>, table: &Arc<TableDef>, ids: &[usize]) -> Result<()> {
         let mut after = self.clone();
-        let mut transaction = engine.begin(Isolation::RepeatableRead, TxnMode::ReadWrite);
+        let mut transaction = engine.transactions().begin(Isolation::RepeatableRead, TxnMode::ReadWrite);
         transaction.begin_statement();
         for id in ids {
             let old = self.values(*id);
@@ -119,13 +119,12 @@ fn filled(run_alone: bool) -> (SimulatedEnv, Rows) {
         .unwrap();
     }
     let buffer = &engine.change_buffer;
-    engine.freeze_changes(&mut buffer.sweep.lock()).unwrap();
+    buffer.freeze_changes(&**engine.core(), &mut buffer.sweep.lock()).unwrap();
     if !run_alone {
         rows.change_many(&engine, &table);
         buffer.freeze_l0().unwrap();
         // What is frozen stays so.
-        let hour = Duration::from_secs(3600);
-        buffer.sweep.lock().rest = Some((Instant::now() + hour, hour));
+        buffer.sweep.lock().rest_for(Duration::from_secs(3600));
         rows.change_many(&engine, &table);
     }
     engine.close().unwrap();
@@ -163,8 +162,8 @@ fn goes_on(
     aside: bool,
     what: &str,
 ) {
-    engine.merge_changes().unwrap_or_else(|error| panic!("{what}: {error}"));
-    let stats = engine.change_buffer_stats();
+    engine.maintenance().merge_changes().unwrap_or_else(|error| panic!("{what}: {error}"));
+    let stats = engine.maintenance().change_buffer_stats();
     assert_eq!((stats.l0_bytes, stats.run_bytes), (0, 0), "{what}");
     let is_aside =
         |engine: &Engine, table: &TableDef| [0, 1].map(|at| engine.is_quarantined(&table.indexes[at]));
@@ -179,15 +178,15 @@ fn goes_on(
     let (engine, table) = open_it(env);
     assert_eq!(is_aside(&engine, &table), [false, aside], "{what}");
     let options = CheckOptions { depth: CheckDepth::Extended, threads: 1, ..CheckOptions::default() };
-    let check = engine.check_table_with(&table, options, &|_| (), &CancelToken::new()).unwrap();
-    engine.repair_table(&table, &check, false, &mut |_| ()).unwrap();
+    let check = engine.maintenance().check_table_with(&table, options, &|_| (), &CancelToken::new()).unwrap();
+    engine.maintenance().repair_table(&table, &check, false, &mut |_| ()).unwrap();
     let table = engine.table("d", "t").unwrap();
-    let buffered = engine.change_buffer_stats().buffered;
+    let buffered = engine.maintenance().change_buffer_stats().buffered;
     rows.change(&engine, &table, &[7, 8]).unwrap_or_else(|error| panic!("{what}: {error}"));
-    assert!(engine.change_buffer_stats().buffered > buffered, "{what}");
+    assert!(engine.maintenance().change_buffer_stats().buffered > buffered, "{what}");
     rows.are_in(&engine, &table, 1, false, what);
-    assert_eq!(engine.check_table(&table).unwrap(), Vec::<String>::new(), "{what}");
-    engine.merge_changes().unwrap();
+    assert_eq!(engine.maintenance().check_table(&table).unwrap(), Vec::<String>::new(), "{what}");
+    engine.maintenance().merge_changes().unwrap();
     assert_eq!(engine.store.verify_space().unwrap(), Vec::<String>::new(), "{what}");
 }
 
@@ -217,7 +216,13 @@ fn damage((env, rows): &(SimulatedEnv, Rows), page: PageNo, moment: Moment, asid
             });
             assert!(failed.count() <= if aside { 40 } else { 1 }, "{what}");
         }
-        Tending => while engine.tend_change_buffer().unwrap_or_else(|error| panic!("{what}: {error}")) {},
+        Tending => {
+            while engine
+                .change_buffer
+                .tend(&**engine.core())
+                .unwrap_or_else(|error| panic!("{what}: {error}"))
+            {}
+        }
         Opening | Merging | Sweeping => {}
     }
     goes_on(&env, (engine, table), &mut rows, aside, &what);
@@ -269,7 +274,7 @@ fn sweeps_give_up_what_is_damaged_under_them() {
                 rows.change_many(&engine, &table);
             }
             let buffer = &engine.change_buffer;
-            assert!(!engine.sweep_some(&mut buffer.sweep.lock(), 4).unwrap());
+            assert!(!buffer.sweep_some(&**engine.core(), &mut buffer.sweep.lock(), 4).unwrap());
             let source = {
                 let sources = buffer.sources.read();
                 if of_run { sources.run.clone() } else { sources.l0.clone() }
@@ -279,8 +284,8 @@ fn sweeps_give_up_what_is_damaged_under_them() {
             let what = format!("{kind}, {of_run} {empty}");
             assert!(engine.store.force_out(*page).unwrap(), "{what}");
             flip(&env, *page, &mut SmallRng::seed_from_u64(place as u64));
-            while !engine
-                .sweep_some(&mut buffer.sweep.lock(), 4)
+            while !buffer
+                .sweep_some(&**engine.core(), &mut buffer.sweep.lock(), 4)
                 .unwrap_or_else(|error| panic!("{what}: {error}"))
             {}
             // The sweep has gone over the first leaf of the run by then.

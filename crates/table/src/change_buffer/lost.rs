@@ -11,12 +11,11 @@
 //! memory lack nothing. A repair builds the index anew, under another number.
 
 use super::ChangeBuffer;
+use super::host::Host;
 use super::state::Sources;
 use super::sweep::Sweep;
-use crate::engine::Engine;
 use crate::error::{Result, TableError};
 use crate::quarantine::Quarantine;
-use crate::trees::Refusal;
 use leafline_btree::Tree;
 use leafline_storage::{SegmentId, StorageError};
 use std::collections::BTreeSet;
@@ -114,14 +113,13 @@ impl ChangeBuffer {
     }
 }
 
-impl Engine {
+impl ChangeBuffer {
     /// Writes a run, and gives up what cannot be read for that.
-    pub(super) fn freeze_changes(&self, sweep: &mut Sweep) -> Result<()> {
-        let buffer = &self.change_buffer;
+    pub(super) fn freeze_changes(&self, host: &dyn Host, sweep: &mut Sweep) -> Result<()> {
         let mut attempts = 0;
         loop {
             attempts += 1;
-            let outcome = buffer.freeze(sweep, &|tree| self.has_use_for(tree));
+            let outcome = self.freeze(sweep, &|tree| host.tree(tree).is_some());
             match (outcome, sweep.unreadable.take()) {
                 (Err(error), Some(source)) if error.is_damage() => {
                     if matches!(error, TableError::Storage(StorageError::Io { .. })) {
@@ -132,7 +130,7 @@ impl Engine {
                     } else if attempts < ATTEMPTS {
                         continue;
                     }
-                    self.give_up_changes(source, &error)?;
+                    self.give_up_changes(host, source, &error)?;
                     (attempts, sweep.refusals) = (0, 0);
                 }
                 (outcome, _) => {
@@ -145,24 +143,10 @@ impl Engine {
         }
     }
 
-    fn give_up_changes(&self, source: SegmentId, error: &TableError) -> Result<()> {
-        let buffer = &self.change_buffer;
-        let concerned = buffer.lose(source);
-        let catalog = self.catalog();
-        let indexes =
-            catalog.all_tables().flat_map(|table| table.indexes.iter().map(move |index| (table, index)));
-        let concerned: Vec<_> = indexes.filter(|(_, index)| concerned.contains(&index.tree)).collect();
-        {
-            let mut quarantine = self.quarantine.lock();
-            for (_, index) in &concerned {
-                quarantine.set_aside(index.tree, format!("buffered changes of it cannot be read: {error}"));
-            }
-            quarantine.save()?;
-        }
-        for (table, index) in concerned {
-            self.trees.refuse(index.tree, Refusal::of_index(table, index));
-        }
-        buffer.forget_source(source)?;
+    fn give_up_changes(&self, host: &dyn Host, source: SegmentId, error: &TableError) -> Result<()> {
+        let concerned = self.lose(source);
+        host.refuse(&concerned, format!("buffered changes of it cannot be read: {error}"))?;
+        self.forget_source(source)?;
         Ok(self.store.drop_segment(source)?)
     }
 }

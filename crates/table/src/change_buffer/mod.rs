@@ -6,6 +6,7 @@
 //! | module | is |
 //! |---|---|
 //! | `entry` | keys and payloads |
+//! | `host` | the thread, and what is asked of the engine |
 //! | `state` | the row of the catalog that names the trees |
 //! | `route` | where a change goes: to its leaf or here; merging a leaf by log |
 //! | `together` | leaves that are held for changes which are buffered together |
@@ -44,6 +45,7 @@
 #[cfg(test)]
 mod damage_tests;
 mod entry;
+mod host;
 mod lost;
 mod relocate;
 mod route;
@@ -52,6 +54,7 @@ mod state;
 mod sweep;
 mod together;
 
+pub(crate) use host::Host;
 pub use route::ChangeBuffering;
 pub use sweep::ChangeBufferStats;
 
@@ -61,6 +64,7 @@ use crate::txn::op::Op;
 use entry::{Entries, after_tree, buffer_key, decode_head, decode_since, encode, split_key};
 use hashbrown::HashSet;
 use leafline_btree::{BtreeError, BufferedEntry, Change, CommitTs, Direction, RawLeaf, Tree};
+use leafline_storage::worker::Worker;
 use leafline_storage::{PageKind, PageMerger, PageNo, RawPage, Reservation, SegmentId, StorageError, Store};
 use lost::LostAtOpen;
 use parking_lot::{Mutex, RwLock};
@@ -69,7 +73,7 @@ use state::Sources;
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
-use std::sync::{Arc, Weak};
+use std::sync::{Arc, OnceLock, Weak};
 use sweep::{Counts, Sweep};
 
 /// The buffer of a database.
@@ -103,8 +107,10 @@ pub(crate) struct ChangeBuffer {
     most_bytes: AtomicU64,
     freeze_bytes: AtomicU64,
     counts: Counts,
-    /// Who freezes or sweeps.
+    /// The state of the background work. Held by who freezes or sweeps.
     sweep: Mutex<Sweep>,
+    /// Absent in a store without threads of its own: then those who commit do its work.
+    worker: OnceLock<Worker>,
 }
 
 /// What the pool is given: it does not keep the buffer, and with it the store, open.
@@ -192,6 +198,7 @@ impl ChangeBuffer {
             freeze_bytes: AtomicU64::new(u64::MAX),
             counts,
             sweep: Mutex::default(),
+            worker: OnceLock::new(),
         });
         let merger = Arc::new(Merger(Arc::downgrade(&buffer)));
         store.set_page_merger(merger, &|segment| buffer.is_pending(segment))?;

@@ -11,7 +11,6 @@
 
 use super::ChangeBuffer;
 use super::entry::buffer_key;
-use crate::engine::Engine;
 use crate::error::Result;
 use crate::trees::TreeHandle;
 use leafline_btree::{BufferedEntry, CopiedLeaf, Direction, Tree};
@@ -170,11 +169,11 @@ impl ChangeBuffer {
     }
 }
 
-impl Engine {
+impl ChangeBuffer {
     /// Puts the copies in their leaves' places.
     pub(super) fn finish_relocation(&self, relocation: &mut Relocation) -> Result<()> {
-        let finished = self.change_buffer.finish(relocation);
-        relocation.copied.iter().for_each(|(leaf, _)| _ = self.change_buffer.forget_copy(leaf.page_no()));
+        let finished = self.finish(relocation);
+        relocation.copied.iter().for_each(|(leaf, _)| _ = self.forget_copy(leaf.page_no()));
         finished
     }
 }

@@ -21,8 +21,8 @@
 
 use super::ChangeBuffer;
 use super::entry::{Entries, after_tree, buffer_key, split_key};
+use super::host::Host;
 use super::relocate::{Copied, Relocation};
-use crate::engine::Engine;
 use crate::error::{Result, TableError};
 use leafline_btree::{BufferedEntry, Direction, LeafWalk, Tree};
 use leafline_storage::{PageNo, SegmentId};
@@ -169,10 +169,31 @@ impl Counts {
     }
 }
 
-/// Where the sweep is.
+/// The states of the background work.
+///
+/// | from | to | when |
+/// |---|---|---|
+/// | idle | sweeping | enough is pending, or nobody writes, or something is old |
+/// | sweeping | idle | the sweep has gone over the whole run |
+/// | idle, sweeping | resting | a round has failed |
+/// | resting | idle, sweeping: the one it was before | the pause is over |
+#[derive(Clone, Copy, Default)]
+enum State {
+    /// Waits until there is enough to merge.
+    #[default]
+    Idle,
+    /// Goes over the run.
+    Sweeping { begun: Instant },
+    /// Pauses after a round that failed. `begun`: a sweep goes on afterwards.
+    Resting { until: Instant, begun: Option<Instant> },
+}
+
+/// The background work: its state, and where the sweep is.
 #[derive(Default)]
 pub(super) struct Sweep {
-    active: bool,
+    state: State,
+    /// How long the last pause was; `None` after a round that succeeded.
+    pause: Option<Duration>,
     /// Where it began on this run.
     origin: Vec<u8>,
     /// It has gone over what is before this, from the origin.
@@ -187,16 +208,12 @@ pub(super) struct Sweep {
     busy: Option<(Instant, u64)>,
     /// Nothing is older than this.
     since: Option<Instant>,
-    /// When this sweep began.
-    begun: Option<Instant>,
     /// Bytes of changes that a sweep could not merge; they are tried again when the database is opened, or merged on demand.
     stuck: u64,
     /// The tree that a run could not be written from.
     pub(super) unreadable: Option<SegmentId>,
     /// How often the device did not give it.
     pub(super) refusals: u32,
-    /// After a round that failed: until when there is none, and how long the pause is.
-    pub(super) rest: Option<(Instant, Duration)>,
 }
 
 impl Sweep {
@@ -220,16 +237,42 @@ impl Sweep {
             busy: self.busy,
             since: self.since,
             stuck: self.stuck,
-            rest: self.rest,
+            pause: self.pause,
             refusals: self.refusals,
             ..Sweep::default()
         };
     }
 
-    /// What fails is tried again after a while, each time after a longer one.
-    fn rest_after(&mut self, failed: bool) {
-        let pause = self.rest.map_or(FIRST_REST, |(_, pause)| (2 * pause).min(LONGEST_REST));
-        self.rest = failed.then(|| (Instant::now() + pause, pause));
+    /// When the sweep that is under way began.
+    fn begun(&self) -> Option<Instant> {
+        match self.state {
+            State::Idle => None,
+            State::Sweeping { begun } => Some(begun),
+            State::Resting { begun, .. } => begun,
+        }
+    }
+
+    /// Ends a pause that is over; whether there is none any more.
+    fn wake(&mut self) -> bool {
+        if let State::Resting { until, begun } = self.state {
+            if Instant::now() < until {
+                return false;
+            }
+            self.state = begun.map_or(State::Idle, |begun| State::Sweeping { begun });
+        }
+        true
+    }
+
+    #[cfg(test)]
+    pub(super) fn rest_for(&mut self, pause: Duration) {
+        self.state = State::Resting { until: Instant::now() + pause, begun: self.begun() };
+    }
+
+    /// Pauses after a round that has failed, each time for longer.
+    fn rest(&mut self) {
+        let pause = self.pause.map_or(FIRST_REST, |pause| (2 * pause).min(LONGEST_REST));
+        self.state = State::Resting { until: Instant::now() + pause, begun: self.begun() };
+        self.pause = Some(pause);
     }
 }
 
@@ -305,22 +348,24 @@ impl ChangeBuffer {
     }
 }
 
-impl Engine {
+impl ChangeBuffer {
     /// What is to be done about buffered changes now. True: there is more to be done at once.
-    pub(crate) fn tend_change_buffer(&self) -> Result<bool> {
-        let mut sweep = self.change_buffer.sweep.lock();
-        if sweep.rest.is_some_and(|(until, _)| Instant::now() < until) {
+    pub(super) fn tend(&self, host: &dyn Host) -> Result<bool> {
+        let mut sweep = self.sweep.lock();
+        if !sweep.wake() {
             return Ok(false);
         }
-        let outcome = self.tend_changes(&mut sweep);
-        sweep.rest_after(outcome.is_err());
+        let outcome = self.tend_changes(host, &mut sweep);
+        match outcome {
+            Ok(_) => sweep.pause = None,
+            Err(_) => sweep.rest(),
+        }
         outcome
     }
 
-    fn tend_changes(&self, sweep: &mut Sweep) -> Result<bool> {
-        let buffer = &self.change_buffer;
-        buffer.set_bound(self.bound());
-        let (counts, now) = (&buffer.counts, Instant::now());
+    fn tend_changes(&self, host: &dyn Host, sweep: &mut Sweep) -> Result<bool> {
+        self.set_bound(host.bound());
+        let (counts, now) = (&self.counts, Instant::now());
         let buffered = counts.buffered.load(Ordering::Relaxed);
         let (at, before) = *sweep.busy.get_or_insert((now, buffered));
         if before != buffered {
@@ -328,110 +373,105 @@ impl Engine {
         }
         let is_idle = before == buffered && now.duration_since(at) > IDLE;
         let backlog = counts.backlog().saturating_sub(sweep.stuck);
-        let is_suspect = buffer.suspect.swap(false, Ordering::Relaxed);
+        let is_suspect = self.suspect.swap(false, Ordering::Relaxed);
         if backlog == 0 && !is_suspect {
             sweep.since = None;
             return Ok(false);
         }
         let is_old = now.duration_since(*sweep.since.get_or_insert(now)) > OLDEST;
         let l0 = counts.l0_bytes.load(Ordering::Relaxed);
-        let is_due = l0 > buffer.freeze_bytes.load(Ordering::Relaxed)
+        let is_due = l0 > self.freeze_bytes.load(Ordering::Relaxed)
             || counts.frozen_bytes.load(Ordering::Relaxed) > 0
             || is_suspect;
         if is_due {
-            self.freeze_changes(sweep)?;
+            self.freeze_changes(host, sweep)?;
         }
-        let worth = buffer.worth_a_sweep();
-        if !sweep.active && (is_idle || is_old || backlog > worth) {
+        let worth = self.worth_a_sweep();
+        if sweep.begun().is_none() && (is_idle || is_old || backlog > worth) {
             if counts.l0_bytes.load(Ordering::Relaxed) > 0 {
-                self.freeze_changes(sweep)?;
+                self.freeze_changes(host, sweep)?;
             }
-            (sweep.active, sweep.begun) = (true, Some(now));
+            sweep.state = State::Sweeping { begun: now };
         }
-        if !sweep.active {
-            return Ok(false);
-        }
+        let Some(begun) = sweep.begun() else { return Ok(false) };
         counts.sweeping.store(1, Ordering::Relaxed);
-        let begun = sweep.begun;
-        let done = self.sweep_some(sweep, BATCH)?;
+        let done = self.sweep_some(host, sweep, BATCH)?;
         if done {
             counts.sweeping.store(0, Ordering::Relaxed);
-            sweep.since = begun;
+            sweep.since = Some(begun);
         }
         // As long as nobody writes, who reads need not share the device with it; but writers may be waiting for it.
-        let is_urgent = backlog > if before == buffered { buffer.most() / 4 * 3 } else { worth / 2 * 3 };
+        let is_urgent = backlog > if before == buffered { self.most() / 4 * 3 } else { worth / 2 * 3 };
         Ok(!done && (is_idle || is_urgent))
     }
 
     /// The same where there are no threads for it: after a commit, by who has made it, until it is not urgent.
-    pub(crate) fn tend_change_buffer_here(&self) {
-        let buffer = &self.change_buffer;
-        if self.has_background_threads() || buffer.counts.backlog() == 0 && !buffer.is_suspect() {
+    pub(crate) fn tend_here(&self, host: &dyn Host) {
+        if self.worker.get().is_some() || self.counts.backlog() == 0 && !self.is_suspect() {
             return;
         }
         // What fails is tried again by the next; what has stopped the store is reported to who uses it.
-        while self.tend_change_buffer().unwrap_or(false) {}
+        while self.tend(host).unwrap_or(false) {}
     }
 
     /// Merges all changes that are buffered now into their leaves.
     ///
     /// # Errors
     /// What the store returns. Changes of leaves that cannot be read stay.
-    pub fn merge_changes(&self) -> Result<()> {
-        let buffer = &self.change_buffer;
-        let mut sweep = buffer.sweep.lock();
-        buffer.set_bound(self.bound());
-        if buffer.counts.backlog() == 0 && !buffer.is_suspect() {
+    pub(crate) fn merge_all(&self, host: &dyn Host) -> Result<()> {
+        let mut sweep = self.sweep.lock();
+        self.set_bound(host.bound());
+        if self.counts.backlog() == 0 && !self.is_suspect() {
             return Ok(());
         }
         sweep.end();
         sweep.stuck = 0;
-        if buffer.sources.read().frozen.is_some() {
+        if self.sources.read().frozen.is_some() {
             // L0 has to wait until that is written.
-            self.freeze_changes(&mut sweep)?;
+            self.freeze_changes(host, &mut sweep)?;
         }
-        self.freeze_changes(&mut sweep)?;
-        buffer.suspect.store(false, Ordering::Relaxed);
-        while !self.sweep_some(&mut sweep, BATCH)? {}
+        self.freeze_changes(host, &mut sweep)?;
+        self.suspect.store(false, Ordering::Relaxed);
+        while !self.sweep_some(host, &mut sweep, BATCH)? {}
         Ok(())
     }
 
-    /// Whether changes of a tree are of any use: it is not gone, nor to be built anew.
-    pub(super) fn has_use_for(&self, tree: SegmentId) -> bool {
-        self.trees.even_retired(tree).is_some()
-    }
-
     /// Goes on with the sweep, for so many leaves; whether the run is done.
-    pub(super) fn sweep_some(&self, sweep: &mut Sweep, leaves: usize) -> Result<bool> {
-        let buffer = &self.change_buffer;
-        let Some(run) = buffer.sources.read().run.clone() else {
+    pub(super) fn sweep_some(&self, host: &dyn Host, sweep: &mut Sweep, leaves: usize) -> Result<bool> {
+        let Some(run) = self.sources.read().run.clone() else {
             sweep.end();
             return Ok(true);
         };
         let begun = Instant::now();
-        let swept = self.sweep_leaves(&run, sweep, leaves);
+        let swept = self.sweep_leaves(host, &run, sweep, leaves);
         let (bytes, done) = match swept {
             // Writing a run tells what is to be given up.
             Err(error) if error.is_damage() => {
-                self.freeze_changes(sweep)?;
+                self.freeze_changes(host, sweep)?;
                 return Ok(false);
             }
             swept => swept?,
         };
-        buffer.counts.swept(bytes, begun.elapsed());
-        self.list_merged_ghosts();
+        self.counts.swept(bytes, begun.elapsed());
+        self.list_merged_ghosts(host);
         if done {
-            sweep.stuck = self.finish_run(sweep)?;
+            sweep.stuck = self.finish_run(host, sweep)?;
             sweep.end();
         }
         Ok(done)
     }
 
     /// Merges the next leaves that the run has changes of: bytes of changes gone over, and whether the run is done.
-    fn sweep_leaves(&self, run: &Tree, sweep: &mut Sweep, leaves: usize) -> Result<(u64, bool)> {
-        self.read_ahead_of_sweep(run, sweep, leaves)?;
+    fn sweep_leaves(
+        &self,
+        host: &dyn Host,
+        run: &Tree,
+        sweep: &mut Sweep,
+        leaves: usize,
+    ) -> Result<(u64, bool)> {
+        self.read_ahead_of_sweep(host, run, sweep, leaves)?;
         let mut moving = None;
-        let swept = self.sweep_run(run, sweep, leaves, &mut moving);
+        let swept = self.sweep_run(host, run, sweep, leaves, &mut moving);
         let ended = self.end_moving(sweep, &mut moving);
         let swept = swept?;
         ended.map(|()| swept)
@@ -439,6 +479,7 @@ impl Engine {
 
     fn sweep_run(
         &self,
+        host: &dyn Host,
         run: &Tree,
         sweep: &mut Sweep,
         leaves: usize,
@@ -460,7 +501,7 @@ impl Engine {
                 continue;
             };
             let (tree, in_tree) = split_key(key)?;
-            let beyond = match self.sweep_leaf(sweep, moving, tree, in_tree) {
+            let beyond = match self.sweep_leaf(host, sweep, moving, tree, in_tree) {
                 Ok(Some(upper)) => buffer_key(tree, &upper),
                 Ok(None) => after_tree(tree),
                 Err(error) if error.is_damage() => {
@@ -480,7 +521,7 @@ impl Engine {
     }
 
     /// Has the next leaves read that the run has changes of, as one batch.
-    fn read_ahead_of_sweep(&self, run: &Tree, sweep: &Sweep, leaves: usize) -> Result<()> {
+    fn read_ahead_of_sweep(&self, host: &dyn Host, run: &Tree, sweep: &Sweep, leaves: usize) -> Result<()> {
         let mut entries = Entries::new(run, &sweep.position);
         let mut pages = Vec::with_capacity(leaves);
         while let Some((key, _)) = entries.peek()?
@@ -488,7 +529,7 @@ impl Engine {
         {
             let (id, from) = split_key(key)?;
             let from = from.to_vec();
-            let Some(handle) = self.trees.even_retired(id) else { break };
+            let Some(handle) = host.tree(id) else { break };
             let mut failed = None;
             let walked = handle.tree.for_each_leaf(Direction::Forward, &from, None, &mut |leaf| {
                 pages.push(leaf.page);
@@ -513,41 +554,40 @@ impl Engine {
     }
 
     /// A sweep has gone over all of the run: frees it, but for what could not be merged. How many bytes that is.
-    fn finish_run(&self, sweep: &mut Sweep) -> Result<u64> {
-        let buffer = &self.change_buffer;
+    fn finish_run(&self, host: &dyn Host, sweep: &mut Sweep) -> Result<u64> {
         if sweep.failed.is_empty() {
-            buffer.drop_run()?;
+            self.drop_run()?;
             return Ok(0);
         }
-        self.freeze_changes(sweep)?;
-        Ok(buffer.counts.run_bytes.load(Ordering::Relaxed))
+        self.freeze_changes(host, sweep)?;
+        Ok(self.counts.run_bytes.load(Ordering::Relaxed))
     }
 
     /// Merges a leaf, or copies it to be moved; where the next begins.
     fn sweep_leaf(
         &self,
+        host: &dyn Host,
         sweep: &mut Sweep,
         moving: &mut Option<Relocation>,
         tree: SegmentId,
         key: &[u8],
     ) -> Result<Option<Vec<u8>>> {
         // Held, so that its segment is not freed.
-        let Some(handle) = self.trees.even_retired(tree) else { return Ok(None) };
-        let buffer = &self.change_buffer;
+        let Some(handle) = host.tree(tree) else { return Ok(None) };
         // Once more if what was left of an extent is not enough.
         for _ in 0..2 {
             if moving.as_ref().is_none_or(|relocation| relocation.tree() != tree) {
                 self.end_moving(sweep, moving)?;
                 let beside = sweep.place.filter(|(of, _)| *of == tree).map(|(_, page)| page);
-                *moving = buffer.relocation(&handle, &sweep.position, beside)?;
+                *moving = self.relocation(&handle, &sweep.position, beside)?;
             }
             let Some(relocation) = moving else { break };
-            match buffer.copy_leaf(relocation, key)? {
+            match self.copy_leaf(relocation, key)? {
                 Copied::Done(next) => return Ok(next),
                 Copied::NoRoom => self.end_moving(sweep, moving)?,
             }
         }
-        buffer.merge_leaf(&handle.tree, key, &|pages, log| self.store.reserve(pages, log))
+        self.merge_leaf(&handle.tree, key, &|pages, log| self.store.reserve(pages, log))
     }
 
     /// Puts the leaves that were copied in their places; the sweep goes back to the first that could not be.
@@ -568,9 +608,9 @@ impl Engine {
     }
 
     /// Lists the deleted entries that merging has left for a purge.
-    pub(crate) fn list_merged_ghosts(&self) {
-        for (ts, tree, key) in std::mem::take(&mut *self.change_buffer.ghosts.lock()) {
-            self.ghosts.add(ts, std::iter::once((tree, key.as_slice())));
+    pub(crate) fn list_merged_ghosts(&self, host: &dyn Host) {
+        for (ts, tree, key) in std::mem::take(&mut *self.ghosts.lock()) {
+            host.add_ghost(ts, tree, &key);
         }
     }
 }

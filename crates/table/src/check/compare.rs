@@ -38,8 +38,8 @@ impl Check<'_> {
     /// Reports the differences between an index and the rows.
     pub(super) fn compare(&mut self, index: &Arc<IndexDef>, found: Sum, derived: Sum) -> Result<()> {
         let table = self.table;
-        let engine = self.view.engine();
-        let mut sorter = Sorter::new(&engine.env, engine.options.build_memory_bytes);
+        let core = self.view.core();
+        let mut sorter = Sorter::new(&core.env, core.options.build_memory_bytes);
         let mut pending: Vec<Entry> = Vec::new();
         self.each_leaf(table.clustered(), &mut |entries| {
             pending.clear();

@@ -144,7 +144,7 @@ impl Check<'_> {
     }
 
     fn read_pieces(&self, index: &Arc<IndexDef>) -> Result<Vec<Piece>> {
-        let tree = self.view.engine().trees.for_snapshot(index, self.view.snapshot())?;
+        let tree = self.view.core().trees.for_snapshot(index, self.view.snapshot())?;
         if self.options.read_ahead.may_visit_by_page()
             && let Some(pieces) = self.read_by_page(index, &tree.tree)?
         {

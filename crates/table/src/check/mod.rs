@@ -24,8 +24,8 @@ mod structure;
 pub(crate) use contents::Sum;
 
 use crate::catalog::{IndexDef, TableDef};
-use crate::engine::Engine;
 use crate::error::{Result, TableError};
+use crate::maintenance::Maintenance;
 use crate::read::ReadView;
 use crate::txn::write_set::WriteSet;
 use leafline_btree::{BtreeError, NodeProgress, ReadAheadSettings};
@@ -139,12 +139,12 @@ struct Check<'a> {
     outside: Vec<OverflowRef>,
 }
 
-impl Engine {
+impl Maintenance {
     /// Checks a table. Returns descriptions of its faults, empty if it is sound.
     ///
     /// # Errors
     /// The errors of [`check_table_with`](Self::check_table_with).
-    pub fn check_table(self: &Arc<Self>, table: &Arc<TableDef>) -> Result<Vec<String>> {
+    pub fn check_table(&self, table: &Arc<TableDef>) -> Result<Vec<String>> {
         let check = self.check_table_with(table, CheckOptions::default(), &|_| (), &CancelToken::new())?;
         Ok(check.faults.iter().map(ToString::to_string).collect())
     }
@@ -156,7 +156,7 @@ impl Engine {
     /// Errors of the store, except for damage, which is reported as a fault; `DefinitionChanged`; 1317 or
     /// 3024 once `cancel` is cancelled.
     pub fn check_table_with(
-        self: &Arc<Self>,
+        &self,
         table: &Arc<TableDef>,
         options: CheckOptions,
         progress: &(dyn Fn(u64) + Sync),
@@ -171,13 +171,14 @@ impl Engine {
             if cancel.reason().is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         };
         let (snapshot, rows, overflow) = {
-            let _closed = self.gates.close(table.id);
-            self.store.wait_durable(self.store.log_end())?;
-            let overflow = table.overflow.map(|_| self.overflow_table(table)).transpose()?;
-            let parts = overflow.as_ref().map_or(0, |overflow| self.row_count(overflow.id));
-            (self.snapshot(), self.row_count(table.id), overflow.map(|overflow| (overflow, parts)))
+            let _closed = self.core.gates.close(table.id);
+            self.core.store.wait_durable(self.core.store.log_end())?;
+            let overflow =
+                table.overflow.map(|_| crate::overflow::overflow_table(&self.core, table)).transpose()?;
+            let parts = overflow.as_ref().map_or(0, |overflow| self.core.row_count(overflow.id));
+            (self.core.snapshot(), self.core.row_count(table.id), overflow.map(|overflow| (overflow, parts)))
         };
-        let view = ReadView::new(self.clone(), snapshot, Arc::new(WriteSet::default().into()), 0)
+        let view = ReadView::new(self.core.clone(), snapshot, Arc::new(WriteSet::default().into()), 0)
             .with_read_ahead(options.read_ahead);
         let mut check = Check::new(&view, table, options, &progress);
         check.structure()?;
@@ -212,11 +213,11 @@ impl Engine {
             let partitions = partitioning.partitions.iter();
             return partitions.map(|partition| self.pages_to_check(&partition.table, depth)).sum();
         }
-        let overflow = table.overflow.and_then(|_| self.overflow_table(table).ok());
+        let overflow = table.overflow.and_then(|_| crate::overflow::overflow_table(&self.core, table).ok());
         let tables = [Some(table), overflow.as_deref()];
         let of_table =
             |id| tables.iter().flatten().any(|table| table.indexes.iter().any(|index| index.tree == id));
-        let segments = self.store.segments();
+        let segments = self.core.store.segments();
         segments.iter().filter(|info| of_table(info.id)).map(|info| info.pages * times).sum()
     }
 }

@@ -17,7 +17,7 @@ pub(super) fn compare(
     options: CheckOptions,
     found: &mut TableCheck,
 ) -> Result<()> {
-    let limits = view.engine().limits();
+    let limits = view.core().limits();
     let referred: u64 = outside.iter().map(|reference| u64::from(overflow::parts(limits, reference))).sum();
     let clustered = table.clustered();
     if referred != parts {

@@ -2,9 +2,10 @@
 
 use super::{CheckDepth, CheckOptions, TableCheck, damage};
 use crate::catalog::TableDef;
-use crate::engine::Engine;
 use crate::error::Result;
+use crate::maintenance::Maintenance;
 use crate::partition::{Partition, Partitioning};
+use crate::read::ReadView;
 use leafline_btree::Direction;
 use leafline_types::{CancelToken, Value};
 use std::collections::BTreeSet;
@@ -26,12 +27,12 @@ fn deciding_values(
     Ok(row)
 }
 
-impl Engine {
+impl Maintenance {
     /// Checks all partitions in a table's definition. Each fault names its partition. Whether rows belong
     /// to their partition is checked only if the partition function is bound, as it is if a statement has
     /// found the table by its name.
     pub(super) fn check_partitions(
-        self: &Arc<Self>,
+        &self,
         table: &Arc<TableDef>,
         options: CheckOptions,
         progress: &(dyn Fn(u64) + Sync),
@@ -56,7 +57,7 @@ impl Engine {
 
     /// Checks whether the rows of a partition belong to it.
     fn check_places(
-        self: &Arc<Self>,
+        &self,
         partitioning: &Partitioning,
         partition: &Partition,
         found: &mut TableCheck,
@@ -65,7 +66,7 @@ impl Engine {
         let (table, scheme) = (&partition.table, &partitioning.scheme);
         let (mut misplaced, mut failed) = (0u64, None);
         let columns = scheme.deciding_columns();
-        self.read_view().rows(table)?.scan(Direction::Forward, None, |row| {
+        ReadView::latest(&self.core).rows(table)?.scan(Direction::Forward, None, |row| {
             let number = deciding_values(table, &columns, (row.key, row.payload))
                 .and_then(|row| scheme.table_of(&row));
             match (number, cancel.reason()) {

@@ -9,8 +9,8 @@ impl Check<'_> {
     /// Examines every node of every tree.
     pub(super) fn structure(&mut self) -> Result<()> {
         for index in &self.table.indexes {
-            let engine = self.view.engine();
-            if let Some(known) = engine.quarantine.lock().get(index.tree) {
+            let core = self.view.core();
+            if let Some(known) = core.quarantine.lock().get(index.tree) {
                 for (page, reason) in &known.pages {
                     let what = format!("quarantined, because changes could not be made to it: {reason}");
                     let page = Some(*page).filter(|page| *page != PageNo::NONE);
@@ -18,7 +18,7 @@ impl Check<'_> {
                 }
                 continue;
             }
-            let tree = engine.trees.for_snapshot_even_refused(index, self.view.snapshot())?;
+            let tree = core.trees.for_snapshot_even_refused(index, self.view.snapshot())?;
             let (report, faults) =
                 tree.tree.examine(self.options.threads, self.options.read_ahead, self.progress)?;
             let expected = if index.packing.packed { report.leaves } else { 0 };

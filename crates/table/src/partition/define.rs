@@ -10,8 +10,10 @@ use super::scheme::PartitionScheme;
 use super::{Partition, Partitioning};
 use crate::build::{BuildControl, TreeSource};
 use crate::catalog::{Catalog, TableDef, TableId, TableOptions};
+use crate::core::Core;
+use crate::ddl;
+use crate::ddl::Ddl;
 use crate::ddl::{CatalogChange, NewTrees};
-use crate::engine::Engine;
 use crate::error::{Result, TableError};
 use crate::run::EntrySource;
 use crate::txn::op::CounterChange;
@@ -96,62 +98,17 @@ impl CatalogChange {
     }
 }
 
-impl Engine {
-    /// A partition of `table` with a number of its own. Its indexes have no trees yet.
-    pub(super) fn partition_shell(&self, table: &TableDef) -> TableDef {
-        let id = TableId(self.counters.new_object());
-        let mut shell = TableDef { id, ..table.as_partition() };
-        for index in &mut shell.indexes {
-            Arc::make_mut(index).id = self.counters.new_object();
-        }
-        shell
-    }
-
-    /// Gives a new table empty partitions. Returns their overflow tables.
-    pub(crate) fn add_empty_partitions(
-        &self,
-        table: &mut TableDef,
-        scheme: &Arc<PartitionScheme>,
-        new: &mut NewTrees,
-    ) -> Result<Vec<TableDef>> {
-        let model = table.as_partition();
-        let (mut partitions, mut overflow) = (Vec::new(), Vec::new());
-        for number in 0..scheme.tables() {
-            let (partition, values) = self.emptied(&model, new)?;
-            partitions.push(Partition { number, table: Arc::new(partition) });
-            overflow.extend(values);
-        }
-        table.partitioning = Some(Partitioning { scheme: scheme.clone(), partitions: partitions.into() });
-        Ok(overflow)
-    }
-
-    /// Updates the definitions of partitions inside their tables in `catalog`, for every table that a change
-    /// concerns.
-    pub(crate) fn link_partitions(catalog: &mut Catalog, change: &CatalogChange) {
-        let mut linked: Vec<TableId> = Vec::new();
-        for table in &change.put_tables {
-            linked.extend(if table.is_partitioned() { Some(table.id) } else { table.partition_of });
-        }
-        linked.sort_unstable();
-        linked.dedup();
-        for id in linked {
-            let Some(table) = catalog.table_by_id(id).cloned() else { continue };
-            let current = |table: &Arc<TableDef>| catalog.table_by_id(table.id).unwrap_or(table).clone();
-            let partitioning = table.partitioning.as_ref().map(|all| all.map_tables(current));
-            catalog.put_table(Arc::new(TableDef { partitioning, ..(*table).clone() }));
-        }
-    }
-
+impl Ddl {
     /// Changes the partitions of `table`, all or nothing. Returns the number of rows moved.
     ///
     /// # Errors
     /// `DefinitionChanged` if `table` is not the definition in force; 1526 if no new partition takes a row; errors of
     /// the store.
     pub fn change_partitions(&self, table: &Arc<TableDef>, change: PartitionChange) -> Result<u64> {
-        let _ddl = self.ddl.lock();
+        let _ddl = self.core.ddl.lock();
         let before = self.partitions_in_force(table)?;
-        let closed = self.close_gates(std::slice::from_ref(table));
-        let mut new = NewTrees::new(self);
+        let closed = ddl::close_gates(&self.core, std::slice::from_ref(table));
+        let mut new = NewTrees::new(&self.core);
         let model = table.as_partition();
         let (mut partitions, mut targets, mut put_tables) = (Vec::new(), Vec::new(), Vec::new());
         for (number, kept) in change.kept.iter().enumerate() {
@@ -163,13 +120,13 @@ impl Engine {
                         .clone()
                 }
                 None if change.moved.is_empty() => {
-                    let (empty, values) = self.emptied(&model, &mut new)?;
+                    let (empty, values) = ddl::emptied(&self.core, &model, &mut new)?;
                     put_tables.extend(values);
                     Arc::new(empty)
                 }
                 None => {
                     targets.push(number);
-                    Arc::new(self.partition_shell(table))
+                    Arc::new(partition_shell(&self.core, table))
                 }
             };
             partitions.push(Partition { number, table: partition });
@@ -177,16 +134,16 @@ impl Engine {
         let mut counters = Vec::new();
         let shells = targets.iter().filter_map(|number| partitions.get(*number));
         let mut filled = shells
-            .map(|partition| Target::new(self, &partition.table, targets.len(), &change.control))
+            .map(|partition| Target::new(&self.core, &partition.table, targets.len(), &change.control))
             .collect::<Result<Vec<_>>>()?;
         let moving = change.moved.iter().filter_map(|number| before.get(*number));
-        let total = moving.map(|old| self.row_count(old.table.id)).sum();
+        let total = moving.map(|old| self.core.row_count(old.table.id)).sum();
         change.control.progress.begin(Stage::CopyingTable, (1, 2), total);
         let mut moved = 0;
         for old in change.moved.iter().filter_map(|number| before.get(*number)) {
-            let tree = self.trees.current(old.table.clustered().tree)?;
+            let tree = self.core.trees.current(old.table.clustered().tree)?;
             let mut rows = TreeSource::new(&tree.tree);
-            let stored = StoredRows::new(self, &old.table)?;
+            let stored = StoredRows::new(&self.core, &old.table)?;
             while let Some((key, payload)) = rows.next()? {
                 change.control.cancel.check()?;
                 change.control.progress.add(1);
@@ -211,17 +168,17 @@ impl Engine {
         }
         let partitioning = Some(Partitioning { scheme: change.scheme, partitions: partitions.into() });
         put_tables.push(TableDef { partitioning, ..(**table).clone() });
-        self.change_catalog(CatalogChange { put_tables, counters, ..CatalogChange::default() })?;
+        ddl::change_catalog(&self.core, CatalogChange { put_tables, counters, ..CatalogChange::default() })?;
         new.keep();
         built(filled)?;
         drop(closed);
-        self.after_drop()?;
+        ddl::after_drop(&self.core)?;
         Ok(moved)
     }
 
     /// The partitions of a table, whose definition must be in force.
     fn partitions_in_force(&self, table: &Arc<TableDef>) -> Result<Partitioning> {
-        let current = self.catalog().table_by_id(table.id).cloned();
+        let current = self.core.catalog().table_by_id(table.id).cloned();
         let current = current.filter(|current| Arc::ptr_eq(current, table));
         current.and_then(|current| current.partitioning.clone()).ok_or(TableError::DefinitionChanged)
     }
@@ -239,17 +196,17 @@ impl Engine {
         validates: bool,
         cancel: &CancelToken,
     ) -> Result<()> {
-        let _ddl = self.ddl.lock();
+        let _ddl = self.core.ddl.lock();
         let before = self.partitions_in_force(table)?;
-        if !self.catalog().table_by_id(other.id).is_some_and(|current| Arc::ptr_eq(current, other)) {
+        if !self.core.catalog().table_by_id(other.id).is_some_and(|current| Arc::ptr_eq(current, other)) {
             return Err(TableError::DefinitionChanged);
         }
-        let closed = self.close_gates(&[table.clone(), other.clone()]);
+        let closed = ddl::close_gates(&self.core, &[table.clone(), other.clone()]);
         let partition = before.get(number).ok_or(TableError::DefinitionChanged)?;
         if validates {
-            let tree = self.trees.current(other.clustered().tree)?;
+            let tree = self.core.trees.current(other.clustered().tree)?;
             let mut rows = TreeSource::new(&tree.tree);
-            let stored = StoredRows::new(self, other)?;
+            let stored = StoredRows::new(&self.core, other)?;
             while let Some((key, payload)) = rows.next()? {
                 cancel.check()?;
                 if before.scheme.table_of(&stored.row(key, payload)?).ok() != Some(number) {
@@ -274,7 +231,7 @@ impl Engine {
             histograms: Vec::new(),
             ..(**other).clone()
         };
-        let next = |table: &TableDef| self.counters.next_auto_increment(table.id);
+        let next = |table: &TableDef| self.core.counters.next_auto_increment(table.id);
         let counters = vec![
             CounterChange { table: outside.id, next_auto_increment: next(other), ..CounterChange::default() },
             CounterChange {
@@ -291,8 +248,53 @@ impl Engine {
         let partitions = exchanged.collect();
         changed.partitioning = Some(Partitioning { scheme: before.scheme.clone(), partitions });
         let put_tables = vec![outside, inside, changed];
-        self.change_catalog(CatalogChange { put_tables, counters, ..CatalogChange::default() })?;
+        ddl::change_catalog(&self.core, CatalogChange { put_tables, counters, ..CatalogChange::default() })?;
         drop(closed);
-        self.after_drop()
+        ddl::after_drop(&self.core)
+    }
+}
+
+/// A partition of `table` with a number of its own. Its indexes have no trees yet.
+pub(super) fn partition_shell(core: &Core, table: &TableDef) -> TableDef {
+    let id = TableId(core.counters.new_object());
+    let mut shell = TableDef { id, ..table.as_partition() };
+    for index in &mut shell.indexes {
+        Arc::make_mut(index).id = core.counters.new_object();
+    }
+    shell
+}
+
+/// Gives a new table empty partitions. Returns their overflow tables.
+pub(crate) fn add_empty_partitions(
+    core: &Core,
+    table: &mut TableDef,
+    scheme: &Arc<PartitionScheme>,
+    new: &mut NewTrees,
+) -> Result<Vec<TableDef>> {
+    let model = table.as_partition();
+    let (mut partitions, mut overflow) = (Vec::new(), Vec::new());
+    for number in 0..scheme.tables() {
+        let (partition, values) = ddl::emptied(core, &model, new)?;
+        partitions.push(Partition { number, table: Arc::new(partition) });
+        overflow.extend(values);
+    }
+    table.partitioning = Some(Partitioning { scheme: scheme.clone(), partitions: partitions.into() });
+    Ok(overflow)
+}
+
+/// Updates the definitions of partitions inside their tables in `catalog`, for every table that a change
+/// concerns.
+pub(crate) fn link_partitions(catalog: &mut Catalog, change: &CatalogChange) {
+    let mut linked: Vec<TableId> = Vec::new();
+    for table in &change.put_tables {
+        linked.extend(if table.is_partitioned() { Some(table.id) } else { table.partition_of });
+    }
+    linked.sort_unstable();
+    linked.dedup();
+    for id in linked {
+        let Some(table) = catalog.table_by_id(id).cloned() else { continue };
+        let current = |table: &Arc<TableDef>| catalog.table_by_id(table.id).unwrap_or(table).clone();
+        let partitioning = table.partitioning.as_ref().map(|all| all.map_tables(current));
+        catalog.put_table(Arc::new(TableDef { partitioning, ..(*table).clone() }));
     }
 }

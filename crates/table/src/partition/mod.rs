@@ -22,7 +22,7 @@
 //! | `stored` | partitions in the catalog's tree |
 //! | `define`, `rebuild` | DDL: adding, dropping, truncating and exchanging partitions; moving rows between them |
 
-mod define;
+pub(crate) mod define;
 mod possible;
 mod rebuild;
 mod scheme;

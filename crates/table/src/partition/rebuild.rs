@@ -3,10 +3,12 @@
 use super::PartitionScheme;
 use crate::build::{BuildControl, TableBuilder};
 use crate::catalog::TableDef;
+use crate::core::Core;
 use crate::ddl::NewTrees;
-use crate::engine::Engine;
 use crate::error::{Result, TableError};
+use crate::overflow;
 use crate::overflow::{joined, part_of_payload, values_of_row};
+use crate::partition::define;
 use crate::trees::TreeHandle;
 use crate::txn::op::CounterChange;
 use leafline_types::Value;
@@ -16,7 +18,7 @@ use std::sync::Arc;
 pub(crate) struct Target<'e> {
     table: TableDef,
     outside: Option<TableDef>,
-    engine: &'e Engine,
+    core: &'e Core,
     builder: TableBuilder,
     /// The trees of an empty overflow table, which are kept if no others replace them.
     new: NewTrees,
@@ -37,22 +39,22 @@ impl<'e> Target<'e> {
     /// Makes a table with the definition `shell`, whose indexes have no trees yet. `among` is how many tables are
     /// built at the same time.
     pub(crate) fn new(
-        engine: &'e Engine,
+        core: &'e Core,
         shell: &TableDef,
         among: usize,
         control: &BuildControl,
     ) -> Result<Target<'e>> {
         let mut table = shell.clone();
-        let mut new = NewTrees::new(engine);
-        let outside = engine.new_overflow_table(&mut table, &mut new)?;
+        let mut new = NewTrees::new(core);
+        let outside = overflow::new_overflow_table(core, &mut table, &mut new)?;
         let values = outside.clone().map(Arc::new);
-        let builder = TableBuilder::sharing(engine, &table, values, among, control)?;
-        Ok(Target { table, outside, engine, builder, new, keeps_empty: false })
+        let builder = TableBuilder::sharing(core, &table, values, among, control)?;
+        Ok(Target { table, outside, core, builder, new, keeps_empty: false })
     }
 
     /// Adds a row, with the hidden row id `row_id` if there is one. Returns its hidden row id; 0 if it has none.
     pub(crate) fn push(&mut self, row: &[Value], row_id: Option<u64>) -> Result<u64> {
-        self.builder.push_with(self.engine, &self.table, row, row_id)
+        self.builder.push_with(self.core, &self.table, row, row_id)
     }
 
     /// The number of entries still to be put into trees after the last row.
@@ -64,15 +66,15 @@ impl<'e> Target<'e> {
     pub(crate) fn finish(&mut self) -> Result<Finished> {
         let mut table = self.table.clone();
         let rows = self.builder.rows();
-        self.builder.finish(self.engine, &mut table, None)?;
-        let values = self.builder.finish_values(self.engine, |_| Ok(None))?;
+        self.builder.finish(self.core, &mut table, None)?;
+        let values = self.builder.finish_values(self.core, |_| Ok(None))?;
         self.keeps_empty = values.is_none();
         let empty = |outside: TableDef| {
             let counters = CounterChange { table: outside.id, ..CounterChange::default() };
             (outside, counters)
         };
         let (values, of_values) = values.or(self.outside.take().map(empty)).unzip();
-        let counts = self.builder.counters(self.engine, table.id, rows);
+        let counts = self.builder.counters(self.core, table.id, rows);
         Ok(Finished { table, values, counters: [counts].into_iter().chain(of_values).collect() })
     }
 }
@@ -83,7 +85,7 @@ pub(crate) fn built(targets: Vec<Target<'_>>) -> Result<()> {
         if target.keeps_empty {
             target.new.keep();
         }
-        target.builder.keep(target.engine)
+        target.builder.keep(target.core)
     })
 }
 
@@ -97,19 +99,19 @@ pub(crate) struct Targets<'e> {
 impl<'e> Targets<'e> {
     /// Makes the tables for `shell`, whose indexes have no trees; with a `scheme` they are its partitions.
     pub(crate) fn new(
-        engine: &'e Engine,
+        core: &'e Core,
         shell: &TableDef,
         scheme: Option<Arc<PartitionScheme>>,
         control: &BuildControl,
     ) -> Result<Targets<'e>> {
         let Some(division) = &scheme else {
-            let tables = vec![Target::new(engine, shell, 1, control)?];
+            let tables = vec![Target::new(core, shell, 1, control)?];
             return Ok(Targets { scheme, tables, rows: 0 });
         };
         let count = division.tables();
         let partitions = (0..count).map(|_| {
-            let partition = engine.partition_shell(shell);
-            Target::new(engine, &partition, count, control)
+            let partition = define::partition_shell(core, shell);
+            Target::new(core, &partition, count, control)
         });
         let tables = partitions.collect::<Result<_>>()?;
         Ok(Targets { scheme, tables, rows: 0 })
@@ -143,25 +145,25 @@ impl<'e> Targets<'e> {
 
 /// Reads the rows of a table to which nobody commits, with their overflow values.
 pub(crate) struct StoredRows<'a> {
-    engine: &'a Engine,
+    core: &'a Core,
     table: &'a TableDef,
     outside: Option<(Arc<TableDef>, Arc<TreeHandle>)>,
 }
 
 impl<'a> StoredRows<'a> {
-    pub(crate) fn new(engine: &'a Engine, table: &'a TableDef) -> Result<StoredRows<'a>> {
+    pub(crate) fn new(core: &'a Core, table: &'a TableDef) -> Result<StoredRows<'a>> {
         let outside = table.overflow.map(|_| {
-            let outside = engine.overflow_table(table)?;
-            let tree = engine.trees.current(outside.clustered().tree)?;
+            let outside = overflow::overflow_table(core, table)?;
+            let tree = core.trees.current(outside.clustered().tree)?;
             Ok::<_, TableError>((outside, tree))
         });
-        Ok(StoredRows { engine, table, outside: outside.transpose()? })
+        Ok(StoredRows { core, table, outside: outside.transpose()? })
     }
 
     pub(crate) fn row(&self, key: &[u8], payload: &[u8]) -> Result<Vec<Value>> {
         values_of_row(self.table, (key, payload), |reference| {
             let Some((outside, tree)) = &self.outside else { return Ok(Vec::new()) };
-            joined(outside, &self.engine.limits, reference, |key, value| {
+            joined(outside, &self.core.limits, reference, |key, value| {
                 tree.tree.get(key, |entry| {
                     if let Some(entry) = entry {
                         value.extend_from_slice(part_of_payload(outside, entry.payload)?);

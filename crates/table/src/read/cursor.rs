@@ -54,7 +54,7 @@ impl EntryVisitor for OneByOne<'_> {
 
 impl EntryCursor {
     pub(super) fn new(view: &ReadView, table: &Arc<TableDef>, index: &Arc<IndexDef>) -> Result<EntryCursor> {
-        let tree = view.engine.trees.for_reading(index, &view.snapshot)?;
+        let tree = view.core.trees.for_reading(index, &view.snapshot)?;
         Self::on(view, table, index, tree, view.has_writes(table.id))
     }
 

@@ -3,7 +3,7 @@
 use super::row::{Visible, spilled_row, visible_row};
 use super::{LocatorBatch, ReadView, RowRef};
 use crate::catalog::TableDef;
-use crate::engine::Engine;
+use crate::core::Core;
 use crate::error::{Result, TableError};
 use crate::txn::RegisteredSnapshot;
 use crate::txn::write_set::State;
@@ -30,25 +30,25 @@ impl ReadView {
         visitor: &mut dyn FnMut(usize, Option<RowRef<'_>>),
     ) -> Result<()> {
         if !self.has_writes(table.id) {
-            return fetch_rows(&self.engine, table, &self.snapshot, locators, &[], visitor);
+            return fetch_rows(&self.core, table, &self.snapshot, locators, &[], visitor);
         }
         let own = (0..locators.len()).map(|at| self.own_row(table.id, locators.get(at)));
         let own: Vec<Option<State>> = own.collect::<Result<_>>()?;
-        fetch_rows(&self.engine, table, &self.snapshot, locators, &own, visitor)
+        fetch_rows(&self.core, table, &self.snapshot, locators, &own, visitor)
     }
 }
 
 /// Fetches like [`ReadView::fetch`]. `own` holds the transaction's own version for each locator, or is empty.
 pub(super) fn fetch_rows(
-    engine: &Engine,
+    core: &Core,
     table: &TableDef,
     snapshot: &RegisteredSnapshot,
     locators: &LocatorBatch,
     own: &[Option<State>],
     visitor: &mut dyn FnMut(usize, Option<RowRef<'_>>),
 ) -> Result<()> {
-    let handle = engine.trees.for_reading(table.clustered(), snapshot)?;
-    let mut fetch = Fetch { engine, table, snapshot, locators, own, visitor, next: 0, spilled: false };
+    let handle = core.trees.for_reading(table.clustered(), snapshot)?;
+    let mut fetch = Fetch { core, table, snapshot, locators, own, visitor, next: 0, spilled: false };
     if locators.len() == 1 {
         fetch.one(&handle.tree)?;
         return snapshot.check();
@@ -62,7 +62,7 @@ pub(super) fn fetch_rows(
 }
 
 struct Fetch<'a> {
-    engine: &'a Engine,
+    core: &'a Core,
     table: &'a TableDef,
     snapshot: &'a RegisteredSnapshot,
     locators: &'a LocatorBatch,
@@ -81,9 +81,9 @@ impl Fetch<'_> {
         let found = tree.find_leaves(Direction::Forward, keys)?;
         let mut missing: Vec<PageNo> = found.iter().map(FoundLeaf::page).collect();
         missing.dedup();
-        missing.retain(|page| !self.engine.store.is_resident(*page));
+        missing.retain(|page| !self.core.store.is_resident(*page));
         if !missing.is_empty() {
-            self.engine.store.prefetch(&missing)?;
+            self.core.store.prefetch(&missing)?;
         }
         Ok(found)
     }
@@ -124,7 +124,7 @@ impl Fetch<'_> {
                 self.deliver(None);
                 continue;
             }
-            match visible_row(&self.engine.versions, self.table.id, key, &leaf.entry(slot), self.snapshot)? {
+            match visible_row(&self.core.versions, self.table.id, key, &leaf.entry(slot), self.snapshot)? {
                 Visible::Row(row) => self.deliver(Some(row.bytes())),
                 Visible::Nothing => self.deliver(None),
                 Visible::Spilled => {
@@ -139,7 +139,7 @@ impl Fetch<'_> {
     /// Delivers the next row, whose version is in a file. The caller holds no latch.
     fn deliver_spilled(&mut self) -> Result<()> {
         let key = self.locators.get(self.next);
-        let row = spilled_row(&self.engine.versions, self.table.id, key, self.snapshot)?;
+        let row = spilled_row(&self.core.versions, self.table.id, key, self.snapshot)?;
         self.spilled = false;
         self.deliver(row.as_deref());
         Ok(())
@@ -147,7 +147,7 @@ impl Fetch<'_> {
 
     fn one(&mut self, tree: &Tree) -> Result<()> {
         let key = self.locators.get(0);
-        let (versions, table, snapshot) = (&self.engine.versions, self.table.id, self.snapshot);
+        let (versions, table, snapshot) = (&self.core.versions, self.table.id, self.snapshot);
         tree.get(key, |entry| -> Result<(), TableError> {
             let visible = match &entry {
                 Some(entry) => visible_row(versions, table, key, entry, snapshot)?,

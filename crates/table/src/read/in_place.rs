@@ -401,8 +401,7 @@ impl InPlace<'_> {
         if !self.clustered {
             return Ok(if entry.has_previous() { Shown::Unsure } else { Shown::Nothing });
         }
-        let visible =
-            visible_row(&self.view.engine.versions, self.table.id, key, &entry, &self.view.snapshot)?;
+        let visible = visible_row(&self.view.core.versions, self.table.id, key, &entry, &self.view.snapshot)?;
         Ok(match visible {
             Visible::Row(payload) => Shown::Row(payload),
             Visible::Nothing => Shown::Nothing,

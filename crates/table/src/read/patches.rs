@@ -218,7 +218,7 @@ impl EntryCursor {
     /// Fetches the rows whose version is in a file.
     fn spilled_rows(&self, unsure: Vec<Unsure>) -> Result<Vec<Patch>> {
         let row = |Unsure { key, .. }| {
-            let row = spilled_row(&self.view.engine.versions, self.table.id, &key, &self.view.snapshot)?;
+            let row = spilled_row(&self.view.core.versions, self.table.id, &key, &self.view.snapshot)?;
             Ok(Patch { key, state: row })
         };
         unsure.into_iter().map(row).collect()
@@ -246,7 +246,7 @@ impl EntryCursor {
         self.rows_visited += visited.len() as u64;
         let places = locators.sort();
         let mut failed = None;
-        fetch_rows(&self.view.engine, &self.table, &self.view.snapshot, &locators, &[], &mut |at, row| {
+        fetch_rows(&self.view.core, &self.table, &self.view.snapshot, &locators, &[], &mut |at, row| {
             let place = places.get(at).and_then(|place| visited.get(*place as usize));
             let patch = place.and_then(|place| patches.get_mut(*place));
             let (Some(row), Some(patch)) = (row, patch) else { return };

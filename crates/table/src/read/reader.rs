@@ -26,7 +26,7 @@ impl ReadView {
     /// # Errors
     /// `DefinitionChanged` (1412) if the table is newer than the snapshot or does not exist any more.
     pub fn rows(&self, table: &Arc<TableDef>) -> Result<RowReader> {
-        let tree = self.engine.trees.for_reading(table.clustered(), &self.snapshot)?;
+        let tree = self.core.trees.for_reading(table.clustered(), &self.snapshot)?;
         Ok(RowReader { view: self.clone(), table: table.clone(), tree, overlay: self.has_writes(table.id) })
     }
 
@@ -36,7 +36,7 @@ impl ReadView {
     /// # Errors
     /// `DefinitionChanged` (1412), and errors of the store.
     pub fn row<R>(&self, table: &TableDef, key: &[u8], f: impl FnOnce(Option<RowRef<'_>>) -> R) -> Result<R> {
-        let tree = self.engine.trees.for_reading(table.clustered(), &self.snapshot)?;
+        let tree = self.core.trees.for_reading(table.clustered(), &self.snapshot)?;
         self.row_in(&tree.tree, table, self.has_writes(table.id), key, f)
     }
 
@@ -53,7 +53,7 @@ impl ReadView {
         if overlay && let Some(own) = self.own_row(table.id, key)? {
             return Ok(f(own.as_deref().map(|payload| RowRef { key, payload })));
         }
-        let (versions, snapshot) = (&self.engine.versions, &self.snapshot);
+        let (versions, snapshot) = (&self.core.versions, &self.snapshot);
         let shown = tree.get(key, |entry| -> Result<Result<R, _>> {
             let visible = match &entry {
                 Some(entry) => visible_row(versions, table.id, key, entry, snapshot)?,

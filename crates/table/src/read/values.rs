@@ -3,6 +3,7 @@
 use super::{LocatorBatch, ReadView};
 use crate::catalog::TableDef;
 use crate::error::{Result, TableError};
+use crate::overflow;
 use crate::overflow::{checked, part_key, part_of_payload, parts};
 use arrow_array::ArrayRef;
 use leafline_types::memory::server;
@@ -43,7 +44,7 @@ impl ReadView {
         // Twice the size, because each value is copied into a column.
         let bytes: usize = references.iter().map(|reference| reference.len as usize).sum();
         server::ask(bytes.saturating_mul(2))?;
-        let overflow = self.engine.overflow_table(table)?;
+        let overflow = overflow::overflow_table(&self.core, table)?;
         let mut values: BTreeMap<u64, Vec<u8>> = BTreeMap::new();
         let mut wanted = LocatorBatch::default();
         let mut ids = Vec::new();
@@ -51,7 +52,7 @@ impl ReadView {
             references.iter().map(|reference| (reference.id, reference)).collect();
         for (id, reference) in &by_id {
             values.insert(*id, Vec::with_capacity(reference.len as usize));
-            for part in 0..parts(&self.engine.limits, reference) {
+            for part in 0..parts(&self.core.limits, reference) {
                 wanted.push(&part_key(&overflow, *id, part)?);
                 ids.push(*id);
             }

@@ -2,7 +2,7 @@
 
 use super::cursor::EntryCursor;
 use crate::catalog::{IndexDef, TableDef, TableId};
-use crate::engine::Engine;
+use crate::core::Core;
 use crate::error::Result;
 use crate::txn::RegisteredSnapshot;
 use crate::txn::write_set::{OverlayEntry, State, WriteSet};
@@ -15,7 +15,7 @@ use std::sync::Arc;
 /// registered while a view of it exists.
 #[derive(Clone, Debug)]
 pub struct ReadView {
-    pub(super) engine: Arc<Engine>,
+    pub(super) core: Arc<Core>,
     pub(super) snapshot: RegisteredSnapshot,
     writes: Arc<RwLock<WriteSet>>,
     as_of: u64,
@@ -24,12 +24,22 @@ pub struct ReadView {
 
 impl ReadView {
     pub(crate) fn new(
-        engine: Arc<Engine>,
+        core: Arc<Core>,
         snapshot: RegisteredSnapshot,
         writes: Arc<RwLock<WriteSet>>,
         as_of: u64,
     ) -> ReadView {
-        ReadView { engine, snapshot, writes, as_of, read_ahead: ReadAheadSettings::default() }
+        ReadView { core, snapshot, writes, as_of, read_ahead: ReadAheadSettings::default() }
+    }
+
+    /// Reads what is committed now, with no writes of its own.
+    pub(crate) fn latest(core: &Arc<Core>) -> ReadView {
+        ReadView::new(core.clone(), core.snapshot(), core.no_writes.clone(), 0)
+    }
+
+    /// Reads what is applied now, durable or not (see [`Core::applied_snapshot`]), with no writes of its own.
+    pub(crate) fn applied(core: &Arc<Core>) -> ReadView {
+        ReadView::new(core.clone(), core.applied_snapshot(), core.no_writes.clone(), 0)
     }
 
     /// Returns this view with other settings for reading ahead.
@@ -44,8 +54,8 @@ impl ReadView {
     }
 
     /// The engine.
-    pub fn engine(&self) -> &Arc<Engine> {
-        &self.engine
+    pub fn core(&self) -> &Arc<Core> {
+        &self.core
     }
 
     /// The snapshot.
@@ -80,7 +90,7 @@ impl ReadView {
     /// Prepares own writes to be read in the order of `index`.
     pub(super) fn prepare(&self, table: TableId, index: &IndexDef) -> Result<()> {
         if !self.writes.read().has_view(table, index) {
-            self.writes.write().build_view(&self.engine, table, index)?;
+            self.writes.write().build_view(&self.core, table, index)?;
         }
         Ok(())
     }

@@ -19,19 +19,22 @@ pub use report::{LostRange, Rescue, SalvageReport, TableRepair};
 use crate::build::{BuildControl, TreeSource, build_indexes};
 use crate::catalog::{IndexDef, TableDef};
 use crate::check::TableCheck;
+use crate::ddl;
 use crate::ddl::{CatalogChange, NewTrees};
-use crate::engine::Engine;
 use crate::error::{Result, TableError};
 use crate::lock::{LockLimits, LockMode, LockOwner};
+use crate::maintenance::Maintenance;
+use crate::overflow;
 use crate::txn::op::CounterChange;
-use crate::txn::{Isolation, TxnMode};
+use crate::txn::purge;
+use crate::txn::{Isolation, Transaction, TxnMode};
 use leafline_btree::{Direction, ReadAheadSettings};
 use leafline_types::Value;
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-impl Engine {
+impl Maintenance {
     /// Repairs the faults that `check` found; `check` must be a check of this table, and not a quick one.
     /// With `dry_run` it only reports what a repair would do. `progress` is called with the number of pages
     /// of the clustered index read since the last call. The transactions that use the table must have
@@ -42,7 +45,7 @@ impl Engine {
     /// writes to the table does not end; `DefinitionChanged`; errors of the store. The rows are then
     /// unchanged, but overflow values may have been repaired.
     pub fn repair_table(
-        self: &Arc<Self>,
+        &self,
         table: &Arc<TableDef>,
         check: &TableCheck,
         dry_run: bool,
@@ -53,33 +56,33 @@ impl Engine {
                 true => format!("{}.{} (values outside the rows)", table.database, table.name),
                 false => format!("{}.{}", table.database, table.name),
             },
-            counted: self.row_count(table.id),
+            counted: self.core.row_count(table.id),
             ..TableRepair::default()
         };
         if check.is_sound() {
             return Ok(repair);
         }
         if let Some(check) = &check.overflow {
-            let overflow = self.overflow_table(table)?;
+            let overflow = overflow::overflow_table(&self.core, table)?;
             let values = self.repair_table(&overflow, check, dry_run, &mut |_| ())?;
             repair.values = Some(Box::new(values));
         }
-        let locks = LockOwner::new(&self.locks);
+        let locks = LockOwner::new(&self.core.locks);
         locks.lock_table(table.id, LockMode::Exclusive, Some(&LockLimits::default()))?;
-        let ddl = self.ddl.lock();
-        let closed = self.gates.close(table.id);
-        let current = self.catalog().table_by_id(table.id).cloned();
+        let ddl = self.core.ddl.lock();
+        let closed = self.core.gates.close(table.id);
+        let current = self.core.catalog().table_by_id(table.id).cloned();
         if !current.is_some_and(|current| Arc::ptr_eq(&current, table)) {
             return Err(TableError::DefinitionChanged);
         }
-        let mut new = NewTrees::new(self);
+        let mut new = NewTrees::new(&self.core);
         let mut changed = (**table).clone();
         let mut rows = None;
         // A row is useless without the overflow values it refers to.
         if check.damaged.contains(&0) || check.overflow.is_some() {
             let names = table.secondary().iter().map(|index| index.name.clone());
             repair.rebuilt = names.collect();
-            let salvaged = salvage::salvage(self, table, dry_run, &mut new, progress)?;
+            let salvaged = salvage::salvage(&self.core, table, dry_run, &mut new, progress)?;
             rows = Some(salvaged.report.rows);
             changed.indexes = salvaged.indexes;
             repair.salvage = Some(salvaged.report);
@@ -92,10 +95,10 @@ impl Engine {
                 .collect();
             repair.rebuilt = drafts.iter().map(|index| index.name.clone()).collect();
             if !dry_run && !drafts.is_empty() {
-                let clustered = self.trees.current(table.clustered().tree)?;
+                let clustered = self.core.trees.current(table.clustered().tree)?;
                 let mut rows = TreeSource::in_any_order(&clustered.tree)?;
-                let control = BuildControl::of(self);
-                for built in build_indexes(self, table, drafts, &mut rows, &control, &mut new)? {
+                let control = BuildControl::of(&self.core);
+                for built in build_indexes(&self.core, table, drafts, &mut rows, &control, &mut new)? {
                     if let Some(index) = changed.indexes.iter_mut().find(|index| index.id == built.id) {
                         *index = Arc::new(built);
                     }
@@ -116,29 +119,35 @@ impl Engine {
         let counters = CounterChange {
             table: table.id,
             rows: difference,
-            next_row_id: self.counters.next_row_id(table.id),
-            next_auto_increment: self.counters.next_auto_increment(table.id),
+            next_row_id: self.core.counters.next_row_id(table.id),
+            next_auto_increment: self.core.counters.next_auto_increment(table.id),
         };
-        self.change_catalog(CatalogChange {
-            put_tables: vec![changed],
-            counters: vec![counters],
-            ..CatalogChange::default()
-        })?;
+        ddl::change_catalog(
+            &self.core,
+            CatalogChange { put_tables: vec![changed], counters: vec![counters], ..CatalogChange::default() },
+        )?;
         new.keep();
         drop(closed);
         drop(ddl);
         drop(locks);
-        if let Some(table) = self.catalog().table_by_id(table.id).filter(|table| table.overflow.is_some()) {
+        if let Some(table) =
+            self.core.catalog().table_by_id(table.id).filter(|table| table.overflow.is_some())
+        {
             self.remove_unreferred(table)?;
         }
-        self.purge()?;
+        purge::purge(&self.core)?;
         Ok(repair)
     }
 
     /// Deletes the overflow values that no row refers to any more.
-    fn remove_unreferred(self: &Arc<Self>, table: &Arc<TableDef>) -> Result<()> {
-        let overflow = self.overflow_table(table)?;
-        let mut transaction = self.begin(Isolation::RepeatableRead, TxnMode::ReadWrite);
+    fn remove_unreferred(&self, table: &Arc<TableDef>) -> Result<()> {
+        let overflow = overflow::overflow_table(&self.core, table)?;
+        let mut transaction = Transaction::new(
+            self.core.clone(),
+            LockOwner::new(&self.core.locks),
+            Isolation::RepeatableRead,
+            TxnMode::ReadWrite,
+        );
         let view = transaction.view();
         let format = &table.clustered().format;
         let (mut referred, mut error) = (BTreeSet::new(), None);
@@ -170,7 +179,7 @@ impl Engine {
 
     /// Counts the rows of a table whose clustered index is sound and which nobody changes.
     fn count_rows(&self, table: &TableDef) -> Result<u64> {
-        let handle = self.trees.current(table.clustered().tree)?;
+        let handle = self.core.trees.current(table.clustered().tree)?;
         let (report, _) =
             handle.tree.examine(1, ReadAheadSettings::default(), &|_| ControlFlow::Continue(()))?;
         Ok(report.entries - report.ghosts)

@@ -17,10 +17,15 @@ use super::pending::PendingRows;
 use super::report::{Rescue, TableRepair};
 use super::salvage::{Source, build};
 use crate::catalog::{CatalogRow, TableDef, TableId, decode_remains};
+use crate::core::Core;
 use crate::counters::Counters;
+use crate::ddl;
+use crate::ddl::Ddl;
 use crate::ddl::{CatalogChange, NewTrees};
-use crate::engine::{Engine, EngineOptions};
 use crate::error::{Result, TableError};
+use crate::maintenance::Maintenance;
+use crate::options::EngineOptions;
+use crate::overflow;
 use crate::quarantine::{Quarantine, Quarantined};
 use crate::txn::op::CounterChange;
 use crate::txn::recovery::{Pending, Replay};
@@ -40,7 +45,7 @@ struct Wreck {
     quarantine: Quarantine,
 }
 
-impl Engine {
+impl Maintenance {
     /// Writes all tables that can be reconstructed from the database in `from` to this one, which is new.
     /// No process may have `from` open. `options` serve to open it; `progress` is called with the number of
     /// pages read since the last call.
@@ -48,17 +53,18 @@ impl Engine {
     /// # Errors
     /// Errors of the stores, except for unreadable pages; `Corrupt` if nothing is left of the catalog.
     pub fn rescue(
-        self: &Arc<Self>,
+        &self,
         from: &Arc<dyn Env>,
         options: &EngineOptions,
         progress: &mut dyn FnMut(u64),
     ) -> Result<Rescue> {
         let wreck = Wreck::open(from, options)?;
         let mut rescue = Rescue::default();
+        let ddl = Ddl::new(&self.core);
         for (page, reason) in &wreck.remains.damaged {
             rescue.pages.push((*page, reason.clone()));
         }
-        let (rows, lost) = wreck.catalog_rows(self, progress)?;
+        let (rows, lost) = wreck.catalog_rows(&self.core, progress)?;
         let is_lost = |lower: &[u8], upper: &[u8]| {
             lost.iter().any(|gap| {
                 gap.lower.as_slice() < upper && gap.upper.as_ref().is_none_or(|end| end.as_slice() > lower)
@@ -71,13 +77,13 @@ impl Engine {
         }
         rescue.lost.extend(left.faults);
         for database in left.databases {
-            self.create_database(&database.name, database.collation, true)?;
+            ddl.create_database(&database.name, database.collation, true)?;
         }
         // Overflow tables come first, because the rows of other tables refer to their values.
         let mut moved: BTreeMap<TableId, TableId> = BTreeMap::new();
         let (overflow, others): (Vec<_>, Vec<_>) = left.tables.iter().partition(|table| table.is_overflow);
         for table in overflow.into_iter().chain(others) {
-            self.create_database(&table.database, Collation::DEFAULT, true)?;
+            ddl.create_database(&table.database, Collation::DEFAULT, true)?;
             rescue.tables.push(self.rescue_table(&wreck, table, &mut moved, progress)?);
         }
         let mut named: BTreeSet<SegmentId> =
@@ -96,7 +102,7 @@ impl Engine {
 
     /// Makes a table with the same definition, and fills it with the readable rows.
     fn rescue_table(
-        self: &Arc<Self>,
+        &self,
         wreck: &Wreck,
         table: &TableDef,
         moved: &mut BTreeMap<TableId, TableId>,
@@ -107,21 +113,21 @@ impl Engine {
         let found = tree.salvage_remains(&wreck.remains, progress)?;
         let known = wreck.known_of(clustered.tree);
         let mut copy = table.clone();
-        copy.id = TableId(self.counters.new_object());
+        copy.id = TableId(self.core.counters.new_object());
         for index in &mut copy.indexes {
-            Arc::make_mut(index).id = self.counters.new_object();
+            Arc::make_mut(index).id = self.core.counters.new_object();
         }
         moved.insert(table.id, copy.id);
-        let _ddl = self.ddl.lock();
-        let mut new = NewTrees::new(self);
+        let _ddl = self.core.ddl.lock();
+        let mut new = NewTrees::new(&self.core);
         copy.overflow = table.overflow.and_then(|overflow| moved.get(&overflow).copied());
         let overflow = match copy.overflow {
             // The old overflow table is lost.
-            None => self.new_overflow_table(&mut copy, &mut new)?,
+            None => overflow::new_overflow_table(&self.core, &mut copy, &mut new)?,
             Some(_) => None,
         };
         let source = Source { env: &wreck.env, tree: clustered.tree, known: &known };
-        let salvaged = build(self, &copy, found, &source, false, &mut new)?;
+        let salvaged = build(&self.core, &copy, found, &source, false, &mut new)?;
         copy.indexes = salvaged.indexes;
         let counted = wreck.counters.rows(table.id);
         let rows = salvaged.report.rows;
@@ -142,11 +148,14 @@ impl Engine {
             salvage: Some(salvaged.report),
             values: None,
         };
-        self.change_catalog(CatalogChange {
-            put_tables: [copy].into_iter().chain(overflow).collect(),
-            counters: vec![counters],
-            ..CatalogChange::default()
-        })?;
+        ddl::change_catalog(
+            &self.core,
+            CatalogChange {
+                put_tables: [copy].into_iter().chain(overflow).collect(),
+                counters: vec![counters],
+                ..CatalogChange::default()
+            },
+        )?;
         new.keep();
         Ok(repair)
     }
@@ -176,15 +185,15 @@ impl Wreck {
     /// The readable rows of the catalog, and the ranges of keys in which others are lost.
     fn catalog_rows(
         &self,
-        engine: &Engine,
+        core: &Core,
         progress: &mut dyn FnMut(u64),
     ) -> Result<(Vec<CatalogRow>, Vec<KeyRange>)> {
         let id = self.remains.first_segment();
         let id = id.ok_or_else(|| TableError::Corrupt("nothing is left of the catalog".into()))?;
         let root = self.remains.segments.get(&id).map_or(PageNo::NONE, |segment| segment.root);
         let found = Tree::open(&self.store, id, root)?.salvage_remains(&self.remains, progress)?;
-        let memory = engine.options.build_memory_bytes;
-        let mut pending = PendingRows::new(&engine.env, memory, &self.env, id, &self.known_of(id))?;
+        let memory = core.options.build_memory_bytes;
+        let mut pending = PendingRows::new(&core.env, memory, &self.env, id, &self.known_of(id))?;
         let mut rows = Vec::new();
         pending.merge(&found, |key, payload| {
             rows.push(CatalogRow { key: key.to_vec(), payload: payload.to_vec() });

@@ -5,8 +5,8 @@ use super::report::{LostRange, SalvageReport};
 use crate::build::{BuildControl, EntrySorters, build_secondaries, finish_builder, new_builder};
 use crate::catalog::{IndexDef, TableDef};
 use crate::check::{damage, hex};
+use crate::core::Core;
 use crate::ddl::NewTrees;
-use crate::engine::Engine;
 use crate::error::{Result, TableError};
 use crate::index::entry::{describe_entry, read_row, row_id_of};
 use crate::quarantine::Quarantined;
@@ -31,18 +31,18 @@ pub(super) struct Salvaged {
 /// Builds all indexes of `table` from the readable leaves of its clustered index and from the changes that
 /// commits still have to make to it. With `dry_run` it only reads them.
 pub(super) fn salvage(
-    engine: &Arc<Engine>,
+    core: &Arc<Core>,
     table: &TableDef,
     dry_run: bool,
     new: &mut NewTrees,
     progress: &mut dyn FnMut(u64),
 ) -> Result<Salvaged> {
     let id = table.clustered().tree;
-    let old = engine.trees.current_even_refused(id)?;
-    let known = engine.quarantine.lock().get(id).cloned().unwrap_or_default();
+    let old = core.trees.current_even_refused(id)?;
+    let known = core.quarantine.lock().get(id).cloned().unwrap_or_default();
     let found = old.tree.salvage(&known.pages, progress)?;
-    let source = Source { env: &engine.env, tree: id, known: &known };
-    build(engine, table, found, &source, dry_run, new)
+    let source = Source { env: &core.env, tree: id, known: &known };
+    build(core, table, found, &source, dry_run, new)
 }
 
 /// The origin of the rows, besides the leaves found.
@@ -57,7 +57,7 @@ pub(super) struct Source<'a> {
 
 /// Builds all indexes of `table` from the leaves found.
 pub(super) fn build(
-    engine: &Arc<Engine>,
+    core: &Arc<Core>,
     table: &TableDef,
     found: Salvage,
     source: &Source<'_>,
@@ -68,10 +68,10 @@ pub(super) fn build(
     // leave out.
     let mut left_out: BTreeMap<Vec<u8>, String> = BTreeMap::new();
     loop {
-        let mut attempt = NewTrees::new(engine);
-        let memory = engine.options.build_memory_bytes;
-        let pending = PendingRows::new(&engine.env, memory, source.env, source.tree, source.known)?;
-        match Building::new(engine, table, &found, &left_out, dry_run, &mut attempt)?.run(&found, pending) {
+        let mut attempt = NewTrees::new(core);
+        let memory = core.options.build_memory_bytes;
+        let pending = PendingRows::new(&core.env, memory, source.env, source.tree, source.known)?;
+        match Building::new(core, table, &found, &left_out, dry_run, &mut attempt)?.run(&found, pending) {
             Ok(mut salvaged) => {
                 for index in salvaged.indexes.iter().filter(|_| !dry_run) {
                     new.note(index.tree);
@@ -94,7 +94,7 @@ pub(super) fn build(
 
 /// One attempt to build the indexes.
 struct Building<'a, 'e> {
-    engine: &'e Engine,
+    core: &'e Core,
     /// The view that shows overflow values.
     view: ReadView,
     table: &'a TableDef,
@@ -110,26 +110,26 @@ struct Building<'a, 'e> {
 
 impl<'a, 'e> Building<'a, 'e> {
     fn new(
-        engine: &'e Arc<Engine>,
+        core: &'e Arc<Core>,
         table: &'a TableDef,
         found: &'a Salvage,
         left_out: &'a BTreeMap<Vec<u8>, String>,
         dry_run: bool,
         new: &'a mut NewTrees,
     ) -> Result<Building<'a, 'e>> {
-        let control = BuildControl::of(engine);
+        let control = BuildControl::of(core);
         Ok(Building {
-            view: ReadView::new(engine.clone(), engine.snapshot(), Arc::new(WriteSet::default().into()), 0),
-            engine,
+            view: ReadView::new(core.clone(), core.snapshot(), Arc::new(WriteSet::default().into()), 0),
+            core,
             table,
             left_out,
             report: SalvageReport::default(),
             gaps: Gaps { ranges: &found.lost, last: None },
-            sorters: EntrySorters::new(engine, table, table.secondary().to_vec(), &control),
+            sorters: EntrySorters::new(core, table, table.secondary().to_vec(), &control),
             control,
             builder: match dry_run {
                 true => None,
-                false => Some(new_builder(engine, table.clustered().leaf_format(), new)?.1),
+                false => Some(new_builder(core, table.clustered().leaf_format(), new)?.1),
             },
             new,
         })
@@ -192,10 +192,10 @@ impl<'a, 'e> Building<'a, 'e> {
         self.gaps.end(&mut self.report.lost);
         let mut indexes = self.table.indexes.clone();
         if let Some(builder) = self.builder {
-            let clustered = finish_builder(self.engine, builder)?;
+            let clustered = finish_builder(self.core, builder)?;
             let sorted = (self.sorters.finish()?, &clustered);
             let (table, of) = (self.table, self.table.secondary());
-            let secondary = build_secondaries(self.engine, table, of, sorted, &self.control, self.new)?;
+            let secondary = build_secondaries(self.core, table, of, sorted, &self.control, self.new)?;
             let clustered = (clustered, table.clustered().leaf_format());
             for (index, tree) in indexes.iter_mut().zip([clustered].iter().chain(&secondary)) {
                 let index: &mut IndexDef = Arc::make_mut(index);

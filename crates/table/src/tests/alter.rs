@@ -46,7 +46,7 @@ fn doubled(engine: &Arc<crate::Engine>, refused: Option<i64>, order: &[&str]) ->
         switch: None,
         control: BuildControl::of(engine),
     };
-    engine.alter_table(&table, alteration).map(|(rows, _)| rows)
+    engine.ddl().alter_table(&table, alteration).map(|(rows, _)| rows)
 }
 
 #[test]
@@ -64,13 +64,13 @@ fn an_index_whose_building_is_stopped_leaves_nothing() {
     spec.indexes.push(index(IndexSpecKind::Plain, "late", &[&spec.columns[3].name]));
     let alteration = unchanged(&engine, &table, spec.clone());
     alteration.control.cancel.cancel(CancelReason::QueryKilled);
-    let error = MysqlError::from(engine.alter_table(&table, alteration).unwrap_err());
+    let error = MysqlError::from(engine.ddl().alter_table(&table, alteration).unwrap_err());
     assert_eq!(error.code, 1317);
     assert_eq!(engine.store.segments().len(), segments, "nothing was left behind");
     assert!(Arc::ptr_eq(&engine.table("d", "t").unwrap(), &table));
-    engine.alter_table(&table, unchanged(&engine, &table, spec)).unwrap();
+    engine.ddl().alter_table(&table, unchanged(&engine, &table, spec)).unwrap();
     let table = engine.table("d", "t").unwrap();
-    assert_eq!(engine.check_table(&table).unwrap(), Vec::<String>::new());
+    assert_eq!(engine.maintenance().check_table(&table).unwrap(), Vec::<String>::new());
 }
 
 #[test]
@@ -84,7 +84,7 @@ fn rows_are_converted_all_or_none() {
     })
     .unwrap();
     let reading = view(&engine);
-    let mut writing = engine.begin(Isolation::RepeatableRead, TxnMode::ReadWrite);
+    let mut writing = engine.transactions().begin(Isolation::RepeatableRead, TxnMode::ReadWrite);
     writing.insert(&old, &values(1000)).unwrap();
     let segments = engine.store.segments().len();
 
@@ -97,7 +97,7 @@ fn rows_are_converted_all_or_none() {
     let new = engine.table("d", "t").unwrap();
     assert_ne!(new.id, old.id);
     assert_eq!(engine.row_count(new.id), 500);
-    assert_eq!(engine.check_table(&new).unwrap(), Vec::<String>::new());
+    assert_eq!(engine.maintenance().check_table(&new).unwrap(), Vec::<String>::new());
     let found = rows(&view(&engine), &new);
     assert_eq!(found.len(), 500);
     assert!(found.iter().all(|row| matches!(&row[..2], [Value::Int(a), Value::Int(b)] if *a == 2 * b)));
@@ -106,12 +106,12 @@ fn rows_are_converted_all_or_none() {
     assert!(matches!(writing.commit(), Err(TableError::DefinitionChanged)));
     assert!(scan(&reading, &new, 0, &[0], crate::Direction::Forward).is_err(), "older than the table");
     drop(reading);
-    engine.purge().unwrap();
+    engine.maintenance().purge().unwrap();
     assert_eq!(engine.store.segments().len(), segments);
 
     // An alteration of a definition that is not in force any more.
     let spec = TableSpec::of(&old);
-    let stale = engine.alter_table(&old, unchanged(&engine, &old, spec));
+    let stale = engine.ddl().alter_table(&old, unchanged(&engine, &old, spec));
     assert!(matches!(stale, Err(TableError::DefinitionChanged)));
 
     drop(engine);
@@ -134,7 +134,7 @@ fn rows_without_a_primary_key_are_put_in_order() {
     .unwrap();
     doubled(&engine, None, &["-a"]).unwrap();
     let new = engine.table("d", "t").unwrap();
-    assert_eq!(engine.check_table(&new).unwrap(), Vec::<String>::new());
+    assert_eq!(engine.maintenance().check_table(&new).unwrap(), Vec::<String>::new());
     let found = rows(&view(&engine), &new);
     let expected: Vec<Value> = (0..300).rev().map(Value::Int).collect();
     assert_eq!(found.iter().map(|row| row[1].clone()).collect::<Vec<_>>(), expected);
@@ -147,13 +147,16 @@ fn names_change_places_and_stay_so() {
     let first = create(&engine, &keyed_spec());
     let second = create(&engine, &other_spec(true));
     engine
+        .ddl()
         .rename_tables(
             &[(("d", "t"), ("d", "tmp")), (("d", "h"), ("d", "t")), (("d", "tmp"), ("d", "h"))],
             false,
         )
         .unwrap();
-    let refused =
-        engine.rename_tables(&[(("d", "t"), ("d", "new")), (("d", "nope"), ("d", "x"))], false).unwrap_err();
+    let refused = engine
+        .ddl()
+        .rename_tables(&[(("d", "t"), ("d", "new")), (("d", "nope"), ("d", "x"))], false)
+        .unwrap_err();
     assert_eq!(MysqlError::from(refused).code, 1146);
     let named = |engine: &crate::Engine| ["t", "h"].map(|name| engine.table("d", name).unwrap().id);
     assert_eq!(named(&engine), [second.id, first.id]);
@@ -197,7 +200,7 @@ fn a_power_cut_leaves_the_old_table_or_the_new_one() {
         assert!(columns == 4 || columns == 5, "cut {cut}: {columns} columns");
         outcomes[columns - 4] += 1;
         assert_eq!(rows(&view(&engine), &table).len(), 200, "cut {cut}");
-        assert_eq!(engine.check_table(&table).unwrap(), Vec::<String>::new(), "cut {cut}");
+        assert_eq!(engine.maintenance().check_table(&table).unwrap(), Vec::<String>::new(), "cut {cut}");
         assert_eq!(owned_segments(&engine), 1 + table.indexes.len(), "cut {cut}");
     }
     assert!(outcomes[0] > 0, "{outcomes:?}");
@@ -223,7 +226,7 @@ fn histograms_stay_with_columns_that_stay_what_they_are() {
         frequent: vec![(Value::Int(3), 0.3)],
     };
     let before = engine.catalog().version();
-    engine.change_histograms(&table, vec![histogram(3), histogram(1)], &[]).unwrap();
+    engine.ddl().change_histograms(&table, vec![histogram(3), histogram(1)], &[]).unwrap();
     assert!(engine.catalog().version() > before, "plans are made anew");
     let table = engine.table("d", "t").unwrap();
     assert_eq!(table.histogram(1).map(|known| (**known).clone()), Some(histogram(1)));
@@ -239,13 +242,13 @@ fn histograms_stay_with_columns_that_stay_what_they_are() {
     let old = std::mem::replace(&mut spec.columns[4].name, "renamed".into());
     let parts = spec.indexes.iter_mut().flat_map(|index| &mut index.parts);
     parts.filter(|part| part.column == old).for_each(|part| part.column = "renamed".into());
-    engine.alter_table(&table, unchanged(&engine, &table, spec)).unwrap();
+    engine.ddl().alter_table(&table, unchanged(&engine, &table, spec)).unwrap();
     assert_eq!(columns(&engine), [2]);
     drop(engine);
     let engine = open(&env);
     let table = engine.table("d", "t").unwrap();
     assert_eq!(table.histograms, [Arc::new(histogram(2))]);
-    engine.change_histograms(&table, Vec::new(), &[2]).unwrap();
+    engine.ddl().change_histograms(&table, Vec::new(), &[2]).unwrap();
     drop(engine);
     assert_eq!(columns(&open(&env)), Vec::<usize>::new());
 }

@@ -36,7 +36,7 @@ fn rows_are_there_after_commit_and_after_opening_again() {
     .unwrap();
     assert_eq!(ids(&rows(&view(&engine), &table)), [1, 3, 5]);
     assert_eq!(engine.row_count(table.id), 3);
-    assert_eq!(engine.check_table(&table).unwrap(), Vec::<String>::new());
+    assert_eq!(engine.maintenance().check_table(&table).unwrap(), Vec::<String>::new());
     engine.close().unwrap();
     drop(engine);
 
@@ -47,7 +47,7 @@ fn rows_are_there_after_commit_and_after_opening_again() {
     let by_b = scan(&view(&engine), &table, 2, &[0, 2], Direction::Forward).unwrap();
     let by_b: Vec<i64> = by_b.iter().map(|(_, values)| number(&values[0])).collect();
     assert_eq!(by_b, [5, 3, 1], "b is descending");
-    assert_eq!(engine.check_table(&table).unwrap(), Vec::<String>::new());
+    assert_eq!(engine.maintenance().check_table(&table).unwrap(), Vec::<String>::new());
 }
 
 #[test]
@@ -83,7 +83,7 @@ fn a_snapshot_does_not_change() {
     before.fetch(&table, &locators, &mut |at, row| found.push((at, row.is_some()))).unwrap();
     assert_eq!(found, [(0, true)]);
     drop((before, between));
-    engine.purge().unwrap();
+    engine.maintenance().purge().unwrap();
     assert_eq!(engine.stats().versions, 0);
     assert_eq!(engine.stats().purge_queue, 0);
 }
@@ -100,7 +100,7 @@ fn a_statement_does_not_meet_its_own_output() {
         Ok(())
     })
     .unwrap();
-    let mut transaction = engine.begin(Isolation::RepeatableRead, TxnMode::ReadWrite);
+    let mut transaction = engine.transactions().begin(Isolation::RepeatableRead, TxnMode::ReadWrite);
     for round in 0..3 {
         transaction.begin_statement();
         let view = transaction.view();
@@ -136,7 +136,7 @@ fn a_statement_does_not_meet_its_own_output() {
     transaction.commit().unwrap();
     let sum: i64 = rows(&view(&engine), &table).iter().map(|row| number(&row[3])).sum();
     assert_eq!(sum, (0..20).sum::<i64>() + 20 * 15);
-    assert_eq!(engine.check_table(&table).unwrap(), Vec::<String>::new());
+    assert_eq!(engine.maintenance().check_table(&table).unwrap(), Vec::<String>::new());
 }
 
 #[test]
@@ -161,8 +161,8 @@ fn duplicates_are_refused_and_conflicts_noticed() {
 
     // Both insert the same keys; the second waits, and finds a duplicate.
     for row in [values(7, None), values(8, Some(7))] {
-        let mut first = engine.begin(Isolation::RepeatableRead, TxnMode::ReadWrite);
-        let mut second = engine.begin(Isolation::RepeatableRead, TxnMode::ReadWrite);
+        let mut first = engine.transactions().begin(Isolation::RepeatableRead, TxnMode::ReadWrite);
+        let mut second = engine.transactions().begin(Isolation::RepeatableRead, TxnMode::ReadWrite);
         first.insert(&table, &values(7, Some(7))).unwrap();
         second.set_lock_limits(LockLimits { timeout: Duration::ZERO, ..LockLimits::default() });
         assert!(matches!(second.insert(&table, &row), Err(TableError::LockWaitTimeout)));
@@ -176,8 +176,8 @@ fn duplicates_are_refused_and_conflicts_noticed() {
     }
     // Both update the same row.
     let locator = scan(&view(&engine), &table, 0, &[], Direction::Forward).unwrap()[0].0.clone();
-    let mut first = engine.begin(Isolation::RepeatableRead, TxnMode::ReadWrite);
-    let mut second = engine.begin(Isolation::RepeatableRead, TxnMode::ReadWrite);
+    let mut first = engine.transactions().begin(Isolation::RepeatableRead, TxnMode::ReadWrite);
+    let mut second = engine.transactions().begin(Isolation::RepeatableRead, TxnMode::ReadWrite);
     second.snapshot();
     second.set_lock_limits(LockLimits { timeout: Duration::ZERO, ..LockLimits::default() });
     first.update(&table, &locator, &values(1, Some(1)), &values(1, Some(5))).unwrap();
@@ -188,8 +188,8 @@ fn duplicates_are_refused_and_conflicts_noticed() {
     second.refresh_snapshot().unwrap();
     second.update(&table, &locator, &values(1, Some(5)), &values(1, Some(6))).unwrap();
     second.commit().unwrap();
-    assert_eq!(engine.check_table(&table).unwrap(), Vec::<String>::new());
-    let mut reader = engine.begin(Isolation::RepeatableRead, TxnMode::ReadOnly);
+    assert_eq!(engine.maintenance().check_table(&table).unwrap(), Vec::<String>::new());
+    let mut reader = engine.transactions().begin(Isolation::RepeatableRead, TxnMode::ReadOnly);
     let refused = reader.insert(&table, &values(99, None));
     assert!(matches!(refused, Err(TableError::ReadOnlyTransaction)));
 }
@@ -200,7 +200,7 @@ fn rolling_back_to_a_mark_undoes_what_came_after() {
     let engine = open(&env);
     let table = create(&engine, &keyed_spec());
     let values = |id: i64| row(&table, &[Some(id), Some(id), None, Some(id)]);
-    let mut transaction = engine.begin(Isolation::RepeatableRead, TxnMode::ReadWrite);
+    let mut transaction = engine.transactions().begin(Isolation::RepeatableRead, TxnMode::ReadWrite);
     transaction.insert(&table, &values(1)).unwrap();
     let mark = transaction.savepoint();
     transaction.insert(&table, &values(2)).unwrap();
@@ -217,7 +217,7 @@ fn rolling_back_to_a_mark_undoes_what_came_after() {
     transaction.insert(&table, &values(2)).expect("its keys are free again");
     transaction.commit().unwrap();
     assert_eq!(ids(&rows(&view(&engine), &table)), [1, 2]);
-    assert_eq!(engine.check_table(&table).unwrap(), Vec::<String>::new());
+    assert_eq!(engine.maintenance().check_table(&table).unwrap(), Vec::<String>::new());
 }
 
 #[test]
@@ -240,8 +240,8 @@ fn isolation_levels_differ_in_when_they_look() {
     let engine = open(&SimulatedEnv::new());
     let table = create(&engine, &keyed_spec());
     let values = |id: i64| row(&table, &[Some(id), Some(id), None, Some(id)]);
-    let mut committed = engine.begin(Isolation::ReadCommitted, TxnMode::ReadWrite);
-    let mut repeatable = engine.begin(Isolation::RepeatableRead, TxnMode::ReadWrite);
+    let mut committed = engine.transactions().begin(Isolation::ReadCommitted, TxnMode::ReadWrite);
+    let mut repeatable = engine.transactions().begin(Isolation::RepeatableRead, TxnMode::ReadWrite);
     for transaction in [&mut committed, &mut repeatable] {
         transaction.begin_statement();
         assert!(rows(&transaction.view(), &table).is_empty());

@@ -6,8 +6,9 @@ use crate::alter::Alteration;
 use crate::build::BuildControl;
 use crate::catalog::{IndexSpecKind, TableSpec};
 use crate::change_buffer::ChangeBuffering;
-use crate::engine::{Engine, EngineOptions};
+use crate::engine::Engine;
 use crate::error::{Result, TableError};
+use crate::options::EngineOptions;
 use crate::partition::{
     PartitionChange, PartitionKey, PartitionMethod, PartitionScheme, PartitionSpec, locator_in_partition,
 };
@@ -83,7 +84,12 @@ fn read_state(engine: &Arc<Engine>, what: &str) -> State {
     let mut state = State::default();
     let catalog = engine.catalog();
     for table in catalog.all_tables().filter(|table| table.is_named()) {
-        assert_eq!(engine.check_table(table).unwrap(), Vec::<String>::new(), "{what}: {}", table.name);
+        assert_eq!(
+            engine.maintenance().check_table(table).unwrap(),
+            Vec::<String>::new(),
+            "{what}: {}",
+            table.name
+        );
         let columns: Vec<usize> = (0..table.columns.len()).collect();
         for (number, stored) in table.stored().enumerate() {
             let place = if table.name == "x" { OTHER } else { number };
@@ -123,7 +129,7 @@ impl World {
         let in_partitions = self.random.random_range(0..4) > 0;
         let table = self.engine.table("d", if in_partitions { "p" } else { "x" })?;
         let mut after = self.acknowledged.clone();
-        let mut transaction = self.engine.begin(Isolation::RepeatableRead, TxnMode::ReadWrite);
+        let mut transaction = self.engine.transactions().begin(Isolation::RepeatableRead, TxnMode::ReadWrite);
         for _ in 0..self.random.random_range(1..40) {
             let place = if in_partitions { self.random.random_range(0..3) } else { OTHER };
             let id = (place % OTHER).max(usize::from(place == OTHER)) as i64 * IDS
@@ -163,7 +169,9 @@ impl World {
         let (table, other) = (self.engine.table("d", "p")?, self.engine.table("d", "x")?);
         let mut after = self.acknowledged.clone();
         after.places.swap(1, OTHER);
-        self.step(after, |engine| engine.exchange_partition(&table, 1, &other, true, &CancelToken::new()))
+        self.step(after, |engine| {
+            engine.ddl().exchange_partition(&table, 1, &other, true, &CancelToken::new())
+        })
     }
 
     fn empty_partition(&mut self) -> Result<()> {
@@ -177,22 +185,22 @@ impl World {
             moved: Vec::new(),
             control: BuildControl::of(&self.engine),
         };
-        self.step(after, |engine| engine.change_partitions(&table, change).map(drop))
+        self.step(after, |engine| engine.ddl().change_partitions(&table, change).map(drop))
     }
 
     fn drop_and_make_other(&mut self) -> Result<()> {
         let mut after = self.acknowledged.clone();
         after.places[OTHER].clear();
         after.has_extra = false;
-        self.step(after.clone(), |engine| engine.drop_table("d", "x", false).map(drop))?;
-        self.step(after, |engine| engine.create_table(&other_spec(), false).map(drop))
+        self.step(after.clone(), |engine| engine.ddl().drop_table("d", "x", false).map(drop))?;
+        self.step(after, |engine| engine.ddl().create_table(&other_spec(), false).map(drop))
     }
 
     /// Builds an index while commits go on, or drops it.
     fn index(&mut self) -> Result<()> {
         if self.acknowledged.has_extra {
             let after = State { has_extra: false, ..self.acknowledged.clone() };
-            return self.step(after, |engine| engine.drop_index("d", "x", "extra"));
+            return self.step(after, |engine| engine.ddl().drop_index("d", "x", "extra"));
         }
         let engine = self.engine.clone();
         let table = engine.table("d", "x")?;
@@ -208,7 +216,7 @@ impl World {
             Ok(None)
         };
         let alteration = Alteration { switch: Some(&switch), ..unchanged(&engine, &table, spec) };
-        engine.alter_table(&table, alteration)?;
+        engine.ddl().alter_table(&table, alteration)?;
         let world = world.into_inner();
         world.acknowledged = world.running.take().unwrap();
         Ok(())
@@ -218,7 +226,7 @@ impl World {
         if self.engine.table("d", "x").is_err() {
             // The power went between dropping it and making it.
             self.step(self.acknowledged.clone(), |engine| {
-                engine.create_table(&other_spec(), false).map(drop)
+                engine.ddl().create_table(&other_spec(), false).map(drop)
             })?;
         }
         for _ in 0..steps {
@@ -227,8 +235,8 @@ impl World {
                 1 => self.empty_partition()?,
                 2 => self.index()?,
                 3 if self.random.random_range(0..4) == 0 => self.drop_and_make_other()?,
-                4 => self.engine.merge_changes()?,
-                5 => drop(self.engine.purge()?),
+                4 => self.engine.maintenance().merge_changes()?,
+                5 => drop(self.engine.maintenance().purge()?),
                 6 => self.engine.store.checkpoint()?,
                 7 => {
                     // Read, so that leaves are merged in memory.
@@ -301,18 +309,18 @@ fn run(seed: u64) -> [u64; 3] {
         env.reboot(random.random());
     }
     let engine = open_with(&env, &options).unwrap();
-    engine.merge_changes().unwrap();
-    engine.purge().unwrap();
+    engine.maintenance().merge_changes().unwrap();
+    engine.maintenance().purge().unwrap();
     let what = format!("seed {seed}, swept");
     assert!(read_state(&engine, &what) == state, "{what}");
-    let stats = engine.change_buffer_stats();
+    let stats = engine.maintenance().change_buffer_stats();
     assert_eq!((stats.l0_bytes, stats.run_bytes), (0, 0), "{what}");
     add(&mut counts, &engine);
     counts
 }
 
 fn add(counts: &mut [u64; 3], engine: &Engine) {
-    let stats = engine.change_buffer_stats();
+    let stats = engine.maintenance().change_buffer_stats();
     let more = [stats.buffered, stats.leaves_merged, stats.leaves_moved];
     counts.iter_mut().zip(more).for_each(|(count, more)| *count += more);
 }

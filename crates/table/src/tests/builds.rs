@@ -39,8 +39,8 @@ const ALL: [Work; 5] = [
 
 impl Work {
     fn begin(self, engine: &Arc<Engine>, rows: &[Vec<Value>]) -> Result<()> {
-        engine.create_database("d", leafline_types::Collation::DEFAULT, true)?;
-        engine.create_table(&keyed_spec(), false)?;
+        engine.ddl().create_database("d", leafline_types::Collation::DEFAULT, true)?;
+        engine.ddl().create_table(&keyed_spec(), false)?;
         if !matches!(self, Work::Load) {
             load(engine, rows, &BuildControl::of(engine))?;
         }
@@ -74,7 +74,7 @@ impl Work {
             control: control.clone(),
             ..unchanged(engine, &table, spec)
         };
-        engine.alter_table(&table, alteration).map(drop)
+        engine.ddl().alter_table(&table, alteration).map(drop)
     }
 }
 
@@ -88,7 +88,7 @@ impl RowConverter for Same {
 }
 
 fn load(engine: &Arc<Engine>, rows: &[Vec<Value>], control: &BuildControl) -> Result<()> {
-    let mut loader = engine.bulk_load(&engine.table("d", "t")?, control)?;
+    let mut loader = engine.ddl().bulk_load(&engine.table("d", "t")?, control)?;
     rows.iter().try_for_each(|row| loader.push(row))?;
     loader.finish().map(drop)
 }

@@ -3,7 +3,8 @@
 
 use crate::catalog::TableDef;
 use crate::change_buffer::ChangeBuffering;
-use crate::engine::{Engine, EngineOptions};
+use crate::engine::Engine;
+use crate::options::EngineOptions;
 use crate::testing::*;
 use crate::{CheckDepth, CheckOptions, Direction, Isolation, TableError, TxnMode};
 use leafline_storage::device::SimulatedEnv;
@@ -56,7 +57,7 @@ fn filled(
 
 /// Gives a row another value; false if another transaction was in the way.
 fn change(engine: &Arc<Engine>, table: &Arc<TableDef>, id: i64, value: i64) -> bool {
-    let mut transaction = engine.begin(Isolation::ReadCommitted, TxnMode::ReadWrite);
+    let mut transaction = engine.transactions().begin(Isolation::ReadCommitted, TxnMode::ReadWrite);
     transaction.begin_statement();
     let mut key = Vec::new();
     table.clustered().format.encode_key(&values(table, id, 0), &[], &mut key).unwrap();
@@ -136,12 +137,12 @@ fn readers_beside_writers_and_sweeps_see_the_same_by_every_index() {
         done.store(true, Ordering::Relaxed);
         assert!(failed.is_none(), "seed {seed}: a writer failed");
     });
-    let stats = engine.change_buffer_stats();
+    let stats = engine.maintenance().change_buffer_stats();
     assert!(stats.buffered > 100 && stats.leaves_merged_softly > 10, "seed {seed}: {stats:?}");
     assert!(stats.changed_softly > 100, "seed {seed}: {stats:?}");
-    engine.merge_changes().unwrap();
-    assert_eq!(engine.change_buffer_stats().run_bytes, 0, "seed {seed}");
-    assert_eq!(engine.check_table(&table).unwrap(), Vec::<String>::new(), "seed {seed}");
+    engine.maintenance().merge_changes().unwrap();
+    assert_eq!(engine.maintenance().change_buffer_stats().run_bytes, 0, "seed {seed}");
+    assert_eq!(engine.maintenance().check_table(&table).unwrap(), Vec::<String>::new(), "seed {seed}");
     engine.close().unwrap();
 }
 
@@ -154,7 +155,7 @@ fn what_is_buffered_is_seen_estimated_kept_over_restarts_and_swept_in_the_end() 
     for _ in 0..400 {
         assert!(change(&engine, &table, random.random_range(0..ROWS), random.random_range(0..1_000_000)));
     }
-    let before = engine.change_buffer_stats();
+    let before = engine.maintenance().change_buffer_stats();
     assert!(before.buffered > 100 && before.l0_bytes + before.run_bytes > 0, "seed {seed}: {before:?}");
     let expected = by_index(&engine, &table, 0, Direction::Forward);
     for index in [2, 3] {
@@ -167,7 +168,7 @@ fn what_is_buffered_is_seen_estimated_kept_over_restarts_and_swept_in_the_end() 
     engine.close().unwrap();
     drop(engine);
     let engine = open_with(&env, &options);
-    let after = engine.change_buffer_stats();
+    let after = engine.maintenance().change_buffer_stats();
     assert_eq!(after.l0_bytes > 0, before.l0_bytes > 0, "seed {seed}: {before:?}, {after:?}");
     // What was swept of the run is not remembered.
     assert!(after.run_bytes >= before.run_bytes, "seed {seed}: {before:?}, {after:?}");
@@ -175,11 +176,11 @@ fn what_is_buffered_is_seen_estimated_kept_over_restarts_and_swept_in_the_end() 
     for index in [0, 2, 3] {
         assert!(by_index(&engine, &table, index, Direction::Reverse) == expected, "seed {seed}");
     }
-    engine.merge_changes().unwrap();
-    let swept = engine.change_buffer_stats();
+    engine.maintenance().merge_changes().unwrap();
+    let swept = engine.maintenance().change_buffer_stats();
     assert_eq!((swept.l0_bytes, swept.run_bytes), (0, 0), "seed {seed}");
     assert!(swept.merged > 0 && !engine.change_buffer.is_pending(table.indexes[3].tree), "seed {seed}");
-    assert_eq!(engine.check_table(&table).unwrap(), Vec::<String>::new(), "seed {seed}");
+    assert_eq!(engine.maintenance().check_table(&table).unwrap(), Vec::<String>::new(), "seed {seed}");
 }
 
 #[test]
@@ -188,24 +189,28 @@ fn ddl_leaves_nothing_behind_and_none_merges_as_it_writes() {
     let mut random = SmallRng::seed_from_u64(seed);
     let (env, options) = (SimulatedEnv::new(), small_pool(false));
     let (engine, table) = filled(&env, &options, &mut random);
-    assert!(engine.change_buffer_stats().buffered > 0, "seed {seed}");
-    engine.drop_index("d", "t", "bc").unwrap();
-    engine.set_change_buffering(ChangeBuffering::None, 100);
+    assert!(engine.maintenance().change_buffer_stats().buffered > 0, "seed {seed}");
+    engine.ddl().drop_index("d", "t", "bc").unwrap();
+    engine.maintenance().set_change_buffering(ChangeBuffering::None, 100);
     let table_now = engine.table("d", "t").unwrap();
-    let buffered = engine.change_buffer_stats().buffered;
+    let buffered = engine.maintenance().change_buffer_stats().buffered;
     for _ in 0..300 {
         assert!(change(&engine, &table_now, random.random_range(0..ROWS), random.random_range(0..1_000_000)));
     }
-    assert_eq!(engine.change_buffer_stats().buffered, buffered, "seed {seed}: nothing more is buffered");
+    assert_eq!(
+        engine.maintenance().change_buffer_stats().buffered,
+        buffered,
+        "seed {seed}: nothing more is buffered"
+    );
     let expected = by_index(&engine, &table_now, 0, Direction::Forward);
     assert!(by_index(&engine, &table_now, 2, Direction::Forward) == expected, "seed {seed}");
-    engine.truncate_table("d", "t", false).unwrap();
-    engine.purge().unwrap();
+    engine.ddl().truncate_table("d", "t", false).unwrap();
+    engine.maintenance().purge().unwrap();
     for tree in [&table.indexes[2], &table.indexes[3]].map(|index| index.tree) {
         assert!(!engine.change_buffer.is_pending(tree), "seed {seed}");
     }
-    engine.merge_changes().unwrap();
-    let stats = engine.change_buffer_stats();
+    engine.maintenance().merge_changes().unwrap();
+    let stats = engine.maintenance().change_buffer_stats();
     assert_eq!((stats.l0_bytes, stats.run_bytes), (0, 0), "seed {seed}");
     assert_eq!(engine.store.verify_space().unwrap(), Vec::<String>::new(), "seed {seed}");
 }
@@ -217,7 +222,7 @@ fn damage(seed: u64, while_open: bool) {
     let (mut engine, mut table) = filled(&env, &options, &mut random);
     let holds = |stats: crate::ChangeBufferStats| stats.l0_bytes + stats.run_bytes;
     let mut changes = 0;
-    while changes < 200 || holds(engine.change_buffer_stats()) < 2000 {
+    while changes < 200 || holds(engine.maintenance().change_buffer_stats()) < 2000 {
         assert!(change(&engine, &table, random.random_range(0..ROWS), random.random_range(0..1_000_000)));
         changes += 1;
     }
@@ -226,7 +231,7 @@ fn damage(seed: u64, while_open: bool) {
     let source = sources[random.random_range(0..sources.len())];
     let is_l0 = engine.change_buffer.l0().is_some_and(|l0| l0.id() == source);
     // Nothing is lost with an empty one that is known to be empty.
-    let loses = !(while_open && is_l0 && engine.change_buffer_stats().l0_bytes == 0);
+    let loses = !(while_open && is_l0 && engine.maintenance().change_buffer_stats().l0_bytes == 0);
     let mut pages = engine.store.segment_pages(source).unwrap();
     if random.random() {
         pages = vec![pages[random.random_range(0..pages.len())]];
@@ -256,8 +261,8 @@ fn damage(seed: u64, while_open: bool) {
     };
     [0, 2, 3].into_iter().for_each(|index| is_right(&engine, &table, index));
     // What can be merged is; the rest is given up, once and for all.
-    engine.merge_changes().unwrap();
-    let stats = engine.change_buffer_stats();
+    engine.maintenance().merge_changes().unwrap();
+    let stats = engine.maintenance().change_buffer_stats();
     assert_eq!((stats.l0_bytes, stats.run_bytes), (0, 0), "{what}");
     [0, 2, 3].into_iter().for_each(|index| is_right(&engine, &table, index));
     let aside = |engine: &Arc<Engine>, table: &Arc<TableDef>| {
@@ -274,14 +279,14 @@ fn damage(seed: u64, while_open: bool) {
     assert_eq!(aside(&engine, &table), quarantined, "{what}");
     [0, 2, 3].into_iter().for_each(|index| is_right(&engine, &table, index));
     let options = CheckOptions { depth: CheckDepth::Extended, threads: 1, ..CheckOptions::default() };
-    let check = engine.check_table_with(&table, options, &|_| (), &CancelToken::new()).unwrap();
-    engine.repair_table(&table, &check, false, &mut |_| ()).unwrap();
+    let check = engine.maintenance().check_table_with(&table, options, &|_| (), &CancelToken::new()).unwrap();
+    engine.maintenance().repair_table(&table, &check, false, &mut |_| ()).unwrap();
     let table = engine.table("d", "t").unwrap();
     for index in [0, 2, 3] {
         assert!(by_index(&engine, &table, index, Direction::Forward) == expected, "{what}: index {index}");
     }
     assert!(change(&engine, &table, 1, 2), "{what}");
-    assert_eq!(engine.check_table(&table).unwrap(), Vec::<String>::new(), "{what}");
+    assert_eq!(engine.maintenance().check_table(&table).unwrap(), Vec::<String>::new(), "{what}");
     assert_eq!(engine.store.verify_space().unwrap(), Vec::<String>::new(), "{what}");
 }
 
@@ -297,17 +302,17 @@ fn indexes_whose_changes_cannot_be_read_are_set_aside_until_they_are_built_anew(
 fn values_that_ascend_go_to_their_leaf_again_before_it_overflows() {
     let (env, options) = (SimulatedEnv::new(), small_pool(false));
     let (engine, table) = filled(&env, &options, &mut SmallRng::seed_from_u64(1));
-    let before = engine.change_buffer_stats().buffered;
+    let before = engine.maintenance().change_buffer_stats().buffered;
     for id in ROWS..ROWS + 3000 {
         transact(&engine, |transaction| {
             transaction.insert(&table, &row(&table, &[Some(id), None, None, Some(1_000_000 + id)])).map(drop)
         })
         .unwrap();
     }
-    let buffered = engine.change_buffer_stats().buffered - before;
+    let buffered = engine.maintenance().change_buffer_stats().buffered - before;
     assert!(
         buffered < 1500,
         "{buffered} of 6000 changes were buffered, where one leaf of each index is enough"
     );
-    assert_eq!(engine.check_table(&table).unwrap(), Vec::<String>::new());
+    assert_eq!(engine.maintenance().check_table(&table).unwrap(), Vec::<String>::new());
 }

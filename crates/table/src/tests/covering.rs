@@ -150,7 +150,7 @@ fn indexes_have_the_strings_of_their_rows() {
             check_view(view, &table);
         }
         check_view(&view(&engine), &table);
-        assert_eq!(engine.check_table(&table).unwrap(), Vec::<String>::new());
+        assert_eq!(engine.maintenance().check_table(&table).unwrap(), Vec::<String>::new());
         drop(views);
         engine.close().unwrap();
         drop(engine);
@@ -158,10 +158,10 @@ fn indexes_have_the_strings_of_their_rows() {
         let table = engine.table("d", "s").unwrap();
         check_view(&view(&engine), &table);
         // Built from rows, an index is the same.
-        engine.add_indexes("d", "s", &[index(IndexSpecKind::Plain, "ba", &["b", "a"])]).unwrap();
+        engine.ddl().add_indexes("d", "s", &[index(IndexSpecKind::Plain, "ba", &["b", "a"])]).unwrap();
         let table = engine.table("d", "s").unwrap();
         check_view(&view(&engine), &table);
-        assert_eq!(engine.check_table(&table).unwrap(), Vec::<String>::new());
+        assert_eq!(engine.maintenance().check_table(&table).unwrap(), Vec::<String>::new());
     }
 }
 
@@ -174,7 +174,8 @@ fn indexes_of_before_have_copies() {
     let table = create(&engine, &spec_of(&mut random));
     let mut before = (*table).clone();
     before.indexes.iter_mut().for_each(|index| Arc::make_mut(index).packing.copies = true);
-    engine.change_catalog(CatalogChange { put_tables: vec![before], ..Default::default() }).unwrap();
+    crate::ddl::change_catalog(&engine, CatalogChange { put_tables: vec![before], ..Default::default() })
+        .unwrap();
     engine.close().unwrap();
     drop(engine);
 
@@ -192,11 +193,11 @@ fn indexes_of_before_have_copies() {
     let mut known = vec![row.to_vec()];
     let check = || {
         check_view(&view(&engine), &table());
-        assert_eq!(engine.check_table(&table()).unwrap(), Vec::<String>::new());
+        assert_eq!(engine.maintenance().check_table(&table()).unwrap(), Vec::<String>::new());
     };
     (0..60).for_each(|_| change(&engine, &table(), &mut random, &mut known));
     check();
-    engine.add_indexes("d", "s", &[index(IndexSpecKind::Plain, "new", &["a", "b"])]).unwrap();
+    engine.ddl().add_indexes("d", "s", &[index(IndexSpecKind::Plain, "new", &["a", "b"])]).unwrap();
     assert_eq!(copies(), [true, true, true, true, true, false]);
     (0..60).for_each(|_| change(&engine, &table(), &mut random, &mut known));
     check();
@@ -205,10 +206,10 @@ fn indexes_of_before_have_copies() {
         rebuild: Some(anew(&mut same)),
         ..unchanged(&engine, &table(), TableSpec::of(&table()))
     };
-    engine.alter_table(&table(), whole).unwrap();
+    engine.ddl().alter_table(&table(), whole).unwrap();
     assert_eq!(copies(), [false; 6]);
     check();
-    engine.truncate_table("d", "s", false).unwrap();
+    engine.ddl().truncate_table("d", "s", false).unwrap();
     transact(&engine, |transaction| transaction.insert(&table(), &row).map(drop)).unwrap();
     assert!(bytes(1).unwrap().len() < payload.len() || !payload.ends_with(b"smith"), "{payload:?}");
     check();

@@ -7,8 +7,9 @@
 
 use crate::build::BuildControl;
 use crate::catalog::{IndexSpecKind, Organisation, TableDef, TableSpec};
-use crate::engine::{Engine, EngineOptions};
+use crate::engine::Engine;
 use crate::error::{Result, TableError};
+use crate::options::EngineOptions;
 use crate::testing::*;
 use leafline_btree::Direction;
 use leafline_storage::device::SimulatedEnv;
@@ -57,7 +58,12 @@ pub(super) fn read_tables(engine: &Arc<Engine>, what: &str) -> State {
     let catalog = engine.catalog();
     let mut state = State::new();
     for table in catalog.all_tables() {
-        assert_eq!(engine.check_table(table).unwrap(), Vec::<String>::new(), "{what}: {}", table.name);
+        assert_eq!(
+            engine.maintenance().check_table(table).unwrap(),
+            Vec::<String>::new(),
+            "{what}: {}",
+            table.name
+        );
         let columns: Vec<usize> = (0..table.columns.len()).collect();
         let rows = scan(&view(engine), table, 0, &columns, Direction::Forward).unwrap();
         let indexes = table.indexes.iter().map(|index| index.name.clone()).collect();
@@ -129,7 +135,7 @@ impl Workload {
             _ => 3,
         });
         after.insert(spec.name.clone(), Table { indexes, rows: BTreeMap::new() });
-        self.step(after, |workload| workload.engine.create_table(spec, false).map(drop))
+        self.step(after, |workload| workload.engine.ddl().create_table(spec, false).map(drop))
     }
 
     fn values(&mut self, table: &TableDef) -> Row {
@@ -149,7 +155,8 @@ impl Workload {
         let name = ["t", "p", "h"][self.random.random_range(0..3)];
         let Some(before) = self.acknowledged.get(name).cloned() else { return Ok(()) };
         let table = self.engine.table("d", name)?;
-        let mut transaction = self.engine.begin(crate::Isolation::RepeatableRead, crate::TxnMode::ReadWrite);
+        let mut transaction =
+            self.engine.transactions().begin(crate::Isolation::RepeatableRead, crate::TxnMode::ReadWrite);
         let mut rows = before.rows;
         let most = if self.random.random_range(0..12) == 0 { 150 } else { 14 };
         for _ in 0..self.random.random_range(1..most) {
@@ -186,7 +193,7 @@ impl Workload {
         }
         let table = self.engine.table("d", "t")?;
         let engine = self.engine.clone();
-        let mut loader = engine.bulk_load(&table, &BuildControl::of(&engine))?;
+        let mut loader = engine.ddl().bulk_load(&table, &BuildControl::of(&engine))?;
         let mut after = self.acknowledged.clone();
         for _ in 0..self.random.random_range(0..60) {
             let values = self.values(&table);
@@ -204,11 +211,11 @@ impl Workload {
         let indexes = &mut after.get_mut("t").unwrap().indexes;
         if table.indexes.iter().any(|name| name == "extra") {
             indexes.retain(|name| name != "extra");
-            self.step(after, |workload| workload.engine.drop_index("d", "t", "extra"))
+            self.step(after, |workload| workload.engine.ddl().drop_index("d", "t", "extra"))
         } else {
             indexes.push("extra".into());
             let extra = index(IndexSpecKind::Plain, "extra", &["c", "-a"]);
-            self.step(after, |workload| workload.engine.add_indexes("d", "t", &[extra]))
+            self.step(after, |workload| workload.engine.ddl().add_indexes("d", "t", &[extra]))
         }
     }
 
@@ -216,14 +223,14 @@ impl Workload {
         if self.acknowledged.contains_key("h") {
             let mut after = self.acknowledged.clone();
             after.remove("h");
-            self.step(after, |workload| workload.engine.drop_table("d", "h", false).map(drop))
+            self.step(after, |workload| workload.engine.ddl().drop_table("d", "h", false).map(drop))
         } else {
             self.create(&other_spec(true))
         }
     }
 
     fn run(&mut self, steps: usize) -> Result<()> {
-        self.engine.create_database("d", leafline_types::Collation::DEFAULT, true)?;
+        self.engine.ddl().create_database("d", leafline_types::Collation::DEFAULT, true)?;
         self.create(&keyed_spec())?;
         self.create(&other_spec(false))?;
         for _ in 0..steps {
@@ -231,7 +238,7 @@ impl Workload {
                 0 => self.load()?,
                 1 => self.index()?,
                 2 => self.table()?,
-                3 => drop(self.engine.purge()?),
+                3 => drop(self.engine.maintenance().purge()?),
                 4 => self.engine.store.checkpoint()?,
                 _ => self.rows()?,
             }
@@ -375,7 +382,7 @@ fn fill_the_disk(options: &EngineOptions) {
     let seed = seed();
     let env = SimulatedEnv::new();
     let mut workload = Workload::open(&env, seed, options).unwrap();
-    workload.engine.create_database("d", leafline_types::Collation::DEFAULT, true).unwrap();
+    workload.engine.ddl().create_database("d", leafline_types::Collation::DEFAULT, true).unwrap();
     workload.create(&keyed_spec()).unwrap();
     workload.create(&other_spec(false)).unwrap();
     let mut refused = 0;
@@ -387,7 +394,7 @@ fn fill_the_disk(options: &EngineOptions) {
                 0 => workload.load(),
                 1 => workload.index(),
                 2 => workload.table(),
-                3 => workload.engine.purge().map(drop),
+                3 => workload.engine.maintenance().purge().map(drop),
                 _ => workload.rows(),
             };
             match result {
@@ -400,7 +407,7 @@ fn fill_the_disk(options: &EngineOptions) {
             }
         }
         env.set_space_limit(None);
-        workload.engine.purge().unwrap();
+        workload.engine.maintenance().purge().unwrap();
         let found = read_state(&workload.engine, &format!("seed {seed}, round {round}"));
         assert_eq!(found, workload.acknowledged, "seed {seed}, round {round}");
     }

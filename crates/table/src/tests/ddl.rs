@@ -90,7 +90,7 @@ fn every_definition_survives_opening_again() {
         collation: Collation::Utf8mb4Bin,
         by_invoker: true,
     };
-    engine.create_view(new_view, false).unwrap();
+    engine.ddl().create_view(new_view, false).unwrap();
     let shown = |table: &TableDef| {
         let mut table = table.clone();
         for index in &mut table.indexes {
@@ -119,12 +119,12 @@ fn every_definition_survives_opening_again() {
 fn rules_are_those_of_mysql() {
     let env = SimulatedEnv::new();
     let engine = open(&env);
-    assert_eq!(code(engine.create_table(&spec("t", two_columns(), vec![]), false).unwrap_err()), 1049);
-    engine.create_database("d", Collation::DEFAULT, false).unwrap();
-    assert_eq!(code(engine.create_database("d", Collation::DEFAULT, false).unwrap_err()), 1007);
-    assert!(!engine.create_database("d", Collation::DEFAULT, true).unwrap());
+    assert_eq!(code(engine.ddl().create_table(&spec("t", two_columns(), vec![]), false).unwrap_err()), 1049);
+    engine.ddl().create_database("d", Collation::DEFAULT, false).unwrap();
+    assert_eq!(code(engine.ddl().create_database("d", Collation::DEFAULT, false).unwrap_err()), 1007);
+    assert!(!engine.ddl().create_database("d", Collation::DEFAULT, true).unwrap());
     let refused = |columns: Vec<ColumnDef>, indexes: Vec<IndexSpec>| {
-        let refused = engine.create_table(&spec("t", columns, indexes), false);
+        let refused = engine.ddl().create_table(&spec("t", columns, indexes), false);
         code(refused.expect_err("is against the rules"))
     };
     use IndexSpecKind::{Plain, Primary, Unique};
@@ -155,24 +155,24 @@ fn rules_are_those_of_mysql() {
     assert_eq!(refused(declared, vec![]), 1118);
     assert_eq!(engine.store.segments().len(), 1, "nothing was left behind");
 
-    engine.create_table(&keyed_spec(), false).unwrap();
-    assert_eq!(code(engine.create_table(&keyed_spec(), false).unwrap_err()), 1050);
-    assert!(!engine.create_table(&keyed_spec(), true).unwrap());
-    let add = |indexes: &[IndexSpec]| code(engine.add_indexes("d", "t", indexes).unwrap_err());
+    engine.ddl().create_table(&keyed_spec(), false).unwrap();
+    assert_eq!(code(engine.ddl().create_table(&keyed_spec(), false).unwrap_err()), 1050);
+    assert!(!engine.ddl().create_table(&keyed_spec(), true).unwrap());
+    let add = |indexes: &[IndexSpec]| code(engine.ddl().add_indexes("d", "t", indexes).unwrap_err());
     assert_eq!(add(&[index(Primary, "", &["c"])]), 1068);
     assert_eq!(add(&[index(Plain, "bc", &["c"])]), 1061);
-    assert_eq!(code(engine.drop_index("d", "t", "nope").unwrap_err()), 1091);
-    assert_eq!(code(engine.drop_index("d", "x", "nope").unwrap_err()), 1146);
-    let missing = engine.drop_tables(&[("d", "t"), ("d", "x")], false, false).unwrap_err();
+    assert_eq!(code(engine.ddl().drop_index("d", "t", "nope").unwrap_err()), 1091);
+    assert_eq!(code(engine.ddl().drop_index("d", "x", "nope").unwrap_err()), 1146);
+    let missing = engine.ddl().drop_tables(&[("d", "t"), ("d", "x")], false, false).unwrap_err();
     assert_eq!(missing.to_string(), "ERROR 1051 (42S02): Unknown table 'd.x'");
     assert!(engine.table("d", "t").is_ok(), "all or none");
-    assert_eq!(engine.drop_tables(&[("d", "t"), ("d", "x")], true, false).unwrap(), ["d.x"]);
+    assert_eq!(engine.ddl().drop_tables(&[("d", "t"), ("d", "x")], true, false).unwrap(), ["d.x"]);
     assert_eq!(code(engine.table("d", "t").unwrap_err()), 1146);
     assert_eq!(code(engine.table("e", "t").unwrap_err()), 1049);
-    assert_eq!(code(engine.drop_database("e", false, false).unwrap_err()), 1008);
-    assert_eq!(engine.drop_database("e", true, false).unwrap(), None);
-    engine.create_table(&keyed_spec(), false).unwrap();
-    assert_eq!(engine.drop_database("d", false, false).unwrap(), Some(1));
+    assert_eq!(code(engine.ddl().drop_database("e", false, false).unwrap_err()), 1008);
+    assert_eq!(engine.ddl().drop_database("e", true, false).unwrap(), None);
+    engine.ddl().create_table(&keyed_spec(), false).unwrap();
+    assert_eq!(engine.ddl().drop_database("d", false, false).unwrap(), Some(1));
     assert_eq!(engine.catalog().all_tables().count(), 0);
     assert_eq!(engine.store.segments().len(), 1, "nothing was left behind");
 }
@@ -186,7 +186,7 @@ fn numbers_are_not_used_again() {
         let table = create(&engine, &keyed_spec());
         used.push(table.id.0);
         used.extend(table.indexes.iter().map(|index| index.id));
-        engine.drop_table("d", "t", false).unwrap();
+        engine.ddl().drop_table("d", "t", false).unwrap();
         if round % 2 == 0 {
             engine.close().unwrap();
         }
@@ -210,15 +210,15 @@ fn an_index_made_later_is_complete_and_kept_so() {
     })
     .unwrap();
     // One transaction has written before the index comes, and commits after.
-    let mut early = engine.begin(Isolation::RepeatableRead, TxnMode::ReadWrite);
+    let mut early = engine.transactions().begin(Isolation::RepeatableRead, TxnMode::ReadWrite);
     early.insert(&table, &values(1000, 4)).unwrap();
     let old_view = view(&engine);
-    engine.add_indexes("d", "t", &[index(IndexSpecKind::Plain, "extra", &["-c", "b"])]).unwrap();
+    engine.ddl().add_indexes("d", "t", &[index(IndexSpecKind::Plain, "extra", &["-c", "b"])]).unwrap();
     early.commit().unwrap();
-    engine.add_indexes("d", "t", &[index(IndexSpecKind::Unique, "", &["b"])]).unwrap();
+    engine.ddl().add_indexes("d", "t", &[index(IndexSpecKind::Unique, "", &["b"])]).unwrap();
     let new = engine.table("d", "t").unwrap();
     assert_eq!(new.indexes.len(), 6);
-    assert_eq!(engine.check_table(&new).unwrap(), Vec::<String>::new());
+    assert_eq!(engine.maintenance().check_table(&new).unwrap(), Vec::<String>::new());
     let names: Vec<&str> = new.indexes.iter().map(|index| index.name.as_str()).collect();
     assert_eq!(names, ["PRIMARY", "a", "b", "bc", "c", "extra"]);
     let found = scan(&view(&engine), &new, 5, &[0, 3], Direction::Forward).unwrap();
@@ -229,14 +229,14 @@ fn an_index_made_later_is_complete_and_kept_so() {
 
     // A transaction with a key for the new unique index, which was unknown to it when it wrote.
     // (`table` is the definition from before.)
-    let mut first = engine.begin(Isolation::RepeatableRead, TxnMode::ReadWrite);
+    let mut first = engine.transactions().begin(Isolation::RepeatableRead, TxnMode::ReadWrite);
     first.insert(&table, &row(&table, &[Some(2000), None, Some(3), Some(0)])).unwrap();
     assert!(matches!(first.commit(), Err(TableError::DefinitionChanged)), "row 3 has that key");
 
     // Duplicates stop a unique index from being made, and nothing is left of it.
     let segments = engine.store.segments().len();
     let unique = index(IndexSpecKind::Unique, "u", &["c"]);
-    let refused = engine.add_indexes("d", "t", &[index(IndexSpecKind::Plain, "fine", &["c"]), unique]);
+    let refused = engine.ddl().add_indexes("d", "t", &[index(IndexSpecKind::Plain, "fine", &["c"]), unique]);
     assert_eq!(refused.unwrap_err().to_string(), "Duplicate entry '0' for key 't.u'");
     assert_eq!(engine.store.segments().len(), segments);
     assert_eq!(engine.table("d", "t").unwrap().indexes.len(), 6);
@@ -244,7 +244,7 @@ fn an_index_made_later_is_complete_and_kept_so() {
     // A cursor on an index goes on after the index was dropped; its tree is freed afterwards.
     let reading = view(&engine);
     let mut cursor = reading.entries(&new, &new.indexes[5]).unwrap();
-    engine.drop_index("d", "t", "extra").unwrap();
+    engine.ddl().drop_index("d", "t", "extra").unwrap();
     assert_eq!(engine.stats().retired_trees, 1);
     let mut count = 0;
     while cursor
@@ -258,7 +258,7 @@ fn an_index_made_later_is_complete_and_kept_so() {
     let stale = view(&engine).entries(&new, &new.indexes[5]);
     assert!(matches!(stale, Err(TableError::DefinitionChanged)));
     drop((cursor, reading, old_view));
-    engine.purge().unwrap();
+    engine.maintenance().purge().unwrap();
     assert_eq!(engine.stats().retired_trees, 0);
     assert_eq!(engine.store.segments().len(), segments - 1);
 }
@@ -268,12 +268,12 @@ fn a_dropped_table_refuses_what_was_written_to_it() {
     let env = SimulatedEnv::new();
     let engine = open(&env);
     let table = create(&engine, &keyed_spec());
-    let mut transaction = engine.begin(Isolation::RepeatableRead, TxnMode::ReadWrite);
+    let mut transaction = engine.transactions().begin(Isolation::RepeatableRead, TxnMode::ReadWrite);
     transaction.insert(&table, &row(&table, &[Some(1), None, None, Some(1)])).unwrap();
-    engine.drop_table("d", "t", false).unwrap();
+    engine.ddl().drop_table("d", "t", false).unwrap();
     let again = create(&engine, &keyed_spec());
     assert!(matches!(transaction.commit(), Err(TableError::DefinitionChanged)));
-    let mut stale = engine.begin(Isolation::RepeatableRead, TxnMode::ReadWrite);
+    let mut stale = engine.transactions().begin(Isolation::RepeatableRead, TxnMode::ReadWrite);
     let refused = stale.insert(&table, &row(&table, &[Some(1), None, None, Some(1)]));
     assert!(matches!(refused, Err(TableError::DefinitionChanged)));
     assert_eq!(rows(&view(&engine), &again).len(), 0);

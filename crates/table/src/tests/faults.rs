@@ -37,7 +37,7 @@ fn a_check_names_what_is_wrong() {
     let table = filled(&engine, 3);
     let first =
         |index: usize| scan(&view(&engine), &table, index, &[], Direction::Forward).unwrap()[0].0.clone();
-    let check = || engine.check_table(&table).unwrap();
+    let check = || engine.maintenance().check_table(&table).unwrap();
     let tree_entry = |index: usize, key: &[u8]| {
         engine.tree(&table.indexes[index]).unwrap().get(key, |entry| entry.unwrap().payload.to_vec()).unwrap()
     };
@@ -98,7 +98,8 @@ fn a_read_that_fails_before_the_commit_is_an_error_that_changes_nothing() {
     // Nothing is in memory after opening again.
     let engine = open(&env);
     let table = engine.table("d", "t").unwrap();
-    let mut transaction = engine.begin(crate::Isolation::RepeatableRead, crate::TxnMode::ReadWrite);
+    let mut transaction =
+        engine.transactions().begin(crate::Isolation::RepeatableRead, crate::TxnMode::ReadWrite);
     transaction.insert(&table, &row(&table, &[Some(5000), None, Some(50), Some(50)])).unwrap();
     let missing = |engine: &Engine| {
         let page = engine.tree(&table.indexes[3]).unwrap().leaf_of(&[]).unwrap();
@@ -114,7 +115,7 @@ fn a_read_that_fails_before_the_commit_is_an_error_that_changes_nothing() {
         transaction.insert(&table, &row(&table, &[Some(5001), None, None, Some(51)])).map(drop)
     })
     .expect("the engine goes on");
-    assert_eq!(engine.check_table(&table).unwrap(), Vec::<String>::new());
+    assert_eq!(engine.maintenance().check_table(&table).unwrap(), Vec::<String>::new());
 }
 
 #[test]

@@ -31,7 +31,7 @@ fn key(table: &TableDef, row: &[Value]) -> Vec<u8> {
 }
 
 fn begin(engine: &Arc<Engine>) -> Transaction {
-    let mut transaction = engine.begin(Isolation::ReadCommitted, TxnMode::ReadWrite);
+    let mut transaction = engine.transactions().begin(Isolation::ReadCommitted, TxnMode::ReadWrite);
     transaction.begin_statement();
     transaction
 }

@@ -1,8 +1,9 @@
 //! Old versions and ghosts while a snapshot is held: what they cost, and that nothing of them is left.
 
 use crate::catalog::{IndexSpecKind, TableDef};
-use crate::engine::{Engine, EngineOptions};
+use crate::engine::Engine;
 use crate::error::TableError;
+use crate::options::EngineOptions;
 use crate::read::{LocatorBatch, ReadView};
 use crate::testing::*;
 use crate::{Direction, Isolation, TxnMode};
@@ -126,7 +127,7 @@ fn held_snapshots_read_right_in_bounded_memory_and_leave_nothing() {
             held.push((view(&engine), state.clone()));
         }
         if round % (rounds / 6) == 0 {
-            engine.purge().unwrap();
+            engine.maintenance().purge().unwrap();
             let (view, state) = &held[random.random_range(0..held.len())];
             verify(view, &table, state, seed);
         }
@@ -142,7 +143,7 @@ fn held_snapshots_read_right_in_bounded_memory_and_leave_nothing() {
             verify(view, &table, state, seed);
         }
         held.swap_remove(random.random_range(0..held.len()));
-        engine.purge().unwrap();
+        engine.maintenance().purge().unwrap();
     }
     close_with_nothing_left(&engine, &env, seed);
 }
@@ -159,7 +160,7 @@ fn without_room_for_files_the_oldest_snapshots_are_given_up_and_writers_go_on() 
     env.set_fault(Some(Arc::new(|operation, name, _| {
         operation == Operation::Write && name.starts_with("temp/")
     })));
-    let mut writer = engine.begin(Isolation::RepeatableRead, TxnMode::ReadWrite);
+    let mut writer = engine.transactions().begin(Isolation::RepeatableRead, TxnMode::ReadWrite);
     let old = view(&engine);
     verify(&old, &table, &state, seed);
     set(&engine, &table, &mut state, &[(0, 1)]);
@@ -219,7 +220,7 @@ fn ghosts_of_a_large_deletion_wait_in_files() {
         assert!(engine.stats().history_bytes <= LIMIT + (64 << 10), "seed {seed}: {:?}", engine.stats());
     }
     // Those that were buffered are listed when they come to their leaves.
-    engine.merge_changes().unwrap();
+    engine.maintenance().merge_changes().unwrap();
     let stats = engine.stats();
     assert!(stats.purge_queue == 12_000 && stats.purge_queue_file_bytes > 0, "seed {seed}: {stats:?}");
     verify(&held, &table, &state, seed);
@@ -287,14 +288,14 @@ fn readers_of_any_age_agree_while_versions_move() {
                 let needed = engine.clock.needed(engine.shown_lsn());
                 engine.versions.spill(&needed).unwrap();
                 engine.versions.merge_runs(&needed).unwrap();
-                engine.purge().unwrap();
+                engine.maintenance().purge().unwrap();
             }
         });
         let failed = writers.into_iter().map(|writer| writer.join()).find(Result::is_err);
         done.store(true, Ordering::Relaxed);
         assert!(failed.is_none(), "a writer failed");
     });
-    assert_eq!(engine.check_table(&table).unwrap(), Vec::<String>::new());
+    assert_eq!(engine.maintenance().check_table(&table).unwrap(), Vec::<String>::new());
     close_with_nothing_left(&engine, &env, seed);
 }
 
@@ -316,7 +317,7 @@ fn update_at_random(
     let mut random = SmallRng::seed_from_u64(seed);
     let (mut key, mut peak) = (Vec::new(), 0);
     for _ in 0..count / batch {
-        let mut transaction = engine.begin(Isolation::ReadCommitted, TxnMode::ReadWrite);
+        let mut transaction = engine.transactions().begin(Isolation::ReadCommitted, TxnMode::ReadWrite);
         transaction.begin_statement();
         let chosen: BTreeSet<i64> = (0..batch).map(|_| random.random_range(0..rows)).collect();
         for id in chosen {
@@ -393,7 +394,7 @@ fn updates_with_and_without_a_held_snapshot() {
             assert!(found.iter().all(|row| row[1] == Value::Int(0)));
             eprintln!("  read by the held snapshot in {:?}", begin.elapsed());
         }
-        engine.purge().unwrap();
+        engine.maintenance().purge().unwrap();
         let stats = engine.stats();
         assert_eq!((stats.versions, stats.spilled_versions, stats.history_bytes), (0, 0, 0));
         let temp = engine.env.list("temp").unwrap_or_default();

@@ -9,9 +9,10 @@
 use super::crash::{read_state, read_tables};
 use crate::catalog::TableDef;
 use crate::change_buffer::ChangeBuffering;
-use crate::engine::{Engine, EngineOptions};
+use crate::engine::Engine;
 use crate::error::{Result, TableError};
 use crate::lock::LockLimits;
+use crate::options::EngineOptions;
 use crate::testing::*;
 use crate::txn::{CommitOutcome, Isolation, Mark, Transaction, TxnMode};
 use leafline_btree::Direction;
@@ -292,7 +293,7 @@ impl World {
             (_, Some(session)) => self.commit(session),
             (6..=8, _) => store.wait_durable(store.log_end()).map_err(TableError::from),
             (9, _) => store.checkpoint().map_err(TableError::from),
-            (10, _) => self.engine.purge().map(drop),
+            (10, _) => self.engine.maintenance().purge().map(drop),
             _ => Ok(()),
         };
         // What has failed is noticed soon enough by those whose commit this is.
@@ -306,7 +307,7 @@ impl World {
             true => Isolation::ReadCommitted,
             false => Isolation::RepeatableRead,
         };
-        let mut transaction = self.engine.begin(isolation, TxnMode::ReadWrite);
+        let mut transaction = self.engine.transactions().begin(isolation, TxnMode::ReadWrite);
         transaction.snapshot();
         transaction.set_lock_limits(LockLimits { timeout: Duration::ZERO, ..LockLimits::default() });
         let base = self.committed();
@@ -473,7 +474,7 @@ impl World {
                 }
                 self.core.lock().sessions.push(session);
             }
-            34 => drop(self.engine.purge()?),
+            34 => drop(self.engine.maintenance().purge()?),
             35 => self.engine.store.checkpoint()?,
             _ => self.read()?,
         }

@@ -1,6 +1,7 @@
 //! Large commits: what is reserved for them suffices, and they may be larger than the log.
 
-use crate::engine::{Engine, EngineOptions};
+use crate::engine::Engine;
+use crate::options::EngineOptions;
 use crate::testing::*;
 use leafline_storage::device::SimulatedEnv;
 use leafline_storage::{Env, OpenMode, StoreOptions};
@@ -71,9 +72,9 @@ fn reservations_suffice_for_any_pattern_of_keys() {
             })
         })
         .unwrap_or_else(|error| panic!("seed {seed}, round {round}: {error}"));
-        assert_eq!(engine.check_table(&table).unwrap(), Vec::<String>::new(), "seed {seed}");
+        assert_eq!(engine.maintenance().check_table(&table).unwrap(), Vec::<String>::new(), "seed {seed}");
         if round % 3 == 0 {
-            engine.purge().unwrap();
+            engine.maintenance().purge().unwrap();
         }
     }
     assert_eq!(engine.store.verify_space().unwrap(), Vec::<String>::new(), "seed {seed}");
@@ -173,14 +174,14 @@ fn a_commit_larger_than_log_and_pool_is_made() {
         .map(|at| values(at, if at % 3 == 1 { 1000 } else { at % 100 }))
         .collect();
     assert_eq!(rows(&view(&engine), &table), expected, "seed {seed}");
-    engine.purge().unwrap();
-    assert_eq!(engine.check_table(&table).unwrap(), Vec::<String>::new(), "seed {seed}");
+    engine.maintenance().purge().unwrap();
+    assert_eq!(engine.maintenance().check_table(&table).unwrap(), Vec::<String>::new(), "seed {seed}");
     assert_eq!(engine.store.verify_space().unwrap(), Vec::<String>::new(), "seed {seed}");
     drop(engine);
     env.cut(seed);
     let engine = open();
     assert_eq!(rows(&view(&engine), &table), expected, "seed {seed}");
-    assert_eq!(engine.check_table(&table).unwrap(), Vec::<String>::new(), "seed {seed}");
+    assert_eq!(engine.maintenance().check_table(&table).unwrap(), Vec::<String>::new(), "seed {seed}");
 }
 
 /// The power goes somewhere in a commit of many times the log: it is there whole or not at all, whatever happens in recovery.
@@ -231,7 +232,7 @@ fn a_power_cut_in_a_large_commit_leaves_all_of_it_or_nothing() {
         } else {
             all += 1
         }
-        assert_eq!(engine.check_table(&table).unwrap(), Vec::<String>::new(), "{what}");
+        assert_eq!(engine.maintenance().check_table(&table).unwrap(), Vec::<String>::new(), "{what}");
         assert_eq!(engine.store.verify_space().unwrap(), Vec::<String>::new(), "{what}");
         assert_eq!(engine.row_count(table.id), found as u64, "{what}");
     }

@@ -35,7 +35,7 @@ fn a_load_is_as_if_the_rows_had_been_inserted() {
             let before = view(&engine);
             let seen = expected.clone();
             let definition = table_now(&engine, &table.name);
-            let mut loader = engine.bulk_load(&definition, &BuildControl::of(&engine)).unwrap();
+            let mut loader = engine.ddl().bulk_load(&definition, &BuildControl::of(&engine)).unwrap();
             for &id in &*part {
                 let other = random.random_range(0..100);
                 let numbers = [Some(id), Some(id), (other > 20).then_some(id), Some(other)];
@@ -60,7 +60,11 @@ fn a_load_is_as_if_the_rows_had_been_inserted() {
             assert_eq!(scan(&before, new, index, &[], Direction::Forward).unwrap().len(), seen.len());
             drop(before);
             let table = table_now(&engine, &table.name);
-            assert_eq!(engine.check_table(&table).unwrap(), Vec::<String>::new(), "seed {seed}");
+            assert_eq!(
+                engine.maintenance().check_table(&table).unwrap(),
+                Vec::<String>::new(),
+                "seed {seed}"
+            );
             assert_eq!(engine.row_count(table.id), expected.len() as u64);
             let mut found = rows(&view(&engine), &table);
             found.sort_by_key(|row| key(row));
@@ -71,9 +75,9 @@ fn a_load_is_as_if_the_rows_had_been_inserted() {
         let table = table_now(&engine, &table.name);
         let extra = row(&table, &[Some(5000), Some(5000), Some(5000), Some(1)][..table.columns.len()]);
         transact(&engine, |transaction| transaction.insert(&table, &extra).map(drop)).unwrap();
-        assert_eq!(engine.check_table(&table).unwrap(), Vec::<String>::new());
+        assert_eq!(engine.maintenance().check_table(&table).unwrap(), Vec::<String>::new());
     }
-    engine.purge().unwrap();
+    engine.maintenance().purge().unwrap();
     assert_eq!(owned_segments(&engine), 1 + 4 + 3 + 4, "old trees are gone");
     assert_eq!(engine.store.verify_space().unwrap(), Vec::<String>::new());
     drop(engine);
@@ -82,7 +86,7 @@ fn a_load_is_as_if_the_rows_had_been_inserted() {
     for name in ["t", "p", "h"] {
         let table = table_now(&engine, name);
         assert_eq!(engine.row_count(table.id), 1401);
-        assert_eq!(engine.check_table(&table).unwrap(), Vec::<String>::new());
+        assert_eq!(engine.maintenance().check_table(&table).unwrap(), Vec::<String>::new());
         assert_eq!(scan(&view(&engine), &table, 1, &[], Direction::Reverse).unwrap().len(), 1401);
     }
 }
@@ -105,19 +109,19 @@ fn a_load_that_fails_leaves_nothing() {
         (vec![values(1, 1), values(7, 2)], "Duplicate entry '7' for key 't.PRIMARY'"),
         (vec![values(1, 1), values(8, 7)], "Duplicate entry '7' for key 't.a'"),
     ] {
-        let mut loader = engine.bulk_load(&table, &BuildControl::of(&engine)).unwrap();
+        let mut loader = engine.ddl().bulk_load(&table, &BuildControl::of(&engine)).unwrap();
         rows.iter().for_each(|row| loader.push(row).unwrap());
         assert_eq!(loader.finish().unwrap_err().to_string(), message);
         assert_eq!(engine.store.segments().len(), segments);
     }
-    let mut abandoned = engine.bulk_load(&table, &BuildControl::of(&engine)).unwrap();
+    let mut abandoned = engine.ddl().bulk_load(&table, &BuildControl::of(&engine)).unwrap();
     abandoned.push(&values(1, 1)).unwrap();
     drop(abandoned);
     assert_eq!(engine.store.segments().len(), segments);
-    let late = engine.bulk_load(&table, &BuildControl::of(&engine)).unwrap();
-    engine.drop_index("d", "t", "c").unwrap();
+    let late = engine.ddl().bulk_load(&table, &BuildControl::of(&engine)).unwrap();
+    engine.ddl().drop_index("d", "t", "c").unwrap();
     assert!(matches!(late.finish(), Err(TableError::DefinitionChanged)));
-    engine.purge().unwrap();
+    engine.maintenance().purge().unwrap();
     assert_eq!(engine.store.segments().len(), segments - 1);
     assert_eq!(rows(&view(&engine), &table_now(&engine, "t")), [values(7, 7)]);
 }
@@ -132,22 +136,22 @@ fn threads_build_what_one_would_within_the_memory() {
     let threads = BuildControl { threads: 3, memory_bytes: 4 << 20, ..BuildControl::of(&engine) };
     let mut ids: Vec<i64> = (0..60_000).collect();
     ids.shuffle(&mut random);
-    let mut loader = engine.bulk_load(&table, &threads).unwrap();
+    let mut loader = engine.ddl().bulk_load(&table, &threads).unwrap();
     for &id in &ids {
         loader.push(&row(&table, &[Some(id), Some(id), Some(random.random_range(0..50)), Some(1)])).unwrap();
     }
     assert_eq!(loader.finish().unwrap().rows, 60_000);
     let table = table_now(&engine, "t");
-    assert_eq!(engine.check_table(&table).unwrap(), Vec::<String>::new(), "seed {seed}");
+    assert_eq!(engine.maintenance().check_table(&table).unwrap(), Vec::<String>::new(), "seed {seed}");
     // A duplicate is found whoever has sorted it, and a load that is stopped leaves nothing.
     let segments = engine.store.segments().len();
-    let mut loader = engine.bulk_load(&table, &threads).unwrap();
+    let mut loader = engine.ddl().bulk_load(&table, &threads).unwrap();
     for id in (60_000..120_000).chain([60_007]) {
         loader.push(&row(&table, &[Some(id), Some(id), None, Some(1)])).unwrap();
     }
     let message = "Duplicate entry '60007' for key 't.PRIMARY'";
     assert_eq!(loader.finish().unwrap_err().to_string(), message);
-    let mut loader = engine.bulk_load(&table, &threads).unwrap();
+    let mut loader = engine.ddl().bulk_load(&table, &threads).unwrap();
     let stopped = (120_000..).find_map(|id| {
         if id == 170_000 {
             threads.cancel.cancel(CancelReason::QueryKilled);

@@ -1,9 +1,10 @@
 //! What transactions make grow counts in the buffer pool's size, or goes where it does not count.
 
 use crate::catalog::TableDef;
-use crate::engine::{Engine, EngineOptions};
+use crate::engine::Engine;
 use crate::error::TableError;
 use crate::lock::{LockStrength, LockWait};
+use crate::options::EngineOptions;
 use crate::testing::*;
 use crate::txn::{Isolation, Transaction, TxnMode};
 use leafline_storage::device::SimulatedEnv;
@@ -66,7 +67,7 @@ fn the_operations_of_a_commit_are_borrowed_or_sorted_on_disk() {
     drop(others);
     let expected: Vec<Vec<Value>> = (0..2000).map(|id| values(&table, id)).collect();
     assert_eq!(rows(&view(&engine), &table), expected);
-    assert_eq!(engine.check_table(&table).unwrap(), Vec::<String>::new());
+    assert_eq!(engine.maintenance().check_table(&table).unwrap(), Vec::<String>::new());
 }
 
 #[test]
@@ -80,7 +81,7 @@ fn locks_are_borrowed_and_given_back() {
             locker.lock_key(&table, &key.to_be_bytes(), LockStrength::Update, LockWait::NoWait)
         })
     };
-    let begin = || engine.begin(Isolation::RepeatableRead, TxnMode::ReadWrite);
+    let begin = || engine.transactions().begin(Isolation::RepeatableRead, TxnMode::ReadWrite);
     let (mut small, mut large) = (begin(), begin());
     lock(&mut small, 0..3000).unwrap();
     assert_eq!(engine.stats().locks.borrowed, 0, "few");
@@ -99,11 +100,11 @@ fn locks_are_borrowed_and_given_back() {
     // With memory it goes on.
     drop(others);
     lock(&mut large, 30_000..31_000).unwrap();
-    engine.purge().unwrap();
+    engine.maintenance().purge().unwrap();
     assert!(engine.stats().locks.borrowed >= stats.borrowed, "still needed");
     drop(large);
     assert!(engine.stats().locks.borrowed >= stats.borrowed, "not at once");
-    engine.purge().unwrap();
+    engine.maintenance().purge().unwrap();
     assert_eq!((engine.stats().locks.borrowed, engine.store.memory_lent()), (0, 0));
     // What is left is as it was.
     let mut other = begin();

@@ -9,9 +9,10 @@
 use super::leaping::leap;
 use crate::alter::Alteration;
 use crate::catalog::{IndexKind, IndexPart, TableDef, TableSpec};
-use crate::engine::{Engine, EngineOptions};
+use crate::engine::Engine;
 use crate::error::TableError;
 use crate::lock::LockLimits;
+use crate::options::EngineOptions;
 use crate::read::{LocatorBatch, ReadView};
 use crate::testing::*;
 use crate::txn::{Isolation, Mark, Transaction, TxnMode};
@@ -257,7 +258,7 @@ impl Model {
         let isolation =
             if self.random.random() { Isolation::ReadCommitted } else { Isolation::RepeatableRead };
         let count = self.tables.len();
-        let mut transaction = self.engine.begin(isolation, TxnMode::ReadWrite);
+        let mut transaction = self.engine.transactions().begin(isolation, TxnMode::ReadWrite);
         transaction.snapshot();
         transaction.set_lock_limits(LockLimits { timeout: Duration::ZERO, ..LockLimits::default() });
         Session {
@@ -544,7 +545,7 @@ impl Model {
             ..unchanged(&self.engine, &def, spec)
         };
         *self.engine.observer.lock() = None;
-        self.engine.alter_table(&def, alteration).unwrap();
+        self.engine.ddl().alter_table(&def, alteration).unwrap();
         self.tables[table] = self.engine.table("d", &def.name).unwrap();
         let alter = |state: &mut Arc<State>| {
             Arc::make_mut(state)[table].values_mut().for_each(|row| match &older {
@@ -562,7 +563,7 @@ impl Model {
         let what = format!("seed {}: committed", self.seed);
         verify(&view, &self.tables, &self.committed.clone(), &mut self.random, &what);
         for (table, rows) in self.tables.iter().zip(&*self.committed) {
-            assert_eq!(self.engine.check_table(table).unwrap(), Vec::<String>::new(), "{what}");
+            assert_eq!(self.engine.maintenance().check_table(table).unwrap(), Vec::<String>::new(), "{what}");
             assert_eq!(self.engine.row_count(table.id), rows.len() as u64, "{what}");
         }
     }
@@ -619,7 +620,7 @@ fn run(seed: u64, steps: u64, options: &EngineOptions) {
                     sessions[at].restore(writes);
                 }
             }
-            33 => drop(model.engine.purge().unwrap()),
+            33 => drop(model.engine.maintenance().purge().unwrap()),
             34 => model.verify_held(),
             35 => model.check_all(),
             36 if sessions.is_empty() => {
@@ -643,7 +644,7 @@ fn run(seed: u64, steps: u64, options: &EngineOptions) {
     sessions.clear();
     model.check_all();
     model.held.lock().clear();
-    model.engine.purge().unwrap();
+    model.engine.maintenance().purge().unwrap();
     assert!(model.outcomes[1] > steps / 4, "seed {seed}: {:?}", model.outcomes);
     let stats = model.engine.stats();
     assert_eq!((stats.versions, stats.spilled_versions, stats.purge_queue), (0, 0, 0), "seed {seed}");

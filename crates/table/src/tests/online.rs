@@ -2,8 +2,9 @@
 
 use crate::alter::Rebuild;
 use crate::catalog::{IndexSpec, IndexSpecKind, IndexSpecPart, Organisation, TableSpec};
-use crate::engine::{Engine, EngineOptions};
+use crate::engine::Engine;
 use crate::lock::{Excluding, LockLimits, MetadataMode};
+use crate::options::EngineOptions;
 use crate::testing::*;
 use crate::{Alteration, ColumnDef, Isolation, RowConverter, TableDef, TableError, Transaction, TxnMode};
 use leafline_storage::device::SimulatedEnv;
@@ -22,7 +23,7 @@ fn add_beside(engine: &Arc<Engine>, added: &[IndexSpec], switch: Switch<'_>) -> 
     let mut spec = TableSpec::of(&table);
     spec.indexes.extend_from_slice(added);
     let alteration = Alteration { switch: Some(switch), ..unchanged(engine, &table, spec) };
-    engine.alter_table(&table, alteration).map(drop)
+    engine.ddl().alter_table(&table, alteration).map(drop)
 }
 
 fn values(table: &TableDef, id: i64, random: &mut SmallRng) -> Vec<Value> {
@@ -57,7 +58,7 @@ fn change(
 
 fn commit_changes(engine: &Arc<Engine>, table: &Arc<TableDef>, random: &mut SmallRng) {
     loop {
-        let mut transaction = engine.begin(Isolation::ReadCommitted, TxnMode::ReadWrite);
+        let mut transaction = engine.transactions().begin(Isolation::ReadCommitted, TxnMode::ReadWrite);
         match change(table, &mut transaction, random).and_then(|()| transaction.commit().map(drop)) {
             Ok(()) => return,
             Err(TableError::WriteConflict | TableError::Deadlock) => {}
@@ -95,12 +96,12 @@ fn what_is_changed_behind_the_snapshot_is_in_the_index() {
         for _ in 0..20 {
             commit_changes(&engine, &table, &mut random);
         }
-        assert_eq!(engine.check_table(&table).unwrap(), Vec::<String>::new(), "seed {seed}");
+        assert_eq!(engine.maintenance().check_table(&table).unwrap(), Vec::<String>::new(), "seed {seed}");
         engine.close().unwrap();
         drop(engine);
         let engine = open(&env);
         let table = engine.table("d", "t").unwrap();
-        assert_eq!(engine.check_table(&table).unwrap(), Vec::<String>::new(), "seed {seed}");
+        assert_eq!(engine.maintenance().check_table(&table).unwrap(), Vec::<String>::new(), "seed {seed}");
     }
 }
 
@@ -138,7 +139,7 @@ fn duplicates_count_if_they_are_there_in_the_end() {
     })
     .unwrap();
     let table = engine.table("d", "t").unwrap();
-    assert_eq!(engine.check_table(&table).unwrap(), Vec::<String>::new());
+    assert_eq!(engine.maintenance().check_table(&table).unwrap(), Vec::<String>::new());
     let refused = transact(&engine, |t| t.insert(&table, &with_c(200, 8)).map(drop));
     assert!(matches!(refused, Err(TableError::DuplicateEntry { .. })), "{refused:?}");
 }
@@ -158,7 +159,7 @@ fn writers_go_on_while_indexes_come_and_go() {
             let (engine, done, limits) = (&engine, &done, &limits);
             scope.spawn(move || {
                 let mut random = SmallRng::seed_from_u64(seed ^ thread);
-                let locks = engine.session_locks();
+                let locks = engine.transactions().session_locks();
                 let key = locks.table_key("d", "t");
                 while !done.load(Ordering::Relaxed) {
                     locks.note_use(key, true, || limits.clone()).unwrap();
@@ -167,7 +168,7 @@ fn writers_go_on_while_indexes_come_and_go() {
                 }
             });
         }
-        let locks = engine.session_locks();
+        let locks = engine.transactions().session_locks();
         let key = locks.table_key("d", "t");
         let added = [
             packed(index(IndexSpecKind::Plain, "cb", &["c", "-b"])),
@@ -177,10 +178,14 @@ fn writers_go_on_while_indexes_come_and_go() {
             let switch = || locks.exclude(&[(key, MetadataMode::NoWrite)], &limits).map(Some);
             add_beside(&engine, &added, &switch).unwrap_or_else(|error| panic!("seed {seed}: {error}"));
             let table = engine.table("d", "t").unwrap();
-            assert_eq!(engine.check_table(&table).unwrap(), Vec::<String>::new(), "seed {seed}");
+            assert_eq!(
+                engine.maintenance().check_table(&table).unwrap(),
+                Vec::<String>::new(),
+                "seed {seed}"
+            );
             for name in ["cb", "c_id"] {
                 let excluding = locks.exclude(&[(key, MetadataMode::Exclusive)], &limits).unwrap();
-                engine.drop_index("d", "t", name).unwrap();
+                engine.ddl().drop_index("d", "t", name).unwrap();
                 drop(excluding);
             }
         }
@@ -206,8 +211,8 @@ impl RowConverter for Meddled<'_> {
         if self.rows.is_multiple_of(30) && !self.over.load(Ordering::Relaxed) {
             commit_changes(self.engine, &self.table, &mut self.random);
             // Other DDL forgets what is counted of tables that are not there.
-            self.engine.create_table(&prefix_spec(), false).unwrap();
-            self.engine.drop_table("d", "b", false).unwrap();
+            self.engine.ddl().create_table(&prefix_spec(), false).unwrap();
+            self.engine.ddl().drop_table("d", "b", false).unwrap();
         }
         Ok((self.convert)(row))
     }
@@ -324,7 +329,7 @@ fn build_anew(
         sources: becomes.sources.clone(),
         ..unchanged(engine, &table, spec)
     };
-    engine.alter_table(&table, alteration).map(drop)
+    engine.ddl().alter_table(&table, alteration).map(drop)
 }
 
 fn sorted(mut rows: Vec<Vec<Value>>) -> Vec<String> {
@@ -381,18 +386,18 @@ fn what_is_changed_behind_the_snapshot_is_in_the_table_that_is_built_anew() {
         for _ in 0..2 {
             let new = engine.table("d", "t").unwrap();
             assert!(new.id != table.id);
-            assert_eq!(engine.check_table(&new).unwrap(), Vec::<String>::new(), "seed {seed}");
+            assert_eq!(engine.maintenance().check_table(&new).unwrap(), Vec::<String>::new(), "seed {seed}");
             assert_eq!(engine.row_count(new.id), expected.len() as u64, "seed {seed}");
             let found = without_numbers(whole_rows(&engine, &new), becomes.numbers, seed);
             assert_eq!(sorted(found), sorted(expected.clone()), "seed {seed}");
-            engine.purge().unwrap();
+            engine.maintenance().purge().unwrap();
         }
         assert_eq!(engine.store.verify_space().unwrap(), Vec::<String>::new(), "seed {seed}");
         engine.close().unwrap();
         drop(engine);
         let engine = open(&env);
         let new = engine.table("d", "t").unwrap();
-        assert_eq!(engine.check_table(&new).unwrap(), Vec::<String>::new(), "seed {seed}");
+        assert_eq!(engine.maintenance().check_table(&new).unwrap(), Vec::<String>::new(), "seed {seed}");
         let found = without_numbers(whole_rows(&engine, &new), becomes.numbers, seed);
         assert_eq!(sorted(found), sorted(expected), "seed {seed}");
         if new.has_hidden_row_id() && !becomes.numbers {
@@ -446,12 +451,12 @@ fn rows_without_a_key_keep_their_numbers_when_their_table_is_built_anew() {
         rebuild: Some(anew(&mut same)),
         ..unchanged(&engine, &table, TableSpec::of(&table))
     };
-    engine.alter_table(&table, alteration).unwrap();
+    engine.ddl().alter_table(&table, alteration).unwrap();
     let new = engine.table("d", "h").unwrap();
     assert_eq!(rows(&view(&engine), &new), (0..60).map(values).collect::<Vec<_>>());
     transact(&engine, |t| t.insert(&new, &values(60)).map(drop)).unwrap();
     assert_eq!(rows(&view(&engine), &new), (0..61).map(values).collect::<Vec<_>>());
-    assert_eq!(engine.check_table(&new).unwrap(), Vec::<String>::new());
+    assert_eq!(engine.maintenance().check_table(&new).unwrap(), Vec::<String>::new());
 }
 
 #[test]
@@ -490,7 +495,7 @@ fn writers_go_on_while_their_table_is_built_anew() {
             let (engine, done, limits) = (&engine, &done, &limits);
             scope.spawn(move || {
                 let mut random = SmallRng::seed_from_u64(seed ^ thread);
-                let locks = engine.session_locks();
+                let locks = engine.transactions().session_locks();
                 let key = locks.table_key("d", "t");
                 while !done.load(Ordering::Relaxed) {
                     locks.note_use(key, true, || limits.clone()).unwrap();
@@ -499,7 +504,7 @@ fn writers_go_on_while_their_table_is_built_anew() {
                 }
             });
         }
-        let locks = engine.session_locks();
+        let locks = engine.transactions().session_locks();
         let key = locks.table_key("d", "t");
         for _ in 0..8 * scale() {
             let switch = || locks.exclude(&[(key, MetadataMode::Exclusive)], &limits).map(Some);
@@ -517,9 +522,16 @@ fn writers_go_on_while_their_table_is_built_anew() {
                 rebuild: Some(anew(&mut same)),
                 ..unchanged(&engine, &table, TableSpec::of(&table))
             };
-            engine.alter_table(&table, alteration).unwrap_or_else(|error| panic!("seed {seed}: {error}"));
+            engine
+                .ddl()
+                .alter_table(&table, alteration)
+                .unwrap_or_else(|error| panic!("seed {seed}: {error}"));
             let table = engine.table("d", "t").unwrap();
-            assert_eq!(engine.check_table(&table).unwrap(), Vec::<String>::new(), "seed {seed}");
+            assert_eq!(
+                engine.maintenance().check_table(&table).unwrap(),
+                Vec::<String>::new(),
+                "seed {seed}"
+            );
         }
         done.store(true, Ordering::Relaxed);
     });

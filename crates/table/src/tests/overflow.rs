@@ -4,8 +4,9 @@ use super::interleaved::Seed;
 use crate::build::BuildControl;
 use crate::catalog::{IndexSpecKind, TableDef, TableSpec};
 use crate::check::{CheckDepth, CheckOptions};
-use crate::engine::{Engine, EngineOptions};
+use crate::engine::Engine;
 use crate::error::Result;
+use crate::options::EngineOptions;
 use crate::read::ReadView;
 use crate::testing::*;
 use crate::txn::Transaction;
@@ -130,7 +131,7 @@ fn change(
 
 fn check(engine: &Arc<Engine>, table: &Arc<TableDef>, what: &str) {
     let options = CheckOptions { depth: CheckDepth::Extended, threads: 1, ..CheckOptions::default() };
-    let found = engine.check_table_with(table, options, &|_| (), &CancelToken::new()).unwrap();
+    let found = engine.maintenance().check_table_with(table, options, &|_| (), &CancelToken::new()).unwrap();
     assert!(found.is_sound(), "{what}: {:?}", found.faults);
 }
 
@@ -158,7 +159,7 @@ fn run(seed: u64) {
                 engine = open();
             }
             1 => {
-                let mut loader = engine.bulk_load(&table, &BuildControl::of(&engine)).unwrap();
+                let mut loader = engine.ddl().bulk_load(&table, &BuildControl::of(&engine)).unwrap();
                 let free = (100..).filter(|id| !rows.contains_key(id)).take(random.random_range(1..5));
                 for id in free.collect::<Vec<i64>>() {
                     let row = new_row(random, id);
@@ -170,13 +171,14 @@ fn run(seed: u64) {
             }
             2 if random.random_ratio(1, 4) => {
                 held = None;
-                engine.truncate_table("d", "t", false).unwrap();
+                engine.ddl().truncate_table("d", "t", false).unwrap();
                 rows.clear();
             }
             3 => held = Some((view(&engine), rows.clone())),
-            4 => drop(engine.purge().unwrap()),
+            4 => drop(engine.maintenance().purge().unwrap()),
             _ => {
-                let mut transaction = engine.begin(Isolation::RepeatableRead, TxnMode::ReadWrite);
+                let mut transaction =
+                    engine.transactions().begin(Isolation::RepeatableRead, TxnMode::ReadWrite);
                 let mut changed = rows.clone();
                 for _ in 0..random.random_range(1..6) {
                     let (mark, before) = (transaction.savepoint(), changed.clone());
@@ -202,9 +204,9 @@ fn run(seed: u64) {
         check(&engine, &table, &what);
     }
     drop(held);
-    engine.drop_table("d", "t", false).unwrap();
+    engine.ddl().drop_table("d", "t", false).unwrap();
     assert_eq!(engine.catalog().all_tables().count(), 0);
-    engine.purge().unwrap();
+    engine.maintenance().purge().unwrap();
     assert_eq!(owned_segments(&engine), 1, "seed {seed}: only the catalog's own segment is left");
 }
 
@@ -218,7 +220,7 @@ fn rows_have_the_values_that_were_written_whatever_their_length() {
 fn only_what_does_not_fit_is_stored_outside() {
     let engine = open(&SimulatedEnv::new());
     let table = create(&engine, &text_spec());
-    let overflow = engine.overflow_table(&table).unwrap();
+    let overflow = crate::overflow::overflow_table(&engine, &table).unwrap();
     assert!(engine.catalog().table("d", "t").is_some_and(|found| Arc::ptr_eq(found, &table)));
     assert_eq!(engine.catalog().tables("d").count(), 1);
     let text = |len: usize| Value::string("x".repeat(len));
@@ -249,7 +251,7 @@ fn a_row_whose_value_is_damaged_is_reported_and_left_out_by_a_repair() {
         })
     })
     .unwrap();
-    let overflow = engine.overflow_table(&table).unwrap();
+    let overflow = crate::overflow::overflow_table(&engine, &table).unwrap();
     let key = crate::overflow::part_key(&overflow, 5, 0).unwrap();
     let page = engine.tree(overflow.clustered()).unwrap().leaf_of(&key).unwrap();
     engine.close().unwrap();
@@ -258,11 +260,11 @@ fn a_row_whose_value_is_damaged_is_reported_and_left_out_by_a_repair() {
     let engine = open(&env);
     let table = engine.table("d", "t").unwrap();
     let options = CheckOptions { depth: CheckDepth::Medium, threads: 1, ..CheckOptions::default() };
-    let found = engine.check_table_with(&table, options, &|_| (), &CancelToken::new()).unwrap();
+    let found = engine.maintenance().check_table_with(&table, options, &|_| (), &CancelToken::new()).unwrap();
     assert!(found.overflow.is_some(), "{found:?}");
     assert!(all_rows(&view(&engine), &table).is_err());
-    let plan = engine.repair_table(&table, &found, true, &mut |_| ()).unwrap();
-    let repair = engine.repair_table(&table, &found, false, &mut |_| ()).unwrap();
+    let plan = engine.maintenance().repair_table(&table, &found, true, &mut |_| ()).unwrap();
+    let repair = engine.maintenance().repair_table(&table, &found, false, &mut |_| ()).unwrap();
     assert_eq!(repair, plan);
     let values = repair.values.as_ref().and_then(|values| values.salvage.as_ref());
     assert!(

@@ -42,14 +42,14 @@ fn packed_indexes_take_less_room_and_stay_packed() {
         leaves(engine, table).into_iter().map(|(leaves, packed)| packed == leaves).collect()
     };
     assert_eq!(packed(&table, &engine), [false, true, true, false]);
-    assert_eq!(engine.check_table(&table).unwrap(), Vec::<String>::new());
+    assert_eq!(engine.maintenance().check_table(&table).unwrap(), Vec::<String>::new());
     engine.close().unwrap();
     drop(engine);
     let engine = open(&env);
     let table = engine.table("d", "t").unwrap();
     assert_eq!(packed(&table, &engine), [false, true, true, false]);
-    assert_eq!(engine.check_table(&table).unwrap(), Vec::<String>::new());
-    engine.truncate_table("d", "t", false).unwrap();
+    assert_eq!(engine.maintenance().check_table(&table).unwrap(), Vec::<String>::new());
+    engine.ddl().truncate_table("d", "t", false).unwrap();
     let table = engine.table("d", "t").unwrap();
     assert_eq!(packed(&table, &engine), [false, true, true, false]);
 }
@@ -69,9 +69,9 @@ fn another_packing_makes_another_tree() {
                 index.existing = None;
             }
         }
-        engine.alter_table(&table, unchanged(&engine, &table, spec)).unwrap();
+        engine.ddl().alter_table(&table, unchanged(&engine, &table, spec)).unwrap();
         let changed = engine.table("d", "t").unwrap();
-        assert_eq!(engine.check_table(&changed).unwrap(), Vec::<String>::new());
+        assert_eq!(engine.maintenance().check_table(&changed).unwrap(), Vec::<String>::new());
         let kept = |(old, new): (&Arc<crate::IndexDef>, &Arc<crate::IndexDef>)| old.tree == new.tree;
         let kept = table.indexes.iter().zip(&changed.indexes).map(kept).collect::<Vec<_>>();
         (kept, leaves(&engine, &changed).into_iter().map(|(_, packed)| packed > 0).collect::<Vec<_>>())
@@ -94,7 +94,7 @@ fn a_tree_of_another_format_than_its_definition_says_is_a_fault() {
     let mut wrong = (*table).clone();
     Arc::make_mut(&mut wrong.indexes[1]).packing.packed = false;
     Arc::make_mut(&mut wrong.indexes[3]).packing.packed = true;
-    let faults = engine.check_table(&Arc::new(wrong)).unwrap();
+    let faults = engine.maintenance().check_table(&Arc::new(wrong)).unwrap();
     assert_eq!(
         faults,
         ["index a: 1 of 1 leaves are packed, 0 should be", "index c: 0 of 1 leaves are packed, 1 should be"]
@@ -129,16 +129,18 @@ fn an_index_that_says_nothing_is_packed_if_that_saves_half() {
     let indexes = ["few", "mixed", "path"].map(|name| index(IndexSpecKind::Plain, name, &[name]));
     // Of 64 leaves none is full.
     insert(0..2000);
-    engine.add_indexes("d", "t", &indexes).unwrap();
+    engine.ddl().add_indexes("d", "t", &indexes).unwrap();
     let packed = || {
         let table = engine.table("d", "t").unwrap();
-        assert_eq!(engine.check_table(&table).unwrap(), Vec::<String>::new());
+        assert_eq!(engine.maintenance().check_table(&table).unwrap(), Vec::<String>::new());
         table.indexes.iter().map(|index| index.packing.packed).collect::<Vec<_>>()
     };
     assert_eq!(packed(), [false; 4]);
     insert(2000..40_000);
-    indexes.iter().for_each(|index| engine.drop_index("d", "t", index.name.as_deref().unwrap()).unwrap());
-    engine.add_indexes("d", "t", &indexes).unwrap();
+    indexes
+        .iter()
+        .for_each(|index| engine.ddl().drop_index("d", "t", index.name.as_deref().unwrap()).unwrap());
+    engine.ddl().add_indexes("d", "t", &indexes).unwrap();
     // In the order of their names.
     assert_eq!(packed(), [false, true, false, true]);
     engine.close().unwrap();

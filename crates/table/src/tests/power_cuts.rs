@@ -3,8 +3,8 @@
 //! The sample in the ordinary run takes seconds; `LEAFLINE_TEST_SCALE=200` makes it ten thousand power cuts.
 
 use super::interleaved::*;
-use crate::engine::EngineOptions;
 use crate::error::TableError;
+use crate::options::EngineOptions;
 use crate::testing::*;
 use leafline_storage::device::SimulatedEnv;
 use leafline_storage::{Env, StorageError};

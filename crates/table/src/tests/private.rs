@@ -16,7 +16,7 @@ fn text_spec(name: &str) -> TableSpec {
 
 /// A private table with as many rows, one of which has a value outside it.
 fn filled(engine: &Arc<Engine>, rows: i64) -> Result<Arc<TableDef>, crate::TableError> {
-    let table = engine.create_private_table(&text_spec("p"))?;
+    let table = engine.ddl().create_private_table(&text_spec("p"))?;
     transact(engine, |transaction| {
         for a in 0..rows {
             let text = "x".repeat(if a == 0 { 20_000 } else { 20 });
@@ -39,7 +39,7 @@ fn segments(engine: &Engine) -> BTreeSet<SegmentId> {
 fn nobody_finds_a_private_table_and_it_is_gone_with_the_process() {
     let env = SimulatedEnv::new();
     let engine = open(&env);
-    engine.create_database("d", Collation::DEFAULT, false).unwrap();
+    engine.ddl().create_database("d", Collation::DEFAULT, false).unwrap();
     let before = (segments(&engine), engine.catalog());
     let table = filled(&engine, 50).unwrap();
     assert_eq!(count(&engine, &table), 50);
@@ -48,50 +48,50 @@ fn nobody_finds_a_private_table_and_it_is_gone_with_the_process() {
     // Another of that name, which all know, has nothing to do with it.
     create(&engine, &text_spec("p"));
     assert!(engine.catalog_version() != before.1.version());
-    engine.drop_table("d", "p", false).unwrap();
-    let mut reader = engine.begin(Isolation::RepeatableRead, TxnMode::ReadOnly);
+    engine.ddl().drop_table("d", "p", false).unwrap();
+    let mut reader = engine.transactions().begin(Isolation::RepeatableRead, TxnMode::ReadOnly);
     reader.begin_statement();
     reader.insert(&table, &[Value::Int(100), Value::Null]).unwrap();
     reader.commit().unwrap();
-    let table = engine.truncate_private_table(&table).unwrap();
+    let table = engine.ddl().truncate_private_table(&table).unwrap();
     assert_eq!(count(&engine, &table), 0);
     filled(&engine, 3).unwrap();
     drop(engine);
     env.cut(1);
     let engine = open(&env);
     assert_eq!(segments(&engine), before.0);
-    assert!(engine.private_table(table.id).is_err());
+    assert!(engine.ddl().private_table(table.id).is_err());
 }
 
 #[test]
 fn a_dropped_private_table_leaves_nothing() {
     let env = SimulatedEnv::new();
     let engine = open(&env);
-    engine.create_database("d", Collation::DEFAULT, false).unwrap();
+    engine.ddl().create_database("d", Collation::DEFAULT, false).unwrap();
     let before = segments(&engine);
     let table = filled(&engine, 5).unwrap();
-    engine.drop_private_tables(&[table.id]).unwrap();
-    engine.drop_private_tables(&[table.id]).unwrap();
-    engine.purge().unwrap();
+    engine.ddl().drop_private_tables(&[table.id]).unwrap();
+    engine.ddl().drop_private_tables(&[table.id]).unwrap();
+    engine.maintenance().purge().unwrap();
     assert_eq!(segments(&engine), before);
     let foreign_keys = vec![ForeignKeySpec::default()];
-    let refused = engine.create_private_table(&TableSpec { foreign_keys, ..text_spec("p") });
+    let refused = engine.ddl().create_private_table(&TableSpec { foreign_keys, ..text_spec("p") });
     assert_eq!(MysqlError::from(refused.unwrap_err()).code, 1215);
 }
 
 #[test]
 fn a_published_table_is_newer_than_the_snapshots_before() {
     let engine = open(&SimulatedEnv::new());
-    engine.create_database("d", Collation::DEFAULT, false).unwrap();
+    engine.ddl().create_database("d", Collation::DEFAULT, false).unwrap();
     let table = filled(&engine, 4).unwrap();
     let older = view(&engine);
-    engine.publish_table(&table, false).unwrap();
+    engine.ddl().publish_table(&table, false).unwrap();
     let table = engine.table("d", "p").unwrap();
-    assert!(!table.is_private && engine.private_table(table.id).is_err());
+    assert!(!table.is_private && engine.ddl().private_table(table.id).is_err());
     assert_eq!((count(&engine, &table), engine.row_count(table.id)), (4, 4));
     assert!(older.entries(&table, table.clustered()).is_err());
     let again = filled(&engine, 1).unwrap();
-    assert_eq!(MysqlError::from(engine.publish_table(&again, false).unwrap_err()).code, 1050);
+    assert_eq!(MysqlError::from(engine.ddl().publish_table(&again, false).unwrap_err()).code, 1050);
 }
 
 /// The power is cut at each change of the disk in turn: the table is there with all its rows, or nothing of it.
@@ -99,7 +99,7 @@ fn a_published_table_is_newer_than_the_snapshots_before() {
 fn publishing_survives_whole_or_not_at_all() {
     let origin = SimulatedEnv::new();
     let engine = open(&origin);
-    engine.create_database("d", Collation::DEFAULT, false).unwrap();
+    engine.ddl().create_database("d", Collation::DEFAULT, false).unwrap();
     let empty = segments(&engine).len();
     drop(engine);
     let (mut absent, mut present) = (0, 0);
@@ -109,7 +109,7 @@ fn publishing_survives_whole_or_not_at_all() {
         let work = || -> Result<(), crate::TableError> {
             let engine = Engine::open(Arc::new(env.clone()) as Arc<dyn Env>, options())?;
             let table = filled(&engine, 30)?;
-            engine.publish_table(&table, false)
+            engine.ddl().publish_table(&table, false)
         };
         let done = work().is_ok();
         let finished = !env.is_off();

@@ -59,7 +59,8 @@ impl World {
     /// A commit of some changes of either table.
     fn commit(&mut self) {
         let changes = self.random.random_range(1..4);
-        let mut transaction = self.engine.begin(crate::Isolation::ReadCommitted, crate::TxnMode::ReadWrite);
+        let mut transaction =
+            self.engine.transactions().begin(crate::Isolation::ReadCommitted, crate::TxnMode::ReadWrite);
         for _ in 0..changes {
             let of_parent = !self.is_own() && self.random.random();
             let table = if of_parent { self.parent.clone() } else { self.child.clone() };
@@ -149,7 +150,7 @@ fn a_foreign_key_comes_into_force_where_all_that_is_referred_to_is_there_in_the_
             foreign_keys,
             ..unchanged(&engine, &child, spec)
         };
-        let done = engine.alter_table(&child, alteration);
+        let done = engine.ddl().alter_table(&child, alteration);
         let world = world.into_inner();
         let holds = held_at_first && world.holds();
         match done {
@@ -162,7 +163,7 @@ fn a_foreign_key_comes_into_force_where_all_that_is_referred_to_is_there_in_the_
         }
         let now = engine.table("d", "c").unwrap();
         assert_eq!(now.foreign_keys.len(), usize::from(holds), "{what}");
-        assert_eq!(engine.check_table(&now).unwrap(), Vec::<String>::new(), "{what}");
+        assert_eq!(engine.maintenance().check_table(&now).unwrap(), Vec::<String>::new(), "{what}");
         held += u64::from(holds);
         refused += u64::from(!holds);
     }
@@ -203,7 +204,7 @@ fn a_check_is_met_by_the_rows_that_were_there_and_by_those_that_come_meanwhile()
             check: Some(check),
             ..unchanged(engine, &table, TableSpec::of(&table))
         };
-        engine.alter_table(&table, alteration)
+        engine.ddl().alter_table(&table, alteration)
     };
     let is_violated = |done: Result<_, TableError>| matches!(done, Err(TableError::Sql(e)) if e.code == 3819);
     let mut check = Small::default();

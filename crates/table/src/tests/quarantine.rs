@@ -7,8 +7,9 @@
 use super::interleaved::*;
 use crate::catalog::TableDef;
 use crate::check::{CheckDepth, CheckOptions, TableCheck};
-use crate::engine::{Engine, EngineOptions};
+use crate::engine::Engine;
 use crate::error::{Result, TableError};
+use crate::options::EngineOptions;
 use crate::testing::*;
 use crate::txn::op::Op;
 use crate::txn::recovery::{Replay, catalog_segment};
@@ -174,7 +175,7 @@ fn written_key(engine: &Arc<Engine>, table: &Arc<TableDef>) -> Vec<u8> {
 
 fn deep(engine: &Arc<Engine>, table: &Arc<TableDef>) -> Result<TableCheck> {
     let options = CheckOptions { depth: CheckDepth::Extended, threads: 1, ..CheckOptions::default() };
-    engine.check_table_with(table, options, &|_| (), &CancelToken::new())
+    engine.maintenance().check_table_with(table, options, &|_| (), &CancelToken::new())
 }
 
 /// Checks and repairs everything; returns how many changes were made up for.
@@ -187,8 +188,8 @@ fn repair(engine: &Arc<Engine>, what: &str) -> Result<u64> {
         for (_, at) in of_table {
             assert!(check.damaged.contains(at), "{what}: {check:?}");
         }
-        let plan = engine.repair_table(table, &check, true, &mut |_| ())?;
-        let done = engine.repair_table(table, &check, false, &mut |_| ())?;
+        let plan = engine.maintenance().repair_table(table, &check, true, &mut |_| ())?;
+        let done = engine.maintenance().repair_table(table, &check, false, &mut |_| ())?;
         assert_eq!(done, plan, "{what}");
         if let Some(report) = &done.salvage {
             assert!(report.unknown.is_empty() && report.left_out.is_empty(), "{what}: {report:?}");

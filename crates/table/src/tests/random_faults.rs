@@ -4,8 +4,9 @@
 //! it. A commit that is refused while the store goes on has not happened. Always an error that says so; nobody hangs.
 
 use super::interleaved::*;
-use crate::engine::{Engine, EngineOptions};
+use crate::engine::Engine;
 use crate::error::{Result, TableError};
+use crate::options::EngineOptions;
 use crate::testing::*;
 use leafline_storage::device::{AlignedBuf, BLOCK};
 use leafline_storage::device::{Operation, SimulatedEnv};
@@ -175,7 +176,7 @@ fn read_damaged(engine: &Arc<Engine>, state: &State, what: &str) -> Result<()> {
             Err(error) => damaged = Err(error),
         }
         // The check reports damage, or is told of it; it gives no answer of its own.
-        if let Err(error) = engine.check_table(&table) {
+        if let Err(error) = engine.maintenance().check_table(&table) {
             damaged = Err(error);
         }
     }

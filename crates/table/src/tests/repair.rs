@@ -46,11 +46,11 @@ fn tables(engine: &Engine) -> Vec<Arc<TableDef>> {
 
 fn deep(engine: &Arc<Engine>, table: &Arc<TableDef>) -> TableCheck {
     let options = CheckOptions { depth: CheckDepth::Extended, threads: 2, ..CheckOptions::default() };
-    engine.check_table_with(table, options, &|_| (), &CancelToken::new()).unwrap()
+    engine.maintenance().check_table_with(table, options, &|_| (), &CancelToken::new()).unwrap()
 }
 
 fn repair(engine: &Arc<Engine>, table: &Arc<TableDef>, check: &TableCheck, dry_run: bool) -> TableRepair {
-    engine.repair_table(table, check, dry_run, &mut |_| ()).unwrap()
+    engine.maintenance().repair_table(table, check, dry_run, &mut |_| ()).unwrap()
 }
 
 /// Tables whose trees have two levels at least.
@@ -147,7 +147,8 @@ fn check_and_repair(engine: &Arc<Engine>, sound: &Sound, damaged: &BTreeSet<Page
         let position = |page: &PageNo| trees.iter().position(|tree| sound.pages[page] == *tree);
         let of_table: BTreeSet<usize> = damaged.iter().filter_map(position).collect();
         let quick = CheckOptions { depth: CheckDepth::Quick, threads: 1, ..CheckOptions::default() };
-        let check = engine.check_table_with(&table, quick, &|_| (), &CancelToken::new()).unwrap();
+        let check =
+            engine.maintenance().check_table_with(&table, quick, &|_| (), &CancelToken::new()).unwrap();
         assert_eq!(check.is_sound(), of_table.is_empty());
         let check = deep(engine, &table);
         assert_eq!(check.damaged, of_table.iter().copied().collect::<Vec<_>>(), "{:?}", check.faults);
@@ -308,7 +309,7 @@ fn a_wrong_number_of_rows_is_put_right() {
     let counters = CounterChange { table: table.id, rows: 5, ..CounterChange::default() };
     let change =
         CatalogChange { put_tables: vec![(*table).clone()], counters: vec![counters], ..Default::default() };
-    engine.change_catalog(change).unwrap();
+    crate::ddl::change_catalog(&engine, change).unwrap();
     let table = engine.table("d", "t").unwrap();
     let check = deep(&engine, &table);
     assert!(check.miscounted && check.damaged.is_empty(), "{check:?}");
@@ -340,7 +341,7 @@ fn a_check_ends_soon_after_it_is_cancelled() {
                 cancel.cancel(CancelReason::QueryKilled);
             }
         };
-        engine.check_table_with(&table, options, &progress, &cancel)
+        engine.maintenance().check_table_with(&table, options, &progress, &cancel)
     };
     assert!(check(u64::MAX).unwrap().is_sound());
     let all = pages.load(Ordering::Relaxed);

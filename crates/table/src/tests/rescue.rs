@@ -106,7 +106,7 @@ fn run(seed: u64, saved: &mut [u64; 3]) {
     let new = SimulatedEnv::new();
     let engine = open_with(&new, &options).unwrap();
     let from = Arc::new(env.clone()) as Arc<dyn Env>;
-    match engine.rescue(&from, &options, &mut |_| ()) {
+    match engine.maintenance().rescue(&from, &options, &mut |_| ()) {
         Ok(rescue) => {
             compare(&engine, &rescue, &crashed, &damaged, &trees, &what);
             saved[0] += 1;
@@ -158,7 +158,7 @@ fn rows_of_leaves_that_are_free_do_not_come_back() {
             keys.iter().try_for_each(|key| transaction.delete_key(&table, key).map(drop))
         })
         .unwrap();
-        engine.purge().unwrap();
+        engine.maintenance().purge().unwrap();
     }
     let tree = engine.tree(table.clustered()).unwrap();
     // What is left of the leaves in the middle.
@@ -171,7 +171,7 @@ fn rows_of_leaves_that_are_free_do_not_come_back() {
     damaged.iter().chain([&MAP]).for_each(|page| flip(&env, *page, &mut random));
     let engine = open_with(&SimulatedEnv::new(), &options()).unwrap();
     let from = Arc::new(env) as Arc<dyn Env>;
-    let rescue = engine.rescue(&from, &options(), &mut |_| ()).unwrap();
+    let rescue = engine.maintenance().rescue(&from, &options(), &mut |_| ()).unwrap();
     assert!(rescue.loses() && rescue.lost.is_empty(), "{rescue:?}");
     let found = super::crash::read_state(&engine, "");
     let found: Vec<&Vec<u8>> = found["t"].rows.keys().collect();

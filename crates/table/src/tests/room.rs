@@ -1,6 +1,7 @@
 //! Commits on a disk that is full, or has just enough left for them, or just too little: they are refused beforehand or made whole.
 
-use crate::engine::{Engine, EngineOptions};
+use crate::engine::Engine;
+use crate::options::EngineOptions;
 use crate::testing::*;
 use crate::txn::Transaction;
 use crate::{TableDef, TableError};
@@ -98,11 +99,11 @@ fn many_small_rows_are_deleted_and_updated_with_few_free_pages() {
         })
         .unwrap_or_else(|error| panic!("seed {seed}, by reference {by_reference}: {error}"));
         assert_eq!(top_ups(&engine), topped_up, "seed {seed}");
-        engine.purge().unwrap();
+        engine.maintenance().purge().unwrap();
         assert_eq!(rows(&view(&engine), &table).len(), 7600, "seed {seed}");
         drop(taken);
         env.set_space_limit(None);
-        assert_eq!(engine.check_table(&table).unwrap(), Vec::<String>::new(), "seed {seed}");
+        assert_eq!(engine.maintenance().check_table(&table).unwrap(), Vec::<String>::new(), "seed {seed}");
         assert_eq!(engine.store.verify_space().unwrap(), Vec::<String>::new(), "seed {seed}");
     }
 }
@@ -182,12 +183,12 @@ fn a_commit_is_refused_for_want_of_one_page_and_made_with_it() {
             env.set_space_limit(None);
             drop(taken);
             if round % 4 == 0 {
-                engine.purge().unwrap();
+                engine.maintenance().purge().unwrap();
             }
         }
         let expected: Vec<Vec<Value>> = model.into_values().collect();
         assert_eq!(rows(&view(&engine), &table), expected, "seed {seed}");
-        assert_eq!(engine.check_table(&table).unwrap(), Vec::<String>::new(), "seed {seed}");
+        assert_eq!(engine.maintenance().check_table(&table).unwrap(), Vec::<String>::new(), "seed {seed}");
         assert_eq!(engine.store.verify_space().unwrap(), Vec::<String>::new(), "seed {seed}");
         drop(engine);
         env.cut(seed);
@@ -252,7 +253,7 @@ fn threads_on_a_disk_with_little_left_are_refused_or_served_and_never_stop_the_s
             while !over.load(Ordering::Relaxed) {
                 let mut taken = take_all(&env, &engine);
                 taken.truncate(taken.len().saturating_sub(random.random_range(0..20)));
-                engine.purge().unwrap();
+                engine.maintenance().purge().unwrap();
                 std::thread::yield_now();
                 drop(taken);
                 env.set_space_limit(Some(env.space_used() + random.random_range(0..3) * (256 << 10)));
@@ -265,7 +266,7 @@ fn threads_on_a_disk_with_little_left_are_refused_or_served_and_never_stop_the_s
     env.set_space_limit(None);
     let expected: BTreeMap<i64, Vec<Value>> = models.into_iter().flatten().collect();
     assert_eq!(rows(&view(&engine), &table), expected.into_values().collect::<Vec<_>>(), "seed {seed}");
-    assert_eq!(engine.check_table(&table).unwrap(), Vec::<String>::new(), "seed {seed}");
+    assert_eq!(engine.maintenance().check_table(&table).unwrap(), Vec::<String>::new(), "seed {seed}");
     assert_eq!(engine.store.verify_space().unwrap(), Vec::<String>::new(), "seed {seed}");
     let (served, refused) = (served.into_inner(), refused.into_inner());
     assert!(served > 10, "seed {seed}: {served} served, {refused} refused");

@@ -2,8 +2,9 @@
 //! no room for them.
 
 use crate::catalog::TableDef;
-use crate::engine::{Engine, EngineOptions};
+use crate::engine::Engine;
 use crate::error::TableError;
+use crate::options::EngineOptions;
 use crate::testing::*;
 use crate::txn::{Isolation, Transaction, TxnMode};
 use leafline_btree::Direction;
@@ -81,7 +82,7 @@ fn a_transaction_of_many_times_its_memory_is_as_any_other() {
     })
     .unwrap();
     let committed = expected.clone();
-    let mut transaction = engine.begin(Isolation::RepeatableRead, TxnMode::ReadWrite);
+    let mut transaction = engine.transactions().begin(Isolation::RepeatableRead, TxnMode::ReadWrite);
     transaction.begin_statement();
     let on_disk = env.space_used();
     let mut ids: Vec<i64> = (2000..10_000).collect();
@@ -135,10 +136,10 @@ fn a_transaction_of_many_times_its_memory_is_as_any_other() {
     transaction.commit().unwrap();
     assert!(mark < savepoint);
     let check = |engine: &Arc<Engine>| {
-        let mut reader = engine.begin(Isolation::RepeatableRead, TxnMode::ReadOnly);
+        let mut reader = engine.transactions().begin(Isolation::RepeatableRead, TxnMode::ReadOnly);
         verify(&mut reader, &table, &expected, "committed");
         assert_eq!(engine.row_count(table.id), expected.len() as u64);
-        assert_eq!(engine.check_table(&table).unwrap(), Vec::<String>::new(), "seed {seed}");
+        assert_eq!(engine.maintenance().check_table(&table).unwrap(), Vec::<String>::new(), "seed {seed}");
     };
     check(&engine);
     let copy = env.snapshot();
@@ -155,7 +156,7 @@ fn where_the_disk_is_full_the_statement_fails_and_the_transaction_goes_on() {
     let engine = open_with(&env, Some(64 << 10));
     let table = create(&engine, &keyed_spec());
     let mut expected = Rows::new();
-    let mut transaction = engine.begin(Isolation::RepeatableRead, TxnMode::ReadWrite);
+    let mut transaction = engine.transactions().begin(Isolation::RepeatableRead, TxnMode::ReadWrite);
     let insert = |transaction: &mut Transaction, ids: std::ops::Range<i64>, rows: &mut Rows| {
         let mark = transaction.begin_statement();
         let mut inserted = Rows::new();
@@ -184,9 +185,9 @@ fn where_the_disk_is_full_the_statement_fails_and_the_transaction_goes_on() {
     insert(&mut transaction, 5000..9000, &mut expected).unwrap();
     verify(&mut transaction, &table, &expected, "with room");
     transaction.commit().unwrap();
-    let mut reader = engine.begin(Isolation::RepeatableRead, TxnMode::ReadOnly);
+    let mut reader = engine.transactions().begin(Isolation::RepeatableRead, TxnMode::ReadOnly);
     verify(&mut reader, &table, &expected, "committed");
-    assert_eq!(engine.check_table(&table).unwrap(), Vec::<String>::new());
+    assert_eq!(engine.maintenance().check_table(&table).unwrap(), Vec::<String>::new());
 }
 
 #[test]
@@ -196,7 +197,7 @@ fn a_pool_that_lends_nothing_makes_it_slower_but_not_wrong() {
     let table = create(&engine, &keyed_spec());
     let others = engine.store.borrow_memory(engine.store.memory_limit()).unwrap();
     let mut expected = Rows::new();
-    let mut transaction = engine.begin(Isolation::RepeatableRead, TxnMode::ReadWrite);
+    let mut transaction = engine.transactions().begin(Isolation::RepeatableRead, TxnMode::ReadWrite);
     transaction.begin_statement();
     for id in 0..3000 {
         let row = values(&table, id, 0);
@@ -207,7 +208,7 @@ fn a_pool_that_lends_nothing_makes_it_slower_but_not_wrong() {
     assert_eq!(engine.store.memory_lent(), others.bytes());
     verify(&mut transaction, &table, &expected, "without memory");
     transaction.commit().unwrap();
-    let mut reader = engine.begin(Isolation::RepeatableRead, TxnMode::ReadOnly);
+    let mut reader = engine.transactions().begin(Isolation::RepeatableRead, TxnMode::ReadOnly);
     verify(&mut reader, &table, &expected, "committed");
 }
 
@@ -222,7 +223,7 @@ fn unique_keys_that_are_new_are_not_looked_for_on_disk() {
     let table = create(&engine, &keyed_spec());
     let mut ids: Vec<i64> = (0..8000).collect();
     ids.shuffle(&mut SmallRng::seed_from_u64(seed));
-    let mut transaction = engine.begin(Isolation::RepeatableRead, TxnMode::ReadWrite);
+    let mut transaction = engine.transactions().begin(Isolation::RepeatableRead, TxnMode::ReadWrite);
     transaction.begin_statement();
     let before = env.counts().reads;
     for &id in &ids {
@@ -245,7 +246,7 @@ fn small_transactions_borrow_nothing_and_write_no_file() {
     let env = SimulatedEnv::new();
     let engine = open_with(&env, None);
     let table = create(&engine, &keyed_spec());
-    let mut transaction = engine.begin(Isolation::RepeatableRead, TxnMode::ReadWrite);
+    let mut transaction = engine.transactions().begin(Isolation::RepeatableRead, TxnMode::ReadWrite);
     transaction.begin_statement();
     (0..20).for_each(|id| drop(transaction.insert(&table, &values(&table, id, 0)).unwrap()));
     assert_eq!(engine.store.memory_lent(), 0);
@@ -263,7 +264,7 @@ fn damage_in_a_file_is_an_error() {
     let env = SimulatedEnv::new();
     let engine = open_with(&env, Some(64 << 10));
     let table = create(&engine, &keyed_spec());
-    let mut transaction = engine.begin(Isolation::RepeatableRead, TxnMode::ReadWrite);
+    let mut transaction = engine.transactions().begin(Isolation::RepeatableRead, TxnMode::ReadWrite);
     transaction.begin_statement();
     (0..3000).for_each(|id| drop(transaction.insert(&table, &values(&table, id, 0)).unwrap()));
     for name in env.list("temp").unwrap() {
@@ -274,6 +275,6 @@ fn damage_in_a_file_is_an_error() {
     let failed = scan(&view, &table, 0, &[0], Direction::Forward);
     assert!(matches!(failed, Err(TableError::Corrupt(_))));
     assert!(matches!(transaction.commit(), Err(TableError::Corrupt(_))));
-    let mut reader = engine.begin(Isolation::RepeatableRead, TxnMode::ReadOnly);
+    let mut reader = engine.transactions().begin(Isolation::RepeatableRead, TxnMode::ReadOnly);
     verify(&mut reader, &table, &Rows::new(), "nothing was changed");
 }

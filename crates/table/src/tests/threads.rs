@@ -1,6 +1,7 @@
 //! Several threads: transfers between accounts, and readers who must always find the same total.
 
-use crate::engine::{Engine, EngineOptions};
+use crate::engine::Engine;
+use crate::options::EngineOptions;
 use crate::testing::*;
 use crate::{Direction, Isolation, TableError, TxnMode};
 use leafline_storage::device::SimulatedEnv;
@@ -44,7 +45,8 @@ fn every_snapshot_has_the_same_total() {
                     let mut random = SmallRng::seed_from_u64(seed ^ thread);
                     let mut left = transfers;
                     'next: while left > 0 {
-                        let mut transaction = engine.begin(Isolation::RepeatableRead, TxnMode::ReadWrite);
+                        let mut transaction =
+                            engine.transactions().begin(Isolation::RepeatableRead, TxnMode::ReadWrite);
                         let all = rows(&transaction.view(), table);
                         let (from, to) =
                             (random.random_range(0..all.len()), random.random_range(0..all.len()));
@@ -94,8 +96,8 @@ fn every_snapshot_has_the_same_total() {
         assert!(failed.is_none(), "a writer failed");
     });
     assert_eq!(engine.stats().commits, 2 + 1 + 3 * transfers);
-    assert_eq!(engine.check_table(&table).unwrap(), Vec::<String>::new());
-    engine.purge().unwrap();
+    assert_eq!(engine.maintenance().check_table(&table).unwrap(), Vec::<String>::new());
+    engine.maintenance().purge().unwrap();
     let stats = engine.stats();
     assert_eq!((stats.versions, stats.snapshots), (0, 0));
     engine.close().unwrap();

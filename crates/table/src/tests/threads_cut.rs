@@ -7,8 +7,9 @@
 use super::interleaved::{Seed, open_with};
 use crate::catalog::TableDef;
 use crate::change_buffer::ChangeBuffering;
-use crate::engine::{Engine, EngineOptions};
+use crate::engine::Engine;
 use crate::error::{Result, TableError};
+use crate::options::EngineOptions;
 use crate::testing::*;
 use crate::{Isolation, TxnMode};
 use leafline_btree::CommitTs;
@@ -63,7 +64,7 @@ fn write(
     number: i64,
     common: &[i64],
 ) -> Result<CommitTs> {
-    let mut transaction = engine.begin(Isolation::ReadCommitted, TxnMode::ReadWrite);
+    let mut transaction = engine.transactions().begin(Isolation::ReadCommitted, TxnMode::ReadWrite);
     transaction.begin_statement();
     let values = |id: i64| row(table, &[Some(id), Some(id), Some(id % 30), Some(number * THREADS + thread)]);
     for &id in common {
@@ -119,7 +120,7 @@ fn int(value: &Value) -> i64 {
 /// Compares what is there with what was done, and takes what is not there out of the histories.
 fn check(engine: &Arc<Engine>, histories: &mut [History], what: &str) {
     let table = engine.table("d", "t").unwrap();
-    assert_eq!(engine.check_table(&table).unwrap(), Vec::<String>::new(), "{what}");
+    assert_eq!(engine.maintenance().check_table(&table).unwrap(), Vec::<String>::new(), "{what}");
     assert_eq!(engine.store.verify_space().unwrap(), Vec::<String>::new(), "{what}");
     let found = rows(&view(engine), &table);
     let mut found: BTreeMap<i64, i64> = found.iter().map(|row| (int(&row[0]), int(&row[3]))).collect();

@@ -27,12 +27,13 @@ use super::room::{self, Others};
 use super::write_set::{NetChange, WriteSet};
 use crate::catalog::{IndexDef, TableDef, TableId};
 use crate::change_buffer::ChangeBuffering;
-use crate::engine::Engine;
+use crate::core::Core;
 use crate::error::{Result, TableError};
 use crate::index::entry::RowEntries;
 use crate::memory::{MemoryAccount, Terms};
 use crate::run::Sorter;
 use crate::trees::TreeHandle;
+use crate::txn::relief;
 use leafline_btree::{CommitTs, Direction, Tree};
 use leafline_storage::{Lsn, PageNo, Reservation, SegmentId};
 use parking_lot::RwLockWriteGuard;
@@ -79,26 +80,26 @@ static TERMS: Terms = Terms { allowance: 512 << 10, step: (256 << 10, 4 << 20), 
 
 /// Commits a transaction.
 pub(crate) fn commit(transaction: &Transaction) -> Result<CommitOutcome> {
-    let engine = &transaction.engine;
+    let core = &transaction.core;
     let mut writes = transaction.writes.write();
     let seen = writes.take_seen();
     if writes.is_empty() {
         drop(writes);
         if let Some(seen) = seen {
-            engine.store.commit_durable(seen)?;
+            core.store.commit_durable(seen)?;
         }
         return Ok(CommitOutcome::default());
     }
-    writes.finish(engine)?;
+    writes.finish(core)?;
     let writes = RwLockWriteGuard::downgrade(writes);
     let tables: Vec<TableId> = writes.tables().map(|table| table.id).collect();
-    engine.changes.pace(&tables);
-    let inside = engine.gates.enter(tables);
-    let plan = transaction_plan(engine, &writes)?;
+    core.changes.pace(&tables);
+    let inside = core.gates.enter(tables);
+    let plan = transaction_plan(core, &writes)?;
     if plan.is_empty() {
         // What it wrote is what was there, which may not be durable yet.
         if let Some(seen) = seen {
-            engine.store.commit_durable(seen)?;
+            core.store.commit_durable(seen)?;
         }
         return Ok(CommitOutcome::default());
     }
@@ -107,105 +108,105 @@ pub(crate) fn commit(transaction: &Transaction) -> Result<CommitOutcome> {
         // It is all in the plan, and nobody else reads it: memory and files are of more use to what follows.
         *transaction.writes.write() = WriteSet::default();
     }
-    let committed = commit_plan(engine, plan, &mut |_| Ok(()));
+    let committed = commit_plan(core, plan, &mut |_| Ok(()));
     drop(inside);
-    let (ts, end) = committed.inspect_err(|_| engine.tend_change_buffer_here())?;
+    let (ts, end) = committed.inspect_err(|_| core.change_buffer.tend_here(&**core))?;
     transaction.locks.release_all();
-    engine.tend_change_buffer_here();
-    engine.store.commit_durable(end)?;
+    core.change_buffer.tend_here(&**core);
+    core.store.commit_durable(end)?;
     Ok(CommitOutcome { ts: Some(ts) })
 }
 
 /// Commits a plan; `publish` runs with the timestamp just before readers can see the commit. Returns the timestamp
 /// and the end of the commit's record. The caller has kept DDL out, or is it.
 pub(crate) fn commit_plan(
-    engine: &Engine,
+    core: &Core,
     mut plan: CommitPlan,
     publish: &mut dyn FnMut(CommitTs) -> Result<()>,
 ) -> Result<(CommitTs, Lsn)> {
-    if plan.buffered_bytes > 0 && engine.change_buffer.mode() != ChangeBuffering::None {
-        engine.change_buffer.prepare()?;
-        engine.change_buffer.look_at_memory();
-        engine.change_buffer.admit(plan.buffered_bytes);
+    if plan.buffered_bytes > 0 && core.change_buffer.mode() != ChangeBuffering::None {
+        core.change_buffer.prepare()?;
+        core.change_buffer.look_at_memory();
+        core.change_buffer.admit(plan.buffered_bytes);
     }
     let size = plan.ops.iter().map(Op::encoded_len).sum::<usize>();
-    if plan.large.is_none() && size <= engine.limits.inline_commit {
+    if plan.large.is_none() && size <= core.limits.inline_commit {
         plan.sort();
         let counters = plan.counters.clone();
         let mut record =
             CommitRecord { counters, ops: std::mem::take(&mut plan.ops), ..CommitRecord::default() };
-        let leaves = read_in(engine, &plan, &record.ops)?;
-        let (purge_before, bytes) = (engine.bound(), record.encoded_len());
-        let ample = || room::ample(engine, &plan, &record.ops, &leaves, bytes);
-        let exact = || room::exact(engine, &plan, &record.ops, &leaves, bytes, purge_before);
-        let (reservation, others) = room::find(engine, ample, exact)?;
+        let leaves = read_in(core, &plan, &record.ops)?;
+        let (purge_before, bytes) = (core.bound(), record.encoded_len());
+        let ample = || room::ample(core, &plan, &record.ops, &leaves, bytes);
+        let exact = || room::exact(core, &plan, &record.ops, &leaves, bytes, purge_before);
+        let (reservation, others) = room::find(core, ample, exact)?;
         if let Some(mut reservation) = reservation {
-            plan.keep_to_leaves(engine, &others);
-            let _stops = engine.store.stop_on_panic("a commit was made");
+            plan.keep_to_leaves(core, &others);
+            let _stops = core.store.stop_on_panic("a commit was made");
             let committed =
-                append_and_apply(engine, &plan, &mut record, &mut reservation, purge_before, publish)
-                    .map_err(|error| engine.poison(error))?;
-            engine.counts.commits.fetch_add(1, Ordering::Relaxed);
+                append_and_apply(core, &plan, &mut record, &mut reservation, purge_before, publish)
+                    .map_err(|error| core.poison(error))?;
+            core.counts.commits.fetch_add(1, Ordering::Relaxed);
             return Ok(committed);
         }
         plan.ops = record.ops;
     }
-    plan.spill(engine)?;
+    plan.spill(core)?;
     let Some(sorter) = plan.large.take() else { return Err(TableError::Internal("no operations".into())) };
-    let committed = commit_by_reference(engine, &mut plan, &mut sorter.finish()?, publish)?;
-    engine.counts.commits.fetch_add(1, Ordering::Relaxed);
+    let committed = commit_by_reference(core, &mut plan, &mut sorter.finish()?, publish)?;
+    core.counts.commits.fetch_add(1, Ordering::Relaxed);
     Ok(committed)
 }
 
 /// Steps 4 to 6. The caller poisons the store if this fails.
 fn append_and_apply(
-    engine: &Engine,
+    core: &Core,
     plan: &CommitPlan,
     record: &mut CommitRecord,
     reservation: &mut Reservation,
     purge_before: CommitTs,
     publish: &mut dyn FnMut(CommitTs) -> Result<()>,
 ) -> Result<(CommitTs, Lsn)> {
-    record.next_object = engine.counters.next_object();
+    record.next_object = core.counters.next_object();
     let mut payload = record.encode();
-    let (ts, end) = engine.counters.append(record.next_object, &record.counters, || {
-        let ts = engine.clock.begin_commit(engine.store.log_end());
+    let (ts, end) = core.counters.append(record.next_object, &record.counters, || {
+        let ts = core.clock.begin_commit(core.store.log_end());
         let ts = ts.ok_or_else(|| TableError::Internal("no commit timestamps are left".into()))?;
         CommitRecord::set_ts(&mut payload, ts);
-        let range = engine.store.append_logical(reservation, COMMIT_RECORD, &payload)?;
-        engine.clock.appended(ts, range.end);
+        let range = core.store.append_logical(reservation, COMMIT_RECORD, &payload)?;
+        core.clock.appended(ts, range.end);
         Ok::<_, TableError>((ts, range.end))
     })?;
     if payload.len() >= FLUSHED_AHEAD {
-        engine.store.flush_ahead(end);
+        core.store.flush_ahead(end);
     }
     drop(payload);
-    engine.observe();
-    let applier = plan.applier(engine, purge_before);
+    core.observe();
+    let applier = plan.applier(core, purge_before);
     let mut ghosts = Vec::new();
     let mut left = &record.ops[..];
     while !left.is_empty() {
         let mut run;
         (run, left) = left.split_at(together(left).len());
-        engine.make_room_for(run);
+        relief::make_room_for(core, run);
         while let Some(first) = run.first() {
             let (made, buffered) = applier.apply(plan.tree(first)?, run, ts, reservation)?;
             let (done, rest) = run.split_at(made);
             for op in done {
-                engine.changes.note(op, ts);
+                core.changes.note(op, ts);
                 // Of a buffered one, who merges it takes care.
                 if !buffered && matches!(op, Op::DeleteRow { .. } | Op::DropEntry { .. }) {
                     ghosts.push((op.tree(), op.key()));
                 }
             }
             run = rest;
-            engine.observe();
+            core.observe();
         }
     }
-    engine.store.append_logical(reservation, END_RECORD, &encode_end(ts))?;
-    engine.ghosts.add(ts, ghosts.into_iter());
+    core.store.append_logical(reservation, END_RECORD, &encode_end(ts))?;
+    core.ghosts.add(ts, ghosts.into_iter());
     publish(ts)?;
-    engine.clock.applied(ts);
+    core.clock.applied(ts);
     Ok((ts, end))
 }
 
@@ -234,22 +235,22 @@ impl CommitPlan {
     }
 
     /// Who applies the operations.
-    pub(super) fn applier<'a>(&'a self, engine: &'a Engine, purge_before: CommitTs) -> Applier<'a> {
-        engine.change_buffer.set_bound(purge_before);
-        let (versions, change_buffer) = (&engine.versions, &*engine.change_buffer);
+    pub(super) fn applier<'a>(&'a self, core: &'a Core, purge_before: CommitTs) -> Applier<'a> {
+        core.change_buffer.set_bound(purge_before);
+        let (versions, change_buffer) = (&core.versions, &*core.change_buffer);
         Applier { versions, change_buffer, bufferable: &self.bufferable, purge_before }
     }
 
     /// If it has been rehearsed, nothing is buffered instead.
-    pub(super) fn keep_to_leaves(&mut self, engine: &Engine, others: &Others<'_>) {
+    pub(super) fn keep_to_leaves(&mut self, core: &Core, others: &Others<'_>) {
         if let Others::Out { .. } = others {
-            self.bufferable.retain(|tree| engine.change_buffer.is_pending(*tree));
+            self.bufferable.retain(|tree| core.change_buffer.is_pending(*tree));
         }
     }
 
     /// Whether a change is buffered if its leaf is not in memory.
-    pub(super) fn may_buffer(&self, engine: &Engine, op: &Op) -> bool {
-        self.bufferable.contains(&op.tree()) && engine.change_buffer.takes(op)
+    pub(super) fn may_buffer(&self, core: &Core, op: &Op) -> bool {
+        self.bufferable.contains(&op.tree()) && core.change_buffer.takes(op)
     }
 
     /// Puts the operations in the order of trees and keys: neighbours on a page follow each other.
@@ -280,7 +281,7 @@ impl CommitPlan {
 
     /// Adds an operation: to the others in memory, or, when those have become too many for one record or for memory, to a sort
     /// on disk.
-    fn push(&mut self, engine: &Engine, op: Op, is_bufferable: bool) -> Result<()> {
+    fn push(&mut self, core: &Core, op: Op, is_bufferable: bool) -> Result<()> {
         self.bytes += op.encoded_len();
         if is_bufferable {
             self.buffered_bytes += op.encoded_len() as u64;
@@ -290,29 +291,29 @@ impl CommitPlan {
         let full = if self.large.is_some() {
             self.ops.len() >= SPILLED_OPS || used > TERMS.allowance / 2
         } else {
-            self.bytes > engine.limits.inline_commit
-                || (used > self.memory.granted() && !self.find_room(engine, used)?)
+            self.bytes > core.limits.inline_commit
+                || (used > self.memory.granted() && !self.find_room(core, used)?)
         };
-        if full { self.spill(engine) } else { Ok(()) }
+        if full { self.spill(core) } else { Ok(()) }
     }
 
     /// Borrows memory for operations that take `used` bytes. False if they are to be sorted on disk.
     #[cold]
-    fn find_room(&self, engine: &Engine, used: u64) -> Result<bool> {
-        let most = engine.limits.commit_memory;
-        Ok(used <= most && self.memory.reach(&engine.store, used, most)?)
+    fn find_room(&self, core: &Core, used: u64) -> Result<bool> {
+        let most = core.limits.commit_memory;
+        Ok(used <= most && self.memory.reach(&core.store, used, most)?)
     }
 
     /// Moves the operations in memory to the sort.
-    fn spill(&mut self, engine: &Engine) -> Result<()> {
+    fn spill(&mut self, core: &Core) -> Result<()> {
         let sorter = match &mut self.large {
             Some(sorter) => sorter,
             none => {
                 // What the sort fills may be allocated twice, while it grows; and some operations are beside it.
-                self.memory.approach(&engine.store, engine.limits.commit_memory.min(2 * SORT_BYTES))?;
+                self.memory.approach(&core.store, core.limits.commit_memory.min(2 * SORT_BYTES))?;
                 let memory = self.memory.borrowed().max(TERMS.allowance / 2) / 2;
-                let memory = memory.min(engine.options.build_memory_bytes).min(SORT_BYTES);
-                none.insert(Sorter::new(&engine.env, memory))
+                let memory = memory.min(core.options.build_memory_bytes).min(SORT_BYTES);
+                none.insert(Sorter::new(&core.env, memory))
             }
         };
         let (mut key, mut entry) = (Vec::new(), Vec::new());
@@ -324,17 +325,17 @@ impl CommitPlan {
         Ok(())
     }
 
-    fn add_tree(&mut self, engine: &Engine, id: SegmentId) -> Result<()> {
+    fn add_tree(&mut self, core: &Core, id: SegmentId) -> Result<()> {
         if let std::collections::btree_map::Entry::Vacant(slot) = self.trees.entry(id) {
-            slot.insert(engine.trees.current(id)?);
+            slot.insert(core.trees.current(id)?);
         }
         Ok(())
     }
 
     /// Adds the trees of a table's secondary indexes.
-    fn add_secondary_trees(&mut self, engine: &Engine, table: &TableDef) -> Result<()> {
+    fn add_secondary_trees(&mut self, core: &Core, table: &TableDef) -> Result<()> {
         for index in table.secondary() {
-            self.add_tree(engine, index.tree)?;
+            self.add_tree(core, index.tree)?;
             if !index.is_unique() {
                 self.bufferable.insert(index.tree);
             }
@@ -345,7 +346,7 @@ impl CommitPlan {
     /// Adds the operations of one changed row.
     fn add_row(
         &mut self,
-        engine: &Engine,
+        core: &Core,
         table: &TableDef,
         change: &NetChange<'_>,
         (before, after): (&mut RowEntries, &mut RowEntries),
@@ -356,7 +357,7 @@ impl CommitPlan {
             Some(payload) => Op::PutRow { table: table.id, tree, key, payload: payload.to_vec() },
             None => Op::DeleteRow { table: table.id, tree, key },
         };
-        self.push(engine, op, false)?;
+        self.push(core, op, false)?;
         before.begin_row(table);
         after.begin_row(table);
         for index in table.secondary() {
@@ -369,11 +370,11 @@ impl CommitPlan {
             }
             let same_key = old.as_ref().map(|old| &old.key) == new.as_ref().map(|new| &new.key);
             if let (Some(old), false) = (old, same_key) {
-                self.push(engine, Op::DropEntry { tree: index.tree, key: old.key }, is_bufferable)?;
+                self.push(core, Op::DropEntry { tree: index.tree, key: old.key }, is_bufferable)?;
             }
             if let Some(new) = new {
                 let op = Op::PutEntry { tree: index.tree, key: new.key, payload: new.payload };
-                self.push(engine, op, is_bufferable)?;
+                self.push(core, op, is_bufferable)?;
             }
         }
         Ok(())
@@ -381,8 +382,8 @@ impl CommitPlan {
 }
 
 /// Step 2: the operations of a write set under the definitions in force.
-fn transaction_plan(engine: &Engine, writes: &WriteSet) -> Result<CommitPlan> {
-    let catalog = engine.catalog();
+fn transaction_plan(core: &Core, writes: &WriteSet) -> Result<CommitPlan> {
+    let catalog = core.catalog();
     let mut plan = CommitPlan::default();
     let (mut before, mut after) = (RowEntries::default(), RowEntries::default());
     for written in writes.tables() {
@@ -402,31 +403,31 @@ fn transaction_plan(engine: &Engine, writes: &WriteSet) -> Result<CommitPlan> {
             plan.counters.push(counters);
             continue;
         }
-        plan.add_tree(engine, table.clustered().tree)?;
+        plan.add_tree(core, table.clustered().tree)?;
         let mut changes = writes.net_changes(table.id)?;
         let mut written = 0;
         while let Some(change) = changes.next()? {
             if written == 0 {
-                plan.add_secondary_trees(engine, table)?;
+                plan.add_secondary_trees(core, table)?;
             }
             written += 1;
             counters.rows += i64::from(change.after.is_some()) - i64::from(change.before.is_some());
-            plan.add_row(engine, table, &change, (&mut before, &mut after))?;
+            plan.add_row(core, table, &change, (&mut before, &mut after))?;
         }
         if table.has_hidden_row_id() || table.is_overflow {
-            counters.next_row_id = engine.counters.next_row_id(table.id);
+            counters.next_row_id = core.counters.next_row_id(table.id);
         }
         counters.next_auto_increment = writes.next_auto_increment(table.id);
         plan.counters.push(counters);
-        engine.counters.note_written(table.id, written);
+        core.counters.note_written(table.id, written);
     }
     Ok(plan)
 }
 
 /// Step 3: reads in the leaves that will be changed, those that are missing as one batch. Returns the leaf of each operation.
-fn read_in(engine: &Engine, plan: &CommitPlan, ops: &[Op]) -> Result<Vec<PageNo>> {
+fn read_in(core: &Core, plan: &CommitPlan, ops: &[Op]) -> Result<Vec<PageNo>> {
     // Pages beyond a part of the pool would push each other out again.
-    let most = (engine.store.stats().pool_frames.load(Ordering::Relaxed) / 4).max(8) as usize;
+    let most = (core.store.stats().pool_frames.load(Ordering::Relaxed) / 4).max(8) as usize;
     let mut missing = Vec::new();
     let mut pages = Vec::new();
     let mut leaves = Vec::with_capacity(ops.len());
@@ -439,20 +440,20 @@ fn read_in(engine: &Engine, plan: &CommitPlan, ops: &[Op]) -> Result<Vec<PageNo>
             let page = leaf.page();
             let is_known = leaves.last() == Some(&page) && !plan.bufferable.contains(&op.tree());
             leaves.push(page);
-            if is_known || engine.store.is_resident(page) {
+            if is_known || core.store.is_resident(page) {
                 continue;
             }
-            if plan.may_buffer(engine, op) {
+            if plan.may_buffer(core, op) {
                 to_be_buffered.push(op);
             } else if pages.last() != Some(&page) && pages.len() < most {
                 pages.push(page);
                 missing.push(op);
             }
         }
-        engine.change_buffer.read_in(&to_be_buffered)?;
+        core.change_buffer.read_in(&to_be_buffered)?;
     }
     if pages.len() > 1 {
-        engine.store.prefetch(&pages)?;
+        core.store.prefetch(&pages)?;
     }
     for op in missing {
         plan.tree(op)?.get(op.key(), |_| ())?;

@@ -5,10 +5,11 @@ use super::unique::{Probe, check_clustered};
 use super::write_set::{NOW, State};
 use super::{Numbering, Transaction};
 use crate::catalog::{IndexDef, TableDef, TableId};
-use crate::engine::Engine;
+use crate::core::Core;
 use crate::error::{Result, TableError};
 use crate::index::entry::{Entry, duplicate_entry, entry_of_row, row_id_of};
 use crate::lock::LockMode;
+use crate::overflow;
 use crate::overflow::NewRow;
 use crate::partition::Home;
 use leafline_types::{MysqlError, SqlType, Value};
@@ -56,10 +57,10 @@ impl Transaction {
     /// Inserts a row that has its number into the table that it is to be in. Its key.
     pub(crate) fn insert_numbered(&mut self, table: &Arc<TableDef>, row: &[Value]) -> Result<Vec<u8>> {
         let row_id = match table.has_hidden_row_id() {
-            true => self.engine.counters.new_row_id(table.id, &table.name)?,
+            true => self.core.counters.new_row_id(table.id, &table.name)?,
             false => 0,
         };
-        let new = self.engine.new_row(table, row, row_id, None)?;
+        let new = overflow::new_row(&self.core, table, row, row_id, None)?;
         self.insert_entry(table, None, &new, row)?;
         Ok(new.entry.key)
     }
@@ -84,11 +85,11 @@ impl Transaction {
             (Some(number), Some(column)) => (auto_increment_value(&column.ty, number), number),
             (None, Some(column)) if self.given_number.is_some() => {
                 let number = self.given_number.take().expect("there is a number");
-                self.engine.counters.use_auto_increment(table.id, number);
+                self.core.counters.use_auto_increment(table.id, number);
                 self.given_number = number.checked_add(self.numbering.increment);
                 (auto_increment_value(&column.ty, number), number)
             }
-            _ => new_auto_increment(&self.engine, table, column, self.numbering),
+            _ => new_auto_increment(&self.core, table, column, self.numbering),
         };
         *slot = value;
         self.writes.write().note_auto_increment(table, number);
@@ -97,7 +98,7 @@ impl Transaction {
 
     /// The next AUTO_INCREMENT number of `table` is again `next`: what this transaction was given since then it has not used, and nobody else has asked.
     pub fn take_back_auto_increment(&mut self, table: TableId, next: u64) {
-        self.engine.counters.take_back_auto_increment(table, next);
+        self.core.counters.take_back_auto_increment(table, next);
         self.writes.write().take_back_auto_increment(table, next);
     }
 
@@ -162,7 +163,7 @@ impl Transaction {
             false => 0,
         };
         let before = self.present_row(table, locator, old)?;
-        let new_row = self.engine.new_row(table, new, row_id, Some((old, &before)))?;
+        let new_row = overflow::new_row(&self.core, table, new, row_id, Some((old, &before)))?;
         let entry = &new_row.entry;
         if entry.key != locator {
             // The row moves: gone here, new there. The checks of the new row must not meet the old one.
@@ -239,7 +240,7 @@ impl Transaction {
         if let Some(value) = table.auto_increment_column().and_then(|column| row.get(column)) {
             self.use_auto_increment(table, value);
         }
-        let new = self.engine.new_row(table, row, 0, None)?;
+        let new = overflow::new_row(&self.core, table, row, 0, None)?;
         let entry = &new.entry;
         self.check_sizes(table, entry)?;
         let before = self.lock_present(table, &entry.key)?;
@@ -267,7 +268,7 @@ impl Transaction {
         }
         self.lock_new_row(table, key)?;
         let snapshot = self.snapshot();
-        let (payload, unseen) = match check_clustered(&self.engine, table, key, &snapshot)? {
+        let (payload, unseen) = match check_clustered(&self.core, table, key, &snapshot)? {
             Probe::Absent => (None, false),
             Probe::Present(payload) => (Some(payload), false),
             Probe::PresentUnseen(payload) => (Some(payload), true),
@@ -275,9 +276,9 @@ impl Transaction {
         };
         if unseen {
             if !self.follows() {
-                return Err(conflict(&self.engine));
+                return Err(conflict(&self.core));
             }
-            self.writes.write().note_unseen(table, self.engine.store.log_end());
+            self.writes.write().note_unseen(table, self.core.store.log_end());
         }
         Ok(payload)
     }
@@ -294,7 +295,7 @@ impl Transaction {
     ) -> Result<Option<(String, Vec<u8>)>> {
         let home = Home::of_row(table, row)?;
         let table = home.table;
-        let entry = self.engine.new_row(table, row, 0, None)?.entry;
+        let entry = overflow::new_row(&self.core, table, row, 0, None)?.entry;
         let clustered = match table.has_hidden_row_id() {
             true => Ok(()),
             false => self.check_clustered_key(table, &entry).map(|_| ()),
@@ -344,7 +345,7 @@ impl Transaction {
 
     pub(super) fn put(&mut self, table: &Arc<TableDef>, key: &[u8], base: State, after: State) -> Result<()> {
         let mut writes = self.writes.write();
-        writes.make_room(&self.engine)?;
+        writes.make_room(&self.core)?;
         writes.put_row(table, key, base, after)
     }
 
@@ -357,14 +358,14 @@ impl Transaction {
             None => {
                 self.lock_new_row(table, &entry.key)?;
                 let snapshot = self.snapshot();
-                match check_clustered(&self.engine, table, &entry.key, &snapshot)? {
+                match check_clustered(&self.core, table, &entry.key, &snapshot)? {
                     Probe::Absent => false,
                     Probe::Present(_) | Probe::PresentUnseen(_) => true,
                     Probe::DeletedUnseen if self.follows() => {
-                        self.writes.write().note_unseen(table, self.engine.store.log_end());
+                        self.writes.write().note_unseen(table, self.core.store.log_end());
                         false
                     }
-                    Probe::DeletedUnseen => return Err(conflict(&self.engine)),
+                    Probe::DeletedUnseen => return Err(conflict(&self.core)),
                 }
             }
         };
@@ -409,13 +410,13 @@ impl Transaction {
 
     fn duplicate(&self, table: &TableDef, index: &IndexDef, entry: &Entry, locator: Vec<u8>) -> TableError {
         // The row in the way may not be durable yet.
-        self.writes.write().note_seen(self.engine.store.log_end());
+        self.writes.write().note_seen(self.core.store.log_end());
         duplicate_entry(table, index, (&entry.key, &entry.payload), &locator)
     }
 
     /// Rows and entries must fit their pages, whatever happens later.
     fn check_sizes(&self, table: &TableDef, entry: &Entry) -> Result<()> {
-        let limits = &self.engine.limits;
+        let limits = &self.core.limits;
         if entry.key.len() > limits.max_key {
             return Err(MysqlError::key_too_long(limits.max_key).into());
         }
@@ -439,7 +440,7 @@ impl Transaction {
             _ => 0,
         };
         if number > 0 {
-            self.engine.counters.use_auto_increment(table.id, number);
+            self.core.counters.use_auto_increment(table.id, number);
             self.writes.write().note_auto_increment(table, number);
         }
     }
@@ -452,14 +453,14 @@ pub(crate) fn asks_for_number(value: &Value, zero_is_number: bool) -> bool {
 
 /// A new value for the AUTO_INCREMENT column of a table, also as a number.
 pub(crate) fn new_auto_increment(
-    engine: &Engine,
+    core: &Core,
     table: &TableDef,
     column: usize,
     numbering: Numbering,
 ) -> (Value, u64) {
     let ty = table.columns.get(column).map_or(SqlType::BIGINT, |column| column.ty.clone());
     let max = ty.integer_range().map_or(i64::MAX as u64, |(_, max)| max as u64);
-    let number = engine.counters.new_auto_increment(table.id, max, numbering);
+    let number = core.counters.new_auto_increment(table.id, max, numbering);
     (auto_increment_value(&ty, number), number)
 }
 

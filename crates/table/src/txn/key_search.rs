@@ -140,8 +140,8 @@ impl Transaction {
         ghosts: &[(Vec<u8>, CommitTs)],
     ) -> Result<RegisteredSnapshot> {
         // In a store that has stopped, what failed to be applied never will be.
-        self.engine.store.check_running()?;
-        let applied = self.engine.applied_snapshot();
+        self.core.store.check_running()?;
+        let applied = self.core.applied_snapshot();
         let mut locator = Vec::new();
         for (key, _) in ghosts.iter().filter(|(_, ts)| !applied.sees(*ts)) {
             locator_of_entry(&search.index, key, &mut locator)?;
@@ -158,7 +158,7 @@ impl Transaction {
         from: &[u8],
         applied: &RegisteredSnapshot,
     ) -> Result<Entries> {
-        let tree = self.engine.trees.latest(search.index.tree)?;
+        let tree = self.core.trees.latest(search.index.tree)?;
         let mut cursor = tree.tree.cursor();
         cursor.seek(from);
         let mut found = Entries { live: Vec::new(), ghosts: Vec::new(), next: None };

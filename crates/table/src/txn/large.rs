@@ -25,11 +25,12 @@ use super::op_run::{
 use super::room;
 use super::splits::{BRANCH_OVERHEAD, SplitEstimate};
 use crate::change_buffer::ChangeBuffer;
-use crate::engine::Engine;
+use crate::core::Core;
 use crate::error::{Result, TableError};
 use crate::quarantine::Quarantine;
 use crate::run::EntrySource;
 use crate::txn::clock::Clock;
+use crate::txn::relief;
 use leafline_btree::{CommitTs, Rehearsal, Tree};
 use leafline_storage::{Lsn, Reservation, SegmentId, StorageError, Store};
 use std::collections::BTreeMap;
@@ -43,30 +44,30 @@ const MORE_PAGES: usize = 64;
 /// Commits the operations of `source`; `publish` as in [`commit_plan`](super::commit_plan). Returns the timestamp and the
 /// end of the commit's record.
 pub(super) fn commit_by_reference(
-    engine: &Engine,
+    core: &Core,
     plan: &mut CommitPlan,
     source: &mut dyn EntrySource,
     publish: &mut dyn FnMut(CommitTs) -> Result<()>,
 ) -> Result<(CommitTs, Lsn)> {
-    let written = write_run(engine, plan, source)?;
+    let written = write_run(core, plan, source)?;
     let mut run = written.run;
     let mut record = ReferenceRecord {
         run: run.name(),
         counters: std::mem::take(&mut plan.counters),
         ..ReferenceRecord::default()
     };
-    let piece = engine.limits.progress_bytes;
-    let purge_before = engine.bound();
+    let piece = core.limits.progress_bytes;
+    let purge_before = core.bound();
     let ample = || {
-        let mut reservation = engine.store.reserve(0, 0)?;
+        let mut reservation = core.store.reserve(0, 0)?;
         // With some to spare: the trees may change until it is their turn.
         let pages: usize = written.pages.values().sum();
         reservation.ensure_pages(pages + MORE_PAGES)?;
         reservation.allow_more()?;
         Ok(reservation)
     };
-    let exact = || reserve_exactly(engine, plan, &run, &written.pages, purge_before);
-    let (mut reservation, others) = room::find(engine, ample, exact)?;
+    let exact = || reserve_exactly(core, plan, &run, &written.pages, purge_before);
+    let (mut reservation, others) = room::find(core, ample, exact)?;
     let log = record.encoded_len() + 2 * PROGRESS_LOG_BYTES;
     let renewed = reservation.renew_log(log + FIRST_PIECES * (piece + written.worst_log));
     match renewed {
@@ -75,16 +76,15 @@ pub(super) fn commit_by_reference(
         other => other?,
     }
     run.keep()?;
-    plan.keep_to_leaves(engine, &others);
-    let _stops = engine.store.stop_on_panic("a commit was made");
-    let committed =
-        append_and_apply(engine, plan, &mut record, &run, &mut reservation, purge_before, publish);
+    plan.keep_to_leaves(core, &others);
+    let _stops = core.store.stop_on_panic("a commit was made");
+    let committed = append_and_apply(core, plan, &mut record, &run, &mut reservation, purge_before, publish);
     drop((reservation, others));
-    let (ts, ends, end) = committed.map_err(|error| engine.poison(error))?;
+    let (ts, ends, end) = committed.map_err(|error| core.poison(error))?;
     // Recovery needs the file until the end record is durable.
-    engine.store.wait_durable(end)?;
-    let _removing = engine.op_runs.read();
-    run.remove(&*engine.env);
+    core.store.wait_durable(end)?;
+    let _removing = core.op_runs.read();
+    run.remove(&*core.env);
     Ok((ts, ends))
 }
 
@@ -105,7 +105,7 @@ fn pages_of(estimate: SplitEstimate<'_>) -> (SegmentId, usize) {
 /// Reserves the pages that the operations take, which nobody else may make more; of trees whose operations cannot be rehearsed those that were
 /// estimated.
 fn reserve_exactly(
-    engine: &Engine,
+    core: &Core,
     plan: &CommitPlan,
     run: &OpRun,
     estimated: &BTreeMap<SegmentId, usize>,
@@ -123,7 +123,7 @@ fn reserve_exactly(
             }
             if rehearsal.as_ref().is_none_or(|(tree, _)| *tree != first.tree()) {
                 pages += rehearsal.take().map_or(0, |(_, done)| done.pages());
-                if !room::can_be_rehearsed(engine, first) {
+                if !room::can_be_rehearsed(core, first) {
                     pages += estimated.get(&first.tree()).copied().unwrap_or(0);
                     (skipped, is_exact) = (Some(first.tree()), false);
                     continue;
@@ -136,7 +136,7 @@ fn reserve_exactly(
         }
     }
     pages += rehearsal.map_or(0, |(_, done)| done.pages());
-    let mut reservation = engine.store.reserve(0, 0)?;
+    let mut reservation = core.store.reserve(0, 0)?;
     reservation.ensure_pages(pages)?;
     match reservation.allow_more() {
         Err(StorageError::DiskFull) if is_exact => {}
@@ -145,9 +145,9 @@ fn reserve_exactly(
     Ok(reservation)
 }
 
-fn write_run(engine: &Engine, plan: &CommitPlan, source: &mut dyn EntrySource) -> Result<Written> {
-    let number = engine.new_op_run();
-    let mut writer = OpRun::create(&engine.env, number)?;
+fn write_run(core: &Core, plan: &CommitPlan, source: &mut dyn EntrySource) -> Result<Written> {
+    let number = core.new_op_run();
+    let mut writer = OpRun::create(&core.env, number)?;
     let (mut pages, mut worst_log) = (BTreeMap::new(), 0);
     let mut estimate: Option<SplitEstimate<'_>> = None;
     while let Some((key, payload)) = source.next()? {
@@ -157,7 +157,7 @@ fn write_run(engine: &Engine, plan: &CommitPlan, source: &mut dyn EntrySource) -
             pages.extend(estimate.take().map(pages_of));
             let tree = plan.tree(&op)?;
             worst_log = worst_log.max(worst_case(tree).log);
-            estimate = Some(SplitEstimate::new(tree, engine.store.page_size()));
+            estimate = Some(SplitEstimate::new(tree, core.store.page_size()));
         }
         if let Some(estimate) = &mut estimate {
             estimate.add(&op, estimate.tree().leaf_of(op.key())?);
@@ -185,7 +185,7 @@ fn worst_case(tree: &Tree) -> WorstCase {
 /// Everything from the commit record to the end record; returns the end of either. The caller poisons the store if this
 /// fails.
 fn append_and_apply(
-    engine: &Engine,
+    core: &Core,
     plan: &CommitPlan,
     record: &mut ReferenceRecord,
     run: &OpRun,
@@ -193,52 +193,52 @@ fn append_and_apply(
     purge_before: CommitTs,
     publish: &mut dyn FnMut(CommitTs) -> Result<()>,
 ) -> Result<(CommitTs, Lsn, Lsn)> {
-    record.next_object = engine.counters.next_object();
+    record.next_object = core.counters.next_object();
     let mut payload = record.encode();
-    let (ts, appended) = engine.counters.append(record.next_object, &record.counters, || {
-        let ts = engine.clock.begin_commit(engine.store.log_end());
+    let (ts, appended) = core.counters.append(record.next_object, &record.counters, || {
+        let ts = core.clock.begin_commit(core.store.log_end());
         let ts = ts.ok_or_else(|| TableError::Internal("no commit timestamps are left".into()))?;
         CommitRecord::set_ts(&mut payload, ts);
-        let range = engine.store.append_logical(reservation, REFERENCE_RECORD, &payload)?;
-        engine.clock.appended(ts, range.end);
+        let range = core.store.append_logical(reservation, REFERENCE_RECORD, &payload)?;
+        core.clock.appended(ts, range.end);
         Ok::<_, TableError>((ts, range.end))
     })?;
-    engine.observe();
-    let applier = plan.applier(engine, purge_before);
+    core.observe();
+    let applier = plan.applier(core, purge_before);
     let applying = Applying {
-        store: &engine.store,
-        clock: &engine.clock,
+        store: &core.store,
+        clock: &core.clock,
         run,
         ts,
-        piece: engine.limits.progress_bytes,
+        piece: core.limits.progress_bytes,
         recovery: false,
     };
     let mut tree_of = |op: &Op| plan.tree(op).map(|tree| Some(tree.clone()));
     applying.run(RunPosition::default(), reservation, &mut tree_of, &mut |tree, ops, reservation| {
-        engine.make_room_for(ops);
+        relief::make_room_for(core, ops);
         let (made, buffered) = applier.apply(tree, ops, ts, reservation)?;
         let mut ghosts = Vec::new();
         for op in ops.iter().take(made) {
-            engine.changes.note(op, ts);
+            core.changes.note(op, ts);
             if !buffered && matches!(op, Op::DeleteRow { .. } | Op::DropEntry { .. }) {
                 ghosts.push((op.tree(), op.key()));
             }
         }
         if !ghosts.is_empty() {
-            engine.ghosts.add(ts, ghosts.into_iter());
+            core.ghosts.add(ts, ghosts.into_iter());
         }
-        engine.observe();
+        core.observe();
         Ok(made)
     })?;
-    let end = engine.store.append_logical(reservation, END_RECORD, &encode_end(ts))?.end;
+    let end = core.store.append_logical(reservation, END_RECORD, &encode_end(ts))?.end;
     publish(ts)?;
-    engine.clock.applied(ts);
+    core.clock.applied(ts);
     Ok((ts, appended, end))
 }
 
 /// Finishes a commit by reference that is in doubt, from where its last record says, but for what concerns quarantined
 /// trees.
-#[expect(clippy::too_many_arguments, reason = "what recovery has, before there is an engine")]
+#[expect(clippy::too_many_arguments, reason = "what recovery has, before there is an core")]
 pub(crate) fn finish_commit_by_reference(
     store: &Store,
     clock: &Clock,

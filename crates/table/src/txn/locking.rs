@@ -13,7 +13,7 @@ use super::unique::{Probe, check_clustered};
 use super::write_set::{NOW, WriteSet};
 use super::{Isolation, RegisteredSnapshot, Transaction};
 use crate::catalog::{IndexDef, TableDef};
-use crate::engine::Engine;
+use crate::core::Core;
 use crate::error::{Result, TableError};
 use crate::index::entry::unique_prefix;
 use crate::lock::owner::RowLock;
@@ -59,7 +59,7 @@ pub enum LookedUp {
 /// Locks rows for one statement of a transaction.
 #[derive(Clone, Debug)]
 pub struct RowLocker {
-    engine: Arc<Engine>,
+    core: Arc<Core>,
     locks: Arc<LockOwner>,
     limits: LockLimits,
     snapshot: RegisteredSnapshot,
@@ -105,20 +105,19 @@ impl RowLocker {
             }
             result => result?,
         };
-        let row = match check_clustered(&self.engine, table, locator, &self.snapshot)? {
+        let row = match check_clustered(&self.core, table, locator, &self.snapshot)? {
             Probe::Present(_) => LockedRow::AsSeen,
             Probe::PresentUnseen(payload) if self.follows => {
-                self.writes.write().note_unseen(table, self.engine.store.log_end());
-                let present =
-                    Present { engine: &self.engine, snapshot: &self.snapshot, writes: &self.writes };
+                self.writes.write().note_unseen(table, self.core.store.log_end());
+                let present = Present { core: &self.core, snapshot: &self.snapshot, writes: &self.writes };
                 LockedRow::Newer(present.values(table, locator, &payload)?)
             }
             Probe::Absent | Probe::DeletedUnseen if self.follows => {
-                self.writes.write().note_unseen(table, self.engine.store.log_end());
+                self.writes.write().note_unseen(table, self.core.store.log_end());
                 LockedRow::Gone
             }
             Probe::Absent | Probe::PresentUnseen(_) | Probe::DeletedUnseen => {
-                return Err(conflict(&self.engine));
+                return Err(conflict(&self.core));
             }
         };
         Ok(Locked { row, lock: Some(lock) })
@@ -150,7 +149,7 @@ impl RowLocker {
     /// # Errors
     /// As [`lock`](Self::lock), but for `WriteConflict`.
     pub fn look_up(&self, table: &Arc<TableDef>, key: &[u8]) -> Result<LookedUp> {
-        let present = Present { engine: &self.engine, snapshot: &self.snapshot, writes: &self.writes };
+        let present = Present { core: &self.core, snapshot: &self.snapshot, writes: &self.writes };
         let written = self.writes.read().row(table.id, key, NOW)?;
         if let Some(state) = written {
             // Locked since it was written.
@@ -158,7 +157,7 @@ impl RowLocker {
             return Ok(row.map_or(LookedUp::Nothing, LookedUp::Row));
         }
         let lock = self.locks.lock(table.id, table.id.0, key, LockStrength::Update, Some(&self.limits))?;
-        match check_clustered(&self.engine, table, key, &self.snapshot)? {
+        match check_clustered(&self.core, table, key, &self.snapshot)? {
             Probe::Present(payload) => Ok(LookedUp::Row(present.values(table, key, &payload)?)),
             Probe::Absent => {
                 if !self.locks_absent {
@@ -179,8 +178,8 @@ impl RowLocker {
 }
 
 /// A change was met that the snapshot does not see.
-pub(super) fn conflict(engine: &Engine) -> TableError {
-    engine.counts.conflicts.fetch_add(1, Ordering::Relaxed);
+pub(super) fn conflict(core: &Core) -> TableError {
+    core.counts.conflicts.fetch_add(1, Ordering::Relaxed);
     TableError::WriteConflict
 }
 
@@ -188,7 +187,7 @@ impl Transaction {
     /// Locks rows for the running statement.
     pub fn row_locker(&mut self) -> RowLocker {
         RowLocker {
-            engine: self.engine.clone(),
+            core: self.core.clone(),
             locks: self.locks.clone(),
             limits: self.limits.clone(),
             snapshot: self.snapshot(),
@@ -236,7 +235,7 @@ impl Transaction {
     pub fn make_seen_durable(&mut self) -> Result<()> {
         let seen = self.writes.write().take_seen();
         match seen {
-            Some(seen) => Ok(self.engine.store.commit_durable(seen)?),
+            Some(seen) => Ok(self.core.store.commit_durable(seen)?),
             None => Ok(()),
         }
     }

@@ -21,10 +21,11 @@ mod outside;
 pub(crate) mod purge;
 pub(crate) mod recovery;
 mod references;
-mod relief;
+pub(crate) mod relief;
 mod room;
 pub(crate) mod snapshot;
 mod splits;
+pub(crate) mod transactions;
 mod unique;
 pub(crate) mod versions;
 mod watch;
@@ -38,11 +39,12 @@ pub(crate) use dml::{asks_for_number, auto_increment_value, new_auto_increment};
 pub use key_search::KeySearch;
 pub use locking::{Locked, LockedRow, LookedUp, RowLocker};
 pub use snapshot::Snapshot;
+pub use transactions::Transactions;
 pub use watch::{TransactionFigures, TransactionWatch};
 pub use write_set::Mark;
 
 use crate::catalog::TableDef;
-use crate::engine::Engine;
+use crate::core::Core;
 use crate::error::{Result, TableError};
 use crate::lock::{LockLimits, LockOwner};
 use crate::read::ReadView;
@@ -102,7 +104,7 @@ pub type StatementMark = Mark;
 /// A transaction. Dropping it rolls it back.
 #[derive(Debug)]
 pub struct Transaction {
-    engine: Arc<Engine>,
+    core: Arc<Core>,
     isolation: Isolation,
     mode: TxnMode,
     writes: Arc<RwLock<WriteSet>>,
@@ -125,12 +127,7 @@ pub struct Transaction {
 }
 
 impl Transaction {
-    pub(crate) fn new(
-        engine: Arc<Engine>,
-        locks: LockOwner,
-        isolation: Isolation,
-        mode: TxnMode,
-    ) -> Transaction {
+    pub(crate) fn new(core: Arc<Core>, locks: LockOwner, isolation: Isolation, mode: TxnMode) -> Transaction {
         let writes = WriteSet::default();
         let statement = writes.mark();
         Transaction {
@@ -140,7 +137,7 @@ impl Transaction {
             zero_is_number: false,
             numbering: Numbering::default(),
             given_number: None,
-            engine,
+            core,
             isolation,
             mode,
             writes: Arc::new(RwLock::new(writes)),
@@ -152,8 +149,8 @@ impl Transaction {
     }
 
     /// The engine it runs in.
-    pub fn engine(&self) -> &Arc<Engine> {
-        &self.engine
+    pub fn core(&self) -> &Arc<Core> {
+        &self.core
     }
 
     /// Its isolation level.
@@ -178,7 +175,7 @@ impl Transaction {
 
     /// The snapshot it reads at; taken now if there is none yet.
     pub fn snapshot(&mut self) -> RegisteredSnapshot {
-        self.snapshot.get_or_insert_with(|| self.engine.snapshot()).clone()
+        self.snapshot.get_or_insert_with(|| self.core.snapshot()).clone()
     }
 
     /// Has it read at the snapshot of another transaction. Only right while it has read and written nothing.
@@ -190,7 +187,7 @@ impl Transaction {
     /// own. The mark undoes it.
     pub fn begin_statement(&mut self) -> StatementMark {
         if self.isolation == Isolation::ReadCommitted {
-            self.snapshot = Some(self.engine.snapshot());
+            self.snapshot = Some(self.core.snapshot());
         }
         self.statement = self.writes.read().mark();
         self.statement
@@ -275,15 +272,15 @@ impl Transaction {
         if self.isolation == Isolation::RepeatableRead && self.has_writes() {
             return Err(TableError::Internal("a transaction with writes cannot change its snapshot".into()));
         }
-        self.snapshot = Some(self.engine.applied_snapshot());
-        self.writes.write().note_seen(self.engine.store.log_end());
+        self.snapshot = Some(self.core.applied_snapshot());
+        self.writes.write().note_seen(self.core.store.log_end());
         Ok(())
     }
 
     /// What the running statement reads: the snapshot, and the transaction's writes from before the statement.
     pub fn view(&mut self) -> ReadView {
         let snapshot = self.snapshot();
-        ReadView::new(self.engine.clone(), snapshot, self.writes.clone(), self.statement.0)
+        ReadView::new(self.core.clone(), snapshot, self.writes.clone(), self.statement.0)
     }
 
     /// Makes the writes permanent and visible. Returns when they are as durable as the flush policy asks for.
@@ -300,9 +297,9 @@ impl Transaction {
 
     fn check_writable(&self, table: &TableDef) -> Result<()> {
         match self.mode {
-            TxnMode::ReadWrite => self.engine.trees.check_writable(table),
+            TxnMode::ReadWrite => self.core.trees.check_writable(table),
             // Nobody else can tell.
-            TxnMode::ReadOnly if table.is_private => self.engine.trees.check_writable(table),
+            TxnMode::ReadOnly if table.is_private => self.core.trees.check_writable(table),
             TxnMode::ReadOnly => Err(TableError::ReadOnlyTransaction),
         }
     }

@@ -6,9 +6,10 @@ use super::unique::{Probe, check_clustered};
 use super::write_set::{NOW, State, WriteSet};
 use super::{RegisteredSnapshot, Transaction};
 use crate::catalog::TableDef;
-use crate::engine::Engine;
+use crate::core::Core;
 use crate::error::{Result, TableError};
 use crate::index::entry::clustered_entry;
+use crate::overflow;
 use crate::overflow::{
     NewRow, bytes_outside, joined, part_key, part_of_payload, part_rows, parts, values_of_row,
 };
@@ -18,7 +19,7 @@ use std::sync::Arc;
 
 /// What a transaction looks through to see a row as it is now.
 pub(super) struct Present<'a> {
-    pub(super) engine: &'a Engine,
+    pub(super) core: &'a Core,
     pub(super) snapshot: &'a RegisteredSnapshot,
     pub(super) writes: &'a RwLock<WriteSet>,
 }
@@ -29,7 +30,7 @@ impl Present<'_> {
         if let Some(state) = self.writes.read().row(table.id, key, NOW)? {
             return Ok(state);
         }
-        Ok(match check_clustered(self.engine, table, key, self.snapshot)? {
+        Ok(match check_clustered(self.core, table, key, self.snapshot)? {
             Probe::Present(payload) | Probe::PresentUnseen(payload) => Some(payload),
             Probe::Absent | Probe::DeletedUnseen => None,
         })
@@ -38,8 +39,8 @@ impl Present<'_> {
     /// The values of a row that is locked.
     pub(super) fn values(&self, table: &TableDef, key: &[u8], payload: &[u8]) -> Result<Vec<Value>> {
         values_of_row(table, (key, payload), |reference| {
-            let overflow = self.engine.overflow_table(table)?;
-            joined(&overflow, &self.engine.limits, reference, |key, value| {
+            let overflow = overflow::overflow_table(&self.core, table)?;
+            joined(&overflow, &self.core.limits, reference, |key, value| {
                 if let Some(payload) = self.payload(&overflow, key)? {
                     value.extend_from_slice(part_of_payload(&overflow, &payload)?);
                 }
@@ -58,14 +59,13 @@ impl Transaction {
         payload: &[u8],
     ) -> Result<Vec<Value>> {
         let snapshot = self.snapshot();
-        Present { engine: &self.engine, snapshot: &snapshot, writes: &self.writes }
-            .values(table, key, payload)
+        Present { core: &self.core, snapshot: &snapshot, writes: &self.writes }.values(table, key, payload)
     }
 
     /// A row of a table some of whose values are outside their rows, as it is now.
     pub(super) fn present_payload(&mut self, table: &TableDef, key: &[u8]) -> Result<Arc<[u8]>> {
         let snapshot = self.snapshot();
-        let present = Present { engine: &self.engine, snapshot: &snapshot, writes: &self.writes };
+        let present = Present { core: &self.core, snapshot: &snapshot, writes: &self.writes };
         let payload = present.payload(table, key)?;
         payload.ok_or_else(|| TableError::Internal("a row that is locked is not there".into()))
     }
@@ -94,8 +94,8 @@ impl Transaction {
         if new.values.is_empty() {
             return Ok(());
         }
-        let overflow = self.engine.overflow_table(table)?;
-        let limits = self.engine.limits;
+        let overflow = overflow::overflow_table(&self.core, table)?;
+        let limits = self.core.limits;
         for (column, id) in &new.values {
             let bytes = bytes_outside(row, *column);
             for part in part_rows(&limits, *id, bytes) {
@@ -120,8 +120,8 @@ impl Transaction {
             if after.iter().any(|(_, kept)| kept.id == reference.id) {
                 continue;
             }
-            let overflow = self.engine.overflow_table(table)?;
-            for part in 0..parts(&self.engine.limits, &reference) {
+            let overflow = overflow::overflow_table(&self.core, table)?;
+            for part in 0..parts(&self.core.limits, &reference) {
                 let key = part_key(&overflow, reference.id, part)?;
                 let payload = self.present_payload(&overflow, &key)?;
                 self.put(&overflow, &key, Some(payload), None)?;

@@ -83,7 +83,7 @@ impl Transaction {
                 return Ok(true);
             }
             self.lock_duplicate(&table, &locator)?;
-            let tree = self.engine.trees.latest(search.index().tree)?;
+            let tree = self.core.trees.latest(search.index().tree)?;
             if tree.tree.get(&key, |entry| entry.is_some_and(|entry| !entry.is_ghost()))? {
                 return Ok(true);
             }
@@ -95,7 +95,7 @@ impl Transaction {
 
     /// The client is going to be told what was found, or not found, committed: that has to be durable by then.
     pub fn note_told(&mut self) {
-        self.writes.write().note_seen(self.engine.store.log_end());
+        self.writes.write().note_seen(self.core.store.log_end());
     }
 
     /// Keys of live entries, the next batch of a search; `None` at its end.
@@ -105,7 +105,7 @@ impl Transaction {
         let (table, index) = (search.table().id, search.index());
         if self.writes.read().has_table(table) {
             if !self.writes.read().has_view(table, index) {
-                self.writes.write().build_view(&self.engine, table, index)?;
+                self.writes.write().build_view(&self.core, table, index)?;
             }
             let range = (batch.from.as_slice(), batch.until.as_deref());
             for own in self.writes.read().overlay(table, index, range, false, NOW, usize::MAX)? {

@@ -11,7 +11,7 @@
 //! may save more than there is memory.
 
 use super::op::Op;
-use crate::engine::Engine;
+use crate::core::Core;
 use std::sync::atomic::Ordering;
 
 /// Where room could not be made, it is tried again after this part of the limit.
@@ -21,84 +21,82 @@ const HISTORY_OVERHEAD: u64 = 64;
 /// Runs beyond which whoever spills merges them, where the background thread does not get round to it.
 const TOO_MANY_RUNS: u64 = 32;
 
-impl Engine {
-    /// Makes sure, as far as can be, that what applying operations saves finds memory. The caller holds no latch.
-    pub(crate) fn make_room_for(&self, ops: &[Op]) {
-        // What one replaces is taken for as large as what it puts there.
-        let bytes = |op: &Op| (op.key().len() + op.payload_len()) as u64 + HISTORY_OVERHEAD;
-        let bytes = ops.iter().map(bytes).sum();
-        if !self.history.fits(bytes) {
-            self.make_more_room(bytes);
-        }
+/// Makes sure, as far as can be, that what applying operations saves finds memory. The caller holds no latch.
+pub(crate) fn make_room_for(core: &Core, ops: &[Op]) {
+    // What one replaces is taken for as large as what it puts there.
+    let bytes = |op: &Op| (op.key().len() + op.payload_len()) as u64 + HISTORY_OVERHEAD;
+    let bytes = ops.iter().map(bytes).sum();
+    if !core.history.fits(bytes) {
+        make_more_room(core, bytes);
     }
+}
 
-    #[cold]
-    fn make_more_room(&self, bytes: u64) {
-        self.versions.reclaim(self.bound());
-        if self.history.fits(bytes) || self.history.borrow(bytes) {
+#[cold]
+fn make_more_room(core: &Core, bytes: u64) {
+    core.versions.reclaim(core.bound());
+    if core.history.fits(bytes) || core.history.borrow(bytes) {
+        return;
+    }
+    let mut useless_below = core.relief.lock();
+    // Another has made room meanwhile; or there is no more to be had yet.
+    if core.history.fits(bytes) || core.history.used() < *useless_below {
+        return;
+    }
+    relieve(core, bytes);
+    // Not tried again for every row where little can be done.
+    let more = core.history.limit() / TRIED_AGAIN_AFTER;
+    *useless_below = if core.history.fits(bytes) { 0 } else { core.history.used() + more };
+}
+
+fn relieve(core: &Core, bytes: u64) {
+    let enough = core.history.available() / 2;
+    loop {
+        core.versions.reclaim(core.bound());
+        let needed = core.clock.needed(core.shown_lsn());
+        core.versions.compact(&needed, true);
+        if core.history.used() + bytes <= enough {
             return;
         }
-        let mut useless_below = self.relief.lock();
-        // Another has made room meanwhile; or there is no more to be had yet.
-        if self.history.fits(bytes) || self.history.used() < *useless_below {
+        core.ghosts.spill();
+        if core.history.used() + bytes <= enough {
             return;
         }
-        self.relieve(bytes);
-        // Not tried again for every row where little can be done.
-        let more = self.history.limit() / TRIED_AGAIN_AFTER;
-        *useless_below = if self.history.fits(bytes) { 0 } else { self.history.used() + more };
+        match core.versions.spill(&needed) {
+            Ok(()) => {
+                core.counts.spills.fetch_add(1, Ordering::Relaxed);
+                break;
+            }
+            Err(_) if core.history.fits(bytes) => return,
+            Err(_) if core.clock.give_up_oldest(core.shown_lsn()) => {}
+            Err(_) => return,
+        }
     }
+    if !core.has_background_threads() || core.versions.counts().runs > TOO_MANY_RUNS {
+        merge_version_runs(core);
+    }
+}
 
-    fn relieve(&self, bytes: u64) {
-        let enough = self.history.available() / 2;
-        loop {
-            self.versions.reclaim(self.bound());
-            let needed = self.clock.needed(self.shown_lsn());
-            self.versions.compact(&needed, true);
-            if self.history.used() + bytes <= enough {
-                return;
-            }
-            self.ghosts.spill();
-            if self.history.used() + bytes <= enough {
-                return;
-            }
-            match self.versions.spill(&needed) {
-                Ok(()) => {
-                    self.counts.spills.fetch_add(1, Ordering::Relaxed);
-                    break;
-                }
-                Err(_) if self.history.fits(bytes) => return,
-                Err(_) if self.clock.give_up_oldest(self.shown_lsn()) => {}
-                Err(_) => return,
-            }
-        }
-        if !self.has_background_threads() || self.versions.counts().runs > TOO_MANY_RUNS {
-            self.merge_version_runs();
-        }
+/// What the background thread does about old versions.
+pub(crate) fn tidy_history(core: &Core) {
+    core.versions.reclaim(core.bound());
+    if !core.versions.is_empty() {
+        core.versions.compact(&core.clock.needed(core.shown_lsn()), false);
+        merge_version_runs(core);
     }
+    if let Some(mut useless_below) = core.relief.try_lock() {
+        let used = core.history.used();
+        if used > core.history.limit() / 4 * 3 && used >= *useless_below {
+            // So that commits need not do it.
+            relieve(core, 0);
+        }
+        // Less may be used now than when no more room could be made.
+        let more = core.history.limit() / TRIED_AGAIN_AFTER;
+        *useless_below = (*useless_below).min(core.history.used() + more);
+    }
+    core.history.give_back();
+}
 
-    /// What the background thread does about old versions.
-    pub(crate) fn tidy_history(&self) {
-        self.versions.reclaim(self.bound());
-        if !self.versions.is_empty() {
-            self.versions.compact(&self.clock.needed(self.shown_lsn()), false);
-            self.merge_version_runs();
-        }
-        if let Some(mut useless_below) = self.relief.try_lock() {
-            let used = self.history.used();
-            if used > self.history.limit() / 4 * 3 && used >= *useless_below {
-                // So that commits need not do it.
-                self.relieve(0);
-            }
-            // Less may be used now than when no more room could be made.
-            let more = self.history.limit() / TRIED_AGAIN_AFTER;
-            *useless_below = (*useless_below).min(self.history.used() + more);
-        }
-        self.history.give_back();
-    }
-
-    fn merge_version_runs(&self) {
-        // Without it there are more of them to be read, and that is all.
-        let _ = self.versions.merge_runs(&self.clock.needed(self.shown_lsn()));
-    }
+fn merge_version_runs(core: &Core) {
+    // Without it there are more of them to be read, and that is all.
+    let _ = core.versions.merge_runs(&core.clock.needed(core.shown_lsn()));
 }

@@ -14,7 +14,7 @@ use super::commit::CommitPlan;
 use super::op::{END_RECORD_BYTES, Op};
 use super::splits::SplitEstimate;
 use crate::change_buffer::ChangeBuffer;
-use crate::engine::Engine;
+use crate::core::Core;
 use crate::error::Result;
 use leafline_btree::{CommitTs, Rehearsal};
 use leafline_storage::{PageNo, Reservation, StorageError};
@@ -30,15 +30,15 @@ pub(super) enum Others<'e> {
 
 /// Has an ample reservation set aside, or an exact one, with others kept out, if the disk has no room for that.
 pub(super) fn find<T>(
-    engine: &Engine,
+    core: &Core,
     ample: impl FnOnce() -> Result<T>,
     exact: impl FnOnce() -> Result<T>,
 ) -> Result<(T, Others<'_>)> {
-    let room = engine.room.read();
+    let room = core.room.read();
     match ample() {
         Err(error) if error.is_disk_full() => {
             drop(room);
-            let room = engine.keep_others_out().ok_or(error)?;
+            let room = core.keep_others_out().ok_or(error)?;
             Ok((exact()?, Others::Out { _room: room }))
         }
         reserved => Ok((reserved?, Others::Beside { _room: room })),
@@ -66,8 +66,8 @@ impl Need {
     }
 
     /// Sets it aside; `None` if the log can never have so much. What others do meanwhile, if they may, may take more than that.
-    fn set_aside(self, engine: &Engine, others_may: bool) -> Result<Option<Reservation>> {
-        match engine.store.reserve(self.pages, self.log) {
+    fn set_aside(self, core: &Core, others_may: bool) -> Result<Option<Reservation>> {
+        match core.store.reserve(self.pages, self.log) {
             Ok(mut reservation) => {
                 match reservation.allow_more() {
                     Err(StorageError::DiskFull) if !others_may => {}
@@ -84,7 +84,7 @@ impl Need {
 /// Reserves pages for the worst case, and log space for nearly the worst case. `leaves` are those of the operations, `record` the bytes
 /// of the commit's record. `None` if the log can never have so much.
 pub(super) fn ample(
-    engine: &Engine,
+    core: &Core,
     plan: &CommitPlan,
     ops: &[Op],
     leaves: &[PageNo],
@@ -95,14 +95,14 @@ pub(super) fn ample(
     for group in ops.chunk_by(|a, b| a.tree() == b.tree()) {
         let (on_leaves, others) = leaves.split_at_checked(group.len()).unwrap_or((leaves, &[]));
         leaves = others;
-        need.add(ample_for(engine, plan, group, on_leaves)?);
+        need.add(ample_for(core, plan, group, on_leaves)?);
     }
-    need.set_aside(engine, true)
+    need.set_aside(core, true)
 }
 
 /// Reserves what the operations take, which nobody else may make more. As [`ample`] otherwise.
 pub(super) fn exact(
-    engine: &Engine,
+    core: &Core,
     plan: &CommitPlan,
     ops: &[Op],
     leaves: &[PageNo],
@@ -115,23 +115,23 @@ pub(super) fn exact(
         let Some(first) = group.first() else { continue };
         let (on_leaves, others) = leaves.split_at_checked(group.len()).unwrap_or((leaves, &[]));
         leaves = others;
-        need.add(match can_be_rehearsed(engine, first) {
+        need.add(match can_be_rehearsed(core, first) {
             true => {
                 let mut rehearsal = Rehearsal::new(plan.tree(first)?, purge_before)?;
                 rehearse(&mut rehearsal, group)?;
                 Need { pages: rehearsal.pages(), log: rehearsal.log() }
             }
-            false => ample_for(engine, plan, group, on_leaves)?,
+            false => ample_for(core, plan, group, on_leaves)?,
         });
-        is_exact &= can_be_rehearsed(engine, first);
+        is_exact &= can_be_rehearsed(core, first);
     }
-    need.set_aside(engine, !is_exact)
+    need.set_aside(core, !is_exact)
 }
 
 /// Whether an operation changes its leaf as the tree has it, if others are kept out: sweeps, which are not, change leaves of which
 /// something is buffered.
-pub(super) fn can_be_rehearsed(engine: &Engine, op: &Op) -> bool {
-    !engine.change_buffer.is_pending(op.tree())
+pub(super) fn can_be_rehearsed(core: &Core, op: &Op) -> bool {
+    !core.change_buffer.is_pending(op.tree())
 }
 
 /// Makes operations, which ascend by key, as a commit would.
@@ -147,17 +147,17 @@ pub(super) fn rehearse(rehearsal: &mut Rehearsal<'_>, ops: &[Op]) -> Result<()> 
 /// What operations on one tree, which go to these leaves, take at most, whatever others do.
 ///
 /// A single operation can split a page on every level. Many operations cannot all do that: see [`super::splits`].
-fn ample_for(engine: &Engine, plan: &CommitPlan, group: &[Op], on_leaves: &[PageNo]) -> Result<Need> {
+fn ample_for(core: &Core, plan: &CommitPlan, group: &[Op], on_leaves: &[PageNo]) -> Result<Need> {
     let Some(first) = group.first() else { return Ok(Need::default()) };
-    let page_size = engine.store.page_size();
+    let page_size = core.store.page_size();
     let mut need = Need::default();
     let tree = plan.tree(first)?;
-    let is_missing = |leaf: &PageNo| !engine.store.is_resident(*leaf);
+    let is_missing = |leaf: &PageNo| !core.store.is_resident(*leaf);
     // A leaf that was merged in memory alone may turn out to be one that cannot be merged by log.
-    if engine.change_buffer.is_pending(first.tree())
-        || (on_leaves.iter().any(is_missing) && group.iter().any(|op| plan.may_buffer(engine, op)))
+    if core.change_buffer.is_pending(first.tree())
+        || (on_leaves.iter().any(is_missing) && group.iter().any(|op| plan.may_buffer(core, op)))
     {
-        need.add(in_buffer(engine, group));
+        need.add(in_buffer(core, group));
     }
     let key = group.iter().map(|op| op.key().len()).max().unwrap_or(0);
     let payload = group.iter().map(Op::payload_len).max().unwrap_or(0);
@@ -180,8 +180,8 @@ fn ample_for(engine: &Engine, plan: &CommitPlan, group: &[Op], on_leaves: &[Page
 }
 
 /// Pages and log bytes that operations take if all of them are buffered.
-fn in_buffer(engine: &Engine, ops: &[Op]) -> Need {
-    let Some(l0) = engine.change_buffer.l0() else { return Need::default() };
+fn in_buffer(core: &Core, ops: &[Op]) -> Need {
+    let Some(l0) = core.change_buffer.l0() else { return Need::default() };
     let lens = || ops.iter().map(ChangeBuffer::entry_lens);
     let (key, payload) = lens().fold((0, 0), |most, len| (most.0.max(len.0), most.1.max(len.1)));
     if ops.len() <= SMALL_COMMIT {
@@ -189,7 +189,7 @@ fn in_buffer(engine: &Engine, ops: &[Op]) -> Need {
         return Need { pages, log: l0.worst_case_log_for(ops.len(), key, payload) };
     }
     // They come in the order of its keys, so they fill pages; what is lacking is added.
-    let page_size = engine.store.page_size();
+    let page_size = core.store.page_size();
     let bytes: usize = lens().map(|(key, payload)| key + payload + LOG_OVERHEAD).sum();
     let splits = 2 * bytes / page_size + 1;
     let split = page_size / 2 + 2 * key + 2 * LOG_OVERHEAD;

@@ -11,7 +11,7 @@ use super::key_search::KeySearch;
 use super::locking::conflict;
 use super::write_set::NOW;
 use crate::catalog::{IndexDef, TableDef};
-use crate::engine::Engine;
+use crate::core::Core;
 use crate::error::Result;
 use crate::index::entry::{locator_of_entry, unique_prefix};
 use leafline_btree::EntryView;
@@ -32,13 +32,13 @@ pub(crate) enum Probe {
 
 /// Looks a row up as it is committed now.
 pub(crate) fn check_clustered(
-    engine: &Engine,
+    core: &Core,
     table: &TableDef,
     key: &[u8],
     snapshot: &RegisteredSnapshot,
 ) -> Result<Probe> {
     // A tree built after the snapshot has no timestamps that could tell of a change.
-    let tree = engine.trees.for_snapshot(table.clustered(), snapshot)?;
+    let tree = core.trees.for_snapshot(table.clustered(), snapshot)?;
     let probe = |entry: Option<EntryView<'_>>| match entry {
         None => Probe::Absent,
         Some(entry) => match (entry.is_ghost(), snapshot.sees(entry.commit_ts)) {
@@ -71,7 +71,7 @@ impl Transaction {
         let written = self.writes.read().has_table(table.id);
         if written {
             if !self.writes.read().has_view(table.id, index) {
-                self.writes.write().build_view(&self.engine, table.id, index)?;
+                self.writes.write().build_view(&self.core, table.id, index)?;
             }
             // Of the keys with this prefix only one can be live, but any number may be gone.
             let own = self.writes.read().with_unique_parts(table.id, index.id, prefix)?;
@@ -91,7 +91,7 @@ impl Transaction {
             }
         }
         if index.is_primary() && search.met_unseen() && !self.follows() {
-            return Err(conflict(&self.engine));
+            return Err(conflict(&self.core));
         }
         Ok(None)
     }

@@ -152,7 +152,7 @@ fn attempt(session: &mut Session, alter: &AlterTable) -> Result<Done, MysqlError
         }
     };
     if table.is_private {
-        session.replace_own_table(&table, engine.private_table(id)?);
+        session.replace_own_table(&table, engine.ddl().private_table(id)?);
     }
     let warnings = session.warnings.count() - warnings_before;
     Ok(Done {
@@ -326,7 +326,7 @@ fn redefine(
         switch,
         control,
     };
-    let altered = engine.alter_table(table, alteration);
+    let altered = engine.ddl().alter_table(table, alteration);
     let altered = altered.map_err(|error| of_table(error, session))?;
     session.instance.statistics().forget(table);
     Ok(altered)
@@ -360,7 +360,7 @@ fn rebuild(
         switch,
         control,
     };
-    let altered = engine.alter_table(table, alteration);
+    let altered = engine.ddl().alter_table(table, alteration);
     altered.map_err(|error| of_table(error, session))
 }
 
@@ -382,7 +382,7 @@ pub(super) fn rename_tables(session: &mut Session, rename: &RenameTable) -> Resu
     let names: Vec<(QualifiedName<'_>, QualifiedName<'_>)> =
         names.iter().map(|((d, t), (e, u))| ((d.as_str(), *t), (e.as_str(), *u))).collect();
     let unchecked = !session.settings.foreign_key_checks;
-    let renamed = session.instance.engine().rename_tables(&names, unchecked);
+    let renamed = session.instance.engine().ddl().rename_tables(&names, unchecked);
     renamed.map_err(|error| of_table(error, session))?;
     for (from, to) in &rename.tables {
         session.lock_renamed(from, to);

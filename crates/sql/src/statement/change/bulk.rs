@@ -68,7 +68,7 @@ impl Bulk {
             && !transaction.has_writes()
             && insert.table.partitioning.as_ref().is_none_or(Partitioning::is_whole)
             && !insert.foreign.refer_to(&insert.table)
-            && engine.is_empty(&insert.table).unwrap_or(false);
+            && engine.ddl().is_empty(&insert.table).unwrap_or(false);
         if !may {
             return Bulk::Off;
         }
@@ -194,10 +194,10 @@ impl Loading {
             }
         }
         let engine = session.instance.engine();
-        if !engine.is_empty(table)? {
+        if !engine.ddl().is_empty(table)? {
             return Ok(None);
         }
-        let loader = engine.bulk_load_locked(table, &session.build_control())?;
+        let loader = engine.ddl().bulk_load_locked(table, &session.build_control())?;
         Ok(Some(Loading { loader, next_number, _excluding: excluding }))
     }
 
@@ -274,7 +274,7 @@ mod tests {
             run(&mut session, sql);
         }
         let engine = instance.engine().clone();
-        engine.purge().unwrap();
+        engine.maintenance().purge().unwrap();
         let segments = engine.store().segments().len();
         let is_empty = |session: &mut Session, what: &str| {
             assert_eq!(
@@ -283,8 +283,8 @@ mod tests {
                 "{what}"
             );
             let table = engine.table("d", "t").unwrap();
-            assert_eq!(engine.check_table(&table).unwrap(), Vec::<String>::new(), "{what}");
-            engine.purge().unwrap();
+            assert_eq!(engine.maintenance().check_table(&table).unwrap(), Vec::<String>::new(), "{what}");
+            engine.maintenance().purge().unwrap();
             assert_eq!(engine.store().segments().len(), segments, "{what}");
             assert_eq!(engine.store().verify_space().unwrap(), Vec::<String>::new(), "{what}");
         };

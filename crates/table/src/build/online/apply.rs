@@ -5,7 +5,7 @@
 //! a row there: otherwise two rows had the key at a moment that others could see.
 
 use crate::catalog::{IndexDef, TableDef};
-use crate::engine::Engine;
+use crate::core::Core;
 use crate::error::{Result, TableError};
 use crate::index::entry::unique_prefix;
 use crate::run::{EntrySource, Sorter};
@@ -94,7 +94,7 @@ impl TreeChanges {
     /// 1071 if a key is too long; errors of the store; 1317.
     pub(super) fn apply(
         self,
-        engine: &Engine,
+        core: &Core,
         trees: &mut [BuiltTree],
         cancel: &CancelToken,
     ) -> Result<Option<(usize, Vec<u8>)>> {
@@ -109,7 +109,7 @@ impl TreeChanges {
             let (what, key) = key.split_last().expect("a key ends with its kind of change");
             if at.as_ref().is_none_or(|at| at.key != key) {
                 if let Some(before) = at.take()
-                    && let Some(taken) = before.apply(engine, trees)?
+                    && let Some(taken) = before.apply(core, trees)?
                 {
                     return Ok(Some(taken));
                 }
@@ -124,7 +124,7 @@ impl TreeChanges {
             }
         }
         match at {
-            Some(last) => last.apply(engine, trees),
+            Some(last) => last.apply(core, trees),
             None => Ok(None),
         }
     }
@@ -141,17 +141,17 @@ impl KeyChange {
         self.place().map(|(tree, key)| (tree, key.to_vec()))
     }
 
-    fn apply(&self, engine: &Engine, trees: &mut [BuiltTree]) -> Result<Option<(usize, Vec<u8>)>> {
+    fn apply(&self, core: &Core, trees: &mut [BuiltTree]) -> Result<Option<(usize, Vec<u8>)>> {
         let (number, key) = self.place()?;
         let built =
             trees.get_mut(number).ok_or_else(|| TableError::Internal("a change of no tree".into()))?;
-        let (limits, len) = (&engine.limits, self.payload.as_ref().map_or(0, Vec::len));
+        let (limits, len) = (&core.limits, self.payload.as_ref().map_or(0, Vec::len));
         if self.payload.is_some() && (key.len() > limits.max_key || key.len() + len > limits.max_entry) {
             return Err(MysqlError::key_too_long(limits.max_key).into());
         }
         let tree = &built.tree;
         let mut reservation =
-            engine.store.reserve(tree.worst_case_pages(), tree.worst_case_log(key.len(), len))?;
+            core.store.reserve(tree.worst_case_pages(), tree.worst_case_log(key.len(), len))?;
         let may_be_there = self.removed || !built.is_clustered();
         let mut was_there = false;
         tree.modify(&mut reservation, key, CommitTs::NONE, &mut |there| {
@@ -178,10 +178,10 @@ impl KeyChange {
 
 impl BuiltTree {
     /// The tree built for an index.
-    pub(crate) fn new(engine: &Engine, table: &Arc<TableDef>, index: &Arc<IndexDef>) -> Result<BuiltTree> {
+    pub(crate) fn new(core: &Core, table: &Arc<TableDef>, index: &Arc<IndexDef>) -> Result<BuiltTree> {
         Ok(BuiltTree {
             index: index.clone(),
-            ..BuiltTree::of_rows(Tree::open(&engine.store, index.tree, index.root)?, table)
+            ..BuiltTree::of_rows(Tree::open(&core.store, index.tree, index.root)?, table)
         })
     }
 

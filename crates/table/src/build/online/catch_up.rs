@@ -2,7 +2,7 @@
 
 use super::apply::{BuiltTree, MOST_SUSPECTS, TreeChanges};
 use super::derive::{Derivation, SeenRow, Watched, rows_of};
-use crate::engine::Engine;
+use crate::core::Core;
 use crate::error::{Result, TableError};
 use crate::index::entry::{duplicate_entry, locator_of_entry};
 use crate::read::{LocatorBatch, ReadView};
@@ -26,7 +26,7 @@ const MOST_LONGER_ROUNDS: usize = 2;
 
 /// Trees that contain the rows of a snapshot.
 pub(crate) struct CatchUp<'a> {
-    engine: &'a Arc<Engine>,
+    core: &'a Arc<Core>,
     sources: &'a [Watched<'a>],
     trees: Vec<BuiltTree>,
     derivation: &'a mut dyn Derivation,
@@ -38,13 +38,13 @@ pub(crate) struct CatchUp<'a> {
 impl<'a> CatchUp<'a> {
     /// Takes trees built from the rows of `view`; the tables have been watched since then.
     pub(crate) fn new(
-        engine: &'a Arc<Engine>,
+        core: &'a Arc<Core>,
         (sources, view): (&'a [Watched<'a>], ReadView),
         trees: Vec<BuiltTree>,
         derivation: &'a mut dyn Derivation,
         cancel: &'a CancelToken,
     ) -> CatchUp<'a> {
-        CatchUp { engine, sources, trees, derivation, view, cancel }
+        CatchUp { core, sources, trees, derivation, view, cancel }
     }
 
     /// Runs rounds until little is left for the last one, or until they do not get shorter. If a round
@@ -95,7 +95,7 @@ impl<'a> CatchUp<'a> {
     pub(crate) fn finish(mut self) -> Result<Vec<i64>> {
         while self.sources.iter().any(|source| source.watch.noted() > 0) {
             // The changes of a commit that failed half-way will never be visible.
-            self.engine.store.check_running()?;
+            self.core.store.check_running()?;
             self.round()?;
         }
         for (number, built) in self.trees.iter().enumerate() {
@@ -109,13 +109,13 @@ impl<'a> CatchUp<'a> {
 
     /// Brings the trees to a new snapshot. Returns the number of rows noted since the last one.
     fn round(&mut self) -> Result<u64> {
-        let now = self.engine.applied_view();
-        let mut changes = TreeChanges::new(&self.engine.env);
+        let now = ReadView::applied(self.core);
+        let mut changes = TreeChanges::new(&self.core.env);
         let mut rows = 0;
         for source in 0..self.sources.len() {
             rows += self.gather(source, &now, &mut changes)?;
         }
-        let taken = changes.apply(self.engine, &mut self.trees, self.cancel)?;
+        let taken = changes.apply(self.core, &mut self.trees, self.cancel)?;
         self.view = now;
         if let Some((tree, key)) = taken {
             return Err(self.duplicate(tree, key)?);

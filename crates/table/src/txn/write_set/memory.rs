@@ -8,7 +8,7 @@
 use super::layers::{Layers, Spill};
 use super::{TableWrites, WriteSet};
 use crate::catalog::TableId;
-use crate::engine::Engine;
+use crate::core::Core;
 use crate::error::Result;
 use crate::memory::Terms;
 use crate::run::filter_bytes;
@@ -20,44 +20,44 @@ impl WriteSet {
     /// Makes room for the next write: borrows memory, or moves writes to runs. Fails if neither is possible; nothing is lost
     /// then. The caller holds no latch.
     #[inline]
-    pub(crate) fn make_room(&mut self, engine: &Engine) -> Result<()> {
-        if self.bytes < self.room { Ok(()) } else { self.find_room(engine) }
+    pub(crate) fn make_room(&mut self, core: &Core) -> Result<()> {
+        if self.bytes < self.room { Ok(()) } else { self.find_room(core) }
     }
 
     #[cold]
-    fn find_room(&mut self, engine: &Engine) -> Result<()> {
-        let limit = engine.limits.write_set_memory;
-        self.set_room(engine);
+    fn find_room(&mut self, core: &Core) -> Result<()> {
+        let limit = core.limits.write_set_memory;
+        self.set_room(core);
         if self.bytes < self.room {
             return Ok(());
         }
         if self.room < limit {
             let granted = self.memory.granted();
-            if self.borrow(engine, 1, granted + (limit - self.room))? {
+            if self.borrow(core, 1, granted + (limit - self.room))? {
                 return Ok(());
             }
         }
-        self.freeze(engine)
+        self.freeze(core)
     }
 
     /// Computes how much there may be in memory.
-    fn set_room(&mut self, engine: &Engine) {
-        let limit = engine.limits.write_set_memory;
+    fn set_room(&mut self, core: &Core) {
+        let limit = core.limits.write_set_memory;
         let room = self.memory.granted().saturating_sub(self.run_bytes());
         self.room = room.max(TERMS.allowance).min(limit);
     }
 
     /// Borrows `bytes` more, and some that will be needed next, up to `most` in all. False if the pool does not lend them.
-    pub(super) fn borrow(&mut self, engine: &Engine, bytes: u64, most: u64) -> Result<bool> {
-        let lent = self.memory.reach(&engine.store, self.memory.granted() + bytes, most)?;
-        self.set_room(engine);
+    pub(super) fn borrow(&mut self, core: &Core, bytes: u64, most: u64) -> Result<bool> {
+        let lent = self.memory.reach(&core.store, self.memory.granted() + bytes, most)?;
+        self.set_room(core);
         Ok(lent)
     }
 
     /// Whether a filter for as many keys may be kept in memory: filters alone take half of what is granted at most.
-    pub(super) fn has_room_for_filter(&mut self, engine: &Engine, keys: u64) -> Result<bool> {
+    pub(super) fn has_room_for_filter(&mut self, core: &Core, keys: u64) -> Result<bool> {
         let bytes = filter_bytes(keys);
-        Ok(self.run_bytes() + bytes <= self.memory.granted() / 2 || self.borrow(engine, bytes, 0)?)
+        Ok(self.run_bytes() + bytes <= self.memory.granted() / 2 || self.borrow(core, bytes, 0)?)
     }
 
     /// Bytes of memory that the runs take.
@@ -70,7 +70,7 @@ impl WriteSet {
     }
 
     /// Writes the largest layers to runs, until half of the room is free.
-    fn freeze(&mut self, engine: &Engine) -> Result<()> {
+    fn freeze(&mut self, core: &Core) -> Result<()> {
         if !self.aborted.is_empty() {
             let aborted = &self.aborted;
             self.tables.values_mut().for_each(|writes| writes.each(&mut |layers| layers.prune(aborted)));
@@ -81,7 +81,7 @@ impl WriteSet {
             let all =
                 tables.flat_map(|(id, writes)| writes.layers().map(|(index, layers)| ((*id, index), layers)));
             let Some((place, _)) = all.max_by_key(|(_, layers)| layers.bytes()) else { break };
-            self.freeze_at(engine, place, true)?;
+            self.freeze_at(core, place, true)?;
         }
         Ok(())
     }
@@ -89,29 +89,29 @@ impl WriteSet {
     /// Freezes what was written to a table, or its view of an index; and merges runs, if there are many.
     pub(super) fn freeze_at(
         &mut self,
-        engine: &Engine,
+        core: &Core,
         (table, index): (TableId, Option<u64>),
         merge: bool,
     ) -> Result<()> {
         let keys =
             self.tables.get(&table).and_then(|writes| writes.at(index)).map_or(0, Layers::next_entries);
-        let filtered = self.has_room_for_filter(engine, keys)?;
+        let filtered = self.has_room_for_filter(core, keys)?;
         let Some(writes) = self.tables.get_mut(&table) else { return Ok(()) };
         let layers = match index {
             None => Some(&mut writes.rows),
             Some(index) => writes.views.get_mut(&index),
         };
         let frozen = layers.map_or(Ok(()), |layers| {
-            let spill = spill(engine, filtered);
+            let spill = spill(core, filtered);
             layers.freeze(&self.aborted, spill)?;
             if merge { layers.merge_runs(&self.aborted, spill) } else { Ok(()) }
         });
         self.count_bytes();
-        self.set_room(engine);
+        self.set_room(core);
         frozen
     }
 }
 
-pub(super) fn spill(engine: &Engine, filtered: bool) -> Spill<'_> {
-    Spill { env: &engine.env, filtered, max_history: engine.limits.max_row_history }
+pub(super) fn spill(core: &Core, filtered: bool) -> Spill<'_> {
+    Spill { env: &core.env, filtered, max_history: core.limits.max_row_history }
 }

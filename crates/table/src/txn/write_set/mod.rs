@@ -21,7 +21,7 @@ mod net_changes;
 mod overlay;
 
 use crate::catalog::{IndexDef, TableDef, TableId};
-use crate::engine::Engine;
+use crate::core::Core;
 use crate::error::{Result, TableError};
 use crate::index::entry::{Entry, entry_of_row};
 use crate::memory::MemoryAccount;
@@ -190,7 +190,7 @@ impl WriteSet {
     }
 
     /// Makes sure the view of a secondary index is there. A table not written has none and needs none.
-    pub(crate) fn build_view(&mut self, engine: &Engine, table: TableId, index: &IndexDef) -> Result<()> {
+    pub(crate) fn build_view(&mut self, core: &Core, table: TableId, index: &IndexDef) -> Result<()> {
         let Some(writes) = self.tables.get(&table) else { return Ok(()) };
         if index.is_clustered() || writes.views.contains_key(&index.id) {
             return Ok(());
@@ -201,11 +201,11 @@ impl WriteSet {
         };
         // It takes about what the rows take.
         let needed = self.bytes + writes.rows.bytes();
-        let small = !writes.rows.has_runs() && needed <= engine.limits.write_set_memory;
-        let view = if small && (needed <= self.room || self.borrow(engine, needed - self.room, 0)?) {
+        let small = !writes.rows.has_runs() && needed <= core.limits.write_set_memory;
+        let view = if small && (needed <= self.room || self.borrow(core, needed - self.room, 0)?) {
             self.view_in_memory(table, &index)?
         } else {
-            self.view_by_sorting(engine, table, &index)?
+            self.view_by_sorting(core, table, &index)?
         };
         self.bytes += view.bytes();
         if let Some(writes) = self.tables.get_mut(&table) {
@@ -234,11 +234,11 @@ impl WriteSet {
         Ok(view)
     }
 
-    fn view_by_sorting(&mut self, engine: &Engine, table: TableId, index: &Arc<IndexDef>) -> Result<Layers> {
-        self.freeze_at(engine, (table, None), false)?;
+    fn view_by_sorting(&mut self, core: &Core, table: TableId, index: &Arc<IndexDef>) -> Result<Layers> {
+        self.freeze_at(core, (table, None), false)?;
         let Some(writes) = self.tables.get(&table) else { return Ok(Layers::of_index(index)) };
-        let memory = engine.limits.write_set_memory.min(self.room.saturating_sub(self.bytes)).max(LEAST_SORT);
-        let mut sorter = Sorter::new(&engine.env, memory);
+        let memory = core.limits.write_set_memory.min(self.room.saturating_sub(self.bytes)).max(LEAST_SORT);
+        let mut sorter = Sorter::new(&core.env, memory);
         let mut entries = 0;
         let mut payload = Vec::new();
         let mut groups = writes.rows.groups()?;
@@ -257,8 +257,8 @@ impl WriteSet {
             }
         }
         drop(groups);
-        let filtered = self.has_room_for_filter(engine, entries)?;
-        Layers::from_sorted(index, &mut sorter.finish()?, entries, spill(engine, filtered))
+        let filtered = self.has_room_for_filter(core, entries)?;
+        Layers::from_sorted(index, &mut sorter.finish()?, entries, spill(core, filtered))
     }
 
     /// Whether the view is there, or not needed.
@@ -338,10 +338,10 @@ impl WriteSet {
 
     /// Freezes what is in memory of tables that are partly in runs, so that [`net_changes`](Self::net_changes) has the rows
     /// in one place.
-    pub(crate) fn finish(&mut self, engine: &Engine) -> Result<()> {
+    pub(crate) fn finish(&mut self, core: &Core) -> Result<()> {
         let frozen = self.tables.iter().filter(|(_, writes)| writes.rows.has_runs());
         let frozen: Vec<TableId> = frozen.map(|(id, _)| *id).collect();
-        frozen.into_iter().try_for_each(|table| self.freeze_at(engine, (table, None), false))
+        frozen.into_iter().try_for_each(|table| self.freeze_at(core, (table, None), false))
     }
 
     /// What is left to be changed in `table`, in key order, once [`finish`](Self::finish) was called.

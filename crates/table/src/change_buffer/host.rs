@@ -1,0 +1,66 @@
+//! The change buffer's thread, and the little that the buffer asks of the engine it is part of.
+
+use super::ChangeBuffer;
+use crate::error::{Result, TableError};
+use crate::trees::TreeHandle;
+use leafline_btree::CommitTs;
+use leafline_storage::SegmentId;
+use leafline_storage::worker::{Next, OnPanic, ThreadName, Worker};
+use std::collections::BTreeSet;
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+
+/// Between rounds of the thread.
+const INTERVAL: Duration = Duration::from_millis(100);
+
+/// What the change buffer asks of the engine.
+pub(crate) trait Host: Send + Sync {
+    /// What was deleted or replaced before this is needed by nobody.
+    fn bound(&self) -> CommitTs;
+
+    /// A tree that can be used, even if it was dropped and is still read; `None` if changes of it are of no use any more.
+    fn tree(&self, id: SegmentId) -> Option<Arc<TreeHandle>>;
+
+    /// Has a purge remove a deleted entry that merging has left in its leaf.
+    fn add_ghost(&self, ts: CommitTs, tree: SegmentId, key: &[u8]);
+
+    /// Sets trees aside that lack changes, durably, before anybody reads them again.
+    ///
+    /// # Errors
+    /// They cannot be written down.
+    fn refuse(&self, trees: &BTreeSet<SegmentId>, why: String) -> Result<()>;
+}
+
+impl ChangeBuffer {
+    /// Starts the thread, which does not keep the host. A panic in it stops the store.
+    ///
+    /// # Errors
+    /// The system has no thread.
+    pub(crate) fn start(self: &Arc<Self>, host: Weak<dyn Host>) -> Result<()> {
+        let (buffer, stopped) = (Arc::downgrade(self), Arc::downgrade(self));
+        let on_panic = OnPanic::call(move |text| {
+            if let Some(buffer) = stopped.upgrade() {
+                buffer.store.poison(format!("a panic in the thread {}: {text}", ThreadName::ChangeBuffer));
+            }
+        });
+        let worker = Worker::start(ThreadName::ChangeBuffer, on_panic, Next::After(INTERVAL), move || {
+            let (Some(host), Some(buffer)) = (host.upgrade(), buffer.upgrade()) else { return Next::Never };
+            // What fails is tried again, and fails for the sessions, too, if it stops the store.
+            match buffer.tend(&*host) {
+                Ok(true) => Next::Now,
+                Ok(false) | Err(_) => Next::After(INTERVAL),
+            }
+        });
+        let worker = worker
+            .map_err(|error| TableError::Internal(format!("no thread for the change buffer: {error}")))?;
+        let _ = self.worker.set(worker);
+        Ok(())
+    }
+
+    /// Ends the thread, if there is one, and waits for it.
+    pub(crate) fn stop(&self) {
+        if let Some(worker) = self.worker.get() {
+            worker.stop();
+        }
+    }
+}

@@ -1,0 +1,349 @@
+//! The state of an open database that transactions, DDL and maintenance share, and what can be asked of it: definitions, trees,
+//! counters, snapshots.
+//!
+//! # Locks, in the order in which they may be taken
+//! row and table locks | write sets (each its transaction's and its cursors' own; pages and files are waited for while one is
+//! held) | `ddl` (one DDL statement at a time) | gates (commits against DDL) | room for commits | making room for old versions and moving them
+//! (files are read and written) | accounts of memory (pages are written to borrow more) | counters (also the append of a commit's
+//! record) | page latches | version store shards, the back of the queue of ghosts, clock, catalog, registered trees. The last group
+//! are leaves of the order: nothing but the log's buffer is waited for while one of them, or the counters, is held.
+
+use crate::build::ChangeLogs;
+use crate::catalog::{Catalog, IndexDef, TableDef, TableId};
+use crate::change_buffer::{ChangeBuffer, Host};
+use crate::counters::Counters;
+use crate::error::{Result, TableError};
+use crate::limits::Limits;
+use crate::lock::LockTable;
+use crate::options::EngineOptions;
+use crate::quarantine::Quarantine;
+use crate::run::{KeySet, RunWriter, Sorter};
+use crate::statistics::{EngineCounts, EngineStats};
+use crate::trees::{Refusal, TreeHandle, Trees};
+use crate::txn::clock::{Clock, RegisteredSnapshot};
+use crate::txn::gates::Gates;
+use crate::txn::ghosts::GhostQueue;
+use crate::txn::history_memory::HistoryMemory;
+use crate::txn::recovery::Recovered;
+use crate::txn::versions::VersionStore;
+use crate::txn::write_set::WriteSet;
+use leafline_btree::{CommitTs, Tree};
+use leafline_storage::{Env, FlushPolicy, Lsn, SegmentId, Store};
+use parking_lot::{Mutex, RwLock, RwLockWriteGuard};
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+/// The state of an open database below its transactions, DDL and maintenance.
+pub struct Core {
+    pub(crate) env: Arc<dyn Env>,
+    pub(crate) store: Store,
+    pub(crate) options: EngineOptions,
+    pub(crate) limits: Limits,
+    pub(crate) catalog_tree: Tree,
+    catalog: RwLock<Arc<Catalog>>,
+    /// That of the catalog.
+    catalog_version: AtomicU64,
+    pub(crate) trees: Trees,
+    /// Trees that cannot be used before they are repaired. Its files are written and removed while it is held, with nothing
+    /// else held.
+    pub(crate) quarantine: Mutex<Quarantine>,
+    pub(crate) counters: Arc<Counters>,
+    pub(crate) clock: Arc<Clock>,
+    pub(crate) gates: Gates,
+    /// Held for reading by who changes trees and has ample room for it, or needs none; for writing by a commit that has room for exactly
+    /// what it takes.
+    pub(crate) room: RwLock<()>,
+    pub(crate) changes: ChangeLogs,
+    pub(crate) locks: Arc<LockTable>,
+    pub(crate) ddl: Mutex<()>,
+    pub(crate) history: Arc<HistoryMemory>,
+    pub(crate) versions: VersionStore,
+    pub(crate) ghosts: GhostQueue,
+    pub(crate) change_buffer: Arc<ChangeBuffer>,
+    /// Held by who makes room for old versions; usage below which it is of no use to try again.
+    pub(crate) relief: Mutex<u64>,
+    pub(crate) counts: EngineCounts,
+    /// The writes of those who only read.
+    pub(crate) no_writes: Arc<RwLock<WriteSet>>,
+    /// Held for reading by who removes the run of a commit that is durable.
+    pub(crate) op_runs: RwLock<()>,
+    /// Number of the last run of operations.
+    pub(crate) last_op_run: AtomicU64,
+    /// Called between the steps of a commit's application.
+    #[cfg(test)]
+    pub(crate) observer: Mutex<Option<Arc<dyn Fn() + Send + Sync>>>,
+}
+
+impl Core {
+    /// The state as recovery has left it.
+    pub(crate) fn new(
+        (env, store, options, limits): (Arc<dyn Env>, Store, EngineOptions, Limits),
+        (counters, clock): (Arc<Counters>, Arc<Clock>),
+        recovered: Recovered,
+    ) -> Core {
+        let history = Arc::new(HistoryMemory::new(Some(store.clone()), limits.version_memory));
+        let locks = Arc::new(LockTable::new(Some(store.clone()), limits.max_locks));
+        let core = Core {
+            versions: VersionStore::new(&env, &history),
+            ghosts: GhostQueue::new(&env, &history),
+            relief: Mutex::default(),
+            history,
+            env,
+            store,
+            options,
+            limits,
+            catalog_tree: recovered.catalog_tree,
+            catalog_version: AtomicU64::new(recovered.catalog.version()),
+            catalog: RwLock::new(Arc::new(recovered.catalog)),
+            trees: recovered.trees,
+            quarantine: Mutex::new(recovered.quarantine),
+            change_buffer: recovered.change_buffer,
+            counters,
+            clock,
+            gates: Gates::default(),
+            room: RwLock::default(),
+            changes: ChangeLogs::default(),
+            locks,
+            ddl: Mutex::default(),
+            counts: EngineCounts::default(),
+            no_writes: Arc::default(),
+            op_runs: RwLock::default(),
+            last_op_run: AtomicU64::new(0),
+            #[cfg(test)]
+            observer: Mutex::default(),
+        };
+        core.change_buffer.set_limits(core.limits.change_buffer, core.limits.change_buffer_l0);
+        core.change_buffer.set_mode(core.options.change_buffering);
+        core.change_buffer.set_forced(core.options.force_change_buffering);
+        core
+    }
+
+    /// A file for entries that only this process reads, and that is gone with it.
+    ///
+    /// # Errors
+    /// It cannot be made.
+    pub fn temporary_run(&self) -> Result<RunWriter> {
+        RunWriter::create(&self.env)
+    }
+
+    /// A set of keys in temporary files.
+    pub fn key_set(&self) -> KeySet {
+        KeySet::new(&self.env)
+    }
+
+    /// A sort that takes up to `memory` bytes before it goes to files.
+    pub fn sorter(&self, memory: u64) -> Sorter {
+        Sorter::new(&self.env, memory)
+    }
+
+    /// The definitions in force.
+    pub fn catalog(&self) -> Arc<Catalog> {
+        self.catalog.read().clone()
+    }
+
+    /// The version of the definitions in force.
+    pub fn catalog_version(&self) -> u64 {
+        self.catalog_version.load(Ordering::Acquire)
+    }
+
+    /// Puts other definitions in force.
+    pub(crate) fn set_catalog(&self, catalog: Catalog) {
+        let mut current = self.catalog.write();
+        self.catalog_version.store(catalog.version(), Ordering::Release);
+        *current = Arc::new(catalog);
+    }
+
+    /// The definition in force of a table.
+    ///
+    /// # Errors
+    /// 1049 if there is no such database, 1146 if there is no such table.
+    pub fn table(&self, database: &str, name: &str) -> Result<Arc<TableDef>> {
+        let catalog = self.catalog.read();
+        if catalog.database(database).is_none() {
+            return Err(leafline_types::MysqlError::unknown_database(database).into());
+        }
+        let table = catalog.table(database, name).cloned();
+        table.ok_or_else(|| leafline_types::MysqlError::no_such_table(database, name).into())
+    }
+
+    /// The tree of an index: for dives and statistics.
+    ///
+    /// # Errors
+    /// `DefinitionChanged` if the index is not there any more; `IndexQuarantined` (1712), `TableQuarantined` (1877).
+    pub fn tree(&self, index: &IndexDef) -> Result<Tree> {
+        Ok(self.trees.latest(index.tree)?.tree.clone())
+    }
+
+    /// Whether an index cannot be read, because it is quarantined or its table's rows are.
+    pub fn is_quarantined(&self, index: &IndexDef) -> bool {
+        self.trees.is_refused(index.tree)
+    }
+
+    /// Committed rows of a table.
+    pub fn row_count(&self, table: TableId) -> u64 {
+        match self.counters.rows(table) {
+            // It may have partitions, which are counted.
+            0 => self.catalog().table_by_id(table).map_or(0, |table| self.rows_of(table)),
+            rows => rows,
+        }
+    }
+
+    /// Committed rows of a table, or of those partitions of it that its definition has.
+    pub fn rows_of(&self, table: &TableDef) -> u64 {
+        match &table.partitioning {
+            Some(partitioning) => {
+                partitioning.partitions.iter().map(|partition| self.counters.rows(partition.table.id)).sum()
+            }
+            None => self.counters.rows(table.id),
+        }
+    }
+
+    /// Rows that commits have inserted, changed or deleted in a table since the engine was opened: how old statistics are.
+    pub fn rows_written(&self, table: TableId) -> u64 {
+        self.counters.rows_written(table)
+    }
+
+    /// The next AUTO_INCREMENT value of a table, as `SHOW TABLE STATUS` has it.
+    pub fn next_auto_increment(&self, table: TableId) -> u64 {
+        self.counters.next_auto_increment(table)
+    }
+
+    /// The store: for its counters, checkpoints and page residency.
+    pub fn store(&self) -> &Store {
+        &self.store
+    }
+
+    /// Limits of keys, rows and transactions.
+    pub fn limits(&self) -> &Limits {
+        &self.limits
+    }
+
+    /// Counters.
+    pub fn stats(&self) -> EngineStats {
+        let (snapshots, oldest_snapshot) = self.clock.snapshots();
+        let (versions, ghosts) = (self.versions.counts(), self.ghosts.counts());
+        EngineStats {
+            commits: self.counts.commits.load(Ordering::Relaxed),
+            conflicts: self.counts.conflicts.load(Ordering::Relaxed),
+            locks: self.locks.stats(),
+            versions: versions.in_memory.0,
+            version_bytes: versions.in_memory.1,
+            spilled_versions: versions.in_runs.0,
+            spilled_version_bytes: versions.in_runs.1,
+            version_runs: versions.runs,
+            version_spills: self.counts.spills.load(Ordering::Relaxed),
+            history_bytes: self.history.used(),
+            history_borrowed: self.history.borrowed(),
+            history_limit: self.history.limit(),
+            purge_queue: ghosts.waiting,
+            purge_queue_file_bytes: ghosts.file_bytes,
+            purged: self.counts.purged.load(Ordering::Relaxed),
+            purge_forgotten: ghosts.forgotten,
+            snapshots_given_up: self.clock.given_up(),
+            snapshots: snapshots as u64,
+            oldest_snapshot,
+            retired_trees: self.trees.retired() as u64,
+        }
+    }
+
+    /// Registers a snapshot of what is committed now.
+    pub(crate) fn snapshot(&self) -> RegisteredSnapshot {
+        self.clock.snapshot(self.shown_lsn())
+    }
+
+    /// Registers a snapshot of what is applied now, durable or not: for whoever waits, before anybody hears of what it
+    /// found, until it is durable (the log's end after this call will do).
+    pub(crate) fn applied_snapshot(&self) -> RegisteredSnapshot {
+        self.clock.applied_snapshot(self.shown_lsn())
+    }
+
+    /// Commits whose record ends here or before are shown to readers: what is durable, or all of it where commits
+    /// do not wait for the disk.
+    pub(crate) fn shown_lsn(&self) -> Lsn {
+        match self.options.store.flush_log_at_commit {
+            FlushPolicy::EachCommit => self.store.durable_lsn(),
+            FlushPolicy::WriteEachCommit | FlushPolicy::EverySecond => self.store.log_end(),
+        }
+    }
+
+    /// Whether there are threads that do in the background what can wait.
+    pub(crate) fn has_background_threads(&self) -> bool {
+        self.options.store.background
+    }
+
+    /// What was deleted or replaced before this is needed by nobody.
+    pub(crate) fn bound(&self) -> CommitTs {
+        self.clock.bound(self.shown_lsn())
+    }
+
+    /// A number for a run of operations: never used before, as the log does not get shorter.
+    pub(crate) fn new_op_run(&self) -> u64 {
+        let end = self.store.log_end().0;
+        let next = |last: u64| Some((last + 1).max(end));
+        let last = self.last_op_run.fetch_update(Ordering::AcqRel, Ordering::Acquire, next);
+        last.map_or(end, |last| (last + 1).max(end))
+    }
+
+    /// Stops the engine after a failure that must not happen, and returns the error.
+    pub(crate) fn poison(&self, error: TableError) -> TableError {
+        self.store.poison(error.to_string());
+        error
+    }
+
+    /// Waits until nobody else changes trees, and keeps them from it. One thread of a test commits in the midst of another commit of its own: that
+    /// is not waited for longer than threads take.
+    pub(crate) fn keep_others_out(&self) -> Option<RwLockWriteGuard<'_, ()>> {
+        if cfg!(test) { self.room.try_write_for(Duration::from_secs(1)) } else { Some(self.room.write()) }
+    }
+
+    #[cfg(test)]
+    pub(crate) fn observe(&self) {
+        let observer = self.observer.lock().clone();
+        // While a commit keeps others out, what an observer commits would wait for it.
+        if let Some(observer) = observer.filter(|_| !self.room.is_locked_exclusive()) {
+            observer();
+        }
+    }
+
+    #[cfg(not(test))]
+    #[inline]
+    pub(crate) fn observe(&self) {}
+}
+
+impl Host for Core {
+    fn bound(&self) -> CommitTs {
+        Core::bound(self)
+    }
+
+    fn tree(&self, id: SegmentId) -> Option<Arc<TreeHandle>> {
+        self.trees.even_retired(id)
+    }
+
+    fn add_ghost(&self, ts: CommitTs, tree: SegmentId, key: &[u8]) {
+        self.ghosts.add(ts, std::iter::once((tree, key)));
+    }
+
+    fn refuse(&self, trees: &BTreeSet<SegmentId>, why: String) -> Result<()> {
+        let catalog = self.catalog();
+        let indexes =
+            catalog.all_tables().flat_map(|table| table.indexes.iter().map(move |index| (table, index)));
+        let concerned: Vec<_> = indexes.filter(|(_, index)| trees.contains(&index.tree)).collect();
+        {
+            let mut quarantine = self.quarantine.lock();
+            concerned.iter().for_each(|(_, index)| quarantine.set_aside(index.tree, why.clone()));
+            quarantine.save()?;
+        }
+        for (table, index) in concerned {
+            self.trees.refuse(index.tree, Refusal::of_index(table, index));
+        }
+        Ok(())
+    }
+}
+
+impl std::fmt::Debug for Core {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Core").field("stats", &self.stats()).finish_non_exhaustive()
+    }
+}
