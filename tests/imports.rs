@@ -1,11 +1,11 @@
-//! Which files of a crate import which, and that they do not import each other in circles: a part of `layout`.
+//! Checks that the files of a crate do not import each other in circles: a part of `layout`.
 //!
-//! An import is a `use`, or a path in code that begins with `crate`, `super` or `self`. It leads to the file that defines what is named, through re-exports,
-//! as far as they can be followed. Code for tests (`#[cfg(test)]`, `#[cfg(loom)]`) does not count. A file and the modules it lies in may use each other; apart
-//! from that
+//! An import is a `use`, or a path in code that begins with `crate`, `super` or `self`. It leads to the file that
+//! defines the named item, through re-exports as far as they can be followed. Code for tests (`#[cfg(test)]`,
+//! `#[cfg(loom)]`) does not count. A file and the modules that contain it may use each other; apart from that
 //!
 //! - no file imports itself through others;
-//! - of two modules side by side, with all that lies in them, one at most imports the other.
+//! - of two sibling modules, with everything they contain, at most one imports the other.
 //!
 //! The crates in [`CLEAN`] keep both rules.
 
@@ -16,24 +16,24 @@ use std::fmt::Write as _;
 /// The crates without circles.
 const CLEAN: &[&str] = &["invariant", "access", "planner", "executor"];
 
-/// Names from the crate's root, which has none.
+/// Names from the crate's root on; the root's own path is empty.
 type Path = Vec<String>;
 
-/// A file of a crate, without what is only for tests.
+/// A file of a crate, without its code for tests.
 struct Module {
     tokens: Vec<String>,
     /// The meaning of each name that it imports; `*` stands for all names of a module.
     uses: Vec<(String, Path)>,
-    /// The names it defines.
+    /// The names that it defines.
     defines: BTreeSet<String>,
-    /// Paths in its code, resolved to begin at the root.
+    /// The paths in its code, resolved to begin at the root.
     paths: Vec<Path>,
 }
 
-/// The files of a crate by the modules that they are.
+/// The files of a crate, by their module paths.
 struct Crate {
     modules: BTreeMap<Path, Module>,
-    /// Which file imports which, but for those of which one lies in the other.
+    /// The imports between files, except between a file and a module that contains it.
     edges: BTreeSet<(Path, Path)>,
 }
 
@@ -49,7 +49,7 @@ fn files_import_each_other_in_no_circles() {
     );
 }
 
-/// Says what each crate that is not clean has to lose: `cargo test --test layout -- --ignored --nocapture circles`.
+/// Prints the circles that remain in each crate: `cargo test --test layout -- --ignored --nocapture circles`.
 #[test]
 #[ignore = "it only tells"]
 fn circles_of_all_crates() {
@@ -124,7 +124,7 @@ impl Crate {
         read
     }
 
-    /// The file that defines what a path names, which begins at the root.
+    /// Returns the file that defines the item of a path, which begins at the root.
     fn resolve(&self, path: &[String], depth: usize) -> Path {
         let mut at = Path::new();
         for (number, name) in path.iter().enumerate() {
@@ -169,7 +169,7 @@ impl Crate {
         edges
     }
 
-    /// Sets of files each of which imports all others of its set, directly or not.
+    /// Returns sets of files each of which imports all others of its set, directly or not.
     fn circles(&self) -> Vec<Vec<Path>> {
         let mut reached: BTreeMap<Path, BTreeSet<Path>> = BTreeMap::new();
         for (from, to) in &self.edges {
@@ -197,7 +197,7 @@ impl Crate {
         circles
     }
 
-    /// Modules side by side that import each other.
+    /// Returns the sibling modules that import each other.
     fn mutual(&self) -> Vec<(Path, Path)> {
         let beside = |(from, to): &(Path, Path)| {
             let common = from.iter().zip(to).take_while(|(one, other)| one == other).count();
@@ -234,7 +234,7 @@ impl Crate {
 impl Module {
     fn new(path: &Path, tokens: Vec<String>, files: &BTreeSet<Path>) -> Module {
         let mut module = Module { tokens, uses: Vec::new(), defines: BTreeSet::new(), paths: Vec::new() };
-        // Modules within the file that are open, each with the depth of its braces.
+        // The open modules within the file, each with the depth of its braces.
         let mut inner: Vec<(String, usize)> = Vec::new();
         let (mut at, mut depth) = (0, 0);
         let tokens = std::mem::take(&mut module.tokens);
@@ -251,7 +251,7 @@ impl Module {
                     inner.push((word(at + 1).to_owned(), depth));
                     module.defines.insert(word(at + 1).to_owned());
                 }
-                // Not the list of lifetimes that a type captures.
+                // `use<` begins the list of lifetimes that a type captures.
                 "use" if word(at + 1) != "<" => {
                     let mut found = Vec::new();
                     at = use_tree(&tokens, at + 1, &[], &mut found);
@@ -288,7 +288,7 @@ fn is_name(c: char) -> bool {
     c.is_alphanumeric() || c == '_'
 }
 
-/// Words, `::`, and everything else by the character.
+/// Splits a text into words, `::`, and single other characters.
 fn tokens_of(text: &str) -> Vec<String> {
     let mut tokens: Vec<String> = Vec::new();
     for line in code_lines(text) {
@@ -310,7 +310,7 @@ fn tokens_of(text: &str) -> Vec<String> {
     tokens
 }
 
-/// The tokens but for what is only there in tests, and the modules that are declared for them.
+/// Returns the tokens without code for tests, and the modules that are declared for tests.
 fn without_tests(tokens: &[String]) -> (Vec<String>, Vec<String>) {
     let (mut kept, mut modules) = (Vec::new(), Vec::new());
     let word = |at: usize| tokens.get(at).map_or("", String::as_str);
@@ -339,7 +339,7 @@ fn without_tests(tokens: &[String]) -> (Vec<String>, Vec<String>) {
     (kept, modules)
 }
 
-/// Behind the bracket that closes the one at `at`.
+/// Returns the position behind the bracket that closes the one at `at`.
 fn closed(tokens: &[String], mut at: usize) -> usize {
     let mut depth = 0;
     while let Some(token) = tokens.get(at) {
@@ -353,7 +353,7 @@ fn closed(tokens: &[String], mut at: usize) -> usize {
     at
 }
 
-/// Behind an item, a statement, a field or an arm.
+/// Returns the position behind an item, a statement, a field or an arm.
 fn end_of_item(tokens: &[String], mut at: usize) -> usize {
     let words = ["pub", "fn", "impl", "struct", "enum", "trait", "mod", "const", "unsafe", "impl"];
     let is_item = tokens.get(at).is_some_and(|token| words.contains(&token.as_str()));
@@ -371,7 +371,7 @@ fn end_of_item(tokens: &[String], mut at: usize) -> usize {
     at
 }
 
-/// The names that a `use` brings and the paths they stand for; returns where it ends.
+/// Finds the names that a `use` imports and the paths they stand for; returns the position behind it.
 fn use_tree(tokens: &[String], mut at: usize, before: &[String], found: &mut Vec<(String, Path)>) -> usize {
     let word = |at: usize| tokens.get(at).map_or("", String::as_str);
     let mut path = before.to_vec();
@@ -409,7 +409,7 @@ fn use_tree(tokens: &[String], mut at: usize, before: &[String], found: &mut Vec
     }
 }
 
-/// A path that is written in a module, from the crate's root on. `None` if it leads to another crate.
+/// Returns the path of an import in a module, from the crate's root on. `None` if it leads to another crate.
 fn from_root(module: &[String], segments: &[String], files: &BTreeSet<Path>) -> Option<Path> {
     let mut base = module.to_vec();
     let mut rest = segments;
@@ -432,6 +432,6 @@ fn from_root(module: &[String], segments: &[String], files: &BTreeSet<Path>) -> 
             }
         }
     }
-    // A module within a file is that file's.
+    // A module within a file belongs to the file.
     Some([&base[..], rest].concat())
 }

@@ -8,7 +8,7 @@
 //! | a function fits a screen or two | [`MAX_FUNCTION_LINES`] lines |
 //! | `unsafe` lives in named modules | [`UNSAFE_MODULES`] |
 //! | threads are named in one place | `storage::worker` alone names a `thread::Builder` |
-//! | what is unfinished is not hidden in a comment | no `TODO`, `FIXME`, `XXX` |
+//! | no comment hides unfinished work | no `TODO`, `FIXME`, `XXX` |
 
 #[path = "imports.rs"]
 mod imports;

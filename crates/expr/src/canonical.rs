@@ -1,8 +1,8 @@
 //! Canonical expressions: without anything that does not influence their value, to recognize an expression of a
 //! statement in the definition of a table.
 //!
-//! The same text is typed differently where an outer join makes columns nullable, and its literals have the collation
-//! of the session. The effect of a collation is recorded in the nodes ([`CompareDomain`](super::CompareDomain), the
+//! An outer join, which makes columns nullable, and the session, whose collation literals have, give one text
+//! different types. The effect of a collation is recorded in the nodes ([`CompareDomain`](super::CompareDomain), the
 //! type of a result), except for functions, which depend on the collations of their arguments: there a literal's
 //! collation is ignored if another argument is not a literal and has a collation of its own.
 

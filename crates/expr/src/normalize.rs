@@ -9,7 +9,7 @@ use leafline_types::error::MysqlError;
 use leafline_types::statement::Warnings;
 use leafline_types::value::SqlType;
 
-/// Computes what is constant at plan time: literals and deterministic functions of them. A node whose evaluation
+/// Computes constants at plan time: literals and deterministic functions of them. A node whose evaluation
 /// raises an error or a warning stays, to raise it when (and if) it is evaluated.
 pub fn fold(e: Expr, cx: &mut EvalContext<'_>) -> Result<Expr, MysqlError> {
     e.transform(&mut |e| {

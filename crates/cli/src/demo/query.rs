@@ -4,7 +4,7 @@
 pub struct Way {
     /// Its name in the table of results.
     pub name: &'static str,
-    /// What it does, in one line.
+    /// Its description, in one line.
     pub story: &'static str,
     /// The index hint after `lineitem`.
     hint: &'static str,

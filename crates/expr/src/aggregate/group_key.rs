@@ -53,7 +53,7 @@ pub struct EncodedKeys {
 
 /// The source of a part's values.
 enum Source<'a> {
-    /// The same bytes for all rows; whether they are NULL.
+    /// Bytes that are equal for all rows, and whether they are NULL.
     Constant(Vec<u8>, bool),
     Text(&'a StringArray),
     Bytes(&'a BinaryArray),

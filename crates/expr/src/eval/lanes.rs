@@ -119,9 +119,9 @@ pub(super) fn compare_pairs<A: Copy, B: Copy, U: PartialOrd>(
 /// The truth of a condition for the rows of a batch.
 #[derive(Debug, Clone)]
 pub(super) enum Truths {
-    /// The same for all rows.
+    /// One truth for all rows.
     Scalar(Option<bool>),
-    /// One per row.
+    /// A truth for each row.
     Rows(BooleanArray),
 }
 

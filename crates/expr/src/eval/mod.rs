@@ -54,7 +54,7 @@ const ROWS_BETWEEN_CHECKS: usize = 256;
 pub enum Datum {
     /// One value per row, in the Arrow type of the expression's SQL type.
     Array(ArrayRef),
-    /// The same value for all rows.
+    /// One value for all rows.
     Scalar(Value),
 }
 

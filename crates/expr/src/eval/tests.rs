@@ -260,7 +260,7 @@ fn nothing_wraps() {
         assert_eq!(error.code, 1690, "{e}");
         let text = format!("{kind} value is out of range in '{e}'");
         assert_eq!(error.message, text);
-        // The same in a column, among rows without an error.
+        // The error is the same in a column, among rows without an error.
         let ExprKind::Arithmetic { op, left, right } = &e.kind else { unreachable!() };
         let (a, b) = (left.as_literal().unwrap().clone(), right.as_literal().unwrap().clone());
         let types = [left.ty.sql.clone(), right.ty.sql.clone()];

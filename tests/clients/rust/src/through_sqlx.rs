@@ -135,7 +135,7 @@ async fn types(pool: &MySqlPool) -> Outcome {
     ensure("enum", row.try_get("en")?, "two".to_owned())?;
     ensure("set", row.try_get("se")?, "r,w".to_owned())?;
     ensure("json", row.try_get::<Json<serde_json::Value>, _>("j")?.0, document.clone())?;
-    // The same values in the text protocol.
+    // The text protocol returns the same values.
     let row = raw_sql("SELECT bits, n, moment, stamp, j, day FROM types").fetch_one(pool).await?;
     ensure("bits of text", row.try_get(0)?, 0b100_0000_0001_u64)?;
     ensure("decimal of text", row.try_get(1)?, Decimal::new(-123_456_789_012_345_678, 4))?;

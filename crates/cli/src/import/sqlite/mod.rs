@@ -5,8 +5,8 @@
 //! all rows are loaded. Triggers, virtual tables, CHECKs, partial indexes and those of expressions have no
 //! counterpart, or are not translated.
 //!
-//! Whatever can be refused is checked before rows are loaded. An import that fails drops the tables and views that it
-//! has created.
+//! The import checks everything that it can refuse before it loads rows. An import that fails drops the tables and
+//! views that it has created.
 //!
 //! | module | does |
 //! |---|---|
