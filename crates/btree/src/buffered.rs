@@ -423,7 +423,7 @@ fn cut(node: &Node<'_>, entries: &[BufferedEntry]) -> NodeResult<Cut> {
         }
         let separator = policy::separator(below, upto);
         let position = node.lower_bound(separator)?.0;
-        // A run that is broken takes more room, so runs are broken only where there is no other way.
+        // A packed cell that is broken takes more room, so packed cells are broken only where there is no other way.
         let breaks = position < node.count() && node.search().slot_of(position)?.1 > 0;
         // The left part could not be laid out if its keys had a shorter common prefix.
         let lengthens = node.upper_fence().is_none() && !separator.starts_with(node.prefix());
@@ -448,7 +448,7 @@ fn keys_of_both<'k>(
 ) -> NodeResult<Vec<(Cow<'k, [u8]>, usize)>> {
     let mut keys: Vec<(Cow<'_, [u8]>, usize)> = Vec::with_capacity(node.count() + entries.len());
     for slot in 0..node.slots() {
-        // All bytes of a run count as its first entry's.
+        // All bytes of a packed cell count as its first entry's.
         let mut len = node.cell_len(slot)? + SLOT;
         node.for_each_entry(slot..slot + 1, |suffix, _| {
             keys.push((Cow::Owned([node.prefix(), suffix].concat()), std::mem::take(&mut len)));

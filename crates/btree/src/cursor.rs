@@ -17,8 +17,8 @@ use crate::error::{OnPage, Result};
 use crate::merge::freed_pages;
 use crate::node::Node;
 use crate::optimistic::Finger;
-use crate::runs::Runs;
 use crate::tree::Tree;
+use crate::unpacked_cells::UnpackedCells;
 use crate::view::LeafView;
 
 /// The direction of a visit.
@@ -66,7 +66,7 @@ pub struct Cursor<T: Borrow<Tree> = Tree> {
     leaves: u64,
     leaf: PageNo,
     /// Scratch memory for the leaves that are visited.
-    runs: Runs,
+    cells: UnpackedCells,
 }
 
 /// A gap between keys.
@@ -127,8 +127,8 @@ impl Position {
 impl<T: Borrow<Tree>> Cursor<T> {
     pub(crate) fn new(tree: T) -> Cursor<T> {
         let position = Position { key: Vec::new(), at_end: false };
-        let (finger, runs) = (Finger::NONE, Runs::default());
-        Cursor { tree, position, resume: None, finger, leaves: 0, leaf: PageNo::NONE, runs }
+        let (finger, cells) = (Finger::NONE, UnpackedCells::default());
+        Cursor { tree, position, resume: None, finger, leaves: 0, leaf: PageNo::NONE, cells }
     }
 
     /// Returns the tree.
@@ -173,14 +173,14 @@ impl<T: Borrow<Tree>> Cursor<T> {
         direction: Direction,
         mut f: impl FnMut(&mut LeafView<'_>, Range<usize>) -> LeafStep,
     ) -> Result<bool> {
-        let Cursor { tree, position, resume, finger, leaves, leaf: last, runs } = self;
+        let Cursor { tree, position, resume, finger, leaves, leaf: last, cells } = self;
         let tree: &Tree = (*tree).borrow();
         if let Some(at) = resume.take()
             && let Some(guard) = tree.store().try_shared(at.page)?
             && guard.lsn() == at.lsn
             && at.freed == freed_pages()
         {
-            let mut leaf = view(&guard, runs)?;
+            let mut leaf = view(&guard, cells)?;
             let range = split_range(at.slot, &leaf, direction);
             if !range.is_empty() {
                 return visit(position, resume, &mut leaf, direction, range, &mut f);
@@ -192,7 +192,7 @@ impl<T: Borrow<Tree>> Cursor<T> {
             }
             let guard = tree.descend_near(position.target(direction), finger)?;
             (*leaves, *last) = (*leaves + 1, guard.page_no());
-            let mut leaf = view(&guard, runs)?;
+            let mut leaf = view(&guard, cells)?;
             let slot = if position.at_end { leaf.len() } else { leaf.find_within(&position.key).0 };
             leaf.checked()?;
             let range = split_range(slot, &leaf, direction);
@@ -206,9 +206,9 @@ impl<T: Borrow<Tree>> Cursor<T> {
     }
 }
 
-fn view<'g>(guard: &'g SharedGuard<'_>, runs: &'g mut Runs) -> Result<LeafView<'g>> {
+fn view<'g>(guard: &'g SharedGuard<'_>, cells: &'g mut UnpackedCells) -> Result<LeafView<'g>> {
     let page = guard.page_no();
-    Ok(LeafView::new(Node::open(guard).on(page)?, page, guard.lsn(), runs))
+    Ok(LeafView::new(Node::open(guard).on(page)?, page, guard.lsn(), cells))
 }
 
 /// Returns the slots on the far side of a gap that has `slot` slots before it.

@@ -17,8 +17,8 @@ use crate::enumerate::children_in;
 use crate::error::{OnPage, Result};
 use crate::node::{Node, NodeResult};
 use crate::optimistic::Walk;
-use crate::runs::Runs;
 use crate::tree::Tree;
+use crate::unpacked_cells::UnpackedCells;
 use crate::view::LeafView;
 
 /// Branches looked at on one level, unless more than [`LEAVES_PER_BRANCH`] leaves are wanted for each.
@@ -248,8 +248,8 @@ impl Tree {
             return Ok(());
         }
         let range = range_on(&leaf, lower, upper).on(page)?;
-        let mut runs = Runs::default();
-        let view = LeafView::new(leaf, page, guard.lsn(), &mut runs);
+        let mut cells = UnpackedCells::default();
+        let view = LeafView::new(leaf, page, guard.lsn(), &mut cells);
         f(&view, range);
         view.checked()
     }

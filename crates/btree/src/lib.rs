@@ -49,10 +49,10 @@ pub mod policy;
 mod read_ahead;
 mod rehearse;
 mod relocate;
-mod runs;
 mod salvage;
 mod split;
 mod tree;
+mod unpacked_cells;
 mod verify;
 mod view;
 

@@ -16,8 +16,8 @@ use crate::error::{OnPage, Result};
 use crate::merge::freed_pages;
 use crate::node::Node;
 use crate::optimistic::{Finger, LINE, SLOT_LINES, Walk};
-use crate::runs::Runs;
 use crate::tree::Tree;
+use crate::unpacked_cells::UnpackedCells;
 use crate::view::LeafView;
 
 /// The leaf that a key was found to belong to.
@@ -125,8 +125,8 @@ impl Tree {
             None => self.descend_to_leaf(Target::Key(key))?,
         };
         let page = guard.page_no();
-        let mut runs = Runs::default();
-        let leaf = LeafView::new(Node::open(&guard).on(page)?, page, guard.lsn(), &mut runs);
+        let mut cells = UnpackedCells::default();
+        let leaf = LeafView::new(Node::open(&guard).on(page)?, page, guard.lsn(), &mut cells);
         let result = visit(&leaf);
         leaf.checked()?;
         Ok(result)

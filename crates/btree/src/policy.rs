@@ -92,7 +92,7 @@ pub fn split_leaf(node: &Node<'_>, key: &[u8], cell_len: usize) -> NodeResult<Sp
     }
     let count = node.slots();
     let slot = first_slot(node, position)?;
-    // On a packed leaf an entry may go into a run. It is then next to no boundary.
+    // On a packed leaf an entry may go into a packed cell. It is then next to no boundary.
     let inside = position < node.positions(slot).start;
     let boundary = |at: usize| boundary(node, at, if inside { None } else { Some(slot) }, key);
     let bytes = NodeBytes::of(node)?;
@@ -111,7 +111,7 @@ pub fn split_leaf(node: &Node<'_>, key: &[u8], cell_len: usize) -> NodeResult<Sp
     {
         choice = Some(boundary(slot.min(count - 1))?);
     } else if inside {
-        // The entry goes into a run that is nearly all of the leaf.
+        // The entry goes into a packed cell that is nearly all of the leaf.
     } else if trend >= ORDERED {
         if bytes.from(slot) >= quarter && slot > 0 {
             // The run of inserts is in front of many greater keys: it goes on filling the left page.

@@ -1,5 +1,5 @@
-//! A latched leaf as visitors see it: entries by position, which is called slot here as on a plain leaf. A run of a
-//! packed leaf is unpacked when one of its entries is asked for ([`Runs`]).
+//! A latched leaf as visitors see it: entries by position, which is called slot here as on a plain leaf. A packed
+//! cell of a packed leaf is unpacked when one of its entries is asked for ([`UnpackedCells`]).
 
 use std::cell::Cell;
 use std::ops::Range;
@@ -10,7 +10,7 @@ use crate::entry::{CommitTs, EntryFlags, EntryView};
 use crate::error::{BtreeError, Result};
 use crate::node::{LeafCell, LeafFormat, Node, NodeFault, NodeResult, Unpacked};
 use crate::policy;
-use crate::runs::Runs;
+use crate::unpacked_cells::UnpackedCells;
 
 /// A leaf under its latch: entries by slot, in key order, ghosts included.
 ///
@@ -21,7 +21,7 @@ pub struct LeafView<'a> {
     page_no: PageNo,
     lsn: Lsn,
     fault: Cell<Option<NodeFault>>,
-    runs: &'a mut Runs,
+    cells: &'a mut UnpackedCells,
 }
 
 const NO_ENTRY: LeafCell<'static> = LeafCell {
@@ -33,44 +33,49 @@ const NO_ENTRY: LeafCell<'static> = LeafCell {
 #[derive(Clone, Copy)]
 pub struct PackedTogether<'v> {
     first: usize,
-    run: &'v Unpacked,
+    unpacked: &'v Unpacked,
 }
 
 impl<'v> PackedTogether<'v> {
     /// Returns their slots.
     #[inline]
     pub fn slots(&self) -> Range<usize> {
-        self.first..self.first + self.run.len()
+        self.first..self.first + self.unpacked.len()
     }
 
     /// Returns their flags.
     #[inline]
     pub fn flags(&self) -> EntryFlags {
-        self.run.flags()
+        self.unpacked.flags()
     }
 
     /// Returns their timestamp.
     #[inline]
     pub fn commit_ts(&self) -> CommitTs {
-        self.run.commit_ts()
+        self.unpacked.commit_ts()
     }
 
     /// Returns the key without the prefix, and the payload, of one of their slots. Both are empty for other slots.
     #[inline]
     pub fn get(&self, slot: usize) -> (&'v [u8], &'v [u8]) {
         let index = slot.wrapping_sub(self.first);
-        let (suffix, payload) = (self.run.suffix(index), self.run.payload(index));
+        let (suffix, payload) = (self.unpacked.suffix(index), self.unpacked.payload(index));
         (suffix.unwrap_or_default(), payload.unwrap_or_default())
     }
 }
 
 impl<'a> LeafView<'a> {
-    /// Makes a view. A caller that views one leaf after the other lends the same `runs`.
-    pub(crate) fn new(node: Node<'a>, page_no: PageNo, lsn: Lsn, runs: &'a mut Runs) -> LeafView<'a> {
+    /// Makes a view. A caller that views one leaf after the other lends the same `packed cells`.
+    pub(crate) fn new(
+        node: Node<'a>,
+        page_no: PageNo,
+        lsn: Lsn,
+        cells: &'a mut UnpackedCells,
+    ) -> LeafView<'a> {
         if node.format() == LeafFormat::Packed {
-            runs.begin(node.slots());
+            cells.begin(node.slots());
         }
-        LeafView { node, page_no, lsn, fault: Cell::new(None), runs }
+        LeafView { node, page_no, lsn, fault: Cell::new(None), cells }
     }
 
     /// Returns the first damage that was met through this view as an error.
@@ -120,7 +125,7 @@ impl<'a> LeafView<'a> {
     pub fn cell(&self, slot: usize) -> LeafCell<'_> {
         let cell = match self.node.format() {
             LeafFormat::Plain => self.node.leaf_cell(slot),
-            LeafFormat::Packed => self.runs.cell(&self.node, slot),
+            LeafFormat::Packed => self.cells.cell(&self.node, slot),
         };
         match cell {
             Ok(cell) => cell,
@@ -138,8 +143,8 @@ impl<'a> LeafView<'a> {
         if self.node.format() == LeafFormat::Plain {
             return None;
         }
-        match self.runs.at(&self.node, slot) {
-            Ok((first, run)) => Some(PackedTogether { first, run }),
+        match self.cells.at(&self.node, slot) {
+            Ok((first, unpacked)) => Some(PackedTogether { first, unpacked }),
             Err(fault) => {
                 self.damaged(fault);
                 None
@@ -150,7 +155,7 @@ impl<'a> LeafView<'a> {
     /// Allows the memory of entries that were read to be reused for the next ones.
     #[inline]
     pub fn forget(&mut self) {
-        self.runs.forget();
+        self.cells.forget();
     }
 
     /// Returns the key of `slot` without the prefix.

@@ -3,8 +3,8 @@
 //!
 //! The builder works in a buffer of its own, which is copied over the page at the end, so the source of the entries
 //! may be the page itself. Entries come in key order and with the prefix under which they were stored; the builder
-//! computes the prefix of the new fences. For a packed leaf it gathers entries into runs as they come. It takes over
-//! the runs of another leaf as they are, so that moved runs take no more room than before.
+//! computes the prefix of the new fences. For a packed leaf it gathers entries into packed cells as they come. It
+//! takes over the packed cells of another leaf as they are, so that moved packed cells take no more room than before.
 
 use leafline_storage::PageNo;
 
@@ -15,7 +15,7 @@ use super::layout::{
     PAYLOAD_LEN, SLOT, SLOTS, Slot, TIMESTAMP, UPPER_INFINITE, common_prefix, field, head_of, put_u16,
     u48_bytes,
 };
-use super::packed::{Run, SHORT_KEY};
+use super::packed::{PackedCell, SHORT_KEY};
 use crate::entry::{CommitTs, EntryFlags, EntryView};
 
 /// A node under construction.
@@ -24,7 +24,7 @@ pub struct NodeBuilder {
     prefix_len: usize,
     slots: usize,
     heap: usize,
-    /// In a packed leaf: the entries of the run that is not full yet.
+    /// In a packed leaf: the entries of the packed cell that is not full yet.
     gathered: Option<Gathered>,
     entries: usize,
     ghosts: usize,
@@ -155,7 +155,7 @@ impl NodeBuilder {
             if gathered.add(self.page.len(), self.prefix_len, (head, tail), entry) {
                 return Ok(());
             }
-            self.close_run()?;
+            self.close_cell()?;
             return self.push_leaf(prefix, suffix, entry);
         }
         let has_ts = entry.flags.contains(EntryFlags::HAS_TS);
@@ -205,76 +205,78 @@ impl NodeBuilder {
         self.slots += 1;
     }
 
-    /// Writes the gathered run, if there is one. Later entries belong to another run.
-    pub(super) fn close_run(&mut self) -> NodeResult<()> {
+    /// Writes the gathered packed cell, if there is one. Later entries belong to another packed cell.
+    pub(super) fn close_cell(&mut self) -> NodeResult<()> {
         let Some(mut gathered) = self.gathered.take() else { return Ok(()) };
         if gathered.len() > 0 {
             let mut cell = Vec::new();
             gathered.encode(&mut cell);
-            self.push_run(&cell)?;
+            self.push_packed_cell(&cell)?;
             gathered.clear();
         }
         self.gathered = Some(gathered);
         Ok(())
     }
 
-    /// Appends a run to a packed leaf as it is.
-    pub(super) fn push_run(&mut self, cell: &[u8]) -> NodeResult<()> {
+    /// Appends a packed cell to a packed leaf as it is.
+    pub(super) fn push_packed_cell(&mut self, cell: &[u8]) -> NodeResult<()> {
         let start = self.take(cell.len(), 1)?;
         self.page[start..start + cell.len()].copy_from_slice(cell);
-        let run = Run::read(self.page.as_slice(), start)?;
-        let head = head_of(&self.page[run.keys.at..run.keys.at + run.keys.len]);
+        let packed_cell = PackedCell::read(self.page.as_slice(), start)?;
+        let head = head_of(&self.page[packed_cell.keys.at..packed_cell.keys.at + packed_cell.keys.len]);
         self.put_slot(packed_slot(head, start, self.entries));
-        self.entries += run.count;
-        self.ghosts += if run.entry_flags().contains(EntryFlags::GHOST) { run.count } else { 0 };
-        self.unsettled += if run.entry_flags().contains(EntryFlags::HAS_TS) { run.count } else { 0 };
+        self.entries += packed_cell.count;
+        self.ghosts +=
+            if packed_cell.entry_flags().contains(EntryFlags::GHOST) { packed_cell.count } else { 0 };
+        self.unsettled +=
+            if packed_cell.entry_flags().contains(EntryFlags::HAS_TS) { packed_cell.count } else { 0 };
         Ok(())
     }
 
-    /// Appends runs of another packed leaf. They stay as they are except for the prefix.
-    fn push_runs(&mut self, node: &Node<'_>, slots: std::ops::Range<usize>) -> NodeResult<()> {
-        slots.into_iter().try_for_each(|slot| self.push_copy(node, slot, &node.search().run(slot)?))
+    /// Appends packed cells of another packed leaf. They stay as they are except for the prefix.
+    fn push_packed_cells(&mut self, node: &Node<'_>, slots: std::ops::Range<usize>) -> NodeResult<()> {
+        slots.into_iter().try_for_each(|slot| self.push_copy(node, slot, &node.search().packed_cell(slot)?))
     }
 
-    /// Appends a run of another packed leaf as it is except for the prefix, and settles it: drops ghosts with a
+    /// Appends a packed cell of another packed leaf as it is except for the prefix, and settles it: drops ghosts with a
     /// timestamp below `before`, and strips such timestamps from other entries.
-    pub(super) fn push_settled_run(
+    pub(super) fn push_settled_cell(
         &mut self,
         node: &Node<'_>,
         slot: usize,
         before: CommitTs,
     ) -> NodeResult<()> {
-        let run = node.search().run(slot)?;
-        match run.commit_ts < before {
-            true if run.entry_flags().contains(EntryFlags::GHOST) => Ok(()),
+        let packed_cell = node.search().packed_cell(slot)?;
+        match packed_cell.commit_ts < before {
+            true if packed_cell.entry_flags().contains(EntryFlags::GHOST) => Ok(()),
             true => {
-                let flags = run.flags & HAS_PAYLOAD;
-                self.push_copy(node, slot, &Run { flags, commit_ts: CommitTs::NONE, ..run })
+                let flags = packed_cell.flags & HAS_PAYLOAD;
+                self.push_copy(node, slot, &PackedCell { flags, commit_ts: CommitTs::NONE, ..packed_cell })
             }
-            false => self.push_copy(node, slot, &run),
+            false => self.push_copy(node, slot, &packed_cell),
         }
     }
 
-    /// Appends the run of a slot, with flags and timestamp of `run`.
-    fn push_copy(&mut self, node: &Node<'_>, slot: usize, run: &Run) -> NodeResult<()> {
-        self.close_run()?;
+    /// Appends the packed cell of a slot, with the flags and timestamp of `packed_cell`.
+    fn push_copy(&mut self, node: &Node<'_>, slot: usize, packed_cell: &PackedCell) -> NodeResult<()> {
+        self.close_cell()?;
         let prefix = node.prefix();
         let more = prefix.get(self.prefix_len..).unwrap_or_default();
         let mut cell = Vec::new();
-        if run.copy_to(node.bytes(), self.prefix_len.saturating_sub(prefix.len()), more, &mut cell)? {
-            return self.push_run(&cell);
+        if packed_cell.copy_to(node.bytes(), self.prefix_len.saturating_sub(prefix.len()), more, &mut cell)? {
+            return self.push_packed_cell(&cell);
         }
-        let (flags, commit_ts) = (run.entry_flags(), run.commit_ts);
+        let (flags, commit_ts) = (packed_cell.entry_flags(), packed_cell.commit_ts);
         node.for_each_entry(slot..slot + 1, |suffix, entry| {
             self.push_leaf(prefix, suffix, EntryView { flags, commit_ts, ..entry })
         })?;
-        self.close_run()
+        self.close_cell()
     }
 
     /// Appends slots of `node` as they are.
     pub fn push_all(&mut self, node: &Node<'_>, slots: std::ops::Range<usize>) -> NodeResult<()> {
         if node.is_packed() && self.gathered.is_some() {
-            return self.push_runs(node, slots);
+            return self.push_packed_cells(node, slots);
         }
         if node.is_leaf() {
             let prefix = node.prefix();
@@ -293,7 +295,7 @@ impl NodeBuilder {
 
     /// Returns the finished page. Its first 32 bytes are zero.
     pub fn finish(mut self) -> NodeResult<Vec<u8>> {
-        self.close_run()?;
+        self.close_cell()?;
         put_u16(&mut self.page, field::COUNT, self.slots);
         put_u16(&mut self.page, field::ENTRIES, self.entries);
         // The end of a 64 KiB page wraps to 0.
@@ -314,7 +316,7 @@ impl NodeBuilder {
     }
 }
 
-/// Returns the slot of a run that has `before` entries before it.
+/// Returns the slot of a packed cell that has `before` entries before it.
 pub(super) fn packed_slot(head: u32, offset: usize, before: usize) -> [u8; SLOT] {
     let (head, offset, before) =
         (head.to_le_bytes(), (offset as u16).to_le_bytes(), (before as u16).to_le_bytes());

@@ -6,14 +6,14 @@ use leafline_storage::PageNo;
 
 use super::Source;
 use super::layout::{CHILD, Node, NodeFault, NodeResult, PAYLOAD_LEN, TIMESTAMP};
-use super::packed::RUN;
+use super::packed::MAX_CELL_ENTRIES;
 use super::unpacked::Unpacked;
 use crate::entry::{CommitTs, EntryFlags, EntryView};
 
 /// Bytes of a cache line.
 const LINE: usize = 64;
 
-/// Most bytes of a run that are fetched ahead.
+/// Most bytes of a packed cell that are fetched ahead.
 const MOST_AHEAD: usize = 1024;
 
 /// A leaf cell, decoded.
@@ -90,7 +90,7 @@ impl<'a> Node<'a> {
                 f(cell.suffix, cell.entry)?;
                 continue;
             }
-            self.unpack(slot, RUN, &mut unpacked)?;
+            self.unpack(slot, MAX_CELL_ENTRIES, &mut unpacked)?;
             for index in 0..unpacked.len() {
                 f(unpacked.suffix(index)?, unpacked.entry(index)?)?;
             }
@@ -108,15 +108,15 @@ impl<'a> Node<'a> {
         }
     }
 
-    /// Tells the processor that the next run after those of the neighbouring slots `before` and `slot`, in their
-    /// direction, will be read soon, if there is one. The runs may lie on the page in either direction.
+    /// Tells the processor that the next packed cell after those of the neighbouring slots `before` and `slot`, in
+    /// their direction, will be read soon, if there is one. The packed cells may lie on the page in either direction.
     #[inline]
-    pub fn prefetch_run(&self, before: usize, slot: usize) {
+    pub fn prefetch_next_cell(&self, before: usize, slot: usize) {
         let next = (2 * slot).wrapping_sub(before);
         if let (Ok(last), Ok(this), Ok(next)) =
             (self.cell_offset(before), self.cell_offset(slot), self.cell_offset(next))
         {
-            // The next run is taken to be as long as the last one, if the two lie side by side.
+            // The next packed cell is taken to be as long as the last one, if the two lie side by side.
             let len = last.abs_diff(this).min(MOST_AHEAD);
             (0..=len).step_by(LINE).for_each(|at| self.bytes().prefetch(next + at));
         }
@@ -125,7 +125,7 @@ impl<'a> Node<'a> {
     /// Returns the bytes of the heap that the cell of a slot takes.
     pub fn cell_len(&self, slot: usize) -> NodeResult<usize> {
         if self.is_packed() {
-            Ok(self.search().run(slot)?.end(self.bytes())? - self.cell_offset(slot)?)
+            Ok(self.search().packed_cell(slot)?.end(self.bytes())? - self.cell_offset(slot)?)
         } else if self.is_leaf() {
             let cell = self.leaf_cell(slot)?;
             let has_ts = cell.entry.flags.contains(EntryFlags::HAS_TS);

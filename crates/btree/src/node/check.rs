@@ -38,7 +38,7 @@ fn check_slots(node: &Node<'_>) -> NodeResult<()> {
             if node.positions(slot).start != entries {
                 return Err(MISCOUNTED);
             }
-            entries += node.search().run(slot)?.count;
+            entries += node.search().packed_cell(slot)?.count;
         }
     }
     if node.is_packed() && entries != node.count() {

@@ -11,7 +11,7 @@ use super::layout::{
     CHILD, HAS_PAYLOAD, InsertHistory, Node, NodeFault, NodeResult, PAYLOAD_LEN, SLOT, SLOTS, Slot,
     TIMESTAMP, common_prefix, field, get_u16, get_u64, head_of, put_u16, u48_bytes,
 };
-use super::packed::{MISCOUNTED, RUN};
+use super::packed::{MAX_CELL_ENTRIES, MISCOUNTED};
 use super::packed_edit::Splice;
 use crate::entry::{CommitTs, EntryFlags, EntryView};
 use crate::policy;
@@ -133,7 +133,8 @@ pub fn leaf_remove(page: &mut [u8], slot: usize) -> NodeResult<()> {
 pub fn leaf_settle(page: &mut [u8], before: CommitTs) -> NodeResult<()> {
     let node = leaf(page)?;
     let built = match settled(&node, before, true) {
-        // Runs that are gathered anew nearly always take less room. Where they do not, the old runs stay.
+        // Packed cells that are gathered anew nearly always take less room. Where they do not, the old packed cells
+        // stay.
         Err(_) if node.is_packed() => settled(&node, before, false)?,
         built => built?,
     };
@@ -141,13 +142,13 @@ pub fn leaf_settle(page: &mut [u8], before: CommitTs) -> NodeResult<()> {
     Ok(())
 }
 
-/// Returns the settled leaf. With `anew`, the runs of a packed leaf are gathered anew; otherwise they stay as they
-/// are.
+/// Returns the settled leaf. With `anew`, the packed cells of a packed leaf are gathered anew; otherwise they stay as
+/// they are.
 fn settled(node: &Node<'_>, before: CommitTs, anew: bool) -> NodeResult<Vec<u8>> {
     let mut builder = NodeBuilder::like(node, node.lower_fence(), node.upper_fence())?;
     for slot in 0..node.slots() {
         if !anew {
-            builder.push_settled_run(node, slot, before)?;
+            builder.push_settled_cell(node, slot, before)?;
             continue;
         }
         node.for_each_entry(slot..slot + 1, |suffix, entry| {
@@ -170,11 +171,12 @@ fn settled(node: &Node<'_>, before: CommitTs, anew: bool) -> NodeResult<Vec<u8>>
     builder.finish()
 }
 
-/// Returns about how many bytes settling the leaf would free. On a packed leaf, where runs are gathered anew, it
-/// frees more.
+/// Returns about how many bytes settling the leaf would free. On a packed leaf, where packed cells are gathered anew,
+/// it frees more.
 pub fn settle_gain(node: &Node<'_>, before: CommitTs) -> NodeResult<usize> {
-    let mut gain =
-        node.slots().saturating_sub(node.count().div_ceil(RUN) * 2) * SLOT * usize::from(node.is_packed());
+    let mut gain = node.slots().saturating_sub(node.count().div_ceil(MAX_CELL_ENTRIES) * 2)
+        * SLOT
+        * usize::from(node.is_packed());
     if node.unsettled() == 0 && node.ghosts() == 0 {
         return Ok(gain);
     }
@@ -204,8 +206,8 @@ pub fn truncate(
     part(&node, keep, position, separator, history)?.finish_into(page)
 }
 
-/// Returns one side of a node that is split at `position`, as a node of its own. Breaks a run that the position falls
-/// into.
+/// Returns one side of a node that is split at `position`, as a node of its own. Breaks a packed cell that the
+/// position falls into.
 pub fn part(
     node: &Node<'_>,
     side: Side,

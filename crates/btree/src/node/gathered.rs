@@ -1,10 +1,13 @@
-//! Gathers consecutive entries into runs of packed leaves ([`super::packed`]).
+//! Gathers consecutive entries into packed cells of packed leaves ([`super::packed`]).
 
 use super::layout::{HAS_PAYLOAD, SLOT, common_prefix};
-use super::packed::{Column, MAX_TAIL, MORE, RUN, Run, number_len, packable_len, put_number, run_bytes};
+use super::packed::{
+    Column, MAX_CELL_ENTRIES, MAX_TAIL, MORE, PackedCell, number_len, packable_len, packed_cell_bytes,
+    put_number,
+};
 use crate::entry::{CommitTs, EntryFlags, EntryView};
 
-/// Entries with the same flags and timestamp that will become a run.
+/// Entries with the same flags and timestamp that will become a packed cell.
 #[derive(Debug, Default)]
 pub(super) struct Gathered {
     keys: Values,
@@ -21,7 +24,7 @@ pub(super) struct Gathered {
 #[derive(Debug, Default)]
 struct Values {
     bytes: Vec<u8>,
-    ends: [usize; RUN],
+    ends: [usize; MAX_CELL_ENTRIES],
     count: usize,
     /// The tail of the column that the values come from, and how much of it is kept. As long as the values keep it,
     /// no other tail is searched.
@@ -31,7 +34,7 @@ struct Values {
 /// The encoding of a column: its header, and the bytes that each value has in common with the one before.
 struct Plan {
     column: Column,
-    common: [usize; RUN],
+    common: [usize; MAX_CELL_ENTRIES],
 }
 
 impl Values {
@@ -65,7 +68,7 @@ impl Values {
 
     fn plan(&self) -> Plan {
         // The bytes that each value has in common with the one before.
-        let mut common = [0; RUN];
+        let mut common = [0; MAX_CELL_ENTRIES];
         for (index, common) in common.iter_mut().enumerate().take(self.count).skip(1) {
             *common = common_prefix(self.get(index - 1), self.get(index));
         }
@@ -105,7 +108,7 @@ impl Values {
     }
 
     /// Returns the tail, and how much of it is kept, that cost least.
-    fn tail(&self, common: &[usize; RUN]) -> (usize, usize) {
+    fn tail(&self, common: &[usize; MAX_CELL_ENTRIES]) -> (usize, usize) {
         let count = self.count;
         let shortest = (0..count).map(|index| self.get(index).len()).min().unwrap_or(0);
         let cost = |tail: usize, kept: usize| {
@@ -143,14 +146,14 @@ impl Gathered {
         self.keys.count
     }
 
-    /// Prepares for entries that are those of `run` with a change.
-    pub fn continue_run(&mut self, run: &Run) {
-        self.keys.tail_before = (run.keys.tail, run.keys.kept);
-        self.payloads.tail_before = (run.payloads.tail, run.payloads.kept);
+    /// Prepares for entries that are those of `packed_cell` with a change.
+    pub fn continue_cell(&mut self, packed_cell: &PackedCell) {
+        self.keys.tail_before = (packed_cell.keys.tail, packed_cell.keys.kept);
+        self.payloads.tail_before = (packed_cell.payloads.tail, packed_cell.payloads.kept);
     }
 
-    /// Adds an entry with suffix `head` + `tail`. Returns false if it does not belong to the run: it has other flags,
-    /// or there is no room. `cut` bytes of its key are in the prefix of the leaf.
+    /// Adds an entry with suffix `head` + `tail`. Returns false if it does not belong to the packed cell: it has
+    /// other flags, or there is no room. `cut` bytes of its key are in the prefix of the leaf.
     pub fn add(
         &mut self,
         page_size: usize,
@@ -175,7 +178,7 @@ impl Gathered {
 
     /// Returns a bound of the bytes of differences with another entry. Returns `None` if there is no room for it.
     fn with(&self, page_size: usize, suffix: (&[u8], &[u8]), payload: &[u8]) -> Option<usize> {
-        if self.alone || self.len() == RUN {
+        if self.alone || self.len() == MAX_CELL_ENTRIES {
             return None;
         }
         let payload = match (self.payloads.bytes.is_empty(), payload) {
@@ -185,7 +188,7 @@ impl Gathered {
             _ => self.payloads.bound_of_next((&[], payload)),
         };
         let bytes = self.bytes + self.keys.bound_of_next(suffix) + payload;
-        (bytes <= run_bytes(page_size)).then_some(bytes)
+        (bytes <= packed_cell_bytes(page_size)).then_some(bytes)
     }
 
     pub fn clear(&mut self) {
@@ -194,14 +197,14 @@ impl Gathered {
         (self.bytes, self.alone) = (0, false);
     }
 
-    /// Writes the run.
+    /// Writes the packed cell.
     pub fn encode(&self, out: &mut Vec<u8>) {
         let count = self.len();
         out.reserve(self.keys.bytes.len() + self.payloads.bytes.len() + 6 * count + 12);
         let payload = if self.payloads.bytes.is_empty() { 0 } else { HAS_PAYLOAD };
         let keys = self.keys.plan();
         let payloads = if payload != 0 { Some(self.payloads.plan()) } else { None };
-        let header = Run {
+        let header = PackedCell {
             count,
             flags: self.flags.0 | payload,
             commit_ts: self.commit_ts,
@@ -222,8 +225,8 @@ impl Gathered {
 }
 
 /// Returns a bound of the bytes of a difference with `own` bytes, however many it keeps. The bound does not depend on
-/// the kept bytes, so runs stay together when the prefix of their leaf changes: laid out anew, they take no more
-/// room.
+/// the kept bytes, so packed cells stay together when the prefix of their leaf changes: laid out anew, they take no
+/// more room.
 fn difference_bound(own: usize) -> usize {
     2 + difference_len(0, own, 0)
 }
@@ -235,7 +238,8 @@ fn difference_len(kept: usize, own: usize, tail: usize) -> usize {
     1 + more(kept) + more(own) + own + tail
 }
 
-/// The bytes that settled entries take as runs with whole keys: exact for full runs, a bound for the last one.
+/// The bytes that settled entries take as packed cells with whole keys: exact for full packed cells, a bound for the
+/// last one.
 pub struct PackedSize {
     page_size: usize,
     gathered: Gathered,
@@ -258,7 +262,7 @@ impl PackedSize {
         }
     }
 
-    /// Returns a bound of the bytes of the first entry of the run that is not full.
+    /// Returns a bound of the bytes of the first entry of the packed cell that is not full.
     fn first(&self) -> usize {
         first_len(self.gathered.keys.get(0).len(), self.gathered.payloads.get(0).len())
     }
@@ -289,7 +293,7 @@ impl PackedSize {
     }
 }
 
-/// Returns a bound of the bytes of slot, header and first entry of a run.
+/// Returns a bound of the bytes of slot, header and first entry of a packed cell.
 fn first_len(key_len: usize, payload_len: usize) -> usize {
     // The constant covers the number of entries, two tails, and four numbers.
     SLOT + 11 + key_len + payload_len

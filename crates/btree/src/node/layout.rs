@@ -53,7 +53,7 @@
 
 use leafline_storage::PAGE_HEADER;
 
-use super::packed::RUN;
+use super::packed::MAX_CELL_ENTRIES;
 use super::search::Search;
 use super::unpacked::Unpacked;
 use crate::entry::{CommitTs, EntryFlags};
@@ -78,7 +78,7 @@ const FLAGS_SHIFT: u32 = 12;
 pub(super) const HAS_PAYLOAD: u8 = 8;
 /// Node flag: the node has no upper fence.
 pub(super) const UPPER_INFINITE: u8 = 1;
-/// Node flag: the slots lead to runs.
+/// Node flag: the slots lead to packed cells.
 pub(super) const PACKED: u8 = 2;
 
 /// Offsets of the header fields. The length of a fence follows its offset.
@@ -171,7 +171,7 @@ pub enum LeafFormat {
     /// Each entry has a slot.
     #[default]
     Plain,
-    /// Each slot has a run of entries, each of them stored as its difference to the one before.
+    /// Each slot has a packed cell of entries, each of them stored as its difference to the one before.
     Packed,
 }
 
@@ -319,7 +319,7 @@ impl<'a> Node<'a> {
     /// Returns a bound of the bytes that each cell grows by with a prefix of `prefix_len` bytes.
     pub fn longer_with(&self, prefix_len: usize) -> usize {
         let longer = self.prefix.len().saturating_sub(prefix_len);
-        // Two lengths of a run may need a second byte.
+        // Two lengths of a packed cell may need a second byte.
         if self.is_packed() && longer > 0 { longer + 2 } else { longer }
     }
 
@@ -438,27 +438,27 @@ impl<'a> Node<'a> {
         let mut key = self.prefix.to_vec();
         match self.is_packed() {
             true => {
-                let run = self.unpacked(slot)?;
-                key.extend_from_slice(run.suffix(run.len() - 1)?);
+                let packed_cell = self.unpacked(slot)?;
+                key.extend_from_slice(packed_cell.suffix(packed_cell.len() - 1)?);
             }
             false => key.extend_from_slice(self.suffix(slot)?),
         }
         Ok(key)
     }
 
-    /// Unpacks the run of a slot of a packed leaf.
+    /// Unpacks the packed cell of a slot of a packed leaf.
     fn unpacked(&self, slot: usize) -> NodeResult<Unpacked> {
         let mut unpacked = Unpacked::default();
-        self.unpack(slot, RUN, &mut unpacked)?;
+        self.unpack(slot, MAX_CELL_ENTRIES, &mut unpacked)?;
         Ok(unpacked)
     }
 
-    /// Unpacks the first entries, up to `most`, of the run of a slot of a packed leaf. Returns how many entries the
-    /// run has.
+    /// Unpacks the first entries, up to `most`, of the packed cell of a slot of a packed leaf. Returns how many
+    /// entries the packed cell has.
     pub(crate) fn unpack(&self, slot: usize, most: usize, unpacked: &mut Unpacked) -> NodeResult<usize> {
-        let run = self.search.run(slot)?;
-        unpacked.read(self.page, &run, most)?;
-        Ok(run.count)
+        let packed_cell = self.search.packed_cell(slot)?;
+        unpacked.read(self.page, &packed_cell, most)?;
+        Ok(packed_cell.count)
     }
 
     /// Replaces `key` by the whole key of the entry at `position` of a leaf.

@@ -7,8 +7,8 @@
 //! | `search` | header, slots and binary search, over either source |
 //! | `cell` | the targets of slots: leaf entries, child references |
 //! | `build` | laying a node out anew |
-//! | `packed` | the runs of packed leaves |
-//! | `gathered`, `unpacked` | packing entries into a run, and unpacking a run |
+//! | `packed` | the packed cells of packed leaves |
+//! | `gathered`, `unpacked` | packing entries into a packed cell, and unpacking a packed cell |
 //! | `edit`, `packed_edit` | changing a node in place |
 //! | `room` | checking whether a change fits |
 //! | `merge_entries` | merging changes that were kept elsewhere into a leaf |
@@ -43,7 +43,7 @@ pub use layout::{
     head_of,
 };
 pub use merge_entries::{BufferedEntry, merge_entries};
-pub(crate) use packed::{MISCOUNTED, RUN, SHORT_KEY};
+pub(crate) use packed::{MAX_CELL_ENTRIES, MISCOUNTED, SHORT_KEY};
 pub use record::{LeafInsert, RECORD_OVERHEAD, Record, TreeRedo, format_version};
 pub use room::{has_room, room_needed};
 pub use search::{EntryAt, Search};
@@ -51,6 +51,6 @@ pub use source::Source;
 pub(crate) use unpacked::Unpacked;
 
 #[cfg(test)]
-mod run_tests;
+mod packed_tests;
 #[cfg(test)]
 mod tests;

@@ -1,13 +1,14 @@
-//! Runs, the targets of the slots of a packed leaf.
+//! Packed cells, the targets of the slots of a packed leaf.
 //!
-//! A slot of a packed leaf leads to a run of 1 to 16 neighbours with the same flags and timestamp. A run has a
-//! *column* of key suffixes and, if there are any, a column of payloads: the first value is stored whole, each other
-//! value as its difference to the one before. So the slots are searched like those of any node.
+//! A slot of a packed leaf leads to a packed cell, which holds 1 to 16 neighbouring entries with the same flags and
+//! timestamp. A packed cell has a *column* of key suffixes and, if there are any, a column of payloads: the first
+//! value is stored whole, each other value as its difference to the one before. So the slots are searched like those
+//! of any node.
 //!
 //! ```text
-//! slot:  4  head of the first key       2  offset of the run       2  number of entries before it on the leaf
+//! slot:  4  head of the first key       2  offset of the cell      2  number of entries before it on the leaf
 //!
-//! run:   1  bits 0-3 entries - 1; bits 4-7 flags of all of them, as in the slot of a plain leaf
+//! cell:  1  bits 0-3 entries - 1; bits 4-7 flags of all of them, as in the slot of a plain leaf
 //!        6  commit timestamp            if HAS_TS
 //!           column of suffixes          [column of payloads]               if HAS_PAYLOAD
 //!           first suffix                [first payload]                    if HAS_PAYLOAD
@@ -17,7 +18,8 @@
 //!             1  bits 0-3 K, bits 4-7 T      if there is more than one entry
 //!             n  S: shared bytes             if there is more than one entry (number)
 //!
-//! difference: 1  bits 0-3 own bytes m, bits 4-7 bytes kept of the value before, less S; 15: add the number that follows, the kept first
+//! difference: 1  bits 0-3 own bytes m, bits 4-7 bytes kept of the value before, less S; 15: add the number that
+//! follows, the kept first
 //!             m  own bytes        T - K  end of the tail
 //!
 //! number: one byte below 128; else two, the first with the top bit, big-endian, less 128
@@ -35,32 +37,32 @@ use super::layout::{HAS_PAYLOAD, NodeFault, NodeResult, TIMESTAMP, u48_bytes};
 use super::source::Source;
 use crate::entry::{CommitTs, EntryFlags};
 
-/// Most entries of a run.
-pub const RUN: usize = 16;
+/// Most entries of a packed cell.
+pub const MAX_CELL_ENTRIES: usize = 16;
 /// Longest tail that is searched for.
 pub(super) const MAX_TAIL: usize = 8;
 /// Value of a nibble if the rest follows as a number.
 pub(super) const MORE: usize = 15;
 
-pub(super) const OUTSIDE: NodeFault = NodeFault("run outside the page");
-/// Slots and runs disagree.
+pub(super) const OUTSIDE: NodeFault = NodeFault("packed cell outside the page");
+/// Slots and packed cells disagree.
 pub(crate) const MISCOUNTED: NodeFault = NodeFault("entries miscounted");
 pub(crate) const SHORT_KEY: NodeFault = NodeFault("key shorter than the prefix of its node");
 
-/// Returns the longest key with its payload that shares a run with others. Breaking a run writes up to two more keys
-/// in full.
+/// Returns the longest key with its payload that shares a packed cell with others. Breaking a packed cell writes up
+/// to two more keys in full.
 pub(super) fn packable_len(page_size: usize) -> usize {
     page_size / 64
 }
 
-/// Returns the bytes of differences from which on a run is full. Splits go between runs.
-pub(super) fn run_bytes(page_size: usize) -> usize {
+/// Returns the bytes of differences from which on a packed cell is full. Splits go between packed cells.
+pub(super) fn packed_cell_bytes(page_size: usize) -> usize {
     page_size / 16
 }
 
-/// A run with its header decoded. The column headers and first values are within the page.
+/// A packed cell with its header decoded. The column headers and first values are within the page.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Run {
+pub(super) struct PackedCell {
     pub count: usize,
     /// The flags of all entries, with `HAS_PAYLOAD`.
     pub flags: u8,
@@ -72,7 +74,7 @@ pub(super) struct Run {
     pub rest: usize,
 }
 
-/// The keys of a run, or its payloads.
+/// The keys of a packed cell, or its payloads.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Column {
     /// Offset and length of the first value.
@@ -127,7 +129,7 @@ impl Column {
             (column.shared, at) = number(source, at + 1);
             let Column { shared, tail, kept, .. } = column;
             if kept > tail || tail > MAX_TAIL || tail > len || shared > len {
-                return Err(NodeFault("tail of a run longer than its key"));
+                return Err(NodeFault("tail of a packed cell longer than its key"));
             }
         }
         Ok((column, at))
@@ -194,10 +196,10 @@ impl Column {
     }
 }
 
-impl Run {
-    /// Reads the header of the run at `offset`.
+impl PackedCell {
+    /// Reads the header of the packed cell at `offset`.
     #[inline]
-    pub fn read<S: Source>(source: S, offset: usize) -> NodeResult<Run> {
+    pub fn read<S: Source>(source: S, offset: usize) -> NodeResult<PackedCell> {
         let size = source.size();
         if offset + 1 > size || offset < PAGE_HEADER {
             return Err(OUTSIDE);
@@ -218,7 +220,11 @@ impl Run {
         keys.at = at;
         payloads.at = at + keys.len;
         let rest = payloads.at + payloads.len;
-        if rest > size { Err(OUTSIDE) } else { Ok(Run { count, flags, commit_ts, keys, payloads, rest }) }
+        if rest > size {
+            Err(OUTSIDE)
+        } else {
+            Ok(PackedCell { count, flags, commit_ts, keys, payloads, rest })
+        }
     }
 
     /// Returns whether the entries have payloads.
@@ -239,8 +245,8 @@ impl Run {
         EntryFlags(self.flags & EntryFlags::ALL)
     }
 
-    /// Returns the first entry of the run whose suffix is at least `suffix`, which is above that of the first entry;
-    /// and whether it is equal.
+    /// Returns the first entry of the packed cell whose suffix is at least `suffix`, which is above that of the first
+    /// entry; and whether it is equal.
     ///
     /// An entry that first differs from the one before it behind the place where that one differs from `suffix`
     /// compares like that one. So mostly only the headers of differences are read.
@@ -302,7 +308,7 @@ impl Run {
         Ok(())
     }
 
-    /// Returns the offset of the end of the run.
+    /// Returns the offset of the end of the packed cell.
     pub fn end<S: Source>(&self, source: S) -> NodeResult<usize> {
         let mut at = self.rest;
         for _ in 1..self.count {
@@ -311,8 +317,8 @@ impl Run {
         if at > source.size() { Err(OUTSIDE) } else { Ok(at) }
     }
 
-    /// Writes the run with `cut` bytes less at the front of all keys, or with `more` bytes before them. Returns false
-    /// if it has to be laid out anew.
+    /// Writes the packed cell with `cut` bytes less at the front of all keys, or with `more` bytes before them.
+    /// Returns false if it has to be laid out anew.
     pub fn copy_to(&self, page: &[u8], cut: usize, more: &[u8], out: &mut Vec<u8>) -> NodeResult<bool> {
         let end = self.end(page)?;
         if cut > self.keys.len {
@@ -323,7 +329,7 @@ impl Run {
             return Ok(false);
         }
         let shared = (self.keys.shared + more.len()).saturating_sub(cut);
-        Run { keys: Column { len, shared, ..self.keys }, ..*self }.put_header(out);
+        PackedCell { keys: Column { len, shared, ..self.keys }, ..*self }.put_header(out);
         out.extend_from_slice(more);
         out.extend_from_slice(page.get(self.keys.at + cut..end).ok_or(OUTSIDE)?);
         Ok(true)

@@ -1,9 +1,10 @@
-//! Changes a packed leaf in place: the runs around an entry are unpacked, changed, and gathered anew.
+//! Changes a packed leaf in place: the packed cells around an entry are unpacked, changed, and gathered anew.
 //!
 //! The result of a change is computed before anything is written ([`Splice`]), so that the same code can tell
-//! beforehand how much room it needs. An entry joins the run before it, or else the one behind it, if that has the
-//! same flags and timestamp and room. It breaks a run that it falls into. So entries whose timestamps differ from
-//! those of their neighbours stand alone until the leaf is settled, and those of one commit are packed at once.
+//! beforehand how much room it needs. An entry joins the packed cell before it, or else the one behind it, if that
+//! has the same flags and timestamp and room. It breaks a packed cell that it falls into. So entries whose timestamps
+//! differ from those of their neighbours stand alone until the leaf is settled, and those of one commit are packed at
+//! once.
 
 use std::ops::Range;
 
@@ -11,10 +12,10 @@ use super::build::{NodeBuilder, packed_slot};
 use super::edit::{count_flags, raise_max_commit_ts};
 use super::gathered::Gathered;
 use super::layout::{Node, NodeFault, NodeResult, SLOT, SLOTS, field, head_of, put_u16};
-use super::packed::{MISCOUNTED, RUN, Run, packable_len};
+use super::packed::{MAX_CELL_ENTRIES, MISCOUNTED, PackedCell, packable_len};
 use crate::entry::{CommitTs, EntryFlags, EntryView};
 
-/// The runs that replace others.
+/// The packed cells that replace others.
 pub struct Splice {
     slots: Range<usize>,
     cells: Vec<Vec<u8>>,
@@ -23,9 +24,9 @@ pub struct Splice {
     commit_ts: CommitTs,
 }
 
-/// Returns a bound of [`Splice::room`] for an entry with `entry_len` bytes of key and payload. The run of the entry
-/// is broken into up to three, whose first keys are written in full, and the tail that the others had in common is
-/// lost.
+/// Returns a bound of [`Splice::room`] for an entry with `entry_len` bytes of key and payload. The packed cell of the
+/// entry is broken into up to three, whose first keys are written in full, and the tail that the others had in common
+/// is lost.
 pub fn splice_bound(page_size: usize, entry_len: usize) -> usize {
     4 * packable_len(page_size) + 256 + entry_len
 }
@@ -57,10 +58,10 @@ impl Splice {
         }
         let joins = |slot: usize| {
             let same = node.stamp(slot)? == (entry.flags, entry.commit_ts);
-            Ok(same && node.positions(slot).len() < RUN)
+            Ok(same && node.positions(slot).len() < MAX_CELL_ENTRIES)
         };
         if at > 0 && joins(at - 1)? {
-            Splice::of(node, at - 1..at, RUN, &Edit::Insert(suffix, entry))
+            Splice::of(node, at - 1..at, MAX_CELL_ENTRIES, &Edit::Insert(suffix, entry))
         } else if at < node.slots() && joins(at)? {
             Splice::of(node, at..at + 1, 0, &Edit::Insert(suffix, entry))
         } else {
@@ -91,7 +92,7 @@ impl Splice {
         let inserted = usize::from(matches!(edit, Edit::Insert(..)));
         let mut cells = Cells::of(node, present + inserted);
         if !slots.is_empty() {
-            cells.gathered.continue_run(&node.search().run(slots.start)?);
+            cells.gathered.continue_cell(&node.search().packed_cell(slots.start)?);
         }
         let mut at = 0;
         node.for_each_entry(slots.clone(), |suffix, entry| {
@@ -152,7 +153,7 @@ impl Splice {
         let mut builder = NodeBuilder::like(&node, node.lower_fence(), node.upper_fence())?;
         builder.push_all(&node, 0..self.slots.start)?;
         for cell in &self.cells {
-            builder.push_run(cell)?;
+            builder.push_packed_cell(cell)?;
         }
         builder.push_all(&node, self.slots.end..node.slots())?;
         builder.finish_into(page)
@@ -186,12 +187,12 @@ impl Splice {
         for (index, cell) in self.cells.iter().enumerate() {
             heap -= cell.len();
             page[heap..heap + cell.len()].copy_from_slice(cell);
-            let run = Run::read(&*page, heap)?;
-            let head = head_of(&page[run.keys.at..run.keys.at + run.keys.len]);
+            let packed_cell = PackedCell::read(&*page, heap)?;
+            let head = head_of(&page[packed_cell.keys.at..packed_cell.keys.at + packed_cell.keys.len]);
             page[at + index * SLOT..][..SLOT].copy_from_slice(&packed_slot(head, heap, before));
-            count_flags(page, (EntryFlags::default(), 0), (run.entry_flags(), run.count))?;
-            before += run.count;
-            entries += run.count;
+            count_flags(page, (EntryFlags::default(), 0), (packed_cell.entry_flags(), packed_cell.count))?;
+            before += packed_cell.count;
+            entries += packed_cell.count;
         }
         if entries != count {
             for slot in self.slots.start + self.cells.len()..new_slots {
@@ -212,7 +213,7 @@ impl Splice {
 pub(super) struct Cells {
     page_size: usize,
     cut: usize,
-    /// Most entries of a run; half of the entries if they are one too many for a run.
+    /// Most entries of a packed cell; half of the entries if they are one too many for a packed cell.
     most: usize,
     gathered: Gathered,
     cells: Vec<Vec<u8>>,
@@ -220,7 +221,7 @@ pub(super) struct Cells {
 
 impl Cells {
     fn of(node: &Node<'_>, entries: usize) -> Cells {
-        let most = if entries > RUN { entries.div_ceil(2) } else { RUN };
+        let most = if entries > MAX_CELL_ENTRIES { entries.div_ceil(2) } else { MAX_CELL_ENTRIES };
         let (page_size, cut) = (node.bytes().len(), node.prefix().len());
         Cells { page_size, cut, most, gathered: Gathered::default(), cells: Vec::new() }
     }

@@ -6,8 +6,8 @@ use super::layout::{LeafFormat, Node, NodeResult, SLOT};
 use super::packed_edit::{Splice, splice_bound};
 use crate::entry::EntryView;
 
-/// Bound of the bytes that a run of one entry has beyond those of an entry of a plain leaf.
-const RUN_LENGTHS: usize = 8;
+/// Bound of the bytes that a packed cell of one entry has beyond those of an entry of a plain leaf.
+const PACKED_CELL_LENGTHS: usize = 8;
 
 /// Returns whether `entry` fits under `key`, which a search has `found` or not at a position. The prefix is shortened
 /// first if necessary.
@@ -29,8 +29,10 @@ pub fn has_room(
         (Some(room), _) if found => room <= leaf.free(),
         (None, _) if found => len <= leaf.free() + leaf.cell_len(position)?,
         (Some(room), None) => room <= leaf.free(),
-        // The entry goes behind all others, into their run or one of its own.
-        (Some(room), Some(_)) => room.max(len + SLOT) + RUN_LENGTHS <= leaf.free_with_prefix(prefix_len),
+        // The entry goes behind all others, into their packed cell or one of its own.
+        (Some(room), Some(_)) => {
+            room.max(len + SLOT) + PACKED_CELL_LENGTHS <= leaf.free_with_prefix(prefix_len)
+        }
         (None, _) => len + SLOT <= leaf.free_with_prefix(prefix_len),
     })
 }
@@ -42,17 +44,17 @@ pub fn room_needed(leaf: &Node<'_>, key: &[u8], entry: EntryView<'_>) -> NodeRes
     let alone = leaf_cell_len(entry.commit_ts.is_some(), key.len(), entry.payload.len());
     let broken = match leaf.format() {
         LeafFormat::Plain => 0,
-        // The sum covers the growth of broken runs, and the lengths of the new one.
+        // The sum covers the growth of broken packed cells, and the lengths of the new one.
         LeafFormat::Packed => {
-            room_of_splice(leaf, key, leaf.lower_bound(key)?, entry)?.max(alone) + RUN_LENGTHS
+            room_of_splice(leaf, key, leaf.lower_bound(key)?, entry)?.max(alone) + PACKED_CELL_LENGTHS
         }
     };
     // The result exceeds the free bytes, so that it leads to a split.
     Ok((alone.max(broken) + shorter).max(leaf.free().saturating_sub(SLOT) + 1))
 }
 
-/// Returns the bytes that an entry takes on a packed leaf, including the growth of the runs around it; or a bound, if
-/// that many bytes are free.
+/// Returns the bytes that an entry takes on a packed leaf, including the growth of the packed cells around it; or a
+/// bound, if that many bytes are free.
 fn room_of_splice(
     leaf: &Node<'_>,
     key: &[u8],

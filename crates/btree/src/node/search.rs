@@ -13,7 +13,7 @@ use super::layout::{
     CHILD, HAS_PAYLOAD, LeafFormat, NodeFault, NodeResult, PACKED, PAGE_SIZES, PAYLOAD_LEN, SLOT, SLOTS,
     Slot, TIMESTAMP, UPPER_INFINITE, head_of,
 };
-use super::packed::{MISCOUNTED, Run};
+use super::packed::{MISCOUNTED, PackedCell};
 use super::record::format_version;
 use super::source::Source;
 use crate::entry::{CommitTs, EntryFlags};
@@ -226,10 +226,10 @@ impl<S: Source> Search<S> {
         Ok(self.slot(slot)?.offset)
     }
 
-    /// Reads the run of a slot of a packed leaf.
+    /// Reads the packed cell of a slot of a packed leaf.
     #[inline]
-    pub(super) fn run(&self, slot: usize) -> NodeResult<Run> {
-        Run::read(self.source, self.cell_offset(slot)?)
+    pub(super) fn packed_cell(&self, slot: usize) -> NodeResult<PackedCell> {
+        PackedCell::read(self.source, self.cell_offset(slot)?)
     }
 
     /// Returns the positions of the entries of a slot. Impossible numbers of a damaged page are cut to possible ones.
@@ -274,7 +274,7 @@ impl<S: Source> Search<S> {
     #[inline]
     pub fn flags(&self, slot: usize) -> NodeResult<EntryFlags> {
         match self.is_packed() {
-            true => Ok(self.run(slot)?.entry_flags()),
+            true => Ok(self.packed_cell(slot)?.entry_flags()),
             false => Ok(EntryFlags(self.slot(slot)?.flags & EntryFlags::ALL)),
         }
     }
@@ -290,7 +290,7 @@ impl<S: Source> Search<S> {
     pub(super) fn suffix(&self, slot: usize) -> NodeResult<(usize, usize)> {
         let slot_word = self.slot(slot)?;
         match self.is_packed() {
-            true => self.run(slot).map(|run| (run.keys.at, run.keys.len)),
+            true => self.packed_cell(slot).map(|packed_cell| (packed_cell.keys.at, packed_cell.keys.len)),
             false => Ok((slot_word.offset + self.cell_header(slot_word), slot_word.suffix_len)),
         }
     }
@@ -340,7 +340,7 @@ impl<S: Source> Search<S> {
         if start - first.min(start) < 2 {
             return Ok((start, false));
         }
-        let (index, found) = self.run(before)?.find(self.source, suffix)?;
+        let (index, found) = self.packed_cell(before)?.find(self.source, suffix)?;
         Ok((first + index, found))
     }
 
@@ -536,15 +536,17 @@ impl<S: Source> Search<S> {
     /// payload.
     pub fn packed_entry(&self, position: usize, payload: &mut Vec<u8>) -> NodeResult<(EntryFlags, CommitTs)> {
         let (slot, index) = self.slot_of(position)?;
-        let run = self.run(slot)?;
-        run.payload_into(self.source, index, payload)?;
-        Ok((run.entry_flags(), run.commit_ts))
+        let packed_cell = self.packed_cell(slot)?;
+        packed_cell.payload_into(self.source, index, payload)?;
+        Ok((packed_cell.entry_flags(), packed_cell.commit_ts))
     }
 
     /// Returns flags and timestamp of the entries of a slot of a leaf.
     pub fn stamp(&self, slot: usize) -> NodeResult<(EntryFlags, CommitTs)> {
         match self.is_packed() {
-            true => self.run(slot).map(|run| (run.entry_flags(), run.commit_ts)),
+            true => {
+                self.packed_cell(slot).map(|packed_cell| (packed_cell.entry_flags(), packed_cell.commit_ts))
+            }
             false => self.entry(slot).map(|entry| (entry.flags, entry.commit_ts)),
         }
     }

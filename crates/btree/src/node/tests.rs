@@ -276,7 +276,7 @@ fn split_parts_hold_all_entries_and_merge_back() {
         let mut merged = right.clone();
         redo(&mut merged, &Record::absorb(Side::Left, &l).unwrap()).unwrap();
         compare(&merged, &model);
-        // Split in the middle, which may be inside a run.
+        // Split in the middle, which may be inside a packed cell.
         let at = model.len() / 2;
         let (mut below, upto) = (model.clone(), model.keys().nth(at).unwrap());
         let above = below.split_off(upto);

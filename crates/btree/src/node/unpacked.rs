@@ -1,4 +1,4 @@
-//! Unpacked runs: the keys and payloads of a run as whole values, one behind the other.
+//! Unpacked cells: the keys and payloads of a packed cell as whole values, one behind the other.
 //!
 //! The bytes that a value keeps of the one before, beyond those that all values share, are mostly not copied from
 //! that value, which would wait for its bytes to arrive in memory. They are held in a word, the *window*. Bytes are
@@ -6,7 +6,7 @@
 
 use super::Source;
 use super::layout::NodeResult;
-use super::packed::{Column, MISCOUNTED, MORE, RUN, Run};
+use super::packed::{Column, MAX_CELL_ENTRIES, MISCOUNTED, MORE, PackedCell};
 use crate::entry::{CommitTs, EntryFlags, EntryView};
 
 /// Bytes of the window.
@@ -16,7 +16,7 @@ const STEP: usize = 16;
 /// Longest value for which bounds are checked only once.
 const SHORT: usize = 48;
 
-/// The entries of a run.
+/// The entries of a packed cell.
 #[derive(Debug, Default)]
 pub(crate) struct Unpacked {
     keys: Values,
@@ -34,7 +34,7 @@ struct Values {
     /// The values, one after the other. The bytes behind the last one are arbitrary.
     bytes: Vec<u8>,
     /// The offset of each value, and of the end of the last one.
-    starts: [u32; RUN + 1],
+    starts: [u32; MAX_CELL_ENTRIES + 1],
 }
 
 /// Masks for the first bytes of a word, by a nibble; all bytes if the nibble is larger than a word.
@@ -214,21 +214,21 @@ impl Values {
 }
 
 impl Unpacked {
-    /// Unpacks the first entries of a run, up to `most`, replacing the former content.
-    pub(super) fn read(&mut self, page: &[u8], run: &Run, most: usize) -> NodeResult<()> {
-        let count = run.count.min(most);
-        self.has_payloads = run.has_payloads();
-        (self.count, self.flags, self.commit_ts) = (count, run.entry_flags(), run.commit_ts);
+    /// Unpacks the first entries of a packed cell, up to `most`, replacing the former content.
+    pub(super) fn read(&mut self, page: &[u8], packed_cell: &PackedCell, most: usize) -> NodeResult<()> {
+        let count = packed_cell.count.min(most);
+        self.has_payloads = packed_cell.has_payloads();
+        (self.count, self.flags, self.commit_ts) = (count, packed_cell.entry_flags(), packed_cell.commit_ts);
         let Unpacked { keys: suffixes, payloads, .. } = self;
-        let (keys, mut key) = suffixes.begin(page, &run.keys);
-        let mut at = run.rest;
-        if !run.has_payloads() {
+        let (keys, mut key) = suffixes.begin(page, &packed_cell.keys);
+        let mut at = packed_cell.rest;
+        if !packed_cell.has_payloads() {
             for index in 1..count {
                 at = suffixes.next(page, &keys, (index, at), &mut key)?;
             }
             return Ok(());
         }
-        let (others, mut payload) = payloads.begin(page, &run.payloads);
+        let (others, mut payload) = payloads.begin(page, &packed_cell.payloads);
         for index in 1..count {
             at = suffixes.next(page, &keys, (index, at), &mut key)?;
             at = payloads.next(page, &others, (index, at), &mut payload)?;

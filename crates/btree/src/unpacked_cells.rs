@@ -1,25 +1,25 @@
-//! The unpacked runs of a packed leaf under a [view](crate::view), kept as long as the visitor may refer to them.
-//! Their memory is reused for the runs that follow, on this leaf and on others, so a scan allocates nothing.
+//! The unpacked cells of a packed leaf under a [view](crate::view), kept as long as the visitor may refer to them.
+//! Their memory is reused for the packed cells that follow, on this leaf and on others, so a scan allocates nothing.
 //!
-//! A lookup of a key reads an entry or two. So of the run that is asked for first, by single entries, only the
+//! A lookup of a key reads an entry or two. So of the packed cell that is asked for first, by single entries, only the
 //! beginning up to these entries is unpacked. All of it is unpacked if that was not enough.
 
 use std::cell::{Cell, OnceCell, RefCell};
 
-use crate::node::{LeafCell, MISCOUNTED, Node, NodeFault, NodeResult, RUN, Unpacked};
+use crate::node::{LeafCell, MAX_CELL_ENTRIES, MISCOUNTED, Node, NodeFault, NodeResult, Unpacked};
 
-/// Number of runs that are kept when the others are [forgotten](Runs::forget).
-const RUNS_KEPT: usize = 4;
+/// Number of packed cells that are kept when the others are [forgotten](UnpackedCells::forget).
+const CELLS_KEPT: usize = 4;
 
-/// The unpacked runs of a leaf.
+/// The unpacked cells of a leaf.
 #[derive(Default)]
-#[expect(clippy::vec_box, reason = "runs move from the one to the other")]
-pub(crate) struct Runs {
-    /// The beginning of the run that was asked for first.
+#[expect(clippy::vec_box, reason = "cells move from the one to the other")]
+pub(crate) struct UnpackedCells {
+    /// The beginning of the packed cell that was asked for first.
     beginning: OnceCell<Box<Unpacked>>,
-    /// Unpacked runs by slot.
+    /// The unpacked cells by slot.
     by_slot: Vec<OnceCell<Box<Unpacked>>>,
-    /// The slots whose runs are unpacked.
+    /// The slots whose packed cells are unpacked.
     taken: RefCell<Vec<usize>>,
     spare: RefCell<Vec<Box<Unpacked>>>,
     last: Cell<Last>,
@@ -35,7 +35,7 @@ struct Last {
     is_beginning: bool,
 }
 
-impl Runs {
+impl UnpackedCells {
     /// Begins a leaf with `slots` slots, of which none is unpacked.
     pub(crate) fn begin(&mut self, slots: usize) {
         self.give_back(|_| false);
@@ -46,17 +46,17 @@ impl Runs {
         }
     }
 
-    /// Allows the runs to be reused. No reference to them is left.
+    /// Allows the packed cells to be reused. No reference to them is left.
     #[inline]
     pub(crate) fn forget(&mut self) {
-        if self.taken.get_mut().len() > RUNS_KEPT {
+        if self.taken.get_mut().len() > CELLS_KEPT {
             let last = self.last.get().slot;
             self.give_back(|slot| slot == last);
         }
     }
 
     fn give_back(&mut self, stays: impl Fn(usize) -> bool) {
-        let Runs { by_slot, taken, spare, .. } = self;
+        let UnpackedCells { by_slot, taken, spare, .. } = self;
         taken.get_mut().retain(|slot| {
             let stays = stays(*slot);
             if !stays {
@@ -69,15 +69,15 @@ impl Runs {
     /// Returns the entry at a position.
     #[inline]
     pub(crate) fn cell(&self, node: &Node<'_>, position: usize) -> NodeResult<LeafCell<'_>> {
-        let (first, run) = match self.read(position) {
+        let (first, unpacked) = match self.read(position) {
             Some(read) => read,
             None => self.other(node, position, true)?,
         };
         let index = position - first;
-        Ok(LeafCell { suffix: run.suffix(index)?, entry: run.entry(index)? })
+        Ok(LeafCell { suffix: unpacked.suffix(index)?, entry: unpacked.entry(index)? })
     }
 
-    /// Returns the run of the entry at a position, and the position of its first entry.
+    /// Returns the packed cell of the entry at a position, and the position of its first entry.
     #[inline]
     pub(crate) fn at(&self, node: &Node<'_>, position: usize) -> NodeResult<(usize, &Unpacked)> {
         match self.read(position) {
@@ -86,7 +86,7 @@ impl Runs {
         }
     }
 
-    /// Returns the run that was asked for last, if it holds the position.
+    /// Returns the packed cell that was asked for last, if it holds the position.
     #[inline]
     fn read(&self, position: usize) -> Option<(usize, &Unpacked)> {
         let Last { slot, first, read, is_beginning, .. } = self.last.get();
@@ -97,7 +97,8 @@ impl Runs {
         Some((first, place.get()?))
     }
 
-    /// Unpacks the run of a position, if it is not unpacked; with `beginning`, only its beginning, if that is enough.
+    /// Unpacks the packed cell of a position, if it is not unpacked; with `beginning`, only its beginning, if that is
+    /// enough.
     fn other(&self, node: &Node<'_>, position: usize, beginning: bool) -> NodeResult<(usize, &Unpacked)> {
         let before = self.last.get();
         let slot = self.slot_of(node, position)?;
@@ -107,23 +108,23 @@ impl Runs {
         let (place, most) = match is_beginning {
             // Unpack the next entry, too: it mostly ends the search.
             true => (&self.beginning, position - first + 2),
-            false => (self.by_slot.get(slot).ok_or(NodeFault("no such slot"))?, RUN),
+            false => (self.by_slot.get(slot).ok_or(NodeFault("no such slot"))?, MAX_CELL_ENTRIES),
         };
         self.last.set(Last { slot, first, count, read: count.min(most), is_beginning });
-        if let Some(run) = place.get() {
-            return Ok((first, run));
+        if let Some(unpacked) = place.get() {
+            return Ok((first, unpacked));
         }
         if slot.abs_diff(before.slot) == 1 && before.count > 0 {
-            node.prefetch_run(before.slot, slot);
+            node.prefetch_next_cell(before.slot, slot);
         }
-        let mut run = self.spare.borrow_mut().pop().unwrap_or_default();
-        if node.unpack(slot, most, &mut run)? != count {
+        let mut unpacked = self.spare.borrow_mut().pop().unwrap_or_default();
+        if node.unpack(slot, most, &mut unpacked)? != count {
             return Err(MISCOUNTED);
         }
         if !is_beginning {
             self.taken.borrow_mut().push(slot);
         }
-        Ok((first, place.get_or_init(|| run)))
+        Ok((first, place.get_or_init(|| unpacked)))
     }
 
     /// Returns the slot of a position: mostly the last one, or a neighbour of it.

@@ -1,12 +1,12 @@
-//! Runs of packed leaves: a gathered run is read, searched and unpacked right, and damage is a fault.
+//! Packed cells of packed leaves: a gathered packed cell is read, searched and unpacked right, and damage is a fault.
 
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
 
 use super::tests::{redo, seeds};
-use super::{LeafFormat, Node, NodeBuilder, RUN, Record, Unpacked};
+use super::{LeafFormat, MAX_CELL_ENTRIES, Node, NodeBuilder, Record, Unpacked};
 use crate::entry::{CommitTs, EntryFlags, EntryView};
-use crate::runs::Runs;
+use crate::unpacked_cells::UnpackedCells;
 use crate::view::LeafView;
 use leafline_storage::{Lsn, PageNo};
 
@@ -55,9 +55,9 @@ fn leaf(entries: &[(Vec<u8>, Vec<u8>)]) -> Option<Vec<u8>> {
     builder.finish().ok()
 }
 
-/// Settling a leaf that is full of changed runs never makes it larger.
+/// Settling a leaf that is full of changed packed cells never makes it larger.
 #[test]
-fn a_leaf_full_of_runs_that_have_changed_can_be_settled() {
+fn a_leaf_full_of_changed_cells_can_be_settled() {
     for seed in seeds(60) {
         println!("LEAFLINE_SEED={seed}");
         let mut rng = SmallRng::seed_from_u64(seed);
@@ -100,7 +100,7 @@ fn a_leaf_full_of_runs_that_have_changed_can_be_settled() {
 }
 
 #[test]
-fn a_run_gives_back_what_was_gathered() {
+fn a_packed_cell_returns_the_gathered_entries() {
     for seed in seeds(1) {
         println!("LEAFLINE_SEED={seed}");
         let mut rng = SmallRng::seed_from_u64(seed);
@@ -113,8 +113,8 @@ fn a_run_gives_back_what_was_gathered() {
             assert_eq!(node.count(), entries.len());
             for slot in 0..node.slots() {
                 let of_slot = &entries[node.positions(slot)];
-                // The memory of the run before is used again, for a whole run and for a part.
-                for most in [RUN, rng.random_range(1..=RUN)] {
+                // The memory of the packed cell before is used again, for a whole packed cell and for a part.
+                for most in [MAX_CELL_ENTRIES, rng.random_range(1..=MAX_CELL_ENTRIES)] {
                     assert_eq!(node.unpack(slot, most, &mut unpacked), Ok(of_slot.len()));
                     assert_eq!(unpacked.len(), of_slot.len().min(most));
                     for (index, (key, payload)) in of_slot.iter().enumerate().take(most) {
@@ -137,9 +137,9 @@ fn a_run_gives_back_what_was_gathered() {
 }
 
 /// Reads all entries of a leaf, one by one in some order, or together. Returns whether there was a fault.
-fn read(page: &[u8], runs: &mut Runs, rng: &mut SmallRng) -> bool {
+fn read(page: &[u8], cells: &mut UnpackedCells, rng: &mut SmallRng) -> bool {
     let Ok(node) = Node::open(page) else { return true };
-    let mut view = LeafView::new(node, PageNo(1), Lsn(1), runs);
+    let mut view = LeafView::new(node, PageNo(1), Lsn(1), cells);
     let (together, reverse) = (rng.random(), rng.random());
     let count = view.len().min(3000);
     let mut read = 0;
@@ -163,21 +163,21 @@ fn read(page: &[u8], runs: &mut Runs, rng: &mut SmallRng) -> bool {
 }
 
 #[test]
-fn damage_in_a_run_is_a_fault_and_never_a_panic() {
+fn damage_in_a_packed_cell_is_a_fault_and_never_a_panic() {
     for seed in seeds(1) {
         println!("LEAFLINE_SEED={seed}");
         let mut rng = SmallRng::seed_from_u64(seed);
-        let (mut runs, mut faults) = (Runs::default(), 0);
+        let (mut cells, mut faults) = (UnpackedCells::default(), 0);
         for _ in 0..4000 {
             let entries = entries(&mut rng);
             let Some(page) = leaf(&entries) else { continue };
-            assert!(!read(&page, &mut runs, &mut rng), "{entries:?}");
+            assert!(!read(&page, &mut cells, &mut rng), "{entries:?}");
             for _ in 0..4 {
                 let mut page = page.clone();
                 let heap = Node::open(&page).unwrap().heap_start();
                 let changes = rng.random_range(1..4);
                 (0..changes).for_each(|_| page[rng.random_range(heap..PAGE)] = rng.random());
-                faults += usize::from(read(&page, &mut runs, &mut rng));
+                faults += usize::from(read(&page, &mut cells, &mut rng));
                 let Ok(node) = Node::open(&page) else { continue };
                 let _ = (super::check(&node), node.lower_bound(&entries[entries.len() / 2].0));
                 let _ = node.entry(entries.len() / 2, &mut Vec::new());
