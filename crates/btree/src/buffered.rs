@@ -26,7 +26,7 @@ use crate::node::{
     BufferedEntry, InsertHistory, Node, NodeFault, NodeResult, Record, SLOT, Side, merge_entries, part,
     settle_gain,
 };
-use crate::optimistic::{Finger, Reference, Walk};
+use crate::optimistic::{ChildReference, Finger, OptimisticOutcome};
 use crate::policy;
 use crate::tree::{Tree, apply};
 
@@ -211,8 +211,10 @@ impl Tree {
         let mut faults = Faults::default();
         loop {
             match self.find_leaf(Target::Key(key), finger) {
-                Walk::Reached(reference) if reference.parent.is_none() => return Ok(HeldLeaf::IsRoot),
-                Walk::Reached(reference) => {
+                OptimisticOutcome::Reached(reference) if reference.parent.is_none() => {
+                    return Ok(HeldLeaf::IsRoot);
+                }
+                OptimisticOutcome::Reached(reference) => {
                     // From here on the leaf is neither split nor merged: both need it in memory.
                     let held = match self.take_leaf(&reference, take) {
                         Some(taken) => HeldLeaf::Taken(taken),
@@ -226,9 +228,9 @@ impl Tree {
                     }
                     held.let_go();
                 }
-                Walk::Missing(page) => faults.fault_in(self, page)?,
-                Walk::Contended => std::thread::yield_now(),
-                Walk::NoSuchLevel => return Err(self.no_leaf_level()),
+                OptimisticOutcome::Missing(page) => faults.fault_in(self, page)?,
+                OptimisticOutcome::Contended => std::thread::yield_now(),
+                OptimisticOutcome::NoSuchLevel => return Err(self.no_leaf_level()),
             }
         }
     }
@@ -236,7 +238,9 @@ impl Tree {
     /// Holds the leaf of `key` like [`hold_leaf`](Self::hold_leaf), for a caller that holds the leaf `last` already.
     /// Waits for no thread, because that could wait for `last`.
     pub fn hold_beside(&self, last: PageNo, key: &[u8], take: bool, finger: &mut Finger) -> Beside {
-        let Walk::Reached(reference) = self.find_leaf(Target::Key(key), finger) else { return Beside::No };
+        let OptimisticOutcome::Reached(reference) = self.find_leaf(Target::Key(key), finger) else {
+            return Beside::No;
+        };
         if reference.parent.is_none() {
             return Beside::No;
         }
@@ -255,7 +259,7 @@ impl Tree {
         }
     }
 
-    fn take_leaf(&self, reference: &Reference<'_>, take: bool) -> Option<TakenLeaf> {
+    fn take_leaf(&self, reference: &ChildReference<'_>, take: bool) -> Option<TakenLeaf> {
         if take { self.store().take_clean(reference.page).map(TakenLeaf) } else { None }
     }
 
@@ -269,16 +273,16 @@ impl Tree {
         loop {
             let freed = freed_pages();
             let reference = match self.find_reference(Target::Key(key), 0) {
-                Walk::Reached(reference) => reference,
-                Walk::Missing(page) => {
+                OptimisticOutcome::Reached(reference) => reference,
+                OptimisticOutcome::Missing(page) => {
                     faults.fault_in(self, page)?;
                     continue;
                 }
-                Walk::Contended => {
+                OptimisticOutcome::Contended => {
                     std::thread::yield_now();
                     continue;
                 }
-                Walk::NoSuchLevel => return Err(self.no_leaf_level()),
+                OptimisticOutcome::NoSuchLevel => return Err(self.no_leaf_level()),
             };
             if reference.parent.is_none() {
                 return Ok(None);

@@ -33,7 +33,7 @@ impl Tree {
             root => Some(root),
         };
         match root {
-            Some(root) => walk.run(root, progress)?,
+            Some(root) => walk.walk(root, progress)?,
             None => walk.open.push(ALL_KEYS),
         }
         let reached: BTreeSet<PageNo> = walk.parts.values().map(|(_, page)| *page).collect();
@@ -107,7 +107,7 @@ struct Walk<'a> {
 type Child = (PageNo, KeyRange, Option<u8>);
 
 impl Walk<'_> {
-    fn run(&mut self, root: PageNo, progress: &mut dyn FnMut(u64)) -> Result<()> {
+    fn walk(&mut self, root: PageNo, progress: &mut dyn FnMut(u64)) -> Result<()> {
         let mut next: Vec<Child> = vec![(root, ALL_KEYS, None)];
         while let Some((page, range, level)) = next.pop() {
             progress(1);

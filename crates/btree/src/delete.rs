@@ -2,7 +2,7 @@
 
 use leafline_storage::{PageNo, Reservation, page};
 
-use crate::descend::{Faults, Latched};
+use crate::descend::{Faults, LatchAttempt};
 use crate::entry::{CommitTs, EntryFlags};
 use crate::error::{OnPage, Result};
 use crate::node::{Node, NodeResult, Record};
@@ -45,9 +45,9 @@ impl Tree {
     fn try_purge(&self, reservation: &mut Reservation, key: &[u8], before: CommitTs) -> Result<Attempt> {
         let mut mini = self.store().begin(reservation, 0)?;
         let latched = match self.latch(&mut mini, key, 0)? {
-            Latched::Page(latched) => latched,
-            Latched::Missing(page) => return Ok(Attempt::Missing(page)),
-            Latched::NoSuchLevel => return Err(self.no_leaf_level()),
+            LatchAttempt::Page(latched) => latched,
+            LatchAttempt::Missing(page) => return Ok(Attempt::Missing(page)),
+            LatchAttempt::NoSuchLevel => return Err(self.no_leaf_level()),
         };
         let page = mini.page_no(latched);
         if page::is_soft(mini.page(latched)) {

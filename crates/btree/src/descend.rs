@@ -24,7 +24,7 @@ use leafline_storage::{MiniTransaction, PageNo, PageSlot, SharedGuard};
 
 use crate::error::{BtreeError, OnPage, Result};
 use crate::node::{Node, NodeFault, NodeResult};
-use crate::optimistic::{Finger, Reference, Walk};
+use crate::optimistic::{ChildReference, Finger, OptimisticOutcome};
 use crate::tree::Tree;
 
 const WRONG_LEVEL: NodeFault = NodeFault("node of another level than its parent expects");
@@ -61,7 +61,7 @@ impl Target<'_> {
 }
 
 /// The outcome of an attempt to latch a page exclusively.
-pub(crate) enum Latched {
+pub(crate) enum LatchAttempt {
     /// The page is latched.
     Page(PageSlot),
     /// This page is not in memory. The caller drops the mini-transaction, faults the page in, and tries again.
@@ -141,10 +141,10 @@ impl Tree {
         let mut bytes = Vec::new();
         loop {
             match self.find_copy(target, level, &mut bytes) {
-                Walk::Reached(page) => return Ok(Some(BranchCopy { page, bytes })),
-                Walk::NoSuchLevel => return Ok(None),
-                Walk::Missing(page) => faults.fault_in(self, page)?,
-                Walk::Contended => {
+                OptimisticOutcome::Reached(page) => return Ok(Some(BranchCopy { page, bytes })),
+                OptimisticOutcome::NoSuchLevel => return Ok(None),
+                OptimisticOutcome::Missing(page) => faults.fault_in(self, page)?,
+                OptimisticOutcome::Contended => {
                     let copy =
                         |guard: SharedGuard<'_>| BranchCopy { page: guard.page_no(), bytes: guard.to_vec() };
                     return Ok(self.descend(target, level)?.map(copy));
@@ -156,7 +156,7 @@ impl Tree {
     /// Descends like [`descend_to_leaf`](Self::descend_to_leaf), but from the branch that `finger` points at, if
     /// possible. Sets `finger` to the branch above the leaf.
     pub(crate) fn descend_near(&self, target: Target<'_>, finger: &mut Finger) -> Result<SharedGuard<'_>> {
-        if let Walk::Reached(reference) = self.find_leaf(target, finger)
+        if let OptimisticOutcome::Reached(reference) = self.find_leaf(target, finger)
             && let Descent::Page(guard) = self.try_latch(&reference, target, 0)?
         {
             return Ok(guard);
@@ -172,16 +172,21 @@ impl Tree {
 
     fn try_descend_optimistically(&self, target: Target<'_>, level: u8) -> Result<Descent<'_>> {
         let reference = match self.find_reference(target, level) {
-            Walk::Reached(reference) => reference,
-            Walk::Contended => return Ok(Descent::Contended),
-            Walk::Missing(page) => return Ok(Descent::Missing(page)),
-            Walk::NoSuchLevel => return Ok(Descent::NoSuchLevel),
+            OptimisticOutcome::Reached(reference) => reference,
+            OptimisticOutcome::Contended => return Ok(Descent::Contended),
+            OptimisticOutcome::Missing(page) => return Ok(Descent::Missing(page)),
+            OptimisticOutcome::NoSuchLevel => return Ok(Descent::NoSuchLevel),
         };
         self.try_latch(&reference, target, level)
     }
 
     /// Latches the node at `level` of a reference that was found for `target`.
-    fn try_latch(&self, reference: &Reference<'_>, target: Target<'_>, level: u8) -> Result<Descent<'_>> {
+    fn try_latch(
+        &self,
+        reference: &ChildReference<'_>,
+        target: Target<'_>,
+        level: u8,
+    ) -> Result<Descent<'_>> {
         let page = reference.page;
         let Some(guard) = self.store().try_shared(page)? else { return Ok(Descent::Missing(page)) };
         if !reference.stands() {
@@ -225,22 +230,27 @@ impl Tree {
     }
 
     /// Latches the node at `level` that holds `key` exclusively. The mini-transaction holds no latch yet.
-    pub(crate) fn latch(&self, mini: &mut MiniTransaction<'_>, key: &[u8], level: u8) -> Result<Latched> {
+    pub(crate) fn latch(
+        &self,
+        mini: &mut MiniTransaction<'_>,
+        key: &[u8],
+        level: u8,
+    ) -> Result<LatchAttempt> {
         let reference = match self.find_reference(Target::Key(key), level) {
-            Walk::Reached(reference) => reference,
-            Walk::Contended => return self.latch_coupled(mini, key, level),
-            Walk::Missing(page) => return Ok(Latched::Missing(page)),
-            Walk::NoSuchLevel => return Ok(Latched::NoSuchLevel),
+            OptimisticOutcome::Reached(reference) => reference,
+            OptimisticOutcome::Contended => return self.latch_coupled(mini, key, level),
+            OptimisticOutcome::Missing(page) => return Ok(LatchAttempt::Missing(page)),
+            OptimisticOutcome::NoSuchLevel => return Ok(LatchAttempt::NoSuchLevel),
         };
         let page = reference.page;
-        let Some(slot) = mini.latch(page)? else { return Ok(Latched::Missing(page)) };
+        let Some(slot) = mini.latch(page)? else { return Ok(LatchAttempt::Missing(page)) };
         if !reference.stands() {
             mini.release(slot);
             return self.latch_coupled(mini, key, level);
         }
         let node = self.node(mini.page(slot), page, None)?;
         if node.level() == level && node.covers(key) {
-            return Ok(Latched::Page(slot));
+            return Ok(LatchAttempt::Page(slot));
         }
         if reference.parent.is_some() {
             return Err(BtreeError::corrupt(page, NodeFault("node is not where its parent says")));
@@ -251,21 +261,21 @@ impl Tree {
     }
 
     /// Latches a node like [`latch`](Self::latch), coupling shared latches on the way down.
-    fn latch_coupled(&self, mini: &mut MiniTransaction<'_>, key: &[u8], level: u8) -> Result<Latched> {
+    fn latch_coupled(&self, mini: &mut MiniTransaction<'_>, key: &[u8], level: u8) -> Result<LatchAttempt> {
         let root = self.root();
         loop {
             let Some(mut guard) = self.store().try_shared(root)? else {
-                return Ok(Latched::Missing(root));
+                return Ok(LatchAttempt::Missing(root));
             };
             let root_level = self.node(&guard, root, None)?.level();
             if root_level < level {
-                return Ok(Latched::NoSuchLevel);
+                return Ok(LatchAttempt::NoSuchLevel);
             }
             if root_level == level {
                 drop(guard);
-                let Some(slot) = mini.latch(root)? else { return Ok(Latched::Missing(root)) };
+                let Some(slot) = mini.latch(root)? else { return Ok(LatchAttempt::Missing(root)) };
                 if self.node(mini.page(slot), root, None)?.level() == level {
-                    return Ok(Latched::Page(slot));
+                    return Ok(LatchAttempt::Page(slot));
                 }
                 // The tree has grown or shrunk in between.
                 mini.release(slot);
@@ -278,13 +288,13 @@ impl Tree {
                 let child = node.child_for(key).and_then(|slot| node.child(slot)).on(page)?;
                 expected -= 1;
                 if expected == level {
-                    let Some(slot) = mini.latch(child)? else { return Ok(Latched::Missing(child)) };
+                    let Some(slot) = mini.latch(child)? else { return Ok(LatchAttempt::Missing(child)) };
                     drop(guard);
                     self.node(mini.page(slot), child, Some(level))?;
-                    return Ok(Latched::Page(slot));
+                    return Ok(LatchAttempt::Page(slot));
                 }
                 let Some(next) = self.store().try_shared(child)? else {
-                    return Ok(Latched::Missing(child));
+                    return Ok(LatchAttempt::Missing(child));
                 };
                 guard = next;
             }
@@ -297,13 +307,13 @@ impl Tree {
         mini: &mut MiniTransaction<'_>,
         parent: PageSlot,
         slot: usize,
-    ) -> Result<Latched> {
+    ) -> Result<LatchAttempt> {
         let page = mini.page_no(parent);
         let node = Node::open(mini.page(parent)).on(page)?;
         let (child, level) = (node.child(slot).on(page)?, node.level() - 1);
-        let Some(latched) = mini.latch(child)? else { return Ok(Latched::Missing(child)) };
+        let Some(latched) = mini.latch(child)? else { return Ok(LatchAttempt::Missing(child)) };
         self.node(mini.page(latched), child, Some(level))?;
-        Ok(Latched::Page(latched))
+        Ok(LatchAttempt::Page(latched))
     }
 
     /// Checks that `bytes` are a node of this tree, at `level` if that is known.

@@ -11,7 +11,7 @@ use crate::descend::{BranchCopy, Target};
 use crate::error::{OnPage, Result};
 use crate::examine::KeyRange;
 use crate::node::{Node, NodeResult};
-use crate::optimistic::Walk;
+use crate::optimistic::OptimisticOutcome;
 use crate::tree::Tree;
 
 /// Number of branches right above the leaves that are read as one batch when a walk comes to the second of them.
@@ -107,7 +107,7 @@ impl Tree {
     }
 
     pub(crate) fn leaf_at(&self, target: Target<'_>) -> Result<PageNo> {
-        if let Walk::Reached(reference) = self.find_reference(target, 0) {
+        if let OptimisticOutcome::Reached(reference) = self.find_reference(target, 0) {
             return Ok(reference.page);
         }
         let Some(branch) = self.branch(target, 1)? else { return Ok(self.root()) };

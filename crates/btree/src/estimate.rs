@@ -16,7 +16,7 @@ use crate::descend::Target;
 use crate::enumerate::children_in;
 use crate::error::{OnPage, Result};
 use crate::node::{Node, NodeResult};
-use crate::optimistic::Walk;
+use crate::optimistic::OptimisticOutcome;
 use crate::tree::Tree;
 use crate::unpacked_cells::UnpackedCells;
 use crate::view::LeafView;
@@ -169,7 +169,8 @@ impl Tree {
         let (mut from, mut fence) = (lower.to_vec(), Vec::new());
         let mut entries = 0;
         for leaves in 1..=COUNTED_LEAVES {
-            let Walk::Reached((found, more)) = self.count_on_leaf(&from, upper, &mut fence) else {
+            let OptimisticOutcome::Reached((found, more)) = self.count_on_leaf(&from, upper, &mut fence)
+            else {
                 return Ok(None);
             };
             entries += found;

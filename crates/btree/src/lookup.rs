@@ -15,7 +15,7 @@ use crate::descend::Target;
 use crate::error::{OnPage, Result};
 use crate::merge::freed_pages;
 use crate::node::Node;
-use crate::optimistic::{Finger, LINE, SLOT_LINES, Walk};
+use crate::optimistic::{Finger, LINE, OptimisticOutcome, SLOT_LINES};
 use crate::tree::Tree;
 use crate::unpacked_cells::UnpackedCells;
 use crate::view::LeafView;
@@ -62,10 +62,12 @@ impl Tree {
             for (found, key) in not_found {
                 let freed = freed_pages();
                 match self.find_leaf(target(key), &mut finger) {
-                    Walk::Reached(reference) => *found = FoundLeaf { page: reference.page, freed },
-                    Walk::Missing(page) if missing.last() == Some(&page) => {}
-                    Walk::Missing(page) => missing.push(page),
-                    Walk::Contended | Walk::NoSuchLevel => {
+                    OptimisticOutcome::Reached(reference) => {
+                        *found = FoundLeaf { page: reference.page, freed }
+                    }
+                    OptimisticOutcome::Missing(page) if missing.last() == Some(&page) => {}
+                    OptimisticOutcome::Missing(page) => missing.push(page),
+                    OptimisticOutcome::Contended | OptimisticOutcome::NoSuchLevel => {
                         *found = FoundLeaf { page: self.leaf_at(target(key))?, freed };
                     }
                 }

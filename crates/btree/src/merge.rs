@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use leafline_storage::{MiniTransaction, PageNo, PageSlot, Reservation, page};
 
-use crate::descend::{Faults, Latched};
+use crate::descend::{Faults, LatchAttempt};
 use crate::error::{OnPage, Result};
 use crate::node::{Node, NodeBuilder, NodeResult, Record, Side};
 use crate::policy;
@@ -80,9 +80,9 @@ impl Tree {
     ) -> Result<Attempt> {
         let mut mini = self.store().begin(reservation, 0)?;
         let parent = match self.latch(&mut mini, key, level + 1)? {
-            Latched::Page(parent) => parent,
-            Latched::Missing(page) => return Ok(Attempt::Missing(page)),
-            Latched::NoSuchLevel => return Ok(Attempt::Done(false)),
+            LatchAttempt::Page(parent) => parent,
+            LatchAttempt::Missing(page) => return Ok(Attempt::Missing(page)),
+            LatchAttempt::NoSuchLevel => return Ok(Attempt::Done(false)),
         };
         let parent_page = mini.page_no(parent);
         let above = Node::open(mini.page(parent)).on(parent_page)?;
@@ -96,9 +96,9 @@ impl Tree {
         let mut pair = Vec::with_capacity(2);
         for child in [first, first + 1] {
             match self.latch_child(&mut mini, parent, child)? {
-                Latched::Page(latched) => pair.push(latched),
-                Latched::Missing(page) => return Ok(Attempt::Missing(page)),
-                Latched::NoSuchLevel => return Ok(Attempt::Done(false)),
+                LatchAttempt::Page(latched) => pair.push(latched),
+                LatchAttempt::Missing(page) => return Ok(Attempt::Missing(page)),
+                LatchAttempt::NoSuchLevel => return Ok(Attempt::Done(false)),
             }
         }
         let (left, right) = (pair[0], pair[1]);
@@ -147,13 +147,13 @@ impl Tree {
                 return Ok(false);
             }
             let child = match self.latch_child(&mut mini, latched, 0)? {
-                Latched::Page(child) => child,
-                Latched::Missing(page) => {
+                LatchAttempt::Page(child) => child,
+                LatchAttempt::Missing(page) => {
                     drop(mini);
                     faults.fault_in(self, page)?;
                     continue;
                 }
-                Latched::NoSuchLevel => return Ok(false),
+                LatchAttempt::NoSuchLevel => return Ok(false),
             };
             if page::is_soft(mini.page(child)) {
                 return Ok(false);

@@ -12,7 +12,7 @@ use std::borrow::Cow;
 use leafline_storage::{PageNo, Reservation, page};
 
 use crate::buffered::Modified;
-use crate::descend::{Faults, Latched};
+use crate::descend::{Faults, LatchAttempt};
 use crate::entry::{Change, CommitTs, EntryFlags, EntryView};
 use crate::error::{BtreeError, OnPage, Result};
 use crate::node::{
@@ -34,7 +34,7 @@ enum Attempt {
 }
 
 /// The outcome of one change of a leaf.
-pub(crate) enum Changed {
+pub(crate) enum ChangeOutcome {
     /// The change is made, or there was nothing to do.
     Made,
     /// The change is made, and the leaf has become so empty that a merge is worth trying.
@@ -127,9 +127,9 @@ impl Tree {
         self.check_key(first)?;
         let mut mini = self.store().begin(reservation, 0)?;
         let latched = match self.latch(&mut mini, first, 0)? {
-            Latched::Page(latched) => latched,
-            Latched::Missing(page) => return Ok(Attempt::Missing(page)),
-            Latched::NoSuchLevel => return Err(self.no_leaf_level()),
+            LatchAttempt::Page(latched) => latched,
+            LatchAttempt::Missing(page) => return Ok(Attempt::Missing(page)),
+            LatchAttempt::NoSuchLevel => return Err(self.no_leaf_level()),
         };
         let page = mini.page_no(latched);
         if page::is_soft(mini.page(latched)) {
@@ -148,17 +148,17 @@ impl Tree {
             let number = made;
             let mut decide = |entry: Option<EntryView<'_>>| decide(number, entry);
             match self.change(&mut mini, latched, key, purge_before, &mut decide)? {
-                Changed::Made => made += 1,
-                Changed::UnderFull => {
+                ChangeOutcome::Made => made += 1,
+                ChangeOutcome::UnderFull => {
                     (made, under_full) = (made + 1, true);
                     break;
                 }
-                Changed::NoRoom(room) if made == 0 => {
+                ChangeOutcome::NoRoom(room) if made == 0 => {
                     // The leaf may have been settled.
                     mini.commit();
                     return Ok(Attempt::NoRoom(room));
                 }
-                Changed::NoRoom(_) => break,
+                ChangeOutcome::NoRoom(_) => break,
             }
         }
         mini.commit();
@@ -173,7 +173,7 @@ impl Tree {
         key: &[u8],
         purge_before: CommitTs,
         decide: &mut dyn FnMut(Option<EntryView<'_>>) -> Change<'b>,
-    ) -> Result<Changed> {
+    ) -> Result<ChangeOutcome> {
         self.check_key(key)?;
         let page = pages.number(leaf_at);
         let leaf = Node::open(pages.bytes(leaf_at)).on(page)?;
@@ -181,11 +181,11 @@ impl Tree {
         let mut unpacked = Vec::new();
         let old = if found { Some(leaf.entry(slot, &mut unpacked).on(page)?) } else { None };
         let (flags, commit_ts, payload) = match (decide(old), old) {
-            (Change::Keep, _) | (Change::Remove, None) => return Ok(Changed::Made),
+            (Change::Keep, _) | (Change::Remove, None) => return Ok(ChangeOutcome::Made),
             (Change::Remove, Some(_)) => {
                 pages.apply(leaf_at, &Record::leaf_remove(slot))?;
                 let merge = policy::try_merge(&Node::open(pages.bytes(leaf_at)).on(page)?);
-                return Ok(if merge { Changed::UnderFull } else { Changed::Made });
+                return Ok(if merge { ChangeOutcome::UnderFull } else { ChangeOutcome::Made });
             }
             (Change::Put { payload, ts, has_previous }, _) => {
                 self.check_entry(key, &payload)?;
@@ -201,7 +201,7 @@ impl Tree {
         let entry = EntryView { flags, commit_ts, payload: &payload };
         if let Some(records) = ChangeRecords::of(&leaf, key, (slot, found), entry).on(page)? {
             records.apply(pages, leaf_at)?;
-            return Ok(Changed::Made);
+            return Ok(ChangeOutcome::Made);
         }
         if settle_gain(&leaf, purge_before).on(page)? >= policy::worth_settling(&leaf) {
             pages.apply(leaf_at, &Record::leaf_settle(purge_before))?;
@@ -209,11 +209,11 @@ impl Tree {
             let found = leaf.lower_bound(key).on(page)?;
             if let Some(records) = ChangeRecords::of(&leaf, key, found, entry).on(page)? {
                 records.apply(pages, leaf_at)?;
-                return Ok(Changed::Made);
+                return Ok(ChangeOutcome::Made);
             }
         }
         let leaf = Node::open(pages.bytes(leaf_at)).on(page)?;
-        Ok(Changed::NoRoom(room_needed(&leaf, key, entry).on(page)?))
+        Ok(ChangeOutcome::NoRoom(room_needed(&leaf, key, entry).on(page)?))
     }
 
     fn check_key(&self, key: &[u8]) -> Result<()> {

@@ -32,7 +32,7 @@ pub(crate) const SLOT_LINES: usize = 16;
 const SHORT: usize = 512;
 
 /// The outcome of a walk without latches.
-pub(crate) enum Walk<T> {
+pub(crate) enum OptimisticOutcome<T> {
     /// The walk reached its node.
     Reached(T),
     /// Every attempt met a writer. The caller takes latches.
@@ -46,10 +46,10 @@ pub(crate) enum Walk<T> {
 /// One attempt met a writer.
 struct Restart;
 
-type Attempt<T> = Result<Walk<T>, Restart>;
+type Attempt<T> = Result<OptimisticOutcome<T>, Restart>;
 
 /// A reference to a node, as its parent had it.
-pub(crate) struct Reference<'s> {
+pub(crate) struct ChildReference<'s> {
     /// The node's page.
     pub page: PageNo,
     /// The node's parent, which can be asked again whether it is unchanged. The root has none.
@@ -70,7 +70,7 @@ impl Finger {
     pub const NONE: Finger = Finger { branch: PageNo::NONE, freed: 0 };
 }
 
-impl Reference<'_> {
+impl ChildReference<'_> {
     /// Returns whether the reference still stands. Asked once the page is latched, or its version read: from then on
     /// the page is the node that was looked for. The reference to the root always stands, but the root may have
     /// another level by now.
@@ -110,7 +110,7 @@ impl Copied {
 impl Tree {
     /// Repeats an attempt until it succeeds, or has failed [`ATTEMPTS`] times.
     #[inline]
-    fn attempt<T>(&self, mut attempt: impl FnMut(&mut u64) -> Attempt<T>) -> Walk<T> {
+    fn attempt<T>(&self, mut attempt: impl FnMut(&mut u64) -> Attempt<T>) -> OptimisticOutcome<T> {
         let (mut pages, mut restarts) = (0, 0);
         let walk = loop {
             match attempt(&mut pages) {
@@ -118,7 +118,7 @@ impl Tree {
                 Err(Restart) => restarts += 1,
             }
             if restarts == ATTEMPTS {
-                break Walk::Contended;
+                break OptimisticOutcome::Contended;
             }
         };
         self.store().count_reads(pages, restarts);
@@ -126,21 +126,29 @@ impl Tree {
     }
 
     /// Finds the reference to the node of `target` at `level`, as its parent has it.
-    pub(crate) fn find_reference(&self, target: Target<'_>, level: u8) -> Walk<Reference<'_>> {
+    pub(crate) fn find_reference(
+        &self,
+        target: Target<'_>,
+        level: u8,
+    ) -> OptimisticOutcome<ChildReference<'_>> {
         self.attempt(|pages| self.try_reference(target, level, pages))
     }
 
     /// Finds the reference to a leaf like [`find_reference`](Self::find_reference), from the finger's branch if that
     /// holds `target`, else from the root. Moves the finger to the branch.
-    pub(crate) fn find_leaf(&self, target: Target<'_>, finger: &mut Finger) -> Walk<Reference<'_>> {
+    pub(crate) fn find_leaf(
+        &self,
+        target: Target<'_>,
+        finger: &mut Finger,
+    ) -> OptimisticOutcome<ChildReference<'_>> {
         if let Some(reference) = self.try_near(target, *finger) {
             self.store().count_reads(1, 0);
-            return Walk::Reached(reference);
+            return OptimisticOutcome::Reached(reference);
         }
         // A page that is freed after this may still have been in the tree when it was read.
         let freed = freed_pages();
         let walk = self.find_reference(target, 0);
-        if let Walk::Reached(Reference { parent: Some(branch), .. }) = &walk {
+        if let OptimisticOutcome::Reached(ChildReference { parent: Some(branch), .. }) = &walk {
             *finger = Finger { branch: branch.page_no(), freed };
         }
         walk
@@ -150,7 +158,7 @@ impl Tree {
     /// this tree, and holds the target between its fences, is the right one, whatever has happened to it, unless it
     /// has been freed.
     #[inline]
-    fn try_near(&self, target: Target<'_>, finger: Finger) -> Option<Reference<'_>> {
+    fn try_near(&self, target: Target<'_>, finger: Finger) -> Option<ChildReference<'_>> {
         if finger.branch == PageNo::NONE {
             return None;
         }
@@ -165,25 +173,30 @@ impl Tree {
             return None;
         }
         let child = child_of(&node, target).ok()?;
-        page.is_unchanged().then_some(Reference { page: child, parent: Some(page) })
+        page.is_unchanged().then_some(ChildReference { page: child, parent: Some(page) })
     }
 
     /// Copies the node of `target` at `level` to `out`. Returns the page's number.
-    pub(crate) fn find_copy(&self, target: Target<'_>, level: u8, out: &mut Vec<u8>) -> Walk<PageNo> {
+    pub(crate) fn find_copy(
+        &self,
+        target: Target<'_>,
+        level: u8,
+        out: &mut Vec<u8>,
+    ) -> OptimisticOutcome<PageNo> {
         self.attempt(|pages| self.try_copy(target, level, out, pages))
     }
 
     /// Returns the level of the root, if that needs no waiting.
     pub(crate) fn root_level(&self) -> Option<u8> {
         match self.attempt(|pages| self.try_root_level(pages)) {
-            Walk::Reached(level) => Some(level),
+            OptimisticOutcome::Reached(level) => Some(level),
             _ => None,
         }
     }
 
     /// Looks up `key` in its leaf. Returns whether there is an entry, and copies it to `out`.
     #[inline]
-    pub(crate) fn find_entry(&self, key: &[u8], out: &mut Copied) -> Walk<bool> {
+    pub(crate) fn find_entry(&self, key: &[u8], out: &mut Copied) -> OptimisticOutcome<bool> {
         self.attempt(|pages| self.try_entry(key, out, pages))
     }
 
@@ -207,7 +220,7 @@ impl Tree {
         from: &[u8],
         upper: Option<&[u8]>,
         fence: &mut Vec<u8>,
-    ) -> Walk<(usize, bool)> {
+    ) -> OptimisticOutcome<(usize, bool)> {
         self.attempt(|pages| {
             self.try_node(Target::Key(from), 0, pages, |page, leaf| {
                 let start = leaf.find_within(0, from)?.0;
@@ -237,10 +250,10 @@ impl Tree {
         read: impl FnOnce(&OptimisticPage<'s>, &Search<&OptimisticPage<'s>>) -> NodeResult<T>,
     ) -> Attempt<T> {
         let reference = match self.try_reference(target, level, pages)? {
-            Walk::Reached(reference) => reference,
-            Walk::Missing(page) => return Ok(Walk::Missing(page)),
-            Walk::NoSuchLevel => return Ok(Walk::NoSuchLevel),
-            Walk::Contended => return Ok(Walk::Contended),
+            OptimisticOutcome::Reached(reference) => reference,
+            OptimisticOutcome::Missing(page) => return Ok(OptimisticOutcome::Missing(page)),
+            OptimisticOutcome::NoSuchLevel => return Ok(OptimisticOutcome::NoSuchLevel),
+            OptimisticOutcome::Contended => return Ok(OptimisticOutcome::Contended),
         };
         let page = self.begin(reference.page)?;
         if let Some(page) = &page {
@@ -249,22 +262,27 @@ impl Tree {
         if !reference.stands() {
             return Err(Restart);
         }
-        let Some(page) = page else { return Ok(Walk::Missing(reference.page)) };
+        let Some(page) = page else { return Ok(OptimisticOutcome::Missing(reference.page)) };
         *pages += 1;
         let found = Search::open(&page).and_then(|node| {
             node.belongs_to(self.id(), Some(level))?;
             read(&page, &node)
         });
         match found {
-            Ok(found) if page.is_unchanged() => Ok(Walk::Reached(found)),
+            Ok(found) if page.is_unchanged() => Ok(OptimisticOutcome::Reached(found)),
             _ => Err(Restart),
         }
     }
 
     #[inline]
-    fn try_reference<'s>(&'s self, target: Target<'_>, level: u8, pages: &mut u64) -> Attempt<Reference<'s>> {
+    fn try_reference<'s>(
+        &'s self,
+        target: Target<'_>,
+        level: u8,
+        pages: &mut u64,
+    ) -> Attempt<ChildReference<'s>> {
         let root = self.root();
-        let Some(mut page) = self.begin(root)? else { return Ok(Walk::Missing(root)) };
+        let Some(mut page) = self.begin(root)? else { return Ok(OptimisticOutcome::Missing(root)) };
         let mut expected = None;
         loop {
             *pages += 1;
@@ -276,15 +294,17 @@ impl Tree {
             if found <= level {
                 // Only the root can be so low: the levels below it are as expected.
                 return match page.is_unchanged() {
-                    true if found < level => Ok(Walk::NoSuchLevel),
-                    true => Ok(Walk::Reached(Reference { page: root, parent: None })),
+                    true if found < level => Ok(OptimisticOutcome::NoSuchLevel),
+                    true => Ok(OptimisticOutcome::Reached(ChildReference { page: root, parent: None })),
                     false => Err(Restart),
                 };
             }
             let Ok(child) = child_of(&node, target) else { return Err(Restart) };
             if found == level + 1 {
                 return match page.is_unchanged() {
-                    true => Ok(Walk::Reached(Reference { page: child, parent: Some(page) })),
+                    true => {
+                        Ok(OptimisticOutcome::Reached(ChildReference { page: child, parent: Some(page) }))
+                    }
                     false => Err(Restart),
                 };
             }
@@ -292,7 +312,7 @@ impl Tree {
             if !page.is_unchanged() {
                 return Err(Restart);
             }
-            let Some(next) = next else { return Ok(Walk::Missing(child)) };
+            let Some(next) = next else { return Ok(OptimisticOutcome::Missing(child)) };
             expected = Some(found - 1);
             page = next;
         }
@@ -300,11 +320,11 @@ impl Tree {
 
     fn try_root_level(&self, pages: &mut u64) -> Attempt<u8> {
         let root = self.root();
-        let Some(page) = self.begin(root)? else { return Ok(Walk::Missing(root)) };
+        let Some(page) = self.begin(root)? else { return Ok(OptimisticOutcome::Missing(root)) };
         *pages += 1;
         let level = Search::open(&page).map(|node| node.level());
         match level {
-            Ok(level) if page.is_unchanged() => Ok(Walk::Reached(level)),
+            Ok(level) if page.is_unchanged() => Ok(OptimisticOutcome::Reached(level)),
             _ => Err(Restart),
         }
     }

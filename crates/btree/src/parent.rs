@@ -3,13 +3,13 @@
 
 use leafline_storage::{MiniTransaction, PageNo, PageSlot, Reservation};
 
-use crate::descend::{Faults, Latched};
+use crate::descend::{Faults, LatchAttempt};
 use crate::error::{BtreeError, OnPage, Result};
 use crate::node::{Node, NodeFault, Record, SLOT, branch_cell_len};
 use crate::tree::{Tree, apply};
 
 /// The latched parent of a leaf, with room for the leaves that come beside it.
-pub(crate) struct Above {
+pub(crate) struct LatchedParent {
     page: PageSlot,
     /// The leaf's slot in the parent.
     slot: usize,
@@ -30,7 +30,7 @@ impl Tree {
         held: PageNo,
         lowers: &[&[u8]],
         pages: usize,
-        change: impl FnOnce(&mut MiniTransaction<'_>, &Above) -> Result<()>,
+        change: impl FnOnce(&mut MiniTransaction<'_>, &LatchedParent) -> Result<()>,
     ) -> Result<()> {
         let Some((key, others)) = lowers.split_first() else { return Ok(()) };
         let mut faults = Faults::default();
@@ -40,13 +40,13 @@ impl Tree {
             }
             let mut mini = self.store().begin(reservation, pages)?;
             let page = match self.latch(&mut mini, key, 1)? {
-                Latched::Page(page) => page,
-                Latched::Missing(missing) => {
+                LatchAttempt::Page(page) => page,
+                LatchAttempt::Missing(missing) => {
                     drop(mini);
                     faults.fault_in(self, missing)?;
                     continue;
                 }
-                Latched::NoSuchLevel => return Err(self.no_leaf_level()),
+                LatchAttempt::NoSuchLevel => return Err(self.no_leaf_level()),
             };
             let number = mini.page_no(page);
             let node = Node::open(mini.page(page)).on(number)?;
@@ -60,14 +60,14 @@ impl Tree {
                 self.split(reservation, separator, 1, needed)?;
                 continue;
             }
-            change(&mut mini, &Above { page, slot, prefix })?;
+            change(&mut mini, &LatchedParent { page, slot, prefix })?;
             mini.commit();
             return Ok(());
         }
     }
 }
 
-impl Above {
+impl LatchedParent {
     /// Makes the parent refer to another page instead of the leaf's.
     pub(crate) fn replace(&self, mini: &mut MiniTransaction<'_>, page: PageNo) -> Result<()> {
         apply(mini, self.page, &Record::branch_set_child(self.slot, page))

@@ -12,7 +12,7 @@ use leafline_storage::{PageNo, SegmentId};
 use crate::descend::Target;
 use crate::entry::{Change, CommitTs, EntryView};
 use crate::error::{OnPage, Result};
-use crate::modify::Changed;
+use crate::modify::ChangeOutcome;
 use crate::node::{Node, RECORD_OVERHEAD, Record};
 use crate::split::{Split, parent_of_one};
 use crate::tree::{GROUP_OVERHEAD, Pages, Tree};
@@ -100,8 +100,8 @@ impl<'t> Rehearsal<'t> {
         loop {
             let Some(leaf) = self.find(key, 0)? else { return Err(self.tree.no_leaf_level()) };
             match self.tree.change(&mut self.copies, leaf, key, self.purge_before, decide)? {
-                Changed::NoRoom(cell_len) => self.split(key, 0, cell_len)?,
-                Changed::Made | Changed::UnderFull => return Ok(()),
+                ChangeOutcome::NoRoom(cell_len) => self.split(key, 0, cell_len)?,
+                ChangeOutcome::Made | ChangeOutcome::UnderFull => return Ok(()),
             }
         }
     }

@@ -12,7 +12,7 @@
 
 use leafline_storage::{PageClass, PageNo, Reservation, page};
 
-use crate::descend::{Faults, Latched};
+use crate::descend::{Faults, LatchAttempt};
 use crate::error::{BtreeError, OnPage, Result};
 use crate::node::{Node, NodeBuilder, NodeFault, Record, SLOT, Side, branch_cell_len, part};
 use crate::policy;
@@ -70,16 +70,16 @@ impl Tree {
         reservation.top_up()?;
         let mut mini = self.store().begin(reservation, 1)?;
         let parent = match self.latch(&mut mini, key, level + 1)? {
-            Latched::Page(parent) => parent,
-            Latched::Missing(page) => return Ok(Attempt::Missing(page)),
-            Latched::NoSuchLevel => return Ok(Attempt::IsRoot),
+            LatchAttempt::Page(parent) => parent,
+            LatchAttempt::Missing(page) => return Ok(Attempt::Missing(page)),
+            LatchAttempt::NoSuchLevel => return Ok(Attempt::IsRoot),
         };
         let parent_page = mini.page_no(parent);
         let slot = Node::open(mini.page(parent)).and_then(|node| node.child_for(key)).on(parent_page)?;
         let latched = match self.latch_child(&mut mini, parent, slot)? {
-            Latched::Page(latched) => latched,
-            Latched::Missing(page) => return Ok(Attempt::Missing(page)),
-            Latched::NoSuchLevel => return Ok(Attempt::Split(Split::Needless)),
+            LatchAttempt::Page(latched) => latched,
+            LatchAttempt::Missing(page) => return Ok(Attempt::Missing(page)),
+            LatchAttempt::NoSuchLevel => return Ok(Attempt::Split(Split::Needless)),
         };
         let split = self.split_child(&mut mini, parent, latched, key, cell_len)?;
         if let Split::Done = split {

@@ -12,7 +12,7 @@ use crate::descend::Target;
 use crate::entry::EntryView;
 use crate::error::{BtreeError, OnPage, Result};
 use crate::node::{LeafFormat, LeafInsert, Node, NodeBuilder, PAGE_SIZES, RECORD_OVERHEAD, Record};
-use crate::optimistic::{Copied, Walk};
+use crate::optimistic::{Copied, OptimisticOutcome};
 use crate::policy;
 
 /// A B+tree in a segment. Cheap to clone. All clones, and all handles opened on the same root, are the same tree.
@@ -132,8 +132,8 @@ impl Tree {
     pub fn get<R>(&self, key: &[u8], f: impl FnOnce(Option<EntryView<'_>>) -> R) -> Result<R> {
         let mut copied = Copied::new();
         match self.find_entry(key, &mut copied) {
-            Walk::Reached(true) => Ok(f(Some(copied.entry()))),
-            Walk::Reached(false) => Ok(f(None)),
+            OptimisticOutcome::Reached(true) => Ok(f(Some(copied.entry()))),
+            OptimisticOutcome::Reached(false) => Ok(f(None)),
             _ => self.get_latched(key, f),
         }
     }

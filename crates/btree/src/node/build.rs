@@ -9,7 +9,7 @@
 use leafline_storage::PageNo;
 
 use super::cell::{branch_cell_len, leaf_cell_len};
-use super::gathered::Gathered;
+use super::gathered::CollectedEntries;
 use super::layout::{
     CHILD, HAS_PAYLOAD, InsertHistory, LeafFormat, Node, NodeFault, NodeResult, PACKED, PAGE_SIZES,
     PAYLOAD_LEN, SLOT, SLOTS, Slot, TIMESTAMP, UPPER_INFINITE, common_prefix, field, head_of, put_u16,
@@ -25,7 +25,7 @@ pub struct NodeBuilder {
     slots: usize,
     heap: usize,
     /// In a packed leaf: the entries of the packed cell that is not full yet.
-    gathered: Option<Gathered>,
+    gathered: Option<CollectedEntries>,
     entries: usize,
     ghosts: usize,
     unsettled: usize,
@@ -81,7 +81,7 @@ impl NodeBuilder {
         debug_assert!(self.slots == 0 && self.gathered.as_ref().is_none_or(|gathered| gathered.len() == 0));
         if format == LeafFormat::Packed {
             self.page[field::FLAGS] |= PACKED;
-            self.gathered = Some(Gathered::default());
+            self.gathered = Some(CollectedEntries::default());
         }
         self
     }

@@ -12,7 +12,7 @@ use super::layout::{
     TIMESTAMP, common_prefix, field, get_u16, get_u64, head_of, put_u16, u48_bytes,
 };
 use super::packed::{MAX_CELL_ENTRIES, MISCOUNTED};
-use super::packed_edit::Splice;
+use super::packed_edit::CellReplacement;
 use crate::entry::{CommitTs, EntryFlags, EntryView};
 use crate::policy;
 
@@ -32,7 +32,7 @@ pub fn leaf_insert(page: &mut [u8], slot: usize, suffix: &[u8], entry: EntryView
     let node = leaf(page)?;
     let history = policy::insert_history(node.history(), slot, node.count());
     if node.is_packed() {
-        Splice::insert(&node, slot, suffix, entry)?.apply(page)?;
+        CellReplacement::insert(&node, slot, suffix, entry)?.apply(page)?;
         put_history(page, history);
         return Ok(());
     }
@@ -68,7 +68,7 @@ pub fn leaf_replace(
     }
     if node.is_packed() {
         let payload = [&old_payload[..head], middle, &old_payload[old_payload.len() - tail..]].concat();
-        return Splice::replace(&node, slot, EntryView { flags, commit_ts: ts, payload: &payload })?
+        return CellReplacement::replace(&node, slot, EntryView { flags, commit_ts: ts, payload: &payload })?
             .apply(page);
     }
     let old = node.slot(slot)?;
@@ -122,7 +122,7 @@ pub fn leaf_replace(
 pub fn leaf_remove(page: &mut [u8], slot: usize) -> NodeResult<()> {
     let node = leaf(page)?;
     if node.is_packed() {
-        return Splice::remove(&node, slot)?.apply(page);
+        return CellReplacement::remove(&node, slot)?.apply(page);
     }
     let flags = node.search().flags(slot)?;
     remove_cell(page, slot)?;

@@ -9,7 +9,7 @@ use crate::entry::{CommitTs, EntryFlags, EntryView};
 
 /// Entries with the same flags and timestamp that will become a packed cell.
 #[derive(Debug, Default)]
-pub(super) struct Gathered {
+pub(super) struct CollectedEntries {
     keys: Values,
     payloads: Values,
     flags: EntryFlags,
@@ -141,7 +141,7 @@ impl Values {
     }
 }
 
-impl Gathered {
+impl CollectedEntries {
     pub fn len(&self) -> usize {
         self.keys.count
     }
@@ -242,7 +242,7 @@ fn difference_len(kept: usize, own: usize, tail: usize) -> usize {
 /// last one.
 pub struct PackedSize {
     page_size: usize,
-    gathered: Gathered,
+    gathered: CollectedEntries,
     scratch: Vec<u8>,
     full: usize,
     slots: usize,
@@ -251,7 +251,13 @@ pub struct PackedSize {
 impl PackedSize {
     /// Makes the size of no entries.
     pub fn new(page_size: usize) -> PackedSize {
-        PackedSize { page_size, gathered: Gathered::default(), scratch: Vec::new(), full: 0, slots: 0 }
+        PackedSize {
+            page_size,
+            gathered: CollectedEntries::default(),
+            scratch: Vec::new(),
+            full: 0,
+            slots: 0,
+        }
     }
 
     /// Returns the bytes and the number of slots.

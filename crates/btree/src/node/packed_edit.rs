@@ -1,6 +1,6 @@
 //! Changes a packed leaf in place: the packed cells around an entry are unpacked, changed, and gathered anew.
 //!
-//! The result of a change is computed before anything is written ([`Splice`]), so that the same code can tell
+//! The result of a change is computed before anything is written ([`CellReplacement`]), so that the same code can tell
 //! beforehand how much room it needs. An entry joins the packed cell before it, or else the one behind it, if that
 //! has the same flags and timestamp and room. It breaks a packed cell that it falls into. So entries whose timestamps
 //! differ from those of their neighbours stand alone until the leaf is settled, and those of one commit are packed at
@@ -10,13 +10,13 @@ use std::ops::Range;
 
 use super::build::{NodeBuilder, packed_slot};
 use super::edit::{count_flags, raise_max_commit_ts};
-use super::gathered::Gathered;
+use super::gathered::CollectedEntries;
 use super::layout::{Node, NodeFault, NodeResult, SLOT, SLOTS, field, head_of, put_u16};
 use super::packed::{MAX_CELL_ENTRIES, MISCOUNTED, PackedCell, packable_len};
 use crate::entry::{CommitTs, EntryFlags, EntryView};
 
 /// The packed cells that replace others.
-pub struct Splice {
+pub struct CellReplacement {
     slots: Range<usize>,
     cells: Vec<Vec<u8>>,
     /// Bytes of the replaced cells.
@@ -24,10 +24,10 @@ pub struct Splice {
     commit_ts: CommitTs,
 }
 
-/// Returns a bound of [`Splice::room`] for an entry with `entry_len` bytes of key and payload. The packed cell of the
-/// entry is broken into up to three, whose first keys are written in full, and the tail that the others had in common
-/// is lost.
-pub fn splice_bound(page_size: usize, entry_len: usize) -> usize {
+/// Returns a bound of [`CellReplacement::room`] for an entry with `entry_len` bytes of key and payload. The packed
+/// cell of the entry is broken into up to three, whose first keys are written in full, and the tail that the others
+/// had in common is lost.
+pub fn replacement_bound(page_size: usize, entry_len: usize) -> usize {
     4 * packable_len(page_size) + 256 + entry_len
 }
 
@@ -38,14 +38,14 @@ enum Edit<'e> {
     Remove,
 }
 
-impl Splice {
+impl CellReplacement {
     /// Computes the insertion of an entry with this suffix in front of the one at `position`.
     pub fn insert(
         node: &Node<'_>,
         position: usize,
         suffix: &[u8],
         entry: EntryView<'_>,
-    ) -> NodeResult<Splice> {
+    ) -> NodeResult<CellReplacement> {
         if position > node.count() {
             return Err(NodeFault("insert beyond the last slot"));
         }
@@ -54,35 +54,40 @@ impl Splice {
             false => (node.slots(), 0),
         };
         if index > 0 {
-            return Splice::of(node, at..at + 1, index, &Edit::Insert(suffix, entry));
+            return CellReplacement::of(node, at..at + 1, index, &Edit::Insert(suffix, entry));
         }
         let joins = |slot: usize| {
             let same = node.stamp(slot)? == (entry.flags, entry.commit_ts);
             Ok(same && node.positions(slot).len() < MAX_CELL_ENTRIES)
         };
         if at > 0 && joins(at - 1)? {
-            Splice::of(node, at - 1..at, MAX_CELL_ENTRIES, &Edit::Insert(suffix, entry))
+            CellReplacement::of(node, at - 1..at, MAX_CELL_ENTRIES, &Edit::Insert(suffix, entry))
         } else if at < node.slots() && joins(at)? {
-            Splice::of(node, at..at + 1, 0, &Edit::Insert(suffix, entry))
+            CellReplacement::of(node, at..at + 1, 0, &Edit::Insert(suffix, entry))
         } else {
-            Splice::of(node, at..at, 0, &Edit::Insert(suffix, entry))
+            CellReplacement::of(node, at..at, 0, &Edit::Insert(suffix, entry))
         }
     }
 
     /// Computes the replacement of the entry at `position` by `entry`.
-    pub fn replace(node: &Node<'_>, position: usize, entry: EntryView<'_>) -> NodeResult<Splice> {
+    pub fn replace(node: &Node<'_>, position: usize, entry: EntryView<'_>) -> NodeResult<CellReplacement> {
         let (slot, index) = node.search().slot_of(position)?;
-        Splice::of(node, slot..slot + 1, index, &Edit::Replace(entry))
+        CellReplacement::of(node, slot..slot + 1, index, &Edit::Replace(entry))
     }
 
     /// Computes the removal of the entry at `position`.
-    pub fn remove(node: &Node<'_>, position: usize) -> NodeResult<Splice> {
+    pub fn remove(node: &Node<'_>, position: usize) -> NodeResult<CellReplacement> {
         let (slot, index) = node.search().slot_of(position)?;
-        Splice::of(node, slot..slot + 1, index, &Edit::Remove)
+        CellReplacement::of(node, slot..slot + 1, index, &Edit::Remove)
     }
 
     /// Computes a change. `index` counts entries within the slots; an insertion beyond them is one at their end.
-    fn of(node: &Node<'_>, slots: Range<usize>, index: usize, edit: &Edit<'_>) -> NodeResult<Splice> {
+    fn of(
+        node: &Node<'_>,
+        slots: Range<usize>,
+        index: usize,
+        edit: &Edit<'_>,
+    ) -> NodeResult<CellReplacement> {
         let mut old = 0;
         for slot in slots.clone() {
             old += node.cell_len(slot)?;
@@ -118,7 +123,7 @@ impl Splice {
             Edit::Replace(entry) => commit_ts = entry.commit_ts,
             Edit::Remove => {}
         }
-        Ok(Splice { slots, cells: cells.finish(), old, commit_ts })
+        Ok(CellReplacement { slots, cells: cells.finish(), old, commit_ts })
     }
 
     fn new_bytes(&self) -> usize {
@@ -215,7 +220,7 @@ pub(super) struct Cells {
     cut: usize,
     /// Most entries of a packed cell; half of the entries if they are one too many for a packed cell.
     most: usize,
-    gathered: Gathered,
+    gathered: CollectedEntries,
     cells: Vec<Vec<u8>>,
 }
 
@@ -223,7 +228,7 @@ impl Cells {
     fn of(node: &Node<'_>, entries: usize) -> Cells {
         let most = if entries > MAX_CELL_ENTRIES { entries.div_ceil(2) } else { MAX_CELL_ENTRIES };
         let (page_size, cut) = (node.bytes().len(), node.prefix().len());
-        Cells { page_size, cut, most, gathered: Gathered::default(), cells: Vec::new() }
+        Cells { page_size, cut, most, gathered: CollectedEntries::default(), cells: Vec::new() }
     }
 
     fn add(&mut self, suffix: &[u8], entry: EntryView<'_>) {

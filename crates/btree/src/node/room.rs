@@ -3,7 +3,7 @@
 
 use super::cell::leaf_cell_len;
 use super::layout::{LeafFormat, Node, NodeResult, SLOT};
-use super::packed_edit::{Splice, splice_bound};
+use super::packed_edit::{CellReplacement, replacement_bound};
 use crate::entry::EntryView;
 
 /// Bound of the bytes that a packed cell of one entry has beyond those of an entry of a plain leaf.
@@ -22,7 +22,7 @@ pub fn has_room(
     let suffix_len = key.len().saturating_sub(prefix_len);
     let len = leaf_cell_len(entry.commit_ts.is_some(), suffix_len, entry.payload.len());
     let packed = match leaf.format() {
-        LeafFormat::Packed => Some(room_of_splice(leaf, key, (position, found), entry)?),
+        LeafFormat::Packed => Some(room_of_replacement(leaf, key, (position, found), entry)?),
         LeafFormat::Plain => None,
     };
     Ok(match (packed, prefix) {
@@ -46,7 +46,7 @@ pub fn room_needed(leaf: &Node<'_>, key: &[u8], entry: EntryView<'_>) -> NodeRes
         LeafFormat::Plain => 0,
         // The sum covers the growth of broken packed cells, and the lengths of the new one.
         LeafFormat::Packed => {
-            room_of_splice(leaf, key, leaf.lower_bound(key)?, entry)?.max(alone) + PACKED_CELL_LENGTHS
+            room_of_replacement(leaf, key, leaf.lower_bound(key)?, entry)?.max(alone) + PACKED_CELL_LENGTHS
         }
     };
     // The result exceeds the free bytes, so that it leads to a split.
@@ -55,20 +55,22 @@ pub fn room_needed(leaf: &Node<'_>, key: &[u8], entry: EntryView<'_>) -> NodeRes
 
 /// Returns the bytes that an entry takes on a packed leaf, including the growth of the packed cells around it; or a
 /// bound, if that many bytes are free.
-fn room_of_splice(
+fn room_of_replacement(
     leaf: &Node<'_>,
     key: &[u8],
     (position, found): (usize, bool),
     entry: EntryView<'_>,
 ) -> NodeResult<usize> {
-    let bound = splice_bound(leaf.bytes().len(), key.len() + entry.payload.len());
+    let bound = replacement_bound(leaf.bytes().len(), key.len() + entry.payload.len());
     if bound <= leaf.free() && leaf.prefix_for(key).is_none() {
         return Ok(bound);
     }
     let splice = match found {
-        true => Splice::replace(leaf, position, entry)?,
+        true => CellReplacement::replace(leaf, position, entry)?,
         // A key without the leaf's prefix is inserted after the prefix was shortened, so all of the key is counted.
-        false => Splice::insert(leaf, position, key.strip_prefix(leaf.prefix()).unwrap_or(key), entry)?,
+        false => {
+            CellReplacement::insert(leaf, position, key.strip_prefix(leaf.prefix()).unwrap_or(key), entry)?
+        }
     };
     Ok(splice.room())
 }

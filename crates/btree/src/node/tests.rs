@@ -6,7 +6,7 @@ use leafline_storage::{PageNo, RedoHandler};
 use rand::rngs::SmallRng;
 use rand::{Rng, RngCore, SeedableRng};
 
-use super::packed_edit::Splice;
+use super::packed_edit::CellReplacement;
 use super::*;
 use crate::entry::{CommitTs, EntryFlags, EntryView};
 use crate::policy;
@@ -55,9 +55,11 @@ fn room(
         (LeafFormat::Plain, false) => (len + SLOT, node.free()),
         (LeafFormat::Plain, true) => (len, node.free() + node.cell_len(slot).unwrap()),
         (LeafFormat::Packed, false) => {
-            (Splice::insert(node, slot, suffix, entry).unwrap().room(), node.free())
+            (CellReplacement::insert(node, slot, suffix, entry).unwrap().room(), node.free())
         }
-        (LeafFormat::Packed, true) => (Splice::replace(node, slot, entry).unwrap().room(), node.free()),
+        (LeafFormat::Packed, true) => {
+            (CellReplacement::replace(node, slot, entry).unwrap().room(), node.free())
+        }
     }
 }
 
