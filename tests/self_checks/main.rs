@@ -114,7 +114,7 @@ fn every_path_gives_what_a_full_scan_gives() {
 }
 
 #[test]
-fn every_path_gives_what_a_full_scan_gives_while_others_write() {
+fn concurrent_writers_do_not_change_the_answers() {
     all(first_seed(), scale(), paths::run_concurrently);
 }
 
