@@ -65,7 +65,7 @@ pub fn run(options: &BackupOptions) -> Result<(), Failure> {
     };
     let mut link = place.connect()?;
     if !link.is_leafline() {
-        return Err(Failure::Message("the server is none of Leafline".into()));
+        return Err(Failure::Message("the server is not a Leafline server".into()));
     }
     let watched = watched(&place, &mut link);
     let mut line = String::new();

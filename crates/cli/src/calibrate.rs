@@ -43,7 +43,7 @@ pub fn run(options: &Options) -> Result<(), Failure> {
     })?;
     if !env.direct_io() {
         eprintln!(
-            "Warning: the file system takes no direct I/O: what is measured is partly the memory of the machine"
+            "Warning: the file system does not support direct I/O: the measurement includes the page cache"
         );
     }
     let failed = |error| Failure::io(format!("cannot measure the device of {}", dir.display()), error);

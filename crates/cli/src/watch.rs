@@ -41,7 +41,7 @@ impl WatchListeners {
 
     /// Starts the interfaces.
     pub fn start(self, instance: &Arc<Instance>) -> Result<Watch, Failure> {
-        let failed = |error| Failure::Message(format!("cannot serve who watches: {error}"));
+        let failed = |error| Failure::Message(format!("cannot serve metrics or the console: {error}"));
         let metrics = self.metrics.map(|listener| Metrics::start(instance.clone(), listener));
         let console = self.console.map(|listener| Console::start(instance.clone(), listener));
         Ok(Watch {

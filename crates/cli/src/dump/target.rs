@@ -25,8 +25,9 @@ impl Folder {
     /// # Errors
     /// Something exists under one of the names.
     pub fn new(into: &Path) -> Result<Folder, Failure> {
-        let name =
-            into.file_name().ok_or_else(|| Failure::Message(format!("{} is no name", into.display())))?;
+        let name = into
+            .file_name()
+            .ok_or_else(|| Failure::Message(format!("{} is not the name of a directory", into.display())))?;
         let mut part = name.to_owned();
         part.push(".part");
         let part = into.with_file_name(part);
@@ -43,7 +44,7 @@ impl Folder {
         match fs::create_dir(&part) {
             Ok(()) => Ok(Folder { part, into: into.to_owned(), is_complete: false }),
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(Failure::Message(format!(
-                "{} is there already: a dump that is being written, or was given up; remove it if it is the latter",
+                "{} is there already: another dump is being written, or an unfinished one was left behind; in that case remove it",
                 part.display()
             ))),
             Err(error) => Err(Failure::io(format!("cannot make {}", part.display()), error)),

@@ -75,7 +75,7 @@ impl Folder {
         };
         let table = found.ok_or_else(|| {
             Failure::Message(format!(
-                "{}: it is named after no table that the definitions beside it make; import it by itself, with --database and --table",
+                "{}: its name matches no single table of the definitions in this folder; import it by itself, with --database and --table",
                 path.display()
             ))
         })?;

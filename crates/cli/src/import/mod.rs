@@ -95,7 +95,7 @@ fn check_options(options: &ImportOptions, groups: &[Group]) -> Result<(), Failur
         (options.separator.is_some(), is_csv, "--separator is for CSV"),
     ] {
         if is_given && !has_use {
-            return Err(Failure::Message(format!("{what}, and nothing of the kind is imported")));
+            return Err(Failure::Message(format!("{what}, and no such file or server is imported")));
         }
     }
     let is_folder = |group: &Group| group.is_folder;

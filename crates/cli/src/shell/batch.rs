@@ -53,8 +53,9 @@ impl<'r, W: Write> Batch<'r, W> {
             number += 1;
             let settings = self.runner.session.settings();
             let (charset, mode) = (settings.client_charset, settings.lex_mode());
-            let wrong =
-                |_| Failure::Message(format!("{name}: line {number} is no text of {}", charset.name()));
+            let wrong = |_| {
+                Failure::Message(format!("{name}: line {number} is not valid text in {}", charset.name()))
+            };
             let line = leafline_syntax::statement_text(&bytes, charset, mode).map_err(wrong)?;
             let line = line.strip_suffix('\n').unwrap_or(&line);
             let line = line.strip_suffix('\r').unwrap_or(line);
@@ -110,7 +111,7 @@ impl<'r, W: Write> Batch<'r, W> {
         match self.runner.session.in_transaction() {
             false => eprintln!("{statements} in force."),
             true => {
-                eprintln!("{statements} in force, but for the transaction that was open: it is rolled back.")
+                eprintln!("{statements} in force, except for the open transaction, which is rolled back.")
             }
         }
     }

@@ -25,7 +25,7 @@ pub fn prepare(database: &Database, connection: &mut Connection, tables: &[Table
         .collect();
     if there.is_empty() {
         // This takes a few seconds, which should not count for the first table.
-        eprintln!("Making the text that comments are cut from.");
+        eprintln!("Generating the text of the comments.");
         TextPool::get_or_init_default();
         return Ok(());
     }

@@ -160,7 +160,7 @@ fn a_directory_of_rows_is_imported_with_its_definitions() {
         std::fs::write(folder.join(file), content).unwrap();
     }
     let (code, _, err) = run(&["import", text(&place.path("odd")), text(&folder)]);
-    assert!(code == 1 && err.contains("named after no table"), "{err}");
+    assert!(code == 1 && err.contains("matches no single table"), "{err}");
     let (code, _, err) = run(&["import", text(&again), text(&folder), "--table", "t"]);
     assert!(code == 1 && err.contains("leave --table out"), "{err}");
 }
@@ -175,7 +175,7 @@ fn files_whose_names_are_cut_off_find_their_tables() {
     let (folder, again) = (place.path("csv"), place.path("again"));
     succeed(&["dump", text(&dir), "d", "--output", text(&folder), "--format", "csv"]);
     let (code, _, err) = run(&["import", text(&again), text(&folder)]);
-    assert!(code == 1 && err.contains("named after no table"), "either could be meant: {err}");
+    assert!(code == 1 && err.contains("matches no single table"), "either could be meant: {err}");
     succeed(&["shell", text(&dir), "-e", &format!("DROP TABLE d.`{one}`")]);
     let (folder, again) = (place.path("csv2"), place.path("again2"));
     succeed(&["dump", text(&dir), "d", "--output", text(&folder), "--format", "csv"]);
@@ -376,7 +376,7 @@ fn a_dump_that_cannot_be_written_leaves_nothing_behind() {
     std::fs::create_dir(&part).unwrap();
     let new = place.path("new");
     let (code, _, err) = run(&["dump", text(&dir), "--output", text(&new)]);
-    assert!(code == 1 && err.contains("given up") && !new.exists(), "{err}");
+    assert!(code == 1 && err.contains("left behind") && !new.exists(), "{err}");
     std::fs::remove_dir(&part).unwrap();
     succeed(&["dump", text(&dir), "--output", text(&new)]);
     assert!(new.exists() && !part.exists());

@@ -111,7 +111,7 @@ impl<'i> SqlImport<'i> {
                 return Ok(());
             };
             let text = statement_text(&statement, charset, mode).map_err(|_| {
-                Failure::Message(format!("{}: this is no text of {}", place(line), charset.name()))
+                Failure::Message(format!("{}: this is not valid text in {}", place(line), charset.name()))
             })?;
             self.statement(text.trim(), &place(line), filled)?;
             self.statements += 1;
