@@ -20,7 +20,7 @@
 use crate::log::PAGE_GROUP;
 use crate::pool::{ExclusiveGuard, HeldPage, Latch, OwnedFrame, held};
 use crate::redo::{GROUP_OVERHEAD, PageRecord, RECORD_OVERHEAD};
-use crate::space::{ExtentNo, ExtentUse, FreshPages, SpaceRecord, Taken};
+use crate::space::{AllocatedPage, ExtentNo, ExtentUse, FreshPages, SpaceRecord};
 use crate::store::Inner;
 use crate::{HandlerId, Lsn, PageKind, PageNo, RawPage, Reservation, Result, SegmentId, StorageError, page};
 use std::collections::BTreeMap;
@@ -201,7 +201,7 @@ impl<'a> MiniTransaction<'a> {
 
     fn set_up(
         &mut self,
-        taken: Taken,
+        taken: AllocatedPage,
         guard: ExclusiveGuard<'a>,
         kind: PageKind,
         owner: SegmentId,

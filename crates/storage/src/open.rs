@@ -208,7 +208,7 @@ fn recover(
     cache.set_log(log.clone());
     cache.pool.raise_newest(end);
     let mut redo = Redo::new(crash, end);
-    redo.run()?;
+    redo.replay()?;
     report.pages_changed = redo.pages_changed();
     let geometry = Geometry::new(cache.page_size);
     if let Some(remains) = remains {

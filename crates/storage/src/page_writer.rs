@@ -24,7 +24,7 @@
 use crate::doublewrite::BATCH_PAGES;
 use crate::log::LogSpace;
 use crate::pool::Latching;
-use crate::space::Released;
+use crate::space::ReleaseOutcome;
 use crate::store::Inner;
 use crate::worker::{Next, OnPanic, ThreadName, Worker};
 use crate::{Lsn, PageNo, Result, StorageError};
@@ -136,7 +136,7 @@ fn release_space(store: &Inner, awaited: &mut Option<(Lsn, Instant)>) -> Result<
     if store.checkpointer.is_held_back() {
         return Ok(());
     }
-    let Released::Awaiting(newest) = store.release_some_space(false)? else {
+    let ReleaseOutcome::Awaiting(newest) = store.release_some_space(false)? else {
         *awaited = None;
         return Ok(());
     };

@@ -183,7 +183,7 @@ impl<'a> Redo<'a> {
     /// page after page. Each page is read once per window, in page order and in one batch with its neighbours. If the
     /// pages were read one by one, each time that the log comes to them, the reads would take most of the time of
     /// recovery.
-    pub(crate) fn run(&mut self) -> Result<()> {
+    pub(crate) fn replay(&mut self) -> Result<()> {
         let data = self.crash.control.data();
         let mut reader = LogReader::open(self.crash.env, data.database_id, data.redo)?;
         let begin = data.redo.lsn.0;

@@ -33,7 +33,7 @@ const TRY_PAUSE: Duration = Duration::from_millis(20);
 /// A backup that is being made. If it is dropped before it is finished, it leaves a directory that is not recognised
 /// as a backup.
 pub struct Backup {
-    running: Running,
+    running: BackupMode,
     target: Arc<dyn Env>,
     parent: Option<Manifest>,
     redo: Lsn,
@@ -61,18 +61,18 @@ pub struct Backup {
 }
 
 /// The measures that a store takes while a backup is made. Dropping the value ends them.
-struct Running {
+struct BackupMode {
     inner: Arc<Inner>,
 }
 
-impl Running {
+impl BackupMode {
     /// Begins the measures. Returns the number of extents.
-    fn begin(inner: &Arc<Inner>) -> Result<(Running, u32)> {
+    fn begin(inner: &Arc<Inner>) -> Result<(BackupMode, u32)> {
         if inner.backup_running.swap(true, Ordering::AcqRel) {
             let what = "another backup of this database is being made".into();
             return Err(StorageError::Backup { what });
         }
-        let running = Running { inner: Arc::clone(inner) };
+        let running = BackupMode { inner: Arc::clone(inner) };
         inner.space.keep_free_space(true);
         let _stopped = inner.space.unlogged.stop();
         let extents = inner.space.state().extents.len() as u32;
@@ -81,7 +81,7 @@ impl Running {
     }
 }
 
-impl Drop for Running {
+impl Drop for BackupMode {
     fn drop(&mut self) {
         // A failure means that the store has stopped, and keeps nothing any more.
         let _ = self.inner.log.keep_from(None);
@@ -119,7 +119,7 @@ impl Backup {
         if let Some(parent) = &parent {
             check_parent(inner, parent)?;
         }
-        let (running, extents) = Running::begin(inner)?;
+        let (running, extents) = BackupMode::begin(inner)?;
         if !target.list("").map_err(failed("list", ""))?.is_empty() {
             let what = "there are files in the directory already: a backup is made in a new one".into();
             return Err(StorageError::Backup { what });

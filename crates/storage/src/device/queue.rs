@@ -1,8 +1,9 @@
 //! Batches of page reads and writes, with many requests in flight at the device.
 //!
-//! A batch of reads is sorted by offset and cut into *runs* of adjacent pages of at most [`RUN_BYTES`]. Each run is
-//! one request. [`IoQueue::submit`] returns at once. The queue's own threads complete the targets, so a thread that
-//! waits for a page depends on no other caller. [`IoQueue::write`] waits until all its pieces are written.
+//! A batch of reads is sorted by offset and coalesced into reads of adjacent pages of at most [`MAX_READ_BYTES`].
+//! Each coalesced read is one request. [`IoQueue::submit`] returns at once. The queue's own threads complete the
+//! targets, so a thread that waits for a page depends on no other caller. [`IoQueue::write`] waits until all its
+//! pieces are written.
 //!
 //! | backend | used |
 //! |---|---|
@@ -28,7 +29,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
 /// Most bytes of one merged request.
-pub const RUN_BYTES: usize = 1 << 20;
+pub const MAX_READ_BYTES: usize = 1 << 20;
 
 /// A buffer that one read fills, such as a frame of the buffer pool.
 pub trait ReadTarget: Send + 'static {
@@ -48,10 +49,10 @@ pub struct PageRead<T> {
 }
 
 /// Adjacent pages that are read with one request.
-pub(super) struct Run<T> {
+pub(super) struct CoalescedRead<T> {
     pub(super) offset: u64,
     pub(super) targets: Vec<T>,
-    /// Counts the run among the requests in flight.
+    /// Counts the read among the requests in flight.
     in_flight: Option<InFlight>,
 }
 
@@ -138,7 +139,7 @@ impl Drop for Answer {
 
 /// A request in the queue.
 pub(super) enum Request<T> {
-    Read(Run<T>),
+    Read(CoalescedRead<T>),
     Write(Piece),
 }
 
@@ -208,10 +209,10 @@ impl<T: ReadTarget> IoQueue<T> {
 
     /// Queues the reads and returns at once. With zero threads, does the reads.
     pub fn submit(&self, reads: Vec<PageRead<T>>) {
-        self.queue(merge(reads).into_iter().map(|mut run| {
-            let bytes: usize = run.targets.iter_mut().map(|target| target.buffer().len()).sum();
-            run.in_flight = Some(InFlight::new(&self.stats, run.offset, bytes as u64));
-            Request::Read(run)
+        self.queue(merge(reads).into_iter().map(|mut read| {
+            let bytes: usize = read.targets.iter_mut().map(|target| target.buffer().len()).sum();
+            read.in_flight = Some(InFlight::new(&self.stats, read.offset, bytes as u64));
+            Request::Read(read)
         }));
     }
 
@@ -257,7 +258,7 @@ impl<T: ReadTarget> Request<T> {
     /// Executes the request on this thread.
     pub(super) fn execute(self, file: &dyn File) {
         match self {
-            Request::Read(run) => run.execute(file),
+            Request::Read(read) => read.execute(file),
             Request::Write(piece) => {
                 let result = contained(|| file.write_at(&piece.buffer[piece.range.clone()], piece.offset));
                 piece.complete(result);
@@ -269,7 +270,7 @@ impl<T: ReadTarget> Request<T> {
     #[cfg(target_os = "linux")]
     pub(super) fn complete(self) {
         match self {
-            Request::Read(Run { targets, in_flight, .. }) => {
+            Request::Read(CoalescedRead { targets, in_flight, .. }) => {
                 targets.into_iter().for_each(|target| target.complete(Ok(())));
                 drop(in_flight);
             }
@@ -287,9 +288,9 @@ impl Piece {
     }
 }
 
-impl<T: ReadTarget> Run<T> {
+impl<T: ReadTarget> CoalescedRead<T> {
     fn execute(mut self, file: &dyn File) {
-        // The run counts as in flight until its last target is complete.
+        // The read counts as in flight until its last target is complete.
         let _in_flight = self.in_flight.take();
         if self.targets.len() > 1 {
             let mut slices: Vec<IoSliceMut<'_>> =
@@ -318,24 +319,30 @@ fn contained(transfer: impl FnOnce() -> io::Result<()>) -> io::Result<()> {
 }
 
 /// Sorts reads by offset and joins neighbours. Two reads of one offset stay apart.
-pub(super) fn merge<T: ReadTarget>(mut reads: Vec<PageRead<T>>) -> Vec<Run<T>> {
+pub(super) fn merge<T: ReadTarget>(mut reads: Vec<PageRead<T>>) -> Vec<CoalescedRead<T>> {
     reads.sort_by_key(|read| read.offset);
-    let mut runs: Vec<Run<T>> = Vec::new();
+    let mut coalesced: Vec<CoalescedRead<T>> = Vec::new();
     let mut last_bytes = 0;
     for mut read in reads {
         let len = read.target.buffer().len();
-        match runs.last_mut() {
-            Some(run) if run.offset + last_bytes as u64 == read.offset && last_bytes + len <= RUN_BYTES => {
-                run.targets.push(read.target);
+        match coalesced.last_mut() {
+            Some(last)
+                if last.offset + last_bytes as u64 == read.offset && last_bytes + len <= MAX_READ_BYTES =>
+            {
+                last.targets.push(read.target);
                 last_bytes += len;
             }
             _ => {
-                runs.push(Run { offset: read.offset, targets: vec![read.target], in_flight: None });
+                coalesced.push(CoalescedRead {
+                    offset: read.offset,
+                    targets: vec![read.target],
+                    in_flight: None,
+                });
                 last_bytes = len;
             }
         }
     }
-    runs
+    coalesced
 }
 
 #[cfg(test)]
@@ -509,10 +516,10 @@ mod tests {
         };
         assert_eq!(requests(&[7]), 1);
         assert_eq!(requests(&[3, 1, 2, 0]), 1, "sorted first");
-        assert_eq!(requests(&[0, 1, 3, 4, 10]), 3, "a gap ends a run");
+        assert_eq!(requests(&[0, 1, 3, 4, 10]), 3, "a gap ends a read");
         assert_eq!(requests(&[5, 5, 6]), 2, "the same page twice is two reads");
         let all: Vec<u64> = (0..300).collect();
-        assert_eq!(requests(&all), (300 * PAGE as u64).div_ceil(RUN_BYTES as u64));
+        assert_eq!(requests(&all), (300 * PAGE as u64).div_ceil(MAX_READ_BYTES as u64));
     }
 
     #[test]

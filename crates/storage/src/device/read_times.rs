@@ -104,23 +104,23 @@ impl ReadSamples {
 #[derive(Debug, Default)]
 pub struct ReadTimes {
     work: Mutex<Work>,
-    single_us: Counted,
-    scattered_us: Counted,
+    single_us: ReadCounts,
+    scattered_us: ReadCounts,
     scattered_reads: AtomicU64,
     scattered_bytes: AtomicU64,
-    sequential: Counted,
+    sequential: ReadCounts,
 }
 
 #[derive(Debug)]
-struct Counted([AtomicU64; CLASSES]);
+struct ReadCounts([AtomicU64; CLASSES]);
 
-impl Default for Counted {
-    fn default() -> Counted {
-        Counted([const { AtomicU64::new(0) }; CLASSES])
+impl Default for ReadCounts {
+    fn default() -> ReadCounts {
+        ReadCounts([const { AtomicU64::new(0) }; CLASSES])
     }
 }
 
-impl Counted {
+impl ReadCounts {
     fn add(&self, number: f64) {
         let class = (number.max(1.0).log2() * FINE) as usize;
         self.0[class.min(CLASSES - 1)].fetch_add(1, Ordering::Relaxed);

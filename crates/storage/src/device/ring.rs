@@ -11,8 +11,8 @@
 //! threads.
 //!
 //! A panic while a request is completed fails that request, whose drop answers the thread that waits for it. A panic
-//! elsewhere on the ring's thread ends the thread: it waits until the system has no address of it any more, executes the
-//! queued requests with plain system calls, and from then on each caller does its own transfers.
+//! elsewhere on the ring's thread ends the thread: it waits until the system has no address of it any more, executes
+//! the queued requests with plain system calls, and from then on each caller does its own transfers.
 #![expect(unsafe_code, reason = "the system reads and writes memory whose addresses it was given")]
 
 use super::env::File;
@@ -75,7 +75,7 @@ impl<T: ReadTarget> RingQueue<T> {
             let ring = make_ring();
             let _ = tell.send(ring.is_ok());
             if let Ok(ring) = ring {
-                Ring::new(ring, served, file_of_ring, descriptor).run();
+                Ring::new(ring, served, file_of_ring, descriptor).serve_requests();
             }
         })?;
         match told.recv() {
@@ -193,7 +193,7 @@ impl<T: ReadTarget> Ring<T> {
     }
 
     /// Takes, submits and completes requests until the queue is closed and nothing is in flight.
-    fn run(mut self) {
+    fn serve_requests(mut self) {
         loop {
             let closed = self.take_requests();
             if closed && self.idle() {
@@ -234,14 +234,14 @@ impl<T: ReadTarget> Ring<T> {
         let mut started = Box::new(InFlight { request, vectors: Vec::new(), bytes: 0 });
         let descriptor = types::Fd(self.descriptor);
         let entry = match &mut started.request {
-            Request::Read(run) => {
-                started.vectors.extend(run.targets.iter_mut().map(|target| {
+            Request::Read(read) => {
+                started.vectors.extend(read.targets.iter_mut().map(|target| {
                     let buffer = target.buffer();
                     libc::iovec { iov_base: buffer.as_mut_ptr().cast(), iov_len: buffer.len() }
                 }));
                 started.bytes = started.vectors.iter().map(|vector| vector.iov_len).sum();
                 let count = started.vectors.len() as u32;
-                opcode::Readv::new(descriptor, started.vectors.as_ptr(), count).offset(run.offset).build()
+                opcode::Readv::new(descriptor, started.vectors.as_ptr(), count).offset(read.offset).build()
             }
             Request::Write(piece) => {
                 let bytes = &piece.buffer[piece.range.clone()];
@@ -294,7 +294,8 @@ impl<T: ReadTarget> Ring<T> {
             };
             self.free.push(slot as usize);
             let InFlight { request, bytes, .. } = *found;
-            // A request that panics answers its waiter with an error, and the thread goes on, because others are in flight.
+            // A request that panics answers its waiter with an error, and the thread goes on, because others are in
+            // flight.
             let _ = catch_unwind(AssertUnwindSafe(|| match usize::try_from(result) == Ok(bytes) {
                 true => request.complete(),
                 false => request.execute(&*self.file),

@@ -1,7 +1,7 @@
 //! The pages of `data` in memory: reads them in, one by one or in batches, and makes room for them.
 
 use super::budget::Lent;
-use super::clock::Swept;
+use super::clock::ClockSweep;
 use super::frames::BufferPool;
 use super::guard::{OwnedFrame, PageFault, SharedGuard, held};
 use super::latch::Latch;
@@ -349,7 +349,7 @@ impl PageCache {
         self.write_and_evict(swept)
     }
 
-    fn write_and_evict(&self, swept: Swept) -> Result<usize> {
+    fn write_and_evict(&self, swept: ClockSweep) -> Result<usize> {
         if swept.dirty.is_empty() {
             return Ok(swept.evicted);
         }

@@ -18,7 +18,7 @@ use std::sync::atomic::Ordering;
 const MAX_COOLING: usize = 16384;
 
 /// The outcome of a sweep of the clock.
-pub(crate) struct Swept {
+pub(crate) struct ClockSweep {
     /// Number of frames freed.
     pub(crate) evicted: usize,
     /// Changed pages among the victims, which have to be written before they can be evicted.
@@ -31,9 +31,9 @@ impl BufferPool {
     /// evicting hand arrives is a victim. A clean victim is evicted and a changed one is reported. Both count towards
     /// `wanted`: if changed pages were skipped, the clean ones would be thrown out as soon as they come in. With
     /// `patience`, the sweep passes over up to that many changed pages in search of clean ones.
-    pub(crate) fn sweep(&self, wanted: usize, patience: usize) -> Swept {
+    pub(crate) fn sweep(&self, wanted: usize, patience: usize) -> ClockSweep {
         let cooling = (self.frames.len() / 4).clamp(1, MAX_COOLING);
-        let mut swept = Swept { evicted: 0, dirty: Vec::new() };
+        let mut swept = ClockSweep { evicted: 0, dirty: Vec::new() };
         self.sweep_probation(wanted, &mut swept);
         for _ in 0..self.frames.len() + cooling {
             let passed_over = swept.dirty.len().min(patience);
@@ -86,7 +86,7 @@ impl BufferPool {
         }
     }
 
-    pub(super) fn try_evict(&self, index: usize, swept: &mut Swept) {
+    pub(super) fn try_evict(&self, index: usize, swept: &mut ClockSweep) {
         let Some((page, word, selected)) = self.evictable(index) else { return };
         if selected.state() == UNLATCHED {
             return self.mark(index);

@@ -17,7 +17,7 @@
 //! An entry of the queue is a hint: its page may have left memory, or may have been evicted by the clock and be back.
 
 use super::arena::FrameId;
-use super::clock::Swept;
+use super::clock::ClockSweep;
 use super::frames::BufferPool;
 use super::word::MARKED;
 use crate::PageNo;
@@ -62,7 +62,7 @@ impl BufferPool {
 
     /// Takes pages off the queue while it is too long, until `wanted` were evicted or reported. Evicts each page,
     /// reports it as changed, or lets it stay.
-    pub(super) fn sweep_probation(&self, wanted: usize, swept: &mut Swept) {
+    pub(super) fn sweep_probation(&self, wanted: usize, swept: &mut ClockSweep) {
         let longest = self.frame_count() / SHARE;
         while swept.evicted + swept.dirty.len() < wanted {
             let mut queue = self.probation.0.lock();

@@ -73,7 +73,7 @@ fn only_unchanged_pages_are_taken_and_that_is_no_use_of_them() {
     pool.mark(frame.0 as usize);
     let taken = pool.take_clean(page).expect("a softly changed page");
     taken.change_softly(Lsn(10), |_| -> Result<bool, ()> { Ok(true) }).unwrap();
-    let mut swept = super::clock::Swept { evicted: 0, dirty: Vec::new() };
+    let mut swept = super::clock::ClockSweep { evicted: 0, dirty: Vec::new() };
     pool.try_evict(frame.0 as usize, &mut swept);
     assert!(swept.evicted == 1 && !pool.is_resident(page));
     // A page that cannot be changed is evicted.

@@ -91,7 +91,7 @@ impl Segment {
 
 /// A page taken for a segment, or for the store itself.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Taken {
+pub(crate) struct AllocatedPage {
     pub(crate) page: PageNo,
     pub(crate) extent: ExtentNo,
     pub(crate) usage: ExtentUse,
@@ -270,7 +270,7 @@ impl SpaceState {
         segment: SegmentId,
         class: PageClass,
         mut claim: impl FnMut(PageNo) -> Option<G>,
-    ) -> Result<Option<(Taken, G)>> {
+    ) -> Result<Option<(AllocatedPage, G)>> {
         let found = self.segment(segment)?;
         let with_space = &found.with_space[class as usize];
         let full = with_space.is_empty();
@@ -300,13 +300,16 @@ impl SpaceState {
     }
 
     /// Takes a promised page for the store itself.
-    pub(crate) fn take_own<G>(&mut self, mut claim: impl FnMut(PageNo) -> Option<G>) -> Option<(Taken, G)> {
+    pub(crate) fn take_own<G>(
+        &mut self,
+        mut claim: impl FnMut(PageNo) -> Option<G>,
+    ) -> Option<(AllocatedPage, G)> {
         let taken = self.take_shared(&mut claim)?;
         self.keep_promise();
         Some(taken)
     }
 
-    fn take_shared<G>(&mut self, claim: &mut impl FnMut(PageNo) -> Option<G>) -> Option<(Taken, G)> {
+    fn take_shared<G>(&mut self, claim: &mut impl FnMut(PageNo) -> Option<G>) -> Option<(AllocatedPage, G)> {
         let full = self.shared_with_space.is_empty();
         let candidates = self.shared_with_space.iter().copied().take(CANDIDATES).collect();
         self.take_from(candidates, ExtentUse::Shared, claim)
@@ -320,7 +323,7 @@ impl SpaceState {
         usage: ExtentUse,
         full: bool,
         claim: &mut impl FnMut(PageNo) -> Option<G>,
-    ) -> Option<(Taken, G)> {
+    ) -> Option<(AllocatedPage, G)> {
         if !full && self.free_extents() <= self.extents_needed(0) {
             return None;
         }
@@ -333,7 +336,7 @@ impl SpaceState {
         candidates: Vec<ExtentNo>,
         usage: ExtentUse,
         claim: &mut impl FnMut(PageNo) -> Option<G>,
-    ) -> Option<(Taken, G)> {
+    ) -> Option<(AllocatedPage, G)> {
         for extent in candidates {
             let mut unused = !self.extents[extent.0 as usize].pages;
             while unused != 0 {
@@ -342,7 +345,7 @@ impl SpaceState {
                 let page = extent.page(index);
                 if let Some(guard) = claim(page) {
                     self.set_pages(extent, usage, 1 << index);
-                    return Some((Taken { page, extent, usage, single: None }, guard));
+                    return Some((AllocatedPage { page, extent, usage, single: None }, guard));
                 }
             }
         }

@@ -47,11 +47,11 @@ pub use fresh::FreshPages;
 pub(crate) use layout::{
     DIRECTORY_ROOT, EXTENT_PAGES, ExtentNo, FIRST_USED, Geometry, check_superblock, superblock,
 };
-pub(crate) use mirror::{Segment, SpaceState, Taken};
+pub(crate) use mirror::{AllocatedPage, Segment, SpaceState};
 pub(crate) use open::load;
 pub use record::FREE_PAGE_LOG_BYTES;
 pub(crate) use record::{ExtentUse, SpaceRecord, SpaceRedo};
-pub(crate) use release::{Released, Releasing};
+pub(crate) use release::{ReleaseOutcome, Releasing};
 pub(crate) use remains::remains;
 pub use remains::{RemainingSegment, Remains};
 pub use reservation::Reservation;

@@ -50,22 +50,22 @@ impl Default for Releasing {
 
 /// The outcome of a round.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Released {
+pub(crate) enum ReleaseOutcome {
     /// There is nothing to give back.
     Nothing,
     /// Nothing can be given back before a checkpoint passes this LSN.
     Awaiting(Lsn),
     /// Some space was given back, and there may be more.
-    Some,
+    Released,
 }
 
 impl Inner {
     /// Gives some spare space back: with `everything` all that is not promised, otherwise only the space beyond what
     /// is kept for growth. The caller holds no latch.
-    pub(crate) fn release_some_space(&self, everything: bool) -> Result<Released> {
-        let Some(_growing) = self.space.growing.try_lock() else { return Ok(Released::Nothing) };
+    pub(crate) fn release_some_space(&self, everything: bool) -> Result<ReleaseOutcome> {
+        let Some(_growing) = self.space.growing.try_lock() else { return Ok(ReleaseOutcome::Nothing) };
         if self.space.releasing.kept.load(Ordering::Acquire) {
-            return Ok(Released::Nothing);
+            return Ok(ReleaseOutcome::Nothing);
         }
         let passed = self.checkpointer.passed().unwrap_or(Lsn::ZERO);
         let can_punch = self.space.releasing.punch.load(Ordering::Relaxed)
@@ -79,9 +79,9 @@ impl Inner {
         let was_cut = self.cut_end(spare, passed, everything)?;
         let punched = can_punch && self.punch_some(everything, passed)?;
         Ok(match awaited_lsn {
-            _ if was_cut || punched => Released::Some,
-            Some(lsn) => Released::Awaiting(lsn),
-            None => Released::Nothing,
+            _ if was_cut || punched => ReleaseOutcome::Released,
+            Some(lsn) => ReleaseOutcome::Awaiting(lsn),
+            None => ReleaseOutcome::Nothing,
         })
     }
 

@@ -1,7 +1,7 @@
 //! The space manager's methods for the crates above: segments, free space, unlogged writers, checks.
 
 use super::{
-    BulkWriter, FreshPages, Released, Reservation, SegmentInfo, SegmentState, SpaceFault, SpaceUsage,
+    BulkWriter, FreshPages, ReleaseOutcome, Reservation, SegmentInfo, SegmentState, SpaceFault, SpaceUsage,
 };
 use crate::{PageClass, PageNo, Result, SegmentId, StorageError, Store};
 use std::sync::atomic::Ordering;
@@ -71,7 +71,7 @@ impl Store {
     /// `Io`, `Poisoned`.
     pub fn release_free_space(&self) -> Result<()> {
         self.inner.checkpoint()?;
-        while self.inner.release_some_space(true)? == Released::Some {}
+        while self.inner.release_some_space(true)? == ReleaseOutcome::Released {}
         Ok(())
     }
 
