@@ -8,7 +8,7 @@ use leafline_types::{CodecError, MysqlError};
 /// `Result` with an [`AccessError`].
 pub type Result<T, E = AccessError> = std::result::Result<T, E>;
 
-/// What can go wrong between a predicate and its rows.
+/// Errors between a predicate and its rows.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum AccessError {

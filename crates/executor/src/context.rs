@@ -1,4 +1,4 @@
-//! What operators do with the context of their execution: scans, and figures of what runs.
+//! Methods of the execution context that operators use: scans, and figures of what runs.
 
 use super::ExecutionContext;
 use leafline_access::ScanContext;

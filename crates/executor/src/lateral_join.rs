@@ -37,7 +37,7 @@ struct Current {
     running: Option<(BoxedOperator, Vec<Value>, bool)>,
     /// Rows that the query has given and that are not joined yet, because the outer row is long.
     rest: Option<Batch>,
-    /// What its operators hold, bytes.
+    /// The bytes that its operators hold.
     held: usize,
 }
 

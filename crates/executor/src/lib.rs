@@ -87,7 +87,7 @@ pub struct ExecutionContext<'a> {
     pub counters: &'a mut Counters,
     /// For statements that lock rows.
     pub locks: Option<&'a StatementLocks>,
-    /// What the operators may hold.
+    /// The memory that the operators may hold.
     pub memory: &'a MemoryBudget,
     /// The queries that the statement's expressions run.
     pub subplans: &'a Subplans,
@@ -95,7 +95,7 @@ pub struct ExecutionContext<'a> {
     pub profile: Option<&'a mut Profile>,
     /// The piece of its table that the scan at the bottom is to read, in a thread that shares a scan with others; the scan takes it.
     pub piece: Option<ScanPiece>,
-    /// What may be done before a plan is given up for another.
+    /// The budget of entries of a plan that is given up for another when it is spent.
     pub budget: Budget,
 }
 

@@ -29,7 +29,7 @@ pub(super) struct LockRows {
     conflict: bool,
 }
 
-/// What is to be done with a row.
+/// The decision about a row.
 enum Verdict {
     Keep,
     /// Keep it, with these columns of the table.

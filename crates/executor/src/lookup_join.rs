@@ -102,7 +102,7 @@ impl LookupJoin {
         }
     }
 
-    /// What becomes of the outer rows, and whether their order is kept.
+    /// The type of the join, and whether the order of the outer rows is kept.
     pub fn kind(&self) -> (JoinType, bool) {
         (self.join_type, self.keep_order)
     }

@@ -3,7 +3,7 @@
 use leafline_types::Value;
 use std::fmt::Write;
 
-/// What a value takes in memory, bytes.
+/// The bytes that a value takes in memory.
 pub(super) fn value_bytes(value: &Value) -> usize {
     size_of::<Value>() + value.as_bytes().map_or(0, <[u8]>::len)
 }

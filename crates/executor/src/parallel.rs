@@ -49,17 +49,17 @@ pub(super) struct Parallel {
     made: BTreeMap<usize, Made>,
     ready: VecDeque<Batch>,
     held: Held,
-    /// What is held, bytes.
+    /// The bytes that are held.
     bytes: usize,
 }
 
-/// What a thread keeps from round to round.
+/// The state that a thread keeps from round to round.
 #[derive(Default)]
 struct Worker {
     operator: Option<BoxedOperator>,
     /// The piece that it has not finished.
     piece: Option<usize>,
-    /// What its operators may hold.
+    /// The memory that its operators may hold.
     memory: Option<MemoryBudget>,
 }
 
@@ -71,14 +71,14 @@ struct Made {
     end: Option<Result<(), MysqlError>>,
 }
 
-/// What a thread has done in a round.
+/// The rows that a thread has made in a round.
 struct Done {
     made: Vec<(usize, Made)>,
     counters: Counters,
     profile: Option<Profile>,
 }
 
-/// What threads share.
+/// The context that threads share.
 struct Shared<'s> {
     input: &'s Node,
     filters: &'s Arc<RuntimeFilters>,
@@ -92,7 +92,7 @@ struct Shared<'s> {
     next: AtomicUsize,
     warnings: &'s Warnings,
     view: &'s ReadView,
-    /// What each thread may hold, bytes.
+    /// The bytes that each thread may hold.
     memory: usize,
     parameters: &'s [Value],
     outer: &'s [Value],

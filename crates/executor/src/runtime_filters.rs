@@ -24,7 +24,7 @@ impl RuntimeFilters {
         };
     }
 
-    /// Those that are for a scan.
+    /// The filters that are for a scan.
     pub fn of(&self, scan: &plan::Scan) -> Vec<Arc<RuntimeFilter>> {
         if scan.filters.is_empty() {
             return Vec::new();

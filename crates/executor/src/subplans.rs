@@ -25,9 +25,9 @@ pub struct Subplans {
     /// None: there are none.
     parts: Option<Arc<PlanParts>>,
     memos: BTreeMap<usize, RefCell<Memo>>,
-    /// What was counted since that was last asked, if anything.
+    /// The counters since they were last asked for, if anything was counted.
     counters: RefCell<Option<Box<Counters>>>,
-    /// What all answers take that are remembered, and the rows of common tables, bytes.
+    /// The bytes that the remembered answers and the rows of common tables take.
     remembered: Cell<usize>,
     /// The rows of common tables, by number.
     commons: RefCell<HashMap<usize, CommonRows>>,
@@ -97,12 +97,12 @@ impl Subplans {
         self.profiles.borrow_mut().extend(profile.map(|profile| (part, profile)));
     }
 
-    /// What subqueries have counted since this was last asked.
+    /// The counters of subqueries since this was last asked.
     pub fn take_counters(&self) -> Option<Box<Counters>> {
         self.counters.take()
     }
 
-    /// What is held for longer than a subquery runs, bytes.
+    /// The bytes that are held for longer than a subquery runs.
     pub(super) fn remembered(&self) -> usize {
         self.remembered.get()
     }
@@ -196,11 +196,11 @@ impl Answer {
 pub struct Runner<'r> {
     /// The subqueries, and what is known of their answers.
     pub subplans: &'r Subplans,
-    /// What is visible.
+    /// The snapshot: which rows are visible.
     pub view: &'r ReadView,
     /// For subqueries that lock rows.
     pub locks: Option<&'r StatementLocks>,
-    /// What operators may hold.
+    /// The memory that operators may hold.
     pub memory: &'r MemoryBudget,
 }
 

@@ -1,4 +1,4 @@
-//! What a key has to be, part by part: an interval decision diagram.
+//! An interval decision diagram: what a key has to be, part by part.
 //!
 //! A node is about one key part. Its edges are sorted, disjoint intervals of encoded values, each leading to a node about a later part,
 //! or to acceptance; a value on no edge is rejected. Parts between two nodes may be anything. Nodes are shared: `a IN (10,000 values)
@@ -14,13 +14,13 @@ use std::iter::Peekable;
 use std::slice::Iter;
 use std::sync::Arc;
 
-/// What keys have to be from a part on.
+/// A link of the diagram: what keys have to be from a part on.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Link {
     /// Anything.
     #[default]
     Accept,
-    /// What the node says.
+    /// The node that decides.
     To(Arc<Node>),
 }
 
@@ -40,7 +40,7 @@ pub(crate) struct Edge {
     pub next: Link,
 }
 
-/// What a whole key has to be; `None`: there is no such key.
+/// The diagram of whole keys; `None`: no key is accepted.
 pub(super) type Diagram = Option<Link>;
 
 /// The diagram has more edges than are kept.
@@ -50,7 +50,7 @@ pub(super) struct TooLarge;
 type Result<T> = std::result::Result<T, TooLarge>;
 
 impl Link {
-    /// Is everything accepted?
+    /// Whether everything is accepted.
     pub fn accepts_all(&self) -> bool {
         matches!(self, Link::Accept)
     }
@@ -74,7 +74,7 @@ impl Link {
 }
 
 impl Node {
-    /// Are they the same as far as is seen quickly?
+    /// Whether they are the same, as far as is seen quickly.
     fn is_like(&self, other: &Node) -> bool {
         match (&*self.edges, &*other.edges) {
             ([a], [b]) => self.part == other.part && a.interval == b.interval && a.next.is(&b.next),
@@ -99,7 +99,7 @@ pub(super) fn chain<'s>(
     sets.rev().try_fold(behind, |link, (part, set)| link.behind(part, set))
 }
 
-/// What was combined before: the operation, its sides, and the result. The sides are kept so that their addresses are not used again.
+/// The combinations that were made before: the operation, its sides, and the result. The sides are kept so that their addresses are not used again.
 type Memo = HashMap<(bool, usize, usize), (Link, Link, Diagram)>;
 
 /// Combines diagrams.
@@ -110,7 +110,7 @@ pub(super) struct Combiner {
 }
 
 impl Combiner {
-    /// What both accept.
+    /// The diagram of the keys that both accept.
     pub fn and(&mut self, a: &Link, b: &Link) -> Result<Diagram> {
         let (Link::To(left), Link::To(right)) = (a, b) else {
             return Ok(Some(if a.accepts_all() { b.clone() } else { a.clone() }));
@@ -121,7 +121,7 @@ impl Combiner {
         self.remembered(true, a, b, |combiner| combiner.and_nodes((a, left), (b, right)))
     }
 
-    /// What all of some conditions accept, and whether it is exact, by what is found of each.
+    /// The diagram of the keys that all conditions accept, and whether it is exact, by what is found of each.
     pub fn all<T>(
         &mut self,
         conditions: &[T],
@@ -168,7 +168,7 @@ impl Combiner {
         Ok(node(left.part, edges))
     }
 
-    /// What one of them accepts.
+    /// The diagram of the keys that one of two accepts.
     pub fn or(&mut self, a: &Link, b: &Link) -> Result<Diagram> {
         let (Link::To(left), Link::To(right)) = (a, b) else { return Ok(Some(Link::Accept)) };
         if Arc::ptr_eq(left, right) {
@@ -221,7 +221,7 @@ impl Combiner {
         Ok(node(part, edges))
     }
 
-    /// What one of many accepts.
+    /// The diagram of the keys that one of many accepts.
     pub fn or_all(&mut self, mut links: Vec<Link>) -> Result<Diagram> {
         if let Some(all) = self.or_points(&links)? {
             return Ok(Some(all));
@@ -305,7 +305,7 @@ impl Combiner {
     }
 }
 
-/// What is left of a node's edges.
+/// The edges of a node that are left.
 struct Rest<'e> {
     edges: Peekable<Iter<'e, Edge>>,
     /// The rest of the first, if it was cut.

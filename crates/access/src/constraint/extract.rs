@@ -215,7 +215,7 @@ impl<'a> Extractor<'a> {
         matches!(expr.kind, ExprKind::Column(id) if (self.table_column)(id) == Some(self.column))
     }
 
-    /// Is it the part, or the text of an ENUM or SET that the part is, in a comparison that its bytes can decide?
+    /// Whether it is the part, or the text of an ENUM or SET that the part is, in a comparison that its bytes can decide.
     fn is_compared(&self, expr: &Expr, domain: CompareDomain) -> bool {
         match &expr.kind {
             ExprKind::Cast { operand } => match (&self.part.ty, domain) {
@@ -245,7 +245,7 @@ impl<'a> Extractor<'a> {
         }
     }
 
-    /// Does the value of `expr` not depend on the scanned row, nor on when it is computed?
+    /// Whether the value of `expr` depends neither on the scanned row nor on when it is computed.
     fn is_known(&self, expr: &Expr) -> bool {
         expr.columns().iter().all(|id| (self.table_column)(*id).is_none()) && !expr.is_volatile()
     }

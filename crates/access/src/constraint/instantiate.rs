@@ -50,14 +50,14 @@ impl Bounds {
     }
 }
 
-/// What does not change with the outer row.
+/// The sets that do not change with the outer row.
 #[derive(Clone, Debug, Default)]
 pub struct FixedSets {
     /// The sets of those leading parts whose bounds are the same for all.
     parts: Vec<Option<Values>>,
-    /// What is asked behind them, if none of it varies.
+    /// The key filter behind them, if none of it varies.
     tests: Option<Tests>,
-    /// What is said about several parts together, if none of it varies.
+    /// The diagram of conditions on several parts together, if none of it varies.
     joint: Option<Result<Tests, TooLarge>>,
 }
 
@@ -70,7 +70,7 @@ impl Constraint {
         self.instantiate_with(&FixedSets::default(), values)
     }
 
-    /// What does not change while only the bounds for which `is_fixed` is false do.
+    /// The sets that do not change while only the bounds for which `is_fixed` is false do.
     pub fn fix(&self, values: &[Value], is_fixed: &dyn Fn(usize) -> bool) -> FixedSets {
         let part = |part: &ConstrainedPart| {
             part.set.all_slots(is_fixed).then(|| set_values(&part.key, &part.set, values))
@@ -255,7 +255,7 @@ fn bound(values: &[Value], slot: usize) -> &Value {
     &values[slot]
 }
 
-/// Is a condition's value the wanted one? NULL is neither.
+/// Whether a condition's value is the wanted one. NULL is neither.
 fn admits(value: &Value, truth: bool) -> bool {
     match value {
         Value::Int(value) => (*value != 0) == truth,
@@ -337,7 +337,7 @@ fn not_null(key: &KeyPart) -> IntervalSet {
     if key.nullable { interval(&non_null_range(key)) } else { IntervalSet::all() }
 }
 
-/// What can match a LIKE pattern.
+/// The interval of the strings that can match a LIKE pattern.
 fn like(key: &KeyPart, pattern: &Value, escape: Option<char>) -> Values {
     if pattern.is_null() {
         return Values::exact(IntervalSet::empty());

@@ -26,12 +26,12 @@ impl Interval {
         self.lower.is_empty() && self.upper.is_none()
     }
 
-    /// Is an encoding inside?
+    /// Whether an encoding is inside.
     pub(super) fn contains(&self, encoded: &[u8]) -> bool {
         self.lower.as_slice() <= encoded && self.upper.as_ref().is_none_or(|upper| encoded < upper.as_slice())
     }
 
-    /// Does it end where the other does, or before?
+    /// Whether it ends where the other does, or before.
     pub(super) fn ends_no_later(&self, other: &Interval) -> bool {
         match (&self.upper, &other.upper) {
             (Some(a), Some(b)) => a <= b,
@@ -62,7 +62,7 @@ impl Interval {
         Interval { lower, upper, point: self.point || other.point }
     }
 
-    /// Does this interval end before `other` begins, leaving nothing in common?
+    /// Whether this interval ends before `other` begins, leaving nothing in common.
     fn ends_before(&self, other: &Interval) -> bool {
         self.upper.as_ref().is_some_and(|upper| *upper <= other.lower)
     }
@@ -128,7 +128,7 @@ impl IntervalSet {
         self.intervals.iter().all(|interval| interval.point)
     }
 
-    /// Is an encoding in the set?
+    /// Whether an encoding is in the set.
     pub fn contains(&self, encoded: &[u8]) -> bool {
         let at = self.intervals.partition_point(|interval| interval.lower.as_slice() <= encoded);
         at.checked_sub(1)

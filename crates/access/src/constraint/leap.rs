@@ -53,7 +53,7 @@ fn advance(
 }
 
 impl Link {
-    /// Is a key accepted? One that cannot be taken apart is: whoever decodes it reports what is wrong.
+    /// Whether a key is accepted. One that cannot be taken apart is: its decoder reports the error.
     pub fn accepts(&self, parts: &[KeyPart], key: &[u8], begin: KeyStart) -> bool {
         let (mut link, mut at) = (self, (begin.parts, begin.bytes));
         while let Link::To(node) = link {

@@ -1,4 +1,4 @@
-//! What a set of conditions says about an index: the constraint a scan is driven by.
+//! The constraint that conditions put on an index, and that drives a scan.
 //!
 //! [`Constraint::build`] takes the conjuncts of a WHERE clause and the parts of an index and keeps, per part, the set of values
 //! for which the conjuncts can be true, and the ORs that say more about several parts together (`formula`), as a template
@@ -46,14 +46,14 @@ pub struct IndexKeyPart {
     pub key: KeyPart,
 }
 
-/// What is known of the parts of an index, with the bounds as expressions.
+/// The constraint on the parts of an index, with the bounds as expressions.
 #[derive(Clone, Debug)]
 pub struct Constraint {
     /// The leading parts, which give the ranges.
     parts: Vec<ConstrainedPart>,
     /// Position and set of parts behind them, which are tested on each entry.
     tests: Vec<(usize, ConstrainedPart)>,
-    /// What is said about several parts together.
+    /// The conditions on several parts together.
     joint: Arc<[Joint]>,
     /// How many parts a key has.
     key_parts: usize,
@@ -77,7 +77,7 @@ pub struct Built {
     pub implied: Vec<Implied>,
 }
 
-/// What a conjunct follows from, if the bounds are exact.
+/// The part of a constraint that implies a conjunct, if the bounds are exact.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Implied {
     /// Nothing: it has to be evaluated.
@@ -90,7 +90,7 @@ pub enum Implied {
     Nearly,
 }
 
-/// What conjuncts say about each part of an index.
+/// A constraint, and which conjuncts it implies.
 struct Collected {
     parts: Vec<ConstrainedPart>,
     tests: Vec<(usize, ConstrainedPart)>,
@@ -156,7 +156,7 @@ impl Constraint {
         }
     }
 
-    /// What `conjuncts` say about an index.
+    /// Returns the constraint that `conjuncts` put on an index.
     ///
     /// `table_column` gives the ordinal of a column of the table that is scanned and `None` for the columns of others,
     /// which are taken for known when the scan starts.
@@ -189,7 +189,7 @@ impl Constraint {
         }
     }
 
-    /// Does it say nothing about the leading part, so that the whole index is to be read, but for what is leapt over?
+    /// Whether it says nothing about the leading part, so that the whole index is to be read, but for what is leapt over.
     pub fn is_unbounded(&self) -> bool {
         self.parts.is_empty()
     }
@@ -199,7 +199,7 @@ impl Constraint {
         self.parts.len()
     }
 
-    /// Does it depend on columns of tables read before?
+    /// Whether it depends on columns of tables read before.
     pub fn is_correlated(&self) -> bool {
         self.values.iter().any(|value| !value.columns().is_empty())
     }

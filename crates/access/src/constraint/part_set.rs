@@ -26,21 +26,21 @@ pub enum PartSet {
         op: CompareOp,
         /// Position of the bound.
         slot: usize,
-        /// What both are converted to before they are compared.
+        /// The domain that both are converted to before they are compared.
         domain: CompareDomain,
     },
     /// The values of a list.
     In {
         /// Positions of the elements.
         slots: Vec<usize>,
-        /// What part and elements are converted to.
+        /// The domain that part and elements are converted to.
         domain: CompareDomain,
     },
     /// The values of a list of literals, which has no bounds.
     OneOf {
         /// Two or more.
         list: Arc<[Expr]>,
-        /// What part and elements are converted to.
+        /// The domain that part and elements are converted to.
         domain: CompareDomain,
     },
     /// The values of a set that became known after the plan was made.
@@ -91,7 +91,7 @@ impl PartSet {
         if flat.len() == 1 { flat.swap_remove(0) } else { PartSet::Or(flat) }
     }
 
-    /// Does it narrow the part itself, whatever the outer values are?
+    /// Whether it narrows the part itself, whatever the outer values are.
     pub fn bounds_the_part(&self) -> bool {
         match self {
             PartSet::All | PartSet::Guard { .. } => false,
@@ -113,7 +113,7 @@ impl PartSet {
         }
     }
 
-    /// Does it come out as one value at most?
+    /// Whether it comes out as one value at most.
     pub fn is_single_value(&self) -> bool {
         match self {
             PartSet::Null => true,

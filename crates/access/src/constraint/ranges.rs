@@ -20,7 +20,7 @@ pub struct KeyRange {
     pub upper: Option<Vec<u8>>,
     /// How many leading parts have one value throughout the range, and the bytes of these.
     pub equal: KeyStart,
-    /// What keys inside have to be from the part behind those on.
+    /// The key filter: what keys inside have to be from the part behind the equal ones on.
     pub key_filter: Link,
 }
 
@@ -46,12 +46,12 @@ impl KeyRange {
         KeyRange { lower: joined(prefix, &interval.lower), upper, equal, key_filter }
     }
 
-    /// Is it of all keys that begin with these parts?
+    /// Whether it has all keys that begin with these parts.
     pub(crate) fn is_of_equal(&self, parts: usize) -> bool {
         self.equal.parts == parts && self.equal.bytes == self.lower.len() && self.key_filter.accepts_all()
     }
 
-    /// Is a key inside?
+    /// Whether a key is inside.
     pub fn contains(&self, key: &[u8]) -> bool {
         self.lower.as_slice() <= key && self.upper.as_ref().is_none_or(|upper| key < upper.as_slice())
     }
@@ -76,7 +76,7 @@ pub(super) fn expand(sets: &[&IntervalSet], behind: &Link) -> Vec<KeyRange> {
 
 struct Expansion<'a> {
     sets: &'a [&'a IntervalSet],
-    /// So many of them are multiplied.
+    /// The number of parts that are multiplied.
     depth: usize,
     behind: &'a Link,
     /// What is asked from each part on, where it was needed.

@@ -36,7 +36,7 @@ impl DeviceChoice {
     }
 }
 
-/// What is known of a device at some time. It is told from what was known before by its version alone.
+/// The profile of a device at some time. Its version alone tells it from earlier ones.
 #[derive(Clone, Debug, Default)]
 pub struct VersionedProfile {
     /// Grows with each change.
@@ -112,7 +112,7 @@ impl Device {
         self.choice != DeviceChoice::Reference
     }
 
-    /// Does it have to move a head, so that several threads get in each other's way?
+    /// Whether it has to move a head, so that several threads get in each other's way.
     pub fn has_one_arm(&self) -> bool {
         let profile = self.profile();
         profile.parallel_reads < 2.0 && profile.random_read_us >= 1_000.0

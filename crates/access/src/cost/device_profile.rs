@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-/// What kind of device holds the database.
+/// The kind of device that holds the database.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DeviceClass {
     /// A disk with one head.

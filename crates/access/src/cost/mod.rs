@@ -1,4 +1,4 @@
-//! What an access path costs, in microseconds.
+//! Prices of access paths, in microseconds.
 //!
 //! Pages are counted by where they are: in memory they cost a latch and a search; on the device they
 //! cost what its class makes of the way they are asked for (one by one, in a sorted batch, one after

@@ -1,4 +1,4 @@
-//! What reads that statements ask for show of the device: its figures move towards what was found, slowly.
+//! Observes the reads that statements ask for: the figures of the device move towards what was found, slowly.
 //!
 //! For every so many samples of a kind (`STEP_SINGLE_READS`, `STEP_SCATTERED_READS`, `STEP_SEQUENTIAL_READS`) a figure goes a quarter of the way to their median, on a scale of
 //! ratios, and by no more than half of itself. So it is the number of requests that decides how far it goes, and no moment of
@@ -47,7 +47,7 @@ impl Observed {
 /// Looks at reads.
 #[derive(Clone, Debug, Default)]
 pub struct Observer {
-    /// What was found so far.
+    /// The rows that were found so far.
     pub observed: Observed,
     /// What has been looked at, by kind.
     single: ReadSamples,

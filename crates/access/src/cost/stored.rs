@@ -1,4 +1,4 @@
-//! What is known of a device, as it is kept in the database's directory: what was measured of it, and what was observed since.
+//! The profile of a device, as it is kept in the database's directory: measurements, and what was observed since.
 //!
 //! ```text
 //! leafline device profile 2
@@ -33,7 +33,7 @@ const LARGEST: u64 = 1 << 16;
 /// A device, as it was measured.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Calibrated {
-    /// What was measured of the device.
+    /// The measurements of the device.
     pub device: DeviceProfile,
     /// How long this processor takes for what the [constants](super::CpuCosts) say takes one.
     pub cpu: f64,
@@ -46,7 +46,7 @@ pub struct Calibrated {
 pub struct StoredProfile {
     /// If it was measured.
     pub calibrated: Option<Calibrated>,
-    /// What reads have shown since.
+    /// The figures that reads have shown since.
     pub observed: Observed,
 }
 
@@ -66,7 +66,7 @@ impl StoredProfile {
     /// Writes it into a database's directory.
     ///
     /// # Errors
-    /// Those of the file system.
+    /// The errors of the file system.
     pub fn write(&self, env: &dyn Env) -> io::Result<()> {
         let mut text = format!("{HEAD}\ndevice {}\n", env.device().unwrap_or(0));
         if let Some(Calibrated { device, cpu, when }) = &self.calibrated {
@@ -88,7 +88,7 @@ impl StoredProfile {
     /// emulated device has no number, and takes the place of no real one.
     ///
     /// # Errors
-    /// Those of the file system.
+    /// The errors of the file system.
     pub fn may_write(env: &dyn Env) -> io::Result<bool> {
         if env.device().is_some() {
             return Ok(true);
@@ -102,7 +102,7 @@ impl StoredProfile {
     /// The profile in a database's directory, if there is one and it is of the device that the directory is on.
     ///
     /// # Errors
-    /// Those of the file system. A file that says something else is as none.
+    /// The errors of the file system. A file that says something else is as none.
     pub fn read(env: &dyn Env) -> io::Result<Option<StoredProfile>> {
         let Some(bytes) = small_file::read(env, FILE, LARGEST)? else { return Ok(None) };
         let text = String::from_utf8_lossy(&bytes);

@@ -7,11 +7,11 @@ use std::sync::Arc;
 /// Rows of a table, by the locators that its indexes give.
 #[derive(Clone, Debug)]
 pub enum LocatorSet {
-    /// Those whose entries an index has in some ranges.
+    /// The rows whose entries an index has in some ranges.
     Entries(Located),
-    /// Those that are in all of several sets, of which the first is expected to be the smallest.
+    /// The rows that are in all of several sets, of which the first is expected to be the smallest.
     All(Vec<LocatorSet>),
-    /// Those that are in any of several sets.
+    /// The rows that are in any of several sets.
     Any(Vec<LocatorSet>),
 }
 

@@ -1,9 +1,9 @@
-//! What a path makes of each part of its index, for EXPLAIN.
+//! The use that a path makes of each part of its index, for EXPLAIN.
 
 use super::{AccessPath, Condition};
 use std::fmt;
 
-/// What becomes of a key part.
+/// The use of a key part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PartUse {
     /// It bounds the ranges that are sought.
@@ -28,7 +28,7 @@ impl fmt::Display for PartUse {
 }
 
 impl AccessPath {
-    /// What the path makes of the parts that the index is declared with, in order.
+    /// Returns the use of each part that the index is declared with, in order.
     pub fn part_uses(&self) -> Vec<PartUse> {
         let tested = self.constraint.filtered_parts();
         let leaps_to = self.first_of().map_or(0, |first| first.parts);

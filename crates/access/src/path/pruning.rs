@@ -1,6 +1,6 @@
 //! Which partitions of a table can have rows that meet conditions.
 //!
-//! What conditions say about the columns that decide about the partition is a constraint like that of an index of these columns. Its bounds
+//! The conditions on the columns that decide about the partition are a constraint like that of an index of these columns. Its bounds
 //! are expressions over constants, parameters and columns of tables read before, so partitions are left out when a plan is priced, when it
 //! begins to run, and for each outer row of a lookup join, by one mechanism. The columns that decide about the subpartition have a constraint of
 //! their own: a row is in a subpartition that it leaves of a partition that the first one leaves.
@@ -12,7 +12,7 @@ use leafline_invariant::invariant;
 use leafline_table::{PartitionScheme, Partitioning, Possible, TableDef};
 use leafline_types::Value;
 
-/// What conditions say about the columns that decide about the partition.
+/// The constraint that conditions put on the columns that decide about the partition.
 #[derive(Clone, Debug)]
 pub struct Pruning {
     /// The constraints that the conditions put on the partition, then those on the subpartition if the table has any.
@@ -70,7 +70,7 @@ impl Pruning {
         self.possible_for(partitioning, &values)
     }
 
-    /// Those that are left for these values of the bounds.
+    /// The partitions that are left for these values of the bounds.
     pub(crate) fn possible_for(&self, partitioning: &Partitioning, mut values: &[Value]) -> Result<Possible> {
         let scheme = &partitioning.scheme;
         let mut found: Option<Possible> = None;

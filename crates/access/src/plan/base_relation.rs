@@ -27,9 +27,9 @@ pub struct BaseRelation<'a> {
 
 /// Which indexes may be used.
 pub trait AllowsIndex: std::fmt::Debug {
-    /// May the index at this position be used to find rows?
+    /// Whether the index at this position may be used to find rows.
     fn allows(&self, index: usize) -> bool;
-    /// Is a table scan the last resort (FORCE INDEX)?
+    /// Whether a table scan is the last resort (FORCE INDEX).
     fn avoids_scan(&self) -> bool;
 }
 
@@ -47,7 +47,7 @@ impl AllowsIndex for AnyIndex {
     }
 }
 
-/// What merges a plan may have: as `optimizer_switch` and hints allow.
+/// The index merges that a plan may have, as `optimizer_switch` and hints allow.
 #[derive(Clone, Copy, Debug)]
 pub struct Merging<'a> {
     /// Rows that several indexes name each.

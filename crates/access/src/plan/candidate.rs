@@ -28,12 +28,12 @@ pub struct Candidate {
     pub(crate) sizes: Sizes,
 }
 
-/// What the price of a candidate is computed from.
+/// The sizes from which the price of a candidate is computed.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Sizes {
     /// Ranges per loop.
     pub ranges: f64,
-    /// What lies in them, per loop.
+    /// The entries in them, per loop.
     pub entries: Extent,
     /// The index.
     pub index: Extent,
@@ -48,7 +48,7 @@ pub(crate) struct Sizes {
     pub more_comparisons: (f64, f64),
     /// Rows per loop that are rejected before they are decoded.
     pub rejected: f64,
-    /// What it costs to collect the locators that rows are looked up by, once.
+    /// The price of collecting the locators that rows are looked up by, once, microseconds.
     pub set_us: f64,
     /// Entries per loop that are looked up in a set of locators.
     pub probed: f64,
@@ -100,7 +100,7 @@ impl Candidate {
         }
     }
 
-    /// What it costs to read the table so, `loops` times: once, or for so many outer rows.
+    /// Prices reading the table so, `loops` times: once, or for so many outer rows.
     pub fn price(&self, loops: f64, model: &CostModel) -> Price {
         if self.empty {
             return Price::default();
@@ -243,7 +243,7 @@ pub(crate) fn price_of(
     Price { total_us, startup_us }
 }
 
-/// So many rows in batches that begin small and grow, the last of them full.
+/// Rounds a number of rows up to whole batches, which begin small and grow, the last of them full.
 fn whole_batches(rows: f64) -> f64 {
     let (mut batch, mut sum) = (FIRST_BATCH_ENTRIES as f64, FIRST_BATCH_ENTRIES as f64);
     while sum < rows {

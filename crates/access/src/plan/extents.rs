@@ -27,7 +27,7 @@ impl Planner<'_> {
         })
     }
 
-    /// What lies in the ranges. Of many, those of common values are dived into apart from the others.
+    /// Estimates the entries in the ranges. Of many, those of common values are dived into apart from the others.
     pub(crate) fn extent(&self, table: &TableDef, index: &IndexDef, bounds: &Bounds) -> Result<Extent> {
         if index.is_hypothetical() {
             let hypothetical = self.statistics.hypothetical(self.engine, table, index)?;
@@ -74,7 +74,7 @@ impl Planner<'_> {
         Ok(Extent { resident: sum.resident / f64::max(dives, 1.0), ..sum })
     }
 
-    /// What lies in the ranges of all partitions; of many some are looked at, and the others taken to be like these.
+    /// Estimates the entries in the ranges of all partitions; of many some are looked at, and the others taken to be like these.
     fn extent_of_partitions(
         &self,
         (table, partitioning): (&TableDef, &Partitioning),
@@ -104,7 +104,7 @@ impl Planner<'_> {
         })
     }
 
-    /// What ranges of equal values hold on average, where looking would take longer than reading the table.
+    /// Estimates the entries in ranges of equal values on average, where looking would take longer than reading the table.
     fn guessed_extent(
         &self,
         table: &TableDef,
@@ -131,7 +131,7 @@ impl Planner<'_> {
         Ok(Some(sum))
     }
 
-    /// What lies under one set of outer values: the average over the index.
+    /// Estimates the entries for one set of outer values: the average over the index.
     pub(crate) fn per_key(
         &self,
         path: &AccessPath,

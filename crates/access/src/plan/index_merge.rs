@@ -45,19 +45,19 @@ struct Read {
     entries: Extent,
     /// Ranges that they lie in.
     ranges: f64,
-    /// What it costs to read them all.
+    /// The price of reading them all, microseconds.
     us: f64,
 }
 
 impl LocatorSource {
-    /// What it costs to collect all of it.
+    /// The price of collecting all of it, microseconds.
     fn us(&self) -> f64 {
         self.reads.iter().map(|read| read.us).sum()
     }
 }
 
 impl Read {
-    /// What it costs to find out which of so many locators are among the entries: these are read, or the locators are sought there.
+    /// The price of finding out which of so many locators are among the entries: these are read, or the locators are sought there.
     fn us_within(&self, locators: f64, model: &CostModel) -> f64 {
         let seeks = locators * self.ranges.max(1.0);
         let leaves = distinct_pages(seeks, self.entries.leaves);
@@ -292,7 +292,7 @@ impl Merger<'_, '_> {
         Ok(best.map(|(_, position, part)| (position, part)))
     }
 
-    /// What is known of the conditions from a union.
+    /// The selectivity of the conditions that a union knows.
     fn known(&self, union: &LocatorSource, conditions: &[Expr]) -> Option<PartialSelectivity> {
         let conjuncts = self.relation.request.conjuncts.iter().zip(&union.uses);
         let used: Vec<&Expr> = conjuncts.filter(|(_, used)| **used).map(|(conjunct, _)| conjunct).collect();

@@ -10,7 +10,7 @@ use crate::stats::IndexStatistics;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// What is known of an index, and of the shares of its parts' values that conditions leave.
+/// Statistics of an index, and the shares of its parts' values that conditions leave.
 pub struct LeapEstimate<'a> {
     /// Entries per value of the leading parts.
     pub statistics: &'a IndexStatistics,

@@ -15,7 +15,7 @@ use leafline_table::{IndexDef, TableDef};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// What a path has to do.
+/// A request for a path: table, conjuncts, columns.
 #[derive(Clone, Debug)]
 pub struct PathRequest<'a> {
     /// The table.
@@ -37,7 +37,7 @@ pub struct PathRequest<'a> {
 /// Which paths fetch rows many at a time, sorted.
 #[derive(Clone, Copy, Debug)]
 pub struct Batches<'a> {
-    /// Those by these indexes (multi-range read).
+    /// Paths by these indexes (multi-range read).
     pub ranges: Permission<'a>,
     /// Of these, also those whose ranges depend on outer rows: for many of them at a time (batched key access).
     pub keys: bool,
@@ -108,7 +108,7 @@ impl PathRequest<'_> {
         self.build_with(index, order, self.constrain(index))
     }
 
-    /// What the conditions say about an index.
+    /// Returns the constraint that the conjuncts put on an index.
     pub(crate) fn constrain(&self, index: &IndexDef) -> Built {
         let width = self.width();
         let parts: Vec<IndexKeyPart> = index

@@ -1,6 +1,6 @@
 //! Ways to use indexes that may be allowed, forbidden and demanded: by switches in general, by hints for a table.
 
-/// What a hint says of a way to use the indexes of a table.
+/// A hint about a strategy for the indexes of a table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Strategy {
     /// It is to be used, or not to be.
@@ -12,7 +12,7 @@ pub struct Strategy {
 }
 
 impl Strategy {
-    /// Is it of some indexes, and of none of these?
+    /// Whether it names some indexes, and none of these.
     pub fn is_of_others(&self, positions: &[usize]) -> bool {
         let named = self.indexes.iter().flatten().chain(&self.opposite);
         self.indexes.is_some() && !named.into_iter().any(|index| positions.contains(index))
@@ -26,7 +26,7 @@ impl Strategy {
 /// Where a way to use indexes may be gone.
 #[derive(Clone, Copy, Debug)]
 pub struct Permission<'a> {
-    /// What holds where no hint says anything.
+    /// The switch, which holds where no hint says anything.
     pub switch: bool,
     /// The table's hint.
     pub hint: Option<&'a Strategy>,
@@ -38,7 +38,7 @@ impl Permission<'_> {
     /// Forbidden throughout.
     pub const NONE: Permission<'static> = Permission { switch: false, hint: None };
 
-    /// Is the index at this position to be used so, if it is used? Of those that the hint does not name the switch says.
+    /// Whether the index at this position is to be used so, if it is used. For indexes that the hint does not name the switch decides.
     pub fn holds_for(&self, position: usize) -> bool {
         if let Some(strategy) = self.hint.filter(|strategy| strategy.opposite.contains(&position)) {
             return !strategy.wanted;
@@ -52,7 +52,7 @@ impl Permission<'_> {
         self.hint.is_none_or(meant) && self.holds_for(position)
     }
 
-    /// Is it to be used wherever it can be, whatever it costs?
+    /// Whether it is to be used wherever it can be, whatever it costs.
     pub fn is_demand(&self) -> bool {
         self.hint.is_some_and(|strategy| strategy.wanted)
     }

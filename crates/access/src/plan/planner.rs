@@ -27,7 +27,7 @@ use std::collections::BTreeSet;
 use std::ops::Bound;
 use std::sync::Arc;
 
-/// What planning reads: the data, the prices, what was sampled before.
+/// Plans how tables are read, from the data, the prices and what was sampled before.
 #[derive(Clone, Copy)]
 pub struct Planner<'a> {
     /// The database.
@@ -36,7 +36,7 @@ pub struct Planner<'a> {
     pub model: &'a CostModel,
     /// Sampled statistics.
     pub statistics: &'a Statistics,
-    /// What the statement's conditions let pass of sampled rows, as far as it was asked.
+    /// The sampled rows that the statement's conditions let pass, as far as it was asked.
     pub samples: &'a StatementSamples,
 }
 
@@ -141,7 +141,7 @@ impl Planner<'_> {
     /// first that has no NULL in the part behind them, if there is one. `None` if the candidate looks at more than the entries.
     ///
     /// # Errors
-    /// Those of sampling.
+    /// The errors of sampling.
     pub fn first_of(
         &self,
         candidate: &Candidate,
@@ -200,7 +200,7 @@ impl Planner<'_> {
     /// them hold.
     ///
     /// # Errors
-    /// Those of sampling.
+    /// The errors of sampling.
     pub fn share_in_order(
         &self,
         table: &TableDef,
@@ -222,7 +222,7 @@ impl Planner<'_> {
     /// close together.
     ///
     /// # Errors
-    /// Those of sampling.
+    /// The errors of sampling.
     pub fn for_first_rows_of(
         &self,
         table: &TableDef,
@@ -296,7 +296,7 @@ impl Planner<'_> {
         Ok(Sizes { index: whole, table: whole, row_leaves_per_entry: 1.0, ..Sizes::default() })
     }
 
-    /// What conditions on the table let pass.
+    /// Returns what answers how many rows conditions on the table let pass.
     fn selectivity<'s>(&'s self, relation: &BaseRelation<'s>) -> Selectivity<'s> {
         let table = relation.request.table;
         let looks = relation.sample_rows || self.table_rows(table) >= SAMPLE_LEAST_ROWS;
@@ -334,7 +334,7 @@ impl Planner<'_> {
         Ok(BoundedPath { path, ranged, bounds })
     }
 
-    /// What a path costs, and what it knows of the conditions if it depends on no outer row.
+    /// Prices a path; returns also the selectivity that it knows, if it depends on no outer row.
     fn price(
         &self,
         BoundedPath { path, ranged, bounds }: BoundedPath,
@@ -481,7 +481,7 @@ impl Planner<'_> {
         Ok(path.constraint.instantiate(&values))
     }
 
-    /// What the conditions on entries let pass, and what conditions are guessed to leave of that.
+    /// Estimates the share of entries that pass the conditions on entries, and the share of these that pass the others.
     #[expect(clippy::too_many_arguments, reason = "what pricing has found out so far")]
     fn entry_selectivity(
         &self,
@@ -559,7 +559,7 @@ struct BoundedPath {
     bounds: Option<Bounds>,
 }
 
-/// What becomes of the entries in the ranges.
+/// The shares of the entries in the ranges that pass conditions.
 struct Passing {
     /// The share that passes the conditions on entries.
     selectivity: f64,
@@ -571,13 +571,13 @@ struct Passing {
     covers: Vec<bool>,
 }
 
-/// Is an index of the table, or of a partition of it, quarantined?
+/// Whether an index of the table, or of a partition of it, is quarantined.
 fn is_quarantined(engine: &Core, table: &Arc<TableDef>, position: usize) -> bool {
     let mut indexes = table.stored().filter_map(|table| table.indexes.get(position));
     indexes.any(|index| engine.is_quarantined(index))
 }
 
-/// Is only a part of the index read?
+/// Whether only a part of the index is read.
 fn bounds_or_leaps(path: &AccessPath) -> bool {
     !path.constraint.is_unbounded() || path.leaps()
 }
@@ -598,7 +598,7 @@ fn by_ranges(built: &Built) -> Vec<bool> {
     built.implied.iter().map(|implied| matches!(implied, Implied::ByRanges | Implied::Nearly)).collect()
 }
 
-/// Is a path worth a look, even if it does not leap?
+/// Whether a path is worth a look, even if it does not leap.
 fn is_useful(path: &AccessPath, relation: &BaseRelation<'_>) -> bool {
     !path.constraint.is_unbounded() || path.is_covering() || relation.every_index || path.is_table_scan()
 }

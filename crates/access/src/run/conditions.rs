@@ -12,7 +12,7 @@ use leafline_types::{Batch, MysqlError};
 pub(crate) struct ConditionSet {
     /// All conditions, to be evaluated where the ranges are a superset of what is implied.
     all: Vec<Expr>,
-    /// Those that the ranges never imply.
+    /// The conditions that the ranges never imply.
     rest: Vec<Expr>,
     /// The outer columns that are read, as the columns behind the working row.
     outer_columns: Vec<usize>,
@@ -40,7 +40,7 @@ impl ConditionSet {
         ConditionSet { all, rest, outer_columns }
     }
 
-    /// Is there nothing to evaluate?
+    /// Whether there is nothing to evaluate.
     pub fn is_empty(&self, exact: bool) -> bool {
         if exact { self.rest.is_empty() } else { self.all.is_empty() }
     }

@@ -1,4 +1,4 @@
-//! What a scan shares with the execution that it is part of, and what it delivers.
+//! The context that a scan shares with its execution, and the batches that it delivers.
 
 use crate::counters::Counters;
 use crate::error::{AccessError, Result};
@@ -21,17 +21,17 @@ pub enum Demand {
 /// How many entries may be examined before a plan is given up for another.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Budget {
-    /// What [`Counters::leafline_entries_examined`] may come to; `None`: as many as there are.
+    /// The value that [`Counters::leafline_entries_examined`] may come to; `None`: no limit.
     pub most: Option<u64>,
     /// It was not enough.
     pub exceeded: bool,
 }
 
-/// What a scan needs of the execution it is part of.
+/// The part of an execution's context that a scan needs.
 pub struct ScanContext<'c, 'a> {
     /// Parameters, time, warnings, cancellation.
     pub eval: &'c mut EvalContext<'a>,
-    /// What is visible.
+    /// The snapshot: which rows are visible.
     pub view: &'c ReadView,
     /// Where the scan counts.
     pub counters: &'c mut Counters,

@@ -195,7 +195,7 @@ impl LeapScan {
         Ok(())
     }
 
-    /// Is it more than a short one, so that testing rows before they are decoded may pay?
+    /// Whether it is more than a short one, so that testing rows before they are decoded may pay.
     pub fn is_long(&self) -> bool {
         self.goal > FIRST_BATCH_ENTRIES
     }
@@ -310,7 +310,7 @@ impl LeapScan {
         }
     }
 
-    /// Is nothing left of the current target where the cursor stands?
+    /// Whether nothing is left of the current target where the cursor stands.
     fn is_past(&self, direction: Direction) -> bool {
         let Some(target) = self.targets.at(direction, self.current).filter(|_| self.cursor.is_exact()) else {
             return false;

@@ -89,7 +89,7 @@ impl Locators {
         reversed
     }
 
-    /// Those of a set that are in another.
+    /// The locators of a set that are in another.
     #[must_use]
     pub fn intersection(&self, other: &Locators) -> Locators {
         let (few, many) = if self.len() <= other.len() { (self, other) } else { (other, self) };
@@ -107,7 +107,7 @@ impl Locators {
         both
     }
 
-    /// Is a locator in the set?
+    /// Whether a locator is in the set.
     pub fn contains(&self, locator: &[u8]) -> bool {
         let at = self.search(0, self.len(), locator);
         at < self.len() && self.get(at) == locator

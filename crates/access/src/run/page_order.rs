@@ -13,7 +13,7 @@ use leafline_table::{ReadView, Tree};
 
 /// Targets that are to be walked in the order of their pages.
 pub(crate) struct PageOrder {
-    /// Those not cut yet, in key order, the first of them perhaps in part.
+    /// The ranges not cut yet, in key order, the first of them perhaps in part.
     rest: Vec<Target>,
 }
 

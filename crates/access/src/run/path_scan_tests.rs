@@ -85,7 +85,7 @@ pub(crate) fn view(engine: &Arc<Engine>) -> ReadView {
     engine.transactions().begin(Isolation::RepeatableRead, TxnMode::ReadOnly).view()
 }
 
-/// Is every row's key in the index at least that of the row before?
+/// Whether every row's key in the index is at least that of the row before.
 fn assert_ordered(path: &AccessPath, rows: &[Vec<Value>], context: &str) {
     let mut keys: Vec<Vec<u8>> = Vec::new();
     for row in rows {

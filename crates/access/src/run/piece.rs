@@ -16,7 +16,7 @@ pub struct Share {
 #[derive(Clone, Debug)]
 pub struct ScanPiece(pub(crate) Part);
 
-/// What a part of a scan reads.
+/// The entries or rows that a part of a scan reads.
 #[derive(Clone, Debug)]
 pub(crate) enum Part {
     /// Ranges that follow each other in the index.

@@ -35,7 +35,7 @@ impl AccessPath {
     /// The pieces of a scan. The path [can be cut](AccessPath::can_be_cut).
     ///
     /// # Errors
-    /// Those of the bounds, and of reading branch pages.
+    /// The errors of the bounds, and of reading branch pages.
     pub fn pieces(&self, share: Share, cx: &mut ScanContext<'_, '_>) -> Result<ScanPieces> {
         if self.fetches() && self.batched && self.order == ScanOrder::Any {
             return Ok(match RowPieces::new(self, share, cx)? {
@@ -50,7 +50,7 @@ impl AccessPath {
     /// that is bounded: branches of the highest level that has children enough. The path [can be cut](AccessPath::can_be_cut).
     ///
     /// # Errors
-    /// Those of the bounds, and of reading branch pages.
+    /// The errors of the bounds, and of reading branch pages.
     pub fn cut(&self, most: usize, cx: &mut ScanContext<'_, '_>) -> Result<Vec<ScanPiece>> {
         let targets = self.targets(cx.eval)?;
         let tree = if most > 1 { cx.view.core().tree(&self.index).ok() } else { None };
@@ -162,7 +162,7 @@ impl ScanPieces {
     /// The next one; `None` when there are no more.
     ///
     /// # Errors
-    /// Those of reading branch pages, and of reading entries.
+    /// The errors of reading branch pages, and of reading entries.
     pub fn next_piece(&mut self, cx: &mut ScanContext<'_, '_>) -> Result<Option<ScanPiece>> {
         match self {
             ScanPieces::Ranges(ranges) => ranges.next_piece(),

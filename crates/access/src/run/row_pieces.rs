@@ -27,7 +27,7 @@ pub struct RowPieces {
 }
 
 impl RowPieces {
-    /// Those of a path that fetches rows in any order; `None` if it merges indexes, and they name too many rows.
+    /// The pieces of a path that fetches rows in any order; `None` if it merges indexes, and they name too many rows.
     pub(crate) fn new(
         path: &AccessPath,
         share: Share,

@@ -35,7 +35,7 @@ pub struct RowScan {
     locators: LocatorBatch,
 }
 
-/// What the values of the bounds lead to.
+/// The target that the values of the bounds lead to.
 enum Target {
     Nothing,
     /// The row under the key `lower`.
@@ -88,7 +88,7 @@ impl RowScan {
     /// them; the rows are of no use then, and nothing was counted.
     ///
     /// # Errors
-    /// What the table returns; 1317 and 3024 if the statement is to end.
+    /// The errors of reading the table; 1317 and 3024 if the statement is to end.
     pub fn read(
         &mut self,
         parameters: &[Value],

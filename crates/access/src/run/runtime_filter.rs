@@ -109,7 +109,7 @@ fn big_endian(bytes: &[u8]) -> Option<u64> {
 }
 
 impl RuntimeFilter {
-    /// What it holds in memory, bytes.
+    /// The bytes that it holds in memory.
     pub fn memory_bytes(&self) -> usize {
         let few = self.few.as_ref().map_or(0, |few| few.capacity() * size_of::<Value>());
         few + self.numbers.as_ref().map_or(0, |numbers| numbers.memory_bytes())
@@ -165,7 +165,7 @@ impl AccessPath {
         self.pruning = Some(Arc::new(Pruning { constraints }));
     }
 
-    /// So is it, with what is to be looked up before rows are decoded.
+    /// Narrows the path, and returns it with the sets in which rows are looked up before they are decoded.
     pub(crate) fn narrowed_by(&self, filters: &[Arc<RuntimeFilter>], examined: f64) -> (AccessPath, Lookups) {
         let mut path = self.clone();
         let mut lookups = Lookups::new();

@@ -70,7 +70,7 @@ impl Targets {
         Targets { targets, tags: self.tags.clone(), exact: self.exact }
     }
 
-    /// Is every range one whole key of so many parts?
+    /// Whether every range is one whole key of `parts` parts.
     pub fn are_keys(&self, parts: usize) -> bool {
         self.targets.iter().all(|target| target.range.equal.parts == parts)
     }

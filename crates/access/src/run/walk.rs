@@ -286,7 +286,7 @@ impl Walk<'_> {
         Ok(())
     }
 
-    /// Are the clustered keys of rows wanted?
+    /// Whether the clustered keys of rows are wanted.
     fn wants_locators(&self) -> bool {
         self.path.fetches() || self.path.deliver_locators
     }
@@ -383,7 +383,7 @@ impl Walk<'_> {
         EntryStep::SeekTo(next)
     }
 
-    /// Does `next` begin before `last` ends?
+    /// Whether `next` begins before `last` ends.
     fn overlap(&self, last: &Target, next: &Target) -> bool {
         let (before, behind) = match self.direction {
             Direction::Forward => (last, next),

@@ -19,7 +19,7 @@ use std::sync::Arc;
 /// Makes a histogram of a column, given with its position, of up to so many buckets. `now` is in microseconds since 1970.
 ///
 /// # Errors
-/// What reading pages returns; 1317 if it was cancelled.
+/// The errors of reading pages; 1317 if it was cancelled.
 pub fn analyze_column(
     engine: &Core,
     table: &Arc<TableDef>,
@@ -155,7 +155,7 @@ fn bucket_ends(counted: &[Counted], buckets: usize) -> Vec<usize> {
 }
 
 impl Histogram {
-    /// What a definition says. `None` if its values are not of the column's type.
+    /// The values of a definition. `None` if they are not of the column's type.
     pub(super) fn of_definition(definition: &HistogramDef, column: &ColumnDef) -> Option<Histogram> {
         let part = part_of(column);
         let key = |value: &Value| {

@@ -61,7 +61,7 @@ impl Counting {
     }
 }
 
-/// What was looked at.
+/// The entries that were looked at.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Seen {
     /// Rows, those with NULL too.

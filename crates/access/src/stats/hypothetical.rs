@@ -1,4 +1,4 @@
-//! What an index would be like that is not built: its keys are made of the sampled rows of the table.
+//! The statistics of an index that is not built: its keys are made of the sampled rows of the table.
 //!
 //! How many entries share a prefix, and lie in a range, comes of histograms of the bytes that the keys of these rows have: of each
 //! prefix, and of each part by itself for ranges behind a prefix that few of the rows have. Its size comes of the lengths of these
@@ -30,13 +30,13 @@ pub struct HypotheticalIndex {
     keys: Vec<Vec<u8>>,
     /// The spread of the bytes of the first 1, 2, .. parts.
     prefixes: Vec<Histogram>,
-    /// That of each part by itself.
+    /// The histogram of each part by itself.
     parts: Vec<Histogram>,
     /// Every row was looked at.
     is_all: bool,
 }
 
-/// What a sampled row would have.
+/// The key that a sampled row would have.
 struct Entry {
     key: Vec<u8>,
     /// Where each part of the key ends.

@@ -1,4 +1,4 @@
-//! What leaves of an index say about it: entries per distinct key prefix, and how its order and that of the rows go together.
+//! Statistics of an index, from some of its leaves: entries per distinct key prefix, and how its order and that of the rows go together.
 
 use super::sample::leaves_to_sample;
 use crate::error::{AccessError, Result};
@@ -12,7 +12,7 @@ use std::collections::BTreeSet;
 /// Its multiples spread evenly between whole numbers, without a period.
 const GOLDEN_RATIO: f64 = 0.618_033_988_749_894_9;
 
-/// What samples say about an index.
+/// The statistics of an index.
 #[derive(Clone, Debug, PartialEq)]
 pub struct IndexStatistics {
     /// Rows in the table when it was sampled.

@@ -1,4 +1,4 @@
-//! What conditions leave of a table, put together from what the paths know of some of them each.
+//! The share of a table that all conditions let pass, put together from what each path knows of some of them.
 //!
 //! A dive counts what lies in a path's ranges, and conditions on its entries are evaluated on a sample of these: of the
 //! conditions that a path covers so, the share that passes is known as it is, correlation included. Of conditions that
@@ -11,7 +11,7 @@ use super::selectivity::Selectivity;
 use crate::error::Result;
 use leafline_expr::{EvalContext, Expr};
 
-/// What one path knows of the conditions on its table.
+/// The selectivity of some conditions on a table, as one path knows it.
 #[derive(Clone, Debug)]
 pub(crate) struct PartialSelectivity {
     /// Per condition, whether it is covered.

@@ -1,6 +1,6 @@
 //! Where statistics are kept, and when they are made anew.
 //!
-//! What was sampled serves until a tenth of its table has been written since. Who then asks first samples anew; the others
+//! A sample serves until a tenth of its table has been written since. Who then asks first samples anew; the others
 //! go on with what there is, so that nobody waits for a sample but who takes it.
 
 use crate::params::STALE_SHARE;
@@ -33,7 +33,7 @@ struct Entry<T> {
     renewing: Arc<AtomicBool>,
 }
 
-/// What was found, by what it is about.
+/// Samples by the objects that they are of.
 #[derive(Debug)]
 pub(super) struct Kept<K, T>(RwLock<HashMap<K, Entry<T>>>);
 
@@ -44,7 +44,7 @@ impl<K, T> Default for Kept<K, T> {
 }
 
 impl<K: Eq + Hash, T> Kept<K, T> {
-    /// What is known, or else found by `sample`.
+    /// Returns the sample that is known, or else takes one by `sample`.
     pub fn get<E>(&self, key: K, now: Age, sample: impl FnOnce() -> Result<T, E>) -> Result<Arc<T>, E> {
         let known = {
             let entries = self.0.read().unwrap_or_else(PoisonError::into_inner);

@@ -25,7 +25,7 @@ pub struct KeySpan {
 /// another type than the first part of `inner`.
 ///
 /// # Errors
-/// What reading pages returns.
+/// The errors of reading pages.
 pub fn key_span(
     engine: &Core,
     (outer, index, bounds): (&TableDef, &IndexDef, &Bounds),

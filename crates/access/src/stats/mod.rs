@@ -1,4 +1,4 @@
-//! What is known of tables and indexes, for prices and row estimates.
+//! Statistics of tables and indexes, for prices and row estimates.
 //!
 //! | module | has |
 //! |---|---|

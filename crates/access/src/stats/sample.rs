@@ -13,7 +13,7 @@ use leafline_table::{Core, IndexDef, entry_decoder};
 use leafline_types::{Batch, CodecError, DecodedRows, Missing, MysqlError, Warnings};
 use std::ops::Range;
 
-/// What a sample showed.
+/// The result of a sample.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Sample {
     /// Entries looked at.
@@ -95,7 +95,7 @@ pub(super) struct Most {
     pub mean: f64,
 }
 
-/// What was looked at.
+/// The entries that were looked at.
 pub(super) struct Looked {
     /// In each range.
     pub ranges: Vec<InRange>,
@@ -105,11 +105,11 @@ pub(super) struct Looked {
     pub leaf_ends: Vec<usize>,
 }
 
-/// What was looked at in one range.
+/// The entries that were looked at in one range.
 pub(super) struct InRange {
     /// Entries of the range.
     weight: f64,
-    /// Those that were looked at.
+    /// The entries that were looked at.
     seen: usize,
     /// The rows of the batch that came of them.
     kept: Range<usize>,

@@ -1,4 +1,4 @@
-//! What share of a table's rows conditions let pass, each by itself.
+//! The share of a table's rows that conditions let pass, each by itself.
 //!
 //! A condition on one column that says which values it takes is looked up in the column's histogram; of any other, histograms or a rule
 //! of thumb say what they make of its parts. Either way it is evaluated on sampled rows, too, and counts as far as these do not
@@ -27,7 +27,7 @@ pub struct Selectivity<'a> {
     samples: &'a StatementSamples,
 }
 
-/// What a condition says about one column.
+/// A condition on one column, as a histogram can answer it.
 enum Said {
     /// The share of the rows that pass.
     Share(f64),
@@ -104,7 +104,7 @@ impl<'a> Selectivity<'a> {
     /// The share of the rows that all of the conditions let pass, taken to be independent.
     ///
     /// # Errors
-    /// What reading pages returns.
+    /// The errors of reading pages.
     pub fn of_all<'e>(
         &self,
         conditions: impl IntoIterator<Item = &'e Expr>,
@@ -120,7 +120,7 @@ impl<'a> Selectivity<'a> {
     /// The share of the rows that a condition lets pass.
     ///
     /// # Errors
-    /// What reading pages returns.
+    /// The errors of reading pages.
     pub fn of(&self, condition: &Expr, eval: &EvalContext<'_>) -> Result<f64> {
         if !self.looks {
             return Ok(guess_selectivity(condition));
@@ -172,7 +172,7 @@ impl<'a> Selectivity<'a> {
         Ok(if op == CompareOp::Eq { equal } else { not_null - equal })
     }
 
-    /// What the histogram of a column knows of a condition on it.
+    /// The share of rows that a condition on a column lets pass, by the column's histogram.
     fn said(&self, condition: &Expr, column: usize, eval: &EvalContext<'_>) -> Result<Said> {
         let Some(definition) = self.table.columns.get(column) else { return Ok(Said::Nothing) };
         let part = [IndexKeyPart { column, key: part_of(definition) }];

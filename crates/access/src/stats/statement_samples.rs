@@ -1,6 +1,6 @@
 //! Which sampled rows pass the conditions of the statement that is planned: evaluated once, however many paths ask.
 //!
-//! What is found holds for one statement, as conditions may depend on its parameters, its time and its settings.
+//! The answers hold for one statement, as conditions may depend on its parameters, its time and its settings.
 
 use super::order_spread::{first_rows, share_in_order, span_in_order};
 use super::table::{Hits, TableSample};
@@ -15,11 +15,11 @@ use std::sync::Arc;
 /// Table, order, number of sampled rows, column.
 type SpanKey = (TableId, (usize, bool), usize, usize);
 
-/// What was found of the tables of a statement.
+/// The sampled rows of the tables of a statement, and which of them pass its conditions.
 #[derive(Debug, Default)]
 pub struct StatementSamples {
     tables: RefCell<HashMap<TableId, OfTable>>,
-    /// What [`span_in_order`] says.
+    /// The results of [`span_in_order`].
     spans: RefCell<HashMap<SpanKey, f64>>,
     /// How many access paths were priced: what planning takes grows with that.
     priced: Cell<usize>,
@@ -75,7 +75,7 @@ impl StatementSamples {
         share_in_order(sample, table, order, conditions, wanted, &passing)
     }
 
-    /// What [`span_in_order`] says, of about as many rows.
+    /// Returns the result of [`span_in_order`] for about as many rows.
     pub(crate) fn span_in_order(
         &self,
         sample: &TableSample,

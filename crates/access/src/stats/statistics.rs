@@ -15,7 +15,7 @@ use std::collections::HashMap;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, PoisonError, RwLock};
 
-/// What is known of the tables of an engine.
+/// The sampled statistics of the tables of an engine.
 #[derive(Debug, Default)]
 pub struct Statistics {
     indexes: Kept<u64, IndexStatistics>,
@@ -74,7 +74,7 @@ impl Statistics {
     /// The statistics of an index.
     ///
     /// # Errors
-    /// What reading pages returns.
+    /// The errors of reading pages.
     pub fn index(&self, engine: &Core, table: &TableDef, index: &IndexDef) -> Result<Arc<IndexStatistics>> {
         if index.is_hypothetical() {
             return Ok(Arc::new(self.hypothetical(engine, table, index)?.statistics.clone()));
@@ -94,7 +94,7 @@ impl Statistics {
     /// pages have been read or evicted as are a hundredth of the index.
     ///
     /// # Errors
-    /// What reading branch pages returns.
+    /// The errors of reading branch pages.
     pub fn size(&self, engine: &Core, table: &TableDef, index: &IndexDef) -> Result<Estimate> {
         if index.is_hypothetical() {
             return Ok(self.hypothetical(engine, table, index)?.size);
@@ -132,10 +132,10 @@ impl Statistics {
         Ok(estimate)
     }
 
-    /// What an index that is not there would be like.
+    /// The statistics of an index that is not there.
     ///
     /// # Errors
-    /// What reading pages of the table returns.
+    /// The errors of reading pages of the table.
     pub fn hypothetical(
         &self,
         engine: &Core,
@@ -156,7 +156,7 @@ impl Statistics {
     /// Rows of a table.
     ///
     /// # Errors
-    /// What reading pages returns.
+    /// The errors of reading pages.
     pub(crate) fn rows(&self, engine: &Core, table: &TableDef) -> Result<Arc<TableSample>> {
         if let Some(part) = largest(engine, table) {
             return self.rows(engine, part);
@@ -168,7 +168,7 @@ impl Statistics {
     /// The spread of the values of a column; `None` if there is no such column.
     ///
     /// # Errors
-    /// What reading pages returns.
+    /// The errors of reading pages.
     pub fn histogram(
         &self,
         engine: &Core,
@@ -198,7 +198,7 @@ impl Statistics {
     /// Distinct values of a column but NULL: as its histogram says, or an index that leads with it, which has looked at more.
     ///
     /// # Errors
-    /// What reading pages returns.
+    /// The errors of reading pages.
     pub fn distinct_values(&self, engine: &Core, table: &TableDef, column: usize) -> Result<f64> {
         let rows = engine.rows_of(table) as f64;
         let mut found = None;
@@ -222,7 +222,7 @@ impl Statistics {
     /// that nothing is known of them together.
     ///
     /// # Errors
-    /// What reading pages returns.
+    /// The errors of reading pages.
     pub fn share_of_equal_pairs(
         &self,
         engine: &Core,
@@ -244,7 +244,7 @@ impl Statistics {
     /// The common values of the first part of an index; `None` if it has only the beginnings of values.
     ///
     /// # Errors
-    /// What reading pages returns.
+    /// The errors of reading pages.
     pub(crate) fn common_values(
         &self,
         engine: &Core,

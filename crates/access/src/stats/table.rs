@@ -27,7 +27,7 @@ pub struct TableSample {
     leaf_ends: Vec<usize>,
     /// Leaves of the table then.
     leaves: f64,
-    /// What is known of each column, made when it is first asked for.
+    /// The statistics of each column, made when they are first asked for.
     columns: Vec<OnceLock<Column>>,
     /// How far a column determines another, as far as it was asked for.
     dependencies: Mutex<HashMap<(usize, usize), f64>>,
@@ -44,7 +44,7 @@ struct Column {
 /// How many rows of a sample pass conditions.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Hits {
-    /// Those that pass.
+    /// The rows that pass.
     pub passed: usize,
     /// All that were looked at.
     pub seen: usize,

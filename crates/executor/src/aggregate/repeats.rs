@@ -18,7 +18,7 @@ use std::sync::Arc;
 
 /// Rows whose values were not known when there was no more room.
 pub(super) struct Repeats {
-    /// Those of the group's number and of the arguments.
+    /// The errors of the group's number and of the arguments.
     types: Arc<[ExprType]>,
     files: Partitions,
 }

@@ -41,10 +41,10 @@ pub(super) struct HashJoin {
     table: Built,
     current: Option<Probing>,
     held: Held,
-    /// What is told to scans when the build side was read.
+    /// The filters that scans get when the build side was read.
     told: Vec<plan::KeyFilter>,
     filters: Arc<RuntimeFilters>,
-    /// What gives the rows, once memory was used up.
+    /// The operator that gives the rows, once memory was used up.
     spilled: Option<BoxedOperator>,
     /// How often the rows were spread over files.
     depth: usize,
@@ -54,7 +54,7 @@ pub(super) struct HashJoin {
     noted: Option<Noted>,
 }
 
-/// What is joined, and how.
+/// The keys, conditions and types of a hash join.
 #[derive(Clone)]
 struct Shape {
     probe_keys: Vec<Expr>,

@@ -24,7 +24,7 @@ pub(super) struct Inputs {
 pub(super) struct CallInputs {
     /// A value, or the arguments of an aggregate.
     pub args: Vec<usize>,
-    /// What LAG and LEAD give where there is no row.
+    /// The value of LAG and LEAD where there is no row.
     pub default: Option<usize>,
     /// The key of the order that the limits of bounds are compared with.
     pub key: Option<usize>,

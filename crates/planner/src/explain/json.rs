@@ -23,7 +23,7 @@ const SUBQUERY_KEYS: [(Role, &str); 4] = [
     (Role::Filter, "having_subqueries"),
 ];
 
-/// What a statement does with the rows that its plan finds.
+/// The change that a statement makes with the rows that its plan finds.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Change<'t> {
     /// They are shown.
@@ -96,7 +96,7 @@ impl Writer<'_> {
         block
     }
 
-    /// What is done with the rows of a block, around its tables.
+    /// The steps that are done with the rows of a block, around its tables.
     fn steps(&mut self, node: &Node) -> Object {
         let mut found = match node.explain().step {
             Step::Operation(operation) => self.operation(operation),
@@ -426,7 +426,7 @@ fn read(table: &mut Object, row: &ExplainRow, scan: &Scan) {
     table.put("rows_examined_per_scan", Json::Number(whole(scan.examined)));
 }
 
-/// What the parts of the key are used for, and the ways to read the table that were not taken.
+/// The use of each part of the key, and the paths that were not taken.
 fn choice(table: &mut Object, scan: &Scan, inner: bool) {
     if !scan.path.is_table_scan() && !scan.path.is_index_merge() {
         let part = |(column, used): (String, PartUse)| {

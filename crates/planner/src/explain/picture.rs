@@ -8,7 +8,7 @@ use std::time::Duration;
 /// The plans of a statement.
 #[derive(Clone, Debug)]
 pub struct PlanPicture {
-    /// What the plan is expected to cost, with what it refers to, microseconds.
+    /// The expected price of the plan, with what it refers to, microseconds.
     pub cost_us: f64,
     /// The plan, and those of subqueries and common tables, each with what it is.
     pub parts: Vec<(String, PlanStep)>,
@@ -27,7 +27,7 @@ pub struct PlanStep {
     pub rows: f64,
     /// What is expected of it and its inputs, microseconds; none on the inner side of a lookup join, which is in the join's.
     pub cost_us: Option<f64>,
-    /// What happened, if it was run.
+    /// The figures of the execution, if it was run.
     pub actual: Option<ActualStep>,
     /// The ways to read the table that were not taken, cheapest first.
     pub rejected: Vec<RejectedPath>,
@@ -35,7 +35,7 @@ pub struct PlanStep {
     pub inputs: Vec<PlanStep>,
 }
 
-/// What a step did.
+/// The figures of a step that was run.
 #[derive(Clone, Copy, Debug)]
 pub struct ActualStep {
     /// Rows delivered, in all executions.
@@ -59,7 +59,7 @@ pub struct ActualStep {
 pub struct RejectedPath {
     /// What it is.
     pub label: String,
-    /// What it was expected to cost, once or for one outer row, microseconds.
+    /// Its expected price, once or for one outer row, microseconds.
     pub cost_us: f64,
     /// Entries it was expected to examine.
     pub rows: f64,

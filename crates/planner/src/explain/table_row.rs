@@ -26,7 +26,7 @@ pub struct ExplainRow {
     pub key_len: Option<String>,
     /// The partitions that are left.
     pub partitions: Option<String>,
-    /// What the parts are compared with.
+    /// The values that the parts are compared with.
     pub reference: Option<String>,
     /// Rows examined, as expected.
     pub rows: Option<u64>,

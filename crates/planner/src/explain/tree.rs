@@ -97,7 +97,7 @@ impl Tree<'_> {
         self.text.push('\n');
     }
 
-    /// What the parts of the key are used for, and the ways to read the table that were not taken.
+    /// The use of each part of the key, and the paths that were not taken.
     fn choice(&mut self, scan: &Scan, inner: bool, depth: usize) {
         let width = depth * 4;
         if scan.path.index.parts.len() > 1 && !scan.path.is_table_scan() && !scan.path.is_index_merge() {

@@ -101,13 +101,13 @@ impl Class {
         &self.members
     }
 
-    /// Does the class have columns on both sides?
+    /// Whether the class has columns on both sides.
     pub fn connects(&self, left: Relations, right: Relations) -> bool {
         let has = |side: Relations| self.members.iter().any(|member| side.contains(member.relations));
         has(left) && has(right)
     }
 
-    /// Is it an equality of columns of the class that are of two relations?
+    /// Whether it is an equality of columns of the class that are of two relations.
     pub fn says(&self, condition: &Expr) -> bool {
         let Some((left, right, domain)) = column_equality(condition) else { return false };
         let of = |side: &Expr| self.members.iter().find(|member| Some(member.column) == side.as_column());

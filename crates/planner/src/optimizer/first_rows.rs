@@ -1,4 +1,4 @@
-//! What the first rows of a plan cost, where a LIMIT asks for no more, and how much a plan may do for them before it is given up.
+//! The price of the first rows of a plan, where a LIMIT asks for no more, and how much a plan may do for them before it is given up.
 //!
 //! Rows are fetched in sweeps that begin small: the first of them cost more each than all together. What builds or sorts before it delivers is
 //! paid whole.

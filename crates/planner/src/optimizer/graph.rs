@@ -73,7 +73,7 @@ pub(super) struct Attached {
     /// Never [`JoinType::Inner`].
     pub join_type: JoinType,
     pub conditions: Vec<Expr>,
-    /// What has to be joined before.
+    /// The relations that have to be joined before.
     pub after: Relations,
 }
 
@@ -108,7 +108,7 @@ impl ColumnMap<'_> {
         }
     }
 
-    /// What has to be joined before a member.
+    /// The relations that have to be joined before a member.
     pub fn needs_of(&self, member: &Member) -> Relations {
         match &member.source {
             MemberSource::Relation(relation) => self.needs(*relation),

@@ -10,7 +10,7 @@ use crate::bound::RelationSource;
 use leafline_access::{Candidate, JoinType, Price};
 
 impl JoinPlanner<'_, '_, '_> {
-    /// What a lookup join with `candidate`, for `price`, goes on with. `None`: it is certain enough, too little is at stake, or the member cannot be joined by hash.
+    /// The hash join that a lookup join with `candidate`, for `price`, goes on with. `None`: it is certain enough, too little is at stake, or the member cannot be joined by hash.
     pub(super) fn fallback_of_lookup(
         &self,
         left: &PartialRef,

@@ -16,7 +16,7 @@ use leafline_expr::aggregate::AggregateFunction;
 use leafline_types::{MysqlError, Value};
 use std::collections::{BTreeSet, HashMap};
 
-/// What plans the joins of a block, and what there is to join.
+/// The planner of the joins of a block, and the graph of what there is to join.
 pub(super) fn join_planner<'p, 'c, 'a>(
     select: &'p BoundSelect,
     cx: &'p mut OptimizerContext<'c, 'a>,

@@ -15,7 +15,7 @@ pub(super) fn locked_relations(select: &BoundSelect) -> impl Iterator<Item = usi
 
 /// How a block locks rows.
 pub(super) struct Locking {
-    /// What the newest version of a row has to meet to be taken; `None` if it cannot be.
+    /// The conditions that the newest version of a row has to meet to be taken; `None` if it cannot be.
     pub recheck: Option<Vec<Expr>>,
     /// Behind the select list come the places of the locked rows.
     pub deliver_locators: bool,

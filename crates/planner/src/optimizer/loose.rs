@@ -22,7 +22,7 @@ use std::collections::BTreeSet;
 use std::rc::Rc;
 use std::sync::Arc;
 
-/// What is wanted of the rows.
+/// The request for rows in an order.
 #[derive(Debug)]
 struct Loose {
     /// Ordinals of the columns whose combinations are asked for.
@@ -115,7 +115,7 @@ impl JoinPlanner<'_, '_, '_> {
     }
 }
 
-/// What a query asks for, if a loose scan can give it.
+/// The groups that a query asks for, if a loose scan can give them.
 fn wanted(select: &BoundSelect) -> Option<Loose> {
     if !select.windows.is_empty() {
         return None;

@@ -44,7 +44,7 @@ pub(super) struct PreparedMember {
     pub relations: Relations,
     pub relation: Option<usize>,
     pub attached: Option<Attached>,
-    /// What has to be joined before.
+    /// The relations that have to be joined before.
     pub needs: Relations,
     /// For a lateral query, of one run of it.
     pub own: PartialRef,
@@ -285,7 +285,7 @@ impl<'p> JoinPlanner<'p, '_, '_> {
             .collect()
     }
 
-    /// Is there a condition between the relations joined so far and a member?
+    /// Whether there is a condition between the relations joined so far and a member.
     pub(super) fn are_connected(&self, graph: &Graph, joined: Relations, member: &PreparedMember) -> bool {
         let columns = self.columns();
         let both = joined.union(member.relations);

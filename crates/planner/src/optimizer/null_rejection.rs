@@ -13,7 +13,7 @@ pub(super) fn rejects_null(condition: &Expr, in_relations: &dyn Fn(usize) -> boo
     }
 }
 
-/// Is the value NULL whenever all columns of the relations are?
+/// Whether the value is NULL whenever all columns of the relations are.
 pub(super) fn is_strict(expr: &Expr, in_relations: &dyn Fn(usize) -> bool) -> bool {
     let strict = |expr: &Expr| is_strict(expr, in_relations);
     match &expr.kind {

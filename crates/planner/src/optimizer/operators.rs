@@ -123,7 +123,7 @@ fn limit_value(expr: &Expr) -> Result<LimitValue, MysqlError> {
     }
 }
 
-/// What a plan for the joins does of ORDER BY and LIMIT.
+/// The part of ORDER BY and LIMIT that a plan for the joins fulfils.
 #[derive(Clone, Copy, Default)]
 pub(super) struct ProvidedOrder {
     /// Its rows come in the order of so many of the keys, from the first.

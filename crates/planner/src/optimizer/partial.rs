@@ -40,7 +40,7 @@ pub(super) enum Step {
         candidate: Candidate,
         join_type: JoinType,
         keep_order: bool,
-        /// What it goes on with if there are many more left rows than were expected.
+        /// The hash join that it goes on with if there are many more left rows than were expected.
         fallback: Option<FallbackJoin>,
     },
     /// A lateral query, run for each left row.
@@ -75,6 +75,6 @@ pub(super) struct HashKey {
     pub left: Expr,
     pub right: Expr,
     pub null_safe: bool,
-    /// What both are converted to.
+    /// The domain that both are converted to.
     pub domain: CompareDomain,
 }

@@ -1,4 +1,4 @@
-//! What share of the pairs of two inputs the conditions between them let pass, and how many groups rows make.
+//! The share of the pairs of two inputs that the conditions between them let pass, and the number of groups that rows make.
 
 use super::members::JoinPlanner;
 use crate::bound::{ColumnOrigin, RelationSource};

@@ -1,4 +1,4 @@
-//! What the optimizer is told by the session, and what it reads.
+//! The settings of the optimizer, and the context that it reads.
 
 use super::trace::Trace;
 use crate::bound::{BoundSelect, BoundSubquery, IndexChoice};
@@ -190,7 +190,7 @@ pub(super) trait BlockPlanner: Sync {
     ) -> Result<Node, MysqlError>;
 }
 
-/// What planning reads.
+/// The context of planning: data, settings, and what was planned so far.
 pub struct OptimizerContext<'c, 'a> {
     blocks: &'static dyn BlockPlanner,
     /// Data, prices, statistics.
@@ -207,17 +207,17 @@ pub struct OptimizerContext<'c, 'a> {
     pub filtering: Filtering,
     /// The plan is made to be explained: it tells of the ways that were not taken.
     pub explains: bool,
-    /// What is compared is noted here.
+    /// The steps of comparing plans are noted here.
     pub trace: Option<Trace>,
     /// The queries of WITH planned so far that are run by themselves.
     pub commons: BTreeMap<usize, CommonPlan>,
     /// The subqueries of the statement's expressions, by their numbers.
     pub subqueries: &'c [BoundSubquery],
-    /// Those that became joins.
+    /// The subqueries that became joins.
     pub unnested: BTreeSet<usize>,
-    /// Those up to here are planned by themselves even if they became joins.
+    /// The subqueries up to this number are planned by themselves even if they became joins.
     kept: Option<usize>,
-    /// What a run of a subquery costs, as far as it was asked for, microseconds.
+    /// The price of a run of each subquery, as far as it was asked for, microseconds.
     pub(super) subquery_costs: HashMap<usize, f64>,
     /// How many choices by price are being made, one inside the other.
     pub(super) choosing: usize,

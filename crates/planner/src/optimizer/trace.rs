@@ -1,4 +1,4 @@
-//! What the optimizer compared, in the order in which it did: for `information_schema.OPTIMIZER_TRACE`.
+//! The plans that the optimizer compared, in the order in which it did: for `information_schema.OPTIMIZER_TRACE`.
 
 use crate::plan::Considered;
 
@@ -25,22 +25,22 @@ pub enum TraceStep {
     Join {
         /// The aliases of those that are joined already.
         joined: Vec<String>,
-        /// That of the next.
+        /// The alias of the next.
         next: Vec<String>,
         /// How.
         how: String,
         /// Rows of the join.
         rows: f64,
-        /// What it costs, with what was joined before, microseconds.
+        /// Its price, with what was joined before, microseconds.
         cost_us: f64,
         /// Nothing cheaper is known for these tables.
         cheapest: bool,
     },
     /// Rows in the order of an index, or sorted.
     Order {
-        /// What the first costs, if there is such a plan, microseconds.
+        /// The price of the first, if there is such a plan, microseconds.
         in_order_us: Option<f64>,
-        /// What the second does.
+        /// The price of the second, microseconds.
         sorted_us: f64,
         /// The first was taken.
         in_order: bool,

@@ -35,7 +35,7 @@ fn wanted(window: &BoundWindow) -> (Vec<OrderKey>, usize) {
     (keys, parting)
 }
 
-/// Do rows in this order serve a window?
+/// Whether rows in this order serve a window.
 fn serves(order: &[OrderKey], window: &BoundWindow) -> bool {
     let (wanted, parting) = wanted(window);
     let (Some(head), Some(tail)) = (order.get(..parting), order.get(parting..wanted.len())) else {

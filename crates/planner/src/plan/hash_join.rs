@@ -26,7 +26,7 @@ pub struct HashJoin {
     pub keep_order: bool,
     /// The build input comes first in the order of the joins: EXPLAIN lists it first.
     pub build_is_first: bool,
-    /// What both sides of each key are converted to to be compared.
+    /// The domain that both sides of each key are converted to to be compared.
     pub domains: Arc<[CompareDomain]>,
     /// The filters that scans below the probe side get when the build side was read.
     pub filters: Vec<KeyFilter>,
@@ -41,7 +41,7 @@ pub struct KeyFilter {
     pub build: usize,
     /// Its type.
     pub ty: SqlType,
-    /// What both sides are converted to.
+    /// The domain that both sides are converted to.
     pub domain: CompareDomain,
     /// The table that is scanned.
     pub table: Arc<TableDef>,

@@ -16,7 +16,7 @@ pub struct LookupJoin {
     pub join_type: JoinType,
     /// Deliver the rows in the order of the outer ones.
     pub keep_order: bool,
-    /// What it goes on with if there are many more outer rows than were expected.
+    /// The hash join that it goes on with if there are many more outer rows than were expected.
     pub fallback: Option<Box<HashFallback>>,
 }
 

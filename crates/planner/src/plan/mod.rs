@@ -180,7 +180,7 @@ impl<N: Clone> Held<N> for Arc<N> {
     }
 }
 
-/// What the optimizer expects of a node.
+/// The rows and the price that the optimizer expects of a node.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Estimate {
     /// Rows delivered per execution.
@@ -198,7 +198,7 @@ pub struct Node {
     pub operator: Operator,
     /// Types of the columns it delivers.
     pub types: Arc<[ExprType]>,
-    /// What was expected of it.
+    /// The expected rows and price.
     pub estimate: Estimate,
 }
 
@@ -259,7 +259,7 @@ pub enum ColumnOrigin {
     Scan(usize),
 }
 
-/// What a node evaluates an expression for.
+/// The purpose for which a node evaluates an expression.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
     /// To deliver the rows for which it is true.

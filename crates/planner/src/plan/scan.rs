@@ -40,7 +40,7 @@ pub struct Scan {
 pub struct Considered {
     /// The path. Its outer columns are numbered otherwise than in the path that runs.
     pub path: Arc<AccessPath>,
-    /// What it costs, once or for one outer row, microseconds.
+    /// Its price, once or for one outer row, microseconds.
     pub cost_us: f64,
     /// Rows examined.
     pub examined: f64,

@@ -9,7 +9,7 @@ use std::sync::Arc;
 pub struct Sort {
     /// Where the rows come from.
     pub input: Box<Node>,
-    /// What to order by, most significant first.
+    /// The keys to order by, most significant first.
     pub keys: Arc<[SortKey]>,
 }
 
@@ -18,7 +18,7 @@ pub struct Sort {
 pub struct TopN {
     /// Where the rows come from.
     pub input: Box<Node>,
-    /// What to order by, most significant first.
+    /// The keys to order by, most significant first.
     pub keys: Arc<[SortKey]>,
     /// The rows come in the order of so many keys, from the first: when enough are known, no more are read.
     pub presorted: usize,

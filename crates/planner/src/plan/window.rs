@@ -20,9 +20,9 @@ pub struct Window {
 pub struct WindowSpec {
     /// The types of the rows that it goes over.
     pub input: Arc<[ExprType]>,
-    /// What parts rows; in the directions in which they come.
+    /// The keys that part rows, in the directions in which they come.
     pub partition: Arc<[SortKey]>,
-    /// What orders them within a partition.
+    /// The keys that order them within a partition.
     pub order: Arc<[SortKey]>,
     /// The functions.
     pub calls: Vec<WindowCall>,

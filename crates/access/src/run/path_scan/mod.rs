@@ -126,7 +126,7 @@ impl Pending {
 pub struct PathScan {
     path: Arc<AccessPath>,
     leap: Option<LeapScan>,
-    /// What walks the index in place of that, if ranges are merged.
+    /// The scan that walks the index in place of that, if ranges are merged.
     merge: Option<MergeScan>,
     fetch: Option<RowFetch>,
     index_conditions: ConditionSet,
@@ -144,9 +144,9 @@ pub struct PathScan {
     pending: Option<Pending>,
     /// The set that entries are looked up in before their rows are fetched; none if it would be too large.
     filter: Option<Option<Locators>>,
-    /// What is read in place of a path whose locators are too many.
+    /// The scan that takes the place of a path whose locators are too many.
     instead: Option<Box<PathScan>>,
-    /// What does all of it where the table is partitioned.
+    /// The scan over partitions, if the table is partitioned.
     partitions: Option<Box<PartitionScan>>,
 }
 
@@ -160,7 +160,7 @@ impl AccessPath {
         Ok(Targets::new([(0, self.constraint.instantiate(&values))]))
     }
 
-    /// Are they whole primary keys?
+    /// Whether they are whole primary keys.
     pub(crate) fn looks_up(&self, targets: &Targets) -> bool {
         self.is_clustered() && self.is_unique_lookup() && targets.are_keys(self.index.key_parts.len())
     }
@@ -168,7 +168,7 @@ impl AccessPath {
     /// The locators of the primary keys that a path without outer rows looks up, in order, if that is all it does.
     ///
     /// # Errors
-    /// Those of the bounds.
+    /// The errors of the bounds.
     pub fn looked_up(&self, eval: &mut EvalContext<'_>) -> Result<Option<Vec<Vec<u8>>>> {
         if !(self.is_clustered() && self.is_unique_lookup()) {
             return Ok(None);
@@ -220,7 +220,7 @@ impl PathScan {
         }
     }
 
-    /// So is it, for rows that are looked up before they are decoded.
+    /// A scan of a path, not started, for rows that are looked up in sets before they are decoded.
     pub(crate) fn with_lookups(path: &Arc<AccessPath>, lookups: &Lookups) -> PathScan {
         PathScan { lookups: lookups.clone(), ..PathScan::new(path) }
     }

@@ -32,7 +32,7 @@ pub(crate) struct PartitionScan {
     work: Work,
 }
 
-/// What is going on.
+/// The order in which partitions are scanned.
 enum Work {
     /// Partitions are scanned one after the other.
     InTurn { waiting: VecDeque<Part>, current: Option<Part>, demand: Demand, first_only: bool },
@@ -193,7 +193,7 @@ impl PartitionScan {
         }
     }
 
-    /// Do the rows of each partition come before those of the next in the order of the index?
+    /// Whether the rows of each partition come before those of the next in the order of the index.
     fn come_in_order(&self) -> bool {
         let index = &self.path.index;
         let behind = self.path.merged.unwrap_or(0);

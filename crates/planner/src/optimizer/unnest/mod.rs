@@ -292,7 +292,7 @@ fn keeps_partners(subquery: &Subquery) -> bool {
     })
 }
 
-/// Does what the subquery depends on come from farther outside?
+/// Whether what the subquery depends on comes from farther outside.
 fn takes_from_outside(subquery: &Subquery) -> bool {
     subquery.outer.iter().chain(&subquery.needle).any(has_outer)
 }
@@ -301,7 +301,7 @@ fn has_outer(expr: &Expr) -> bool {
     expr.any(&mut |e| matches!(e.kind, ExprKind::Outer(_)))
 }
 
-/// Does a LIMIT let through whether there is a row?
+/// Whether a LIMIT lets through whether there is a row.
 fn ends_at_row(limit: Option<&BoundLimit>) -> bool {
     limit.is_none_or(|limit| {
         limit.offset.is_none()
@@ -309,7 +309,7 @@ fn ends_at_row(limit: Option<&BoundLimit>) -> bool {
     })
 }
 
-/// Does a query use values of the row of a query around it?
+/// Whether a query uses values of the row of a query around it.
 fn depends(select: &BoundSelect) -> bool {
     let mut exprs: Vec<&Expr> = select.filter.iter().chain(&select.having).collect();
     exprs.extend(select.output.iter().map(|output| &output.expr));

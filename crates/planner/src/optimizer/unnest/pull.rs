@@ -135,7 +135,7 @@ fn with_outer(mut expr: Expr, outer: &[Expr]) -> Expr {
     expr
 }
 
-/// Do the conditions fix a unique key of the relation?
+/// Whether the conditions fix a unique key of the relation.
 fn has_one_row(relation: &Relation, conditions: &[Expr]) -> bool {
     let mut fixed = BTreeSet::new();
     for condition in conditions {

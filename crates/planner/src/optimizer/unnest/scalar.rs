@@ -15,12 +15,12 @@ use leafline_expr::{
 use leafline_types::{MysqlError, Value};
 use std::collections::BTreeSet;
 
-/// Are there subqueries in the select list that could become joins?
+/// Whether there are subqueries in the select list that could become joins.
 pub(super) fn in_outputs(select: &BoundSelect) -> bool {
     gives_rows(select) && select.output.iter().any(|output| output.expr.has_subquery())
 }
 
-/// Are the outputs over the columns of the tables?
+/// Whether the outputs are over the columns of the tables.
 fn gives_rows(select: &BoundSelect) -> bool {
     select.aggregation.is_none() && select.windows.is_empty()
 }
