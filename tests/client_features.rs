@@ -3,9 +3,15 @@
 
 mod support;
 
-use leafline_server::protocol::bytes::{Reader, put_length, put_string};
-use leafline_server::protocol::{capability as cap, command, status};
+use leafline_protocol::binary::parameter::{Parameter, put_attributes};
+use leafline_protocol::binary::row::read_row;
+use leafline_protocol::bytes::Reader;
+use leafline_protocol::column::ColumnDefinition;
+use leafline_protocol::prepared::{CURSOR, Execution, Fetch, HAS_COUNT};
+use leafline_protocol::reply::{OkPacket, StateChange, read_error};
+use leafline_protocol::{capability as cap, command, status};
 use leafline_server::tls::CERTIFICATE_NAME;
+use leafline_types::{Charset, Value};
 use std::time::{Duration, Instant};
 use support::Served;
 use support::client::{Answer, Client, Login};
@@ -18,19 +24,23 @@ fn with(server: &Served, capabilities: u32) -> Client {
     Client::log_in(server.address, &Login { capabilities, ..Login::default() }).expect("let in")
 }
 
-/// Prepares a statement with known numbers of columns and parameters; returns its number.
-fn prepare(client: &mut Client, sql: &str, parameters: usize, columns: usize) -> [u8; 4] {
-    client.send(command::STMT_PREPARE, sql.as_bytes()).expect("sent");
-    let prepared = client.read().expect("an answer");
-    assert_eq!(prepared[0], 0, "{sql}");
-    (0..parameters + columns).for_each(|_| drop(client.read().expect("a definition")));
-    prepared[1..5].try_into().expect("a number")
+/// Prepares a statement; returns its number and its columns.
+fn prepare(client: &mut Client, sql: &str) -> (u32, Vec<ColumnDefinition>) {
+    let (prepared, _, columns) = client.inner().prepare(sql).unwrap_or_else(|error| panic!("{sql}: {error}"));
+    (prepared.id, columns)
+}
+
+/// Sends the execution of a prepared statement.
+fn send_execution(client: &mut Client, execution: Execution, parameters: &[Parameter<'_>], named: bool) {
+    let mut body = Vec::new();
+    execution.put(&mut body, parameters, named);
+    client.send(command::STMT_EXECUTE, &body).expect("sent");
 }
 
 /// Returns the status in a packet that ends rows.
 fn end_status(packet: &[u8]) -> u16 {
     assert_eq!(packet[0], 0xfe, "{packet:?}");
-    u16::from_le_bytes([packet[3], packet[4]])
+    OkPacket::read(packet, cap::DEPRECATE_EOF).expect("the end of rows").status
 }
 
 /// PHP's `multi_query` allows several statements for one call only.
@@ -158,23 +168,28 @@ fn rows_of_a_cursor_are_fetched_some_at_a_time_whatever_comes_between() {
     client.run("CREATE TABLE d.t (a INT PRIMARY KEY, b VARCHAR(400))");
     let rows: Vec<String> = (0..2000).map(|n| format!("({n}, REPEAT('x', 300))")).collect();
     client.run(&format!("INSERT INTO d.t VALUES {}", rows.join(", ")));
-    let id = prepare(&mut client, "SELECT a, b FROM d.t WHERE a >= ? ORDER BY a", 1, 2);
-    let other = prepare(&mut client, "SELECT 7", 0, 1);
-    let execute = |client: &mut Client, from: u32| {
-        let parameter = [&id[..], &[1, 1, 0, 0, 0, 0, 1, 3, 0], &from.to_le_bytes()].concat();
-        client.send(command::STMT_EXECUTE, &parameter).expect("sent");
+    let (id, columns) = prepare(&mut client, "SELECT a, b FROM d.t WHERE a >= ? ORDER BY a");
+    let (other, _) = prepare(&mut client, "SELECT 7");
+    let execute = |client: &mut Client, from: i64| {
+        send_execution(client, Execution { id, flags: CURSOR }, &[("", &Value::Int(from))], false);
         assert_eq!(client.read().expect("a count"), [2]);
         (0..2).for_each(|_| drop(client.read().expect("a definition")));
         assert_ne!(end_status(&client.read().expect("the end")) & status::CURSOR_EXISTS, 0);
     };
+    let send_fetch = |client: &mut Client, id: u32, rows: u32| {
+        let mut body = Vec::new();
+        Fetch { id, rows }.put(&mut body);
+        client.send(command::STMT_FETCH, &body).expect("sent");
+    };
     let fetch = |client: &mut Client, count: u32| {
-        client.send(command::STMT_FETCH, &[&id[..], &count.to_le_bytes()].concat()).expect("sent");
+        send_fetch(client, id, count);
         let mut keys = Vec::new();
         loop {
             let packet = client.read().expect("a row");
             if packet[0] == 0 {
-                // Header, a byte of NULLs, the key.
-                keys.push(u32::from_le_bytes(packet[2..6].try_into().expect("a key")));
+                let row = read_row(&packet, &columns, Charset::Utf8mb4).expect("a row");
+                let Value::Int(key) = row[0] else { panic!("{row:?}") };
+                keys.push(key as u32);
                 continue;
             }
             return (keys, end_status(&packet));
@@ -197,30 +212,30 @@ fn rows_of_a_cursor_are_fetched_some_at_a_time_whatever_comes_between() {
     let (keys, end) = fetch(&mut client, 1000);
     assert_eq!(keys, (expected..2000).collect::<Vec<_>>());
     assert_eq!(end & (status::LAST_ROW_SENT | status::CURSOR_EXISTS), status::LAST_ROW_SENT);
-    let error = |client: &mut Client, id: &[u8]| {
-        client.send(command::STMT_FETCH, &[id, &[1, 0, 0, 0]].concat()).expect("sent");
-        match client.answer().expect("an answer") {
-            Answer::Error(code, _) => code,
-            other => panic!("{other:?}"),
-        }
+    let error = |client: &mut Client| match client.answer().expect("an answer") {
+        Answer::Error(code, _) => code,
+        other => panic!("{other:?}"),
     };
-    assert_eq!(error(&mut client, &id), 1421, "all was fetched");
-    assert_eq!(error(&mut client, &other), 1421);
-    assert_eq!(error(&mut client, &[9; 4]), 1243);
-    assert_eq!(error(&mut client, &[]), 1835);
+    for (id, code) in [(id, 1421), (other, 1421), (9999, 1243)] {
+        send_fetch(&mut client, id, 1);
+        assert_eq!(error(&mut client), code, "all was fetched, nothing was executed, there is none");
+    }
+    client.send(command::STMT_FETCH, &[1, 0, 0, 0]).expect("sent");
+    assert_eq!(error(&mut client), 1835);
     // A cursor that is closed early leaves no file.
     execute(&mut client, 0);
     fetch(&mut client, 3);
-    client.send(command::STMT_RESET, &id).expect("sent");
+    client.send(command::STMT_RESET, &id.to_le_bytes()).expect("sent");
     assert_eq!(client.answer().expect("an answer"), Answer::Done(0));
-    assert_eq!(error(&mut client, &id), 1421);
+    send_fetch(&mut client, id, 1);
+    assert_eq!(error(&mut client), 1421);
     execute(&mut client, 0);
     execute(&mut client, 499);
     assert_eq!(fetch(&mut client, 9).0, [499, 500]);
-    client.send(command::STMT_CLOSE, &id).expect("sent");
+    client.send(command::STMT_CLOSE, &id.to_le_bytes()).expect("sent");
     client.run("SELECT 1");
     assert_eq!(std::fs::read_dir(directory.path().join("temp")).expect("a directory").count(), 0);
-    client.send(command::STMT_EXECUTE, &[&other[..], &[2, 1, 0, 0, 0]].concat()).expect("sent");
+    send_execution(&mut client, Execution { id: other, flags: 2 }, &[], false);
     assert!(matches!(client.answer(), Ok(Answer::Error(1235, _))), "a cursor to write by");
     assert!(server.terminate());
 }
@@ -231,18 +246,10 @@ fn statements_come_with_attributes() {
     let server = Served::start(directory.path(), &[]);
     let mut client = with(&server, cap::QUERY_ATTRIBUTES);
     let query = |attributes: &[(&str, &str)], sql: &str| {
+        let values: Vec<Value> = attributes.iter().map(|(_, value)| Value::string(*value)).collect();
+        let names = attributes.iter().map(|(name, _)| *name);
         let mut body = Vec::new();
-        put_length(&mut body, attributes.len() as u64);
-        body.push(1);
-        if !attributes.is_empty() {
-            body.resize(body.len() + attributes.len().div_ceil(8), 0);
-            body.push(1);
-            for (name, _) in attributes {
-                body.extend_from_slice(&[254, 0]);
-                put_string(&mut body, name.as_bytes());
-            }
-            attributes.iter().for_each(|(_, value)| put_string(&mut body, value.as_bytes()));
-        }
+        put_attributes(&mut body, &names.zip(&values).collect::<Vec<_>>());
         body.extend_from_slice(sql.as_bytes());
         body
     };
@@ -255,10 +262,10 @@ fn statements_come_with_attributes() {
     assert_eq!(rows(&[("n", "1"), ("trace", "8")]), Answer::Rows(vec![vec![text("8"), text("1")]]));
     assert_eq!(rows(&[]), Answer::Rows(vec![vec![None, None]]), "they are of one statement");
     // A parameter without a name, and an attribute behind it.
-    let id = prepare(&mut client, "SELECT CONCAT(?, '-', mysql_query_attribute_string('trace'))", 1, 1);
-    let mut body = [&id[..], &[8, 1, 0, 0, 0, 2, 0, 1, 254, 0, 0, 254, 0]].concat();
-    [&b"trace"[..], b"p", b"9"].iter().for_each(|text| put_string(&mut body, text));
-    client.send(command::STMT_EXECUTE, &body).expect("sent");
+    let (id, _) = prepare(&mut client, "SELECT CONCAT(?, '-', mysql_query_attribute_string('trace'))");
+    let (parameter, attribute) = (Value::string("p"), Value::string("9"));
+    let parameters = [("", &parameter), ("trace", &attribute)];
+    send_execution(&mut client, Execution { id, flags: HAS_COUNT }, &parameters, true);
     (0..2).for_each(|_| drop(client.read().expect("columns")));
     assert_eq!(client.read().expect("a row")[2..], *b"\x03p-9");
     client.read().expect("the end");
@@ -269,32 +276,16 @@ fn statements_come_with_attributes() {
     assert_eq!(server.connect().rows(sql), vec![vec![None, None]], "a client that sends none");
 }
 
-/// Returns the session changes in an OK packet: kind and value.
-fn changes(packet: &[u8]) -> Vec<(u8, String)> {
-    let mut reader = Reader::new(&packet[1..]);
-    let mut read = || -> Result<Vec<(u8, String)>, leafline_types::MysqlError> {
-        reader.length()?;
-        reader.length()?;
-        let status = reader.u16()?;
-        reader.u16()?;
-        if status & status::STATE_CHANGED == 0 {
-            return Ok(Vec::new());
-        }
-        reader.string()?;
-        let mut told = Reader::new(reader.string()?);
-        let mut changes = Vec::new();
-        while !told.is_empty() {
-            let kind = told.u8()?;
-            let mut data = Reader::new(told.string()?);
-            let mut words = Vec::new();
-            while !data.is_empty() {
-                words.push(String::from_utf8_lossy(data.string()?).into_owned());
-            }
-            changes.push((kind, words.join("=")));
-        }
-        Ok(changes)
-    };
-    read().expect("an OK")
+/// Returns the session changes in an OK packet, each behind the number of its kind.
+fn changes(packet: &[u8]) -> Vec<String> {
+    let ok = OkPacket::read(packet, cap::SESSION_TRACK | cap::DEPRECATE_EOF).expect("an OK");
+    let told = ok.changes.iter().map(|change| match change {
+        StateChange::Variable { name, value } => format!("0 {name}={value}"),
+        StateChange::Schema(name) => format!("1 {name}"),
+        StateChange::State => "2 1".to_owned(),
+        StateChange::Transaction(state) => format!("5 {state}"),
+    });
+    told.collect()
 }
 
 #[test]
@@ -310,7 +301,7 @@ fn clients_are_told_what_changes_of_their_session() {
             assert_ne!(packet[0], 0xff, "{body}: {}", String::from_utf8_lossy(&packet));
             packet = client.read().expect("a packet");
         }
-        changes(&packet).into_iter().map(|(kind, text)| format!("{kind} {text}")).collect::<Vec<_>>()
+        changes(&packet)
     };
     let nothing: [&str; 0] = [];
     assert_eq!(told(command::QUERY, "CREATE DATABASE d"), nothing);
@@ -375,14 +366,10 @@ fn the_columns_of_a_table_are_listed() {
             let packet = client.read().expect("a definition");
             match packet[0] {
                 0xfe => return Ok(names),
-                0xff => return Err(u16::from_le_bytes([packet[1], packet[2]])),
+                0xff => return Err(read_error(&packet).expect("an error").code),
                 _ => {}
             }
-            let mut reader = Reader::new(&packet);
-            for _ in 0..4 {
-                reader.string().expect("a name");
-            }
-            names.push(String::from_utf8_lossy(reader.string().expect("a name")).into_owned());
+            names.push(ColumnDefinition::read(&mut Reader::new(&packet)).expect("a definition").name);
         }
     };
     assert_eq!(names(b"a`b\0"), Ok(vec!["id".into(), "name".into(), "nation".into()]));

@@ -17,10 +17,10 @@ mod sqllogictest;
 mod support;
 
 use leafline_sql::session::{Outcome, Session};
-use leafline_sql::text_format::TextColumns;
 use leafline_sql::{Instance, InstanceOptions};
 use leafline_storage::FlushPolicy;
 use leafline_storage::device::DirectoryEnv;
+use leafline_types::TextColumns;
 use md5::{Digest, Md5};
 use sqllogictest::{Expected, Order, Record, parse};
 use std::collections::BTreeMap;

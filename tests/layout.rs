@@ -25,6 +25,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("types", &["invariant"]),
     ("expr", &["invariant", "types"]),
     ("syntax", &["invariant", "types"]),
+    ("protocol", &["invariant", "types"]),
     ("table", &["invariant", "storage", "btree", "types", "expr"]),
     ("access", &["invariant", "storage", "btree", "types", "expr", "table"]),
     ("planner", &["invariant", "types", "expr", "syntax", "table", "access"]),
@@ -44,9 +45,23 @@ const LAYERS: &[(&str, &[&str])] = &[
             "executor",
         ],
     ),
-    ("server", &["invariant", "storage", "types", "expr", "syntax", "table", "sql"]),
+    ("server", &["invariant", "storage", "types", "expr", "syntax", "protocol", "table", "sql"]),
     ("leafline", &["invariant", "storage", "types", "table", "access", "sql"]),
-    ("cli", &["invariant", "storage", "types", "syntax", "table", "access", "sql", "server", "leafline"]),
+    (
+        "cli",
+        &[
+            "invariant",
+            "storage",
+            "types",
+            "syntax",
+            "protocol",
+            "table",
+            "access",
+            "sql",
+            "server",
+            "leafline",
+        ],
+    ),
 ];
 
 const MAX_FILE_LINES: usize = 700;

@@ -2,8 +2,8 @@
 
 mod support;
 
-use leafline_server::protocol::capability as cap;
-use leafline_server::protocol::packet::PacketStream;
+use leafline_protocol::capability as cap;
+use leafline_protocol::packet::PacketStream;
 use leafline_server::tls::{CERTIFICATE_NAME, KEY_NAME};
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -402,7 +402,7 @@ fn collations_of_the_handshake_are_those_of_the_session() {
     let mut latin =
         Client::log_in(server.address, &Login { collation: 8, ..Login::default() }).expect("let in");
     latin
-        .send(leafline_server::protocol::command::QUERY, b"SELECT HEX(CONVERT('\xe9' USING utf8mb4))")
+        .send(leafline_protocol::command::QUERY, b"SELECT HEX(CONVERT('\xe9' USING utf8mb4))")
         .expect("sent");
     let found = latin.answer().expect("an answer");
     assert_eq!(found, Answer::Rows(vec![vec![Some("C3A9".to_owned())]]));

@@ -2,7 +2,12 @@
 
 mod support;
 
-use leafline_server::protocol::{capability as cap, command};
+use leafline_protocol::binary::row::read_row;
+use leafline_protocol::bytes::Reader;
+use leafline_protocol::column::{ColumnDefinition, field_type};
+use leafline_protocol::prepared::{Execution, LongData};
+use leafline_protocol::{capability as cap, command};
+use leafline_types::{Charset, Value};
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::process::Command;
@@ -355,18 +360,19 @@ fn max_allowed_packet_is_that_of_the_sessions_beginning() {
     }
     assert_eq!(client.rows("SELECT SUM(JSON_STORAGE_SIZE(j) < 3000) FROM d.j"), vec![vec![text("2")]]);
     // A parameter's value is sent in parts.
-    client.send(command::STMT_PREPARE, b"SELECT LENGTH(?)").expect("sent");
-    let prepared = client.read().expect("an answer");
-    let id = &prepared[1..5];
-    // A parameter and a column.
-    client.read().and_then(|_| client.read()).expect("definitions");
+    let (prepared, _, _) = client.inner().prepare("SELECT LENGTH(?)").expect("prepared");
+    let id = prepared.id;
     for parts in [1, 2, 1] {
         for _ in 0..parts {
-            let part = [id, &[0, 0], &[b'x'; 3000]].concat();
+            let mut part = Vec::new();
+            LongData { id, parameter: 0 }.put(&mut part, &[b'x'; 3000]);
             client.send(command::STMT_SEND_LONG_DATA, &part).expect("sent");
         }
-        // No cursor, once, nothing NULL, one type: a BLOB.
-        client.send(command::STMT_EXECUTE, &[id, &[0, 1, 0, 0, 0, 0, 1, 252, 0]].concat()).expect("sent");
+        // Nothing NULL, one type, a BLOB, and no value.
+        let mut body = Vec::new();
+        Execution { id, flags: 0 }.put(&mut body, &[], false);
+        body.extend_from_slice(&[0, 1, field_type::BLOB, 0]);
+        client.send(command::STMT_EXECUTE, &body).expect("sent");
         match (parts, client.answer().expect("an answer")) {
             (1, Answer::Rows(rows)) => assert_eq!(rows.len(), 1),
             (2, Answer::Error(1105, message)) => assert!(message.contains("max_allowed_packet"), "{message}"),
@@ -566,26 +572,20 @@ fn prepared_statements_have_up_to_65535_parameters() {
     client.send(command::STMT_PREPARE, sql(65_536).as_bytes()).expect("sent");
     let refused = client.answer().expect("an answer");
     assert!(matches!(refused, Answer::Error(1390, _)), "{refused:?}");
-    client.send(command::STMT_PREPARE, sql(60_000).as_bytes()).expect("sent");
-    let prepared = client.read().expect("an answer");
-    assert_eq!((prepared.first(), &prepared[7..9]), (Some(&0), &60_000u16.to_le_bytes()[..]));
-    for _ in 0..60_001 {
-        client.read().expect("a parameter or a column");
-    }
-    // Each parameter is the integer 7, the last one 1.
-    let mut body = prepared[1..5].to_vec();
-    body.extend_from_slice(&[0, 1, 0, 0, 0]);
-    body.extend(std::iter::repeat_n(0, 7_500));
-    body.push(1);
-    body.extend([8, 0].repeat(60_000));
-    (0..59_999).for_each(|_| body.extend_from_slice(&7u64.to_le_bytes()));
-    body.extend_from_slice(&1u64.to_le_bytes());
+    let (prepared, parameters, columns) = client.inner().prepare(&sql(60_000)).expect("prepared");
+    assert_eq!((prepared.parameters, parameters.len(), columns.len()), (60_000, 60_000, 1));
+    let (seven, one) = (Value::Int(7), Value::Int(1));
+    let mut parameters = vec![("", &seven); 59_999];
+    parameters.push(("", &one));
+    let mut body = Vec::new();
+    Execution { id: prepared.id, flags: 0 }.put(&mut body, &parameters, false);
     client.send(command::STMT_EXECUTE, &body).expect("sent");
     let columns = client.read().expect("an answer");
     assert_eq!(columns, [1], "{}", String::from_utf8_lossy(&columns));
-    client.read().expect("a column");
+    let definition = client.read().expect("a column");
+    let definition = ColumnDefinition::read(&mut Reader::new(&definition)).expect("a definition");
     let row = client.read().expect("a row");
-    assert_eq!(row.first(), Some(&0), "a row of the binary protocol: {row:?}");
+    assert_eq!(read_row(&row, &[definition], Charset::Utf8mb4), Ok(vec![Value::Int(1)]));
     client.read().expect("the end");
     assert_eq!(client.rows("SELECT 2"), vec![vec![text("2")]]);
     assert!(server.terminate());

@@ -10,10 +10,9 @@ mod settings;
 mod sqllogictest;
 
 use leafline_sql::session::{Outcome, Session};
-use leafline_sql::text_format::TextColumns;
 use leafline_sql::{Instance, InstanceOptions};
 use leafline_storage::device::DirectoryEnv;
-use leafline_types::MysqlError;
+use leafline_types::{MysqlError, TextColumns};
 use sqllogictest::{Expected, Record, error_matches, parse};
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;

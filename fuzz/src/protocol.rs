@@ -1,16 +1,21 @@
-//! Fuzzes the protocol: the decoders of packets, and a server that receives arbitrary ones.
+//! Fuzzes the protocol: the decoders of packets of both halves, a client that receives arbitrary bytes, and a server that does.
 //!
-//! The first byte says which of the two, and how packets are compressed. The server gets a login that is valid except
+//! The first byte says which of them, and how packets are compressed. The server gets a login that is valid except
 //! for its flags, so that it reads what follows: commands in well-formed packets, or bytes unchanged.
 
 use crate::input::Input;
-use leafline_server::protocol::binary::{read_attributes, read_parameters};
-use leafline_server::protocol::bytes::Reader;
-use leafline_server::protocol::capability as cap;
-use leafline_server::protocol::command;
-use leafline_server::protocol::compression::Algorithm;
-use leafline_server::protocol::handshake::{Answer, is_tls_request, read_change_user};
-use leafline_server::protocol::packet::PacketStream;
+use leafline_protocol::binary::parameter::{read_attributes, read_parameters};
+use leafline_protocol::bytes::Reader;
+use leafline_protocol::client::{Answer, Client, ClientError, Login};
+use leafline_protocol::column::ColumnDefinition;
+use leafline_protocol::compression::Algorithm;
+use leafline_protocol::handshake::{
+    CACHING_SHA2_PASSWORD, Greeting, HandshakeResponse, Switch, is_tls_request,
+};
+use leafline_protocol::packet::PacketStream;
+use leafline_protocol::prepared::{Execution, Fetch, LongData, Prepared};
+use leafline_protocol::reply::{OkPacket, read_error};
+use leafline_protocol::{binary, capability as cap, command, text};
 use leafline_server::{Listeners, Server, ServerOptions};
 use leafline_sql::{Instance, InstanceOptions};
 use leafline_storage::StoreOptions;
@@ -87,13 +92,15 @@ pub(crate) fn target(data: &[u8]) {
         _ => None,
     };
     match mode & 7 {
-        0 => drop(Answer::read(input.rest(), u32::MAX)),
+        0 => drop(HandshakeResponse::read(input.rest(), u32::MAX)),
         1 => {
             let flags = u32::from(input.u16()) << 16;
-            let _ = read_change_user(input.rest(), flags);
+            let _ = HandshakeResponse::read_change_user(input.rest(), flags);
         }
         2 => parameters(&mut input),
         3 => packets(input.rest(), algorithm),
+        6 => answers(input.rest()),
+        7 => drop(log_in(input.rest(), algorithm)),
         _ => converse(&mut input, mode & 8 != 0, algorithm),
     }
 }
@@ -108,16 +115,53 @@ fn parameters(input: &mut Input<'_>) {
     let _ = read_attributes(&mut reader, Charset::Latin1);
 }
 
-/// Bytes to be read as packets.
-struct Bytes<'b>(Cursor<&'b [u8]>);
+/// Reads bytes as each packet that a client reads, and as the bodies of commands about prepared statements.
+fn answers(bytes: &[u8]) {
+    for capabilities in [0, u32::MAX] {
+        let _ = OkPacket::read(bytes, capabilities);
+    }
+    let _ = (Greeting::read(bytes), Switch::read(bytes), read_error(bytes));
+    let _ = (Prepared::read(bytes), Fetch::read(bytes));
+    let mut reader = Reader::new(bytes);
+    let _ = (Execution::read(&mut reader), LongData::read(&mut reader));
+    let mut columns = Vec::new();
+    let mut reader = Reader::new(bytes);
+    while let Ok(column) = ColumnDefinition::read(&mut reader) {
+        columns.push(column);
+    }
+    let _ = text::read_row(bytes, columns.len(), &mut Vec::new());
+    let _ = binary::row::read_row(reader.rest(), &columns, Charset::Utf8mb4);
+}
 
-impl Read for Bytes<'_> {
+/// Sends a client bytes in place of a server's: it logs in, and reads the answers to statements.
+fn log_in(bytes: &[u8], algorithm: Option<Algorithm>) -> Result<(), ClientError> {
+    let capabilities = algorithm.map_or(0, |algorithm| match algorithm {
+        Algorithm::Zlib => cap::COMPRESS,
+        Algorithm::Zstd(_) => cap::ZSTD,
+    });
+    let login = Login { user: "root", password: "secret", capabilities, ..Login::default() };
+    let mut client = Client::log_in(Box::new(Bytes(Cursor::new(bytes.to_vec()))), &login)?;
+    let mut places = Vec::new();
+    loop {
+        if let Answer::Rows(mut rows) = client.query("SELECT 1")? {
+            while rows.next(&mut places)? {
+                assert!(places.iter().flatten().all(|place| rows.bytes().get(place.clone()).is_some()));
+            }
+        }
+        client.prepare("SELECT ?")?;
+    }
+}
+
+/// Bytes to be read as packets.
+struct Bytes<B>(Cursor<B>);
+
+impl<B: AsRef<[u8]>> Read for Bytes<B> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         self.0.read(buffer)
     }
 }
 
-impl Write for Bytes<'_> {
+impl<B> Write for Bytes<B> {
     fn write(&mut self, buffer: &[u8]) -> io::Result<usize> {
         Ok(buffer.len())
     }
@@ -165,9 +209,20 @@ fn converse(input: &mut Input<'_>, raw: bool, algorithm: Option<Algorithm>) {
         Some(Algorithm::Zstd(_)) => cap::ZSTD,
         None => 0,
     };
-    let login = [&capabilities.to_le_bytes()[..], &[0; 28], b"root\0\0caching_sha2_password\0\x01"].concat();
+    let login = HandshakeResponse {
+        capabilities,
+        collation: 0,
+        user: "root".to_owned(),
+        authentication: Vec::new(),
+        database: None,
+        plugin: Some(CACHING_SHA2_PASSWORD.to_owned()),
+        compression: algorithm,
+        attributes: Vec::new(),
+    };
     // The greeting has the number before.
-    let mut sent = packets.stream_mut().write_all(&framed(&login, 1));
+    packets.begin_unasked_answer();
+    let mut sent =
+        packets.write(|out| login.put(out)).and_then(|()| packets.flush()).map_err(io::Error::other);
     if let Some(algorithm) = algorithm {
         packets.compress(algorithm);
     }
@@ -191,9 +246,4 @@ fn converse(input: &mut Input<'_>, raw: bool, algorithm: Option<Algorithm>) {
     let came_back = answered.map_or_else(|error| error.kind() == io::ErrorKind::ConnectionReset, |_| true);
     assert!(came_back, "the server neither answers nor ends the connection");
     assert!(!PANICKED.load(Ordering::SeqCst), "a connection has panicked");
-}
-
-fn framed(payload: &[u8], sequence: u8) -> Vec<u8> {
-    let [a, b, c, _] = (payload.len() as u32).to_le_bytes();
-    [&[a, b, c, sequence], payload].concat()
 }

@@ -2,7 +2,6 @@
 //! tables.
 
 use leafline_sql::session::Outcome;
-use leafline_sql::text_format::TextColumns;
 use leafline_sql::{Instance, InstanceOptions, Session};
 use leafline_storage::StoreOptions;
 use leafline_storage::device::SimulatedEnv;
@@ -10,7 +9,7 @@ use leafline_syntax::LexMode;
 use leafline_syntax::shape::shape_of;
 use leafline_syntax::split_statements;
 use leafline_table::EngineOptions;
-use leafline_types::MysqlError;
+use leafline_types::{MysqlError, TextColumns};
 use std::cell::RefCell;
 use std::sync::{Arc, LazyLock};
 

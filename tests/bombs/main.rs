@@ -24,6 +24,8 @@ mod generated;
 #[path = "../support/mod.rs"]
 mod support;
 
+use leafline_protocol::command;
+use leafline_protocol::reply::read_error;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::io;
 use std::sync::Arc;
@@ -124,11 +126,8 @@ fn drain(client: &mut Client) -> io::Result<Option<(u16, String)>> {
     loop {
         match packet.first() {
             Some(0xff) => {
-                let code = packet.get(1..3).map_or(0, |code| u16::from_le_bytes([code[0], code[1]]));
-                return Ok(Some((
-                    code,
-                    String::from_utf8_lossy(&packet[9.min(packet.len())..]).into_owned(),
-                )));
+                let error = read_error(&packet).expect("an error");
+                return Ok(Some((error.code, error.message)));
             }
             Some(0xfe) if packet.len() < 0xff_ffff => return Ok(None),
             _ => {}
@@ -148,9 +147,7 @@ fn explode(server: &Served, statements: &[String], watcher: &mut Client) -> Resu
         let run = scope.spawn(|| {
             let mut last = String::from("done");
             for sql in statements {
-                let answer = client
-                    .send(leafline_server::protocol::command::QUERY, sql.as_bytes())
-                    .and_then(|()| drain(&mut client));
+                let answer = client.send(command::QUERY, sql.as_bytes()).and_then(|()| drain(&mut client));
                 last = match answer {
                     Ok(None) => "done".to_owned(),
                     Ok(Some((code, _))) if matches!(code, 1153) => code.to_string(),
@@ -305,10 +302,7 @@ fn a_server_survives_every_bomb_and_serves_others_meanwhile() {
     // A running bomb does not prevent the server from ending.
     let mut bomber = server.connect();
     bomber
-        .send(
-            leafline_server::protocol::command::QUERY,
-            b"SELECT COUNT(*) FROM bombs.t a, bombs.t b, bombs.t c, bombs.t d",
-        )
+        .send(command::QUERY, b"SELECT COUNT(*) FROM bombs.t a, bombs.t b, bombs.t c, bombs.t d")
         .expect("it is sent");
     std::thread::sleep(fuse());
     let begun = Instant::now();

@@ -19,9 +19,9 @@ mod client;
 
 use client::{Answer, Client};
 use leafline_sql::session::{Outcome, Session};
-use leafline_sql::text_format::TextColumns;
 use leafline_sql::{Instance, InstanceOptions};
 use leafline_storage::device::DirectoryEnv;
+use leafline_types::TextColumns;
 use std::sync::Arc;
 
 /// Sorted rows, or an error number.

@@ -20,9 +20,9 @@ mod client;
 use client::{Answer, Client};
 use generate::Generator;
 use leafline_sql::session::{Outcome, Session};
-use leafline_sql::text_format::TextColumns;
 use leafline_sql::{Instance, InstanceOptions};
 use leafline_storage::device::DirectoryEnv;
+use leafline_types::TextColumns;
 use mixed::Mixed;
 use std::sync::Arc;
 

@@ -1,24 +1,11 @@
-//! A small client of the protocol: text statements, rows as text, errors by number.
+//! A small client of the protocol for tests: text statements, rows as text, errors by number.
 
-#[path = "login.rs"]
-mod login;
-
-use leafline_server::protocol::bytes::{NULL, Reader, put_terminated};
-use leafline_server::protocol::command;
-use leafline_server::protocol::packet::PacketStream;
-pub use login::Login;
-use login::{converse, log_in};
-use std::io::{self, Read, Write};
+use leafline_protocol::capability as cap;
+use leafline_protocol::client::{self, ClientError, Duplex, TlsRequest};
+use std::io;
 use std::net::{SocketAddr, TcpStream};
+use std::path::Path;
 use std::time::Duration;
-
-/// A connection's bytes.
-pub trait Stream: Read + Write + Send {}
-
-impl<S: Read + Write + Send> Stream for S {}
-
-/// Packets over them.
-pub type Packets = PacketStream<Box<dyn Stream>>;
 
 /// What the server answered.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,16 +20,71 @@ pub enum Answer {
     WantsFile(String),
 }
 
+/// What is said to be let in.
+#[derive(Clone, Copy)]
+pub struct Login<'l> {
+    pub user: &'l str,
+    pub password: &'l str,
+    /// The plugin that the client begins with.
+    pub plugin: &'l str,
+    /// TLS, with a server that has this certificate.
+    pub tls: Option<&'l Path>,
+    /// The client is on the server's machine, over a Unix socket.
+    pub is_unix: bool,
+    /// What the client can do beyond the usual.
+    pub capabilities: u32,
+    /// The number of its collation.
+    pub collation: u8,
+    /// What it says of itself, if it says anything.
+    pub attributes: &'l [(&'l str, &'l str)],
+}
+
+impl Default for Login<'_> {
+    fn default() -> Self {
+        Login {
+            user: "root",
+            password: "",
+            plugin: "caching_sha2_password",
+            tls: None,
+            is_unix: false,
+            capabilities: 0,
+            collation: 0,
+            attributes: &[],
+        }
+    }
+}
+
+impl<'l> Login<'l> {
+    fn whole(&self) -> client::Login<'l> {
+        let tls = self.tls.map(|certificate| TlsRequest { host: "localhost", authority: Some(certificate) });
+        let usual = cap::LOCAL_FILES | cap::MULTI_STATEMENTS | cap::MULTI_RESULTS;
+        client::Login {
+            user: self.user,
+            password: self.password,
+            database: None,
+            plugin: Some(self.plugin),
+            tls,
+            is_private: self.is_unix,
+            capabilities: self.capabilities | usual,
+            collation: self.collation,
+            attributes: self.attributes,
+        }
+    }
+}
+
 /// A connection.
 pub struct Client {
-    packets: Packets,
+    client: client::Client,
     welcome: Vec<u8>,
     /// Of a connection over TCP.
     socket: Option<TcpStream>,
 }
 
-pub(super) fn broken(what: impl std::fmt::Display) -> io::Error {
-    io::Error::new(io::ErrorKind::InvalidData, what.to_string())
+fn broken(error: ClientError) -> io::Error {
+    match error {
+        ClientError::Io(error) => error,
+        other => io::Error::new(io::ErrorKind::InvalidData, other.to_string()),
+    }
 }
 
 impl Client {
@@ -61,13 +103,10 @@ impl Client {
     }
 
     /// Logs in over a stream.
-    pub fn over(stream: Box<dyn Stream>, login: &Login<'_>) -> io::Result<Client> {
-        let (packets, verdict) = log_in(stream, login)?;
-        match verdict.first() {
-            Some(0x00) => Ok(Client { packets, welcome: verdict, socket: None }),
-            Some(0xff) => Err(broken(format!("{:?}", error(&verdict)?))),
-            _ => Err(broken("neither let in nor turned away")),
-        }
+    pub fn over(stream: Box<dyn Duplex>, login: &Login<'_>) -> io::Result<Client> {
+        let client = client::Client::log_in(stream, &login.whole()).map_err(broken)?;
+        let welcome = client.packet().to_vec();
+        Ok(Client { client, welcome, socket: None })
     }
 
     /// The packet that the client was let in by.
@@ -77,22 +116,12 @@ impl Client {
 
     /// Becomes another user: COM_CHANGE_USER.
     pub fn change_user(&mut self, login: &Login<'_>) -> io::Result<()> {
-        let mut body = Vec::new();
-        put_terminated(&mut body, login.user);
-        body.extend_from_slice(&[0, 0, 45, 0]);
-        put_terminated(&mut body, login.plugin);
-        self.send(command::CHANGE_USER, &body)?;
-        let verdict = converse(&mut self.packets, login, Vec::new())?;
-        match verdict.first() {
-            Some(0x00) => Ok(()),
-            _ => Err(broken(format!("{:?}", error(&verdict)?))),
-        }
+        self.client.change_user(&login.whole()).map_err(broken)
     }
 
     /// Runs one statement.
     pub fn query(&mut self, sql: &str) -> io::Result<Answer> {
-        self.send(command::QUERY, sql.as_bytes())?;
-        self.answer()
+        owned(self.client.query(sql))
     }
 
     /// Runs one statement that must succeed.
@@ -114,28 +143,19 @@ impl Client {
 
     /// Sends a command without waiting for its answer.
     pub fn send(&mut self, code: u8, body: &[u8]) -> io::Result<()> {
-        self.packets.begin_command();
-        self.packets
-            .write(|out| {
-                out.push(code);
-                out.extend_from_slice(body);
-            })
-            .map_err(broken)?;
-        self.packets.flush().map_err(broken)
+        self.client.send(code, body).map_err(broken)
     }
 
     /// Sends a file that the server wants, in these pieces, and its end.
     pub fn send_file(&mut self, pieces: &[&[u8]]) -> io::Result<()> {
-        for piece in pieces.iter().chain([&&b""[..]]) {
-            self.packets.write(|out| out.extend_from_slice(piece)).map_err(broken)?;
-        }
-        self.packets.flush().map_err(broken)
+        self.client.send_file(pieces).map_err(broken)
     }
 
     /// Sends bytes that are no packet.
     pub fn send_raw(&mut self, bytes: &[u8]) -> io::Result<()> {
-        self.packets.stream_mut().write_all(bytes)?;
-        self.packets.stream_mut().flush()
+        let stream = self.client.packets().stream_mut();
+        stream.write_all(bytes)?;
+        stream.flush()
     }
 
     /// Sends nothing any more.
@@ -147,70 +167,39 @@ impl Client {
 
     /// Reads a packet.
     pub fn read(&mut self) -> io::Result<Vec<u8>> {
-        let mut packet = Vec::new();
-        match self.packets.read(&mut packet) {
-            Ok(true) => Ok(packet),
-            Ok(false) => Err(io::Error::from(io::ErrorKind::UnexpectedEof)),
-            Err(error) => Err(broken(error)),
-        }
+        self.client.read().map(<[u8]>::to_vec).map_err(broken)
     }
 
     /// Reads the answer to a command.
     pub fn answer(&mut self) -> io::Result<Answer> {
-        let packet = self.read()?;
-        let mut reader = Reader::new(&packet);
-        match packet.first() {
-            Some(0x00) => {
-                reader.u8().map_err(broken)?;
-                Ok(Answer::Done(reader.length().map_err(broken)?))
-            }
-            Some(0xff) => error(&packet),
-            Some(0xfb) => Ok(Answer::WantsFile(String::from_utf8_lossy(&packet[1..]).into_owned())),
-            Some(_) => {
-                let columns = reader.length().map_err(broken)?;
-                for _ in 0..columns {
-                    self.read()?;
-                }
-                self.read_rows(columns)
-            }
-            None => Err(broken("an empty packet")),
-        }
+        owned(self.client.answer())
     }
 
-    fn read_rows(&mut self, columns: u64) -> io::Result<Answer> {
-        let mut rows = Vec::new();
-        loop {
-            let packet = self.read()?;
-            match packet.first() {
-                Some(0xfe) if packet.len() < 0xff_ffff => return Ok(Answer::Rows(rows)),
-                Some(0xff) => return error(&packet),
-                _ => {}
-            }
-            let mut rest = &packet[..];
-            let mut row = Vec::new();
-            for _ in 0..columns {
-                if let Some((&NULL, after)) = rest.split_first() {
-                    rest = after;
-                    row.push(None);
-                    continue;
-                }
-                let mut reader = Reader::new(rest);
-                let value = reader.string().map_err(broken)?;
-                row.push(Some(String::from_utf8_lossy(value).into_owned()));
-                rest = reader.rest();
-            }
-            rows.push(row);
-        }
+    /// The protocol's client.
+    pub fn inner(&mut self) -> &mut client::Client {
+        &mut self.client
     }
 }
 
-fn error(packet: &[u8]) -> io::Result<Answer> {
-    let mut reader = Reader::new(packet);
-    reader.u8().map_err(broken)?;
-    let code = reader.u16().map_err(broken)?;
-    // Before the greeting there is no SQLSTATE.
-    if packet.get(3) == Some(&b'#') {
-        reader.take(6).map_err(broken)?;
+/// Reads an answer to its end.
+fn owned(answer: Result<client::Answer<'_>, ClientError>) -> io::Result<Answer> {
+    let all = || -> Result<Answer, ClientError> {
+        let mut rows = match answer? {
+            client::Answer::Done(done) => return Ok(Answer::Done(done.affected)),
+            client::Answer::WantsFile(name) => return Ok(Answer::WantsFile(name)),
+            client::Answer::Rows(rows) => rows,
+        };
+        let (mut places, mut all) = (Vec::new(), Vec::new());
+        while rows.next(&mut places)? {
+            let bytes = rows.bytes();
+            let text = |place| String::from_utf8_lossy(&bytes[place]).into_owned();
+            all.push(places.iter().cloned().map(|place| place.map(text)).collect());
+        }
+        Ok(Answer::Rows(all))
+    };
+    match all() {
+        Ok(answer) => Ok(answer),
+        Err(ClientError::Server(error)) => Ok(Answer::Error(error.code, error.message)),
+        Err(error) => Err(broken(error)),
     }
-    Ok(Answer::Error(code, String::from_utf8_lossy(reader.rest()).into_owned()))
 }

@@ -3,8 +3,7 @@
 #![allow(dead_code, reason = "each test uses its part")]
 
 use leafline_sql::session::{Outcome, Session};
-use leafline_sql::text_format::TextColumns;
-use leafline_types::MysqlError;
+use leafline_types::{MysqlError, TextColumns};
 
 /// Runs a statement to its end. Its rows, the values of each; `None` is NULL.
 pub fn values_of(session: &mut Session, sql: &str) -> Result<Vec<Vec<Option<String>>>, MysqlError> {

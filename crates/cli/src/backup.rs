@@ -1,13 +1,14 @@
 //! `leafline backup`: runs the statement BACKUP DATABASE, in a database that this process opens for it or on the
 //! server that has it open; or checks whether a backup is whole.
 
+use super::address::Address;
 use super::check::{environment, failed};
 use super::failure::Failure;
 use super::link::{Link, Place, literal};
 use super::progress::{Watched, grouped};
+use super::remote::Client;
 use super::restore::no_database;
 use super::size::{Size, human_bytes};
-use super::wire::{Address, Client};
 use clap::Args;
 use leafline_storage::worker::ThreadName;
 use leafline_table::{Manifest, verify_backup};
@@ -132,7 +133,7 @@ fn watched(place: &Place, link: &mut Link) -> (Watched, Option<Asking>) {
         (_, Link::Own(connection)) => (Watched::begin(connection.session()), None),
         (Place::Server(address), Link::Server(client)) => {
             let progress = Progress::default();
-            let asking = Asking::begin(address.clone(), client.id, progress.clone());
+            let asking = Asking::begin(address.clone(), client.id(), progress.clone());
             (Watched::over(progress), asking)
         }
         (Place::Own(_), Link::Server(_)) => (Watched::over(Progress::default()), None),

@@ -1,13 +1,14 @@
 //! Runs statements in a database of this process or on a server, without a difference for the caller.
 
+use super::address::Address;
 use super::failure::Failure;
 use super::open;
+use super::remote::Client;
 use super::size::Size;
 use super::socket;
-use super::wire::{Address, Client};
 use leafline::{Connection, Database, Error};
-use leafline_sql::text_format::TextColumns;
 use leafline_sql::{Outcome, OwnFiles};
+use leafline_types::TextColumns;
 use std::ops::Range;
 use std::path::Path;
 
@@ -86,7 +87,7 @@ impl Link {
     pub fn id(&mut self) -> u64 {
         match self {
             Link::Own(connection) => connection.session().connection_id(),
-            Link::Server(client) => client.id,
+            Link::Server(client) => client.id(),
         }
     }
 
@@ -94,7 +95,7 @@ impl Link {
     pub fn is_leafline(&self) -> bool {
         match self {
             Link::Own(_) => true,
-            Link::Server(client) => client.version.contains("leafline"),
+            Link::Server(client) => client.version().contains("leafline"),
         }
     }
 

@@ -17,7 +17,7 @@
 //! | `open` | opens a database for a verb |
 //! | `failure` | why a verb ends early |
 //! | `import` | imports dumps, files and servers |
-//! | `link`, `wire` | run statements in a database, or on a server |
+//! | `link`, `remote`, `address` | run statements in a database, or on a server |
 //! | `socket` | where the server of a directory listens |
 //! | `snapshot` | connections that share a snapshot |
 //! | `script` | reads lines, splits statements and commands |
@@ -25,6 +25,7 @@
 //! | `progress` | bars for long work |
 //! | `size` | sizes such as `64M`, and the machine's memory |
 
+mod address;
 mod advise;
 mod args;
 mod backup;
@@ -40,6 +41,7 @@ mod open;
 mod output;
 mod presence;
 mod progress;
+mod remote;
 mod repair;
 mod restore;
 mod script;
@@ -50,7 +52,6 @@ mod snapshot;
 mod socket;
 mod tpch;
 mod watch;
-mod wire;
 
 use args::{Arguments, Verb};
 use leafline::CountingAllocator;

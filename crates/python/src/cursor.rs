@@ -12,7 +12,7 @@ use crate::parameters::Parameters;
 use crate::values::RowReader;
 use arrow_array::RecordBatchReader;
 use leafline::{ArrowLayout, ColumnFlags, ColumnMeta, SqlType};
-use leafline_server::protocol::column::{field_type, type_byte};
+use leafline_protocol::column::{field_type, type_byte};
 use leafline_sql::Chunk;
 use parking_lot::{Mutex, MutexGuard};
 use pyo3::prelude::*;

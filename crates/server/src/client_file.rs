@@ -11,13 +11,12 @@
 //!
 //! The client cannot be stopped: what a statement that has failed leaves is read and thrown away, so that both know what comes next.
 
-use crate::protocol::packet::{PacketStream, WireError};
+use leafline_protocol::WireError;
+use leafline_protocol::packet::PacketStream;
+use leafline_protocol::reply::put_file_request;
 use leafline_sql::ClientFiles;
 use leafline_types::MysqlError;
 use std::io::{self, Read, Write};
-
-/// First byte of the packet that asks for a file.
-const REQUEST: u8 = 0xfb;
 
 /// The files of a client that runs a statement.
 pub(crate) struct FilesOfClient<'p, S> {
@@ -58,10 +57,7 @@ impl<'p, S: Read + Write> FilesOfClient<'p, S> {
 
 impl<S: Read + Write> ClientFiles for FilesOfClient<'_, S> {
     fn open(&mut self, path: &str) -> Result<Box<dyn Read + '_>, MysqlError> {
-        let asked = self.packets.write(|out| {
-            out.push(REQUEST);
-            out.extend_from_slice(path.as_bytes());
-        });
+        let asked = self.packets.write(|out| put_file_request(out, path));
         match asked {
             Ok(()) => self.coming = true,
             Err(error) => self.broken = Some(error),

@@ -10,11 +10,11 @@
 
 use crate::connection::serve;
 use crate::login::{Gate, Log, Peer};
-use crate::protocol::packet::PacketStream;
-use crate::protocol::reply::put_early_error;
 use crate::tls::Tls;
 use crate::transport::{Socket, Transport};
 use crate::watcher::{TICK, Watched, deserted};
+use leafline_protocol::packet::PacketStream;
+use leafline_protocol::reply::put_early_error;
 use leafline_sql::Instance;
 use leafline_storage::worker::{OnPanic, ThreadName, Worker};
 use leafline_syntax::MAX_NESTING;

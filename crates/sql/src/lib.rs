@@ -13,7 +13,7 @@
 //! | [`session`], [`instance`], [`accounts`], [`status`] | who runs them |
 //! | `start`, `machine` | what an instance is opened with, and the memory there is |
 //! | `resource_group` | where the threads of statements may run |
-//! | [`result`], [`text_format`] | what comes out |
+//! | [`result`] | what comes out |
 
 pub mod accounts;
 mod advice;
@@ -38,7 +38,6 @@ pub mod status;
 mod system_table;
 mod table_file;
 mod text_file;
-pub mod text_format;
 mod upkeep;
 
 pub use instance::{Instance, InstanceOptions};

@@ -41,7 +41,7 @@ pub mod words;
 pub use base64::{ALPHABET as BASE64_ALPHABET, base64_text};
 pub use codec::{CodecError, extend_short};
 pub use collation::{Charset, Collation};
-pub use column::{Batch, ColumnBuilder, TextBuilder, text_at, value_at};
+pub use column::{Batch, ColumnBuilder, TextBuilder, TextColumns, append_text, text_at, value_at};
 pub use convert::{StoreContext, store_cast};
 pub use decimal::Decimal;
 pub use error::MysqlError;

@@ -29,11 +29,11 @@ pub mod target;
 
 pub use options::DumpOptions;
 
+use super::address::Address;
 use super::failure::Failure;
 use super::link::{Link, Place, quoted};
 use super::progress::Progress;
 use super::snapshot;
-use super::wire::Address;
 use compressed::Compression;
 use options::DumpFormat;
 use parquet::ParquetRows;

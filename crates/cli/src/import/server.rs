@@ -4,13 +4,14 @@
 use super::definitions::adapted;
 use super::options::ImportOptions;
 use super::report::{Report, is_unsupported};
+use crate::address::Address;
 use crate::dump::definitions;
 use crate::dump::schema::{self, Column, Kind, Schema, Table};
 use crate::failure::Failure;
 use crate::link::{Link, Place, literal, quoted};
 use crate::progress::Progress;
+use crate::remote::Answer;
 use crate::snapshot;
-use crate::wire::{Address, Answer};
 use leafline::{Connection, Database, Error};
 use leafline_sql::RowSource;
 use leafline_types::{MysqlError, Value};

@@ -5,10 +5,10 @@
 
 use super::Connection;
 use super::results::Delivery;
-use crate::protocol::binary::{put_block_row, put_row};
-use crate::protocol::bytes::Reader;
-use crate::protocol::packet::WireError;
-use crate::protocol::{reply, status};
+use leafline_protocol::binary::row::{put_block_row, put_row};
+use leafline_protocol::prepared::Fetch;
+use leafline_protocol::reply::OkPacket;
+use leafline_protocol::{WireError, status};
 use leafline_sql::ChunkValues;
 use leafline_sql::session::{RowStream, Session};
 use leafline_table::run::{EntrySource, RunReader, RunWriter};
@@ -90,8 +90,7 @@ impl Connection<'_> {
 
     /// COM_STMT_FETCH.
     pub(super) fn fetch(&mut self, body: &[u8]) -> Result<(), WireError> {
-        let mut reader = Reader::new(body);
-        let (id, count) = match reader.u32().and_then(|id| Ok((id, reader.u32()?))) {
+        let Fetch { id, rows } = match Fetch::read(body) {
             Ok(asked) => asked,
             Err(error) => return self.send_error(&error),
         };
@@ -103,7 +102,7 @@ impl Connection<'_> {
             Ok(cursor) => cursor,
             Err(error) => return self.send_error(&error),
         };
-        for _ in 0..count {
+        for _ in 0..rows {
             match cursor.next() {
                 Ok(Some(row)) => self.packets.write(|out| out.extend_from_slice(row))?,
                 Ok(None) => {
@@ -119,10 +118,10 @@ impl Connection<'_> {
     }
 
     fn end_fetch(&mut self, cursor: u16) -> Result<(), WireError> {
-        let end = reply::Ok {
+        let end = OkPacket {
             status: self.status(false) | cursor,
             warnings: self.warning_count(),
-            ..reply::Ok::default()
+            ..OkPacket::default()
         };
         let capabilities = self.capabilities;
         self.packets.write(|out| end.put_end_of_rows(capabilities, out))

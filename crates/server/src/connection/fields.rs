@@ -1,11 +1,11 @@
 //! COM_FIELD_LIST: the columns of a table, as the `mysql` client asks for them when it completes names.
 
 use super::{Connection, text};
-use crate::protocol::bytes::{NULL, Reader};
-use crate::protocol::column::put_column;
-use crate::protocol::packet::WireError;
-use crate::protocol::reply;
 use leafline_expr::LikePattern;
+use leafline_protocol::WireError;
+use leafline_protocol::bytes::{NULL, Reader};
+use leafline_protocol::column::put_column;
+use leafline_protocol::reply::OkPacket;
 use leafline_sql::ColumnMeta;
 use leafline_types::{Collation, MysqlError};
 
@@ -24,7 +24,7 @@ impl Connection<'_> {
                 out.push(NULL);
             })?;
         }
-        let end = reply::Ok { status: self.status(false), ..reply::Ok::default() };
+        let end = OkPacket { status: self.status(false), ..OkPacket::default() };
         let capabilities = self.capabilities;
         self.packets.write(|out| end.put_end_of_rows(capabilities, out))
     }

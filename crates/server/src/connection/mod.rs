@@ -6,16 +6,16 @@ mod prepared;
 mod results;
 
 use crate::client_file::FilesOfClient;
+use crate::convert::{state_changes, status_of};
 use crate::login::{Admitted, Gate, Peer, challenge};
-use crate::protocol::binary::read_attributes;
-use crate::protocol::bytes::Reader;
-use crate::protocol::capability as cap;
-use crate::protocol::handshake::read_change_user;
-use crate::protocol::packet::{PacketStream, WireError};
-use crate::protocol::reply::{self, put_error, put_error_in};
-use crate::protocol::{command, status};
 use crate::transport::Transport;
 use crate::watcher::Activity;
+use leafline_protocol::binary::parameter::read_attributes;
+use leafline_protocol::bytes::Reader;
+use leafline_protocol::handshake::HandshakeResponse;
+use leafline_protocol::packet::PacketStream;
+use leafline_protocol::reply::{OkPacket, put_error, put_error_in};
+use leafline_protocol::{WireError, capability as cap, command, status};
 use leafline_sql::session::{Outcome, Session};
 use leafline_sql::status::Command;
 use leafline_sql::{Done, Instance};
@@ -220,7 +220,7 @@ impl Connection<'_> {
         if on {
             self.capabilities |= cap::MULTI_STATEMENTS;
         }
-        let end = reply::Ok { status: self.status(false), ..reply::Ok::default() };
+        let end = OkPacket { status: self.status(false), ..OkPacket::default() };
         let capabilities = self.capabilities;
         self.packets.write(|out| end.put_end_of_rows(capabilities, out))
     }
@@ -233,13 +233,13 @@ impl Connection<'_> {
     fn send_done(&mut self, done: &Done, more: bool) -> Result<(), WireError> {
         let found = self.capabilities & cap::FOUND_ROWS != 0;
         let changes = self.session.take_state_changes();
-        let ok = reply::Ok {
+        let ok = OkPacket {
             affected: if found { done.matched } else { done.affected },
             last_insert_id: done.insert_id,
             status: self.status(more),
             warnings: self.warning_count(),
-            info: &done.info,
-            changes: &changes,
+            info: (&done.info).into(),
+            changes: state_changes(&changes),
         };
         self.packets.write(|out| ok.put(out))
     }
@@ -301,11 +301,11 @@ impl Connection<'_> {
 
     /// The status that goes out with an answer.
     fn status(&self, more_results: bool) -> u16 {
-        status::of(&self.session) | if more_results { status::MORE_RESULTS } else { 0 }
+        status_of(&self.session) | if more_results { status::MORE_RESULTS } else { 0 }
     }
 
     fn change_user(&mut self, body: &[u8]) -> Result<(), WireError> {
-        let mut answer = match read_change_user(body, self.capabilities) {
+        let mut answer = match HandshakeResponse::read_change_user(body, self.capabilities) {
             Ok(answer) => answer,
             Err(error) => return Err(WireError::Protocol(error)),
         };

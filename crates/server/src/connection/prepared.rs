@@ -2,11 +2,12 @@
 
 use super::Connection;
 use super::cursor::Cursor;
-use crate::protocol::binary::{ParameterType, attributes, read_count, read_parameters};
-use crate::protocol::bytes::Reader;
-use crate::protocol::capability as cap;
-use crate::protocol::packet::WireError;
+use leafline_protocol::binary::parameter::{ParameterType, attributes, read_count, read_parameters};
+use leafline_protocol::bytes::Reader;
+use leafline_protocol::prepared::{CURSOR, Execution, HAS_COUNT, LongData, Prepared};
+use leafline_protocol::{WireError, capability as cap};
 use leafline_sql::session::Outcome;
+use leafline_types::result_column::column;
 use leafline_types::{MysqlError, SqlType, Value};
 use std::collections::HashMap;
 
@@ -25,11 +26,6 @@ pub(super) struct PreparedParameters {
     pub(super) cursor: Option<Cursor>,
 }
 
-/// Rows are to be fetched.
-const CURSOR: u8 = 0x01;
-/// There is a count of parameters, also if the statement has none.
-const HAS_COUNT: u8 = 0x08;
-
 impl Connection<'_> {
     pub(super) fn prepare(&mut self, body: &[u8]) -> Result<(), WireError> {
         let sql = self.statement_text(body);
@@ -37,18 +33,15 @@ impl Connection<'_> {
             Ok(prepared) => prepared,
             Err(error) => return self.send_error(&error),
         };
-        let warnings = self.warning_count();
-        let (columns, parameters) = (prepared.columns.len() as u16, prepared.parameters as u16);
-        self.packets.write(|out| {
-            out.push(0);
-            out.extend_from_slice(&prepared.id.to_le_bytes());
-            out.extend_from_slice(&columns.to_le_bytes());
-            out.extend_from_slice(&parameters.to_le_bytes());
-            out.push(0);
-            out.extend_from_slice(&warnings.to_le_bytes());
-        })?;
+        let answer = Prepared {
+            id: prepared.id,
+            columns: prepared.columns.len() as u16,
+            parameters: prepared.parameters as u16,
+            warnings: self.warning_count(),
+        };
+        self.packets.write(|out| answer.put(out))?;
         if prepared.parameters > 0 {
-            let parameter = leafline_sql::result::column("?", SqlType::Varchar { len: 16_383 });
+            let parameter = column("?", SqlType::Varchar { len: 16_383 });
             self.send_columns(&vec![parameter; prepared.parameters], false)?;
         }
         if !prepared.columns.is_empty() {
@@ -75,8 +68,7 @@ impl Connection<'_> {
     fn read_execution(&mut self, body: &[u8]) -> Result<(u32, bool, Vec<Value>), MysqlError> {
         let mut reader = Reader::new(body);
         let charset = self.session.settings().client_charset;
-        let (id, flags) = (reader.u32()?, reader.u8()?);
-        reader.u32()?;
+        let Execution { id, flags } = Execution::read(&mut reader)?;
         if flags & !(CURSOR | HAS_COUNT) != 0 {
             return Err(MysqlError::not_supported("cursors that scroll or write"));
         }
@@ -110,7 +102,7 @@ impl Connection<'_> {
 
     pub(super) fn add_long_data(&mut self, body: &[u8]) {
         let mut reader = Reader::new(body);
-        let (Ok(id), Ok(parameter)) = (reader.u32(), reader.u16()) else { return };
+        let Ok(LongData { id, parameter }) = LongData::read(&mut reader) else { return };
         let Some(kept) = self.parameters.get_mut(&id) else { return };
         let parameter = usize::from(parameter);
         if parameter >= kept.count {

@@ -1,17 +1,16 @@
 //! Results on their way to the client: column definitions and rows.
 
 use super::Connection;
-use crate::protocol::binary::{put_block_row, put_row};
-use crate::protocol::bytes::{NULL, put_length, put_string};
-use crate::protocol::capability as cap;
-use crate::protocol::column::put_column;
-use crate::protocol::packet::WireError;
-use crate::protocol::reply;
+use crate::convert::state_changes;
+use leafline_protocol::binary::row as binary;
+use leafline_protocol::bytes::put_length;
+use leafline_protocol::column::put_column;
+use leafline_protocol::reply::OkPacket;
+use leafline_protocol::{WireError, capability as cap, text};
 use leafline_sql::session::{RowStream, Session};
-use leafline_sql::text_format::{TextColumns, append_text};
 use leafline_sql::{Chunk, ChunkValues, ColumnMeta};
 use leafline_types::memory::server;
-use leafline_types::{Batch, Charset, MysqlError, SqlType};
+use leafline_types::{Batch, Charset, MysqlError, SqlType, TextColumns};
 use std::sync::Arc;
 
 /// Rows in the client's character set.
@@ -77,7 +76,12 @@ fn room_to_send(values: &ChunkValues) -> Result<(), MysqlError> {
 
 impl Connection<'_> {
     /// Sends rows as they come. False if they ended with an error, which the client has been told.
-    pub(super) fn send_rows(&mut self, rows: RowStream, more: bool, binary: bool) -> Result<bool, WireError> {
+    pub(super) fn send_rows(
+        &mut self,
+        rows: RowStream,
+        more: bool,
+        is_binary: bool,
+    ) -> Result<bool, WireError> {
         self.send_columns(rows.columns(), true)?;
         let mut rows = Delivery::of(rows, &self.session);
         loop {
@@ -86,7 +90,7 @@ impl Connection<'_> {
                 Ok(chunk)
             });
             match next {
-                Ok(Some(chunk)) => self.send_values(&chunk.values, rows.types(), binary)?,
+                Ok(Some(chunk)) => self.send_values(&chunk.values, rows.types(), is_binary)?,
                 Ok(None) => break,
                 Err(error) => {
                     self.send_error(&error)?;
@@ -95,11 +99,11 @@ impl Connection<'_> {
             }
         }
         let changes = self.session.take_state_changes();
-        let end = reply::Ok {
+        let end = OkPacket {
             status: self.status(more),
             warnings: self.warning_count(),
-            changes: &changes,
-            ..reply::Ok::default()
+            changes: state_changes(&changes),
+            ..OkPacket::default()
         };
         let capabilities = self.capabilities;
         self.packets.write(|out| end.put_end_of_rows(capabilities, out))?;
@@ -110,52 +114,33 @@ impl Connection<'_> {
         &mut self,
         values: &ChunkValues,
         types: &[SqlType],
-        binary: bool,
+        is_binary: bool,
     ) -> Result<(), WireError> {
         match values {
-            ChunkValues::Columns(batch) if binary => {
-                (0..batch.rows).try_for_each(|row| self.packets.write(|out| put_row(out, batch, row, types)))
-            }
-            ChunkValues::Rows(rows) if binary => (0..rows.rows())
-                .try_for_each(|row| self.packets.write(|out| put_block_row(out, rows, row, types))),
+            ChunkValues::Columns(batch) if is_binary => (0..batch.rows)
+                .try_for_each(|row| self.packets.write(|out| binary::put_row(out, batch, row, types))),
+            ChunkValues::Rows(rows) if is_binary => (0..rows.rows())
+                .try_for_each(|row| self.packets.write(|out| binary::put_block_row(out, rows, row, types))),
             ChunkValues::Columns(batch) => {
-                let columns = TextColumns::new(batch, types);
-                self.send_text(batch.rows, types.len(), |row, column, out| columns.append(row, column, out))
+                let (columns, mut value) = (TextColumns::new(batch, types), Vec::new());
+                (0..batch.rows).try_for_each(|row| {
+                    self.packets.write(|out| text::put_row(out, &columns, row, types.len(), &mut value))
+                })
             }
-            ChunkValues::Rows(rows) => self.send_text(rows.rows(), types.len(), |row, column, out| {
-                types.get(column).is_some_and(|ty| append_text(rows.get(row, column), ty, out))
-            }),
+            ChunkValues::Rows(rows) => {
+                let mut value = Vec::new();
+                (0..rows.rows()).try_for_each(|row| {
+                    self.packets.write(|out| text::put_block_row(out, rows, row, types, &mut value))
+                })
+            }
         }
-    }
-
-    /// Sends rows of the text protocol, whose values `append` gives: false for NULL.
-    fn send_text(
-        &mut self,
-        rows: usize,
-        columns: usize,
-        append: impl Fn(usize, usize, &mut Vec<u8>) -> bool,
-    ) -> Result<(), WireError> {
-        let mut value = Vec::new();
-        for row in 0..rows {
-            self.packets.write(|out| {
-                for column in 0..columns {
-                    value.clear();
-                    if append(row, column, &mut value) {
-                        put_string(out, &value);
-                    } else {
-                        out.push(NULL);
-                    }
-                }
-            })?;
-        }
-        Ok(())
     }
 
     /// Sends column definitions, with their number first where rows follow, and the EOF that older clients expect.
     pub(super) fn send_columns(&mut self, columns: &[ColumnMeta], with_count: bool) -> Result<(), WireError> {
         self.send_definitions(columns, with_count)?;
         if self.capabilities & cap::DEPRECATE_EOF == 0 {
-            let eof = reply::Ok { status: self.status(false), ..reply::Ok::default() };
+            let eof = OkPacket { status: self.status(false), ..OkPacket::default() };
             self.packets.write(|out| eof.put_eof(out))?;
         }
         Ok(())

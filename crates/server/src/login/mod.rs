@@ -23,15 +23,17 @@
 mod failures;
 mod key_pair;
 
-use crate::protocol::capability as cap;
-use crate::protocol::handshake::{Answer, Greeting, is_tls_request, put_more_data, put_switch};
-use crate::protocol::packet::{PacketStream, WireError};
-use crate::protocol::reply::{self, put_error};
-use crate::protocol::status;
+use crate::convert::status_of;
 use crate::tls::{Tls, cipher_name, version_name};
 use crate::transport::Transport;
 use failures::Failures;
 use key_pair::KeyPair;
+use leafline_protocol::handshake::{
+    FAST_OK, Greeting, HandshakeResponse, PUBLIC_KEY, SEND_PASSWORD, Switch, is_tls_request, put_more_data,
+};
+use leafline_protocol::packet::PacketStream;
+use leafline_protocol::reply::{OkPacket, put_error};
+use leafline_protocol::{WireError, capability as cap, status};
 use leafline_sql::accounts::password::{AuthPlugin, CHALLENGE_BYTES, StoredPassword, Verdict};
 use leafline_sql::accounts::{AccountId, Login};
 use leafline_sql::session::{ConnectionFacts, TlsFacts};
@@ -49,12 +51,6 @@ use std::time::{Duration, Instant};
 /// Takes the lines of the server's log.
 pub type Log = Arc<dyn Fn(&str) + Send + Sync>;
 
-/// `caching_sha2_password` to its client: the answer is right.
-const FAST_OK: u8 = 0x03;
-/// To its client: the password itself is needed.
-const SEND_PASSWORD: u8 = 0x04;
-/// From its client: the public key is needed.
-const PUBLIC_KEY: u8 = 0x02;
 /// Bytes of an answer of `caching_sha2_password`.
 const SHA2_ANSWER: usize = 32;
 
@@ -110,12 +106,12 @@ impl Gate {
         let challenge = challenge()?;
         let offered = self.offered(instance);
         let greeting = Greeting {
-            version: &instance.facts().version,
-            connection_id: number,
-            challenge: &challenge,
+            version: instance.facts().version.clone(),
+            connection_id: number as u32,
+            challenge: challenge.to_vec(),
             capabilities: offered,
             status: status::AUTOCOMMIT,
-            plugin: instance.facts().default_plugin.name(),
+            plugin: instance.facts().default_plugin.name().to_owned(),
         };
         packets.write(|out| greeting.put(out))?;
         let mut packet = Vec::new();
@@ -130,7 +126,7 @@ impl Gate {
                 return Ok(None);
             }
         }
-        let answer = Answer::read(&packet, offered).map_err(WireError::Protocol)?;
+        let answer = HandshakeResponse::read(&packet, offered).map_err(WireError::Protocol)?;
         let admitted =
             self.authenticate(packets, instance, &answer, &challenge, peer)?.and_then(|(account, proof)| {
                 let mut session = instance.new_session(number, (&answer.user, &peer.host), Some(account))?;
@@ -149,7 +145,7 @@ impl Gate {
         let session = match admitted {
             Ok((session, proof)) => {
                 logged_in();
-                let ok = reply::Ok { status: status::of(&session), info: &proof, ..reply::Ok::default() };
+                let ok = OkPacket { status: status_of(&session), info: proof.into(), ..OkPacket::default() };
                 packets.write(|out| ok.put(out))?;
                 Some(session)
             }
@@ -183,7 +179,7 @@ impl Gate {
         &self,
         packets: &mut PacketStream<Transport>,
         instance: &Arc<Instance>,
-        answer: &Answer,
+        answer: &HandshakeResponse,
         challenge: &[u8; CHALLENGE_BYTES],
         peer: &Peer,
     ) -> Result<Outcome<(AccountId, String)>, WireError> {
@@ -238,7 +234,7 @@ impl Gate {
     }
 
     /// Notes a failure.
-    fn refuse(&self, error: MysqlError, answer: &Answer, peer: &Peer) -> MysqlError {
+    fn refuse(&self, error: MysqlError, answer: &HandshakeResponse, peer: &Peer) -> MysqlError {
         self.failures.failed(peer.address, Instant::now());
         // Names are the client's: what is not text does not get into the log as it is.
         let mut line = format!("login refused: user '{}' from ", answer.user.escape_debug());
@@ -263,7 +259,7 @@ enum Unable {
 /// What goes to and fro about one password.
 struct Exchange<'e> {
     packets: &'e mut PacketStream<Transport>,
-    answer: &'e Answer,
+    answer: &'e HandshakeResponse,
     challenge: [u8; CHALLENGE_BYTES],
     /// What the client has last said of its password; empty if it has none.
     given: Vec<u8>,
@@ -285,8 +281,8 @@ impl Exchange<'_> {
                 return Ok(Err(Unable::Client(MysqlError::unsupported_authentication())));
             }
             self.challenge = challenge()?;
-            let challenge = self.challenge;
-            self.packets.write(|out| put_switch(out, plugin.name(), &challenge))?;
+            let switch = Switch { plugin: plugin.name().to_owned(), challenge: self.challenge.to_vec() };
+            self.packets.write(|out| switch.put(out))?;
             let given = self.read()?;
             self.take(given);
         }
@@ -360,7 +356,7 @@ fn extend_deadline(packets: &mut PacketStream<Transport>, instance: &Instance) {
 }
 
 /// What the session is told of its connection.
-fn facts(transport: &Transport, answer: &Answer) -> ConnectionFacts {
+fn facts(transport: &Transport, answer: &HandshakeResponse) -> ConnectionFacts {
     let tls = transport.tls().and_then(|tls| {
         let suite = tls.negotiated_cipher_suite()?;
         let cipher = cipher_name(suite.suite());

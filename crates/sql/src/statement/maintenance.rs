@@ -5,7 +5,6 @@ use crate::accounts::authorize_kill;
 use crate::result::RowSet;
 use crate::session::{Outcome, Session};
 use crate::show;
-use crate::text_format::TextColumns;
 use leafline_planner::binder::partition::bind_partition_function;
 use leafline_planner::binder::view_faults;
 use leafline_syntax::ast::{
@@ -16,7 +15,7 @@ use leafline_syntax::quoted;
 use leafline_table::{CheckDepth, CheckOptions, TableCheck, TableDef, ViewDef};
 use leafline_types::convert::cast;
 use leafline_types::statement::CancelReason;
-use leafline_types::{MysqlError, SqlType, Value, WarningLevel};
+use leafline_types::{MysqlError, SqlType, TextColumns, Value, WarningLevel};
 
 /// The table of messages that maintenance statements give: table, operation, type, text.
 pub(super) fn messages() -> RowSet {

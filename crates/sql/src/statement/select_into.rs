@@ -3,10 +3,9 @@
 use crate::result::{ColumnMeta, Done};
 use crate::session::{RowStream, Session};
 use crate::text_file;
-use crate::text_format::TextColumns;
 use leafline_syntax::TextFormat;
 use leafline_syntax::ast::Into;
-use leafline_types::{Charset, Coercibility, Collation, ExprType, MysqlError, Value, value_at};
+use leafline_types::{Charset, Coercibility, Collation, ExprType, MysqlError, TextColumns, Value, value_at};
 use std::io::Write as _;
 
 impl Session {

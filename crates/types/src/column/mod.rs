@@ -23,6 +23,7 @@
 mod builder;
 pub mod spilled;
 mod text;
+mod text_values;
 
 use std::sync::Arc;
 
@@ -43,6 +44,7 @@ use crate::value::{SqlType, Value};
 
 pub use builder::ColumnBuilder;
 pub use text::TextBuilder;
+pub use text_values::{TextColumns, append_text};
 
 /// The most digits of Arrow's 128-bit decimals.
 pub const DECIMAL128_PRECISION: u8 = 38;

@@ -10,7 +10,8 @@
 //! Packets within have numbers of their own, which clients count in more than one way, so that only those of this layer are checked; with each
 //! answer both begin with the same.
 
-use super::packet::WireError;
+use crate::capability as cap;
+use crate::error::WireError;
 use leafline_types::MysqlError;
 use std::io::{self, Read};
 
@@ -31,9 +32,20 @@ pub enum Algorithm {
 
 /// The level of zlib.
 pub const ZLIB_LEVEL: u8 = 6;
+/// The level of Zstandard that a client asks for.
+const ZSTD_LEVEL: u8 = 7;
 
 impl Algorithm {
-    /// As `protocol_compression_algorithms` calls it.
+    /// Gives the algorithm by which client and server compress if both have these capabilities: zlib where they have both.
+    pub fn agreed(capabilities: u32) -> Option<Algorithm> {
+        match capabilities {
+            bits if bits & cap::COMPRESS != 0 => Some(Algorithm::Zlib),
+            bits if bits & cap::ZSTD != 0 => Some(Algorithm::Zstd(ZSTD_LEVEL)),
+            _ => None,
+        }
+    }
+
+    /// Gives its name in `protocol_compression_algorithms`.
     pub fn name(self) -> &'static str {
         match self {
             Algorithm::Zlib => "zlib",
@@ -41,7 +53,7 @@ impl Algorithm {
         }
     }
 
-    /// How hard it tries.
+    /// Gives its level.
     pub fn level(self) -> u8 {
         match self {
             Algorithm::Zlib => ZLIB_LEVEL,

@@ -8,7 +8,8 @@
 //!
 //! A payload of 2^24 - 1 bytes or more goes in pieces; a piece shorter than that is the last.
 
-use super::compression::{Algorithm, Compression};
+use crate::compression::{Algorithm, Compression};
+use crate::error::WireError;
 use leafline_types::MysqlError;
 use leafline_types::memory::server;
 use leafline_types::statement::CancelToken;
@@ -16,25 +17,14 @@ use std::io::{self, BufRead, BufReader, Read, Write};
 
 /// Longest payload of one piece.
 const PIECE: usize = 0xff_ffff;
-/// What is read at once: most commands are shorter, and take one call.
+/// Bytes that a server reads at once: most commands are shorter, and take one call.
 const READ_BUFFER: usize = 4 << 10;
-/// What is read at once of a packet that was compressed.
+/// Bytes that are read at once of a packet that was compressed.
 const READ_PIECE: usize = 64 << 10;
-/// What is buffered before it is written.
+/// Bytes that are buffered before they are written.
 const WRITE_BUFFER: usize = 64 << 10;
 
-/// A failure of the connection: nothing more can be said to the client, or one last error.
-#[derive(Debug, thiserror::Error)]
-pub enum WireError {
-    /// The connection broke.
-    #[error(transparent)]
-    Io(#[from] io::Error),
-    /// The client broke the protocol: it is told so, then the connection ends.
-    #[error("{0}")]
-    Protocol(MysqlError),
-}
-
-/// A packet of so many bytes is only read if the server has the memory.
+/// A packet of so many bytes is only read if the process has the memory.
 const LARGE_PACKET: usize = 1 << 20;
 
 /// Packets both ways over one stream.
@@ -57,10 +47,15 @@ pub struct PacketStream<S> {
 }
 
 impl<S: Read + Write> PacketStream<S> {
-    /// Over `stream`; a larger packet than `max_packet` bytes is refused.
+    /// Lays packets over `stream`; one of more than `max_packet` bytes is refused.
     pub fn new(stream: S, max_packet: usize) -> PacketStream<S> {
+        PacketStream::with_read_buffer(stream, max_packet, READ_BUFFER)
+    }
+
+    /// Lays packets over `stream`, from which as many as `read_buffer` bytes are read at once.
+    pub fn with_read_buffer(stream: S, max_packet: usize, read_buffer: usize) -> PacketStream<S> {
         let cancel = CancelToken::new();
-        let stream = BufReader::with_capacity(READ_BUFFER, stream);
+        let stream = BufReader::with_capacity(read_buffer, stream);
         let out = Vec::with_capacity(4096);
         PacketStream {
             stream,
@@ -75,7 +70,7 @@ impl<S: Read + Write> PacketStream<S> {
         }
     }
 
-    /// Of the client that was let in: what ends a wait for it.
+    /// From now on `cancel` ends a wait for the client, which was let in.
     pub fn let_in(&mut self, cancel: CancelToken) {
         self.cancel = cancel;
     }
@@ -95,17 +90,17 @@ impl<S: Read + Write> PacketStream<S> {
         self.patience = timeouts;
     }
 
-    /// The stream.
+    /// Gives the stream.
     pub fn stream(&self) -> &S {
         self.stream.get_ref()
     }
 
-    /// The stream, to be told something.
+    /// Gives the stream, to be told something.
     pub fn stream_mut(&mut self) -> &mut S {
         self.stream.get_mut()
     }
 
-    /// Takes what was read and not used: another layer goes over the stream.
+    /// Takes the bytes that were read and not used: another layer goes over the stream.
     pub fn take_unread(&mut self) -> Vec<u8> {
         let unread = self.stream.buffer().to_vec();
         self.stream.consume(unread.len());
@@ -115,7 +110,7 @@ impl<S: Read + Write> PacketStream<S> {
     /// Reads the next packet into `packet`, writing what is buffered first. False at the end of the stream.
     ///
     /// # Errors
-    /// `Io`; `Protocol` with 1153 if it is too large, 1041 if the server has no memory for it, 1156 if its number is not the next.
+    /// `Io`; `Protocol` with 1153 if it is too large, 1041 if the process has no memory for it, 1156 if its number is not the next.
     pub fn read(&mut self, packet: &mut Vec<u8>) -> Result<bool, WireError> {
         self.flush()?;
         packet.clear();
@@ -199,12 +194,12 @@ impl<S: Read + Write> PacketStream<S> {
         Ok(())
     }
 
-    /// Bytes of packets that were read and written since this was last asked.
+    /// Gives the bytes of packets that were read and written since this was last asked.
     pub fn take_traffic(&mut self) -> (u64, u64) {
         std::mem::take(&mut self.traffic)
     }
 
-    /// The next packet read or written is the first of a command.
+    /// Numbers packets from zero: the next one read or written is the first of a command.
     pub fn begin_command(&mut self) {
         self.sequence = 0;
         if let Some(compression) = &mut self.compression {
@@ -212,7 +207,7 @@ impl<S: Read + Write> PacketStream<S> {
         }
     }
 
-    /// The next packet written is an answer, though nothing was asked.
+    /// Numbers packets from one: the next one written is an answer, though nothing was asked.
     pub fn begin_unasked_answer(&mut self) {
         self.begin_command();
         self.sequence = 1;

@@ -1,11 +1,11 @@
-//! Values of a batch as text: what the text protocol, the shell and CSV show.
+//! Writes values as text, as the text protocol, the shell and CSV show them.
 
+use super::{Batch, value_at};
+use crate::convert::{bit_bytes, to_text};
+use crate::value::{SqlType, ValueRef};
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Int64Type, UInt64Type};
 use arrow_array::{Array, ArrayRef, BinaryArray, Int64Array, StringArray, UInt64Array};
-use leafline_types::column::{Batch, value_at};
-use leafline_types::convert::{bit_bytes, to_text};
-use leafline_types::{SqlType, ValueRef};
 use std::io::Write as _;
 
 /// The columns of one batch, ready to be written value by value.
@@ -25,7 +25,7 @@ impl<'a> TextColumns<'a> {
         TextColumns(batch.columns.iter().zip(types).map(|(array, ty)| TextColumn::new(array, ty)).collect())
     }
 
-    /// Appends the value as bytes; false, and nothing appended, for NULL.
+    /// Appends the value as the bytes of its text; false, and nothing appended, for NULL.
     pub fn append(&self, row: usize, column: usize, out: &mut Vec<u8>) -> bool {
         self.0.get(column).is_some_and(|column| column.append(row, out))
     }
@@ -75,7 +75,7 @@ impl<'a> TextColumn<'a> {
     }
 }
 
-/// Appends a value of a type as bytes; false, and nothing appended, for NULL.
+/// Appends a value of a type as the bytes of its text; false, and nothing appended, for NULL.
 pub fn append_text(value: ValueRef<'_>, ty: &SqlType, out: &mut Vec<u8>) -> bool {
     match (value, ty) {
         (ValueRef::Null, _) => return false,

@@ -1,7 +1,7 @@
-//! TLS where the server offers it, as MySQL's clients have it: nobody who listens learns anything. The server is asked who it is where there
-//! is a file of certificates to know it by.
+//! TLS as MySQL's clients have it: nobody who listens learns anything. The server has to prove who it is only where there is a file of
+//! certificates to know it by.
 
-use super::packets::Duplex;
+use super::Duplex;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::crypto::{CryptoProvider, ring, verify_tls12_signature, verify_tls13_signature};
 use rustls::pki_types::pem::PemObject;
@@ -13,11 +13,11 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
-/// The connection, encrypted from here on. What goes wrong with that shows when it is used.
+/// Encrypts a connection from here on. The TLS handshake is made, and fails, when the connection is used.
 ///
 /// # Errors
 /// A name of the host that cannot be one; a file of certificates that is none.
-pub fn encrypted(
+pub(super) fn encrypted(
     stream: Box<dyn Duplex>,
     host: &str,
     authority: Option<&Path>,
@@ -36,7 +36,7 @@ pub fn encrypted(
     Ok(Box::new(StreamOwned::new(connection, stream)))
 }
 
-/// The certificates in a file.
+/// Reads the certificates in a file.
 fn certificates(path: &Path) -> io::Result<RootCertStore> {
     let wrong =
         |what: String| io::Error::new(io::ErrorKind::InvalidData, format!("{}: {what}", path.display()));
@@ -53,7 +53,7 @@ fn certificates(path: &Path) -> io::Result<RootCertStore> {
     }
 }
 
-/// Takes every certificate, of which the server has to have the key.
+/// Accepts every certificate; the server still has to have its key.
 #[derive(Debug)]
 struct Anybody(Arc<CryptoProvider>);
 

@@ -1,6 +1,6 @@
-//! Capability flags: what client and server can do, agreed in the handshake.
+//! Capability flags: what client and server can do, as they agree in the handshake.
 
-/// A long column flag (always set).
+/// Set by every client of MySQL.
 pub const LONG_PASSWORD: u32 = 1;
 /// Affected rows are those found, not those changed.
 pub const FOUND_ROWS: u32 = 1 << 1;
@@ -43,7 +43,7 @@ pub const ZSTD: u32 = 1 << 26;
 /// Statements may come with attributes.
 pub const QUERY_ATTRIBUTES: u32 = 1 << 27;
 
-/// What this server offers in any case.
+/// The flags that the server offers whatever its settings are.
 pub const OFFERED: u32 = LONG_PASSWORD
     | FOUND_ROWS
     | LONG_FLAG

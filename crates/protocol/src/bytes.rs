@@ -1,14 +1,16 @@
-//! The protocol's integers and strings: written to a buffer, read from a packet with every length checked.
+//! Integers and strings of packets: written to a buffer, read from a packet with every length checked.
 //!
 //! A *length-encoded* integer is one byte up to 250, or `fc` + 2, `fd` + 3, `fe` + 8 bytes, little-endian; `fb` is NULL
 //! in rows.
 
 use leafline_types::MysqlError;
+use std::borrow::Cow;
 
 /// NULL in a row of the text protocol.
 pub const NULL: u8 = 0xfb;
 
 /// Appends a length-encoded integer.
+#[inline]
 pub fn put_length(out: &mut Vec<u8>, n: u64) {
     match n {
         0..=250 => out.push(n as u8),
@@ -27,13 +29,14 @@ pub fn put_length(out: &mut Vec<u8>, n: u64) {
     }
 }
 
-/// Appends a string with its length.
+/// Appends a string behind its length.
+#[inline]
 pub fn put_string(out: &mut Vec<u8>, bytes: &[u8]) {
     put_length(out, bytes.len() as u64);
     out.extend_from_slice(bytes);
 }
 
-/// Appends a string that ends with a zero byte.
+/// Appends a string and the zero byte that ends it; zero bytes within it are left out.
 pub fn put_terminated(out: &mut Vec<u8>, text: &str) {
     out.extend(text.bytes().filter(|&b| b != 0));
     out.push(0);
@@ -44,25 +47,30 @@ pub fn put_terminated(out: &mut Vec<u8>, text: &str) {
 pub struct Reader<'a>(&'a [u8]);
 
 impl<'a> Reader<'a> {
-    /// A reader of `packet`.
+    /// Begins at the first byte of `packet`.
     pub fn new(packet: &'a [u8]) -> Reader<'a> {
         Reader(packet)
     }
 
-    /// What is left.
+    /// How many bytes are left.
+    pub fn remaining(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Takes all bytes that are left.
     pub fn rest(&mut self) -> &'a [u8] {
         std::mem::take(&mut self.0)
     }
 
-    /// Whether nothing is left.
+    /// Whether no bytes are left.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// The next `n` bytes.
+    /// Takes the next `n` bytes.
     ///
     /// # Errors
-    /// 1835 if there are fewer; so all that follow.
+    /// 1835 if fewer are left, as for every method below.
     pub fn take(&mut self, n: usize) -> Result<&'a [u8], MysqlError> {
         let (taken, rest) = self.0.split_at_checked(n).ok_or_else(MysqlError::malformed_packet)?;
         self.0 = rest;
@@ -74,27 +82,27 @@ impl<'a> Reader<'a> {
         bytes.try_into().map_err(|_| MysqlError::malformed_packet())
     }
 
-    /// One byte.
+    /// Reads one byte.
     pub fn u8(&mut self) -> Result<u8, MysqlError> {
         Ok(u8::from_le_bytes(self.array()?))
     }
 
-    /// Two bytes.
+    /// Reads an integer of two bytes.
     pub fn u16(&mut self) -> Result<u16, MysqlError> {
         Ok(u16::from_le_bytes(self.array()?))
     }
 
-    /// Four bytes.
+    /// Reads an integer of four bytes.
     pub fn u32(&mut self) -> Result<u32, MysqlError> {
         Ok(u32::from_le_bytes(self.array()?))
     }
 
-    /// Eight bytes.
+    /// Reads an integer of eight bytes.
     pub fn u64(&mut self) -> Result<u64, MysqlError> {
         Ok(u64::from_le_bytes(self.array()?))
     }
 
-    /// A length-encoded integer.
+    /// Reads a length-encoded integer.
     pub fn length(&mut self) -> Result<u64, MysqlError> {
         Ok(match self.u8()? {
             n @ 0..=250 => n.into(),
@@ -108,13 +116,27 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// A string with its length.
+    /// Reads a string behind its length.
     pub fn string(&mut self) -> Result<&'a [u8], MysqlError> {
         let length = self.length()?;
         self.take(usize::try_from(length).map_err(|_| MysqlError::malformed_packet())?)
     }
 
-    /// A string up to its zero byte.
+    /// Reads a value of a text row: a string behind its length, or NULL.
+    pub fn nullable_string(&mut self) -> Result<Option<&'a [u8]>, MysqlError> {
+        if let Some((&NULL, rest)) = self.0.split_first() {
+            self.0 = rest;
+            return Ok(None);
+        }
+        self.string().map(Some)
+    }
+
+    /// Reads a string behind its length as text, with replacement characters where it is not UTF-8.
+    pub fn text(&mut self) -> Result<Cow<'a, str>, MysqlError> {
+        self.string().map(String::from_utf8_lossy)
+    }
+
+    /// Reads a string up to the zero byte that ends it.
     pub fn terminated(&mut self) -> Result<&'a [u8], MysqlError> {
         let end = self.0.iter().position(|&b| b == 0).ok_or_else(MysqlError::malformed_packet)?;
         let text = self.take(end)?;
@@ -151,6 +173,9 @@ mod tests {
         assert_eq!(Reader::new(&out).string(), Ok(&b"abc"[..]));
         assert!(Reader::new(&out[..3]).string().is_err());
         assert!(Reader::new(&[0xfe, 255, 255, 255, 255, 255, 255, 255, 255]).string().is_err());
+        assert_eq!(Reader::new(&[NULL, 1, b'a']).nullable_string(), Ok(None));
+        assert_eq!(Reader::new(&[1, b'a']).nullable_string(), Ok(Some(&b"a"[..])));
+        assert!(Reader::new(&[]).nullable_string().is_err());
         assert!(Reader::new(b"abc").terminated().is_err());
         assert_eq!(Reader::new(b"abc\0d").terminated(), Ok(&b"abc"[..]));
     }

@@ -1,0 +1,269 @@
+//! The client's half of the protocol: log-in, commands, answers, rows one by one.
+//!
+//! | module | holds |
+//! |---|---|
+//! | `log_in` | the client's part of the handshake |
+//! | `auth` | the proof of a password |
+//! | `tls` | encryption |
+//!
+//! A [`Client`] lies over any [`Duplex`] stream. It sends one command at a time; an answer with rows has to be read to its end before the
+//! next command.
+
+mod auth;
+mod log_in;
+mod tls;
+
+pub use log_in::{Login, TlsRequest};
+
+use crate::bytes::Reader;
+use crate::capability as cap;
+use crate::column::ColumnDefinition;
+use crate::command;
+use crate::error::WireError;
+use crate::packet::PacketStream;
+use crate::prepared::Prepared;
+use crate::reply::{self, OkPacket, read_error};
+use crate::text::read_row;
+use leafline_types::MysqlError;
+use std::io::{self, Read, Write};
+use std::ops::Range;
+
+/// Bytes that are read at once: rows come in large numbers.
+const READ_BUFFER: usize = 256 << 10;
+/// Most bytes of a packet: rows have at most 1 GiB on either side.
+const MAX_PACKET: usize = 1 << 30;
+/// The packet that ends rows is shorter than a row with that first byte, which is a value of 2^24 bytes or more.
+const END_OF_ROWS: usize = 0xff_ffff;
+
+/// A connection's bytes, in either direction.
+pub trait Duplex: Read + Write + Send {}
+
+impl<T: Read + Write + Send> Duplex for T {}
+
+/// Packets over a connection.
+pub type Packets = PacketStream<Box<dyn Duplex>>;
+
+/// Why a client could not do what it was asked for.
+#[derive(Debug, thiserror::Error)]
+pub enum ClientError {
+    /// The connection broke.
+    #[error(transparent)]
+    Io(#[from] io::Error),
+    /// The server has answered with an error.
+    #[error("{0}")]
+    Server(MysqlError),
+    /// The server breaks the protocol, or wants something that this client does not do.
+    #[error("{0}")]
+    Unusable(String),
+}
+
+impl From<WireError> for ClientError {
+    fn from(error: WireError) -> ClientError {
+        match error {
+            WireError::Io(error) => ClientError::Io(error),
+            WireError::Protocol(error) => ClientError::from(error),
+        }
+    }
+}
+
+/// For errors of reading packets; an error that the server sends is [`ClientError::Server`].
+impl From<MysqlError> for ClientError {
+    fn from(error: MysqlError) -> ClientError {
+        ClientError::Unusable(error.message)
+    }
+}
+
+/// A connection that is logged in.
+pub struct Client {
+    packets: Packets,
+    packet: Vec<u8>,
+    capabilities: u32,
+    is_private: bool,
+    version: String,
+    connection_id: u32,
+}
+
+/// A server's answer to a command.
+pub enum Answer<'c> {
+    /// It is done, and there are no rows.
+    Done(OkPacket<'c>),
+    /// Rows follow.
+    Rows(Rows<'c>),
+    /// The server wants the client's file of that name: [`Client::send_file`].
+    WantsFile(String),
+}
+
+/// Rows of the text protocol. They have to be read to the end before the next command.
+pub struct Rows<'c> {
+    client: &'c mut Client,
+    columns: Vec<ColumnDefinition>,
+    is_over: bool,
+}
+
+impl Client {
+    /// The server's version, as it calls itself.
+    pub fn version(&self) -> &str {
+        &self.version
+    }
+
+    /// The number of the connection, as SHOW PROCESSLIST has it.
+    pub fn connection_id(&self) -> u32 {
+        self.connection_id
+    }
+
+    /// The packet that was read last: after the log-in, the OK that ended it.
+    pub fn packet(&self) -> &[u8] {
+        &self.packet
+    }
+
+    /// The stream of packets, for what this type has no method for.
+    pub fn packets(&mut self) -> &mut Packets {
+        &mut self.packets
+    }
+
+    /// Runs a statement.
+    ///
+    /// # Errors
+    /// The server's; the connection's.
+    pub fn query(&mut self, sql: &str) -> Result<Answer<'_>, ClientError> {
+        self.send(command::QUERY, sql.as_bytes())?;
+        self.answer()
+    }
+
+    /// Sends a command, whose answer is to be read.
+    ///
+    /// # Errors
+    /// The connection's.
+    pub fn send(&mut self, code: u8, body: &[u8]) -> Result<(), ClientError> {
+        self.packets.begin_command();
+        self.packets.write(|out| {
+            out.push(code);
+            out.extend_from_slice(body);
+        })?;
+        Ok(self.packets.flush()?)
+    }
+
+    /// Reads the answer to a command that was sent, or the next one of several statements.
+    ///
+    /// # Errors
+    /// The server's; the connection's; an answer that is none.
+    pub fn answer(&mut self) -> Result<Answer<'_>, ClientError> {
+        self.read()?;
+        let mut reader = Reader::new(&self.packet);
+        match self.packet.first() {
+            Some(&reply::OK) => Ok(Answer::Done(OkPacket::read(&self.packet, self.capabilities)?)),
+            Some(&reply::ERROR) => Err(ClientError::Server(read_error(&self.packet)?)),
+            Some(&reply::FILE) => {
+                reader.u8()?;
+                Ok(Answer::WantsFile(String::from_utf8_lossy(reader.rest()).into_owned()))
+            }
+            _ => {
+                let count = reader.length()?;
+                let columns = self.read_definitions(count)?;
+                Ok(Answer::Rows(Rows { client: self, columns, is_over: false }))
+            }
+        }
+    }
+
+    /// Prepares a statement: its numbers, parameters and columns.
+    ///
+    /// # Errors
+    /// The server's; the connection's.
+    pub fn prepare(
+        &mut self,
+        sql: &str,
+    ) -> Result<(Prepared, Vec<ColumnDefinition>, Vec<ColumnDefinition>), ClientError> {
+        self.send(command::STMT_PREPARE, sql.as_bytes())?;
+        self.read()?;
+        if self.packet.first() == Some(&reply::ERROR) {
+            return Err(ClientError::Server(read_error(&self.packet)?));
+        }
+        let prepared = Prepared::read(&self.packet)?;
+        let parameters = self.read_definitions(prepared.parameters.into())?;
+        let columns = self.read_definitions(prepared.columns.into())?;
+        Ok((prepared, parameters, columns))
+    }
+
+    /// Reads column definitions, and the EOF behind them that servers send where DEPRECATE_EOF is not agreed on.
+    fn read_definitions(&mut self, count: u64) -> Result<Vec<ColumnDefinition>, ClientError> {
+        let mut columns = Vec::new();
+        for _ in 0..count {
+            self.read()?;
+            if self.packet.first() == Some(&reply::ERROR) {
+                return Err(ClientError::Server(read_error(&self.packet)?));
+            }
+            columns.push(ColumnDefinition::read(&mut Reader::new(&self.packet))?);
+        }
+        if count > 0 && self.capabilities & cap::DEPRECATE_EOF == 0 {
+            self.read()?;
+        }
+        Ok(columns)
+    }
+
+    /// Sends pieces of a file that the server wants, and its end. The answer to the statement follows.
+    ///
+    /// # Errors
+    /// The connection's.
+    pub fn send_file(&mut self, pieces: &[&[u8]]) -> Result<(), ClientError> {
+        for piece in pieces.iter().chain([&&b""[..]]) {
+            self.packets.write(|out| out.extend_from_slice(piece))?;
+        }
+        Ok(self.packets.flush()?)
+    }
+
+    /// Reads the next packet.
+    ///
+    /// # Errors
+    /// The connection's; `UnexpectedEof` where it has ended.
+    pub fn read(&mut self) -> Result<&[u8], ClientError> {
+        match self.packets.read(&mut self.packet)? {
+            true => Ok(&self.packet),
+            false => Err(io::Error::from(io::ErrorKind::UnexpectedEof).into()),
+        }
+    }
+
+    fn write(&mut self, build: impl FnOnce(&mut Vec<u8>)) -> Result<(), ClientError> {
+        self.packets.write(build)?;
+        Ok(self.packets.flush()?)
+    }
+}
+
+impl Rows<'_> {
+    /// The columns.
+    pub fn columns(&self) -> &[ColumnDefinition] {
+        &self.columns
+    }
+
+    /// Reads the next row: where in [`bytes`](Self::bytes) its values are, `None` for NULL. False if there are no more.
+    ///
+    /// # Errors
+    /// The server's; the connection's.
+    pub fn next(&mut self, places: &mut Vec<Option<Range<usize>>>) -> Result<bool, ClientError> {
+        places.clear();
+        if self.is_over {
+            return Ok(false);
+        }
+        let packet = self.client.read()?;
+        self.is_over = match packet.first() {
+            Some(&reply::ERROR) => true,
+            Some(&reply::END) => packet.len() < END_OF_ROWS,
+            _ => false,
+        };
+        match packet.first() {
+            Some(&reply::ERROR) => Err(ClientError::Server(read_error(packet)?)),
+            _ if self.is_over => Ok(false),
+            _ => {
+                read_row(packet, self.columns.len(), places)?;
+                Ok(true)
+            }
+        }
+    }
+
+    /// The bytes of the row.
+    pub fn bytes(&self) -> &[u8] {
+        &self.client.packet
+    }
+}
+
+#[cfg(test)]
+mod tests;
